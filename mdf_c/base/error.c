@@ -1,0 +1,139 @@
+/* error.c - see error.h. */
+#include "mdf_c/base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *mdf_status_text(mdf_status status)
+{
+    static const char *const texts[] = {
+#define MDF_STATUS_TEXT(name, text) text,
+        MDF_STATUS_LIST(MDF_STATUS_TEXT)
+#undef MDF_STATUS_TEXT
+    };
+
+    return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
+}
+
+mdf_status mdf_error_set(mdf_error *error, mdf_status status, const char *format, ...)
+{
+    va_list arguments;
+
+    if (error != NULL && error->code == MDF_OK) {
+        error->code = status;
+        va_start(arguments, format);
+        vsnprintf(error->message, sizeof error->message, format, arguments);
+        va_end(arguments);
+    }
+    return status;
+}
+
+void mdf_error_at(mdf_error *error, const char *file, int line, int column)
+{
+    if (error == NULL || error->code == MDF_OK) {
+        return;
+    }
+    if (error->file[0] == '\0' && file != NULL) {
+        snprintf(error->file, sizeof error->file, "%s", file);
+    }
+    if (error->line == 0) {
+        error->line = line;
+        error->column = column;
+    }
+}
+
+void mdf_error_in(mdf_error *error, const char *format, ...)
+{
+    va_list arguments;
+
+    if (error != NULL && error->code != MDF_OK && error->path[0] == '\0') {
+        va_start(arguments, format);
+        vsnprintf(error->path, sizeof error->path, format, arguments);
+        va_end(arguments);
+    }
+}
+
+void mdf_error_append(mdf_error *error, const char *format, ...)
+{
+    va_list arguments;
+    size_t length;
+
+    if (error == NULL || error->code == MDF_OK) {
+        return;
+    }
+    length = strlen(error->message);
+    va_start(arguments, format);
+    vsnprintf(error->message + length, sizeof error->message - length, format, arguments);
+    va_end(arguments);
+}
+
+size_t mdf_error_format(const mdf_error *error, char *text, size_t size)
+{
+    char position[320] = "";
+    int length;
+
+    if (error->file[0] != '\0' && error->line > 0) {
+        snprintf(position, sizeof position, "%s:%d:%d: ", error->file, error->line, error->column);
+    } else if (error->file[0] != '\0') {
+        snprintf(position, sizeof position, "%s: ", error->file);
+    }
+    length = snprintf(text, size, "%serror: %s%s%s", position, error->path, error->path[0] != '\0' ? ": " : "",
+                      error->message[0] != '\0' ? error->message : mdf_status_text(error->code));
+    return length < 0 ? 0 : (size_t)length;
+}
+
+void mdf_nearest_begin(struct mdf_nearest *nearest, const char *name)
+{
+    nearest->name = name;
+    nearest->best = NULL;
+    nearest->best_distance = strlen(name) / 3 + 1;
+}
+
+enum { NEAREST_LENGTH = 63 };
+
+static unsigned char lower(char c)
+{
+    return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+/* Levenshtein distance, letter case aside, of texts of at most NEAREST_LENGTH bytes. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[NEAREST_LENGTH + 1], length = strlen(b), i, j;
+
+    for (j = 0; j <= length; j++) {
+        row[j] = j;
+    }
+    for (i = 1; a[i - 1] != '\0'; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i;
+        for (j = 1; j <= length; j++) {
+            size_t above = row[j], cost = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
+
+            cost = above + 1 < cost ? above + 1 : cost;
+            row[j] = row[j - 1] + 1 < cost ? row[j - 1] + 1 : cost;
+            diagonal = above;
+        }
+    }
+    return row[length];
+}
+
+void mdf_nearest_offer(struct mdf_nearest *nearest, const char *candidate)
+{
+    size_t d;
+
+    if (strlen(nearest->name) > NEAREST_LENGTH || strlen(candidate) > NEAREST_LENGTH) {
+        return;
+    }
+    d = distance(nearest->name, candidate);
+    if (d < nearest->best_distance || (d == nearest->best_distance && nearest->best == NULL)) {
+        nearest->best = candidate;
+        nearest->best_distance = d;
+    }
+}
+
+const char *mdf_nearest_result(const struct mdf_nearest *nearest)
+{
+    return nearest->best;
+}

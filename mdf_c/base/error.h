@@ -1,0 +1,35 @@
+/* error.h - setting and extending the caller's mdf_error. The first error wins; position and path are filled in
+ * by whoever knows them while the error travels up, never overwritten. All functions take a NULL error. */
+#ifndef MDF_BASE_ERROR_H
+#define MDF_BASE_ERROR_H
+
+#include "mdf_c/mdf.h"
+
+#include <stdarg.h>
+
+#if defined(__GNUC__)
+#define MDF_PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+#else
+#define MDF_PRINTF_LIKE(text, first)
+#endif
+
+/* Sets code and message where none is set; returns `status`. */
+mdf_status mdf_error_set(mdf_error *error, mdf_status status, const char *format, ...) MDF_PRINTF_LIKE(3, 4);
+/* Adds a file position where none is set. `file` may be NULL. */
+void mdf_error_at(mdf_error *error, const char *file, int line, int column);
+/* Adds the place inside the model where none is set. */
+void mdf_error_in(mdf_error *error, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
+/* Adds text behind the message: "(iteration 3)". */
+void mdf_error_append(mdf_error *error, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
+
+/* The candidate nearest to `name` by edit distance, NULL where none is near: for "did you mean". */
+struct mdf_nearest {
+    const char *name;
+    const char *best;
+    size_t best_distance;
+};
+void mdf_nearest_begin(struct mdf_nearest *nearest, const char *name);
+void mdf_nearest_offer(struct mdf_nearest *nearest, const char *candidate);
+const char *mdf_nearest_result(const struct mdf_nearest *nearest);
+
+#endif

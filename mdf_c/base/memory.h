@@ -1,0 +1,42 @@
+/* memory.h - counted, bounded memory from the caller's allocator.
+ *
+ * Every allocation of the library goes through a struct mdf_memory, which counts what is held, refuses what would
+ * pass its bound, and can say why it refused. Blocks are aligned for any type. */
+#ifndef MDF_BASE_MEMORY_H
+#define MDF_BASE_MEMORY_H
+
+#include "mdf_c/mdf.h"
+
+#include <stdatomic.h>
+
+struct mdf_memory {
+    mdf_allocator allocator;
+    size_t limit_bytes; /* 0: none */
+    atomic_size_t used_bytes;
+    atomic_size_t peak_bytes;
+    atomic_size_t n_allocations; /* all calls that gave a new or moved block, for tests */
+    atomic_bool limit_hit;       /* the bound, not the allocator, refused */
+};
+
+/* `allocator` NULL: malloc. `limit_bytes` 0: no bound. */
+void mdf_memory_init(struct mdf_memory *memory, const mdf_allocator *allocator, size_t limit_bytes);
+
+/* NULL when refused. A size of 0 gives a valid block. Contents are not initialised. */
+void *mdf_memory_allocate(struct mdf_memory *memory, size_t size_bytes);
+/* The same, zeroed, for `count` items; checks the product. */
+void *mdf_memory_allocate_zeroed(struct mdf_memory *memory, size_t count, size_t size_bytes);
+/* NULL when refused; the block is then as it was. `block` may be NULL. */
+void *mdf_memory_resize(struct mdf_memory *memory, void *block, size_t size_bytes);
+void mdf_memory_release(struct mdf_memory *memory, void *block);
+
+/* Sets `error` to OUT_OF_MEMORY, or LIMIT where the bound refused; returns that code. */
+mdf_status mdf_memory_error(struct mdf_memory *memory, mdf_error *error);
+
+/* a * b and a + b with a check: false on overflow. */
+bool mdf_size_multiply(size_t a, size_t b, size_t *product);
+bool mdf_size_add(size_t a, size_t b, size_t *sum);
+
+/* Makes room for `needed` items in a growing array: the new block or NULL; *capacity is updated. */
+void *mdf_memory_grow(struct mdf_memory *memory, void *items, size_t *capacity, size_t needed, size_t item_size);
+
+#endif

@@ -1,0 +1,36 @@
+/* text.h - a growing text, and numbers as text and back. */
+#ifndef MDF_BASE_TEXT_H
+#define MDF_BASE_TEXT_H
+
+#include "mdf_c/base/memory.h"
+
+/* A text under construction. A failed append sets `failed` and makes later ones do nothing: check once at the end. */
+struct mdf_text {
+    struct mdf_memory *memory;
+    char *bytes; /* terminated after every append; NULL while empty */
+    size_t length, capacity;
+    bool failed;
+};
+
+void mdf_text_init(struct mdf_text *text, struct mdf_memory *memory);
+void mdf_text_release(struct mdf_text *text);
+void mdf_text_append(struct mdf_text *text, const char *bytes, size_t length);
+void mdf_text_append_string(struct mdf_text *text, const char *string);
+void mdf_text_printf(struct mdf_text *text, const char *format, ...);
+
+enum { MDF_NUMBER_TEXT_SIZE = 32 };
+
+/* The fewest digits that read back to the same float64 (or float32): "0.1", "1e-05", "3.0", "NaN", "-Infinity". The
+ * result always shows that it is a real number (has '.', 'e' or is one of the three tokens). Returns the length. */
+size_t mdf_format_float64(double value, char text[MDF_NUMBER_TEXT_SIZE]);
+size_t mdf_format_float32(float value, char text[MDF_NUMBER_TEXT_SIZE]);
+
+/* Reads a decimal real number "-12.5e3" of `length` bytes that is known to have JSON's form; correctly rounded,
+ * whatever the locale. Overflow gives an infinity. */
+double mdf_parse_real(const char *text, size_t length);
+
+/* What Python's int() and float() accept, white space and underscores included ("12", " 1_000 ", "1e-3", "inf", "-nan").
+ * False: not such a text. *is_integer and *integer are set where int() accepts it and it fits. */
+bool mdf_parse_python_number(const char *text, double *real, int64_t *integer, bool *is_integer);
+
+#endif

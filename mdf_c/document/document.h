@@ -1,0 +1,112 @@
+/* document.h - a JSON, YAML or BSON file as one tree, every value of which can say where it stands.
+ *
+ * Comes in: bytes. Goes out: a tree of nodes in an arena, immutable. Arrays of numbers are kept as arrays (packed), so
+ * that megabytes of weights cost no node each. */
+#ifndef MDF_DOCUMENT_DOCUMENT_H
+#define MDF_DOCUMENT_DOCUMENT_H
+
+#include "mdf_c/base/arena.h"
+#include "mdf_c/base/error.h"
+#include "mdf_c/base/text.h"
+#include "mdf_c/tensor/value.h"
+
+enum mdf_node_kind {
+    MDF_NODE_NULL,
+    MDF_NODE_BOOL,
+    MDF_NODE_INT,    /* fits int64 */
+    MDF_NODE_REAL,   /* also whole numbers past 64 bits: `text` then has their digits */
+    MDF_NODE_STRING,
+    MDF_NODE_LIST,
+    MDF_NODE_NUMBERS, /* a list, or lists in lists of equal length, of numbers only: an array of int64 or float64, or bool */
+    MDF_NODE_OBJECT
+};
+
+struct mdf_node_entry;
+
+struct mdf_node {
+    uint8_t kind;
+    uint8_t packed_dtype; /* NUMBERS: MDF_DTYPE_INT64, _FLOAT64 or _BOOL */
+    uint32_t line, column; /* 1-based; 0: the format has no positions (BSON) */
+    union {
+        bool truth;
+        int64_t integer;
+        double real;
+        struct {
+            const char *bytes; /* UTF-8, terminated */
+            size_t length;
+        } string;
+        struct {
+            struct mdf_node *items;
+            size_t n;
+        } list;
+        struct {
+            size_t rank;
+            int64_t *shape;
+            void *elements;
+        } numbers;
+        struct {
+            struct mdf_node_entry *entries; /* in the order of the file; of duplicate keys the last stays */
+            size_t n;
+        } object;
+    } as;
+    const char *digits; /* REAL that is a whole number past 64 bits: as written; else NULL */
+};
+
+struct mdf_node_entry {
+    const char *key; /* terminated */
+    uint32_t line, column; /* of the key */
+    struct mdf_node value;
+};
+
+struct mdf_document {
+    struct mdf_memory *memory;
+    struct mdf_arena arena;
+    const char *file; /* as the caller named it */
+    struct mdf_node root;
+};
+
+/* Receives warnings of a document and of all that is made of it. */
+struct mdf_warnings {
+    mdf_warning_handler handler; /* NULL: dropped */
+    void *context;
+};
+void mdf_warn(const struct mdf_warnings *warnings, const char *file, int line, int column, const char *path, const char *format, ...)
+    MDF_PRINTF_LIKE(6, 7);
+
+/* Limits that hostile input runs into, each with a clear error. */
+enum {
+    MDF_DOCUMENT_MAX_DEPTH = 200,          /* lists and objects within each other */
+    MDF_DOCUMENT_MAX_ALIAS_NODES = 1000000 /* nodes that YAML aliases may stand for in all */
+};
+#define MDF_DOCUMENT_MAX_BYTES ((size_t)1 << 32)
+
+/* Reads bytes in a format: "json", "yaml", "bson". The document belongs to the caller (mdf_document_free), NULL on error. */
+struct mdf_document *mdf_document_parse(struct mdf_memory *memory, const char *format, const char *file, const void *bytes, size_t size_bytes,
+                                        const struct mdf_warnings *warnings, mdf_error *error);
+/* Reads a file; `format` NULL: by suffix (.json .yaml .yml .bson). */
+struct mdf_document *mdf_document_load(struct mdf_memory *memory, const char *path, const char *format, const struct mdf_warnings *warnings,
+                                       mdf_error *error);
+void mdf_document_free(struct mdf_document *document);
+
+/* The format that a file name's suffix names; NULL: none known. */
+const char *mdf_format_of_path(const char *path);
+
+/* The value of a key; NULL where `node` is no object or has no such key. */
+const struct mdf_node *mdf_node_get(const struct mdf_node *node, const char *key);
+/* Number of items of a list or of packed numbers (first axis), entries of an object; else 0. */
+size_t mdf_node_length(const struct mdf_node *node);
+/* What the kind is called in messages: "a list", "a number". */
+const char *mdf_node_describe(const struct mdf_node *node);
+/* Sets the error's position to that of a node, and MDF_MODEL with the message where none is set. */
+mdf_status mdf_node_error(const struct mdf_document *document, const struct mdf_node *node, mdf_error *error, mdf_status status,
+                          const char *format, ...) MDF_PRINTF_LIKE(5, 6);
+
+/* A node as a value: numbers, booleans, strings, lists (arrays where they are rectangular numbers), objects; null is NONE.
+ * Scalars have strength PYTHON, arrays LITERAL. Packed numbers are borrowed from the document where `borrow`. */
+bool mdf_node_to_value(struct mdf_memory *memory, struct mdf_value *value, const struct mdf_node *node, bool borrow, mdf_error *error);
+
+/* Writes a tree as text or bytes of a format into `text`; false when out of memory. Reals have the fewest digits that
+ * read back to the same value. */
+bool mdf_document_write(const struct mdf_node *root, const char *format, struct mdf_text *text, mdf_error *error);
+
+#endif

@@ -1,0 +1,251 @@
+/* mdf.h - the public interface of mdf_c, a native engine for MDF (ModECI Model Description Format) models.
+ *
+ * Life of an evaluation: a file is loaded into a model, a model is compiled into a program, a state is
+ * made from a program, inputs are set, the state is evaluated, outputs are read.
+ *
+ *   mdf_model (a read model) -> mdf_program (immutable; share it between threads) -> mdf_state (one thread's buffers)
+ *
+ * Ownership: what a function named *_load_*, *_compile, *_new or *_parse_* returns belongs to the caller, who
+ * releases it with the matching *_free. A program does not need its model any more; a state needs its program
+ * to live. Pointers that getters return (names, values, tensors) belong to the object they were asked of and
+ * stay valid until that object is evaluated again or released.
+ *
+ * Errors: a function that can fail takes a nullable mdf_error as its last argument. The first error wins: an
+ * error that is already set is never overwritten. The library never prints, exits or aborts.
+ */
+#ifndef MDF_H
+#define MDF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define MDF_API __attribute__((visibility("default")))
+#else
+#define MDF_API
+#endif
+
+#define MDF_VERSION "0.1.0"
+
+/* ------------------------------------------------------------------ errors */
+
+/* Status codes and their texts, one row each. */
+#define MDF_STATUS_LIST(X)                                                                                             \
+    X(OK, "no error")                                                                                                  \
+    X(OUT_OF_MEMORY, "out of memory")                                                                                  \
+    X(LIMIT, "a limit was exceeded")                                                                                   \
+    X(FILE, "a file could not be read or written")                                                                     \
+    X(SYNTAX, "the document is malformed")                                                                             \
+    X(MODEL, "the model is invalid")                                                                                   \
+    X(EXPRESSION, "an expression is invalid")                                                                          \
+    X(TYPE, "a value has the wrong type")                                                                              \
+    X(SHAPE, "a value has the wrong shape")                                                                            \
+    X(VALUE, "a value is out of range")                                                                                \
+    X(NAME, "a name is not known")                                                                                     \
+    X(UNSUPPORTED, "not supported")                                                                                    \
+    X(USAGE, "the library was called wrongly")                                                                         \
+    X(INTERRUPTED, "interrupted")
+
+typedef enum mdf_status {
+#define MDF_STATUS_ENUM(name, text) MDF_##name,
+    MDF_STATUS_LIST(MDF_STATUS_ENUM)
+#undef MDF_STATUS_ENUM
+} mdf_status;
+
+/* Where and why something failed. Zero-initialise it before the first call. */
+typedef struct mdf_error {
+    mdf_status code;    /* MDF_OK: no error so far */
+    int line, column;   /* 1-based position in the file; 0: unknown */
+    char file[256];     /* the file, as the caller named it; "" unknown */
+    char path[512];     /* the place in the model: "node 'B', parameter 'B_out'"; "" unknown */
+    char message[1024]; /* one sentence, without the position */
+} mdf_error;
+
+/* The text of a status code. */
+MDF_API const char *mdf_status_text(mdf_status status);
+
+/* Writes "file:line:column: error: path: message" (parts that are unknown are left out) into `text`, always
+ * terminated; returns the length that the whole text has. */
+MDF_API size_t mdf_error_format(const mdf_error *error, char *text, size_t size);
+
+/* Receives each warning while a model is loaded or compiled; `warning` is only valid during the call. */
+typedef void (*mdf_warning_handler)(void *context, const mdf_error *warning);
+
+/* ------------------------------------------------------------------ memory */
+
+/* Where memory comes from. All three functions are required; `reallocate` follows realloc, `release` free. */
+typedef struct mdf_allocator {
+    void *(*allocate)(void *context, size_t size_bytes);
+    void *(*reallocate)(void *context, void *block, size_t size_bytes);
+    void (*release)(void *context, void *block);
+    void *context;
+} mdf_allocator;
+
+/* ------------------------------------------------------------------ element types and values */
+
+/* X(ENUM, numpy / ml_dtypes name, size in bytes as held in memory, kind: b bool, i int, u unsigned, f float,
+ *   c complex, s string, TensorProto.DataType of ONNX). 4-bit and 2-bit types are held one element a byte. */
+#define MDF_DTYPE_LIST(X)                                                                                              \
+    X(BOOL, "bool", 1, 'b', 9)                                                                                         \
+    X(INT2, "int2", 1, 'i', 26)                                                                                        \
+    X(INT4, "int4", 1, 'i', 22)                                                                                        \
+    X(INT8, "int8", 1, 'i', 3)                                                                                         \
+    X(INT16, "int16", 2, 'i', 5)                                                                                       \
+    X(INT32, "int32", 4, 'i', 6)                                                                                       \
+    X(INT64, "int64", 8, 'i', 7)                                                                                       \
+    X(UINT2, "uint2", 1, 'u', 25)                                                                                      \
+    X(UINT4, "uint4", 1, 'u', 21)                                                                                      \
+    X(UINT8, "uint8", 1, 'u', 2)                                                                                       \
+    X(UINT16, "uint16", 2, 'u', 4)                                                                                     \
+    X(UINT32, "uint32", 4, 'u', 12)                                                                                    \
+    X(UINT64, "uint64", 8, 'u', 13)                                                                                    \
+    X(FLOAT4E2M1FN, "float4_e2m1fn", 1, 'f', 23)                                                                       \
+    X(FLOAT8E4M3FN, "float8_e4m3fn", 1, 'f', 17)                                                                       \
+    X(FLOAT8E4M3FNUZ, "float8_e4m3fnuz", 1, 'f', 18)                                                                   \
+    X(FLOAT8E5M2, "float8_e5m2", 1, 'f', 19)                                                                           \
+    X(FLOAT8E5M2FNUZ, "float8_e5m2fnuz", 1, 'f', 20)                                                                   \
+    X(FLOAT8E8M0, "float8_e8m0fnu", 1, 'f', 24)                                                                        \
+    X(FLOAT16, "float16", 2, 'f', 10)                                                                                  \
+    X(BFLOAT16, "bfloat16", 2, 'f', 16)                                                                                \
+    X(FLOAT32, "float32", 4, 'f', 1)                                                                                   \
+    X(FLOAT64, "float64", 8, 'f', 11)                                                                                  \
+    X(COMPLEX64, "complex64", 8, 'c', 14)                                                                              \
+    X(COMPLEX128, "complex128", 16, 'c', 15)                                                                           \
+    X(STRING, "string", sizeof(void *), 's', 8)
+
+typedef enum mdf_dtype {
+#define MDF_DTYPE_ENUM(name, text, size, kind, onnx) MDF_DTYPE_##name,
+    MDF_DTYPE_LIST(MDF_DTYPE_ENUM)
+#undef MDF_DTYPE_ENUM
+        MDF_DTYPE_COUNT,
+    MDF_DTYPE_NONE = MDF_DTYPE_COUNT /* no type: not declared, or not known */
+} mdf_dtype;
+
+/* numpy's name of an element type; "none" for MDF_DTYPE_NONE. */
+MDF_API const char *mdf_dtype_name(mdf_dtype dtype);
+/* Bytes per element in memory; 0 for MDF_DTYPE_NONE. */
+MDF_API size_t mdf_dtype_size(mdf_dtype dtype);
+
+/* A view of a dense row-major array. Strings: `data` is an array of `const char *`, UTF-8. */
+typedef struct mdf_tensor {
+    mdf_dtype dtype;
+    size_t rank;
+    const int64_t *shape; /* `rank` sizes; may be NULL for rank 0 */
+    const void *data;
+} mdf_tensor;
+
+typedef enum mdf_kind {
+    MDF_KIND_NONE,   /* no value: an empty optional, a port of a node that has never run */
+    MDF_KIND_TENSOR, /* an array; rank 0 is a scalar */
+    MDF_KIND_LIST,   /* a sequence of values, tuples included */
+    MDF_KIND_DICT    /* an object with string keys */
+} mdf_kind;
+
+/* Any value that a port, parameter or function can hold. */
+typedef struct mdf_value mdf_value;
+
+MDF_API mdf_kind mdf_value_kind(const mdf_value *value);
+/* The array that a value of kind TENSOR holds, borrowed. False for any other kind. */
+MDF_API bool mdf_value_tensor(const mdf_value *value, mdf_tensor *tensor);
+/* Items of a list or entries of an object; 0 for any other kind. */
+MDF_API size_t mdf_value_length(const mdf_value *value);
+/* Item or entry number `index`; NULL past the end. */
+MDF_API const mdf_value *mdf_value_item(const mdf_value *value, size_t index);
+/* Key of entry number `index` of an object; NULL otherwise. */
+MDF_API const char *mdf_value_key(const mdf_value *value, size_t index);
+
+/* ------------------------------------------------------------------ options */
+
+typedef struct mdf_options {
+    const char *graph;              /* id of the graph to run; NULL: the first that no other uses as a body */
+    bool float32;                   /* reals without a declared type are float32 */
+    uint64_t max_iterations;        /* bound on the iterations of one Loop; 0: none, and an endless Loop is refused */
+    size_t max_memory_bytes;        /* bound on what one state may hold; 0: none */
+    uint64_t seed;                  /* for random functions */
+    int n_threads;                  /* 0: all cores */
+    const mdf_allocator *allocator; /* NULL: malloc */
+    mdf_warning_handler warning;    /* NULL: warnings are dropped */
+    void *warning_context;
+} mdf_options;
+
+/* ------------------------------------------------------------------ models */
+
+typedef struct mdf_model mdf_model;
+
+/* Reads a model file. The format follows the suffix: .json, .yaml, .yml, .bson. */
+MDF_API mdf_model *mdf_model_load_file(const char *path, mdf_error *error);
+/* The same with a format ("json", "yaml", "bson"; NULL: by suffix) and options (allocator and warnings are used; may be NULL). */
+MDF_API mdf_model *mdf_model_load_file_as(const char *path, const char *format, const mdf_options *options, mdf_error *error);
+/* Reads a model from memory; `name` stands for the file in messages. */
+MDF_API mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char *format, const char *name, const mdf_options *options,
+                                        mdf_error *error);
+/* Writes a model; the format follows the suffix. The file appears whole or not at all. */
+MDF_API mdf_status mdf_model_save_file(const mdf_model *model, const char *path, mdf_error *error);
+MDF_API const char *mdf_model_id(const mdf_model *model);
+MDF_API size_t mdf_model_n_graphs(const mdf_model *model);
+MDF_API const char *mdf_model_graph_id(const mdf_model *model, size_t index);
+MDF_API void mdf_model_free(mdf_model *model);
+
+/* ------------------------------------------------------------------ programs */
+
+typedef struct mdf_program mdf_program;
+
+/* Compiles one graph of a model: names resolved, expressions parsed, attributes read, bodies wired. `options` may be NULL. */
+MDF_API mdf_program *mdf_compile(const mdf_model *model, const mdf_options *options, mdf_error *error);
+MDF_API void mdf_program_free(mdf_program *program);
+MDF_API const char *mdf_program_model_id(const mdf_program *program);
+MDF_API const char *mdf_program_graph_id(const mdf_program *program);
+MDF_API size_t mdf_program_n_nodes(const mdf_program *program);
+MDF_API const char *mdf_program_node_id(const mdf_program *program, size_t node);
+MDF_API size_t mdf_program_n_outputs(const mdf_program *program, size_t node);
+MDF_API const char *mdf_program_output_id(const mdf_program *program, size_t node, size_t output);
+/* What the graph as a whole takes and yields (see docs/control-flow.md, Interface). */
+MDF_API size_t mdf_program_n_graph_inputs(const mdf_program *program);
+MDF_API const char *mdf_program_graph_input_name(const mdf_program *program, size_t index);
+MDF_API size_t mdf_program_n_results(const mdf_program *program);
+MDF_API const char *mdf_program_result_name(const mdf_program *program, size_t index);
+
+/* ------------------------------------------------------------------ evaluation */
+
+typedef struct mdf_state mdf_state;
+
+MDF_API mdf_state *mdf_state_new(const mdf_program *program, mdf_error *error);
+MDF_API void mdf_state_free(mdf_state *state);
+
+/* Sets an input for the next evaluation: NAME is PORT (every port of that name, in any node) or NODE.PORT.
+ * The tensor is copied. MDF_NAME where no port has that name. */
+MDF_API mdf_status mdf_set_input(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error);
+/* The same from JSON text: numbers, booleans, strings, nested lists, or the typed forms of the command line. */
+MDF_API mdf_status mdf_set_input_json(mdf_state *state, const char *name, const char *json, mdf_error *error);
+
+/* Evaluates the graph once. `dt` is the time increment in the model's unit of time (seconds by MDF's documentation);
+ * NaN: none (time derivatives take their initial values). */
+MDF_API mdf_status mdf_evaluate(mdf_state *state, double dt, mdf_error *error);
+
+/* Value of an output port after the last evaluation; NULL where there is no such port. */
+MDF_API const mdf_value *mdf_output(const mdf_state *state, const char *node, const char *port);
+/* The same by position. */
+MDF_API const mdf_value *mdf_output_at(const mdf_state *state, size_t node, size_t output);
+/* A result of the graph, by position. */
+MDF_API const mdf_value *mdf_result_at(const mdf_state *state, size_t index);
+
+/* Execution sets of the last evaluation, in the order they ran: number of sets, size of one, node of one entry. */
+MDF_API size_t mdf_schedule_n_sets(const mdf_state *state);
+MDF_API size_t mdf_schedule_set_size(const mdf_state *state, size_t set);
+MDF_API size_t mdf_schedule_node(const mdf_state *state, size_t set, size_t entry);
+
+/* Most bytes that the state held at any time. */
+MDF_API size_t mdf_state_peak_bytes(const mdf_state *state);
+/* Asks a running evaluation of `state` to stop with MDF_INTERRUPTED; may be called from a signal handler or another thread. */
+MDF_API void mdf_state_interrupt(mdf_state *state);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,59 @@
+/* dtype.h - element types: their properties, conversion between them, and the type that two operands share. */
+#ifndef MDF_TENSOR_DTYPE_H
+#define MDF_TENSOR_DTYPE_H
+
+#include "mdf_c/mdf.h"
+
+#include <stdbool.h>
+
+typedef uint32_t mdf_dtype_set; /* one bit an element type */
+#define MDF_DTYPE_BIT(dtype) ((mdf_dtype_set)1 << (dtype))
+
+/* Kind letter of MDF_DTYPE_LIST: 'b' 'i' 'u' 'f' 'c' 's'; '?' for MDF_DTYPE_NONE. */
+char mdf_dtype_kind(mdf_dtype dtype);
+/* TensorProto.DataType of ONNX, and back; MDF_DTYPE_NONE where there is none. */
+int mdf_dtype_to_onnx(mdf_dtype dtype);
+mdf_dtype mdf_dtype_from_onnx(int64_t data_type);
+
+/* How firmly a value's type is fixed: what has no declared type takes the type of what it meets. */
+enum mdf_strength {
+    MDF_STRENGTH_PYTHON,  /* a Python number: weak in type, raises on division by zero, whole numbers do not wrap */
+    MDF_STRENGTH_LITERAL, /* an array without declared type: weak in type, computes as numpy does */
+    MDF_STRENGTH_TYPED    /* of a declared type */
+};
+
+/* A type as a model spells it: "float" (float64), "int" (int64), "double", "float32", "tensor(float)" (float32),
+ * "seq(tensor(int64))", "optional(seq(tensor(float)))", "Tensor" (any), numpy's and ml_dtypes' names. */
+struct mdf_declared_type {
+    mdf_dtype dtype; /* MDF_DTYPE_NONE: any */
+    bool exact;      /* a width was named: values are converted; false for the bare "float", "int", which only widen */
+    bool sequence, optional;
+};
+/* False where the text names no type. */
+bool mdf_parse_type(const char *text, struct mdf_declared_type *type);
+
+/* The type that two operands share, by numpy's rules (NEP 50), weak operands giving way. `real` is the type of reals
+ * without a declared type (float64, or float32 with --float32). MDF_DTYPE_NONE: they share none. */
+mdf_dtype mdf_promote(mdf_dtype a, enum mdf_strength a_strength, mdf_dtype b, enum mdf_strength b_strength, mdf_dtype real);
+
+/* One element of a small float type as float32 and back (round to nearest even). `saturate` clips to the largest
+ * finite value where the type is one of the float8 or float4 kinds. */
+float mdf_float16_to_float(uint16_t bits);
+uint16_t mdf_float16_from_float(float value);
+uint16_t mdf_float16_from_double(double value);
+float mdf_bfloat16_to_float(uint16_t bits);
+uint16_t mdf_bfloat16_from_float(float value);
+uint16_t mdf_bfloat16_from_double(double value);
+float mdf_float8_to_float(mdf_dtype dtype, uint8_t bits); /* float8_* and float4_e2m1fn */
+uint8_t mdf_float8_from_float(mdf_dtype dtype, float value, bool saturate);
+
+/* Converts `n` elements of any types but strings. Real to integer truncates (out of range: as x86 and numpy do, never
+ * undefined), to bool is "not zero"; 2- and 4-bit integers keep their low bits; complex to real keeps the real part.
+ * False: the pair is not convertible (strings). `source` and `target` do not overlap. */
+bool mdf_convert_elements(mdf_dtype target_dtype, void *target, mdf_dtype source_dtype, const void *source, size_t n, bool saturate);
+
+/* One element read as float64 or int64 (real numbers truncate; NaN gives INT64_MIN), any type but strings. */
+double mdf_element_to_double(mdf_dtype dtype, const void *element);
+int64_t mdf_element_to_int64(mdf_dtype dtype, const void *element);
+
+#endif
