@@ -1,0 +1,819 @@
+/* value.c - see value.h. */
+#include "mdf_c/tensor/value.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the elements of a buffer own. */
+enum content { CONTENT_BYTES, CONTENT_STRINGS, CONTENT_VALUES };
+
+struct mdf_buffer {
+    atomic_size_t n_owners;
+    struct mdf_memory *memory;
+    size_t capacity_bytes; /* of data */
+    size_t n_owned;        /* strings or values from data + offset on, to be let go with the buffer */
+    size_t offset;         /* of the elements: a large shape lies before them */
+    enum content content;
+    max_align_t data[];
+};
+
+/* A string of a string array: the array points at its bytes. */
+struct string {
+    atomic_size_t n_owners;
+    size_t length;
+    char bytes[];
+};
+
+static struct string *string_of(char *bytes)
+{
+    return (struct string *)(void *)(bytes - offsetof(struct string, bytes));
+}
+
+char *mdf_string_new(struct mdf_memory *memory, const char *bytes, size_t length)
+{
+    struct string *string;
+    size_t total;
+
+    if (!mdf_size_add(sizeof *string + 1, length, &total)) {
+        return NULL;
+    }
+    string = mdf_memory_allocate(memory, total);
+    if (string == NULL) {
+        return NULL;
+    }
+    atomic_init(&string->n_owners, 1);
+    string->length = length;
+    if (length > 0) {
+        memcpy(string->bytes, bytes, length);
+    }
+    string->bytes[length] = '\0';
+    return string->bytes;
+}
+
+char *mdf_string_share(char *string)
+{
+    if (string != NULL) {
+        atomic_fetch_add_explicit(&string_of(string)->n_owners, 1, memory_order_relaxed);
+    }
+    return string;
+}
+
+void mdf_string_release(struct mdf_memory *memory, char *string)
+{
+    if (string != NULL && atomic_fetch_sub_explicit(&string_of(string)->n_owners, 1, memory_order_acq_rel) == 1) {
+        mdf_memory_release(memory, string_of(string));
+    }
+}
+
+size_t mdf_string_length(const char *string)
+{
+    return string == NULL ? 0 : string_of((char *)(uintptr_t)string)->length;
+}
+
+/* ------------------------------------------------------------------ buffers */
+
+static void *elements_of(struct mdf_buffer *buffer)
+{
+    return (char *)buffer->data + buffer->offset;
+}
+
+static bool owned_alone(const struct mdf_buffer *buffer)
+{
+    return buffer != NULL && atomic_load_explicit(&buffer->n_owners, memory_order_acquire) == 1;
+}
+
+static struct mdf_buffer *new_buffer(struct mdf_memory *memory, size_t capacity_bytes)
+{
+    struct mdf_buffer *buffer;
+    size_t total;
+
+    if (!mdf_size_add(sizeof *buffer, capacity_bytes, &total)) {
+        return NULL;
+    }
+    buffer = mdf_memory_allocate(memory, total);
+    if (buffer != NULL) {
+        memset(buffer, 0, sizeof *buffer);
+        atomic_init(&buffer->n_owners, 1);
+        buffer->memory = memory;
+        buffer->capacity_bytes = capacity_bytes;
+    }
+    return buffer;
+}
+
+/* Lets go of the strings or values in a buffer. Values in values recurse as deep as lists are nested, which the readers
+ * of documents and expressions bound. */
+static void empty_buffer(struct mdf_buffer *buffer)
+{
+    size_t i;
+
+    if (buffer->content == CONTENT_STRINGS) {
+        char **strings = elements_of(buffer);
+
+        for (i = 0; i < buffer->n_owned; i++) {
+            mdf_string_release(buffer->memory, strings[i]);
+        }
+    } else if (buffer->content == CONTENT_VALUES) {
+        struct mdf_value *values = elements_of(buffer);
+
+        for (i = 0; i < buffer->n_owned; i++) {
+            mdf_value_clear(buffer->memory, &values[i]);
+        }
+    }
+    buffer->content = CONTENT_BYTES;
+    buffer->n_owned = 0;
+}
+
+static void release_buffer(struct mdf_buffer *buffer)
+{
+    if (buffer != NULL && atomic_fetch_sub_explicit(&buffer->n_owners, 1, memory_order_acq_rel) == 1) {
+        empty_buffer(buffer);
+        mdf_memory_release(buffer->memory, buffer);
+    }
+}
+
+static struct mdf_buffer *share_buffer(struct mdf_buffer *buffer)
+{
+    atomic_fetch_add_explicit(&buffer->n_owners, 1, memory_order_relaxed);
+    return buffer;
+}
+
+/* A buffer with room for `bytes` behind `offset`, empty, that `value` alone owns or is to own: the one it has where that does,
+ * else a new one, which the caller puts in its place with replace_buffer. */
+static struct mdf_buffer *find_buffer(struct mdf_memory *memory, const struct mdf_value *value, size_t offset, size_t bytes)
+{
+    struct mdf_buffer *buffer = value->buffer;
+    size_t total;
+
+    if (!mdf_size_add(offset, bytes, &total)) {
+        return NULL;
+    }
+    if (!owned_alone(buffer) || buffer->capacity_bytes < total) {
+        buffer = new_buffer(memory, total < sizeof(max_align_t) ? sizeof(max_align_t) : total);
+    } else if (buffer->content != CONTENT_BYTES) {
+        empty_buffer(buffer);
+    }
+    if (buffer != NULL) {
+        buffer->offset = offset;
+    }
+    return buffer;
+}
+
+static void replace_buffer(struct mdf_value *value, struct mdf_buffer *buffer)
+{
+    if (value->buffer != buffer) {
+        release_buffer(value->buffer);
+        value->buffer = buffer;
+    }
+}
+
+void mdf_value_clear(struct mdf_memory *memory, struct mdf_value *value)
+{
+    (void)memory; /* a buffer knows its memory */
+    release_buffer(value->buffer);
+    memset(value, 0, sizeof *value);
+}
+
+/* ------------------------------------------------------------------ arrays */
+
+bool mdf_shape_n_elements(size_t rank, const int64_t *shape, size_t *n_elements)
+{
+    size_t product = 1, i;
+    bool empty = false, fits = true;
+
+    for (i = 0; i < rank; i++) {
+        if (shape[i] < 0) {
+            return false;
+        }
+        empty = empty || shape[i] == 0;
+        fits = fits && mdf_size_multiply(product, (size_t)shape[i], &product);
+    }
+    *n_elements = empty ? 0 : product;
+    return empty || fits;
+}
+
+/* Space that a shape takes in front of the elements. */
+static size_t shape_bytes(size_t rank)
+{
+    size_t bytes = rank <= MDF_INLINE_RANK ? 0 : rank * sizeof(int64_t);
+
+    return (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+}
+
+static void set_tensor(struct mdf_value *value, mdf_dtype dtype, size_t rank, size_t n_elements)
+{
+    value->kind = MDF_KIND_TENSOR;
+    value->dtype = (uint8_t)dtype;
+    value->strength = MDF_STRENGTH_TYPED;
+    value->rank = (uint32_t)rank;
+    value->length = n_elements;
+}
+
+/* The shape may lie in the value, or in the buffer that is replaced: it is copied first. */
+static void *make_tensor(struct mdf_memory *memory, struct mdf_value *value, mdf_dtype dtype, size_t rank, const int64_t *shape,
+                         size_t n_elements, size_t n_bytes)
+{
+    struct mdf_buffer *buffer = find_buffer(memory, value, shape_bytes(rank), n_bytes);
+
+    if (buffer == NULL) {
+        return NULL;
+    }
+    if (rank > MDF_INLINE_RANK) {
+        memmove(buffer->data, shape, rank * sizeof *shape);
+        value->shape.large = (int64_t *)buffer->data;
+    } else if (rank > 0) {
+        memmove(value->shape.sizes, shape, rank * sizeof *shape);
+    }
+    set_tensor(value, dtype, rank, n_elements);
+    replace_buffer(value, buffer);
+    value->data = elements_of(buffer);
+    if (dtype == MDF_DTYPE_STRING) {
+        memset(value->data, 0, n_bytes);
+        buffer->content = CONTENT_STRINGS;
+        buffer->n_owned = n_elements;
+    }
+    return value->data;
+}
+
+void *mdf_value_make_tensor(struct mdf_memory *memory, struct mdf_value *value, mdf_dtype dtype, size_t rank, const int64_t *shape)
+{
+    size_t n_elements, n_bytes;
+
+    if (rank == 0 && value->kind == MDF_KIND_TENSOR && value->rank == 0 && value->dtype == dtype && dtype != MDF_DTYPE_STRING &&
+        owned_alone(value->buffer)) {
+        value->strength = MDF_STRENGTH_TYPED;
+        return value->data;
+    }
+    if (rank > UINT32_MAX || !mdf_shape_n_elements(rank, shape, &n_elements) ||
+        !mdf_size_multiply(n_elements, mdf_dtype_size(dtype), &n_bytes)) {
+        return NULL;
+    }
+    return make_tensor(memory, value, dtype, rank, shape, n_elements, n_bytes);
+}
+
+static bool make_scalar(struct mdf_memory *memory, struct mdf_value *value, mdf_dtype dtype, const void *element)
+{
+    void *data = mdf_value_make_tensor(memory, value, dtype, 0, NULL);
+
+    if (data == NULL) {
+        return false;
+    }
+    memcpy(data, element, mdf_dtype_size(dtype));
+    value->strength = MDF_STRENGTH_PYTHON;
+    return true;
+}
+
+bool mdf_value_make_double(struct mdf_memory *memory, struct mdf_value *value, double real)
+{
+    return make_scalar(memory, value, MDF_DTYPE_FLOAT64, &real);
+}
+
+bool mdf_value_make_int(struct mdf_memory *memory, struct mdf_value *value, int64_t integer)
+{
+    return make_scalar(memory, value, MDF_DTYPE_INT64, &integer);
+}
+
+bool mdf_value_make_bool(struct mdf_memory *memory, struct mdf_value *value, bool truth)
+{
+    return make_scalar(memory, value, MDF_DTYPE_BOOL, &truth);
+}
+
+bool mdf_value_make_string(struct mdf_memory *memory, struct mdf_value *value, const char *bytes, size_t length)
+{
+    char *string = mdf_string_new(memory, bytes, length), **slot;
+
+    if (string == NULL) {
+        return false;
+    }
+    slot = mdf_value_make_tensor(memory, value, MDF_DTYPE_STRING, 0, NULL);
+    if (slot == NULL) {
+        mdf_string_release(memory, string);
+        return false;
+    }
+    *slot = string;
+    value->strength = MDF_STRENGTH_PYTHON;
+    return true;
+}
+
+void mdf_value_borrow_tensor(struct mdf_memory *memory, struct mdf_value *value, mdf_dtype dtype, enum mdf_strength strength,
+                             size_t rank, const int64_t *shape, const void *data)
+{
+    struct mdf_value borrowed = {0};
+    size_t n_elements = 0;
+
+    mdf_shape_n_elements(rank, shape, &n_elements);
+    set_tensor(&borrowed, dtype, rank, n_elements);
+    borrowed.strength = (uint8_t)strength;
+    borrowed.data = (void *)(uintptr_t)data;
+    if (rank > MDF_INLINE_RANK) {
+        borrowed.shape.large = (int64_t *)(uintptr_t)shape;
+    } else if (rank > 0) {
+        memcpy(borrowed.shape.sizes, shape, rank * sizeof *shape);
+    }
+    mdf_value_clear(memory, value);
+    *value = borrowed;
+}
+
+/* ------------------------------------------------------------------ lists and objects */
+
+static struct mdf_value *make_items(struct mdf_memory *memory, struct mdf_value *value, mdf_kind kind, size_t length, size_t n_items)
+{
+    struct mdf_buffer *buffer;
+    size_t n_bytes;
+
+    if (!mdf_size_multiply(n_items, sizeof(struct mdf_value), &n_bytes)) {
+        return NULL;
+    }
+    buffer = find_buffer(memory, value, 0, n_bytes);
+    if (buffer == NULL) {
+        return NULL;
+    }
+    replace_buffer(value, buffer);
+    memset(buffer->data, 0, n_bytes);
+    buffer->content = CONTENT_VALUES;
+    buffer->n_owned = n_items;
+    value->kind = (uint8_t)kind;
+    value->dtype = MDF_DTYPE_NONE;
+    value->strength = MDF_STRENGTH_LITERAL;
+    value->rank = 0;
+    value->length = length;
+    value->data = buffer->data;
+    return value->data;
+}
+
+struct mdf_value *mdf_value_make_list(struct mdf_memory *memory, struct mdf_value *value, size_t length)
+{
+    return make_items(memory, value, MDF_KIND_LIST, length, length);
+}
+
+struct mdf_value *mdf_value_make_dict(struct mdf_memory *memory, struct mdf_value *value, size_t length)
+{
+    size_t n_items;
+
+    return mdf_size_multiply(length, 2, &n_items) ? make_items(memory, value, MDF_KIND_DICT, length, n_items) : NULL;
+}
+
+static size_t n_items_of(const struct mdf_value *value)
+{
+    return value->kind == MDF_KIND_DICT ? 2 * value->length : value->length;
+}
+
+/* Moves a list into a buffer of its own with room for one more item, twice as large as it needs. */
+static bool grow_list(struct mdf_memory *memory, struct mdf_value *list)
+{
+    struct mdf_value grown = {0};
+    struct mdf_value *items;
+    size_t i, room;
+
+    if (!mdf_size_multiply(list->length < 4 ? 4 : list->length, 2, &room)) {
+        return false;
+    }
+    items = make_items(memory, &grown, MDF_KIND_LIST, room, room);
+    if (items == NULL) {
+        return false;
+    }
+    for (i = 0; i < list->length; i++) {
+        if (!mdf_value_share(memory, &items[i], &mdf_value_items(list)[i])) {
+            mdf_value_clear(memory, &grown);
+            return false;
+        }
+    }
+    grown.length = list->length;
+    grown.dtype = list->dtype;
+    mdf_value_swap(list, &grown);
+    mdf_value_clear(memory, &grown);
+    return true;
+}
+
+bool mdf_value_append(struct mdf_memory *memory, struct mdf_value *list, const struct mdf_value *item)
+{
+    struct mdf_value *items;
+
+    if (!owned_alone(list->buffer) || list->buffer->content != CONTENT_VALUES ||
+        list->buffer->capacity_bytes / sizeof *items <= list->length) {
+        if (!grow_list(memory, list)) {
+            return false;
+        }
+    }
+    items = list->data;
+    if (list->buffer->n_owned <= list->length) {
+        memset(&items[list->length], 0, sizeof *items);
+        list->buffer->n_owned = list->length + 1;
+    }
+    if (!mdf_value_share(memory, &items[list->length], item)) {
+        return false;
+    }
+    list->length++;
+    return true;
+}
+
+/* ------------------------------------------------------------------ copies */
+
+static void share(struct mdf_value *target, const struct mdf_value *source)
+{
+    struct mdf_buffer *old = target->buffer;
+
+    share_buffer(source->buffer);
+    *target = *source;
+    release_buffer(old);
+}
+
+static bool copy_items(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source)
+{
+    struct mdf_value *items = make_items(memory, target, source->kind, source->length, n_items_of(source));
+    size_t i;
+
+    for (i = 0; items != NULL && i < n_items_of(source); i++) {
+        if (!mdf_value_share(memory, &items[i], &mdf_value_items(source)[i])) {
+            return false;
+        }
+    }
+    target->dtype = source->dtype;
+    return items != NULL;
+}
+
+static bool copy_elements(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source)
+{
+    return mdf_value_reshape(memory, target, source, source->rank, mdf_value_shape(source));
+}
+
+static bool has_room(const struct mdf_value *target, const struct mdf_value *source)
+{
+    return owned_alone(target->buffer) &&
+           target->buffer->capacity_bytes >= shape_bytes(source->rank) + source->length * mdf_dtype_size(source->dtype);
+}
+
+bool mdf_value_copy(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source)
+{
+    if (target == source) {
+        return true;
+    }
+    if (source->kind == MDF_KIND_TENSOR && source->dtype != MDF_DTYPE_STRING && has_room(target, source)) {
+        return copy_elements(memory, target, source);
+    }
+    return mdf_value_share(memory, target, source);
+}
+
+bool mdf_value_share(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source)
+{
+    if (target == source) {
+        return true;
+    }
+    if (source->kind == MDF_KIND_NONE) {
+        target->kind = MDF_KIND_NONE; /* the buffer stays for later use */
+        target->length = 0;
+        return true;
+    }
+    if (source->buffer != NULL) {
+        share(target, source);
+        return true;
+    }
+    return source->kind == MDF_KIND_TENSOR ? copy_elements(memory, target, source) : copy_items(memory, target, source);
+}
+
+bool mdf_value_reshape(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source, size_t rank,
+                       const int64_t *shape)
+{
+    void *elements = mdf_value_make_tensor(memory, target, source->dtype, rank, shape);
+    size_t i;
+
+    if (elements == NULL) {
+        return false;
+    }
+    if (source->dtype == MDF_DTYPE_STRING) {
+        for (i = 0; i < source->length; i++) {
+            ((char **)elements)[i] = mdf_string_share(((char **)source->data)[i]);
+        }
+    } else if (source->length > 0) {
+        memcpy(elements, source->data, source->length * mdf_dtype_size(source->dtype));
+    }
+    target->strength = source->strength;
+    return true;
+}
+
+void mdf_value_swap(struct mdf_value *a, struct mdf_value *b)
+{
+    struct mdf_value held = *a;
+
+    *a = *b;
+    *b = held;
+}
+
+void *mdf_value_writable(struct mdf_memory *memory, struct mdf_value *value)
+{
+    struct mdf_value copy = {0};
+
+    if (!owned_alone(value->buffer)) {
+        if (!copy_elements(memory, &copy, value)) {
+            mdf_value_clear(memory, &copy);
+            return NULL;
+        }
+        mdf_value_swap(value, &copy);
+        mdf_value_clear(memory, &copy);
+    }
+    return value->data;
+}
+
+bool mdf_value_convert(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source, mdf_dtype dtype)
+{
+    void *elements;
+
+    if (source->dtype == dtype) {
+        return mdf_value_copy(memory, target, source);
+    }
+    elements = mdf_value_make_tensor(memory, target, dtype, source->rank, mdf_value_shape(source));
+    if (elements == NULL) {
+        return false;
+    }
+    target->strength = source->strength;
+    return mdf_convert_elements(dtype, elements, source->dtype, source->data, source->length, false);
+}
+
+/* ------------------------------------------------------------------ nested lists as arrays */
+
+enum { DEEPEST_ARRAY = 64 };
+
+/* The shape and type that the array of a nested list has. */
+struct survey {
+    int64_t shape[DEEPEST_ARRAY];
+    size_t rank; /* SIZE_MAX: no leaf seen yet */
+    mdf_dtype dtype;
+    enum mdf_strength strength;
+    bool typed;
+};
+
+static bool survey_leaf(struct survey *survey, const struct mdf_value *leaf, size_t depth)
+{
+    const int64_t *shape = mdf_value_shape(leaf);
+    size_t i, rank = depth + leaf->rank;
+
+    if (rank > DEEPEST_ARRAY || (survey->rank != SIZE_MAX && survey->rank != rank)) {
+        return false;
+    }
+    for (i = 0; i < leaf->rank; i++) {
+        if (survey->rank != SIZE_MAX && survey->shape[depth + i] != shape[i]) {
+            return false;
+        }
+        survey->shape[depth + i] = shape[i];
+    }
+    if (survey->rank == SIZE_MAX) {
+        survey->dtype = leaf->dtype;
+        survey->strength = leaf->strength;
+    } else {
+        survey->dtype = mdf_promote(survey->dtype, survey->strength, leaf->dtype, leaf->strength, MDF_DTYPE_FLOAT64);
+        survey->strength = leaf->strength > survey->strength ? leaf->strength : survey->strength;
+    }
+    survey->rank = rank;
+    return survey->dtype != MDF_DTYPE_NONE;
+}
+
+static bool survey_list(struct survey *survey, bool sizes_known[DEEPEST_ARRAY], const struct mdf_value *value, size_t depth)
+{
+    size_t i;
+
+    if (value->kind == MDF_KIND_TENSOR) {
+        return survey_leaf(survey, value, depth);
+    }
+    if (value->kind != MDF_KIND_LIST || depth >= DEEPEST_ARRAY || (survey->rank != SIZE_MAX && depth >= survey->rank)) {
+        return false;
+    }
+    if (sizes_known[depth] && survey->shape[depth] != (int64_t)value->length) {
+        return false;
+    }
+    sizes_known[depth] = true;
+    survey->shape[depth] = (int64_t)value->length;
+    for (i = 0; i < value->length; i++) {
+        if (!survey_list(survey, sizes_known, &mdf_value_items(value)[i], depth + 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static char *fill_array(char *elements, mdf_dtype dtype, const struct mdf_value *value)
+{
+    size_t i;
+
+    if (value->kind == MDF_KIND_LIST) {
+        for (i = 0; i < value->length; i++) {
+            elements = fill_array(elements, dtype, &mdf_value_items(value)[i]);
+        }
+        return elements;
+    }
+    if (dtype == MDF_DTYPE_STRING) {
+        for (i = 0; i < value->length; i++) {
+            ((char **)(void *)elements)[i] = mdf_string_share(((char **)value->data)[i]);
+        }
+    } else {
+        mdf_convert_elements(dtype, elements, value->dtype, value->data, value->length, false);
+    }
+    return elements + value->length * mdf_dtype_size(dtype);
+}
+
+int mdf_value_from_nested_list(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *list)
+{
+    struct survey survey = {.rank = SIZE_MAX, .dtype = MDF_DTYPE_FLOAT64};
+    bool sizes_known[DEEPEST_ARRAY] = {false};
+    struct mdf_value array = {0};
+    void *elements;
+
+    if (list->kind == MDF_KIND_TENSOR) {
+        return mdf_value_share(memory, target, list) ? 1 : -1;
+    }
+    if (!survey_list(&survey, sizes_known, list, 0)) {
+        return 0;
+    }
+    if (survey.rank == SIZE_MAX) { /* no leaf: empty lists */
+        for (survey.rank = 0; survey.rank < DEEPEST_ARRAY && sizes_known[survey.rank]; survey.rank++) {
+        }
+    }
+    elements = mdf_value_make_tensor(memory, &array, survey.dtype, survey.rank, survey.shape);
+    if (elements == NULL) {
+        mdf_value_clear(memory, &array);
+        return -1;
+    }
+    fill_array(elements, survey.dtype, list);
+    array.strength = (uint8_t)(survey.strength == MDF_STRENGTH_TYPED ? MDF_STRENGTH_TYPED : MDF_STRENGTH_LITERAL);
+    mdf_value_swap(target, &array);
+    mdf_value_clear(memory, &array);
+    return 1;
+}
+
+/* ------------------------------------------------------------------ single numbers, truth, equality */
+
+bool mdf_value_to_double(const struct mdf_value *value, double *real)
+{
+    if (value->kind != MDF_KIND_TENSOR || value->length != 1 || value->dtype == MDF_DTYPE_STRING ||
+        mdf_dtype_kind(value->dtype) == 'c') {
+        return false;
+    }
+    *real = mdf_element_to_double(value->dtype, value->data);
+    return true;
+}
+
+bool mdf_value_to_int64(const struct mdf_value *value, int64_t *integer)
+{
+    double real;
+
+    if (!mdf_value_to_double(value, &real)) {
+        return false;
+    }
+    if (mdf_dtype_kind(value->dtype) == 'f' && (real != floor(real) || fabs(real) > 0x1p63 || isnan(real) || real == 0x1p63)) {
+        return false;
+    }
+    *integer = mdf_element_to_int64(value->dtype, value->data);
+    return true;
+}
+
+int mdf_value_truth(const struct mdf_value *value)
+{
+    const char *string;
+
+    if (value->kind == MDF_KIND_NONE) {
+        return 0;
+    }
+    if (value->kind != MDF_KIND_TENSOR) {
+        return value->length > 0;
+    }
+    if (value->length == 0) {
+        return 0;
+    }
+    if (value->length > 1) {
+        return -1;
+    }
+    if (value->dtype == MDF_DTYPE_STRING) {
+        string = *(char **)value->data;
+        return string != NULL && mdf_string_length(string) > 0;
+    }
+    if (mdf_dtype_kind(value->dtype) == 'c') {
+        return value->dtype == MDF_DTYPE_COMPLEX64
+                   ? ((const float *)value->data)[0] != 0 || ((const float *)value->data)[1] != 0
+                   : ((const double *)value->data)[0] != 0 || ((const double *)value->data)[1] != 0;
+    }
+    return mdf_element_to_double(value->dtype, value->data) != 0;
+}
+
+const char *mdf_value_to_string(const struct mdf_value *value)
+{
+    return mdf_value_is_scalar(value) && value->dtype == MDF_DTYPE_STRING ? *(char *const *)value->data : NULL;
+}
+
+static bool same_strings(const char *a, const char *b)
+{
+    return mdf_string_length(a) == mdf_string_length(b) &&
+           (mdf_string_length(a) == 0 || memcmp(a, b, mdf_string_length(a)) == 0);
+}
+
+static bool same_elements(const struct mdf_value *a, const struct mdf_value *b)
+{
+    size_t size = mdf_dtype_size(a->dtype), i;
+
+    for (i = 0; i < a->length; i++) {
+        const char *x = (const char *)a->data + i * size, *y = (const char *)b->data + i * size;
+        double u, v;
+
+        if (a->dtype == MDF_DTYPE_STRING) {
+            if (!same_strings(((char **)a->data)[i], ((char **)b->data)[i])) {
+                return false;
+            }
+            continue;
+        }
+        if (memcmp(x, y, size) == 0) {
+            continue;
+        }
+        if (mdf_dtype_kind(a->dtype) != 'f') {
+            return false;
+        }
+        u = mdf_element_to_double(a->dtype, x);
+        v = mdf_element_to_double(a->dtype, y);
+        if (u != v && !(isnan(u) && isnan(v))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mdf_value_equal(const struct mdf_value *a, const struct mdf_value *b)
+{
+    size_t i;
+
+    if (a->kind != b->kind || a->length != b->length) {
+        return false;
+    }
+    if (a->kind == MDF_KIND_TENSOR) {
+        return a->dtype == b->dtype && a->rank == b->rank &&
+               (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0) && same_elements(a, b);
+    }
+    for (i = 0; i < n_items_of(a); i++) {
+        if (!mdf_value_equal(&mdf_value_items(a)[i], &mdf_value_items(b)[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void mdf_value_describe(const struct mdf_value *value, char *text, size_t size)
+{
+    size_t used, i;
+
+    switch ((mdf_kind)value->kind) {
+    case MDF_KIND_NONE:
+        snprintf(text, size, "nothing");
+        return;
+    case MDF_KIND_LIST:
+        snprintf(text, size, "list of %zu", value->length);
+        return;
+    case MDF_KIND_DICT:
+        snprintf(text, size, "object of %zu", value->length);
+        return;
+    case MDF_KIND_TENSOR:
+        break;
+    }
+    snprintf(text, size, "%s", mdf_dtype_name(value->dtype));
+    for (i = 0; i < value->rank; i++) {
+        used = strlen(text);
+        snprintf(text + used, size - used, "%s%lld", i == 0 ? "[" : ",", (long long)mdf_value_shape(value)[i]);
+    }
+    used = strlen(text);
+    snprintf(text + used, size - used, "%s", value->rank > 0 ? "]" : " scalar");
+}
+
+/* ------------------------------------------------------------------ the public view of a value */
+
+mdf_kind mdf_value_kind(const mdf_value *value)
+{
+    return (mdf_kind)value->kind;
+}
+
+bool mdf_value_tensor(const mdf_value *value, mdf_tensor *tensor)
+{
+    if (value->kind != MDF_KIND_TENSOR) {
+        return false;
+    }
+    tensor->dtype = (mdf_dtype)value->dtype;
+    tensor->rank = value->rank;
+    tensor->shape = mdf_value_shape(value);
+    tensor->data = value->data;
+    return true;
+}
+
+size_t mdf_value_length(const mdf_value *value)
+{
+    return value->kind == MDF_KIND_LIST || value->kind == MDF_KIND_DICT ? value->length : 0;
+}
+
+const mdf_value *mdf_value_item(const mdf_value *value, size_t index)
+{
+    if (index >= mdf_value_length(value)) {
+        return NULL;
+    }
+    return &mdf_value_items(value)[value->kind == MDF_KIND_DICT ? 2 * index + 1 : index];
+}
+
+const char *mdf_value_key(const mdf_value *value, size_t index)
+{
+    if (value->kind != MDF_KIND_DICT || index >= value->length) {
+        return NULL;
+    }
+    return mdf_value_to_string(&mdf_value_items(value)[2 * index]);
+}
