@@ -21,13 +21,22 @@ struct mdf_context {
     const atomic_bool *interrupted;
 };
 
+/* What a body declares of a value that it yields. */
+struct mdf_body_type {
+    mdf_dtype dtype; /* MDF_DTYPE_NONE: not known */
+    bool has_shape;
+    size_t rank;
+    const int64_t *shape; /* -1: not known */
+};
+
 /* A body graph of Scan, Loop or If, ready to run in the state of the call. Captured outer values are wired already. */
 struct mdf_body {
     size_t n_inputs, n_outputs;
     struct mdf_value **inputs;         /* formal inputs, to be set before each run */
     const struct mdf_value *const *outputs; /* yields, to be read after it; may be an input, a constant or a capture */
-    const bool *output_is_own;         /* the yield's buffer may be taken (swapped away): the body writes it afresh */
-    struct mdf_value *const *own_outputs; /* the same yields where output_is_own, else NULL */
+    struct mdf_value *const *own_outputs; /* the same yields where their buffers may be taken (swapped away): the body writes them
+                                             afresh in each run; else NULL */
+    const struct mdf_body_type *output_types;
     bool (*run)(struct mdf_body *body);
     void *evaluator; /* the evaluator's own */
 };

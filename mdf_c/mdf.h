@@ -220,6 +220,8 @@ MDF_API void mdf_state_free(mdf_state *state);
 /* Sets an input for the next evaluation: NAME is PORT (every port of that name, in any node) or NODE.PORT.
  * The tensor is copied. MDF_NAME where no port has that name. */
 MDF_API mdf_status mdf_set_input(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error);
+/* The same from a value of any kind (an output of another state, say). */
+MDF_API mdf_status mdf_set_input_value(mdf_state *state, const char *name, const mdf_value *value, mdf_error *error);
 /* The same from JSON text: numbers, booleans, strings, nested lists, or the typed forms of the command line. */
 MDF_API mdf_status mdf_set_input_json(mdf_state *state, const char *name, const char *json, mdf_error *error);
 

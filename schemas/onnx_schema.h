@@ -19,6 +19,7 @@ struct mdf_formal {
     mdf_dtype_set tensor_types;   /* element types allowed as tensor(...) */
     mdf_dtype_set sequence_types; /* ... as seq(tensor(...)) */
     mdf_dtype_set optional_types; /* ... as optional(tensor(...)) or optional(seq(tensor(...))) */
+    bool maps;                    /* map(...) or seq(map(...)) is allowed */
 };
 
 enum mdf_schema_attribute_type {
@@ -71,6 +72,8 @@ size_t mdf_schema_input(const struct mdf_schema *schema, const char *name);
 /* Formal of actual input (output) number `i`, the variadic one for all from its place on; NULL past the last. */
 const struct mdf_formal *mdf_schema_actual_input(const struct mdf_schema *schema, size_t i);
 const struct mdf_formal *mdf_schema_actual_output(const struct mdf_schema *schema, size_t i);
+/* Row number `i` of the data, sorted by domain, name and version; NULL past the last. */
+const struct mdf_schema *mdf_schema_at(size_t i);
 /* Newest opset version of the default domain in the data. */
 int mdf_schema_newest_opset(void);
 /* Offers the names of all operators of a domain to a search for the nearest. */

@@ -26,7 +26,7 @@ struct mdf_node_entry;
 struct mdf_node {
     uint8_t kind;
     uint8_t packed_dtype; /* NUMBERS: MDF_DTYPE_INT64, _FLOAT64 or _BOOL */
-    uint32_t line, column; /* 1-based; 0: the format has no positions (BSON) */
+    uint32_t line, column; /* 1-based, column in characters; 0: the format has no positions (BSON) */
     union {
         bool truth;
         int64_t integer;
@@ -47,6 +47,7 @@ struct mdf_node {
         struct {
             struct mdf_node_entry *entries; /* in the order of the file; of duplicate keys the last stays */
             size_t n;
+            const uint32_t *order; /* numbers of the entries, sorted by key; NULL: few entries, or a tree made by hand */
         } object;
     } as;
     const char *digits; /* REAL that is a whole number past 64 bits: as written; else NULL */
@@ -93,6 +94,9 @@ const char *mdf_format_of_path(const char *path);
 
 /* The value of a key; NULL where `node` is no object or has no such key. */
 const struct mdf_node *mdf_node_get(const struct mdf_node *node, const char *key);
+/* Item number `index` of a list or of packed numbers, as a node (an inner row of packed numbers borrows from it, and
+ * stands where the whole stands); false past the end or where `node` is neither. */
+bool mdf_node_item(const struct mdf_node *node, size_t index, struct mdf_node *item);
 /* Number of items of a list or of packed numbers (first axis), entries of an object; else 0. */
 size_t mdf_node_length(const struct mdf_node *node);
 /* What the kind is called in messages: "a list", "a number". */

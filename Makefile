@@ -1,0 +1,201 @@
+# Makefile - builds, tests and installs mdf_c. GNU make.
+#
+#   make demo     what is needed, the programs, and a few examples with what they print
+#   make test     the same, and all test suites; ends with "N passed, N failed"
+#   make help     the other targets
+#
+# CC (gcc or clang), CFLAGS, LDFLAGS, PREFIX, DESTDIR may be set; WERROR=1 makes warnings errors; SANITIZE=address or
+# undefined builds with that sanitizer; BUILD is the folder for all that is made.
+# A source joins the library by lying in one of its folders, a suite by being named tests/test_*.c.
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+BUILD ?= build
+VALGRIND ?= valgrind
+SHELL := /bin/bash
+
+VERSION := $(shell sed -n 's/^.define MDF_VERSION "\(.*\)"/\1/p' mdf_c/mdf.h)
+# Rises with every change that breaks programs linked with the shared library.
+SONAME := libmdf.so.0
+
+# ---------------------------------------------------------------- sources
+
+LIBRARY_FOLDERS := $(addprefix mdf_c/,base tensor document expression model code plan run write api) schemas functions
+LIBRARY_SOURCES := $(sort $(shell find $(LIBRARY_FOLDERS) -name '*.c' 2>/dev/null))
+PROGRAM_MAINS := mdf_c/cli/mdf_run.c mdf_c/cli/mdf_convert.c
+PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(wildcard mdf_c/cli/*.c)))
+SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
+SUITE_SHARED_SOURCES := $(sort $(filter-out $(SUITE_SOURCES),$(wildcard tests/*.c)))
+
+objects = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
+LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES))
+PROGRAM_SHARED_OBJECTS := $(call objects,$(PROGRAM_SHARED_SOURCES))
+SUITE_SHARED_OBJECTS := $(call objects,$(SUITE_SHARED_SOURCES))
+ALL_OBJECTS := $(call objects,$(LIBRARY_SOURCES) $(PROGRAM_MAINS) $(PROGRAM_SHARED_SOURCES) $(SUITE_SOURCES) $(SUITE_SHARED_SOURCES))
+
+STATIC_LIBRARY := $(BUILD)/libmdf.a
+SHARED_LIBRARY := $(BUILD)/libmdf.so
+PROGRAMS := $(BUILD)/mdf-run $(BUILD)/mdf-convert
+SUITES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(SUITE_SOURCES))
+OPERATOR_TABLES := build/generated/operator_tables.inc
+
+# ---------------------------------------------------------------- flags
+
+# Looked up when first needed, so that "make deps" and "make help" work without the libraries.
+LIBRARY_PACKAGES := yaml-0.1 libcjson libbson-1.0 libzip
+SUITE_PACKAGES := criterion jansson
+package_flags = $(shell pkg-config --cflags $(LIBRARY_PACKAGES) $(SUITE_PACKAGES) | sed 's/-I/-isystem /g')
+package_libraries = $(shell pkg-config --libs $(LIBRARY_PACKAGES))
+suite_libraries = $(shell pkg-config --libs $(SUITE_PACKAGES))
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes \
+    -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef $(if $(WERROR),-Werror)
+# One result on every machine: no fused multiply-add unless a kernel asks for it, no -ffast-math, no -march=native.
+COMPILE_FLAGS := -std=gnu11 -I. -Ibuild/generated -fPIC -fvisibility=hidden -ffp-contract=off -ftree-vectorize -pthread $(WARNINGS) $(CFLAGS)
+ifdef SANITIZE
+COMPILE_FLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
+LINK_FLAGS := -fsanitize=$(SANITIZE)
+endif
+# Loops over elements: neither flag changes a result; both let more loops become vectors.
+KERNEL_FLAGS := -O3 -fno-math-errno -fno-trapping-math
+$(BUILD)/objects/functions/%.o: FILE_FLAGS := $(if $(filter -O0 -Og,$(CFLAGS)),,$(KERNEL_FLAGS))
+
+# ---------------------------------------------------------------- targets
+
+.PHONY: all deps demo test check-asan check-ubsan check-valgrind layers install uninstall format lint clean help suites programs force
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+ifdef SANITIZE
+all: $(PROGRAMS) $(STATIC_LIBRARY)
+else
+all: $(PROGRAMS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
+endif
+
+help:
+	@echo "demo test all deps check-asan check-ubsan check-valgrind layers install uninstall format lint clean"
+
+deps:
+	@tools/install_dependencies.sh
+
+# The two commands that a newcomer types get the dependencies first, then start over with make knowing of them.
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) tools/demo.sh
+
+test: deps
+	@$(MAKE) --no-print-directory all suites
+	@tools/check_layers.sh
+	@BUILD=$(BUILD) tools/run_suites.sh $(SUITES)
+
+suites: $(PROGRAMS) $(SUITES)
+
+layers:
+	@tools/check_layers.sh
+
+check-asan:
+	@$(MAKE) --no-print-directory suites BUILD=build/asan SANITIZE=address CFLAGS="-O1 -g"
+	@BUILD=build/asan tools/run_suites.sh $(patsubst $(BUILD)/%,build/asan/%,$(SUITES))
+
+check-ubsan:
+	@$(MAKE) --no-print-directory suites BUILD=build/ubsan SANITIZE=undefined CFLAGS="-O1 -g"
+	@BUILD=build/ubsan tools/run_suites.sh $(patsubst $(BUILD)/%,build/ubsan/%,$(SUITES))
+
+check-valgrind: $(BUILD)/mdf-run
+	@VALGRIND="$(VALGRIND)" BUILD=$(BUILD) tools/check_valgrind.sh
+
+format:
+	clang-format -i $(shell find mdf_c functions schemas tests -name '*.c' -o -name '*.h')
+
+lint:
+	@tools/lint.sh
+
+clean:
+	rm -rf build
+
+# ---------------------------------------------------------------- rules
+
+# What objects depend on besides their sources: the compiler and its flags. Rewritten only when they change.
+$(BUILD)/flags: force
+	@mkdir -p $(@D)
+	@echo '$(CC) $(shell $(CC) -dumpfullversion -dumpversion) $(COMPILE_FLAGS) $(KERNEL_FLAGS) $(LINK_FLAGS)' > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# What goes into libraries and programs: a source that is added or deleted makes them anew.
+$(BUILD)/object_list: force
+	@mkdir -p $(@D)
+	@echo '$(LIBRARY_OBJECTS) $(PROGRAM_SHARED_OBJECTS) $(SUITE_SHARED_OBJECTS)' > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# The list of operator tables, read off the sources; replaced only when it changes.
+$(OPERATOR_TABLES): tools/list_operator_tables.sh $(filter functions/%,$(LIBRARY_SOURCES))
+	@mkdir -p $(@D)
+	@tools/list_operator_tables.sh > $@.new.$$$$ && if cmp -s $@.new.$$$$ $@; then rm $@.new.$$$$; else mv $@.new.$$$$ $@; fi
+
+$(BUILD)/objects/functions/registry.o: $(OPERATOR_TABLES)
+
+$(BUILD)/objects/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(if $(VERBOSE),,@echo "  CC   $<" &&) $(CC) $(COMPILE_FLAGS) $(FILE_FLAGS) $(call package_flags) -MMD -MP -c -o $@ $<
+
+$(STATIC_LIBRARY): $(LIBRARY_OBJECTS) $(BUILD)/object_list
+	@rm -f $@
+	$(if $(VERBOSE),,@echo "  AR   $@" &&) $(AR) rcs $@ $(LIBRARY_OBJECTS)
+
+$(SHARED_LIBRARY): $(LIBRARY_OBJECTS) $(BUILD)/object_list
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) -shared -Wl,-soname,$(SONAME) -Wl,--no-undefined $(LINK_FLAGS) $(LDFLAGS) -o $@.$(VERSION) \
+	    $(LIBRARY_OBJECTS) $(call package_libraries) -lm -lpthread
+	@ln -sf libmdf.so.$(VERSION) $(BUILD)/$(SONAME)
+	@ln -sf $(SONAME) $@
+
+$(BUILD)/mdf-run: $(BUILD)/objects/mdf_c/cli/mdf_run.o
+$(BUILD)/mdf-convert: $(BUILD)/objects/mdf_c/cli/mdf_convert.o
+$(PROGRAMS): $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread
+
+$(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(SUITE_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
+	@mkdir -p $(@D)
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) \
+	    $(call suite_libraries) -lm -lpthread
+
+-include $(ALL_OBJECTS:.o=.d)
+
+# ---------------------------------------------------------------- installation
+
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+INSTALLED := $(BINDIR)/mdf-run $(BINDIR)/mdf-convert $(LIBDIR)/libmdf.a $(LIBDIR)/libmdf.so $(LIBDIR)/$(SONAME) \
+    $(LIBDIR)/libmdf.so.$(VERSION) $(LIBDIR)/pkgconfig/mdf.pc $(INCLUDEDIR)/mdf.h $(MANDIR)/man1/mdf-run.1 $(MANDIR)/man1/mdf-convert.1
+
+define PKG_CONFIG_FILE
+prefix=$(PREFIX)
+libdir=$(LIBDIR)
+includedir=$(INCLUDEDIR)
+
+Name: mdf
+Description: A native engine for MDF (ModECI Model Description Format) models
+Version: $(VERSION)
+Requires.private: $(LIBRARY_PACKAGES)
+Libs: -L$${libdir} -lmdf
+Libs.private: -lm -lpthread
+Cflags: -I$${includedir}
+endef
+export PKG_CONFIG_FILE
+
+install: all
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(MANDIR)/man1
+	install $(PROGRAMS) $(DESTDIR)$(BINDIR)
+	install -m 644 $(STATIC_LIBRARY) $(SHARED_LIBRARY).$(VERSION) $(DESTDIR)$(LIBDIR)
+	ln -sf libmdf.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmdf.so
+	echo "$$PKG_CONFIG_FILE" > $(DESTDIR)$(LIBDIR)/pkgconfig/mdf.pc
+	install -m 644 mdf_c/mdf.h $(DESTDIR)$(INCLUDEDIR)
+	install -m 644 docs/man/mdf-run.1 docs/man/mdf-convert.1 $(DESTDIR)$(MANDIR)/man1
+
+uninstall:
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))

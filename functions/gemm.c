@@ -1,0 +1,533 @@
+/* gemm.c - see gemm.h. Source: K. Goto and R. van de Geijn, Anatomy of high-performance matrix multiplication (2008).
+ *
+ * A is packed whole, into panels as high as a tile. B is packed block by block, DEPTH rows by some panels of columns, so that
+ * a block stays in the second-level cache; each task has one block of columns, and packs into memory of its thread's own.
+ * Small and thin matrices are multiplied as they lie. */
+#include "functions/gemm.h"
+
+#include <string.h>
+
+enum {
+    DEPTH = 256,         /* rows of a block of B */
+    BLOCK_PANELS = 12,   /* panels of a block of B */
+    MAX_ROWS = 12,       /* of a tile */
+    MAX_COLUMNS = 32,    /* of a tile */
+    PLAIN_COLUMNS = 16,  /* fewer are added without a call */
+    PLAIN_PRODUCTS = 2000, /* a product with fewer multiplications is not worth packing */
+    MAX_SLOTS = 64,
+    LINE_BYTES = 64
+};
+
+/* Rough time of one multiplication and addition, to judge what is worth a thread. */
+static const double multiply_ns = 0.04;
+
+typedef void (*tile_function)(size_t depth, const void *a_packed, const void *b_packed, void *target, int64_t c_row, bool add);
+
+/* The innermost loops for one element type and instruction set. */
+struct kernels {
+    size_t rows, lanes;        /* a tile has up to `rows` rows and 2 * lanes columns */
+    tile_function tiles[3][2]; /* of 1/3, 2/3, 3/3 of the rows; of 1, 2 vectors */
+    mdf_add_scaled add_scaled;
+    void (*dot)(size_t n, const void *x, const void *y, void *result);
+};
+
+/* A part of C. */
+struct range {
+    size_t first_row, last_row, first_column, last_column;
+};
+
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx512f")))
+#define NAME(x) x##_float32_avx512
+#define ELEMENT float
+#define LANES 16
+#define ROWS 12
+#include "functions/gemm_kernel.inc"
+#define TARGET __attribute__((target("avx2,fma")))
+#define NAME(x) x##_float32_avx2
+#define LANES 8
+#define ROWS 6
+#include "functions/gemm_kernel.inc"
+#undef ELEMENT
+#define TARGET __attribute__((target("avx512f")))
+#define NAME(x) x##_float64_avx512
+#define ELEMENT double
+#define LANES 8
+#define ROWS 12
+#include "functions/gemm_kernel.inc"
+#define TARGET __attribute__((target("avx2,fma")))
+#define NAME(x) x##_float64_avx2
+#define LANES 4
+#define ROWS 6
+#include "functions/gemm_kernel.inc"
+#undef ELEMENT
+#endif
+#define TARGET
+#define NAME(x) x##_float32
+#define ELEMENT float
+#define LANES 4
+#define ROWS 6
+#include "functions/gemm_kernel.inc"
+#undef ELEMENT
+#define TARGET
+#define NAME(x) x##_float64
+#define ELEMENT double
+#define LANES 2
+#define ROWS 6
+#include "functions/gemm_kernel.inc"
+#undef ELEMENT
+#define TARGET
+#define NAME(x) x##_integer
+#define ELEMENT uint64_t
+#define LANES 2
+#define ROWS 0
+#include "functions/gemm_kernel.inc"
+#undef ELEMENT
+
+#define ELEMENT float
+#define NAME(x) x##_float32
+#include "functions/gemm_pack.inc"
+#define ELEMENT double
+#define NAME(x) x##_float64
+#include "functions/gemm_pack.inc"
+#define ELEMENT float
+#define NAME(x) x##_float32
+#include "functions/gemm_plain.inc"
+#define ELEMENT double
+#define NAME(x) x##_float64
+#include "functions/gemm_plain.inc"
+#define ELEMENT uint64_t
+#define NAME(x) x##_integer
+#include "functions/gemm_plain.inc"
+
+/* What depends on the element type but not on the instruction set. */
+struct element_type {
+    size_t size_bytes;
+    void (*pack_a)(const struct mdf_product *product, size_t row, size_t n, size_t n_panel, size_t first, size_t depth, void *packed);
+    void (*pack_b)(const struct mdf_product *product, size_t batch, size_t first, size_t depth, size_t column, size_t n, size_t n_panel,
+                   size_t n_last, void *packed, void *row);
+    void (*store_edge)(const void *edge, size_t n_edge, void *target, int64_t c_row, size_t rows, size_t columns, bool add);
+    void (*multiply_plain)(const struct kernels *kernels, const struct mdf_product *product, const struct range *range);
+};
+
+static const struct element_type float32_type = {sizeof(float), pack_a_float32, pack_b_float32, store_edge_float32, multiply_plain_float32};
+static const struct element_type float64_type = {sizeof(double), pack_a_float64, pack_b_float64, store_edge_float64, multiply_plain_float64};
+static const struct element_type integer_type = {sizeof(uint64_t), NULL, NULL, NULL, multiply_plain_integer};
+
+mdf_dtype mdf_product_dtype(mdf_dtype dtype)
+{
+    switch (mdf_dtype_kind(dtype)) {
+    case 'f':
+        return dtype == MDF_DTYPE_FLOAT64 ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32;
+    case 'u':
+        return MDF_DTYPE_UINT64;
+    default:
+        return MDF_DTYPE_INT64;
+    }
+}
+
+static const struct kernels *choose_kernels(mdf_dtype dtype)
+{
+    bool is_float32 = dtype == MDF_DTYPE_FLOAT32;
+
+    if (!is_float32 && dtype != MDF_DTYPE_FLOAT64) {
+        return &kernels_integer;
+    }
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) {
+        return is_float32 ? &kernels_float32_avx512 : &kernels_float64_avx512;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        return is_float32 ? &kernels_float32_avx2 : &kernels_float64_avx2;
+    }
+#endif
+    return is_float32 ? &kernels_float32 : &kernels_float64;
+}
+
+mdf_add_scaled mdf_add_scaled_for(mdf_dtype dtype)
+{
+    return choose_kernels(dtype)->add_scaled;
+}
+
+static const struct element_type *choose_type(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 ? &float32_type : dtype == MDF_DTYPE_FLOAT64 ? &float64_type : &integer_type;
+}
+
+/* ------------------------------------------------------------------ matrices as they lie */
+
+struct plain_job {
+    const struct kernels *kernels;
+    const struct element_type *type;
+    const struct mdf_product *product;
+    bool by_rows;
+};
+
+static bool is_plain(const struct mdf_product *product)
+{
+    if (product->row != NULL) {
+        return false;
+    }
+    return choose_type(product->dtype) == &integer_type || product->m <= 2 || product->n == 1 ||
+           (double)product->m * (double)product->n * (double)product->k < PLAIN_PRODUCTS;
+}
+
+static void multiply_part(void *context, size_t first, size_t last)
+{
+    const struct plain_job *job = context;
+    struct range range = {0, job->product->m, 0, job->product->n};
+
+    if (job->by_rows) {
+        range.first_row = first;
+        range.last_row = last;
+    } else {
+        range.first_column = first * LINE_BYTES;
+        range.last_column = last * LINE_BYTES < job->product->n ? last * LINE_BYTES : job->product->n;
+    }
+    job->type->multiply_plain(job->kernels, job->product, &range);
+}
+
+/* A matrix times a vector, where the columns of the matrix are adjacent, is done as the vector times the matrix transposed. */
+static struct mdf_product turn_vector(const struct mdf_product *product)
+{
+    struct mdf_product turned = *product;
+
+    if (product->n == 1 && product->m > 1 && product->c_row == 1 && product->a_row == 1) {
+        turned.m = 1;
+        turned.n = product->m;
+        turned.a = product->b;
+        turned.a_column = product->b_row;
+        turned.b = product->a;
+        turned.b_row = product->a_column;
+        turned.b_column = product->a_row;
+    }
+    return turned;
+}
+
+static void multiply_as_it_lies(const struct mdf_context *context, const struct mdf_product *product)
+{
+    struct mdf_product turned = turn_vector(product);
+    struct plain_job job = {choose_kernels(product->dtype), choose_type(product->dtype), &turned, turned.m >= turned.n};
+    size_t n_columns = (turned.n - 1) / LINE_BYTES + 1;
+    double cost_ns = multiply_ns * 8 * (double)turned.m * (double)turned.n * (double)turned.k;
+
+    if (job.by_rows) {
+        mdf_parallel_for(context, turned.m, cost_ns / (double)turned.m, multiply_part, &job);
+    } else {
+        mdf_parallel_for(context, n_columns, cost_ns / (double)n_columns, multiply_part, &job);
+    }
+}
+
+/* ------------------------------------------------------------------ packed matrices */
+
+/* Products of one size under way: how C is cut into tasks, and where the packed matrices lie. A slot is the memory of what one
+ * thread does at a time. */
+struct packed_job {
+    const struct kernels *kernels;
+    const struct element_type *type;
+    const struct mdf_product *product;
+    size_t batch;
+    size_t n_panels, n_a;            /* panels of A; elements of A, packed */
+    size_t n_block, n_column_blocks; /* columns of a block of B */
+    size_t n_row_panels, n_row_blocks; /* panels of A of one task */
+    size_t n_slots, slot_bytes;
+    char *a, *slots;
+    mdf_product_locate locate; /* of a batch done whole in each slot */
+    const void *locate_context;
+    size_t n_batches;
+};
+
+/* Rows of the panel of A that begins at a row: a full tile, or the lowest that takes what is left. */
+static size_t panel_rows(const struct packed_job *job, size_t row)
+{
+    size_t left = job->product->m - row, third = job->kernels->rows / 3;
+
+    return left > 2 * third ? 3 * third : left > third ? 2 * third : third;
+}
+
+static size_t last_panel_columns(const struct packed_job *job, size_t n)
+{
+    size_t lanes = job->kernels->lanes, left = n % (2 * lanes);
+
+    return left == 0 || left > lanes ? 2 * lanes : lanes;
+}
+
+/* Packed A: for each block of depth, its panels one after the other. */
+static char *panel_of_a(const struct packed_job *job, char *a, size_t first, size_t depth, size_t panel)
+{
+    return a + (first * job->n_a + panel * job->kernels->rows * depth) * job->type->size_bytes;
+}
+
+static void pack_panels(const struct packed_job *job, const struct mdf_product *product, char *a, size_t first_panel, size_t last_panel)
+{
+    for (size_t panel = first_panel; panel < last_panel; panel++) {
+        size_t row = panel * job->kernels->rows, rows = panel_rows(job, row);
+        size_t n = product->m - row < rows ? product->m - row : rows;
+
+        for (size_t first = 0; first < product->k; first += DEPTH) {
+            size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
+
+            job->type->pack_a(product, row, n, rows, first, depth, panel_of_a(job, a, first, depth, panel));
+        }
+    }
+}
+
+static void pack_shared_panels(void *context, size_t first, size_t last)
+{
+    const struct packed_job *job = context;
+
+    pack_panels(job, job->product, job->a, first, last);
+}
+
+/* One panel of A times one panel of B. */
+static void multiply_panels(const struct packed_job *job, const char *a, const char *b, char *c, size_t rows, size_t n_rows, size_t columns,
+                            size_t n_columns, size_t depth, bool add)
+{
+    const struct kernels *kernels = job->kernels;
+    tile_function tile = kernels->tiles[rows * 3 / kernels->rows - 1][columns / kernels->lanes - 1];
+    double edge[MAX_ROWS * MAX_COLUMNS];
+
+    if (n_rows == rows && n_columns == columns) {
+        tile(depth, a, b, c, job->product->c_row, add);
+        return;
+    }
+    tile(depth, a, b, edge, (int64_t)columns, false);
+    job->type->store_edge(edge, columns, c, job->product->c_row, n_rows, n_columns, add);
+}
+
+/* The panels [first_panel, last_panel) of A times one packed block of B. */
+static void multiply_block(const struct packed_job *job, const struct mdf_product *product, char *a, const char *b, size_t first_panel,
+                           size_t last_panel, size_t first, size_t depth, size_t column, size_t n)
+{
+    size_t n_panel = 2 * job->kernels->lanes, size = job->type->size_bytes, n_last = last_panel_columns(job, n);
+    bool add = product->add || first > 0;
+
+    for (size_t panel = first_panel; panel < last_panel; panel++) {
+        size_t row = panel * job->kernels->rows, rows = panel_rows(job, row);
+        size_t n_rows = product->m - row < rows ? product->m - row : rows;
+        const char *panel_a = panel_of_a(job, a, first, depth, panel);
+        char *c = (char *)product->c + ((int64_t)row * product->c_row + (int64_t)column) * (int64_t)size;
+
+        for (size_t j = 0; j < n; j += n_panel) {
+            size_t n_columns = n - j < n_panel ? n - j : n_panel, columns = n - j < n_panel ? n_last : n_panel;
+
+            multiply_panels(job, panel_a, b + j * depth * size, c + j * size, rows, n_rows, columns, n_columns, depth, add);
+        }
+    }
+}
+
+/* One task: some panels of A times some columns of B, packed in `slot`. */
+static void multiply_task(const struct packed_job *job, const struct mdf_product *product, size_t batch, char *a, char *slot, size_t task)
+{
+    size_t row_block = task / job->n_column_blocks, column = task % job->n_column_blocks * job->n_block;
+    size_t first_panel = row_block * job->n_row_panels, last_panel = first_panel + job->n_row_panels;
+    size_t n = product->n - column < job->n_block ? product->n - column : job->n_block;
+    char *row = slot + job->n_block * DEPTH * job->type->size_bytes;
+
+    last_panel = last_panel < job->n_panels ? last_panel : job->n_panels;
+    for (size_t first = 0; first < product->k; first += DEPTH) {
+        size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
+
+        job->type->pack_b(product, batch, first, depth, column, n, 2 * job->kernels->lanes, last_panel_columns(job, n), slot, row);
+        multiply_block(job, product, a, slot, first_panel, last_panel, first, depth, column, n);
+    }
+}
+
+static void run_tasks(void *context, size_t first, size_t last)
+{
+    const struct packed_job *job = context;
+
+    for (size_t slot = first; slot < last; slot++) {
+        for (size_t task = slot; task < job->n_column_blocks * job->n_row_blocks; task += job->n_slots) {
+            multiply_task(job, job->product, job->batch, job->a, job->slots + slot * job->slot_bytes, task);
+        }
+    }
+}
+
+static void run_batches(void *context, size_t first, size_t last)
+{
+    const struct packed_job *job = context;
+
+    for (size_t slot = first; slot < last; slot++) {
+        char *a = job->slots + slot * job->slot_bytes, *b = a + job->n_a * job->product->k * job->type->size_bytes;
+
+        for (size_t batch = slot; batch < job->n_batches; batch += job->n_slots) {
+            struct mdf_product product = *job->product;
+
+            job->locate(job->locate_context, batch, &product);
+            pack_panels(job, &product, a, 0, job->n_panels);
+            for (size_t task = 0; task < job->n_column_blocks * job->n_row_blocks; task++) {
+                multiply_task(job, &product, batch, a, b, task);
+            }
+        }
+    }
+}
+
+static void plan_blocks(struct packed_job *job, size_t n_threads)
+{
+    const struct mdf_product *product = job->product;
+    size_t rows = job->kernels->rows, n_panel = 2 * job->kernels->lanes, n_columns = (product->n + n_panel - 1) / n_panel;
+    size_t n_full = product->m / rows * rows;
+
+    job->n_panels = (product->m + rows - 1) / rows;
+    job->n_a = product->m > n_full ? n_full + panel_rows(job, n_full) : n_full;
+    job->n_block = (n_columns < BLOCK_PANELS ? n_columns : BLOCK_PANELS) * n_panel;
+    job->n_column_blocks = (product->n + job->n_block - 1) / job->n_block;
+    job->n_row_blocks = job->n_column_blocks >= 2 * n_threads ? 1 : n_threads;
+    if (job->n_row_blocks > job->n_panels) {
+        job->n_row_blocks = job->n_panels;
+    }
+    job->n_row_panels = (job->n_panels + job->n_row_blocks - 1) / job->n_row_blocks;
+    job->n_row_blocks = (job->n_panels + job->n_row_panels - 1) / job->n_row_panels;
+}
+
+/* Room for packed A (once, or once a slot) and for the slots. */
+static bool make_room(struct mdf_call *call, struct mdf_value *scratch, struct packed_job *job, bool a_in_slots)
+{
+    size_t size = job->type->size_bytes, a_bytes, total;
+    int64_t n_bytes;
+    bool fits = mdf_size_multiply(job->n_a, job->product->k, &a_bytes) && mdf_size_multiply(a_bytes, size, &a_bytes);
+
+    a_bytes = fits ? (a_bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES : 0;
+    job->slot_bytes = job->n_block * (DEPTH + 1) * size;
+    fits = fits && (!a_in_slots || mdf_size_add(job->slot_bytes, a_bytes, &job->slot_bytes));
+    job->slot_bytes = (job->slot_bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+    fits = fits && mdf_size_multiply(job->slot_bytes, job->n_slots, &total) && (a_in_slots || mdf_size_add(total, a_bytes, &total)) &&
+           total <= PTRDIFF_MAX - LINE_BYTES;
+    if (!fits) {
+        return mdf_call_error(call, MDF_LIMIT, "a matrix of %zu rows and %zu columns is larger than any memory", job->product->m,
+                              job->product->k);
+    }
+    n_bytes = (int64_t)(total + LINE_BYTES);
+    job->a = mdf_value_make_tensor(call->context->memory, scratch, MDF_DTYPE_UINT8, 1, &n_bytes);
+    if (job->a == NULL) {
+        return mdf_call_out_of_memory(call);
+    }
+    job->a += (LINE_BYTES - (uintptr_t)job->a % LINE_BYTES) % LINE_BYTES;
+    job->slots = a_in_slots ? job->a : job->a + a_bytes;
+    return true;
+}
+
+static double cost_of(const struct mdf_product *product)
+{
+    return multiply_ns * (double)product->m * (double)product->n * (double)product->k;
+}
+
+static bool multiply_packed(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t batch)
+{
+    struct packed_job job = {.kernels = choose_kernels(product->dtype), .type = choose_type(product->dtype), .product = product};
+    size_t n_threads = call->context->n_threads > 1 ? (size_t)call->context->n_threads : 1, n_tasks;
+
+    job.batch = batch;
+    plan_blocks(&job, n_threads < MAX_SLOTS ? n_threads : MAX_SLOTS);
+    n_tasks = job.n_column_blocks * job.n_row_blocks;
+    job.n_slots = n_tasks < n_threads ? n_tasks : n_threads;
+    job.n_slots = job.n_slots < MAX_SLOTS ? job.n_slots : MAX_SLOTS;
+    if (!make_room(call, scratch, &job, false)) {
+        return false;
+    }
+    mdf_parallel_for(call->context, job.n_panels, (double)product->k * (double)job.kernels->rows * 0.5, pack_shared_panels, &job);
+    mdf_parallel_for(call->context, job.n_slots, cost_of(product) / (double)job.n_slots, run_tasks, &job);
+    return true;
+}
+
+static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t n_batches,
+                                    mdf_product_locate locate, const void *locate_context)
+{
+    struct packed_job job = {.kernels = choose_kernels(product->dtype),
+                             .type = choose_type(product->dtype),
+                             .product = product,
+                             .locate = locate,
+                             .locate_context = locate_context,
+                             .n_batches = n_batches};
+    size_t n_threads = call->context->n_threads > 1 ? (size_t)call->context->n_threads : 1;
+
+    plan_blocks(&job, 1);
+    n_threads = n_threads < MAX_SLOTS ? n_threads : MAX_SLOTS;
+    job.n_slots = n_batches < n_threads ? n_batches : n_threads;
+    if (!make_room(call, scratch, &job, true)) {
+        return false;
+    }
+    mdf_parallel_for(call->context, job.n_slots, cost_of(product) * (double)n_batches / (double)job.n_slots, run_batches, &job);
+    return true;
+}
+
+/* ------------------------------------------------------------------ products */
+
+/* A sum of nothing is zero. */
+static void clear_product(const struct mdf_product *product)
+{
+    size_t size = choose_type(product->dtype)->size_bytes;
+
+    for (size_t i = 0; !product->add && i < product->m; i++) {
+        memset((char *)product->c + (int64_t)i * product->c_row * (int64_t)size, 0, product->n * size);
+    }
+}
+
+static bool multiply_one(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t batch)
+{
+    if (product->m == 0 || product->n == 0) {
+        return true;
+    }
+    if (product->k == 0) {
+        clear_product(product);
+        return true;
+    }
+    if (is_plain(product)) {
+        multiply_as_it_lies(call->context, product);
+        return true;
+    }
+    return multiply_packed(call, scratch, product, batch);
+}
+
+bool mdf_multiply(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product)
+{
+    return multiply_one(call, scratch, product, 0);
+}
+
+struct plain_batches {
+    const struct mdf_context *context;
+    const struct mdf_product *product;
+    mdf_product_locate locate;
+    const void *locate_context;
+};
+
+static void multiply_plain_batches(void *context, size_t first, size_t last)
+{
+    const struct plain_batches *job = context;
+    const struct range range = {0, job->product->m, 0, job->product->n};
+
+    for (size_t batch = first; batch < last; batch++) {
+        struct mdf_product product = *job->product;
+
+        job->locate(job->locate_context, batch, &product);
+        choose_type(product.dtype)->multiply_plain(choose_kernels(product.dtype), &product, &range);
+    }
+}
+
+bool mdf_multiply_batch(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t n_batches,
+                        mdf_product_locate locate, const void *locate_context)
+{
+    /* Below this, a product is too short for several threads. */
+    const double short_ns = 1e6;
+    bool is_short = n_batches > 1 && product->m > 0 && product->n > 0 && product->k > 0 && cost_of(product) < short_ns;
+
+    if (is_short && is_plain(product)) {
+        struct plain_batches job = {call->context, product, locate, locate_context};
+
+        mdf_parallel_for(call->context, n_batches, 8 * cost_of(product) + 5, multiply_plain_batches, &job);
+        return true;
+    }
+    if (is_short) {
+        return multiply_packed_batches(call, scratch, product, n_batches, locate, locate_context);
+    }
+    for (size_t batch = 0; batch < n_batches; batch++) {
+        struct mdf_product one = *product;
+
+        locate(locate_context, batch, &one);
+        if (!multiply_one(call, scratch, &one, batch)) {
+            return false;
+        }
+    }
+    return true;
+}

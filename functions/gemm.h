@@ -1,0 +1,48 @@
+/* gemm.h - the matrix product that the heavy operators share: C = alpha A B, or C += alpha A B.
+ *
+ * A is m by k, B k by n, C m by n; strides count elements. The elements are float32 or float64, or 64-bit integers (signed or
+ * not: sums wrap). Each element of C is summed in an order that depends on the sizes alone, never on the number of threads;
+ * its last bits may differ from one kind of processor to another, as does the width of its vectors. */
+#ifndef MDF_FUNCTIONS_GEMM_H
+#define MDF_FUNCTIONS_GEMM_H
+
+#include "functions/operator.h"
+
+/* Writes elements [first, first + n) of row `row` of B, where B is not held as an array. Called from several threads. */
+typedef void (*mdf_product_row)(const void *context, size_t batch, size_t row, size_t first, size_t n, void *elements);
+
+struct mdf_product {
+    mdf_dtype dtype; /* FLOAT32, FLOAT64, INT64 or UINT64 */
+    size_t m, n, k;
+    const void *a, *b; /* b: NULL where `row` gives B */
+    int64_t a_row, a_column, b_row, b_column; /* strides, any */
+    void *c;
+    int64_t c_row; /* stride from row to row; columns are adjacent */
+    bool add;      /* C is added to, otherwise overwritten */
+    double alpha;
+    mdf_product_row row;
+    const void *row_context;
+};
+
+/* Where the matrices of one of several products lie: sets a, b, c of a product. */
+typedef void (*mdf_product_locate)(const void *context, size_t batch, struct mdf_product *product);
+
+/* Computes one product. `scratch` keeps the packed matrices; it is any value of the kernel's own, so that repeated calls
+ * allocate nothing. False with the error set. */
+bool mdf_multiply(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product);
+
+/* Computes `n_batches` products of one size; no two write the same elements. */
+bool mdf_multiply_batch(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t n_batches,
+                        mdf_product_locate locate, const void *locate_context);
+
+/* y += scale x for `n` adjacent elements, in the widest vectors that the processor has. */
+typedef void (*mdf_add_scaled)(size_t n, const void *scale, const void *x, void *y);
+mdf_add_scaled mdf_add_scaled_for(mdf_dtype dtype);
+
+/* The type in which a product of elements of this type is computed. */
+mdf_dtype mdf_product_dtype(mdf_dtype dtype);
+
+/* The kernel of onnx::MatMul: inputs 0 and 1 multiplied as numpy.matmul does, both of one type. */
+bool mdf_matmul(struct mdf_call *call);
+
+#endif

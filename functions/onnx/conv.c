@@ -1,0 +1,183 @@
+/* conv.c - convolution over any number of spatial axes: Conv.
+ *
+ * Comes in: X [n, c, ...], W [m, c / group, ...], B [m] or nothing. Goes out: Y [n, m, ...]. Each group is a product of its
+ * weights with the array unrolled to one column a window; columns are unrolled when the product asks for them. Where a
+ * group has one channel, planes are convolved directly. Source: ONNX Conv, all versions. */
+#include "functions/onnx/conv.h"
+
+#include "functions/gemm.h"
+
+#include <string.h>
+
+const struct mdf_setting mdf_conv_setting_table[] = {
+    MDF_WINDOW_SETTINGS, {"group", MDF_SETTING_INT, offsetof(struct mdf_conv_settings, group)}, {NULL, MDF_SETTING_INT, 0}};
+
+struct convolution {
+    struct mdf_taps taps;
+    const void *x, *weights, *bias;
+    void *y;
+    size_t n_groups, n_outputs, group_channels, group_outputs;
+    size_t size_bytes; /* of an element */
+    bool is_pointwise; /* the unrolled array is the array */
+    mdf_add_scaled add_scaled;
+};
+
+#define ELEMENT float
+#define NAME(x) x##_float32
+#include "functions/onnx/conv_rows.inc"
+#define ELEMENT double
+#define NAME(x) x##_float64
+#include "functions/onnx/conv_rows.inc"
+
+/* Rough times of one element, to judge what is worth a thread. */
+static const double fill_ns = 0.3, tap_ns = 0.3;
+
+static bool check_channels(struct mdf_call *call, const struct mdf_conv_settings *settings, const struct mdf_value *x,
+                           const struct mdf_value *weights, const struct mdf_value *bias)
+{
+    const int64_t *x_shape = mdf_value_shape(x), *w_shape = mdf_value_shape(weights);
+    int64_t group = settings->group;
+
+    if (weights->rank != x->rank || x->rank < 3) {
+        return mdf_call_error(call, MDF_SHAPE, "X has rank %u and W rank %u; both need one rank, at least 3", x->rank, weights->rank);
+    }
+    if (group < 1 || x_shape[1] % group != 0 || w_shape[0] % group != 0) {
+        return mdf_call_error(call, MDF_VALUE, "group is %lld; it has to divide the %lld input and %lld output channels", (long long)group,
+                              (long long)x_shape[1], (long long)w_shape[0]);
+    }
+    if (w_shape[1] != x_shape[1] / group) {
+        return mdf_call_error(call, MDF_SHAPE, "W has %lld channels; X has %lld in %lld groups", (long long)w_shape[1], (long long)x_shape[1],
+                              (long long)group);
+    }
+    return bias == NULL || mdf_workspace_check_shape(call, "B", bias, 1, w_shape);
+}
+
+bool mdf_conv_read(struct mdf_workspace *workspace, const struct mdf_conv_settings *settings, const struct mdf_value *x,
+                   const struct mdf_value *weights, const struct mdf_value *bias, struct mdf_conv_plan *plan)
+{
+    struct mdf_windows *windows = &plan->windows;
+
+    if (!check_channels(workspace->call, settings, x, weights, bias) ||
+        !mdf_windows_read(workspace, &settings->window, x, mdf_value_shape(weights) + 2, windows) ||
+        !mdf_windows_count(workspace->call, &settings->window, windows)) {
+        return false;
+    }
+    plan->n_batches = (size_t)mdf_value_shape(x)[0];
+    plan->n_channels = (size_t)mdf_value_shape(x)[1];
+    plan->n_groups = (size_t)settings->group;
+    plan->n_outputs = (size_t)mdf_value_shape(weights)[0];
+    windows->shape[0] = (int64_t)plan->n_batches;
+    windows->shape[1] = (int64_t)plan->n_outputs;
+    for (size_t i = 0; i < windows->rank; i++) {
+        windows->shape[i + 2] = windows->axes[i].windows;
+    }
+    return true;
+}
+
+/* Whether each window is one element, and the windows are the array. */
+static bool is_pointwise(const struct mdf_windows *windows)
+{
+    for (size_t i = 0; i < windows->rank; i++) {
+        const struct mdf_window_axis *axis = &windows->axes[i];
+
+        if (axis->kernel != 1 || axis->stride != 1 || axis->pad_begin != 0 || axis->pad_end != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void locate_group(const void *context, size_t batch, struct mdf_product *product)
+{
+    const struct convolution *job = context;
+    size_t group = batch % job->n_groups;
+
+    product->a = (const char *)job->weights + group * product->m * product->k * job->size_bytes;
+    product->c = (char *)job->y + batch * product->m * product->n * job->size_bytes;
+    if (job->is_pointwise) {
+        product->b = (const char *)job->x + batch * product->k * product->n * job->size_bytes;
+    }
+}
+
+static bool multiply_groups(struct mdf_workspace *workspace, const struct convolution *job, size_t n_batches)
+{
+    struct mdf_product product = {.dtype = workspace->dtype, .alpha = 1, .a_column = 1, .b_column = 1, .add = job->bias != NULL};
+    struct mdf_value *scratch = mdf_workspace_value(workspace);
+
+    product.m = job->group_outputs;
+    product.n = job->taps.n_outer * (size_t)job->taps.n_run;
+    if (!mdf_size_multiply(job->group_channels, job->taps.n_taps, &product.k)) {
+        return mdf_call_error(workspace->call, MDF_LIMIT, "the weights are more than any memory holds");
+    }
+    product.a_row = (int64_t)product.k;
+    product.b_row = product.c_row = (int64_t)product.n;
+    if (!job->is_pointwise) {
+        product.row = workspace->dtype == MDF_DTYPE_FLOAT32 ? unroll_row_float32 : unroll_row_float64;
+        product.row_context = job;
+    }
+    return scratch != NULL &&
+           mdf_multiply_batch(workspace->call, scratch, &product, n_batches * job->n_groups, locate_group, job);
+}
+
+bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, const void *x, const void *weights, const void *bias,
+                  void *y)
+{
+    struct convolution job = {.x = x, .weights = weights, .bias = bias, .y = y, .n_groups = plan->n_groups, .n_outputs = plan->n_outputs};
+    bool is_float32 = workspace->dtype == MDF_DTYPE_FLOAT32;
+    const struct mdf_context *context = workspace->call->context;
+    size_t n_planes = plan->n_batches * plan->n_outputs, plane_size;
+
+    if (!mdf_workspace_product(workspace->call, plan->windows.shape, 0, plan->windows.rank + 2, &plane_size)) {
+        return false;
+    }
+    if (plane_size == 0) {
+        return true;
+    }
+    if (!mdf_taps_prepare(workspace, &plan->windows, false, &job.taps)) {
+        return false;
+    }
+    plane_size = job.taps.n_outer * (size_t)job.taps.n_run;
+    job.group_channels = plan->n_channels / plan->n_groups;
+    job.group_outputs = plan->n_outputs / plan->n_groups;
+    job.size_bytes = mdf_dtype_size(workspace->dtype);
+    job.is_pointwise = is_pointwise(&plan->windows);
+    job.add_scaled = mdf_add_scaled_for(workspace->dtype);
+    if (job.group_channels == 1 && job.group_outputs <= 2) {
+        mdf_parallel_for(context, n_planes, (double)plane_size * (double)job.taps.n_taps * tap_ns,
+                         is_float32 ? convolve_planes_float32 : convolve_planes_float64, &job);
+        return true;
+    }
+    if (bias != NULL) {
+        mdf_parallel_for(context, n_planes, (double)plane_size * fill_ns, is_float32 ? fill_planes_float32 : fill_planes_float64, &job);
+    }
+    return multiply_groups(workspace, &job, plan->n_batches);
+}
+
+static bool conv(struct mdf_call *call)
+{
+    const struct mdf_value *x = mdf_call_tensor(call, 0), *weights = mdf_call_tensor(call, 1), *bias = mdf_call_input(call, 2);
+    struct mdf_workspace workspace;
+    struct mdf_conv_plan plan;
+    const void *elements[3] = {NULL, NULL, NULL};
+    void *y;
+
+    if (x == NULL || weights == NULL || (bias != NULL && mdf_call_tensor(call, 2) == NULL)) {
+        return false;
+    }
+    if (!mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), MDF_CONV_ARRAYS + 4) ||
+        !mdf_conv_read(&workspace, call->settings, x, weights, bias, &plan)) {
+        return false;
+    }
+    for (size_t i = 0; i < (bias != NULL ? 3 : 2); i++) {
+        elements[i] = mdf_workspace_input(&workspace, i);
+        if (elements[i] == NULL) {
+            return false;
+        }
+    }
+    y = mdf_workspace_output(&workspace, 0, (mdf_dtype)x->dtype, plan.windows.rank + 2, plan.windows.shape);
+    return y != NULL && mdf_conv_run(&workspace, &plan, elements[0], elements[1], elements[2], y) && mdf_workspace_end(&workspace);
+}
+
+const struct mdf_operator mdf_operators_conv[] = {
+    {"Conv", 1, 99, conv, mdf_conv_setting_table, sizeof(struct mdf_conv_settings), MDF_OPERATOR_PURE, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

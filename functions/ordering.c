@@ -1,0 +1,92 @@
+/* ordering.c - see ordering.h. */
+#include "functions/ordering.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SIGN_BIT ((uint64_t)1 << 63)
+
+/* A float64 orders as its bits do, once negative ones are turned round. */
+static uint64_t key_of_real(double value)
+{
+    uint64_t bits;
+
+    value = value < 0 || value > 0 ? value : 0; /* -0 */
+    memcpy(&bits, &value, sizeof bits);
+    return bits & SIGN_BIT ? ~bits : bits | SIGN_BIT;
+}
+
+static uint64_t key_of_integer(int64_t value)
+{
+    return (uint64_t)value ^ SIGN_BIT;
+}
+
+static double real_at(mdf_dtype dtype, const void *elements, size_t i)
+{
+    switch (dtype) {
+    case MDF_DTYPE_FLOAT32: return ((const float *)elements)[i];
+    case MDF_DTYPE_FLOAT64: return ((const double *)elements)[i];
+    default: return mdf_element_to_double(dtype, (const char *)elements + i * mdf_dtype_size(dtype));
+    }
+}
+
+static uint64_t whole_key_at(mdf_dtype dtype, const void *elements, size_t i)
+{
+    switch (dtype) {
+    case MDF_DTYPE_INT64: return key_of_integer(((const int64_t *)elements)[i]);
+    case MDF_DTYPE_UINT64: return ((const uint64_t *)elements)[i];
+    case MDF_DTYPE_INT32: return key_of_integer(((const int32_t *)elements)[i]);
+    default: return key_of_integer(mdf_element_to_int64(dtype, (const char *)elements + i * mdf_dtype_size(dtype)));
+    }
+}
+
+void mdf_order_keys(mdf_dtype dtype, const void *elements, size_t stride, size_t n, bool descending, enum mdf_nan_order nan_order,
+                    uint64_t *keys)
+{
+    uint64_t flip = descending ? UINT64_MAX : 0, nan_key = nan_order == MDF_NAN_FIRST ? 0 : UINT64_MAX;
+
+    if (mdf_dtype_kind(dtype) == 'f') {
+        for (size_t i = 0; i < n; i++) {
+            double value = real_at(dtype, elements, i * stride);
+
+            keys[i] = isnan(value) ? nan_key : key_of_real(value) ^ flip;
+        }
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            keys[i] = whole_key_at(dtype, elements, i * stride) ^ flip;
+        }
+    }
+}
+
+/* Merges the sorted runs [first, middle) and [middle, last) of `from` into `to`. */
+static void merge(const int64_t *from, int64_t *to, size_t first, size_t middle, size_t last, mdf_compare compare, const void *context)
+{
+    size_t a = first, b = middle;
+
+    for (size_t i = first; i < last; i++) {
+        bool take_a = a < middle && (b >= last || compare(context, from[a], from[b]) <= 0);
+
+        to[i] = take_a ? from[a++] : from[b++];
+    }
+}
+
+void mdf_merge_sort(int64_t *items, int64_t *spare, size_t n, mdf_compare compare, const void *context)
+{
+    int64_t *from = items, *to = spare;
+
+    for (size_t width = 1; width < n; width *= 2) {
+        int64_t *sorted = to;
+
+        for (size_t first = 0; first < n; first += 2 * width) {
+            size_t middle = n - first > width ? first + width : n;
+            size_t last = n - first > 2 * width ? first + 2 * width : n;
+
+            merge(from, to, first, middle, last, compare, context);
+        }
+        to = from;
+        from = sorted;
+    }
+    if (from != items && n > 0) {
+        memcpy(items, from, n * sizeof *items);
+    }
+}

@@ -1,0 +1,114 @@
+/* code.h - compiled graphs: straight-line instructions over value slots, and the frames that run them.
+ *
+ * A unit (struct mdf_code) is one graph, or one body graph of Scan, Loop or If, compiled: immutable, shared by all states. A
+ * frame is a unit's run-time instance: the values of its slots, and every call with its operands resolved to pointers, so that
+ * running an instruction looks nothing up. Frames of bodies hang below the frame of the graph that they stand in.
+ *
+ * An operand names a slot of the unit, one of its constants, or a captured value of the enclosing unit. */
+#ifndef MDF_CODE_CODE_H
+#define MDF_CODE_CODE_H
+
+#include "functions/coerce.h"
+#include "functions/operator.h"
+
+typedef uint32_t mdf_operand;
+
+enum mdf_operand_kind { MDF_OPERAND_SLOT = 0, MDF_OPERAND_CONSTANT = 1, MDF_OPERAND_CAPTURE = 2 };
+
+#define MDF_NO_OPERAND UINT32_MAX
+#define MDF_OPERAND(kind, index) ((mdf_operand)(((uint32_t)(kind) << 30) | (uint32_t)(index)))
+#define MDF_OPERAND_KIND(operand) ((operand) >> 30)
+#define MDF_OPERAND_INDEX(operand) ((operand) & 0x3fffffffu)
+enum { MDF_MAX_OPERANDS = 0x3fffffff };
+
+/* Where an instruction comes from, for messages. */
+struct mdf_origin {
+    const char *file;
+    int line, column;
+    const char *path; /* "node 'B', parameter 'B_out'" */
+};
+
+enum mdf_opcode {
+    MDF_OPCODE_CALL,            /* runs call number `target` */
+    MDF_OPCODE_COPY,            /* slot a = b, in a's own memory */
+    MDF_OPCODE_BORROW,          /* slot a = b without copying: b outlives the use of a, or is written afresh before it */
+    MDF_OPCODE_ARRAY,           /* as BORROW; a Python list becomes an array where it is rectangular */
+    MDF_OPCODE_DECLARE,         /* as BORROW; converted to the type of declaration number c where it has another */
+    MDF_OPCODE_SWAP,            /* slots a and b change places */
+    MDF_OPCODE_JUMP,            /* to instruction `target` */
+    MDF_OPCODE_JUMP_IF,         /* where a is true */
+    MDF_OPCODE_JUMP_UNLESS,     /* where a is false */
+    MDF_OPCODE_JUMP_WITHOUT_DT, /* where the evaluation has no time increment */
+    MDF_OPCODE_LIST,            /* slot a = [] */
+    MDF_OPCODE_APPEND,          /* list in slot a gets b */
+    MDF_OPCODE_NEXT             /* slot a = next item of b, counted in slot c; past the last to `target` */
+};
+
+struct mdf_instruction {
+    uint8_t opcode; /* enum mdf_opcode */
+    mdf_operand a, b, c;
+    uint32_t target;
+    uint32_t origin;
+};
+
+struct mdf_code_call {
+    const struct mdf_operator *operator;
+    const void *settings;
+    const struct mdf_signature *signature; /* NULL: inputs are taken as they are */
+    const mdf_operand *inputs, *outputs;   /* MDF_NO_OPERAND: omitted, unread */
+    size_t n_inputs, n_outputs;
+    const uint32_t *bodies; /* units in code->bodies, UINT32_MAX: not given */
+    size_t n_bodies;
+};
+
+struct mdf_code {
+    struct mdf_instruction *instructions;
+    size_t n_instructions;
+    struct mdf_code_call *calls;
+    size_t n_calls;
+    struct mdf_value *constants;
+    size_t n_constants;
+    size_t n_slots;
+    mdf_operand *captures; /* operands of the enclosing unit */
+    size_t n_captures;
+    struct mdf_code **bodies;
+    size_t n_bodies;
+    struct mdf_declared_type *declarations;
+    size_t n_declarations;
+    const struct mdf_origin *origins; /* of the whole program */
+    /* As a body: */
+    mdf_operand *formals, *yields;
+    bool *yield_is_own; /* a slot that the unit's code writes afresh in each run, and that nothing else yields */
+    struct mdf_body_type *yield_types;
+    size_t n_formals, n_yields;
+};
+
+struct mdf_frame;
+
+/* What the frames of one state share. */
+struct mdf_execution {
+    struct mdf_context context;
+    double dt; /* NaN: none */
+    struct mdf_arena arena;
+};
+
+/* Makes a frame of a unit and of all its bodies; `outer` is the enclosing unit's frame, NULL at the top. NULL when out of
+ * memory. Its small parts lie in the execution's arena; values are released by mdf_frame_clear. */
+struct mdf_frame *mdf_frame_new(struct mdf_execution *execution, const struct mdf_code *code, struct mdf_frame *outer);
+/* Lets go of all values of a frame and of the frames below it. */
+void mdf_frame_clear(struct mdf_frame *frame);
+/* Runs the instructions [first, end). False: execution->context.error is set. */
+bool mdf_frame_run(struct mdf_frame *frame, size_t first, size_t end);
+/* The value of an operand. */
+const struct mdf_value *mdf_frame_value(const struct mdf_frame *frame, mdf_operand operand);
+struct mdf_value *mdf_frame_slot(struct mdf_frame *frame, mdf_operand slot);
+
+/* Releases what a unit's constants hold, and those of its bodies (all else lies in an arena). */
+void mdf_code_clear(struct mdf_memory *memory, struct mdf_code *code);
+
+/* Makes `target` equal to `source` in the declared type, sharing what needs no conversion (`borrow`) or copying it. A bare
+ * "float" only turns whole numbers into reals, a bare "int" whole reals into integers. */
+bool mdf_declare_value(struct mdf_context *context, struct mdf_value *target, const struct mdf_value *source,
+                       const struct mdf_declared_type *type, bool borrow);
+
+#endif

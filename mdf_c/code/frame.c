@@ -1,0 +1,406 @@
+/* frame.c - units at run time: slots, operands as pointers, and the loop over instructions. See code.h. */
+#include "mdf_c/code/code.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A call with its operands resolved. */
+struct frame_call {
+    struct mdf_call call;
+    const struct mdf_signature *signature;
+    const struct mdf_value **given;     /* the operands */
+    const struct mdf_value **effective; /* what the kernel sees: the operands, or `converted` ones */
+    struct mdf_value *converted;
+    size_t n_inputs;
+};
+
+struct body_handle {
+    struct mdf_body body;
+    struct mdf_frame *frame;
+};
+
+struct mdf_frame {
+    const struct mdf_code *code;
+    struct mdf_execution *execution;
+    struct mdf_value *slots;
+    const struct mdf_value **captures;
+    struct frame_call *calls;
+    struct body_handle *bodies;
+};
+
+const struct mdf_value *mdf_frame_value(const struct mdf_frame *frame, mdf_operand operand)
+{
+    uint32_t index = MDF_OPERAND_INDEX(operand);
+
+    switch (MDF_OPERAND_KIND(operand)) {
+    case MDF_OPERAND_SLOT:
+        return &frame->slots[index];
+    case MDF_OPERAND_CONSTANT:
+        return &frame->code->constants[index];
+    default:
+        return frame->captures[index];
+    }
+}
+
+struct mdf_value *mdf_frame_slot(struct mdf_frame *frame, mdf_operand slot)
+{
+    return &frame->slots[MDF_OPERAND_INDEX(slot)];
+}
+
+/* ------------------------------------------------------------------ building */
+
+static bool run_body(struct mdf_body *body)
+{
+    struct mdf_frame *frame = body->evaluator;
+
+    return mdf_frame_run(frame, 0, frame->code->n_instructions);
+}
+
+static bool build_body(struct mdf_frame *outer, const struct mdf_code *code, struct body_handle *handle)
+{
+    struct mdf_arena *arena = &outer->execution->arena;
+    struct mdf_value **inputs = mdf_arena_array(arena, code->n_formals, sizeof *inputs);
+    const struct mdf_value **outputs = mdf_arena_array(arena, code->n_yields, sizeof *outputs);
+    struct mdf_value **own = mdf_arena_array(arena, code->n_yields, sizeof *own);
+    size_t i;
+
+    handle->frame = mdf_frame_new(outer->execution, code, outer);
+    if (handle->frame == NULL || inputs == NULL || outputs == NULL || own == NULL) {
+        return false;
+    }
+    for (i = 0; i < code->n_formals; i++) {
+        inputs[i] = mdf_frame_slot(handle->frame, code->formals[i]);
+    }
+    for (i = 0; i < code->n_yields; i++) {
+        outputs[i] = mdf_frame_value(handle->frame, code->yields[i]);
+        own[i] = code->yield_is_own[i] ? mdf_frame_slot(handle->frame, code->yields[i]) : NULL;
+    }
+    handle->body = (struct mdf_body){code->n_formals, code->n_yields, inputs, outputs, own, code->yield_types, run_body, handle->frame};
+    return true;
+}
+
+static bool build_call(struct mdf_frame *frame, const struct mdf_code_call *source, struct frame_call *target)
+{
+    struct mdf_arena *arena = &frame->execution->arena;
+    struct mdf_value **outputs = mdf_arena_array(arena, source->n_outputs, sizeof *outputs);
+    struct mdf_body **bodies = mdf_arena_array(arena, source->n_bodies, sizeof *bodies);
+    size_t i;
+
+    target->given = mdf_arena_array(arena, source->n_inputs, sizeof *target->given);
+    target->call.scratch = mdf_arena_array(arena, MDF_CALL_SCRATCH, sizeof *target->call.scratch);
+    target->effective = target->given;
+    if (outputs == NULL || bodies == NULL || target->given == NULL || target->call.scratch == NULL) {
+        return false;
+    }
+    if (source->signature != NULL) {
+        target->effective = mdf_arena_array(arena, source->n_inputs, sizeof *target->effective);
+        target->converted = mdf_arena_array(arena, source->n_inputs, sizeof *target->converted);
+        if (target->effective == NULL || target->converted == NULL) {
+            return false;
+        }
+    }
+    for (i = 0; i < source->n_inputs; i++) {
+        target->given[i] = source->inputs[i] == MDF_NO_OPERAND ? NULL : mdf_frame_value(frame, source->inputs[i]);
+    }
+    for (i = 0; i < source->n_outputs; i++) {
+        outputs[i] = source->outputs[i] == MDF_NO_OPERAND ? NULL : mdf_frame_slot(frame, source->outputs[i]);
+    }
+    for (i = 0; i < source->n_bodies; i++) {
+        bodies[i] = source->bodies[i] == UINT32_MAX ? NULL : &frame->bodies[source->bodies[i]].body;
+    }
+    target->signature = source->signature;
+    target->n_inputs = source->n_inputs;
+    target->call.kernel = source->operator->kernel;
+    target->call.operator= source->operator;
+    target->call.settings = source->settings;
+    target->call.inputs = target->effective;
+    target->call.n_inputs = source->n_inputs;
+    target->call.outputs = outputs;
+    target->call.n_outputs = source->n_outputs;
+    target->call.bodies = bodies;
+    target->call.context = &frame->execution->context;
+    return true;
+}
+
+struct mdf_frame *mdf_frame_new(struct mdf_execution *execution, const struct mdf_code *code, struct mdf_frame *outer)
+{
+    struct mdf_arena *arena = &execution->arena;
+    struct mdf_frame *frame = mdf_arena_allocate(arena, sizeof *frame);
+    size_t i;
+
+    if (frame == NULL) {
+        return NULL;
+    }
+    frame->code = code;
+    frame->execution = execution;
+    frame->slots = mdf_arena_array(arena, code->n_slots, sizeof *frame->slots);
+    frame->captures = mdf_arena_array(arena, code->n_captures, sizeof *frame->captures);
+    frame->calls = mdf_arena_array(arena, code->n_calls, sizeof *frame->calls);
+    frame->bodies = mdf_arena_array(arena, code->n_bodies, sizeof *frame->bodies);
+    if (frame->slots == NULL || frame->captures == NULL || frame->calls == NULL || frame->bodies == NULL) {
+        return NULL;
+    }
+    for (i = 0; i < code->n_captures; i++) {
+        frame->captures[i] = mdf_frame_value(outer, code->captures[i]);
+    }
+    for (i = 0; i < code->n_bodies; i++) {
+        if (!build_body(frame, code->bodies[i], &frame->bodies[i])) {
+            return NULL;
+        }
+    }
+    for (i = 0; i < code->n_calls; i++) {
+        if (!build_call(frame, &code->calls[i], &frame->calls[i])) {
+            return NULL;
+        }
+    }
+    return frame;
+}
+
+void mdf_frame_clear(struct mdf_frame *frame)
+{
+    struct mdf_memory *memory = frame->execution->context.memory;
+    size_t i, j;
+
+    for (i = 0; i < frame->code->n_slots; i++) {
+        mdf_value_clear(memory, &frame->slots[i]);
+    }
+    for (i = 0; i < frame->code->n_calls; i++) {
+        struct frame_call *call = &frame->calls[i];
+
+        for (j = 0; j < MDF_CALL_SCRATCH && call->call.scratch != NULL; j++) {
+            mdf_value_clear(memory, &call->call.scratch[j]);
+        }
+        for (j = 0; call->converted != NULL && j < call->n_inputs; j++) {
+            mdf_value_clear(memory, &call->converted[j]);
+        }
+    }
+    for (i = 0; i < frame->code->n_bodies; i++) {
+        mdf_frame_clear(frame->bodies[i].frame);
+    }
+}
+
+void mdf_code_clear(struct mdf_memory *memory, struct mdf_code *code)
+{
+    size_t i;
+
+    for (i = 0; i < code->n_constants; i++) {
+        mdf_value_clear(memory, &code->constants[i]);
+    }
+    for (i = 0; i < code->n_bodies; i++) {
+        mdf_code_clear(memory, code->bodies[i]);
+    }
+}
+
+/* ------------------------------------------------------------------ running */
+
+static bool out_of_memory(struct mdf_context *context)
+{
+    mdf_memory_error(context->memory, &context->error);
+    return false;
+}
+
+/* `target` becomes a view of `source`. A buffer of target's own is let go; lists are seen as they are. */
+static void borrow(struct mdf_context *context, struct mdf_value *target, const struct mdf_value *source)
+{
+    if (target->buffer != NULL) {
+        mdf_value_clear(context->memory, target);
+    }
+    *target = *source;
+    target->buffer = NULL;
+}
+
+static bool borrow_as_array(struct mdf_context *context, struct mdf_value *target, const struct mdf_value *source)
+{
+    if (source->kind == MDF_KIND_LIST && source->dtype == MDF_DTYPE_NONE) {
+        int made = mdf_value_from_nested_list(context->memory, target, source);
+
+        if (made != 0) {
+            return made > 0 || out_of_memory(context);
+        }
+    }
+    borrow(context, target, source);
+    return true;
+}
+
+/* The element type that a value of a declared type gets; MDF_DTYPE_NONE: the one it has. */
+static mdf_dtype declared_dtype(const struct mdf_value *source, const struct mdf_declared_type *type)
+{
+    char have = mdf_dtype_kind(source->dtype), want = mdf_dtype_kind(type->dtype);
+    int64_t integer;
+
+    if (source->kind != MDF_KIND_TENSOR || type->dtype == MDF_DTYPE_NONE || source->dtype == type->dtype || have == 's' || want == 's') {
+        return MDF_DTYPE_NONE;
+    }
+    if (type->exact) {
+        return type->dtype;
+    }
+    if (want == 'f') {
+        return have == 'i' || have == 'u' || have == 'b' ? type->dtype : MDF_DTYPE_NONE;
+    }
+    if (want == 'i' && have == 'f' && source->length == 1 && mdf_value_to_int64(source, &integer)) {
+        return type->dtype;
+    }
+    return MDF_DTYPE_NONE;
+}
+
+/* Whether all elements keep their value as integers. */
+static bool is_whole(const struct mdf_value *value)
+{
+    const char *elements = value->data;
+    size_t size = mdf_dtype_size(value->dtype), i;
+
+    for (i = 0; i < value->length; i++) {
+        double real = mdf_element_to_double(value->dtype, elements + i * size);
+
+        if (real != floor(real) || fabs(real) > 0x1p63) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mdf_declare_value(struct mdf_context *context, struct mdf_value *target, const struct mdf_value *source,
+                       const struct mdf_declared_type *type, bool borrowing)
+{
+    mdf_dtype dtype = declared_dtype(source, type);
+    char want = mdf_dtype_kind(dtype), description[80];
+
+    if (dtype == MDF_DTYPE_NONE) {
+        if (borrowing) {
+            borrow(context, target, source);
+        } else if (!mdf_value_copy(context->memory, target, source)) {
+            return out_of_memory(context);
+        }
+    } else if ((want == 'i' || want == 'u') && mdf_dtype_kind(source->dtype) == 'f' && !is_whole(source)) {
+        mdf_value_describe(source, description, sizeof description);
+        mdf_error_set(&context->error, MDF_TYPE, "a value with a fraction (%s) does not fit the declared type %s", description,
+                      mdf_dtype_name(dtype));
+        return false;
+    } else if (!mdf_value_convert(context->memory, target, source, dtype)) {
+        return out_of_memory(context);
+    }
+    if (type->exact && target->kind == MDF_KIND_TENSOR && target->dtype == type->dtype) {
+        target->strength = MDF_STRENGTH_TYPED;
+    }
+    return true;
+}
+
+static bool run_call(struct frame_call *call)
+{
+    if (call->signature == NULL) {
+        return call->call.kernel(&call->call);
+    }
+    if (!mdf_coerce_inputs(&call->call, call->signature, call->given, call->effective, call->converted) ||
+        !call->call.kernel(&call->call)) {
+        return false;
+    }
+    mdf_weaken_outputs(&call->call);
+    return true;
+}
+
+static bool truth(struct mdf_context *context, const struct mdf_value *value, bool *result)
+{
+    int truth = mdf_value_truth(value);
+    char description[80];
+
+    if (truth < 0) {
+        mdf_value_describe(value, description, sizeof description);
+        mdf_error_set(&context->error, MDF_VALUE, "the truth of an array with several elements (%s) is ambiguous: use numpy.any or numpy.all",
+                      description);
+        return false;
+    }
+    *result = truth == 1;
+    return true;
+}
+
+/* Item number `counter` of an iterable; *more is false past the last. */
+static bool next_item(struct mdf_frame *frame, const struct mdf_instruction *instruction, bool *more)
+{
+    struct mdf_context *context = &frame->execution->context;
+    const struct mdf_value *iterable = mdf_frame_value(frame, instruction->b);
+    struct mdf_value *counter = mdf_frame_slot(frame, instruction->c);
+    int64_t index = *(int64_t *)counter->data;
+
+    *more = mdf_python_length(iterable) > (size_t)index;
+    if (!*more) {
+        return true;
+    }
+    *(int64_t *)counter->data = index + 1;
+    return mdf_python_item(context, mdf_frame_slot(frame, instruction->a), iterable, (size_t)index);
+}
+
+/* Runs one instruction; *next is where to go on. */
+static bool step(struct mdf_frame *frame, const struct mdf_instruction *instruction, size_t *next)
+{
+    struct mdf_context *context = &frame->execution->context;
+    struct mdf_value *a = MDF_OPERAND_KIND(instruction->a) == MDF_OPERAND_SLOT ? mdf_frame_slot(frame, instruction->a) : NULL;
+    bool is_true;
+
+    switch ((enum mdf_opcode)instruction->opcode) {
+    case MDF_OPCODE_CALL:
+        return run_call(&frame->calls[instruction->target]);
+    case MDF_OPCODE_COPY:
+        return mdf_value_copy(context->memory, a, mdf_frame_value(frame, instruction->b)) || out_of_memory(context);
+    case MDF_OPCODE_BORROW:
+        borrow(context, a, mdf_frame_value(frame, instruction->b));
+        return true;
+    case MDF_OPCODE_ARRAY:
+        return borrow_as_array(context, a, mdf_frame_value(frame, instruction->b));
+    case MDF_OPCODE_DECLARE:
+        return mdf_declare_value(context, a, mdf_frame_value(frame, instruction->b), &frame->code->declarations[instruction->c], true);
+    case MDF_OPCODE_SWAP:
+        mdf_value_swap(a, mdf_frame_slot(frame, instruction->b));
+        return true;
+    case MDF_OPCODE_JUMP:
+        *next = instruction->target;
+        return true;
+    case MDF_OPCODE_JUMP_IF:
+    case MDF_OPCODE_JUMP_UNLESS:
+        if (!truth(context, mdf_frame_value(frame, instruction->a), &is_true)) {
+            return false;
+        }
+        if (is_true == (instruction->opcode == MDF_OPCODE_JUMP_IF)) {
+            *next = instruction->target;
+        }
+        return true;
+    case MDF_OPCODE_JUMP_WITHOUT_DT:
+        if (isnan(frame->execution->dt)) {
+            *next = instruction->target;
+        }
+        return true;
+    case MDF_OPCODE_LIST:
+        return mdf_value_make_list(context->memory, a, 0) != NULL || out_of_memory(context);
+    case MDF_OPCODE_APPEND:
+        return mdf_value_append(context->memory, a, mdf_frame_value(frame, instruction->b)) || out_of_memory(context);
+    case MDF_OPCODE_NEXT:
+        if (!next_item(frame, instruction, &is_true)) {
+            return false;
+        }
+        if (!is_true) {
+            *next = instruction->target;
+        }
+        return true;
+    }
+    return true;
+}
+
+bool mdf_frame_run(struct mdf_frame *frame, size_t first, size_t end)
+{
+    const struct mdf_instruction *instructions = frame->code->instructions;
+    const struct mdf_origin *origin;
+    mdf_error *error = &frame->execution->context.error;
+    size_t at = first, next;
+
+    while (at < end) {
+        next = at + 1;
+        if (instructions[at].opcode == MDF_OPCODE_CALL ? !run_call(&frame->calls[instructions[at].target])
+                                                       : !step(frame, &instructions[at], &next)) {
+            origin = &frame->code->origins[instructions[at].origin];
+            mdf_error_at(error, origin->file, origin->line, origin->column);
+            mdf_error_in(error, "%s", origin->path);
+            return false;
+        }
+        at = next;
+    }
+    return true;
+}

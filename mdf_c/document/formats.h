@@ -1,0 +1,17 @@
+/* formats.h - the reader and the writer of each format, as document.c calls them. */
+#ifndef MDF_DOCUMENT_FORMATS_H
+#define MDF_DOCUMENT_FORMATS_H
+
+#include "mdf_c/document/tree_builder.h"
+
+/* Readers feed a whole file to the builder; false on error, which is then set. */
+bool mdf_json_read(struct mdf_tree *tree, const void *bytes, size_t size_bytes);
+bool mdf_yaml_read(struct mdf_tree *tree, const void *bytes, size_t size_bytes);
+bool mdf_bson_read(struct mdf_tree *tree, const void *bytes, size_t size_bytes);
+
+/* Writers append a tree that is known to be sound (depth, UTF-8) to `text`; false on error, which is then set. */
+bool mdf_json_write(const struct mdf_node *root, struct mdf_text *text, mdf_error *error);
+bool mdf_yaml_write(const struct mdf_node *root, struct mdf_text *text, mdf_error *error);
+bool mdf_bson_write(const struct mdf_node *root, struct mdf_text *text, mdf_error *error);
+
+#endif

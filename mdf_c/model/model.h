@@ -1,0 +1,131 @@
+/* model.h - an MDF model as typed structures over its document.
+ *
+ * Comes in: a document. Goes out: graphs, nodes, ports, functions, parameters and edges by the classes of MDF 0.4
+ * (https://mdf.readthedocs.io/en/latest/api/Introduction.html), with older spellings brought into the present form.
+ * What holds afterwards: required fields are there and of the right kind, ids are unique, shapes and types parse. Values and
+ * expressions are still document nodes: what they mean is the compiler's business. */
+#ifndef MDF_MODEL_MODEL_H
+#define MDF_MODEL_MODEL_H
+
+#include "mdf_c/document/document.h"
+
+enum mdf_reduce { MDF_REDUCE_OVERWRITE, MDF_REDUCE_ADD, MDF_REDUCE_MULTIPLY };
+
+/* The shape and type that a port or parameter declares. */
+struct mdf_declaration {
+    bool has_shape;
+    size_t rank;
+    const int64_t *shape; /* -1: an axis of any size */
+    const char *type_text; /* NULL: none */
+    struct mdf_declared_type type;
+};
+
+struct mdf_input_port {
+    const char *id;
+    const struct mdf_node *source;
+    const struct mdf_node *default_value; /* NULL: none */
+    struct mdf_declaration declaration;
+    enum mdf_reduce reduce;
+};
+
+struct mdf_output_port {
+    const char *id;
+    const struct mdf_node *source;
+    const struct mdf_node *value; /* NULL: none */
+    struct mdf_declaration declaration;
+};
+
+/* What a Function and a Parameter have in common: how a value is computed. */
+struct mdf_definition {
+    const char *id;
+    const struct mdf_node *source;
+    const struct mdf_node *value;    /* NULL: none */
+    const char *function;            /* NULL: none */
+    const struct mdf_node *function_source; /* where the function is named */
+    const struct mdf_node *args;     /* an object, or NULL */
+};
+
+struct mdf_parameter_condition {
+    const char *id;
+    const struct mdf_node *source, *test, *value;
+};
+
+struct mdf_parameter {
+    struct mdf_definition definition;
+    const struct mdf_node *default_initial_value; /* NULL: none */
+    const struct mdf_node *time_derivative;       /* NULL: none */
+    struct mdf_parameter_condition *conditions;
+    size_t n_conditions;
+    struct mdf_declaration declaration; /* of metadata {"type", "shape"} */
+};
+
+struct mdf_graph_node {
+    const char *id;
+    const struct mdf_node *source;
+    struct mdf_input_port *input_ports;
+    size_t n_input_ports;
+    struct mdf_definition *functions;
+    size_t n_functions;
+    struct mdf_parameter *parameters;
+    size_t n_parameters;
+    struct mdf_output_port *output_ports;
+    size_t n_output_ports;
+};
+
+struct mdf_edge {
+    const char *id;
+    const struct mdf_node *source;
+    const char *sender, *receiver, *sender_port, *receiver_port;
+    const struct mdf_node *weight; /* NULL: 1 */
+    size_t sender_node, sender_index, receiver_node, receiver_index; /* the two ends, resolved */
+};
+
+/* One entry of a declared interface. */
+struct mdf_interface_item {
+    const struct mdf_node *source;
+    const char *name;
+    const char *node; /* NULL: any node; else the name was, or `port` is, NODE.PORT */
+    const char *port;
+    struct mdf_declaration declaration;
+};
+
+struct mdf_graph {
+    const char *id;
+    const struct mdf_node *source;
+    struct mdf_graph_node *nodes;
+    size_t n_nodes;
+    struct mdf_edge *edges;
+    size_t n_edges;
+    const struct mdf_node *parameters; /* an object, or NULL */
+    const struct mdf_node *conditions; /* an object, or NULL */
+    bool declares_inputs, declares_outputs; /* in metadata */
+    struct mdf_interface_item *inputs, *outputs;
+    size_t n_inputs, n_outputs;
+};
+
+struct mdf_model {
+    struct mdf_memory memory;
+    struct mdf_arena arena;
+    struct mdf_document *document;
+    const struct mdf_node *source; /* the object that has "graphs" */
+    const char *id;
+    int opset; /* of the default ONNX domain */
+    bool declares_opset;
+    struct mdf_graph *graphs;
+    size_t n_graphs;
+    struct mdf_warnings warnings;
+};
+
+enum { MDF_DEFAULT_OPSET = 15 }; /* as in the reference engine */
+
+/* Builds the structures of `model`, whose memory, arena, document and warnings are set. */
+mdf_status mdf_model_read(struct mdf_model *model, mdf_error *error);
+
+/* Reads one graph that stands anywhere in a document (the body of Scan, Loop or If). `id` is its name where it has none inside. */
+mdf_status mdf_model_read_graph(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,
+                                const char *id, const struct mdf_node *source, struct mdf_graph *graph, mdf_error *error);
+
+/* Looks like a graph: an object with nodes. */
+bool mdf_node_is_graph(const struct mdf_node *node);
+
+#endif

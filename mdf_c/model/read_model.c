@@ -1,0 +1,793 @@
+/* read_model.c - document to model. See model.h. Each class of MDF is a table of fields; one reader serves them all. */
+#include "mdf_c/model/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How a field's value reaches the structure. */
+enum field_type {
+    FIELD_TEXT,       /* const char *: a string, or a number as its text */
+    FIELD_ANY,        /* const struct mdf_node *, NULL where absent or null */
+    FIELD_OBJECT,     /* the same, an object */
+    FIELD_COLLECTION, /* a pointer to an array of `items`, then a size_t count */
+    FIELD_KNOWN       /* read elsewhere, or only kept */
+};
+
+struct class;
+
+struct field {
+    const char *name; /* NULL ends the table */
+    enum field_type type;
+    size_t offset;
+    bool required;
+    const struct class *items;
+};
+
+struct reader {
+    struct mdf_arena *arena;
+    const struct mdf_document *document;
+    const struct mdf_warnings *warnings;
+    mdf_error *error;
+    char path[480]; /* "node 'n', parameter 'p'" */
+};
+
+/* A class of MDF. Its structure begins with the id; the source lies at `source_offset`. */
+struct class {
+    const char *what; /* in messages */
+    size_t size;
+    size_t source_offset;
+    const struct field *fields;
+    mdf_status (*finish)(struct reader *reader, const struct mdf_node *source, void *object);
+    bool bare_value; /* an item that is no object stands for {"value": item} */
+};
+
+/* ------------------------------------------------------------------ messages */
+
+static mdf_status fail(struct reader *reader, const struct mdf_node *node, mdf_status status, const char *message)
+{
+    mdf_error_set(reader->error, status, "%s", message);
+    mdf_error_at(reader->error, reader->document->file, (int)node->line, (int)node->column);
+    mdf_error_in(reader->error, "%s", reader->path);
+    return status;
+}
+
+static mdf_status out_of_memory(struct reader *reader)
+{
+    return mdf_memory_error(reader->arena->memory, reader->error);
+}
+
+static void enter(struct reader *reader, const char *what, const char *id)
+{
+    size_t used = strlen(reader->path);
+
+    snprintf(reader->path + used, sizeof reader->path - used, "%s%s '%s'", used > 0 ? ", " : "", what, id);
+}
+
+static void warn(struct reader *reader, uint32_t line, uint32_t column, const char *message)
+{
+    mdf_warn(reader->warnings, reader->document->file, (int)line, (int)column, reader->path, "%s", message);
+}
+
+/* ------------------------------------------------------------------ shapes and types */
+
+static mdf_status add_size(struct reader *reader, const struct mdf_node *node, struct mdf_declaration *declaration, int64_t size)
+{
+    if (size < 0) {
+        return fail(reader, node, MDF_SHAPE, "a shape has a negative size");
+    }
+    ((int64_t *)(uintptr_t)declaration->shape)[declaration->rank++] = size;
+    return MDF_OK;
+}
+
+/* "(2, 3)", "(1,)", "[4]", "()", "5": the older spelling of a shape. */
+static mdf_status read_shape_text(struct reader *reader, const struct mdf_node *node, struct mdf_declaration *declaration)
+{
+    const char *text = node->as.string.bytes;
+    char *end;
+
+    declaration->shape = mdf_arena_array(reader->arena, node->as.string.length + 1, sizeof(int64_t));
+    if (declaration->shape == NULL) {
+        return out_of_memory(reader);
+    }
+    while (*text != '\0') {
+        if (strchr("()[], \t", *text) != NULL) {
+            text++;
+            continue;
+        }
+        if (add_size(reader, node, declaration, strtoll(text, &end, 10)) != MDF_OK) {
+            return MDF_SHAPE;
+        }
+        if (end == text) {
+            return fail(reader, node, MDF_SHAPE, "a shape given as text must read like \"(2, 3)\"");
+        }
+        text = end;
+    }
+    return MDF_OK;
+}
+
+static mdf_status read_shape_list(struct reader *reader, const struct mdf_node *node, struct mdf_declaration *declaration)
+{
+    size_t n = mdf_node_length(node), i;
+
+    declaration->shape = mdf_arena_array(reader->arena, n, sizeof(int64_t));
+    if (declaration->shape == NULL) {
+        return out_of_memory(reader);
+    }
+    for (i = 0; i < n; i++) {
+        const struct mdf_node *item = node->kind == MDF_NODE_LIST ? &node->as.list.items[i] : node;
+
+        if (item->kind == MDF_NODE_NUMBERS && item->packed_dtype == MDF_DTYPE_INT64 && item->as.numbers.rank == 1) {
+            if (add_size(reader, node, declaration, ((const int64_t *)item->as.numbers.elements)[i]) != MDF_OK) {
+                return MDF_SHAPE;
+            }
+        } else if (item->kind == MDF_NODE_INT) {
+            if (add_size(reader, item, declaration, item->as.integer) != MDF_OK) {
+                return MDF_SHAPE;
+            }
+        } else if (item->kind == MDF_NODE_NULL || item->kind == MDF_NODE_STRING) {
+            ((int64_t *)(uintptr_t)declaration->shape)[declaration->rank++] = -1; /* a named or open axis */
+        } else {
+            return fail(reader, item, MDF_SHAPE, "a shape is a list of whole numbers");
+        }
+    }
+    return MDF_OK;
+}
+
+static mdf_status read_declaration(struct reader *reader, const struct mdf_node *object, struct mdf_declaration *declaration)
+{
+    const struct mdf_node *shape = mdf_node_get(object, "shape"), *type = mdf_node_get(object, "type");
+    char message[160];
+
+    declaration->type.dtype = MDF_DTYPE_NONE;
+    if (type != NULL && type->kind == MDF_NODE_STRING) {
+        declaration->type_text = type->as.string.bytes;
+        if (!mdf_parse_type(declaration->type_text, &declaration->type)) {
+            snprintf(message, sizeof message, "unknown type '%.60s' is ignored", declaration->type_text);
+            warn(reader, type->line, type->column, message);
+            declaration->type_text = NULL;
+            declaration->type.dtype = MDF_DTYPE_NONE;
+        }
+    } else if (type != NULL && type->kind != MDF_NODE_NULL) {
+        return fail(reader, type, MDF_MODEL, "a type is a string");
+    }
+    if (shape == NULL || shape->kind == MDF_NODE_NULL) {
+        return MDF_OK;
+    }
+    declaration->has_shape = true;
+    if (shape->kind == MDF_NODE_STRING) {
+        return read_shape_text(reader, shape, declaration);
+    }
+    if (shape->kind == MDF_NODE_LIST || shape->kind == MDF_NODE_NUMBERS) {
+        return read_shape_list(reader, shape, declaration);
+    }
+    return fail(reader, shape, MDF_SHAPE, "a shape is a list of whole numbers");
+}
+
+/* ------------------------------------------------------------------ what the classes do beyond their fields */
+
+static mdf_status finish_input_port(struct reader *reader, const struct mdf_node *source, void *object)
+{
+    struct mdf_input_port *port = object;
+    const struct mdf_node *reduce = mdf_node_get(source, "reduce");
+    char message[160];
+
+    if (reduce != NULL && reduce->kind == MDF_NODE_STRING) {
+        const char *text = reduce->as.string.bytes;
+
+        if (strcmp(text, "add") == 0) {
+            port->reduce = MDF_REDUCE_ADD;
+        } else if (strcmp(text, "multiply") == 0) {
+            port->reduce = MDF_REDUCE_MULTIPLY;
+        } else if (strcmp(text, "overwrite") != 0) {
+            snprintf(message, sizeof message, "unknown reduce '%.60s': use overwrite, add or multiply; 'overwrite' is assumed", text);
+            warn(reader, reduce->line, reduce->column, message);
+        }
+    } else if (reduce != NULL && reduce->kind != MDF_NODE_NULL) {
+        return fail(reader, reduce, MDF_MODEL, "reduce is a string: overwrite, add or multiply");
+    }
+    return read_declaration(reader, source, &port->declaration);
+}
+
+static mdf_status finish_output_port(struct reader *reader, const struct mdf_node *source, void *object)
+{
+    return read_declaration(reader, source, &((struct mdf_output_port *)object)->declaration);
+}
+
+/* "function" is a name, or {name: args}. */
+static mdf_status finish_definition(struct reader *reader, const struct mdf_node *source, void *object)
+{
+    struct mdf_definition *definition = object;
+    const struct mdf_node *function = mdf_node_get(source, "function");
+
+    if (function == NULL || function->kind == MDF_NODE_NULL) {
+        return MDF_OK;
+    }
+    definition->function_source = function;
+    if (function->kind == MDF_NODE_STRING) {
+        definition->function = function->as.string.bytes;
+        return MDF_OK;
+    }
+    if (function->kind != MDF_NODE_OBJECT || function->as.object.n != 1) {
+        return fail(reader, function, MDF_MODEL, "a function is a name, or an object {name: arguments} with one entry");
+    }
+    if (definition->args != NULL) {
+        return fail(reader, function, MDF_MODEL, "a function written {name: arguments} can not have 'args' as well");
+    }
+    definition->function = function->as.object.entries[0].key;
+    if (function->as.object.entries[0].value.kind == MDF_NODE_OBJECT) {
+        definition->args = &function->as.object.entries[0].value;
+    } else if (function->as.object.entries[0].value.kind != MDF_NODE_NULL) {
+        return fail(reader, function, MDF_MODEL, "the arguments of a function are an object");
+    }
+    return MDF_OK;
+}
+
+static mdf_status finish_parameter(struct reader *reader, const struct mdf_node *source, void *object)
+{
+    struct mdf_parameter *parameter = object;
+    const struct mdf_node *metadata = mdf_node_get(source, "metadata");
+    const struct mdf_node *type = metadata != NULL ? mdf_node_get(metadata, "type") : NULL;
+    const struct mdf_node *shape = metadata != NULL ? mdf_node_get(metadata, "shape") : NULL;
+    struct mdf_declared_type declared;
+    mdf_status status = finish_definition(reader, source, &parameter->definition);
+
+    parameter->declaration.type.dtype = MDF_DTYPE_NONE;
+    /* Metadata is free: it declares a type only where it reads as one. */
+    if (status == MDF_OK && type != NULL && type->kind == MDF_NODE_STRING && mdf_parse_type(type->as.string.bytes, &declared) &&
+        (shape == NULL || shape->kind == MDF_NODE_LIST || shape->kind == MDF_NODE_NUMBERS)) {
+        status = read_declaration(reader, metadata, &parameter->declaration);
+    }
+    return status;
+}
+
+static mdf_status finish_edge(struct reader *reader, const struct mdf_node *source, void *object)
+{
+    const struct mdf_node *parameters = mdf_node_get(source, "parameters");
+
+    if (parameters != NULL && parameters->kind == MDF_NODE_OBJECT) {
+        ((struct mdf_edge *)object)->weight = mdf_node_get(parameters, "weight");
+    } else if (parameters != NULL && parameters->kind != MDF_NODE_NULL) {
+        return fail(reader, parameters, MDF_MODEL, "the parameters of an edge are an object");
+    }
+    return MDF_OK;
+}
+
+/* ------------------------------------------------------------------ the classes */
+
+#define AT(structure, field) offsetof(struct structure, field)
+#define COMMON_FIELDS                                                                                                  \
+    {"id", FIELD_KNOWN, 0, false, NULL}, {"metadata", FIELD_KNOWN, 0, false, NULL}, {"notes", FIELD_KNOWN, 0, false, NULL}
+#define END_OF_FIELDS {NULL, FIELD_KNOWN, 0, false, NULL}
+
+static const struct field input_port_fields[] = {COMMON_FIELDS,
+                                                 {"default_value", FIELD_ANY, AT(mdf_input_port, default_value), false, NULL},
+                                                 {"shape", FIELD_KNOWN, 0, false, NULL},
+                                                 {"type", FIELD_KNOWN, 0, false, NULL},
+                                                 {"reduce", FIELD_KNOWN, 0, false, NULL},
+                                                 END_OF_FIELDS};
+static const struct class input_port_class = {
+    "input port", sizeof(struct mdf_input_port), AT(mdf_input_port, source), input_port_fields, finish_input_port, false};
+
+static const struct field output_port_fields[] = {COMMON_FIELDS,
+                                                  {"value", FIELD_ANY, AT(mdf_output_port, value), false, NULL},
+                                                  {"shape", FIELD_KNOWN, 0, false, NULL},
+                                                  {"type", FIELD_KNOWN, 0, false, NULL},
+                                                  END_OF_FIELDS};
+static const struct class output_port_class = {
+    "output port", sizeof(struct mdf_output_port), AT(mdf_output_port, source), output_port_fields, finish_output_port, true};
+
+static const struct field function_fields[] = {COMMON_FIELDS,
+                                               {"function", FIELD_KNOWN, 0, false, NULL},
+                                               {"args", FIELD_OBJECT, AT(mdf_definition, args), false, NULL},
+                                               {"value", FIELD_ANY, AT(mdf_definition, value), false, NULL},
+                                               END_OF_FIELDS};
+static const struct class function_class = {
+    "function", sizeof(struct mdf_definition), AT(mdf_definition, source), function_fields, finish_definition, true};
+
+static const struct field condition_fields[] = {COMMON_FIELDS,
+                                                {"test", FIELD_ANY, AT(mdf_parameter_condition, test), true, NULL},
+                                                {"value", FIELD_ANY, AT(mdf_parameter_condition, value), true, NULL},
+                                                END_OF_FIELDS};
+static const struct class condition_class = {
+    "condition", sizeof(struct mdf_parameter_condition), AT(mdf_parameter_condition, source), condition_fields, NULL, false};
+
+static const struct field parameter_fields[] = {
+    COMMON_FIELDS,
+    {"value", FIELD_ANY, AT(mdf_parameter, definition.value), false, NULL},
+    {"default_initial_value", FIELD_ANY, AT(mdf_parameter, default_initial_value), false, NULL},
+    {"time_derivative", FIELD_ANY, AT(mdf_parameter, time_derivative), false, NULL},
+    {"function", FIELD_KNOWN, 0, false, NULL},
+    {"args", FIELD_OBJECT, AT(mdf_parameter, definition.args), false, NULL},
+    {"conditions", FIELD_COLLECTION, AT(mdf_parameter, conditions), false, &condition_class},
+    END_OF_FIELDS};
+static const struct class parameter_class = {
+    "parameter", sizeof(struct mdf_parameter), AT(mdf_parameter, definition.source), parameter_fields, finish_parameter, true};
+
+static const struct field node_fields[] = {
+    COMMON_FIELDS,
+    {"input_ports", FIELD_COLLECTION, AT(mdf_graph_node, input_ports), false, &input_port_class},
+    {"functions", FIELD_COLLECTION, AT(mdf_graph_node, functions), false, &function_class},
+    {"parameters", FIELD_COLLECTION, AT(mdf_graph_node, parameters), false, &parameter_class},
+    {"output_ports", FIELD_COLLECTION, AT(mdf_graph_node, output_ports), false, &output_port_class},
+    END_OF_FIELDS};
+static const struct class node_class = {"node", sizeof(struct mdf_graph_node), AT(mdf_graph_node, source), node_fields, NULL, false};
+
+static const struct field edge_fields[] = {COMMON_FIELDS,
+                                           {"sender", FIELD_TEXT, AT(mdf_edge, sender), true, NULL},
+                                           {"receiver", FIELD_TEXT, AT(mdf_edge, receiver), true, NULL},
+                                           {"sender_port", FIELD_TEXT, AT(mdf_edge, sender_port), true, NULL},
+                                           {"receiver_port", FIELD_TEXT, AT(mdf_edge, receiver_port), true, NULL},
+                                           {"parameters", FIELD_KNOWN, 0, false, NULL},
+                                           END_OF_FIELDS};
+static const struct class edge_class = {"edge", sizeof(struct mdf_edge), AT(mdf_edge, source), edge_fields, finish_edge, false};
+
+static mdf_status finish_graph(struct reader *reader, const struct mdf_node *source, void *object);
+
+static const struct field graph_fields[] = {COMMON_FIELDS,
+                                            {"nodes", FIELD_COLLECTION, AT(mdf_graph, nodes), false, &node_class},
+                                            {"edges", FIELD_COLLECTION, AT(mdf_graph, edges), false, &edge_class},
+                                            {"parameters", FIELD_OBJECT, AT(mdf_graph, parameters), false, NULL},
+                                            {"conditions", FIELD_OBJECT, AT(mdf_graph, conditions), false, NULL},
+                                            END_OF_FIELDS};
+static const struct class graph_class = {"graph", sizeof(struct mdf_graph), AT(mdf_graph, source), graph_fields, finish_graph, false};
+
+static const struct field model_fields[] = {COMMON_FIELDS,
+                                            {"format", FIELD_KNOWN, 0, false, NULL},
+                                            {"generating_application", FIELD_KNOWN, 0, false, NULL},
+                                            {"onnx_opset_version", FIELD_KNOWN, 0, false, NULL},
+                                            {"graphs", FIELD_COLLECTION, AT(mdf_model, graphs), true, &graph_class},
+                                            END_OF_FIELDS};
+
+/* ------------------------------------------------------------------ reading by table */
+
+static const char *text_of(struct reader *reader, const struct mdf_node *node)
+{
+    char number[MDF_NUMBER_TEXT_SIZE];
+
+    if (node->kind == MDF_NODE_STRING) {
+        return node->as.string.bytes;
+    }
+    if (node->kind == MDF_NODE_INT) {
+        return mdf_arena_printf(reader->arena, "%lld", (long long)node->as.integer);
+    }
+    mdf_format_float64(node->as.real, number);
+    return mdf_arena_text(reader->arena, number, strlen(number));
+}
+
+static mdf_status read_collection(struct reader *reader, const struct mdf_node *node, const struct class *class, char *place);
+
+static mdf_status read_field(struct reader *reader, const struct mdf_node *node, const struct field *field, char *object)
+{
+    char message[160];
+
+    if (node->kind == MDF_NODE_NULL) {
+        return MDF_OK;
+    }
+    switch (field->type) {
+    case FIELD_KNOWN:
+        return MDF_OK;
+    case FIELD_TEXT:
+        if (node->kind != MDF_NODE_STRING && node->kind != MDF_NODE_INT && node->kind != MDF_NODE_REAL) {
+            break;
+        }
+        *(const char **)(void *)(object + field->offset) = text_of(reader, node);
+        return *(const char **)(void *)(object + field->offset) == NULL ? out_of_memory(reader) : MDF_OK;
+    case FIELD_OBJECT:
+        if (node->kind != MDF_NODE_OBJECT) {
+            break;
+        }
+        /* fall through */
+    case FIELD_ANY:
+        *(const struct mdf_node **)(void *)(object + field->offset) = node;
+        return MDF_OK;
+    case FIELD_COLLECTION:
+        return read_collection(reader, node, field->items, object + field->offset);
+    }
+    snprintf(message, sizeof message, "'%s' must be %s, not %s", field->name, field->type == FIELD_TEXT ? "a string" : "an object",
+             mdf_node_describe(node));
+    return fail(reader, node, MDF_MODEL, message);
+}
+
+static void warn_unknown_field(struct reader *reader, const struct mdf_node_entry *entry, const struct field *fields)
+{
+    struct mdf_nearest nearest;
+    char message[200];
+    const char *guess;
+
+    mdf_nearest_begin(&nearest, entry->key);
+    for (; fields->name != NULL; fields++) {
+        mdf_nearest_offer(&nearest, fields->name);
+    }
+    guess = mdf_nearest_result(&nearest);
+    snprintf(message, sizeof message, "unknown field '%.60s' is ignored%s%s%s", entry->key, guess ? "; did you mean '" : "",
+             guess ? guess : "", guess ? "'?" : "");
+    warn(reader, entry->line, entry->column, message);
+}
+
+static mdf_status read_fields(struct reader *reader, const struct mdf_node *node, const struct field *fields, void *object)
+{
+    const struct field *field;
+    char message[160];
+    size_t i;
+
+    for (i = 0; i < node->as.object.n; i++) {
+        const struct mdf_node_entry *entry = &node->as.object.entries[i];
+        mdf_status status;
+
+        for (field = fields; field->name != NULL && strcmp(field->name, entry->key) != 0; field++) {
+        }
+        if (field->name == NULL) {
+            warn_unknown_field(reader, entry, fields);
+            continue;
+        }
+        status = read_field(reader, &entry->value, field, object);
+        if (status != MDF_OK) {
+            return status;
+        }
+    }
+    for (field = fields; field->name != NULL; field++) {
+        const struct mdf_node *value = mdf_node_get(node, field->name);
+
+        if (field->required && (value == NULL || value->kind == MDF_NODE_NULL)) {
+            snprintf(message, sizeof message, "'%s' is missing", field->name);
+            return fail(reader, node, MDF_MODEL, message);
+        }
+    }
+    return MDF_OK;
+}
+
+static mdf_status read_object(struct reader *reader, const struct mdf_node *node, const struct class *class, const char *id, char *object)
+{
+    size_t length = strlen(reader->path);
+    mdf_status status = MDF_OK;
+    char message[160];
+
+    enter(reader, class->what, id);
+    *(const char **)(void *)object = id;
+    *(const struct mdf_node **)(void *)(object + class->source_offset) = node;
+    if (node->kind != MDF_NODE_OBJECT && class->bare_value) {
+        for (const struct field *field = class->fields; field->name != NULL; field++) {
+            if (strcmp(field->name, "value") == 0) {
+                *(const struct mdf_node **)(void *)(object + field->offset) = node->kind == MDF_NODE_NULL ? NULL : node;
+            }
+        }
+    } else if (node->kind != MDF_NODE_OBJECT) {
+        snprintf(message, sizeof message, "must be an object, not %s", mdf_node_describe(node));
+        return fail(reader, node, MDF_MODEL, message);
+    } else {
+        status = read_fields(reader, node, class->fields, object);
+    }
+    if (status == MDF_OK && class->finish != NULL) {
+        status = class->finish(reader, node, object);
+    }
+    reader->path[length] = '\0';
+    return status;
+}
+
+/* An item of a collection written as a list: {"id": ID, ...}, or {ID: {...}}. */
+static mdf_status list_item(struct reader *reader, const struct mdf_node *item, const struct class *class, const char **id,
+                            const struct mdf_node **body)
+{
+    const struct mdf_node *named = mdf_node_get(item, "id");
+    char message[160];
+
+    if (named != NULL && (named->kind == MDF_NODE_STRING || named->kind == MDF_NODE_INT)) {
+        *id = text_of(reader, named);
+        *body = item;
+        return *id == NULL ? out_of_memory(reader) : MDF_OK;
+    }
+    if (item->kind == MDF_NODE_OBJECT && item->as.object.n == 1) {
+        *id = item->as.object.entries[0].key;
+        *body = &item->as.object.entries[0].value;
+        return MDF_OK;
+    }
+    snprintf(message, sizeof message, "a %s in a list must be an object with an 'id'", class->what);
+    return fail(reader, item, MDF_MODEL, message);
+}
+
+/* Where an item of that id already stands, it gives way, with a warning. */
+static size_t place_of(struct reader *reader, const struct mdf_node *node, const struct class *class, const char *id, const char *objects,
+                       size_t n)
+{
+    char message[160];
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (strcmp(*(const char *const *)(const void *)(objects + i * class->size), id) == 0) {
+            snprintf(message, sizeof message, "the %s '%.60s' is there twice; the last one is taken", class->what, id);
+            warn(reader, node->line, node->column, message);
+            return i;
+        }
+    }
+    return n;
+}
+
+static mdf_status read_collection(struct reader *reader, const struct mdf_node *node, const struct class *class, char *place)
+{
+    size_t n = mdf_node_length(node), i, count = 0;
+    char message[160], *objects;
+
+    if (node->kind != MDF_NODE_OBJECT && node->kind != MDF_NODE_LIST) {
+        snprintf(message, sizeof message, "a collection (%ss) must be an object or a list, not %s", class->what, mdf_node_describe(node));
+        return fail(reader, node, MDF_MODEL, message);
+    }
+    objects = mdf_arena_array(reader->arena, n, class->size);
+    if (objects == NULL) {
+        return out_of_memory(reader);
+    }
+    for (i = 0; i < n; i++) {
+        const struct mdf_node *body;
+        const char *id;
+        mdf_status status = MDF_OK;
+        size_t at = count;
+
+        if (node->kind == MDF_NODE_OBJECT) {
+            id = node->as.object.entries[i].key;
+            body = &node->as.object.entries[i].value;
+        } else {
+            status = list_item(reader, &node->as.list.items[i], class, &id, &body);
+            if (status != MDF_OK) {
+                return status;
+            }
+            at = place_of(reader, body, class, id, objects, count);
+            memset(objects + at * class->size, 0, class->size);
+        }
+        status = read_object(reader, body, class, id, objects + at * class->size);
+        if (status != MDF_OK) {
+            return status;
+        }
+        count += at == count;
+    }
+    memcpy(place, &objects, sizeof objects);
+    memcpy(place + sizeof objects, &count, sizeof count);
+    return MDF_OK;
+}
+
+/* ------------------------------------------------------------------ graphs */
+
+static size_t find_node(const struct mdf_graph *graph, const char *id)
+{
+    size_t i;
+
+    for (i = 0; i < graph->n_nodes && strcmp(graph->nodes[i].id, id) != 0; i++) {
+    }
+    return i;
+}
+
+static mdf_status fail_with_guess(struct reader *reader, const struct mdf_node *node, const char *message, const struct mdf_nearest *nearest)
+{
+    const char *guess = mdf_nearest_result(nearest);
+    char text[300];
+
+    snprintf(text, sizeof text, "%s%s%s%s", message, guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+    return fail(reader, node, MDF_NAME, text);
+}
+
+static mdf_status resolve_node(struct reader *reader, const struct mdf_graph *graph, const struct mdf_edge *edge, const char *role,
+                               const char *id, size_t *index)
+{
+    struct mdf_nearest nearest;
+    char message[200];
+    size_t i;
+
+    *index = find_node(graph, id);
+    if (*index < graph->n_nodes) {
+        return MDF_OK;
+    }
+    mdf_nearest_begin(&nearest, id);
+    for (i = 0; i < graph->n_nodes; i++) {
+        mdf_nearest_offer(&nearest, graph->nodes[i].id);
+    }
+    snprintf(message, sizeof message, "%s '%.80s' is not a node of the graph", role, id);
+    return fail_with_guess(reader, mdf_node_get(edge->source, role), message, &nearest);
+}
+
+/* Index of the port `id` in an array of ports, each `size` bytes with its id first. */
+static mdf_status resolve_port(struct reader *reader, const struct mdf_edge *edge, const char *role, const char *what, const char *node_id,
+                               const char *id, const void *ports, size_t n, size_t size, size_t *index)
+{
+    struct mdf_nearest nearest;
+    char message[240];
+    size_t i;
+
+    mdf_nearest_begin(&nearest, id);
+    for (i = 0; i < n; i++) {
+        const char *candidate = *(const char *const *)(const void *)((const char *)ports + i * size);
+
+        if (strcmp(candidate, id) == 0) {
+            *index = i;
+            return MDF_OK;
+        }
+        mdf_nearest_offer(&nearest, candidate);
+    }
+    snprintf(message, sizeof message, "node '%.60s' has no %s '%.60s'", node_id, what, id);
+    return fail_with_guess(reader, mdf_node_get(edge->source, role), message, &nearest);
+}
+
+static mdf_status resolve_edge(struct reader *reader, const struct mdf_graph *graph, struct mdf_edge *edge)
+{
+    const struct mdf_graph_node *sender, *receiver;
+    size_t length = strlen(reader->path);
+    mdf_status status;
+
+    enter(reader, "edge", edge->id);
+    status = resolve_node(reader, graph, edge, "sender", edge->sender, &edge->sender_node);
+    if (status == MDF_OK) {
+        status = resolve_node(reader, graph, edge, "receiver", edge->receiver, &edge->receiver_node);
+    }
+    if (status == MDF_OK) {
+        sender = &graph->nodes[edge->sender_node];
+        receiver = &graph->nodes[edge->receiver_node];
+        status = resolve_port(reader, edge, "sender_port", "output port", sender->id, edge->sender_port, sender->output_ports,
+                              sender->n_output_ports, sizeof *sender->output_ports, &edge->sender_index);
+        if (status == MDF_OK) {
+            status = resolve_port(reader, edge, "receiver_port", "input port", receiver->id, edge->receiver_port, receiver->input_ports,
+                                  receiver->n_input_ports, sizeof *receiver->input_ports, &edge->receiver_index);
+        }
+    }
+    reader->path[length] = '\0';
+    return status;
+}
+
+/* "NODE.PORT" where NODE is a node of the graph: ids may have points of their own. */
+static const char *split_name(struct reader *reader, const struct mdf_graph *graph, const char *name, const char **node)
+{
+    const char *point;
+
+    for (point = strchr(name, '.'); point != NULL; point = strchr(point + 1, '.')) {
+        char *prefix = mdf_arena_text(reader->arena, name, (size_t)(point - name));
+
+        if (prefix != NULL && find_node(graph, prefix) < graph->n_nodes) {
+            *node = prefix;
+            return point + 1;
+        }
+    }
+    *node = NULL;
+    return name;
+}
+
+static mdf_status read_interface_item(struct reader *reader, const struct mdf_graph *graph, const struct mdf_node *node,
+                                      struct mdf_interface_item *item)
+{
+    const struct mdf_node *name = node->kind == MDF_NODE_OBJECT ? mdf_node_get(node, "name") : node;
+    const struct mdf_node *port = node->kind == MDF_NODE_OBJECT ? mdf_node_get(node, "port") : NULL;
+
+    item->source = node;
+    item->declaration.type.dtype = MDF_DTYPE_NONE;
+    if (name == NULL) {
+        name = port;
+    }
+    if (name == NULL || name->kind != MDF_NODE_STRING || (port != NULL && port->kind != MDF_NODE_STRING)) {
+        return fail(reader, node, MDF_MODEL, "an item of an interface is a name, or an object with 'name' and 'port' as strings");
+    }
+    item->name = name->as.string.bytes;
+    item->port = split_name(reader, graph, (port != NULL ? port : name)->as.string.bytes, &item->node);
+    return node->kind == MDF_NODE_OBJECT ? read_declaration(reader, node, &item->declaration) : MDF_OK;
+}
+
+static mdf_status read_interface(struct reader *reader, struct mdf_graph *graph, const char *key, bool *declared,
+                                 struct mdf_interface_item **items, size_t *n)
+{
+    const struct mdf_node *metadata = mdf_node_get(graph->source, "metadata");
+    const struct mdf_node *list = metadata != NULL ? mdf_node_get(metadata, key) : NULL;
+    size_t i;
+
+    if (list == NULL || list->kind != MDF_NODE_LIST) {
+        return MDF_OK;
+    }
+    *declared = true;
+    *n = mdf_node_length(list);
+    *items = mdf_arena_array(reader->arena, *n, sizeof **items);
+    if (*items == NULL) {
+        return out_of_memory(reader);
+    }
+    for (i = 0; i < *n; i++) {
+        mdf_status status = read_interface_item(reader, graph, &list->as.list.items[i], &(*items)[i]);
+
+        if (status != MDF_OK) {
+            return status;
+        }
+    }
+    return MDF_OK;
+}
+
+static mdf_status finish_graph(struct reader *reader, const struct mdf_node *source, void *object)
+{
+    struct mdf_graph *graph = object;
+    mdf_status status = MDF_OK;
+    size_t i;
+
+    (void)source;
+    for (i = 0; i < graph->n_edges && status == MDF_OK; i++) {
+        status = resolve_edge(reader, graph, &graph->edges[i]);
+    }
+    if (status == MDF_OK) {
+        status = read_interface(reader, graph, "inputs", &graph->declares_inputs, &graph->inputs, &graph->n_inputs);
+    }
+    if (status == MDF_OK) {
+        status = read_interface(reader, graph, "outputs", &graph->declares_outputs, &graph->outputs, &graph->n_outputs);
+    }
+    return status;
+}
+
+bool mdf_node_is_graph(const struct mdf_node *node)
+{
+    return node->kind == MDF_NODE_OBJECT && mdf_node_get(node, "nodes") != NULL;
+}
+
+mdf_status mdf_model_read_graph(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,
+                                const char *id, const struct mdf_node *source, struct mdf_graph *graph, mdf_error *error)
+{
+    struct reader reader = {arena, document, warnings, error, ""};
+    const struct mdf_node *own = mdf_node_get(source, "id");
+
+    return read_object(&reader, source, &graph_class, own != NULL && own->kind == MDF_NODE_STRING ? own->as.string.bytes : id,
+                       (char *)graph);
+}
+
+/* ------------------------------------------------------------------ the model */
+
+/* A model is {ID: {...}}, or {"id": ID, "graphs": ...}. */
+static mdf_status find_model(struct reader *reader, struct mdf_model *model)
+{
+    const struct mdf_node *root = &model->document->root, *id;
+
+    if (root->kind != MDF_NODE_OBJECT) {
+        return fail(reader, root, MDF_MODEL, "an MDF model is an object {ID: {\"graphs\": ...}}");
+    }
+    if (mdf_node_get(root, "graphs") != NULL) {
+        id = mdf_node_get(root, "id");
+        model->source = root;
+        model->id = id != NULL && id->kind == MDF_NODE_STRING ? id->as.string.bytes : "model";
+        return MDF_OK;
+    }
+    if (root->as.object.n == 1 && root->as.object.entries[0].value.kind == MDF_NODE_OBJECT) {
+        model->source = &root->as.object.entries[0].value;
+        model->id = root->as.object.entries[0].key;
+        return MDF_OK;
+    }
+    return fail(reader, root, MDF_MODEL, "this is not an MDF model: it has no 'graphs'");
+}
+
+static mdf_status read_opset(struct reader *reader, struct mdf_model *model)
+{
+    const struct mdf_node *version = mdf_node_get(model->source, "onnx_opset_version");
+    double real = 0;
+    int64_t integer = 0;
+    bool whole = false;
+
+    model->opset = MDF_DEFAULT_OPSET;
+    if (version == NULL || version->kind == MDF_NODE_NULL) {
+        return MDF_OK;
+    }
+    if (version->kind == MDF_NODE_INT) {
+        integer = version->as.integer;
+        whole = true;
+    } else if (version->kind == MDF_NODE_STRING) {
+        mdf_parse_python_number(version->as.string.bytes, &real, &integer, &whole);
+    }
+    if (!whole || integer < 1 || integer > 1000) {
+        return fail(reader, version, MDF_MODEL, "onnx_opset_version must be a whole number, as a number or a string");
+    }
+    model->opset = (int)integer;
+    model->declares_opset = true;
+    return MDF_OK;
+}
+
+mdf_status mdf_model_read(struct mdf_model *model, mdf_error *error)
+{
+    struct reader reader = {&model->arena, model->document, &model->warnings, error, ""};
+    mdf_status status = find_model(&reader, model);
+
+    if (status == MDF_OK) {
+        status = read_opset(&reader, model);
+    }
+    if (status == MDF_OK) {
+        status = read_fields(&reader, model->source, model_fields, model);
+    }
+    if (status == MDF_OK && model->n_graphs == 0) {
+        status = fail(&reader, model->source, MDF_MODEL, "the model has no graphs");
+    }
+    return status;
+}

@@ -1,0 +1,321 @@
+/* attributes.c - the attributes of an operator: from args, from parameters of the node (as the importers of ONNX and PyTorch write
+ * them), or the schema's defaults, laid out in the operator's settings struct. */
+#include "mdf_c/plan/compiler.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct mdf_node *find_argument(const struct mdf_definition *definition, const char *name)
+{
+    const struct mdf_node *node = definition->args != NULL ? mdf_node_get(definition->args, name) : NULL;
+
+    if (node == NULL || node->kind == MDF_NODE_NULL || (node->kind == MDF_NODE_STRING && node->as.string.length == 0)) {
+        return NULL;
+    }
+    return node;
+}
+
+static const struct mdf_parameter *find_parameter(const struct compiler *compiler, const char *id)
+{
+    size_t i;
+
+    for (i = 0; compiler->node != NULL && i < compiler->node->n_parameters; i++) {
+        if (strcmp(compiler->node->parameters[i].definition.id, id) == 0) {
+            return &compiler->node->parameters[i];
+        }
+    }
+    return NULL;
+}
+
+/* What a text that names a parameter with a value stands for. */
+static const struct mdf_node *follow(const struct compiler *compiler, const struct mdf_node *node)
+{
+    const struct mdf_parameter *parameter = node->kind == MDF_NODE_STRING ? find_parameter(compiler, node->as.string.bytes) : NULL;
+
+    return parameter != NULL && parameter->definition.value != NULL && parameter->default_initial_value == NULL ? parameter->definition.value
+                                                                                                                : node;
+}
+
+const struct mdf_node *find_attribute(const struct compiler *compiler, const struct mdf_definition *definition, const char *name)
+{
+    const struct mdf_node *node = definition->args != NULL ? mdf_node_get(definition->args, name) : NULL;
+    const struct mdf_parameter *parameter;
+
+    if (node != NULL) {
+        return node->kind == MDF_NODE_NULL ? NULL : follow(compiler, node);
+    }
+    parameter = strcmp(name, definition->id) != 0 ? find_parameter(compiler, name) : NULL;
+    return parameter != NULL ? parameter->definition.value : NULL;
+}
+
+/* One attribute on its way into a field. */
+struct reading {
+    struct target *target;
+    const struct mdf_setting *setting;
+    const struct mdf_schema_attribute *attribute; /* of the schema; NULL: this version has no such attribute */
+    const struct mdf_node *node;                  /* NULL: the default */
+    void *field;
+};
+
+static bool wrong_type(const struct reading *reading, const char *wanted)
+{
+    struct place place = place_at(reading->target->compiler, reading->node);
+
+    compile_error(reading->target->compiler, MDF_TYPE, "attribute '%s' must be %s, not %s", reading->setting->name, wanted,
+                  mdf_node_describe(reading->node));
+    place_leave(reading->target->compiler, place);
+    return false;
+}
+
+static bool is_text(const struct reading *reading)
+{
+    return reading->node->kind == MDF_NODE_STRING;
+}
+
+/* The attribute as an array of `dtype`, its elements in the program's arena. */
+static bool read_array(const struct reading *reading, mdf_dtype dtype, const char *wanted, const void **items, size_t *n)
+{
+    struct compiler *compiler = reading->target->compiler;
+    struct mdf_value value = {0}, array = {0};
+    void *kept = NULL;
+    bool done = false;
+
+    if (!compile_constant(reading->target, reading->node, &value)) {
+        return false;
+    }
+    if (mdf_value_from_nested_list(compiler->memory, &array, &value) != 1 || array.dtype == MDF_DTYPE_STRING ||
+        (dtype == MDF_DTYPE_INT64 && mdf_dtype_kind(array.dtype) == 'f' && array.length > 0 && array.dtype != MDF_DTYPE_FLOAT64)) {
+        wrong_type(reading, wanted);
+    } else {
+        kept = mdf_arena_array(compiler->arena, array.length + 1, sizeof(double));
+        if (kept == NULL) {
+            compile_out_of_memory(compiler);
+        } else {
+            done = mdf_convert_elements(dtype, kept, array.dtype, array.data, array.length, false);
+        }
+    }
+    *items = kept;
+    *n = array.length;
+    mdf_value_clear(compiler->memory, &array);
+    mdf_value_clear(compiler->memory, &value);
+    return done;
+}
+
+static bool read_int(const struct reading *reading)
+{
+    const void *items;
+    double real;
+    size_t n;
+
+    if (!read_array(reading, MDF_DTYPE_FLOAT64, "a whole number", &items, &n)) {
+        return false;
+    }
+    real = n == 1 ? *(const double *)items : NAN;
+    if (n != 1 || real != floor(real) || !read_array(reading, MDF_DTYPE_INT64, "a whole number", &items, &n)) {
+        return wrong_type(reading, "a whole number");
+    }
+    *(int64_t *)reading->field = *(const int64_t *)items;
+    return true;
+}
+
+static bool read_float(const struct reading *reading)
+{
+    const void *items;
+    size_t n;
+
+    if (!read_array(reading, MDF_DTYPE_FLOAT64, "a number", &items, &n)) {
+        return false;
+    }
+    if (n != 1) {
+        return wrong_type(reading, "a number");
+    }
+    /* ONNX attributes are float32; a default like 0.01 must mean the same number written in either form. */
+    *(double *)reading->field = *(const double *)items;
+    return true;
+}
+
+static bool read_strings(const struct reading *reading)
+{
+    size_t n = mdf_node_length(reading->node), i;
+    const char **items = mdf_arena_array(reading->target->compiler->arena, n + 1, sizeof *items);
+
+    if (items == NULL) {
+        compile_out_of_memory(reading->target->compiler);
+        return false;
+    }
+    if (is_text(reading)) {
+        n = 1;
+        items[0] = mdf_arena_text(reading->target->compiler->arena, reading->node->as.string.bytes, reading->node->as.string.length);
+    } else if (reading->node->kind != MDF_NODE_LIST) {
+        return wrong_type(reading, "a list of strings");
+    }
+    for (i = 0; !is_text(reading) && i < n; i++) {
+        const struct mdf_node *item = &reading->node->as.list.items[i];
+
+        if (item->kind != MDF_NODE_STRING) {
+            return wrong_type(reading, "a list of strings");
+        }
+        items[i] = mdf_arena_text(reading->target->compiler->arena, item->as.string.bytes, item->as.string.length);
+    }
+    *(struct mdf_strings *)reading->field = (struct mdf_strings){items, n};
+    return true;
+}
+
+/* A type by ONNX's number or by a name. */
+static bool read_dtype(const struct reading *reading)
+{
+    struct reading number = *reading;
+    struct mdf_declared_type type;
+    int64_t code;
+
+    if (is_text(reading) && mdf_parse_type(reading->node->as.string.bytes, &type) && type.dtype != MDF_DTYPE_NONE) {
+        *(mdf_dtype *)reading->field = type.dtype;
+        return true;
+    }
+    number.field = &code;
+    if (!read_int(&number)) {
+        return false;
+    }
+    *(mdf_dtype *)reading->field = mdf_dtype_from_onnx(code);
+    return mdf_dtype_from_onnx(code) != MDF_DTYPE_NONE || wrong_type(reading, "the number or name of an element type");
+}
+
+static bool read_value(const struct reading *reading)
+{
+    struct compiler *compiler = reading->target->compiler;
+    struct mdf_kept_value *kept = mdf_arena_allocate(compiler->arena, sizeof *kept);
+
+    if (kept == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    kept->next = compiler->program->kept;
+    compiler->program->kept = kept;
+    *(const struct mdf_value **)reading->field = &kept->value;
+    return compile_constant(reading->target, reading->node, &kept->value);
+}
+
+static bool read_given(const struct reading *reading)
+{
+    const void *items;
+    size_t n;
+
+    switch (reading->setting->type) {
+    case MDF_SETTING_INT:
+        return read_int(reading);
+    case MDF_SETTING_FLOAT:
+        return read_float(reading);
+    case MDF_SETTING_STRING:
+        if (!is_text(reading)) {
+            return wrong_type(reading, "a string");
+        }
+        *(const char **)reading->field =
+            mdf_arena_text(reading->target->compiler->arena, reading->node->as.string.bytes, reading->node->as.string.length);
+        return true;
+    case MDF_SETTING_INTS:
+        if (!read_array(reading, MDF_DTYPE_INT64, "a list of whole numbers", &items, &n)) {
+            return false;
+        }
+        *(struct mdf_ints *)reading->field = (struct mdf_ints){items, n};
+        return true;
+    case MDF_SETTING_FLOATS:
+        if (!read_array(reading, MDF_DTYPE_FLOAT64, "a list of numbers", &items, &n)) {
+            return false;
+        }
+        *(struct mdf_floats *)reading->field = (struct mdf_floats){items, n};
+        return true;
+    case MDF_SETTING_STRINGS:
+        return read_strings(reading);
+    case MDF_SETTING_DTYPE:
+        return read_dtype(reading);
+    case MDF_SETTING_VALUE:
+        return read_value(reading);
+    case MDF_SETTING_GRAPH:
+        break;
+    }
+    return true;
+}
+
+/* The schema's default, or the field's "not given". */
+static void set_default(const struct reading *reading)
+{
+    const struct mdf_schema_attribute *attribute = reading->attribute;
+    bool given = attribute != NULL && attribute->has_default;
+
+    switch (reading->setting->type) {
+    case MDF_SETTING_INT:
+        *(int64_t *)reading->field = given ? attribute->default_int : MDF_NOT_GIVEN;
+        break;
+    case MDF_SETTING_FLOAT:
+        *(double *)reading->field = given ? attribute->default_float : (double)NAN;
+        break;
+    case MDF_SETTING_STRING:
+        *(const char **)reading->field = given ? attribute->default_string : NULL;
+        break;
+    case MDF_SETTING_INTS:
+        *(struct mdf_ints *)reading->field = given ? (struct mdf_ints){attribute->default_ints, attribute->n_default} : (struct mdf_ints){0};
+        break;
+    case MDF_SETTING_FLOATS:
+        *(struct mdf_floats *)reading->field =
+            given ? (struct mdf_floats){attribute->default_floats, attribute->n_default} : (struct mdf_floats){0};
+        break;
+    case MDF_SETTING_STRINGS:
+        *(struct mdf_strings *)reading->field =
+            given ? (struct mdf_strings){attribute->default_strings, attribute->n_default} : (struct mdf_strings){0};
+        break;
+    case MDF_SETTING_DTYPE:
+        *(mdf_dtype *)reading->field = given ? mdf_dtype_from_onnx(attribute->default_int) : MDF_DTYPE_NONE;
+        break;
+    case MDF_SETTING_VALUE:
+        *(const struct mdf_value **)reading->field = NULL;
+        break;
+    case MDF_SETTING_GRAPH:
+        break;
+    }
+}
+
+static bool read_setting(struct reading *reading, const struct mdf_schema *schema, const struct mdf_definition *definition,
+                         struct list *graphs)
+{
+    struct graph_attribute graph = {reading->setting->name, NULL};
+
+    reading->attribute = mdf_schema_attribute(schema, reading->setting->name);
+    reading->node =
+        reading->attribute != NULL ? find_attribute(reading->target->compiler, definition, reading->setting->name) : NULL;
+    if (reading->node == NULL && reading->attribute != NULL && reading->attribute->required) {
+        compile_error(reading->target->compiler, MDF_MODEL, "onnx::%s needs the attribute '%s'", schema->name, reading->setting->name);
+        return false;
+    }
+    if (reading->setting->type == MDF_SETTING_GRAPH) {
+        graph.node = reading->node;
+        return list_add(reading->target->compiler, graphs, &graph, sizeof graph);
+    }
+    set_default(reading);
+    return reading->node == NULL || read_given(reading);
+}
+
+bool compile_settings(struct target *target, const struct mdf_definition *definition, const struct mdf_schema *schema,
+                      const struct mdf_operator *row, const void **settings, struct list *graphs)
+{
+    const struct mdf_setting *setting;
+    char *fields;
+
+    *settings = NULL;
+    if (row->settings == NULL) {
+        return true;
+    }
+    fields = mdf_arena_allocate(target->compiler->arena, row->settings_size);
+    if (fields == NULL) {
+        compile_out_of_memory(target->compiler);
+        return false;
+    }
+    *settings = fields;
+    for (setting = row->settings; setting->name != NULL; setting++) {
+        struct reading reading = {target, setting, NULL, NULL, fields + setting->offset};
+
+        if (!read_setting(&reading, schema, definition, graphs)) {
+            return false;
+        }
+    }
+    return true;
+}

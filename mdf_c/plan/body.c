@@ -1,0 +1,582 @@
+/* body.c - the body graph of Scan, Loop or If as a unit of its own: its formal inputs, its captures, its yields.
+ *
+ * A body that declares its interface in metadata is taken at its word. One that does not is read in the one way that the
+ * operator's counts and types leave; where they leave several, or none, the error says what to declare. */
+#include "mdf_c/plan/compiler.h"
+
+#include <string.h>
+
+struct body_builder {
+    struct target *outer;
+    struct compiler *compiler;
+    const struct body_request *request;
+    struct mdf_graph graph;
+    struct unit unit;
+    struct graph_builder builder;
+    struct list names;   /* const char *: formal inputs, in order */
+    struct list formals; /* mdf_operand */
+    struct list yields;  /* mdf_operand */
+    struct list types;   /* struct mdf_body_type, of yields */
+    size_t n_needed;     /* formals that the operator calls for */
+};
+
+/* ------------------------------------------------------------------ which graph */
+
+static const struct mdf_graph *find_graph(const struct mdf_model *model, const char *id)
+{
+    size_t i;
+
+    for (i = 0; i < model->n_graphs; i++) {
+        if (strcmp(model->graphs[i].id, id) == 0) {
+            return &model->graphs[i];
+        }
+    }
+    return NULL;
+}
+
+static bool unknown_graph(struct body_builder *body, const char *id)
+{
+    struct mdf_nearest nearest;
+    const char *guess;
+    size_t i;
+
+    mdf_nearest_begin(&nearest, id);
+    for (i = 0; i < body->compiler->model->n_graphs; i++) {
+        mdf_nearest_offer(&nearest, body->compiler->model->graphs[i].id);
+    }
+    guess = mdf_nearest_result(&nearest);
+    compile_error(body->compiler, MDF_NAME, "attribute '%s': the model has no graph '%s'%s%s%s", body->request->attribute, id,
+                  guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+    return false;
+}
+
+/* A graph, {ID: graph}, or the id of a graph of the model. */
+static bool read_body(struct body_builder *body)
+{
+    const struct mdf_node *node = body->request->node;
+    const struct mdf_graph *graph;
+    const char *id = body->request->attribute;
+    struct compiler *compiler = body->compiler;
+
+    if (node == NULL) {
+        compile_error(compiler, MDF_MODEL, "onnx::%s needs the graph attribute '%s'", body->request->operator, id);
+        return false;
+    }
+    if (node->kind == MDF_NODE_STRING) {
+        graph = find_graph(compiler->model, node->as.string.bytes);
+        if (graph != NULL) {
+            body->graph = *graph;
+        }
+        return graph != NULL || unknown_graph(body, node->as.string.bytes);
+    }
+    if (!mdf_node_is_graph(node) && node->kind == MDF_NODE_OBJECT && node->as.object.n == 1 &&
+        mdf_node_is_graph(&node->as.object.entries[0].value)) {
+        id = node->as.object.entries[0].key;
+        node = &node->as.object.entries[0].value;
+    }
+    if (!mdf_node_is_graph(node)) {
+        struct place place = place_at(compiler, node);
+
+        compile_error(compiler, MDF_MODEL, "attribute '%s' must be a graph, an object {ID: graph}, or the id of a graph of the model",
+                      body->request->attribute);
+        place_leave(compiler, place);
+        return false;
+    }
+    return mdf_model_read_graph(&compiler->scratch, compiler->model->document, &compiler->warnings, id, node, &body->graph,
+                                compiler->error) == MDF_OK;
+}
+
+/* ------------------------------------------------------------------ formal inputs */
+
+/* Names of unconnected ports in document order, each once; those that an outer name supplies only where `with_captured`. */
+static bool infer_names(struct body_builder *body, bool with_captured, struct list *names)
+{
+    struct outcome outcome;
+    size_t i, j;
+
+    names->n = 0;
+    for (i = 0; i < body->graph.n_nodes; i++) {
+        for (j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
+            const struct mdf_input_port *port = &body->graph.nodes[i].input_ports[j];
+
+            if (graph_port_is_fed(&body->graph, i, j) || port->default_value != NULL || names_contain(names, port->id) ||
+                (!with_captured && scope_find(body->outer, port->id, &outcome))) {
+                continue;
+            }
+            if (!list_add(body->compiler, names, &port->id, sizeof port->id)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The declared type of the first unconnected port of that name. */
+static const struct mdf_declared_type *type_of_name(const struct body_builder *body, const char *name)
+{
+    size_t i, j;
+
+    for (i = 0; i < body->graph.n_nodes; i++) {
+        for (j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
+            const struct mdf_input_port *port = &body->graph.nodes[i].input_ports[j];
+
+            if (strcmp(port->id, name) == 0 && !graph_port_is_fed(&body->graph, i, j)) {
+                return &port->declaration.type;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Puts NULL for the iteration and condition inputs that a loop's body leaves out. False where that is not clear. */
+static bool complete_names(struct body_builder *body, struct list *names)
+{
+    const char **items, *absent[2] = {NULL, NULL};
+    const struct mdf_declared_type *type;
+    struct list complete = {0};
+    size_t n_absent = body->n_needed - names->n, i;
+    bool condition_first;
+
+    if (n_absent == 0) {
+        return true;
+    }
+    if (!body->request->loop || n_absent > 2) {
+        return false;
+    }
+    items = names->items;
+    type = n_absent == 1 && names->n > 0 ? type_of_name(body, items[0]) : NULL;
+    condition_first = type != NULL && type->dtype == MDF_DTYPE_BOOL;
+    if (n_absent == 1 && (type == NULL || type->dtype == MDF_DTYPE_NONE || mdf_dtype_kind(type->dtype) == 'f')) {
+        return false; /* is it the iteration or the condition that is there? */
+    }
+    if (n_absent == 2 || condition_first) {
+        if (!list_add(body->compiler, &complete, &absent[0], sizeof absent[0])) {
+            return false;
+        }
+    }
+    for (i = 0; i < names->n; i++) {
+        if (n_absent == 1 && !condition_first && i == 1 && !list_add(body->compiler, &complete, &absent[0], sizeof absent[0])) {
+            return false;
+        }
+        if (n_absent == 2 && i == 0 && !list_add(body->compiler, &complete, &absent[1], sizeof absent[1])) {
+            return false;
+        }
+        if (!list_add(body->compiler, &complete, &items[i], sizeof items[i])) {
+            return false;
+        }
+    }
+    while (complete.n < body->n_needed) {
+        if (!list_add(body->compiler, &complete, &absent[0], sizeof absent[0])) {
+            return false;
+        }
+    }
+    *names = complete;
+    return true;
+}
+
+static bool interface_error(struct body_builder *body, const char *what, size_t have)
+{
+    const struct body_request *request = body->request;
+
+    if (request->loop) {
+        compile_error(body->compiler, MDF_MODEL,
+                      "the body '%s' of onnx::%s has %zu %s, where the operator has %zu state variables: declare metadata {\"%s\": [...]} in the "
+                      "body, in order: %s",
+                      body->graph.id, request->operator, have, what, request->n_states, what,
+                      strcmp(what, "inputs") == 0 ? "iteration number, condition, state variables" : "condition, state variables, scan outputs");
+    } else {
+        compile_error(body->compiler, MDF_MODEL,
+                      "the body '%s' of onnx::%s has %zu %s, where the operator has %zu state variables and %zu scan inputs: declare metadata "
+                      "{\"%s\": [...]} in the body, in order: state variables, scan %s",
+                      body->graph.id, request->operator, have, what, request->n_states, request->n_scan_inputs, what, what);
+    }
+    return false;
+}
+
+static bool find_names(struct body_builder *body)
+{
+    struct list inferred = {0};
+    size_t i;
+
+    if (body->graph.declares_inputs) {
+        for (i = 0; i < body->graph.n_inputs; i++) {
+            if (!list_add(body->compiler, &body->names, &body->graph.inputs[i].name, sizeof body->graph.inputs[i].name)) {
+                return false;
+            }
+        }
+        return body->names.n == body->n_needed || interface_error(body, "inputs", body->names.n);
+    }
+    if (body->request->branch) {
+        return true;
+    }
+    if (!infer_names(body, false, &inferred)) {
+        return false;
+    }
+    if (inferred.n <= body->n_needed && complete_names(body, &inferred)) {
+        body->names = inferred;
+        return true;
+    }
+    if (!infer_names(body, true, &inferred)) {
+        return false;
+    }
+    if (inferred.n != body->n_needed) {
+        return interface_error(body, "inputs", inferred.n);
+    }
+    body->names = inferred;
+    return true;
+}
+
+/* Gives a formal's value to every unconnected port that it names. */
+static void feed_ports(struct body_builder *body, const char *node, const char *port, mdf_operand operand)
+{
+    size_t i, j;
+
+    for (i = 0; i < body->graph.n_nodes; i++) {
+        if (node != NULL && strcmp(body->graph.nodes[i].id, node) != 0) {
+            continue;
+        }
+        for (j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
+            if (strcmp(body->graph.nodes[i].input_ports[j].id, port) == 0 && !graph_port_is_fed(&body->graph, i, j)) {
+                body->builder.nodes[i].ports[j] = operand;
+            }
+        }
+    }
+}
+
+static bool add_formals(struct body_builder *body)
+{
+    struct target target = {body->compiler, &body->unit, &body->builder.scope};
+    size_t i;
+
+    for (i = 0; i < body->n_needed; i++) {
+        const char *name = ((const char **)body->names.items)[i];
+        const struct mdf_interface_item *declared = body->graph.declares_inputs ? &body->graph.inputs[i] : NULL;
+        unsigned flags = body->request->loop && i == 1 ? OPERAND_IS_BOOL : OPERAND_MAY_BE_LIST;
+        mdf_operand slot = unit_new_slot(&target, flags), operand = slot;
+
+        if (slot == MDF_NO_OPERAND || !list_add(body->compiler, &body->formals, &slot, sizeof slot)) {
+            return false;
+        }
+        if (name == NULL) {
+            continue;
+        }
+        if (declared != NULL && declared->declaration.type.exact && !declared->declaration.type.sequence) {
+            operand = unit_declare(&target, slot, &declared->declaration.type, MDF_NO_OPERAND);
+        }
+        if (operand == MDF_NO_OPERAND || !scope_bind(body->compiler, &body->builder.scope, name, operand)) {
+            return false;
+        }
+        feed_ports(body, declared != NULL ? declared->node : NULL, declared != NULL ? declared->port : name, operand);
+    }
+    return true;
+}
+
+/* Ports that neither an edge nor a formal feeds: an outer name, or the default value. */
+static bool bind_free_port(struct body_builder *body, size_t node, size_t port_index)
+{
+    const struct mdf_input_port *port = &body->graph.nodes[node].input_ports[port_index];
+    struct target target = {body->compiler, &body->unit, &body->builder.scope};
+    struct scope *outer = body->builder.scope.outer;
+    struct target lookup = {body->compiler, &body->unit, outer};
+    struct mdf_value value = {0};
+    struct outcome outcome;
+    mdf_operand operand;
+
+    if (scope_find(&lookup, port->id, &outcome)) {
+        operand = scope_as_operand(&target, &outcome);
+    } else if (port->default_value != NULL) {
+        if (!compile_constant(&target, port->default_value, &value)) {
+            return false;
+        }
+        operand = unit_add_constant(&target, &value, 0);
+    } else {
+        struct place place = place_enter(body->compiler, "input port", port->id, port->source);
+
+        operand = compile_error(body->compiler, MDF_MODEL,
+                                "nothing gives this port of the body a value: no edge, no input of the body and no outer name '%s'", port->id);
+        place_leave(body->compiler, place);
+    }
+    body->builder.nodes[node].ports[port_index] = operand;
+    return operand != MDF_NO_OPERAND;
+}
+
+static bool bind_free_ports(struct body_builder *body)
+{
+    size_t i, j;
+
+    for (i = 0; i < body->graph.n_nodes; i++) {
+        for (j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
+            if (body->builder.nodes[i].ports[j] == MDF_NO_OPERAND && !graph_port_is_fed(&body->graph, i, j) && !bind_free_port(body, i, j)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ yields */
+
+static bool add_yield(struct body_builder *body, mdf_operand operand, const struct mdf_declaration *declaration)
+{
+    int64_t *shape = mdf_arena_array(body->compiler->arena, declaration->rank, sizeof *shape);
+    struct mdf_body_type type = {declaration->type.dtype, declaration->has_shape, declaration->rank, shape};
+
+    if (shape == NULL) {
+        compile_out_of_memory(body->compiler);
+        return false;
+    }
+    if (declaration->rank > 0) {
+        memcpy(shape, declaration->shape, declaration->rank * sizeof *shape);
+    }
+    return operand != MDF_NO_OPERAND && list_add(body->compiler, &body->yields, &operand, sizeof operand) &&
+           list_add(body->compiler, &body->types, &type, sizeof type);
+}
+
+/* An output port, or an input that is passed through. */
+static bool declared_yield(struct body_builder *body, const struct mdf_interface_item *item, mdf_operand *operand)
+{
+    struct target target = {body->compiler, &body->unit, &body->builder.scope};
+    struct outcome outcome;
+    size_t i, j;
+
+    for (i = 0; i < body->graph.n_nodes; i++) {
+        if (item->node != NULL && strcmp(body->graph.nodes[i].id, item->node) != 0) {
+            continue;
+        }
+        for (j = 0; j < body->graph.nodes[i].n_output_ports; j++) {
+            if (strcmp(body->graph.nodes[i].output_ports[j].id, item->port) == 0) {
+                *operand = graph_output(&body->builder, i, j);
+                return *operand != MDF_NO_OPERAND;
+            }
+        }
+    }
+    if (scope_find(&target, item->name, &outcome) && !outcome.several) {
+        *operand = outcome.outputs[0];
+        return true;
+    }
+    compile_error(body->compiler, MDF_NAME, "the body '%s' declares an output '%s', but has neither an output port nor an input of that name",
+                  body->graph.id, item->name);
+    return false;
+}
+
+static bool declared_yields(struct body_builder *body)
+{
+    struct target target = {body->compiler, &body->unit, &body->builder.scope};
+    mdf_operand operand;
+    size_t i;
+
+    for (i = 0; i < body->graph.n_outputs; i++) {
+        const struct mdf_declaration *declaration = &body->graph.outputs[i].declaration;
+        struct place place = place_enter(body->compiler, "output", body->graph.outputs[i].name, body->graph.outputs[i].source);
+
+        if (!declared_yield(body, &body->graph.outputs[i], &operand)) {
+            return false;
+        }
+        if (declaration->type.exact && !declaration->type.sequence) {
+            operand = unit_declare(&target, operand, &declaration->type, MDF_NO_OPERAND);
+        }
+        if (!add_yield(body, operand, declaration)) {
+            return false;
+        }
+        place_leave(body->compiler, place);
+    }
+    return true;
+}
+
+static bool is_consumed(const struct mdf_graph *graph, size_t node, size_t output)
+{
+    size_t i;
+
+    for (i = 0; i < graph->n_edges; i++) {
+        if (graph->edges[i].sender_node == node && graph->edges[i].sender_index == output) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Output ports that no edge consumes, in document order. The condition of a loop is the one boolean among them. */
+static bool inferred_yields(struct body_builder *body)
+{
+    mdf_operand *items, condition;
+    struct mdf_body_type type;
+    size_t n_booleans = 0, at = 0, i, j;
+
+    for (i = 0; i < body->graph.n_nodes; i++) {
+        for (j = 0; j < body->graph.nodes[i].n_output_ports; j++) {
+            if (!is_consumed(&body->graph, i, j) && !add_yield(body, graph_output(&body->builder, i, j), &body->graph.nodes[i].output_ports[j].declaration)) {
+                return false;
+            }
+        }
+    }
+    if (!body->request->loop) {
+        return true;
+    }
+    items = body->yields.items;
+    for (i = 0; i < body->yields.n; i++) {
+        if ((unit_flags(&body->unit, items[i]) & OPERAND_IS_BOOL) != 0) {
+            n_booleans++;
+            at = i;
+        }
+    }
+    if (n_booleans != 1) {
+        compile_error(body->compiler, MDF_MODEL,
+                      "the body '%s' of onnx::%s has %zu outputs that are known to be boolean, so that its condition can not be told: declare "
+                      "metadata {\"outputs\": [...]} in the body, in order: condition, state variables, scan outputs",
+                      body->graph.id, body->request->operator, n_booleans);
+        return false;
+    }
+    condition = items[at];
+    type = ((struct mdf_body_type *)body->types.items)[at];
+    memmove(items + 1, items, at * sizeof *items);
+    memmove((struct mdf_body_type *)body->types.items + 1, body->types.items, at * sizeof type);
+    items[0] = condition;
+    *(struct mdf_body_type *)body->types.items = type;
+    return true;
+}
+
+/* Slots that a call writes in each run and that nothing else holds: their buffers may be taken. */
+static bool mark_own(struct body_builder *body, struct mdf_code *code)
+{
+    bool *written = mdf_arena_array(&body->compiler->scratch, code->n_slots, sizeof *written);
+    bool *held = mdf_arena_array(&body->compiler->scratch, code->n_slots, sizeof *held);
+    size_t i, j;
+
+    if (written == NULL || held == NULL) {
+        compile_out_of_memory(body->compiler);
+        return false;
+    }
+    for (i = 0; i < code->n_calls; i++) {
+        for (j = 0; j < code->calls[i].n_outputs; j++) {
+            if (code->calls[i].outputs[j] != MDF_NO_OPERAND) {
+                written[MDF_OPERAND_INDEX(code->calls[i].outputs[j])] = true;
+            }
+        }
+    }
+    for (i = 0; i < code->n_instructions; i++) {
+        const struct mdf_instruction *instruction = &code->instructions[i];
+
+        if (instruction->opcode == MDF_OPCODE_SWAP) {
+            held[MDF_OPERAND_INDEX(instruction->a)] = held[MDF_OPERAND_INDEX(instruction->b)] = true;
+        } else if (instruction->opcode == MDF_OPCODE_BORROW || instruction->opcode == MDF_OPCODE_ARRAY ||
+                   instruction->opcode == MDF_OPCODE_DECLARE || instruction->opcode == MDF_OPCODE_NEXT) {
+            held[MDF_OPERAND_INDEX(instruction->a)] = true;
+        }
+    }
+    for (i = 0; i < code->n_yields; i++) {
+        size_t slot = MDF_OPERAND_INDEX(code->yields[i]);
+
+        if (MDF_OPERAND_KIND(code->yields[i]) == MDF_OPERAND_SLOT && written[slot] && !held[slot]) {
+            code->yield_is_own[i] = true;
+            held[slot] = true;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+static bool check_yields(struct body_builder *body)
+{
+    size_t needed = body->request->branch ? 1 : body->request->n_states + (body->request->loop ? 1 : 0);
+
+    if (body->yields.n >= needed) {
+        return true;
+    }
+    if (body->request->branch) {
+        compile_error(body->compiler, MDF_MODEL, "the branch '%s' of onnx::%s yields nothing", body->graph.id, body->request->operator);
+        return false;
+    }
+    return interface_error(body, "outputs", body->yields.n);
+}
+
+static bool build(struct body_builder *body)
+{
+    struct compiler *compiler = body->compiler;
+
+    if (!read_body(body)) {
+        return false;
+    }
+    if (body->graph.conditions != NULL) {
+        struct place place = place_at(compiler, body->graph.conditions);
+
+        compile_error(compiler, MDF_UNSUPPORTED, "the body '%s' has conditions: a body runs each of its nodes once", body->graph.id);
+        place_leave(compiler, place);
+        return false;
+    }
+    if (!graph_begin(&body->builder, compiler, &body->graph, &body->unit, body->outer->scope, true)) {
+        return false;
+    }
+    return find_names(body) && add_formals(body) && bind_free_ports(body) && graph_compile_nodes(&body->builder) &&
+           (body->graph.declares_outputs ? declared_yields(body) : inferred_yields(body)) && check_yields(body);
+}
+
+static bool finish(struct body_builder *body, struct body_result *result)
+{
+    struct mdf_arena *arena = body->compiler->arena;
+    size_t n_formals = body->formals.n, n_yields = body->yields.n;
+    struct mdf_code *code;
+    mdf_operand *formals = mdf_arena_array(arena, n_formals, sizeof *formals), *yields = mdf_arena_array(arena, n_yields, sizeof *yields);
+    bool *own = mdf_arena_array(arena, n_yields, sizeof *own);
+    struct mdf_body_type *types = mdf_arena_array(arena, n_yields, sizeof *types);
+
+    if (formals == NULL || yields == NULL || own == NULL || types == NULL) {
+        compile_out_of_memory(body->compiler);
+        return false;
+    }
+    code = unit_finish(body->compiler, &body->unit);
+    if (code == NULL) {
+        return false;
+    }
+    if (n_formals > 0) {
+        memcpy(formals, body->formals.items, n_formals * sizeof *formals);
+    }
+    if (n_yields > 0) {
+        memcpy(yields, body->yields.items, n_yields * sizeof *yields);
+        memcpy(types, body->types.items, n_yields * sizeof *types);
+    }
+    code->formals = formals;
+    code->yields = yields;
+    code->yield_is_own = own;
+    code->yield_types = types;
+    code->n_formals = n_formals;
+    code->n_yields = n_yields;
+    if (!mark_own(body, code)) {
+        mdf_code_clear(body->compiler->memory, code);
+        return false;
+    }
+    result->code = code;
+    result->n_yields = n_yields - (body->request->loop ? 1 : 0);
+    return true;
+}
+
+bool compile_body(struct target *target, const struct body_request *request, struct body_result *result)
+{
+    struct compiler *compiler = target->compiler;
+    struct body_builder *body = mdf_arena_allocate(&compiler->scratch, sizeof *body);
+    const struct mdf_graph_node *node = compiler->node;
+    struct place place;
+    bool done;
+
+    if (body == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    if (compiler->depth >= MDF_MAX_BODY_DEPTH) {
+        compile_error(compiler, MDF_LIMIT, "bodies are nested more than %d deep (does a graph use itself as a body?)", MDF_MAX_BODY_DEPTH);
+        return false;
+    }
+    place = place_enter(compiler, "attribute", request->attribute, request->node);
+    compiler->depth++;
+    body->outer = target;
+    body->compiler = compiler;
+    body->request = request;
+    body->unit.outer = target->unit;
+    body->n_needed = request->branch ? 0 : request->n_states + request->n_scan_inputs + (request->loop ? 2 : 0);
+    done = build(body) && finish(body, result);
+    unit_clear(compiler, &body->unit);
+    compiler->depth--;
+    compiler->node = node;
+    place_leave(compiler, place);
+    return done;
+}

@@ -1,0 +1,603 @@
+/* compile.c - a model's graph to a program: the passes in order. See program.h. */
+#include "mdf_c/plan/compiler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ which graph */
+
+/* Whether some attribute in the tree has the text `id` under a name that bodies go by. */
+static bool names_body(const struct mdf_node *node, const char *id)
+{
+    static const char *const attributes[] = {"body", "then_branch", "else_branch"};
+    size_t i, j;
+
+    for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
+        if (names_body(&node->as.list.items[i], id)) {
+            return true;
+        }
+    }
+    for (i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
+        const struct mdf_node_entry *entry = &node->as.object.entries[i];
+        const struct mdf_node *value = mdf_node_get(&entry->value, "value"); /* a parameter */
+
+        value = value != NULL ? value : &entry->value;
+        for (j = 0; j < sizeof attributes / sizeof *attributes; j++) {
+            if (strcmp(entry->key, attributes[j]) == 0 && value->kind == MDF_NODE_STRING && strcmp(value->as.string.bytes, id) == 0) {
+                return true;
+            }
+        }
+        if (names_body(&entry->value, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct mdf_graph *choose_graph(struct compiler *compiler, const char *id)
+{
+    const struct mdf_model *model = compiler->model;
+    struct mdf_nearest nearest;
+    const char *guess;
+    size_t i;
+
+    if (id == NULL) {
+        for (i = 0; i < model->n_graphs; i++) {
+            if (!names_body(model->source, model->graphs[i].id)) {
+                return &model->graphs[i];
+            }
+        }
+        return &model->graphs[0];
+    }
+    mdf_nearest_begin(&nearest, id);
+    for (i = 0; i < model->n_graphs; i++) {
+        if (strcmp(model->graphs[i].id, id) == 0) {
+            return &model->graphs[i];
+        }
+        mdf_nearest_offer(&nearest, model->graphs[i].id);
+    }
+    guess = mdf_nearest_result(&nearest);
+    compile_error(compiler, MDF_NAME, "the model has no graph '%s'%s%s%s", id, guess ? "; did you mean '" : "", guess ? guess : "",
+                  guess ? "'?" : "");
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ ports that are filled at run time */
+
+static bool is_wired(const struct mdf_graph *graph, size_t node, size_t port)
+{
+    const struct mdf_input_port *input = &graph->nodes[node].input_ports[port];
+    size_t i, n_edges = 0;
+
+    for (i = 0; i < graph->n_edges; i++) {
+        if (graph->edges[i].receiver_node == node && graph->edges[i].receiver_index == port) {
+            if (graph->edges[i].sender_node == node) {
+                return false;
+            }
+            n_edges++;
+        }
+    }
+    return n_edges > 0 && input->default_value == NULL && input->reduce == MDF_REDUCE_OVERWRITE;
+}
+
+/* The declaration with its shape in the program's arena. */
+static bool keep_declaration(struct compiler *compiler, const struct mdf_declaration *source, struct mdf_declaration *kept)
+{
+    int64_t *shape = mdf_arena_array(compiler->arena, source->rank, sizeof *shape);
+
+    if (shape == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    *kept = *source;
+    if (source->rank > 0) {
+        memcpy(shape, source->shape, source->rank * sizeof *shape);
+    }
+    kept->shape = shape;
+    kept->type_text = NULL;
+    return true;
+}
+
+static char *keep_text(struct compiler *compiler, const char *text)
+{
+    char *kept = mdf_arena_text(compiler->arena, text, strlen(text));
+
+    if (kept == NULL) {
+        compile_out_of_memory(compiler);
+    }
+    return kept;
+}
+
+static bool add_default(struct graph_builder *builder, const struct mdf_input_port *port, struct mdf_program_port *made)
+{
+    struct target target = {builder->compiler, builder->unit, &builder->scope};
+    struct mdf_value constant = {0};
+
+    made->default_value = MDF_NO_OPERAND;
+    if (port->default_value == NULL) {
+        return true;
+    }
+    if (!compile_constant(&target, port->default_value, &constant)) {
+        return false;
+    }
+    made->default_value = unit_add_constant(&target, &constant, 0);
+    return made->default_value != MDF_NO_OPERAND;
+}
+
+/* Instructions that add or multiply what arrives into the port. */
+static bool add_combination(struct graph_builder *builder, struct mdf_program_port *port)
+{
+    struct target target = {builder->compiler, builder->unit, &builder->scope};
+    mdf_operand pair[2] = {port->slot, MDF_NO_OPERAND}, result;
+
+    port->combine.first = port->combine.end = unit_position(builder->unit);
+    if (port->reduce == MDF_REDUCE_OVERWRITE) {
+        return true;
+    }
+    pair[1] = port->arriving = unit_new_slot(&target, OPERAND_MAY_BE_LIST);
+    result = pair[1] == MDF_NO_OPERAND
+                 ? MDF_NO_OPERAND
+                 : unit_call_python(&target, port->reduce == MDF_REDUCE_ADD ? "operator.add" : "operator.mul", pair, 2, MDF_NO_OPERAND);
+    if (result == MDF_NO_OPERAND || !unit_emit(&target, MDF_OPCODE_SWAP, port->slot, result, 0)) {
+        return false;
+    }
+    port->combine.end = unit_position(builder->unit);
+    return true;
+}
+
+static bool add_port(struct graph_builder *builder, size_t node, size_t index, struct list *ports)
+{
+    const struct mdf_input_port *source = &builder->graph->nodes[node].input_ports[index];
+    struct target target = {builder->compiler, builder->unit, &builder->scope};
+    struct place place = place_enter(builder->compiler, "input port", source->id, source->source);
+    struct mdf_program_port port = {.node = node, .reduce = source->reduce};
+
+    port.id = keep_text(builder->compiler, source->id);
+    port.slot = unit_new_slot(&target, OPERAND_MAY_BE_LIST | (source->declaration.type.dtype == MDF_DTYPE_BOOL ? OPERAND_IS_BOOL : 0));
+    if (port.id == NULL || port.slot == MDF_NO_OPERAND || !add_default(builder, source, &port) || !add_combination(builder, &port) ||
+        !keep_declaration(builder->compiler, &source->declaration, &port.declaration)) {
+        return false;
+    }
+    port.origin = builder->compiler->origins[builder->compiler->origin];
+    builder->nodes[node].ports[index] = port.slot;
+    place_leave(builder->compiler, place);
+    return list_add(builder->compiler, ports, &port, sizeof port);
+}
+
+static bool add_ports(struct graph_builder *builder, struct list *ports)
+{
+    const struct mdf_graph *graph = builder->graph;
+    struct mdf_program *program = builder->compiler->program;
+    size_t i, j;
+
+    for (i = 0; i < graph->n_nodes; i++) {
+        struct place place = place_enter(builder->compiler, "node", graph->nodes[i].id, graph->nodes[i].source);
+
+        program->nodes[i].first_port = ports->n;
+        for (j = 0; j < graph->nodes[i].n_input_ports; j++) {
+            if (!is_wired(graph, i, j) && !add_port(builder, i, j, ports)) {
+                return false;
+            }
+        }
+        program->nodes[i].n_ports = ports->n - program->nodes[i].first_port;
+        place_leave(builder->compiler, place);
+    }
+    return true;
+}
+
+/* Declared inputs that feed no port: bodies see them by name. */
+static bool add_free_inputs(struct graph_builder *builder, struct list *ports)
+{
+    const struct mdf_graph *graph = builder->graph;
+    struct target target = {builder->compiler, builder->unit, &builder->scope};
+    size_t i, j;
+
+    for (i = 0; i < graph->n_inputs; i++) {
+        const struct mdf_interface_item *item = &graph->inputs[i];
+        struct mdf_program_port port = {.node = SIZE_MAX, .default_value = MDF_NO_OPERAND};
+
+        for (j = 0; j < ports->n && strcmp(((struct mdf_program_port *)ports->items)[j].id, item->port) != 0; j++) {
+        }
+        if (j < ports->n) {
+            continue;
+        }
+        port.id = keep_text(builder->compiler, item->name);
+        port.slot = unit_new_slot(&target, OPERAND_MAY_BE_LIST);
+        if (port.id == NULL || port.slot == MDF_NO_OPERAND || !keep_declaration(builder->compiler, &item->declaration, &port.declaration) ||
+            !scope_bind(builder->compiler, &builder->scope, port.id, port.slot) ||
+            !list_add(builder->compiler, ports, &port, sizeof port)) {
+            return false;
+        }
+        port.origin = builder->compiler->origins[builder->compiler->origin];
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ edges into such ports */
+
+static size_t find_port(const struct list *ports, mdf_operand slot)
+{
+    size_t i;
+
+    for (i = 0; i < ports->n && ((const struct mdf_program_port *)ports->items)[i].slot != slot; i++) {
+    }
+    return i;
+}
+
+static bool is_weighted(const struct mdf_node *weight)
+{
+    return weight != NULL && !(weight->kind == MDF_NODE_INT && weight->as.integer == 1) &&
+           !(weight->kind == MDF_NODE_REAL && weight->as.real == 1.0);
+}
+
+static bool add_edge(struct graph_builder *builder, const struct mdf_edge *source, const struct list *ports, struct list *edges)
+{
+    struct target target = {builder->compiler, builder->unit, &builder->scope};
+    struct place place = place_enter(builder->compiler, "edge", source->id, source->source);
+    struct mdf_program_edge edge = {.sender = source->sender_node};
+    struct mdf_value weight = {0};
+    mdf_operand pair[2];
+
+    edge.port = find_port(ports, builder->nodes[source->receiver_node].ports[source->receiver_index]);
+    edge.source = graph_output(builder, source->sender_node, source->sender_index);
+    edge.value = edge.source;
+    edge.weigh.first = unit_position(builder->unit);
+    if (edge.source == MDF_NO_OPERAND) {
+        return false;
+    }
+    if (is_weighted(source->weight)) {
+        if (!compile_constant(&target, source->weight, &weight)) {
+            return false;
+        }
+        pair[0] = unit_add_constant(&target, &weight, 0);
+        pair[1] = edge.source;
+        edge.value = pair[0] == MDF_NO_OPERAND ? pair[0] : unit_call_python(&target, "operator.mul", pair, 2, MDF_NO_OPERAND);
+        if (edge.value == MDF_NO_OPERAND) {
+            return false;
+        }
+    }
+    edge.weigh.end = unit_position(builder->unit);
+    place_leave(builder->compiler, place);
+    return list_add(builder->compiler, edges, &edge, sizeof edge);
+}
+
+static bool add_edges(struct graph_builder *builder, const struct list *ports, struct list *edges)
+{
+    const struct mdf_graph *graph = builder->graph;
+    size_t i;
+
+    for (i = 0; i < graph->n_edges; i++) {
+        const struct mdf_edge *edge = &graph->edges[i];
+
+        if (builder->nodes[edge->receiver_node].ports[edge->receiver_index] != MDF_NO_OPERAND && !add_edge(builder, edge, ports, edges)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Gives each node the list of its edges. */
+static bool distribute_edges(struct compiler *compiler)
+{
+    struct mdf_program *program = compiler->program;
+    size_t i;
+
+    for (i = 0; i < program->n_edges; i++) {
+        program->nodes[program->ports[program->edges[i].port].node].n_edges++;
+    }
+    for (i = 0; i < program->n_nodes; i++) {
+        program->nodes[i].edges = mdf_arena_array(compiler->arena, program->nodes[i].n_edges, sizeof(size_t));
+        if (program->nodes[i].edges == NULL) {
+            compile_out_of_memory(compiler);
+            return false;
+        }
+        program->nodes[i].n_edges = 0;
+    }
+    for (i = 0; i < program->n_edges; i++) {
+        struct mdf_program_node *node = &program->nodes[program->ports[program->edges[i].port].node];
+
+        node->edges[node->n_edges++] = i;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the interface */
+
+static bool is_consumed(const struct mdf_graph *graph, size_t node, size_t output)
+{
+    size_t i;
+
+    for (i = 0; i < graph->n_edges; i++) {
+        if (graph->edges[i].sender_node == node && graph->edges[i].sender_index == output) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool add_result(struct compiler *compiler, struct list *results, const char *name, size_t node, size_t output)
+{
+    struct mdf_program_result result = {keep_text(compiler, name), node, output};
+
+    return result.name != NULL && list_add(compiler, results, &result, sizeof result);
+}
+
+static bool has_result(const struct list *results, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < results->n; i++) {
+        if (strcmp(((const struct mdf_program_result *)results->items)[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Output ports that no edge consumes; of a name that is there already, as NODE.PORT. */
+static bool infer_results(struct compiler *compiler, const struct mdf_graph *graph, struct list *results)
+{
+    size_t i, j;
+
+    for (i = 0; i < graph->n_nodes; i++) {
+        for (j = 0; j < graph->nodes[i].n_output_ports; j++) {
+            const char *name = graph->nodes[i].output_ports[j].id;
+
+            if (is_consumed(graph, i, j)) {
+                continue;
+            }
+            if (has_result(results, name)) {
+                name = mdf_arena_printf(&compiler->scratch, "%s.%s", graph->nodes[i].id, name);
+            }
+            if (name == NULL || !add_result(compiler, results, name, i, j)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool declare_result(struct compiler *compiler, const struct mdf_graph *graph, const struct list *ports,
+                           const struct mdf_interface_item *item, struct list *results)
+{
+    size_t i, j;
+
+    for (i = 0; i < graph->n_nodes; i++) {
+        for (j = 0; j < graph->nodes[i].n_output_ports; j++) {
+            if ((item->node == NULL || strcmp(graph->nodes[i].id, item->node) == 0) &&
+                strcmp(graph->nodes[i].output_ports[j].id, item->port) == 0) {
+                return add_result(compiler, results, item->name, i, j);
+            }
+        }
+    }
+    for (i = 0; i < ports->n; i++) {
+        if (strcmp(((const struct mdf_program_port *)ports->items)[i].id, item->port) == 0) {
+            return add_result(compiler, results, item->name, i, SIZE_MAX);
+        }
+    }
+    place_at(compiler, item->source);
+    compile_error(compiler, MDF_NAME, "the graph declares an output '%s', but has neither an output port nor an input of that name", item->name);
+    return false;
+}
+
+static bool add_results(struct compiler *compiler, const struct mdf_graph *graph, const struct list *ports, struct list *results)
+{
+    size_t i;
+
+    if (!graph->declares_outputs) {
+        return infer_results(compiler, graph, results);
+    }
+    for (i = 0; i < graph->n_outputs; i++) {
+        if (!declare_result(compiler, graph, ports, &graph->outputs[i], results)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool add_input_names(struct compiler *compiler, const struct mdf_graph *graph, const struct list *ports, struct list *names)
+{
+    size_t n = graph->declares_inputs ? graph->n_inputs : ports->n, i;
+
+    for (i = 0; i < n; i++) {
+        const char *name = graph->declares_inputs ? graph->inputs[i].name : ((const struct mdf_program_port *)ports->items)[i].id;
+
+        if (!names_contain(names, name)) {
+            name = keep_text(compiler, name);
+            if (name == NULL || !list_add(compiler, names, &name, sizeof name)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the passes */
+
+static bool keep_nodes(struct graph_builder *builder)
+{
+    struct mdf_program *program = builder->compiler->program;
+    struct mdf_arena *arena = builder->compiler->arena;
+    size_t i, j;
+
+    for (i = 0; i < program->n_nodes; i++) {
+        const struct mdf_graph_node *source = &builder->graph->nodes[i];
+        const struct node_plan *plan = &builder->nodes[i];
+        struct mdf_program_node *node = &program->nodes[i];
+
+        node->id = keep_text(builder->compiler, source->id);
+        node->n_outputs = source->n_output_ports;
+        node->outputs = mdf_arena_array(arena, node->n_outputs, sizeof *node->outputs);
+        if (node->id == NULL || node->outputs == NULL) {
+            return false;
+        }
+        for (j = 0; j < node->n_outputs; j++) {
+            node->outputs[j].id = keep_text(builder->compiler, source->output_ports[j].id);
+            node->outputs[j].operand = plan->outputs[j];
+        }
+        node->first = plan->first;
+        node->initial = plan->initial;
+        node->main = plan->main;
+        node->end = plan->end;
+    }
+    return true;
+}
+
+static bool keep_list(struct compiler *compiler, const struct list *list, size_t item_size, void *items, size_t *n)
+{
+    void *kept = mdf_arena_array(compiler->arena, list->n, item_size);
+
+    if (kept == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    if (list->n > 0) {
+        memcpy(kept, list->items, list->n * item_size);
+    }
+    memcpy(items, &kept, sizeof kept);
+    *n = list->n;
+    return true;
+}
+
+static void set_origins(struct mdf_code *code, const struct mdf_origin *origins)
+{
+    size_t i;
+
+    code->origins = origins;
+    for (i = 0; i < code->n_bodies; i++) {
+        set_origins(code->bodies[i], origins);
+    }
+}
+
+static bool refuse_conditions(struct compiler *compiler, const struct mdf_graph *graph)
+{
+    if (graph->conditions == NULL || graph->conditions->as.object.n == 0) {
+        return true;
+    }
+    place_at(compiler, graph->conditions);
+    compile_error(compiler, MDF_UNSUPPORTED, "scheduling conditions are not supported by this version");
+    return false;
+}
+
+static bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit)
+{
+    struct mdf_program *program = compiler->program;
+    struct graph_builder builder;
+    struct target target = {compiler, unit, &builder.scope};
+    struct list ports = {0}, edges = {0}, results = {0}, names = {0}, origins = {compiler->origins, compiler->n_origins, 0};
+    struct mdf_origin *kept_origins;
+    size_t n_origins;
+
+    program->n_nodes = graph->n_nodes;
+    program->nodes = mdf_arena_array(compiler->arena, graph->n_nodes, sizeof *program->nodes);
+    if (program->nodes == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    compiler->dt = unit_new_slot(&target, 0);
+    if (compiler->dt == MDF_NO_OPERAND || !refuse_conditions(compiler, graph) ||
+        !graph_begin(&builder, compiler, graph, unit, NULL, false) || !add_ports(&builder, &ports) || !add_free_inputs(&builder, &ports) ||
+        !graph_compile_nodes(&builder) || !add_edges(&builder, &ports, &edges) || !keep_nodes(&builder) ||
+        !graph_layers(&builder, &program->layers, &program->n_layers) || !add_results(compiler, graph, &ports, &results) ||
+        !add_input_names(compiler, graph, &ports, &names)) {
+        return false;
+    }
+    origins.items = compiler->origins;
+    origins.n = compiler->n_origins;
+    if (!keep_list(compiler, &ports, sizeof(struct mdf_program_port), &program->ports, &program->n_ports) ||
+        !keep_list(compiler, &edges, sizeof(struct mdf_program_edge), &program->edges, &program->n_edges) ||
+        !keep_list(compiler, &results, sizeof(struct mdf_program_result), &program->results, &program->n_results) ||
+        !keep_list(compiler, &names, sizeof(char *), &program->input_names, &program->n_inputs) ||
+        !keep_list(compiler, &origins, sizeof(struct mdf_origin), &kept_origins, &n_origins) || !distribute_edges(compiler)) {
+        return false;
+    }
+    program->code = unit_finish(compiler, unit);
+    if (program->code == NULL) {
+        return false;
+    }
+    set_origins(program->code, kept_origins);
+    return true;
+}
+
+static void take_options(struct mdf_program *program, const mdf_options *options)
+{
+    program->real = options->float32 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64;
+    program->max_iterations = options->max_iterations;
+    program->seed = options->seed;
+    program->max_memory_bytes = options->max_memory_bytes;
+    program->n_threads = options->n_threads;
+}
+
+static struct mdf_program *new_program(const mdf_allocator *allocator)
+{
+    struct mdf_memory memory;
+    struct mdf_program *program;
+
+    mdf_memory_init(&memory, allocator, 0);
+    program = mdf_memory_allocate_zeroed(&memory, 1, sizeof *program);
+    if (program != NULL) {
+        mdf_memory_init(&program->memory, allocator, 0);
+        mdf_arena_init(&program->arena, &program->memory);
+    }
+    return program;
+}
+
+struct mdf_program *mdf_program_compile(const struct mdf_model *model, const mdf_options *options, mdf_error *error)
+{
+    static const mdf_options defaults;
+    struct compiler compiler = {.model = model};
+    mdf_error first = {0};
+    const struct mdf_graph *graph;
+    struct unit unit = {0};
+    bool done = false;
+
+    options = options != NULL ? options : &defaults;
+    compiler.program = new_program(options->allocator);
+    if (compiler.program == NULL) {
+        mdf_error_set(error, MDF_OUT_OF_MEMORY, "out of memory");
+        return NULL;
+    }
+    take_options(compiler.program, options);
+    compiler.memory = &compiler.program->memory;
+    compiler.arena = &compiler.program->arena;
+    compiler.error = &first;
+    compiler.warnings = (struct mdf_warnings){options->warning, options->warning_context};
+    compiler.real = compiler.program->real;
+    mdf_arena_init(&compiler.scratch, compiler.memory);
+    place_at(&compiler, model->source);
+    graph = choose_graph(&compiler, options->graph);
+    if (graph != NULL) {
+        compiler.program->model_id = keep_text(&compiler, model->id);
+        compiler.program->graph_id = keep_text(&compiler, graph->id);
+        done = compile_graph(&compiler, graph, &unit);
+    }
+    unit_clear(&compiler, &unit);
+    mdf_arena_release(&compiler.scratch);
+    if (!done || first.code != MDF_OK) {
+        mdf_program_release(compiler.program);
+        if (error != NULL && error->code == MDF_OK) {
+            *error = first;
+        }
+        return NULL;
+    }
+    return compiler.program;
+}
+
+void mdf_program_release(struct mdf_program *program)
+{
+    struct mdf_memory memory;
+    struct mdf_kept_value *kept;
+
+    if (program == NULL) {
+        return;
+    }
+    if (program->code != NULL) {
+        mdf_code_clear(&program->memory, program->code);
+    }
+    for (kept = program->kept; kept != NULL; kept = kept->next) {
+        mdf_value_clear(&program->memory, &kept->value);
+    }
+    mdf_arena_release(&program->arena);
+    mdf_memory_init(&memory, &program->memory.allocator, 0);
+    mdf_memory_release(&memory, program);
+}

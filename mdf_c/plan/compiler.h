@@ -1,0 +1,238 @@
+/* compiler.h - what the files of the compiler share: units under construction, names in scope, and the passes. */
+#ifndef MDF_PLAN_COMPILER_H
+#define MDF_PLAN_COMPILER_H
+
+#include "mdf_c/expression/expression.h"
+#include "mdf_c/plan/program.h"
+#include "schemas/onnx_schema.h"
+
+enum { MDF_MAX_BODY_DEPTH = 64 }; /* graphs within graphs */
+
+struct compiler {
+    const struct mdf_model *model;
+    struct mdf_program *program;
+    struct mdf_memory *memory;
+    struct mdf_arena *arena; /* of the program */
+    struct mdf_arena scratch; /* of the compiler: let go at its end */
+    mdf_error *error;
+    struct mdf_warnings warnings;
+    mdf_dtype real;
+    uint64_t max_iterations;
+    struct mdf_origin *origins;
+    size_t n_origins, origin_capacity;
+    uint32_t origin; /* of what is being compiled */
+    const struct mdf_node *at;
+    char path[480];
+    int depth; /* of body graphs */
+    const struct mdf_graph_node *node; /* being compiled */
+    mdf_operand dt; /* the slot of the top unit that holds the time increment */
+};
+
+/* What is known of an operand. */
+enum operand_flags {
+    OPERAND_MAY_BE_LIST = 1, /* may hold a Python list */
+    OPERAND_MUTABLE = 2,     /* a parameter that changes while the node runs */
+    OPERAND_IS_BOOL = 4      /* a boolean, for sure */
+};
+
+/* A growing array in the compiler's scratch. */
+struct list {
+    void *items;
+    size_t n, capacity;
+};
+
+/* A unit under construction. */
+struct unit {
+    struct unit *outer; /* the unit of the enclosing graph */
+    struct list instructions, calls, constants, captures, bodies, declarations;
+    struct list slot_flags, constant_flags, capture_flags; /* uint8_t, enum operand_flags */
+};
+
+/* A function with several outputs, or with one. */
+struct outcome {
+    const mdf_operand *outputs;
+    size_t n_outputs;
+    bool several; /* the function yields a list of outputs: f[0], f[1] */
+};
+
+/* How a definition's outputs are referred to in its node. */
+struct usage {
+    size_t n_ports;    /* output ports that hold the bare id */
+    bool elsewhere;    /* the bare id stands in another expression */
+    int64_t max_index; /* of f[i]; -1: none */
+};
+
+struct binding {
+    const char *name;
+    mdf_operand operand;   /* MDF_NO_OPERAND where outcome.several */
+    struct outcome outcome;
+};
+
+struct graph_builder;
+
+/* Names in scope. */
+struct scope {
+    struct scope *outer;
+    struct unit *unit;
+    struct list bindings; /* struct binding; later ones hide earlier ones */
+    struct graph_builder *graph; /* its nodes' output ports are visible to the bodies inside it; NULL: none */
+};
+
+/* Where code goes, and which names it sees. */
+struct target {
+    struct compiler *compiler;
+    struct unit *unit;
+    struct scope *scope;
+};
+
+/* --- unit.c: emission. Functions that return an operand return MDF_NO_OPERAND with the error set. */
+bool list_add(struct compiler *compiler, struct list *list, const void *item, size_t item_size);
+mdf_operand unit_new_slot(struct target *target, unsigned flags);
+/* A constant that takes over what `value` holds. */
+mdf_operand unit_add_constant(struct target *target, struct mdf_value *value, unsigned flags);
+mdf_operand unit_add_int(struct target *target, int64_t integer);
+mdf_operand unit_add_string(struct target *target, const char *text);
+unsigned unit_flags(const struct unit *unit, mdf_operand operand);
+bool unit_emit(struct target *target, enum mdf_opcode opcode, mdf_operand a, mdf_operand b, mdf_operand c);
+/* Emits a jump whose target is set later (unit_land); its index, SIZE_MAX on error. */
+size_t unit_emit_jump(struct target *target, enum mdf_opcode opcode, mdf_operand a);
+void unit_land(struct unit *unit, size_t jump);
+size_t unit_position(const struct unit *unit);
+struct mdf_instruction *unit_instruction(struct unit *unit, size_t index);
+/* Adds a call with all its operands; `outputs` are slots. */
+bool unit_emit_call(struct target *target, const struct mdf_code_call *call);
+/* Calls a Python row of the operator table by name; into slot `into`, or a new one. */
+mdf_operand unit_call_python(struct target *target, const char *name, const mdf_operand *inputs, size_t n, mdf_operand into);
+mdf_operand unit_declare(struct target *target, mdf_operand source, const struct mdf_declared_type *type, mdf_operand into);
+/* An operand of unit `from` as seen from `unit`, an inner one: captured through every level between. */
+mdf_operand unit_capture(struct target *target, struct unit *unit, struct unit *from, mdf_operand operand);
+struct mdf_code *unit_finish(struct compiler *compiler, struct unit *unit);
+void unit_clear(struct compiler *compiler, struct unit *unit);
+
+/* --- messages (unit.c) */
+mdf_operand compile_out_of_memory(struct compiler *compiler);
+/* Sets the error at the current place; returns MDF_NO_OPERAND. */
+mdf_operand compile_error(struct compiler *compiler, mdf_status status, const char *format, ...) MDF_PRINTF_LIKE(3, 4);
+void compile_warning(struct compiler *compiler, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
+/* Enters a place: path and position of all that is compiled until it is left. Returns what leave needs. */
+struct place {
+    size_t path_length;
+    uint32_t origin;
+    const struct mdf_node *at;
+};
+struct place place_enter(struct compiler *compiler, const char *what, const char *id, const struct mdf_node *node);
+/* Moves the position only. */
+struct place place_at(struct compiler *compiler, const struct mdf_node *node);
+void place_leave(struct compiler *compiler, struct place place);
+
+/* --- scope.c */
+bool scope_bind(struct compiler *compiler, struct scope *scope, const char *name, mdf_operand operand);
+bool scope_bind_outcome(struct compiler *compiler, struct scope *scope, const char *name, const struct outcome *outcome);
+/* Looks a name up outward from the target's scope. False: it is bound nowhere (no error is set) or out of memory (error is set). */
+bool scope_find(struct target *target, const char *name, struct outcome *outcome);
+/* The same among the scopes of the current node only (attributes and inputs that are not given in args). */
+bool scope_find_in_node(struct target *target, const char *name, struct outcome *outcome);
+void scope_offer(const struct scope *scope, struct mdf_nearest *nearest);
+/* An outcome as one operand: its single output, or a list of all. */
+mdf_operand scope_as_operand(struct target *target, const struct outcome *outcome);
+
+/* --- expression.c, values.c */
+/* Compiles what a field holds: a number, a list, an expression. Into slot `into` where that is not MDF_NO_OPERAND. */
+mdf_operand compile_value(struct target *target, const struct mdf_node *node, mdf_operand into);
+mdf_operand compile_text(struct target *target, const char *text, mdf_operand into);
+mdf_operand compile_tree(struct target *target, const struct mdf_expression *tree, mdf_operand into);
+/* The operand itself, or its copy (a view) in `into`. */
+mdf_operand compile_move(struct target *target, mdf_operand operand, mdf_operand into);
+/* A field that must be constant, as a value; false with the error set. */
+bool compile_constant(struct target *target, const struct mdf_node *node, struct mdf_value *value);
+/* Adds the names that a field's text refers to. */
+bool collect_names(struct compiler *compiler, const struct mdf_node *node, struct list *names);
+bool names_contain(const struct list *names, const char *name);
+/* The expressions in "[a, b]", a JSON list, or anything else as one: pieces of a variadic argument. */
+bool split_variadic(struct compiler *compiler, const struct mdf_node *node, struct list *pieces);
+
+/* --- functions.c: a function, or a parameter with a function or a value. Outcome outputs are operands of the unit; a single
+ * output goes into slot `into` where that is not MDF_NO_OPERAND. */
+bool compile_definition(struct target *target, const struct mdf_definition *definition, const struct usage *usage, mdf_operand into,
+                        struct outcome *outcome);
+/* Adds the names that a definition refers to, those that a function finds without being given them included. */
+bool collect_definition_names(struct compiler *compiler, const struct mdf_definition *definition, struct list *names);
+
+/* --- onnx_call.c */
+bool compile_onnx_call(struct target *target, const struct mdf_definition *definition, const struct usage *usage, mdf_operand into,
+                       struct outcome *outcome);
+const struct mdf_schema *find_onnx_schema(const struct compiler *compiler, const char *function);
+
+/* --- attributes.c */
+/* A graph attribute as the model gives it. */
+struct graph_attribute {
+    const char *name;
+    const struct mdf_node *node; /* NULL: not given */
+};
+/* The settings struct of an operator row from args, node parameters and the schema's defaults; graph attributes go to `graphs`. */
+bool compile_settings(struct target *target, const struct mdf_definition *definition, const struct mdf_schema *schema,
+                      const struct mdf_operator *row, const void **settings, struct list *graphs);
+/* The argument of that name in args; NULL: not there, or null, or "" (an omitted input). */
+const struct mdf_node *find_argument(const struct mdf_definition *definition, const char *name);
+/* The node that gives an attribute: in args, or the value of a parameter of the node; NULL: not given. */
+const struct mdf_node *find_attribute(const struct compiler *compiler, const struct mdf_definition *definition, const char *name);
+
+/* --- body.c: the body graph of Scan, Loop or If as a unit of its own. */
+struct body_request {
+    const struct mdf_node *node; /* never NULL */
+    /* graph, {ID: graph}, or the id of a graph of the model */
+    const char *attribute;
+    const char *operator;
+    size_t n_states, n_scan_inputs; /* operands of the call */
+    bool loop;                      /* two more formals, iteration and condition, and one more yield, the condition */
+    bool branch;                    /* takes no inputs */
+};
+struct body_result {
+    struct mdf_code *code;
+    size_t n_yields;
+};
+bool compile_body(struct target *target, const struct body_request *request, struct body_result *result);
+
+/* --- usage.c */
+/* How a definition is referred to in a node. */
+bool find_usage(struct compiler *compiler, const struct mdf_graph_node *node, const char *id, struct usage *usage);
+
+/* --- graph.c */
+enum node_progress { NODE_WAITING, NODE_STARTED, NODE_DONE };
+
+struct node_plan {
+    enum node_progress progress;
+    mdf_operand *outputs;     /* MDF_NO_OPERAND while not known */
+    bool *output_is_reserved; /* asked for before the node was compiled: the value must go into that slot */
+    mdf_operand *ports;       /* of input ports that are formals, captures, or filled at run time; MDF_NO_OPERAND: wired to an edge */
+    bool *depends;            /* on each node */
+    size_t first, initial, main, end;
+};
+
+struct graph_builder {
+    struct compiler *compiler;
+    const struct mdf_graph *graph;
+    struct unit *unit;
+    struct scope scope; /* graph parameters, inputs */
+    struct node_plan *nodes;
+    size_t current_node; /* being compiled */
+    bool is_body;
+};
+bool graph_begin(struct graph_builder *builder, struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit,
+                 struct scope *outer, bool is_body);
+/* Whether an edge goes into a port. */
+bool graph_port_is_fed(const struct mdf_graph *graph, size_t node, size_t port);
+/* The operand of an output port. In a body its node is compiled first where it is not yet; elsewhere a slot is reserved. The
+ * current node depends on it from now on. */
+mdf_operand graph_output(struct graph_builder *builder, size_t node, size_t output);
+/* The one output port of that name in the graph; false where there is none, or several. */
+bool graph_find_output(const struct graph_builder *builder, const char *name, size_t *node, size_t *output);
+/* Nodes in layers, each after those it depends on; false with the error set where there is a cycle. */
+bool graph_layers(struct graph_builder *builder, struct mdf_program_layer **layers, size_t *n_layers);
+/* Compiles all nodes in an order that has senders before receivers where that is possible. */
+bool graph_compile_nodes(struct graph_builder *builder);
+
+/* --- node.c */
+bool compile_node(struct graph_builder *builder, size_t index);
+
+#endif

@@ -1,0 +1,637 @@
+/* expression_code.c - an expression's tree to instructions. Every operator, function and method is a row of the operator
+ * table; what is not there does not exist for a model. Operands are slots; and, or, if-else and comprehensions are jumps. */
+#include "functions/python/python.h"
+#include "mdf_c/plan/compiler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static mdf_operand compile_items(struct target *target, const struct mdf_expression *tree, const char *row, mdf_operand into)
+{
+    size_t n = tree->as.list.n, i;
+    mdf_operand *operands = mdf_arena_array(&target->compiler->scratch, n, sizeof *operands);
+
+    if (operands == NULL) {
+        return compile_out_of_memory(target->compiler);
+    }
+    for (i = 0; i < n; i++) {
+        operands[i] = compile_tree(target, tree->as.list.items[i], MDF_NO_OPERAND);
+        if (operands[i] == MDF_NO_OPERAND) {
+            return MDF_NO_OPERAND;
+        }
+    }
+    return unit_call_python(target, row, operands, n, into);
+}
+
+mdf_operand compile_move(struct target *target, mdf_operand operand, mdf_operand into)
+{
+    if (operand == MDF_NO_OPERAND || into == MDF_NO_OPERAND || operand == into) {
+        return operand;
+    }
+    return unit_emit(target, MDF_OPCODE_BORROW, into, operand, 0) ? into : MDF_NO_OPERAND;
+}
+
+static mdf_operand add_value(struct target *target, bool made, struct mdf_value *value, mdf_operand into)
+{
+    return made ? compile_move(target, unit_add_constant(target, value, 0), into) : compile_out_of_memory(target->compiler);
+}
+
+static mdf_operand compile_leaf(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+{
+    struct mdf_memory *memory = target->compiler->memory;
+    struct mdf_value value = {0};
+
+    switch (tree->kind) {
+    case MDF_EXPRESSION_INT:
+        return add_value(target, mdf_value_make_int(memory, &value, tree->as.integer), &value, into);
+    case MDF_EXPRESSION_REAL:
+        return add_value(target, mdf_value_make_double(memory, &value, tree->as.real), &value, into);
+    case MDF_EXPRESSION_STRING:
+        return add_value(target, mdf_value_make_string(memory, &value, tree->as.text.bytes, tree->as.text.length), &value, into);
+    case MDF_EXPRESSION_TRUE:
+    case MDF_EXPRESSION_FALSE:
+        return add_value(target, mdf_value_make_bool(memory, &value, tree->kind == MDF_EXPRESSION_TRUE), &value, into);
+    default:
+        return add_value(target, true, &value, into);
+    }
+}
+
+/* ------------------------------------------------------------------ names */
+
+static mdf_operand unknown_name(struct target *target, const char *name)
+{
+    struct mdf_nearest nearest;
+    const char *guess;
+
+    mdf_nearest_begin(&nearest, name);
+    scope_offer(target->scope, &nearest);
+    mdf_operator_offer_python(&nearest);
+    guess = mdf_nearest_result(&nearest);
+    return compile_error(target->compiler, MDF_NAME, "name '%s' is not known here%s%s%s", name, guess ? "; did you mean '" : "",
+                         guess ? guess : "", guess ? "'?" : "");
+}
+
+/* "float", "numpy.int64" as a value: the name of an element type. */
+static const char *type_by_name(const char *name)
+{
+    static const char *const types[][2] = {{"float", "float64"}, {"int", "int64"}, {"bool", "bool"}, {"str", "string"}, {"numpy.bool_", "bool"}};
+    struct mdf_declared_type type;
+    size_t i;
+
+    for (i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(name, types[i][0]) == 0) {
+            return types[i][1];
+        }
+    }
+    if (strncmp(name, "numpy.", 6) == 0 && mdf_parse_type(name + 6, &type) && type.exact && !type.sequence && !type.optional) {
+        return mdf_dtype_name(type.dtype);
+    }
+    return NULL;
+}
+
+/* "math.pi", "numpy.float32": names with points whose first part is not bound. NULL: not such a name. */
+static const char *dotted_name(struct target *target, const struct mdf_expression *tree)
+{
+    struct outcome outcome;
+    const char *prefix;
+
+    if (tree->kind == MDF_EXPRESSION_NAME) {
+        return scope_find(target, tree->as.text.bytes, &outcome) ? NULL : tree->as.text.bytes;
+    }
+    if (tree->kind != MDF_EXPRESSION_ATTRIBUTE) {
+        return NULL;
+    }
+    prefix = dotted_name(target, tree->as.list.items[0]);
+    return prefix == NULL ? NULL : mdf_arena_printf(&target->compiler->scratch, "%s.%s", prefix, tree->name);
+}
+
+/* A name that no scope binds: a constant or a type of the closed list. */
+static mdf_operand compile_known_name(struct target *target, const char *name, mdf_operand into)
+{
+    struct mdf_value value = {0};
+    const char *type = type_by_name(name);
+    double real;
+
+    if (strcmp(name, "numpy.newaxis") == 0) {
+        return add_value(target, true, &value, into);
+    }
+    if (mdf_python_constant(name, &real)) {
+        return add_value(target, mdf_value_make_double(target->compiler->memory, &value, real), &value, into);
+    }
+    if (type != NULL) {
+        return compile_move(target, unit_add_string(target, type), into);
+    }
+    if (mdf_operator_python(name) != NULL) {
+        return compile_error(target->compiler, MDF_TYPE, "the function '%s' is not a value: call it", name);
+    }
+    return unknown_name(target, name);
+}
+
+static mdf_operand compile_name(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+{
+    struct outcome outcome;
+
+    if (scope_find(target, tree->as.text.bytes, &outcome)) {
+        return compile_move(target, scope_as_operand(target, &outcome), into);
+    }
+    return compile_known_name(target, tree->as.text.bytes, into);
+}
+
+static mdf_operand compile_attribute(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+{
+    const char *name = dotted_name(target, tree);
+    const struct mdf_operator *row;
+    mdf_operand object;
+    struct mdf_code_call call = {.inputs = &object, .n_inputs = 1, .outputs = &into, .n_outputs = 1};
+
+    if (name != NULL) {
+        return compile_known_name(target, name, into);
+    }
+    object = compile_tree(target, tree->as.list.items[0], MDF_NO_OPERAND);
+    row = mdf_operator_attribute(tree->name);
+    if (object == MDF_NO_OPERAND) {
+        return object;
+    }
+    if (row == NULL) {
+        return compile_error(target->compiler, MDF_NAME, "'%s' is not an attribute of an array%s", tree->name,
+                             mdf_operator_method(tree->name) != NULL ? "; it is a method: call it" : "");
+    }
+    call.operator= row;
+    if (into == MDF_NO_OPERAND) {
+        into = unit_new_slot(target, OPERAND_MAY_BE_LIST);
+    }
+    return into != MDF_NO_OPERAND && unit_emit_call(target, &call) ? into : MDF_NO_OPERAND;
+}
+
+/* ------------------------------------------------------------------ calls */
+
+/* The formals of a row, "a axis= keepdims= *rest". */
+struct formals {
+    struct {
+        const char *name;
+        size_t length;
+        bool optional, rest;
+    } items[24];
+    size_t n;
+};
+
+static void parse_formals(const char *text, struct formals *formals)
+{
+    formals->n = 0;
+    while (text != NULL && *text != '\0' && formals->n < sizeof formals->items / sizeof *formals->items) {
+        size_t length = strcspn(text, " ");
+        bool rest = *text == '*', optional = length > 0 && text[length - 1] == '=';
+
+        formals->items[formals->n].name = text + rest;
+        formals->items[formals->n].length = length - rest - optional;
+        formals->items[formals->n].optional = optional || rest;
+        formals->items[formals->n].rest = rest;
+        formals->n++;
+        text += length;
+        text += strspn(text, " ");
+    }
+}
+
+struct arguments {
+    mdf_operand operands[64];
+    size_t n;
+};
+
+static bool place_argument(struct target *target, const struct mdf_operator *row, const struct formals *formals, struct arguments *arguments,
+                           size_t at, mdf_operand operand)
+{
+    if (at >= sizeof arguments->operands / sizeof *arguments->operands) {
+        compile_error(target->compiler, MDF_LIMIT, "%s: too many arguments", row->name);
+        return false;
+    }
+    if (at >= formals->n && (formals->n == 0 || !formals->items[formals->n - 1].rest)) {
+        compile_error(target->compiler, MDF_TYPE, "%s takes at most %zu argument%s", row->name, formals->n, formals->n == 1 ? "" : "s");
+        return false;
+    }
+    if (at < arguments->n && arguments->operands[at] != MDF_NO_OPERAND) {
+        compile_error(target->compiler, MDF_TYPE, "%s got two values for argument '%.*s'", row->name, (int)formals->items[at].length,
+                      formals->items[at].name);
+        return false;
+    }
+    while (arguments->n <= at) {
+        arguments->operands[arguments->n++] = MDF_NO_OPERAND;
+    }
+    arguments->operands[at] = operand;
+    return true;
+}
+
+static size_t find_keyword(const struct formals *formals, const char *keyword)
+{
+    size_t i;
+
+    for (i = 0; i < formals->n; i++) {
+        if (!formals->items[i].rest && strlen(keyword) == formals->items[i].length &&
+            strncmp(keyword, formals->items[i].name, formals->items[i].length) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* Keywords that follow a "*rest" formal stand behind it in the row's formals; their operands come first in the call then. */
+static bool collect_arguments(struct target *target, const struct mdf_operator *row, const struct mdf_expression *tree, mdf_operand self,
+                              struct arguments *arguments)
+{
+    struct formals formals;
+    size_t position = 0, i;
+
+    parse_formals(row->formals, &formals);
+    arguments->n = 0;
+    if (self != MDF_NO_OPERAND && !place_argument(target, row, &formals, arguments, position++, self)) {
+        return false;
+    }
+    for (i = 1; i < tree->as.list.n; i++) {
+        const char *keyword = tree->names != NULL ? tree->names[i - 1] : NULL;
+        mdf_operand operand = compile_tree(target, tree->as.list.items[i], MDF_NO_OPERAND);
+        size_t at = keyword == NULL ? position++ : find_keyword(&formals, keyword);
+
+        if (operand == MDF_NO_OPERAND) {
+            return false;
+        }
+        if (at == SIZE_MAX) {
+            compile_error(target->compiler, MDF_NAME, "%s has no argument '%s'", row->name, keyword);
+            return false;
+        }
+        if (!place_argument(target, row, &formals, arguments, at, operand)) {
+            return false;
+        }
+    }
+    for (i = 0; i < formals.n; i++) {
+        if (!formals.items[i].optional && (i >= arguments->n || arguments->operands[i] == MDF_NO_OPERAND)) {
+            compile_error(target->compiler, MDF_TYPE, "%s needs the argument '%.*s'", row->name, (int)formals.items[i].length,
+                          formals.items[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static mdf_operand unknown_function(struct target *target, const char *name)
+{
+    struct mdf_nearest nearest;
+    const char *guess;
+
+    mdf_nearest_begin(&nearest, name);
+    mdf_operator_offer_python(&nearest);
+    guess = mdf_nearest_result(&nearest);
+    return compile_error(target->compiler, MDF_NAME, "function '%s' is not known%s%s%s", name, guess ? "; did you mean '" : "",
+                         guess ? guess : "", guess ? "'?" : "");
+}
+
+static mdf_operand compile_call(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+{
+    const struct mdf_expression *callee = tree->as.list.items[0];
+    const char *name = dotted_name(target, callee);
+    const struct mdf_operator *row = NULL;
+    mdf_operand self = MDF_NO_OPERAND;
+    struct arguments arguments;
+
+    if (name != NULL) {
+        row = mdf_operator_python(name);
+        if (row == NULL || strncmp(name, "operator.", 9) == 0) {
+            return unknown_function(target, name);
+        }
+    } else if (callee->kind == MDF_EXPRESSION_ATTRIBUTE) {
+        row = mdf_operator_method(callee->name);
+        if (row == NULL) {
+            return compile_error(target->compiler, MDF_NAME, "'%s' is not a method of an array", callee->name);
+        }
+        self = compile_tree(target, callee->as.list.items[0], MDF_NO_OPERAND);
+        if (self == MDF_NO_OPERAND) {
+            return self;
+        }
+    } else {
+        return compile_error(target->compiler, MDF_TYPE, "a value is not a function and can not be called");
+    }
+    if (!collect_arguments(target, row, tree, self, &arguments)) {
+        return MDF_NO_OPERAND;
+    }
+    return unit_call_python(target, row->name, arguments.operands, arguments.n, into);
+}
+
+/* ------------------------------------------------------------------ subscripts */
+
+/* f[1] where f is a function of several outputs: that output itself. */
+static bool is_output(struct target *target, const struct mdf_expression *tree, mdf_operand *operand)
+{
+    const struct mdf_expression *object = tree->as.list.items[0], *index = tree->as.list.items[1];
+    struct outcome outcome;
+    int64_t i;
+
+    if (object->kind != MDF_EXPRESSION_NAME || index->kind != MDF_EXPRESSION_INT ||
+        !scope_find(target, object->as.text.bytes, &outcome) || !outcome.several) {
+        return false;
+    }
+    i = index->as.integer < 0 ? index->as.integer + (int64_t)outcome.n_outputs : index->as.integer;
+    if (i < 0 || i >= (int64_t)outcome.n_outputs) {
+        *operand = compile_error(target->compiler, MDF_VALUE, "'%s' has %zu outputs: there is no output %lld", object->as.text.bytes,
+                                 outcome.n_outputs, (long long)index->as.integer);
+    } else {
+        *operand = outcome.outputs[i];
+    }
+    return true;
+}
+
+static bool add_operand_of(struct target *target, struct list *operands, const struct mdf_expression *tree)
+{
+    mdf_operand operand = compile_tree(target, tree, MDF_NO_OPERAND);
+
+    return operand != MDF_NO_OPERAND && list_add(target->compiler, operands, &operand, sizeof operand);
+}
+
+/* Describes one component of an index, and compiles its operands in order. */
+static bool compile_component(struct target *target, const struct mdf_expression *tree, struct mdf_subscript_component *component,
+                              struct list *operands)
+{
+    size_t i;
+
+    if (tree->kind == MDF_EXPRESSION_ELLIPSIS) {
+        component->kind = MDF_SUBSCRIPT_ELLIPSIS;
+        return true;
+    }
+    if (tree->kind == MDF_EXPRESSION_NONE) {
+        component->kind = MDF_SUBSCRIPT_NEWAXIS;
+        return true;
+    }
+    if (tree->kind != MDF_EXPRESSION_SLICE) {
+        component->kind = MDF_SUBSCRIPT_INDEX;
+        return add_operand_of(target, operands, tree);
+    }
+    component->kind = MDF_SUBSCRIPT_SLICE;
+    component->has_start = tree->as.list.items[0] != NULL;
+    component->has_stop = tree->as.list.items[1] != NULL;
+    component->has_step = tree->as.list.items[2] != NULL;
+    for (i = 0; i < 3; i++) {
+        if (tree->as.list.items[i] != NULL && !add_operand_of(target, operands, tree->as.list.items[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static mdf_operand compile_subscript(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+{
+    const struct mdf_expression *index = tree->as.list.items[1];
+    const struct mdf_expression *const *components = (const struct mdf_expression *const *)&index;
+    struct mdf_subscript *subscript = mdf_arena_allocate(target->compiler->arena, sizeof *subscript);
+    struct list operands = {0};
+    struct mdf_code_call call = {.operator= mdf_operator_python("operator.getitem"), .settings = subscript, .outputs = &into, .n_outputs = 1};
+    mdf_operand output;
+    size_t n = 1, i;
+
+    if (is_output(target, tree, &output)) {
+        return compile_move(target, output, into);
+    }
+    if (index->kind == MDF_EXPRESSION_TUPLE) {
+        n = index->as.list.n;
+        components = (const struct mdf_expression *const *)index->as.list.items;
+    }
+    if (subscript != NULL) {
+        subscript->is_tuple = index->kind == MDF_EXPRESSION_TUPLE;
+        subscript->n_components = n;
+        subscript->components = mdf_arena_array(target->compiler->arena, n, sizeof *subscript->components);
+    }
+    if (subscript == NULL || subscript->components == NULL || call.operator== NULL) {
+        return compile_out_of_memory(target->compiler);
+    }
+    if (!add_operand_of(target, &operands, tree->as.list.items[0])) {
+        return MDF_NO_OPERAND;
+    }
+    for (i = 0; i < n; i++) {
+        if (!compile_component(target, components[i], (struct mdf_subscript_component *)(uintptr_t)&subscript->components[i], &operands)) {
+            return MDF_NO_OPERAND;
+        }
+    }
+    call.inputs = operands.items;
+    call.n_inputs = operands.n;
+    if (into == MDF_NO_OPERAND) {
+        into = unit_new_slot(target, OPERAND_MAY_BE_LIST);
+    }
+    return into != MDF_NO_OPERAND && unit_emit_call(target, &call) ? into : MDF_NO_OPERAND;
+}
+
+/* ------------------------------------------------------------------ what jumps */
+
+/* a and b, a or b: the value of the operand that decides. */
+static mdf_operand compile_and_or(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+{
+    enum mdf_opcode opcode = tree->kind == MDF_EXPRESSION_AND ? MDF_OPCODE_JUMP_UNLESS : MDF_OPCODE_JUMP_IF;
+    size_t n = tree->as.list.n, i;
+    size_t *jumps = mdf_arena_array(&target->compiler->scratch, n, sizeof *jumps);
+
+    if (jumps == NULL) {
+        return compile_out_of_memory(target->compiler);
+    }
+    into = into == MDF_NO_OPERAND ? unit_new_slot(target, OPERAND_MAY_BE_LIST) : into;
+    for (i = 0; i < n && into != MDF_NO_OPERAND; i++) {
+        mdf_operand item = compile_tree(target, tree->as.list.items[i], MDF_NO_OPERAND);
+
+        if (compile_move(target, item, into) == MDF_NO_OPERAND) {
+            return MDF_NO_OPERAND;
+        }
+        jumps[i] = i + 1 < n ? unit_emit_jump(target, opcode, into) : 0;
+        if (jumps[i] == SIZE_MAX) {
+            return MDF_NO_OPERAND;
+        }
+    }
+    for (i = 0; i + 1 < n; i++) {
+        unit_land(target->unit, jumps[i]);
+    }
+    return into;
+}
+
+/* a < b < c: each operand once; the first comparison that is false is the result. */
+static mdf_operand compile_compare(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+{
+    size_t n = tree->as.list.n - 1, i;
+    size_t *jumps = mdf_arena_array(&target->compiler->scratch, n, sizeof *jumps);
+    mdf_operand pair[2], result;
+    char row[64];
+
+    if (jumps == NULL) {
+        return compile_out_of_memory(target->compiler);
+    }
+    pair[0] = compile_tree(target, tree->as.list.items[0], MDF_NO_OPERAND);
+    into = into == MDF_NO_OPERAND && n > 1 ? unit_new_slot(target, 0) : into;
+    for (i = 0; i < n; i++) {
+        pair[1] = pair[0] == MDF_NO_OPERAND ? MDF_NO_OPERAND : compile_tree(target, tree->as.list.items[i + 1], MDF_NO_OPERAND);
+        if (pair[1] == MDF_NO_OPERAND) {
+            return MDF_NO_OPERAND;
+        }
+        snprintf(row, sizeof row, "operator.%s", tree->names[i]);
+        result = unit_call_python(target, row, pair, 2, into);
+        if (n == 1 || result == MDF_NO_OPERAND) {
+            return result;
+        }
+        jumps[i] = i + 1 < n ? unit_emit_jump(target, MDF_OPCODE_JUMP_UNLESS, into) : 0;
+        if (jumps[i] == SIZE_MAX) {
+            return MDF_NO_OPERAND;
+        }
+        pair[0] = pair[1];
+    }
+    for (i = 0; i + 1 < n; i++) {
+        unit_land(target->unit, jumps[i]);
+    }
+    return into;
+}
+
+static mdf_operand compile_conditional(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+{
+    mdf_operand test = compile_tree(target, tree->as.list.items[0], MDF_NO_OPERAND), value;
+    size_t to_else, to_end;
+
+    into = into == MDF_NO_OPERAND ? unit_new_slot(target, OPERAND_MAY_BE_LIST) : into;
+    if (test == MDF_NO_OPERAND || into == MDF_NO_OPERAND) {
+        return MDF_NO_OPERAND;
+    }
+    to_else = unit_emit_jump(target, MDF_OPCODE_JUMP_UNLESS, test);
+    value = compile_tree(target, tree->as.list.items[1], MDF_NO_OPERAND);
+    if (to_else == SIZE_MAX || compile_move(target, value, into) == MDF_NO_OPERAND) {
+        return MDF_NO_OPERAND;
+    }
+    to_end = unit_emit_jump(target, MDF_OPCODE_JUMP, 0);
+    unit_land(target->unit, to_else);
+    value = compile_tree(target, tree->as.list.items[2], MDF_NO_OPERAND);
+    if (to_end == SIZE_MAX || compile_move(target, value, into) == MDF_NO_OPERAND) {
+        return MDF_NO_OPERAND;
+    }
+    unit_land(target->unit, to_end);
+    return into;
+}
+
+/* Binds the target of a for clause: a name, or names for the items of the item. */
+static bool bind_item(struct target *target, const struct mdf_expression *names, mdf_operand item)
+{
+    size_t i;
+
+    if (names->kind == MDF_EXPRESSION_NAME) {
+        return scope_bind(target->compiler, target->scope, names->as.text.bytes, item);
+    }
+    for (i = 0; i < names->as.list.n; i++) {
+        struct mdf_subscript_component component = {.kind = MDF_SUBSCRIPT_INDEX};
+        struct mdf_subscript_component *kept = mdf_arena_allocate(target->compiler->arena, sizeof *kept);
+        struct mdf_subscript *subscript = mdf_arena_allocate(target->compiler->arena, sizeof *subscript);
+        mdf_operand inputs[2] = {item, unit_add_int(target, (int64_t)i)}, part = unit_new_slot(target, OPERAND_MAY_BE_LIST);
+        struct mdf_code_call call = {.operator= mdf_operator_python("operator.getitem"), .settings = subscript, .inputs = inputs,
+                                     .n_inputs = 2, .outputs = &part, .n_outputs = 1};
+
+        if (kept == NULL || subscript == NULL || call.operator== NULL) {
+            compile_out_of_memory(target->compiler);
+            return false;
+        }
+        *kept = component;
+        subscript->components = kept;
+        subscript->n_components = 1;
+        if (inputs[1] == MDF_NO_OPERAND || part == MDF_NO_OPERAND || !unit_emit_call(target, &call) ||
+            !scope_bind(target->compiler, target->scope, names->as.list.items[i]->as.text.bytes, part)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Clause number `clause` and all within it; a test that fails goes on with the nearest loop. */
+static bool compile_clauses(struct target *target, const struct mdf_expression *tree, size_t clause, size_t item, mdf_operand list)
+{
+    struct mdf_expression *const *items = tree->as.list.items;
+    mdf_operand operand, element, counter;
+    size_t loop, jump;
+
+    if (tree->clauses[clause] == '\0') {
+        element = compile_tree(target, items[0], MDF_NO_OPERAND);
+        return element != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_APPEND, list, element, 0);
+    }
+    operand = compile_tree(target, items[tree->clauses[clause] == 'f' ? item + 1 : item], MDF_NO_OPERAND);
+    if (operand == MDF_NO_OPERAND) {
+        return false;
+    }
+    if (tree->clauses[clause] == 'i') {
+        jump = unit_emit_jump(target, MDF_OPCODE_JUMP_UNLESS, operand);
+        if (jump == SIZE_MAX || !compile_clauses(target, tree, clause + 1, item + 1, list)) {
+            return false;
+        }
+        unit_land(target->unit, jump);
+        return true;
+    }
+    counter = unit_new_slot(target, 0);
+    element = unit_new_slot(target, OPERAND_MAY_BE_LIST);
+    if (counter == MDF_NO_OPERAND || element == MDF_NO_OPERAND ||
+        !unit_emit(target, MDF_OPCODE_COPY, counter, unit_add_int(target, 0), 0)) {
+        return false;
+    }
+    loop = unit_position(target->unit);
+    if (!unit_emit(target, MDF_OPCODE_NEXT, element, operand, counter) || !bind_item(target, items[item], element) ||
+        !compile_clauses(target, tree, clause + 1, item + 2, list)) {
+        return false;
+    }
+    jump = unit_emit_jump(target, MDF_OPCODE_JUMP, 0);
+    if (jump == SIZE_MAX) {
+        return false;
+    }
+    unit_instruction(target->unit, jump)->target = (uint32_t)loop;
+    unit_land(target->unit, loop);
+    return true;
+}
+
+static mdf_operand compile_comprehension(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+{
+    struct scope scope = {.outer = target->scope, .unit = target->unit};
+    struct target inner = {target->compiler, target->unit, &scope};
+
+    into = into == MDF_NO_OPERAND ? unit_new_slot(target, OPERAND_MAY_BE_LIST) : into;
+    if (into == MDF_NO_OPERAND || !unit_emit(target, MDF_OPCODE_LIST, into, 0, 0) || !compile_clauses(&inner, tree, 0, 1, into)) {
+        return MDF_NO_OPERAND;
+    }
+    return into;
+}
+
+/* ------------------------------------------------------------------ any tree */
+
+mdf_operand compile_tree(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+{
+    char row[64];
+
+    switch (tree->kind) {
+    case MDF_EXPRESSION_INT:
+    case MDF_EXPRESSION_REAL:
+    case MDF_EXPRESSION_STRING:
+    case MDF_EXPRESSION_TRUE:
+    case MDF_EXPRESSION_FALSE:
+    case MDF_EXPRESSION_NONE:
+        return compile_leaf(target, tree, into);
+    case MDF_EXPRESSION_NAME:
+        return compile_name(target, tree, into);
+    case MDF_EXPRESSION_LIST:
+        return compile_items(target, tree, "build_list", into);
+    case MDF_EXPRESSION_TUPLE:
+        return compile_items(target, tree, "build_tuple", into);
+    case MDF_EXPRESSION_UNARY:
+    case MDF_EXPRESSION_BINARY:
+        snprintf(row, sizeof row, "operator.%s", tree->name);
+        return compile_items(target, tree, row, into);
+    case MDF_EXPRESSION_COMPARE:
+        return compile_compare(target, tree, into);
+    case MDF_EXPRESSION_AND:
+    case MDF_EXPRESSION_OR:
+        return compile_and_or(target, tree, into);
+    case MDF_EXPRESSION_CONDITIONAL:
+        return compile_conditional(target, tree, into);
+    case MDF_EXPRESSION_CALL:
+        return compile_call(target, tree, into);
+    case MDF_EXPRESSION_ATTRIBUTE:
+        return compile_attribute(target, tree, into);
+    case MDF_EXPRESSION_SUBSCRIPT:
+        return compile_subscript(target, tree, into);
+    case MDF_EXPRESSION_COMPREHENSION:
+        return compile_comprehension(target, tree, into);
+    case MDF_EXPRESSION_SLICE:
+    case MDF_EXPRESSION_ELLIPSIS:
+        break;
+    }
+    return compile_error(target->compiler, MDF_EXPRESSION, "a slice or '...' stands outside a subscript");
+}

@@ -1,0 +1,143 @@
+/* functions.c - what a Function, or a Parameter with a value or function, computes: arguments bound in order, then an MDF
+ * function's expression, an operator of ONNX, or the value expression. */
+#include "functions/standard/standard.h"
+#include "mdf_c/plan/compiler.h"
+
+#include <string.h>
+
+static const char ONNX_PREFIX[] = "onnx::";
+
+static bool is_onnx(const char *function)
+{
+    return strncmp(function, ONNX_PREFIX, sizeof ONNX_PREFIX - 1) == 0;
+}
+
+const struct mdf_schema *find_onnx_schema(const struct compiler *compiler, const char *function)
+{
+    return is_onnx(function) ? mdf_schema_find("", function + sizeof ONNX_PREFIX - 1, compiler->model->opset) : NULL;
+}
+
+static bool unknown_function(struct target *target, const struct mdf_definition *definition)
+{
+    struct place place = place_at(target->compiler, definition->function_source);
+    const char *name = definition->function, *guess;
+    struct mdf_nearest nearest;
+
+    if (is_onnx(name)) {
+        mdf_nearest_begin(&nearest, name + sizeof ONNX_PREFIX - 1);
+        mdf_schema_offer("", &nearest);
+    } else {
+        mdf_nearest_begin(&nearest, name);
+        mdf_standard_offer(&nearest);
+    }
+    guess = mdf_nearest_result(&nearest);
+    compile_error(target->compiler, MDF_NAME, "unknown function '%s'%s%s%s%s", name, guess ? "; did you mean '" : "",
+                  guess && is_onnx(name) ? ONNX_PREFIX : "", guess ? guess : "", guess ? "'?" : "");
+    place_leave(target->compiler, place);
+    return false;
+}
+
+/* Binds each argument; a later one sees the earlier ones. */
+static bool bind_arguments(struct target *inner, const struct mdf_definition *definition)
+{
+    size_t i;
+
+    for (i = 0; definition->args != NULL && i < definition->args->as.object.n; i++) {
+        const struct mdf_node_entry *entry = &definition->args->as.object.entries[i];
+        struct place place = place_enter(inner->compiler, "argument", entry->key, &entry->value);
+        mdf_operand operand = compile_value(inner, &entry->value, MDF_NO_OPERAND);
+
+        if (operand == MDF_NO_OPERAND || !scope_bind(inner->compiler, inner->scope, entry->key, operand)) {
+            return false;
+        }
+        place_leave(inner->compiler, place);
+    }
+    return true;
+}
+
+/* The formal that comes next in "variable0 slope"; advances. NULL at the end. */
+static const char *next_formal(struct compiler *compiler, const char **formals)
+{
+    size_t length = strcspn(*formals, " ");
+    const char *formal = length > 0 ? mdf_arena_text(&compiler->scratch, *formals, length) : NULL;
+
+    *formals += length;
+    *formals += strspn(*formals, " ");
+    return formal;
+}
+
+static mdf_operand compile_standard(struct target *inner, const struct mdf_standard_function *function, mdf_operand into)
+{
+    const char *formals = function->formals, *formal;
+    struct outcome outcome;
+
+    while ((formal = next_formal(inner->compiler, &formals)) != NULL) {
+        if (!scope_find_in_node(inner, formal, &outcome)) {
+            return compile_error(inner->compiler, MDF_MODEL, "function '%s' needs the argument '%s': give it in args", function->name, formal);
+        }
+    }
+    return compile_text(inner, function->expression, into);
+}
+
+bool compile_definition(struct target *target, const struct mdf_definition *definition, const struct usage *usage, mdf_operand into,
+                        struct outcome *outcome)
+{
+    struct scope scope = {.outer = target->scope, .unit = target->unit};
+    struct target inner = {target->compiler, target->unit, &scope};
+    mdf_operand *operand = mdf_arena_allocate(&target->compiler->scratch, sizeof *operand);
+    const struct mdf_standard_function *function;
+
+    if (operand == NULL) {
+        compile_out_of_memory(target->compiler);
+        return false;
+    }
+    if (definition->function != NULL && is_onnx(definition->function)) {
+        return find_onnx_schema(target->compiler, definition->function) != NULL
+                   ? compile_onnx_call(target, definition, usage, into, outcome)
+                   : unknown_function(target, definition);
+    }
+    function = definition->function != NULL ? mdf_standard_function(definition->function) : NULL;
+    if (definition->function != NULL && function == NULL) {
+        return unknown_function(target, definition);
+    }
+    if (function == NULL && definition->value == NULL) {
+        compile_error(target->compiler, MDF_MODEL, "has neither a function nor a value");
+        return false;
+    }
+    if (!bind_arguments(&inner, definition)) {
+        return false;
+    }
+    *operand = function != NULL ? compile_standard(&inner, function, into) : compile_value(&inner, definition->value, into);
+    *outcome = (struct outcome){operand, 1, false};
+    return *operand != MDF_NO_OPERAND;
+}
+
+bool collect_definition_names(struct compiler *compiler, const struct mdf_definition *definition, struct list *names)
+{
+    const struct mdf_schema *schema = definition->function != NULL ? find_onnx_schema(compiler, definition->function) : NULL;
+    const struct mdf_standard_function *function = definition->function != NULL ? mdf_standard_function(definition->function) : NULL;
+    const char *formals = function != NULL ? function->formals : "", *formal;
+    size_t i;
+
+    for (i = 0; definition->args != NULL && i < definition->args->as.object.n; i++) {
+        if (!collect_names(compiler, &definition->args->as.object.entries[i].value, names)) {
+            return false;
+        }
+    }
+    if (definition->function == NULL && !collect_names(compiler, definition->value, names)) {
+        return false;
+    }
+    while ((formal = next_formal(compiler, &formals)) != NULL) {
+        if (!names_contain(names, formal) && find_argument(definition, formal) == NULL &&
+            !list_add(compiler, names, &formal, sizeof formal)) {
+            return false;
+        }
+    }
+    for (i = 0; schema != NULL && i < schema->n_inputs; i++) {
+        if (find_argument(definition, schema->inputs[i].name) == NULL &&
+            !list_add(compiler, names, &schema->inputs[i].name, sizeof schema->inputs[i].name)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,673 @@
+/* node.c - a node as instructions, in the order of the reference: what the ports bring; in the first run initial values;
+ * functions, which see the parameters' previous values; parameters in the order written, each seeing the new values of earlier
+ * ones; output ports, which see the new values. */
+#include "mdf_c/plan/compiler.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A function or parameter of the node. */
+struct item {
+    const struct mdf_definition *definition;
+    const struct mdf_parameter *parameter; /* NULL: a function */
+    struct list names;                     /* what its value depends on */
+    struct usage usage;
+    bool is_literal;     /* a constant without more ado */
+    bool is_stateful;    /* keeps its value over runs */
+    bool needs_initial;  /* its previous value is read: it has a slot, and a value before the first run */
+    mdf_operand slot;    /* where needs_initial */
+    enum { ITEM_WAITING, ITEM_STARTED, ITEM_DONE } initial_progress, progress;
+};
+
+struct node_builder {
+    struct graph_builder *graph;
+    struct compiler *compiler;
+    const struct mdf_graph_node *node;
+    struct node_plan *plan;
+    size_t index;
+    struct scope scope;
+    struct target target;
+    struct item *functions, *parameters;
+};
+
+/* ------------------------------------------------------------------ ports */
+
+static bool is_one(const struct mdf_node *weight)
+{
+    return weight == NULL || (weight->kind == MDF_NODE_INT && weight->as.integer == 1) ||
+           (weight->kind == MDF_NODE_REAL && weight->as.real == 1.0);
+}
+
+/* The value that an edge brings: its sender's output, times the weight. */
+static mdf_operand compile_edge(struct node_builder *builder, const struct mdf_edge *edge)
+{
+    mdf_operand pair[2];
+    struct mdf_value weight = {0};
+    struct place place;
+
+    pair[1] = graph_output(builder->graph, edge->sender_node, edge->sender_index);
+    if (pair[1] == MDF_NO_OPERAND || is_one(edge->weight)) {
+        return pair[1];
+    }
+    place = place_enter(builder->compiler, "edge", edge->id, edge->weight);
+    if (!compile_constant(&builder->target, edge->weight, &weight)) {
+        return MDF_NO_OPERAND;
+    }
+    pair[0] = unit_add_constant(&builder->target, &weight, 0);
+    if (pair[0] == MDF_NO_OPERAND) {
+        return pair[0];
+    }
+    pair[1] = unit_call_python(&builder->target, "operator.mul", pair, 2, MDF_NO_OPERAND);
+    place_leave(builder->compiler, place);
+    return pair[1];
+}
+
+/* All edges into a port that is wired at compile time, reduced to one operand. */
+static mdf_operand compile_edges(struct node_builder *builder, size_t port)
+{
+    const struct mdf_graph *graph = builder->graph->graph;
+    enum mdf_reduce reduce = builder->node->input_ports[port].reduce;
+    mdf_operand pair[2] = {MDF_NO_OPERAND, MDF_NO_OPERAND};
+    size_t i;
+
+    for (i = 0; i < graph->n_edges; i++) {
+        const struct mdf_edge *edge = &graph->edges[i];
+
+        if (edge->receiver_node != builder->index || edge->receiver_index != port) {
+            continue;
+        }
+        pair[1] = compile_edge(builder, edge);
+        if (pair[1] == MDF_NO_OPERAND) {
+            return pair[1];
+        }
+        if (pair[0] != MDF_NO_OPERAND && reduce != MDF_REDUCE_OVERWRITE) {
+            pair[1] = unit_call_python(&builder->target, reduce == MDF_REDUCE_ADD ? "operator.add" : "operator.mul", pair, 2, MDF_NO_OPERAND);
+        }
+        pair[0] = pair[1];
+    }
+    return pair[0];
+}
+
+/* The sender's port has the same declared type already. */
+static bool is_typed_alike(const struct node_builder *builder, size_t port)
+{
+    const struct mdf_graph *graph = builder->graph->graph;
+    const struct mdf_declared_type *type = &builder->node->input_ports[port].declaration.type;
+    size_t i;
+
+    for (i = 0; i < graph->n_edges; i++) {
+        const struct mdf_edge *edge = &graph->edges[i];
+
+        if (edge->receiver_node == builder->index && edge->receiver_index == port) {
+            const struct mdf_output_port *sender = &graph->nodes[edge->sender_node].output_ports[edge->sender_index];
+
+            if (!is_one(edge->weight) || sender->declaration.type.dtype != type->dtype || !sender->declaration.type.exact) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool bind_port(struct node_builder *builder, size_t index)
+{
+    const struct mdf_input_port *port = &builder->node->input_ports[index];
+    mdf_operand operand = builder->plan->ports[index];
+    struct place place = place_enter(builder->compiler, "input port", port->id, port->source);
+
+    if (operand == MDF_NO_OPERAND) {
+        operand = compile_edges(builder, index);
+        if (operand != MDF_NO_OPERAND && port->declaration.type.dtype != MDF_DTYPE_NONE && !port->declaration.type.sequence &&
+            !is_typed_alike(builder, index)) {
+            operand = unit_declare(&builder->target, operand, &port->declaration.type, MDF_NO_OPERAND);
+        }
+    }
+    place_leave(builder->compiler, place);
+    return operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, port->id, operand);
+}
+
+/* ------------------------------------------------------------------ what depends on what */
+
+static bool is_number_text(const char *text)
+{
+    int64_t integer;
+    double real;
+    bool is_integer;
+
+    return mdf_parse_python_number(text, &real, &integer, &is_integer);
+}
+
+static bool add_node_names(struct compiler *compiler, const struct mdf_node *node, struct list *names)
+{
+    return node == NULL || collect_names(compiler, node, names);
+}
+
+static bool describe_parameter(struct compiler *compiler, const struct mdf_parameter *parameter, struct item *item)
+{
+    const struct mdf_definition *definition = &parameter->definition;
+    bool computed = definition->value != NULL || definition->function != NULL || parameter->time_derivative != NULL;
+    size_t i;
+
+    item->definition = definition;
+    item->parameter = parameter;
+    item->is_literal = definition->value != NULL && parameter->n_conditions == 0 && parameter->default_initial_value == NULL &&
+                       (definition->value->kind != MDF_NODE_STRING || is_number_text(definition->value->as.string.bytes));
+    if (!collect_definition_names(compiler, definition, &item->names)) {
+        return false;
+    }
+    item->is_stateful = parameter->time_derivative != NULL || parameter->default_initial_value != NULL ||
+                        (!item->is_literal && definition->value != NULL && names_contain(&item->names, definition->id)) ||
+                        (definition->function != NULL && names_contain(&item->names, definition->id)) || !computed;
+    if (!add_node_names(compiler, parameter->time_derivative, &item->names)) {
+        return false;
+    }
+    for (i = 0; i < parameter->n_conditions; i++) {
+        if (!add_node_names(compiler, parameter->conditions[i].test, &item->names) ||
+            !add_node_names(compiler, parameter->conditions[i].value, &item->names)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether someone reads the value that parameter number `index` had before this run. */
+static bool previous_value_is_read(const struct node_builder *builder, size_t index)
+{
+    const char *id = builder->node->parameters[index].definition.id;
+    size_t i;
+
+    for (i = 0; i < builder->node->n_functions; i++) {
+        if (names_contain(&builder->functions[i].names, id)) {
+            return true;
+        }
+    }
+    for (i = 0; i <= index; i++) {
+        if (names_contain(&builder->parameters[i].names, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool describe_items(struct node_builder *builder)
+{
+    const struct mdf_graph_node *node = builder->node;
+    struct compiler *compiler = builder->compiler;
+    size_t i;
+
+    builder->functions = mdf_arena_array(&compiler->scratch, node->n_functions, sizeof *builder->functions);
+    builder->parameters = mdf_arena_array(&compiler->scratch, node->n_parameters, sizeof *builder->parameters);
+    if (builder->functions == NULL || builder->parameters == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    for (i = 0; i < node->n_functions; i++) {
+        builder->functions[i].definition = &node->functions[i];
+        if (!collect_definition_names(compiler, &node->functions[i], &builder->functions[i].names) ||
+            !find_usage(compiler, node, node->functions[i].id, &builder->functions[i].usage)) {
+            return false;
+        }
+    }
+    for (i = 0; i < node->n_parameters; i++) {
+        if (!describe_parameter(compiler, &node->parameters[i], &builder->parameters[i]) ||
+            !find_usage(compiler, node, node->parameters[i].definition.id, &builder->parameters[i].usage)) {
+            return false;
+        }
+    }
+    for (i = 0; i < node->n_parameters; i++) {
+        struct item *item = &builder->parameters[i];
+
+        item->needs_initial = item->is_stateful || (!item->is_literal && previous_value_is_read(builder, i));
+    }
+    return true;
+}
+
+static struct place enter_item(struct node_builder *builder, const struct item *item)
+{
+    return place_enter(builder->compiler, item->parameter != NULL ? "parameter" : "function", item->definition->id,
+                       item->definition->source);
+}
+
+/* Objects are constants that a body or an attribute may read; they are values only where something names them. */
+static bool bind_literal(struct node_builder *builder, const struct item *item)
+{
+    const struct mdf_node *value = item->definition->value;
+    const struct mdf_declared_type *type = &item->parameter->declaration.type;
+    struct mdf_context context = {.memory = builder->compiler->memory};
+    struct place place = enter_item(builder, item);
+    struct mdf_value constant = {0}, declared = {0};
+    mdf_operand operand;
+    unsigned flags;
+
+    if (value->kind != MDF_NODE_OBJECT || item->usage.elsewhere || item->usage.n_ports > 0) {
+        if (!compile_constant(&builder->target, value, &constant)) {
+            return false;
+        }
+    }
+    if (type->dtype != MDF_DTYPE_NONE) {
+        if (!mdf_declare_value(&context, &declared, &constant, type, false)) {
+            mdf_value_clear(context.memory, &constant);
+            mdf_value_clear(context.memory, &declared);
+            compile_error(builder->compiler, context.error.code, "%s", context.error.message);
+            return false;
+        }
+        mdf_value_swap(&constant, &declared);
+        mdf_value_clear(context.memory, &declared);
+    }
+    flags = constant.kind == MDF_KIND_LIST ? OPERAND_MAY_BE_LIST : 0;
+    operand = unit_add_constant(&builder->target, &constant, flags);
+    place_leave(builder->compiler, place);
+    return operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, item->definition->id, operand);
+}
+
+/* Literals and previous values are in scope from the start; of one name, a parameter hides a port. */
+static bool bind_parameters(struct node_builder *builder)
+{
+    size_t i;
+
+    for (i = 0; i < builder->node->n_parameters; i++) {
+        struct item *item = &builder->parameters[i];
+
+        if (item->is_literal && !bind_literal(builder, item)) {
+            return false;
+        }
+        if (item->needs_initial) {
+            item->slot = unit_new_slot(&builder->target, OPERAND_MUTABLE | OPERAND_MAY_BE_LIST);
+            if (item->slot == MDF_NO_OPERAND || !scope_bind(builder->compiler, &builder->scope, item->definition->id, item->slot)) {
+                return false;
+            }
+        }
+        if (item->is_stateful && builder->graph->is_body) {
+            struct place place = enter_item(builder, item);
+
+            compile_error(builder->compiler, MDF_MODEL,
+                          "a parameter that keeps its value over runs can not stand in a body: carry it as a state variable of the operator");
+            place_leave(builder->compiler, place);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ initial values */
+
+static bool compile_initial(struct node_builder *builder, struct target *target, struct item *item);
+
+/* Compiles the initial values of all that `names` refers to and that has none yet. */
+static bool compile_initial_of(struct node_builder *builder, struct target *target, const struct list *names)
+{
+    size_t i;
+
+    for (i = 0; i < builder->node->n_parameters; i++) {
+        if (builder->parameters[i].needs_initial && names_contain(names, builder->parameters[i].definition->id) &&
+            !compile_initial(builder, target, &builder->parameters[i])) {
+            return false;
+        }
+    }
+    for (i = 0; i < builder->node->n_functions; i++) {
+        if (names_contain(names, builder->functions[i].definition->id) && !compile_initial(builder, target, &builder->functions[i])) {
+            return false;
+        }
+    }
+    for (i = 0; i < builder->node->n_parameters; i++) {
+        struct item *item = &builder->parameters[i];
+
+        if (!item->needs_initial && !item->is_literal && names_contain(names, item->definition->id) &&
+            !compile_initial(builder, target, item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static mdf_operand initial_of_state(struct node_builder *builder, struct target *target, const struct item *item)
+{
+    struct mdf_value zero = {0};
+
+    (void)builder;
+    if (item->parameter->default_initial_value != NULL) {
+        return compile_value(target, item->parameter->default_initial_value, MDF_NO_OPERAND);
+    }
+    return mdf_value_make_double(target->compiler->memory, &zero, 0.0) ? unit_add_constant(target, &zero, 0)
+                                                                       : compile_out_of_memory(target->compiler);
+}
+
+/* A value before the first run, computed from initial values. `target` has a scope in which functions have theirs. */
+static bool compile_initial(struct node_builder *builder, struct target *target, struct item *item)
+{
+    struct place place = enter_item(builder, item);
+    struct list names = {0};
+    struct outcome outcome;
+    mdf_operand operand;
+
+    if (item->initial_progress == ITEM_DONE) {
+        place_leave(builder->compiler, place);
+        return true;
+    }
+    if (item->initial_progress == ITEM_STARTED) {
+        compile_error(builder->compiler, MDF_MODEL,
+                      "'%s' needs its own value (through what it refers to) before it has one: give it a default_initial_value",
+                      item->definition->id);
+        return false;
+    }
+    item->initial_progress = ITEM_STARTED;
+    if (item->is_stateful) {
+        if (!add_node_names(builder->compiler, item->parameter->default_initial_value, &names) ||
+            !compile_initial_of(builder, target, &names)) {
+            return false;
+        }
+        operand = initial_of_state(builder, target, item);
+    } else {
+        if (!compile_initial_of(builder, target, &item->names) ||
+            !compile_definition(target, item->definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
+            return false;
+        }
+        if (!item->needs_initial) {
+            item->initial_progress = ITEM_DONE;
+            place_leave(builder->compiler, place);
+            return scope_bind_outcome(builder->compiler, target->scope, item->definition->id, &outcome);
+        }
+        operand = scope_as_operand(target, &outcome);
+    }
+    item->initial_progress = ITEM_DONE;
+    if (operand == MDF_NO_OPERAND || !unit_emit(target, MDF_OPCODE_COPY, item->slot, operand, 0)) {
+        return false;
+    }
+    place_leave(builder->compiler, place);
+    return true;
+}
+
+static bool compile_initials(struct node_builder *builder)
+{
+    struct scope scope = {.outer = &builder->scope, .unit = builder->target.unit};
+    struct target target = {builder->compiler, builder->target.unit, &scope};
+    size_t i;
+
+    for (i = 0; i < builder->node->n_parameters; i++) {
+        if (builder->parameters[i].needs_initial && !compile_initial(builder, &target, &builder->parameters[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ functions */
+
+static bool compile_function(struct node_builder *builder, struct item *item)
+{
+    struct place place = enter_item(builder, item);
+    struct outcome outcome;
+    mdf_operand copy;
+    size_t i;
+
+    if (item->progress == ITEM_DONE) {
+        place_leave(builder->compiler, place);
+        return true;
+    }
+    if (item->progress == ITEM_STARTED) {
+        compile_error(builder->compiler, MDF_MODEL, "function '%s' needs its own value (through what it refers to)", item->definition->id);
+        return false;
+    }
+    item->progress = ITEM_STARTED;
+    for (i = 0; i < builder->node->n_functions; i++) {
+        if (names_contain(&item->names, builder->functions[i].definition->id) && !compile_function(builder, &builder->functions[i])) {
+            return false;
+        }
+    }
+    if (!compile_definition(&builder->target, item->definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
+        return false;
+    }
+    if (!outcome.several && (unit_flags(builder->target.unit, outcome.outputs[0]) & OPERAND_MUTABLE) != 0) {
+        copy = unit_new_slot(&builder->target, OPERAND_MAY_BE_LIST); /* the previous value, not the one to come */
+        if (copy == MDF_NO_OPERAND || !unit_emit(&builder->target, MDF_OPCODE_COPY, copy, outcome.outputs[0], 0) ||
+            !scope_bind(builder->compiler, &builder->scope, item->definition->id, copy)) {
+            return false;
+        }
+    } else if (!scope_bind_outcome(builder->compiler, &builder->scope, item->definition->id, &outcome)) {
+        return false;
+    }
+    item->progress = ITEM_DONE;
+    place_leave(builder->compiler, place);
+    return true;
+}
+
+/* ------------------------------------------------------------------ parameters */
+
+/* value + derivative * dt; without a time increment the initial value. */
+static mdf_operand compile_derivative(struct node_builder *builder, const struct item *item)
+{
+    struct target *target = &builder->target;
+    mdf_operand result = unit_new_slot(target, OPERAND_MAY_BE_LIST), pair[2], operand;
+    size_t to_initial, to_end;
+
+    to_initial = unit_emit_jump(target, MDF_OPCODE_JUMP_WITHOUT_DT, 0);
+    pair[0] = compile_value(target, item->parameter->time_derivative, MDF_NO_OPERAND);
+    if (result == MDF_NO_OPERAND || to_initial == SIZE_MAX || pair[0] == MDF_NO_OPERAND) {
+        return MDF_NO_OPERAND;
+    }
+    pair[1] = builder->compiler->dt;
+    pair[1] = unit_call_python(target, "operator.mul", pair, 2, MDF_NO_OPERAND);
+    pair[0] = item->slot;
+    if (pair[1] == MDF_NO_OPERAND || unit_call_python(target, "numpy.add", pair, 2, result) == MDF_NO_OPERAND) {
+        return MDF_NO_OPERAND;
+    }
+    to_end = unit_emit_jump(target, MDF_OPCODE_JUMP, 0);
+    if (to_end == SIZE_MAX) {
+        return MDF_NO_OPERAND;
+    }
+    unit_land(target->unit, to_initial);
+    operand = initial_of_state(builder, target, item);
+    if (operand == MDF_NO_OPERAND || !unit_emit(target, MDF_OPCODE_COPY, result, operand, 0)) {
+        return MDF_NO_OPERAND;
+    }
+    unit_land(target->unit, to_end);
+    return result;
+}
+
+/* Each condition that holds replaces the value, elementwise; a later one sees what earlier ones made. */
+static mdf_operand compile_conditions(struct node_builder *builder, const struct item *item, mdf_operand value)
+{
+    mdf_operand triple[3];
+    size_t i;
+
+    for (i = 0; i < item->parameter->n_conditions; i++) {
+        const struct mdf_parameter_condition *condition = &item->parameter->conditions[i];
+        struct place place = place_enter(builder->compiler, "condition", condition->id, condition->source);
+
+        triple[0] = compile_value(&builder->target, condition->test, MDF_NO_OPERAND);
+        triple[1] = triple[0] == MDF_NO_OPERAND ? triple[0] : compile_value(&builder->target, condition->value, MDF_NO_OPERAND);
+        triple[2] = value;
+        if (triple[1] == MDF_NO_OPERAND) {
+            return triple[1];
+        }
+        value = unit_call_python(&builder->target, "numpy.where", triple, 3, MDF_NO_OPERAND);
+        if (value == MDF_NO_OPERAND) {
+            return value;
+        }
+        place_leave(builder->compiler, place);
+    }
+    return value;
+}
+
+/* A slot that the last instruction has just computed into: nobody else knows it, and it borrows nothing. */
+static bool is_fresh(const struct unit *unit, mdf_operand operand, size_t n_slots_before)
+{
+    const struct mdf_instruction *last = (const struct mdf_instruction *)unit->instructions.items + unit->instructions.n - 1;
+
+    if (unit->instructions.n == 0 || MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT || MDF_OPERAND_INDEX(operand) < n_slots_before) {
+        return false;
+    }
+    if (last->opcode == MDF_OPCODE_CALL) {
+        return ((const struct mdf_code_call *)unit->calls.items)[last->target].outputs[0] == operand;
+    }
+    return last->opcode == MDF_OPCODE_COPY && last->a == operand;
+}
+
+static bool bind_result(struct node_builder *builder, const struct item *item, const struct outcome *outcome, mdf_operand operand,
+                        size_t n_slots_before)
+{
+    struct target *target = &builder->target;
+
+    if (!item->needs_initial) {
+        return outcome->several ? scope_bind_outcome(builder->compiler, &builder->scope, item->definition->id, outcome)
+                                : scope_bind(builder->compiler, &builder->scope, item->definition->id, operand);
+    }
+    if (operand == item->slot) {
+        return true;
+    }
+    return is_fresh(target->unit, operand, n_slots_before) ? unit_emit(target, MDF_OPCODE_SWAP, item->slot, operand, 0)
+                                                           : unit_emit(target, MDF_OPCODE_COPY, item->slot, operand, 0);
+}
+
+static bool compile_parameter(struct node_builder *builder, struct item *item)
+{
+    struct target *target = &builder->target;
+    size_t n_slots_before = target->unit->slot_flags.n;
+    struct place place = enter_item(builder, item);
+    struct outcome outcome = {&item->slot, 1, false};
+    mdf_operand operand;
+
+    if (item->definition->value != NULL || item->definition->function != NULL) {
+        struct mdf_definition definition = *item->definition;
+
+        definition.function = definition.value != NULL ? NULL : definition.function; /* of the two, a parameter's value wins */
+        if (!compile_definition(target, &definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
+            return false;
+        }
+        if (outcome.several && !item->needs_initial && item->parameter->n_conditions == 0) {
+            place_leave(builder->compiler, place);
+            return bind_result(builder, item, &outcome, MDF_NO_OPERAND, 0);
+        }
+        operand = scope_as_operand(target, &outcome);
+    } else if (item->parameter->time_derivative != NULL) {
+        operand = compile_derivative(builder, item);
+    } else {
+        operand = item->slot;
+    }
+    outcome.several = false;
+    operand = operand == MDF_NO_OPERAND ? operand : compile_conditions(builder, item, operand);
+    if (operand != MDF_NO_OPERAND && item->parameter->declaration.type.dtype != MDF_DTYPE_NONE) {
+        operand = unit_declare(target, operand, &item->parameter->declaration.type, MDF_NO_OPERAND);
+    }
+    if (operand == MDF_NO_OPERAND || !bind_result(builder, item, &outcome, operand, n_slots_before)) {
+        return false;
+    }
+    place_leave(builder->compiler, place);
+    return true;
+}
+
+/* ------------------------------------------------------------------ output ports */
+
+/* Where all output ports hold the bare id of one function with as many outputs, port i is output i. */
+static bool is_output_by_position(struct node_builder *builder, size_t index, mdf_operand *operand)
+{
+    const struct mdf_node *value = builder->node->output_ports[index].value;
+    struct outcome outcome;
+    struct usage usage;
+
+    if (value == NULL || value->kind != MDF_NODE_STRING || !scope_find(&builder->target, value->as.string.bytes, &outcome) ||
+        !outcome.several || outcome.n_outputs != builder->node->n_output_ports) {
+        return false;
+    }
+    if (!find_usage(builder->compiler, builder->node, value->as.string.bytes, &usage) || usage.n_ports != outcome.n_outputs) {
+        return false;
+    }
+    *operand = outcome.outputs[index];
+    return true;
+}
+
+static bool compile_output(struct node_builder *builder, size_t index)
+{
+    const struct mdf_output_port *port = &builder->node->output_ports[index];
+    struct place place = place_enter(builder->compiler, "output port", port->id, port->source);
+    struct target *target = &builder->target;
+    struct mdf_value nothing = {0};
+    mdf_operand reserved = builder->plan->output_is_reserved[index] ? builder->plan->outputs[index] : MDF_NO_OPERAND, operand;
+
+    if (!is_output_by_position(builder, index, &operand)) {
+        operand = port->value != NULL ? compile_value(target, port->value, MDF_NO_OPERAND) : unit_add_constant(target, &nothing, 0);
+    }
+    if (operand != MDF_NO_OPERAND && port->declaration.type.exact && !port->declaration.type.sequence) {
+        operand = unit_declare(target, operand, &port->declaration.type, MDF_NO_OPERAND);
+    }
+    if (operand != MDF_NO_OPERAND && reserved != MDF_NO_OPERAND) {
+        operand = unit_emit(target, MDF_OPCODE_COPY, reserved, operand, 0) ? reserved : MDF_NO_OPERAND;
+    }
+    builder->plan->outputs[index] = operand;
+    place_leave(builder->compiler, place);
+    return operand != MDF_NO_OPERAND;
+}
+
+/* ------------------------------------------------------------------ the node */
+
+static bool compile_parts(struct node_builder *builder)
+{
+    const struct mdf_graph_node *node = builder->node;
+    struct node_plan *plan = builder->plan;
+    struct unit *unit = builder->target.unit;
+    size_t i;
+
+    plan->first = unit_position(unit);
+    for (i = 0; i < node->n_input_ports; i++) {
+        if (!bind_port(builder, i)) {
+            return false;
+        }
+    }
+    if (!describe_items(builder) || !bind_parameters(builder)) {
+        return false;
+    }
+    plan->initial = unit_position(unit);
+    if (!compile_initials(builder)) {
+        return false;
+    }
+    plan->main = unit_position(unit);
+    for (i = 0; i < node->n_functions; i++) {
+        if (!compile_function(builder, &builder->functions[i])) {
+            return false;
+        }
+    }
+    for (i = 0; i < node->n_parameters; i++) {
+        if (!builder->parameters[i].is_literal && !compile_parameter(builder, &builder->parameters[i])) {
+            return false;
+        }
+    }
+    for (i = 0; i < node->n_output_ports; i++) {
+        if (!compile_output(builder, i)) {
+            return false;
+        }
+    }
+    plan->end = unit_position(unit);
+    return true;
+}
+
+bool compile_node(struct graph_builder *graph, size_t index)
+{
+    const struct mdf_graph_node *node = &graph->graph->nodes[index], *outer_node = graph->compiler->node;
+    size_t outer_index = graph->current_node;
+    struct node_builder *builder = mdf_arena_allocate(&graph->compiler->scratch, sizeof *builder);
+    struct place place;
+    bool done;
+
+    if (builder == NULL) {
+        compile_out_of_memory(graph->compiler);
+        return false;
+    }
+    place = place_enter(graph->compiler, "node", node->id, node->source);
+    builder->graph = graph;
+    builder->compiler = graph->compiler;
+    builder->node = node;
+    builder->plan = &graph->nodes[index];
+    builder->index = index;
+    builder->scope.outer = &graph->scope;
+    builder->scope.unit = graph->unit;
+    builder->target = (struct target){graph->compiler, graph->unit, &builder->scope};
+    builder->plan->progress = NODE_STARTED;
+    graph->current_node = index;
+    graph->compiler->node = node;
+    done = compile_parts(builder);
+    builder->plan->progress = NODE_DONE;
+    graph->current_node = outer_index;
+    graph->compiler->node = outer_node;
+    place_leave(graph->compiler, place);
+    return done;
+}

@@ -1,0 +1,332 @@
+/* onnx_call.c - an onnx:: function as a call: formals to operands, attributes to settings, bodies to units, outputs to slots. */
+#include "mdf_c/plan/compiler.h"
+
+#include <string.h>
+
+/* A call while its parts are found. */
+struct call_builder {
+    struct target *target;
+    const struct mdf_definition *definition;
+    const struct mdf_schema *schema;
+    const struct mdf_operator *row;
+    struct list operands; /* mdf_operand */
+    struct list bodies;   /* uint32_t */
+    struct list graphs;   /* struct graph_attribute */
+    size_t n_outputs;
+    const void *settings;
+};
+
+static bool add_operand(struct call_builder *builder, mdf_operand operand)
+{
+    return list_add(builder->target->compiler, &builder->operands, &operand, sizeof operand);
+}
+
+static bool add_argument(struct call_builder *builder, const char *name, const struct mdf_node *node)
+{
+    struct compiler *compiler = builder->target->compiler;
+    struct place place = place_enter(compiler, "argument", name, node);
+    mdf_operand operand;
+
+    if (node->kind == MDF_NODE_NULL || (node->kind == MDF_NODE_STRING && node->as.string.length == 0)) {
+        operand = MDF_NO_OPERAND;
+    } else {
+        operand = compile_value(builder->target, node, MDF_NO_OPERAND);
+        if (operand == MDF_NO_OPERAND) {
+            return false;
+        }
+    }
+    place_leave(compiler, place);
+    return add_operand(builder, operand);
+}
+
+/* A name of the node that is called as the formal is. */
+static bool add_ambient(struct call_builder *builder, const struct mdf_formal *formal, bool *found)
+{
+    struct outcome outcome;
+    mdf_operand operand;
+
+    *found = strcmp(formal->name, builder->definition->id) != 0 && scope_find_in_node(builder->target, formal->name, &outcome);
+    if (!*found) {
+        return true;
+    }
+    operand = scope_as_operand(builder->target, &outcome);
+    return operand != MDF_NO_OPERAND && add_operand(builder, operand);
+}
+
+static bool add_single(struct call_builder *builder, const struct mdf_formal *formal)
+{
+    const struct mdf_definition *definition = builder->definition;
+    const struct mdf_node *given = definition->args != NULL ? mdf_node_get(definition->args, formal->name) : NULL;
+    bool found;
+
+    if (given != NULL) {
+        if (formal->option == MDF_FORMAL_SINGLE && find_argument(definition, formal->name) == NULL) {
+            compile_error(builder->target->compiler, MDF_MODEL, "onnx::%s needs the input '%s'", builder->schema->name, formal->name);
+            return false;
+        }
+        return add_argument(builder, formal->name, given);
+    }
+    if (!add_ambient(builder, formal, &found) || found) {
+        return found;
+    }
+    if (formal->option == MDF_FORMAL_SINGLE) {
+        compile_error(builder->target->compiler, MDF_MODEL, "onnx::%s needs the input '%s'", builder->schema->name, formal->name);
+        return false;
+    }
+    return add_operand(builder, MDF_NO_OPERAND);
+}
+
+/* Whether an argument's name is that of a formal or an attribute. */
+static bool is_known(const struct mdf_schema *schema, const char *name)
+{
+    return mdf_schema_input(schema, name) != SIZE_MAX || mdf_schema_attribute(schema, name) != NULL;
+}
+
+/* The list given under the formal's name, then all arguments that are neither formals nor attributes. */
+static bool add_variadic(struct call_builder *builder, const struct mdf_formal *formal)
+{
+    const struct mdf_node *args = builder->definition->args, *given = find_argument(builder->definition, formal->name);
+    size_t before = builder->operands.n, i;
+    struct list pieces = {0};
+    bool found;
+
+    if (given != NULL && !split_variadic(builder->target->compiler, given, &pieces)) {
+        return false;
+    }
+    for (i = 0; i < pieces.n; i++) {
+        if (!add_argument(builder, formal->name, ((const struct mdf_node **)pieces.items)[i])) {
+            return false;
+        }
+    }
+    for (i = 0; args != NULL && i < args->as.object.n; i++) {
+        const struct mdf_node_entry *entry = &args->as.object.entries[i];
+
+        if (!is_known(builder->schema, entry->key) && !add_argument(builder, entry->key, &entry->value)) {
+            return false;
+        }
+    }
+    return given != NULL || builder->operands.n > before || add_ambient(builder, formal, &found);
+}
+
+static void warn_unknown_arguments(struct call_builder *builder)
+{
+    const struct mdf_node *args = builder->definition->args;
+    size_t i;
+
+    for (i = 0; args != NULL && i < args->as.object.n; i++) {
+        const struct mdf_node_entry *entry = &args->as.object.entries[i];
+
+        if (!is_known(builder->schema, entry->key)) {
+            struct place place = place_at(builder->target->compiler, &entry->value);
+
+            compile_warning(builder->target->compiler, "onnx::%s has no input or attribute '%s'; it is ignored", builder->schema->name,
+                            entry->key);
+            place_leave(builder->target->compiler, place);
+        }
+    }
+}
+
+static bool add_inputs(struct call_builder *builder)
+{
+    const struct mdf_schema *schema = builder->schema;
+    const mdf_operand *operands;
+    bool variadic = false;
+    size_t i;
+
+    for (i = 0; i < schema->n_inputs; i++) {
+        variadic = schema->inputs[i].option == MDF_FORMAL_VARIADIC;
+        if (variadic ? !add_variadic(builder, &schema->inputs[i]) : !add_single(builder, &schema->inputs[i])) {
+            return false;
+        }
+    }
+    if (!variadic) {
+        warn_unknown_arguments(builder);
+    }
+    operands = builder->operands.items;
+    while (builder->operands.n > schema->min_inputs && operands[builder->operands.n - 1] == MDF_NO_OPERAND) {
+        builder->operands.n--; /* optional inputs at the end that are not given */
+    }
+    if (builder->operands.n < schema->min_inputs || (schema->max_inputs != SIZE_MAX && builder->operands.n > schema->max_inputs)) {
+        compile_error(builder->target->compiler, MDF_MODEL, "onnx::%s takes %zu inputs or more, not %zu", schema->name, schema->min_inputs,
+                      builder->operands.n);
+        return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ bodies */
+
+/* What the operator's attributes and operands say of its bodies. */
+static bool describe_bodies(struct call_builder *builder, struct body_request *request)
+{
+    struct compiler *compiler = builder->target->compiler;
+    size_t n_operands = builder->operands.n, fixed = builder->schema->n_inputs - 1;
+    const struct mdf_node *node = find_attribute(compiler, builder->definition, "num_scan_inputs");
+    struct mdf_value value = {0};
+    int64_t n_scan = -1;
+
+    request->operator= builder->schema->name;
+    request->loop = mdf_schema_input(builder->schema, "cond") == 1;
+    request->branch = mdf_schema_input(builder->schema, "cond") == 0;
+    if (request->branch) {
+        return true;
+    }
+    request->n_states = n_operands > fixed ? n_operands - fixed : 0;
+    if (mdf_schema_attribute(builder->schema, "num_scan_inputs") == NULL) {
+        return true;
+    }
+    if (node == NULL || !compile_constant(builder->target, node, &value)) {
+        compile_error(compiler, MDF_MODEL, "onnx::%s needs the attribute 'num_scan_inputs'", builder->schema->name);
+        return false;
+    }
+    if (!mdf_value_to_int64(&value, &n_scan) || n_scan < 1 || (uint64_t)n_scan > request->n_states) {
+        compile_error(compiler, MDF_VALUE, "num_scan_inputs must be between 1 and the %zu inputs given", request->n_states);
+        mdf_value_clear(compiler->memory, &value);
+        return false;
+    }
+    mdf_value_clear(compiler->memory, &value);
+    request->n_scan_inputs = (size_t)n_scan;
+    request->n_states -= (size_t)n_scan;
+    return true;
+}
+
+static bool add_body(struct call_builder *builder, const struct graph_attribute *graph, struct body_request *request)
+{
+    struct unit *unit = builder->target->unit;
+    struct body_result result;
+    uint32_t index = (uint32_t)unit->bodies.n;
+
+    request->node = graph->node;
+    request->attribute = graph->name;
+    if (!compile_body(builder->target, request, &result)) {
+        return false;
+    }
+    index = (uint32_t)unit->bodies.n;
+    if (!list_add(builder->target->compiler, &unit->bodies, &result.code, sizeof result.code)) {
+        mdf_code_clear(builder->target->compiler->memory, result.code);
+        return false;
+    }
+    if (builder->bodies.n > 0 && result.n_yields != builder->n_outputs) {
+        compile_error(builder->target->compiler, MDF_MODEL, "the branches of onnx::%s yield %zu and %zu values: they must yield the same number",
+                      request->operator, builder->n_outputs, result.n_yields);
+        return false;
+    }
+    builder->n_outputs = result.n_yields;
+    return list_add(builder->target->compiler, &builder->bodies, &index, sizeof index);
+}
+
+static bool add_bodies(struct call_builder *builder)
+{
+    const struct graph_attribute *graphs = builder->graphs.items;
+    struct body_request request = {0};
+    size_t i;
+
+    if (builder->graphs.n == 0) {
+        return true;
+    }
+    if (!describe_bodies(builder, &request)) {
+        return false;
+    }
+    for (i = 0; i < builder->graphs.n; i++) {
+        if (!add_body(builder, &graphs[i], &request)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ outputs */
+
+/* How many outputs the model reads, and whether they are read as a list. */
+static size_t count_outputs(const struct call_builder *builder, const struct usage *usage, bool *several)
+{
+    const struct mdf_schema *schema = builder->schema;
+    size_t n_formal = schema->max_outputs == SIZE_MAX ? schema->n_outputs : schema->max_outputs;
+    bool bare = usage->n_ports > 0 || usage->elsewhere;
+    size_t n;
+
+    if (builder->graphs.n > 0) {
+        *several = builder->n_outputs > 1;
+        return builder->n_outputs;
+    }
+    *several = schema->max_outputs > 1;
+    if (schema->max_outputs <= 1) {
+        return schema->n_outputs;
+    }
+    if (usage->max_index >= 0) {
+        n = (size_t)usage->max_index + 1;
+        n = bare && schema->max_outputs != SIZE_MAX ? n_formal : n;
+    } else if (usage->elsewhere || usage->n_ports <= 1) {
+        *several = false;
+        n = 1;
+    } else {
+        n = usage->n_ports;
+    }
+    n = n < schema->min_outputs ? schema->min_outputs : n;
+    return schema->max_outputs != SIZE_MAX && n > n_formal ? n_formal : n;
+}
+
+static bool emit(struct call_builder *builder, const struct usage *usage, mdf_operand into, struct outcome *outcome)
+{
+    struct target *target = builder->target;
+    struct compiler *compiler = target->compiler;
+    struct mdf_code_call call = {.operator= builder->row, .settings = builder->settings};
+    size_t n, i, n_wired;
+    mdf_operand *outputs;
+    bool several;
+
+    n = count_outputs(builder, usage, &several);
+    n_wired = n == 0 ? 1 : n;
+    outputs = mdf_arena_array(&compiler->scratch, n_wired, sizeof *outputs);
+    if (outputs == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    for (i = 0; i < n_wired; i++) {
+        outputs[i] = i == 0 && !several && into != MDF_NO_OPERAND ? into : unit_new_slot(target, 0);
+        if (outputs[i] == MDF_NO_OPERAND) {
+            return false;
+        }
+    }
+    call.inputs = builder->operands.items;
+    call.n_inputs = builder->operands.n;
+    call.outputs = outputs;
+    call.n_outputs = n;
+    call.bodies = mdf_arena_array(compiler->arena, builder->bodies.n, sizeof *call.bodies);
+    call.n_bodies = builder->bodies.n;
+    if (call.bodies == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    if (call.n_bodies > 0) {
+        memcpy((uint32_t *)(uintptr_t)call.bodies, builder->bodies.items, call.n_bodies * sizeof *call.bodies);
+    }
+    if ((builder->row->flags & MDF_OPERATOR_KEEPS_INPUTS) == 0 && builder->operands.n > 0) {
+        call.signature = mdf_signature_new(compiler->arena, builder->schema, builder->operands.n);
+        if (call.signature == NULL) {
+            compile_out_of_memory(compiler);
+            return false;
+        }
+    }
+    *outcome = (struct outcome){outputs, n_wired, several};
+    return unit_emit_call(target, &call);
+}
+
+bool compile_onnx_call(struct target *target, const struct mdf_definition *definition, const struct usage *usage, mdf_operand into,
+                       struct outcome *outcome)
+{
+    struct call_builder builder = {.target = target, .definition = definition};
+
+    builder.schema = find_onnx_schema(target->compiler, definition->function);
+    builder.row = mdf_operator_onnx(builder.schema->name, builder.schema->since);
+    if (builder.row == NULL) {
+        struct place place = place_at(target->compiler, definition->function_source);
+
+        compile_error(target->compiler, MDF_UNSUPPORTED, "onnx::%s version %d (opset %d) is not supported", builder.schema->name,
+                      builder.schema->since, target->compiler->model->opset);
+        place_leave(target->compiler, place);
+        return false;
+    }
+    return add_inputs(&builder) && compile_settings(target, definition, builder.schema, builder.row, &builder.settings, &builder.graphs) &&
+           add_bodies(&builder) && emit(&builder, usage, into, outcome);
+}

@@ -1,0 +1,100 @@
+/* program.h - a compiled graph: the code of its nodes, and what the evaluator needs to run them in order.
+ *
+ * Immutable after mdf_program_compile; any number of states run one program at once. */
+#ifndef MDF_PLAN_PROGRAM_H
+#define MDF_PLAN_PROGRAM_H
+
+#include "mdf_c/code/code.h"
+#include "mdf_c/model/model.h"
+
+struct mdf_range {
+    size_t first, end; /* instructions [first, end) */
+};
+
+struct mdf_program_output {
+    const char *id;
+    mdf_operand operand;
+};
+
+/* An input port that is filled at run time: by mdf_set_input, by edges, or by its default. (A port that always takes the value of
+ * one earlier node is wired at compile time and is not listed.) */
+struct mdf_program_port {
+    const char *id;
+    size_t node;
+    mdf_operand slot;
+    mdf_operand default_value; /* a constant; MDF_NO_OPERAND for a graph input that feeds no port */
+    enum mdf_reduce reduce;
+    struct mdf_range combine;  /* ADD, MULTIPLY: combines `arriving` into the slot */
+    mdf_operand arriving;
+    struct mdf_declaration declaration;
+    struct mdf_origin origin;
+};
+
+/* An edge into such a port. */
+struct mdf_program_edge {
+    size_t sender;
+    mdf_operand source;
+    struct mdf_range weigh; /* computes `value` from `source`; empty where they are the same */
+    mdf_operand value;
+    size_t port;
+};
+
+struct mdf_program_node {
+    const char *id;
+    /* Instructions in this order: [first, initial) takes what edges bring; [initial, main) sets initial values, in the node's first
+     * run only; [main, end) computes. */
+    size_t first, initial, main, end;
+    struct mdf_program_output *outputs;
+    size_t n_outputs;
+    size_t first_port, n_ports; /* in program->ports */
+    size_t *edges;              /* in program->edges, in the order of the file */
+    size_t n_edges;
+};
+
+/* A name of the graph's interface. */
+struct mdf_program_result {
+    const char *name;
+    size_t node, output; /* output SIZE_MAX: an input passed through, port `node` of program->ports */
+};
+
+/* A value that settings of operators point to. */
+struct mdf_kept_value {
+    struct mdf_kept_value *next;
+    struct mdf_value value;
+};
+
+struct mdf_program_layer {
+    size_t *nodes;
+    size_t n_nodes;
+};
+
+struct mdf_program {
+    struct mdf_memory memory;
+    struct mdf_arena arena;
+    const char *model_id, *graph_id;
+    struct mdf_code *code;
+    struct mdf_program_node *nodes;
+    size_t n_nodes;
+    struct mdf_program_port *ports;
+    size_t n_ports;
+    struct mdf_program_edge *edges;
+    size_t n_edges;
+    struct mdf_program_layer *layers; /* the consideration queue */
+    size_t n_layers;
+    struct mdf_program_result *results;
+    size_t n_results;
+    const char **input_names; /* of the graph's interface */
+    size_t n_inputs;
+    struct mdf_kept_value *kept;
+    /* options */
+    mdf_dtype real;
+    uint64_t max_iterations, seed;
+    size_t max_memory_bytes;
+    int n_threads;
+};
+
+/* Compiles a graph of a model. NULL on error. */
+struct mdf_program *mdf_program_compile(const struct mdf_model *model, const mdf_options *options, mdf_error *error);
+void mdf_program_release(struct mdf_program *program);
+
+#endif

@@ -1,0 +1,133 @@
+/* scope.c - names: bound scope by scope, looked up outward, captured through the units between. */
+#include "mdf_c/plan/compiler.h"
+
+#include <string.h>
+
+bool scope_bind_outcome(struct compiler *compiler, struct scope *scope, const char *name, const struct outcome *outcome)
+{
+    struct binding binding = {name, outcome->outputs[0], *outcome};
+
+    return list_add(compiler, &scope->bindings, &binding, sizeof binding);
+}
+
+bool scope_bind(struct compiler *compiler, struct scope *scope, const char *name, mdf_operand operand)
+{
+    mdf_operand *outputs = mdf_arena_array(&compiler->scratch, 1, sizeof *outputs);
+    struct outcome outcome = {outputs, 1, false};
+
+    if (outputs == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    *outputs = operand;
+    return scope_bind_outcome(compiler, scope, name, &outcome);
+}
+
+static const struct binding *find_here(const struct scope *scope, const char *name)
+{
+    const struct binding *bindings = scope->bindings.items;
+    size_t i;
+
+    for (i = scope->bindings.n; i-- > 0;) {
+        if (strcmp(bindings[i].name, name) == 0) {
+            return &bindings[i];
+        }
+    }
+    return NULL;
+}
+
+/* An outcome of an outer unit as seen from the target's. */
+static bool bring(struct target *target, struct unit *from, const struct outcome *found, struct outcome *outcome)
+{
+    mdf_operand *outputs;
+    size_t i;
+
+    *outcome = *found;
+    if (from == target->unit) {
+        return true;
+    }
+    outputs = mdf_arena_array(&target->compiler->scratch, found->n_outputs, sizeof *outputs);
+    if (outputs == NULL) {
+        compile_out_of_memory(target->compiler);
+        return false;
+    }
+    for (i = 0; i < found->n_outputs; i++) {
+        outputs[i] = unit_capture(target, target->unit, from, found->outputs[i]);
+        if (outputs[i] == MDF_NO_OPERAND && found->outputs[i] != MDF_NO_OPERAND) {
+            return false;
+        }
+    }
+    outcome->outputs = outputs;
+    return true;
+}
+
+/* The output port of that name of another node in the graph that a body stands in. */
+static bool find_output(struct target *target, struct scope *scope, const char *name, struct outcome *outcome)
+{
+    struct outcome found = {NULL, 1, false};
+    mdf_operand *operand;
+    size_t node, output;
+
+    if (scope->graph == NULL || scope->unit == target->unit || !graph_find_output(scope->graph, name, &node, &output) ||
+        node == scope->graph->current_node) {
+        return false;
+    }
+    operand = mdf_arena_array(&target->compiler->scratch, 1, sizeof *operand);
+    if (operand == NULL) {
+        compile_out_of_memory(target->compiler);
+        return false;
+    }
+    *operand = graph_output(scope->graph, node, output);
+    found.outputs = operand;
+    return *operand != MDF_NO_OPERAND && bring(target, scope->unit, &found, outcome);
+}
+
+bool scope_find(struct target *target, const char *name, struct outcome *outcome)
+{
+    struct scope *scope;
+
+    for (scope = target->scope; scope != NULL; scope = scope->outer) {
+        const struct binding *binding = find_here(scope, name);
+
+        if (binding != NULL) {
+            return bring(target, scope->unit, &binding->outcome, outcome);
+        }
+        if (find_output(target, scope, name, outcome)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool scope_find_in_node(struct target *target, const char *name, struct outcome *outcome)
+{
+    struct scope *scope;
+
+    for (scope = target->scope; scope != NULL && scope->graph == NULL; scope = scope->outer) {
+        const struct binding *binding = find_here(scope, name);
+
+        if (binding != NULL) {
+            return bring(target, scope->unit, &binding->outcome, outcome);
+        }
+    }
+    return false;
+}
+
+void scope_offer(const struct scope *scope, struct mdf_nearest *nearest)
+{
+    size_t i;
+
+    for (; scope != NULL; scope = scope->outer) {
+        for (i = 0; i < scope->bindings.n; i++) {
+            mdf_nearest_offer(nearest, ((const struct binding *)scope->bindings.items)[i].name);
+        }
+    }
+}
+
+mdf_operand scope_as_operand(struct target *target, const struct outcome *outcome)
+{
+    if (!outcome->several) {
+        return outcome->outputs[0];
+    }
+    return unit_call_python(target, "build_list", outcome->outputs, outcome->n_outputs, MDF_NO_OPERAND);
+}

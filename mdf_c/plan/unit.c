@@ -1,0 +1,353 @@
+/* unit.c - emission of instructions, operands and messages. See compiler.h. */
+#include "mdf_c/plan/compiler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ messages */
+
+mdf_operand compile_out_of_memory(struct compiler *compiler)
+{
+    mdf_memory_error(compiler->memory, compiler->error);
+    return MDF_NO_OPERAND;
+}
+
+mdf_operand compile_error(struct compiler *compiler, mdf_status status, const char *format, ...)
+{
+    char message[700];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    mdf_error_set(compiler->error, status, "%s", message);
+    if (compiler->at != NULL) {
+        mdf_error_at(compiler->error, compiler->model->document->file, (int)compiler->at->line, (int)compiler->at->column);
+    } else {
+        mdf_error_at(compiler->error, compiler->model->document->file, 0, 0);
+    }
+    mdf_error_in(compiler->error, "%s", compiler->path);
+    return MDF_NO_OPERAND;
+}
+
+void compile_warning(struct compiler *compiler, const char *format, ...)
+{
+    char message[700];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    mdf_warn(&compiler->warnings, compiler->model->document->file, compiler->at != NULL ? (int)compiler->at->line : 0,
+             compiler->at != NULL ? (int)compiler->at->column : 0, compiler->path, "%s", message);
+}
+
+static void set_origin(struct compiler *compiler, const struct mdf_node *node)
+{
+    struct mdf_origin origin = {compiler->model->document->file, 0, 0, NULL}, *grown;
+    struct list list = {compiler->origins, compiler->n_origins, compiler->origin_capacity};
+
+    compiler->at = node;
+    if (node != NULL) {
+        origin.line = (int)node->line;
+        origin.column = (int)node->column;
+    }
+    origin.file = mdf_arena_text(compiler->arena, origin.file, strlen(origin.file));
+    origin.path = mdf_arena_text(compiler->arena, compiler->path, strlen(compiler->path));
+    if (origin.path == NULL || origin.file == NULL) {
+        origin.path = origin.file = "";
+    }
+    if (!list_add(compiler, &list, &origin, sizeof origin)) {
+        return;
+    }
+    grown = list.items;
+    compiler->origins = grown;
+    compiler->n_origins = list.n;
+    compiler->origin_capacity = list.capacity;
+    compiler->origin = (uint32_t)(list.n - 1);
+}
+
+struct place place_enter(struct compiler *compiler, const char *what, const char *id, const struct mdf_node *node)
+{
+    size_t used = strlen(compiler->path);
+    struct place place = {used, compiler->origin, compiler->at};
+
+    snprintf(compiler->path + used, sizeof compiler->path - used, "%s%s '%s'", used > 0 ? ", " : "", what, id);
+    set_origin(compiler, node);
+    return place;
+}
+
+struct place place_at(struct compiler *compiler, const struct mdf_node *node)
+{
+    struct place place = {strlen(compiler->path), compiler->origin, compiler->at};
+
+    set_origin(compiler, node);
+    return place;
+}
+
+void place_leave(struct compiler *compiler, struct place place)
+{
+    compiler->path[place.path_length] = '\0';
+    compiler->origin = place.origin;
+    compiler->at = place.at;
+}
+
+/* ------------------------------------------------------------------ lists, operands */
+
+bool list_add(struct compiler *compiler, struct list *list, const void *item, size_t item_size)
+{
+    if (list->n == list->capacity) {
+        size_t capacity = list->capacity < 4 ? 8 : list->capacity * 2;
+        void *grown = mdf_arena_array(&compiler->scratch, capacity, item_size);
+
+        if (grown == NULL) {
+            compile_out_of_memory(compiler);
+            return false;
+        }
+        if (list->n > 0) {
+            memcpy(grown, list->items, list->n * item_size);
+        }
+        list->items = grown;
+        list->capacity = capacity;
+    }
+    memcpy((char *)list->items + list->n * item_size, item, item_size);
+    list->n++;
+    return true;
+}
+
+static mdf_operand add_operand(struct target *target, struct list *flags_list, enum mdf_operand_kind kind, unsigned flags)
+{
+    uint8_t byte = (uint8_t)flags;
+
+    if (flags_list->n >= MDF_MAX_OPERANDS) {
+        return compile_error(target->compiler, MDF_LIMIT, "the graph is too large");
+    }
+    return list_add(target->compiler, flags_list, &byte, sizeof byte) ? MDF_OPERAND(kind, flags_list->n - 1) : MDF_NO_OPERAND;
+}
+
+mdf_operand unit_new_slot(struct target *target, unsigned flags)
+{
+    return add_operand(target, &target->unit->slot_flags, MDF_OPERAND_SLOT, flags);
+}
+
+mdf_operand unit_add_constant(struct target *target, struct mdf_value *value, unsigned flags)
+{
+    mdf_operand operand;
+
+    if (value->kind == MDF_KIND_TENSOR && value->dtype == MDF_DTYPE_BOOL) {
+        flags |= OPERAND_IS_BOOL;
+    }
+    if (value->kind == MDF_KIND_TENSOR && value->dtype == MDF_DTYPE_FLOAT64 && value->strength != MDF_STRENGTH_TYPED &&
+        target->compiler->real == MDF_DTYPE_FLOAT32) {
+        struct mdf_value single = {0};
+
+        if (!mdf_value_convert(target->compiler->memory, &single, value, MDF_DTYPE_FLOAT32)) {
+            mdf_value_clear(target->compiler->memory, value);
+            return compile_out_of_memory(target->compiler);
+        }
+        mdf_value_swap(value, &single);
+        mdf_value_clear(target->compiler->memory, &single);
+    }
+    if (!list_add(target->compiler, &target->unit->constants, value, sizeof *value)) {
+        mdf_value_clear(target->compiler->memory, value);
+        return MDF_NO_OPERAND;
+    }
+    memset(value, 0, sizeof *value);
+    operand = add_operand(target, &target->unit->constant_flags, MDF_OPERAND_CONSTANT, flags);
+    return operand;
+}
+
+mdf_operand unit_add_int(struct target *target, int64_t integer)
+{
+    struct mdf_value value = {0};
+
+    return mdf_value_make_int(target->compiler->memory, &value, integer) ? unit_add_constant(target, &value, 0)
+                                                                         : compile_out_of_memory(target->compiler);
+}
+
+mdf_operand unit_add_string(struct target *target, const char *text)
+{
+    struct mdf_value value = {0};
+
+    return mdf_value_make_string(target->compiler->memory, &value, text, strlen(text)) ? unit_add_constant(target, &value, 0)
+                                                                                       : compile_out_of_memory(target->compiler);
+}
+
+unsigned unit_flags(const struct unit *unit, mdf_operand operand)
+{
+    const struct list *lists[] = {&unit->slot_flags, &unit->constant_flags, &unit->capture_flags};
+
+    return ((const uint8_t *)lists[MDF_OPERAND_KIND(operand)]->items)[MDF_OPERAND_INDEX(operand)];
+}
+
+mdf_operand unit_capture(struct target *target, struct unit *unit, struct unit *from, mdf_operand operand)
+{
+    mdf_operand *captures, outer;
+    unsigned flags;
+    size_t i;
+
+    if (unit == from || operand == MDF_NO_OPERAND) {
+        return operand;
+    }
+    outer = unit_capture(target, unit->outer, from, operand);
+    captures = unit->captures.items;
+    for (i = 0; i < unit->captures.n; i++) {
+        if (captures[i] == outer) {
+            return MDF_OPERAND(MDF_OPERAND_CAPTURE, i);
+        }
+    }
+    if (outer == MDF_NO_OPERAND) {
+        return outer;
+    }
+    flags = unit_flags(unit->outer, outer) & ~(unsigned)OPERAND_MUTABLE;
+    if (!list_add(target->compiler, &unit->captures, &outer, sizeof outer)) {
+        return MDF_NO_OPERAND;
+    }
+    return add_operand(target, &unit->capture_flags, MDF_OPERAND_CAPTURE, flags);
+}
+
+/* ------------------------------------------------------------------ instructions */
+
+size_t unit_position(const struct unit *unit)
+{
+    return unit->instructions.n;
+}
+
+struct mdf_instruction *unit_instruction(struct unit *unit, size_t index)
+{
+    return (struct mdf_instruction *)unit->instructions.items + index;
+}
+
+bool unit_emit(struct target *target, enum mdf_opcode opcode, mdf_operand a, mdf_operand b, mdf_operand c)
+{
+    struct mdf_instruction instruction = {(uint8_t)opcode, a, b, c, 0, target->compiler->origin};
+
+    return list_add(target->compiler, &target->unit->instructions, &instruction, sizeof instruction);
+}
+
+size_t unit_emit_jump(struct target *target, enum mdf_opcode opcode, mdf_operand a)
+{
+    return unit_emit(target, opcode, a, 0, 0) ? target->unit->instructions.n - 1 : SIZE_MAX;
+}
+
+void unit_land(struct unit *unit, size_t jump)
+{
+    unit_instruction(unit, jump)->target = (uint32_t)unit->instructions.n;
+}
+
+static const mdf_operand *keep_operands(struct compiler *compiler, const mdf_operand *operands, size_t n)
+{
+    mdf_operand *kept = mdf_arena_array(compiler->arena, n, sizeof *kept);
+
+    if (kept != NULL && n > 0) {
+        memcpy(kept, operands, n * sizeof *kept);
+    }
+    return kept;
+}
+
+bool unit_emit_call(struct target *target, const struct mdf_code_call *call)
+{
+    struct mdf_code_call kept = *call;
+    struct mdf_instruction instruction = {MDF_OPCODE_CALL, 0, 0, 0, (uint32_t)target->unit->calls.n, target->compiler->origin};
+
+    kept.inputs = keep_operands(target->compiler, call->inputs, call->n_inputs);
+    kept.outputs = keep_operands(target->compiler, call->outputs, call->n_outputs);
+    if (kept.inputs == NULL || kept.outputs == NULL) {
+        compile_out_of_memory(target->compiler);
+        return false;
+    }
+    return list_add(target->compiler, &target->unit->calls, &kept, sizeof kept) &&
+           list_add(target->compiler, &target->unit->instructions, &instruction, sizeof instruction);
+}
+
+/* Whether a Python function may give a list, or a boolean, for sure. */
+static unsigned flags_of_result(const char *name)
+{
+    static const char *const booleans[] = {"operator.lt", "operator.le", "operator.gt", "operator.ge", "operator.eq", "operator.ne",
+                                           "operator.not_", "operator.is_", "operator.is_not", "operator.contains", "operator.not_contains"};
+    size_t i;
+
+    for (i = 0; i < sizeof booleans / sizeof *booleans; i++) {
+        if (strcmp(name, booleans[i]) == 0) {
+            return OPERAND_IS_BOOL;
+        }
+    }
+    return strncmp(name, "numpy.", 6) == 0 || strncmp(name, "math.", 5) == 0 ? 0 : OPERAND_MAY_BE_LIST;
+}
+
+mdf_operand unit_call_python(struct target *target, const char *name, const mdf_operand *inputs, size_t n, mdf_operand into)
+{
+    const struct mdf_operator *row = mdf_operator_python(name);
+    struct mdf_code_call call = {.operator= row, .inputs = inputs, .n_inputs = n, .outputs = &into, .n_outputs = 1};
+
+    if (row == NULL) {
+        return compile_error(target->compiler, MDF_NAME, "function '%s' is not known", name);
+    }
+    if (into == MDF_NO_OPERAND) {
+        into = unit_new_slot(target, flags_of_result(name));
+    }
+    return into != MDF_NO_OPERAND && unit_emit_call(target, &call) ? into : MDF_NO_OPERAND;
+}
+
+mdf_operand unit_declare(struct target *target, mdf_operand source, const struct mdf_declared_type *type, mdf_operand into)
+{
+    if (into == MDF_NO_OPERAND) {
+        into = unit_new_slot(target, unit_flags(target->unit, source));
+    }
+    if (into == MDF_NO_OPERAND || !list_add(target->compiler, &target->unit->declarations, type, sizeof *type)) {
+        return MDF_NO_OPERAND;
+    }
+    return unit_emit(target, MDF_OPCODE_DECLARE, into, source, (mdf_operand)(target->unit->declarations.n - 1)) ? into : MDF_NO_OPERAND;
+}
+
+/* ------------------------------------------------------------------ finished units */
+
+static bool keep(struct compiler *compiler, const struct list *list, size_t item_size, void *items, size_t *n)
+{
+    void *kept = mdf_arena_array(compiler->arena, list->n, item_size);
+
+    if (kept == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    if (list->n > 0) {
+        memcpy(kept, list->items, list->n * item_size);
+    }
+    memcpy(items, &kept, sizeof kept);
+    *n = list->n;
+    return true;
+}
+
+struct mdf_code *unit_finish(struct compiler *compiler, struct unit *unit)
+{
+    struct mdf_code *code = mdf_arena_allocate(compiler->arena, sizeof *code);
+
+    if (code == NULL) {
+        compile_out_of_memory(compiler);
+        return NULL;
+    }
+    if (!keep(compiler, &unit->instructions, sizeof(struct mdf_instruction), &code->instructions, &code->n_instructions) ||
+        !keep(compiler, &unit->calls, sizeof(struct mdf_code_call), &code->calls, &code->n_calls) ||
+        !keep(compiler, &unit->captures, sizeof(mdf_operand), &code->captures, &code->n_captures) ||
+        !keep(compiler, &unit->bodies, sizeof(struct mdf_code *), &code->bodies, &code->n_bodies) ||
+        !keep(compiler, &unit->declarations, sizeof(struct mdf_declared_type), &code->declarations, &code->n_declarations) ||
+        !keep(compiler, &unit->constants, sizeof(struct mdf_value), &code->constants, &code->n_constants)) {
+        return NULL;
+    }
+    code->n_slots = unit->slot_flags.n;
+    unit->constants.n = unit->bodies.n = 0; /* they belong to the code now */
+    return code;
+}
+
+void unit_clear(struct compiler *compiler, struct unit *unit)
+{
+    size_t i;
+
+    for (i = 0; i < unit->constants.n; i++) {
+        mdf_value_clear(compiler->memory, (struct mdf_value *)unit->constants.items + i);
+    }
+    for (i = 0; i < unit->bodies.n; i++) {
+        mdf_code_clear(compiler->memory, ((struct mdf_code **)unit->bodies.items)[i]);
+    }
+    unit->constants.n = unit->bodies.n = 0;
+}

@@ -1,0 +1,412 @@
+/* values.c - what the fields of a model hold: literals, names, expressions, constants. The order in which a text is read is the
+ * reference's: a name in scope, then a number, then an expression. */
+#include "mdf_c/plan/compiler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of different length are an error; lists with other things in them (objects, texts) are lists. */
+static bool is_ragged(const struct mdf_value *value)
+{
+    size_t i;
+
+    if (value->kind != MDF_KIND_LIST) {
+        return value->kind == MDF_KIND_TENSOR && value->dtype != MDF_DTYPE_STRING;
+    }
+    for (i = 0; i < value->length; i++) {
+        if (!is_ragged(&mdf_value_items(value)[i])) {
+            return false;
+        }
+    }
+    return value->length > 0;
+}
+
+static bool make_literal(struct target *target, const struct mdf_node *node, struct mdf_value *value)
+{
+    struct compiler *compiler = target->compiler;
+
+    if (!mdf_node_to_value(compiler->memory, value, node, false, compiler->error)) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    if (value->kind == MDF_KIND_LIST && is_ragged(value)) {
+        mdf_value_clear(compiler->memory, value);
+        compile_error(compiler, MDF_SHAPE, "the rows of a list have different lengths: it is not an array");
+        return false;
+    }
+    return true;
+}
+
+static mdf_operand compile_literal(struct target *target, const struct mdf_node *node, mdf_operand into)
+{
+    struct mdf_value value = {0};
+    unsigned flags;
+
+    if (!make_literal(target, node, &value)) {
+        return MDF_NO_OPERAND;
+    }
+    flags = value.kind == MDF_KIND_LIST ? OPERAND_MAY_BE_LIST : 0;
+    return compile_move(target, unit_add_constant(target, &value, flags), into);
+}
+
+/* A text that is a number as Python's int() and float() read it. */
+static bool compile_number(struct target *target, const char *text, mdf_operand *operand)
+{
+    struct mdf_value value = {0};
+    int64_t integer = 0;
+    double real = 0;
+    bool is_integer, made;
+
+    if (!mdf_parse_python_number(text, &real, &integer, &is_integer)) {
+        return false;
+    }
+    made = is_integer ? mdf_value_make_int(target->compiler->memory, &value, integer)
+                      : mdf_value_make_double(target->compiler->memory, &value, real);
+    *operand = made ? unit_add_constant(target, &value, 0) : compile_out_of_memory(target->compiler);
+    return true;
+}
+
+/* "f[1]" where f is a name that Python's syntax can not hold ("/A/Split"): output 1 of that function. */
+static bool find_indexed(struct target *target, const char *text, mdf_operand *operand)
+{
+    const char *bracket = strrchr(text, '[');
+    struct outcome outcome;
+    long long index;
+    char *name, *end;
+
+    if (bracket == NULL || bracket == text) {
+        return false;
+    }
+    index = strtoll(bracket + 1, &end, 10);
+    name = mdf_arena_text(&target->compiler->scratch, text, (size_t)(bracket - text));
+    if (end == bracket + 1 || strcmp(end, "]") != 0 || name == NULL || !scope_find(target, name, &outcome) || !outcome.several ||
+        index < 0 || (size_t)index >= outcome.n_outputs) {
+        return false;
+    }
+    *operand = outcome.outputs[index];
+    return true;
+}
+
+mdf_operand compile_text(struct target *target, const char *text, mdf_operand into)
+{
+    struct outcome outcome;
+    struct mdf_expression *tree;
+    mdf_operand operand;
+    size_t offset;
+
+    if (scope_find(target, text, &outcome)) {
+        operand = scope_as_operand(target, &outcome);
+        if (operand != MDF_NO_OPERAND && !outcome.several && (unit_flags(target->unit, operand) & OPERAND_MAY_BE_LIST) != 0) {
+            into = into == MDF_NO_OPERAND ? unit_new_slot(target, OPERAND_MAY_BE_LIST) : into;
+            return into != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_ARRAY, into, operand, 0) ? into : MDF_NO_OPERAND;
+        }
+        return compile_move(target, operand, into);
+    }
+    if (find_indexed(target, text, &operand) || compile_number(target, text, &operand)) {
+        return compile_move(target, operand, into);
+    }
+    tree = mdf_expression_parse(&target->compiler->scratch, text, &offset, target->compiler->error);
+    if (tree == NULL) {
+        return compile_error(target->compiler, MDF_EXPRESSION, "the expression can not be read");
+    }
+    return compile_tree(target, tree, into);
+}
+
+mdf_operand compile_value(struct target *target, const struct mdf_node *node, mdf_operand into)
+{
+    struct place place = place_at(target->compiler, node);
+    mdf_operand operand;
+
+    operand = node->kind == MDF_NODE_STRING ? compile_text(target, node->as.string.bytes, into) : compile_literal(target, node, into);
+    place_leave(target->compiler, place);
+    return operand;
+}
+
+/* ------------------------------------------------------------------ constants */
+
+/* The constant behind an operand, through captures; NULL where it is computed. */
+static const struct mdf_value *constant_of(const struct unit *unit, mdf_operand operand)
+{
+    while (unit != NULL && operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE) {
+        operand = ((const mdf_operand *)unit->captures.items)[MDF_OPERAND_INDEX(operand)];
+        unit = unit->outer;
+    }
+    if (unit == NULL || operand == MDF_NO_OPERAND || MDF_OPERAND_KIND(operand) != MDF_OPERAND_CONSTANT) {
+        return NULL;
+    }
+    return (const struct mdf_value *)unit->constants.items + MDF_OPERAND_INDEX(operand);
+}
+
+/* Binds the constants that the names of a text stand for in a scope of their own. */
+static bool bind_constants(struct target *target, struct target *alone, const struct mdf_node *node)
+{
+    struct list names = {0};
+    size_t i;
+
+    if (!collect_names(target->compiler, node, &names)) {
+        return false;
+    }
+    for (i = 0; i < names.n; i++) {
+        const char *name = ((const char **)names.items)[i];
+        const struct mdf_value *constant;
+        struct mdf_value copy = {0};
+        struct outcome outcome;
+        mdf_operand operand;
+
+        if (!scope_find(target, name, &outcome)) {
+            continue;
+        }
+        constant = outcome.several ? NULL : constant_of(target->unit, outcome.outputs[0]);
+        if (constant == NULL) {
+            compile_error(target->compiler, MDF_MODEL, "'%s' changes while the model runs; a constant is needed here", name);
+            return false;
+        }
+        if (!mdf_value_share(target->compiler->memory, &copy, constant)) {
+            compile_out_of_memory(target->compiler);
+            return false;
+        }
+        operand = unit_add_constant(alone, &copy, 0);
+        if (operand == MDF_NO_OPERAND || !scope_bind(target->compiler, alone->scope, name, operand)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Runs a unit that needs nothing from outside, and takes one value of it. */
+static bool run_alone(struct compiler *compiler, struct mdf_code *code, mdf_operand operand, struct mdf_value *value)
+{
+    struct mdf_execution execution = {.context = {.memory = compiler->memory, .real = compiler->real, .n_threads = 1}, .dt = 0};
+    atomic_bool interrupted;
+    struct mdf_frame *frame;
+    bool done = false;
+
+    atomic_init(&interrupted, false);
+    execution.context.interrupted = &interrupted;
+    mdf_arena_init(&execution.arena, compiler->memory);
+    code->origins = compiler->origins;
+    frame = mdf_frame_new(&execution, code, NULL);
+    if (frame == NULL) {
+        compile_out_of_memory(compiler);
+    } else {
+        done = mdf_frame_run(frame, 0, code->n_instructions);
+        if (!done) {
+            compile_error(compiler, execution.context.error.code, "%s", execution.context.error.message);
+        } else if (!mdf_value_share(compiler->memory, value, mdf_frame_value(frame, operand))) {
+            compile_out_of_memory(compiler);
+            done = false;
+        }
+        mdf_frame_clear(frame);
+    }
+    mdf_arena_release(&execution.arena);
+    return done;
+}
+
+static bool evaluate_text(struct target *target, const struct mdf_node *node, struct mdf_value *value)
+{
+    struct unit unit = {0};
+    struct scope scope = {.unit = &unit};
+    struct target alone = {target->compiler, &unit, &scope};
+    struct mdf_code *code;
+    mdf_operand operand;
+    bool done = false;
+
+    if (bind_constants(target, &alone, node)) {
+        operand = compile_text(&alone, node->as.string.bytes, MDF_NO_OPERAND);
+        code = operand == MDF_NO_OPERAND ? NULL : unit_finish(target->compiler, &unit);
+        if (code != NULL) {
+            done = run_alone(target->compiler, code, operand, value);
+            mdf_code_clear(target->compiler->memory, code);
+        }
+    }
+    unit_clear(target->compiler, &unit);
+    return done;
+}
+
+bool compile_constant(struct target *target, const struct mdf_node *node, struct mdf_value *value)
+{
+    struct place place = place_at(target->compiler, node);
+    bool done;
+
+    done = node->kind == MDF_NODE_STRING ? evaluate_text(target, node, value) : make_literal(target, node, value);
+    place_leave(target->compiler, place);
+    return done;
+}
+
+/* ------------------------------------------------------------------ names in texts */
+
+bool names_contain(const struct list *names, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < names->n; i++) {
+        if (strcmp(((const char **)names->items)[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool add_name(struct compiler *compiler, struct list *names, const char *name)
+{
+    return names_contain(names, name) || list_add(compiler, names, &name, sizeof name);
+}
+
+static bool collect_from_tree(struct compiler *compiler, const struct mdf_expression *tree, struct list *names)
+{
+    size_t i;
+
+    if (tree == NULL) {
+        return true;
+    }
+    switch (tree->kind) {
+    case MDF_EXPRESSION_INT:
+    case MDF_EXPRESSION_REAL:
+    case MDF_EXPRESSION_STRING:
+    case MDF_EXPRESSION_TRUE:
+    case MDF_EXPRESSION_FALSE:
+    case MDF_EXPRESSION_NONE:
+    case MDF_EXPRESSION_ELLIPSIS:
+        return true;
+    case MDF_EXPRESSION_NAME:
+        return add_name(compiler, names, tree->as.text.bytes);
+    default:
+        break;
+    }
+    for (i = 0; i < tree->as.list.n; i++) {
+        if (!collect_from_tree(compiler, tree->as.list.items[i], names)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool collect_from_text(struct compiler *compiler, const char *text, struct list *names)
+{
+    struct mdf_expression *tree;
+    mdf_error ignored = {0}; /* a text that does not parse is reported when it is compiled */
+    size_t offset;
+
+    if (!add_name(compiler, names, text)) {
+        return false;
+    }
+    tree = mdf_expression_parse(&compiler->scratch, text, &offset, &ignored);
+    return tree == NULL || collect_from_tree(compiler, tree, names);
+}
+
+bool collect_names(struct compiler *compiler, const struct mdf_node *node, struct list *names)
+{
+    struct list pieces = {0};
+    size_t i;
+
+    if (node == NULL) {
+        return true;
+    }
+    if (node->kind == MDF_NODE_STRING) {
+        if (!collect_from_text(compiler, node->as.string.bytes, names) || !split_variadic(compiler, node, &pieces)) {
+            return false;
+        }
+        for (i = 0; i < pieces.n; i++) {
+            const struct mdf_node *piece = ((const struct mdf_node **)pieces.items)[i];
+
+            if (piece->as.string.length < node->as.string.length && !collect_names(compiler, piece, names)) {
+                return false;
+            }
+        }
+    }
+    for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
+        if (!collect_names(compiler, &node->as.list.items[i], names)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ variadic arguments */
+
+/* A piece of a text as a document node of its own: quotes around it go. */
+static bool add_piece(struct compiler *compiler, const struct mdf_node *node, const char *from, const char *to, struct list *pieces)
+{
+    struct mdf_node *piece = mdf_arena_allocate(&compiler->scratch, sizeof *piece);
+    char *text;
+
+    while (from < to && strchr(" \t\n", *from) != NULL) {
+        from++;
+    }
+    while (to > from && strchr(" \t\n", to[-1]) != NULL) {
+        to--;
+    }
+    if (to - from >= 2 && (*from == '\'' || *from == '"') && to[-1] == *from) {
+        from++;
+        to--;
+    }
+    text = mdf_arena_text(&compiler->scratch, from, (size_t)(to - from));
+    if (piece == NULL || text == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    *piece = *node;
+    piece->as.string.bytes = text;
+    piece->as.string.length = (size_t)(to - from);
+    return list_add(compiler, pieces, &piece, sizeof piece);
+}
+
+static bool split_text(struct compiler *compiler, const struct mdf_node *node, const char *text, size_t length, struct list *pieces)
+{
+    const char *from = text, *end = text + length, *c;
+    int depth = 0;
+    char quote = '\0';
+
+    for (c = text; c < end; c++) {
+        if (quote != '\0') {
+            quote = *c == quote ? '\0' : quote;
+        } else if (*c == '\'' || *c == '"') {
+            quote = *c;
+        } else if (strchr("([{", *c) != NULL) {
+            depth++;
+        } else if (strchr(")]}", *c) != NULL) {
+            depth--;
+        } else if (*c == ',' && depth == 0) {
+            if (!add_piece(compiler, node, from, c, pieces)) {
+                return false;
+            }
+            from = c + 1;
+        }
+    }
+    while (from < end && strchr(" \t\n", *from) != NULL) {
+        from++;
+    }
+    return from == end || add_piece(compiler, node, from, end, pieces);
+}
+
+bool split_variadic(struct compiler *compiler, const struct mdf_node *node, struct list *pieces)
+{
+    const char *text;
+    size_t length, i;
+
+    if (node->kind == MDF_NODE_LIST) {
+        for (i = 0; i < node->as.list.n; i++) {
+            const struct mdf_node *item = &node->as.list.items[i];
+
+            if (!list_add(compiler, pieces, &item, sizeof item)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    if (node->kind == MDF_NODE_STRING) {
+        text = node->as.string.bytes;
+        length = node->as.string.length;
+        while (length > 0 && strchr(" \t\n", text[length - 1]) != NULL) {
+            length--;
+        }
+        while (length > 0 && strchr(" \t\n", *text) != NULL) {
+            text++;
+            length--;
+        }
+        if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
+            return split_text(compiler, node, text + 1, length - 2, pieces);
+        }
+    }
+    return list_add(compiler, pieces, &node, sizeof node);
+}

@@ -1,0 +1,350 @@
+/* state.c - see state.h. One evaluation: inputs to ports, then the nodes of each layer of the queue; a node first takes what its
+ * edges bring, then runs. */
+#include "mdf_c/run/state.h"
+
+#include "functions/random.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Zeros for a port that nothing fills are made on demand, up to this size: a hostile shape must not take all memory. */
+#define LARGEST_DEFAULT_BYTES ((size_t)1 << 30)
+
+static const struct mdf_value nothing;
+
+static struct mdf_context *context_of(struct mdf_state *state)
+{
+    return &state->execution.context;
+}
+
+static bool out_of_memory(struct mdf_state *state)
+{
+    mdf_memory_error(&state->memory, &context_of(state)->error);
+    return false;
+}
+
+/* ------------------------------------------------------------------ life */
+
+static bool build(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+    struct mdf_arena *arena = &state->execution.arena;
+
+    state->ports = mdf_arena_array(arena, program->n_ports, sizeof *state->ports);
+    state->has_run = mdf_arena_array(arena, program->n_nodes, sizeof *state->has_run);
+    state->frame = mdf_frame_new(&state->execution, program->code, NULL);
+    return state->ports != NULL && state->has_run != NULL && state->frame != NULL;
+}
+
+struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error *error)
+{
+    struct mdf_memory memory;
+    struct mdf_state *state;
+
+    mdf_memory_init(&memory, &program->memory.allocator, 0);
+    state = mdf_memory_allocate_zeroed(&memory, 1, sizeof *state);
+    if (state == NULL) {
+        mdf_error_set(error, MDF_OUT_OF_MEMORY, "out of memory");
+        return NULL;
+    }
+    mdf_memory_init(&state->memory, &program->memory.allocator, program->max_memory_bytes);
+    mdf_arena_init(&state->execution.arena, &state->memory);
+    atomic_init(&state->interrupted, false);
+    state->program = program;
+    state->execution.context.memory = &state->memory;
+    state->execution.context.real = program->real;
+    state->execution.context.max_iterations = program->max_iterations;
+    state->execution.context.n_threads = program->n_threads;
+    state->execution.context.interrupted = &state->interrupted;
+    mdf_random_seed(state->execution.context.random_state, program->seed);
+    if (!build(state)) {
+        mdf_memory_error(&state->memory, error);
+        mdf_state_release(state);
+        return NULL;
+    }
+    return state;
+}
+
+void mdf_state_release(struct mdf_state *state)
+{
+    struct mdf_memory memory;
+    size_t i;
+
+    if (state == NULL) {
+        return;
+    }
+    if (state->frame != NULL) {
+        mdf_frame_clear(state->frame);
+    }
+    for (i = 0; state->ports != NULL && i < state->program->n_ports; i++) {
+        mdf_value_clear(&state->memory, &state->ports[i].input);
+    }
+    mdf_memory_release(&state->memory, state->schedule.nodes);
+    mdf_memory_release(&state->memory, state->schedule.starts);
+    mdf_arena_release(&state->execution.arena);
+    mdf_memory_init(&memory, &state->memory.allocator, 0);
+    mdf_memory_release(&memory, state);
+}
+
+/* ------------------------------------------------------------------ inputs */
+
+/* Whether `name` is PORT, or NODE.PORT, of a port. */
+static bool is_named(const struct mdf_program *program, const struct mdf_program_port *port, const char *name)
+{
+    const char *node = port->node == SIZE_MAX ? NULL : program->nodes[port->node].id;
+    size_t length;
+
+    if (strcmp(port->id, name) == 0) {
+        return true;
+    }
+    length = node == NULL ? 0 : strlen(node);
+    return node != NULL && strncmp(name, node, length) == 0 && name[length] == '.' && strcmp(name + length + 1, port->id) == 0;
+}
+
+static mdf_status unknown_input(const struct mdf_program *program, const char *name, mdf_error *error)
+{
+    struct mdf_nearest nearest;
+    const char *guess;
+    size_t i;
+
+    mdf_nearest_begin(&nearest, name);
+    for (i = 0; i < program->n_ports; i++) {
+        mdf_nearest_offer(&nearest, program->ports[i].id);
+    }
+    guess = mdf_nearest_result(&nearest);
+    return mdf_error_set(error, MDF_NAME, "no input port is called '%s'%s%s%s", name, guess ? "; did you mean '" : "", guess ? guess : "",
+                         guess ? "'?" : "");
+}
+
+mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const struct mdf_value *value, mdf_error *error)
+{
+    size_t n_found = 0, i;
+
+    for (i = 0; i < state->program->n_ports; i++) {
+        struct mdf_state_port *port = &state->ports[i];
+
+        if (!is_named(state->program, &state->program->ports[i], name)) {
+            continue;
+        }
+        n_found++;
+        port->has_input = true;
+        if (!mdf_value_copy(&state->memory, &port->input, value)) {
+            return mdf_memory_error(&state->memory, error);
+        }
+        if (state->program->real == MDF_DTYPE_FLOAT32 && port->input.kind == MDF_KIND_TENSOR && port->input.dtype == MDF_DTYPE_FLOAT64 &&
+            port->input.strength != MDF_STRENGTH_TYPED) {
+            struct mdf_value single = {0};
+
+            if (!mdf_value_convert(&state->memory, &single, &port->input, MDF_DTYPE_FLOAT32)) {
+                return mdf_memory_error(&state->memory, error);
+            }
+            mdf_value_swap(&single, &port->input);
+            mdf_value_clear(&state->memory, &single);
+        }
+    }
+    return n_found > 0 ? MDF_OK : unknown_input(state->program, name, error);
+}
+
+static bool port_error(struct mdf_state *state, const struct mdf_program_port *port)
+{
+    mdf_error *error = &context_of(state)->error;
+
+    mdf_error_at(error, port->origin.file, port->origin.line, port->origin.column);
+    mdf_error_in(error, "%s", port->origin.path);
+    return false;
+}
+
+/* Puts a value into a port: the first since the node ran last, or reduced with what is there. */
+static bool arrive(struct mdf_state *state, size_t index, const struct mdf_value *value)
+{
+    const struct mdf_program_port *port = &state->program->ports[index];
+
+    if (state->ports[index].has_value && port->reduce != MDF_REDUCE_OVERWRITE) {
+        return (mdf_value_copy(&state->memory, mdf_frame_slot(state->frame, port->arriving), value) || out_of_memory(state)) &&
+               mdf_frame_run(state->frame, port->combine.first, port->combine.end);
+    }
+    state->ports[index].has_value = true;
+    return mdf_declare_value(context_of(state), mdf_frame_slot(state->frame, port->slot), value, &port->declaration.type, false) ||
+           port_error(state, port);
+}
+
+static bool take_inputs(struct mdf_state *state)
+{
+    size_t i;
+
+    for (i = 0; i < state->program->n_ports; i++) {
+        struct mdf_state_port *port = &state->ports[i];
+
+        if (port->has_input) {
+            port->has_input = false;
+            if (!arrive(state, i, &port->input)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* numpy.full(shape, 0.0) */
+static bool fill_with_zeros(struct mdf_state *state, const struct mdf_program_port *port)
+{
+    const struct mdf_declaration *declaration = &port->declaration;
+    mdf_dtype dtype = declaration->type.dtype != MDF_DTYPE_NONE && mdf_dtype_kind(declaration->type.dtype) != 's' ? declaration->type.dtype
+                                                                                                                 : state->program->real;
+    struct mdf_value *slot = mdf_frame_slot(state->frame, port->slot);
+    size_t n, n_bytes;
+    void *elements;
+
+    if (!mdf_shape_n_elements(declaration->rank, declaration->shape, &n) || !mdf_size_multiply(n, mdf_dtype_size(dtype), &n_bytes) ||
+        n_bytes > LARGEST_DEFAULT_BYTES) {
+        mdf_error_set(&context_of(state)->error, MDF_SHAPE,
+                      "the port has no value, and its declared shape can not be filled with zeros (an open axis, or too many elements)");
+        return port_error(state, port);
+    }
+    elements = mdf_value_make_tensor(&state->memory, slot, dtype, declaration->rank, declaration->shape);
+    if (elements == NULL) {
+        return out_of_memory(state);
+    }
+    memset(elements, 0, n_bytes);
+    slot->strength = (uint8_t)(declaration->type.exact ? MDF_STRENGTH_TYPED : MDF_STRENGTH_LITERAL);
+    return true;
+}
+
+static bool fill_default(struct mdf_state *state, size_t index)
+{
+    const struct mdf_program_port *port = &state->program->ports[index];
+
+    if (port->default_value == MDF_NO_OPERAND) {
+        return fill_with_zeros(state, port);
+    }
+    return mdf_declare_value(context_of(state), mdf_frame_slot(state->frame, port->slot), mdf_frame_value(state->frame, port->default_value),
+                             &port->declaration.type, false) ||
+           port_error(state, port);
+}
+
+/* ------------------------------------------------------------------ running */
+
+static bool run_edge(struct mdf_state *state, const struct mdf_program_edge *edge)
+{
+    return mdf_frame_run(state->frame, edge->weigh.first, edge->weigh.end) &&
+           arrive(state, edge->port, mdf_frame_value(state->frame, edge->value));
+}
+
+static bool run_node(struct mdf_state *state, size_t index)
+{
+    const struct mdf_program_node *node = &state->program->nodes[index];
+    bool done;
+    size_t i;
+
+    for (i = 0; i < node->n_edges; i++) {
+        const struct mdf_program_edge *edge = &state->program->edges[node->edges[i]];
+
+        if (state->has_run[edge->sender] && !run_edge(state, edge)) {
+            return false;
+        }
+    }
+    for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
+        if (!state->ports[i].has_value && !fill_default(state, i)) {
+            return false;
+        }
+        state->ports[i].has_value = false;
+    }
+    if (state->has_run[index]) {
+        done = mdf_frame_run(state->frame, node->first, node->initial) && mdf_frame_run(state->frame, node->main, node->end);
+    } else {
+        done = mdf_frame_run(state->frame, node->first, node->end);
+    }
+    state->has_run[index] = true;
+    return done;
+}
+
+static bool record_set(struct mdf_state *state)
+{
+    struct mdf_schedule_record *schedule = &state->schedule;
+
+    if (schedule->n_sets + 2 > schedule->set_capacity) {
+        size_t *grown = mdf_memory_grow(&state->memory, schedule->starts, &schedule->set_capacity, schedule->n_sets + 2, sizeof *grown);
+
+        if (grown == NULL) {
+            return out_of_memory(state);
+        }
+        schedule->starts = grown;
+    }
+    schedule->starts[schedule->n_sets++] = schedule->n_nodes;
+    schedule->starts[schedule->n_sets] = schedule->n_nodes;
+    return true;
+}
+
+static bool record_node(struct mdf_state *state, size_t node)
+{
+    struct mdf_schedule_record *schedule = &state->schedule;
+
+    if (schedule->n_nodes == schedule->node_capacity) {
+        size_t *grown = mdf_memory_grow(&state->memory, schedule->nodes, &schedule->node_capacity, schedule->n_nodes + 1, sizeof *grown);
+
+        if (grown == NULL) {
+            return out_of_memory(state);
+        }
+        schedule->nodes = grown;
+    }
+    schedule->nodes[schedule->n_nodes++] = node;
+    schedule->starts[schedule->n_sets] = schedule->n_nodes;
+    return true;
+}
+
+static bool run_layers(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+    size_t i, j;
+
+    state->schedule.n_sets = state->schedule.n_nodes = 0;
+    for (i = 0; i < program->n_layers; i++) {
+        if (!record_set(state)) {
+            return false;
+        }
+        for (j = 0; j < program->layers[i].n_nodes; j++) {
+            size_t node = program->layers[i].nodes[j];
+
+            if (atomic_load_explicit(&state->interrupted, memory_order_relaxed)) {
+                mdf_error_set(&context_of(state)->error, MDF_INTERRUPTED, "interrupted");
+                return false;
+            }
+            if (!record_node(state, node) || !run_node(state, node)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *error)
+{
+    struct mdf_context *context = context_of(state);
+    bool done;
+
+    memset(&context->error, 0, sizeof context->error);
+    state->execution.dt = dt;
+    done = mdf_value_make_double(&state->memory, mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, 0)), isnan(dt) ? 0.0 : dt) ||
+           out_of_memory(state);
+    done = done && take_inputs(state) && run_layers(state);
+    if (!done && error != NULL && error->code == MDF_OK) {
+        *error = context->error;
+    }
+    if (context->error.code == MDF_INTERRUPTED) {
+        atomic_store(&state->interrupted, false); /* the request is met */
+    }
+    return done ? MDF_OK : context->error.code;
+}
+
+const struct mdf_value *mdf_state_output(const struct mdf_state *state, size_t node, size_t output)
+{
+    return state->has_run[node] ? mdf_frame_value(state->frame, state->program->nodes[node].outputs[output].operand) : &nothing;
+}
+
+const struct mdf_value *mdf_state_result(const struct mdf_state *state, size_t index)
+{
+    const struct mdf_program_result *result = &state->program->results[index];
+
+    return result->output == SIZE_MAX ? mdf_frame_value(state->frame, state->program->ports[result->node].slot)
+                                      : mdf_state_output(state, result->node, result->output);
+}

@@ -1,0 +1,40 @@
+/* state.h - one thread's evaluation of a program: every buffer that it needs. */
+#ifndef MDF_RUN_STATE_H
+#define MDF_RUN_STATE_H
+
+#include "mdf_c/plan/program.h"
+
+/* An input port filled at run time. */
+struct mdf_state_port {
+    struct mdf_value input; /* set from outside for the next evaluation */
+    bool has_input;
+    bool has_value; /* something has arrived since the node ran last */
+};
+
+/* The execution sets of one evaluation, flat: set i is nodes[starts[i] .. starts[i + 1]). */
+struct mdf_schedule_record {
+    size_t *nodes, *starts;
+    size_t n_nodes, node_capacity, n_sets, set_capacity;
+};
+
+struct mdf_state {
+    const struct mdf_program *program;
+    struct mdf_memory memory;
+    struct mdf_execution execution;
+    struct mdf_frame *frame;
+    struct mdf_state_port *ports;
+    bool *has_run; /* of each node */
+    struct mdf_schedule_record schedule;
+    atomic_bool interrupted;
+};
+
+struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error *error);
+void mdf_state_release(struct mdf_state *state);
+/* Takes a copy of `value` for every port that `name` stands for. */
+mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const struct mdf_value *value, mdf_error *error);
+mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *error);
+/* The value of an output port; NONE where its node has never run. */
+const struct mdf_value *mdf_state_output(const struct mdf_state *state, size_t node, size_t output);
+const struct mdf_value *mdf_state_result(const struct mdf_state *state, size_t index);
+
+#endif

@@ -1,0 +1,115 @@
+/* onnx_schema.c - look-ups in the generated table of ONNX operator signatures. See onnx_schema.h. */
+#include "schemas/onnx_schema.h"
+
+#include <string.h>
+
+#include "schemas/onnx_schema_data.inc"
+
+static const size_t n_schemas = sizeof schemas / sizeof *schemas;
+
+static const char *canonical_domain(const char *domain)
+{
+    return strcmp(domain, "ai.onnx") == 0 ? "" : domain;
+}
+
+/* Order of the rows; the version aside. */
+static int compare(const struct mdf_schema *schema, const char *domain, const char *name)
+{
+    int order = strcmp(schema->domain, domain);
+
+    return order != 0 ? order : strcmp(schema->name, name);
+}
+
+/* The first row that does not lie before (domain, name). */
+static size_t lower_bound(const char *domain, const char *name)
+{
+    size_t first = 0, last = n_schemas;
+
+    while (first < last) {
+        size_t middle = first + (last - first) / 2;
+
+        if (compare(&schemas[middle], domain, name) < 0) {
+            first = middle + 1;
+        } else {
+            last = middle;
+        }
+    }
+    return first;
+}
+
+const struct mdf_schema *mdf_schema_find(const char *domain, const char *name, int opset)
+{
+    size_t i;
+
+    domain = canonical_domain(domain);
+    i = lower_bound(domain, name);
+    if (i == n_schemas || compare(&schemas[i], domain, name) != 0) {
+        return NULL;
+    }
+    while (i + 1 < n_schemas && compare(&schemas[i + 1], domain, name) == 0 && schemas[i + 1].since <= opset) {
+        i++;
+    }
+    return &schemas[i];
+}
+
+const struct mdf_schema_attribute *mdf_schema_attribute(const struct mdf_schema *schema, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < schema->n_attributes; i++) {
+        if (strcmp(schema->attributes[i].name, name) == 0) {
+            return &schema->attributes[i];
+        }
+    }
+    return NULL;
+}
+
+size_t mdf_schema_input(const struct mdf_schema *schema, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < schema->n_inputs; i++) {
+        if (strcmp(schema->inputs[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static const struct mdf_formal *actual(const struct mdf_formal *formals, size_t n, size_t i)
+{
+    if (i < n) {
+        return &formals[i];
+    }
+    return n > 0 && formals[n - 1].option == MDF_FORMAL_VARIADIC ? &formals[n - 1] : NULL;
+}
+
+const struct mdf_formal *mdf_schema_actual_input(const struct mdf_schema *schema, size_t i)
+{
+    return actual(schema->inputs, schema->n_inputs, i);
+}
+
+const struct mdf_formal *mdf_schema_actual_output(const struct mdf_schema *schema, size_t i)
+{
+    return actual(schema->outputs, schema->n_outputs, i);
+}
+
+const struct mdf_schema *mdf_schema_at(size_t i)
+{
+    return i < n_schemas ? &schemas[i] : NULL;
+}
+
+int mdf_schema_newest_opset(void)
+{
+    return NEWEST_OPSET;
+}
+
+void mdf_schema_offer(const char *domain, struct mdf_nearest *nearest)
+{
+    size_t i;
+
+    domain = canonical_domain(domain);
+    for (i = lower_bound(domain, ""); i < n_schemas && strcmp(schemas[i].domain, domain) == 0; i++) {
+        mdf_nearest_offer(nearest, schemas[i].name);
+    }
+}

@@ -1,0 +1,122 @@
+/* test_registry.c - every kernel row names an operator, versions and attributes that ONNX has; look-ups find the rows. */
+#include "functions/operator.h"
+#include "schemas/onnx_schema.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define MDF_OPERATOR_TABLE(table) extern const struct mdf_operator table[];
+#include "build/generated/operator_tables.inc"
+#undef MDF_OPERATOR_TABLE
+
+static const struct {
+    const char *name;
+    const struct mdf_operator *rows;
+} tables[] = {
+#define MDF_OPERATOR_TABLE(table) {#table, table},
+#include "build/generated/operator_tables.inc"
+#undef MDF_OPERATOR_TABLE
+};
+
+enum { N_TABLES = sizeof tables / sizeof *tables };
+
+static bool is_python(size_t table)
+{
+    return strncmp(tables[table].name, "mdf_operators_python_", strlen("mdf_operators_python_")) == 0;
+}
+
+/* Whether a version that the row serves has an attribute. */
+static bool has_attribute(const struct mdf_operator *row, const char *attribute)
+{
+    const struct mdf_schema *schema;
+
+    for (size_t i = 0; (schema = mdf_schema_at(i)) != NULL; i++) {
+        if (strcmp(schema->name, row->name) == 0 && row->since <= schema->since && schema->since <= row->until &&
+            mdf_schema_attribute(schema, attribute) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Rows may share a settings table: one of them has the attribute. */
+static bool is_used(const struct mdf_operator *rows, const struct mdf_setting *settings, const char *attribute)
+{
+    for (; rows->name != NULL; rows++) {
+        if (rows->settings == settings && has_attribute(rows, attribute)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t n_rows_of(const char *name, int version)
+{
+    size_t n = 0;
+
+    for (size_t t = 0; t < N_TABLES; t++) {
+        for (const struct mdf_operator *row = tables[t].rows; !is_python(t) && row->name != NULL; row++) {
+            n += strcmp(row->name, name) == 0 && row->since <= version && version <= row->until;
+        }
+    }
+    return n;
+}
+
+Test(registry, onnx_rows_name_what_the_schemas_have)
+{
+    for (size_t t = 0; t < N_TABLES; t++) {
+        for (const struct mdf_operator *row = tables[t].rows; !is_python(t) && row->name != NULL; row++) {
+            bool known = false;
+            const struct mdf_schema *schema;
+
+            for (size_t i = 0; (schema = mdf_schema_at(i)) != NULL; i++) {
+                known = known || (strcmp(schema->name, row->name) == 0 && schema->since == row->since);
+            }
+            cr_expect(known, "%s: %s has no version %d", tables[t].name, row->name, row->since);
+            cr_expect_not_null(row->kernel, "%s: %s", tables[t].name, row->name);
+            for (const struct mdf_setting *setting = row->settings; setting != NULL && setting->name != NULL; setting++) {
+                cr_expect(is_used(tables[t].rows, row->settings, setting->name), "%s: %s has no '%s'", tables[t].name, row->name,
+                          setting->name);
+                cr_expect_lt(setting->offset, row->settings_size);
+            }
+        }
+    }
+}
+
+Test(registry, a_version_has_one_row_at_most)
+{
+    const struct mdf_schema *schema;
+
+    for (size_t i = 0; (schema = mdf_schema_at(i)) != NULL; i++) {
+        const struct mdf_operator *row = mdf_operator_onnx(schema->name, schema->since);
+        size_t n = n_rows_of(schema->name, schema->since);
+
+        cr_expect_leq(n, (size_t)1, "%s-%d", schema->name, schema->since);
+        cr_expect_eq(row != NULL, n > 0, "%s-%d", schema->name, schema->since);
+    }
+}
+
+Test(registry, python_rows_are_found)
+{
+    for (size_t t = 0; t < N_TABLES; t++) {
+        for (const struct mdf_operator *row = tables[t].rows; is_python(t) && row->name != NULL; row++) {
+            bool attribute = strcmp(tables[t].name, "mdf_operators_python_attribute") == 0;
+
+            cr_expect_eq(attribute ? mdf_operator_attribute(row->name) : mdf_operator_python(row->name), row, "%s", row->name);
+            cr_expect_eq(row->since, 0, "%s", row->name);
+            cr_expect_not_null(row->formals, "%s", row->name);
+            cr_expect_not_null(row->kernel, "%s", row->name);
+        }
+    }
+    cr_assert_null(mdf_operator_python("numpy.no_such_function"));
+    cr_assert_null(mdf_operator_onnx("NoSuchOperator", 1));
+}
+
+Test(registry, offers_names)
+{
+    struct mdf_nearest nearest;
+
+    mdf_nearest_begin(&nearest, "Gathr");
+    mdf_operator_offer_onnx(&nearest);
+    cr_assert_str_eq(mdf_nearest_result(&nearest), "Gather");
+}

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Runs Criterion suites one after another and sums up: prints what fails, then one line "N passed, N failed".
+# Usage: run_suites.sh SUITE... A suite that ends without a report, or fails without a failed test, counts as one failure.
+set -u
+
+passed=0
+failed=0
+# Criterion lays the memory of its child processes at a fixed place, which the leak check of such a process does not know.
+export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=0}"
+export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}"
+for suite in "$@"; do
+    output=$("$suite" --color=never --short-filename 2>&1)
+    status=$?
+    report=$(printf '%s\n' "$output" | sed -n 's/.*Synthesis: Tested: .*Passing: \([0-9]*\) | Failing: \([0-9]*\) | Crashing: \([0-9]*\).*/\1 \2 \3/p' | tail -n 1)
+    read -r good bad crashed <<<"${report:-0 0 0}"
+    wrong=$((bad + crashed))
+    [ "$status" -eq 0 ] || [ "$wrong" -gt 0 ] || wrong=1
+    [ -n "$report" ] || wrong=1
+    passed=$((passed + good))
+    failed=$((failed + wrong))
+    if [ "$wrong" -gt 0 ]; then
+        printf '%s: exit status %d\n%s\n' "${suite##*/}" "$status" "$output"
+    else
+        printf '%s: %d passed\n' "${suite##*/}" "$good"
+    fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
