@@ -396,12 +396,14 @@ bool mdf_elementwise(struct mdf_call *call, struct mdf_value *target, const stru
     static const size_t steps[MDF_MAX_OPERANDS] = {1, 1, 1};
     const void *pointers[MDF_MAX_OPERANDS];
     mdf_dtype dtype = (mdf_dtype)operands[n_operands - 1]->dtype;
-    bool direct = !operation->selects && dtype < MDF_DTYPE_COUNT && operation->loops[dtype] != NULL;
+    bool direct = dtype < MDF_DTYPE_COUNT && operation->loops[dtype] != NULL;
     void *element;
     size_t i;
 
     for (i = 0; i < n_operands; i++) {
-        direct = direct && mdf_value_is_scalar(operands[i]) && operands[i]->dtype == dtype;
+        mdf_dtype wanted = i == 0 && operation->selects ? MDF_DTYPE_BOOL : dtype;
+
+        direct = direct && mdf_value_is_scalar(operands[i]) && operands[i]->dtype == wanted;
         pointers[i] = operands[i]->data;
     }
     if (!direct) {

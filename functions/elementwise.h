@@ -50,6 +50,6 @@ mdf_dtype mdf_elementwise_carrier(mdf_dtype dtype);
     [MDF_DTYPE_UINT8] = name##_uint8, [MDF_DTYPE_UINT16] = name##_uint16, [MDF_DTYPE_UINT32] = name##_uint32,          \
     [MDF_DTYPE_UINT64] = name##_uint64
 #define MDF_LOOPS_INTEGERS(name) MDF_LOOPS_SIGNED(name), MDF_LOOPS_UNSIGNED(name)
-#define MDF_LOOPS_BOOL(name) [MDF_DTYPE_BOOL] = name##_bool
+#define MDF_LOOPS_BOOL(name) [MDF_DTYPE_BOOL] = name##_bool8
 
 #endif

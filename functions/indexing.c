@@ -48,7 +48,8 @@ static void copy_string(struct mdf_memory *memory, char **target, char *source)
     }
 }
 
-static void copy_block_of_strings(struct mdf_memory *memory, void *target_bytes, const void *source_bytes, const struct block *block)
+static void copy_block_of_strings(struct mdf_memory *memory, void *target_bytes, const void *source_bytes,
+                                  const struct block *block)
 {
     char **target = target_bytes;
     char *const *source = source_bytes;
@@ -69,8 +70,8 @@ static void copy_block(struct mdf_memory *memory, mdf_dtype dtype, void *target,
         copy_block_of_strings(memory, target, source, block);
     } else if (block->target_column == 1 && block->source_column == 1) {
         for (int64_t row = 0; row < block->rows; row++) {
-            memcpy((char *)target + row * block->target_row * (int64_t)size, (const char *)source + row * block->source_row * (int64_t)size,
-                   (size_t)block->columns * size);
+            memcpy((char *)target + row * block->target_row * (int64_t)size,
+                   (const char *)source + row * block->source_row * (int64_t)size, (size_t)block->columns * size);
         }
     } else if (size == 1) {
         copy_block_8(target, source, block);
@@ -193,7 +194,8 @@ void mdf_box_copy(struct mdf_call *call, struct mdf_box *box, mdf_dtype dtype, v
     n_outer = box->rank > 2 ? box->rank - 2 : 0;
     memset(box->index, 0, n_outer * sizeof *box->index);
     do {
-        copy_block(call->context->memory, dtype, (char *)target + target_offset * size, (const char *)source + source_offset * size, &block);
+        copy_block(call->context->memory, dtype, (char *)target + target_offset * size,
+                   (const char *)source + source_offset * size, &block);
         for (axis = n_outer; axis-- > 0;) {
             target_offset += box->target_strides[axis];
             source_offset += box->source_strides[axis];
@@ -235,14 +237,45 @@ void mdf_elements_copy(struct mdf_call *call, mdf_dtype dtype, void *target, con
         }
     } else if (n == 1) {
         switch (mdf_dtype_size(dtype)) {
-        case 1: *(word8 *)target = *(const word8 *)source; break;
-        case 2: *(word16 *)target = *(const word16 *)source; break;
-        case 4: *(word32 *)target = *(const word32 *)source; break;
-        case 8: *(word64 *)target = *(const word64 *)source; break;
-        default: *(word128 *)target = *(const word128 *)source; break;
+        case 1:
+            *(word8 *)target = *(const word8 *)source;
+            break;
+        case 2:
+            *(word16 *)target = *(const word16 *)source;
+            break;
+        case 4:
+            *(word32 *)target = *(const word32 *)source;
+            break;
+        case 8:
+            *(word64 *)target = *(const word64 *)source;
+            break;
+        default:
+            *(word128 *)target = *(const word128 *)source;
+            break;
         }
     } else if (n > 0) {
         memcpy(target, source, n * mdf_dtype_size(dtype));
+    }
+}
+
+void mdf_blocks_gather(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
+                       size_t n_block)
+{
+    bool single = n_block == 1 && dtype != MDF_DTYPE_STRING;
+
+    if (single && mdf_dtype_size(dtype) == 4) {
+        for (size_t i = 0; i < n; i++) {
+            ((word32 *)target)[i] = ((const word32 *)source)[offsets[i]];
+        }
+    } else if (single && mdf_dtype_size(dtype) == 8) {
+        for (size_t i = 0; i < n; i++) {
+            ((word64 *)target)[i] = ((const word64 *)source)[offsets[i]];
+        }
+    } else {
+        for (size_t i = 0; n_block > 0 && i < n; i++) {
+            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, i * n_block),
+                              mdf_element_at(dtype, source, offsets[i]), n_block);
+        }
     }
 }
 
@@ -301,13 +334,14 @@ static bool join_shapes(struct mdf_call *call, const struct mdf_value *first, co
         }
         mdf_value_describe(first, first_text, sizeof first_text);
         mdf_value_describe(item, item_text, sizeof item_text);
-        return mdf_call_error(call, MDF_SHAPE, "items 0 (%s) and %zu (%s) differ in the size of axis %zu", first_text, i, item_text, k);
+        return mdf_call_error(call, MDF_SHAPE, "items 0 (%s) and %zu (%s) differ in the size of axis %zu", first_text, i,
+                              item_text, k);
     }
     if (item->rank != first->rank || item->dtype != first->dtype) {
         mdf_value_describe(first, first_text, sizeof first_text);
         mdf_value_describe(item, item_text, sizeof item_text);
-        return mdf_call_error(call, item->rank != first->rank ? MDF_SHAPE : MDF_TYPE, "items 0 (%s) and %zu (%s) differ in %s", first_text,
-                              i, item_text, item->rank != first->rank ? "rank" : "type");
+        return mdf_call_error(call, item->rank != first->rank ? MDF_SHAPE : MDF_TYPE, "items 0 (%s) and %zu (%s) differ in %s",
+                              first_text, i, item_text, item->rank != first->rank ? "rank" : "type");
     }
     if (__builtin_add_overflow(*length, new_axis ? 1 : shape[axis], length)) {
         return mdf_call_error(call, MDF_LIMIT, "the items together are too long");
@@ -316,7 +350,8 @@ static bool join_shapes(struct mdf_call *call, const struct mdf_value *first, co
 }
 
 /* Copies the items into the joined array: row by row, each item's rows beside each other. */
-static bool join_elements(struct mdf_call *call, size_t n, mdf_item_at item_at, mdf_dtype dtype, void *target, size_t outer, size_t row)
+static bool join_elements(struct mdf_call *call, size_t n, mdf_item_at item_at, mdf_dtype dtype, void *target, size_t outer,
+                          size_t row)
 {
     size_t offset = 0;
 
@@ -378,8 +413,8 @@ bool mdf_concatenate(struct mdf_call *call, size_t n, mdf_item_at item_at, int64
     return target != NULL && join_elements(call, n, item_at, dtype, target, outer, row);
 }
 
-bool mdf_take_part(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *source, size_t axis, size_t first, size_t length,
-                   bool keep_axis)
+bool mdf_take_part(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *source, size_t axis, size_t first,
+                   size_t length, bool keep_axis)
 {
     const int64_t *shape = mdf_value_shape(source);
     mdf_dtype dtype = (mdf_dtype)source->dtype;

@@ -44,6 +44,9 @@ static inline void *mdf_element_to_write(mdf_dtype dtype, void *elements, size_t
 
 /* Copies `n` adjacent elements. */
 void mdf_elements_copy(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, size_t n);
+/* Copies `n` blocks of `n_block` adjacent elements: block i is the one at offset i of the source. */
+void mdf_blocks_gather(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
+                       size_t n_block);
 /* Writes `n` copies of one element; NULL: zero, false, the empty string. False with the error set. */
 bool mdf_elements_fill(struct mdf_call *call, mdf_dtype dtype, void *target, size_t n, const void *element);
 
@@ -67,7 +70,7 @@ bool mdf_concatenate(struct mdf_call *call, size_t n, mdf_item_at item_at, int64
 
 /* `target` becomes the part [first, first + length) of an array along an axis, which is left out where not `keep_axis`
  * (`length` is then 1). False with the error set. Uses the scratch value MDF_SCRATCH_AXES. */
-bool mdf_take_part(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *source, size_t axis, size_t first, size_t length,
-                   bool keep_axis);
+bool mdf_take_part(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *source, size_t axis, size_t first,
+                   size_t length, bool keep_axis);
 
 #endif

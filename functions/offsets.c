@@ -17,8 +17,8 @@ static bool check_shapes(struct mdf_call *call, const struct mdf_value *data, co
     }
     mdf_value_describe(data, data_text, sizeof data_text);
     mdf_value_describe(indices, indices_text, sizeof indices_text);
-    return mdf_call_error(call, MDF_SHAPE, "indices %s do not fit %s: same rank, and no larger off axis %zu, is needed", indices_text,
-                          data_text, axis);
+    return mdf_call_error(call, MDF_SHAPE, "indices %s do not fit %s: same rank, and no larger off axis %zu, is needed",
+                          indices_text, data_text, axis);
 }
 
 /* Steps the index of all axes but the last; returns the offset of the row that it then points at, the axis left out. */
@@ -45,7 +45,8 @@ const size_t *mdf_offsets_along(struct mdf_call *call, const struct mdf_value *d
     size_t n, rank = data->rank, *offsets, row = 0, n_columns, column_stride, at;
     struct mdf_box box;
 
-    items = indices != NULL && check_shapes(call, data, indices, axis) ? mdf_call_integers(call, 1, MDF_SCRATCH_SECOND, &n) : NULL;
+    items =
+        indices != NULL && check_shapes(call, data, indices, axis) ? mdf_call_integers(call, 1, MDF_SCRATCH_SECOND, &n) : NULL;
     if (items == NULL || !mdf_box_prepare(call, rank, rank, &box, &strides)) {
         return NULL;
     }
@@ -71,8 +72,8 @@ const size_t *mdf_offsets_along(struct mdf_call *call, const struct mdf_value *d
 }
 
 /* Checks rank, batch axes and tuple length of the indices; *depth is the tuple length. */
-static bool check_tuples(struct mdf_call *call, const struct mdf_value *data, const struct mdf_value *indices, size_t n_batch_axes,
-                         size_t *depth)
+static bool check_tuples(struct mdf_call *call, const struct mdf_value *data, const struct mdf_value *indices,
+                         size_t n_batch_axes, size_t *depth)
 {
     char data_text[96], indices_text[96];
     bool fits = indices->rank > n_batch_axes && data->rank >= n_batch_axes;
@@ -89,7 +90,8 @@ static bool check_tuples(struct mdf_call *call, const struct mdf_value *data, co
     return mdf_call_error(call, MDF_SHAPE, "indices %s do not fit %s with %zu batch axes", indices_text, data_text, n_batch_axes);
 }
 
-const size_t *mdf_offsets_of_tuples(struct mdf_call *call, const struct mdf_value *data, size_t n_batch_axes, size_t *n, size_t *n_block)
+const size_t *mdf_offsets_of_tuples(struct mdf_call *call, const struct mdf_value *data, size_t n_batch_axes, size_t *n,
+                                    size_t *n_block)
 {
     const struct mdf_value *indices = mdf_call_tensor(call, 1);
     const int64_t *items, *shape = mdf_value_shape(data);

@@ -13,6 +13,7 @@ const size_t *mdf_offsets_along(struct mdf_call *call, const struct mdf_value *d
 
 /* GatherND, ScatterND: the last axis of input 1 holds index tuples into the axes of `data` behind `n_batch_axes` that both
  * have in common. One offset per tuple, *n of them; each points at a block of *n_block elements. */
-const size_t *mdf_offsets_of_tuples(struct mdf_call *call, const struct mdf_value *data, size_t n_batch_axes, size_t *n, size_t *n_block);
+const size_t *mdf_offsets_of_tuples(struct mdf_call *call, const struct mdf_value *data, size_t n_batch_axes, size_t *n,
+                                    size_t *n_block);
 
 #endif

@@ -24,19 +24,26 @@ static uint64_t key_of_integer(int64_t value)
 static double real_at(mdf_dtype dtype, const void *elements, size_t i)
 {
     switch (dtype) {
-    case MDF_DTYPE_FLOAT32: return ((const float *)elements)[i];
-    case MDF_DTYPE_FLOAT64: return ((const double *)elements)[i];
-    default: return mdf_element_to_double(dtype, (const char *)elements + i * mdf_dtype_size(dtype));
+    case MDF_DTYPE_FLOAT32:
+        return ((const float *)elements)[i];
+    case MDF_DTYPE_FLOAT64:
+        return ((const double *)elements)[i];
+    default:
+        return mdf_element_to_double(dtype, (const char *)elements + i * mdf_dtype_size(dtype));
     }
 }
 
 static uint64_t whole_key_at(mdf_dtype dtype, const void *elements, size_t i)
 {
     switch (dtype) {
-    case MDF_DTYPE_INT64: return key_of_integer(((const int64_t *)elements)[i]);
-    case MDF_DTYPE_UINT64: return ((const uint64_t *)elements)[i];
-    case MDF_DTYPE_INT32: return key_of_integer(((const int32_t *)elements)[i]);
-    default: return key_of_integer(mdf_element_to_int64(dtype, (const char *)elements + i * mdf_dtype_size(dtype)));
+    case MDF_DTYPE_INT64:
+        return key_of_integer(((const int64_t *)elements)[i]);
+    case MDF_DTYPE_UINT64:
+        return ((const uint64_t *)elements)[i];
+    case MDF_DTYPE_INT32:
+        return key_of_integer(((const int32_t *)elements)[i]);
+    default:
+        return key_of_integer(mdf_element_to_int64(dtype, (const char *)elements + i * mdf_dtype_size(dtype)));
     }
 }
 
@@ -59,7 +66,8 @@ void mdf_order_keys(mdf_dtype dtype, const void *elements, size_t stride, size_t
 }
 
 /* Merges the sorted runs [first, middle) and [middle, last) of `from` into `to`. */
-static void merge(const int64_t *from, int64_t *to, size_t first, size_t middle, size_t last, mdf_compare compare, const void *context)
+static void merge(const int64_t *from, int64_t *to, size_t first, size_t middle, size_t last, mdf_compare compare,
+                  const void *context)
 {
     size_t a = first, b = middle;
 

@@ -78,13 +78,15 @@ static void scan_lines(const struct job *job, size_t first, size_t n_columns)
         size_t n_rows = job->n - done < n_at_once ? job->n - done : n_at_once, row = job->reverse ? job->n - done - n_rows : done;
         size_t at = first + row * job->inner;
 
-        mdf_convert_elements(job->work, &buffer, job->dtype, mdf_element_at(job->dtype, job->elements, at), n_rows * n_columns, false);
+        mdf_convert_elements(job->work, &buffer, job->dtype, mdf_element_at(job->dtype, job->elements, at), n_rows * n_columns,
+                             false);
         if (real) {
             scan_reals(job, buffer.reals, totals.reals, n_rows, n_columns);
         } else {
             scan_naturals(job, buffer.naturals, totals.naturals, n_rows, n_columns);
         }
-        mdf_convert_elements(job->dtype, mdf_element_to_write(job->dtype, job->target, at), job->work, &buffer, n_rows * n_columns, false);
+        mdf_convert_elements(job->dtype, mdf_element_to_write(job->dtype, job->target, at), job->work, &buffer,
+                             n_rows * n_columns, false);
         done += n_rows;
     }
 }

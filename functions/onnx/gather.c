@@ -15,21 +15,24 @@ static const struct mdf_setting axis_table[] = {{"axis", MDF_SETTING_INT, offset
                                                 {NULL, MDF_SETTING_INT, 0}};
 
 /* Copies, for each of `outer` parts of the array, the blocks of `inner` elements that the indices point at. */
-static bool copy_blocks(struct mdf_call *call, const struct mdf_value *data, void *target, const int64_t *indices, size_t n, size_t axis,
-                        size_t outer, size_t inner)
+static bool copy_blocks(struct mdf_call *call, const struct mdf_value *data, void *target, const int64_t *indices, size_t n,
+                        size_t axis, size_t outer, size_t inner)
 {
     mdf_dtype dtype = (mdf_dtype)data->dtype;
-    int64_t size = mdf_value_shape(data)[axis];
-    size_t at, to = 0;
+    size_t *offsets = mdf_call_scratch(call, MDF_SCRATCH_SECOND, MDF_DTYPE_UINT64, n), size = (size_t)mdf_value_shape(data)[axis];
 
-    for (size_t part = 0; part < outer; part++) {
-        for (size_t i = 0; i < n; i++, to += inner) {
-            if (!mdf_index_check(call, indices[i], i, axis, size, &at)) {
-                return false;
-            }
-            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, to),
-                              mdf_element_at(dtype, data->data, (part * (size_t)size + at) * inner), inner);
+    if (offsets == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!mdf_index_check(call, indices[i], i, axis, (int64_t)size, &offsets[i])) {
+            return false;
         }
+        offsets[i] *= inner;
+    }
+    for (size_t part = 0; part < outer; part++) {
+        mdf_blocks_gather(call, dtype, mdf_element_to_write(dtype, target, part * n * inner),
+                          mdf_element_at(dtype, data->data, part * size * inner), offsets, n, inner);
     }
     return true;
 }
@@ -60,18 +63,8 @@ static bool gather(struct mdf_call *call)
     if (target == NULL || mdf_axes_product(shape, 0, rank) == 0) {
         return target != NULL;
     }
-    return copy_blocks(call, data, target, items, n, axis, mdf_axes_product(sizes, 0, axis), mdf_axes_product(sizes, axis + 1, data->rank));
-}
-
-/* Output elements are blocks of the array, one for each offset. */
-static void copy_at_offsets(struct mdf_call *call, const struct mdf_value *data, void *target, const size_t *offsets, size_t n, size_t n_block)
-{
-    mdf_dtype dtype = (mdf_dtype)data->dtype;
-
-    for (size_t i = 0; n_block > 0 && i < n; i++) {
-        mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, i * n_block), mdf_element_at(dtype, data->data, offsets[i]),
-                          n_block);
-    }
+    return copy_blocks(call, data, target, items, n, axis, mdf_axes_product(sizes, 0, axis),
+                       mdf_axes_product(sizes, axis + 1, data->rank));
 }
 
 static bool gather_elements(struct mdf_call *call)
@@ -90,7 +83,7 @@ static bool gather_elements(struct mdf_call *call)
     if (target == NULL) {
         return false;
     }
-    copy_at_offsets(call, data, target, offsets, indices->length, 1);
+    mdf_blocks_gather(call, (mdf_dtype)data->dtype, target, data->data, offsets, indices->length, 1);
     return true;
 }
 
@@ -130,7 +123,7 @@ static bool gather_nd(struct mdf_call *call)
     memcpy(shape + indices->rank - 1, mdf_value_shape(data) + first_kept, (data->rank - first_kept) * sizeof *shape);
     target = mdf_call_output(call, 0, (mdf_dtype)data->dtype, rank, shape);
     if (target != NULL) {
-        copy_at_offsets(call, data, target, offsets, n, n_block);
+        mdf_blocks_gather(call, (mdf_dtype)data->dtype, target, data->data, offsets, n, n_block);
     }
     return target != NULL;
 }
@@ -141,7 +134,8 @@ static bool gather_nd(struct mdf_call *call)
 static const int64_t *true_positions(struct mdf_call *call, size_t *n)
 {
     const struct mdf_value *condition = mdf_call_tensor(call, 1);
-    int64_t *positions = condition != NULL ? mdf_call_scratch(call, MDF_SCRATCH_FIRST, MDF_DTYPE_INT64, condition->length + 1) : NULL;
+    int64_t *positions =
+        condition != NULL ? mdf_call_scratch(call, MDF_SCRATCH_FIRST, MDF_DTYPE_INT64, condition->length + 1) : NULL;
 
     *n = 0;
     if (positions == NULL) {
@@ -193,14 +187,15 @@ static bool compress(struct mdf_call *call)
     if (target == NULL || mdf_axes_product(shape, 0, rank) == 0) {
         return target != NULL;
     }
-    return copy_blocks(call, &line, target, positions, n, axis, mdf_axes_product(shape, 0, axis), mdf_axes_product(shape, axis + 1, rank));
+    return copy_blocks(call, &line, target, positions, n, axis, mdf_axes_product(shape, 0, axis),
+                       mdf_axes_product(shape, axis + 1, rank));
 }
 
 /* ------------------------------------------------------------------ OneHot */
 
 /* Writes the `on` element wherever an index points; the output is filled with the `off` element already. */
-static void write_ones(struct mdf_call *call, const struct mdf_value *indices, void *target, const struct mdf_value *values, int64_t depth,
-                       size_t axis)
+static void write_ones(struct mdf_call *call, const struct mdf_value *indices, void *target, const struct mdf_value *values,
+                       int64_t depth, size_t axis)
 {
     mdf_dtype dtype = (mdf_dtype)values->dtype, index_dtype = (mdf_dtype)indices->dtype;
     size_t inner = mdf_axes_product(mdf_value_shape(indices), axis, indices->rank);
@@ -212,7 +207,8 @@ static void write_ones(struct mdf_call *call, const struct mdf_value *indices, v
         if (index >= -depth && index < depth) {
             size_t place = (size_t)(index < 0 ? index + depth : index);
 
-            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, (i / inner * (size_t)depth + place) * inner + i % inner), on, 1);
+            mdf_elements_copy(
+                call, dtype, mdf_element_to_write(dtype, target, (i / inner * (size_t)depth + place) * inner + i % inner), on, 1);
         }
     }
 }
@@ -220,18 +216,21 @@ static void write_ones(struct mdf_call *call, const struct mdf_value *indices, v
 static bool one_hot(struct mdf_call *call)
 {
     const struct axis_settings *settings = call->settings;
-    const struct mdf_value *indices = mdf_call_tensor(call, 0), *depths = mdf_call_tensor(call, 1), *values = mdf_call_tensor(call, 2);
+    const struct mdf_value *indices = mdf_call_tensor(call, 0), *depths = mdf_call_tensor(call, 1),
+                           *values = mdf_call_tensor(call, 2);
     int64_t depth, *shape;
     size_t axis, rank;
     struct mdf_box box;
     mdf_dtype dtype;
     void *target;
 
-    if (indices == NULL || depths == NULL || values == NULL || !mdf_call_axis(call, settings->axis, (size_t)indices->rank + 1, &axis)) {
+    if (indices == NULL || depths == NULL || values == NULL ||
+        !mdf_call_axis(call, settings->axis, (size_t)indices->rank + 1, &axis)) {
         return false;
     }
     if (depths->length != 1 || values->length != 2) {
-        return mdf_call_error(call, MDF_SHAPE, "depth must be one number and values two, not %zu and %zu", depths->length, values->length);
+        return mdf_call_error(call, MDF_SHAPE, "depth must be one number and values two, not %zu and %zu", depths->length,
+                              values->length);
     }
     if (indices->dtype == MDF_DTYPE_STRING || depths->dtype == MDF_DTYPE_STRING) {
         return mdf_call_error(call, MDF_TYPE, "indices and depth must be numbers");

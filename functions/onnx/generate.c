@@ -91,8 +91,9 @@ static bool constant(struct mdf_call *call)
     if (!isnan(settings->real)) {
         return constant_reals(call, 0, &settings->real, 1);
     }
-    return mdf_call_error(call, MDF_UNSUPPORTED, "none of the attributes value, value_float(s), value_int(s), value_string(s) is given "
-                                                 "(sparse_value is not supported)");
+    return mdf_call_error(call, MDF_UNSUPPORTED,
+                          "none of the attributes value, value_float(s), value_int(s), value_string(s) is given "
+                          "(sparse_value is not supported)");
 }
 
 struct fill_settings {
@@ -193,7 +194,8 @@ static bool range(struct mdf_call *call)
         reals[i] = mdf_element_to_double((mdf_dtype)bounds[i]->dtype, bounds[i]->data);
     }
     if (settings->stash_type != MDF_NOT_GIVEN && settings->stash_type != 1 && settings->stash_type != 11) {
-        return mdf_call_error(call, MDF_VALUE, "stash_type %lld is neither 1 (float) nor 11 (double)", (long long)settings->stash_type);
+        return mdf_call_error(call, MDF_VALUE, "stash_type %lld is neither 1 (float) nor 11 (double)",
+                              (long long)settings->stash_type);
     }
     /* Reals are computed in float64, whatever the stash type, and rounded once. */
     return mdf_dtype_kind((mdf_dtype)bounds[0]->dtype) == 'f' ? range_of_reals(call, (mdf_dtype)bounds[0]->dtype, reals)
@@ -237,7 +239,8 @@ static bool eye_like(struct mdf_call *call)
     if (target == NULL || !mdf_elements_fill(call, dtype, target, (size_t)shape[0] * (size_t)shape[1], NULL)) {
         return false;
     }
-    for (int64_t row = k < 0 && k > -shape[0] ? -k : 0; k > -shape[0] && k < shape[1] && row < shape[0] && row < shape[1] - k; row++) {
+    for (int64_t row = k < 0 && k > -shape[0] ? -k : 0; k > -shape[0] && k < shape[1] && row < shape[0] && row < shape[1] - k;
+         row++) {
         mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, (size_t)(row * shape[1] + row + k)), one, 1);
     }
     return true;
@@ -280,9 +283,11 @@ static bool triangle(struct mdf_call *call)
         /* the first column of the upper triangle; the lower one goes up to and including diagonal k */
         int64_t first = clamp((int64_t)(row % (size_t)n_rows) + k + (settings->upper == 0), 0, n_columns);
         size_t start = row * (size_t)n_columns, kept = settings->upper == 0 ? start : start + (size_t)first;
-        size_t n_kept = (size_t)(settings->upper == 0 ? first : n_columns - first), zeroed = settings->upper == 0 ? start + (size_t)first : start;
+        size_t n_kept = (size_t)(settings->upper == 0 ? first : n_columns - first),
+               zeroed = settings->upper == 0 ? start + (size_t)first : start;
 
-        mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, kept), mdf_element_at(dtype, data->data, kept), n_kept);
+        mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, kept), mdf_element_at(dtype, data->data, kept),
+                          n_kept);
         if (!mdf_elements_fill(call, dtype, mdf_element_to_write(dtype, target, zeroed), (size_t)n_columns - n_kept, NULL)) {
             return false;
         }

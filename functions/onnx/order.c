@@ -14,8 +14,9 @@ static bool check_ordered(struct mdf_call *call, const struct mdf_value *data)
 {
     char kind = mdf_dtype_kind((mdf_dtype)data->dtype);
 
-    return kind != 'c' && kind != 's' ? true : mdf_call_error(call, MDF_TYPE, "elements of type %s have no order",
-                                                              mdf_dtype_name((mdf_dtype)data->dtype));
+    return kind != 'c' && kind != 's'
+               ? true
+               : mdf_call_error(call, MDF_TYPE, "elements of type %s have no order", mdf_dtype_name((mdf_dtype)data->dtype));
 }
 
 /* ------------------------------------------------------------------ TopK */
@@ -98,7 +99,8 @@ static const int64_t *select_lines(struct mdf_call *call, const struct mdf_value
     mdf_dtype dtype = (mdf_dtype)data->dtype;
     size_t n = (size_t)mdf_value_shape(data)[axis], inner = mdf_axes_product(mdf_value_shape(data), axis + 1, data->rank);
     uint64_t *keys = mdf_call_scratch(call, MDF_SCRATCH_FIRST, MDF_DTYPE_UINT64, n + 1);
-    int64_t *selected = keys != NULL ? mdf_call_scratch(call, MDF_SCRATCH_SECOND, MDF_DTYPE_INT64, n_selected + k + 1) : NULL, *line;
+    int64_t *selected = keys != NULL ? mdf_call_scratch(call, MDF_SCRATCH_SECOND, MDF_DTYPE_INT64, n_selected + k + 1) : NULL,
+            *line;
 
     if (selected == NULL) {
         return NULL;
@@ -248,10 +250,14 @@ static bool arg_min(struct mdf_call *call)
 static bool is_zero(mdf_dtype dtype, const void *element)
 {
     switch (dtype) {
-    case MDF_DTYPE_STRING: return *(char *const *)element == NULL || mdf_string_length(*(char *const *)element) == 0;
-    case MDF_DTYPE_COMPLEX64: return is_zero(MDF_DTYPE_FLOAT32, element) && is_zero(MDF_DTYPE_FLOAT32, (const float *)element + 1);
-    case MDF_DTYPE_COMPLEX128: return is_zero(MDF_DTYPE_FLOAT64, element) && is_zero(MDF_DTYPE_FLOAT64, (const double *)element + 1);
-    default: return fpclassify(mdf_element_to_double(dtype, element)) == FP_ZERO;
+    case MDF_DTYPE_STRING:
+        return *(char *const *)element == NULL || mdf_string_length(*(char *const *)element) == 0;
+    case MDF_DTYPE_COMPLEX64:
+        return is_zero(MDF_DTYPE_FLOAT32, element) && is_zero(MDF_DTYPE_FLOAT32, (const float *)element + 1);
+    case MDF_DTYPE_COMPLEX128:
+        return is_zero(MDF_DTYPE_FLOAT64, element) && is_zero(MDF_DTYPE_FLOAT64, (const double *)element + 1);
+    default:
+        return fpclassify(mdf_element_to_double(dtype, element)) == FP_ZERO;
     }
 }
 

@@ -12,7 +12,7 @@
 
 struct pad_settings {
     const char *mode;
-    double value;                  /* versions 1, 2; an input from version 11 on */
+    double value;                   /* versions 1, 2; an input from version 11 on */
     struct mdf_ints paddings, pads; /* versions 1 and 2; an input from version 11 on */
 };
 
@@ -99,8 +99,8 @@ static int64_t mapped_index(enum mode mode, int64_t index, int64_t n)
 }
 
 /* Writes, for every axis, the source offset of each of its output indices into `offsets`, one axis behind the other. */
-static bool map_axes(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins, const int64_t *shape, enum mode mode,
-                     const int64_t *strides, int64_t *offsets)
+static bool map_axes(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins, const int64_t *shape,
+                     enum mode mode, const int64_t *strides, int64_t *offsets)
 {
     for (size_t axis = 0; axis < data->rank; axis++) {
         int64_t before = margins->before[axis], after = margins->after[axis];
@@ -117,8 +117,8 @@ static bool map_axes(struct mdf_call *call, const struct mdf_value *data, const 
 }
 
 /* Copies element by element through the offsets that map_axes wrote. */
-static void copy_mapped(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, size_t rank, const int64_t *shape,
-                        const int64_t *offsets, int64_t *index)
+static void copy_mapped(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, size_t rank,
+                        const int64_t *shape, const int64_t *offsets, int64_t *index)
 {
     size_t n = mdf_axes_product(shape, 0, rank), n_columns = rank > 0 ? (size_t)shape[rank - 1] : 1, at = 0;
     const int64_t *columns, *of_axis;
@@ -146,8 +146,8 @@ static void copy_mapped(struct mdf_call *call, mdf_dtype dtype, void *target, co
     }
 }
 
-static bool pad_mapped(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins, const int64_t *shape, enum mode mode,
-                       struct mdf_box *box)
+static bool pad_mapped(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins, const int64_t *shape,
+                       enum mode mode, struct mdf_box *box)
 {
     size_t n_offsets = 0;
     int64_t *offsets;
@@ -188,7 +188,8 @@ static bool read_mode(struct mdf_call *call, enum mode *mode)
 }
 
 /* Spreads pads, which are those before and then those after each of `n_axes` axes, over the margins. */
-static bool spread_pads(struct mdf_call *call, const struct mdf_value *data, const int64_t *pads, size_t n_pads, const struct margins *margins)
+static bool spread_pads(struct mdf_call *call, const struct mdf_value *data, const int64_t *pads, size_t n_pads,
+                        const struct margins *margins)
 {
     const int64_t *axes = NULL;
     size_t n_axes = data->rank, axis;
@@ -284,7 +285,8 @@ static bool center_crop_pad(struct mdf_call *call)
     margins.after = shape + 2 * rank;
     memset(margins.before, 0, 2 * rank * sizeof *margins.before);
     if (n != (settings->axes.items != NULL ? settings->axes.n : rank)) {
-        return mdf_call_error(call, MDF_SHAPE, "%zu sizes are given for %zu axes", n, settings->axes.items != NULL ? settings->axes.n : rank);
+        return mdf_call_error(call, MDF_SHAPE, "%zu sizes are given for %zu axes", n,
+                              settings->axes.items != NULL ? settings->axes.n : rank);
     }
     for (size_t i = 0; i < n; i++) {
         int64_t difference;

@@ -173,7 +173,8 @@ static void start_totals(const struct job *job, enum fold_kind fold, union total
 }
 
 /* Folds `n` adjacent elements into one total, or each into its own (n <= N_TOTALS). */
-static void fold_elements(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n, const double *shifts)
+static void fold_elements(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n,
+                          const double *shifts)
 {
     const struct fold *fold = &job->folding.folds[kind];
     const void *elements = mdf_element_at(job->dtype, job->elements, first);
@@ -190,7 +191,8 @@ static void fold_elements(const struct job *job, enum fold_kind kind, union tota
     for (size_t i = 0; i < n; i += N_TOTALS) {
         size_t n_chunk = n - i < N_TOTALS ? n - i : N_TOTALS;
 
-        mdf_convert_elements(job->folding.element, converted, job->dtype, mdf_element_at(job->dtype, elements, i), n_chunk, false);
+        mdf_convert_elements(job->folding.element, converted, job->dtype, mdf_element_at(job->dtype, elements, i), n_chunk,
+                             false);
         if (job->inner_reduced) {
             fold->row(totals, converted, n_chunk, shifts[0]);
         } else {
@@ -200,7 +202,8 @@ static void fold_elements(const struct job *job, enum fold_kind kind, union tota
 }
 
 /* The totals of one piece of the output: one element, or up to N_TOTALS adjacent ones. */
-static void fold_piece(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n, const double *shifts)
+static void fold_piece(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n,
+                       const double *shifts)
 {
     start_totals(job, kind, totals, job->inner_reduced ? 1 : n);
     for (size_t row = 0; row < job->n_rows; row++) {
@@ -253,10 +256,18 @@ static void finish(const struct job *job, union total *totals, size_t n, const d
                 bound_of_type(job->dtype, job->reduction.fold == FOLD_MAXIMUM, &totals[i]);
             }
             break;
-        case AFTER_DIVIDE: divide(job, &totals[i]); break;
-        case AFTER_ROOT: totals[i].real = sqrt(total_as_real(job, &totals[i])); break;
-        case AFTER_LOG: totals[i].real = log(total_as_real(job, &totals[i])); break;
-        case AFTER_LOG_SHIFTED: totals[i].real = log(totals[i].real) + shifts[i]; break;
+        case AFTER_DIVIDE:
+            divide(job, &totals[i]);
+            break;
+        case AFTER_ROOT:
+            totals[i].real = sqrt(total_as_real(job, &totals[i]));
+            break;
+        case AFTER_LOG:
+            totals[i].real = log(total_as_real(job, &totals[i]));
+            break;
+        case AFTER_LOG_SHIFTED:
+            totals[i].real = log(totals[i].real) + shifts[i];
+            break;
         }
     }
     mdf_convert_elements(job->dtype, mdf_element_to_write(job->dtype, job->target, first), total_dtype, totals, n, false);
@@ -302,14 +313,15 @@ static void reduce_range(void *context, size_t first, size_t last)
 
 struct reduce_settings {
     int64_t keep_axes;
-    int64_t none_is_none;  /* noop_with_empty_axes: without axes nothing is reduced, rather than all */
-    struct mdf_ints axes;  /* an input from version 18 on, of ReduceSum from 13 on */
+    int64_t none_is_none; /* noop_with_empty_axes: without axes nothing is reduced, rather than all */
+    struct mdf_ints axes; /* an input from version 18 on, of ReduceSum from 13 on */
 };
 
-static const struct mdf_setting reduce_table[] = {{"keepdims", MDF_SETTING_INT, offsetof(struct reduce_settings, keep_axes)},
-                                                  {"noop_with_empty_axes", MDF_SETTING_INT, offsetof(struct reduce_settings, none_is_none)},
-                                                  {"axes", MDF_SETTING_INTS, offsetof(struct reduce_settings, axes)},
-                                                  {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting reduce_table[] = {
+    {"keepdims", MDF_SETTING_INT, offsetof(struct reduce_settings, keep_axes)},
+    {"noop_with_empty_axes", MDF_SETTING_INT, offsetof(struct reduce_settings, none_is_none)},
+    {"axes", MDF_SETTING_INTS, offsetof(struct reduce_settings, axes)},
+    {NULL, MDF_SETTING_INT, 0}};
 
 /* Sets marks[axis] for the axes to reduce. */
 static bool mark_axes(struct mdf_call *call, size_t rank, int64_t *marks)

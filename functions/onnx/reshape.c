@@ -45,8 +45,8 @@ static bool complete_shape(struct mdf_call *call, const struct mdf_value *data, 
     }
     if (unknown < rank) {
         if (n_known == 0 || data->length % n_known != 0) {
-            return mdf_call_error(call, MDF_SHAPE, "%s with %zu elements does not fill rows of %zu: axis %zu (-1) has no size", text,
-                                  data->length, n_known, unknown);
+            return mdf_call_error(call, MDF_SHAPE, "%s with %zu elements does not fill rows of %zu: axis %zu (-1) has no size",
+                                  text, data->length, n_known, unknown);
         }
         shape[unknown] = (int64_t)(data->length / n_known);
     } else if (n_known != data->length) {
@@ -81,7 +81,8 @@ static bool reshape(struct mdf_call *call)
             return mdf_call_error(call, MDF_SHAPE, "axis %zu of the new shape has size %lld", axis, (long long)wanted[axis]);
         } else if (wanted[axis] == 0 && settings->allow_zero != 1) {
             if (axis >= data->rank) {
-                return mdf_call_error(call, MDF_SHAPE, "axis %zu of the new shape is 0 (keep the size), but the input has rank %u", axis,
+                return mdf_call_error(call, MDF_SHAPE,
+                                      "axis %zu of the new shape is 0 (keep the size), but the input has rank %u", axis,
                                       data->rank);
             }
             shape[axis] = mdf_value_shape(data)[axis];
@@ -159,7 +160,8 @@ static bool squeeze(struct mdf_call *call)
     size_t rank = 0;
     bool any;
 
-    if (data == NULL || !mdf_box_prepare(call, 0, 2 * (size_t)data->rank, &box, &marks) || !mark_axes(call, data->rank, marks, &any)) {
+    if (data == NULL || !mdf_box_prepare(call, 0, 2 * (size_t)data->rank, &box, &marks) ||
+        !mark_axes(call, data->rank, marks, &any)) {
         return false;
     }
     sizes = mdf_value_shape(data);
@@ -313,8 +315,8 @@ static bool tile_by(struct mdf_call *call, const struct mdf_value *data, const i
     source_strides = shape + 2 * rank;
     for (size_t axis = 0; axis < rank; axis++) {
         if (repeats[axis] < 0 || __builtin_mul_overflow(sizes[axis], repeats[axis], &shape[axis])) {
-            return mdf_call_error(call, MDF_VALUE, "axis %zu of size %lld can not be repeated %lld times", axis, (long long)sizes[axis],
-                                  (long long)repeats[axis]);
+            return mdf_call_error(call, MDF_VALUE, "axis %zu of size %lld can not be repeated %lld times", axis,
+                                  (long long)sizes[axis], (long long)repeats[axis]);
         }
     }
     target = mdf_call_output(call, 0, (mdf_dtype)data->dtype, rank, shape);

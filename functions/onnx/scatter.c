@@ -129,10 +129,10 @@ enum { REDUCTION_ADD, REDUCTION_MUL, REDUCTION_MIN, REDUCTION_MAX, N_REDUCTIONS 
 
 #define COMBINES(ENUM, type) [MDF_DTYPE_##ENUM] = {type##_add, type##_multiply, type##_minimum, type##_maximum}
 static const combine combines[MDF_DTYPE_COUNT][N_REDUCTIONS] = {
-    COMBINES(BOOL, bool),         COMBINES(INT8, int8),       COMBINES(INT16, int16),         COMBINES(INT32, int32),
-    COMBINES(INT64, int64),       COMBINES(UINT8, uint8),     COMBINES(UINT16, uint16),       COMBINES(UINT32, uint32),
-    COMBINES(UINT64, uint64),     COMBINES(FLOAT16, float16), COMBINES(BFLOAT16, bfloat16),   COMBINES(FLOAT32, float32),
-    COMBINES(FLOAT64, float64),   COMBINES(COMPLEX64, complex64), COMBINES(COMPLEX128, complex128)};
+    COMBINES(BOOL, bool),       COMBINES(INT8, int8),           COMBINES(INT16, int16),          COMBINES(INT32, int32),
+    COMBINES(INT64, int64),     COMBINES(UINT8, uint8),         COMBINES(UINT16, uint16),        COMBINES(UINT32, uint32),
+    COMBINES(UINT64, uint64),   COMBINES(FLOAT16, float16),     COMBINES(BFLOAT16, bfloat16),    COMBINES(FLOAT32, float32),
+    COMBINES(FLOAT64, float64), COMBINES(COMPLEX64, complex64), COMBINES(COMPLEX128, complex128)};
 
 /* ------------------------------------------------------------------ the operators */
 
@@ -141,9 +141,10 @@ struct scatter_settings {
     const char *reduction; /* from version 16 on; min and max from 18 on */
 };
 
-static const struct mdf_setting scatter_table[] = {{"axis", MDF_SETTING_INT, offsetof(struct scatter_settings, axis)},
-                                                   {"reduction", MDF_SETTING_STRING, offsetof(struct scatter_settings, reduction)},
-                                                   {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting scatter_table[] = {
+    {"axis", MDF_SETTING_INT, offsetof(struct scatter_settings, axis)},
+    {"reduction", MDF_SETTING_STRING, offsetof(struct scatter_settings, reduction)},
+    {NULL, MDF_SETTING_INT, 0}};
 
 /* How to combine elements of a type; *how NULL: the update replaces what was there. */
 static bool find_combine(struct mdf_call *call, mdf_dtype dtype, combine *how)
@@ -159,8 +160,9 @@ static bool find_combine(struct mdf_call *call, mdf_dtype dtype, combine *how)
     for (size_t i = 0; i < N_REDUCTIONS; i++) {
         if (strcmp(reduction, names[i]) == 0) {
             *how = combines[dtype][i];
-            return *how != NULL ? true
-                                : mdf_call_error(call, MDF_TYPE, "reduction '%s' is not defined for %s", reduction, mdf_dtype_name(dtype));
+            return *how != NULL
+                       ? true
+                       : mdf_call_error(call, MDF_TYPE, "reduction '%s' is not defined for %s", reduction, mdf_dtype_name(dtype));
         }
     }
     return mdf_call_error(call, MDF_VALUE, "unknown reduction '%s': none, add, mul, min and max are known", reduction);
@@ -178,8 +180,8 @@ static void *output_copy(struct mdf_call *call, const struct mdf_value *data)
 }
 
 /* Writes block number i of the updates at offset number i. */
-static bool write_blocks(struct mdf_call *call, const struct mdf_value *data, const struct mdf_value *updates, const size_t *offsets, size_t n,
-                         size_t n_block)
+static bool write_blocks(struct mdf_call *call, const struct mdf_value *data, const struct mdf_value *updates,
+                         const size_t *offsets, size_t n, size_t n_block)
 {
     mdf_dtype dtype = (mdf_dtype)data->dtype;
     combine how;
@@ -204,8 +206,8 @@ static bool write_blocks(struct mdf_call *call, const struct mdf_value *data, co
 
 /* Input 2 where its shape is as it must be: `rank` sizes, the first `n_of_indices` of input 1 and then those of the array
  * from `first_kept` on. */
-static const struct mdf_value *checked_updates(struct mdf_call *call, const struct mdf_value *data, const struct mdf_value *indices,
-                                               size_t n_of_indices, size_t first_kept)
+static const struct mdf_value *checked_updates(struct mdf_call *call, const struct mdf_value *data,
+                                               const struct mdf_value *indices, size_t n_of_indices, size_t first_kept)
 {
     const struct mdf_value *updates = mdf_call_tensor(call, 2);
     size_t n_kept = data->rank - first_kept;
@@ -220,7 +222,8 @@ static const struct mdf_value *checked_updates(struct mdf_call *call, const stru
         return updates;
     }
     mdf_value_describe(updates, text, sizeof text);
-    mdf_call_error(call, MDF_SHAPE, "updates %s do not have the shape that data and indices ask for: rank %zu, %zu sizes of the indices first",
+    mdf_call_error(call, MDF_SHAPE,
+                   "updates %s do not have the shape that data and indices ask for: rank %zu, %zu sizes of the indices first",
                    text, n_of_indices + n_kept, n_of_indices);
     return NULL;
 }
@@ -253,7 +256,8 @@ static bool scatter_nd(struct mdf_call *call)
     if (offsets == NULL) {
         return false;
     }
-    updates = checked_updates(call, data, indices, (size_t)indices->rank - 1, (size_t)mdf_value_shape(indices)[indices->rank - 1]);
+    updates =
+        checked_updates(call, data, indices, (size_t)indices->rank - 1, (size_t)mdf_value_shape(indices)[indices->rank - 1]);
     return updates != NULL && write_blocks(call, data, updates, offsets, n, n_block);
 }
 
@@ -288,8 +292,8 @@ static bool check_cache(struct mdf_call *call, const struct mdf_value *cache, co
 }
 
 /* Writes the steps of one part (all axes before the sequence axis fixed) from step `first` on. */
-static bool write_steps(struct mdf_call *call, void *target, const struct mdf_value *update, size_t part, int64_t first, size_t axis,
-                        int64_t n_cache, size_t inner, bool circular)
+static bool write_steps(struct mdf_call *call, void *target, const struct mdf_value *update, size_t part, int64_t first,
+                        size_t axis, int64_t n_cache, size_t inner, bool circular)
 {
     mdf_dtype dtype = (mdf_dtype)update->dtype;
     int64_t n = mdf_value_shape(update)[axis];
@@ -297,8 +301,8 @@ static bool write_steps(struct mdf_call *call, void *target, const struct mdf_va
     if (n > 0 && circular) {
         first = first % n_cache + (first % n_cache < 0 ? n_cache : 0);
     } else if (first < 0 || first > n_cache - n) {
-        return mdf_call_error(call, MDF_VALUE, "write index %lld with %lld steps is out of range for a cache of %lld", (long long)first,
-                              (long long)n, (long long)n_cache);
+        return mdf_call_error(call, MDF_VALUE, "write index %lld with %lld steps is out of range for a cache of %lld",
+                              (long long)first, (long long)n, (long long)n_cache);
     }
     for (int64_t step = 0; step < n; step++) {
         size_t at = (size_t)(step < n_cache - first ? first + step : step - (n_cache - first));
@@ -318,7 +322,8 @@ static bool tensor_scatter(struct mdf_call *call)
     size_t axis, n_first = 0, n_parts, per_batch, inner;
     void *target;
 
-    if (cache == NULL || update == NULL || !mdf_call_axis(call, settings->axis, cache->rank, &axis) || !check_cache(call, cache, update, axis)) {
+    if (cache == NULL || update == NULL || !mdf_call_axis(call, settings->axis, cache->rank, &axis) ||
+        !check_cache(call, cache, update, axis)) {
         return false;
     }
     if (!circular && settings->mode != NULL && strcmp(settings->mode, "linear") != 0) {
@@ -341,7 +346,8 @@ static bool tensor_scatter(struct mdf_call *call)
     per_batch = n_parts / (size_t)shape[0];
     inner = mdf_axes_product(shape, axis + 1, cache->rank);
     for (size_t part = 0; part < n_parts; part++) {
-        if (!write_steps(call, target, update, part, first != NULL ? first[part / per_batch] : 0, axis, shape[axis], inner, circular)) {
+        if (!write_steps(call, target, update, part, first != NULL ? first[part / per_batch] : 0, axis, shape[axis], inner,
+                         circular)) {
             return false;
         }
     }

@@ -126,7 +126,7 @@ static bool sequence_insert(struct mdf_call *call)
 {
     const struct mdf_value *sequence = sequence_input(call, 0), *item = sequence != NULL ? mdf_call_tensor(call, 1) : NULL, *old;
     struct mdf_value *items;
-    size_t position, n;
+    size_t position = 0, n;
 
     item = item != NULL ? item_to_insert(call, (mdf_dtype)sequence->dtype, item) : NULL;
     if (item == NULL || !read_position(call, 2, sequence->length, true, (int64_t)sequence->length, &position)) {
@@ -146,7 +146,7 @@ static bool sequence_erase(struct mdf_call *call)
 {
     const struct mdf_value *sequence = sequence_input(call, 0), *old;
     struct mdf_value *items;
-    size_t position;
+    size_t position = 0;
 
     if (sequence == NULL || !read_position(call, 1, sequence->length, false, -1, &position)) {
         return false;
@@ -160,7 +160,7 @@ static bool sequence_erase(struct mdf_call *call)
 static bool sequence_at(struct mdf_call *call)
 {
     const struct mdf_value *sequence = sequence_input(call, 0);
-    size_t position;
+    size_t position = 0;
 
     return sequence != NULL && read_position(call, 1, sequence->length, false, 0, &position) &&
            mdf_call_output_copy(call, 0, &mdf_value_items(sequence)[position]);
@@ -223,8 +223,8 @@ static bool read_cuts(struct mdf_call *call, size_t axis, int64_t size, struct c
     }
     cuts->n = n;
     return fits && total == size ? true
-                                 : mdf_call_error(call, MDF_SHAPE, "the %zu given lengths do not make up axis %zu of size %lld", n, axis,
-                                                  (long long)size);
+                                 : mdf_call_error(call, MDF_SHAPE, "the %zu given lengths do not make up axis %zu of size %lld",
+                                                  n, axis, (long long)size);
 }
 
 static bool split_to_sequence(struct mdf_call *call)
@@ -321,7 +321,8 @@ const struct mdf_operator mdf_operators_sequence[] = {
     {"SequenceAt", 11, 99, sequence_at, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},
     {"SequenceLength", 11, 99, sequence_length, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},
     {"SplitToSequence", 11, 99, split_to_sequence, split_table, sizeof(struct split_settings), MDF_OPERATOR_PURE, NULL},
-    {"ConcatFromSequence", 11, 99, concat_from_sequence, join_table, sizeof(struct join_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL},
+    {"ConcatFromSequence", 11, 99, concat_from_sequence, join_table, sizeof(struct join_settings), MDF_OPERATOR_KEEPS_INPUTS,
+     NULL},
     {"Optional", 15, 99, optional, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},
     {"OptionalGetElement", 15, 99, optional_get_element, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},
     {"OptionalHasElement", 15, 99, optional_has_element, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},

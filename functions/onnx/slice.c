@@ -33,7 +33,8 @@ static const int64_t *slice_part(struct mdf_call *call, const struct mdf_ints *a
 enum { SLICE_AXIS, SLICE_START, SLICE_END, SLICE_STEP, SLICE_FIELDS };
 
 /* Reads one of the four lists into a field of all slices. */
-static bool read_field(struct mdf_call *call, const struct mdf_ints *attribute, size_t input, size_t field, size_t n, int64_t *slices)
+static bool read_field(struct mdf_call *call, const struct mdf_ints *attribute, size_t input, size_t field, size_t n,
+                       int64_t *slices)
 {
     static const char *const names[SLICE_FIELDS] = {"axes", "starts", "ends", "steps"};
     size_t n_items;
@@ -74,8 +75,8 @@ static int64_t count_range(int64_t size, int64_t *start, int64_t end, int64_t st
 }
 
 /* Narrows the box by one slice; adds to *first, the offset of the first element. */
-static bool apply_slice(struct mdf_call *call, const struct mdf_value *data, const int64_t *slice, struct mdf_box *box, const int64_t *strides,
-                        uint64_t *first)
+static bool apply_slice(struct mdf_call *call, const struct mdf_value *data, const int64_t *slice, struct mdf_box *box,
+                        const int64_t *strides, uint64_t *first)
 {
     int64_t start = slice[SLICE_START], step = slice[SLICE_STEP], n;
     size_t axis;
@@ -120,7 +121,8 @@ static bool slice(struct mdf_call *call)
         return false;
     }
     slices = strides + rank;
-    if (!read_field(call, &settings->starts, 1, SLICE_START, n, slices) || !read_field(call, &settings->ends, 2, SLICE_END, n, slices) ||
+    if (!read_field(call, &settings->starts, 1, SLICE_START, n, slices) ||
+        !read_field(call, &settings->ends, 2, SLICE_END, n, slices) ||
         !read_field(call, &settings->axes, 3, SLICE_AXIS, n, slices) || !read_field(call, NULL, 4, SLICE_STEP, n, slices)) {
         return false;
     }
@@ -148,7 +150,7 @@ static bool slice(struct mdf_call *call)
 
 struct split_settings {
     int64_t axis;
-    int64_t n_outputs;      /* version 18 */
+    int64_t n_outputs;       /* version 18 */
     struct mdf_ints lengths; /* versions 1 to 11; an input in 1 and from 13 on */
 };
 
@@ -178,8 +180,8 @@ static const int64_t *split_lengths(struct mdf_call *call, size_t axis, int64_t 
     }
     if (*failed || total != size || *n < call->n_outputs) {
         *failed = true;
-        mdf_call_error(call, MDF_SHAPE, "the %zu given lengths (for %zu outputs) do not make up axis %zu of size %lld", *n, call->n_outputs,
-                       axis, (long long)size);
+        mdf_call_error(call, MDF_SHAPE, "the %zu given lengths (for %zu outputs) do not make up axis %zu of size %lld", *n,
+                       call->n_outputs, axis, (long long)size);
         return NULL;
     }
     return lengths;
@@ -196,8 +198,8 @@ static bool equal_length(struct mdf_call *call, size_t axis, int64_t size, int64
         return mdf_call_error(call, MDF_VALUE, "num_outputs is %lld, but there are %zu outputs", (long long)n, call->n_outputs);
     }
     if (!given && size % n != 0) {
-        return mdf_call_error(call, MDF_SHAPE, "axis %zu of size %lld can not be split into %lld equal parts", axis, (long long)size,
-                              (long long)n);
+        return mdf_call_error(call, MDF_SHAPE, "axis %zu of size %lld can not be split into %lld equal parts", axis,
+                              (long long)size, (long long)n);
     }
     *length = size / n + (size % n != 0);
     return true;
@@ -258,8 +260,8 @@ static const struct mdf_setting reverse_table[] = {{"batch_axis", MDF_SETTING_IN
                                                    {NULL, MDF_SETTING_INT, 0}};
 
 /* Copies time steps [first, first + n) of one batch entry, backward or forward. */
-static bool copy_steps(struct mdf_call *call, const struct mdf_value *data, void *target, const size_t axes[2], size_t batch, int64_t first,
-                       int64_t n, bool backward)
+static bool copy_steps(struct mdf_call *call, const struct mdf_value *data, void *target, const size_t axes[2], size_t batch,
+                       int64_t first, int64_t n, bool backward)
 {
     mdf_dtype dtype = (mdf_dtype)data->dtype;
     struct mdf_box box;
@@ -301,17 +303,19 @@ static bool reverse_sequence(struct mdf_call *call)
     }
     shape = mdf_value_shape(data);
     if (axes[0] == axes[1] || n != (size_t)shape[axes[0]]) {
-        return mdf_call_error(call, MDF_SHAPE, "%zu sequence lengths are given for batch axis %zu of size %lld (time axis %zu)", n, axes[0],
-                              (long long)shape[axes[0]], axes[1]);
+        return mdf_call_error(call, MDF_SHAPE, "%zu sequence lengths are given for batch axis %zu of size %lld (time axis %zu)",
+                              n, axes[0], (long long)shape[axes[0]], axes[1]);
     }
     target = mdf_call_output(call, 0, (mdf_dtype)data->dtype, data->rank, shape);
     for (size_t batch = 0; target != NULL && batch < n; batch++) {
         if (lengths[batch] < 0 || lengths[batch] > shape[axes[1]]) {
-            return mdf_call_error(call, MDF_VALUE, "sequence length %lld of batch entry %zu is out of range for a time axis of size %lld",
+            return mdf_call_error(call, MDF_VALUE,
+                                  "sequence length %lld of batch entry %zu is out of range for a time axis of size %lld",
                                   (long long)lengths[batch], batch, (long long)shape[axes[1]]);
         }
-        if (data->length > 0 && (!copy_steps(call, data, target, axes, batch, 0, lengths[batch], true) ||
-                                 !copy_steps(call, data, target, axes, batch, lengths[batch], shape[axes[1]] - lengths[batch], false))) {
+        if (data->length > 0 &&
+            (!copy_steps(call, data, target, axes, batch, 0, lengths[batch], true) ||
+             !copy_steps(call, data, target, axes, batch, lengths[batch], shape[axes[1]] - lengths[batch], false))) {
             return false;
         }
     }

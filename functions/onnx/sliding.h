@@ -19,7 +19,8 @@ struct mdf_window_settings {
         {"kernel_shape", MDF_SETTING_INTS, offsetof(struct mdf_window_settings, kernel_shape)},                        \
         {"strides", MDF_SETTING_INTS, offsetof(struct mdf_window_settings, strides)},                                  \
         {"pads", MDF_SETTING_INTS, offsetof(struct mdf_window_settings, pads)},                                        \
-        {"dilations", MDF_SETTING_INTS, offsetof(struct mdf_window_settings, dilations)}
+        {"dilations", MDF_SETTING_INTS, offsetof(struct mdf_window_settings, dilations)},                              \
+        {"ceil_mode", MDF_SETTING_INT, offsetof(struct mdf_window_settings, ceil_mode)}
 
 struct mdf_window_axis {
     int64_t array, windows; /* sizes */

@@ -113,7 +113,11 @@ static uint32_t decode(const char *bytes, size_t length, size_t *n_bytes)
 {
     static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
     uint8_t first = (uint8_t)bytes[0];
-    size_t n = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+    size_t n = first < 0x80                    ? 1
+               : first >= 0xc2 && first < 0xe0 ? 2
+               : first >= 0xe0 && first < 0xf0 ? 3
+               : first >= 0xf0 && first < 0xf5 ? 4
+                                               : 0;
     uint32_t letter = n < 2 ? first : first & (0x7fu >> n);
 
     *n_bytes = 1;
@@ -150,8 +154,8 @@ static void encode(struct mdf_text *text, uint32_t letter)
 static bool is_space(uint32_t letter)
 {
     return (letter >= 0x09 && letter <= 0x0d) || (letter >= 0x1c && letter <= 0x20) || letter == 0x85 || letter == 0xa0 ||
-           letter == 0x1680 || (letter >= 0x2000 && letter <= 0x200a) || letter == 0x2028 || letter == 0x2029 || letter == 0x202f ||
-           letter == 0x205f || letter == 0x3000;
+           letter == 0x1680 || (letter >= 0x2000 && letter <= 0x200a) || letter == 0x2028 || letter == 0x2029 ||
+           letter == 0x202f || letter == 0x205f || letter == 0x3000;
 }
 
 /* Letters first, first + step, ..., last have their other case `difference` further on. */
@@ -350,7 +354,8 @@ static bool equal_words(const char *a, size_t a_length, const char *b, size_t b_
         return a_length == b_length && memcmp(a, b, a_length) == 0;
     }
     while (i < a_length && j < b_length) {
-        if (change_case(decode(a + i, a_length - i, &a_bytes), false) != change_case(decode(b + j, b_length - j, &b_bytes), false)) {
+        if (change_case(decode(a + i, a_length - i, &a_bytes), false) !=
+            change_case(decode(b + j, b_length - j, &b_bytes), false)) {
             return false;
         }
         i += a_bytes;
@@ -397,8 +402,8 @@ static void append_in_case(struct mdf_text *text, const char *bytes, size_t leng
 }
 
 /* The strings that stay, in the wanted case, into the output's elements. */
-static bool write_normalized(struct mdf_call *call, const struct mdf_value *strings, enum case_change change, const uint64_t *kept, size_t n,
-                             char **target)
+static bool write_normalized(struct mdf_call *call, const struct mdf_value *strings, enum case_change change,
+                             const uint64_t *kept, size_t n, char **target)
 {
     struct mdf_text text;
     bool done = true;
@@ -450,11 +455,13 @@ static bool string_normalizer(struct mdf_call *call)
     if (target == NULL) {
         return false;
     }
-    return n > 0 ? write_normalized(call, strings, change, kept, n, target) : mdf_elements_fill(call, MDF_DTYPE_STRING, target, 1, NULL);
+    return n > 0 ? write_normalized(call, strings, change, kept, n, target)
+                 : mdf_elements_fill(call, MDF_DTYPE_STRING, target, 1, NULL);
 }
 
 const struct mdf_operator mdf_operators_text[] = {
     {"StringConcat", 20, 99, string_concat, NULL, 0, MDF_OPERATOR_PURE, NULL},
     {"StringSplit", 20, 99, string_split, split_table, sizeof(struct split_settings), MDF_OPERATOR_PURE, NULL},
-    {"StringNormalizer", 10, 99, string_normalizer, normalizer_table, sizeof(struct normalizer_settings), MDF_OPERATOR_PURE, NULL},
+    {"StringNormalizer", 10, 99, string_normalizer, normalizer_table, sizeof(struct normalizer_settings), MDF_OPERATOR_PURE,
+     NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

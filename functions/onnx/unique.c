@@ -30,10 +30,10 @@ struct parts {
 /* What is known of the groups of equal parts; all arrays have n_parts entries. */
 struct groups {
     size_t n;
-    int64_t *order;    /* parts, sorted; of equal ones the first comes first */
+    int64_t *order; /* parts, sorted; of equal ones the first comes first */
     int64_t *spare;
-    int64_t *of_part;  /* the group of each part */
-    int64_t *first;    /* the first part of each group */
+    int64_t *of_part; /* the group of each part */
+    int64_t *first;   /* the first part of each group */
     int64_t *count;
 };
 
@@ -93,8 +93,8 @@ static bool make_keys(struct mdf_call *call, const struct mdf_value *data, struc
         return false;
     }
     if (kind == 'c') { /* real and imaginary parts alternate, in the array as among the keys */
-        mdf_order_keys(parts->dtype == MDF_DTYPE_COMPLEX64 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64, data->data, 1, n, false, MDF_NAN_LAST,
-                       parts->keys);
+        mdf_order_keys(parts->dtype == MDF_DTYPE_COMPLEX64 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64, data->data, 1, n, false,
+                       MDF_NAN_LAST, parts->keys);
     } else if (kind != 's') {
         mdf_order_keys(parts->dtype, data->data, 1, n, false, MDF_NAN_LAST, parts->keys);
     }
@@ -151,8 +151,8 @@ static bool make_groups(struct mdf_call *call, const struct parts *parts, bool s
 }
 
 /* Output 0: the first part of each group. */
-static bool output_parts(struct mdf_call *call, const struct mdf_value *data, const struct parts *parts, const struct groups *groups, bool flat,
-                         size_t axis)
+static bool output_parts(struct mdf_call *call, const struct mdf_value *data, const struct parts *parts,
+                         const struct groups *groups, bool flat, size_t axis)
 {
     size_t rank = flat ? 1 : data->rank, to = 0;
     struct mdf_box box;

@@ -519,10 +519,15 @@ static bool finish(struct body_builder *body, struct body_result *result)
     mdf_operand *formals = mdf_arena_array(arena, n_formals, sizeof *formals), *yields = mdf_arena_array(arena, n_yields, sizeof *yields);
     bool *own = mdf_arena_array(arena, n_yields, sizeof *own);
     struct mdf_body_type *types = mdf_arena_array(arena, n_yields, sizeof *types);
+    uint8_t *flags = mdf_arena_array(&body->compiler->scratch, n_yields, sizeof *flags);
+    size_t i;
 
-    if (formals == NULL || yields == NULL || own == NULL || types == NULL) {
+    if (formals == NULL || yields == NULL || own == NULL || types == NULL || flags == NULL) {
         compile_out_of_memory(body->compiler);
         return false;
+    }
+    for (i = 0; i < n_yields; i++) {
+        flags[i] = (uint8_t)(unit_flags(&body->unit, ((mdf_operand *)body->yields.items)[i]) & OPERAND_IS_BOOL);
     }
     code = unit_finish(body->compiler, &body->unit);
     if (code == NULL) {
@@ -547,6 +552,7 @@ static bool finish(struct body_builder *body, struct body_result *result)
     }
     result->code = code;
     result->n_yields = n_yields - (body->request->loop ? 1 : 0);
+    result->flags = flags + (body->request->loop ? 1 : 0);
     return true;
 }
 

@@ -189,7 +189,8 @@ struct body_request {
 };
 struct body_result {
     struct mdf_code *code;
-    size_t n_yields;
+    size_t n_yields;      /* the condition of a loop aside */
+    const uint8_t *flags; /* enum operand_flags of each */
 };
 bool compile_body(struct target *target, const struct body_request *request, struct body_result *result);
 

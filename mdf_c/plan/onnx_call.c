@@ -12,6 +12,7 @@ struct call_builder {
     struct list operands; /* mdf_operand */
     struct list bodies;   /* uint32_t */
     struct list graphs;   /* struct graph_attribute */
+    struct list yield_flags; /* uint8_t, enum operand_flags, of what the bodies yield */
     size_t n_outputs;
     const void *settings;
 };
@@ -190,6 +191,22 @@ static bool describe_bodies(struct call_builder *builder, struct body_request *r
     return true;
 }
 
+/* Of two branches, what is known of both. */
+static bool merge_flags(struct call_builder *builder, const uint8_t *flags, size_t n)
+{
+    uint8_t *merged = builder->yield_flags.items;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (i < builder->yield_flags.n) {
+            merged[i] &= flags[i];
+        } else if (!list_add(builder->target->compiler, &builder->yield_flags, &flags[i], sizeof flags[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool add_body(struct call_builder *builder, const struct graph_attribute *graph, struct body_request *request)
 {
     struct unit *unit = builder->target->unit;
@@ -212,7 +229,7 @@ static bool add_body(struct call_builder *builder, const struct graph_attribute 
         return false;
     }
     builder->n_outputs = result.n_yields;
-    return list_add(builder->target->compiler, &builder->bodies, &index, sizeof index);
+    return merge_flags(builder, result.flags, result.n_yields) && list_add(builder->target->compiler, &builder->bodies, &index, sizeof index);
 }
 
 static bool add_bodies(struct call_builder *builder)
@@ -266,6 +283,31 @@ static size_t count_outputs(const struct call_builder *builder, const struct usa
     return schema->max_outputs != SIZE_MAX && n > n_formal ? n_formal : n;
 }
 
+/* What is known of an output: boolean by its type, or by the input whose type it shares. */
+static unsigned flags_of_output(const struct call_builder *builder, size_t index)
+{
+    const struct mdf_formal *output = mdf_schema_actual_output(builder->schema, index), *input;
+    const mdf_operand *operands = builder->operands.items;
+    size_t i;
+
+    if (builder->yield_flags.n > index) {
+        return ((const uint8_t *)builder->yield_flags.items)[index];
+    }
+    if (output == NULL) {
+        return 0;
+    }
+    if (output->tensor_types == MDF_DTYPE_BIT(MDF_DTYPE_BOOL) && output->sequence_types == 0 && output->optional_types == 0) {
+        return OPERAND_IS_BOOL;
+    }
+    for (i = 0; output->variable >= 0 && i < builder->operands.n; i++) {
+        input = mdf_schema_actual_input(builder->schema, i);
+        if (input != NULL && input->variable == output->variable && operands[i] != MDF_NO_OPERAND) {
+            return unit_flags(builder->target->unit, operands[i]) & OPERAND_IS_BOOL;
+        }
+    }
+    return 0;
+}
+
 static bool emit(struct call_builder *builder, const struct usage *usage, mdf_operand into, struct outcome *outcome)
 {
     struct target *target = builder->target;
@@ -283,7 +325,7 @@ static bool emit(struct call_builder *builder, const struct usage *usage, mdf_op
         return false;
     }
     for (i = 0; i < n_wired; i++) {
-        outputs[i] = i == 0 && !several && into != MDF_NO_OPERAND ? into : unit_new_slot(target, 0);
+        outputs[i] = i == 0 && !several && into != MDF_NO_OPERAND ? into : unit_new_slot(target, flags_of_output(builder, i));
         if (outputs[i] == MDF_NO_OPERAND) {
             return false;
         }

@@ -61,7 +61,7 @@ static bool take_word(struct cursor *cursor, const char *word)
     return false;
 }
 
-/* A quoted text without escapes. */
+/* A quoted text of printable ASCII without escapes. */
 static bool take_string(struct cursor *cursor, char *text, size_t size)
 {
     char quote;
@@ -72,7 +72,7 @@ static bool take_string(struct cursor *cursor, char *text, size_t size)
         return false;
     }
     for (quote = *cursor->c++; cursor->c < cursor->end && *cursor->c != quote; cursor->c++) {
-        if (*cursor->c == '\\' || length + 1 >= size) {
+        if (*cursor->c == '\\' || *cursor->c < ' ' || *cursor->c > '~' || length + 1 >= size) {
             return false;
         }
         text[length++] = *cursor->c;
@@ -252,6 +252,12 @@ static void copy_numbers(const struct npy *npy, unsigned char *target, size_t n_
 {
     size_t size = npy->element_size, part = npy->kind == 'c' ? size / 2 : size, i, j;
 
+    if (npy->kind == 'b') { /* any byte may stand in a file; a bool is 0 or 1 */
+        for (i = 0; i < n_elements; i++) {
+            target[i] = *element_at(npy, i) != 0;
+        }
+        return;
+    }
     if (!npy->swap && !npy->fortran_order) {
         if (n_elements > 0) {
             memcpy(target, npy->elements, npy->n_bytes);
@@ -361,9 +367,6 @@ mdf_status mdf_read_npy(struct mdf_memory *memory, const void *bytes, size_t siz
         }
     } else {
         copy_numbers(&npy, elements, value->length);
-        if (dtype == MDF_DTYPE_BOOL) { /* any byte may stand in a file; a bool is 0 or 1 */
-            mdf_convert_elements(MDF_DTYPE_BOOL, elements, MDF_DTYPE_UINT8, npy.elements, npy.fortran_order ? 0 : value->length, false);
-        }
     }
     return MDF_OK;
 }

@@ -6,6 +6,7 @@
 #include "mdf_c/write/write.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -144,21 +145,13 @@ mdf_status mdf_write_npy(struct mdf_text *bytes, const struct mdf_value *value, 
     size_t size = mdf_dtype_size(dtype), width = 0;
     mdf_status status = MDF_OK;
     char descr[32], kind = mdf_dtype_kind(dtype);
-    struct mdf_text text;
 
     if (kind == 's') {
         width = longest_string(value);
         size = width;
         kind = 'U';
     }
-    mdf_text_init(&text, bytes->memory);
-    mdf_text_printf(&text, "%c%c%zu", size == 1 && width == 0 ? '|' : BYTE_ORDER_MARK, kind, size);
-    if (text.failed || text.length >= sizeof descr) {
-        mdf_text_release(&text);
-        return mdf_memory_error(bytes->memory, error);
-    }
-    memcpy(descr, text.bytes, text.length + 1);
-    mdf_text_release(&text);
+    snprintf(descr, sizeof descr, "%c%c%zu", size == 1 && width == 0 ? '|' : BYTE_ORDER_MARK, kind, size);
     append_header(bytes, value, descr);
     if (width > 0) {
         append_strings(bytes, value, width);

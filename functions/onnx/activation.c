@@ -1,0 +1,163 @@
+/* activation.c - activation functions with attributes: Celu Elu Gelu HardSigmoid HardSwish LeakyRelu Mish Selu Shrink Swish
+ * ThresholdedRelu.
+ *
+ * NaN gives NaN (ThresholdedRelu: 0, as the comparison in its definition says). Sources: the ONNX operators of these names. */
+#include "functions/elementwise.h"
+#include "functions/operator.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What the operators have as attributes, each some of them. */
+struct activation_settings {
+    double alpha, beta, gamma, bias, lambda;
+    const char *approximate;
+};
+
+/* ------------------------------------------------------------------ loops */
+
+#define ATTRIBUTE(name) (ELEMENT) given->name
+
+#define OPERATION celu
+#define SETTINGS struct activation_settings
+#define UNARY(x) x > 0 ? x : ATTRIBUTE(alpha) * MATH(expm1)(x / ATTRIBUTE(alpha))
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+#define OPERATION elu
+#define SETTINGS struct activation_settings
+#define UNARY(x) x >= 0 ? x : ATTRIBUTE(alpha) * MATH(expm1)(x)
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+#define OPERATION leaky_relu
+#define SETTINGS struct activation_settings
+#define UNARY(x) x < 0 ? ATTRIBUTE(alpha) * x : x
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+#define OPERATION selu
+#define SETTINGS struct activation_settings
+#define UNARY(x) ATTRIBUTE(gamma) * (x > 0 ? x : ATTRIBUTE(alpha) * MATH(expm1)(x))
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+#define OPERATION thresholded_relu
+#define SETTINGS struct activation_settings
+#define UNARY(x) x > ATTRIBUTE(alpha) ? x : 0
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+#define CLAMP_TO_UNIT(x) ((x) < 0 ? 0 : (x) > 1 ? 1 : (x))
+
+#define OPERATION hard_sigmoid
+#define SETTINGS struct activation_settings
+#define UNARY(x) CLAMP_TO_UNIT(ATTRIBUTE(alpha) * x + ATTRIBUTE(beta))
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+#define OPERATION hard_swish
+#define UNARY(x) x *CLAMP_TO_UNIT(x / 6 + (ELEMENT)0.5)
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+/* x * sigmoid(alpha * x); exp(-infinity) is 0 where the exponential overflows otherwise. */
+#define OPERATION swish
+#define SETTINGS struct activation_settings
+#define UNARY(x) x / (1 + MATH(exp)(-ATTRIBUTE(alpha) * x))
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+#define OPERATION mish
+#define UNARY(x) x *MATH(tanh)((x > 0 ? x : 0) + MATH(log1p)(MATH(exp)(-MATH(fabs)(x))))
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+#define OPERATION gelu
+#define UNARY(x) x * (ELEMENT)0.5 * (1 + MATH(erf)(x * (ELEMENT)0.70710678118654752440))
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+#define OPERATION gelu_tanh
+#define UNARY(x) x * (ELEMENT)0.5 * (1 + MATH(tanh)((ELEMENT)0.79788456080286535588 * (x + (ELEMENT)0.044715 * x * x * x)))
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+#define OPERATION shrink
+#define SETTINGS struct activation_settings
+#define UNARY(x) x < -ATTRIBUTE(lambda) ? x + ATTRIBUTE(bias) : x > ATTRIBUTE(lambda) ? x - ATTRIBUTE(bias) : 0
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+/* Whole numbers shrink as reals and are cut off again, at the ends of their range too. */
+static double shrink_real(double x, const struct activation_settings *given)
+{
+    return x < -given->lambda ? x + given->bias : x > given->lambda ? x - given->bias : 0;
+}
+
+#define TO_WHOLE(real) ((real) <= (double)LOWEST ? LOWEST : (real) >= (double)LARGEST ? LARGEST : (ELEMENT)(real))
+
+#define OPERATION shrink
+#define SETTINGS struct activation_settings
+#define UNARY(x) TO_WHOLE(shrink_real((double)x, given))
+#include "functions/elementwise_signed.inc"
+#include "functions/elementwise_unsigned.inc"
+#include "functions/elementwise_end.inc"
+
+/* ------------------------------------------------------------------ operations */
+
+#define ATTRIBUTE_ROW(name, field, type) {name, type, offsetof(struct activation_settings, field)}
+static const struct mdf_setting activation_settings[] = {
+    ATTRIBUTE_ROW("alpha", alpha, MDF_SETTING_FLOAT), ATTRIBUTE_ROW("beta", beta, MDF_SETTING_FLOAT),
+    ATTRIBUTE_ROW("gamma", gamma, MDF_SETTING_FLOAT), ATTRIBUTE_ROW("bias", bias, MDF_SETTING_FLOAT),
+    ATTRIBUTE_ROW("lambd", lambda, MDF_SETTING_FLOAT), ATTRIBUTE_ROW("approximate", approximate, MDF_SETTING_STRING),
+    {NULL, MDF_SETTING_INT, 0}};
+
+#define ACTIVATION_KERNEL(name, cost, ...)                                                                             \
+    static bool run_##name(struct mdf_call *call)                                                                      \
+    {                                                                                                                  \
+        static const struct mdf_operation operation = {.loops = {__VA_ARGS__}, .cost_ns = cost};                       \
+                                                                                                                       \
+        return mdf_elementwise_call(call, &operation, 1, call->settings);                                              \
+    }
+ACTIVATION_KERNEL(celu, 10, MDF_LOOPS_REALS(celu))
+ACTIVATION_KERNEL(elu, 10, MDF_LOOPS_REALS(elu))
+ACTIVATION_KERNEL(gelu, 10, MDF_LOOPS_REALS(gelu))
+ACTIVATION_KERNEL(gelu_tanh, 15, MDF_LOOPS_REALS(gelu_tanh))
+ACTIVATION_KERNEL(hard_sigmoid, 0, MDF_LOOPS_REALS(hard_sigmoid))
+ACTIVATION_KERNEL(hard_swish, 1, MDF_LOOPS_REALS(hard_swish))
+ACTIVATION_KERNEL(leaky_relu, 0, MDF_LOOPS_REALS(leaky_relu))
+ACTIVATION_KERNEL(mish, 30, MDF_LOOPS_REALS(mish))
+ACTIVATION_KERNEL(selu, 10, MDF_LOOPS_REALS(selu))
+ACTIVATION_KERNEL(swish, 10, MDF_LOOPS_REALS(swish))
+ACTIVATION_KERNEL(thresholded_relu, 0, MDF_LOOPS_REALS(thresholded_relu))
+ACTIVATION_KERNEL(shrink, 1, MDF_LOOPS_REALS(shrink), MDF_LOOPS_INTEGERS(shrink))
+
+static bool run_gelu_by_name(struct mdf_call *call)
+{
+    const struct activation_settings *given = call->settings;
+
+    if (given->approximate == NULL || strcmp(given->approximate, "none") == 0) {
+        return run_gelu(call);
+    }
+    if (strcmp(given->approximate, "tanh") == 0) {
+        return run_gelu_tanh(call);
+    }
+    return mdf_call_error(call, MDF_VALUE, "attribute 'approximate' is \"%s\", not \"none\" or \"tanh\"", given->approximate);
+}
+
+#define SETTINGS_TABLE activation_settings, sizeof(struct activation_settings)
+
+const struct mdf_operator mdf_operators_activation[] = {
+    {"Celu", 12, 99, run_celu, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
+    {"Elu", 1, 99, run_elu, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
+    {"Gelu", 20, 99, run_gelu_by_name, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
+    {"HardSigmoid", 1, 99, run_hard_sigmoid, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
+    {"HardSwish", 14, 99, run_hard_swish, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
+    {"LeakyRelu", 1, 99, run_leaky_relu, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
+    {"Mish", 18, 99, run_mish, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
+    {"Selu", 1, 99, run_selu, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
+    {"Shrink", 9, 99, run_shrink, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
+    {"Swish", 24, 99, run_swish, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
+    {"ThresholdedRelu", 10, 99, run_thresholded_relu, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

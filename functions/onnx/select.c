@@ -1,0 +1,210 @@
+/* select.c - choosing among values and asking about them: Where Clip IsInf IsNaN.
+ *
+ * NaN goes through Clip; where the lower bound is above the upper one, the upper one wins, as in numpy. Sources: the ONNX
+ * operators of these names. */
+#include "functions/elementwise.h"
+#include "functions/operator.h"
+
+#include <math.h>
+
+/* ------------------------------------------------------------------ Where */
+
+struct bytes16 {
+    uint64_t words[2];
+};
+
+/* Elements are chosen by their size, whatever their type. */
+#define WHERE_LOOP(name, type)                                                                                         \
+    static bool where_##name(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings) \
+    {                                                                                                                  \
+        const uint8_t *condition = operands[0];                                                                        \
+        const type *x = operands[1], *y = operands[2];                                                                 \
+        type *out = target;                                                                                            \
+                                                                                                                       \
+        (void)settings;                                                                                                \
+        if (steps[0] + steps[1] + steps[2] == 3) {                                                                     \
+            for (size_t i = 0; i < n; i++) {                                                                           \
+                type a = x[i], b = y[i];                                                                               \
+                                                                                                                       \
+                out[i] = condition[i] != 0 ? a : b;                                                                    \
+            }                                                                                                          \
+            return true;                                                                                               \
+        }                                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            out[i] = condition[i * steps[0]] != 0 ? x[i * steps[1]] : y[i * steps[2]];                                 \
+        }                                                                                                              \
+        return true;                                                                                                   \
+    }
+
+WHERE_LOOP(1, uint8_t)
+WHERE_LOOP(2, uint16_t)
+WHERE_LOOP(4, uint32_t)
+WHERE_LOOP(8, uint64_t)
+WHERE_LOOP(16, struct bytes16)
+
+static bool where_string(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    const uint8_t *condition = operands[0];
+    char *const *x = operands[1], *const *y = operands[2];
+    char **out = target;
+    size_t i;
+
+    (void)settings;
+    for (i = 0; i < n; i++) {
+        out[i] = mdf_string_share(condition[i * steps[0]] != 0 ? x[i * steps[1]] : y[i * steps[2]]);
+    }
+    return true;
+}
+
+static const struct mdf_operation where = {.loops = {[MDF_DTYPE_BOOL] = where_1,
+                                                     [MDF_DTYPE_INT2] = where_1,
+                                                     [MDF_DTYPE_INT4] = where_1,
+                                                     [MDF_DTYPE_INT8] = where_1,
+                                                     [MDF_DTYPE_INT16] = where_2,
+                                                     [MDF_DTYPE_INT32] = where_4,
+                                                     [MDF_DTYPE_INT64] = where_8,
+                                                     [MDF_DTYPE_UINT2] = where_1,
+                                                     [MDF_DTYPE_UINT4] = where_1,
+                                                     [MDF_DTYPE_UINT8] = where_1,
+                                                     [MDF_DTYPE_UINT16] = where_2,
+                                                     [MDF_DTYPE_UINT32] = where_4,
+                                                     [MDF_DTYPE_UINT64] = where_8,
+                                                     [MDF_DTYPE_FLOAT4E2M1FN] = where_1,
+                                                     [MDF_DTYPE_FLOAT8E4M3FN] = where_1,
+                                                     [MDF_DTYPE_FLOAT8E4M3FNUZ] = where_1,
+                                                     [MDF_DTYPE_FLOAT8E5M2] = where_1,
+                                                     [MDF_DTYPE_FLOAT8E5M2FNUZ] = where_1,
+                                                     [MDF_DTYPE_FLOAT8E8M0] = where_1,
+                                                     [MDF_DTYPE_FLOAT16] = where_2,
+                                                     [MDF_DTYPE_BFLOAT16] = where_2,
+                                                     [MDF_DTYPE_FLOAT32] = where_4,
+                                                     [MDF_DTYPE_FLOAT64] = where_8,
+                                                     [MDF_DTYPE_COMPLEX64] = where_8,
+                                                     [MDF_DTYPE_COMPLEX128] = where_16,
+                                                     [MDF_DTYPE_STRING] = where_string},
+                                           .selects = true};
+
+static bool run_where(struct mdf_call *call)
+{
+    return mdf_elementwise_call(call, &where, 3, NULL);
+}
+
+/* ------------------------------------------------------------------ Clip */
+
+#define AT_LEAST(x, low) ((x) < (low) || (low) != (low) ? (low) : (x))
+#define AT_MOST(x, high) ((x) > (high) || (high) != (high) ? (high) : (x))
+
+#define OPERATION confine
+#define SETTINGS void *const
+#define PREPARE                                                                                                        \
+    ELEMENT low = given[0] != NULL ? *(const ELEMENT *)given[0] : LOWEST;                                              \
+    ELEMENT high = given[1] != NULL ? *(const ELEMENT *)given[1] : LARGEST;
+#define UNARY(x) AT_MOST(AT_LEAST(x, low), high)
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_signed.inc"
+#include "functions/elementwise_unsigned.inc"
+#include "functions/elementwise_end.inc"
+
+static const struct mdf_operation confine = {.loops = {MDF_LOOPS_REALS(confine), MDF_LOOPS_INTEGERS(confine)}};
+
+struct clip_settings {
+    double low, high;
+};
+
+static const struct mdf_setting clip_settings[] = {{"min", MDF_SETTING_FLOAT, offsetof(struct clip_settings, low)},
+                                                   {"max", MDF_SETTING_FLOAT, offsetof(struct clip_settings, high)},
+                                                   {NULL, MDF_SETTING_INT, 0}};
+
+/* Versions 1 and 6: bounds are attributes. */
+static bool run_clip_by_attributes(struct mdf_call *call)
+{
+    const struct clip_settings *given = call->settings;
+    const struct mdf_value *x = mdf_call_tensor(call, 0);
+    mdf_dtype carrier = x != NULL ? mdf_elementwise_carrier((mdf_dtype)x->dtype) : MDF_DTYPE_NONE;
+    double bounds[2] = {given->low, given->high};
+    uint64_t elements[2] = {0, 0};
+    void *pointers[2] = {NULL, NULL};
+    size_t i;
+
+    for (i = 0; x != NULL && i < 2; i++) {
+        if (!isnan(bounds[i])) {
+            mdf_convert_elements(carrier, &elements[i], MDF_DTYPE_FLOAT64, &bounds[i], 1, false);
+            pointers[i] = &elements[i];
+        }
+    }
+    return x != NULL && mdf_elementwise_call(call, &confine, 1, pointers);
+}
+
+/* Bounds are optional inputs, of the type of the data and with one element. */
+static bool run_clip(struct mdf_call *call)
+{
+    static const char *const names[2] = {"min", "max"};
+    const struct mdf_value *x = mdf_call_tensor(call, 0);
+    mdf_dtype dtype = x != NULL ? (mdf_dtype)x->dtype : MDF_DTYPE_NONE, carrier = mdf_elementwise_carrier(dtype);
+    uint64_t elements[2] = {0, 0};
+    void *pointers[2] = {NULL, NULL};
+    size_t i;
+
+    for (i = 0; x != NULL && i < 2; i++) {
+        const struct mdf_value *bound = mdf_call_input(call, i + 1);
+
+        if (bound == NULL) {
+            continue;
+        }
+        if (!mdf_value_is_tensor(bound) || bound->length != 1 || bound->dtype != dtype) {
+            char text[128];
+
+            mdf_value_describe(bound, text, sizeof text);
+            return mdf_call_error(call, MDF_SHAPE, "input '%s' is %s, not one %s", names[i], text, mdf_dtype_name(dtype));
+        }
+        mdf_convert_elements(carrier, &elements[i], dtype, bound->data, 1, false);
+        pointers[i] = &elements[i];
+    }
+    return x != NULL && mdf_elementwise_call(call, &confine, 1, pointers);
+}
+
+/* ------------------------------------------------------------------ IsInf, IsNaN */
+
+struct infinity_settings {
+    int64_t detect_negative, detect_positive;
+};
+
+static const struct mdf_setting infinity_settings[] = {
+    {"detect_negative", MDF_SETTING_INT, offsetof(struct infinity_settings, detect_negative)},
+    {"detect_positive", MDF_SETTING_INT, offsetof(struct infinity_settings, detect_positive)},
+    {NULL, MDF_SETTING_INT, 0}};
+
+#define OPERATION infinite
+#define RESULT uint8_t
+#define SETTINGS struct infinity_settings
+#define PREPARE bool negative = given->detect_negative != 0, positive = given->detect_positive != 0;
+#define UNARY(x) ((x == LARGEST) & positive) | ((x == LOWEST) & negative)
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+#define OPERATION not_a_number
+#define RESULT uint8_t
+#define UNARY(x) x != x
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+static const struct mdf_operation infinite = {.loops = {MDF_LOOPS_REALS(infinite)}, .result = MDF_RESULT_BOOL};
+static const struct mdf_operation not_a_number = {.loops = {MDF_LOOPS_REALS(not_a_number)}, .result = MDF_RESULT_BOOL};
+
+static bool run_infinite(struct mdf_call *call)
+{
+    return mdf_elementwise_call(call, &infinite, 1, call->settings);
+}
+
+static bool run_not_a_number(struct mdf_call *call)
+{
+    return mdf_elementwise_call(call, &not_a_number, 1, NULL);
+}
+
+const struct mdf_operator mdf_operators_select[] = {
+    {"Where", 9, 99, run_where, NULL, 0, MDF_OPERATOR_PURE, NULL},
+    {"Clip", 1, 10, run_clip_by_attributes, clip_settings, sizeof(struct clip_settings), MDF_OPERATOR_PURE, NULL},
+    {"Clip", 11, 99, run_clip, NULL, 0, MDF_OPERATOR_PURE, NULL},
+    {"IsInf", 10, 99, run_infinite, infinity_settings, sizeof(struct infinity_settings), MDF_OPERATOR_PURE, NULL},
+    {"IsNaN", 9, 99, run_not_a_number, NULL, 0, MDF_OPERATOR_PURE, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

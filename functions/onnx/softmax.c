@@ -1,0 +1,111 @@
+/* softmax.c - Softmax, LogSoftmax, Hardmax.
+ *
+ * Comes in: an array. Goes out: one of its shape, along each line exp(x) / sum exp(x), the logarithm of that, or 1 at the first
+ * largest element and 0 elsewhere. Up to version 12 a line is all axes from `axis` on, from 13 on the axis alone. Source: the
+ * ONNX operators, all versions. */
+#include "functions/workspace.h"
+
+#include <math.h>
+
+struct softmax_settings {
+    int64_t axis;
+};
+
+static const struct mdf_setting softmax_table[] = {{"axis", MDF_SETTING_INT, offsetof(struct softmax_settings, axis)},
+                                                   {NULL, MDF_SETTING_INT, 0}};
+
+enum kind { KIND_SOFT, KIND_LOG, KIND_HARD };
+
+struct softmax {
+    const void *x;
+    void *y;
+    size_t n, inner; /* elements of a line, and how far apart they lie */
+    enum kind kind;
+};
+
+#define ELEMENT float
+#define NAME(x) x##_float32
+#define EXP expf
+#include "functions/onnx/softmax_lines.inc"
+#define ELEMENT double
+#define NAME(x) x##_float64
+#define EXP exp
+#include "functions/onnx/softmax_lines.inc"
+
+/* Rough time of one element, to judge what is worth a thread. */
+static const double exp_ns = 4;
+
+static bool run_softmax(struct mdf_call *call, enum kind kind, bool flatten)
+{
+    const struct softmax_settings *settings = call->settings;
+    const struct mdf_value *x = mdf_call_tensor(call, 0);
+    struct softmax job = {.kind = kind};
+    struct mdf_workspace workspace;
+    size_t axis, n_lines;
+
+    if (x == NULL || !mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), 2)) {
+        return false;
+    }
+    if (flatten && settings->axis == (int64_t)x->rank) {
+        axis = x->rank;
+    } else if (!mdf_call_axis(call, settings->axis, x->rank, &axis)) {
+        return false;
+    }
+    job.x = mdf_workspace_input(&workspace, 0);
+    job.y = job.x == NULL ? NULL : mdf_workspace_output(&workspace, 0, (mdf_dtype)x->dtype, x->rank, mdf_value_shape(x));
+    if (job.y == NULL) {
+        return false;
+    }
+    if (x->length > 0) {
+        if (!mdf_workspace_product(call, mdf_value_shape(x), axis, flatten ? x->rank : axis + 1, &job.n)) {
+            return false;
+        }
+        n_lines = x->length / job.n;
+        job.inner = 1;
+        for (size_t i = axis + 1; !flatten && i < x->rank; i++) {
+            job.inner *= (size_t)mdf_value_shape(x)[i];
+        }
+        mdf_parallel_for(call->context, n_lines, exp_ns * (double)job.n,
+                         workspace.dtype == MDF_DTYPE_FLOAT32 ? soften_float32 : soften_float64, &job);
+    }
+    return mdf_workspace_end(&workspace);
+}
+
+static bool softmax_flat(struct mdf_call *call)
+{
+    return run_softmax(call, KIND_SOFT, true);
+}
+
+static bool softmax(struct mdf_call *call)
+{
+    return run_softmax(call, KIND_SOFT, false);
+}
+
+static bool log_softmax_flat(struct mdf_call *call)
+{
+    return run_softmax(call, KIND_LOG, true);
+}
+
+static bool log_softmax(struct mdf_call *call)
+{
+    return run_softmax(call, KIND_LOG, false);
+}
+
+static bool hardmax_flat(struct mdf_call *call)
+{
+    return run_softmax(call, KIND_HARD, true);
+}
+
+static bool hardmax(struct mdf_call *call)
+{
+    return run_softmax(call, KIND_HARD, false);
+}
+
+const struct mdf_operator mdf_operators_softmax[] = {
+    {"Softmax", 1, 12, softmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_PURE, NULL},
+    {"Softmax", 13, 99, softmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_PURE, NULL},
+    {"LogSoftmax", 1, 12, log_softmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_PURE, NULL},
+    {"LogSoftmax", 13, 99, log_softmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_PURE, NULL},
+    {"Hardmax", 1, 12, hardmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_PURE, NULL},
+    {"Hardmax", 13, 99, hardmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_PURE, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

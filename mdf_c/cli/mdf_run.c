@@ -1,0 +1,228 @@
+/* mdf_run.c - the program mdf-run: loads a model, compiles it, evaluates it, tells what it computed. See docs/man/mdf-run.1.
+ *
+ * Nothing goes to standard output, and no output file appears, before all has gone well. */
+#include "mdf_c/cli/messages.h"
+#include "mdf_c/cli/options.h"
+#include "mdf_c/cli/progress_bar.h"
+#include "mdf_c/cli/run_inputs.h"
+#include "mdf_c/cli/run_report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One call of the program. */
+struct run {
+    struct run_options options;
+    struct mdf_memory memory; /* of what the program itself holds */
+    struct warning_printer warnings;
+    mdf_error error;
+    mdf_model *model;
+    mdf_program *program;
+    struct run_inputs inputs;
+    struct run_report report;
+    struct progress_bar bar;
+    double load_s, compile_s;
+    double *evaluate_s; /* of each repeat */
+    size_t peak_bytes;
+};
+
+/* ------------------------------------------------------------------ load and compile */
+
+static mdf_model *load_standard_input(struct run *run)
+{
+    mdf_model *model = NULL;
+    size_t size_bytes;
+    void *bytes;
+
+    if (mdf_read_file(&run->memory, "-", &bytes, &size_bytes, &run->error) == MDF_OK) {
+        model = mdf_model_load_bytes(bytes, size_bytes, run->options.format, "standard input", &run->options.library, &run->error);
+    }
+    mdf_memory_release(&run->memory, bytes);
+    return model;
+}
+
+static int load(struct run *run)
+{
+    const struct run_options *options = &run->options;
+    double start_s = clock_s();
+
+    run->model = strcmp(options->model_path, "-") == 0
+                     ? load_standard_input(run)
+                     : mdf_model_load_file_as(options->model_path, options->format, &options->library, &run->error);
+    run->load_s = clock_s() - start_s;
+    if (run->model == NULL) {
+        return run->error.code == MDF_USAGE ? EXIT_USAGE : EXIT_MODEL;
+    }
+    return EXIT_DONE;
+}
+
+/* A graph that the command line names and the model does not have. */
+static int check_graph(struct run *run)
+{
+    const char *wanted = run->options.library.graph;
+    struct mdf_nearest nearest;
+    size_t i;
+
+    if (wanted == NULL) {
+        return EXIT_DONE;
+    }
+    mdf_nearest_begin(&nearest, wanted);
+    for (i = 0; i < mdf_model_n_graphs(run->model); i++) {
+        if (strcmp(mdf_model_graph_id(run->model, i), wanted) == 0) {
+            return EXIT_DONE;
+        }
+        mdf_nearest_offer(&nearest, mdf_model_graph_id(run->model, i));
+    }
+    mdf_error_set(&run->error, MDF_NAME, "the model has no graph '%s'", wanted);
+    if (mdf_nearest_result(&nearest) != NULL) {
+        mdf_error_append(&run->error, "; did you mean '%s'?", mdf_nearest_result(&nearest));
+    }
+    return EXIT_USAGE;
+}
+
+static int compile(struct run *run)
+{
+    int exit_status = check_graph(run);
+    double start_s = clock_s();
+
+    if (exit_status != EXIT_DONE) {
+        return exit_status;
+    }
+    run->program = mdf_compile(run->model, &run->options.library, &run->error);
+    run->compile_s = clock_s() - start_s;
+    return run->program != NULL ? EXIT_DONE : EXIT_MODEL;
+}
+
+/* ------------------------------------------------------------------ evaluate */
+
+/* All steps on a fresh state; recorded where this is the last repeat. The time spent on recording is not counted. */
+static int evaluate_steps(struct run *run, mdf_state *state, uint64_t repeat)
+{
+    const struct run_options *options = &run->options;
+    bool is_last = repeat + 1 == options->n_repeats;
+    double start_s = clock_s(), recording_s = 0, recording_start_s;
+    int exit_status = EXIT_DONE;
+    uint64_t step;
+
+    for (step = 0; step < options->n_steps && exit_status == EXIT_DONE; step++) {
+        exit_status = set_run_inputs(&run->inputs, state, step, &run->error);
+        if (exit_status == EXIT_DONE && mdf_evaluate(state, step == 0 ? NAN : options->dt, &run->error) != MDF_OK) {
+            exit_status = EXIT_MODEL;
+        }
+        if (exit_status == EXIT_DONE && is_last && (options->trace || step + 1 == options->n_steps)) {
+            recording_start_s = clock_s();
+            exit_status = record_step(&run->report, state, step, &run->error);
+            recording_s += clock_s() - recording_start_s;
+        }
+        show_progress(&run->bar, (double)repeat * (double)options->n_steps + (double)step + 1);
+    }
+    run->evaluate_s[repeat] = clock_s() - start_s - recording_s;
+    if (exit_status == EXIT_MODEL && options->n_steps > 1) {
+        mdf_error_append(&run->error, " (step %" PRIu64 ")", step);
+    }
+    return exit_status;
+}
+
+static int evaluate(struct run *run)
+{
+    const struct run_options *options = &run->options;
+    int exit_status = EXIT_DONE;
+    uint64_t repeat;
+    mdf_state *state;
+
+    for (repeat = 0; repeat < options->n_repeats && exit_status == EXIT_DONE; repeat++) {
+        state = mdf_state_new(run->program, &run->error);
+        if (state == NULL) {
+            return EXIT_MODEL;
+        }
+        exit_status = evaluate_steps(run, state, repeat);
+        run->peak_bytes = mdf_state_peak_bytes(state) > run->peak_bytes ? mdf_state_peak_bytes(state) : run->peak_bytes;
+        if (exit_status == EXIT_DONE && repeat + 1 == options->n_repeats) {
+            end_progress(&run->bar);
+            exit_status = write_run_report(&run->report, state, &run->error);
+        }
+        mdf_state_free(state);
+    }
+    end_progress(&run->bar);
+    return exit_status;
+}
+
+static void print_times(const struct run *run)
+{
+    uint64_t i;
+
+    fprintf(stderr, "{\"load_s\": %.9f, \"compile_s\": %.9f, \"evaluate_s\": [", run->load_s, run->compile_s);
+    for (i = 0; i < run->options.n_repeats && run->evaluate_s != NULL; i++) {
+        fprintf(stderr, "%s%.9f", i > 0 ? ", " : "", run->evaluate_s[i]);
+    }
+    fprintf(stderr, "], \"peak_bytes\": %zu}\n", run->peak_bytes);
+}
+
+/* Inputs, evaluation, output. */
+static int perform(struct run *run)
+{
+    const struct run_options *options = &run->options;
+    int exit_status;
+
+    run->evaluate_s = mdf_memory_allocate_zeroed(&run->memory, options->n_repeats, sizeof *run->evaluate_s);
+    if (run->evaluate_s == NULL) {
+        mdf_memory_error(&run->memory, &run->error);
+        return EXIT_MODEL;
+    }
+    exit_status = load_run_inputs(&run->inputs, &run->memory, options, &run->error);
+    if (exit_status != EXIT_DONE) {
+        return exit_status;
+    }
+    exit_status = init_run_report(&run->report, &run->memory, options, run->program, &run->error);
+    if (exit_status == EXIT_DONE) {
+        start_progress(&run->bar, options->progress, (double)options->n_steps * (double)options->n_repeats);
+        exit_status = evaluate(run);
+    }
+    release_run_report(&run->report);
+    release_run_inputs(&run->inputs);
+    return exit_status;
+}
+
+static int run_all(struct run *run)
+{
+    int exit_status = load(run);
+
+    if (exit_status == EXIT_DONE) {
+        exit_status = compile(run);
+    }
+    if (exit_status == EXIT_DONE && run->options.strict && run->warnings.n_warnings > 0) {
+        return EXIT_MODEL;
+    }
+    if (exit_status == EXIT_DONE && !run->options.check) {
+        exit_status = perform(run);
+    }
+    if (exit_status == EXIT_DONE && run->options.time) {
+        print_times(run);
+    }
+    return exit_status;
+}
+
+int main(int argc, char **argv)
+{
+    struct run run = {0};
+    int exit_status;
+
+    if (parse_run_options(argc, argv, &run.options, &exit_status)) {
+        mdf_memory_init(&run.memory, NULL, 0);
+        run.warnings.strict = run.options.strict;
+        run.options.library.warning = print_warning;
+        run.options.library.warning_context = &run.warnings;
+        exit_status = run_all(&run);
+        if (run.error.code != MDF_OK) {
+            print_error(&run.error, exit_status == EXIT_MODEL ? run.options.model_path : "mdf-run");
+        }
+        mdf_program_free(run.program);
+        mdf_model_free(run.model);
+        mdf_memory_release(&run.memory, run.evaluate_s);
+    }
+    release_run_options(&run.options);
+    return exit_status;
+}

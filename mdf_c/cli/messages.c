@@ -1,0 +1,29 @@
+/* messages.c - see messages.h. */
+#include "mdf_c/cli/messages.h"
+
+#include <stdio.h>
+
+static void print_message(const mdf_error *error, const char *file, const char *what)
+{
+    file = error->file[0] != '\0' ? error->file : file;
+    if (file != NULL && error->line > 0) {
+        fprintf(stderr, "%s:%d:%d: ", file, error->line, error->column);
+    } else if (file != NULL) {
+        fprintf(stderr, "%s: ", file);
+    }
+    fprintf(stderr, "%s: %s%s%s\n", what, error->path, error->path[0] != '\0' ? ": " : "",
+            error->message[0] != '\0' ? error->message : mdf_status_text(error->code));
+}
+
+void print_error(const mdf_error *error, const char *file)
+{
+    print_message(error, file, "error");
+}
+
+void print_warning(void *context, const mdf_error *warning)
+{
+    struct warning_printer *printer = context;
+
+    printer->n_warnings++;
+    print_message(warning, NULL, printer->strict ? "error" : "warning");
+}

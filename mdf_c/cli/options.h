@@ -1,0 +1,32 @@
+/* options.h - the command line of mdf-run. */
+#ifndef MDF_CLI_OPTIONS_H
+#define MDF_CLI_OPTIONS_H
+
+#include "mdf_c/mdf.h"
+
+/* Exit statuses of the programs. */
+enum { EXIT_DONE = 0, EXIT_MODEL = 1, EXIT_USAGE = 2 };
+
+enum progress { PROGRESS_AUTOMATIC, PROGRESS_ON, PROGRESS_OFF };
+
+/* Texts are borrowed from the command line. */
+struct run_options {
+    const char *model_path; /* "-": standard input */
+    const char *format;     /* NULL: by suffix */
+    const char **inputs;    /* NAME=VALUE, in order; released by release_run_options */
+    size_t n_inputs;
+    const char *inputs_path; /* NULL: none */
+    const char *output_path; /* NULL: standard output */
+    const char *record;      /* NAME,NAME,...; NULL: all ports */
+    uint64_t n_steps, n_repeats;
+    double dt; /* NaN: none */
+    bool trace, typed, check, strict, time;
+    enum progress progress;
+    mdf_options library; /* what goes to mdf_compile */
+};
+
+/* Reads the command line. False: the program ends with *exit_status; what is to be said has been said. */
+bool parse_run_options(int argc, char **argv, struct run_options *options, int *exit_status);
+void release_run_options(struct run_options *options);
+
+#endif

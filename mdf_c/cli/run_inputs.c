@@ -1,0 +1,219 @@
+/* run_inputs.c - see run_inputs.h. */
+#include "mdf_c/cli/run_inputs.h"
+
+#include "mdf_c/write/write.h"
+
+#include <string.h>
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+    size_t length = strlen(path), n = strlen(suffix);
+
+    return length >= n && strcmp(path + length - n, suffix) == 0;
+}
+
+/* ------------------------------------------------------------------ --input NAME=VALUE */
+
+static mdf_status read_npy_file(struct mdf_memory *memory, const char *path, struct mdf_value *value, mdf_error *error)
+{
+    size_t size_bytes;
+    void *bytes;
+    mdf_status status = mdf_read_file(memory, path, &bytes, &size_bytes, error);
+
+    if (status == MDF_OK) {
+        status = mdf_read_npy(memory, bytes, size_bytes, value, error);
+        mdf_error_at(error, path, 0, 0);
+    }
+    mdf_memory_release(memory, bytes);
+    return status;
+}
+
+static mdf_status read_document_value(struct mdf_memory *memory, struct mdf_document *document, struct mdf_value *value, mdf_error *error)
+{
+    mdf_status status;
+
+    if (document == NULL) {
+        return error->code;
+    }
+    status = mdf_read_value(memory, document, &document->root, value, error);
+    mdf_document_free(document);
+    return status;
+}
+
+/* The format of a file of values: what its suffix says, else JSON. */
+static const char *format_of(const char *path)
+{
+    const char *format = mdf_format_of_path(path);
+
+    return format != NULL ? format : "json";
+}
+
+static int read_single(struct mdf_memory *memory, const char *argument, struct mdf_value *pair, mdf_error *error)
+{
+    const char *text = strchr(argument, '=') + 1;
+    mdf_status status;
+
+    if (!mdf_value_make_string(memory, &pair[0], argument, (size_t)(text - 1 - argument))) {
+        mdf_memory_error(memory, error);
+        return EXIT_MODEL;
+    }
+    if (text[0] == '@' && has_suffix(text, ".npy")) {
+        status = read_npy_file(memory, text + 1, &pair[1], error);
+        return status == MDF_OK ? EXIT_DONE : EXIT_MODEL;
+    }
+    if (text[0] == '@') {
+        status = read_document_value(memory, mdf_document_load(memory, text + 1, format_of(text), NULL, error), &pair[1], error);
+        return status == MDF_OK ? EXIT_DONE : EXIT_MODEL;
+    }
+    status = read_document_value(memory, mdf_document_parse(memory, "json", "", text, strlen(text), NULL, error), &pair[1], error);
+    mdf_error_in(error, "--input %s", argument);
+    return status == MDF_OK ? EXIT_DONE : EXIT_USAGE;
+}
+
+static int read_singles(struct run_inputs *inputs, const struct run_options *options, mdf_error *error)
+{
+    struct mdf_value *pairs = mdf_value_make_dict(inputs->memory, &inputs->single, options->n_inputs);
+    int exit_status = EXIT_DONE;
+    size_t i;
+
+    if (pairs == NULL) {
+        mdf_memory_error(inputs->memory, error);
+        return EXIT_MODEL;
+    }
+    for (i = 0; i < options->n_inputs && exit_status == EXIT_DONE; i++) {
+        exit_status = read_single(inputs->memory, options->inputs[i], &pairs[2 * i], error);
+    }
+    return exit_status;
+}
+
+/* ------------------------------------------------------------------ --inputs FILE */
+
+/* The entries of an object are inputs by name, whatever the names are. */
+static mdf_status read_named_values(struct mdf_memory *memory, const struct mdf_document *document, const struct mdf_node *node,
+                                    struct mdf_value *object, mdf_error *error)
+{
+    struct mdf_value *pairs;
+    mdf_status status = MDF_OK;
+    size_t n, i;
+
+    if (node->kind != MDF_NODE_OBJECT) {
+        return mdf_node_error(document, node, error, MDF_TYPE, "inputs must be an object {name: value} or a list of such objects, not %s",
+                              mdf_node_describe(node));
+    }
+    n = node->as.object.n;
+    pairs = mdf_value_make_dict(memory, object, n);
+    if (pairs == NULL) {
+        return mdf_memory_error(memory, error);
+    }
+    for (i = 0; i < n && status == MDF_OK; i++) {
+        const struct mdf_node_entry *entry = &node->as.object.entries[i];
+
+        if (!mdf_value_make_string(memory, &pairs[2 * i], entry->key, strlen(entry->key))) {
+            return mdf_memory_error(memory, error);
+        }
+        status = mdf_read_value(memory, document, &entry->value, &pairs[2 * i + 1], error);
+        mdf_error_in(error, "input '%s'", entry->key);
+    }
+    return status;
+}
+
+static mdf_status make_steps(struct run_inputs *inputs, size_t n_steps, mdf_error *error)
+{
+    inputs->steps = mdf_memory_allocate_zeroed(inputs->memory, n_steps, sizeof *inputs->steps);
+    if (inputs->steps == NULL) {
+        return mdf_memory_error(inputs->memory, error);
+    }
+    inputs->n_steps = n_steps;
+    return MDF_OK;
+}
+
+static mdf_status read_steps(struct run_inputs *inputs, const struct mdf_document *document, mdf_error *error)
+{
+    const struct mdf_node *root = &document->root;
+    bool is_list = root->kind == MDF_NODE_LIST || root->kind == MDF_NODE_NUMBERS;
+    size_t n = is_list ? mdf_node_length(root) : 1, i;
+    mdf_status status = make_steps(inputs, n, error);
+    struct mdf_node item = *root;
+
+    inputs->same_each_step = !is_list;
+    for (i = 0; i < n && status == MDF_OK; i++) {
+        if (is_list) {
+            mdf_node_item(root, i, &item);
+        }
+        status = read_named_values(inputs->memory, document, &item, &inputs->steps[i], error);
+    }
+    return status;
+}
+
+static mdf_status read_inputs_file(struct run_inputs *inputs, const char *path, mdf_error *error)
+{
+    struct mdf_document *document;
+    mdf_status status;
+
+    if (has_suffix(path, ".npz")) {
+        inputs->same_each_step = true;
+        status = make_steps(inputs, 1, error);
+        return status == MDF_OK ? mdf_read_npz_file(inputs->memory, path, &inputs->steps[0], error) : status;
+    }
+    document = mdf_document_load(inputs->memory, path, format_of(path), NULL, error);
+    if (document == NULL) {
+        return error->code;
+    }
+    status = read_steps(inputs, document, error);
+    mdf_document_free(document);
+    return status;
+}
+
+/* ------------------------------------------------------------------ all of them */
+
+int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const struct run_options *options, mdf_error *error)
+{
+    int exit_status;
+
+    memset(inputs, 0, sizeof *inputs);
+    inputs->memory = memory;
+    exit_status = read_singles(inputs, options, error);
+    if (exit_status == EXIT_DONE && options->inputs_path != NULL) {
+        exit_status = read_inputs_file(inputs, options->inputs_path, error) == MDF_OK ? EXIT_DONE : EXIT_MODEL;
+    }
+    if (exit_status != EXIT_DONE) {
+        release_run_inputs(inputs);
+    }
+    return exit_status;
+}
+
+static mdf_status set_named(const struct mdf_value *object, mdf_state *state, mdf_error *error)
+{
+    mdf_status status = MDF_OK;
+    size_t i;
+
+    for (i = 0; i < object->length && status == MDF_OK; i++) {
+        status = mdf_set_input_value(state, mdf_value_key(object, i), mdf_value_item(object, i), error);
+    }
+    return status;
+}
+
+int set_run_inputs(const struct run_inputs *inputs, mdf_state *state, uint64_t step, mdf_error *error)
+{
+    uint64_t index = inputs->same_each_step ? 0 : step;
+    mdf_status status;
+
+    if (index < inputs->n_steps && set_named(&inputs->steps[index], state, error) != MDF_OK) {
+        return EXIT_MODEL;
+    }
+    status = set_named(&inputs->single, state, error);
+    return status == MDF_OK ? EXIT_DONE : status == MDF_NAME ? EXIT_USAGE : EXIT_MODEL;
+}
+
+void release_run_inputs(struct run_inputs *inputs)
+{
+    size_t i;
+
+    for (i = 0; i < inputs->n_steps; i++) {
+        mdf_value_clear(inputs->memory, &inputs->steps[i]);
+    }
+    mdf_memory_release(inputs->memory, inputs->steps);
+    mdf_value_clear(inputs->memory, &inputs->single);
+    inputs->steps = NULL;
+    inputs->n_steps = 0;
+}

@@ -1,0 +1,22 @@
+/* run_inputs.h - what a run is given from outside: --input and --inputs. */
+#ifndef MDF_CLI_RUN_INPUTS_H
+#define MDF_CLI_RUN_INPUTS_H
+
+#include "mdf_c/cli/options.h"
+#include "mdf_c/tensor/value.h"
+
+struct run_inputs {
+    struct mdf_memory *memory;
+    struct mdf_value single;   /* of --input: an object {name: value}, given at every step */
+    struct mdf_value *steps;   /* of --inputs: objects */
+    size_t n_steps;
+    bool same_each_step;       /* steps has one object, given at every step */
+};
+
+/* Reads all values. Returns EXIT_DONE, or the exit status, with the error set and the inputs released. */
+int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const struct run_options *options, mdf_error *error);
+/* Sets the inputs of one step, counted from 0; returns as load_run_inputs, but the inputs stay. */
+int set_run_inputs(const struct run_inputs *inputs, mdf_state *state, uint64_t step, mdf_error *error);
+void release_run_inputs(struct run_inputs *inputs);
+
+#endif

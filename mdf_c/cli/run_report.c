@@ -1,0 +1,279 @@
+/* run_report.c - see run_report.h. */
+#include "mdf_c/cli/run_report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int out_of_memory(struct run_report *report, mdf_error *error)
+{
+    mdf_memory_error(report->memory, error);
+    return EXIT_MODEL;
+}
+
+/* ------------------------------------------------------------------ which ports */
+
+/* Whether one NAME of --record, `length` bytes long, is NODE.PORT or PORT. */
+static bool names_port(const char *name, size_t length, const char *node, const char *port)
+{
+    size_t n_node = strlen(node), n_port = strlen(port);
+
+    if (length == n_port && memcmp(name, port, length) == 0) {
+        return true;
+    }
+    return length == n_node + 1 + n_port && memcmp(name, node, n_node) == 0 && name[n_node] == '.' &&
+           memcmp(name + n_node + 1, port, n_port) == 0;
+}
+
+/* Marks the ports that one NAME stands for. */
+static int mark_name(struct run_report *report, bool *wanted, const char *name, size_t length, mdf_error *error)
+{
+    size_t i, n_found = 0, n_exact = 0;
+
+    for (i = 0; i < report->n_columns; i++) {
+        const struct mdf_column *column = &report->columns[i];
+
+        if (names_port(name, length, column->node_id, column->port_id)) {
+            wanted[i] = true;
+            n_found++;
+            n_exact += length > strlen(column->port_id);
+        }
+    }
+    if (n_found == 0) {
+        mdf_error_set(error, MDF_NAME, "--record: no output port is named '%.*s'", (int)length, name);
+        return EXIT_USAGE;
+    }
+    if (n_found > 1 && n_exact == 0) {
+        mdf_error_set(error, MDF_NAME, "--record: %zu output ports are named '%.*s': say NODE.%.*s", n_found, (int)length, name,
+                      (int)length, name);
+        return EXIT_USAGE;
+    }
+    return EXIT_DONE;
+}
+
+/* Leaves the columns that --record names. */
+static int keep_recorded(struct run_report *report, mdf_error *error)
+{
+    bool *wanted = mdf_memory_allocate_zeroed(report->memory, report->n_columns, sizeof *wanted);
+    const char *name = report->options->record;
+    int exit_status = EXIT_DONE;
+    size_t i, n = 0, length;
+
+    if (wanted == NULL) {
+        return out_of_memory(report, error);
+    }
+    while (exit_status == EXIT_DONE) {
+        length = strcspn(name, ",");
+        exit_status = mark_name(report, wanted, name, length, error);
+        if (name[length] == '\0') {
+            break;
+        }
+        name += length + 1;
+    }
+    for (i = 0; i < report->n_columns; i++) {
+        if (wanted[i]) {
+            report->columns[n] = report->columns[i];
+            report->outputs[n++] = report->outputs[i];
+        }
+    }
+    report->n_columns = n;
+    mdf_memory_release(report->memory, wanted);
+    return exit_status;
+}
+
+static int list_ports(struct run_report *report, mdf_error *error)
+{
+    const mdf_program *program = report->program;
+    size_t n_nodes = mdf_program_n_nodes(program), n = 0, node, i;
+
+    for (node = 0; node < n_nodes; node++) {
+        n += mdf_program_n_outputs(program, node);
+    }
+    report->columns = mdf_memory_allocate_zeroed(report->memory, n, sizeof *report->columns);
+    report->outputs = mdf_memory_allocate_zeroed(report->memory, n, sizeof *report->outputs);
+    if (report->columns == NULL || report->outputs == NULL) {
+        return out_of_memory(report, error);
+    }
+    for (node = 0; node < n_nodes; node++) {
+        for (i = 0; i < mdf_program_n_outputs(program, node); i++) {
+            report->columns[report->n_columns] =
+                (struct mdf_column){node, mdf_program_node_id(program, node), mdf_program_output_id(program, node, i)};
+            report->outputs[report->n_columns++] = i;
+        }
+    }
+    return EXIT_DONE;
+}
+
+int init_run_report(struct run_report *report, struct mdf_memory *memory, const struct run_options *options, const mdf_program *program,
+                    mdf_error *error)
+{
+    int exit_status;
+
+    memset(report, 0, sizeof *report);
+    report->memory = memory;
+    report->options = options;
+    report->program = program;
+    report->recording.memory = memory;
+    exit_status = list_ports(report, error);
+    if (exit_status == EXIT_DONE && options->record != NULL) {
+        exit_status = keep_recorded(report, error);
+    }
+    if (exit_status == EXIT_DONE && mdf_recording_init(&report->recording, memory, report->columns, report->n_columns, error) != MDF_OK) {
+        exit_status = EXIT_MODEL;
+    }
+    return exit_status;
+}
+
+void release_run_report(struct run_report *report)
+{
+    mdf_recording_release(&report->recording);
+    mdf_memory_release(report->memory, report->columns);
+    mdf_memory_release(report->memory, report->outputs);
+    mdf_memory_release(report->memory, report->schedule);
+}
+
+/* ------------------------------------------------------------------ steps */
+
+static bool add_word(struct run_report *report, size_t *n_words, size_t word)
+{
+    if (*n_words == report->schedule_capacity) {
+        size_t *grown = mdf_memory_grow(report->memory, report->schedule, &report->schedule_capacity, *n_words + 1, sizeof *grown);
+
+        if (grown == NULL) {
+            return false;
+        }
+        report->schedule = grown;
+    }
+    report->schedule[(*n_words)++] = word;
+    return true;
+}
+
+static bool collect_schedule(struct run_report *report, const mdf_state *state, size_t *n_words)
+{
+    size_t n_sets = mdf_schedule_n_sets(state), set, i;
+    bool done = add_word(report, n_words, n_sets);
+
+    for (set = 0; set < n_sets && done; set++) {
+        size_t n = mdf_schedule_set_size(state, set);
+
+        done = add_word(report, n_words, n);
+        for (i = 0; i < n && done; i++) {
+            done = add_word(report, n_words, mdf_schedule_node(state, set, i));
+        }
+    }
+    return done;
+}
+
+int record_step(struct run_report *report, const mdf_state *state, uint64_t step, mdf_error *error)
+{
+    double dt = report->options->dt;
+    size_t n_words = 0, i;
+    mdf_status status;
+
+    if (!report->options->trace && step + 1 < report->options->n_steps) {
+        return EXIT_DONE;
+    }
+    status = mdf_recording_begin_step(&report->recording, isnan(dt) ? dt : dt * (double)step, error);
+    for (i = 0; i < report->n_columns && status == MDF_OK; i++) {
+        status = mdf_recording_add_value(&report->recording, mdf_output_at(state, report->columns[i].node, report->outputs[i]), error);
+    }
+    if (status == MDF_OK && report->options->trace) {
+        if (!collect_schedule(report, state, &n_words)) {
+            return out_of_memory(report, error);
+        }
+        status = mdf_recording_add_schedule(&report->recording, report->schedule, n_words, error);
+    }
+    return status == MDF_OK ? EXIT_DONE : EXIT_MODEL;
+}
+
+/* ------------------------------------------------------------------ output */
+
+typedef mdf_status (*report_writer)(struct mdf_text *text, const struct mdf_report *report, mdf_error *error);
+
+static report_writer writer_of(const char *path)
+{
+    static const struct {
+        const char *suffix;
+        report_writer writer;
+    } writers[] = {{".json", mdf_write_report_json}, {".csv", mdf_write_report_csv}, {".npz", mdf_write_report_npz}};
+    size_t i;
+
+    for (i = 0; path != NULL && i < sizeof writers / sizeof *writers; i++) {
+        size_t length = strlen(path), n = strlen(writers[i].suffix);
+
+        if (length >= n && strcmp(path + length - n, writers[i].suffix) == 0) {
+            return writers[i].writer;
+        }
+    }
+    return mdf_write_report_json;
+}
+
+static int write_text(struct run_report *report, const struct mdf_text *text, mdf_error *error)
+{
+    const char *path = report->options->output_path;
+
+    if (path != NULL) {
+        return mdf_save_file(report->memory, path, text->bytes, text->length, error) == MDF_OK ? EXIT_DONE : EXIT_MODEL;
+    }
+    if (fwrite(text->bytes, 1, text->length, stdout) != text->length || fflush(stdout) != 0) {
+        mdf_error_set(error, MDF_FILE, "standard output can not be written");
+        return EXIT_MODEL;
+    }
+    return EXIT_DONE;
+}
+
+/* The names and values that the report borrows, in arrays that live while it is written. */
+static int write_with(struct run_report *report, const mdf_state *state, const char **node_ids, const char **result_names,
+                      const struct mdf_value **results, mdf_error *error)
+{
+    const struct mdf_report told = {.model = mdf_program_model_id(report->program),
+                                    .graph = mdf_program_graph_id(report->program),
+                                    .n_steps = report->options->n_steps,
+                                    .n_nodes = mdf_program_n_nodes(report->program),
+                                    .node_ids = node_ids,
+                                    .n_results = mdf_program_n_results(report->program),
+                                    .result_names = result_names,
+                                    .results = results,
+                                    .recording = &report->recording,
+                                    .all_nodes = report->options->record == NULL,
+                                    .trace = report->options->trace,
+                                    .typed = report->options->typed};
+    struct mdf_text text;
+    int exit_status;
+    size_t i;
+
+    for (i = 0; i < told.n_nodes; i++) {
+        node_ids[i] = mdf_program_node_id(report->program, i);
+    }
+    for (i = 0; i < told.n_results; i++) {
+        result_names[i] = mdf_program_result_name(report->program, i);
+        results[i] = mdf_result_at(state, i);
+    }
+    mdf_text_init(&text, report->memory);
+    if (writer_of(report->options->output_path)(&text, &told, error) == MDF_OK) {
+        exit_status = write_text(report, &text, error);
+    } else {
+        exit_status = EXIT_MODEL;
+    }
+    mdf_text_release(&text);
+    return exit_status;
+}
+
+int write_run_report(struct run_report *report, const mdf_state *state, mdf_error *error)
+{
+    size_t n_nodes = mdf_program_n_nodes(report->program), n_results = mdf_program_n_results(report->program);
+    const char **node_ids = mdf_memory_allocate_zeroed(report->memory, n_nodes, sizeof *node_ids);
+    const char **result_names = mdf_memory_allocate_zeroed(report->memory, n_results, sizeof *result_names);
+    const struct mdf_value **results = mdf_memory_allocate_zeroed(report->memory, n_results, sizeof *results);
+    int exit_status;
+
+    if (node_ids == NULL || result_names == NULL || results == NULL) {
+        exit_status = out_of_memory(report, error);
+    } else {
+        exit_status = write_with(report, state, node_ids, result_names, results, error);
+    }
+    mdf_memory_release(report->memory, node_ids);
+    mdf_memory_release(report->memory, result_names);
+    mdf_memory_release(report->memory, results);
+    return exit_status;
+}

@@ -1,0 +1,29 @@
+/* run_report.h - what a run records and how it is told: --record, --trace, --typed, --output. */
+#ifndef MDF_CLI_RUN_REPORT_H
+#define MDF_CLI_RUN_REPORT_H
+
+#include "mdf_c/cli/options.h"
+#include "mdf_c/write/write.h"
+
+struct run_report {
+    struct mdf_memory *memory;
+    const struct run_options *options;
+    const mdf_program *program;
+    struct mdf_column *columns; /* the ports that are recorded */
+    size_t *outputs;            /* of each column, the number of the output port in its node */
+    size_t n_columns;
+    struct mdf_recording recording;
+    size_t *schedule; /* words of the schedule that is being recorded */
+    size_t schedule_capacity;
+};
+
+/* Finds the ports. Functions return EXIT_DONE, or the exit status with the error set; release the report in either case. */
+int init_run_report(struct run_report *report, struct mdf_memory *memory, const struct run_options *options, const mdf_program *program,
+                    mdf_error *error);
+/* Records the state after a step, counted from 0. */
+int record_step(struct run_report *report, const mdf_state *state, uint64_t step, mdf_error *error);
+/* Writes everything to the output file or to standard output. `state` is that after the last step. */
+int write_run_report(struct run_report *report, const mdf_state *state, mdf_error *error);
+void release_run_report(struct run_report *report);
+
+#endif
