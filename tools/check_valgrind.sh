@@ -4,15 +4,14 @@ set -u
 
 passed=0
 failed=0
-for model in examples/*.json examples/*.yaml; do
-    [ -f "$model" ] || continue
-    if output=$(${VALGRIND:-valgrind} -q --leak-check=full --show-leak-kinds=all --error-exitcode=99 \
-            "${BUILD:-build}/mdf-run" --quiet --steps 3 --dt 0.01 "$model" 2>&1 >/dev/null); then
+while IFS=$'\t' read -r file _ options; do
+    if output=$(eval "${VALGRIND:-valgrind} -q --leak-check=full --show-leak-kinds=all --error-exitcode=99 \
+            ${BUILD:-build}/mdf-run --quiet --threads 1 $options examples/$file" 2>&1 >/dev/null </dev/null); then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
-        printf '%s\n%s\n' "$model" "$output"
+        printf '%s\n%s\n' "$file" "$output"
     fi
-done
+done < <(tools/list_examples.sh)
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -73,8 +73,9 @@ struct activation_settings {
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_end.inc"
 
+/* x * Phi(x); erfc keeps its digits where 1 + erf would lose them. */
 #define OPERATION gelu
-#define UNARY(x) x * (ELEMENT)0.5 * (1 + MATH(erf)(x * (ELEMENT)0.70710678118654752440))
+#define UNARY(x) x * (ELEMENT)0.5 * MATH(erfc)(x * (ELEMENT)-0.70710678118654752440)
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_end.inc"
 

@@ -62,6 +62,21 @@ static double *begin_draw(struct mdf_workspace *workspace, struct mdf_call *call
     return mdf_workspace_begin(workspace, call, MDF_DTYPE_FLOAT64, 3) ? mdf_workspace_output(workspace, 0, dtype, rank, shape) : NULL;
 }
 
+/* Steps of [0, 1) that a type tells apart near 1: a uniform number is cut to them, so that none is rounded to 1. */
+static double uniform_steps(mdf_dtype dtype)
+{
+    switch (dtype) {
+    case MDF_DTYPE_FLOAT16:
+        return 0x1p11;
+    case MDF_DTYPE_BFLOAT16:
+        return 0x1p8;
+    case MDF_DTYPE_FLOAT64:
+        return 0x1p53;
+    default:
+        return 0x1p24;
+    }
+}
+
 static bool draw(struct mdf_call *call, mdf_dtype dtype, size_t rank, const int64_t *shape, bool normal)
 {
     const struct draw_settings *settings = call->settings;
@@ -73,9 +88,13 @@ static bool draw(struct mdf_call *call, mdf_dtype dtype, size_t rank, const int6
     if (y == NULL || !mdf_workspace_product(call, shape, 0, rank, &n)) {
         return false;
     }
-    for (size_t i = 0; i < n; i++) {
-        y[i] = normal ? settings->mean + settings->scale * mdf_random_normal(state)
-                      : settings->low + (settings->high - settings->low) * mdf_random_uniform(state);
+    for (size_t i = 0; i < n && normal; i++) {
+        y[i] = settings->mean + settings->scale * mdf_random_normal(state);
+    }
+    for (size_t i = 0; i < n && !normal; i++) {
+        double uniform = floor(mdf_random_uniform(state) * uniform_steps(dtype)) / uniform_steps(dtype);
+
+        y[i] = settings->low + (settings->high - settings->low) * uniform;
     }
     return mdf_workspace_end(&workspace);
 }

@@ -172,8 +172,9 @@
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_end.inc"
 
+/* Rounded to float32 first, as in the reference: 1 from 4 on. */
 #define OPERATION error_function
-#define UNARY(x) erf((double)x)
+#define UNARY(x) (float)erf((double)x)
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
 #include "functions/elementwise_end.inc"

@@ -1,6 +1,8 @@
 /* frame.c - units at run time: slots, operands as pointers, and the loop over instructions. See code.h. */
 #include "mdf_c/code/code.h"
 
+#include "functions/python/python.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -321,12 +323,19 @@ static bool next_item(struct mdf_frame *frame, const struct mdf_instruction *ins
     struct mdf_value *counter = mdf_frame_slot(frame, instruction->c);
     int64_t index = *(int64_t *)counter->data;
 
+    if (!mdf_python_is_iterable(iterable)) {
+        char description[80];
+
+        mdf_value_describe(iterable, description, sizeof description);
+        mdf_error_set(&context->error, MDF_TYPE, "a comprehension can not go through %s", description);
+        return false;
+    }
     *more = mdf_python_length(iterable) > (size_t)index;
     if (!*more) {
         return true;
     }
     *(int64_t *)counter->data = index + 1;
-    return mdf_python_item(context, mdf_frame_slot(frame, instruction->a), iterable, (size_t)index);
+    return mdf_python_item(context->memory, mdf_frame_slot(frame, instruction->a), iterable, (size_t)index) || out_of_memory(context);
 }
 
 /* Runs one instruction; *next is where to go on. */

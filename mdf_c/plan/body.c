@@ -88,6 +88,11 @@ static bool read_body(struct body_builder *body)
 
 /* ------------------------------------------------------------------ formal inputs */
 
+static bool is_fed(const struct body_builder *body, size_t node, size_t port)
+{
+    return graph_edges_into(&body->builder, node, port)->n > 0;
+}
+
 /* Names of unconnected ports in document order, each once; those that an outer name supplies only where `with_captured`. */
 static bool infer_names(struct body_builder *body, bool with_captured, struct list *names)
 {
@@ -99,7 +104,7 @@ static bool infer_names(struct body_builder *body, bool with_captured, struct li
         for (j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
             const struct mdf_input_port *port = &body->graph.nodes[i].input_ports[j];
 
-            if (graph_port_is_fed(&body->graph, i, j) || port->default_value != NULL || names_contain(names, port->id) ||
+            if (is_fed(body, i, j) || port->default_value != NULL || names_contain(names, port->id) ||
                 (!with_captured && scope_find(body->outer, port->id, &outcome))) {
                 continue;
             }
@@ -120,7 +125,7 @@ static const struct mdf_declared_type *type_of_name(const struct body_builder *b
         for (j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
             const struct mdf_input_port *port = &body->graph.nodes[i].input_ports[j];
 
-            if (strcmp(port->id, name) == 0 && !graph_port_is_fed(&body->graph, i, j)) {
+            if (strcmp(port->id, name) == 0 && !is_fed(body, i, j)) {
                 return &port->declaration.type;
             }
         }
@@ -236,7 +241,7 @@ static void feed_ports(struct body_builder *body, const char *node, const char *
             continue;
         }
         for (j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
-            if (strcmp(body->graph.nodes[i].input_ports[j].id, port) == 0 && !graph_port_is_fed(&body->graph, i, j)) {
+            if (strcmp(body->graph.nodes[i].input_ports[j].id, port) == 0 && !is_fed(body, i, j)) {
                 body->builder.nodes[i].ports[j] = operand;
             }
         }
@@ -306,7 +311,7 @@ static bool bind_free_ports(struct body_builder *body)
 
     for (i = 0; i < body->graph.n_nodes; i++) {
         for (j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
-            if (body->builder.nodes[i].ports[j] == MDF_NO_OPERAND && !graph_port_is_fed(&body->graph, i, j) && !bind_free_port(body, i, j)) {
+            if (body->builder.nodes[i].ports[j] == MDF_NO_OPERAND && !is_fed(body, i, j) && !bind_free_port(body, i, j)) {
                 return false;
             }
         }
@@ -383,18 +388,6 @@ static bool declared_yields(struct body_builder *body)
     return true;
 }
 
-static bool is_consumed(const struct mdf_graph *graph, size_t node, size_t output)
-{
-    size_t i;
-
-    for (i = 0; i < graph->n_edges; i++) {
-        if (graph->edges[i].sender_node == node && graph->edges[i].sender_index == output) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Output ports that no edge consumes, in document order. The condition of a loop is the one boolean among them. */
 static bool inferred_yields(struct body_builder *body)
 {
@@ -404,7 +397,7 @@ static bool inferred_yields(struct body_builder *body)
 
     for (i = 0; i < body->graph.n_nodes; i++) {
         for (j = 0; j < body->graph.nodes[i].n_output_ports; j++) {
-            if (!is_consumed(&body->graph, i, j) && !add_yield(body, graph_output(&body->builder, i, j), &body->graph.nodes[i].output_ports[j].declaration)) {
+            if (!graph_is_consumed(&body->builder, i, j) && !add_yield(body, graph_output(&body->builder, i, j), &body->graph.nodes[i].output_ports[j].declaration)) {
                 return false;
             }
         }

@@ -64,20 +64,18 @@ static const struct mdf_graph *choose_graph(struct compiler *compiler, const cha
 
 /* ------------------------------------------------------------------ ports that are filled at run time */
 
-static bool is_wired(const struct mdf_graph *graph, size_t node, size_t port)
+static bool is_wired(const struct graph_builder *builder, size_t node, size_t port)
 {
-    const struct mdf_input_port *input = &graph->nodes[node].input_ports[port];
-    size_t i, n_edges = 0;
+    const struct mdf_input_port *input = &builder->graph->nodes[node].input_ports[port];
+    const struct port_edges *fed = graph_edges_into(builder, node, port);
+    size_t i;
 
-    for (i = 0; i < graph->n_edges; i++) {
-        if (graph->edges[i].receiver_node == node && graph->edges[i].receiver_index == port) {
-            if (graph->edges[i].sender_node == node) {
-                return false;
-            }
-            n_edges++;
+    for (i = 0; i < fed->n; i++) {
+        if (fed->edges[i]->sender_node == node) {
+            return false;
         }
     }
-    return n_edges > 0 && input->default_value == NULL && input->reduce == MDF_REDUCE_OVERWRITE;
+    return fed->n > 0 && input->default_value == NULL && input->reduce == MDF_REDUCE_OVERWRITE;
 }
 
 /* The declaration with its shape in the program's arena. */
@@ -175,7 +173,7 @@ static bool add_ports(struct graph_builder *builder, struct list *ports)
 
         program->nodes[i].first_port = ports->n;
         for (j = 0; j < graph->nodes[i].n_input_ports; j++) {
-            if (!is_wired(graph, i, j) && !add_port(builder, i, j, ports)) {
+            if (!is_wired(builder, i, j) && !add_port(builder, i, j, ports)) {
                 return false;
             }
         }
@@ -303,18 +301,6 @@ static bool distribute_edges(struct compiler *compiler)
 
 /* ------------------------------------------------------------------ the interface */
 
-static bool is_consumed(const struct mdf_graph *graph, size_t node, size_t output)
-{
-    size_t i;
-
-    for (i = 0; i < graph->n_edges; i++) {
-        if (graph->edges[i].sender_node == node && graph->edges[i].sender_index == output) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool add_result(struct compiler *compiler, struct list *results, const char *name, size_t node, size_t output)
 {
     struct mdf_program_result result = {keep_text(compiler, name), node, output};
@@ -335,15 +321,17 @@ static bool has_result(const struct list *results, const char *name)
 }
 
 /* Output ports that no edge consumes; of a name that is there already, as NODE.PORT. */
-static bool infer_results(struct compiler *compiler, const struct mdf_graph *graph, struct list *results)
+static bool infer_results(const struct graph_builder *builder, struct list *results)
 {
+    struct compiler *compiler = builder->compiler;
+    const struct mdf_graph *graph = builder->graph;
     size_t i, j;
 
     for (i = 0; i < graph->n_nodes; i++) {
         for (j = 0; j < graph->nodes[i].n_output_ports; j++) {
             const char *name = graph->nodes[i].output_ports[j].id;
 
-            if (is_consumed(graph, i, j)) {
+            if (graph_is_consumed(builder, i, j)) {
                 continue;
             }
             if (has_result(results, name)) {
@@ -380,15 +368,16 @@ static bool declare_result(struct compiler *compiler, const struct mdf_graph *gr
     return false;
 }
 
-static bool add_results(struct compiler *compiler, const struct mdf_graph *graph, const struct list *ports, struct list *results)
+static bool add_results(const struct graph_builder *builder, const struct list *ports, struct list *results)
 {
+    const struct mdf_graph *graph = builder->graph;
     size_t i;
 
     if (!graph->declares_outputs) {
-        return infer_results(compiler, graph, results);
+        return infer_results(builder, results);
     }
     for (i = 0; i < graph->n_outputs; i++) {
-        if (!declare_result(compiler, graph, ports, &graph->outputs[i], results)) {
+        if (!declare_result(builder->compiler, graph, ports, &graph->outputs[i], results)) {
             return false;
         }
     }
@@ -498,7 +487,7 @@ static bool compile_graph(struct compiler *compiler, const struct mdf_graph *gra
     if (compiler->dt == MDF_NO_OPERAND || !refuse_conditions(compiler, graph) ||
         !graph_begin(&builder, compiler, graph, unit, NULL, false) || !add_ports(&builder, &ports) || !add_free_inputs(&builder, &ports) ||
         !graph_compile_nodes(&builder) || !add_edges(&builder, &ports, &edges) || !keep_nodes(&builder) ||
-        !graph_layers(&builder, &program->layers, &program->n_layers) || !add_results(compiler, graph, &ports, &results) ||
+        !graph_layers(&builder, &program->layers, &program->n_layers) || !add_results(&builder, &ports, &results) ||
         !add_input_names(compiler, graph, &ports, &names)) {
         return false;
     }

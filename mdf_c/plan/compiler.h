@@ -204,11 +204,14 @@ enum node_progress { NODE_WAITING, NODE_STARTED, NODE_DONE };
 struct node_plan {
     enum node_progress progress;
     mdf_operand *outputs;     /* MDF_NO_OPERAND while not known */
+    bool *output_is_consumed; /* by an edge */
     bool *output_is_reserved; /* asked for before the node was compiled: the value must go into that slot */
     mdf_operand *ports;       /* of input ports that are formals, captures, or filled at run time; MDF_NO_OPERAND: wired to an edge */
-    bool *depends;            /* on each node */
+    struct list senders;      /* size_t: nodes that this one depends on, perhaps more than once */
     size_t first, initial, main, end;
 };
+
+struct port_edges;
 
 struct graph_builder {
     struct compiler *compiler;
@@ -216,13 +219,21 @@ struct graph_builder {
     struct unit *unit;
     struct scope scope; /* graph parameters, inputs */
     struct node_plan *nodes;
+    struct port_edges *fed;  /* of all input ports, in document order; see graph_edges_into */
+    size_t *first_port;      /* of each node, in `fed` */
     size_t current_node; /* being compiled */
     bool is_body;
 };
 bool graph_begin(struct graph_builder *builder, struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit,
                  struct scope *outer, bool is_body);
-/* Whether an edge goes into a port. */
-bool graph_port_is_fed(const struct mdf_graph *graph, size_t node, size_t port);
+/* The edges into a port, in the order of the file. */
+struct port_edges {
+    const struct mdf_edge **edges;
+    size_t n;
+};
+const struct port_edges *graph_edges_into(const struct graph_builder *builder, size_t node, size_t port);
+/* Output ports that no edge consumes, by node and port. */
+bool graph_is_consumed(const struct graph_builder *builder, size_t node, size_t output);
 /* The operand of an output port. In a body its node is compiled first where it is not yet; elsewhere a slot is reserved. The
  * current node depends on it from now on. */
 mdf_operand graph_output(struct graph_builder *builder, size_t node, size_t output);

@@ -345,7 +345,7 @@ static bool add_operand_of(struct target *target, struct list *operands, const s
 }
 
 /* Describes one component of an index, and compiles its operands in order. */
-static bool compile_component(struct target *target, const struct mdf_expression *tree, struct mdf_subscript_component *component,
+static bool compile_component(struct target *target, const struct mdf_expression *tree, struct mdf_subscript_part *component,
                               struct list *operands)
 {
     size_t i;
@@ -379,6 +379,7 @@ static mdf_operand compile_subscript(struct target *target, const struct mdf_exp
     const struct mdf_expression *index = tree->as.list.items[1];
     const struct mdf_expression *const *components = (const struct mdf_expression *const *)&index;
     struct mdf_subscript *subscript = mdf_arena_allocate(target->compiler->arena, sizeof *subscript);
+    struct mdf_subscript_part *parts = NULL;
     struct list operands = {0};
     struct mdf_code_call call = {.operator= mdf_operator_python("operator.getitem"), .settings = subscript, .outputs = &into, .n_outputs = 1};
     mdf_operand output;
@@ -393,17 +394,17 @@ static mdf_operand compile_subscript(struct target *target, const struct mdf_exp
     }
     if (subscript != NULL) {
         subscript->is_tuple = index->kind == MDF_EXPRESSION_TUPLE;
-        subscript->n_components = n;
-        subscript->components = mdf_arena_array(target->compiler->arena, n, sizeof *subscript->components);
+        subscript->n_parts = n;
+        subscript->parts = parts = mdf_arena_array(target->compiler->arena, n, sizeof *parts);
     }
-    if (subscript == NULL || subscript->components == NULL || call.operator== NULL) {
+    if (subscript == NULL || parts == NULL || call.operator== NULL) {
         return compile_out_of_memory(target->compiler);
     }
     if (!add_operand_of(target, &operands, tree->as.list.items[0])) {
         return MDF_NO_OPERAND;
     }
     for (i = 0; i < n; i++) {
-        if (!compile_component(target, components[i], (struct mdf_subscript_component *)(uintptr_t)&subscript->components[i], &operands)) {
+        if (!compile_component(target, components[i], &parts[i], &operands)) {
             return MDF_NO_OPERAND;
         }
     }
@@ -513,8 +514,8 @@ static bool bind_item(struct target *target, const struct mdf_expression *names,
         return scope_bind(target->compiler, target->scope, names->as.text.bytes, item);
     }
     for (i = 0; i < names->as.list.n; i++) {
-        struct mdf_subscript_component component = {.kind = MDF_SUBSCRIPT_INDEX};
-        struct mdf_subscript_component *kept = mdf_arena_allocate(target->compiler->arena, sizeof *kept);
+        struct mdf_subscript_part component = {.kind = MDF_SUBSCRIPT_INDEX};
+        struct mdf_subscript_part *kept = mdf_arena_allocate(target->compiler->arena, sizeof *kept);
         struct mdf_subscript *subscript = mdf_arena_allocate(target->compiler->arena, sizeof *subscript);
         mdf_operand inputs[2] = {item, unit_add_int(target, (int64_t)i)}, part = unit_new_slot(target, OPERAND_MAY_BE_LIST);
         struct mdf_code_call call = {.operator= mdf_operator_python("operator.getitem"), .settings = subscript, .inputs = inputs,
@@ -525,8 +526,8 @@ static bool bind_item(struct target *target, const struct mdf_expression *names,
             return false;
         }
         *kept = component;
-        subscript->components = kept;
-        subscript->n_components = 1;
+        subscript->parts = kept;
+        subscript->n_parts = 1;
         if (inputs[1] == MDF_NO_OPERAND || part == MDF_NO_OPERAND || !unit_emit_call(target, &call) ||
             !scope_bind(target->compiler, target->scope, names->as.list.items[i]->as.text.bytes, part)) {
             return false;

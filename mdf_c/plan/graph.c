@@ -1,6 +1,7 @@
 /* graph.c - a graph's parameters, wiring and order. See compiler.h. */
 #include "mdf_c/plan/compiler.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool begin_node(struct graph_builder *builder, size_t index)
@@ -13,8 +14,8 @@ static bool begin_node(struct graph_builder *builder, size_t index)
     plan->outputs = mdf_arena_array(arena, node->n_output_ports, sizeof *plan->outputs);
     plan->output_is_reserved = mdf_arena_array(arena, node->n_output_ports, sizeof *plan->output_is_reserved);
     plan->ports = mdf_arena_array(arena, node->n_input_ports, sizeof *plan->ports);
-    plan->depends = mdf_arena_array(arena, builder->graph->n_nodes, sizeof *plan->depends);
-    if (plan->outputs == NULL || plan->output_is_reserved == NULL || plan->ports == NULL || plan->depends == NULL) {
+    plan->output_is_consumed = mdf_arena_array(arena, node->n_output_ports, sizeof *plan->output_is_consumed);
+    if (plan->outputs == NULL || plan->output_is_reserved == NULL || plan->ports == NULL || plan->output_is_consumed == NULL) {
         compile_out_of_memory(builder->compiler);
         return false;
     }
@@ -25,6 +26,54 @@ static bool begin_node(struct graph_builder *builder, size_t index)
         plan->ports[i] = MDF_NO_OPERAND;
     }
     return true;
+}
+
+/* Sorts the edges by the ports that they go into. */
+static bool index_edges(struct graph_builder *builder)
+{
+    const struct mdf_graph *graph = builder->graph;
+    struct mdf_arena *arena = &builder->compiler->scratch;
+    size_t n_ports = 0, i;
+
+    builder->first_port = mdf_arena_array(arena, graph->n_nodes, sizeof *builder->first_port);
+    for (i = 0; builder->first_port != NULL && i < graph->n_nodes; i++) {
+        builder->first_port[i] = n_ports;
+        n_ports += graph->nodes[i].n_input_ports;
+    }
+    builder->fed = mdf_arena_array(arena, n_ports, sizeof *builder->fed);
+    if (builder->first_port == NULL || builder->fed == NULL) {
+        compile_out_of_memory(builder->compiler);
+        return false;
+    }
+    for (i = 0; i < graph->n_edges; i++) {
+        builder->fed[builder->first_port[graph->edges[i].receiver_node] + graph->edges[i].receiver_index].n++;
+    }
+    for (i = 0; i < n_ports; i++) {
+        builder->fed[i].edges = mdf_arena_array(arena, builder->fed[i].n, sizeof *builder->fed[i].edges);
+        builder->fed[i].n = 0;
+        if (builder->fed[i].edges == NULL) {
+            compile_out_of_memory(builder->compiler);
+            return false;
+        }
+    }
+    for (i = 0; i < graph->n_edges; i++) {
+        const struct mdf_edge *edge = &graph->edges[i];
+        struct port_edges *fed = &builder->fed[builder->first_port[edge->receiver_node] + edge->receiver_index];
+
+        fed->edges[fed->n++] = edge;
+        builder->nodes[edge->sender_node].output_is_consumed[edge->sender_index] = true;
+    }
+    return true;
+}
+
+const struct port_edges *graph_edges_into(const struct graph_builder *builder, size_t node, size_t port)
+{
+    return &builder->fed[builder->first_port[node] + port];
+}
+
+bool graph_is_consumed(const struct graph_builder *builder, size_t node, size_t output)
+{
+    return builder->nodes[node].output_is_consumed[output];
 }
 
 /* Graph parameters are constants: a bare value, or an object with a "value". */
@@ -77,19 +126,12 @@ bool graph_begin(struct graph_builder *builder, struct compiler *compiler, const
             return false;
         }
     }
-    return bind_parameters(builder);
+    return index_edges(builder) && bind_parameters(builder);
 }
 
-bool graph_port_is_fed(const struct mdf_graph *graph, size_t node, size_t port)
+static bool add_sender(struct graph_builder *builder, size_t receiver, size_t sender)
 {
-    size_t i;
-
-    for (i = 0; i < graph->n_edges; i++) {
-        if (graph->edges[i].receiver_node == node && graph->edges[i].receiver_index == port) {
-            return true;
-        }
-    }
-    return false;
+    return receiver == sender || list_add(builder->compiler, &builder->nodes[receiver].senders, &sender, sizeof sender);
 }
 
 static mdf_operand reserve_output(struct graph_builder *builder, size_t node, size_t output)
@@ -106,8 +148,8 @@ mdf_operand graph_output(struct graph_builder *builder, size_t node, size_t outp
 {
     struct node_plan *plan = &builder->nodes[node];
 
-    if (builder->current_node != SIZE_MAX && builder->current_node != node) {
-        builder->nodes[builder->current_node].depends[node] = true;
+    if (builder->current_node != SIZE_MAX && !add_sender(builder, builder->current_node, node)) {
+        return MDF_NO_OPERAND;
     }
     if (plan->outputs[output] != MDF_NO_OPERAND) {
         return plan->outputs[output];
@@ -141,14 +183,14 @@ bool graph_find_output(const struct graph_builder *builder, const char *name, si
 
 /* ------------------------------------------------------------------ order */
 
-static bool cycle_error(struct graph_builder *builder, const size_t *layer_of)
+static bool cycle_error(struct graph_builder *builder, const size_t *n_waiting)
 {
     char names[300] = "";
     size_t used, i;
 
     for (i = 0; i < builder->graph->n_nodes; i++) {
         used = strlen(names);
-        if (layer_of[i] == SIZE_MAX && used + strlen(builder->graph->nodes[i].id) + 8 < sizeof names) {
+        if (n_waiting[i] > 0 && used + strlen(builder->graph->nodes[i].id) + 8 < sizeof names) {
             strcat(names, used > 0 ? ", '" : "'");
             strcat(names, builder->graph->nodes[i].id);
             strcat(names, "'");
@@ -159,14 +201,58 @@ static bool cycle_error(struct graph_builder *builder, const size_t *layer_of)
     return false;
 }
 
-static bool is_ready(const struct graph_builder *builder, const size_t *layer_of, size_t node, size_t layer)
+/* Turns lists of senders around: for each node its receivers. */
+static bool find_receivers(struct graph_builder *builder, struct list *receivers, size_t *n_waiting)
 {
-    size_t i;
+    size_t i, j;
 
     for (i = 0; i < builder->graph->n_nodes; i++) {
-        if (builder->nodes[node].depends[i] && i != node && layer_of[i] >= layer) {
-            return false;
+        const size_t *senders = builder->nodes[i].senders.items;
+
+        n_waiting[i] = builder->nodes[i].senders.n;
+        for (j = 0; j < builder->nodes[i].senders.n; j++) {
+            if (!list_add(builder->compiler, &receivers[senders[j]], &i, sizeof i)) {
+                return false;
+            }
         }
+    }
+    return true;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The nodes that wait for nothing once a layer has run, in the order of the file. */
+static bool next_layer(struct graph_builder *builder, const struct mdf_program_layer *layer, const struct list *receivers, size_t *n_waiting,
+                       struct mdf_program_layer *next)
+{
+    struct list ready = {0};
+    size_t i, j;
+
+    for (i = 0; i < layer->n_nodes; i++) {
+        const struct list *list = &receivers[layer->nodes[i]];
+
+        for (j = 0; j < list->n; j++) {
+            size_t receiver = ((const size_t *)list->items)[j];
+
+            if (--n_waiting[receiver] == 0 && !list_add(builder->compiler, &ready, &receiver, sizeof receiver)) {
+                return false;
+            }
+        }
+    }
+    next->n_nodes = ready.n;
+    next->nodes = mdf_arena_array(builder->compiler->arena, ready.n, sizeof *next->nodes);
+    if (next->nodes == NULL) {
+        compile_out_of_memory(builder->compiler);
+        return false;
+    }
+    if (ready.n > 0) {
+        memcpy(next->nodes, ready.items, ready.n * sizeof *next->nodes);
+        qsort(next->nodes, ready.n, sizeof *next->nodes, compare_numbers);
     }
     return true;
 }
@@ -174,46 +260,39 @@ static bool is_ready(const struct graph_builder *builder, const size_t *layer_of
 bool graph_layers(struct graph_builder *builder, struct mdf_program_layer **layers, size_t *n_layers)
 {
     size_t n = builder->graph->n_nodes, n_placed = 0, i;
-    struct mdf_arena *arena = builder->compiler->arena;
-    size_t *layer_of = mdf_arena_array(&builder->compiler->scratch, n, sizeof *layer_of);
+    struct mdf_arena *scratch = &builder->compiler->scratch;
+    struct list *receivers = mdf_arena_array(scratch, n, sizeof *receivers);
+    size_t *n_waiting = mdf_arena_array(scratch, n, sizeof *n_waiting);
+    struct mdf_program_layer start = {NULL, 0};
 
-    *layers = mdf_arena_array(arena, n, sizeof **layers);
+    *layers = mdf_arena_array(builder->compiler->arena, n + 1, sizeof **layers);
+    start.nodes = mdf_arena_array(builder->compiler->arena, n, sizeof *start.nodes);
     *n_layers = 0;
-    if (layer_of == NULL || *layers == NULL) {
+    if (receivers == NULL || n_waiting == NULL || *layers == NULL || start.nodes == NULL) {
         compile_out_of_memory(builder->compiler);
         return false;
     }
-    for (i = 0; i < n; i++) {
-        layer_of[i] = SIZE_MAX;
+    if (!find_receivers(builder, receivers, n_waiting)) {
+        return false;
     }
-    while (n_placed < n) {
-        struct mdf_program_layer *layer = &(*layers)[*n_layers];
-        size_t before = n_placed;
-
-        layer->nodes = mdf_arena_array(arena, n - n_placed, sizeof *layer->nodes);
-        if (layer->nodes == NULL) {
-            compile_out_of_memory(builder->compiler);
+    for (i = 0; i < n; i++) {
+        if (n_waiting[i] == 0) {
+            start.nodes[start.n_nodes++] = i;
+        }
+    }
+    (*layers)[0] = start;
+    while ((*layers)[*n_layers].n_nodes > 0) {
+        n_placed += (*layers)[*n_layers].n_nodes;
+        if (!next_layer(builder, &(*layers)[*n_layers], receivers, n_waiting, &(*layers)[*n_layers + 1])) {
             return false;
         }
-        for (i = 0; i < n; i++) {
-            if (layer_of[i] == SIZE_MAX && is_ready(builder, layer_of, i, *n_layers)) {
-                layer->nodes[layer->n_nodes++] = i;
-            }
-        }
-        for (i = 0; i < layer->n_nodes; i++) {
-            layer_of[layer->nodes[i]] = *n_layers;
-        }
-        n_placed += layer->n_nodes;
         (*n_layers)++;
-        if (n_placed == before) {
-            return cycle_error(builder, layer_of);
-        }
     }
-    return true;
+    return n_placed == n || cycle_error(builder, n_waiting);
 }
 
 /* An edge makes its receiver wait, unless the port can do with a default value. In a body every edge does. */
-static void add_dependencies(struct graph_builder *builder)
+static bool add_dependencies(struct graph_builder *builder)
 {
     const struct mdf_graph *graph = builder->graph;
     size_t i;
@@ -222,10 +301,11 @@ static void add_dependencies(struct graph_builder *builder)
         const struct mdf_edge *edge = &graph->edges[i];
         const struct mdf_input_port *port = &graph->nodes[edge->receiver_node].input_ports[edge->receiver_index];
 
-        if (port->default_value == NULL && edge->sender_node != edge->receiver_node) {
-            builder->nodes[edge->receiver_node].depends[edge->sender_node] = true;
+        if (port->default_value == NULL && !add_sender(builder, edge->receiver_node, edge->sender_node)) {
+            return false;
         }
     }
+    return true;
 }
 
 bool graph_compile_nodes(struct graph_builder *builder)
@@ -241,8 +321,7 @@ bool graph_compile_nodes(struct graph_builder *builder)
         }
         return true;
     }
-    add_dependencies(builder);
-    if (!graph_layers(builder, &layers, &n_layers)) {
+    if (!add_dependencies(builder) || !graph_layers(builder, &layers, &n_layers)) {
         return false;
     }
     for (i = 0; i < n_layers; i++) {

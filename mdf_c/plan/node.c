@@ -65,18 +65,13 @@ static mdf_operand compile_edge(struct node_builder *builder, const struct mdf_e
 /* All edges into a port that is wired at compile time, reduced to one operand. */
 static mdf_operand compile_edges(struct node_builder *builder, size_t port)
 {
-    const struct mdf_graph *graph = builder->graph->graph;
+    const struct port_edges *fed = graph_edges_into(builder->graph, builder->index, port);
     enum mdf_reduce reduce = builder->node->input_ports[port].reduce;
     mdf_operand pair[2] = {MDF_NO_OPERAND, MDF_NO_OPERAND};
     size_t i;
 
-    for (i = 0; i < graph->n_edges; i++) {
-        const struct mdf_edge *edge = &graph->edges[i];
-
-        if (edge->receiver_node != builder->index || edge->receiver_index != port) {
-            continue;
-        }
-        pair[1] = compile_edge(builder, edge);
+    for (i = 0; i < fed->n; i++) {
+        pair[1] = compile_edge(builder, fed->edges[i]);
         if (pair[1] == MDF_NO_OPERAND) {
             return pair[1];
         }
@@ -88,22 +83,20 @@ static mdf_operand compile_edges(struct node_builder *builder, size_t port)
     return pair[0];
 }
 
-/* The sender's port has the same declared type already. */
+/* The senders' ports have the same declared type already. */
 static bool is_typed_alike(const struct node_builder *builder, size_t port)
 {
     const struct mdf_graph *graph = builder->graph->graph;
     const struct mdf_declared_type *type = &builder->node->input_ports[port].declaration.type;
+    const struct port_edges *fed = graph_edges_into(builder->graph, builder->index, port);
     size_t i;
 
-    for (i = 0; i < graph->n_edges; i++) {
-        const struct mdf_edge *edge = &graph->edges[i];
+    for (i = 0; i < fed->n; i++) {
+        const struct mdf_edge *edge = fed->edges[i];
+        const struct mdf_output_port *sender = &graph->nodes[edge->sender_node].output_ports[edge->sender_index];
 
-        if (edge->receiver_node == builder->index && edge->receiver_index == port) {
-            const struct mdf_output_port *sender = &graph->nodes[edge->sender_node].output_ports[edge->sender_index];
-
-            if (!is_one(edge->weight) || sender->declaration.type.dtype != type->dtype || !sender->declaration.type.exact) {
-                return false;
-            }
+        if (!is_one(edge->weight) || sender->declaration.type.dtype != type->dtype || !sender->declaration.type.exact) {
+            return false;
         }
     }
     return true;

@@ -119,7 +119,7 @@ static mdf_operand add_operand(struct target *target, struct list *flags_list, e
 {
     uint8_t byte = (uint8_t)flags;
 
-    if (flags_list->n >= MDF_MAX_OPERANDS) {
+    if (flags_list->n >= MDF_OPERAND_LIMIT) {
         return compile_error(target->compiler, MDF_LIMIT, "the graph is too large");
     }
     return list_add(target->compiler, flags_list, &byte, sizeof byte) ? MDF_OPERAND(kind, flags_list->n - 1) : MDF_NO_OPERAND;

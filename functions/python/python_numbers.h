@@ -1,0 +1,65 @@
+/* python_numbers.h - arithmetic that Python and numpy have in common and C does not: floor division and its remainder, powers of
+ * integers. */
+#ifndef MDF_FUNCTIONS_PYTHON_NUMBERS_H
+#define MDF_FUNCTIONS_PYTHON_NUMBERS_H
+
+#include <math.h>
+#include <stdint.h>
+
+/* a modulo b with the sign of b, for b != 0, exactly as CPython and numpy find it. */
+static inline double mdf_floor_remainder(double a, double b)
+{
+    double remainder = fmod(a, b);
+
+    if (remainder == 0) {
+        return copysign(0, b);
+    }
+    return (b < 0) != (remainder < 0) ? remainder + b : remainder;
+}
+
+/* The floor of a / b for b != 0. */
+static inline double mdf_floor_quotient(double a, double b)
+{
+    double remainder = fmod(a, b), quotient = (a - remainder) / b, whole;
+
+    if (remainder != 0 && (b < 0) != (remainder < 0)) {
+        quotient -= 1;
+    }
+    if (quotient == 0) {
+        return copysign(0, a / b);
+    }
+    whole = floor(quotient);
+    return quotient - whole > 0.5 ? whole + 1 : whole;
+}
+
+/* base ** exponent modulo 2**64. */
+static inline uint64_t mdf_wrapping_power(uint64_t base, uint64_t exponent)
+{
+    uint64_t result = 1;
+
+    for (; exponent > 0; exponent >>= 1) {
+        if (exponent & 1) {
+            result *= base;
+        }
+        base *= base;
+    }
+    return result;
+}
+
+static inline uint64_t mdf_magnitude(int64_t integer)
+{
+    return integer < 0 ? 0 - (uint64_t)integer : (uint64_t)integer;
+}
+
+static inline uint64_t mdf_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        uint64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+#endif

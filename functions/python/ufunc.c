@@ -1,0 +1,147 @@
+/* ufunc.c - see ufunc.h. */
+#include "functions/python/ufunc.h"
+
+/* An operand as an array, its own elements converted to no other type yet; NULL with the error set. */
+static const struct mdf_value *array_of(struct mdf_call *call, const struct mdf_value *operand, size_t i)
+{
+    return operand->kind == MDF_KIND_TENSOR ? operand : mdf_python_array(call, operand, MDF_SLOT_OPERANDS + i);
+}
+
+static bool is_integer_type(mdf_dtype dtype)
+{
+    char kind = mdf_dtype_kind(dtype);
+
+    return kind == 'i' || kind == 'u';
+}
+
+/* Whether an integer type holds an int64 as it is. */
+static bool holds(mdf_dtype dtype, int64_t integer)
+{
+    int bits = dtype == MDF_DTYPE_INT2 || dtype == MDF_DTYPE_UINT2   ? 2
+               : dtype == MDF_DTYPE_INT4 || dtype == MDF_DTYPE_UINT4 ? 4
+                                                                     : (int)mdf_dtype_size(dtype) * 8;
+
+    if (mdf_dtype_kind(dtype) == 'u') {
+        return integer >= 0 && (bits == 64 || integer >> bits == 0);
+    }
+    return integer >> (bits - 1) == 0 || integer >> (bits - 1) == -1;
+}
+
+/* Whether an operand without declared type has a whole number that `dtype` can not hold. */
+static bool passes_bounds(const struct mdf_value *operand, mdf_dtype dtype)
+{
+    const int64_t *integers = operand->data;
+    size_t i;
+
+    if (operand->strength == MDF_STRENGTH_TYPED || operand->dtype != MDF_DTYPE_INT64) {
+        return false;
+    }
+    for (i = 0; i < operand->length; i++) {
+        if (!holds(dtype, integers[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool any_passes_bounds(size_t n_operands, const struct mdf_value *const operands[], mdf_dtype dtype)
+{
+    size_t i;
+
+    for (i = 0; i < n_operands; i++) {
+        if (passes_bounds(operands[i], dtype)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+mdf_dtype mdf_ufunc_shared_dtype(struct mdf_call *call, size_t n_operands, const struct mdf_value *const operands[])
+{
+    struct mdf_value met = {.dtype = (uint8_t)mdf_python_dtype_of(call->context, operands[0]), .strength = operands[0]->strength};
+    size_t i;
+
+    for (i = 1; i < n_operands; i++) {
+        mdf_dtype dtype = mdf_python_promote(call->context, &met, operands[i]);
+
+        if (dtype == MDF_DTYPE_NONE) {
+            mdf_python_refuse(call, operands[0], operands[i]);
+            return MDF_DTYPE_NONE;
+        }
+        met.dtype = (uint8_t)dtype;
+        met.strength = operands[i]->strength > met.strength ? operands[i]->strength : met.strength;
+    }
+    return (mdf_dtype)met.dtype;
+}
+
+/* The type in which the operation runs; NONE with the error set. */
+static mdf_dtype settle_type(struct mdf_call *call, enum mdf_ufunc_types types, size_t n_operands, const struct mdf_value *const operands[])
+{
+    mdf_dtype dtype = mdf_ufunc_shared_dtype(call, n_operands, operands);
+
+    if (dtype == MDF_DTYPE_NONE) {
+        return dtype;
+    }
+    if (is_integer_type(dtype) && dtype != MDF_DTYPE_INT64 && any_passes_bounds(n_operands, operands, dtype)) {
+        if (types != MDF_UFUNC_COMPARED) {
+            mdf_call_error(call, MDF_VALUE, "a number is out of bounds for %s", mdf_dtype_name(dtype));
+            return MDF_DTYPE_NONE;
+        }
+        return dtype == MDF_DTYPE_UINT64 ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_INT64;
+    }
+    switch (types) {
+    case MDF_UFUNC_NUMBERS:
+        return dtype == MDF_DTYPE_BOOL ? MDF_DTYPE_INT8 : dtype;
+    case MDF_UFUNC_REALS:
+        return mdf_python_real_for(call->context, dtype);
+    case MDF_UFUNC_QUOTIENT:
+        return is_integer_type(dtype) || dtype == MDF_DTYPE_BOOL ? call->context->real : dtype;
+    case MDF_UFUNC_FLOAT64:
+        return MDF_DTYPE_FLOAT64;
+    case MDF_UFUNC_TRUTHS:
+        return MDF_DTYPE_BOOL;
+    default:
+        return dtype;
+    }
+}
+
+bool mdf_ufunc_apply(struct mdf_call *call, struct mdf_value *target, const struct mdf_ufunc *ufunc, const struct mdf_value *const operands[],
+                     const void *settings)
+{
+    const struct mdf_value *arrays[MDF_MAX_OPERANDS];
+    enum mdf_strength strength = MDF_STRENGTH_LITERAL;
+    size_t n = ufunc->n_operands, i;
+    mdf_dtype dtype;
+
+    for (i = 0; i < n; i++) {
+        arrays[i] = array_of(call, operands[i], i);
+        if (arrays[i] == NULL) {
+            return false;
+        }
+        strength = arrays[i]->strength == MDF_STRENGTH_TYPED ? MDF_STRENGTH_TYPED : strength;
+    }
+    dtype = settle_type(call, ufunc->types, n, arrays);
+    for (i = 0; dtype != MDF_DTYPE_NONE && i < n; i++) {
+        arrays[i] = mdf_python_array_of(call, arrays[i], dtype, MDF_SLOT_OPERANDS + i);
+        if (arrays[i] == NULL) {
+            return false;
+        }
+    }
+    if (dtype == MDF_DTYPE_NONE || !mdf_elementwise(call, target, &ufunc->operation, n, arrays, settings)) {
+        return false;
+    }
+    target->strength = (uint8_t)strength;
+    return true;
+}
+
+bool mdf_ufunc_call(struct mdf_call *call, const struct mdf_ufunc *ufunc, const void *settings)
+{
+    size_t i;
+
+    for (i = 0; i < ufunc->n_operands; i++) {
+        if (mdf_call_input(call, i) == NULL) {
+            return mdf_call_tensor(call, i) != NULL;
+        }
+    }
+    return mdf_ufunc_apply(call, mdf_call_target(call, 0), ufunc, call->inputs, settings);
+}
