@@ -40,6 +40,20 @@ static void link_input(struct mdf_signature_input *inputs, size_t i)
     }
 }
 
+/* Whether a formal takes whole numbers only, and is no operand whose type the result has. */
+static bool holds_counts(const struct mdf_schema *schema, const struct mdf_formal *formal)
+{
+    const mdf_dtype_set whole = MDF_DTYPE_BIT(MDF_DTYPE_INT64) | MDF_DTYPE_BIT(MDF_DTYPE_INT32);
+    size_t i;
+
+    for (i = 0; i < schema->n_outputs; i++) {
+        if (formal->variable >= 0 && schema->outputs[i].variable == formal->variable) {
+            return false;
+        }
+    }
+    return formal->tensor_types != 0 && (formal->tensor_types & ~whole) == 0;
+}
+
 struct mdf_signature *mdf_signature_new(struct mdf_arena *arena, const struct mdf_schema *schema, size_t n_inputs)
 {
     struct mdf_signature *signature = mdf_arena_allocate(arena, sizeof *signature);
@@ -58,6 +72,7 @@ struct mdf_signature *mdf_signature_new(struct mdf_arena *arena, const struct md
         input->formal = mdf_schema_actual_input(schema, i);
         input->tensors = input->formal->tensor_types | input->formal->optional_types;
         input->sequences = input->formal->sequence_types | input->formal->optional_types;
+        input->counts = holds_counts(schema, input->formal);
         input->omissible = input->formal->option == MDF_FORMAL_OPTIONAL;
         link_input(signature->inputs, i);
     }
@@ -426,6 +441,28 @@ static bool settle_kind(struct coercion *coercion, size_t i)
 
 /* ------------------------------------------------------------------ all inputs */
 
+static bool is_bare_number(const struct mdf_value *value)
+{
+    return value != NULL && mdf_value_is_scalar(value) && value->strength == MDF_STRENGTH_PYTHON;
+}
+
+/* A bare number where an array of indices, sizes or axes is meant. */
+static bool make_array_of_one(struct coercion *coercion, size_t i)
+{
+    struct mdf_value *array = &coercion->converted[i];
+
+    if (!coercion->signature->inputs[i].counts || !is_bare_number(coercion->effective[i])) {
+        return true;
+    }
+    if (!mdf_value_copy(coercion->call->context->memory, array, coercion->effective[i])) {
+        return mdf_call_out_of_memory(coercion->call);
+    }
+    array->rank = 1;
+    array->shape.sizes[0] = 1;
+    coercion->effective[i] = array;
+    return true;
+}
+
 static bool coerce(struct coercion *coercion, const struct mdf_value *const *given)
 {
     const struct mdf_signature *signature = coercion->signature;
@@ -442,6 +479,11 @@ static bool coerce(struct coercion *coercion, const struct mdf_value *const *giv
             return false;
         }
     }
+    for (i = 0; i < signature->n_inputs; i++) {
+        if (!make_array_of_one(coercion, i)) {
+            return false;
+        }
+    }
     return true;
 }
 
@@ -453,7 +495,8 @@ static inline bool is_settled(const struct mdf_signature_input *input, const str
     mdf_dtype_set type = MDF_DTYPE_BIT(value->dtype);
 
     return value->kind == MDF_KIND_TENSOR && (input->tensors & type) != 0 && leader != NULL && leader->kind == MDF_KIND_TENSOR &&
-           leader->dtype == value->dtype && ((narrowed & type) == 0 || value->strength == MDF_STRENGTH_TYPED);
+           leader->dtype == value->dtype && ((narrowed & type) == 0 || value->strength == MDF_STRENGTH_TYPED) &&
+           !(input->counts && is_bare_number(value));
 }
 
 bool mdf_coerce_inputs(struct mdf_call *call, const struct mdf_signature *signature, const struct mdf_value *const *given,

@@ -214,8 +214,8 @@ static bool refuse_shapes(struct mdf_call *call, size_t n_operands, const struct
     for (i = 0; i < n_operands; i++) {
         mdf_value_describe(operands[i], texts[i], sizeof texts[i]);
     }
-    return mdf_call_error(call, MDF_SHAPE, "shapes do not broadcast: %s and %s%s%s", texts[0], texts[1], n_operands > 2 ? " and " : "",
-                          texts[2]);
+    return mdf_call_error(call, MDF_SHAPE, "shapes do not broadcast: %s and %s%s%s", texts[0], texts[1],
+                          n_operands > 2 ? " and " : "", texts[2]);
 }
 
 /* The operand whose shape is the result's, where all others have that shape or one element; NULL where there is none. */
@@ -265,7 +265,8 @@ static void put_axis(struct axes *axes, size_t *first, size_t n_operands, int64_
 }
 
 /* Fits the axes of operands that broadcast to `shape`, no size of which is 0, into as few as possible. */
-static void fit_axes(struct axes *axes, size_t rank, const int64_t *shape, size_t n_operands, const struct mdf_value *const operands[])
+static void fit_axes(struct axes *axes, size_t rank, const int64_t *shape, size_t n_operands,
+                     const struct mdf_value *const operands[])
 {
     int64_t strides[MDF_MAX_OPERANDS], products[MDF_MAX_OPERANDS] = {1, 1, 1};
     size_t first = rank, axis, i;

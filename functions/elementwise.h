@@ -19,7 +19,7 @@ typedef bool (*mdf_loop)(void *target, const void *const operands[], const size_
 enum mdf_result_type {
     MDF_RESULT_SAME, /* the operands' type */
     MDF_RESULT_BOOL,
-    MDF_RESULT_REAL  /* the operands' type; of complex numbers, that of their parts */
+    MDF_RESULT_REAL /* the operands' type; of complex numbers, that of their parts */
 };
 
 struct mdf_operation {
@@ -30,8 +30,8 @@ struct mdf_operation {
     const char *refusal; /* why a loop refuses an element: "integer division by zero" */
 };
 
-/* Output 0 becomes the operation's result on inputs 0 to n_operands - 1, which must be arrays of one type. `settings` is handed to the
- * loops. False with the error set. Uses scratch value 1. */
+/* Output 0 becomes the operation's result on inputs 0 to n_operands - 1, which must be arrays of one type. `settings` is handed
+ * to the loops. False with the error set. Uses scratch value 1. */
 bool mdf_elementwise_call(struct mdf_call *call, const struct mdf_operation *operation, size_t n_operands, const void *settings);
 /* The same on any arrays, into any value that is none of them. */
 bool mdf_elementwise(struct mdf_call *call, struct mdf_value *target, const struct mdf_operation *operation, size_t n_operands,
@@ -43,11 +43,11 @@ mdf_dtype mdf_elementwise_carrier(mdf_dtype dtype);
 /* Rows of a table of loops that the templates made for operation `name`:
  *   static const struct mdf_operation add = {.loops = {MDF_LOOPS_REALS(add), MDF_LOOPS_INTEGERS(add)}}; */
 #define MDF_LOOPS_REALS(name) [MDF_DTYPE_FLOAT32] = name##_float32, [MDF_DTYPE_FLOAT64] = name##_float64
-#define MDF_LOOPS_SIGNED(name)                                                                                         \
-    [MDF_DTYPE_INT8] = name##_int8, [MDF_DTYPE_INT16] = name##_int16, [MDF_DTYPE_INT32] = name##_int32,                \
+#define MDF_LOOPS_SIGNED(name)                                                                          \
+    [MDF_DTYPE_INT8] = name##_int8, [MDF_DTYPE_INT16] = name##_int16, [MDF_DTYPE_INT32] = name##_int32, \
     [MDF_DTYPE_INT64] = name##_int64
-#define MDF_LOOPS_UNSIGNED(name)                                                                                       \
-    [MDF_DTYPE_UINT8] = name##_uint8, [MDF_DTYPE_UINT16] = name##_uint16, [MDF_DTYPE_UINT32] = name##_uint32,          \
+#define MDF_LOOPS_UNSIGNED(name)                                                                              \
+    [MDF_DTYPE_UINT8] = name##_uint8, [MDF_DTYPE_UINT16] = name##_uint16, [MDF_DTYPE_UINT32] = name##_uint32, \
     [MDF_DTYPE_UINT64] = name##_uint64
 #define MDF_LOOPS_INTEGERS(name) MDF_LOOPS_SIGNED(name), MDF_LOOPS_UNSIGNED(name)
 #define MDF_LOOPS_BOOL(name) [MDF_DTYPE_BOOL] = name##_bool8

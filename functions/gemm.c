@@ -2,10 +2,14 @@
  *
  * A is packed whole, into panels as high as a tile. B is packed block by block, DEPTH rows by some panels of columns, so that
  * a block stays in the second-level cache; each task has one block of columns, and packs into memory of its thread's own.
- * Small and thin matrices are multiplied as they lie. */
+ * Small and thin matrices are multiplied as they lie. Tiles use fused multiplication and addition where the processor has it;
+ * all else gives one result everywhere. */
 #include "functions/gemm.h"
 
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 enum {
     DEPTH = 256,         /* rows of a block of B */
@@ -14,6 +18,7 @@ enum {
     MAX_COLUMNS = 32,    /* of a tile */
     PLAIN_COLUMNS = 16,  /* fewer are added without a call */
     PLAIN_PRODUCTS = 2000, /* a product with fewer multiplications is not worth packing */
+    DOT_PARTS = 32,      /* partial sums of a scalar product */
     MAX_SLOTS = 64,
     LINE_BYTES = 64
 };
@@ -42,11 +47,15 @@ struct range {
 #define ELEMENT float
 #define LANES 16
 #define ROWS 12
+#define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm512_fmadd_ps(_mm512_set1_ps(element), (__m512)(vector), (__m512)(sums))
 #include "functions/gemm_kernel.inc"
+#undef ELEMENT
 #define TARGET __attribute__((target("avx2,fma")))
 #define NAME(x) x##_float32_avx2
+#define ELEMENT float
 #define LANES 8
 #define ROWS 6
+#define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm256_fmadd_ps(_mm256_set1_ps(element), (__m256)(vector), (__m256)(sums))
 #include "functions/gemm_kernel.inc"
 #undef ELEMENT
 #define TARGET __attribute__((target("avx512f")))
@@ -54,11 +63,15 @@ struct range {
 #define ELEMENT double
 #define LANES 8
 #define ROWS 12
+#define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm512_fmadd_pd(_mm512_set1_pd(element), (__m512d)(vector), (__m512d)(sums))
 #include "functions/gemm_kernel.inc"
+#undef ELEMENT
 #define TARGET __attribute__((target("avx2,fma")))
 #define NAME(x) x##_float64_avx2
+#define ELEMENT double
 #define LANES 4
 #define ROWS 6
+#define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm256_fmadd_pd(_mm256_set1_pd(element), (__m256d)(vector), (__m256d)(sums))
 #include "functions/gemm_kernel.inc"
 #undef ELEMENT
 #endif
@@ -67,6 +80,7 @@ struct range {
 #define ELEMENT float
 #define LANES 4
 #define ROWS 6
+#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
 #include "functions/gemm_kernel.inc"
 #undef ELEMENT
 #define TARGET
@@ -74,6 +88,7 @@ struct range {
 #define ELEMENT double
 #define LANES 2
 #define ROWS 6
+#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
 #include "functions/gemm_kernel.inc"
 #undef ELEMENT
 #define TARGET

@@ -19,7 +19,8 @@ static bool refuse_shapes(struct mdf_call *call, const struct mdf_value *a, cons
     return mdf_call_error(call, MDF_SHAPE, "%s and %s %s", a_text, b_text, why);
 }
 
-bool mdf_align_axes(struct mdf_call *call, const struct mdf_value *a, const struct mdf_value *b, size_t axis, struct mdf_value *view)
+bool mdf_align_axes(struct mdf_call *call, const struct mdf_value *a, const struct mdf_value *b, size_t axis,
+                    struct mdf_value *view)
 {
     const int64_t *a_shape = mdf_value_shape(a), *b_shape = mdf_value_shape(b);
     int64_t *shape = view->shape.sizes;

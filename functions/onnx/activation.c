@@ -22,30 +22,35 @@ struct activation_settings {
 #define SETTINGS struct activation_settings
 #define UNARY(x) x > 0 ? x : ATTRIBUTE(alpha) * MATH(expm1)(x / ATTRIBUTE(alpha))
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION elu
 #define SETTINGS struct activation_settings
 #define UNARY(x) x >= 0 ? x : ATTRIBUTE(alpha) * MATH(expm1)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION leaky_relu
 #define SETTINGS struct activation_settings
 #define UNARY(x) x < 0 ? ATTRIBUTE(alpha) * x : x
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION selu
 #define SETTINGS struct activation_settings
 #define UNARY(x) ATTRIBUTE(gamma) * (x > 0 ? x : ATTRIBUTE(alpha) * MATH(expm1)(x))
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION thresholded_relu
 #define SETTINGS struct activation_settings
 #define UNARY(x) x > ATTRIBUTE(alpha) ? x : 0
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define CLAMP_TO_UNIT(x) ((x) < 0 ? 0 : (x) > 1 ? 1 : (x))
@@ -54,11 +59,13 @@ struct activation_settings {
 #define SETTINGS struct activation_settings
 #define UNARY(x) CLAMP_TO_UNIT(ATTRIBUTE(alpha) * x + ATTRIBUTE(beta))
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION hard_swish
 #define UNARY(x) x *CLAMP_TO_UNIT(x / 6 + (ELEMENT)0.5)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* x * sigmoid(alpha * x); exp(-infinity) is 0 where the exponential overflows otherwise. */
@@ -66,28 +73,33 @@ struct activation_settings {
 #define SETTINGS struct activation_settings
 #define UNARY(x) x / (1 + MATH(exp)(-ATTRIBUTE(alpha) * x))
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION mish
 #define UNARY(x) x *MATH(tanh)((x > 0 ? x : 0) + MATH(log1p)(MATH(exp)(-MATH(fabs)(x))))
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* x * Phi(x); erfc keeps its digits where 1 + erf would lose them. */
 #define OPERATION gelu
-#define UNARY(x) x * (ELEMENT)0.5 * MATH(erfc)(x * (ELEMENT)-0.70710678118654752440)
+#define UNARY(x) x *(ELEMENT)0.5 * MATH(erfc)(x * (ELEMENT)-0.70710678118654752440)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION gelu_tanh
-#define UNARY(x) x * (ELEMENT)0.5 * (1 + MATH(tanh)((ELEMENT)0.79788456080286535588 * (x + (ELEMENT)0.044715 * x * x * x)))
+#define UNARY(x) x *(ELEMENT)0.5 * (1 + MATH(tanh)((ELEMENT)0.79788456080286535588 * (x + (ELEMENT)0.044715 * x * x * x)))
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION shrink
 #define SETTINGS struct activation_settings
-#define UNARY(x) x < -ATTRIBUTE(lambda) ? x + ATTRIBUTE(bias) : x > ATTRIBUTE(lambda) ? x - ATTRIBUTE(bias) : 0
+#define UNARY(x) x<-ATTRIBUTE(lambda) ? x + ATTRIBUTE(bias) : x> ATTRIBUTE(lambda) ? x - ATTRIBUTE(bias) : 0
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* Whole numbers shrink as reals and are cut off again, at the ends of their range too. */
@@ -103,23 +115,29 @@ static double shrink_real(double x, const struct activation_settings *given)
 #define UNARY(x) TO_WHOLE(shrink_real((double)x, given))
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* ------------------------------------------------------------------ operations */
 
-#define ATTRIBUTE_ROW(name, field, type) {name, type, offsetof(struct activation_settings, field)}
-static const struct mdf_setting activation_settings[] = {
-    ATTRIBUTE_ROW("alpha", alpha, MDF_SETTING_FLOAT), ATTRIBUTE_ROW("beta", beta, MDF_SETTING_FLOAT),
-    ATTRIBUTE_ROW("gamma", gamma, MDF_SETTING_FLOAT), ATTRIBUTE_ROW("bias", bias, MDF_SETTING_FLOAT),
-    ATTRIBUTE_ROW("lambd", lambda, MDF_SETTING_FLOAT), ATTRIBUTE_ROW("approximate", approximate, MDF_SETTING_STRING),
-    {NULL, MDF_SETTING_INT, 0}};
+#define ATTRIBUTE_ROW(name, field, type)                        \
+    {                                                           \
+        name, type, offsetof(struct activation_settings, field) \
+    }
+static const struct mdf_setting activation_settings[] = {ATTRIBUTE_ROW("alpha", alpha, MDF_SETTING_FLOAT),
+                                                         ATTRIBUTE_ROW("beta", beta, MDF_SETTING_FLOAT),
+                                                         ATTRIBUTE_ROW("gamma", gamma, MDF_SETTING_FLOAT),
+                                                         ATTRIBUTE_ROW("bias", bias, MDF_SETTING_FLOAT),
+                                                         ATTRIBUTE_ROW("lambd", lambda, MDF_SETTING_FLOAT),
+                                                         ATTRIBUTE_ROW("approximate", approximate, MDF_SETTING_STRING),
+                                                         {NULL, MDF_SETTING_INT, 0}};
 
-#define ACTIVATION_KERNEL(name, cost, ...)                                                                             \
-    static bool run_##name(struct mdf_call *call)                                                                      \
-    {                                                                                                                  \
-        static const struct mdf_operation operation = {.loops = {__VA_ARGS__}, .cost_ns = cost};                       \
-                                                                                                                       \
-        return mdf_elementwise_call(call, &operation, 1, call->settings);                                              \
+#define ACTIVATION_KERNEL(name, cost, ...)                                                       \
+    static bool run_##name(struct mdf_call *call)                                                \
+    {                                                                                            \
+        static const struct mdf_operation operation = {.loops = {__VA_ARGS__}, .cost_ns = cost}; \
+                                                                                                 \
+        return mdf_elementwise_call(call, &operation, 1, call->settings);                        \
     }
 ACTIVATION_KERNEL(celu, 10, MDF_LOOPS_REALS(celu))
 ACTIVATION_KERNEL(elu, 10, MDF_LOOPS_REALS(elu))

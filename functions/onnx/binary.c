@@ -10,29 +10,33 @@
 /* ------------------------------------------------------------------ loops */
 
 #define OPERATION add
-#define BINARY(a, b) (WIDE)a + (WIDE)b
+#define BINARY(a, b) (WIDE) a + (WIDE)b
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION subtract
-#define BINARY(a, b) (WIDE)a - (WIDE)b
+#define BINARY(a, b) (WIDE) a - (WIDE)b
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION multiply
-#define BINARY(a, b) (WIDE)a *(WIDE)b
+#define BINARY(a, b) (WIDE) a *(WIDE)b
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION divide
 #define BINARY(a, b) a / b
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* The lowest number by -1 wraps: the processor would trap. */
@@ -40,30 +44,35 @@
 #define BINARY(a, b) b == -1 ? (ELEMENT)(0 - (WIDE)a) : a / b
 #define REFUSED b == 0
 #include "functions/elementwise_signed.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION divide
 #define BINARY(a, b) a / b
 #define REFUSED b == 0
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* fmod = 1: the sign of the result is that of a. */
 #define OPERATION remainder
 #define BINARY(a, b) MATH(fmod)(a, b)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION remainder
 #define BINARY(a, b) b == -1 ? 0 : a % b
 #define REFUSED b == 0
 #include "functions/elementwise_signed.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION remainder
 #define BINARY(a, b) a % b
 #define REFUSED b == 0
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* fmod = 0: the sign of the result is that of b, as in Python. */
@@ -90,18 +99,21 @@ static float modulof(float a, float b)
 #define OPERATION modulo
 #define BINARY(a, b) MATH(modulo)(a, b)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION modulo
 #define BINARY(a, b) b == -1 ? 0 : (a % b + (a % b != 0 && ((a % b < 0) != (b < 0)) ? b : 0))
 #define REFUSED b == 0
 #include "functions/elementwise_signed.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* Squares are so common that they are worth a product, which rounds as well as pow does. */
 #define OPERATION power
 #define BINARY(a, b) b == 2 ? a *a : MATH(pow)(a, b)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* The lowest 64 bits of a power; shorter numbers are its lowest bits. */
@@ -122,63 +134,74 @@ static uint64_t whole_power(uint64_t base, uint64_t exponent)
 #define BINARY(a, b) whole_power((uint64_t)a, (uint64_t)b)
 #define REFUSED b < 0
 #include "functions/elementwise_signed.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION power
 #define BINARY(a, b) whole_power(a, b)
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION scale_negative
 #define BINARY(a, b) a < 0 ? (ELEMENT)((WIDE)a * (WIDE)b) : a
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION scale_negative
 #define BINARY(a, b) ((void)b, a)
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* Shifts by the width or more, or by a negative number, leave the sign only. */
 #define OPERATION shift_left
-#define BINARY(a, b) (uint64_t)b < BITS ? (WIDE)a << b : 0
+#define BINARY(a, b) (uint64_t) b < BITS ? (WIDE)a << b : 0
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION shift_right
 #define BINARY(a, b) a >> ((uint64_t)b < BITS ? (int)b : BITS - 1)
 #include "functions/elementwise_signed.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION shift_right
 #define BINARY(a, b) b < BITS ? a >> b : 0
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION bitwise_and
 #define BINARY(a, b) a &b
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION bitwise_or
 #define BINARY(a, b) a | b
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION bitwise_xor
 #define BINARY(a, b) a ^ b
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION bitwise_not
 #define UNARY(x) ~x
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* ------------------------------------------------------------------ operations */
@@ -193,11 +216,14 @@ static const struct mdf_operation divide = {
 static const struct mdf_operation remainder_of_division = {
     .loops = {MDF_LOOPS_REALS(remainder), MDF_LOOPS_INTEGERS(remainder)}, .cost_ns = 10, .refusal = by_zero};
 static const struct mdf_operation modulo_of_division = {
-    .loops = {MDF_LOOPS_REALS(modulo), MDF_LOOPS_SIGNED(modulo), MDF_LOOPS_UNSIGNED(remainder)}, .cost_ns = 10, .refusal = by_zero};
+    .loops = {MDF_LOOPS_REALS(modulo), MDF_LOOPS_SIGNED(modulo), MDF_LOOPS_UNSIGNED(remainder)},
+    .cost_ns = 10,
+    .refusal = by_zero};
 static const struct mdf_operation power = {.loops = {MDF_LOOPS_REALS(power), MDF_LOOPS_INTEGERS(power)},
                                            .cost_ns = 20,
                                            .refusal = "an integer to a negative power is not an integer"};
-static const struct mdf_operation scale_negative = {.loops = {MDF_LOOPS_REALS(scale_negative), MDF_LOOPS_INTEGERS(scale_negative)}};
+static const struct mdf_operation scale_negative = {
+    .loops = {MDF_LOOPS_REALS(scale_negative), MDF_LOOPS_INTEGERS(scale_negative)}};
 static const struct mdf_operation shift_left = {.loops = {MDF_LOOPS_INTEGERS(shift_left)}};
 static const struct mdf_operation shift_right = {.loops = {MDF_LOOPS_INTEGERS(shift_right)}};
 static const struct mdf_operation bitwise_and = {.loops = {MDF_LOOPS_INTEGERS(bitwise_and)}};
@@ -367,7 +393,7 @@ static bool run_power(struct mdf_call *call)
 static bool run_prelu(struct mdf_call *call)
 {
     const struct mdf_value *x = mdf_call_tensor(call, 0), *slope = x != NULL ? mdf_call_tensor(call, 1) : NULL;
-    bool channels = call->operator->since < 7 && x != NULL && x->rank > 1 && slope != NULL && slope->rank == 1;
+    bool channels = call->operator->since<7 && x != NULL && x->rank> 1 && slope != NULL && slope->rank == 1;
     struct mdf_value view, *target = mdf_call_result(call, 0);
     const struct mdf_value *operands[2] = {x, &view};
 
@@ -375,7 +401,8 @@ static bool run_prelu(struct mdf_call *call)
         return false;
     }
     if (slope->rank > x->rank) {
-        return mdf_call_error(call, MDF_SHAPE, "the slope has %u axes, the data only %u", (unsigned)slope->rank, (unsigned)x->rank);
+        return mdf_call_error(call, MDF_SHAPE, "the slope has %u axes, the data only %u", (unsigned)slope->rank,
+                              (unsigned)x->rank);
     }
     return mdf_align_axes(call, x, slope, channels ? 1 : x->rank - slope->rank, &view) &&
            mdf_elementwise(call, target != NULL ? target : &call->scratch[0], &scale_negative, 2, operands, NULL);

@@ -1,7 +1,8 @@
 /* cast.c - Cast CastLike BitCast: an array's elements as another type.
  *
- * Numbers out of range: see mdf_convert_elements. Text is read as Python reads numbers ("1e-5", "INF", "nan"); numbers are written with the
- * fewest digits that read back to the same value, as Python and numpy write them. Sources: the ONNX operators of these names. */
+ * Numbers out of range: see mdf_convert_elements. Text is read as Python reads numbers ("1e-5", "INF", "nan"); numbers are
+ * written with the fewest digits that read back to the same value, as Python and numpy write them. Sources: the ONNX operators of
+ * these names. */
 #include "functions/operator.h"
 #include "mdf_c/base/text.h"
 
@@ -280,13 +281,15 @@ static bool convert_text(const struct conversion *conversion, void *target, cons
     return mdf_convert_elements(dtype, target, MDF_DTYPE_FLOAT64, &real, 1, conversion->saturate);
 }
 
-static bool convert_from_text(struct mdf_call *call, const struct conversion *conversion, void *target, const char *const *source, size_t n)
+static bool convert_from_text(struct mdf_call *call, const struct conversion *conversion, void *target, const char *const *source,
+                              size_t n)
 {
     size_t i, size = mdf_dtype_size(conversion->target);
 
     for (i = 0; i < n; i++) {
         if (!convert_text(conversion, (char *)target + i * size, source[i])) {
-            return mdf_call_error(call, MDF_VALUE, "element %zu, \"%.100s\", is not a number", i, source[i] != NULL ? source[i] : "");
+            return mdf_call_error(call, MDF_VALUE, "element %zu, \"%.100s\", is not a number", i,
+                                  source[i] != NULL ? source[i] : "");
         }
     }
     return true;
@@ -351,7 +354,8 @@ static bool read_rounding(struct mdf_call *call, const char *name, enum rounding
             return true;
         }
     }
-    return name == NULL || mdf_call_error(call, MDF_VALUE, "attribute 'round_mode' is \"%s\", not \"up\", \"down\" or \"nearest\"", name);
+    return name == NULL ||
+           mdf_call_error(call, MDF_VALUE, "attribute 'round_mode' is \"%s\", not \"up\", \"down\" or \"nearest\"", name);
 }
 
 static bool cast_to(struct mdf_call *call, mdf_dtype target)
@@ -420,9 +424,10 @@ static bool run_bit_cast(struct mdf_call *call)
         return false;
     }
     source = (mdf_dtype)x->dtype;
-    if (target >= MDF_DTYPE_COUNT || source == MDF_DTYPE_STRING || target == MDF_DTYPE_STRING || bits_of(source) != bits_of(target)) {
-        return mdf_call_error(call, MDF_VALUE, "elements of type %s do not have as many bits as those of type %s", mdf_dtype_name(source),
-                              mdf_dtype_name(target));
+    if (target >= MDF_DTYPE_COUNT || source == MDF_DTYPE_STRING || target == MDF_DTYPE_STRING ||
+        bits_of(source) != bits_of(target)) {
+        return mdf_call_error(call, MDF_VALUE, "elements of type %s do not have as many bits as those of type %s",
+                              mdf_dtype_name(source), mdf_dtype_name(target));
     }
     elements = mdf_call_output(call, 0, target, x->rank, mdf_value_shape(x));
     if (elements == NULL) {

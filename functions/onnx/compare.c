@@ -15,12 +15,14 @@
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION equal
 #define RESULT uint8_t
 #define BINARY(a, b) (a != 0) == (b != 0)
 #include "functions/elementwise_bool.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION greater
@@ -29,6 +31,7 @@
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION greater_or_equal
@@ -37,6 +40,7 @@
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION less
@@ -45,6 +49,7 @@
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION less_or_equal
@@ -53,24 +58,28 @@
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION logical_and
 #define RESULT uint8_t
 #define BINARY(a, b) a != 0 && b != 0
 #include "functions/elementwise_bool.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION logical_or
 #define RESULT uint8_t
 #define BINARY(a, b) a != 0 || b != 0
 #include "functions/elementwise_bool.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION logical_xor
 #define RESULT uint8_t
 #define BINARY(a, b) (a != 0) != (b != 0)
 #include "functions/elementwise_bool.inc"
+
 #include "functions/elementwise_end.inc"
 
 static bool equal_string(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
@@ -92,16 +101,16 @@ static bool equal_string(void *target, const void *const operands[], const size_
 /* ------------------------------------------------------------------ operations */
 
 /* An operation and its kernel; LIMITED_KERNEL makes that for the broadcasting before opset 7. */
-#define COMPARE_KERNEL(name, ...)                                                                                     \
-    static const struct mdf_operation name = {.loops = {__VA_ARGS__}, .result = MDF_RESULT_BOOL};                      \
-    static bool run_##name(struct mdf_call *call)                                                                      \
-    {                                                                                                                  \
-        return mdf_elementwise_call(call, &name, 2, NULL);                                                             \
+#define COMPARE_KERNEL(name, ...)                                                                 \
+    static const struct mdf_operation name = {.loops = {__VA_ARGS__}, .result = MDF_RESULT_BOOL}; \
+    static bool run_##name(struct mdf_call *call)                                                 \
+    {                                                                                             \
+        return mdf_elementwise_call(call, &name, 2, NULL);                                        \
     }
-#define LIMITED_KERNEL(name)                                                                                           \
-    static bool run_limited_##name(struct mdf_call *call)                                                              \
-    {                                                                                                                  \
-        return mdf_limited_broadcast_call(call, &name);                                                                \
+#define LIMITED_KERNEL(name)                              \
+    static bool run_limited_##name(struct mdf_call *call) \
+    {                                                     \
+        return mdf_limited_broadcast_call(call, &name);   \
     }
 
 COMPARE_KERNEL(equal, MDF_LOOPS_REALS(equal), MDF_LOOPS_INTEGERS(equal), MDF_LOOPS_BOOL(equal), [MDF_DTYPE_STRING] = equal_string)

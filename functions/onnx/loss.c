@@ -138,7 +138,7 @@ static bool negative_log_likelihood(struct mdf_call *call)
 {
     struct mdf_workspace workspace;
     struct loss loss;
-    const int64_t *shape;
+    const int64_t *shape = NULL;
 
     return prepare_loss(&workspace, call, &loss, &shape) && finish_loss(&workspace, &loss, shape, loss.scores);
 }
@@ -147,7 +147,7 @@ static bool softmax_cross_entropy(struct mdf_call *call)
 {
     struct mdf_workspace workspace;
     struct loss loss;
-    const int64_t *shape;
+    const int64_t *shape = NULL;
     double *logarithms;
 
     if (!prepare_loss(&workspace, call, &loss, &shape)) {

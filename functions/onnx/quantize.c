@@ -1,7 +1,7 @@
 /* quantize.c - QuantizeLinear DequantizeLinear DynamicQuantizeLinear.
  *
- * y = saturate(round(x / scale) + zero point), and x = (y - zero point) * scale, halves rounding to even. Scale and zero point are one
- * number, one along an axis, or one for each block of an axis. Sources: the ONNX operators of these names. */
+ * y = saturate(round(x / scale) + zero point), and x = (y - zero point) * scale, halves rounding to even. Scale and zero point
+ * are one number, one along an axis, or one for each block of an axis. Sources: the ONNX operators of these names. */
 #include "functions/call.h"
 #include "functions/operator.h"
 
@@ -53,8 +53,8 @@ static bool same_shape(const struct mdf_value *a, const struct mdf_value *b)
 }
 
 /* Blocks of `axis`: all other axes of the scale are those of the data. */
-static bool lay_out_blocks(struct mdf_call *call, const struct mdf_value *x, const struct mdf_value *scale, size_t axis, int64_t block_size,
-                           struct layout *layout)
+static bool lay_out_blocks(struct mdf_call *call, const struct mdf_value *x, const struct mdf_value *scale, size_t axis,
+                           int64_t block_size, struct layout *layout)
 {
     size_t i;
 
@@ -106,7 +106,8 @@ struct run {
     const char *source;
     char *target;
     mdf_dtype source_dtype, target_dtype, precision;
-    const float *scales, *zeros; /* zeros: NULL where there are none */
+    float *scales;      /* in scratch */
+    const float *zeros; /* NULL where there are none */
     float lowest, largest;
     bool rounds, saturate;
 };
@@ -184,25 +185,35 @@ static float quantize_whole(float quotient, float zero, float lowest, float larg
     return shifted > largest ? largest : shifted >= lowest ? shifted : lowest; /* NaN: lowest */
 }
 
+/* Rounds numbers to the precision in which the division is done. */
+static void round_to(mdf_dtype precision, float *x, size_t n)
+{
+    size_t i;
+
+    for (i = 0; precision == MDF_DTYPE_FLOAT16 && i < n; i++) {
+        x[i] = mdf_float16_to_float(mdf_float16_from_float(x[i]));
+    }
+    for (i = 0; precision == MDF_DTYPE_BFLOAT16 && i < n; i++) {
+        x[i] = mdf_bfloat16_to_float(mdf_bfloat16_from_float(x[i]));
+    }
+}
+
 static void quantize_stretch(const struct run *run, size_t first, size_t n, size_t scale, size_t step)
 {
     size_t source_size = mdf_dtype_size(run->source_dtype), target_size = mdf_dtype_size(run->target_dtype), done, n_block, i;
     float x[BLOCK];
 
     for (done = 0; done < n; done += n_block) {
-        const float *scales = run->scales + scale + done * step, *zeros = run->zeros != NULL ? run->zeros + scale + done * step : NULL;
+        const float *scales = run->scales + scale + done * step,
+                    *zeros = run->zeros != NULL ? run->zeros + scale + done * step : NULL;
 
         n_block = n - done < BLOCK ? n - done : BLOCK;
         mdf_convert_elements(MDF_DTYPE_FLOAT32, x, run->source_dtype, run->source + (first + done) * source_size, n_block, false);
+        round_to(run->precision, x, n_block);
         for (i = 0; i < n_block; i++) {
             x[i] /= scales[i * step];
         }
-        for (i = 0; run->precision == MDF_DTYPE_FLOAT16 && i < n_block; i++) {
-            x[i] = mdf_float16_to_float(mdf_float16_from_float(x[i]));
-        }
-        for (i = 0; run->precision == MDF_DTYPE_BFLOAT16 && i < n_block; i++) {
-            x[i] = mdf_bfloat16_to_float(mdf_bfloat16_from_float(x[i]));
-        }
+        round_to(run->precision, x, n_block);
         for (i = 0; run->rounds && i < n_block; i++) {
             x[i] = quantize_whole(x[i], zeros != NULL ? zeros[i * step] : 0, run->lowest, run->largest);
         }
@@ -236,8 +247,8 @@ static bool find_quantized_type(struct mdf_call *call, const struct mdf_value *z
     mdf_dtype wanted = given->output_dtype;
 
     if (zero != NULL && wanted != MDF_DTYPE_NONE && zero->dtype != wanted) {
-        return mdf_call_error(call, MDF_TYPE, "attribute 'output_dtype' is %s, but the zero point has type %s", mdf_dtype_name(wanted),
-                              mdf_dtype_name((mdf_dtype)zero->dtype));
+        return mdf_call_error(call, MDF_TYPE, "attribute 'output_dtype' is %s, but the zero point has type %s",
+                              mdf_dtype_name(wanted), mdf_dtype_name((mdf_dtype)zero->dtype));
     }
     *dtype = zero != NULL ? (mdf_dtype)zero->dtype : wanted != MDF_DTYPE_NONE ? wanted : MDF_DTYPE_UINT8;
     if (mdf_dtype_size(*dtype) > 2 || *dtype == MDF_DTYPE_BOOL || *dtype == MDF_DTYPE_FLOAT16 || *dtype == MDF_DTYPE_BFLOAT16 ||
@@ -255,12 +266,13 @@ static bool run_quantize(struct mdf_call *call)
     struct layout layout;
     struct run run = {0};
 
-    if (scale == NULL || (zero != NULL && mdf_call_tensor(call, 2) == NULL) || !find_quantized_type(call, zero, &run.target_dtype) ||
-        !prepare(call, x, scale, zero, &layout, &run)) {
+    if (scale == NULL || (zero != NULL && mdf_call_tensor(call, 2) == NULL) ||
+        !find_quantized_type(call, zero, &run.target_dtype) || !prepare(call, x, scale, zero, &layout, &run)) {
         return false;
     }
     run.work = quantize_stretch;
     run.precision = given->precision != MDF_DTYPE_NONE ? given->precision : (mdf_dtype)scale->dtype;
+    round_to(run.precision, run.scales, scale->length);
     run.rounds = integer_range(run.target_dtype, &run.lowest, &run.largest);
     run.saturate = given->saturate != 0; /* not given: true, as by default */
     run.target = mdf_call_output(call, 0, run.target_dtype, x->rank, mdf_value_shape(x));
@@ -281,7 +293,8 @@ static void dequantize_stretch(const struct run *run, size_t first, size_t n, si
     float x[BLOCK];
 
     for (done = 0; done < n; done += n_block) {
-        const float *scales = run->scales + scale + done * step, *zeros = run->zeros != NULL ? run->zeros + scale + done * step : NULL;
+        const float *scales = run->scales + scale + done * step,
+                    *zeros = run->zeros != NULL ? run->zeros + scale + done * step : NULL;
 
         n_block = n - done < BLOCK ? n - done : BLOCK;
         mdf_convert_elements(MDF_DTYPE_FLOAT32, x, run->source_dtype, run->source + (first + done) * source_size, n_block, false);

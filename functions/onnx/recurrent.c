@@ -362,8 +362,9 @@ static bool run_steps(struct mdf_workspace *workspace, const struct network *net
     size_t n = network->n_hidden, n_products = (resets_first ? 2 : network->n_gates) * n, size_bytes = mdf_dtype_size(workspace->dtype);
     const char *weights = direction_part(network->recurrence, pass->direction, network->n_gates * n * n * size_bytes);
     struct mdf_product product = transposed_product(workspace->dtype, network->n_batch, n_products, n, pass->hidden, weights, pass->products);
+    const char *hidden_weights = weights + (resets_first ? 2 * n * n * size_bytes : 0);
     struct mdf_product reset_product =
-        transposed_product(workspace->dtype, network->n_batch, n, n, pass->reset, weights + 2 * n * n * size_bytes, pass->reset_products);
+        transposed_product(workspace->dtype, network->n_batch, n, n, pass->reset, hidden_weights, pass->reset_products);
     static const step_function float32_steps[] = {step_plain_float32, step_gru_float32, step_lstm_float32},
                                float64_steps[] = {step_plain_float64, step_gru_float64, step_lstm_float64};
 
@@ -399,9 +400,13 @@ static bool run_directions(struct mdf_workspace *workspace, struct network *netw
 {
     size_t n = network->n_hidden, size_bytes = mdf_dtype_size(workspace->dtype), n_state = network->n_batch * n;
     struct mdf_value *input_scratch = mdf_workspace_value(workspace), *step_scratch = mdf_workspace_value(workspace);
-    char *states = mdf_workspace_matrix(workspace, workspace->dtype, n_state, MAX_GATES + 4);
     struct pass pass;
+    char *states;
 
+    if (n_state == 0) {
+        return true;
+    }
+    states = mdf_workspace_matrix(workspace, workspace->dtype, n_state, MAX_GATES + 4);
     network->inputs = mdf_workspace_matrix(workspace, workspace->dtype, network->n_steps * network->n_batch, network->n_gates * n);
     if (input_scratch == NULL || step_scratch == NULL || states == NULL || network->inputs == NULL) {
         return false;

@@ -13,27 +13,39 @@ struct bytes16 {
     uint64_t words[2];
 };
 
-/* Elements are chosen by their size, whatever their type. */
-#define WHERE_LOOP(name, type)                                                                                         \
+/* Elements are chosen by their size, whatever their type; each way in which the operands advance has a loop. */
+#define WHERE_LOOP(name, type)                                                                                                 \
     static bool where_##name(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings) \
-    {                                                                                                                  \
-        const uint8_t *condition = operands[0];                                                                        \
-        const type *x = operands[1], *y = operands[2];                                                                 \
-        type *out = target;                                                                                            \
-                                                                                                                       \
-        (void)settings;                                                                                                \
-        if (steps[0] + steps[1] + steps[2] == 3) {                                                                     \
-            for (size_t i = 0; i < n; i++) {                                                                           \
-                type a = x[i], b = y[i];                                                                               \
-                                                                                                                       \
-                out[i] = condition[i] != 0 ? a : b;                                                                    \
-            }                                                                                                          \
-            return true;                                                                                               \
-        }                                                                                                              \
-        for (size_t i = 0; i < n; i++) {                                                                               \
-            out[i] = condition[i * steps[0]] != 0 ? x[i * steps[1]] : y[i * steps[2]];                                 \
-        }                                                                                                              \
-        return true;                                                                                                   \
+    {                                                                                                                          \
+        const uint8_t *condition = operands[0];                                                                                \
+        const type *x = operands[1], *y = operands[2];                                                                         \
+        type *out = target, first_x = x[0], first_y = y[0];                                                                    \
+                                                                                                                               \
+        (void)settings;                                                                                                        \
+        if (steps[0] == 0) {                                                                                                   \
+            for (size_t i = 0; i < n; i++) {                                                                                   \
+                out[i] = condition[0] != 0 ? x[i * steps[1]] : y[i * steps[2]];                                                \
+            }                                                                                                                  \
+        } else if (steps[1] != 0 && steps[2] != 0) {                                                                           \
+            for (size_t i = 0; i < n; i++) {                                                                                   \
+                type this_x = x[i], this_y = y[i];                                                                             \
+                                                                                                                               \
+                out[i] = condition[i] != 0 ? this_x : this_y;                                                                  \
+            }                                                                                                                  \
+        } else if (steps[1] != 0) {                                                                                            \
+            for (size_t i = 0; i < n; i++) {                                                                                   \
+                type this_x = x[i];                                                                                            \
+                                                                                                                               \
+                out[i] = condition[i] != 0 ? this_x : first_y;                                                                 \
+            }                                                                                                                  \
+        } else {                                                                                                               \
+            for (size_t i = 0; i < n; i++) {                                                                                   \
+                type this_y = y[i * steps[2]];                                                                                 \
+                                                                                                                               \
+                out[i] = condition[i] != 0 ? first_x : this_y;                                                                 \
+            }                                                                                                                  \
+        }                                                                                                                      \
+        return true;                                                                                                           \
     }
 
 WHERE_LOOP(1, uint8_t)
@@ -56,33 +68,17 @@ static bool where_string(void *target, const void *const operands[], const size_
     return true;
 }
 
-static const struct mdf_operation where = {.loops = {[MDF_DTYPE_BOOL] = where_1,
-                                                     [MDF_DTYPE_INT2] = where_1,
-                                                     [MDF_DTYPE_INT4] = where_1,
-                                                     [MDF_DTYPE_INT8] = where_1,
-                                                     [MDF_DTYPE_INT16] = where_2,
-                                                     [MDF_DTYPE_INT32] = where_4,
-                                                     [MDF_DTYPE_INT64] = where_8,
-                                                     [MDF_DTYPE_UINT2] = where_1,
-                                                     [MDF_DTYPE_UINT4] = where_1,
-                                                     [MDF_DTYPE_UINT8] = where_1,
-                                                     [MDF_DTYPE_UINT16] = where_2,
-                                                     [MDF_DTYPE_UINT32] = where_4,
-                                                     [MDF_DTYPE_UINT64] = where_8,
-                                                     [MDF_DTYPE_FLOAT4E2M1FN] = where_1,
-                                                     [MDF_DTYPE_FLOAT8E4M3FN] = where_1,
-                                                     [MDF_DTYPE_FLOAT8E4M3FNUZ] = where_1,
-                                                     [MDF_DTYPE_FLOAT8E5M2] = where_1,
-                                                     [MDF_DTYPE_FLOAT8E5M2FNUZ] = where_1,
-                                                     [MDF_DTYPE_FLOAT8E8M0] = where_1,
-                                                     [MDF_DTYPE_FLOAT16] = where_2,
-                                                     [MDF_DTYPE_BFLOAT16] = where_2,
-                                                     [MDF_DTYPE_FLOAT32] = where_4,
-                                                     [MDF_DTYPE_FLOAT64] = where_8,
-                                                     [MDF_DTYPE_COMPLEX64] = where_8,
-                                                     [MDF_DTYPE_COMPLEX128] = where_16,
-                                                     [MDF_DTYPE_STRING] = where_string},
-                                           .selects = true};
+static const struct mdf_operation where = {
+    .loops = {[MDF_DTYPE_BOOL] = where_1,           [MDF_DTYPE_INT2] = where_1,         [MDF_DTYPE_INT4] = where_1,
+              [MDF_DTYPE_INT8] = where_1,           [MDF_DTYPE_INT16] = where_2,        [MDF_DTYPE_INT32] = where_4,
+              [MDF_DTYPE_INT64] = where_8,          [MDF_DTYPE_UINT2] = where_1,        [MDF_DTYPE_UINT4] = where_1,
+              [MDF_DTYPE_UINT8] = where_1,          [MDF_DTYPE_UINT16] = where_2,       [MDF_DTYPE_UINT32] = where_4,
+              [MDF_DTYPE_UINT64] = where_8,         [MDF_DTYPE_FLOAT4E2M1FN] = where_1, [MDF_DTYPE_FLOAT8E4M3FN] = where_1,
+              [MDF_DTYPE_FLOAT8E4M3FNUZ] = where_1, [MDF_DTYPE_FLOAT8E5M2] = where_1,   [MDF_DTYPE_FLOAT8E5M2FNUZ] = where_1,
+              [MDF_DTYPE_FLOAT8E8M0] = where_1,     [MDF_DTYPE_FLOAT16] = where_2,      [MDF_DTYPE_BFLOAT16] = where_2,
+              [MDF_DTYPE_FLOAT32] = where_4,        [MDF_DTYPE_FLOAT64] = where_8,      [MDF_DTYPE_COMPLEX64] = where_8,
+              [MDF_DTYPE_COMPLEX128] = where_16,    [MDF_DTYPE_STRING] = where_string},
+    .selects = true};
 
 static bool run_where(struct mdf_call *call)
 {
@@ -96,13 +92,14 @@ static bool run_where(struct mdf_call *call)
 
 #define OPERATION confine
 #define SETTINGS void *const
-#define PREPARE                                                                                                        \
-    ELEMENT low = given[0] != NULL ? *(const ELEMENT *)given[0] : LOWEST;                                              \
+#define PREPARE                                                           \
+    ELEMENT low = given[0] != NULL ? *(const ELEMENT *)given[0] : LOWEST; \
     ELEMENT high = given[1] != NULL ? *(const ELEMENT *)given[1] : LARGEST;
 #define UNARY(x) AT_MOST(AT_LEAST(x, low), high)
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 static const struct mdf_operation confine = {.loops = {MDF_LOOPS_REALS(confine), MDF_LOOPS_INTEGERS(confine)}};
@@ -180,12 +177,14 @@ static const struct mdf_setting infinity_settings[] = {
 #define PREPARE bool negative = given->detect_negative != 0, positive = given->detect_positive != 0;
 #define UNARY(x) ((x == LARGEST) & positive) | ((x == LOWEST) & negative)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION not_a_number
 #define RESULT uint8_t
 #define UNARY(x) x != x
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 static const struct mdf_operation infinite = {.loops = {MDF_LOOPS_REALS(infinite)}, .result = MDF_RESULT_BOOL};

@@ -122,6 +122,21 @@ static const struct mdf_value *item_to_insert(struct mdf_call *call, mdf_dtype d
     return converted;
 }
 
+/* At the end: the two sequences share their items, so that a loop that appends in each iteration is linear in all. */
+static bool append(struct mdf_call *call, const struct mdf_value *sequence, const struct mdf_value *item)
+{
+    struct mdf_value *result = mdf_call_result(call, 0);
+
+    if (result == NULL) {
+        return true;
+    }
+    if (!mdf_value_share(call->context->memory, result, sequence) || !mdf_value_append(call->context->memory, result, item)) {
+        return mdf_call_out_of_memory(call);
+    }
+    result->dtype = item->dtype;
+    return true;
+}
+
 static bool sequence_insert(struct mdf_call *call)
 {
     const struct mdf_value *sequence = sequence_input(call, 0), *item = sequence != NULL ? mdf_call_tensor(call, 1) : NULL, *old;
@@ -133,6 +148,9 @@ static bool sequence_insert(struct mdf_call *call)
         return false;
     }
     n = sequence->length;
+    if (position == n) {
+        return append(call, sequence, item);
+    }
     items = output_sequence(call, (mdf_dtype)item->dtype, n + 1);
     if (items == NULL) {
         return false;

@@ -11,138 +11,165 @@
 #define OPERATION arc_cosine
 #define UNARY(x) MATH(acos)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION arc_cosine_hyperbolic
 #define UNARY(x) MATH(acosh)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION arc_sine
 #define UNARY(x) MATH(asin)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION arc_sine_hyperbolic
 #define UNARY(x) MATH(asinh)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION arc_tangent
 #define UNARY(x) MATH(atan)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION arc_tangent_hyperbolic
 #define UNARY(x) MATH(atanh)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION ceiling
 #define UNARY(x) MATH(ceil)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION cosine
 #define UNARY(x) MATH(cos)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION cosine_hyperbolic
 #define UNARY(x) MATH(cosh)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION exponential
 #define UNARY(x) MATH(exp)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION floor_of
 #define UNARY(x) MATH(floor)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION logarithm
 #define UNARY(x) MATH(log)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION reciprocal
 #define UNARY(x) 1 / x
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION round_to_even
 #define UNARY(x) MATH(rint)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION sine
 #define UNARY(x) MATH(sin)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION sine_hyperbolic
 #define UNARY(x) MATH(sinh)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION square_root
 #define UNARY(x) MATH(sqrt)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION tangent
 #define UNARY(x) MATH(tan)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION tangent_hyperbolic
 #define UNARY(x) MATH(tanh)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION softsign
 #define UNARY(x) x / (1 + MATH(fabs)(x))
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* For large |x| the naive form would be infinity by infinity. */
 #define OPERATION sigmoid
 #define UNARY(x) x >= 0 ? 1 / (1 + MATH(exp)(-x)) : MATH(exp)(x) / (1 + MATH(exp)(x))
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* log(1 + exp(x)), without exp overflowing. */
 #define OPERATION softplus
 #define UNARY(x) (x > 0 ? x : 0) + MATH(log1p)(MATH(exp)(-MATH(fabs)(x)))
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION absolute
 #define UNARY(x) MATH(fabs)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION absolute
 #define UNARY(x) x < 0 ? (ELEMENT)(0 - (WIDE)x) : x
 #include "functions/elementwise_signed.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION absolute
 #define UNARY(x) x
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION negative
 #define UNARY(x) -x
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION negative
 #define UNARY(x) 0 - (WIDE)x
 #include "functions/elementwise_signed.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* NaN stays. */
@@ -150,26 +177,31 @@
 #define UNARY(x) !(x <= 0) ? x : 0
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION sign
 #define UNARY(x) x != x ? x : (ELEMENT)((x > 0) - (x < 0))
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION sign
 #define UNARY(x) (x > 0) - (x < 0)
 #include "functions/elementwise_signed.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION sign
 #define UNARY(x) x > 0
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION error_function
 #define UNARY(x) MATH(erf)(x)
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* Rounded to float32 first, as in the reference: 1 from 4 on. */
@@ -177,22 +209,24 @@
 #define UNARY(x) (float)erf((double)x)
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION negation
 #define UNARY(x) x == 0
 #include "functions/elementwise_bool.inc"
+
 #include "functions/elementwise_end.inc"
 
 /* ------------------------------------------------------------------ operations */
 
 /* The kernel of an operation on input 0: its table of loops, and what an element costs. */
-#define UNARY_KERNEL(name, cost, ...)                                                                                  \
-    static bool run_##name(struct mdf_call *call)                                                                      \
-    {                                                                                                                  \
-        static const struct mdf_operation operation = {.loops = {__VA_ARGS__}, .cost_ns = cost};                       \
-                                                                                                                       \
-        return mdf_elementwise_call(call, &operation, 1, NULL);                                                        \
+#define UNARY_KERNEL(name, cost, ...)                                                            \
+    static bool run_##name(struct mdf_call *call)                                                \
+    {                                                                                            \
+        static const struct mdf_operation operation = {.loops = {__VA_ARGS__}, .cost_ns = cost}; \
+                                                                                                 \
+        return mdf_elementwise_call(call, &operation, 1, NULL);                                  \
     }
 
 UNARY_KERNEL(arc_cosine, 10, MDF_LOOPS_REALS(arc_cosine))
@@ -230,34 +264,33 @@ static bool run_identity(struct mdf_call *call)
     return mdf_call_output_copy(call, 0, mdf_call_input(call, 0));
 }
 
-const struct mdf_operator mdf_operators_unary[] = {
-    {"Abs", 1, 99, run_absolute, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Acos", 7, 99, run_arc_cosine, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Acosh", 9, 99, run_arc_cosine_hyperbolic, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Asin", 7, 99, run_arc_sine, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Asinh", 9, 99, run_arc_sine_hyperbolic, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Atan", 7, 99, run_arc_tangent, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Atanh", 9, 99, run_arc_tangent_hyperbolic, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Ceil", 1, 99, run_ceiling, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Cos", 7, 99, run_cosine, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Cosh", 9, 99, run_cosine_hyperbolic, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Erf", 9, 99, run_error_function, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Exp", 1, 99, run_exponential, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Floor", 1, 99, run_floor_of, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Identity", 1, 99, run_identity, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Log", 1, 99, run_logarithm, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Neg", 1, 99, run_negative, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Not", 1, 99, run_negation, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Reciprocal", 1, 99, run_reciprocal, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Relu", 1, 99, run_positive_part, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Round", 11, 99, run_round_to_even, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Sigmoid", 1, 99, run_sigmoid, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Sign", 9, 99, run_sign, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Sin", 7, 99, run_sine, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Sinh", 9, 99, run_sine_hyperbolic, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Softplus", 1, 99, run_softplus, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Softsign", 1, 99, run_softsign, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Sqrt", 1, 99, run_square_root, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Tan", 7, 99, run_tangent, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Tanh", 1, 99, run_tangent_hyperbolic, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};
+const struct mdf_operator mdf_operators_unary[] = {{"Abs", 1, 99, run_absolute, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Acos", 7, 99, run_arc_cosine, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Acosh", 9, 99, run_arc_cosine_hyperbolic, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Asin", 7, 99, run_arc_sine, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Asinh", 9, 99, run_arc_sine_hyperbolic, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Atan", 7, 99, run_arc_tangent, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Atanh", 9, 99, run_arc_tangent_hyperbolic, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Ceil", 1, 99, run_ceiling, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Cos", 7, 99, run_cosine, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Cosh", 9, 99, run_cosine_hyperbolic, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Erf", 9, 99, run_error_function, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Exp", 1, 99, run_exponential, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Floor", 1, 99, run_floor_of, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Identity", 1, 99, run_identity, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Log", 1, 99, run_logarithm, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Neg", 1, 99, run_negative, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Not", 1, 99, run_negation, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Reciprocal", 1, 99, run_reciprocal, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Relu", 1, 99, run_positive_part, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Round", 11, 99, run_round_to_even, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Sigmoid", 1, 99, run_sigmoid, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Sign", 9, 99, run_sign, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Sin", 7, 99, run_sine, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Sinh", 9, 99, run_sine_hyperbolic, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Softplus", 1, 99, run_softplus, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Softsign", 1, 99, run_softsign, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Sqrt", 1, 99, run_square_root, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Tan", 7, 99, run_tangent, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {"Tanh", 1, 99, run_tangent_hyperbolic, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                   {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

@@ -12,36 +12,42 @@ enum { SCRATCH_FIRST = 2, SCRATCH_SECOND = 3 };
 #define OPERATION maximum
 #define BINARY(a, b) a > b || a != a ? a : b
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION maximum
 #define BINARY(a, b) a > b ? a : b
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION minimum
 #define BINARY(a, b) a < b || a != a ? a : b
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION minimum
 #define BINARY(a, b) a < b ? a : b
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION sum
-#define BINARY(a, b) (WIDE)a + (WIDE)b
+#define BINARY(a, b) (WIDE) a + (WIDE)b
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
+
 #include "functions/elementwise_end.inc"
 
 #define OPERATION share
 #define SETTINGS double
 #define UNARY(x) x / (ELEMENT)*given
 #include "functions/elementwise_reals.inc"
+
 #include "functions/elementwise_end.inc"
 
 static const struct mdf_operation maximum = {.loops = {MDF_LOOPS_REALS(maximum), MDF_LOOPS_INTEGERS(maximum)}};
@@ -100,7 +106,8 @@ static bool run_sum(struct mdf_call *call)
 
 static bool run_mean(struct mdf_call *call)
 {
-    struct mdf_value *target = mdf_call_result(call, 0), *total = &call->scratch[call->n_inputs % 2 == 0 ? SCRATCH_FIRST : SCRATCH_SECOND];
+    struct mdf_value *target = mdf_call_result(call, 0),
+                     *total = &call->scratch[call->n_inputs % 2 == 0 ? SCRATCH_FIRST : SCRATCH_SECOND];
     const struct mdf_value *operands[1] = {total};
     double n = (double)call->n_inputs;
 
@@ -110,9 +117,8 @@ static bool run_mean(struct mdf_call *call)
     return fold(call, total, &sum) && mdf_elementwise(call, target != NULL ? target : &call->scratch[0], &share, 1, operands, &n);
 }
 
-const struct mdf_operator mdf_operators_variadic[] = {
-    {"Max", 1, 99, run_maximum, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Min", 1, 99, run_minimum, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Sum", 1, 99, run_sum, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Mean", 1, 99, run_mean, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};
+const struct mdf_operator mdf_operators_variadic[] = {{"Max", 1, 99, run_maximum, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                      {"Min", 1, 99, run_minimum, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                      {"Sum", 1, 99, run_sum, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                      {"Mean", 1, 99, run_mean, NULL, 0, MDF_OPERATOR_PURE, NULL},
+                                                      {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

@@ -266,9 +266,9 @@ static uint64_t common_multiple(uint64_t a, uint64_t b)
 
 #define NUMBER_LOOPS(name) MDF_LOOPS_REALS(name), MDF_LOOPS_INTEGERS(name)
 
-const struct mdf_ufunc mdf_ufunc_add = {{.loops = {NUMBER_LOOPS(add), [MDF_DTYPE_BOOL] = either_bool}}, MDF_UFUNC_SHARED, 2};
+const struct mdf_ufunc mdf_ufunc_add = {{.loops = {NUMBER_LOOPS(add), MDF_LOOPS_BOOL(either)}}, MDF_UFUNC_SHARED, 2};
 const struct mdf_ufunc mdf_ufunc_subtract = {{.loops = {NUMBER_LOOPS(subtract)}}, MDF_UFUNC_SHARED, 2};
-const struct mdf_ufunc mdf_ufunc_multiply = {{.loops = {NUMBER_LOOPS(multiply), [MDF_DTYPE_BOOL] = both_bool}}, MDF_UFUNC_SHARED, 2};
+const struct mdf_ufunc mdf_ufunc_multiply = {{.loops = {NUMBER_LOOPS(multiply), MDF_LOOPS_BOOL(both)}}, MDF_UFUNC_SHARED, 2};
 const struct mdf_ufunc mdf_ufunc_divide = {{.loops = {MDF_LOOPS_REALS(divide)}, .cost_ns = 0.5f}, MDF_UFUNC_QUOTIENT, 2};
 const struct mdf_ufunc mdf_ufunc_floor_divide = {{.loops = {NUMBER_LOOPS(floor_divide)}, .cost_ns = 10}, MDF_UFUNC_NUMBERS, 2};
 const struct mdf_ufunc mdf_ufunc_remainder = {{.loops = {NUMBER_LOOPS(remainder_of)}, .cost_ns = 10}, MDF_UFUNC_NUMBERS, 2};

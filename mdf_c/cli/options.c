@@ -181,11 +181,21 @@ static bool usage_error(int *exit_status, const char *option, const char *why)
     return false;
 }
 
-static void fill_getopt_table(struct option table[N_ROWS + 1], char letters[3 * N_ROWS + 1])
+/* An option that getopt did not take: `code` is its ':' or '?'. */
+static bool unknown_option(int *exit_status, int code, const char *argument)
+{
+    fprintf(stderr, "mdf-run: error: %s '%s'\nTry 'mdf-run --help'.\n",
+            code == ':' ? "there is no argument after the option" : "unknown, ambiguous or wrongly used option", argument);
+    *exit_status = EXIT_USAGE;
+    return false;
+}
+
+static void fill_getopt_table(struct option table[N_ROWS + 1], char letters[2 * N_ROWS + 2])
 {
     size_t i, n = 0;
 
     memset(table, 0, (N_ROWS + 1) * sizeof *table);
+    letters[n++] = ':'; /* a missing argument is told from an unknown option */
     for (i = 0; i < N_ROWS; i++) {
         table[i].name = rows[i].name;
         table[i].has_arg = takes_argument(&rows[i]) ? required_argument : no_argument;
@@ -236,7 +246,7 @@ static bool check_together(struct run_options *options, int argc, char **argv, i
 bool parse_run_options(int argc, char **argv, struct run_options *options, int *exit_status)
 {
     struct option table[N_ROWS + 1];
-    char letters[3 * N_ROWS + 1];
+    char letters[2 * N_ROWS + 2];
     const struct option_row *row;
     const char *wrong;
     int code;
@@ -251,11 +261,11 @@ bool parse_run_options(int argc, char **argv, struct run_options *options, int *
         return false;
     }
     fill_getopt_table(table, letters);
+    opterr = 0;
     while ((code = getopt_long(argc, argv, letters, table, NULL)) != -1) {
         row = find_row(code);
-        if (row == NULL) { /* getopt has said why */
-            *exit_status = EXIT_USAGE;
-            return false;
+        if (row == NULL) {
+            return unknown_option(exit_status, code, argv[optind - 1]);
         }
         if (row->argument == HELP || row->argument == VERSION) {
             fputs(row->argument == HELP ? help : "mdf-run " MDF_VERSION "\n", stdout);

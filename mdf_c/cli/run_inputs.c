@@ -3,6 +3,7 @@
 
 #include "mdf_c/write/write.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool has_suffix(const char *path, const char *suffix)
@@ -51,6 +52,7 @@ static const char *format_of(const char *path)
 static int read_single(struct mdf_memory *memory, const char *argument, struct mdf_value *pair, mdf_error *error)
 {
     const char *text = strchr(argument, '=') + 1;
+    char place[128];
     mdf_status status;
 
     if (!mdf_value_make_string(memory, &pair[0], argument, (size_t)(text - 1 - argument))) {
@@ -65,8 +67,8 @@ static int read_single(struct mdf_memory *memory, const char *argument, struct m
         status = read_document_value(memory, mdf_document_load(memory, text + 1, format_of(text), NULL, error), &pair[1], error);
         return status == MDF_OK ? EXIT_DONE : EXIT_MODEL;
     }
-    status = read_document_value(memory, mdf_document_parse(memory, "json", "", text, strlen(text), NULL, error), &pair[1], error);
-    mdf_error_in(error, "--input %s", argument);
+    snprintf(place, sizeof place, "--input %.*s", (int)(text - 1 - argument), argument);
+    status = read_document_value(memory, mdf_document_parse(memory, "json", place, text, strlen(text), NULL, error), &pair[1], error);
     return status == MDF_OK ? EXIT_DONE : EXIT_USAGE;
 }
 
@@ -172,6 +174,7 @@ int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const 
 
     memset(inputs, 0, sizeof *inputs);
     inputs->memory = memory;
+    inputs->path = options->inputs_path;
     exit_status = read_singles(inputs, options, error);
     if (exit_status == EXIT_DONE && options->inputs_path != NULL) {
         exit_status = read_inputs_file(inputs, options->inputs_path, error) == MDF_OK ? EXIT_DONE : EXIT_MODEL;
@@ -199,6 +202,7 @@ int set_run_inputs(const struct run_inputs *inputs, mdf_state *state, uint64_t s
     mdf_status status;
 
     if (index < inputs->n_steps && set_named(&inputs->steps[index], state, error) != MDF_OK) {
+        mdf_error_at(error, inputs->path, 0, 0);
         return EXIT_MODEL;
     }
     status = set_named(&inputs->single, state, error);

@@ -8,6 +8,7 @@
 struct run_inputs {
     struct mdf_memory *memory;
     struct mdf_value single;   /* of --input: an object {name: value}, given at every step */
+    const char *path;          /* of --inputs; NULL: none */
     struct mdf_value *steps;   /* of --inputs: objects */
     size_t n_steps;
     bool same_each_step;       /* steps has one object, given at every step */

@@ -134,7 +134,7 @@ bool collect_definition_names(struct compiler *compiler, const struct mdf_defini
         }
     }
     for (i = 0; schema != NULL && i < schema->n_inputs; i++) {
-        if (find_argument(definition, schema->inputs[i].name) == NULL &&
+        if (find_argument(definition, schema->inputs[i].name) == NULL && strcmp(schema->inputs[i].name, definition->id) != 0 &&
             !list_add(compiler, names, &schema->inputs[i].name, sizeof schema->inputs[i].name)) {
             return false;
         }

@@ -13,6 +13,7 @@ struct item {
     struct list names;                     /* what its value depends on */
     struct usage usage;
     bool is_literal;     /* a constant without more ado */
+    bool is_text;        /* a text as it is, for an attribute */
     bool is_stateful;    /* keeps its value over runs */
     bool needs_initial;  /* its previous value is read: it has a slot, and a value before the first run */
     mdf_operand slot;    /* where needs_initial */
@@ -135,6 +136,26 @@ static bool add_node_names(struct compiler *compiler, const struct mdf_node *nod
     return node == NULL || collect_names(compiler, node, names);
 }
 
+/* Whether a function of the node has a text attribute of that name: the parameter is its text, not an expression. */
+static bool is_text_attribute(const struct compiler *compiler, const struct mdf_graph_node *node, const char *name)
+{
+    const struct mdf_schema_attribute *attribute;
+    const struct mdf_schema *schema;
+    size_t n = node->n_functions + node->n_parameters, i;
+
+    for (i = 0; i < n; i++) {
+        const struct mdf_definition *definition =
+            i < node->n_functions ? &node->functions[i] : &node->parameters[i - node->n_functions].definition;
+
+        schema = definition->function != NULL ? find_onnx_schema(compiler, definition->function) : NULL;
+        attribute = schema != NULL ? mdf_schema_attribute(schema, name) : NULL;
+        if (attribute != NULL && (attribute->type == MDF_ATTRIBUTE_STRING || attribute->type == MDF_ATTRIBUTE_STRINGS)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool describe_parameter(struct compiler *compiler, const struct mdf_parameter *parameter, struct item *item)
 {
     const struct mdf_definition *definition = &parameter->definition;
@@ -143,8 +164,10 @@ static bool describe_parameter(struct compiler *compiler, const struct mdf_param
 
     item->definition = definition;
     item->parameter = parameter;
+    item->is_text = definition->value != NULL && definition->value->kind == MDF_NODE_STRING &&
+                    is_text_attribute(compiler, compiler->node, definition->id);
     item->is_literal = definition->value != NULL && parameter->n_conditions == 0 && parameter->default_initial_value == NULL &&
-                       (definition->value->kind != MDF_NODE_STRING || is_number_text(definition->value->as.string.bytes));
+                       (definition->value->kind != MDF_NODE_STRING || item->is_text || is_number_text(definition->value->as.string.bytes));
     if (!collect_definition_names(compiler, definition, &item->names)) {
         return false;
     }
@@ -232,7 +255,12 @@ static bool bind_literal(struct node_builder *builder, const struct item *item)
     mdf_operand operand;
     unsigned flags;
 
-    if (value->kind != MDF_NODE_OBJECT || item->usage.elsewhere || item->usage.n_ports > 0) {
+    if (item->is_text) {
+        if (!mdf_value_make_string(context.memory, &constant, value->as.string.bytes, value->as.string.length)) {
+            compile_out_of_memory(builder->compiler);
+            return false;
+        }
+    } else if (value->kind != MDF_NODE_OBJECT || item->usage.elsewhere || item->usage.n_ports > 0) {
         if (!compile_constant(&builder->target, value, &constant)) {
             return false;
         }

@@ -280,6 +280,9 @@ static size_t count_outputs(const struct call_builder *builder, const struct usa
         n = usage->n_ports;
     }
     n = n < schema->min_outputs ? schema->min_outputs : n;
+    if (schema->max_outputs == SIZE_MAX && n == 1) {
+        *several = false; /* a variadic output of one is that output */
+    }
     return schema->max_outputs != SIZE_MAX && n > n_formal ? n_formal : n;
 }
 

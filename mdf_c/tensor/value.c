@@ -379,21 +379,29 @@ static bool grow_list(struct mdf_memory *memory, struct mdf_value *list)
         }
     }
     grown.length = list->length;
+    grown.buffer->n_owned = list->length;
     grown.dtype = list->dtype;
     mdf_value_swap(list, &grown);
     mdf_value_clear(memory, &grown);
     return true;
 }
 
+/* Whether an item can be put behind the list in place. Others may share the buffer: they do not look past their own length, so
+ * the first to append takes the room. A buffer of another memory belongs to a program, perhaps under another thread's eyes. */
+static bool has_room_behind(const struct mdf_memory *memory, const struct mdf_value *list)
+{
+    const struct mdf_buffer *buffer = list->buffer;
+
+    return buffer != NULL && buffer->memory == memory && buffer->content == CONTENT_VALUES &&
+           buffer->capacity_bytes / sizeof(struct mdf_value) > list->length && (owned_alone(buffer) || buffer->n_owned == list->length);
+}
+
 bool mdf_value_append(struct mdf_memory *memory, struct mdf_value *list, const struct mdf_value *item)
 {
     struct mdf_value *items;
 
-    if (!owned_alone(list->buffer) || list->buffer->content != CONTENT_VALUES ||
-        list->buffer->capacity_bytes / sizeof *items <= list->length) {
-        if (!grow_list(memory, list)) {
-            return false;
-        }
+    if (!has_room_behind(memory, list) && !grow_list(memory, list)) {
+        return false;
     }
     items = list->data;
     if (list->buffer->n_owned <= list->length) {

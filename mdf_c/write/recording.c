@@ -238,12 +238,13 @@ mdf_status mdf_recording_add_schedule(struct mdf_recording *recording, const siz
 {
     size_t *schedules =
         reserve(recording, recording->schedules, recording->n_schedules, 1, &recording->schedules_capacity, sizeof *schedules);
-    size_t last = recording->n_schedules > 0 ? recording->schedules[recording->n_schedules - 1] : 0, *copy;
+    size_t last, *copy;
 
     if (schedules == NULL) {
         return mdf_memory_error(recording->memory, error);
     }
     recording->schedules = schedules;
+    last = recording->n_schedules > 0 ? schedules[recording->n_schedules - 1] : 0;
     if (recording->n_schedules == 0 || recording->n_schedule_words - last != n_words ||
         memcmp(&recording->schedule_words[last], words, n_words * sizeof *words) != 0) {
         copy = reserve(recording, recording->schedule_words, recording->n_schedule_words, n_words,

@@ -1,0 +1,228 @@
+/* numpy_select.c - numpy's choices and roundings, element by element: where clip round nan_to_num.
+ *
+ * Source: numpy 2.4, "where", "clip", "round", "nan_to_num". */
+#include "functions/python/ufunc.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ where */
+
+static inline __attribute__((always_inline)) void choose_sized(char *out, const void *const operands[], const size_t steps[], size_t n,
+                                                               size_t size)
+{
+    const uint8_t *condition = operands[0];
+    const char *x = operands[1], *y = operands[2];
+
+    for (size_t i = 0; i < n; i++) {
+        memcpy(out + i * size, condition[i * steps[0]] ? x + i * steps[1] * size : y + i * steps[2] * size, size);
+    }
+}
+
+static void choose_text(char **out, const void *const operands[], const size_t steps[], size_t n)
+{
+    const uint8_t *condition = operands[0];
+    char *const *x = operands[1], *const *y = operands[2];
+
+    for (size_t i = 0; i < n; i++) {
+        out[i] = mdf_string_share(condition[i * steps[0]] ? x[i * steps[1]] : y[i * steps[2]]);
+    }
+}
+
+/* Elements are chosen by their size, whatever their type. */
+static bool choose(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    mdf_dtype dtype = *(const mdf_dtype *)settings;
+
+    if (dtype == MDF_DTYPE_STRING) {
+        choose_text(target, operands, steps, n);
+        return true;
+    }
+    switch (mdf_dtype_size(dtype)) {
+    case 1:
+        choose_sized(target, operands, steps, n, 1);
+        break;
+    case 2:
+        choose_sized(target, operands, steps, n, 2);
+        break;
+    case 4:
+        choose_sized(target, operands, steps, n, 4);
+        break;
+    case 8:
+        choose_sized(target, operands, steps, n, 8);
+        break;
+    default:
+        choose_sized(target, operands, steps, n, 16);
+        break;
+    }
+    return true;
+}
+
+#define CHOOSE(name, text, size, kind, onnx) [MDF_DTYPE_##name] = choose,
+static const struct mdf_operation where = {.loops = {MDF_DTYPE_LIST(CHOOSE)}, .selects = true};
+#undef CHOOSE
+
+static bool run_where(struct mdf_call *call)
+{
+    struct mdf_value *target = mdf_call_target(call, 0);
+    const struct mdf_value *arrays[3];
+    enum mdf_strength strength;
+    mdf_dtype dtype;
+    size_t i;
+
+    for (i = 0; i < 3; i++) {
+        arrays[i] = mdf_python_input_array(call, i, MDF_SLOT_OPERANDS + i);
+        if (arrays[i] == NULL) {
+            return false;
+        }
+    }
+    dtype = mdf_ufunc_shared_dtype(call, 2, arrays + 1);
+    for (i = 0; dtype != MDF_DTYPE_NONE && i < 3; i++) {
+        arrays[i] = mdf_python_array_of(call, arrays[i], i == 0 ? MDF_DTYPE_BOOL : dtype, MDF_SLOT_OPERANDS + i);
+        if (arrays[i] == NULL) {
+            return false;
+        }
+    }
+    if (dtype == MDF_DTYPE_NONE) {
+        return false;
+    }
+    strength = mdf_numpy_strength(arrays[1]) > mdf_numpy_strength(arrays[2]) ? mdf_numpy_strength(arrays[1]) : mdf_numpy_strength(arrays[2]);
+    if (!mdf_elementwise(call, target, &where, 3, arrays, &dtype)) {
+        return false;
+    }
+    target->strength = (uint8_t)strength;
+    return true;
+}
+
+/* ------------------------------------------------------------------ clip */
+
+/* "a a_min a_max min max": the bounds have two names each. */
+static bool run_clip(struct mdf_call *call)
+{
+    const struct mdf_value *low = mdf_python_given(call, mdf_python_given(call, 1) != NULL ? 1 : 3);
+    const struct mdf_value *high = mdf_python_given(call, mdf_python_given(call, 2) != NULL ? 2 : 4);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS), *operands[2];
+    struct mdf_value *slots = mdf_python_slots(call), *raised, *target = mdf_call_target(call, 0);
+
+    if (array == NULL || slots == NULL) {
+        return false;
+    }
+    if (low == NULL || high == NULL) {
+        const struct mdf_value *bound = low != NULL ? low : high;
+
+        operands[0] = array;
+        operands[1] = bound;
+        return bound == NULL ? mdf_ufunc_apply(call, target, &mdf_ufunc_positive, operands, NULL)
+                             : mdf_ufunc_apply(call, target, low != NULL ? &mdf_ufunc_maximum : &mdf_ufunc_minimum, operands, NULL);
+    }
+    raised = &slots[MDF_SLOT_OWN];
+    operands[0] = array;
+    operands[1] = low;
+    if (!mdf_ufunc_apply(call, raised, &mdf_ufunc_maximum, operands, NULL)) {
+        return false;
+    }
+    if (mdf_python_is_number(array)) {
+        raised->strength = mdf_python_is_number(low) ? MDF_STRENGTH_PYTHON : raised->strength;
+    }
+    operands[0] = raised;
+    operands[1] = high;
+    return mdf_ufunc_apply(call, target, &mdf_ufunc_minimum, operands, NULL);
+}
+
+/* ------------------------------------------------------------------ round */
+
+struct rounding {
+    double scale;   /* a power of ten */
+    bool multiplied; /* rounds x * scale, else x / scale */
+};
+
+#define OPERATION round_scaled
+#define SETTINGS struct rounding
+#define PREPARE ELEMENT scale = (ELEMENT)given->scale;
+#define UNARY(x) given->multiplied ? MATH(rint)(x * scale) / scale : MATH(rint)(x / scale) * scale
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+/* A whole number to a multiple of a power of ten, by way of float64 as in numpy. */
+#define OPERATION round_whole
+#define SETTINGS struct rounding
+#define UNARY(x) given->multiplied ? x : (ELEMENT)round_to_multiple((double)x, given->scale, (double)LOWEST, (double)LARGEST)
+static double round_to_multiple(double x, double scale, double lowest, double largest)
+{
+    double rounded = rint(x / scale) * scale;
+
+    return rounded >= lowest && rounded < largest ? rounded : lowest;
+}
+#include "functions/elementwise_signed.inc"
+#include "functions/elementwise_unsigned.inc"
+#include "functions/elementwise_end.inc"
+
+static const struct mdf_ufunc round_scaled = {{.loops = {MDF_LOOPS_REALS(round_scaled), MDF_LOOPS_INTEGERS(round_whole)}, .cost_ns = 2},
+                                              MDF_UFUNC_SHARED, 1};
+
+bool mdf_ufunc_round(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, int64_t decimals)
+{
+    bool many = decimals > 400 || decimals < -400; /* past the range of float64 */
+    struct rounding rounding = {pow(10, many ? 400 : fabs((double)decimals)), decimals >= 0};
+    const struct mdf_value *operand = array;
+
+    if (array->dtype == MDF_DTYPE_BOOL) { /* numpy rounds bool as float16 */
+        operand = mdf_python_array_of(call, array, MDF_DTYPE_FLOAT16, MDF_SLOT_OPERANDS);
+    }
+    return operand != NULL && mdf_ufunc_apply(call, target, &round_scaled, &operand, &rounding);
+}
+
+static bool run_round(struct mdf_call *call)
+{
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
+    int64_t decimals;
+
+    return array != NULL && mdf_python_integer(call, 1, 0, &decimals) && mdf_ufunc_round(call, mdf_call_target(call, 0), array, decimals);
+}
+
+/* ------------------------------------------------------------------ nan_to_num */
+
+struct replacements {
+    double nan, positive, negative; /* NaN: the largest and lowest numbers of the type */
+};
+
+#define OPERATION replace
+#define SETTINGS struct replacements
+#define PREPARE                                                                                                        \
+    ELEMENT largest = given->positive == given->positive ? (ELEMENT)given->positive : MATH(nextafter)((ELEMENT)INFINITY, 0); \
+    ELEMENT lowest = given->negative == given->negative ? (ELEMENT)given->negative : -MATH(nextafter)((ELEMENT)INFINITY, 0);
+#define UNARY(x) x != x ? (ELEMENT)given->nan : isinf(x) ? (x > 0 ? largest : lowest) : x
+#include "functions/elementwise_reals.inc"
+#include "functions/elementwise_end.inc"
+
+#define OPERATION replace
+#define UNARY(x) x
+#include "functions/elementwise_bool.inc"
+#include "functions/elementwise_signed.inc"
+#include "functions/elementwise_unsigned.inc"
+#include "functions/elementwise_end.inc"
+
+static const struct mdf_ufunc replace = {{.loops = {MDF_LOOPS_REALS(replace), MDF_LOOPS_INTEGERS(replace), MDF_LOOPS_BOOL(replace)}},
+                                         MDF_UFUNC_SHARED, 1};
+
+static bool run_nan_to_num(struct mdf_call *call)
+{
+    struct replacements replacements;
+
+    return mdf_python_real(call, 2, 0, &replacements.nan) && mdf_python_real(call, 3, (double)NAN, &replacements.positive) &&
+           mdf_python_real(call, 4, (double)NAN, &replacements.negative) && mdf_ufunc_call(call, &replace, &replacements);
+}
+
+#define ROW(name, kernel, flags, formals)                                                                              \
+    {                                                                                                                  \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals                                      \
+    }
+
+const struct mdf_operator mdf_operators_python_numpy_select[] = {
+    ROW("numpy.where", run_where, 0, "condition x y"),
+    ROW("numpy.clip", run_clip, MDF_OPERATOR_METHOD, "a a_min= a_max= min= max="),
+    ROW("numpy.round", run_round, MDF_OPERATOR_METHOD, "a decimals="),
+    ROW("numpy.around", run_round, 0, "a decimals="),
+    ROW("numpy.nan_to_num", run_nan_to_num, 0, "x copy= nan= posinf= neginf="),
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
+};

@@ -1,0 +1,548 @@
+/* dtype_convert.c - elements of one type as another. See dtype.h.
+ *
+ * They are converted in two steps, through int64 or float64, in blocks that stay in the cache; pairs that are met often have
+ * loops of their own. Small float formats: IEEE 754 binary16, bfloat16, and the float8 and float4 types of ONNX ("Float stored
+ * in 8 bits", "Float stored in 4 bits"), bit for bit as ml_dtypes converts them. */
+#include "mdf_c/tensor/dtype.h"
+
+#include <string.h>
+
+enum { BLOCK = 256 }; /* elements converted at a time */
+
+/* bool and the integers. */
+static bool is_whole(mdf_dtype dtype)
+{
+    char kind = mdf_dtype_kind(dtype);
+
+    return kind == 'b' || kind == 'i' || kind == 'u';
+}
+
+static bool is_complex(mdf_dtype dtype)
+{
+    return mdf_dtype_kind(dtype) == 'c';
+}
+
+static bool is_number(mdf_dtype dtype)
+{
+    return (unsigned)dtype < MDF_DTYPE_STRING;
+}
+
+/* ------------------------------------------------------------------ small float formats */
+
+static uint32_t bits_of_float(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static float float_of_bits(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* A binary format. Magnitudes (the bits without the sign) order as the numbers do; `overflow` stands for what is past
+ * `largest`, NaN is `nan`. */
+struct format {
+    int mantissa_bits, bias;
+    uint32_t sign_bit;
+    uint32_t largest, overflow, nan;
+    bool unsigned_zero; /* one zero, one NaN, both without sign */
+};
+
+static const struct format float16_format = {10, 15, 0x8000, 0x7bff, 0x7c00, 0x7e00, false};
+static const struct format bfloat16_format = {7, 127, 0x8000, 0x7f7f, 0x7f80, 0x7fc0, false};
+static const struct format float4e2m1fn_format = {1, 1, 0x8, 0x7, 0x7, 0x0, false};
+static const struct format float8e4m3fn_format = {3, 7, 0x80, 0x7e, 0x7f, 0x7f, false};
+static const struct format float8e4m3fnuz_format = {3, 8, 0x80, 0x7f, 0x80, 0x80, true};
+static const struct format float8e5m2_format = {2, 15, 0x80, 0x7b, 0x7c, 0x7e, false};
+static const struct format float8e5m2fnuz_format = {2, 16, 0x80, 0x7f, 0x80, 0x80, true};
+
+static const struct format *format_of(mdf_dtype dtype)
+{
+    switch (dtype) {
+    case MDF_DTYPE_FLOAT4E2M1FN:
+        return &float4e2m1fn_format;
+    case MDF_DTYPE_FLOAT8E4M3FNUZ:
+        return &float8e4m3fnuz_format;
+    case MDF_DTYPE_FLOAT8E5M2:
+        return &float8e5m2_format;
+    case MDF_DTYPE_FLOAT8E5M2FNUZ:
+        return &float8e5m2fnuz_format;
+    case MDF_DTYPE_FLOAT16:
+        return &float16_format;
+    case MDF_DTYPE_BFLOAT16:
+        return &bfloat16_format;
+    default:
+        return &float8e4m3fn_format;
+    }
+}
+
+/* The magnitude of a finite positive number given as exponent and 53-bit significand, rounded to nearest even: a carry
+ * out of the mantissa runs into the exponent, as it should. May be past `largest`. */
+static uint64_t round_magnitude(const struct format *format, int exponent, uint64_t significand)
+{
+    int lowest = 1 - format->bias, kept = exponent < lowest ? lowest : exponent;
+    int shift = 52 - format->mantissa_bits + (kept - exponent);
+    uint64_t half, rounded;
+
+    if (shift > 54) {
+        return 0;
+    }
+    half = (uint64_t)1 << (shift - 1);
+    rounded = (significand + half - 1 + (significand >> shift & 1)) >> shift;
+    return ((uint64_t)(kept + format->bias - 1) << format->mantissa_bits) + rounded;
+}
+
+static uint32_t encode(const struct format *format, double value, bool saturate)
+{
+    uint64_t bits, significand, magnitude;
+    uint32_t sign;
+    int exponent;
+
+    memcpy(&bits, &value, sizeof bits);
+    sign = bits >> 63 != 0 ? format->sign_bit : 0;
+    exponent = (int)(bits >> 52 & 0x7ff);
+    significand = bits & (((uint64_t)1 << 52) - 1);
+    if (exponent == 0x7ff && significand != 0) {
+        if (format == &float4e2m1fn_format) {
+            return sign ^ format->sign_bit; /* has no NaN: ml_dtypes gives a zero */
+        }
+        return format->unsigned_zero ? format->nan : sign | format->nan;
+    }
+    if (exponent == 0) {
+        exponent = 1;
+    } else {
+        significand |= (uint64_t)1 << 52;
+    }
+    magnitude = round_magnitude(format, exponent - 1023, significand);
+    if (magnitude > format->largest) {
+        magnitude = saturate ? format->largest : format->overflow;
+        return format->unsigned_zero && !saturate ? format->nan : sign | (uint32_t)magnitude;
+    }
+    return magnitude == 0 && format->unsigned_zero ? 0 : sign | (uint32_t)magnitude;
+}
+
+static float decode(const struct format *format, uint32_t bits)
+{
+    uint32_t sign = (bits & format->sign_bit) != 0 ? 0x80000000u : 0, magnitude = bits & (format->sign_bit - 1), shifted;
+    float scale;
+
+    if (format->unsigned_zero && bits == format->nan) {
+        return float_of_bits(0x7fc00000u);
+    }
+    if (!format->unsigned_zero && format->largest != format->overflow && magnitude > format->largest) {
+        bool infinite = format->overflow != format->nan && magnitude == format->overflow;
+
+        return float_of_bits(sign | (infinite ? 0x7f800000u : 0x7fc00000u));
+    }
+    /* As float32 with its own bias, then scaled by the difference: exact, for subnormal numbers too. */
+    shifted = magnitude << (23 - format->mantissa_bits);
+    scale = float_of_bits((uint32_t)(127 + 127 - format->bias) << 23);
+    return float_of_bits(sign | bits_of_float(float_of_bits(shifted) * scale));
+}
+
+/* float8_e8m0fnu: a power of two. Rounds to nearest, half upward; 0, negative numbers and what is too large have none. */
+static uint8_t encode_power(double value, bool saturate)
+{
+    uint64_t bits;
+    int exponent;
+
+    memcpy(&bits, &value, sizeof bits);
+    if (value != value || bits >> 63 != 0) {
+        return 0xff;
+    }
+    if (value < 0x1p-127) {
+        return value == 0 && !saturate ? 0xff : 0;
+    }
+    exponent = (int)(bits >> 52) - 1023 + (int)(bits >> 51 & 1);
+    if (exponent > 127) {
+        return saturate ? 0xfe : 0xff;
+    }
+    return (uint8_t)(exponent + 127);
+}
+
+static float decode_power(uint8_t bits)
+{
+    if (bits == 0xff) {
+        return float_of_bits(0x7fc00000u);
+    }
+    return float_of_bits(bits == 0 ? 0x00400000u : (uint32_t)bits << 23);
+}
+
+/* `a` where the condition holds, else `b`: without a branch, so that loops over it vectorise. */
+static uint32_t choose(bool condition, uint32_t a, uint32_t b)
+{
+    uint32_t mask = 0u - (uint32_t)condition;
+
+    return (a & mask) | (b & ~mask);
+}
+
+float mdf_float16_to_float(uint16_t bits)
+{
+    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, magnitude = (uint32_t)(bits & 0x7fff) << 13;
+    uint32_t finite = bits_of_float(float_of_bits(magnitude) * 0x1p112f);
+
+    return float_of_bits(sign | choose(magnitude >= 0x0f800000u, magnitude | 0x7f800000u, finite));
+}
+
+/* Inline, so that loops over it vectorise. */
+static inline uint16_t float16_from_float(float value)
+{
+    uint32_t bits = bits_of_float(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffffu;
+    uint32_t normal = (magnitude + 0xfffu + (magnitude >> 13 & 1) - (112u << 23)) >> 13; /* rounded to 10 bits, rebiased */
+    /* Adding 0.5 aligns a small number's bits with those of a subnormal binary16; the addition rounds. */
+    uint32_t small = bits_of_float(float_of_bits(magnitude) + 0.5f) - 0x3f000000u;
+    uint32_t special = choose(magnitude > 0x7f800000u, 0x7e00u | (magnitude >> 13 & 0x3ff), 0x7c00u);
+    uint32_t finite = choose(magnitude < 0x38800000u, small, normal);
+
+    return (uint16_t)(sign | choose(magnitude >= 0x47800000u, special, finite));
+}
+
+uint16_t mdf_float16_from_float(float value)
+{
+    return float16_from_float(value);
+}
+
+uint16_t mdf_float16_from_double(double value)
+{
+    return (uint16_t)encode(&float16_format, value, false);
+}
+
+float mdf_bfloat16_to_float(uint16_t bits)
+{
+    return float_of_bits((uint32_t)bits << 16);
+}
+
+uint16_t mdf_bfloat16_from_float(float value)
+{
+    uint32_t bits = bits_of_float(value), rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+    uint32_t nan = (bits >> 16 & 0x8000) | 0x7fc0u;
+
+    return (uint16_t)choose((bits & 0x7fffffffu) > 0x7f800000u, nan, rounded);
+}
+
+uint16_t mdf_bfloat16_from_double(double value)
+{
+    return (uint16_t)encode(&bfloat16_format, value, false);
+}
+
+float mdf_float8_to_float(mdf_dtype dtype, uint8_t bits)
+{
+    if (dtype == MDF_DTYPE_FLOAT8E8M0) {
+        return decode_power(bits);
+    }
+    return decode(format_of(dtype), dtype == MDF_DTYPE_FLOAT4E2M1FN ? bits & 0xf : bits);
+}
+
+static uint8_t float8_from_double(mdf_dtype dtype, double value, bool saturate)
+{
+    return dtype == MDF_DTYPE_FLOAT8E8M0 ? encode_power(value, saturate) : (uint8_t)encode(format_of(dtype), value, saturate);
+}
+
+uint8_t mdf_float8_from_float(mdf_dtype dtype, float value, bool saturate)
+{
+    return float8_from_double(dtype, (double)value, saturate);
+}
+
+/* ------------------------------------------------------------------ elements, through int64 or float64 */
+
+/* What the instruction cvttsd2si gives, and with it numpy on x86. */
+static int64_t truncate_to_int64(double value)
+{
+    return value >= -0x1p63 && value < 0x1p63 ? (int64_t)value : INT64_MIN;
+}
+
+static int32_t truncate_to_int32(double value)
+{
+    return value > -0x1p31 - 1 && value < 0x1p31 ? (int32_t)value : INT32_MIN;
+}
+
+static uint64_t truncate_to_uint64(double value)
+{
+    if (value < 0x1p63 || value != value) {
+        return (uint64_t)truncate_to_int64(value);
+    }
+    return (uint64_t)truncate_to_int64(value - 0x1p63) ^ (uint64_t)1 << 63;
+}
+
+/* Two's complement numbers of the lowest `bits` bits. */
+static int8_t sign_extend(int64_t value, int bits)
+{
+    int sign = 1 << (bits - 1);
+
+    return (int8_t)(((int)(value & (2 * sign - 1)) ^ sign) - sign);
+}
+
+/* X(type, C type that holds it, element x as int64) */
+#define INTEGER_LIST(X)                \
+    X(BOOL, uint8_t, x != 0)           \
+    X(INT2, int8_t, sign_extend(x, 2)) \
+    X(INT4, int8_t, sign_extend(x, 4)) \
+    X(INT8, int8_t, x)                 \
+    X(INT16, int16_t, x)               \
+    X(INT32, int32_t, x)               \
+    X(INT64, int64_t, x)               \
+    X(UINT2, uint8_t, x & 3)           \
+    X(UINT4, uint8_t, x & 15)          \
+    X(UINT8, uint8_t, x)               \
+    X(UINT16, uint16_t, x)             \
+    X(UINT32, uint32_t, x)             \
+    X(UINT64, uint64_t, x)
+
+/* X(type, C type that holds it, element x as float64) for reals; complex numbers stand beside it. */
+#define REAL_LIST(X)                                                             \
+    X(FLOAT4E2M1FN, uint8_t, mdf_float8_to_float(MDF_DTYPE_FLOAT4E2M1FN, x))     \
+    X(FLOAT8E4M3FN, uint8_t, mdf_float8_to_float(MDF_DTYPE_FLOAT8E4M3FN, x))     \
+    X(FLOAT8E4M3FNUZ, uint8_t, mdf_float8_to_float(MDF_DTYPE_FLOAT8E4M3FNUZ, x)) \
+    X(FLOAT8E5M2, uint8_t, mdf_float8_to_float(MDF_DTYPE_FLOAT8E5M2, x))         \
+    X(FLOAT8E5M2FNUZ, uint8_t, mdf_float8_to_float(MDF_DTYPE_FLOAT8E5M2FNUZ, x)) \
+    X(FLOAT8E8M0, uint8_t, mdf_float8_to_float(MDF_DTYPE_FLOAT8E8M0, x))         \
+    X(FLOAT16, uint16_t, mdf_float16_to_float(x))                                \
+    X(BFLOAT16, uint16_t, mdf_bfloat16_to_float(x))                              \
+    X(FLOAT32, float, x)                                                         \
+    X(FLOAT64, double, x)
+
+/* X(type, C type that holds it, int64 x as element) */
+#define FROM_INTEGER_LIST(X)           \
+    X(BOOL, uint8_t, x != 0)           \
+    X(INT2, int8_t, sign_extend(x, 2)) \
+    X(INT4, int8_t, sign_extend(x, 4)) \
+    X(INT8, int8_t, x)                 \
+    X(INT16, int16_t, x)               \
+    X(INT32, int32_t, x)               \
+    X(INT64, int64_t, x)               \
+    X(UINT2, uint8_t, x & 3)           \
+    X(UINT4, uint8_t, x & 15)          \
+    X(UINT8, uint8_t, x)               \
+    X(UINT16, uint16_t, x)             \
+    X(UINT32, uint32_t, x)             \
+    X(UINT64, uint64_t, x)             \
+    X(FLOAT32, float, x)               \
+    X(FLOAT64, double, x)
+
+/* X(type, C type that holds it, float64 x as element) */
+#define FROM_REAL_LIST(X)                                                                 \
+    X(BOOL, uint8_t, x != 0)                                                              \
+    X(INT2, int8_t, sign_extend(truncate_to_int32(x), 2))                                 \
+    X(INT4, int8_t, sign_extend(truncate_to_int32(x), 4))                                 \
+    X(INT8, int8_t, truncate_to_int32(x))                                                 \
+    X(INT16, int16_t, truncate_to_int32(x))                                               \
+    X(INT32, int32_t, truncate_to_int32(x))                                               \
+    X(INT64, int64_t, truncate_to_int64(x))                                               \
+    X(UINT2, uint8_t, truncate_to_int32(x) & 3)                                           \
+    X(UINT4, uint8_t, truncate_to_int32(x) & 15)                                          \
+    X(UINT8, uint8_t, truncate_to_int32(x))                                               \
+    X(UINT16, uint16_t, truncate_to_int32(x))                                             \
+    X(UINT32, uint32_t, truncate_to_int64(x))                                             \
+    X(UINT64, uint64_t, truncate_to_uint64(x))                                            \
+    X(FLOAT4E2M1FN, uint8_t, float8_from_double(MDF_DTYPE_FLOAT4E2M1FN, x, saturate))     \
+    X(FLOAT8E4M3FN, uint8_t, float8_from_double(MDF_DTYPE_FLOAT8E4M3FN, x, saturate))     \
+    X(FLOAT8E4M3FNUZ, uint8_t, float8_from_double(MDF_DTYPE_FLOAT8E4M3FNUZ, x, saturate)) \
+    X(FLOAT8E5M2, uint8_t, float8_from_double(MDF_DTYPE_FLOAT8E5M2, x, saturate))         \
+    X(FLOAT8E5M2FNUZ, uint8_t, float8_from_double(MDF_DTYPE_FLOAT8E5M2FNUZ, x, saturate)) \
+    X(FLOAT8E8M0, uint8_t, float8_from_double(MDF_DTYPE_FLOAT8E8M0, x, saturate))         \
+    X(FLOAT16, uint16_t, mdf_float16_from_double(x))                                      \
+    X(BFLOAT16, uint16_t, mdf_bfloat16_from_double(x))                                    \
+    X(FLOAT32, float, x)                                                                  \
+    X(FLOAT64, double, x)
+
+/* One case of a switch over types: a loop over `n` elements of `source`. */
+#define LOOP_CASE(name, source_type, target_type, expression) \
+    case MDF_DTYPE_##name: {                                  \
+        const source_type *in = source;                       \
+        target_type *out = target;                            \
+        for (size_t i = 0; i < n; i++) {                      \
+            source_type x = in[i];                            \
+            out[i] = (target_type)(expression);               \
+        }                                                     \
+        break;                                                \
+    }
+
+static void load_int64(mdf_dtype dtype, int64_t *target, const void *source, size_t n)
+{
+    switch (dtype) {
+#define CASE(name, type, expression) LOOP_CASE(name, type, int64_t, expression)
+        INTEGER_LIST(CASE)
+#undef CASE
+    default:
+        break;
+    }
+}
+
+/* The real part of complex numbers. */
+static void load_double(mdf_dtype dtype, double *target, const void *source, size_t n)
+{
+    switch (dtype) {
+#define CASE(name, type, expression) LOOP_CASE(name, type, double, expression)
+        INTEGER_LIST(CASE)
+        REAL_LIST(CASE)
+#undef CASE
+    case MDF_DTYPE_COMPLEX64:
+        for (size_t i = 0; i < n; i++) {
+            target[i] = (double)((const float *)source)[2 * i];
+        }
+        break;
+    case MDF_DTYPE_COMPLEX128:
+        for (size_t i = 0; i < n; i++) {
+            target[i] = ((const double *)source)[2 * i];
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* Imaginary parts of complex numbers, 0 of others. */
+static void load_imaginary(mdf_dtype dtype, double *target, const void *source, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (dtype == MDF_DTYPE_COMPLEX64) {
+            target[i] = (double)((const float *)source)[2 * i + 1];
+        } else {
+            target[i] = dtype == MDF_DTYPE_COMPLEX128 ? ((const double *)source)[2 * i + 1] : 0;
+        }
+    }
+}
+
+static void store_int64(mdf_dtype dtype, void *target, const int64_t *source, size_t n)
+{
+    switch (dtype) {
+#define CASE(name, type, expression) LOOP_CASE(name, int64_t, type, expression)
+        FROM_INTEGER_LIST(CASE)
+#undef CASE
+    default:
+        break;
+    }
+}
+
+static void store_double(mdf_dtype dtype, void *target, const double *source, size_t n, bool saturate)
+{
+    switch (dtype) {
+#define CASE(name, type, expression) LOOP_CASE(name, double, type, expression)
+        FROM_REAL_LIST(CASE)
+#undef CASE
+    default:
+        break;
+    }
+}
+
+static void store_complex(mdf_dtype dtype, void *target, const double *real, const double *imaginary, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (dtype == MDF_DTYPE_COMPLEX64) {
+            ((float *)target)[2 * i] = (float)real[i];
+            ((float *)target)[2 * i + 1] = (float)imaginary[i];
+        } else {
+            ((double *)target)[2 * i] = real[i];
+            ((double *)target)[2 * i + 1] = imaginary[i];
+        }
+    }
+}
+
+static void convert_block(mdf_dtype target_dtype, void *target, mdf_dtype source_dtype, const void *source, size_t n,
+                          bool saturate)
+{
+    int64_t integers[BLOCK];
+    double reals[BLOCK], imaginary[BLOCK];
+    size_t i;
+
+    if (is_whole(source_dtype) &&
+        (is_whole(target_dtype) || (target_dtype == MDF_DTYPE_FLOAT32 && source_dtype != MDF_DTYPE_UINT64))) {
+        load_int64(source_dtype, integers, source, n);
+        store_int64(target_dtype, target, integers, n);
+        return;
+    }
+    load_double(source_dtype, reals, source, n);
+    if (!is_complex(target_dtype) && (!is_complex(source_dtype) || target_dtype != MDF_DTYPE_BOOL)) {
+        store_double(target_dtype, target, reals, n, saturate);
+        return;
+    }
+    load_imaginary(source_dtype, imaginary, source, n);
+    if (is_complex(target_dtype)) {
+        store_complex(target_dtype, target, reals, imaginary, n);
+        return;
+    }
+    for (i = 0; i < n; i++) {
+        ((uint8_t *)target)[i] = reals[i] != 0 || imaginary[i] != 0;
+    }
+}
+
+enum { PAIR = 32 }; /* more than there are types */
+
+/* Pairs with a loop of their own: false where this is none. */
+static bool convert_directly(mdf_dtype target_dtype, void *target, mdf_dtype source_dtype, const void *source, size_t n)
+{
+    if (target_dtype == source_dtype) {
+        memmove(target, source, n * mdf_dtype_size(source_dtype));
+        return true;
+    }
+#define PAIR_CASE(target_name, target_type, source_name, source_type, expression) \
+    case MDF_DTYPE_##target_name *PAIR + MDF_DTYPE_##source_name: {               \
+        const source_type *in = source;                                           \
+        target_type *out = target;                                                \
+        for (size_t i = 0; i < n; i++) {                                          \
+            source_type x = in[i];                                                \
+            out[i] = (target_type)(expression);                                   \
+        }                                                                         \
+        return true;                                                              \
+    }
+    switch ((int)target_dtype * PAIR + (int)source_dtype) {
+        PAIR_CASE(FLOAT64, double, FLOAT32, float, x)
+        PAIR_CASE(FLOAT32, float, FLOAT64, double, x)
+        PAIR_CASE(FLOAT64, double, INT64, int64_t, x)
+        PAIR_CASE(FLOAT32, float, UINT64, uint64_t, x)
+        PAIR_CASE(FLOAT32, float, FLOAT16, uint16_t, mdf_float16_to_float(x))
+        PAIR_CASE(FLOAT32, float, BFLOAT16, uint16_t, mdf_bfloat16_to_float(x))
+        PAIR_CASE(FLOAT16, uint16_t, FLOAT32, float, float16_from_float(x))
+        PAIR_CASE(BFLOAT16, uint16_t, FLOAT32, float, mdf_bfloat16_from_float(x))
+    default:
+        return false;
+    }
+#undef PAIR_CASE
+}
+
+bool mdf_convert_elements(mdf_dtype target_dtype, void *target, mdf_dtype source_dtype, const void *source, size_t n,
+                          bool saturate)
+{
+    size_t target_size = mdf_dtype_size(target_dtype), source_size = mdf_dtype_size(source_dtype), first;
+
+    if (!is_number(target_dtype) || !is_number(source_dtype)) {
+        return false;
+    }
+    if (n == 0 || convert_directly(target_dtype, target, source_dtype, source, n)) {
+        return true;
+    }
+    for (first = 0; first < n; first += BLOCK) {
+        convert_block(target_dtype, (char *)target + first * target_size, source_dtype,
+                      (const char *)source + first * source_size, n - first < BLOCK ? n - first : BLOCK, saturate);
+    }
+    return true;
+}
+
+double mdf_element_to_double(mdf_dtype dtype, const void *element)
+{
+    double real = 0;
+
+    load_double(dtype, &real, element, 1);
+    return real;
+}
+
+int64_t mdf_element_to_int64(mdf_dtype dtype, const void *element)
+{
+    int64_t integer = 0;
+
+    if (!is_number(dtype) || is_whole(dtype)) {
+        load_int64(dtype, &integer, element, 1);
+        return integer;
+    }
+    return truncate_to_int64(mdf_element_to_double(dtype, element));
+}
