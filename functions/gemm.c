@@ -16,6 +16,7 @@ enum {
     BLOCK_PANELS = 12,   /* panels of a block of B */
     MAX_ROWS = 12,       /* of a tile */
     MAX_COLUMNS = 32,    /* of a tile */
+    PACK_ROWS = 4,       /* packed together */
     PLAIN_COLUMNS = 16,  /* fewer are added without a call */
     PLAIN_PRODUCTS = 2000, /* a product with fewer multiplications is not worth packing */
     DOT_PARTS = 32,      /* partial sums of a scalar product */

@@ -66,12 +66,26 @@ static bool constant_strings(struct mdf_call *call, size_t rank, const char *con
     return target != NULL;
 }
 
+/* The value is an array of the rank it was written with, a scalar too: not a bare number that may stand for an array of one. */
+static bool constant_value(struct mdf_call *call, const struct mdf_value *value)
+{
+    struct mdf_value *result = mdf_call_result(call, 0);
+
+    if (!mdf_call_output_copy(call, 0, value)) {
+        return false;
+    }
+    if (result != NULL && result->strength == MDF_STRENGTH_PYTHON) {
+        result->strength = MDF_STRENGTH_LITERAL;
+    }
+    return true;
+}
+
 static bool constant(struct mdf_call *call)
 {
     const struct constant_settings *settings = call->settings;
 
     if (settings->value != NULL) {
-        return mdf_call_output_copy(call, 0, settings->value);
+        return constant_value(call, settings->value);
     }
     if (settings->reals.items != NULL) {
         return constant_reals(call, 1, settings->reals.items, settings->reals.n);

@@ -111,8 +111,8 @@ static bool prepare_loss(struct mdf_workspace *workspace, struct mdf_call *call,
     }
     wanted[0] = mdf_value_shape(scores)[0];
     memcpy(wanted + 1, mdf_value_shape(scores) + 2, (scores->rank - 2) * sizeof *wanted);
-    if (!mdf_workspace_check_shape(call, "the labels", labels, scores->rank - 1, wanted) ||
-        (weights != NULL && !mdf_workspace_check_shape(call, "the weights", weights, 1, mdf_value_shape(scores) + 1))) {
+    if (!mdf_workspace_check_shape(call, "the array of labels", labels, scores->rank - 1, wanted) ||
+        (weights != NULL && !mdf_workspace_check_shape(call, "the array of weights", weights, 1, mdf_value_shape(scores) + 1))) {
         return false;
     }
     loss->labels = mdf_call_integers(call, 1, 1, &n_labels);

@@ -2,6 +2,7 @@
  *
  * Python numbers compare by their exact values, strings by code points, lists item by item; arrays as numpy compares them. What has no
  * order is an error; what is of different kinds is unequal. Source: the Python language reference, "Comparisons". */
+#define _GNU_SOURCE /* memmem */
 #include "functions/python/python_operations.h"
 #include "functions/python/ufunc.h"
 
@@ -294,14 +295,10 @@ static bool run_is_not(struct mdf_call *call)
 static bool find_text(struct mdf_call *call, const struct mdf_value *part, const struct mdf_value *whole, bool *found)
 {
     size_t part_length, whole_length;
-    const char *text;
+    const char *part_text = mdf_python_text(part, &part_length), *whole_text = mdf_python_text(whole, &whole_length);
 
-    if (!mdf_python_is_string(part)) {
-        return mdf_python_refuse(call, part, whole);
-    }
-    text = mdf_python_text(part, &part_length);
-    *found = memmem(mdf_python_text(whole, &whole_length), mdf_string_length(mdf_value_to_string(whole)), text, part_length) != NULL;
-    return true;
+    *found = memmem(whole_text, whole_length, part_text, part_length) != NULL;
+    return mdf_python_is_string(part) || mdf_python_refuse(call, part, whole);
 }
 
 static bool find_in_items(struct mdf_call *call, const struct mdf_value *item, const struct mdf_value *container, bool *found)

@@ -172,7 +172,7 @@ static int perform(struct run *run)
         mdf_memory_error(&run->memory, &run->error);
         return EXIT_MODEL;
     }
-    exit_status = load_run_inputs(&run->inputs, &run->memory, options, &run->error);
+    exit_status = load_run_inputs(&run->inputs, &run->memory, options, &run->warnings, &run->error);
     if (exit_status != EXIT_DONE) {
         return exit_status;
     }

@@ -168,13 +168,15 @@ static mdf_status read_inputs_file(struct run_inputs *inputs, const char *path, 
 
 /* ------------------------------------------------------------------ all of them */
 
-int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const struct run_options *options, mdf_error *error)
+int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const struct run_options *options, struct warning_printer *warnings,
+                    mdf_error *error)
 {
     int exit_status;
 
     memset(inputs, 0, sizeof *inputs);
     inputs->memory = memory;
     inputs->path = options->inputs_path;
+    inputs->warnings = warnings;
     exit_status = read_singles(inputs, options, error);
     if (exit_status == EXIT_DONE && options->inputs_path != NULL) {
         exit_status = read_inputs_file(inputs, options->inputs_path, error) == MDF_OK ? EXIT_DONE : EXIT_MODEL;
@@ -185,7 +187,57 @@ int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const 
     return exit_status;
 }
 
-static mdf_status set_named(const struct mdf_value *object, mdf_state *state, mdf_error *error)
+/* Tells once that the graph has no such input; `why` says so. */
+static mdf_status leave_out(struct run_inputs *inputs, const struct mdf_value *name, mdf_error *why, mdf_error *error)
+{
+    size_t i;
+
+    for (i = 0; i < inputs->unknown.length; i++) {
+        if (mdf_value_equal(mdf_value_item(&inputs->unknown, i), name)) {
+            return MDF_OK;
+        }
+    }
+    mdf_error_at(why, inputs->path, 0, 0);
+    if (inputs->warnings->strict) {
+        *error = *why;
+        return why->code;
+    }
+    mdf_error_append(why, "; the value is ignored");
+    print_warning(inputs->warnings, why);
+    if (inputs->unknown.kind != MDF_KIND_LIST && mdf_value_make_list(inputs->memory, &inputs->unknown, 0) == NULL) {
+        return mdf_memory_error(inputs->memory, error);
+    }
+    return mdf_value_append(inputs->memory, &inputs->unknown, name) ? MDF_OK : mdf_memory_error(inputs->memory, error);
+}
+
+/* A file of inputs may serve several models: a name in it that no port has is a warning. Its key is taken away, so that later
+ * steps pass over it. */
+static mdf_status set_from_file(struct run_inputs *inputs, size_t index, mdf_state *state, mdf_error *error)
+{
+    struct mdf_value *object = &inputs->steps[index], *pairs = object->data;
+    mdf_status status = MDF_OK;
+    size_t i;
+
+    for (i = 0; i < object->length && status == MDF_OK; i++) {
+        const char *name = mdf_value_key(object, i);
+        mdf_error why = {0};
+
+        if (name == NULL) {
+            continue;
+        }
+        status = mdf_set_input_value(state, name, &pairs[2 * i + 1], &why);
+        if (status == MDF_NAME) {
+            status = leave_out(inputs, &pairs[2 * i], &why, error);
+            mdf_value_clear(inputs->memory, &pairs[2 * i]);
+        } else if (status != MDF_OK) {
+            *error = why;
+            mdf_error_at(error, inputs->path, 0, 0);
+        }
+    }
+    return status;
+}
+
+static mdf_status set_singles(const struct mdf_value *object, mdf_state *state, mdf_error *error)
 {
     mdf_status status = MDF_OK;
     size_t i;
@@ -196,16 +248,15 @@ static mdf_status set_named(const struct mdf_value *object, mdf_state *state, md
     return status;
 }
 
-int set_run_inputs(const struct run_inputs *inputs, mdf_state *state, uint64_t step, mdf_error *error)
+int set_run_inputs(struct run_inputs *inputs, mdf_state *state, uint64_t step, mdf_error *error)
 {
     uint64_t index = inputs->same_each_step ? 0 : step;
     mdf_status status;
 
-    if (index < inputs->n_steps && set_named(&inputs->steps[index], state, error) != MDF_OK) {
-        mdf_error_at(error, inputs->path, 0, 0);
+    if (index < inputs->n_steps && set_from_file(inputs, (size_t)index, state, error) != MDF_OK) {
         return EXIT_MODEL;
     }
-    status = set_named(&inputs->single, state, error);
+    status = set_singles(&inputs->single, state, error);
     return status == MDF_OK ? EXIT_DONE : status == MDF_NAME ? EXIT_USAGE : EXIT_MODEL;
 }
 
@@ -218,6 +269,7 @@ void release_run_inputs(struct run_inputs *inputs)
     }
     mdf_memory_release(inputs->memory, inputs->steps);
     mdf_value_clear(inputs->memory, &inputs->single);
+    mdf_value_clear(inputs->memory, &inputs->unknown);
     inputs->steps = NULL;
     inputs->n_steps = 0;
 }

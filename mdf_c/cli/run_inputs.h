@@ -2,6 +2,7 @@
 #ifndef MDF_CLI_RUN_INPUTS_H
 #define MDF_CLI_RUN_INPUTS_H
 
+#include "mdf_c/cli/messages.h"
 #include "mdf_c/cli/options.h"
 #include "mdf_c/tensor/value.h"
 
@@ -12,12 +13,16 @@ struct run_inputs {
     struct mdf_value *steps;   /* of --inputs: objects */
     size_t n_steps;
     bool same_each_step;       /* steps has one object, given at every step */
+    struct mdf_value unknown;  /* names of --inputs that the graph does not have, each told once */
+    struct warning_printer *warnings;
 };
 
 /* Reads all values. Returns EXIT_DONE, or the exit status, with the error set and the inputs released. */
-int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const struct run_options *options, mdf_error *error);
-/* Sets the inputs of one step, counted from 0; returns as load_run_inputs, but the inputs stay. */
-int set_run_inputs(const struct run_inputs *inputs, mdf_state *state, uint64_t step, mdf_error *error);
+int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const struct run_options *options, struct warning_printer *warnings,
+                    mdf_error *error);
+/* Sets the inputs of one step, counted from 0; returns as load_run_inputs, but the inputs stay. A name of --input that the graph does not
+ * have is an error; one of --inputs is warned of and left out, as the reference engine leaves it out. */
+int set_run_inputs(struct run_inputs *inputs, mdf_state *state, uint64_t step, mdf_error *error);
 void release_run_inputs(struct run_inputs *inputs);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "functions/python/python.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,6 +15,10 @@ struct frame_call {
     const struct mdf_value **effective; /* what the kernel sees: the operands, or `converted` ones */
     struct mdf_value *converted;
     size_t n_inputs;
+    /* Kinds, types, strengths and ranks that the inputs had when they last needed no conversion: while they are the same, the
+     * signature need not be looked at. */
+    uint64_t *settled_forms;
+    bool is_settled, is_weak;
 };
 
 struct body_handle {
@@ -97,7 +102,8 @@ static bool build_call(struct mdf_frame *frame, const struct mdf_code_call *sour
     if (source->signature != NULL) {
         target->effective = mdf_arena_array(arena, source->n_inputs, sizeof *target->effective);
         target->converted = mdf_arena_array(arena, source->n_inputs, sizeof *target->converted);
-        if (target->effective == NULL || target->converted == NULL) {
+        target->settled_forms = mdf_arena_array(arena, source->n_inputs, sizeof *target->settled_forms);
+        if (target->effective == NULL || target->converted == NULL || target->settled_forms == NULL) {
             return false;
         }
     }
@@ -287,16 +293,58 @@ bool mdf_declare_value(struct mdf_context *context, struct mdf_value *target, co
     return true;
 }
 
+/* Kind, type, strength and rank in one word; of an omitted input a word that no value has. */
+static uint64_t form_of(const struct mdf_value *value)
+{
+    uint64_t form = UINT64_MAX;
+
+    if (value != NULL) {
+        memcpy(&form, value, sizeof form);
+    }
+    return form;
+}
+
+static_assert(offsetof(struct mdf_value, length) == sizeof(uint64_t), "kind, type, strength and rank are the first word of a value");
+
+static bool has_settled_forms(const struct frame_call *call)
+{
+    size_t i;
+
+    for (i = 0; i < call->n_inputs; i++) {
+        if (form_of(call->given[i]) != call->settled_forms[i]) {
+            return false;
+        }
+    }
+    return call->is_settled;
+}
+
+static bool coerce_inputs(struct frame_call *call)
+{
+    size_t i;
+
+    if (!mdf_coerce_inputs(&call->call, call->signature, call->given, call->effective, call->converted)) {
+        return false;
+    }
+    call->is_settled = call->is_weak = true;
+    for (i = 0; i < call->n_inputs; i++) {
+        call->settled_forms[i] = form_of(call->given[i]);
+        call->is_settled = call->is_settled && call->effective[i] == call->given[i];
+        call->is_weak = call->is_weak && (call->given[i] == NULL || call->given[i]->strength != MDF_STRENGTH_TYPED);
+    }
+    return true;
+}
+
 static bool run_call(struct frame_call *call)
 {
     if (call->signature == NULL) {
         return call->call.kernel(&call->call);
     }
-    if (!mdf_coerce_inputs(&call->call, call->signature, call->given, call->effective, call->converted) ||
-        !call->call.kernel(&call->call)) {
+    if ((!has_settled_forms(call) && !coerce_inputs(call)) || !call->call.kernel(&call->call)) {
         return false;
     }
-    mdf_weaken_outputs(&call->call);
+    if (call->is_weak) {
+        mdf_weaken_outputs(&call->call);
+    }
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* document.h - a JSON, YAML or BSON file as one tree, every value of which can say where it stands.
+/* document.h - a JSON, YAML, BSON or ONNX file as one tree, every value of which can say where it stands.
  *
  * Comes in: bytes. Goes out: a tree of nodes in an arena, immutable. Arrays of numbers are kept as arrays (packed), so
  * that megabytes of weights cost no node each. */
@@ -17,7 +17,7 @@ enum mdf_node_kind {
     MDF_NODE_REAL,   /* also whole numbers past 64 bits: `text` then has their digits */
     MDF_NODE_STRING,
     MDF_NODE_LIST,
-    MDF_NODE_NUMBERS, /* a list, or lists in lists of equal length, of numbers only: an array of int64 or float64, or bool */
+    MDF_NODE_NUMBERS, /* a list, or lists in lists of equal length, of numbers only: an array */
     MDF_NODE_OBJECT
 };
 
@@ -25,8 +25,8 @@ struct mdf_node_entry;
 
 struct mdf_node {
     uint8_t kind;
-    uint8_t packed_dtype; /* NUMBERS: MDF_DTYPE_INT64, _FLOAT64 or _BOOL */
-    uint32_t line, column; /* 1-based, column in characters; 0: the format has no positions (BSON) */
+    uint8_t packed_dtype; /* NUMBERS: MDF_DTYPE_INT64, _FLOAT64 or _BOOL; from ONNX any type but strings and complex ones */
+    uint32_t line, column; /* 1-based, column in characters; 0: the format has no positions (BSON, ONNX) */
     union {
         bool truth;
         int64_t integer;
@@ -63,6 +63,8 @@ struct mdf_document {
     struct mdf_memory *memory;
     struct mdf_arena arena;
     const char *file; /* as the caller named it */
+    bool is_file;     /* it was read from the file of that name: files that it refers to lie beside it */
+    void *messages;   /* of an ONNX file: strings and numbers of the tree lie in them */
     struct mdf_node root;
 };
 
@@ -81,10 +83,10 @@ enum {
 };
 #define MDF_DOCUMENT_MAX_BYTES ((size_t)1 << 32)
 
-/* Reads bytes in a format: "json", "yaml", "bson". The document belongs to the caller (mdf_document_free), NULL on error. */
+/* Reads bytes in a format: "json", "yaml", "bson", "onnx" (see docs/onnx.md). The document belongs to the caller (mdf_document_free), NULL on error. */
 struct mdf_document *mdf_document_parse(struct mdf_memory *memory, const char *format, const char *file, const void *bytes, size_t size_bytes,
                                         const struct mdf_warnings *warnings, mdf_error *error);
-/* Reads a file; `format` NULL: by suffix (.json .yaml .yml .bson). */
+/* Reads a file; `format` NULL: by suffix (.json .yaml .yml .bson .onnx). */
 struct mdf_document *mdf_document_load(struct mdf_memory *memory, const char *path, const char *format, const struct mdf_warnings *warnings,
                                        mdf_error *error);
 void mdf_document_free(struct mdf_document *document);
@@ -106,10 +108,16 @@ mdf_status mdf_node_error(const struct mdf_document *document, const struct mdf_
                           const char *format, ...) MDF_PRINTF_LIKE(5, 6);
 
 /* A node as a value: numbers, booleans, strings, lists (arrays where they are rectangular numbers), objects; null is NONE.
- * Scalars have strength PYTHON, arrays LITERAL. Packed numbers are borrowed from the document where `borrow`. */
+ * Scalars have strength PYTHON, arrays LITERAL (TYPED where they are packed in another type than JSON's). Packed numbers are borrowed from the document where `borrow`. */
 bool mdf_node_to_value(struct mdf_memory *memory, struct mdf_value *value, const struct mdf_node *node, bool borrow, mdf_error *error);
 
-/* Writes a tree as text or bytes of a format into `text`; false when out of memory. Reals have the fewest digits that
+/* What "data" of the typed form {"type", "shape", "data"} holds, as an array: numbers, booleans or strings, flat or nested, in order;
+ * parts of complex numbers in pairs. `shape` NULL: the sizes that nested data have. Numbers must lie in the range of their
+ * type, whole ones be whole. */
+bool mdf_node_to_array(struct mdf_memory *memory, const struct mdf_document *document, const struct mdf_node *data, mdf_dtype dtype,
+                       size_t rank, const int64_t *shape, struct mdf_value *value, mdf_error *error);
+
+/* Writes a tree as text or bytes of a format ("json", "yaml", "bson") into `text`; false when out of memory. Reals have the fewest digits that
  * read back to the same value. */
 bool mdf_document_write(const struct mdf_node *root, const char *format, struct mdf_text *text, mdf_error *error);
 

@@ -8,6 +8,10 @@
 bool mdf_json_read(struct mdf_tree *tree, const void *bytes, size_t size_bytes);
 bool mdf_yaml_read(struct mdf_tree *tree, const void *bytes, size_t size_bytes);
 bool mdf_bson_read(struct mdf_tree *tree, const void *bytes, size_t size_bytes);
+bool mdf_onnx_read(struct mdf_tree *tree, const void *bytes, size_t size_bytes);
+
+/* Lets go of document->messages. */
+void mdf_onnx_release(struct mdf_document *document);
 
 /* Writers append a tree that is known to be sound (depth, UTF-8) to `text`; false on error, which is then set. */
 bool mdf_json_write(const struct mdf_node *root, struct mdf_text *text, mdf_error *error);

@@ -161,7 +161,10 @@ bool collect_definition_names(struct compiler *compiler, const struct mdf_defini
 /* --- onnx_call.c */
 bool compile_onnx_call(struct target *target, const struct mdf_definition *definition, const struct usage *usage, mdf_operand into,
                        struct outcome *outcome);
+/* The schema of "onnx::NAME" at the model's opset; NULL where it is not one. */
 const struct mdf_schema *find_onnx_schema(const struct compiler *compiler, const char *function);
+/* The schema that a definition's call is of. */
+const struct mdf_schema *find_called_schema(const struct compiler *compiler, const struct mdf_definition *definition);
 
 /* --- attributes.c */
 /* A graph attribute as the model gives it. */

@@ -17,6 +17,50 @@ const struct mdf_schema *find_onnx_schema(const struct compiler *compiler, const
     return is_onnx(function) ? mdf_schema_find("", function + sizeof ONNX_PREFIX - 1, compiler->model->opset) : NULL;
 }
 
+static bool is_input_port(const struct compiler *compiler, const struct mdf_node *value)
+{
+    size_t i;
+
+    for (i = 0; compiler->node != NULL && value->kind == MDF_NODE_STRING && i < compiler->node->n_input_ports; i++) {
+        if (strcmp(compiler->node->input_ports[i].id, value->as.string.bytes) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the arguments are of a version's form: each a formal or an attribute, no attribute fed by an input port. */
+static bool fits(const struct compiler *compiler, const struct mdf_definition *definition, const struct mdf_schema *schema)
+{
+    size_t i;
+
+    if (schema->n_inputs > 0 && schema->inputs[schema->n_inputs - 1].option == MDF_FORMAL_VARIADIC) {
+        return true;
+    }
+    for (i = 0; definition->args != NULL && i < definition->args->as.object.n; i++) {
+        const struct mdf_node_entry *entry = &definition->args->as.object.entries[i];
+
+        if (mdf_schema_attribute(schema, entry->key) != NULL ? is_input_port(compiler, &entry->value)
+                                                             : mdf_schema_input(schema, entry->key) == SIZE_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The version that the model's opset selects. The importers of PyTorch write an old opset beside calls of newer form: where the
+ * arguments do not fit that version but do fit the reference's default one, that one is meant. */
+const struct mdf_schema *find_called_schema(const struct compiler *compiler, const struct mdf_definition *definition)
+{
+    const struct mdf_schema *schema = find_onnx_schema(compiler, definition->function), *newer;
+
+    if (schema == NULL || compiler->model->opset >= MDF_DEFAULT_OPSET || fits(compiler, definition, schema)) {
+        return schema;
+    }
+    newer = mdf_schema_find("", definition->function + sizeof ONNX_PREFIX - 1, MDF_DEFAULT_OPSET);
+    return newer != NULL && fits(compiler, definition, newer) ? newer : schema;
+}
+
 static bool unknown_function(struct target *target, const struct mdf_definition *definition)
 {
     struct place place = place_at(target->compiler, definition->function_source);
@@ -114,7 +158,7 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
 
 bool collect_definition_names(struct compiler *compiler, const struct mdf_definition *definition, struct list *names)
 {
-    const struct mdf_schema *schema = definition->function != NULL ? find_onnx_schema(compiler, definition->function) : NULL;
+    const struct mdf_schema *schema = definition->function != NULL ? find_called_schema(compiler, definition) : NULL;
     const struct mdf_standard_function *function = definition->function != NULL ? mdf_standard_function(definition->function) : NULL;
     const char *formals = function != NULL ? function->formals : "", *formal;
     size_t i;

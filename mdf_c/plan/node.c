@@ -147,7 +147,7 @@ static bool is_text_attribute(const struct compiler *compiler, const struct mdf_
         const struct mdf_definition *definition =
             i < node->n_functions ? &node->functions[i] : &node->parameters[i - node->n_functions].definition;
 
-        schema = definition->function != NULL ? find_onnx_schema(compiler, definition->function) : NULL;
+        schema = definition->function != NULL ? find_called_schema(compiler, definition) : NULL;
         attribute = schema != NULL ? mdf_schema_attribute(schema, name) : NULL;
         if (attribute != NULL && (attribute->type == MDF_ATTRIBUTE_STRING || attribute->type == MDF_ATTRIBUTE_STRINGS)) {
             return true;

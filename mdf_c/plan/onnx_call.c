@@ -362,7 +362,7 @@ bool compile_onnx_call(struct target *target, const struct mdf_definition *defin
 {
     struct call_builder builder = {.target = target, .definition = definition};
 
-    builder.schema = find_onnx_schema(target->compiler, definition->function);
+    builder.schema = find_called_schema(target->compiler, definition);
     builder.row = mdf_operator_onnx(builder.schema->name, builder.schema->since);
     if (builder.row == NULL) {
         struct place place = place_at(target->compiler, definition->function_source);

@@ -1,0 +1,295 @@
+/* roi.c - pools over regions of interest: MaxRoiPool, RoiAlign.
+ *
+ * Comes in: X [batch, channels, height, width] and regions, of which a batch number is known. Goes out: for each region and
+ * channel a grid of cells: the largest element in each, or the mean or maximum of points sampled in it between elements.
+ * Computed in float64. Source: the ONNX operators, all versions. */
+#include "functions/workspace.h"
+
+#include <math.h>
+#include <string.h>
+
+struct roi_settings {
+    struct mdf_ints pooled_shape;
+    double spatial_scale;
+    int64_t output_height, output_width, sampling_ratio;
+    const char *mode, *coordinates;
+};
+
+static const struct mdf_setting max_table[] = {{"pooled_shape", MDF_SETTING_INTS, offsetof(struct roi_settings, pooled_shape)},
+                                               {"spatial_scale", MDF_SETTING_FLOAT, offsetof(struct roi_settings, spatial_scale)},
+                                               {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting align_table[] = {{"output_height", MDF_SETTING_INT, offsetof(struct roi_settings, output_height)},
+                                                 {"output_width", MDF_SETTING_INT, offsetof(struct roi_settings, output_width)},
+                                                 {"sampling_ratio", MDF_SETTING_INT, offsetof(struct roi_settings, sampling_ratio)},
+                                                 {"spatial_scale", MDF_SETTING_FLOAT, offsetof(struct roi_settings, spatial_scale)},
+                                                 {"mode", MDF_SETTING_STRING, offsetof(struct roi_settings, mode)},
+                                                 {"coordinate_transformation_mode", MDF_SETTING_STRING, offsetof(struct roi_settings, coordinates)},
+                                                 {NULL, MDF_SETTING_INT, 0}};
+
+/* More points along one axis of a cell can not be meant. */
+enum { MAX_POINTS = 4096 };
+
+struct regions {
+    const double *x, *rois;
+    double *y;
+    const int64_t *batches; /* of RoiAlign: batch of each region */
+    int64_t n_rois, n_batches, n_channels, height, width, cells_down, cells_across;
+};
+
+/* Reads X and the regions, of `n_numbers` numbers each, and makes the output. */
+static bool prepare_regions(struct mdf_workspace *workspace, struct mdf_call *call, int64_t n_numbers, struct regions *job)
+{
+    const struct mdf_value *x = mdf_call_tensor(call, 0), *rois = mdf_call_tensor(call, 1);
+    int64_t shape[4];
+
+    if (x == NULL || rois == NULL || !mdf_workspace_begin(workspace, call, MDF_DTYPE_FLOAT64, 3)) {
+        return false;
+    }
+    if (x->rank != 4 || rois->rank != 2 || mdf_value_shape(rois)[1] != n_numbers) {
+        char x_text[96], text[96];
+
+        mdf_value_describe(x, x_text, sizeof x_text);
+        mdf_value_describe(rois, text, sizeof text);
+        return mdf_call_error(call, MDF_SHAPE, "X is %s and the regions are %s; ranks 4 and 2, and %lld numbers a region are needed", x_text,
+                              text, (long long)n_numbers);
+    }
+    job->n_rois = mdf_value_shape(rois)[0];
+    job->n_batches = mdf_value_shape(x)[0];
+    job->n_channels = mdf_value_shape(x)[1];
+    job->height = mdf_value_shape(x)[2];
+    job->width = mdf_value_shape(x)[3];
+    memcpy(shape, (const int64_t[4]){job->n_rois, job->n_channels, job->cells_down, job->cells_across}, sizeof shape);
+    job->x = mdf_workspace_input(workspace, 0);
+    job->rois = job->x == NULL ? NULL : mdf_workspace_input(workspace, 1);
+    job->y = job->rois == NULL ? NULL : mdf_workspace_output(workspace, 0, (mdf_dtype)x->dtype, 4, shape);
+    return job->y != NULL;
+}
+
+static bool check_batch(struct mdf_call *call, const struct regions *job, int64_t region, double batch)
+{
+    if (batch >= 0 && batch < (double)job->n_batches) {
+        return true;
+    }
+    return mdf_call_error(call, MDF_VALUE, "region %lld is in batch %g of %lld", (long long)region, batch, (long long)job->n_batches);
+}
+
+/* ------------------------------------------------------------------ MaxRoiPool */
+
+/* Elements of a cell along one axis. */
+struct span {
+    int64_t first, last;
+};
+
+static struct span cell_span(double start, double end, int64_t cell, int64_t n_cells, int64_t size)
+{
+    double length = fmax(end - start + 1, 1) / (double)n_cells, limit = (double)size;
+    struct span span;
+
+    span.first = (int64_t)fmin(fmax(start + floor((double)cell * length), 0), limit);
+    span.last = (int64_t)fmin(fmax(start + ceil((double)(cell + 1) * length), 0), limit);
+    return span;
+}
+
+/* The largest element; 0 of none. */
+static double largest_in(const double *plane, int64_t width, struct span rows, struct span columns)
+{
+    double largest = rows.first < rows.last && columns.first < columns.last ? -INFINITY : 0;
+
+    for (int64_t row = rows.first; row < rows.last; row++) {
+        for (int64_t column = columns.first; column < columns.last; column++) {
+            largest = plane[row * width + column] > largest ? plane[row * width + column] : largest;
+        }
+    }
+    return largest;
+}
+
+static double *pool_region(const struct regions *job, const double *roi, double scale, double *y)
+{
+    double left = round(roi[1] * scale), top = round(roi[2] * scale), right = round(roi[3] * scale), bottom = round(roi[4] * scale);
+
+    for (int64_t channel = 0; channel < job->n_channels; channel++) {
+        const double *plane = job->x + ((int64_t)roi[0] * job->n_channels + channel) * job->height * job->width;
+
+        for (int64_t down = 0; down < job->cells_down; down++) {
+            for (int64_t across = 0; across < job->cells_across; across++) {
+                *y++ = largest_in(plane, job->width, cell_span(top, bottom, down, job->cells_down, job->height),
+                                  cell_span(left, right, across, job->cells_across, job->width));
+            }
+        }
+    }
+    return y;
+}
+
+static bool max_roi_pool(struct mdf_call *call)
+{
+    const struct roi_settings *settings = call->settings;
+    struct mdf_workspace workspace;
+    struct regions job;
+    double *y;
+
+    if (settings->pooled_shape.items == NULL || settings->pooled_shape.n != 2 || settings->pooled_shape.items[0] < 1 ||
+        settings->pooled_shape.items[1] < 1) {
+        return mdf_call_error(call, MDF_VALUE, "pooled_shape has to be two numbers from 1 on");
+    }
+    job.cells_down = settings->pooled_shape.items[0];
+    job.cells_across = settings->pooled_shape.items[1];
+    if (!prepare_regions(&workspace, call, 5, &job)) {
+        return false;
+    }
+    y = job.y;
+    for (int64_t region = 0; region < job.n_rois && job.n_channels > 0; region++) {
+        if (!check_batch(call, &job, region, job.rois[5 * region])) {
+            return false;
+        }
+        y = pool_region(&job, job.rois + 5 * region, settings->spatial_scale, y);
+    }
+    return mdf_workspace_end(&workspace);
+}
+
+/* ------------------------------------------------------------------ RoiAlign */
+
+/* Cells of one region, and the points sampled in each. */
+struct sampling {
+    double top, left, cell_height, cell_width;
+    int64_t points_down, points_across;
+    bool use_max;
+};
+
+/* The two elements around a coordinate, and the weight of the second; false: too far outside. */
+static bool locate(double at, int64_t size, int64_t *low, int64_t *high, double *weight)
+{
+    if (!(at >= -1 && at <= (double)size) || size == 0) {
+        return false;
+    }
+    at = fmax(at, 0);
+    *low = (int64_t)at;
+    *high = *low + 1;
+    *weight = at - (double)*low;
+    if (*low >= size - 1) {
+        *low = *high = size - 1;
+        *weight = 0;
+    }
+    return true;
+}
+
+/* One point: the sum of the four elements around it by weight or, for the maximum, the largest of the four parts. */
+static double sample(const struct regions *job, const struct sampling *sampling, const double *plane, double y, double x)
+{
+    int64_t top, bottom, left, right;
+    double down, across, parts[4];
+
+    if (!locate(y, job->height, &top, &bottom, &down) || !locate(x, job->width, &left, &right, &across)) {
+        return 0;
+    }
+    parts[0] = (1 - down) * (1 - across) * plane[top * job->width + left];
+    parts[1] = (1 - down) * across * plane[top * job->width + right];
+    parts[2] = down * (1 - across) * plane[bottom * job->width + left];
+    parts[3] = down * across * plane[bottom * job->width + right];
+    return sampling->use_max ? fmax(fmax(parts[0], parts[1]), fmax(parts[2], parts[3])) : parts[0] + parts[1] + parts[2] + parts[3];
+}
+
+static double pool_cell(const struct regions *job, const struct sampling *sampling, const double *plane, int64_t down, int64_t across)
+{
+    double n_points = (double)(sampling->points_down * sampling->points_across), result = 0;
+
+    for (int64_t i = 0; i < sampling->points_down; i++) {
+        double y = sampling->top + ((double)down + ((double)i + 0.5) / (double)sampling->points_down) * sampling->cell_height;
+
+        for (int64_t j = 0; j < sampling->points_across; j++) {
+            double x = sampling->left + ((double)across + ((double)j + 0.5) / (double)sampling->points_across) * sampling->cell_width;
+            double point = sample(job, sampling, plane, y, x);
+
+            result = !sampling->use_max ? result + point : (i == 0 && j == 0) || point > result ? point : result;
+        }
+    }
+    return sampling->use_max ? result : result / fmax(n_points, 1);
+}
+
+/* Points along one axis of a cell: as many as asked for, or else one for each element; false: too many. */
+static bool count_points(int64_t ratio, double cell_size, int64_t *n_points)
+{
+    double wanted = ratio > 0 ? (double)ratio : ceil(cell_size);
+
+    *n_points = wanted > 0 && wanted <= MAX_POINTS ? (int64_t)wanted : 0;
+    return wanted <= MAX_POINTS;
+}
+
+static bool plan_sampling(struct mdf_call *call, const struct regions *job, const double *roi, struct sampling *sampling)
+{
+    const struct roi_settings *settings = call->settings;
+    bool half_pixel = settings->coordinates != NULL && strcmp(settings->coordinates, "half_pixel") == 0;
+    double offset = half_pixel ? 0.5 : 0, scale = settings->spatial_scale;
+    double width = (roi[2] - roi[0]) * scale, height = (roi[3] - roi[1]) * scale;
+
+    if (!half_pixel) {
+        width = fmax(width, 1);
+        height = fmax(height, 1);
+    }
+    sampling->left = roi[0] * scale - offset;
+    sampling->top = roi[1] * scale - offset;
+    sampling->cell_height = height / (double)job->cells_down;
+    sampling->cell_width = width / (double)job->cells_across;
+    sampling->use_max = settings->mode != NULL && strcmp(settings->mode, "max") == 0;
+    if (!count_points(settings->sampling_ratio, sampling->cell_height, &sampling->points_down) ||
+        !count_points(settings->sampling_ratio, sampling->cell_width, &sampling->points_across)) {
+        return mdf_call_error(call, MDF_LIMIT, "a cell of %g by %g with sampling_ratio %lld would take more than %d points along an axis",
+                              sampling->cell_height, sampling->cell_width, (long long)settings->sampling_ratio, (int)MAX_POINTS);
+    }
+    return true;
+}
+
+static bool align_regions(struct mdf_call *call, const struct regions *job)
+{
+    double *y = job->y;
+
+    for (int64_t region = 0; region < job->n_rois; region++) {
+        struct sampling sampling = {.top = 0};
+
+        if (!check_batch(call, job, region, (double)job->batches[region]) ||
+            !plan_sampling(call, job, job->rois + 4 * region, &sampling)) {
+            return false;
+        }
+        for (int64_t channel = 0; channel < job->n_channels; channel++) {
+            const double *plane = job->x + (job->batches[region] * job->n_channels + channel) * job->height * job->width;
+
+            for (int64_t cell = 0; cell < job->cells_down * job->cells_across; cell++) {
+                *y++ = pool_cell(job, &sampling, plane, cell / job->cells_across, cell % job->cells_across);
+            }
+        }
+    }
+    return true;
+}
+
+static bool roi_align(struct mdf_call *call)
+{
+    const struct roi_settings *settings = call->settings;
+    struct mdf_workspace workspace;
+    struct regions job;
+    size_t n;
+
+    if (settings->output_height < 1 || settings->output_width < 1 || settings->output_height > INT32_MAX || settings->output_width > INT32_MAX) {
+        return mdf_call_error(call, MDF_VALUE, "output_height and output_width are %lld and %lld", (long long)settings->output_height,
+                              (long long)settings->output_width);
+    }
+    if (settings->mode != NULL && strcmp(settings->mode, "avg") != 0 && strcmp(settings->mode, "max") != 0) {
+        return mdf_call_error(call, MDF_VALUE, "mode is '%s', not avg or max", settings->mode);
+    }
+    job.cells_down = settings->output_height;
+    job.cells_across = settings->output_width;
+    if (!prepare_regions(&workspace, call, 4, &job)) {
+        return false;
+    }
+    job.batches = mdf_call_integers(call, 2, 1, &n);
+    if (job.batches == NULL) {
+        return false;
+    }
+    if ((int64_t)n != job.n_rois) {
+        return mdf_call_error(call, MDF_SHAPE, "batch_indices has %zu numbers for %lld regions", n, (long long)job.n_rois);
+    }
+    return (job.n_channels == 0 || align_regions(call, &job)) && mdf_workspace_end(&workspace);
+}
+
+const struct mdf_operator mdf_operators_roi[] = {
+    {"MaxRoiPool", 1, 99, max_roi_pool, max_table, sizeof(struct roi_settings), MDF_OPERATOR_PURE, NULL},
+    {"RoiAlign", 10, 99, roi_align, align_table, sizeof(struct roi_settings), MDF_OPERATOR_PURE, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -1,0 +1,274 @@
+/* test_cli.c - the programs as a user calls them: exit status, standard output, standard error, files. */
+#include <criterion/criterion.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TEXT_SIZE = 1 << 14, PATH_SIZE = 256 };
+
+/* What one call did. */
+struct outcome {
+    int exit_status;
+    char output[TEXT_SIZE], errors[TEXT_SIZE];
+};
+
+static void read_file(const char *path, char text[TEXT_SIZE])
+{
+    FILE *stream = fopen(path, "rb");
+    size_t n = stream != NULL ? fread(text, 1, TEXT_SIZE - 1, stream) : 0;
+
+    text[n] = '\0';
+    if (stream != NULL) {
+        fclose(stream);
+    }
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *stream = fopen(path, "wb");
+
+    cr_assert(stream != NULL);
+    fputs(text, stream);
+    fclose(stream);
+}
+
+/* A folder of the test's own, removed by its last call. */
+static char folder[] = "/tmp/mdf_test_cli_XXXXXX";
+
+static void set_up(void)
+{
+    cr_assert(mkdtemp(folder) != NULL);
+}
+
+static void tear_down(void)
+{
+    char command[PATH_SIZE];
+
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    cr_assert(system(command) == 0);
+}
+
+static const char *in_folder(const char *name)
+{
+    static char path[PATH_SIZE];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* Calls a program: its name and arguments, quoted for the shell, as printf takes them. */
+static __attribute__((format(printf, 1, 2))) struct outcome *call(const char *arguments, ...)
+{
+    static struct outcome outcome;
+    const char *build = getenv("BUILD");
+    char command[4 * PATH_SIZE], text[2 * PATH_SIZE];
+    va_list values;
+    int status;
+
+    va_start(values, arguments);
+    vsnprintf(text, sizeof text, arguments, values);
+    va_end(values);
+    snprintf(command, sizeof command, "%s/%s >%s/out 2>%s/err", build != NULL ? build : "build", text, folder, folder);
+    status = system(command);
+    cr_assert(WIFEXITED(status), "%s", command);
+    outcome.exit_status = WEXITSTATUS(status);
+    read_file(in_folder("out"), outcome.output);
+    read_file(in_folder("err"), outcome.errors);
+    return &outcome;
+}
+
+TestSuite(cli, .init = set_up, .fini = tear_down);
+
+/* ------------------------------------------------------------------ what is computed */
+
+Test(cli, output)
+{
+    static const struct {
+        const char *arguments, *output;
+    } cases[] = {
+        {"tests/data/two_nodes.json",
+         "{\"model\": \"two_nodes\", \"graph\": \"chain\", \"steps\": 1,\n \"results\": {\"y\": 3.0, \"total\": 3.0},\n"
+         " \"outputs\": {\"A\": {\"y\": 3.0}, \"B\": {\"y\": 3.0, \"total\": 3.0}}}\n"},
+        {"--graph other tests/data/two_nodes.json",
+         "{\"model\": \"two_nodes\", \"graph\": \"other\", \"steps\": 1,\n \"results\": {\"three\": 3},\n"
+         " \"outputs\": {\"C\": {\"three\": 3}}}\n"},
+        {"tests/data/two_nodes.json -i 'x=[1, 2.5]' --record A.y --trace -n 2",
+         "{\"model\": \"two_nodes\", \"graph\": \"chain\", \"steps\": 2,\n \"results\": {\"y\": [2.0, 5.0], \"total\": [4.0, 10.0]},\n"
+         " \"outputs\": {\"A\": {\"y\": [2.0, 5.0]}},\n \"trace\": [\n"
+         "  {\"time\": null, \"outputs\": {\"A\": {\"y\": [2.0, 5.0]}}, \"schedule\": [[\"A\"], [\"B\"]]},\n"
+         "  {\"time\": null, \"outputs\": {\"A\": {\"y\": [2.0, 5.0]}}, \"schedule\": [[\"A\"], [\"B\"]]}]}\n"},
+        {"tests/data/decay.yaml --steps 3 --dt 0.5 --trace",
+         "{\"model\": \"decay\", \"graph\": \"g\", \"steps\": 3,\n \"results\": {\"v\": 2.0},\n \"outputs\": {\"N\": {\"v\": 2.0}},\n"
+         " \"trace\": [\n"
+         "  {\"time\": 0.0, \"outputs\": {\"N\": {\"v\": 8.0}}, \"schedule\": [[\"N\"]]},\n"
+         "  {\"time\": 0.5, \"outputs\": {\"N\": {\"v\": 4.0}}, \"schedule\": [[\"N\"]]},\n"
+         "  {\"time\": 1.0, \"outputs\": {\"N\": {\"v\": 2.0}}, \"schedule\": [[\"N\"]]}]}\n"},
+        {"tests/data/two_nodes.json --typed --float32 --record total --input A.x=0.5",
+         "{\"model\": \"two_nodes\", \"graph\": \"chain\", \"steps\": 1,\n"
+         " \"results\": {\"y\": {\"type\": \"float32\", \"shape\": [], \"data\": [1.0]}, "
+         "\"total\": {\"type\": \"float32\", \"shape\": [], \"data\": [1.0]}},\n"
+         " \"outputs\": {\"B\": {\"total\": {\"type\": \"float32\", \"shape\": [], \"data\": [1.0]}}}}\n"},
+        {"- --from json < tests/data/two_nodes.json --record A.y",
+         "{\"model\": \"two_nodes\", \"graph\": \"chain\", \"steps\": 1,\n \"results\": {\"y\": 3.0, \"total\": 3.0},\n"
+         " \"outputs\": {\"A\": {\"y\": 3.0}}}\n"},
+        {"tests/data/two_nodes.json --check", ""},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct outcome *outcome = call("mdf-run %s", cases[i].arguments);
+
+        cr_expect(outcome->exit_status == 0, "%s: exit status %d", cases[i].arguments, outcome->exit_status);
+        cr_expect_str_eq(outcome->output, cases[i].output, "%s gives %s", cases[i].arguments, outcome->output);
+        cr_expect_str_eq(outcome->errors, "", "%s says %s", cases[i].arguments, outcome->errors);
+    }
+}
+
+Test(cli, inputs_from_files)
+{
+    static const char expected[] = "A.y\n2\n10\n3.0\n";
+    const struct outcome *outcome;
+    char text[TEXT_SIZE];
+
+    write_file(in_folder("list.json"), "[{\"x\": 1}, {\"A.x\": {\"type\": \"int64\", \"shape\": [], \"data\": [5]}}]");
+    outcome = call("mdf-run tests/data/two_nodes.json --inputs %s/list.json -n 3 --trace --record A.y -o %s/r.csv", folder, folder);
+    cr_expect(outcome->exit_status == 0, "%s", outcome->errors);
+    cr_expect_str_eq(outcome->output, "");
+    read_file(in_folder("r.csv"), text);
+    cr_expect_str_eq(text, expected, "%s", text);
+
+    /* An archive that one run wrote is the inputs of another, where nothing is called N.v: a warning. */
+    cr_expect(call("mdf-run tests/data/decay.yaml -o %s/v.npz", folder)->exit_status == 0);
+    outcome = call("mdf-run tests/data/two_nodes.json --inputs %s/v.npz --record A.y", folder);
+    cr_expect(outcome->exit_status == 0 && strstr(outcome->errors, "v.npz: warning: ") != NULL, "%s", outcome->errors);
+
+    write_file(in_folder("x.json"), "[4, 4]");
+    outcome = call("mdf-run tests/data/two_nodes.json -i x=@%s/x.json --record A.y", folder);
+    cr_expect(strstr(outcome->output, "\"outputs\": {\"A\": {\"y\": [8, 8]}}") != NULL, "%s", outcome->output);
+}
+
+Test(cli, repeats_start_afresh)
+{
+    const struct outcome *outcome = call("mdf-run tests/data/two_nodes.json -n 2 --repeat 3 --time");
+
+    cr_expect(strstr(outcome->output, "\"total\": 6.0") != NULL, "%s", outcome->output);
+    cr_expect(strncmp(outcome->errors, "{\"load_s\": ", 11) == 0 && strstr(outcome->errors, "\"peak_bytes\": ") != NULL, "%s", outcome->errors);
+}
+
+Test(cli, output_file_replaces_the_old_one_or_leaves_it)
+{
+    char text[TEXT_SIZE];
+
+    write_file(in_folder("r.json"), "old");
+    cr_expect(call("mdf-run tests/data/unknown_name.json -o %s/r.json", folder)->exit_status == 1);
+    read_file(in_folder("r.json"), text);
+    cr_expect_str_eq(text, "old");
+    cr_expect(call("mdf-run tests/data/two_nodes.json -o %s/r.json", folder)->exit_status == 0);
+    read_file(in_folder("r.json"), text);
+    cr_expect(strncmp(text, "{\"model\": \"two_nodes\"", 21) == 0, "%s", text);
+    cr_expect(call("mdf-run tests/data/two_nodes.json -o %s/nowhere/r.json", folder)->exit_status == 1);
+}
+
+/* ------------------------------------------------------------------ what is refused */
+
+Test(cli, errors)
+{
+    static const struct {
+        const char *arguments;
+        int exit_status;
+        const char *message;
+    } cases[] = {
+        {"tests/data/unknown_name.json", 1, "tests/data/unknown_name.json:2:43: error: node 'A', output port 'y': "},
+        {"tests/data/nosuch.json", 1, "tests/data/nosuch.json: error: there is no such file"},
+        {"tests/data/misspelt.json --strict", 1, "tests/data/misspelt.json:3:11: error: "},
+        {"tests/data/two_nodes.json --max-memory 10", 1, "error: more than the 10 bytes"},
+        {"tests/data/two_nodes.json --inputs tests/data/nosuch.npz", 1, "tests/data/nosuch.npz: error: "},
+        {"tests/data/two_nodes.json --inputs README.md", 1, "README.md:1:1: error: "},
+        {"", 2, "mdf-run: error: no model was given"},
+        {"a.json b.json", 2, "mdf-run: error: more than one model was given"},
+        {"--nope a.json", 2, "mdf-run: error: unknown, ambiguous or wrongly used option '--nope'"},
+        {"a.json -n", 2, "mdf-run: error: there is no argument after the option '-n'"},
+        {"a.json -n 0", 2, "mdf-run: error: --steps must be at least 1"},
+        {"a.json -n -3", 2, "mdf-run: error: --steps must be a whole number"},
+        {"a.json --dt soon", 2, "mdf-run: error: --dt must be a number"},
+        {"a.json --max-memory 1X", 2, "mdf-run: error: --max-memory must be a number of bytes"},
+        {"a.json --threads 0", 2, "mdf-run: error: --threads must be a number of threads"},
+        {"a.json -i x", 2, "mdf-run: error: --input must have the form NAME=VALUE"},
+        {"-", 2, "mdf-run: error: --from is needed"},
+        {"Makefile", 2, "Makefile: error: the name's suffix is none of"},
+        {"tests/data/two_nodes.json -g chian", 2, "mdf-run: error: the model has no graph 'chian'; did you mean 'chain'?"},
+        {"tests/data/two_nodes.json -i 'x=[1,'", 2, "--input x:1:4: error: "},
+        {"tests/data/two_nodes.json -i nosuch=1", 2, "mdf-run: error: no input port is called 'nosuch'"},
+        {"tests/data/two_nodes.json --record nosuch", 2, "mdf-run: error: --record: no output port is named 'nosuch'"},
+        {"tests/data/two_nodes.json --record y", 2, "mdf-run: error: --record: 2 output ports are named 'y'"},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct outcome *outcome = call("mdf-run %s", cases[i].arguments);
+
+        cr_expect(outcome->exit_status == cases[i].exit_status, "%s: exit status %d", cases[i].arguments, outcome->exit_status);
+        cr_expect_str_eq(outcome->output, "", "%s prints %s", cases[i].arguments, outcome->output);
+        cr_expect(strstr(outcome->errors, cases[i].message) != NULL, "%s says %s", cases[i].arguments, outcome->errors);
+    }
+}
+
+Test(cli, warnings)
+{
+    const struct outcome *outcome = call("mdf-run tests/data/misspelt.json");
+
+    cr_expect(outcome->exit_status == 0);
+    cr_expect(strncmp(outcome->errors, "tests/data/misspelt.json:3:11: warning: ", 40) == 0, "%s", outcome->errors);
+
+    /* A name in a file of inputs that no port has is told once, or refused. */
+    write_file(in_folder("in.json"), "{\"nosuch\": 1, \"x\": 2}");
+    outcome = call("mdf-run tests/data/two_nodes.json --inputs %s/in.json -n 3 --repeat 2 --record A.y", folder);
+    cr_expect(outcome->exit_status == 0 && strstr(outcome->output, "\"outputs\": {\"A\": {\"y\": 4}}") != NULL, "%s", outcome->output);
+    cr_expect(strstr(outcome->errors, "warning: no input port is called 'nosuch'") != NULL, "%s", outcome->errors);
+    cr_expect(strchr(outcome->errors, '\n') == strrchr(outcome->errors, '\n'), "%s", outcome->errors);
+    outcome = call("mdf-run tests/data/two_nodes.json --inputs %s/in.json --strict", folder);
+    cr_expect(outcome->exit_status == 1 && outcome->output[0] == '\0');
+}
+
+Test(cli, help_fits_a_screen)
+{
+    const struct outcome *outcome = call("mdf-run --help");
+    const char *line;
+    int n_lines = 0;
+
+    cr_expect(outcome->exit_status == 0 && outcome->errors[0] == '\0');
+    for (line = strchr(outcome->output, '\n'); line != NULL; line = strchr(line + 1, '\n')) {
+        n_lines++;
+    }
+    cr_expect(n_lines <= 24, "%d lines", n_lines);
+    cr_expect(strncmp(call("mdf-run --version")->output, "mdf-run ", 8) == 0);
+    cr_expect(strncmp(call("mdf-convert --version")->output, "mdf-convert ", 12) == 0);
+}
+
+/* ------------------------------------------------------------------ mdf-convert */
+
+Test(cli, convert_through_all_formats)
+{
+    const struct outcome *outcome;
+    char direct[TEXT_SIZE];
+
+    cr_expect(call("mdf-convert tests/data/two_nodes.json %s/a.yaml", folder)->exit_status == 0);
+    cr_expect(call("mdf-convert %s/a.yaml %s/b.bson", folder, folder)->exit_status == 0);
+    cr_expect(call("mdf-convert %s/b.bson %s/c.json", folder, folder)->exit_status == 0);
+    strcpy(direct, call("mdf-run tests/data/two_nodes.json")->output);
+    outcome = call("mdf-run %s/c.json", folder);
+    cr_expect_str_eq(outcome->output, direct, "%s", outcome->output);
+    read_file(in_folder("c.json"), direct);
+    cr_expect(strstr(direct, "\"onnx_opset_version\": \"15\"") != NULL, "%s", direct);
+}
+
+Test(cli, convert_errors)
+{
+    cr_expect(call("mdf-convert")->exit_status == 2);
+    cr_expect(call("mdf-convert tests/data/two_nodes.json %s/a.txt", folder)->exit_status == 2);
+    cr_expect(call("mdf-convert tests/data/nosuch.json %s/a.json", folder)->exit_status == 1);
+    cr_expect(access(in_folder("a.json"), F_OK) != 0);
+}
