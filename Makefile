@@ -31,7 +31,8 @@ SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
 SUITE_SHARED_SOURCES := $(sort $(filter-out $(SUITE_SOURCES),$(wildcard tests/*.c)))
 
 objects = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
-LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES))
+GENERATED_OBJECTS := $(BUILD)/objects/generated/onnx.pb-c.o
+LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES)) $(GENERATED_OBJECTS)
 PROGRAM_SHARED_OBJECTS := $(call objects,$(PROGRAM_SHARED_SOURCES))
 SUITE_SHARED_OBJECTS := $(call objects,$(SUITE_SHARED_SOURCES))
 ALL_OBJECTS := $(call objects,$(LIBRARY_SOURCES) $(PROGRAM_MAINS) $(PROGRAM_SHARED_SOURCES) $(SUITE_SOURCES) $(SUITE_SHARED_SOURCES))
@@ -41,11 +42,12 @@ SHARED_LIBRARY := $(BUILD)/libmdf.so
 PROGRAMS := $(BUILD)/mdf-run $(BUILD)/mdf-convert
 SUITES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(SUITE_SOURCES))
 OPERATOR_TABLES := build/generated/operator_tables.inc
+ONNX_MESSAGES := build/generated/onnx.pb-c
 
 # ---------------------------------------------------------------- flags
 
 # Looked up when first needed, so that "make deps" and "make help" work without the libraries.
-LIBRARY_PACKAGES := yaml-0.1 libcjson libbson-1.0 libzip
+LIBRARY_PACKAGES := yaml-0.1 libcjson libbson-1.0 libprotobuf-c libzip
 SUITE_PACKAGES := criterion jansson
 package_flags = $(shell pkg-config --cflags $(LIBRARY_PACKAGES) $(SUITE_PACKAGES) | sed 's/-I/-isystem /g')
 package_libraries = $(shell pkg-config --libs $(LIBRARY_PACKAGES))
@@ -137,7 +139,18 @@ $(OPERATOR_TABLES): tools/list_operator_tables.sh $(filter functions/%,$(LIBRARY
 
 $(BUILD)/objects/functions/registry.o: $(OPERATOR_TABLES)
 
-$(BUILD)/objects/%.o: %.c $(BUILD)/flags
+# The messages of ONNX files, as protobuf-c declares and reads them. Its code is not held to this project's warnings.
+$(ONNX_MESSAGES).c: mdf_c/document/onnx.proto
+	@mkdir -p $(@D)
+	protoc-c --proto_path=$(<D) --c_out=$(@D) $(<F)
+
+$(ONNX_MESSAGES).h: $(ONNX_MESSAGES).c ;
+
+$(BUILD)/objects/generated/%.o: build/generated/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(if $(VERBOSE),,@echo "  CC   $<" &&) $(CC) $(COMPILE_FLAGS) -w $(call package_flags) -MMD -MP -c -o $@ $<
+
+$(BUILD)/objects/%.o: %.c $(BUILD)/flags | $(ONNX_MESSAGES).h
 	@mkdir -p $(@D)
 	$(if $(VERBOSE),,@echo "  CC   $<" &&) $(CC) $(COMPILE_FLAGS) $(FILE_FLAGS) $(call package_flags) -MMD -MP -c -o $@ $<
 

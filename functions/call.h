@@ -14,8 +14,8 @@
 struct mdf_context {
     struct mdf_memory *memory;
     mdf_error error;
-    mdf_dtype real;           /* type of reals without a declared type */
-    uint64_t max_iterations;  /* of one Loop; 0: no bound */
+    mdf_dtype real;          /* type of reals without a declared type */
+    uint64_t max_iterations; /* of one Loop; 0: no bound */
     int n_threads;
     uint64_t random_state[4]; /* xoshiro256**; see functions/random.h */
     const atomic_bool *interrupted;
@@ -32,7 +32,7 @@ struct mdf_body_type {
 /* A body graph of Scan, Loop or If, ready to run in the state of the call. Captured outer values are wired already. */
 struct mdf_body {
     size_t n_inputs, n_outputs;
-    struct mdf_value **inputs;         /* formal inputs, to be set before each run */
+    struct mdf_value **inputs;              /* formal inputs, to be set before each run */
     const struct mdf_value *const *outputs; /* yields, to be read after it; may be an input, a constant or a capture */
     struct mdf_value *const *own_outputs; /* the same yields where their buffers may be taken (swapped away): the body writes them
                                              afresh in each run; else NULL */
@@ -47,8 +47,8 @@ struct mdf_call {
     const struct mdf_value *const *inputs; /* NULL: an omitted optional input */
     struct mdf_value *const *outputs;      /* NULL: an output that nobody reads */
     size_t n_inputs, n_outputs;
-    struct mdf_body *const *bodies;        /* graph attributes, in the order of the settings table; NULL: not given */
-    struct mdf_value *scratch;             /* MDF_CALL_SCRATCH values for the kernel's own use, kept between runs */
+    struct mdf_body *const *bodies; /* graph attributes, in the order of the settings table; NULL: not given */
+    struct mdf_value *scratch;      /* MDF_CALL_SCRATCH values for the kernel's own use, kept between runs */
     struct mdf_context *context;
     const struct mdf_operator *operator;
 };
@@ -97,7 +97,7 @@ bool mdf_broadcast_shape(size_t a_rank, const int64_t *a, size_t b_rank, const i
 
 /* Calls `work(context, first, last)` for ranges that cover [0, n), on up to n_threads threads where n * cost_per_item (in rough
  * nanoseconds) is worth it. The result does not depend on the number of threads. */
-void mdf_parallel_for(const struct mdf_context *context, size_t n, double cost_per_item_ns, void (*work)(void *work_context, size_t first, size_t last),
-                      void *work_context);
+void mdf_parallel_for(const struct mdf_context *context, size_t n, double cost_per_item_ns,
+                      void (*work)(void *work_context, size_t first, size_t last), void *work_context);
 
 #endif

@@ -11,11 +11,11 @@ static const mdf_dtype integer_types[] = {MDF_DTYPE_INT64, MDF_DTYPE_INT32,  MDF
                                           MDF_DTYPE_INT8,  MDF_DTYPE_UINT16, MDF_DTYPE_INT16,  MDF_DTYPE_INT4,   MDF_DTYPE_UINT4,
                                           MDF_DTYPE_INT2,  MDF_DTYPE_UINT2,  MDF_DTYPE_BOOL};
 
-static const mdf_dtype_set real_types =
-    MDF_DTYPE_BIT(MDF_DTYPE_FLOAT4E2M1FN) | MDF_DTYPE_BIT(MDF_DTYPE_FLOAT8E4M3FN) | MDF_DTYPE_BIT(MDF_DTYPE_FLOAT8E4M3FNUZ) |
-    MDF_DTYPE_BIT(MDF_DTYPE_FLOAT8E5M2) | MDF_DTYPE_BIT(MDF_DTYPE_FLOAT8E5M2FNUZ) | MDF_DTYPE_BIT(MDF_DTYPE_FLOAT8E8M0) |
-    MDF_DTYPE_BIT(MDF_DTYPE_FLOAT16) | MDF_DTYPE_BIT(MDF_DTYPE_BFLOAT16) | MDF_DTYPE_BIT(MDF_DTYPE_FLOAT32) |
-    MDF_DTYPE_BIT(MDF_DTYPE_FLOAT64);
+static const mdf_dtype_set real_types = MDF_DTYPE_BIT(MDF_DTYPE_FLOAT4E2M1FN) | MDF_DTYPE_BIT(MDF_DTYPE_FLOAT8E4M3FN) |
+                                        MDF_DTYPE_BIT(MDF_DTYPE_FLOAT8E4M3FNUZ) | MDF_DTYPE_BIT(MDF_DTYPE_FLOAT8E5M2) |
+                                        MDF_DTYPE_BIT(MDF_DTYPE_FLOAT8E5M2FNUZ) | MDF_DTYPE_BIT(MDF_DTYPE_FLOAT8E8M0) |
+                                        MDF_DTYPE_BIT(MDF_DTYPE_FLOAT16) | MDF_DTYPE_BIT(MDF_DTYPE_BFLOAT16) |
+                                        MDF_DTYPE_BIT(MDF_DTYPE_FLOAT32) | MDF_DTYPE_BIT(MDF_DTYPE_FLOAT64);
 
 static bool contains(mdf_dtype_set set, mdf_dtype dtype)
 {
@@ -153,7 +153,10 @@ static bool refuse_type(const struct coercion *coercion, size_t i)
     mdf_value_describe(coercion->effective[i], text, sizeof text);
     list_types(allowed, types);
     return mdf_call_error(coercion->call, MDF_TYPE, "input '%s' is %s; allowed are %s%s", name, text,
-                          input->tensors != 0 ? "" : allowed != 0 ? "sequences of " : "maps", types);
+                          input->tensors != 0 ? ""
+                          : allowed != 0      ? "sequences of "
+                                              : "maps",
+                          types);
 }
 
 static bool refuse_pair(const struct coercion *coercion, size_t a, size_t b)

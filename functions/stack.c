@@ -70,7 +70,8 @@ bool mdf_body_carry(struct mdf_call *call, struct mdf_body *body, size_t first_f
 
 /* ------------------------------------------------------------------ taking */
 
-static bool take_inner(struct mdf_memory *memory, struct mdf_value *slice, const struct mdf_value *whole, size_t axis, size_t index)
+static bool take_inner(struct mdf_memory *memory, struct mdf_value *slice, const struct mdf_value *whole, size_t axis,
+                       size_t index)
 {
     const int64_t *sizes = mdf_value_shape(whole);
     size_t element = mdf_dtype_size(whole->dtype), outer = product(sizes, axis), i;
@@ -89,7 +90,8 @@ static bool take_inner(struct mdf_memory *memory, struct mdf_value *slice, const
         return false;
     }
     for (i = 0; i < outer; i++) {
-        copy_run(whole->dtype, elements + i * inner * element, (const char *)whole->data + (i * stride + index * inner) * element, inner);
+        copy_run(whole->dtype, elements + i * inner * element, (const char *)whole->data + (i * stride + index * inner) * element,
+                 inner);
     }
     slice->strength = whole->strength;
     return true;
@@ -117,8 +119,8 @@ void mdf_stack_begin(struct mdf_stack *stack, struct mdf_value *whole, size_t ax
 }
 
 /* The array for `capacity` slices like `slice`. */
-static bool make_whole(struct mdf_call *call, const struct mdf_stack *stack, struct mdf_value *whole, mdf_dtype dtype, size_t rank,
-                       const int64_t *sizes, size_t capacity)
+static bool make_whole(struct mdf_call *call, const struct mdf_stack *stack, struct mdf_value *whole, mdf_dtype dtype,
+                       size_t rank, const int64_t *sizes, size_t capacity)
 {
     struct mdf_memory *memory = call->context->memory;
     struct shape shape;
@@ -178,7 +180,8 @@ static bool put_first(struct mdf_call *call, struct mdf_stack *stack, const stru
         return mdf_call_error(call, MDF_TYPE, "a scan output must be an array, not %s", description);
     }
     if (stack->axis > slice->rank) {
-        return mdf_call_error(call, MDF_SHAPE, "a scan output of rank %u can not be stacked along axis %zu", slice->rank, stack->axis);
+        return mdf_call_error(call, MDF_SHAPE, "a scan output of rank %u can not be stacked along axis %zu", slice->rank,
+                              stack->axis);
     }
     if (slice->dtype == MDF_DTYPE_STRING && index + 1 > stack->capacity) {
         stack->by_list = true;
@@ -207,7 +210,8 @@ bool mdf_stack_put(struct mdf_call *call, struct mdf_stack *stack, const struct 
     if (slice->kind != MDF_KIND_TENSOR || !is_alike(stack, slice)) {
         mdf_value_describe(stack->whole, first, sizeof first);
         mdf_value_describe(slice, other, sizeof other);
-        return mdf_call_error(call, MDF_SHAPE, "a scan output must have one type and shape in all iterations: %s does not fit in %s", other, first);
+        return mdf_call_error(
+            call, MDF_SHAPE, "a scan output must have one type and shape in all iterations: %s does not fit in %s", other, first);
     }
     if (index >= stack->capacity && !grow(call, stack, slice)) {
         return false;
@@ -271,7 +275,8 @@ bool mdf_stack_end(struct mdf_call *call, struct mdf_stack *stack, const struct 
     }
     memcpy(shape.sizes, mdf_value_shape(stack->whole), shape.rank * sizeof *shape.sizes);
     shape.sizes[stack->axis] = (int64_t)stack->length;
-    made = mdf_value_make_tensor(memory, stack->whole, stack->whole->dtype, shape.rank, shape.sizes) != NULL; /* the elements stay */
+    made =
+        mdf_value_make_tensor(memory, stack->whole, stack->whole->dtype, shape.rank, shape.sizes) != NULL; /* the elements stay */
     end_shape(memory, &shape);
     stack->whole->strength = strength;
     return made || mdf_call_out_of_memory(call);

@@ -9,7 +9,8 @@
  * outputs of the call serve as a place aside. False with the error set. */
 bool mdf_body_carry(struct mdf_call *call, struct mdf_body *body, size_t first_formal, size_t first_yield, size_t n_states);
 
-/* `slice` becomes number `index` of `whole` along `axis`: a view where the axis is the first, else a copy. False: out of memory. */
+/* `slice` becomes number `index` of `whole` along `axis`: a view where the axis is the first, else a copy. False: out of memory.
+ */
 bool mdf_stack_take(struct mdf_memory *memory, struct mdf_value *slice, const struct mdf_value *whole, size_t axis, size_t index);
 
 /* A scan output under construction: `whole` has room for `capacity` slices along `axis`. */

@@ -35,20 +35,20 @@ extern "C" {
 /* ------------------------------------------------------------------ errors */
 
 /* Status codes and their texts, one row each. */
-#define MDF_STATUS_LIST(X)                                                                                             \
-    X(OK, "no error")                                                                                                  \
-    X(OUT_OF_MEMORY, "out of memory")                                                                                  \
-    X(LIMIT, "a limit was exceeded")                                                                                   \
-    X(FILE, "a file could not be read or written")                                                                     \
-    X(SYNTAX, "the document is malformed")                                                                             \
-    X(MODEL, "the model is invalid")                                                                                   \
-    X(EXPRESSION, "an expression is invalid")                                                                          \
-    X(TYPE, "a value has the wrong type")                                                                              \
-    X(SHAPE, "a value has the wrong shape")                                                                            \
-    X(VALUE, "a value is out of range")                                                                                \
-    X(NAME, "a name is not known")                                                                                     \
-    X(UNSUPPORTED, "not supported")                                                                                    \
-    X(USAGE, "the library was called wrongly")                                                                         \
+#define MDF_STATUS_LIST(X)                         \
+    X(OK, "no error")                              \
+    X(OUT_OF_MEMORY, "out of memory")              \
+    X(LIMIT, "a limit was exceeded")               \
+    X(FILE, "a file could not be read or written") \
+    X(SYNTAX, "the document is malformed")         \
+    X(MODEL, "the model is invalid")               \
+    X(EXPRESSION, "an expression is invalid")      \
+    X(TYPE, "a value has the wrong type")          \
+    X(SHAPE, "a value has the wrong shape")        \
+    X(VALUE, "a value is out of range")            \
+    X(NAME, "a name is not known")                 \
+    X(UNSUPPORTED, "not supported")                \
+    X(USAGE, "the library was called wrongly")     \
     X(INTERRUPTED, "interrupted")
 
 typedef enum mdf_status {
@@ -90,32 +90,32 @@ typedef struct mdf_allocator {
 
 /* X(ENUM, numpy / ml_dtypes name, size in bytes as held in memory, kind: b bool, i int, u unsigned, f float,
  *   c complex, s string, TensorProto.DataType of ONNX). 4-bit and 2-bit types are held one element a byte. */
-#define MDF_DTYPE_LIST(X)                                                                                              \
-    X(BOOL, "bool", 1, 'b', 9)                                                                                         \
-    X(INT2, "int2", 1, 'i', 26)                                                                                        \
-    X(INT4, "int4", 1, 'i', 22)                                                                                        \
-    X(INT8, "int8", 1, 'i', 3)                                                                                         \
-    X(INT16, "int16", 2, 'i', 5)                                                                                       \
-    X(INT32, "int32", 4, 'i', 6)                                                                                       \
-    X(INT64, "int64", 8, 'i', 7)                                                                                       \
-    X(UINT2, "uint2", 1, 'u', 25)                                                                                      \
-    X(UINT4, "uint4", 1, 'u', 21)                                                                                      \
-    X(UINT8, "uint8", 1, 'u', 2)                                                                                       \
-    X(UINT16, "uint16", 2, 'u', 4)                                                                                     \
-    X(UINT32, "uint32", 4, 'u', 12)                                                                                    \
-    X(UINT64, "uint64", 8, 'u', 13)                                                                                    \
-    X(FLOAT4E2M1FN, "float4_e2m1fn", 1, 'f', 23)                                                                       \
-    X(FLOAT8E4M3FN, "float8_e4m3fn", 1, 'f', 17)                                                                       \
-    X(FLOAT8E4M3FNUZ, "float8_e4m3fnuz", 1, 'f', 18)                                                                   \
-    X(FLOAT8E5M2, "float8_e5m2", 1, 'f', 19)                                                                           \
-    X(FLOAT8E5M2FNUZ, "float8_e5m2fnuz", 1, 'f', 20)                                                                   \
-    X(FLOAT8E8M0, "float8_e8m0fnu", 1, 'f', 24)                                                                        \
-    X(FLOAT16, "float16", 2, 'f', 10)                                                                                  \
-    X(BFLOAT16, "bfloat16", 2, 'f', 16)                                                                                \
-    X(FLOAT32, "float32", 4, 'f', 1)                                                                                   \
-    X(FLOAT64, "float64", 8, 'f', 11)                                                                                  \
-    X(COMPLEX64, "complex64", 8, 'c', 14)                                                                              \
-    X(COMPLEX128, "complex128", 16, 'c', 15)                                                                           \
+#define MDF_DTYPE_LIST(X)                            \
+    X(BOOL, "bool", 1, 'b', 9)                       \
+    X(INT2, "int2", 1, 'i', 26)                      \
+    X(INT4, "int4", 1, 'i', 22)                      \
+    X(INT8, "int8", 1, 'i', 3)                       \
+    X(INT16, "int16", 2, 'i', 5)                     \
+    X(INT32, "int32", 4, 'i', 6)                     \
+    X(INT64, "int64", 8, 'i', 7)                     \
+    X(UINT2, "uint2", 1, 'u', 25)                    \
+    X(UINT4, "uint4", 1, 'u', 21)                    \
+    X(UINT8, "uint8", 1, 'u', 2)                     \
+    X(UINT16, "uint16", 2, 'u', 4)                   \
+    X(UINT32, "uint32", 4, 'u', 12)                  \
+    X(UINT64, "uint64", 8, 'u', 13)                  \
+    X(FLOAT4E2M1FN, "float4_e2m1fn", 1, 'f', 23)     \
+    X(FLOAT8E4M3FN, "float8_e4m3fn", 1, 'f', 17)     \
+    X(FLOAT8E4M3FNUZ, "float8_e4m3fnuz", 1, 'f', 18) \
+    X(FLOAT8E5M2, "float8_e5m2", 1, 'f', 19)         \
+    X(FLOAT8E5M2FNUZ, "float8_e5m2fnuz", 1, 'f', 20) \
+    X(FLOAT8E8M0, "float8_e8m0fnu", 1, 'f', 24)      \
+    X(FLOAT16, "float16", 2, 'f', 10)                \
+    X(BFLOAT16, "bfloat16", 2, 'f', 16)              \
+    X(FLOAT32, "float32", 4, 'f', 1)                 \
+    X(FLOAT64, "float64", 8, 'f', 11)                \
+    X(COMPLEX64, "complex64", 8, 'c', 14)            \
+    X(COMPLEX128, "complex128", 16, 'c', 15)         \
     X(STRING, "string", sizeof(void *), 's', 8)
 
 typedef enum mdf_dtype {
@@ -182,8 +182,8 @@ MDF_API mdf_model *mdf_model_load_file(const char *path, mdf_error *error);
 /* The same with a format ("json", "yaml", "bson"; NULL: by suffix) and options (allocator and warnings are used; may be NULL). */
 MDF_API mdf_model *mdf_model_load_file_as(const char *path, const char *format, const mdf_options *options, mdf_error *error);
 /* Reads a model from memory; `name` stands for the file in messages. */
-MDF_API mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char *format, const char *name, const mdf_options *options,
-                                        mdf_error *error);
+MDF_API mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char *format, const char *name,
+                                        const mdf_options *options, mdf_error *error);
 /* Writes a model; the format follows the suffix. The file appears whole or not at all. */
 MDF_API mdf_status mdf_model_save_file(const mdf_model *model, const char *path, mdf_error *error);
 MDF_API const char *mdf_model_id(const mdf_model *model);

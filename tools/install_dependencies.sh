@@ -2,9 +2,9 @@
 # Installs what the build needs, on systems with apt. Where everything is there already nothing is asked of the network.
 set -eu
 
-tools="gcc make pkg-config"
-libraries="yaml-0.1 libcjson libbson-1.0 libzip jansson criterion"
-packages="gcc libc6-dev make pkg-config libyaml-dev libcjson-dev libbson-dev libzip-dev libjansson-dev libcriterion-dev"
+tools="gcc make pkg-config protoc-c"
+libraries="yaml-0.1 libcjson libbson-1.0 libprotobuf-c libzip jansson criterion"
+packages="gcc libc6-dev make pkg-config libyaml-dev libcjson-dev libbson-dev libprotobuf-c-dev protobuf-c-compiler libzip-dev libjansson-dev libcriterion-dev"
 
 missing() {
     for tool in $tools; do

@@ -3,7 +3,7 @@
 set -u
 
 status=0
-flags="-std=gnu11 -I. -Ibuild/generated $(pkg-config --cflags yaml-0.1 libcjson libbson-1.0 libzip)"
+flags="-std=gnu11 -I. -Ibuild/generated $(pkg-config --cflags yaml-0.1 libcjson libbson-1.0 libprotobuf-c libzip)"
 sources=$(find mdf_c schemas functions -name '*.c' | sort)
 if command -v cppcheck >/dev/null; then
     # shellcheck disable=SC2086

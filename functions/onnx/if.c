@@ -1,5 +1,5 @@
-/* if.c - onnx::If: the branch that the condition chooses runs, the other does not. Outputs are what the branch yields; the two may
- * differ in shape and rank. Source: https://onnx.ai/onnx/operators/onnx__If.html */
+/* if.c - onnx::If: the branch that the condition chooses runs, the other does not. Outputs are what the branch yields; the two
+ * may differ in shape and rank. Source: https://onnx.ai/onnx/operators/onnx__If.html */
 #include "functions/operator.h"
 
 struct if_settings {

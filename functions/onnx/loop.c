@@ -50,8 +50,9 @@ static bool read_bounds(struct loop *loop)
         loop->condition = truth == 1;
     }
     if (loop->n_iterations == UINT64_MAX && !loop->has_condition && loop->call->context->max_iterations == 0) {
-        return mdf_call_error(loop->call, MDF_LIMIT,
-                              "a loop with neither a trip count M nor a condition never ends: give one, or set --max-iterations (max_iterations)");
+        return mdf_call_error(
+            loop->call, MDF_LIMIT,
+            "a loop with neither a trip count M nor a condition never ends: give one, or set --max-iterations (max_iterations)");
     }
     return true;
 }
@@ -83,7 +84,8 @@ static bool run_iteration(struct loop *loop, uint64_t iteration)
     }
     loop->condition = !loop->has_condition || truth == 1;
     for (i = 0; i < loop->n_scans; i++) {
-        if (!mdf_stack_put(loop->call, &loop->scans[i], loop->body->outputs[FIRST_YIELD_STATE + loop->n_states + i], (size_t)iteration)) {
+        if (!mdf_stack_put(loop->call, &loop->scans[i], loop->body->outputs[FIRST_YIELD_STATE + loop->n_states + i],
+                           (size_t)iteration)) {
             return false;
         }
     }
@@ -99,7 +101,8 @@ static bool run_iterations(struct loop *loop)
 
     for (iteration = 0; iteration < loop->n_iterations && loop->condition; iteration++) {
         if (limit != 0 && iteration >= limit) {
-            return mdf_call_error(loop->call, MDF_LIMIT, "the loop goes on after %llu iterations, the bound of --max-iterations (max_iterations)",
+            return mdf_call_error(loop->call, MDF_LIMIT,
+                                  "the loop goes on after %llu iterations, the bound of --max-iterations (max_iterations)",
                                   (unsigned long long)limit);
         }
         if (!run_iteration(loop, iteration)) {

@@ -46,7 +46,8 @@ static bool check_directions(struct scan *scan, const char *name, const struct m
 
     for (i = 0; list->items != NULL && i < list->n; i++) {
         if (list->items[i] != 0 && list->items[i] != 1) {
-            return mdf_call_error(scan->call, MDF_VALUE, "%s must be 0 (forward) or 1 (reverse), not %lld", name, (long long)list->items[i]);
+            return mdf_call_error(scan->call, MDF_VALUE, "%s must be 0 (forward) or 1 (reverse), not %lld", name,
+                                  (long long)list->items[i]);
         }
     }
     return true;
@@ -78,8 +79,8 @@ static bool read_lengths(struct scan *scan)
         }
         length = (size_t)mdf_value_shape(scan->call->inputs[scan->n_states + i])[axis];
         if (i > 0 && length != scan->length) {
-            return mdf_call_error(scan->call, MDF_SHAPE, "scan input %zu has length %zu, but scan input 0 has length %zu", i, length,
-                                  scan->length);
+            return mdf_call_error(scan->call, MDF_SHAPE, "scan input %zu has length %zu, but scan input 0 has length %zu", i,
+                                  length, scan->length);
         }
         scan->length = length;
     }

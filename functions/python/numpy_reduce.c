@@ -188,18 +188,19 @@ static mdf_reducer reducer_for(const struct mdf_reduction *reduction, mdf_dtype 
 }
 
 /* Reduces row by row into a target of the type that the reducer writes. */
-static bool reduce_rows(struct mdf_call *call, struct mdf_value *target, mdf_reducer reducer, mdf_dtype carrier, mdf_dtype written,
-                        const struct mdf_rows *rows, double freedom)
+static bool reduce_rows(struct mdf_call *call, struct mdf_value *target, const struct mdf_reduction *reduction, mdf_dtype carrier,
+                        mdf_dtype written, const struct mdf_rows *rows, double freedom)
 {
     struct mdf_reducing reducing = {rows->n_items, rows->segment, freedom, NULL};
-    size_t size = mdf_dtype_size(carrier), i;
-    char *results = mdf_python_make(call, target, written, MDF_STRENGTH_LITERAL, rows->rank, rows->shape);
+    mdf_reducer reducer = reducer_for(reduction, carrier);
+    void *results = mdf_python_make(call, target, written, MDF_STRENGTH_LITERAL, rows->rank, rows->shape);
+    size_t i;
 
     if (results != NULL) {
-        reducing.room = mdf_call_scratch(call, MDF_SCRATCH_AXES, MDF_DTYPE_FLOAT64, rows->n_items);
+        reducing.room = mdf_call_scratch(call, MDF_SCRATCH_AXES, MDF_DTYPE_FLOAT64, reduction->needs_room ? rows->n_items : 0);
     }
     for (i = 0; reducing.room != NULL && i < rows->n_rows; i++) {
-        reducer(&reducing, (const char *)rows->items + i * rows->n_items * size, results + i * mdf_dtype_size(written));
+        reducer(&reducing, mdf_element_at(carrier, rows->items, i * rows->n_items), mdf_element_to_write(written, results, i));
     }
     return reducing.room != NULL;
 }
@@ -213,10 +214,9 @@ bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const str
     enum mdf_strength strength = dtype.typed ? MDF_STRENGTH_TYPED : mdf_numpy_strength(array);
     const struct mdf_value *carried;
     struct mdf_value *slots;
-    mdf_reducer reducer = carrier == MDF_DTYPE_NONE ? NULL : reducer_for(reduction, carrier);
     struct mdf_rows rows;
 
-    if (reducer == NULL) {
+    if (carrier == MDF_DTYPE_NONE || reducer_for(reduction, carrier) == NULL) {
         return mdf_python_refuse(call, array, NULL);
     }
     carried = mdf_python_array_of(call, array, carrier, MDF_SLOT_OPERANDS);
@@ -227,7 +227,7 @@ bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const str
     if (reduction->needs_items && rows.n_items == 0) {
         return mdf_call_error(call, MDF_VALUE, "there are no items to choose from");
     }
-    if (!reduce_rows(call, written == result ? target : &slots[SLOT_RESULT], reducer, carrier, written, &rows, freedom)) {
+    if (!reduce_rows(call, written == result ? target : &slots[SLOT_RESULT], reduction, carrier, written, &rows, freedom)) {
         return false;
     }
     if (written != result && !mdf_value_convert(call->context->memory, target, &slots[SLOT_RESULT], result)) {
@@ -243,26 +243,26 @@ bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const str
 #define REAL_TYPES(name) name##_float32, name##_float64, NULL, NULL
 #define NAN_TYPES(name, whole) nan_##name##_float32, nan_##name##_float64, whole##_int64, whole##_uint64
 
-const struct mdf_reduction mdf_numpy_sum = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, ALL_TYPES(sum), false};
-const struct mdf_reduction mdf_numpy_mean = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL_TYPES(mean), false};
-const struct mdf_reduction mdf_numpy_max = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(largest), true};
-const struct mdf_reduction mdf_numpy_min = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(smallest), true};
-static const struct mdf_reduction product = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, ALL_TYPES(product), false};
-static const struct mdf_reduction spread = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(spread), true};
-static const struct mdf_reduction variance = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL_TYPES(variance), false};
-static const struct mdf_reduction deviation = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL_TYPES(deviation), false};
-static const struct mdf_reduction any = {MDF_REDUCED_SAME, MDF_DTYPE_BOOL, ALL_TYPES(any), false};
-static const struct mdf_reduction all = {MDF_REDUCED_SAME, MDF_DTYPE_BOOL, ALL_TYPES(all), false};
-static const struct mdf_reduction count = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(count), false};
-static const struct mdf_reduction position_of_largest = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(position_of_largest), true};
-static const struct mdf_reduction position_of_smallest = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(position_of_smallest), true};
-static const struct mdf_reduction nan_sum = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, NAN_TYPES(sum, sum), false};
-static const struct mdf_reduction nan_product = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, NAN_TYPES(product, product), false};
-static const struct mdf_reduction nan_mean = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_mean_float32, nan_mean_float64, NULL, NULL, false};
-static const struct mdf_reduction nan_variance = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_variance_float32, nan_variance_float64, NULL, NULL, false};
-static const struct mdf_reduction nan_deviation = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_deviation_float32, nan_deviation_float64, NULL, NULL, false};
-static const struct mdf_reduction nan_largest = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, NAN_TYPES(largest, largest), true};
-static const struct mdf_reduction nan_smallest = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, NAN_TYPES(smallest, smallest), true};
+const struct mdf_reduction mdf_numpy_sum = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, ALL_TYPES(sum), false, false};
+const struct mdf_reduction mdf_numpy_mean = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL_TYPES(mean), false, false};
+const struct mdf_reduction mdf_numpy_max = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(largest), true, false};
+const struct mdf_reduction mdf_numpy_min = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(smallest), true, false};
+static const struct mdf_reduction product = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, ALL_TYPES(product), false, false};
+static const struct mdf_reduction spread = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(spread), true, false};
+static const struct mdf_reduction variance = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL_TYPES(variance), false, true};
+static const struct mdf_reduction deviation = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL_TYPES(deviation), false, true};
+static const struct mdf_reduction any = {MDF_REDUCED_SAME, MDF_DTYPE_BOOL, ALL_TYPES(any), false, false};
+static const struct mdf_reduction all = {MDF_REDUCED_SAME, MDF_DTYPE_BOOL, ALL_TYPES(all), false, false};
+static const struct mdf_reduction count = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(count), false, false};
+static const struct mdf_reduction position_of_largest = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(position_of_largest), true, false};
+static const struct mdf_reduction position_of_smallest = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(position_of_smallest), true, false};
+static const struct mdf_reduction nan_sum = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, NAN_TYPES(sum, sum), false, true};
+static const struct mdf_reduction nan_product = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, NAN_TYPES(product, product), false, true};
+static const struct mdf_reduction nan_mean = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_mean_float32, nan_mean_float64, NULL, NULL, false, true};
+static const struct mdf_reduction nan_variance = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_variance_float32, nan_variance_float64, NULL, NULL, false, true};
+static const struct mdf_reduction nan_deviation = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_deviation_float32, nan_deviation_float64, NULL, NULL, false, true};
+static const struct mdf_reduction nan_largest = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, NAN_TYPES(largest, largest), true, true};
+static const struct mdf_reduction nan_smallest = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, NAN_TYPES(smallest, smallest), true, true};
 
 /* Where a reduction's arguments stand among its formals; SIZE_MAX: it has none. */
 struct places {

@@ -9,7 +9,7 @@ struct mdf_reducing {
     size_t n;       /* items */
     size_t segment; /* items that are added pairwise; the sums of segments are added in order, as numpy does */
     double freedom; /* of variances: what is subtracted from the number of items */
-    void *room;     /* `n` items */
+    void *room;     /* `n` items, for a reduction that needs it */
 };
 
 /* Reduces items of a carrier type to one result. */
@@ -24,9 +24,10 @@ enum mdf_reduction_types {
 
 struct mdf_reduction {
     enum mdf_reduction_types types;
-    mdf_dtype result;                       /* MDF_DTYPE_NONE: the type in which it is reduced */
+    mdf_dtype result; /* MDF_DTYPE_NONE: the type in which it is reduced */
     mdf_reducer of_float32, of_float64, of_int64, of_uint64;
-    bool needs_items;                       /* nothing can not be reduced */
+    bool needs_items; /* nothing can not be reduced */
+    bool needs_room;
 };
 
 /* `target` becomes the reduction of `array` along `axis` (a whole number, a list of them; NULL: all). `dtype`: the type asked for, or

@@ -1,7 +1,8 @@
 /* outputs.c - the outputs of a function that has several, as the list that its bare id stands for. */
 #include "functions/operator.h"
 
-/* Outputs at the end that the operator did not produce (the running mean of a BatchNormalization that only infers) are left out. */
+/* Outputs at the end that the operator did not produce (the running mean of a BatchNormalization that only infers) are left out.
+ */
 static bool list_outputs(struct mdf_call *call)
 {
     struct mdf_memory *memory = call->context->memory;

@@ -55,8 +55,8 @@ mdf_model *mdf_model_load_file(const char *path, mdf_error *error)
     return mdf_model_load_file_as(path, NULL, NULL, error);
 }
 
-mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char *format, const char *name, const mdf_options *options,
-                                mdf_error *error)
+mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char *format, const char *name,
+                                const mdf_options *options, mdf_error *error)
 {
     struct mdf_model *model = new_model(options, error);
 
@@ -72,7 +72,8 @@ mdf_status mdf_model_save_file(const mdf_model *model, const char *path, mdf_err
     const char *format = mdf_format_of_path(path);
 
     if (format == NULL) {
-        return mdf_error_set(error, MDF_USAGE, "'%s' has no suffix of a format that can be written: .json, .yaml, .yml, .bson", path);
+        return mdf_error_set(error, MDF_USAGE, "'%s' has no suffix of a format that can be written: .json, .yaml, .yml, .bson",
+                             path);
     }
     return mdf_model_write(model, path, format, error);
 }
@@ -195,7 +196,8 @@ static mdf_status copy_strings(struct mdf_memory *memory, struct mdf_value *targ
     return strings != NULL ? MDF_OK : mdf_memory_error(memory, error);
 }
 
-static mdf_status read_json_value(struct mdf_memory *memory, const char *name, const char *json, struct mdf_value *value, mdf_error *error)
+static mdf_status read_json_value(struct mdf_memory *memory, const char *name, const char *json, struct mdf_value *value,
+                                  mdf_error *error)
 {
     struct mdf_document *document = mdf_document_parse(memory, "json", name, json, strlen(json), NULL, error);
     mdf_status status;

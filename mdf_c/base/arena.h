@@ -3,6 +3,7 @@
 #define MDF_BASE_ARENA_H
 
 #include "mdf_c/base/memory.h"
+#include "mdf_c/base/printf_like.h"
 
 struct mdf_arena_chunk;
 
@@ -20,6 +21,6 @@ void *mdf_arena_allocate(struct mdf_arena *arena, size_t size_bytes);
 void *mdf_arena_array(struct mdf_arena *arena, size_t count, size_t item_size);
 /* A copy of `length` bytes, terminated. */
 char *mdf_arena_text(struct mdf_arena *arena, const char *text, size_t length);
-char *mdf_arena_printf(struct mdf_arena *arena, const char *format, ...);
+char *mdf_arena_printf(struct mdf_arena *arena, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
 
 #endif

@@ -3,15 +3,10 @@
 #ifndef MDF_BASE_ERROR_H
 #define MDF_BASE_ERROR_H
 
+#include "mdf_c/base/printf_like.h"
 #include "mdf_c/mdf.h"
 
 #include <stdarg.h>
-
-#if defined(__GNUC__)
-#define MDF_PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
-#else
-#define MDF_PRINTF_LIKE(text, first)
-#endif
 
 /* Sets code and message where none is set; returns `status`. */
 mdf_status mdf_error_set(mdf_error *error, mdf_status status, const char *format, ...) MDF_PRINTF_LIKE(3, 4);

@@ -18,7 +18,7 @@ enum mdf_operand_kind { MDF_OPERAND_SLOT = 0, MDF_OPERAND_CONSTANT = 1, MDF_OPER
 #define MDF_NO_OPERAND UINT32_MAX
 #define MDF_OPERAND(kind, index) ((mdf_operand)(((uint32_t)(kind) << 30) | (uint32_t)(index)))
 #define MDF_OPERAND_KIND(operand) ((operand) >> 30)
-#define MDF_OPERAND_INDEX(operand) ((operand) & 0x3fffffffu)
+#define MDF_OPERAND_INDEX(operand) ((operand)&0x3fffffffu)
 enum { MDF_OPERAND_LIMIT = 0x3fffffff };
 
 /* Where an instruction comes from, for messages. */

@@ -82,7 +82,8 @@ static bool build_body(struct mdf_frame *outer, const struct mdf_code *code, str
         outputs[i] = mdf_frame_value(handle->frame, code->yields[i]);
         own[i] = code->yield_is_own[i] ? mdf_frame_slot(handle->frame, code->yields[i]) : NULL;
     }
-    handle->body = (struct mdf_body){code->n_formals, code->n_yields, inputs, outputs, own, code->yield_types, run_body, handle->frame};
+    handle->body =
+        (struct mdf_body){code->n_formals, code->n_yields, inputs, outputs, own, code->yield_types, run_body, handle->frame};
     return true;
 }
 
@@ -236,7 +237,8 @@ static mdf_dtype declared_dtype(const struct mdf_value *source, const struct mdf
     char have = mdf_dtype_kind(source->dtype), want = mdf_dtype_kind(type->dtype);
     int64_t integer;
 
-    if (source->kind != MDF_KIND_TENSOR || type->dtype == MDF_DTYPE_NONE || source->dtype == type->dtype || have == 's' || want == 's') {
+    if (source->kind != MDF_KIND_TENSOR || type->dtype == MDF_DTYPE_NONE || source->dtype == type->dtype || have == 's' ||
+        want == 's') {
         return MDF_DTYPE_NONE;
     }
     if (type->exact) {
@@ -304,7 +306,8 @@ static uint64_t form_of(const struct mdf_value *value)
     return form;
 }
 
-static_assert(offsetof(struct mdf_value, length) == sizeof(uint64_t), "kind, type, strength and rank are the first word of a value");
+static_assert(offsetof(struct mdf_value, length) == sizeof(uint64_t),
+              "kind, type, strength and rank are the first word of a value");
 
 static bool has_settled_forms(const struct frame_call *call)
 {
@@ -355,8 +358,8 @@ static bool truth(struct mdf_context *context, const struct mdf_value *value, bo
 
     if (truth < 0) {
         mdf_value_describe(value, description, sizeof description);
-        mdf_error_set(&context->error, MDF_VALUE, "the truth of an array with several elements (%s) is ambiguous: use numpy.any or numpy.all",
-                      description);
+        mdf_error_set(&context->error, MDF_VALUE,
+                      "the truth of an array with several elements (%s) is ambiguous: use numpy.any or numpy.all", description);
         return false;
     }
     *result = truth == 1;
@@ -383,7 +386,8 @@ static bool next_item(struct mdf_frame *frame, const struct mdf_instruction *ins
         return true;
     }
     *(int64_t *)counter->data = index + 1;
-    return mdf_python_item(context->memory, mdf_frame_slot(frame, instruction->a), iterable, (size_t)index) || out_of_memory(context);
+    return mdf_python_item(context->memory, mdf_frame_slot(frame, instruction->a), iterable, (size_t)index) ||
+           out_of_memory(context);
 }
 
 /* Runs one instruction; *next is where to go on. */
@@ -404,7 +408,8 @@ static bool step(struct mdf_frame *frame, const struct mdf_instruction *instruct
     case MDF_OPCODE_ARRAY:
         return borrow_as_array(context, a, mdf_frame_value(frame, instruction->b));
     case MDF_OPCODE_DECLARE:
-        return mdf_declare_value(context, a, mdf_frame_value(frame, instruction->b), &frame->code->declarations[instruction->c], true);
+        return mdf_declare_value(context, a, mdf_frame_value(frame, instruction->b), &frame->code->declarations[instruction->c],
+                                 true);
     case MDF_OPCODE_SWAP:
         mdf_value_swap(a, mdf_frame_slot(frame, instruction->b));
         return true;

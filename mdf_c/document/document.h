@@ -13,8 +13,8 @@
 enum mdf_node_kind {
     MDF_NODE_NULL,
     MDF_NODE_BOOL,
-    MDF_NODE_INT,    /* fits int64 */
-    MDF_NODE_REAL,   /* also whole numbers past 64 bits: `text` then has their digits */
+    MDF_NODE_INT,  /* fits int64 */
+    MDF_NODE_REAL, /* also whole numbers past 64 bits: `text` then has their digits */
     MDF_NODE_STRING,
     MDF_NODE_LIST,
     MDF_NODE_NUMBERS, /* a list, or lists in lists of equal length, of numbers only: an array */
@@ -25,7 +25,7 @@ struct mdf_node_entry;
 
 struct mdf_node {
     uint8_t kind;
-    uint8_t packed_dtype; /* NUMBERS: MDF_DTYPE_INT64, _FLOAT64 or _BOOL; from ONNX any type but strings and complex ones */
+    uint8_t packed_dtype;  /* NUMBERS: MDF_DTYPE_INT64, _FLOAT64 or _BOOL; from ONNX any type but strings and complex ones */
     uint32_t line, column; /* 1-based, column in characters; 0: the format has no positions (BSON, ONNX) */
     union {
         bool truth;
@@ -54,7 +54,7 @@ struct mdf_node {
 };
 
 struct mdf_node_entry {
-    const char *key; /* terminated */
+    const char *key;       /* terminated */
     uint32_t line, column; /* of the key */
     struct mdf_node value;
 };
@@ -73,8 +73,8 @@ struct mdf_warnings {
     mdf_warning_handler handler; /* NULL: dropped */
     void *context;
 };
-void mdf_warn(const struct mdf_warnings *warnings, const char *file, int line, int column, const char *path, const char *format, ...)
-    MDF_PRINTF_LIKE(6, 7);
+void mdf_warn(const struct mdf_warnings *warnings, const char *file, int line, int column, const char *path, const char *format,
+              ...) MDF_PRINTF_LIKE(6, 7);
 
 /* Limits that hostile input runs into, each with a clear error. */
 enum {
@@ -83,12 +83,13 @@ enum {
 };
 #define MDF_DOCUMENT_MAX_BYTES ((size_t)1 << 32)
 
-/* Reads bytes in a format: "json", "yaml", "bson", "onnx" (see docs/onnx.md). The document belongs to the caller (mdf_document_free), NULL on error. */
-struct mdf_document *mdf_document_parse(struct mdf_memory *memory, const char *format, const char *file, const void *bytes, size_t size_bytes,
-                                        const struct mdf_warnings *warnings, mdf_error *error);
+/* Reads bytes in a format: "json", "yaml", "bson", "onnx" (see docs/onnx.md). The document belongs to the caller
+ * (mdf_document_free), NULL on error. */
+struct mdf_document *mdf_document_parse(struct mdf_memory *memory, const char *format, const char *file, const void *bytes,
+                                        size_t size_bytes, const struct mdf_warnings *warnings, mdf_error *error);
 /* Reads a file; `format` NULL: by suffix (.json .yaml .yml .bson .onnx). */
-struct mdf_document *mdf_document_load(struct mdf_memory *memory, const char *path, const char *format, const struct mdf_warnings *warnings,
-                                       mdf_error *error);
+struct mdf_document *mdf_document_load(struct mdf_memory *memory, const char *path, const char *format,
+                                       const struct mdf_warnings *warnings, mdf_error *error);
 void mdf_document_free(struct mdf_document *document);
 
 /* The format that a file name's suffix names; NULL: none known. */
@@ -108,17 +109,19 @@ mdf_status mdf_node_error(const struct mdf_document *document, const struct mdf_
                           const char *format, ...) MDF_PRINTF_LIKE(5, 6);
 
 /* A node as a value: numbers, booleans, strings, lists (arrays where they are rectangular numbers), objects; null is NONE.
- * Scalars have strength PYTHON, arrays LITERAL (TYPED where they are packed in another type than JSON's). Packed numbers are borrowed from the document where `borrow`. */
-bool mdf_node_to_value(struct mdf_memory *memory, struct mdf_value *value, const struct mdf_node *node, bool borrow, mdf_error *error);
+ * Scalars have strength PYTHON, arrays LITERAL (TYPED where they are packed in another type than JSON's). Packed numbers are
+ * borrowed from the document where `borrow`. */
+bool mdf_node_to_value(struct mdf_memory *memory, struct mdf_value *value, const struct mdf_node *node, bool borrow,
+                       mdf_error *error);
 
-/* What "data" of the typed form {"type", "shape", "data"} holds, as an array: numbers, booleans or strings, flat or nested, in order;
- * parts of complex numbers in pairs. `shape` NULL: the sizes that nested data have. Numbers must lie in the range of their
+/* What "data" of the typed form {"type", "shape", "data"} holds, as an array: numbers, booleans or strings, flat or nested, in
+ * order; parts of complex numbers in pairs. `shape` NULL: the sizes that nested data have. Numbers must lie in the range of their
  * type, whole ones be whole. */
-bool mdf_node_to_array(struct mdf_memory *memory, const struct mdf_document *document, const struct mdf_node *data, mdf_dtype dtype,
-                       size_t rank, const int64_t *shape, struct mdf_value *value, mdf_error *error);
+bool mdf_node_to_array(struct mdf_memory *memory, const struct mdf_document *document, const struct mdf_node *data,
+                       mdf_dtype dtype, size_t rank, const int64_t *shape, struct mdf_value *value, mdf_error *error);
 
-/* Writes a tree as text or bytes of a format ("json", "yaml", "bson") into `text`; false when out of memory. Reals have the fewest digits that
- * read back to the same value. */
+/* Writes a tree as text or bytes of a format ("json", "yaml", "bson") into `text`; false when out of memory. Reals have the
+ * fewest digits that read back to the same value. */
 bool mdf_document_write(const struct mdf_node *root, const char *format, struct mdf_text *text, mdf_error *error);
 
 #endif

@@ -15,7 +15,7 @@ enum mdf_reduce { MDF_REDUCE_OVERWRITE, MDF_REDUCE_ADD, MDF_REDUCE_MULTIPLY };
 struct mdf_declaration {
     bool has_shape;
     size_t rank;
-    const int64_t *shape; /* -1: an axis of any size */
+    const int64_t *shape;  /* -1: an axis of any size */
     const char *type_text; /* NULL: none */
     struct mdf_declared_type type;
 };
@@ -39,10 +39,10 @@ struct mdf_output_port {
 struct mdf_definition {
     const char *id;
     const struct mdf_node *source;
-    const struct mdf_node *value;    /* NULL: none */
-    const char *function;            /* NULL: none */
+    const struct mdf_node *value;           /* NULL: none */
+    const char *function;                   /* NULL: none */
     const struct mdf_node *function_source; /* where the function is named */
-    const struct mdf_node *args;     /* an object, or NULL */
+    const struct mdf_node *args;            /* an object, or NULL */
 };
 
 struct mdf_parameter_condition {
@@ -76,7 +76,7 @@ struct mdf_edge {
     const char *id;
     const struct mdf_node *source;
     const char *sender, *receiver, *sender_port, *receiver_port;
-    const struct mdf_node *weight; /* NULL: 1 */
+    const struct mdf_node *weight;                                   /* NULL: 1 */
     size_t sender_node, sender_index, receiver_node, receiver_index; /* the two ends, resolved */
 };
 
@@ -96,8 +96,8 @@ struct mdf_graph {
     size_t n_nodes;
     struct mdf_edge *edges;
     size_t n_edges;
-    const struct mdf_node *parameters; /* an object, or NULL */
-    const struct mdf_node *conditions; /* an object, or NULL */
+    const struct mdf_node *parameters;      /* an object, or NULL */
+    const struct mdf_node *conditions;      /* an object, or NULL */
     bool declares_inputs, declares_outputs; /* in metadata */
     struct mdf_interface_item *inputs, *outputs;
     size_t n_inputs, n_outputs;
@@ -121,7 +121,8 @@ enum { MDF_DEFAULT_OPSET = 15 }; /* as in the reference engine */
 /* Builds the structures of `model`, whose memory, arena, document and warnings are set. */
 mdf_status mdf_model_read(struct mdf_model *model, mdf_error *error);
 
-/* Reads one graph that stands anywhere in a document (the body of Scan, Loop or If). `id` is its name where it has none inside. */
+/* Reads one graph that stands anywhere in a document (the body of Scan, Loop or If). `id` is its name where it has none inside.
+ */
 mdf_status mdf_model_read_graph(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,
                                 const char *id, const struct mdf_node *source, struct mdf_graph *graph, mdf_error *error);
 

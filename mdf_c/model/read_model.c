@@ -33,7 +33,8 @@ struct reader {
 };
 
 /* A class of MDF. Its structure begins with the id; the source lies at `source_offset`. */
-struct class {
+struct class
+{
     const char *what; /* in messages */
     size_t size;
     size_t source_offset;
@@ -180,7 +181,8 @@ static mdf_status finish_input_port(struct reader *reader, const struct mdf_node
         } else if (strcmp(text, "multiply") == 0) {
             port->reduce = MDF_REDUCE_MULTIPLY;
         } else if (strcmp(text, "overwrite") != 0) {
-            snprintf(message, sizeof message, "unknown reduce '%.60s': use overwrite, add or multiply; 'overwrite' is assumed", text);
+            snprintf(message, sizeof message, "unknown reduce '%.60s': use overwrite, add or multiply; 'overwrite' is assumed",
+                     text);
             warn(reader, reduce->line, reduce->column, message);
         }
     } else if (reduce != NULL && reduce->kind != MDF_NODE_NULL) {
@@ -256,9 +258,15 @@ static mdf_status finish_edge(struct reader *reader, const struct mdf_node *sour
 /* ------------------------------------------------------------------ the classes */
 
 #define AT(structure, field) offsetof(struct structure, field)
-#define COMMON_FIELDS                                                                                                  \
-    {"id", FIELD_KNOWN, 0, false, NULL}, {"metadata", FIELD_KNOWN, 0, false, NULL}, {"notes", FIELD_KNOWN, 0, false, NULL}
-#define END_OF_FIELDS {NULL, FIELD_KNOWN, 0, false, NULL}
+#define COMMON_FIELDS                                                               \
+    {"id", FIELD_KNOWN, 0, false, NULL}, {"metadata", FIELD_KNOWN, 0, false, NULL}, \
+    {                                                                               \
+        "notes", FIELD_KNOWN, 0, false, NULL                                        \
+    }
+#define END_OF_FIELDS                     \
+    {                                     \
+        NULL, FIELD_KNOWN, 0, false, NULL \
+    }
 
 static const struct field input_port_fields[] = {COMMON_FIELDS,
                                                  {"default_value", FIELD_ANY, AT(mdf_input_port, default_value), false, NULL},
@@ -311,7 +319,8 @@ static const struct field node_fields[] = {
     {"parameters", FIELD_COLLECTION, AT(mdf_graph_node, parameters), false, &parameter_class},
     {"output_ports", FIELD_COLLECTION, AT(mdf_graph_node, output_ports), false, &output_port_class},
     END_OF_FIELDS};
-static const struct class node_class = {"node", sizeof(struct mdf_graph_node), AT(mdf_graph_node, source), node_fields, NULL, false};
+static const struct class node_class = {"node", sizeof(struct mdf_graph_node), AT(mdf_graph_node, source), node_fields, NULL,
+                                        false};
 
 static const struct field edge_fields[] = {COMMON_FIELDS,
                                            {"sender", FIELD_TEXT, AT(mdf_edge, sender), true, NULL},
@@ -330,7 +339,8 @@ static const struct field graph_fields[] = {COMMON_FIELDS,
                                             {"parameters", FIELD_OBJECT, AT(mdf_graph, parameters), false, NULL},
                                             {"conditions", FIELD_OBJECT, AT(mdf_graph, conditions), false, NULL},
                                             END_OF_FIELDS};
-static const struct class graph_class = {"graph", sizeof(struct mdf_graph), AT(mdf_graph, source), graph_fields, finish_graph, false};
+static const struct class graph_class = {"graph", sizeof(struct mdf_graph), AT(mdf_graph, source), graph_fields, finish_graph,
+                                         false};
 
 static const struct field model_fields[] = {COMMON_FIELDS,
                                             {"format", FIELD_KNOWN, 0, false, NULL},
@@ -384,8 +394,8 @@ static mdf_status read_field(struct reader *reader, const struct mdf_node *node,
     case FIELD_COLLECTION:
         return read_collection(reader, node, field->items, object + field->offset);
     }
-    snprintf(message, sizeof message, "'%s' must be %s, not %s", field->name, field->type == FIELD_TEXT ? "a string" : "an object",
-             mdf_node_describe(node));
+    snprintf(message, sizeof message, "'%s' must be %s, not %s", field->name,
+             field->type == FIELD_TEXT ? "a string" : "an object", mdf_node_describe(node));
     return fail(reader, node, MDF_MODEL, message);
 }
 
@@ -437,7 +447,8 @@ static mdf_status read_fields(struct reader *reader, const struct mdf_node *node
     return MDF_OK;
 }
 
-static mdf_status read_object(struct reader *reader, const struct mdf_node *node, const struct class *class, const char *id, char *object)
+static mdf_status read_object(struct reader *reader, const struct mdf_node *node, const struct class *class, const char *id,
+                              char *object)
 {
     size_t length = strlen(reader->path);
     mdf_status status = MDF_OK;
@@ -487,8 +498,8 @@ static mdf_status list_item(struct reader *reader, const struct mdf_node *item, 
 }
 
 /* Where an item of that id already stands, it gives way, with a warning. */
-static size_t place_of(struct reader *reader, const struct mdf_node *node, const struct class *class, const char *id, const char *objects,
-                       size_t n)
+static size_t place_of(struct reader *reader, const struct mdf_node *node, const struct class *class, const char *id,
+                       const char *objects, size_t n)
 {
     char message[160];
     size_t i;
@@ -509,7 +520,8 @@ static mdf_status read_collection(struct reader *reader, const struct mdf_node *
     char message[160], *objects;
 
     if (node->kind != MDF_NODE_OBJECT && node->kind != MDF_NODE_LIST) {
-        snprintf(message, sizeof message, "a collection (%ss) must be an object or a list, not %s", class->what, mdf_node_describe(node));
+        snprintf(message, sizeof message, "a collection (%ss) must be an object or a list, not %s", class->what,
+                 mdf_node_describe(node));
         return fail(reader, node, MDF_MODEL, message);
     }
     objects = mdf_arena_array(reader->arena, n, class->size);
@@ -555,7 +567,8 @@ static size_t find_node(const struct mdf_graph *graph, const char *id)
     return i;
 }
 
-static mdf_status fail_with_guess(struct reader *reader, const struct mdf_node *node, const char *message, const struct mdf_nearest *nearest)
+static mdf_status fail_with_guess(struct reader *reader, const struct mdf_node *node, const char *message,
+                                  const struct mdf_nearest *nearest)
 {
     const char *guess = mdf_nearest_result(nearest);
     char text[300];
@@ -564,8 +577,8 @@ static mdf_status fail_with_guess(struct reader *reader, const struct mdf_node *
     return fail(reader, node, MDF_NAME, text);
 }
 
-static mdf_status resolve_node(struct reader *reader, const struct mdf_graph *graph, const struct mdf_edge *edge, const char *role,
-                               const char *id, size_t *index)
+static mdf_status resolve_node(struct reader *reader, const struct mdf_graph *graph, const struct mdf_edge *edge,
+                               const char *role, const char *id, size_t *index)
 {
     struct mdf_nearest nearest;
     char message[200];
@@ -584,8 +597,8 @@ static mdf_status resolve_node(struct reader *reader, const struct mdf_graph *gr
 }
 
 /* Index of the port `id` in an array of ports, each `size` bytes with its id first. */
-static mdf_status resolve_port(struct reader *reader, const struct mdf_edge *edge, const char *role, const char *what, const char *node_id,
-                               const char *id, const void *ports, size_t n, size_t size, size_t *index)
+static mdf_status resolve_port(struct reader *reader, const struct mdf_edge *edge, const char *role, const char *what,
+                               const char *node_id, const char *id, const void *ports, size_t n, size_t size, size_t *index)
 {
     struct mdf_nearest nearest;
     char message[240];
@@ -622,8 +635,9 @@ static mdf_status resolve_edge(struct reader *reader, const struct mdf_graph *gr
         status = resolve_port(reader, edge, "sender_port", "output port", sender->id, edge->sender_port, sender->output_ports,
                               sender->n_output_ports, sizeof *sender->output_ports, &edge->sender_index);
         if (status == MDF_OK) {
-            status = resolve_port(reader, edge, "receiver_port", "input port", receiver->id, edge->receiver_port, receiver->input_ports,
-                                  receiver->n_input_ports, sizeof *receiver->input_ports, &edge->receiver_index);
+            status = resolve_port(reader, edge, "receiver_port", "input port", receiver->id, edge->receiver_port,
+                                  receiver->input_ports, receiver->n_input_ports, sizeof *receiver->input_ports,
+                                  &edge->receiver_index);
         }
     }
     reader->path[length] = '\0';

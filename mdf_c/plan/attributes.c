@@ -1,5 +1,5 @@
-/* attributes.c - the attributes of an operator: from args, from parameters of the node (as the importers of ONNX and PyTorch write
- * them), or the schema's defaults, laid out in the operator's settings struct. */
+/* attributes.c - the attributes of an operator: from args, from parameters of the node (as the importers of ONNX and PyTorch
+ * write them), or the schema's defaults, laid out in the operator's settings struct. */
 #include "mdf_c/plan/compiler.h"
 
 #include <math.h>
@@ -30,10 +30,12 @@ static const struct mdf_parameter *find_parameter(const struct compiler *compile
 /* What a text that names a parameter with a value stands for. */
 static const struct mdf_node *follow(const struct compiler *compiler, const struct mdf_node *node)
 {
-    const struct mdf_parameter *parameter = node->kind == MDF_NODE_STRING ? find_parameter(compiler, node->as.string.bytes) : NULL;
+    const struct mdf_parameter *parameter =
+        node->kind == MDF_NODE_STRING ? find_parameter(compiler, node->as.string.bytes) : NULL;
 
-    return parameter != NULL && parameter->definition.value != NULL && parameter->default_initial_value == NULL ? parameter->definition.value
-                                                                                                                : node;
+    return parameter != NULL && parameter->definition.value != NULL && parameter->default_initial_value == NULL
+               ? parameter->definition.value
+               : node;
 }
 
 const struct mdf_node *find_attribute(const struct compiler *compiler, const struct mdf_definition *definition, const char *name)
@@ -84,7 +86,8 @@ static bool read_array(const struct reading *reading, mdf_dtype dtype, const cha
         return false;
     }
     if (mdf_value_from_nested_list(compiler->memory, &array, &value) != 1 || array.dtype == MDF_DTYPE_STRING ||
-        (dtype == MDF_DTYPE_INT64 && mdf_dtype_kind(array.dtype) == 'f' && array.length > 0 && array.dtype != MDF_DTYPE_FLOAT64)) {
+        (dtype == MDF_DTYPE_INT64 && mdf_dtype_kind(array.dtype) == 'f' && array.length > 0 &&
+         array.dtype != MDF_DTYPE_FLOAT64)) {
         wrong_type(reading, wanted);
     } else {
         kept = mdf_arena_array(compiler->arena, array.length + 1, sizeof(double));
@@ -145,7 +148,8 @@ static bool read_strings(const struct reading *reading)
     }
     if (is_text(reading)) {
         n = 1;
-        items[0] = mdf_arena_text(reading->target->compiler->arena, reading->node->as.string.bytes, reading->node->as.string.length);
+        items[0] =
+            mdf_arena_text(reading->target->compiler->arena, reading->node->as.string.bytes, reading->node->as.string.length);
     } else if (reading->node->kind != MDF_NODE_LIST) {
         return wrong_type(reading, "a list of strings");
     }
@@ -253,7 +257,8 @@ static void set_default(const struct reading *reading)
         *(const char **)reading->field = given ? attribute->default_string : NULL;
         break;
     case MDF_SETTING_INTS:
-        *(struct mdf_ints *)reading->field = given ? (struct mdf_ints){attribute->default_ints, attribute->n_default} : (struct mdf_ints){0};
+        *(struct mdf_ints *)reading->field =
+            given ? (struct mdf_ints){attribute->default_ints, attribute->n_default} : (struct mdf_ints){0};
         break;
     case MDF_SETTING_FLOATS:
         *(struct mdf_floats *)reading->field =
@@ -283,7 +288,8 @@ static bool read_setting(struct reading *reading, const struct mdf_schema *schem
     reading->node =
         reading->attribute != NULL ? find_attribute(reading->target->compiler, definition, reading->setting->name) : NULL;
     if (reading->node == NULL && reading->attribute != NULL && reading->attribute->required) {
-        compile_error(reading->target->compiler, MDF_MODEL, "onnx::%s needs the attribute '%s'", schema->name, reading->setting->name);
+        compile_error(reading->target->compiler, MDF_MODEL, "onnx::%s needs the attribute '%s'", schema->name,
+                      reading->setting->name);
         return false;
     }
     if (reading->setting->type == MDF_SETTING_GRAPH) {

@@ -77,7 +77,8 @@ static bool read_body(struct body_builder *body)
     if (!mdf_node_is_graph(node)) {
         struct place place = place_at(compiler, node);
 
-        compile_error(compiler, MDF_MODEL, "attribute '%s' must be a graph, an object {ID: graph}, or the id of a graph of the model",
+        compile_error(compiler, MDF_MODEL,
+                      "attribute '%s' must be a graph, an object {ID: graph}, or the id of a graph of the model",
                       body->request->attribute);
         place_leave(compiler, place);
         return false;
@@ -185,13 +186,16 @@ static bool interface_error(struct body_builder *body, const char *what, size_t 
 
     if (request->loop) {
         compile_error(body->compiler, MDF_MODEL,
-                      "the body '%s' of onnx::%s has %zu %s, where the operator has %zu state variables: declare metadata {\"%s\": [...]} in the "
+                      "the body '%s' of onnx::%s has %zu %s, where the operator has %zu state variables: declare metadata "
+                      "{\"%s\": [...]} in the "
                       "body, in order: %s",
                       body->graph.id, request->operator, have, what, request->n_states, what,
-                      strcmp(what, "inputs") == 0 ? "iteration number, condition, state variables" : "condition, state variables, scan outputs");
+                      strcmp(what, "inputs") == 0 ? "iteration number, condition, state variables"
+                                                  : "condition, state variables, scan outputs");
     } else {
         compile_error(body->compiler, MDF_MODEL,
-                      "the body '%s' of onnx::%s has %zu %s, where the operator has %zu state variables and %zu scan inputs: declare metadata "
+                      "the body '%s' of onnx::%s has %zu %s, where the operator has %zu state variables and %zu scan inputs: "
+                      "declare metadata "
                       "{\"%s\": [...]} in the body, in order: state variables, scan %s",
                       body->graph.id, request->operator, have, what, request->n_states, request->n_scan_inputs, what, what);
     }
@@ -297,8 +301,9 @@ static bool bind_free_port(struct body_builder *body, size_t node, size_t port_i
     } else {
         struct place place = place_enter(body->compiler, "input port", port->id, port->source);
 
-        operand = compile_error(body->compiler, MDF_MODEL,
-                                "nothing gives this port of the body a value: no edge, no input of the body and no outer name '%s'", port->id);
+        operand = compile_error(
+            body->compiler, MDF_MODEL,
+            "nothing gives this port of the body a value: no edge, no input of the body and no outer name '%s'", port->id);
         place_leave(body->compiler, place);
     }
     body->builder.nodes[node].ports[port_index] = operand;
@@ -359,7 +364,8 @@ static bool declared_yield(struct body_builder *body, const struct mdf_interface
         *operand = outcome.outputs[0];
         return true;
     }
-    compile_error(body->compiler, MDF_NAME, "the body '%s' declares an output '%s', but has neither an output port nor an input of that name",
+    compile_error(body->compiler, MDF_NAME,
+                  "the body '%s' declares an output '%s', but has neither an output port nor an input of that name",
                   body->graph.id, item->name);
     return false;
 }
@@ -397,7 +403,8 @@ static bool inferred_yields(struct body_builder *body)
 
     for (i = 0; i < body->graph.n_nodes; i++) {
         for (j = 0; j < body->graph.nodes[i].n_output_ports; j++) {
-            if (!graph_is_consumed(&body->builder, i, j) && !add_yield(body, graph_output(&body->builder, i, j), &body->graph.nodes[i].output_ports[j].declaration)) {
+            if (!graph_is_consumed(&body->builder, i, j) &&
+                !add_yield(body, graph_output(&body->builder, i, j), &body->graph.nodes[i].output_ports[j].declaration)) {
                 return false;
             }
         }
@@ -414,7 +421,8 @@ static bool inferred_yields(struct body_builder *body)
     }
     if (n_booleans != 1) {
         compile_error(body->compiler, MDF_MODEL,
-                      "the body '%s' of onnx::%s has %zu outputs that are known to be boolean, so that its condition can not be told: declare "
+                      "the body '%s' of onnx::%s has %zu outputs that are known to be boolean, so that its condition can not be "
+                      "told: declare "
                       "metadata {\"outputs\": [...]} in the body, in order: condition, state variables, scan outputs",
                       body->graph.id, body->request->operator, n_booleans);
         return false;
@@ -477,7 +485,8 @@ static bool check_yields(struct body_builder *body)
         return true;
     }
     if (body->request->branch) {
-        compile_error(body->compiler, MDF_MODEL, "the branch '%s' of onnx::%s yields nothing", body->graph.id, body->request->operator);
+        compile_error(body->compiler, MDF_MODEL, "the branch '%s' of onnx::%s yields nothing", body->graph.id,
+                      body->request->operator);
         return false;
     }
     return interface_error(body, "outputs", body->yields.n);
@@ -493,7 +502,8 @@ static bool build(struct body_builder *body)
     if (body->graph.conditions != NULL) {
         struct place place = place_at(compiler, body->graph.conditions);
 
-        compile_error(compiler, MDF_UNSUPPORTED, "the body '%s' has conditions: a body runs each of its nodes once", body->graph.id);
+        compile_error(compiler, MDF_UNSUPPORTED, "the body '%s' has conditions: a body runs each of its nodes once",
+                      body->graph.id);
         place_leave(compiler, place);
         return false;
     }
@@ -509,7 +519,8 @@ static bool finish(struct body_builder *body, struct body_result *result)
     struct mdf_arena *arena = body->compiler->arena;
     size_t n_formals = body->formals.n, n_yields = body->yields.n;
     struct mdf_code *code;
-    mdf_operand *formals = mdf_arena_array(arena, n_formals, sizeof *formals), *yields = mdf_arena_array(arena, n_yields, sizeof *yields);
+    mdf_operand *formals = mdf_arena_array(arena, n_formals, sizeof *formals),
+                *yields = mdf_arena_array(arena, n_yields, sizeof *yields);
     bool *own = mdf_arena_array(arena, n_yields, sizeof *own);
     struct mdf_body_type *types = mdf_arena_array(arena, n_yields, sizeof *types);
     uint8_t *flags = mdf_arena_array(&body->compiler->scratch, n_yields, sizeof *flags);
@@ -562,7 +573,8 @@ bool compile_body(struct target *target, const struct body_request *request, str
         return false;
     }
     if (compiler->depth >= MDF_MAX_BODY_DEPTH) {
-        compile_error(compiler, MDF_LIMIT, "bodies are nested more than %d deep (does a graph use itself as a body?)", MDF_MAX_BODY_DEPTH);
+        compile_error(compiler, MDF_LIMIT, "bodies are nested more than %d deep (does a graph use itself as a body?)",
+                      MDF_MAX_BODY_DEPTH);
         return false;
     }
     place = place_enter(compiler, "attribute", request->attribute, request->node);

@@ -23,7 +23,8 @@ static bool names_body(const struct mdf_node *node, const char *id)
 
         value = value != NULL ? value : &entry->value;
         for (j = 0; j < sizeof attributes / sizeof *attributes; j++) {
-            if (strcmp(entry->key, attributes[j]) == 0 && value->kind == MDF_NODE_STRING && strcmp(value->as.string.bytes, id) == 0) {
+            if (strcmp(entry->key, attributes[j]) == 0 && value->kind == MDF_NODE_STRING &&
+                strcmp(value->as.string.bytes, id) == 0) {
                 return true;
             }
         }
@@ -57,8 +58,8 @@ static const struct mdf_graph *choose_graph(struct compiler *compiler, const cha
         mdf_nearest_offer(&nearest, model->graphs[i].id);
     }
     guess = mdf_nearest_result(&nearest);
-    compile_error(compiler, MDF_NAME, "the model has no graph '%s'%s%s%s", id, guess ? "; did you mean '" : "", guess ? guess : "",
-                  guess ? "'?" : "");
+    compile_error(compiler, MDF_NAME, "the model has no graph '%s'%s%s%s", id, guess ? "; did you mean '" : "",
+                  guess ? guess : "", guess ? "'?" : "");
     return NULL;
 }
 
@@ -135,7 +136,8 @@ static bool add_combination(struct graph_builder *builder, struct mdf_program_po
     pair[1] = port->arriving = unit_new_slot(&target, OPERAND_MAY_BE_LIST);
     result = pair[1] == MDF_NO_OPERAND
                  ? MDF_NO_OPERAND
-                 : unit_call_python(&target, port->reduce == MDF_REDUCE_ADD ? "operator.add" : "operator.mul", pair, 2, MDF_NO_OPERAND);
+                 : unit_call_python(&target, port->reduce == MDF_REDUCE_ADD ? "operator.add" : "operator.mul", pair, 2,
+                                    MDF_NO_OPERAND);
     if (result == MDF_NO_OPERAND || !unit_emit(&target, MDF_OPCODE_SWAP, port->slot, result, 0)) {
         return false;
     }
@@ -151,9 +153,10 @@ static bool add_port(struct graph_builder *builder, size_t node, size_t index, s
     struct mdf_program_port port = {.node = node, .reduce = source->reduce};
 
     port.id = keep_text(builder->compiler, source->id);
-    port.slot = unit_new_slot(&target, OPERAND_MAY_BE_LIST | (source->declaration.type.dtype == MDF_DTYPE_BOOL ? OPERAND_IS_BOOL : 0));
-    if (port.id == NULL || port.slot == MDF_NO_OPERAND || !add_default(builder, source, &port) || !add_combination(builder, &port) ||
-        !keep_declaration(builder->compiler, &source->declaration, &port.declaration)) {
+    port.slot =
+        unit_new_slot(&target, OPERAND_MAY_BE_LIST | (source->declaration.type.dtype == MDF_DTYPE_BOOL ? OPERAND_IS_BOOL : 0));
+    if (port.id == NULL || port.slot == MDF_NO_OPERAND || !add_default(builder, source, &port) ||
+        !add_combination(builder, &port) || !keep_declaration(builder->compiler, &source->declaration, &port.declaration)) {
         return false;
     }
     port.origin = builder->compiler->origins[builder->compiler->origin];
@@ -201,7 +204,8 @@ static bool add_free_inputs(struct graph_builder *builder, struct list *ports)
         }
         port.id = keep_text(builder->compiler, item->name);
         port.slot = unit_new_slot(&target, OPERAND_MAY_BE_LIST);
-        if (port.id == NULL || port.slot == MDF_NO_OPERAND || !keep_declaration(builder->compiler, &item->declaration, &port.declaration) ||
+        if (port.id == NULL || port.slot == MDF_NO_OPERAND ||
+            !keep_declaration(builder->compiler, &item->declaration, &port.declaration) ||
             !scope_bind(builder->compiler, &builder->scope, port.id, port.slot) ||
             !list_add(builder->compiler, ports, &port, sizeof port)) {
             return false;
@@ -267,7 +271,8 @@ static bool add_edges(struct graph_builder *builder, const struct list *ports, s
     for (i = 0; i < graph->n_edges; i++) {
         const struct mdf_edge *edge = &graph->edges[i];
 
-        if (builder->nodes[edge->receiver_node].ports[edge->receiver_index] != MDF_NO_OPERAND && !add_edge(builder, edge, ports, edges)) {
+        if (builder->nodes[edge->receiver_node].ports[edge->receiver_index] != MDF_NO_OPERAND &&
+            !add_edge(builder, edge, ports, edges)) {
             return false;
         }
     }
@@ -364,7 +369,8 @@ static bool declare_result(struct compiler *compiler, const struct mdf_graph *gr
         }
     }
     place_at(compiler, item->source);
-    compile_error(compiler, MDF_NAME, "the graph declares an output '%s', but has neither an output port nor an input of that name", item->name);
+    compile_error(compiler, MDF_NAME,
+                  "the graph declares an output '%s', but has neither an output port nor an input of that name", item->name);
     return false;
 }
 
@@ -384,7 +390,8 @@ static bool add_results(const struct graph_builder *builder, const struct list *
     return true;
 }
 
-static bool add_input_names(struct compiler *compiler, const struct mdf_graph *graph, const struct list *ports, struct list *names)
+static bool add_input_names(struct compiler *compiler, const struct mdf_graph *graph, const struct list *ports,
+                            struct list *names)
 {
     size_t n = graph->declares_inputs ? graph->n_inputs : ports->n, i;
 
@@ -485,10 +492,10 @@ static bool compile_graph(struct compiler *compiler, const struct mdf_graph *gra
     }
     compiler->dt = unit_new_slot(&target, 0);
     if (compiler->dt == MDF_NO_OPERAND || !refuse_conditions(compiler, graph) ||
-        !graph_begin(&builder, compiler, graph, unit, NULL, false) || !add_ports(&builder, &ports) || !add_free_inputs(&builder, &ports) ||
-        !graph_compile_nodes(&builder) || !add_edges(&builder, &ports, &edges) || !keep_nodes(&builder) ||
-        !graph_layers(&builder, &program->layers, &program->n_layers) || !add_results(&builder, &ports, &results) ||
-        !add_input_names(compiler, graph, &ports, &names)) {
+        !graph_begin(&builder, compiler, graph, unit, NULL, false) || !add_ports(&builder, &ports) ||
+        !add_free_inputs(&builder, &ports) || !graph_compile_nodes(&builder) || !add_edges(&builder, &ports, &edges) ||
+        !keep_nodes(&builder) || !graph_layers(&builder, &program->layers, &program->n_layers) ||
+        !add_results(&builder, &ports, &results) || !add_input_names(compiler, graph, &ports, &names)) {
         return false;
     }
     origins.items = compiler->origins;

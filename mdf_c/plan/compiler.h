@@ -12,7 +12,7 @@ struct compiler {
     const struct mdf_model *model;
     struct mdf_program *program;
     struct mdf_memory *memory;
-    struct mdf_arena *arena; /* of the program */
+    struct mdf_arena *arena;  /* of the program */
     struct mdf_arena scratch; /* of the compiler: let go at its end */
     mdf_error *error;
     struct mdf_warnings warnings;
@@ -23,9 +23,9 @@ struct compiler {
     uint32_t origin; /* of what is being compiled */
     const struct mdf_node *at;
     char path[480];
-    int depth; /* of body graphs */
+    int depth;                         /* of body graphs */
     const struct mdf_graph_node *node; /* being compiled */
-    mdf_operand dt; /* the slot of the top unit that holds the time increment */
+    mdf_operand dt;                    /* the slot of the top unit that holds the time increment */
 };
 
 /* What is known of an operand. */
@@ -64,7 +64,7 @@ struct usage {
 
 struct binding {
     const char *name;
-    mdf_operand operand;   /* MDF_NO_OPERAND where outcome.several */
+    mdf_operand operand; /* MDF_NO_OPERAND where outcome.several */
     struct outcome outcome;
 };
 
@@ -74,7 +74,7 @@ struct graph_builder;
 struct scope {
     struct scope *outer;
     struct unit *unit;
-    struct list bindings; /* struct binding; later ones hide earlier ones */
+    struct list bindings;        /* struct binding; later ones hide earlier ones */
     struct graph_builder *graph; /* its nodes' output ports are visible to the bodies inside it; NULL: none */
 };
 
@@ -128,7 +128,8 @@ void place_leave(struct compiler *compiler, struct place place);
 /* --- scope.c */
 bool scope_bind(struct compiler *compiler, struct scope *scope, const char *name, mdf_operand operand);
 bool scope_bind_outcome(struct compiler *compiler, struct scope *scope, const char *name, const struct outcome *outcome);
-/* Looks a name up outward from the target's scope. False: it is bound nowhere (no error is set) or out of memory (error is set). */
+/* Looks a name up outward from the target's scope. False: it is bound nowhere (no error is set) or out of memory (error is set).
+ */
 bool scope_find(struct target *target, const char *name, struct outcome *outcome);
 /* The same among the scopes of the current node only (attributes and inputs that are not given in args). */
 bool scope_find_in_node(struct target *target, const char *name, struct outcome *outcome);
@@ -153,14 +154,14 @@ bool split_variadic(struct compiler *compiler, const struct mdf_node *node, stru
 
 /* --- functions.c: a function, or a parameter with a function or a value. Outcome outputs are operands of the unit; a single
  * output goes into slot `into` where that is not MDF_NO_OPERAND. */
-bool compile_definition(struct target *target, const struct mdf_definition *definition, const struct usage *usage, mdf_operand into,
-                        struct outcome *outcome);
+bool compile_definition(struct target *target, const struct mdf_definition *definition, const struct usage *usage,
+                        mdf_operand into, struct outcome *outcome);
 /* Adds the names that a definition refers to, those that a function finds without being given them included. */
 bool collect_definition_names(struct compiler *compiler, const struct mdf_definition *definition, struct list *names);
 
 /* --- onnx_call.c */
-bool compile_onnx_call(struct target *target, const struct mdf_definition *definition, const struct usage *usage, mdf_operand into,
-                       struct outcome *outcome);
+bool compile_onnx_call(struct target *target, const struct mdf_definition *definition, const struct usage *usage,
+                       mdf_operand into, struct outcome *outcome);
 /* The schema of "onnx::NAME" at the model's opset; NULL where it is not one. */
 const struct mdf_schema *find_onnx_schema(const struct compiler *compiler, const char *function);
 /* The schema that a definition's call is of. */
@@ -172,7 +173,8 @@ struct graph_attribute {
     const char *name;
     const struct mdf_node *node; /* NULL: not given */
 };
-/* The settings struct of an operator row from args, node parameters and the schema's defaults; graph attributes go to `graphs`. */
+/* The settings struct of an operator row from args, node parameters and the schema's defaults; graph attributes go to `graphs`.
+ */
 bool compile_settings(struct target *target, const struct mdf_definition *definition, const struct mdf_schema *schema,
                       const struct mdf_operator *row, const void **settings, struct list *graphs);
 /* The argument of that name in args; NULL: not there, or null, or "" (an omitted input). */
@@ -209,8 +211,8 @@ struct node_plan {
     mdf_operand *outputs;     /* MDF_NO_OPERAND while not known */
     bool *output_is_consumed; /* by an edge */
     bool *output_is_reserved; /* asked for before the node was compiled: the value must go into that slot */
-    mdf_operand *ports;       /* of input ports that are formals, captures, or filled at run time; MDF_NO_OPERAND: wired to an edge */
-    struct list senders;      /* size_t: nodes that this one depends on, perhaps more than once */
+    mdf_operand *ports;  /* of input ports that are formals, captures, or filled at run time; MDF_NO_OPERAND: wired to an edge */
+    struct list senders; /* size_t: nodes that this one depends on, perhaps more than once */
     size_t first, initial, main, end;
 };
 
@@ -222,9 +224,9 @@ struct graph_builder {
     struct unit *unit;
     struct scope scope; /* graph parameters, inputs */
     struct node_plan *nodes;
-    struct port_edges *fed;  /* of all input ports, in document order; see graph_edges_into */
-    size_t *first_port;      /* of each node, in `fed` */
-    size_t current_node; /* being compiled */
+    struct port_edges *fed; /* of all input ports, in document order; see graph_edges_into */
+    size_t *first_port;     /* of each node, in `fed` */
+    size_t current_node;    /* being compiled */
     bool is_body;
 };
 bool graph_begin(struct graph_builder *builder, struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit,

@@ -74,7 +74,8 @@ static mdf_operand unknown_name(struct target *target, const char *name)
 /* "float", "numpy.int64" as a value: the name of an element type. */
 static const char *type_by_name(const char *name)
 {
-    static const char *const types[][2] = {{"float", "float64"}, {"int", "int64"}, {"bool", "bool"}, {"str", "string"}, {"numpy.bool_", "bool"}};
+    static const char *const types[][2] = {
+        {"float", "float64"}, {"int", "int64"}, {"bool", "bool"}, {"str", "string"}, {"numpy.bool_", "bool"}};
     struct mdf_declared_type type;
     size_t i;
 
@@ -197,20 +198,21 @@ struct arguments {
     size_t n;
 };
 
-static bool place_argument(struct target *target, const struct mdf_operator *row, const struct formals *formals, struct arguments *arguments,
-                           size_t at, mdf_operand operand)
+static bool place_argument(struct target *target, const struct mdf_operator *row, const struct formals *formals,
+                           struct arguments *arguments, size_t at, mdf_operand operand)
 {
     if (at >= sizeof arguments->operands / sizeof *arguments->operands) {
         compile_error(target->compiler, MDF_LIMIT, "%s: too many arguments", row->name);
         return false;
     }
     if (at >= formals->n && (formals->n == 0 || !formals->items[formals->n - 1].rest)) {
-        compile_error(target->compiler, MDF_TYPE, "%s takes at most %zu argument%s", row->name, formals->n, formals->n == 1 ? "" : "s");
+        compile_error(target->compiler, MDF_TYPE, "%s takes at most %zu argument%s", row->name, formals->n,
+                      formals->n == 1 ? "" : "s");
         return false;
     }
     if (at < arguments->n && arguments->operands[at] != MDF_NO_OPERAND) {
-        compile_error(target->compiler, MDF_TYPE, "%s got two values for argument '%.*s'", row->name, (int)formals->items[at].length,
-                      formals->items[at].name);
+        compile_error(target->compiler, MDF_TYPE, "%s got two values for argument '%.*s'", row->name,
+                      (int)formals->items[at].length, formals->items[at].name);
         return false;
     }
     while (arguments->n <= at) {
@@ -234,8 +236,8 @@ static size_t find_keyword(const struct formals *formals, const char *keyword)
 }
 
 /* Keywords that follow a "*rest" formal stand behind it in the row's formals; their operands come first in the call then. */
-static bool collect_arguments(struct target *target, const struct mdf_operator *row, const struct mdf_expression *tree, mdf_operand self,
-                              struct arguments *arguments)
+static bool collect_arguments(struct target *target, const struct mdf_operator *row, const struct mdf_expression *tree,
+                              mdf_operand self, struct arguments *arguments)
 {
     struct formals formals;
     size_t position = 0, i;
@@ -329,8 +331,8 @@ static bool is_output(struct target *target, const struct mdf_expression *tree, 
     }
     i = index->as.integer < 0 ? index->as.integer + (int64_t)outcome.n_outputs : index->as.integer;
     if (i < 0 || i >= (int64_t)outcome.n_outputs) {
-        *operand = compile_error(target->compiler, MDF_VALUE, "'%s' has %zu outputs: there is no output %lld", object->as.text.bytes,
-                                 outcome.n_outputs, (long long)index->as.integer);
+        *operand = compile_error(target->compiler, MDF_VALUE, "'%s' has %zu outputs: there is no output %lld",
+                                 object->as.text.bytes, outcome.n_outputs, (long long)index->as.integer);
     } else {
         *operand = outcome.outputs[i];
     }
@@ -381,7 +383,8 @@ static mdf_operand compile_subscript(struct target *target, const struct mdf_exp
     struct mdf_subscript *subscript = mdf_arena_allocate(target->compiler->arena, sizeof *subscript);
     struct mdf_subscript_part *parts = NULL;
     struct list operands = {0};
-    struct mdf_code_call call = {.operator= mdf_operator_python("operator.getitem"), .settings = subscript, .outputs = &into, .n_outputs = 1};
+    struct mdf_code_call call = {
+        .operator= mdf_operator_python("operator.getitem"), .settings = subscript, .outputs = &into, .n_outputs = 1};
     mdf_operand output;
     size_t n = 1, i;
 
@@ -518,8 +521,12 @@ static bool bind_item(struct target *target, const struct mdf_expression *names,
         struct mdf_subscript_part *kept = mdf_arena_allocate(target->compiler->arena, sizeof *kept);
         struct mdf_subscript *subscript = mdf_arena_allocate(target->compiler->arena, sizeof *subscript);
         mdf_operand inputs[2] = {item, unit_add_int(target, (int64_t)i)}, part = unit_new_slot(target, OPERAND_MAY_BE_LIST);
-        struct mdf_code_call call = {.operator= mdf_operator_python("operator.getitem"), .settings = subscript, .inputs = inputs,
-                                     .n_inputs = 2, .outputs = &part, .n_outputs = 1};
+        struct mdf_code_call call = {.operator= mdf_operator_python("operator.getitem"),
+                                     .settings = subscript,
+                                     .inputs = inputs,
+                                     .n_inputs = 2,
+                                     .outputs = &part,
+                                     .n_outputs = 1};
 
         if (kept == NULL || subscript == NULL || call.operator== NULL) {
             compile_out_of_memory(target->compiler);
@@ -537,7 +544,8 @@ static bool bind_item(struct target *target, const struct mdf_expression *names,
 }
 
 /* Clause number `clause` and all within it; a test that fails goes on with the nearest loop. */
-static bool compile_clauses(struct target *target, const struct mdf_expression *tree, size_t clause, size_t item, mdf_operand list)
+static bool compile_clauses(struct target *target, const struct mdf_expression *tree, size_t clause, size_t item,
+                            mdf_operand list)
 {
     struct mdf_expression *const *items = tree->as.list.items;
     mdf_operand operand, element, counter;

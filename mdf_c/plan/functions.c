@@ -117,14 +117,15 @@ static mdf_operand compile_standard(struct target *inner, const struct mdf_stand
 
     while ((formal = next_formal(inner->compiler, &formals)) != NULL) {
         if (!scope_find_in_node(inner, formal, &outcome)) {
-            return compile_error(inner->compiler, MDF_MODEL, "function '%s' needs the argument '%s': give it in args", function->name, formal);
+            return compile_error(inner->compiler, MDF_MODEL, "function '%s' needs the argument '%s': give it in args",
+                                 function->name, formal);
         }
     }
     return compile_text(inner, function->expression, into);
 }
 
-bool compile_definition(struct target *target, const struct mdf_definition *definition, const struct usage *usage, mdf_operand into,
-                        struct outcome *outcome)
+bool compile_definition(struct target *target, const struct mdf_definition *definition, const struct usage *usage,
+                        mdf_operand into, struct outcome *outcome)
 {
     struct scope scope = {.outer = target->scope, .unit = target->unit};
     struct target inner = {target->compiler, target->unit, &scope};
@@ -159,7 +160,8 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
 bool collect_definition_names(struct compiler *compiler, const struct mdf_definition *definition, struct list *names)
 {
     const struct mdf_schema *schema = definition->function != NULL ? find_called_schema(compiler, definition) : NULL;
-    const struct mdf_standard_function *function = definition->function != NULL ? mdf_standard_function(definition->function) : NULL;
+    const struct mdf_standard_function *function =
+        definition->function != NULL ? mdf_standard_function(definition->function) : NULL;
     const char *formals = function != NULL ? function->formals : "", *formal;
     size_t i;
 

@@ -158,8 +158,9 @@ mdf_operand graph_output(struct graph_builder *builder, size_t node, size_t outp
         return reserve_output(builder, node, output);
     }
     if (plan->progress == NODE_STARTED) {
-        return compile_error(builder->compiler, MDF_MODEL, "nodes of the body depend on each other in a circle (through node '%s'); carry a value over "
-                                                           "to the next iteration as a state variable",
+        return compile_error(builder->compiler, MDF_MODEL,
+                             "nodes of the body depend on each other in a circle (through node '%s'); carry a value over "
+                             "to the next iteration as a state variable",
                              builder->graph->nodes[node].id);
     }
     return compile_node(builder, node) ? plan->outputs[output] : MDF_NO_OPERAND;
@@ -227,8 +228,8 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* The nodes that wait for nothing once a layer has run, in the order of the file. */
-static bool next_layer(struct graph_builder *builder, const struct mdf_program_layer *layer, const struct list *receivers, size_t *n_waiting,
-                       struct mdf_program_layer *next)
+static bool next_layer(struct graph_builder *builder, const struct mdf_program_layer *layer, const struct list *receivers,
+                       size_t *n_waiting, struct mdf_program_layer *next)
 {
     struct list ready = {0};
     size_t i, j;

@@ -12,11 +12,11 @@ struct item {
     const struct mdf_parameter *parameter; /* NULL: a function */
     struct list names;                     /* what its value depends on */
     struct usage usage;
-    bool is_literal;     /* a constant without more ado */
-    bool is_text;        /* a text as it is, for an attribute */
-    bool is_stateful;    /* keeps its value over runs */
-    bool needs_initial;  /* its previous value is read: it has a slot, and a value before the first run */
-    mdf_operand slot;    /* where needs_initial */
+    bool is_literal;    /* a constant without more ado */
+    bool is_text;       /* a text as it is, for an attribute */
+    bool is_stateful;   /* keeps its value over runs */
+    bool needs_initial; /* its previous value is read: it has a slot, and a value before the first run */
+    mdf_operand slot;   /* where needs_initial */
     enum { ITEM_WAITING, ITEM_STARTED, ITEM_DONE } initial_progress, progress;
 };
 
@@ -77,7 +77,8 @@ static mdf_operand compile_edges(struct node_builder *builder, size_t port)
             return pair[1];
         }
         if (pair[0] != MDF_NO_OPERAND && reduce != MDF_REDUCE_OVERWRITE) {
-            pair[1] = unit_call_python(&builder->target, reduce == MDF_REDUCE_ADD ? "operator.add" : "operator.mul", pair, 2, MDF_NO_OPERAND);
+            pair[1] = unit_call_python(&builder->target, reduce == MDF_REDUCE_ADD ? "operator.add" : "operator.mul", pair, 2,
+                                       MDF_NO_OPERAND);
         }
         pair[0] = pair[1];
     }
@@ -166,8 +167,9 @@ static bool describe_parameter(struct compiler *compiler, const struct mdf_param
     item->parameter = parameter;
     item->is_text = definition->value != NULL && definition->value->kind == MDF_NODE_STRING &&
                     is_text_attribute(compiler, compiler->node, definition->id);
-    item->is_literal = definition->value != NULL && parameter->n_conditions == 0 && parameter->default_initial_value == NULL &&
-                       (definition->value->kind != MDF_NODE_STRING || item->is_text || is_number_text(definition->value->as.string.bytes));
+    item->is_literal =
+        definition->value != NULL && parameter->n_conditions == 0 && parameter->default_initial_value == NULL &&
+        (definition->value->kind != MDF_NODE_STRING || item->is_text || is_number_text(definition->value->as.string.bytes));
     if (!collect_definition_names(compiler, definition, &item->names)) {
         return false;
     }
@@ -294,7 +296,8 @@ static bool bind_parameters(struct node_builder *builder)
         }
         if (item->needs_initial) {
             item->slot = unit_new_slot(&builder->target, OPERAND_MUTABLE | OPERAND_MAY_BE_LIST);
-            if (item->slot == MDF_NO_OPERAND || !scope_bind(builder->compiler, &builder->scope, item->definition->id, item->slot)) {
+            if (item->slot == MDF_NO_OPERAND ||
+                !scope_bind(builder->compiler, &builder->scope, item->definition->id, item->slot)) {
                 return false;
             }
         }
@@ -302,7 +305,8 @@ static bool bind_parameters(struct node_builder *builder)
             struct place place = enter_item(builder, item);
 
             compile_error(builder->compiler, MDF_MODEL,
-                          "a parameter that keeps its value over runs can not stand in a body: carry it as a state variable of the operator");
+                          "a parameter that keeps its value over runs can not stand in a body: carry it as a state variable of "
+                          "the operator");
             place_leave(builder->compiler, place);
             return false;
         }
@@ -326,7 +330,8 @@ static bool compile_initial_of(struct node_builder *builder, struct target *targ
         }
     }
     for (i = 0; i < builder->node->n_functions; i++) {
-        if (names_contain(names, builder->functions[i].definition->id) && !compile_initial(builder, target, &builder->functions[i])) {
+        if (names_contain(names, builder->functions[i].definition->id) &&
+            !compile_initial(builder, target, &builder->functions[i])) {
             return false;
         }
     }
@@ -426,12 +431,14 @@ static bool compile_function(struct node_builder *builder, struct item *item)
         return true;
     }
     if (item->progress == ITEM_STARTED) {
-        compile_error(builder->compiler, MDF_MODEL, "function '%s' needs its own value (through what it refers to)", item->definition->id);
+        compile_error(builder->compiler, MDF_MODEL, "function '%s' needs its own value (through what it refers to)",
+                      item->definition->id);
         return false;
     }
     item->progress = ITEM_STARTED;
     for (i = 0; i < builder->node->n_functions; i++) {
-        if (names_contain(&item->names, builder->functions[i].definition->id) && !compile_function(builder, &builder->functions[i])) {
+        if (names_contain(&item->names, builder->functions[i].definition->id) &&
+            !compile_function(builder, &builder->functions[i])) {
             return false;
         }
     }
@@ -515,7 +522,8 @@ static bool is_fresh(const struct unit *unit, mdf_operand operand, size_t n_slot
 {
     const struct mdf_instruction *last = (const struct mdf_instruction *)unit->instructions.items + unit->instructions.n - 1;
 
-    if (unit->instructions.n == 0 || MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT || MDF_OPERAND_INDEX(operand) < n_slots_before) {
+    if (unit->instructions.n == 0 || MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT ||
+        MDF_OPERAND_INDEX(operand) < n_slots_before) {
         return false;
     }
     if (last->opcode == MDF_OPCODE_CALL) {
@@ -606,7 +614,8 @@ static bool compile_output(struct node_builder *builder, size_t index)
     mdf_operand reserved = builder->plan->output_is_reserved[index] ? builder->plan->outputs[index] : MDF_NO_OPERAND, operand;
 
     if (!is_output_by_position(builder, index, &operand)) {
-        operand = port->value != NULL ? compile_value(target, port->value, MDF_NO_OPERAND) : unit_add_constant(target, &nothing, 0);
+        operand =
+            port->value != NULL ? compile_value(target, port->value, MDF_NO_OPERAND) : unit_add_constant(target, &nothing, 0);
     }
     if (operand != MDF_NO_OPERAND && port->declaration.type.exact && !port->declaration.type.sequence) {
         operand = unit_declare(target, operand, &port->declaration.type, MDF_NO_OPERAND);

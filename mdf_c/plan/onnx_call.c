@@ -9,9 +9,9 @@ struct call_builder {
     const struct mdf_definition *definition;
     const struct mdf_schema *schema;
     const struct mdf_operator *row;
-    struct list operands; /* mdf_operand */
-    struct list bodies;   /* uint32_t */
-    struct list graphs;   /* struct graph_attribute */
+    struct list operands;    /* mdf_operand */
+    struct list bodies;      /* uint32_t */
+    struct list graphs;      /* struct graph_attribute */
     struct list yield_flags; /* uint8_t, enum operand_flags, of what the bodies yield */
     size_t n_outputs;
     const void *settings;
@@ -62,7 +62,8 @@ static bool add_single(struct call_builder *builder, const struct mdf_formal *fo
 
     if (given != NULL) {
         if (formal->option == MDF_FORMAL_SINGLE && find_argument(definition, formal->name) == NULL) {
-            compile_error(builder->target->compiler, MDF_MODEL, "onnx::%s needs the input '%s'", builder->schema->name, formal->name);
+            compile_error(builder->target->compiler, MDF_MODEL, "onnx::%s needs the input '%s'", builder->schema->name,
+                          formal->name);
             return false;
         }
         return add_argument(builder, formal->name, given);
@@ -120,8 +121,8 @@ static void warn_unknown_arguments(struct call_builder *builder)
         if (!is_known(builder->schema, entry->key)) {
             struct place place = place_at(builder->target->compiler, &entry->value);
 
-            compile_warning(builder->target->compiler, "onnx::%s has no input or attribute '%s'; it is ignored", builder->schema->name,
-                            entry->key);
+            compile_warning(builder->target->compiler, "onnx::%s has no input or attribute '%s'; it is ignored",
+                            builder->schema->name, entry->key);
             place_leave(builder->target->compiler, place);
         }
     }
@@ -147,9 +148,10 @@ static bool add_inputs(struct call_builder *builder)
     while (builder->operands.n > schema->min_inputs && operands[builder->operands.n - 1] == MDF_NO_OPERAND) {
         builder->operands.n--; /* optional inputs at the end that are not given */
     }
-    if (builder->operands.n < schema->min_inputs || (schema->max_inputs != SIZE_MAX && builder->operands.n > schema->max_inputs)) {
-        compile_error(builder->target->compiler, MDF_MODEL, "onnx::%s takes %zu inputs or more, not %zu", schema->name, schema->min_inputs,
-                      builder->operands.n);
+    if (builder->operands.n < schema->min_inputs ||
+        (schema->max_inputs != SIZE_MAX && builder->operands.n > schema->max_inputs)) {
+        compile_error(builder->target->compiler, MDF_MODEL, "onnx::%s takes %zu inputs or more, not %zu", schema->name,
+                      schema->min_inputs, builder->operands.n);
         return false;
     }
     return true;
@@ -224,12 +226,14 @@ static bool add_body(struct call_builder *builder, const struct graph_attribute 
         return false;
     }
     if (builder->bodies.n > 0 && result.n_yields != builder->n_outputs) {
-        compile_error(builder->target->compiler, MDF_MODEL, "the branches of onnx::%s yield %zu and %zu values: they must yield the same number",
-                      request->operator, builder->n_outputs, result.n_yields);
+        compile_error(builder->target->compiler, MDF_MODEL,
+                      "the branches of onnx::%s yield %zu and %zu values: they must yield the same number", request->operator,
+                      builder->n_outputs, result.n_yields);
         return false;
     }
     builder->n_outputs = result.n_yields;
-    return merge_flags(builder, result.flags, result.n_yields) && list_add(builder->target->compiler, &builder->bodies, &index, sizeof index);
+    return merge_flags(builder, result.flags, result.n_yields) &&
+           list_add(builder->target->compiler, &builder->bodies, &index, sizeof index);
 }
 
 static bool add_bodies(struct call_builder *builder)
@@ -357,8 +361,8 @@ static bool emit(struct call_builder *builder, const struct usage *usage, mdf_op
     return unit_emit_call(target, &call);
 }
 
-bool compile_onnx_call(struct target *target, const struct mdf_definition *definition, const struct usage *usage, mdf_operand into,
-                       struct outcome *outcome)
+bool compile_onnx_call(struct target *target, const struct mdf_definition *definition, const struct usage *usage,
+                       mdf_operand into, struct outcome *outcome)
 {
     struct call_builder builder = {.target = target, .definition = definition};
 
@@ -372,6 +376,7 @@ bool compile_onnx_call(struct target *target, const struct mdf_definition *defin
         place_leave(target->compiler, place);
         return false;
     }
-    return add_inputs(&builder) && compile_settings(target, definition, builder.schema, builder.row, &builder.settings, &builder.graphs) &&
+    return add_inputs(&builder) &&
+           compile_settings(target, definition, builder.schema, builder.row, &builder.settings, &builder.graphs) &&
            add_bodies(&builder) && emit(&builder, usage, into, outcome);
 }

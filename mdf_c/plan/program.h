@@ -24,7 +24,7 @@ struct mdf_program_port {
     mdf_operand slot;
     mdf_operand default_value; /* a constant; MDF_NO_OPERAND for a graph input that feeds no port */
     enum mdf_reduce reduce;
-    struct mdf_range combine;  /* ADD, MULTIPLY: combines `arriving` into the slot */
+    struct mdf_range combine; /* ADD, MULTIPLY: combines `arriving` into the slot */
     mdf_operand arriving;
     struct mdf_declaration declaration;
     struct mdf_origin origin;
@@ -41,8 +41,8 @@ struct mdf_program_edge {
 
 struct mdf_program_node {
     const char *id;
-    /* Instructions in this order: [first, initial) takes what edges bring; [initial, main) sets initial values, in the node's first
-     * run only; [main, end) computes. */
+    /* Instructions in this order: [first, initial) takes what edges bring; [initial, main) sets initial values, in the node's
+     * first run only; [main, end) computes. */
     size_t first, initial, main, end;
     struct mdf_program_output *outputs;
     size_t n_outputs;

@@ -263,8 +263,9 @@ bool unit_emit_call(struct target *target, const struct mdf_code_call *call)
 /* Whether a Python function may give a list, or a boolean, for sure. */
 static unsigned flags_of_result(const char *name)
 {
-    static const char *const booleans[] = {"operator.lt", "operator.le", "operator.gt", "operator.ge", "operator.eq", "operator.ne",
-                                           "operator.not_", "operator.is_", "operator.is_not", "operator.contains", "operator.not_contains"};
+    static const char *const booleans[] = {"operator.lt",     "operator.le",       "operator.gt",          "operator.ge",
+                                           "operator.eq",     "operator.ne",       "operator.not_",        "operator.is_",
+                                           "operator.is_not", "operator.contains", "operator.not_contains"};
     size_t i;
 
     for (i = 0; i < sizeof booleans / sizeof *booleans; i++) {
@@ -297,7 +298,8 @@ mdf_operand unit_declare(struct target *target, mdf_operand source, const struct
     if (into == MDF_NO_OPERAND || !list_add(target->compiler, &target->unit->declarations, type, sizeof *type)) {
         return MDF_NO_OPERAND;
     }
-    return unit_emit(target, MDF_OPCODE_DECLARE, into, source, (mdf_operand)(target->unit->declarations.n - 1)) ? into : MDF_NO_OPERAND;
+    return unit_emit(target, MDF_OPCODE_DECLARE, into, source, (mdf_operand)(target->unit->declarations.n - 1)) ? into
+                                                                                                                : MDF_NO_OPERAND;
 }
 
 /* ------------------------------------------------------------------ finished units */

@@ -42,7 +42,8 @@ static void find_in_tree(struct finder *finder, const struct mdf_expression *tre
         }
         return;
     case MDF_EXPRESSION_SUBSCRIPT:
-        if (tree->as.list.items[0]->kind == MDF_EXPRESSION_NAME && strcmp(tree->as.list.items[0]->as.text.bytes, finder->id) == 0 &&
+        if (tree->as.list.items[0]->kind == MDF_EXPRESSION_NAME &&
+            strcmp(tree->as.list.items[0]->as.text.bytes, finder->id) == 0 &&
             tree->as.list.items[1]->kind == MDF_EXPRESSION_INT) {
             note_index(finder, tree->as.list.items[1]->as.integer);
             return;
@@ -137,10 +138,12 @@ bool find_usage(struct compiler *compiler, const struct mdf_graph_node *node, co
     for (i = 0; i < node->n_parameters; i++) {
         const struct mdf_parameter *parameter = &node->parameters[i];
 
-        found = found && find_in_node(&finder, parameter->definition.args) && find_in_node(&finder, parameter->definition.value) &&
-                find_in_node(&finder, parameter->time_derivative) && find_in_node(&finder, parameter->default_initial_value);
+        found = found && find_in_node(&finder, parameter->definition.args) &&
+                find_in_node(&finder, parameter->definition.value) && find_in_node(&finder, parameter->time_derivative) &&
+                find_in_node(&finder, parameter->default_initial_value);
         for (j = 0; j < parameter->n_conditions; j++) {
-            found = found && find_in_node(&finder, parameter->conditions[j].test) && find_in_node(&finder, parameter->conditions[j].value);
+            found = found && find_in_node(&finder, parameter->conditions[j].test) &&
+                    find_in_node(&finder, parameter->conditions[j].value);
         }
     }
     return found;

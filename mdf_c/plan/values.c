@@ -117,7 +117,8 @@ mdf_operand compile_value(struct target *target, const struct mdf_node *node, md
     struct place place = place_at(target->compiler, node);
     mdf_operand operand;
 
-    operand = node->kind == MDF_NODE_STRING ? compile_text(target, node->as.string.bytes, into) : compile_literal(target, node, into);
+    operand =
+        node->kind == MDF_NODE_STRING ? compile_text(target, node->as.string.bytes, into) : compile_literal(target, node, into);
     place_leave(target->compiler, place);
     return operand;
 }
@@ -325,7 +326,8 @@ bool collect_names(struct compiler *compiler, const struct mdf_node *node, struc
 /* ------------------------------------------------------------------ variadic arguments */
 
 /* A piece of a text as a document node of its own: quotes around it go. */
-static bool add_piece(struct compiler *compiler, const struct mdf_node *node, const char *from, const char *to, struct list *pieces)
+static bool add_piece(struct compiler *compiler, const struct mdf_node *node, const char *from, const char *to,
+                      struct list *pieces)
 {
     struct mdf_node *piece = mdf_arena_allocate(&compiler->scratch, sizeof *piece);
     char *text;
@@ -351,7 +353,8 @@ static bool add_piece(struct compiler *compiler, const struct mdf_node *node, co
     return list_add(compiler, pieces, &piece, sizeof piece);
 }
 
-static bool split_text(struct compiler *compiler, const struct mdf_node *node, const char *text, size_t length, struct list *pieces)
+static bool split_text(struct compiler *compiler, const struct mdf_node *node, const char *text, size_t length,
+                       struct list *pieces)
 {
     const char *from = text, *end = text + length, *c;
     int depth = 0;

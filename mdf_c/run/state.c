@@ -112,8 +112,8 @@ static mdf_status unknown_input(const struct mdf_program *program, const char *n
         mdf_nearest_offer(&nearest, program->ports[i].id);
     }
     guess = mdf_nearest_result(&nearest);
-    return mdf_error_set(error, MDF_NAME, "no input port is called '%s'%s%s%s", name, guess ? "; did you mean '" : "", guess ? guess : "",
-                         guess ? "'?" : "");
+    return mdf_error_set(error, MDF_NAME, "no input port is called '%s'%s%s%s", name, guess ? "; did you mean '" : "",
+                         guess ? guess : "", guess ? "'?" : "");
 }
 
 mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const struct mdf_value *value, mdf_error *error)
@@ -131,8 +131,8 @@ mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const 
         if (!mdf_value_copy(&state->memory, &port->input, value)) {
             return mdf_memory_error(&state->memory, error);
         }
-        if (state->program->real == MDF_DTYPE_FLOAT32 && port->input.kind == MDF_KIND_TENSOR && port->input.dtype == MDF_DTYPE_FLOAT64 &&
-            port->input.strength != MDF_STRENGTH_TYPED) {
+        if (state->program->real == MDF_DTYPE_FLOAT32 && port->input.kind == MDF_KIND_TENSOR &&
+            port->input.dtype == MDF_DTYPE_FLOAT64 && port->input.strength != MDF_STRENGTH_TYPED) {
             struct mdf_value single = {0};
 
             if (!mdf_value_convert(&state->memory, &single, &port->input, MDF_DTYPE_FLOAT32)) {
@@ -164,7 +164,8 @@ static bool arrive(struct mdf_state *state, size_t index, const struct mdf_value
                mdf_frame_run(state->frame, port->combine.first, port->combine.end);
     }
     state->ports[index].has_value = true;
-    return mdf_declare_value(context_of(state), mdf_frame_slot(state->frame, port->slot), value, &port->declaration.type, false) ||
+    return mdf_declare_value(context_of(state), mdf_frame_slot(state->frame, port->slot), value, &port->declaration.type,
+                             false) ||
            port_error(state, port);
 }
 
@@ -189,16 +190,18 @@ static bool take_inputs(struct mdf_state *state)
 static bool fill_with_zeros(struct mdf_state *state, const struct mdf_program_port *port)
 {
     const struct mdf_declaration *declaration = &port->declaration;
-    mdf_dtype dtype = declaration->type.dtype != MDF_DTYPE_NONE && mdf_dtype_kind(declaration->type.dtype) != 's' ? declaration->type.dtype
-                                                                                                                 : state->program->real;
+    mdf_dtype dtype = declaration->type.dtype != MDF_DTYPE_NONE && mdf_dtype_kind(declaration->type.dtype) != 's'
+                          ? declaration->type.dtype
+                          : state->program->real;
     struct mdf_value *slot = mdf_frame_slot(state->frame, port->slot);
     size_t n, n_bytes;
     void *elements;
 
-    if (!mdf_shape_n_elements(declaration->rank, declaration->shape, &n) || !mdf_size_multiply(n, mdf_dtype_size(dtype), &n_bytes) ||
-        n_bytes > LARGEST_DEFAULT_BYTES) {
-        mdf_error_set(&context_of(state)->error, MDF_SHAPE,
-                      "the port has no value, and its declared shape can not be filled with zeros (an open axis, or too many elements)");
+    if (!mdf_shape_n_elements(declaration->rank, declaration->shape, &n) ||
+        !mdf_size_multiply(n, mdf_dtype_size(dtype), &n_bytes) || n_bytes > LARGEST_DEFAULT_BYTES) {
+        mdf_error_set(
+            &context_of(state)->error, MDF_SHAPE,
+            "the port has no value, and its declared shape can not be filled with zeros (an open axis, or too many elements)");
         return port_error(state, port);
     }
     elements = mdf_value_make_tensor(&state->memory, slot, dtype, declaration->rank, declaration->shape);
@@ -217,8 +220,8 @@ static bool fill_default(struct mdf_state *state, size_t index)
     if (port->default_value == MDF_NO_OPERAND) {
         return fill_with_zeros(state, port);
     }
-    return mdf_declare_value(context_of(state), mdf_frame_slot(state->frame, port->slot), mdf_frame_value(state->frame, port->default_value),
-                             &port->declaration.type, false) ||
+    return mdf_declare_value(context_of(state), mdf_frame_slot(state->frame, port->slot),
+                             mdf_frame_value(state->frame, port->default_value), &port->declaration.type, false) ||
            port_error(state, port);
 }
 
@@ -263,7 +266,8 @@ static bool record_set(struct mdf_state *state)
     struct mdf_schedule_record *schedule = &state->schedule;
 
     if (schedule->n_sets + 2 > schedule->set_capacity) {
-        size_t *grown = mdf_memory_grow(&state->memory, schedule->starts, &schedule->set_capacity, schedule->n_sets + 2, sizeof *grown);
+        size_t *grown =
+            mdf_memory_grow(&state->memory, schedule->starts, &schedule->set_capacity, schedule->n_sets + 2, sizeof *grown);
 
         if (grown == NULL) {
             return out_of_memory(state);
@@ -280,7 +284,8 @@ static bool record_node(struct mdf_state *state, size_t node)
     struct mdf_schedule_record *schedule = &state->schedule;
 
     if (schedule->n_nodes == schedule->node_capacity) {
-        size_t *grown = mdf_memory_grow(&state->memory, schedule->nodes, &schedule->node_capacity, schedule->n_nodes + 1, sizeof *grown);
+        size_t *grown =
+            mdf_memory_grow(&state->memory, schedule->nodes, &schedule->node_capacity, schedule->n_nodes + 1, sizeof *grown);
 
         if (grown == NULL) {
             return out_of_memory(state);
@@ -324,7 +329,8 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
 
     memset(&context->error, 0, sizeof context->error);
     state->execution.dt = dt;
-    done = mdf_value_make_double(&state->memory, mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, 0)), isnan(dt) ? 0.0 : dt) ||
+    done = mdf_value_make_double(&state->memory, mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, 0)),
+                                 isnan(dt) ? 0.0 : dt) ||
            out_of_memory(state);
     done = done && take_inputs(state) && run_layers(state);
     if (!done && error != NULL && error->code == MDF_OK) {

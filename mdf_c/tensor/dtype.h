@@ -50,7 +50,8 @@ uint8_t mdf_float8_from_float(mdf_dtype dtype, float value, bool saturate);
 /* Converts `n` elements of any types but strings. Real to integer truncates (out of range: as x86 and numpy do, never
  * undefined), to bool is "not zero"; 2- and 4-bit integers keep their low bits; complex to real keeps the real part.
  * False: the pair is not convertible (strings). `source` and `target` do not overlap. */
-bool mdf_convert_elements(mdf_dtype target_dtype, void *target, mdf_dtype source_dtype, const void *source, size_t n, bool saturate);
+bool mdf_convert_elements(mdf_dtype target_dtype, void *target, mdf_dtype source_dtype, const void *source, size_t n,
+                          bool saturate);
 
 /* One element read as float64 or int64 (real numbers truncate; NaN gives INT64_MIN), any type but strings. */
 double mdf_element_to_double(mdf_dtype dtype, const void *element);

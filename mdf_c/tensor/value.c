@@ -235,7 +235,8 @@ static void *make_tensor(struct mdf_memory *memory, struct mdf_value *value, mdf
     return value->data;
 }
 
-void *mdf_value_make_tensor(struct mdf_memory *memory, struct mdf_value *value, mdf_dtype dtype, size_t rank, const int64_t *shape)
+void *mdf_value_make_tensor(struct mdf_memory *memory, struct mdf_value *value, mdf_dtype dtype, size_t rank,
+                            const int64_t *shape)
 {
     size_t n_elements, n_bytes;
 
@@ -316,7 +317,8 @@ void mdf_value_borrow_tensor(struct mdf_memory *memory, struct mdf_value *value,
 
 /* ------------------------------------------------------------------ lists and objects */
 
-static struct mdf_value *make_items(struct mdf_memory *memory, struct mdf_value *value, mdf_kind kind, size_t length, size_t n_items)
+static struct mdf_value *make_items(struct mdf_memory *memory, struct mdf_value *value, mdf_kind kind, size_t length,
+                                    size_t n_items)
 {
     struct mdf_buffer *buffer;
     size_t n_bytes;
@@ -393,7 +395,8 @@ static bool has_room_behind(const struct mdf_memory *memory, const struct mdf_va
     const struct mdf_buffer *buffer = list->buffer;
 
     return buffer != NULL && buffer->memory == memory && buffer->content == CONTENT_VALUES &&
-           buffer->capacity_bytes / sizeof(struct mdf_value) > list->length && (owned_alone(buffer) || buffer->n_owned == list->length);
+           buffer->capacity_bytes / sizeof(struct mdf_value) > list->length &&
+           (owned_alone(buffer) || buffer->n_owned == list->length);
 }
 
 bool mdf_value_append(struct mdf_memory *memory, struct mdf_value *list, const struct mdf_value *item)
@@ -537,116 +540,6 @@ bool mdf_value_convert(struct mdf_memory *memory, struct mdf_value *target, cons
     return mdf_convert_elements(dtype, elements, source->dtype, source->data, source->length, false);
 }
 
-/* ------------------------------------------------------------------ nested lists as arrays */
-
-enum { DEEPEST_ARRAY = 64 };
-
-/* The shape and type that the array of a nested list has. */
-struct survey {
-    int64_t shape[DEEPEST_ARRAY];
-    size_t rank; /* SIZE_MAX: no leaf seen yet */
-    mdf_dtype dtype;
-    enum mdf_strength strength;
-    bool typed;
-};
-
-static bool survey_leaf(struct survey *survey, const struct mdf_value *leaf, size_t depth)
-{
-    const int64_t *shape = mdf_value_shape(leaf);
-    size_t i, rank = depth + leaf->rank;
-
-    if (rank > DEEPEST_ARRAY || (survey->rank != SIZE_MAX && survey->rank != rank)) {
-        return false;
-    }
-    for (i = 0; i < leaf->rank; i++) {
-        if (survey->rank != SIZE_MAX && survey->shape[depth + i] != shape[i]) {
-            return false;
-        }
-        survey->shape[depth + i] = shape[i];
-    }
-    if (survey->rank == SIZE_MAX) {
-        survey->dtype = leaf->dtype;
-        survey->strength = leaf->strength;
-    } else {
-        survey->dtype = mdf_promote(survey->dtype, survey->strength, leaf->dtype, leaf->strength, MDF_DTYPE_FLOAT64);
-        survey->strength = leaf->strength > survey->strength ? leaf->strength : survey->strength;
-    }
-    survey->rank = rank;
-    return survey->dtype != MDF_DTYPE_NONE;
-}
-
-static bool survey_list(struct survey *survey, bool sizes_known[DEEPEST_ARRAY], const struct mdf_value *value, size_t depth)
-{
-    size_t i;
-
-    if (value->kind == MDF_KIND_TENSOR) {
-        return survey_leaf(survey, value, depth);
-    }
-    if (value->kind != MDF_KIND_LIST || depth >= DEEPEST_ARRAY || (survey->rank != SIZE_MAX && depth >= survey->rank)) {
-        return false;
-    }
-    if (sizes_known[depth] && survey->shape[depth] != (int64_t)value->length) {
-        return false;
-    }
-    sizes_known[depth] = true;
-    survey->shape[depth] = (int64_t)value->length;
-    for (i = 0; i < value->length; i++) {
-        if (!survey_list(survey, sizes_known, &mdf_value_items(value)[i], depth + 1)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static char *fill_array(char *elements, mdf_dtype dtype, const struct mdf_value *value)
-{
-    size_t i;
-
-    if (value->kind == MDF_KIND_LIST) {
-        for (i = 0; i < value->length; i++) {
-            elements = fill_array(elements, dtype, &mdf_value_items(value)[i]);
-        }
-        return elements;
-    }
-    if (dtype == MDF_DTYPE_STRING) {
-        for (i = 0; i < value->length; i++) {
-            ((char **)(void *)elements)[i] = mdf_string_share(((char **)value->data)[i]);
-        }
-    } else {
-        mdf_convert_elements(dtype, elements, value->dtype, value->data, value->length, false);
-    }
-    return elements + value->length * mdf_dtype_size(dtype);
-}
-
-int mdf_value_from_nested_list(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *list)
-{
-    struct survey survey = {.rank = SIZE_MAX, .dtype = MDF_DTYPE_FLOAT64};
-    bool sizes_known[DEEPEST_ARRAY] = {false};
-    struct mdf_value array = {0};
-    void *elements;
-
-    if (list->kind == MDF_KIND_TENSOR) {
-        return mdf_value_share(memory, target, list) ? 1 : -1;
-    }
-    if (!survey_list(&survey, sizes_known, list, 0)) {
-        return 0;
-    }
-    if (survey.rank == SIZE_MAX) { /* no leaf: empty lists */
-        for (survey.rank = 0; survey.rank < DEEPEST_ARRAY && sizes_known[survey.rank]; survey.rank++) {
-        }
-    }
-    elements = mdf_value_make_tensor(memory, &array, survey.dtype, survey.rank, survey.shape);
-    if (elements == NULL) {
-        mdf_value_clear(memory, &array);
-        return -1;
-    }
-    fill_array(elements, survey.dtype, list);
-    array.strength = (uint8_t)(survey.strength == MDF_STRENGTH_TYPED ? MDF_STRENGTH_TYPED : MDF_STRENGTH_LITERAL);
-    mdf_value_swap(target, &array);
-    mdf_value_clear(memory, &array);
-    return 1;
-}
-
 /* ------------------------------------------------------------------ single numbers, truth, equality */
 
 bool mdf_value_to_double(const struct mdf_value *value, double *real)
@@ -708,8 +601,7 @@ const char *mdf_value_to_string(const struct mdf_value *value)
 
 static bool same_strings(const char *a, const char *b)
 {
-    return mdf_string_length(a) == mdf_string_length(b) &&
-           (mdf_string_length(a) == 0 || memcmp(a, b, mdf_string_length(a)) == 0);
+    return mdf_string_length(a) == mdf_string_length(b) && (mdf_string_length(a) == 0 || memcmp(a, b, mdf_string_length(a)) == 0);
 }
 
 static bool same_elements(const struct mdf_value *a, const struct mdf_value *b)
@@ -750,7 +642,8 @@ bool mdf_value_equal(const struct mdf_value *a, const struct mdf_value *b)
     }
     if (a->kind == MDF_KIND_TENSOR) {
         return a->dtype == b->dtype && a->rank == b->rank &&
-               (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0) && same_elements(a, b);
+               (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0) &&
+               same_elements(a, b);
     }
     for (i = 0; i < n_items_of(a); i++) {
         if (!mdf_value_equal(&mdf_value_items(a)[i], &mdf_value_items(b)[i])) {

@@ -61,15 +61,16 @@ bool mdf_shape_n_elements(size_t rank, const int64_t *shape, size_t *n_elements)
 /* Makes `value` an array of that type and shape whose elements the caller then writes; returns them, NULL when refused
  * (see mdf_memory_error). Strength becomes TYPED. Elements are not initialised, except that strings are all NULL (write them
  * with mdf_string_new). `shape` may point into `value` itself. Reuses the buffer where that is possible. */
-void *mdf_value_make_tensor(struct mdf_memory *memory, struct mdf_value *value, mdf_dtype dtype, size_t rank, const int64_t *shape);
+void *mdf_value_make_tensor(struct mdf_memory *memory, struct mdf_value *value, mdf_dtype dtype, size_t rank,
+                            const int64_t *shape);
 /* A scalar of strength PYTHON. */
 bool mdf_value_make_double(struct mdf_memory *memory, struct mdf_value *value, double real);
 bool mdf_value_make_int(struct mdf_memory *memory, struct mdf_value *value, int64_t integer);
 bool mdf_value_make_bool(struct mdf_memory *memory, struct mdf_value *value, bool truth);
 bool mdf_value_make_string(struct mdf_memory *memory, struct mdf_value *value, const char *bytes, size_t length);
 /* An array that borrows `data` (and, above MDF_INLINE_RANK, `shape`): nothing is copied. */
-void mdf_value_borrow_tensor(struct mdf_memory *memory, struct mdf_value *value, mdf_dtype dtype, enum mdf_strength strength, size_t rank,
-                             const int64_t *shape, const void *data);
+void mdf_value_borrow_tensor(struct mdf_memory *memory, struct mdf_value *value, mdf_dtype dtype, enum mdf_strength strength,
+                             size_t rank, const int64_t *shape, const void *data);
 
 /* Makes `value` a list (or an object) of `length` items that are NONE, to be filled by the caller; returns them. */
 struct mdf_value *mdf_value_make_list(struct mdf_memory *memory, struct mdf_value *value, size_t length);
@@ -83,7 +84,8 @@ bool mdf_value_copy(struct mdf_memory *memory, struct mdf_value *target, const s
 /* Makes `target` equal to `source` and lets both keep one buffer; what is borrowed is copied. */
 bool mdf_value_share(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source);
 /* The same elements under another shape (of the same number of elements). */
-bool mdf_value_reshape(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source, size_t rank, const int64_t *shape);
+bool mdf_value_reshape(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source, size_t rank,
+                       const int64_t *shape);
 void mdf_value_swap(struct mdf_value *a, struct mdf_value *b);
 /* Makes sure that the elements of an array belong to this value alone, and returns them for writing; NULL when refused. */
 void *mdf_value_writable(struct mdf_memory *memory, struct mdf_value *value);

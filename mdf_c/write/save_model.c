@@ -27,7 +27,8 @@ static bool add_opset(struct mdf_arena *arena, const struct mdf_model *model, st
 }
 
 /* The tree to write: the document's own, or with the model's object in another form. */
-static bool complete_tree(struct mdf_arena *arena, const struct mdf_model *model, struct mdf_node *root, struct mdf_node_entry *entry)
+static bool complete_tree(struct mdf_arena *arena, const struct mdf_model *model, struct mdf_node *root,
+                          struct mdf_node_entry *entry)
 {
     struct mdf_node object;
 

@@ -1,4 +1,4 @@
-/* text.c - arrays of strings: StringConcat, StringSplit, StringNormalizer.
+/* strings.c - arrays of strings: StringConcat, StringSplit, StringNormalizer.
  *
  * Comes in: strings in UTF-8. Goes out: strings joined by pairs, cut at a delimiter or at white space, or without stop words and
  * in one case. Bytes that are not UTF-8 are kept as they are. Case changes letter by letter, by Unicode's simple mappings,

@@ -1,0 +1,110 @@
+/* nested_list.c - nested lists of numbers (or of texts) as arrays, as numpy.array reads them. See value.h. */
+#include "mdf_c/tensor/value.h"
+
+enum { DEEPEST_ARRAY = 64 };
+
+/* The shape and type that the array of a nested list has. */
+struct survey {
+    int64_t shape[DEEPEST_ARRAY];
+    size_t rank; /* SIZE_MAX: no leaf seen yet */
+    mdf_dtype dtype;
+    enum mdf_strength strength;
+    bool typed;
+};
+
+static bool survey_leaf(struct survey *survey, const struct mdf_value *leaf, size_t depth)
+{
+    const int64_t *shape = mdf_value_shape(leaf);
+    size_t i, rank = depth + leaf->rank;
+
+    if (rank > DEEPEST_ARRAY || (survey->rank != SIZE_MAX && survey->rank != rank)) {
+        return false;
+    }
+    for (i = 0; i < leaf->rank; i++) {
+        if (survey->rank != SIZE_MAX && survey->shape[depth + i] != shape[i]) {
+            return false;
+        }
+        survey->shape[depth + i] = shape[i];
+    }
+    if (survey->rank == SIZE_MAX) {
+        survey->dtype = leaf->dtype;
+        survey->strength = leaf->strength;
+    } else {
+        survey->dtype = mdf_promote(survey->dtype, survey->strength, leaf->dtype, leaf->strength, MDF_DTYPE_FLOAT64);
+        survey->strength = leaf->strength > survey->strength ? leaf->strength : survey->strength;
+    }
+    survey->rank = rank;
+    return survey->dtype != MDF_DTYPE_NONE;
+}
+
+static bool survey_list(struct survey *survey, bool sizes_known[DEEPEST_ARRAY], const struct mdf_value *value, size_t depth)
+{
+    size_t i;
+
+    if (value->kind == MDF_KIND_TENSOR) {
+        return survey_leaf(survey, value, depth);
+    }
+    if (value->kind != MDF_KIND_LIST || depth >= DEEPEST_ARRAY || (survey->rank != SIZE_MAX && depth >= survey->rank)) {
+        return false;
+    }
+    if (sizes_known[depth] && survey->shape[depth] != (int64_t)value->length) {
+        return false;
+    }
+    sizes_known[depth] = true;
+    survey->shape[depth] = (int64_t)value->length;
+    for (i = 0; i < value->length; i++) {
+        if (!survey_list(survey, sizes_known, &mdf_value_items(value)[i], depth + 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static char *fill_array(char *elements, mdf_dtype dtype, const struct mdf_value *value)
+{
+    size_t i;
+
+    if (value->kind == MDF_KIND_LIST) {
+        for (i = 0; i < value->length; i++) {
+            elements = fill_array(elements, dtype, &mdf_value_items(value)[i]);
+        }
+        return elements;
+    }
+    if (dtype == MDF_DTYPE_STRING) {
+        for (i = 0; i < value->length; i++) {
+            ((char **)(void *)elements)[i] = mdf_string_share(((char **)value->data)[i]);
+        }
+    } else {
+        mdf_convert_elements(dtype, elements, value->dtype, value->data, value->length, false);
+    }
+    return elements + value->length * mdf_dtype_size(dtype);
+}
+
+int mdf_value_from_nested_list(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *list)
+{
+    struct survey survey = {.rank = SIZE_MAX, .dtype = MDF_DTYPE_FLOAT64};
+    bool sizes_known[DEEPEST_ARRAY] = {false};
+    struct mdf_value array = {0};
+    void *elements;
+
+    if (list->kind == MDF_KIND_TENSOR) {
+        return mdf_value_share(memory, target, list) ? 1 : -1;
+    }
+    if (!survey_list(&survey, sizes_known, list, 0)) {
+        return 0;
+    }
+    if (survey.rank == SIZE_MAX) { /* no leaf: empty lists */
+        for (survey.rank = 0; survey.rank < DEEPEST_ARRAY && sizes_known[survey.rank]; survey.rank++) {
+        }
+    }
+    elements = mdf_value_make_tensor(memory, &array, survey.dtype, survey.rank, survey.shape);
+    if (elements == NULL) {
+        mdf_value_clear(memory, &array);
+        return -1;
+    }
+    fill_array(elements, survey.dtype, list);
+    array.strength = (uint8_t)(survey.strength == MDF_STRENGTH_TYPED ? MDF_STRENGTH_TYPED : MDF_STRENGTH_LITERAL);
+    mdf_value_swap(target, &array);
+    mdf_value_clear(memory, &array);
+    return 1;
+}
