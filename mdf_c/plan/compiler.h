@@ -101,7 +101,10 @@ size_t unit_position(const struct unit *unit);
 struct mdf_instruction *unit_instruction(struct unit *unit, size_t index);
 /* Adds a call with all its operands; `outputs` are slots. */
 bool unit_emit_call(struct target *target, const struct mdf_code_call *call);
-/* Calls a Python row of the operator table by name; into slot `into`, or a new one. */
+/* Calls a Python row of the operator table; the result goes into slot `into`, or a new one. */
+mdf_operand unit_call_row(struct target *target, const struct mdf_operator *row, const void *settings, const mdf_operand *inputs,
+                          size_t n, mdf_operand into);
+/* The same by the row's name. */
 mdf_operand unit_call_python(struct target *target, const char *name, const mdf_operand *inputs, size_t n, mdf_operand into);
 mdf_operand unit_declare(struct target *target, mdf_operand source, const struct mdf_declared_type *type, mdf_operand into);
 /* An operand of unit `from` as seen from `unit`, an inner one: captured through every level between. */

@@ -141,27 +141,18 @@ static mdf_operand compile_name(struct target *target, const struct mdf_expressi
 static mdf_operand compile_attribute(struct target *target, const struct mdf_expression *tree, mdf_operand into)
 {
     const char *name = dotted_name(target, tree);
-    const struct mdf_operator *row;
+    const struct mdf_operator *row = mdf_operator_attribute(tree->name);
     mdf_operand object;
-    struct mdf_code_call call = {.inputs = &object, .n_inputs = 1, .outputs = &into, .n_outputs = 1};
 
     if (name != NULL) {
         return compile_known_name(target, name, into);
-    }
-    object = compile_tree(target, tree->as.list.items[0], MDF_NO_OPERAND);
-    row = mdf_operator_attribute(tree->name);
-    if (object == MDF_NO_OPERAND) {
-        return object;
     }
     if (row == NULL) {
         return compile_error(target->compiler, MDF_NAME, "'%s' is not an attribute of an array%s", tree->name,
                              mdf_operator_method(tree->name) != NULL ? "; it is a method: call it" : "");
     }
-    call.operator= row;
-    if (into == MDF_NO_OPERAND) {
-        into = unit_new_slot(target, OPERAND_MAY_BE_LIST);
-    }
-    return into != MDF_NO_OPERAND && unit_emit_call(target, &call) ? into : MDF_NO_OPERAND;
+    object = compile_tree(target, tree->as.list.items[0], MDF_NO_OPERAND);
+    return object != MDF_NO_OPERAND ? unit_call_row(target, row, NULL, &object, 1, into) : MDF_NO_OPERAND;
 }
 
 /* ------------------------------------------------------------------ calls */
@@ -376,15 +367,28 @@ static bool compile_component(struct target *target, const struct mdf_expression
     return true;
 }
 
+/* The settings of a subscript with `n` parts, to be filled. */
+static struct mdf_subscript *new_subscript(struct compiler *compiler, size_t n, struct mdf_subscript_part **parts)
+{
+    struct mdf_subscript *subscript = mdf_arena_allocate(compiler->arena, sizeof *subscript);
+
+    *parts = mdf_arena_array(compiler->arena, n, sizeof **parts);
+    if (subscript == NULL || *parts == NULL) {
+        compile_out_of_memory(compiler);
+        return NULL;
+    }
+    subscript->parts = *parts;
+    subscript->n_parts = n;
+    return subscript;
+}
+
 static mdf_operand compile_subscript(struct target *target, const struct mdf_expression *tree, mdf_operand into)
 {
     const struct mdf_expression *index = tree->as.list.items[1];
-    const struct mdf_expression *const *components = (const struct mdf_expression *const *)&index;
-    struct mdf_subscript *subscript = mdf_arena_allocate(target->compiler->arena, sizeof *subscript);
-    struct mdf_subscript_part *parts = NULL;
+    const struct mdf_expression *const *items = (const struct mdf_expression *const *)&index;
+    struct mdf_subscript_part *parts;
+    struct mdf_subscript *subscript;
     struct list operands = {0};
-    struct mdf_code_call call = {
-        .operator= mdf_operator_python("operator.getitem"), .settings = subscript, .outputs = &into, .n_outputs = 1};
     mdf_operand output;
     size_t n = 1, i;
 
@@ -393,30 +397,19 @@ static mdf_operand compile_subscript(struct target *target, const struct mdf_exp
     }
     if (index->kind == MDF_EXPRESSION_TUPLE) {
         n = index->as.list.n;
-        components = (const struct mdf_expression *const *)index->as.list.items;
+        items = (const struct mdf_expression *const *)index->as.list.items;
     }
-    if (subscript != NULL) {
-        subscript->is_tuple = index->kind == MDF_EXPRESSION_TUPLE;
-        subscript->n_parts = n;
-        subscript->parts = parts = mdf_arena_array(target->compiler->arena, n, sizeof *parts);
-    }
-    if (subscript == NULL || parts == NULL || call.operator== NULL) {
-        return compile_out_of_memory(target->compiler);
-    }
-    if (!add_operand_of(target, &operands, tree->as.list.items[0])) {
+    subscript = new_subscript(target->compiler, n, &parts);
+    if (subscript == NULL || !add_operand_of(target, &operands, tree->as.list.items[0])) {
         return MDF_NO_OPERAND;
     }
+    subscript->is_tuple = index->kind == MDF_EXPRESSION_TUPLE;
     for (i = 0; i < n; i++) {
-        if (!compile_component(target, components[i], &parts[i], &operands)) {
+        if (!compile_component(target, items[i], &parts[i], &operands)) {
             return MDF_NO_OPERAND;
         }
     }
-    call.inputs = operands.items;
-    call.n_inputs = operands.n;
-    if (into == MDF_NO_OPERAND) {
-        into = unit_new_slot(target, OPERAND_MAY_BE_LIST);
-    }
-    return into != MDF_NO_OPERAND && unit_emit_call(target, &call) ? into : MDF_NO_OPERAND;
+    return unit_call_row(target, mdf_operator_python("operator.getitem"), subscript, operands.items, operands.n, into);
 }
 
 /* ------------------------------------------------------------------ what jumps */
@@ -517,26 +510,16 @@ static bool bind_item(struct target *target, const struct mdf_expression *names,
         return scope_bind(target->compiler, target->scope, names->as.text.bytes, item);
     }
     for (i = 0; i < names->as.list.n; i++) {
-        struct mdf_subscript_part component = {.kind = MDF_SUBSCRIPT_INDEX};
-        struct mdf_subscript_part *kept = mdf_arena_allocate(target->compiler->arena, sizeof *kept);
-        struct mdf_subscript *subscript = mdf_arena_allocate(target->compiler->arena, sizeof *subscript);
-        mdf_operand inputs[2] = {item, unit_add_int(target, (int64_t)i)}, part = unit_new_slot(target, OPERAND_MAY_BE_LIST);
-        struct mdf_code_call call = {.operator= mdf_operator_python("operator.getitem"),
-                                     .settings = subscript,
-                                     .inputs = inputs,
-                                     .n_inputs = 2,
-                                     .outputs = &part,
-                                     .n_outputs = 1};
+        struct mdf_subscript_part *part;
+        struct mdf_subscript *subscript = new_subscript(target->compiler, 1, &part);
+        mdf_operand inputs[2] = {item, unit_add_int(target, (int64_t)i)}, result;
 
-        if (kept == NULL || subscript == NULL || call.operator== NULL) {
-            compile_out_of_memory(target->compiler);
+        if (subscript == NULL || inputs[1] == MDF_NO_OPERAND) {
             return false;
         }
-        *kept = component;
-        subscript->parts = kept;
-        subscript->n_parts = 1;
-        if (inputs[1] == MDF_NO_OPERAND || part == MDF_NO_OPERAND || !unit_emit_call(target, &call) ||
-            !scope_bind(target->compiler, target->scope, names->as.list.items[i]->as.text.bytes, part)) {
+        part->kind = MDF_SUBSCRIPT_INDEX;
+        result = unit_call_row(target, mdf_operator_python("operator.getitem"), subscript, inputs, 2, MDF_NO_OPERAND);
+        if (result == MDF_NO_OPERAND || !bind_item(target, names->as.list.items[i], result)) {
             return false;
         }
     }

@@ -276,18 +276,24 @@ static unsigned flags_of_result(const char *name)
     return strncmp(name, "numpy.", 6) == 0 || strncmp(name, "math.", 5) == 0 ? 0 : OPERAND_MAY_BE_LIST;
 }
 
+mdf_operand unit_call_row(struct target *target, const struct mdf_operator *row, const void *settings, const mdf_operand *inputs,
+                          size_t n, mdf_operand into)
+{
+    struct mdf_code_call call = {
+        .operator= row, .settings = settings, .inputs = inputs, .n_inputs = n, .outputs = &into, .n_outputs = 1};
+
+    if (into == MDF_NO_OPERAND) {
+        into = unit_new_slot(target, flags_of_result(row->name));
+    }
+    return into != MDF_NO_OPERAND && unit_emit_call(target, &call) ? into : MDF_NO_OPERAND;
+}
+
 mdf_operand unit_call_python(struct target *target, const char *name, const mdf_operand *inputs, size_t n, mdf_operand into)
 {
     const struct mdf_operator *row = mdf_operator_python(name);
-    struct mdf_code_call call = {.operator= row, .inputs = inputs, .n_inputs = n, .outputs = &into, .n_outputs = 1};
 
-    if (row == NULL) {
-        return compile_error(target->compiler, MDF_NAME, "function '%s' is not known", name);
-    }
-    if (into == MDF_NO_OPERAND) {
-        into = unit_new_slot(target, flags_of_result(name));
-    }
-    return into != MDF_NO_OPERAND && unit_emit_call(target, &call) ? into : MDF_NO_OPERAND;
+    return row != NULL ? unit_call_row(target, row, NULL, inputs, n, into)
+                       : compile_error(target->compiler, MDF_NAME, "function '%s' is not known", name);
 }
 
 mdf_operand unit_declare(struct target *target, mdf_operand source, const struct mdf_declared_type *type, mdf_operand into)
