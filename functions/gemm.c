@@ -12,14 +12,14 @@
 #endif
 
 enum {
-    DEPTH = 256,         /* rows of a block of B */
-    BLOCK_PANELS = 12,   /* panels of a block of B */
-    MAX_ROWS = 12,       /* of a tile */
-    MAX_COLUMNS = 32,    /* of a tile */
-    PACK_ROWS = 4,       /* packed together */
-    PLAIN_COLUMNS = 16,  /* fewer are added without a call */
+    DEPTH = 256,           /* rows of a block of B */
+    BLOCK_PANELS = 12,     /* panels of a block of B */
+    MAX_ROWS = 12,         /* of a tile */
+    MAX_COLUMNS = 32,      /* of a tile */
+    PACK_ROWS = 4,         /* packed together */
+    PLAIN_COLUMNS = 16,    /* fewer are added without a call */
     PLAIN_PRODUCTS = 2000, /* a product with fewer multiplications is not worth packing */
-    DOT_PARTS = 32,      /* partial sums of a scalar product */
+    DOT_PARTS = 32,        /* partial sums of a scalar product */
     MAX_SLOTS = 64,
     LINE_BYTES = 64
 };
@@ -119,15 +119,18 @@ struct range {
 /* What depends on the element type but not on the instruction set. */
 struct element_type {
     size_t size_bytes;
-    void (*pack_a)(const struct mdf_product *product, size_t row, size_t n, size_t n_panel, size_t first, size_t depth, void *packed);
-    void (*pack_b)(const struct mdf_product *product, size_t batch, size_t first, size_t depth, size_t column, size_t n, size_t n_panel,
-                   size_t n_last, void *packed, void *row);
+    void (*pack_a)(const struct mdf_product *product, size_t row, size_t n, size_t n_panel, size_t first, size_t depth,
+                   void *packed);
+    void (*pack_b)(const struct mdf_product *product, size_t batch, size_t first, size_t depth, size_t column, size_t n,
+                   size_t n_panel, size_t n_last, void *packed, void *row);
     void (*store_edge)(const void *edge, size_t n_edge, void *target, int64_t c_row, size_t rows, size_t columns, bool add);
     void (*multiply_plain)(const struct kernels *kernels, const struct mdf_product *product, const struct range *range);
 };
 
-static const struct element_type float32_type = {sizeof(float), pack_a_float32, pack_b_float32, store_edge_float32, multiply_plain_float32};
-static const struct element_type float64_type = {sizeof(double), pack_a_float64, pack_b_float64, store_edge_float64, multiply_plain_float64};
+static const struct element_type float32_type = {sizeof(float), pack_a_float32, pack_b_float32, store_edge_float32,
+                                                 multiply_plain_float32};
+static const struct element_type float64_type = {sizeof(double), pack_a_float64, pack_b_float64, store_edge_float64,
+                                                 multiply_plain_float64};
 static const struct element_type integer_type = {sizeof(uint64_t), NULL, NULL, NULL, multiply_plain_integer};
 
 mdf_dtype mdf_product_dtype(mdf_dtype dtype)
@@ -243,8 +246,8 @@ struct packed_job {
     const struct element_type *type;
     const struct mdf_product *product;
     size_t batch;
-    size_t n_panels, n_a;            /* panels of A; elements of A, packed */
-    size_t n_block, n_column_blocks; /* columns of a block of B */
+    size_t n_panels, n_a;              /* panels of A; elements of A, packed */
+    size_t n_block, n_column_blocks;   /* columns of a block of B */
     size_t n_row_panels, n_row_blocks; /* panels of A of one task */
     size_t n_slots, slot_bytes;
     char *a, *slots;
@@ -274,7 +277,8 @@ static char *panel_of_a(const struct packed_job *job, char *a, size_t first, siz
     return a + (first * job->n_a + panel * job->kernels->rows * depth) * job->type->size_bytes;
 }
 
-static void pack_panels(const struct packed_job *job, const struct mdf_product *product, char *a, size_t first_panel, size_t last_panel)
+static void pack_panels(const struct packed_job *job, const struct mdf_product *product, char *a, size_t first_panel,
+                        size_t last_panel)
 {
     for (size_t panel = first_panel; panel < last_panel; panel++) {
         size_t row = panel * job->kernels->rows, rows = panel_rows(job, row);
@@ -296,8 +300,8 @@ static void pack_shared_panels(void *context, size_t first, size_t last)
 }
 
 /* One panel of A times one panel of B. */
-static void multiply_panels(const struct packed_job *job, const char *a, const char *b, char *c, size_t rows, size_t n_rows, size_t columns,
-                            size_t n_columns, size_t depth, bool add)
+static void multiply_panels(const struct packed_job *job, const char *a, const char *b, char *c, size_t rows, size_t n_rows,
+                            size_t columns, size_t n_columns, size_t depth, bool add)
 {
     const struct kernels *kernels = job->kernels;
     tile_function tile = kernels->tiles[rows * 3 / kernels->rows - 1][columns / kernels->lanes - 1];
@@ -312,8 +316,8 @@ static void multiply_panels(const struct packed_job *job, const char *a, const c
 }
 
 /* The panels [first_panel, last_panel) of A times one packed block of B. */
-static void multiply_block(const struct packed_job *job, const struct mdf_product *product, char *a, const char *b, size_t first_panel,
-                           size_t last_panel, size_t first, size_t depth, size_t column, size_t n)
+static void multiply_block(const struct packed_job *job, const struct mdf_product *product, char *a, const char *b,
+                           size_t first_panel, size_t last_panel, size_t first, size_t depth, size_t column, size_t n)
 {
     size_t n_panel = 2 * job->kernels->lanes, size = job->type->size_bytes, n_last = last_panel_columns(job, n);
     bool add = product->add || first > 0;
@@ -333,7 +337,8 @@ static void multiply_block(const struct packed_job *job, const struct mdf_produc
 }
 
 /* One task: some panels of A times some columns of B, packed in `slot`. */
-static void multiply_task(const struct packed_job *job, const struct mdf_product *product, size_t batch, char *a, char *slot, size_t task)
+static void multiply_task(const struct packed_job *job, const struct mdf_product *product, size_t batch, char *a, char *slot,
+                          size_t task)
 {
     size_t row_block = task / job->n_column_blocks, column = task % job->n_column_blocks * job->n_block;
     size_t first_panel = row_block * job->n_row_panels, last_panel = first_panel + job->n_row_panels;
@@ -344,7 +349,8 @@ static void multiply_task(const struct packed_job *job, const struct mdf_product
     for (size_t first = 0; first < product->k; first += DEPTH) {
         size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
 
-        job->type->pack_b(product, batch, first, depth, column, n, 2 * job->kernels->lanes, last_panel_columns(job, n), slot, row);
+        job->type->pack_b(product, batch, first, depth, column, n, 2 * job->kernels->lanes, last_panel_columns(job, n), slot,
+                          row);
         multiply_block(job, product, a, slot, first_panel, last_panel, first, depth, column, n);
     }
 }
@@ -415,8 +421,8 @@ static bool make_room(struct mdf_call *call, struct mdf_value *scratch, struct p
     job->slot_bytes = job->n_block * (DEPTH + 1) * size;
     fits = fits && (!a_in_slots || mdf_size_add(job->slot_bytes, a_bytes, &job->slot_bytes));
     job->slot_bytes = (job->slot_bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-    fits = fits && mdf_size_multiply(job->slot_bytes, job->n_slots, &total) && (a_in_slots || mdf_size_add(total, a_bytes, &total)) &&
-           total <= PTRDIFF_MAX - LINE_BYTES;
+    fits = fits && mdf_size_multiply(job->slot_bytes, job->n_slots, &total) &&
+           (a_in_slots || mdf_size_add(total, a_bytes, &total)) && total <= PTRDIFF_MAX - LINE_BYTES;
     if (!fits) {
         return mdf_call_error(call, MDF_LIMIT, "a matrix of %zu rows and %zu columns is larger than any memory", job->product->m,
                               job->product->k);
@@ -454,8 +460,8 @@ static bool multiply_packed(struct mdf_call *call, struct mdf_value *scratch, co
     return true;
 }
 
-static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t n_batches,
-                                    mdf_product_locate locate, const void *locate_context)
+static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product,
+                                    size_t n_batches, mdf_product_locate locate, const void *locate_context)
 {
     struct packed_job job = {.kernels = choose_kernels(product->dtype),
                              .type = choose_type(product->dtype),

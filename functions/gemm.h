@@ -15,7 +15,7 @@ typedef void (*mdf_product_row)(const void *context, size_t batch, size_t row, s
 struct mdf_product {
     mdf_dtype dtype; /* FLOAT32, FLOAT64, INT64 or UINT64 */
     size_t m, n, k;
-    const void *a, *b; /* b: NULL where `row` gives B */
+    const void *a, *b;                        /* b: NULL where `row` gives B */
     int64_t a_row, a_column, b_row, b_column; /* strides, any */
     void *c;
     int64_t c_row; /* stride from row to row; columns are adjacent */

@@ -33,8 +33,8 @@ static bool refuse(struct mdf_call *call, const struct mdf_value *a, const struc
 }
 
 /* Shape of the result: batch axes, then rows and columns where the operands have them. */
-static bool plan_shape(struct mdf_workspace *workspace, const struct mdf_value *a, const struct mdf_value *b, struct mdf_matrix_product *plan,
-                       int64_t *shape)
+static bool plan_shape(struct mdf_workspace *workspace, const struct mdf_value *a, const struct mdf_value *b,
+                       struct mdf_matrix_product *plan, int64_t *shape)
 {
     for (size_t axis = 0; axis < plan->n_batch_axes; axis++) {
         int64_t a_size = batch_size(a, axis, plan->n_batch_axes), b_size = batch_size(b, axis, plan->n_batch_axes);
@@ -128,9 +128,11 @@ static bool has_one_second(const struct mdf_matrix_product *plan)
     return true;
 }
 
-bool mdf_matrix_product_run(struct mdf_workspace *workspace, const struct mdf_matrix_product *plan, const void *a, const void *b, void *c)
+bool mdf_matrix_product_run(struct mdf_workspace *workspace, const struct mdf_matrix_product *plan, const void *a, const void *b,
+                            void *c)
 {
-    struct mdf_product product = {.dtype = workspace->dtype, .m = plan->m, .n = plan->n, .k = plan->k, .a = a, .b = b, .c = c, .alpha = 1};
+    struct mdf_product product = {
+        .dtype = workspace->dtype, .m = plan->m, .n = plan->n, .k = plan->k, .a = a, .b = b, .c = c, .alpha = 1};
     struct place place = {plan, a, b, c, mdf_dtype_size(workspace->dtype)};
     struct mdf_value *scratch = mdf_workspace_value(workspace);
 

@@ -19,6 +19,7 @@ struct mdf_matrix_product {
 bool mdf_matrix_product_plan(struct mdf_workspace *workspace, const struct mdf_value *a, const struct mdf_value *b,
                              struct mdf_matrix_product *plan);
 /* Computes the product of elements of the workspace's type. Uses one array of the workspace. */
-bool mdf_matrix_product_run(struct mdf_workspace *workspace, const struct mdf_matrix_product *plan, const void *a, const void *b, void *c);
+bool mdf_matrix_product_run(struct mdf_workspace *workspace, const struct mdf_matrix_product *plan, const void *a, const void *b,
+                            void *c);
 
 #endif

@@ -108,8 +108,8 @@ bool mdf_workspace_end(struct mdf_workspace *workspace)
         struct mdf_value *output = mdf_call_result(workspace->call, workspace->pending[i].output);
 
         if (output != NULL && output->length > 0) {
-            mdf_convert_elements((mdf_dtype)output->dtype, output->data, workspace->dtype, workspace->pending[i].elements, output->length,
-                                 true);
+            mdf_convert_elements((mdf_dtype)output->dtype, output->data, workspace->dtype, workspace->pending[i].elements,
+                                 output->length, true);
         }
     }
     return true;
@@ -131,12 +131,14 @@ static void describe_shape(size_t rank, const int64_t *shape, char text[SHAPE_TE
     size_t length = (size_t)snprintf(text, SHAPE_TEXT_SIZE, "[");
 
     for (size_t axis = 0; axis < rank && length < SHAPE_TEXT_SIZE - 32; axis++) {
-        length += (size_t)snprintf(text + length, SHAPE_TEXT_SIZE - length, "%s%lld", axis == 0 ? "" : ",", (long long)shape[axis]);
+        length +=
+            (size_t)snprintf(text + length, SHAPE_TEXT_SIZE - length, "%s%lld", axis == 0 ? "" : ",", (long long)shape[axis]);
     }
     snprintf(text + length, SHAPE_TEXT_SIZE - length, "]");
 }
 
-bool mdf_workspace_check_shape(struct mdf_call *call, const char *what, const struct mdf_value *value, size_t rank, const int64_t *shape)
+bool mdf_workspace_check_shape(struct mdf_call *call, const char *what, const struct mdf_value *value, size_t rank,
+                               const int64_t *shape)
 {
     char is[SHAPE_TEXT_SIZE], wanted[SHAPE_TEXT_SIZE];
     bool same = value->rank == rank;

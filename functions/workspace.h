@@ -44,6 +44,7 @@ bool mdf_workspace_end(struct mdf_workspace *workspace);
 bool mdf_workspace_product(struct mdf_call *call, const int64_t *shape, size_t first, size_t last, size_t *product);
 
 /* An input that has to have a certain shape; `what` names it in the message ("B"). False with the error set. */
-bool mdf_workspace_check_shape(struct mdf_call *call, const char *what, const struct mdf_value *value, size_t rank, const int64_t *shape);
+bool mdf_workspace_check_shape(struct mdf_call *call, const char *what, const struct mdf_value *value, size_t rank,
+                               const int64_t *shape);
 
 #endif

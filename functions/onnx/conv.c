@@ -39,15 +39,16 @@ static bool check_channels(struct mdf_call *call, const struct mdf_conv_settings
     int64_t group = settings->group;
 
     if (weights->rank != x->rank || x->rank < 3) {
-        return mdf_call_error(call, MDF_SHAPE, "X has rank %u and W rank %u; both need one rank, at least 3", x->rank, weights->rank);
+        return mdf_call_error(call, MDF_SHAPE, "X has rank %u and W rank %u; both need one rank, at least 3", x->rank,
+                              weights->rank);
     }
     if (group < 1 || x_shape[1] % group != 0 || w_shape[0] % group != 0) {
-        return mdf_call_error(call, MDF_VALUE, "group is %lld; it has to divide the %lld input and %lld output channels", (long long)group,
-                              (long long)x_shape[1], (long long)w_shape[0]);
+        return mdf_call_error(call, MDF_VALUE, "group is %lld; it has to divide the %lld input and %lld output channels",
+                              (long long)group, (long long)x_shape[1], (long long)w_shape[0]);
     }
     if (w_shape[1] != x_shape[1] / group) {
-        return mdf_call_error(call, MDF_SHAPE, "W has %lld channels; X has %lld in %lld groups", (long long)w_shape[1], (long long)x_shape[1],
-                              (long long)group);
+        return mdf_call_error(call, MDF_SHAPE, "W has %lld channels; X has %lld in %lld groups", (long long)w_shape[1],
+                              (long long)x_shape[1], (long long)group);
     }
     return bias == NULL || mdf_workspace_check_shape(call, "B", bias, 1, w_shape);
 }
@@ -119,10 +120,11 @@ static bool multiply_groups(struct mdf_workspace *workspace, const struct convol
            mdf_multiply_batch(workspace->call, scratch, &product, n_batches * job->n_groups, locate_group, job);
 }
 
-bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, const void *x, const void *weights, const void *bias,
-                  void *y)
+bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, const void *x, const void *weights,
+                  const void *bias, void *y)
 {
-    struct convolution job = {.x = x, .weights = weights, .bias = bias, .y = y, .n_groups = plan->n_groups, .n_outputs = plan->n_outputs};
+    struct convolution job = {
+        .x = x, .weights = weights, .bias = bias, .y = y, .n_groups = plan->n_groups, .n_outputs = plan->n_outputs};
     bool is_float32 = workspace->dtype == MDF_DTYPE_FLOAT32;
     const struct mdf_context *context = workspace->call->context;
     size_t n_planes = plan->n_batches * plan->n_outputs, plane_size;
@@ -148,7 +150,8 @@ bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *p
         return true;
     }
     if (bias != NULL) {
-        mdf_parallel_for(context, n_planes, (double)plane_size * fill_ns, is_float32 ? fill_planes_float32 : fill_planes_float64, &job);
+        mdf_parallel_for(context, n_planes, (double)plane_size * fill_ns, is_float32 ? fill_planes_float32 : fill_planes_float64,
+                         &job);
     }
     return multiply_groups(workspace, &job, plan->n_batches);
 }
@@ -175,7 +178,8 @@ static bool conv(struct mdf_call *call)
         }
     }
     y = mdf_workspace_output(&workspace, 0, (mdf_dtype)x->dtype, plan.windows.rank + 2, plan.windows.shape);
-    return y != NULL && mdf_conv_run(&workspace, &plan, elements[0], elements[1], elements[2], y) && mdf_workspace_end(&workspace);
+    return y != NULL && mdf_conv_run(&workspace, &plan, elements[0], elements[1], elements[2], y) &&
+           mdf_workspace_end(&workspace);
 }
 
 const struct mdf_operator mdf_operators_conv[] = {

@@ -25,7 +25,7 @@ enum { MDF_CONV_ARRAYS = 4 };
 bool mdf_conv_read(struct mdf_workspace *workspace, const struct mdf_conv_settings *settings, const struct mdf_value *x,
                    const struct mdf_value *weights, const struct mdf_value *bias, struct mdf_conv_plan *plan);
 /* Convolves; `bias` may be NULL. */
-bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, const void *x, const void *weights, const void *bias,
-                  void *y);
+bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, const void *x, const void *weights,
+                  const void *bias, void *y);
 
 #endif

@@ -51,17 +51,20 @@ static bool check_operands(struct mdf_call *call, const struct transpose_setting
     int64_t n_outputs;
 
     if (weights->rank != x->rank || x->rank < 3) {
-        return mdf_call_error(call, MDF_SHAPE, "X has rank %u and W rank %u; both need one rank, at least 3", x->rank, weights->rank);
+        return mdf_call_error(call, MDF_SHAPE, "X has rank %u and W rank %u; both need one rank, at least 3", x->rank,
+                              weights->rank);
     }
     if (settings->group < 1 || x_shape[1] % settings->group != 0) {
         return mdf_call_error(call, MDF_VALUE, "group is %lld; it has to divide the %lld channels", (long long)settings->group,
                               (long long)x_shape[1]);
     }
     if (w_shape[0] != x_shape[1]) {
-        return mdf_call_error(call, MDF_SHAPE, "W is for %lld channels; X has %lld", (long long)w_shape[0], (long long)x_shape[1]);
+        return mdf_call_error(call, MDF_SHAPE, "W is for %lld channels; X has %lld", (long long)w_shape[0],
+                              (long long)x_shape[1]);
     }
     if (__builtin_mul_overflow(w_shape[1], settings->group, &n_outputs)) {
-        return mdf_call_error(call, MDF_LIMIT, "%lld groups of %lld channels are too many", (long long)settings->group, (long long)w_shape[1]);
+        return mdf_call_error(call, MDF_LIMIT, "%lld groups of %lld channels are too many", (long long)settings->group,
+                              (long long)w_shape[1]);
     }
     return (bias == NULL || mdf_workspace_check_shape(call, "B", bias, 1, &n_outputs)) &&
            check_list(call, "output_padding", &settings->output_padding, x->rank - 2) &&
@@ -78,11 +81,14 @@ static void split_padding(struct mdf_window_axis *axis, int64_t natural, bool up
 }
 
 /* Size of Y and padding on one axis. */
-static bool plan_axis(struct mdf_call *call, const struct transpose_settings *settings, const struct mdf_windows *windows, size_t i)
+static bool plan_axis(struct mdf_call *call, const struct transpose_settings *settings, const struct mdf_windows *windows,
+                      size_t i)
 {
     struct mdf_window_axis *axis = &windows->axes[i];
     const struct mdf_ints *output_shape = &settings->output_shape;
-    int64_t extra = settings->output_padding.items != NULL && i < settings->output_padding.n ? settings->output_padding.items[i] : 0, natural;
+    int64_t extra =
+                settings->output_padding.items != NULL && i < settings->output_padding.n ? settings->output_padding.items[i] : 0,
+            natural;
 
     if (extra < 0 || extra > INT32_MAX) {
         return mdf_call_error(call, MDF_VALUE, "output_padding[%zu] is %lld", i, (long long)extra);
@@ -138,8 +144,8 @@ static bool plan_transposed(struct mdf_workspace *workspace, const struct mdf_va
 }
 
 /* Group after group: columns = weights^T X, then their sum on Y. */
-static bool run_transposed(struct mdf_workspace *workspace, const struct mdf_windows *windows, const struct group_shape *groups, const char *x,
-                           const char *weights, const char *bias, char *y)
+static bool run_transposed(struct mdf_workspace *workspace, const struct mdf_windows *windows, const struct group_shape *groups,
+                           const char *x, const char *weights, const char *bias, char *y)
 {
     struct transposed job = {.add_scaled = mdf_add_scaled_for(workspace->dtype)};
     struct mdf_product product = {.dtype = workspace->dtype, .alpha = 1, .a_row = 1, .b_column = 1, .k = groups->channels};

@@ -13,10 +13,11 @@ struct deform_settings {
     int64_t offset_group;
 };
 
-static const struct mdf_setting deform_table[] = {MDF_WINDOW_SETTINGS,
-                                                  {"group", MDF_SETTING_INT, offsetof(struct mdf_conv_settings, group)},
-                                                  {"offset_group", MDF_SETTING_INT, offsetof(struct deform_settings, offset_group)},
-                                                  {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting deform_table[] = {
+    MDF_WINDOW_SETTINGS,
+    {"group", MDF_SETTING_INT, offsetof(struct mdf_conv_settings, group)},
+    {"offset_group", MDF_SETTING_INT, offsetof(struct deform_settings, offset_group)},
+    {NULL, MDF_SETTING_INT, 0}};
 
 /* A point between elements has neighbours on each axis: their number doubles with each. */
 enum { MAX_RANK = 16 };
@@ -44,7 +45,8 @@ static void locate(const void *context, size_t batch, struct mdf_product *produc
 }
 
 /* Whether input `i` has `n_parts` channels and one element a window. */
-static bool check_parts(struct mdf_workspace *workspace, const char *what, size_t i, const struct mdf_conv_plan *plan, size_t n_parts)
+static bool check_parts(struct mdf_workspace *workspace, const char *what, size_t i, const struct mdf_conv_plan *plan,
+                        size_t n_parts)
 {
     int64_t *shape = mdf_workspace_array(workspace, MDF_DTYPE_INT64, plan->windows.rank + 2);
 
@@ -74,7 +76,8 @@ static bool check_operands(struct mdf_workspace *workspace, const struct mdf_con
            (mdf_call_input(workspace->call, 4) == NULL || check_parts(workspace, "mask", 4, plan, n_parts));
 }
 
-static bool run_deformed(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, struct deformed *job, const void *bias)
+static bool run_deformed(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, struct deformed *job,
+                         const void *bias)
 {
     bool is_float32 = workspace->dtype == MDF_DTYPE_FLOAT32;
     struct mdf_product product = {.dtype = workspace->dtype, .alpha = 1, .a_column = 1, .add = bias != NULL};
@@ -93,7 +96,8 @@ static bool run_deformed(struct mdf_workspace *workspace, const struct mdf_conv_
     if (bias != NULL) {
         (is_float32 ? fill_planes_float32 : fill_planes_float64)(job, bias, plan->n_batches * plan->n_outputs, plan->n_outputs);
     }
-    return scratch != NULL && mdf_multiply_batch(workspace->call, scratch, &product, plan->n_batches * plan->n_groups, locate, job);
+    return scratch != NULL &&
+           mdf_multiply_batch(workspace->call, scratch, &product, plan->n_batches * plan->n_groups, locate, job);
 }
 
 static bool deform_conv(struct mdf_call *call)

@@ -95,13 +95,14 @@ static bool check_shapes(struct mdf_call *call, const struct mdf_value *boxes, c
     const int64_t *box_shape = mdf_value_shape(boxes), *score_shape = mdf_value_shape(scores);
     char box_text[96], score_text[96];
 
-    if (boxes->rank == 3 && scores->rank == 3 && box_shape[2] == 4 && box_shape[0] == score_shape[0] && box_shape[1] == score_shape[2]) {
+    if (boxes->rank == 3 && scores->rank == 3 && box_shape[2] == 4 && box_shape[0] == score_shape[0] &&
+        box_shape[1] == score_shape[2]) {
         return true;
     }
     mdf_value_describe(boxes, box_text, sizeof box_text);
     mdf_value_describe(scores, score_text, sizeof score_text);
-    return mdf_call_error(call, MDF_SHAPE, "boxes are %s and scores %s; [batches, n, 4] and [batches, classes, n] are needed", box_text,
-                          score_text);
+    return mdf_call_error(call, MDF_SHAPE, "boxes are %s and scores %s; [batches, n, 4] and [batches, classes, n] are needed",
+                          box_text, score_text);
 }
 
 /* The bounds, each with its default; false with the error set. */
@@ -124,20 +125,21 @@ static bool read_bounds(struct mdf_call *call, struct suppression *job)
 }
 
 /* Selects for each batch and class; rows are written to `rows`, which has room for all. The number of rows. */
-static size_t select_rows(struct suppression *job, const double *boxes, const double *scores, size_t n_batches, size_t n_classes, int64_t *rows)
+static size_t select_rows(struct suppression *job, const double *boxes, const double *scores, size_t n_batches, size_t n_classes,
+                          int64_t *rows)
 {
     size_t n_rows = 0;
 
     for (size_t batch = 0; batch < n_batches; batch++) {
         job->boxes = boxes + batch * job->n_boxes * 4;
-        for (size_t class = 0; class < n_classes; class++) {
+        for (size_t class = 0; class < n_classes; class ++) {
             size_t n_selected;
 
             job->scores = scores + (batch * n_classes + class) * job->n_boxes;
             n_selected = select_boxes(job);
             for (size_t i = 0; i < n_selected; i++, n_rows++) {
                 rows[3 * n_rows] = (int64_t)batch;
-                rows[3 * n_rows + 1] = (int64_t)class;
+                rows[3 * n_rows + 1] = (int64_t) class;
                 rows[3 * n_rows + 2] = job->order[i];
             }
         }
@@ -184,6 +186,6 @@ static bool non_max_suppression(struct mdf_call *call)
     return target != NULL;
 }
 
-const struct mdf_operator mdf_operators_detect[] = {
-    {"NonMaxSuppression", 10, 99, non_max_suppression, suppression_table, sizeof(struct suppression_settings), MDF_OPERATOR_PURE, NULL},
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+const struct mdf_operator mdf_operators_detect[] = {{"NonMaxSuppression", 10, 99, non_max_suppression, suppression_table,
+                                                     sizeof(struct suppression_settings), MDF_OPERATOR_PURE, NULL},
+                                                    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

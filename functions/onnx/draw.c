@@ -28,10 +28,11 @@ static const struct mdf_setting uniform_table[] = {{"seed", MDF_SETTING_FLOAT, o
                                                    {"shape", MDF_SETTING_INTS, offsetof(struct draw_settings, shape)},
                                                    {"dtype", MDF_SETTING_DTYPE, offsetof(struct draw_settings, dtype)},
                                                    {NULL, MDF_SETTING_INT, 0}};
-static const struct mdf_setting multinomial_table[] = {{"seed", MDF_SETTING_FLOAT, offsetof(struct draw_settings, seed)},
-                                                       {"sample_size", MDF_SETTING_INT, offsetof(struct draw_settings, sample_size)},
-                                                       {"dtype", MDF_SETTING_DTYPE, offsetof(struct draw_settings, dtype)},
-                                                       {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting multinomial_table[] = {
+    {"seed", MDF_SETTING_FLOAT, offsetof(struct draw_settings, seed)},
+    {"sample_size", MDF_SETTING_INT, offsetof(struct draw_settings, sample_size)},
+    {"dtype", MDF_SETTING_DTYPE, offsetof(struct draw_settings, dtype)},
+    {NULL, MDF_SETTING_INT, 0}};
 static const struct mdf_setting bernoulli_table[] = {{"seed", MDF_SETTING_FLOAT, offsetof(struct draw_settings, seed)},
                                                      {"dtype", MDF_SETTING_DTYPE, offsetof(struct draw_settings, dtype)},
                                                      {NULL, MDF_SETTING_INT, 0}};
@@ -51,7 +52,8 @@ static uint64_t *choose_state(struct mdf_call *call, uint64_t own[4])
 }
 
 /* An array of a type to be drawn as float64; NULL with the error set. */
-static double *begin_draw(struct mdf_workspace *workspace, struct mdf_call *call, mdf_dtype dtype, size_t rank, const int64_t *shape)
+static double *begin_draw(struct mdf_workspace *workspace, struct mdf_call *call, mdf_dtype dtype, size_t rank,
+                          const int64_t *shape)
 {
     char kind = mdf_dtype_kind(dtype);
 
@@ -59,7 +61,8 @@ static double *begin_draw(struct mdf_workspace *workspace, struct mdf_call *call
         mdf_call_error(call, MDF_TYPE, "dtype is %s, not a type of numbers that can be drawn", mdf_dtype_name(dtype));
         return NULL;
     }
-    return mdf_workspace_begin(workspace, call, MDF_DTYPE_FLOAT64, 3) ? mdf_workspace_output(workspace, 0, dtype, rank, shape) : NULL;
+    return mdf_workspace_begin(workspace, call, MDF_DTYPE_FLOAT64, 3) ? mdf_workspace_output(workspace, 0, dtype, rank, shape)
+                                                                      : NULL;
 }
 
 /* Steps of [0, 1) that a type tells apart near 1: a uniform number is cut to them, so that none is rounded to 1. */
@@ -106,7 +109,8 @@ static bool draw_shape(struct mdf_call *call, bool normal)
     if (settings->shape.items == NULL && settings->shape.n > 0) {
         return mdf_call_error(call, MDF_VALUE, "no shape is given");
     }
-    return draw(call, settings->dtype == MDF_DTYPE_NONE ? MDF_DTYPE_FLOAT32 : settings->dtype, settings->shape.n, settings->shape.items, normal);
+    return draw(call, settings->dtype == MDF_DTYPE_NONE ? MDF_DTYPE_FLOAT32 : settings->dtype, settings->shape.n,
+                settings->shape.items, normal);
 }
 
 static bool draw_like(struct mdf_call *call, bool normal)
@@ -150,7 +154,8 @@ static bool bernoulli(struct mdf_call *call)
     if (p == NULL) {
         return false;
     }
-    y = begin_draw(&workspace, call, settings->dtype == MDF_DTYPE_NONE ? (mdf_dtype)p->dtype : settings->dtype, p->rank, mdf_value_shape(p));
+    y = begin_draw(&workspace, call, settings->dtype == MDF_DTYPE_NONE ? (mdf_dtype)p->dtype : settings->dtype, p->rank,
+                   mdf_value_shape(p));
     probabilities = y == NULL ? NULL : mdf_workspace_input(&workspace, 0);
     if (probabilities == NULL) {
         return false;
@@ -196,8 +201,8 @@ static bool multinomial(struct mdf_call *call)
         return false;
     }
     if (input->rank != 2 || settings->sample_size < 0) {
-        return mdf_call_error(call, MDF_SHAPE, "the input has rank %u and sample_size is %lld; 2 and at least 0 are needed", input->rank,
-                              (long long)settings->sample_size);
+        return mdf_call_error(call, MDF_SHAPE, "the input has rank %u and sample_size is %lld; 2 and at least 0 are needed",
+                              input->rank, (long long)settings->sample_size);
     }
     shape[0] = mdf_value_shape(input)[0];
     shape[1] = settings->sample_size;

@@ -1,9 +1,9 @@
 /* einsum.c - Einsum: sums of products by Einstein's convention.
  *
- * Comes in: arrays, and an equation "ij,...jk->...ik": a label for each axis, the labels of the result or, without an arrow, those
- * that occur once, in alphabetical order after the axes of the ellipsis. Goes out: the products summed over all other labels.
- * A repeated label in one term takes the diagonal; an axis of size 1 repeats. Terms are joined from left to right, each time as
- * a batch of matrix products: what is summed and occurs in neither later terms nor the result is summed right away.
+ * Comes in: arrays, and an equation "ij,...jk->...ik": a label for each axis, the labels of the result or, without an arrow,
+ * those that occur once, in alphabetical order after the axes of the ellipsis. Goes out: the products summed over all other
+ * labels. A repeated label in one term takes the diagonal; an axis of size 1 repeats. Terms are joined from left to right, each
+ * time as a batch of matrix products: what is summed and occurs in neither later terms nor the result is summed right away.
  * Source: ONNX Einsum, all versions. */
 #include "functions/gemm.h"
 #include "functions/workspace.h"
@@ -40,11 +40,11 @@ struct operand {
 struct einsum {
     struct mdf_workspace *workspace;
     size_t n_terms, n_labels, n_ellipsis;
-    int64_t *sizes;       /* of each label */
-    int64_t *last_term;   /* of each label: the last that has it; n_terms: the result has it */
-    int64_t *counts;      /* of each label: axes that have it, in all terms */
+    int64_t *sizes;        /* of each label */
+    int64_t *last_term;    /* of each label: the last that has it; n_terms: the result has it */
+    int64_t *counts;       /* of each label: axes that have it, in all terms */
     int64_t *term_strides; /* [n_terms][n_labels] */
-    int64_t *result;      /* the result's labels in order */
+    int64_t *result;       /* the result's labels in order */
     size_t n_result;
     int64_t *spare; /* for two odometers, and labels in order */
 };
@@ -94,7 +94,8 @@ static int letter_label(char letter)
     return letter >= 'a' && letter <= 'z' ? letter - 'a' + 26 : ABSENT;
 }
 
-/* Reads one label from *text, which moves on: a letter, N_LETTERS for an ellipsis, ABSENT at the end of the term. False: neither. */
+/* Reads one label from *text, which moves on: a letter, N_LETTERS for an ellipsis, ABSENT at the end of the term. False: neither.
+ */
 static bool next_label(struct mdf_call *call, const char **text, int *label)
 {
     *text += strspn(*text, " \t");
@@ -145,8 +146,8 @@ static bool measure_equation(struct mdf_call *call, const char *equation, struct
             return false;
         }
         if (n_ellipses > 1 || n_letters > operand->rank || (n_ellipses == 0 && n_letters != operand->rank)) {
-            return mdf_call_error(call, MDF_SHAPE, "term %zu of '%s' has %zu letters, but the input has rank %u", term + 1, equation, n_letters,
-                                  operand->rank);
+            return mdf_call_error(call, MDF_SHAPE, "term %zu of '%s' has %zu letters, but the input has rank %u", term + 1,
+                                  equation, n_letters, operand->rank);
         }
         if (operand->rank - n_letters > einsum->n_ellipsis) {
             einsum->n_ellipsis = operand->rank - n_letters;
@@ -167,8 +168,8 @@ static bool add_axis(struct mdf_call *call, struct einsum *einsum, size_t term, 
     int64_t *strides = einsum->term_strides + term * einsum->n_labels;
 
     if (einsum->sizes[label] != ABSENT && einsum->sizes[label] != size && einsum->sizes[label] != 1 && size != 1) {
-        return mdf_call_error(call, MDF_SHAPE, "one label has sizes %lld and %lld (in input %zu)", (long long)einsum->sizes[label],
-                              (long long)size, term + 1);
+        return mdf_call_error(call, MDF_SHAPE, "one label has sizes %lld and %lld (in input %zu)",
+                              (long long)einsum->sizes[label], (long long)size, term + 1);
     }
     if (einsum->sizes[label] == ABSENT || einsum->sizes[label] == 1) {
         einsum->sizes[label] = size;
@@ -213,7 +214,8 @@ static bool label_term(struct mdf_call *call, struct einsum *einsum, size_t term
 static bool add_result_label(struct mdf_call *call, struct einsum *einsum, size_t label)
 {
     if (einsum->last_term[label] == ABSENT || einsum->last_term[label] == (int64_t)einsum->n_terms) {
-        return mdf_call_error(call, MDF_VALUE, "a label of the result %s", einsum->last_term[label] == ABSENT ? "is in no term" : "is repeated");
+        return mdf_call_error(call, MDF_VALUE, "a label of the result %s",
+                              einsum->last_term[label] == ABSENT ? "is in no term" : "is repeated");
     }
     einsum->last_term[label] = (int64_t)einsum->n_terms;
     einsum->result[einsum->n_result++] = (int64_t)label;
@@ -248,7 +250,8 @@ static bool label_result(struct mdf_call *call, struct einsum *einsum, const cha
         return true;
     }
     for (text += 2; next_label(call, &text, &label) && label != ABSENT;) {
-        if (label == N_LETTERS ? has_ellipsis || !add_result_ellipsis(call, einsum) : !add_result_label(call, einsum, (size_t)label)) {
+        if (label == N_LETTERS ? has_ellipsis || !add_result_ellipsis(call, einsum)
+                               : !add_result_label(call, einsum, (size_t)label)) {
             return mdf_call_error(call, MDF_VALUE, "the result has two ellipses");
         }
         has_ellipsis = has_ellipsis || label == N_LETTERS;
@@ -310,7 +313,8 @@ static bool plan_einsum(struct mdf_workspace *workspace, struct einsum *einsum)
 enum role { ROLE_NONE, ROLE_BATCH, ROLE_ROW, ROLE_COLUMN, ROLE_SUM };
 
 /* The role of a label when term number `next` joins the product of those before it. */
-static enum role role_of(const struct einsum *einsum, const struct operand *left, const struct operand *right, size_t next, size_t label)
+static enum role role_of(const struct einsum *einsum, const struct operand *left, const struct operand *right, size_t next,
+                         size_t label)
 {
     bool in_left = left->strides[label] != ABSENT, in_right = right->strides[label] != ABSENT;
 
@@ -349,9 +353,11 @@ static bool is_in_place(const struct gathering *job)
 
 /* Lays an operand out by the labels in `order`, summed over its others. `target` NULL: where that is needed, into an array
  * of the workspace. The elements, or NULL with the error set. */
-static const void *lay_out(const struct einsum *einsum, const struct operand *operand, const int64_t *order, size_t n_order, void *target)
+static const void *lay_out(const struct einsum *einsum, const struct operand *operand, const int64_t *order, size_t n_order,
+                           void *target)
 {
-    struct gathering job = {operand->elements, odometer_in(einsum, einsum->spare), odometer_in(einsum, einsum->spare + 5 * einsum->n_labels)};
+    struct gathering job = {operand->elements, odometer_in(einsum, einsum->spare),
+                            odometer_in(einsum, einsum->spare + 5 * einsum->n_labels)};
     mdf_dtype dtype = einsum->workspace->dtype;
     size_t n_elements = 0;
     bool is_empty = false;
@@ -395,8 +401,8 @@ static const void *lay_out(const struct einsum *einsum, const struct operand *op
 }
 
 /* Labels of a role, behind those in `order`; *product becomes the product of their sizes. */
-static bool collect(const struct einsum *einsum, const struct operand *left, const struct operand *right, size_t next, enum role role,
-                    int64_t *order, size_t *n_order, size_t *product)
+static bool collect(const struct einsum *einsum, const struct operand *left, const struct operand *right, size_t next,
+                    enum role role, int64_t *order, size_t *n_order, size_t *product)
 {
     bool fits = true, is_empty = false;
 
@@ -434,7 +440,8 @@ static bool multiply_operands(const struct einsum *einsum, struct mdf_product *p
     size_t n;
 
     if (!mdf_size_multiply(product->m, product->n, &n) || scratch == NULL) {
-        return scratch != NULL && mdf_call_error(einsum->workspace->call, MDF_LIMIT, "a product has more elements than any memory");
+        return scratch != NULL &&
+               mdf_call_error(einsum->workspace->call, MDF_LIMIT, "a product has more elements than any memory");
     }
     batches->c = mdf_workspace_matrix(einsum->workspace, product->dtype, n_batches, n);
     batches->size_bytes = mdf_dtype_size(product->dtype);
@@ -442,7 +449,8 @@ static bool multiply_operands(const struct einsum *einsum, struct mdf_product *p
     product->a_row = (int64_t)product->k;
     product->b_row = product->c_row = (int64_t)product->n;
     product->alpha = 1;
-    return batches->c != NULL && (n_batches == 0 || n == 0 || mdf_multiply_batch(einsum->workspace->call, scratch, product, n_batches, locate, batches));
+    return batches->c != NULL && (n_batches == 0 || n == 0 ||
+                                  mdf_multiply_batch(einsum->workspace->call, scratch, product, n_batches, locate, batches));
 }
 
 /* `left` becomes its product with term number `next`. */
@@ -526,4 +534,5 @@ static bool einsum(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_einsum[] = {
-    {"Einsum", 12, 99, einsum, einsum_table, sizeof(struct einsum_settings), MDF_OPERATOR_PURE, NULL}, {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+    {"Einsum", 12, 99, einsum, einsum_table, sizeof(struct einsum_settings), MDF_OPERATOR_PURE, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

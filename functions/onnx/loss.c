@@ -20,7 +20,7 @@ static const struct mdf_setting loss_table[] = {{"ignore_index", MDF_SETTING_INT
 enum reduction { REDUCE_NONE, REDUCE_SUM, REDUCE_MEAN };
 
 struct loss {
-    size_t n, n_classes, inner; /* scores are [n, n_classes, inner] */
+    size_t n, n_classes, inner;     /* scores are [n, n_classes, inner] */
     const double *scores, *weights; /* weights: NULL, all 1 */
     const int64_t *labels;
     enum reduction reduction;
@@ -59,8 +59,8 @@ static bool add_losses(struct mdf_call *call, const struct loss *loss, const dou
 
         if (!may_ignore || label != settings->ignore_index) {
             if (label < 0 || (size_t)label >= loss->n_classes) {
-                return mdf_call_error(call, MDF_VALUE, "element %zu of the labels is %lld, but there are %zu classes", line, (long long)label,
-                                      loss->n_classes);
+                return mdf_call_error(call, MDF_VALUE, "element %zu of the labels is %lld, but there are %zu classes", line,
+                                      (long long)label, loss->n_classes);
             }
             weight = loss->weights != NULL ? loss->weights[label] : 1;
             one = -weight * logarithms[(line / loss->inner * loss->n_classes + (size_t)label) * loss->inner + line % loss->inner];
@@ -88,13 +88,15 @@ static bool read_reduction(struct mdf_call *call, enum reduction *reduction)
             return true;
         }
     }
-    return mdf_call_error(call, MDF_VALUE, "reduction is '%s', not none, sum or mean", settings->reduction == NULL ? "" : settings->reduction);
+    return mdf_call_error(call, MDF_VALUE, "reduction is '%s', not none, sum or mean",
+                          settings->reduction == NULL ? "" : settings->reduction);
 }
 
 /* Reads inputs; *shape is that of the labels. */
 static bool prepare_loss(struct mdf_workspace *workspace, struct mdf_call *call, struct loss *loss, const int64_t **shape)
 {
-    const struct mdf_value *scores = mdf_call_tensor(call, 0), *labels = mdf_call_tensor(call, 1), *weights = mdf_call_input(call, 2);
+    const struct mdf_value *scores = mdf_call_tensor(call, 0), *labels = mdf_call_tensor(call, 1),
+                           *weights = mdf_call_input(call, 2);
     int64_t *wanted;
     size_t n_labels;
 
@@ -103,7 +105,8 @@ static bool prepare_loss(struct mdf_workspace *workspace, struct mdf_call *call,
         return false;
     }
     if (scores->rank < 2) {
-        return mdf_call_error(call, MDF_SHAPE, "the scores have rank %u, but need axes for the batch and the classes", scores->rank);
+        return mdf_call_error(call, MDF_SHAPE, "the scores have rank %u, but need axes for the batch and the classes",
+                              scores->rank);
     }
     wanted = mdf_workspace_array(workspace, MDF_DTYPE_INT64, scores->rank);
     if (wanted == NULL) {
@@ -169,6 +172,7 @@ static bool softmax_cross_entropy(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_loss[] = {
-    {"NegativeLogLikelihoodLoss", 12, 99, negative_log_likelihood, loss_table, sizeof(struct loss_settings), MDF_OPERATOR_PURE, NULL},
+    {"NegativeLogLikelihoodLoss", 12, 99, negative_log_likelihood, loss_table, sizeof(struct loss_settings), MDF_OPERATOR_PURE,
+     NULL},
     {"SoftmaxCrossEntropyLoss", 12, 99, softmax_cross_entropy, loss_table, sizeof(struct loss_settings), MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

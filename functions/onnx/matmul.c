@@ -101,7 +101,8 @@ static bool plan_gemm(struct mdf_call *call, struct mdf_product *product)
     product->k = (size_t)a_shape[turn_a ? 0 : 1];
     product->n = (size_t)b_shape[turn_b ? 0 : 1];
     if (b_shape[turn_b ? 1 : 0] != (int64_t)product->k) {
-        return mdf_call_error(call, MDF_SHAPE, "A' has %zu columns but B' has %lld rows", product->k, (long long)b_shape[turn_b ? 1 : 0]);
+        return mdf_call_error(call, MDF_SHAPE, "A' has %zu columns but B' has %lld rows", product->k,
+                              (long long)b_shape[turn_b ? 1 : 0]);
     }
     product->a_row = turn_a ? 1 : a_shape[1];
     product->a_column = turn_a ? a_shape[1] : 1;
@@ -137,7 +138,8 @@ static bool gemm(struct mdf_call *call)
     addend.elements = c != NULL ? mdf_workspace_input(&workspace, 2) : NULL;
     product.c = mdf_workspace_output(&workspace, 0, dtype, 2, (const int64_t[2]){(int64_t)product.m, (int64_t)product.n});
     scratch = mdf_workspace_value(&workspace);
-    if (product.a == NULL || product.b == NULL || product.c == NULL || scratch == NULL || (c != NULL && addend.elements == NULL)) {
+    if (product.a == NULL || product.b == NULL || product.c == NULL || scratch == NULL ||
+        (c != NULL && addend.elements == NULL)) {
         return false;
     }
     if (c != NULL) {

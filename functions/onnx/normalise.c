@@ -15,12 +15,13 @@ struct normalise_settings {
     int64_t axis, num_groups, stash_type;
 };
 
-static const struct mdf_setting batch_table[] = {{"epsilon", MDF_SETTING_FLOAT, offsetof(struct normalise_settings, epsilon)},
-                                                 {"momentum", MDF_SETTING_FLOAT, offsetof(struct normalise_settings, momentum)},
-                                                 {"training_mode", MDF_SETTING_INT, offsetof(struct normalise_settings, training_mode)},
-                                                 {"is_test", MDF_SETTING_INT, offsetof(struct normalise_settings, is_test)},
-                                                 {"spatial", MDF_SETTING_INT, offsetof(struct normalise_settings, spatial)},
-                                                 {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting batch_table[] = {
+    {"epsilon", MDF_SETTING_FLOAT, offsetof(struct normalise_settings, epsilon)},
+    {"momentum", MDF_SETTING_FLOAT, offsetof(struct normalise_settings, momentum)},
+    {"training_mode", MDF_SETTING_INT, offsetof(struct normalise_settings, training_mode)},
+    {"is_test", MDF_SETTING_INT, offsetof(struct normalise_settings, is_test)},
+    {"spatial", MDF_SETTING_INT, offsetof(struct normalise_settings, spatial)},
+    {NULL, MDF_SETTING_INT, 0}};
 static const struct mdf_setting instance_table[] = {{"epsilon", MDF_SETTING_FLOAT, offsetof(struct normalise_settings, epsilon)},
                                                     {NULL, MDF_SETTING_INT, 0}};
 static const struct mdf_setting group_table[] = {{"epsilon", MDF_SETTING_FLOAT, offsetof(struct normalise_settings, epsilon)},
@@ -118,7 +119,8 @@ static bool train(struct mdf_workspace *workspace, struct batch *job)
         if (target == NULL) {
             return false;
         }
-        (is_float32 ? mix_float32 : mix_float64)(running[which], own[which], job->n_channels, output < 3 ? settings->momentum : 0, target);
+        (is_float32 ? mix_float32 : mix_float64)(running[which], own[which], job->n_channels, output < 3 ? settings->momentum : 0,
+                                                 target);
     }
     return true;
 }
@@ -363,7 +365,8 @@ static bool make_outputs(struct mdf_workspace *workspace, size_t axis, mdf_dtype
     job->y = mdf_workspace_output(workspace, 0, dtype, x->rank, mdf_value_shape(x));
     for (size_t i = 0; i < 2 && job->y != NULL; i++) {
         if (mdf_call_result(workspace->call, i + 1) != NULL) {
-            *statistics[i] = mdf_workspace_output(workspace, i + 1, stash == MDF_DTYPE_BFLOAT16 ? stash : MDF_DTYPE_FLOAT32, x->rank, shape);
+            *statistics[i] =
+                mdf_workspace_output(workspace, i + 1, stash == MDF_DTYPE_BFLOAT16 ? stash : MDF_DTYPE_FLOAT32, x->rank, shape);
             if (*statistics[i] == NULL) {
                 return false;
             }
@@ -388,7 +391,8 @@ static bool normalise_layer(struct mdf_call *call, bool is_centred)
     }
     job.x = mdf_workspace_input(&workspace, 0);
     return job.x != NULL && read_scales(&workspace, axis, &job) &&
-           make_outputs(&workspace, axis, (mdf_dtype)(is_centred ? x : scale)->dtype, &job) && run_lines(&workspace, &job, n_lines);
+           make_outputs(&workspace, axis, (mdf_dtype)(is_centred ? x : scale)->dtype, &job) &&
+           run_lines(&workspace, &job, n_lines);
 }
 
 static bool layer_normalization(struct mdf_call *call)
@@ -404,10 +408,14 @@ static bool rms_normalization(struct mdf_call *call)
 const struct mdf_operator mdf_operators_normalise[] = {
     {"BatchNormalization", 1, 6, batch_normalization_1, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL},
     {"BatchNormalization", 7, 13, batch_normalization_7, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL},
-    {"BatchNormalization", 14, 99, batch_normalization_14, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL},
-    {"InstanceNormalization", 1, 99, instance_normalization, instance_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL},
-    {"GroupNormalization", 18, 20, group_normalization_18, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL},
-    {"GroupNormalization", 21, 99, group_normalization_21, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL},
+    {"BatchNormalization", 14, 99, batch_normalization_14, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
+     NULL},
+    {"InstanceNormalization", 1, 99, instance_normalization, instance_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
+     NULL},
+    {"GroupNormalization", 18, 20, group_normalization_18, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
+     NULL},
+    {"GroupNormalization", 21, 99, group_normalization_21, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
+     NULL},
     {"LayerNormalization", 17, 99, layer_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL},
     {"RMSNormalization", 23, 99, rms_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -15,9 +15,10 @@ struct pool_settings {
 static const struct mdf_setting max_table[] = {MDF_WINDOW_SETTINGS,
                                                {"storage_order", MDF_SETTING_INT, offsetof(struct pool_settings, storage_order)},
                                                {NULL, MDF_SETTING_INT, 0}};
-static const struct mdf_setting average_table[] = {MDF_WINDOW_SETTINGS,
-                                                   {"count_include_pad", MDF_SETTING_INT, offsetof(struct pool_settings, count_include_pad)},
-                                                   {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting average_table[] = {
+    MDF_WINDOW_SETTINGS,
+    {"count_include_pad", MDF_SETTING_INT, offsetof(struct pool_settings, count_include_pad)},
+    {NULL, MDF_SETTING_INT, 0}};
 
 /* p is a real number in version 1, an integer from 2 on. */
 struct norm_settings {
@@ -26,12 +27,10 @@ struct norm_settings {
     int64_t integer_p;
 };
 
-static const struct mdf_setting norm_1_table[] = {MDF_WINDOW_SETTINGS,
-                                                  {"p", MDF_SETTING_FLOAT, offsetof(struct norm_settings, real_p)},
-                                                  {NULL, MDF_SETTING_INT, 0}};
-static const struct mdf_setting norm_2_table[] = {MDF_WINDOW_SETTINGS,
-                                                  {"p", MDF_SETTING_INT, offsetof(struct norm_settings, integer_p)},
-                                                  {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting norm_1_table[] = {
+    MDF_WINDOW_SETTINGS, {"p", MDF_SETTING_FLOAT, offsetof(struct norm_settings, real_p)}, {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting norm_2_table[] = {
+    MDF_WINDOW_SETTINGS, {"p", MDF_SETTING_INT, offsetof(struct norm_settings, integer_p)}, {NULL, MDF_SETTING_INT, 0}};
 
 /* A pool under way. */
 struct pooling {
@@ -103,7 +102,8 @@ static void run_pool(struct mdf_workspace *workspace, struct pooling *job, pool_
     size_t n_planes = (size_t)shape[0] * (size_t)shape[1];
 
     if (job->taps.n_outer > 0 && job->taps.n_run > 0) {
-        mdf_parallel_for(workspace->call->context, n_planes, cost_ns, workspace->dtype == MDF_DTYPE_FLOAT32 ? float32 : float64, job);
+        mdf_parallel_for(workspace->call->context, n_planes, cost_ns, workspace->dtype == MDF_DTYPE_FLOAT32 ? float32 : float64,
+                         job);
     }
 }
 
@@ -174,7 +174,8 @@ static int64_t count_taps(const struct mdf_window_axis *axis, int64_t window, in
 }
 
 /* Number of taps by which each window's sum is divided; 1 where there are none, so that the mean of nothing is 0. */
-static bool count_divisors(struct mdf_workspace *workspace, const struct mdf_windows *windows, bool with_padding, struct pooling *job)
+static bool count_divisors(struct mdf_workspace *workspace, const struct mdf_windows *windows, bool with_padding,
+                           struct pooling *job)
 {
     size_t n_run = (size_t)job->taps.n_run, n = job->taps.n_outer * n_run;
     double *divisors = mdf_workspace_matrix(workspace, MDF_DTYPE_FLOAT64, job->taps.n_outer, n_run);
@@ -204,7 +205,8 @@ static bool average_pool(struct mdf_call *call)
     struct pooling job = {.indices = NULL};
     bool with_padding = settings->count_include_pad != MDF_NOT_GIVEN && settings->count_include_pad != 0;
 
-    if (!prepare_pool(&workspace, &settings->window, &windows, &job) || !count_divisors(&workspace, &windows, with_padding, &job)) {
+    if (!prepare_pool(&workspace, &settings->window, &windows, &job) ||
+        !count_divisors(&workspace, &windows, with_padding, &job)) {
         return false;
     }
     run_pool(&workspace, &job, pool_average_float32, pool_average_float64);

@@ -12,7 +12,7 @@
 struct repeated {
     const double *numbers;
     const struct mdf_value *shape_of; /* NULL: one number for all */
-    size_t n_period, n_inner; /* one number a slice along an axis: i / n_inner % n_period */
+    size_t n_period, n_inner;         /* one number a slice along an axis: i / n_inner % n_period */
     bool along_axis;
 };
 
@@ -39,8 +39,8 @@ static double number_for(const struct repeated *repeated, size_t rank, const int
 }
 
 /* Reads input `i`, which has one number, one for each slice along `axis`, or a shape that broadcasts. Omitted: `otherwise`. */
-static bool read_repeated(struct mdf_workspace *workspace, size_t i, size_t rank, const int64_t *shape, size_t axis, const double *otherwise,
-                          struct repeated *repeated)
+static bool read_repeated(struct mdf_workspace *workspace, size_t i, size_t rank, const int64_t *shape, size_t axis,
+                          const double *otherwise, struct repeated *repeated)
 {
     const struct mdf_value *value = mdf_call_input(workspace->call, i);
     bool fits;
@@ -220,7 +220,8 @@ static bool qlinear_conv(struct mdf_call *call)
     size_t rank, n;
     double *y;
 
-    if (mdf_call_tensor(call, 0) == NULL || mdf_call_tensor(call, 3) == NULL || (bias != NULL && mdf_call_tensor(call, 8) == NULL) ||
+    if (mdf_call_tensor(call, 0) == NULL || mdf_call_tensor(call, 3) == NULL ||
+        (bias != NULL && mdf_call_tensor(call, 8) == NULL) ||
         !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, MDF_CONV_ARRAYS + 10) ||
         !mdf_conv_read(&workspace, call->settings, call->inputs[0], call->inputs[3], bias, &plan)) {
         return false;

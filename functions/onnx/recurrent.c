@@ -80,17 +80,17 @@ struct network {
     struct activation activations[MAX_DIRECTIONS * MAX_ACTIVATIONS];
     const int64_t *lengths; /* of the members of the batch; NULL: all steps */
     const char *x, *weights, *recurrence, *biases, *first_hidden, *first_cells, *peepholes; /* the last four may be NULL */
-    char *y, *last_hidden, *last_cells;                                                    /* NULL: not wanted */
-    char *inputs;                                                                          /* X W^T + biases, all steps */
+    char *y, *last_hidden, *last_cells;                                                     /* NULL: not wanted */
+    char *inputs;                                                                           /* X W^T + biases, all steps */
 };
 
 /* One direction under way. */
 struct pass {
     const struct activation *activations;
     const void *biases, *peepholes;
-    void *hidden, *cells;           /* states, [batch, hidden] */
-    void *products;                 /* H R^T */
-    void *reset, *reset_products;   /* of a GRU: r H, and its product */
+    void *hidden, *cells;         /* states, [batch, hidden] */
+    void *products;               /* H R^T */
+    void *reset, *reset_products; /* of a GRU: r H, and its product */
     size_t direction;
     bool is_reverse;
 };
@@ -162,11 +162,13 @@ static bool read_settings(struct mdf_call *call, enum cell_kind kind, struct net
     network->n_directions = strcmp(direction, "bidirectional") == 0 ? 2 : 1;
     network->first_is_reverse = strcmp(direction, "reverse") == 0;
     /* "foward" is the default of GRU 1, as the standard spells it. */
-    if (network->n_directions == 1 && !network->first_is_reverse && strcmp(direction, "forward") != 0 && strcmp(direction, "foward") != 0) {
+    if (network->n_directions == 1 && !network->first_is_reverse && strcmp(direction, "forward") != 0 &&
+        strcmp(direction, "foward") != 0) {
         return mdf_call_error(call, MDF_VALUE, "direction is '%s', not forward, reverse or bidirectional", direction);
     }
     network->batch_first = settings->layout == 1;
-    network->linear_before_reset = kind == CELL_GRU && settings->linear_before_reset != MDF_NOT_GIVEN && settings->linear_before_reset != 0;
+    network->linear_before_reset =
+        kind == CELL_GRU && settings->linear_before_reset != MDF_NOT_GIVEN && settings->linear_before_reset != 0;
     network->input_forget = kind == CELL_LSTM && settings->input_forget != MDF_NOT_GIVEN && settings->input_forget != 0;
     network->clip = isnan(settings->clip) || settings->clip <= 0 ? INFINITY : settings->clip;
     return read_activations(call, network);
@@ -177,7 +179,8 @@ static bool read_settings(struct mdf_call *call, enum cell_kind kind, struct net
 static bool read_sizes(struct mdf_call *call, struct network *network)
 {
     const struct recurrent_settings *settings = call->settings;
-    const struct mdf_value *x = mdf_call_tensor(call, 0), *weights = mdf_call_tensor(call, 1), *recurrence = mdf_call_tensor(call, 2);
+    const struct mdf_value *x = mdf_call_tensor(call, 0), *weights = mdf_call_tensor(call, 1),
+                           *recurrence = mdf_call_tensor(call, 2);
 
     if (x == NULL || weights == NULL || recurrence == NULL) {
         return false;
@@ -190,7 +193,8 @@ static bool read_sizes(struct mdf_call *call, struct network *network)
     network->n_input = (size_t)mdf_value_shape(x)[2];
     network->n_hidden = (size_t)mdf_value_shape(recurrence)[2];
     if (settings->hidden_size != MDF_NOT_GIVEN && settings->hidden_size != (int64_t)network->n_hidden) {
-        return mdf_call_error(call, MDF_SHAPE, "hidden_size is %lld, but R is for %zu", (long long)settings->hidden_size, network->n_hidden);
+        return mdf_call_error(call, MDF_SHAPE, "hidden_size is %lld, but R is for %zu", (long long)settings->hidden_size,
+                              network->n_hidden);
     }
     /* Keeps every product of sizes below in range. */
     if (network->n_hidden > INT32_MAX || network->n_batch > INT32_MAX || network->n_steps > INT32_MAX) {
@@ -214,8 +218,9 @@ static bool check_inputs(struct mdf_call *call, const struct network *network)
     int64_t gates = (int64_t)network->n_gates * hidden;
     int64_t first = network->batch_first ? batch : directions, second = network->batch_first ? directions : batch;
 
-    return check_input(call, 1, "W", directions, gates, (int64_t)network->n_input) && check_input(call, 2, "R", directions, gates, hidden) &&
-           check_input(call, 3, "B", directions, 2 * gates, -1) && check_input(call, 5, "initial_h", first, second, hidden) &&
+    return check_input(call, 1, "W", directions, gates, (int64_t)network->n_input) &&
+           check_input(call, 2, "R", directions, gates, hidden) && check_input(call, 3, "B", directions, 2 * gates, -1) &&
+           check_input(call, 5, "initial_h", first, second, hidden) &&
            (network->kind != CELL_LSTM ||
             (check_input(call, 6, "initial_c", first, second, hidden) && check_input(call, 7, "P", directions, 3 * hidden, -1)));
 }
@@ -236,8 +241,8 @@ static bool read_lengths(struct mdf_call *call, struct network *network)
     }
     for (size_t i = 0; i < n; i++) {
         if (network->lengths[i] < 0 || network->lengths[i] > (int64_t)network->n_steps) {
-            return mdf_call_error(call, MDF_VALUE, "sequence_lens[%zu] is %lld, but there are %zu steps", i, (long long)network->lengths[i],
-                                  network->n_steps);
+            return mdf_call_error(call, MDF_VALUE, "sequence_lens[%zu] is %lld, but there are %zu steps", i,
+                                  (long long)network->lengths[i], network->n_steps);
         }
     }
     return true;
@@ -297,7 +302,8 @@ static const char *direction_part(const char *elements, size_t direction, size_t
 /* Where the state of a member lies in an array of initial or last states. */
 static size_t state_offset(const struct network *network, size_t direction, size_t member)
 {
-    return (network->batch_first ? member * network->n_directions + direction : direction * network->n_batch + member) * network->n_hidden;
+    return (network->batch_first ? member * network->n_directions + direction : direction * network->n_batch + member) *
+           network->n_hidden;
 }
 
 /* Copies the states of all members from an array of initial states (NULL: zeros). */
@@ -324,7 +330,8 @@ static void store_states(const struct network *network, size_t direction, size_t
 }
 
 /* Applies `step` to each member that has a step number `i`; afterwards, with `keep`, copies its state to Y. */
-static void step_members(const struct network *network, const struct pass *pass, size_t i, size_t size_bytes, step_function step, bool keep)
+static void step_members(const struct network *network, const struct pass *pass, size_t i, size_t size_bytes, step_function step,
+                         bool keep)
 {
     size_t n_hidden = network->n_hidden, n_bytes = n_hidden * size_bytes;
 
@@ -346,7 +353,8 @@ static void step_members(const struct network *network, const struct pass *pass,
 }
 
 /* A product of rows with transposed weights: target (+)= rows weights^T. */
-static struct mdf_product transposed_product(mdf_dtype dtype, size_t m, size_t n, size_t k, const void *rows, const void *weights, void *target)
+static struct mdf_product transposed_product(mdf_dtype dtype, size_t m, size_t n, size_t k, const void *rows, const void *weights,
+                                             void *target)
 {
     struct mdf_product product = {.dtype = dtype, .m = m, .n = n, .k = k, .a = rows, .b = weights, .c = target, .alpha = 1};
 
@@ -356,12 +364,16 @@ static struct mdf_product transposed_product(mdf_dtype dtype, size_t m, size_t n
     return product;
 }
 
-static bool run_steps(struct mdf_workspace *workspace, const struct network *network, const struct pass *pass, struct mdf_value *scratch)
+static bool run_steps(struct mdf_workspace *workspace, const struct network *network, const struct pass *pass,
+                      struct mdf_value *scratch)
 {
-    bool is_float32 = workspace->dtype == MDF_DTYPE_FLOAT32, resets_first = network->kind == CELL_GRU && !network->linear_before_reset;
-    size_t n = network->n_hidden, n_products = (resets_first ? 2 : network->n_gates) * n, size_bytes = mdf_dtype_size(workspace->dtype);
+    bool is_float32 = workspace->dtype == MDF_DTYPE_FLOAT32,
+         resets_first = network->kind == CELL_GRU && !network->linear_before_reset;
+    size_t n = network->n_hidden, n_products = (resets_first ? 2 : network->n_gates) * n,
+           size_bytes = mdf_dtype_size(workspace->dtype);
     const char *weights = direction_part(network->recurrence, pass->direction, network->n_gates * n * n * size_bytes);
-    struct mdf_product product = transposed_product(workspace->dtype, network->n_batch, n_products, n, pass->hidden, weights, pass->products);
+    struct mdf_product product =
+        transposed_product(workspace->dtype, network->n_batch, n_products, n, pass->hidden, weights, pass->products);
     const char *hidden_weights = weights + (resets_first ? 2 * n * n * size_bytes : 0);
     struct mdf_product reset_product =
         transposed_product(workspace->dtype, network->n_batch, n, n, pass->reset, hidden_weights, pass->reset_products);
@@ -384,12 +396,14 @@ static bool run_steps(struct mdf_workspace *workspace, const struct network *net
 }
 
 /* X W^T + biases, for all steps. */
-static bool multiply_inputs(struct mdf_workspace *workspace, const struct network *network, const struct pass *pass, struct mdf_value *scratch)
+static bool multiply_inputs(struct mdf_workspace *workspace, const struct network *network, const struct pass *pass,
+                            struct mdf_value *scratch)
 {
     size_t n = network->n_gates * network->n_hidden;
-    const char *weights = direction_part(network->weights, pass->direction, n * network->n_input * mdf_dtype_size(workspace->dtype));
-    struct mdf_product product = transposed_product(workspace->dtype, network->n_steps * network->n_batch, n, network->n_input, network->x,
-                                                    weights, network->inputs);
+    const char *weights =
+        direction_part(network->weights, pass->direction, n * network->n_input * mdf_dtype_size(workspace->dtype));
+    struct mdf_product product = transposed_product(workspace->dtype, network->n_steps * network->n_batch, n, network->n_input,
+                                                    network->x, weights, network->inputs);
 
     product.add = true;
     (workspace->dtype == MDF_DTYPE_FLOAT32 ? fill_biases_float32 : fill_biases_float64)(network, pass->biases, network->inputs);
@@ -407,7 +421,8 @@ static bool run_directions(struct mdf_workspace *workspace, struct network *netw
         return true;
     }
     states = mdf_workspace_matrix(workspace, workspace->dtype, n_state, MAX_GATES + 4);
-    network->inputs = mdf_workspace_matrix(workspace, workspace->dtype, network->n_steps * network->n_batch, network->n_gates * n);
+    network->inputs =
+        mdf_workspace_matrix(workspace, workspace->dtype, network->n_steps * network->n_batch, network->n_gates * n);
     if (input_scratch == NULL || step_scratch == NULL || states == NULL || network->inputs == NULL) {
         return false;
     }

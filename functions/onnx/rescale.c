@@ -126,7 +126,8 @@ static void divide_planes(void *context, size_t first, size_t last)
                 squares += x[near * job->inner + i] * x[near * job->inner + i];
             }
             job->y[plane * job->inner + i] =
-                x[channel * job->inner + i] / pow(settings->bias + settings->alpha / (double)settings->size * squares, settings->beta);
+                x[channel * job->inner + i] /
+                pow(settings->bias + settings->alpha / (double)settings->size * squares, settings->beta);
         }
     }
 }
@@ -245,6 +246,6 @@ static bool mean_variance_normalization(struct mdf_call *call)
 const struct mdf_operator mdf_operators_rescale[] = {
     {"LpNormalization", 1, 99, lp_normalization, norm_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL},
     {"LRN", 1, 99, lrn, lrn_table, sizeof(struct lrn_settings), MDF_OPERATOR_PURE, NULL},
-    {"MeanVarianceNormalization", 9, 99, mean_variance_normalization, variance_table, sizeof(struct variance_settings), MDF_OPERATOR_PURE,
-     NULL},
+    {"MeanVarianceNormalization", 9, 99, mean_variance_normalization, variance_table, sizeof(struct variance_settings),
+     MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

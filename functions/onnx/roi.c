@@ -18,13 +18,14 @@ struct roi_settings {
 static const struct mdf_setting max_table[] = {{"pooled_shape", MDF_SETTING_INTS, offsetof(struct roi_settings, pooled_shape)},
                                                {"spatial_scale", MDF_SETTING_FLOAT, offsetof(struct roi_settings, spatial_scale)},
                                                {NULL, MDF_SETTING_INT, 0}};
-static const struct mdf_setting align_table[] = {{"output_height", MDF_SETTING_INT, offsetof(struct roi_settings, output_height)},
-                                                 {"output_width", MDF_SETTING_INT, offsetof(struct roi_settings, output_width)},
-                                                 {"sampling_ratio", MDF_SETTING_INT, offsetof(struct roi_settings, sampling_ratio)},
-                                                 {"spatial_scale", MDF_SETTING_FLOAT, offsetof(struct roi_settings, spatial_scale)},
-                                                 {"mode", MDF_SETTING_STRING, offsetof(struct roi_settings, mode)},
-                                                 {"coordinate_transformation_mode", MDF_SETTING_STRING, offsetof(struct roi_settings, coordinates)},
-                                                 {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting align_table[] = {
+    {"output_height", MDF_SETTING_INT, offsetof(struct roi_settings, output_height)},
+    {"output_width", MDF_SETTING_INT, offsetof(struct roi_settings, output_width)},
+    {"sampling_ratio", MDF_SETTING_INT, offsetof(struct roi_settings, sampling_ratio)},
+    {"spatial_scale", MDF_SETTING_FLOAT, offsetof(struct roi_settings, spatial_scale)},
+    {"mode", MDF_SETTING_STRING, offsetof(struct roi_settings, mode)},
+    {"coordinate_transformation_mode", MDF_SETTING_STRING, offsetof(struct roi_settings, coordinates)},
+    {NULL, MDF_SETTING_INT, 0}};
 
 /* More points along one axis of a cell can not be meant. */
 enum { MAX_POINTS = 4096 };
@@ -50,8 +51,9 @@ static bool prepare_regions(struct mdf_workspace *workspace, struct mdf_call *ca
 
         mdf_value_describe(x, x_text, sizeof x_text);
         mdf_value_describe(rois, text, sizeof text);
-        return mdf_call_error(call, MDF_SHAPE, "X is %s and the regions are %s; ranks 4 and 2, and %lld numbers a region are needed", x_text,
-                              text, (long long)n_numbers);
+        return mdf_call_error(call, MDF_SHAPE,
+                              "X is %s and the regions are %s; ranks 4 and 2, and %lld numbers a region are needed", x_text, text,
+                              (long long)n_numbers);
     }
     job->n_rois = mdf_value_shape(rois)[0];
     job->n_batches = mdf_value_shape(x)[0];
@@ -70,7 +72,8 @@ static bool check_batch(struct mdf_call *call, const struct regions *job, int64_
     if (batch >= 0 && batch < (double)job->n_batches) {
         return true;
     }
-    return mdf_call_error(call, MDF_VALUE, "region %lld is in batch %g of %lld", (long long)region, batch, (long long)job->n_batches);
+    return mdf_call_error(call, MDF_VALUE, "region %lld is in batch %g of %lld", (long long)region, batch,
+                          (long long)job->n_batches);
 }
 
 /* ------------------------------------------------------------------ MaxRoiPool */
@@ -105,7 +108,8 @@ static double largest_in(const double *plane, int64_t width, struct span rows, s
 
 static double *pool_region(const struct regions *job, const double *roi, double scale, double *y)
 {
-    double left = round(roi[1] * scale), top = round(roi[2] * scale), right = round(roi[3] * scale), bottom = round(roi[4] * scale);
+    double left = round(roi[1] * scale), top = round(roi[2] * scale), right = round(roi[3] * scale),
+           bottom = round(roi[4] * scale);
 
     for (int64_t channel = 0; channel < job->n_channels; channel++) {
         const double *plane = job->x + ((int64_t)roi[0] * job->n_channels + channel) * job->height * job->width;
@@ -185,10 +189,12 @@ static double sample(const struct regions *job, const struct sampling *sampling,
     parts[1] = (1 - down) * across * plane[top * job->width + right];
     parts[2] = down * (1 - across) * plane[bottom * job->width + left];
     parts[3] = down * across * plane[bottom * job->width + right];
-    return sampling->use_max ? fmax(fmax(parts[0], parts[1]), fmax(parts[2], parts[3])) : parts[0] + parts[1] + parts[2] + parts[3];
+    return sampling->use_max ? fmax(fmax(parts[0], parts[1]), fmax(parts[2], parts[3]))
+                             : parts[0] + parts[1] + parts[2] + parts[3];
 }
 
-static double pool_cell(const struct regions *job, const struct sampling *sampling, const double *plane, int64_t down, int64_t across)
+static double pool_cell(const struct regions *job, const struct sampling *sampling, const double *plane, int64_t down,
+                        int64_t across)
 {
     double n_points = (double)(sampling->points_down * sampling->points_across), result = 0;
 
@@ -196,7 +202,8 @@ static double pool_cell(const struct regions *job, const struct sampling *sampli
         double y = sampling->top + ((double)down + ((double)i + 0.5) / (double)sampling->points_down) * sampling->cell_height;
 
         for (int64_t j = 0; j < sampling->points_across; j++) {
-            double x = sampling->left + ((double)across + ((double)j + 0.5) / (double)sampling->points_across) * sampling->cell_width;
+            double x =
+                sampling->left + ((double)across + ((double)j + 0.5) / (double)sampling->points_across) * sampling->cell_width;
             double point = sample(job, sampling, plane, y, x);
 
             result = !sampling->use_max ? result + point : (i == 0 && j == 0) || point > result ? point : result;
@@ -232,7 +239,8 @@ static bool plan_sampling(struct mdf_call *call, const struct regions *job, cons
     sampling->use_max = settings->mode != NULL && strcmp(settings->mode, "max") == 0;
     if (!count_points(settings->sampling_ratio, sampling->cell_height, &sampling->points_down) ||
         !count_points(settings->sampling_ratio, sampling->cell_width, &sampling->points_across)) {
-        return mdf_call_error(call, MDF_LIMIT, "a cell of %g by %g with sampling_ratio %lld would take more than %d points along an axis",
+        return mdf_call_error(call, MDF_LIMIT,
+                              "a cell of %g by %g with sampling_ratio %lld would take more than %d points along an axis",
                               sampling->cell_height, sampling->cell_width, (long long)settings->sampling_ratio, (int)MAX_POINTS);
     }
     return true;
@@ -267,9 +275,10 @@ static bool roi_align(struct mdf_call *call)
     struct regions job;
     size_t n;
 
-    if (settings->output_height < 1 || settings->output_width < 1 || settings->output_height > INT32_MAX || settings->output_width > INT32_MAX) {
-        return mdf_call_error(call, MDF_VALUE, "output_height and output_width are %lld and %lld", (long long)settings->output_height,
-                              (long long)settings->output_width);
+    if (settings->output_height < 1 || settings->output_width < 1 || settings->output_height > INT32_MAX ||
+        settings->output_width > INT32_MAX) {
+        return mdf_call_error(call, MDF_VALUE, "output_height and output_width are %lld and %lld",
+                              (long long)settings->output_height, (long long)settings->output_width);
     }
     if (settings->mode != NULL && strcmp(settings->mode, "avg") != 0 && strcmp(settings->mode, "max") != 0) {
         return mdf_call_error(call, MDF_VALUE, "mode is '%s', not avg or max", settings->mode);

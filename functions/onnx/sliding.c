@@ -70,8 +70,8 @@ static bool read_axis(struct mdf_call *call, const struct mdf_window_settings *s
     axis->pad_end = item_or(&settings->pads, i + rank, 0);
     axis->windows = 0;
     if (kernel != NULL && axis->kernel != kernel[i]) {
-        return mdf_call_error(call, MDF_SHAPE, "kernel_shape[%zu] is %lld but the weights have size %lld there", i, (long long)axis->kernel,
-                              (long long)kernel[i]);
+        return mdf_call_error(call, MDF_SHAPE, "kernel_shape[%zu] is %lld but the weights have size %lld there", i,
+                              (long long)axis->kernel, (long long)kernel[i]);
     }
     if (axis->kernel < 1 || axis->kernel > max_attribute) {
         return mdf_call_error(call, MDF_VALUE, "the kernel has size %lld on axis %zu", (long long)axis->kernel, i);
@@ -94,13 +94,16 @@ bool mdf_windows_read(struct mdf_workspace *workspace, const struct mdf_window_s
         return false;
     }
     if (rank == 0) {
-        return mdf_call_error(call, MDF_SHAPE, "X has rank %u, but needs a batch, a channel and at least one spatial axis", array->rank);
+        return mdf_call_error(call, MDF_SHAPE, "X has rank %u, but needs a batch, a channel and at least one spatial axis",
+                              array->rank);
     }
     windows->rank = rank;
     windows->axes = (struct mdf_window_axis *)room;
     windows->shape = room + rank * axis_size;
-    if (!read_auto_pad(call, settings->auto_pad, &windows->auto_pad) || !check_list(call, "kernel_shape", &settings->kernel_shape, rank, 1) ||
-        !check_list(call, "strides", &settings->strides, rank, 1) || !check_list(call, "dilations", &settings->dilations, rank, 1) ||
+    if (!read_auto_pad(call, settings->auto_pad, &windows->auto_pad) ||
+        !check_list(call, "kernel_shape", &settings->kernel_shape, rank, 1) ||
+        !check_list(call, "strides", &settings->strides, rank, 1) ||
+        !check_list(call, "dilations", &settings->dilations, rank, 1) ||
         !check_list(call, "pads", &settings->pads, 2 * rank, 0)) {
         return false;
     }
@@ -140,8 +143,8 @@ bool mdf_windows_count(struct mdf_call *call, const struct mdf_window_settings *
         }
         room = axis->array + axis->pad_begin + axis->pad_end - extent;
         if (room < 0) {
-            return mdf_call_error(call, MDF_SHAPE, "the kernel spans %lld positions of axis %zu, which has %lld with padding", (long long)extent,
-                                  i, (long long)(room + extent));
+            return mdf_call_error(call, MDF_SHAPE, "the kernel spans %lld positions of axis %zu, which has %lld with padding",
+                                  (long long)extent, i, (long long)(room + extent));
         }
         axis->windows = (ceil_mode ? ceil_divide(room, axis->stride) : room / axis->stride) + 1;
         /* A window that would begin behind the array, in the padding, is not one. */
@@ -193,7 +196,8 @@ static void lay_out_offsets(const struct mdf_windows *windows, bool clip, size_t
             int64_t first, last;
 
             clip_axis(axis, clip, &first, &last);
-            offsets[tap * windows->rank + i] = (first + (int64_t)(left % (size_t)(last - first))) * axis->dilation - axis->pad_begin;
+            offsets[tap * windows->rank + i] =
+                (first + (int64_t)(left % (size_t)(last - first))) * axis->dilation - axis->pad_begin;
             left /= (size_t)(last - first);
         }
     }

@@ -14,13 +14,15 @@ struct mdf_window_settings {
     int64_t ceil_mode;
 };
 
-#define MDF_WINDOW_SETTINGS                                                                                            \
-    {"auto_pad", MDF_SETTING_STRING, offsetof(struct mdf_window_settings, auto_pad)},                                  \
-        {"kernel_shape", MDF_SETTING_INTS, offsetof(struct mdf_window_settings, kernel_shape)},                        \
-        {"strides", MDF_SETTING_INTS, offsetof(struct mdf_window_settings, strides)},                                  \
-        {"pads", MDF_SETTING_INTS, offsetof(struct mdf_window_settings, pads)},                                        \
-        {"dilations", MDF_SETTING_INTS, offsetof(struct mdf_window_settings, dilations)},                              \
-        {"ceil_mode", MDF_SETTING_INT, offsetof(struct mdf_window_settings, ceil_mode)}
+#define MDF_WINDOW_SETTINGS                                                                     \
+    {"auto_pad", MDF_SETTING_STRING, offsetof(struct mdf_window_settings, auto_pad)},           \
+        {"kernel_shape", MDF_SETTING_INTS, offsetof(struct mdf_window_settings, kernel_shape)}, \
+        {"strides", MDF_SETTING_INTS, offsetof(struct mdf_window_settings, strides)},           \
+        {"pads", MDF_SETTING_INTS, offsetof(struct mdf_window_settings, pads)},                 \
+        {"dilations", MDF_SETTING_INTS, offsetof(struct mdf_window_settings, dilations)},       \
+    {                                                                                           \
+        "ceil_mode", MDF_SETTING_INT, offsetof(struct mdf_window_settings, ceil_mode)           \
+    }
 
 struct mdf_window_axis {
     int64_t array, windows; /* sizes */
@@ -49,8 +51,8 @@ struct mdf_taps {
     int64_t stride;               /* of the last axis */
     size_t array_size;            /* elements of one array */
     const struct mdf_window_axis *axes;
-    const int64_t *offsets;   /* [n_taps][rank]: where tap t of window 0 lies */
-    const int64_t *positions; /* [n_outer][rank - 1]: where window w begins, without the offset */
+    const int64_t *offsets;      /* [n_taps][rank]: where tap t of window 0 lies */
+    const int64_t *positions;    /* [n_outer][rank - 1]: where window w begins, without the offset */
     const int64_t *first, *last; /* [n_taps]: windows of a run that tap t does not find in the padding */
 };
 

@@ -28,7 +28,8 @@ static bool infer_shape(struct mdf_workspace *workspace, const struct mdf_value 
         }
         windows->shape[i] = (axis->array - 1) * axis->stride - axis->pad_begin - axis->pad_end + axis->kernel;
         if (windows->shape[i] < 0) {
-            return mdf_call_error(call, MDF_SHAPE, "the result would have size %lld on spatial axis %zu", (long long)windows->shape[i], i - 2);
+            return mdf_call_error(call, MDF_SHAPE, "the result would have size %lld on spatial axis %zu",
+                                  (long long)windows->shape[i], i - 2);
         }
     }
     return true;
@@ -104,8 +105,8 @@ static bool max_unpool(struct mdf_call *call)
     }
     for (size_t i = 0; i < x->length; i++) {
         if (position[i] < 0 || (size_t)position[i] >= n_inferred) {
-            return mdf_call_error(call, MDF_VALUE, "element %zu of I is %lld, but the result has %zu elements", i, (long long)position[i],
-                                  n_inferred);
+            return mdf_call_error(call, MDF_VALUE, "element %zu of I is %lld, but the result has %zu elements", i,
+                                  (long long)position[i], n_inferred);
         }
         memcpy(target + embed(x->rank, windows.shape, shape, (size_t)position[i]) * size, (const char *)x->data + i * size, size);
     }

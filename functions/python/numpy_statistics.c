@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SLOT_ORDER = MDF_SLOT_OWN + 3, SLOT_RESULTS, SLOT_KEYS, SLOT_ITEMS };
+enum { SLOT_ORDER = MDF_SLOT_OWN + 3, SLOT_RESULTS, SLOT_KEYS };
 
 /* ------------------------------------------------------------------ quantiles */
 

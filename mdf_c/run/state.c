@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Zeros for a port that nothing fills are made on demand, up to this size: a hostile shape must not take all memory. */
 #define LARGEST_DEFAULT_BYTES ((size_t)1 << 30)
@@ -24,6 +25,13 @@ static bool out_of_memory(struct mdf_state *state)
 }
 
 /* ------------------------------------------------------------------ life */
+
+static int n_cores(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n < 1 ? 1 : n > 256 ? 256 : (int)n;
+}
 
 static bool build(struct mdf_state *state)
 {
@@ -54,7 +62,7 @@ struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error 
     state->execution.context.memory = &state->memory;
     state->execution.context.real = program->real;
     state->execution.context.max_iterations = program->max_iterations;
-    state->execution.context.n_threads = program->n_threads;
+    state->execution.context.n_threads = program->n_threads > 0 ? program->n_threads : n_cores();
     state->execution.context.interrupted = &state->interrupted;
     mdf_random_seed(state->execution.context.random_state, program->seed);
     if (!build(state)) {
