@@ -90,8 +90,7 @@ demo: deps
 
 test: deps
 	@$(MAKE) --no-print-directory all suites
-	@tools/check_layers.sh
-	@BUILD=$(BUILD) tools/run_suites.sh $(SUITES)
+	@status=0; tools/check_layers.sh || status=1; BUILD=$(BUILD) tools/run_suites.sh $(SUITES) || status=1; exit $$status
 
 suites: $(PROGRAMS) $(SUITES)
 

@@ -10,9 +10,9 @@
 #include "mdf_c/base/error.h"
 
 enum mdf_expression_kind {
-    MDF_EXPRESSION_INT,         /* as.integer */
-    MDF_EXPRESSION_REAL,        /* as.real; also whole numbers past 64 bits */
-    MDF_EXPRESSION_STRING,      /* as.text: adjacent literals joined, escapes resolved */
+    MDF_EXPRESSION_INT,    /* as.integer */
+    MDF_EXPRESSION_REAL,   /* as.real; also whole numbers past 64 bits */
+    MDF_EXPRESSION_STRING, /* as.text: adjacent literals joined, escapes resolved */
     MDF_EXPRESSION_TRUE,
     MDF_EXPRESSION_FALSE,
     MDF_EXPRESSION_NONE,
@@ -28,7 +28,8 @@ enum mdf_expression_kind {
     MDF_EXPRESSION_CONDITIONAL, /* as.items: test, value if true, value if false */
     MDF_EXPRESSION_CALL,        /* as.items: callee, then arguments; keywords[i] names items[i + 1], NULL where positional */
     MDF_EXPRESSION_ATTRIBUTE,   /* as.items: object; name */
-    MDF_EXPRESSION_SUBSCRIPT,   /* as.items: object, index (a TUPLE where it has commas); an index or an item of it may be a SLICE */
+    MDF_EXPRESSION_SUBSCRIPT,   /* as.items: object, index (a TUPLE where it has commas); an index or an item of it may be a SLICE
+                                 */
     MDF_EXPRESSION_SLICE,       /* as.items: start, stop, step; each may be NULL */
     MDF_EXPRESSION_COMPREHENSION /* [e for x in it if c ...] or a generator: see below */
 };
@@ -37,13 +38,13 @@ enum mdf_expression_kind {
  * clauses[i] is 'f' or 'i'. A target is a NAME or a TUPLE of NAMEs. */
 struct mdf_expression {
     enum mdf_expression_kind kind;
-    size_t offset; /* of its first byte in the text; of the operator for UNARY, BINARY, COMPARE */
-    const char *name;              /* operator name as in Python's operator module: add sub mul truediv floordiv mod pow matmul and_
-                                      or_ xor lshift rshift neg pos invert not_; or an attribute's name */
-    const char *const *names;      /* COMPARE: operators lt le gt ge eq ne is_ is_not contains not_contains (of items i, i + 1: "a in b" is
-                                      contains); CALL: keywords */
-    const char *clauses;           /* COMPREHENSION */
-    bool parenthesised;            /* a TUPLE in parentheses; a generator rather than a list for COMPREHENSION */
+    size_t offset;            /* of its first byte in the text; of the operator for UNARY, BINARY, COMPARE */
+    const char *name;         /* operator name as in Python's operator module: add sub mul truediv floordiv mod pow matmul and_
+                                 or_ xor lshift rshift neg pos invert not_; or an attribute's name */
+    const char *const *names; /* COMPARE: operators lt le gt ge eq ne is_ is_not contains not_contains (of items i, i + 1: "a in
+                                 b" is contains); CALL: keywords */
+    const char *clauses;      /* COMPREHENSION */
+    bool parenthesised;       /* a TUPLE in parentheses; a generator rather than a list for COMPREHENSION */
     union {
         int64_t integer;
         double real;
@@ -58,7 +59,12 @@ struct mdf_expression {
     } as;
 };
 
-enum { MDF_EXPRESSION_MAX_DEPTH = 200 }; /* nested parentheses and operators of one text */
+enum {
+    MDF_EXPRESSION_MAX_DEPTH = 200, /* brackets and operators of one text that stand within each other */
+    /* Nodes from the root of a tree to a leaf, as in a long sum or a[0][0][0]; a clause of a comprehension counts as one. What
+     * walks a tree may recurse. */
+    MDF_EXPRESSION_MAX_CHAIN = 2000
+};
 
 /* Parses `text` (terminated). NULL on error: `error` gets the code MDF_EXPRESSION and a message that
  * quotes the text and names the offending place; *offset is the byte offset of that place. */

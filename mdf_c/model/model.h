@@ -126,6 +126,10 @@ mdf_status mdf_model_read(struct mdf_model *model, mdf_error *error);
 mdf_status mdf_model_read_graph(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,
                                 const char *id, const struct mdf_node *source, struct mdf_graph *graph, mdf_error *error);
 
+/* Reads "type" and "shape" of an object. The shape lies in `arena`. */
+mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,
+                                      const struct mdf_node *object, struct mdf_declaration *declaration, mdf_error *error);
+
 /* Looks like a graph: an object with nodes. */
 bool mdf_node_is_graph(const struct mdf_node *node);
 

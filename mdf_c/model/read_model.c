@@ -165,6 +165,14 @@ static mdf_status read_declaration(struct reader *reader, const struct mdf_node 
     return fail(reader, shape, MDF_SHAPE, "a shape is a list of whole numbers");
 }
 
+mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,
+                                      const struct mdf_node *object, struct mdf_declaration *declaration, mdf_error *error)
+{
+    struct reader reader = {arena, document, warnings, error, ""};
+
+    return read_declaration(&reader, object, declaration);
+}
+
 /* ------------------------------------------------------------------ what the classes do beyond their fields */
 
 static mdf_status finish_input_port(struct reader *reader, const struct mdf_node *source, void *object)

@@ -147,8 +147,16 @@ mdf_operand compile_text(struct target *target, const char *text, mdf_operand in
 mdf_operand compile_tree(struct target *target, const struct mdf_expression *tree, mdf_operand into);
 /* The operand itself, or its copy (a view) in `into`. */
 mdf_operand compile_move(struct target *target, mdf_operand operand, mdf_operand into);
-/* A field that must be constant, as a value; false with the error set. */
+/* A field that must be constant, as a value (also in the typed form); false with the error set. */
 bool compile_constant(struct target *target, const struct mdf_node *node, struct mdf_value *value);
+/* --- typed_constants.c */
+/* {"type", "data"}, {"type", "shape", "data"} */
+bool is_typed_form(const struct mdf_node *node);
+bool compile_typed_form(struct target *target, const struct mdf_node *node, struct mdf_value *value);
+/* A constant under a declaration: of its type and, where all sizes are declared, of its shape. */
+bool compile_declared_constant(struct target *target, const struct mdf_node *node, const struct mdf_declaration *declaration,
+                               struct mdf_value *value);
+
 /* Adds the names that a field's text refers to. */
 bool collect_names(struct compiler *compiler, const struct mdf_node *node, struct list *names);
 bool names_contain(const struct list *names, const char *name);

@@ -76,7 +76,21 @@ bool graph_is_consumed(const struct graph_builder *builder, size_t node, size_t 
     return builder->nodes[node].output_is_consumed[output];
 }
 
-/* Graph parameters are constants: a bare value, or an object with a "value". */
+/* Metadata is free: it declares a type only where it reads as one. */
+static bool read_parameter_declaration(struct compiler *compiler, const struct mdf_node *metadata, struct mdf_declaration *declaration)
+{
+    const struct mdf_node *type = metadata != NULL ? mdf_node_get(metadata, "type") : NULL;
+    struct mdf_declared_type declared;
+
+    declaration->type.dtype = MDF_DTYPE_NONE;
+    if (type == NULL || type->kind != MDF_NODE_STRING || !mdf_parse_type(type->as.string.bytes, &declared)) {
+        return true;
+    }
+    return mdf_model_read_declaration(&compiler->scratch, compiler->model->document, &compiler->warnings, metadata, declaration,
+                                      compiler->error) == MDF_OK;
+}
+
+/* Graph parameters are constants: a bare value, or an object with a "value", whose type and shape may stand in its metadata. */
 static bool bind_parameters(struct graph_builder *builder)
 {
     const struct mdf_node *parameters = builder->graph->parameters;
@@ -85,12 +99,14 @@ static bool bind_parameters(struct graph_builder *builder)
 
     for (i = 0; parameters != NULL && i < parameters->as.object.n; i++) {
         const struct mdf_node_entry *entry = &parameters->as.object.entries[i];
-        const struct mdf_node *value = mdf_node_get(&entry->value, "value");
+        const struct mdf_node *value = mdf_node_get(&entry->value, "value"), *metadata = mdf_node_get(&entry->value, "metadata");
+        struct mdf_declaration declaration = {0};
         struct place place = place_enter(builder->compiler, "graph parameter", entry->key, &entry->value);
         struct mdf_value constant = {0};
         mdf_operand operand;
 
-        if (!compile_constant(&target, value != NULL ? value : &entry->value, &constant)) {
+        if (!read_parameter_declaration(builder->compiler, metadata, &declaration) ||
+            !compile_declared_constant(&target, value != NULL ? value : &entry->value, &declaration, &constant)) {
             return false;
         }
         operand = unit_add_constant(&target, &constant, 0);

@@ -229,7 +229,9 @@ bool compile_constant(struct target *target, const struct mdf_node *node, struct
     struct place place = place_at(target->compiler, node);
     bool done;
 
-    done = node->kind == MDF_NODE_STRING ? evaluate_text(target, node, value) : make_literal(target, node, value);
+    done = node->kind == MDF_NODE_STRING ? evaluate_text(target, node, value)
+           : is_typed_form(node)         ? compile_typed_form(target, node, value)
+                                         : make_literal(target, node, value);
     place_leave(target->compiler, place);
     return done;
 }

@@ -1,0 +1,242 @@
+/* numpy_pick.c - numpy's functions that pick elements of an array: diag diagonal tril triu take flatnonzero.
+ *
+ * Source: numpy 2.4, "Building matrices", "Indexing routines". */
+#include "functions/python/numpy_arrange.h"
+
+#include <string.h>
+
+enum { SLOT_SHAPE = MDF_SLOT_OWN, SLOT_HELD };
+
+static const struct mdf_value *first_array(struct mdf_call *call)
+{
+    return mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
+}
+
+/* Makes `target` an array of the type of another, of some shape. */
+static void *make_from(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank, const int64_t *shape)
+{
+    return mdf_python_make(call, target, (mdf_dtype)array->dtype, mdf_numpy_strength(array), rank, shape);
+}
+
+/* Room for `n` sizes, kept in slot SLOT_SHAPE. */
+static int64_t *room_for_sizes(struct mdf_call *call, size_t n)
+{
+    struct mdf_value *slots = mdf_python_slots(call);
+    int64_t size = (int64_t)n + 1;
+
+    return slots == NULL ? NULL : mdf_python_make(call, &slots[SLOT_SHAPE], MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, 1, &size);
+}
+
+/* ------------------------------------------------------------------ diagonals and triangles */
+
+/* Of a row the matrix that has it as its diagonal `k`. */
+static bool put_diagonal(struct mdf_call *call, const struct mdf_value *row, int64_t k)
+{
+    int64_t shape[2], n = (int64_t)row->length, i, first_row = k < 0 ? -k : 0, first_column = k > 0 ? k : 0;
+    mdf_dtype dtype = (mdf_dtype)row->dtype;
+    void *elements;
+
+    if (k == INT64_MIN || __builtin_add_overflow(n, k < 0 ? -k : k, &shape[0])) {
+        return mdf_call_error(call, MDF_VALUE, "diagonal %lld is out of reach", (long long)k);
+    }
+    shape[1] = shape[0];
+    elements = make_from(call, mdf_call_target(call, 0), row, 2, shape);
+    if (elements == NULL || !mdf_elements_fill(call, dtype, elements, mdf_call_target(call, 0)->length, NULL)) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, (size_t)((first_row + i) * shape[1] + first_column + i)),
+                          mdf_element_at(dtype, row->data, (size_t)i), 1);
+    }
+    return true;
+}
+
+/* Length of diagonal `k` of a matrix. */
+static int64_t diagonal_length(const int64_t *shape, int64_t k)
+{
+    int64_t rows = k < 0 ? (k < -shape[0] ? 0 : shape[0] + k) : shape[0], columns = k > 0 ? (k > shape[1] ? 0 : shape[1] - k) : shape[1];
+
+    return rows < columns ? rows : columns;
+}
+
+static bool take_diagonal(struct mdf_call *call, const struct mdf_value *matrix, int64_t k)
+{
+    const int64_t *shape = mdf_value_shape(matrix);
+    int64_t n = diagonal_length(shape, k), i, first_row = k < 0 && n > 0 ? -k : 0, first_column = k > 0 && n > 0 ? k : 0;
+    mdf_dtype dtype = (mdf_dtype)matrix->dtype;
+    void *elements = make_from(call, mdf_call_target(call, 0), matrix, 1, &n);
+
+    for (i = 0; elements != NULL && i < n; i++) {
+        mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, (size_t)i),
+                          mdf_element_at(dtype, matrix->data, (size_t)((first_row + i) * shape[1] + first_column + i)), 1);
+    }
+    return elements != NULL;
+}
+
+/* "v k=". */
+static bool run_diag(struct mdf_call *call)
+{
+    const struct mdf_value *array = first_array(call);
+    int64_t k;
+
+    if (array == NULL || !mdf_python_integer(call, 1, 0, &k)) {
+        return false;
+    }
+    if (array->rank == 1) {
+        return put_diagonal(call, array, k);
+    }
+    return array->rank == 2 ? take_diagonal(call, array, k)
+                            : mdf_call_error(call, MDF_SHAPE, "an array of rank %zu is neither row nor matrix", (size_t)array->rank);
+}
+
+/* "a offset=". */
+static bool run_diagonal(struct mdf_call *call)
+{
+    const struct mdf_value *array = first_array(call);
+    int64_t k;
+
+    if (array == NULL || !mdf_python_integer(call, 1, 0, &k)) {
+        return false;
+    }
+    return array->rank == 2 ? take_diagonal(call, array, k)
+                            : mdf_call_error(call, MDF_SHAPE, "an array of rank %zu is no matrix", (size_t)array->rank);
+}
+
+/* Input 0 with zeros above (`lower`) or below diagonal `k` of its matrices. */
+static bool keep_triangle(struct mdf_call *call, bool lower)
+{
+    const struct mdf_value *array = first_array(call);
+    struct mdf_value *target = mdf_call_target(call, 0);
+    mdf_dtype dtype;
+    size_t i, rows, columns;
+    int64_t k;
+    void *elements;
+
+    if (array == NULL || !mdf_python_integer(call, 1, 0, &k)) {
+        return false;
+    }
+    if (array->rank < 2) {
+        return mdf_call_error(call, MDF_SHAPE, "an array of rank %zu is no matrix", (size_t)array->rank);
+    }
+    dtype = (mdf_dtype)array->dtype;
+    rows = (size_t)mdf_value_shape(array)[array->rank - 2];
+    columns = (size_t)mdf_value_shape(array)[array->rank - 1];
+    elements = make_from(call, target, array, array->rank, mdf_value_shape(array));
+    if (elements == NULL || !mdf_elements_fill(call, dtype, elements, target->length, NULL)) {
+        return false;
+    }
+    for (i = 0; i < array->length; i++) {
+        int64_t distance = (int64_t)(i % columns) - (int64_t)(i / columns % rows);
+
+        if (lower ? distance <= k : distance >= k) {
+            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, i), mdf_element_at(dtype, array->data, i), 1);
+        }
+    }
+    return true;
+}
+
+static bool run_tril(struct mdf_call *call)
+{
+    return keep_triangle(call, true);
+}
+
+static bool run_triu(struct mdf_call *call)
+{
+    return keep_triangle(call, false);
+}
+
+/* ------------------------------------------------------------------ take, where true */
+
+/* Copies blocks of `inner` elements by number, for each of `outer` rows of `n` blocks. */
+static bool take_blocks(struct mdf_call *call, const struct mdf_value *array, size_t axis, const struct mdf_value *indices, void *elements)
+{
+    const int64_t *shape = mdf_value_shape(array), *numbers = indices->data;
+    size_t inner = mdf_axes_product(shape, axis + 1, array->rank), outer = mdf_axes_product(shape, 0, axis), to = 0, row, i, at;
+    mdf_dtype dtype = (mdf_dtype)array->dtype;
+
+    for (i = 0; i < indices->length; i++) {
+        if (!mdf_index_check(call, numbers[i], i, axis, shape[axis], &at)) {
+            return false;
+        }
+    }
+    for (row = 0; inner > 0 && row < outer; row++) {
+        for (i = 0; i < indices->length; i++) {
+            at = (size_t)(numbers[i] < 0 ? numbers[i] + shape[axis] : numbers[i]);
+            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, to),
+                              mdf_element_at(dtype, array->data, (row * (size_t)shape[axis] + at) * inner), inner);
+            to += inner;
+        }
+    }
+    return true;
+}
+
+/* "a indices axis=": without an axis of the flattened array. */
+static bool run_take(struct mdf_call *call)
+{
+    const struct mdf_value *array = first_array(call), *indices;
+    struct mdf_value *slots = mdf_python_slots(call);
+    size_t axis = 0, n;
+    int64_t number, length, *shape;
+    void *elements;
+
+    if (array == NULL || slots == NULL || mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n) == NULL) {
+        return false;
+    }
+    indices = mdf_python_array_of(call, call->inputs[1], MDF_DTYPE_INT64, MDF_SLOT_OPERANDS + 1);
+    if (mdf_python_given(call, 2) == NULL) {
+        length = (int64_t)array->length;
+        if (!mdf_python_reshape(call, &slots[SLOT_HELD], array, 1, &length)) {
+            return false;
+        }
+        array = &slots[SLOT_HELD];
+    } else if (!mdf_call_integer(call, 2, &number) || !mdf_call_axis(call, number, array->rank, &axis)) {
+        return false;
+    }
+    shape = indices == NULL ? NULL : room_for_sizes(call, array->rank + indices->rank);
+    if (shape == NULL) {
+        return false;
+    }
+    memcpy(shape, mdf_value_shape(array), axis * sizeof *shape);
+    memcpy(shape + axis, mdf_value_shape(indices), indices->rank * sizeof *shape);
+    memcpy(shape + axis + indices->rank, mdf_value_shape(array) + axis + 1, (array->rank - axis - 1) * sizeof *shape);
+    elements = make_from(call, mdf_call_target(call, 0), array, array->rank - 1 + indices->rank, shape);
+    return elements != NULL && take_blocks(call, array, axis, indices, elements);
+}
+
+/* numpy.flatnonzero. */
+static bool run_flatnonzero(struct mdf_call *call)
+{
+    const struct mdf_value *array = first_array(call), *truths;
+    int64_t n = 0, *numbers;
+    size_t i, k = 0;
+
+    truths = array == NULL ? NULL : mdf_python_array_of(call, array, MDF_DTYPE_BOOL, MDF_SLOT_OPERANDS);
+    if (truths == NULL) {
+        return false;
+    }
+    for (i = 0; i < truths->length; i++) {
+        n += ((const uint8_t *)truths->data)[i] != 0;
+    }
+    numbers = mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, 1, &n);
+    for (i = 0; numbers != NULL && i < truths->length; i++) {
+        if (((const uint8_t *)truths->data)[i] != 0) {
+            numbers[k++] = (int64_t)i;
+        }
+    }
+    return numbers != NULL;
+}
+
+#define ROW(name, kernel, flags, formals)                                                                              \
+    {                                                                                                                  \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals                                      \
+    }
+
+const struct mdf_operator mdf_operators_python_numpy_pick[] = {
+    ROW("numpy.diag", run_diag, 0, "v k="),
+    ROW("numpy.diagonal", run_diagonal, MDF_OPERATOR_METHOD, "a offset="),
+    ROW("numpy.tril", run_tril, 0, "m k="),
+    ROW("numpy.triu", run_triu, 0, "m k="),
+    ROW("numpy.take", run_take, MDF_OPERATOR_METHOD, "a indices axis="),
+    ROW("numpy.flatnonzero", run_flatnonzero, 0, "a"),
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
+};
