@@ -461,7 +461,7 @@ static bool take_element(struct mdf_memory *memory, struct mdf_value *item, cons
     } else if (length > 0) {
         memcpy(elements, source, length * size);
     }
-    item->strength = (uint8_t)mdf_numpy_strength(array);
+    item->strength = array->strength;
     return true;
 }
 

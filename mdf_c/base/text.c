@@ -98,12 +98,150 @@ static size_t mark_as_real(char *text)
     return strlen(text);
 }
 
+/* ------------------------------------------------------------------ shortest digits */
+
+#if LDBL_MANT_DIG >= 64
+#define HAS_WIDE_REALS 1
+#else
+#define HAS_WIDE_REALS 0
+#endif
+
+enum { LEAST_POWER = -46, LARGEST_POWER = 46 };
+
+static long double power_of_ten(int exponent)
+{
+    static const long double powers[] = {
+        1e-46L, 1e-45L, 1e-44L, 1e-43L, 1e-42L, 1e-41L, 1e-40L, 1e-39L, 1e-38L, 1e-37L, 1e-36L, 1e-35L, 1e-34L, 1e-33L,
+        1e-32L, 1e-31L, 1e-30L, 1e-29L, 1e-28L, 1e-27L, 1e-26L, 1e-25L, 1e-24L, 1e-23L, 1e-22L, 1e-21L, 1e-20L, 1e-19L,
+        1e-18L, 1e-17L, 1e-16L, 1e-15L, 1e-14L, 1e-13L, 1e-12L, 1e-11L, 1e-10L, 1e-9L,  1e-8L,  1e-7L,  1e-6L,  1e-5L,
+        1e-4L,  1e-3L,  1e-2L,  1e-1L,  1e0L,   1e1L,   1e2L,   1e3L,   1e4L,   1e5L,   1e6L,   1e7L,   1e8L,   1e9L,
+        1e10L,  1e11L,  1e12L,  1e13L,  1e14L,  1e15L,  1e16L,  1e17L,  1e18L,  1e19L,  1e20L,  1e21L,  1e22L,  1e23L,
+        1e24L,  1e25L,  1e26L,  1e27L,  1e28L,  1e29L,  1e30L,  1e31L,  1e32L,  1e33L,  1e34L,  1e35L,  1e36L,  1e37L,
+        1e38L,  1e39L,  1e40L,  1e41L,  1e42L,  1e43L,  1e44L,  1e45L,  1e46L};
+
+    return powers[exponent - LEAST_POWER];
+}
+
+/* digits * 10^(exponent - n_digits + 1) */
+struct shortest {
+    uint64_t digits;
+    int n_digits, exponent;
+};
+
+/* What a number type is to the search for its digits. */
+struct precision {
+    int least_digits, most_digits;
+    long double slack; /* relative error that the search may have made, with room to spare */
+    bool (*reads_back)(long double candidate, long double value);
+};
+
+static bool reads_back_float64(long double candidate, long double value)
+{
+    return (double)candidate == (double)value;
+}
+
+static bool reads_back_float32(long double candidate, long double value)
+{
+    return (float)candidate == (float)value;
+}
+
+static const struct precision float64_precision = {DBL_DIG, 17, 0x1p-61L, reads_back_float64};
+static const struct precision float32_precision = {FLT_DIG, 9, 0x1p-55L, reads_back_float32};
+
+static int decimal_exponent(long double value)
+{
+    int binary, exponent;
+
+    frexpl(value, &binary);
+    exponent = (int)floor((binary - 1) * 0.30102999566398120);
+    exponent += value >= power_of_ten(exponent + 1);
+    return exponent - (value < power_of_ten(exponent));
+}
+
+/* The fewest digits of a positive number of usual size that read back to it. All is computed in long double, whose error is a
+ * small part of the number's own spacing: a candidate counts only where the whole range of that error reads back. False: not
+ * decided. */
+static bool find_shortest(long double value, const struct precision *precision, struct shortest *found)
+{
+    const int most = precision->most_digits;
+    int exponent, n;
+    long double scaled, step, candidate;
+    bool low, high;
+
+    if (!HAS_WIDE_REALS || value < 1e-20L || value > 1e20L) {
+        return false;
+    }
+    exponent = decimal_exponent(value);
+    scaled = value * power_of_ten(most - 1 - exponent);
+    for (n = precision->least_digits; n <= most; n++) {
+        step = power_of_ten(most - n);
+        found->digits = (uint64_t)(scaled / step + 0.5L);
+        candidate = (long double)found->digits * step * power_of_ten(exponent - most + 1);
+        low = precision->reads_back(candidate * (1 - precision->slack), value);
+        high = precision->reads_back(candidate * (1 + precision->slack), value);
+        if (low != high) {
+            return false; /* too near to the middle between two numbers */
+        }
+        if (low) {
+            found->n_digits = n;
+            found->exponent = exponent;
+            if (found->digits >= (uint64_t)power_of_ten(n)) { /* 9.99 rounded up to 10.0 */
+                found->digits /= 10;
+                found->exponent++;
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As "%.{n_digits}g" writes it, with ".0" where nothing else shows that it is a real number. */
+static size_t write_shortest(const struct shortest *number, bool negative, char *text)
+{
+    char digits[24], *out = text;
+    int n = number->n_digits, exponent = number->exponent, i;
+    uint64_t rest = number->digits;
+
+    for (i = n; i-- > 0; rest /= 10) {
+        digits[i] = (char)('0' + rest % 10);
+    }
+    while (n > 1 && digits[n - 1] == '0') {
+        n--;
+    }
+    if (negative) {
+        *out++ = '-';
+    }
+    if (exponent < -4 || exponent >= number->n_digits) {
+        *out++ = digits[0];
+        if (n > 1) {
+            *out++ = '.';
+            memcpy(out, digits + 1, (size_t)n - 1);
+            out += n - 1;
+        }
+        return (size_t)(out - text) + (size_t)snprintf(out, 8, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
+    }
+    for (i = exponent < 0 ? exponent : 0; i < n || i <= exponent + 1; i++) {
+        if (i == exponent + 1) {
+            *out++ = '.';
+        }
+        if (i < n || i <= exponent || i == exponent + 1) {
+            *out++ = i >= 0 && i < n ? digits[i] : '0';
+        }
+    }
+    *out = '\0';
+    return (size_t)(out - text);
+}
+
 size_t mdf_format_float64(double value, char text[MDF_NUMBER_TEXT_SIZE])
 {
     int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
+    struct shortest shortest;
 
     if (!isfinite(value)) {
         return format_special(value, text);
+    }
+    if (find_shortest(fabsl((long double)value), &float64_precision, &shortest)) {
+        return write_shortest(&shortest, value < 0, text);
     }
     for (; digits <= 17; digits++) {
         snprintf(text, MDF_NUMBER_TEXT_SIZE, "%.*g", digits, value);
@@ -117,9 +255,13 @@ size_t mdf_format_float64(double value, char text[MDF_NUMBER_TEXT_SIZE])
 size_t mdf_format_float32(float value, char text[MDF_NUMBER_TEXT_SIZE])
 {
     int digits = fabsf(value) < FLT_MIN ? 1 : FLT_DIG;
+    struct shortest shortest;
 
     if (!isfinite(value)) {
         return format_special(value, text);
+    }
+    if (find_shortest(fabsl((long double)value), &float32_precision, &shortest)) {
+        return write_shortest(&shortest, value < 0, text);
     }
     for (; digits <= 9; digits++) {
         snprintf(text, MDF_NUMBER_TEXT_SIZE, "%.*g", digits, (double)value);
@@ -129,6 +271,8 @@ size_t mdf_format_float32(float value, char text[MDF_NUMBER_TEXT_SIZE])
     }
     return mark_as_real(text);
 }
+
+/* ------------------------------------------------------------------ reading */
 
 static double parse_with_library(const char *text, size_t length)
 {

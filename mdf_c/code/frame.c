@@ -292,6 +292,9 @@ bool mdf_declare_value(struct mdf_context *context, struct mdf_value *target, co
     if (type->exact && target->kind == MDF_KIND_TENSOR && target->dtype == type->dtype) {
         target->strength = MDF_STRENGTH_TYPED;
     }
+    if (type->sequence && target->kind == MDF_KIND_LIST && target->dtype == MDF_DTYPE_NONE) {
+        target->dtype = (uint8_t)type->dtype; /* an empty list does not say what it is a sequence of */
+    }
     return true;
 }
 

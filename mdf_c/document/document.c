@@ -4,19 +4,26 @@
 #include "mdf_c/document/formats.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+/* Smaller files are read: a mapping costs more than it saves. */
+enum { LEAST_MAPPED_BYTES = 1 << 20 };
 
 struct format {
     const char *name;
     bool (*read)(struct mdf_tree *tree, const void *bytes, size_t size_bytes);
-    bool (*write)(const struct mdf_node *root, struct mdf_text *text, mdf_error *error);
+    bool (*write)(const struct mdf_node *root, struct mdf_text *text, mdf_error *error); /* NULL: only read */
 };
 
 static const struct format formats[] = {
     {"json", mdf_json_read, mdf_json_write},
     {"yaml", mdf_yaml_read, mdf_yaml_write},
     {"bson", mdf_bson_read, mdf_bson_write},
+    {"onnx", mdf_onnx_read, NULL},
 };
 
 static const struct format *find_format(const char *name, const char *file, mdf_error *error)
@@ -29,9 +36,9 @@ static const struct format *find_format(const char *name, const char *file, mdf_
         }
     }
     if (name == NULL) {
-        mdf_error_set(error, MDF_USAGE, "the name's suffix is none of .json, .yaml, .yml, .bson");
+        mdf_error_set(error, MDF_USAGE, "the name's suffix is none of .json, .yaml, .yml, .bson, .onnx");
     } else {
-        mdf_error_set(error, MDF_USAGE, "'%s' is no format of documents; json, yaml and bson are", name);
+        mdf_error_set(error, MDF_USAGE, "'%s' is no format of documents; json, yaml, bson and onnx are", name);
     }
     mdf_error_at(error, file, 0, 0);
     return NULL;
@@ -41,7 +48,7 @@ const char *mdf_format_of_path(const char *path)
 {
     static const struct {
         const char *suffix, *format;
-    } suffixes[] = {{".json", "json"}, {".yaml", "yaml"}, {".yml", "yaml"}, {".bson", "bson"}};
+    } suffixes[] = {{".json", "json"}, {".yaml", "yaml"}, {".yml", "yaml"}, {".bson", "bson"}, {".onnx", "onnx"}};
     size_t length = strlen(path), i, j;
 
     for (i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
@@ -97,17 +104,14 @@ static struct mdf_document *new_document(struct mdf_memory *memory, const char *
     return document;
 }
 
-struct mdf_document *mdf_document_parse(struct mdf_memory *memory, const char *format, const char *file, const void *bytes,
-                                        size_t size_bytes, const struct mdf_warnings *warnings, mdf_error *error)
+/* `is_file`: the bytes are those of the file of that name. */
+static struct mdf_document *parse(struct mdf_memory *memory, const struct format *format, const char *file, bool is_file, const void *bytes,
+                                  size_t size_bytes, const struct mdf_warnings *warnings, mdf_error *error)
 {
-    const struct format *reader = find_format(format, file, error);
     struct mdf_document *document;
     struct mdf_tree *tree;
     bool done;
 
-    if (reader == NULL) {
-        return NULL;
-    }
     if (size_bytes > MDF_DOCUMENT_MAX_BYTES) {
         mdf_error_set(error, MDF_LIMIT, "the document has more than %zu bytes", MDF_DOCUMENT_MAX_BYTES);
         mdf_error_at(error, file, 0, 0);
@@ -121,8 +125,9 @@ struct mdf_document *mdf_document_parse(struct mdf_memory *memory, const char *f
         mdf_document_free(document);
         return NULL;
     }
+    document->is_file = is_file;
     mdf_tree_init(tree, document, warnings, error);
-    done = reader->read(tree, bytes, size_bytes);
+    done = format->read(tree, bytes, size_bytes);
     mdf_tree_release(tree);
     mdf_memory_release(memory, tree);
     if (!done) {
@@ -130,6 +135,14 @@ struct mdf_document *mdf_document_parse(struct mdf_memory *memory, const char *f
         return NULL;
     }
     return document;
+}
+
+struct mdf_document *mdf_document_parse(struct mdf_memory *memory, const char *format, const char *file, const void *bytes,
+                                        size_t size_bytes, const struct mdf_warnings *warnings, mdf_error *error)
+{
+    const struct format *found = find_format(format, file, error);
+
+    return found != NULL ? parse(memory, found, file, false, bytes, size_bytes, warnings, error) : NULL;
 }
 
 /* Why a file can not be read, from what the C library said just now. */
@@ -180,16 +193,30 @@ static char *read_file(struct mdf_memory *memory, FILE *stream, const char *path
     return NULL;
 }
 
+/* The bytes of a large file, mapped into memory; NULL where that can not be done, or is not worth it. */
+static void *map_file(FILE *stream, size_t *size_bytes)
+{
+    struct stat status;
+    void *bytes;
+
+    if (fstat(fileno(stream), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < LEAST_MAPPED_BYTES) {
+        return NULL;
+    }
+    *size_bytes = (size_t)status.st_size;
+    bytes = mmap(NULL, *size_bytes, PROT_READ, MAP_PRIVATE, fileno(stream), 0);
+    return bytes != MAP_FAILED ? bytes : NULL;
+}
+
 struct mdf_document *mdf_document_load(struct mdf_memory *memory, const char *path, const char *format,
                                        const struct mdf_warnings *warnings, mdf_error *error)
 {
     struct mdf_document *document = NULL;
+    const struct format *found = find_format(format != NULL ? format : mdf_format_of_path(path), path, error);
     size_t size_bytes = 0;
+    void *mapped, *bytes;
     FILE *stream;
-    char *bytes;
 
-    format = format != NULL ? format : mdf_format_of_path(path);
-    if (find_format(format, path, error) == NULL) {
+    if (found == NULL) {
         return NULL;
     }
     stream = fopen(path, "rb");
@@ -197,18 +224,26 @@ struct mdf_document *mdf_document_load(struct mdf_memory *memory, const char *pa
         fail_to_read(error, path, errno);
         return NULL;
     }
-    bytes = read_file(memory, stream, path, &size_bytes, error);
+    mapped = map_file(stream, &size_bytes);
+    bytes = mapped != NULL ? mapped : read_file(memory, stream, path, &size_bytes, error);
     fclose(stream);
     if (bytes != NULL) {
-        document = mdf_document_parse(memory, format, path, bytes, size_bytes, warnings, error);
+        document = parse(memory, found, path, true, bytes, size_bytes, warnings, error);
     }
-    mdf_memory_release(memory, bytes);
+    if (mapped != NULL) {
+        munmap(mapped, size_bytes);
+    } else {
+        mdf_memory_release(memory, bytes);
+    }
     return document;
 }
 
 void mdf_document_free(struct mdf_document *document)
 {
     if (document != NULL) {
+        if (document->messages != NULL) {
+            mdf_onnx_release(document);
+        }
         mdf_arena_release(&document->arena);
         mdf_memory_release(document->memory, document);
     }
@@ -255,28 +290,57 @@ const struct mdf_node *mdf_node_get(const struct mdf_node *node, const char *key
     return NULL;
 }
 
-/* One element of packed numbers. */
+size_t mdf_format_element(mdf_dtype dtype, const void *element, char text[MDF_NUMBER_TEXT_SIZE])
+{
+    uint64_t wide;
+
+    switch (mdf_dtype_kind(dtype)) {
+    case 'b':
+        return (size_t)snprintf(text, MDF_NUMBER_TEXT_SIZE, "%s", *(const bool *)element ? "true" : "false");
+    case 'i':
+        return (size_t)snprintf(text, MDF_NUMBER_TEXT_SIZE, "%" PRId64, mdf_element_to_int64(dtype, element));
+    case 'u':
+        wide = (uint64_t)mdf_element_to_int64(dtype, element);
+        if (dtype == MDF_DTYPE_UINT64) {
+            memcpy(&wide, element, sizeof wide);
+        }
+        return (size_t)snprintf(text, MDF_NUMBER_TEXT_SIZE, "%" PRIu64, wide);
+    default:
+        return dtype == MDF_DTYPE_FLOAT64 ? mdf_format_float64(*(const double *)element, text)
+                                          : mdf_format_float32((float)mdf_element_to_double(dtype, element), text);
+    }
+}
+
+/* One element of packed numbers. A real of a narrow type is the number that its digits say. */
 static struct mdf_node element_node(const struct mdf_node *numbers, size_t index)
 {
+    mdf_dtype dtype = (mdf_dtype)numbers->packed_dtype;
+    const void *element = (const char *)numbers->as.numbers.elements + index * mdf_dtype_size(dtype);
     struct mdf_node node = {.line = numbers->line, .column = numbers->column};
-    const void *elements = numbers->as.numbers.elements;
+    char text[MDF_NUMBER_TEXT_SIZE];
+    double real = mdf_element_to_double(dtype, element);
+    size_t length;
 
-    if (numbers->packed_dtype == MDF_DTYPE_INT64) {
-        node.kind = MDF_NODE_INT;
-        node.as.integer = ((const int64_t *)elements)[index];
-    } else if (numbers->packed_dtype == MDF_DTYPE_FLOAT64) {
-        node.kind = MDF_NODE_REAL;
-        node.as.real = ((const double *)elements)[index];
-    } else {
+    if (mdf_dtype_kind(dtype) == 'b') {
         node.kind = MDF_NODE_BOOL;
-        node.as.truth = ((const bool *)elements)[index];
+        node.as.truth = *(const bool *)element;
+    } else if (mdf_dtype_kind(dtype) == 'f' || (dtype == MDF_DTYPE_UINT64 && real >= 0x1p63)) {
+        node.kind = MDF_NODE_REAL;
+        node.as.real = real;
+        if (dtype != MDF_DTYPE_FLOAT64 && mdf_dtype_kind(dtype) == 'f' && real - real == 0) {
+            length = mdf_format_element(dtype, element, text);
+            node.as.real = mdf_parse_real(text, length);
+        }
+    } else {
+        node.kind = MDF_NODE_INT;
+        node.as.integer = mdf_element_to_int64(dtype, element);
     }
     return node;
 }
 
 bool mdf_node_item(const struct mdf_node *node, size_t index, struct mdf_node *item)
 {
-    size_t n_each = node->packed_dtype == MDF_DTYPE_BOOL ? 1 : 8, axis;
+    size_t n_each = mdf_dtype_size((mdf_dtype)node->packed_dtype), axis;
 
     if (index >= mdf_node_length(node) || node->kind == MDF_NODE_OBJECT) {
         return false;
@@ -384,5 +448,9 @@ bool mdf_document_write(const struct mdf_node *root, const char *format, struct 
 {
     const struct format *writer = find_format(format, NULL, error);
 
+    if (writer != NULL && writer->write == NULL) {
+        mdf_error_set(error, MDF_USAGE, "the format %s can be read, not written", format);
+        return false;
+    }
     return writer != NULL && check_tree(root, 0, error) && writer->write(root, text, error);
 }

@@ -45,31 +45,43 @@ static void append_scalar(struct mdf_text *text, const struct mdf_node *node)
     }
 }
 
+/* One axis of packed numbers; its elements on one line. */
+static void append_row(struct mdf_text *text, const struct mdf_node *node)
+{
+    mdf_dtype dtype = (mdf_dtype)node->packed_dtype;
+    const char *elements = node->as.numbers.elements;
+    size_t n = mdf_node_length(node), i;
+    char number[MDF_NUMBER_TEXT_SIZE];
+
+    mdf_text_append_string(text, "[");
+    for (i = 0; i < n; i++) {
+        mdf_text_append(text, ", ", i == 0 ? 0 : 2);
+        mdf_text_append(text, number, mdf_format_element(dtype, elements + i * mdf_dtype_size(dtype), number));
+    }
+    mdf_text_append_string(text, "]");
+}
+
 /* Packed numbers: the last axis on one line, each row of the others on a line of its own. */
 static void append_numbers(struct mdf_text *text, const struct mdf_node *node, size_t n_tabs)
 {
     size_t n = mdf_node_length(node), i, tab;
-    bool is_row = node->as.numbers.rank == 1;
     struct mdf_node item;
 
+    if (node->as.numbers.rank == 1 || n == 0) {
+        append_row(text, node);
+        return;
+    }
     mdf_text_append_string(text, "[");
     for (i = 0; i < n && mdf_node_item(node, i, &item); i++) {
-        mdf_text_append_string(text, i == 0 ? "" : is_row ? ", " : ",");
-        if (is_row) {
-            append_scalar(text, &item);
-            continue;
-        }
-        mdf_text_append_string(text, "\n");
+        mdf_text_append_string(text, i == 0 ? "\n" : ",\n");
         for (tab = 0; tab <= n_tabs; tab++) {
             mdf_text_append_string(text, "\t");
         }
         append_numbers(text, &item, n_tabs + 1);
     }
-    if (!is_row) {
-        mdf_text_append_string(text, "\n");
-        for (tab = 0; tab < n_tabs; tab++) {
-            mdf_text_append_string(text, "\t");
-        }
+    mdf_text_append_string(text, "\n");
+    for (tab = 0; tab < n_tabs; tab++) {
+        mdf_text_append_string(text, "\t");
     }
     mdf_text_append_string(text, "]");
 }

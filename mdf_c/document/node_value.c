@@ -17,9 +17,11 @@ struct array_plan {
 /* Element kinds of packed numbers. */
 static void note_packed(struct array_plan *plan, uint8_t dtype)
 {
-    plan->any_bool |= dtype == MDF_DTYPE_BOOL;
-    plan->any_int |= dtype == MDF_DTYPE_INT64;
-    plan->any_real |= dtype == MDF_DTYPE_FLOAT64;
+    char kind = mdf_dtype_kind((mdf_dtype)dtype);
+
+    plan->any_bool |= kind == 'b';
+    plan->any_int |= kind == 'i' || kind == 'u';
+    plan->any_real |= kind == 'f';
 }
 
 /* Whether a node below `depth` axes of the array has the shape that the axes from there on say; notes its kinds. */
@@ -138,11 +140,13 @@ static int list_to_array(struct mdf_memory *memory, struct mdf_value *value, con
 static bool numbers_to_array(struct mdf_memory *memory, struct mdf_value *value, const struct mdf_node *node, bool borrow)
 {
     mdf_dtype dtype = (mdf_dtype)node->packed_dtype;
+    bool is_plain = dtype == MDF_DTYPE_INT64 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_BOOL;
+    enum mdf_strength strength = is_plain ? MDF_STRENGTH_LITERAL : MDF_STRENGTH_TYPED;
     size_t n_elements;
     void *target;
 
     if (borrow) {
-        mdf_value_borrow_tensor(memory, value, dtype, MDF_STRENGTH_LITERAL, node->as.numbers.rank, node->as.numbers.shape,
+        mdf_value_borrow_tensor(memory, value, dtype, strength, node->as.numbers.rank, node->as.numbers.shape,
                                 node->as.numbers.elements);
         return true;
     }
@@ -151,7 +155,7 @@ static bool numbers_to_array(struct mdf_memory *memory, struct mdf_value *value,
         return false;
     }
     memcpy(target, node->as.numbers.elements, n_elements * mdf_dtype_size(dtype));
-    value->strength = MDF_STRENGTH_LITERAL;
+    value->strength = (uint8_t)strength;
     return true;
 }
 

@@ -202,7 +202,7 @@ static bool unpack(struct mdf_tree *tree, struct mdf_tree_frame *frame)
 /* Whether an item of this type and shape leaves the list packed; the first item decides for all. */
 static bool fits(struct mdf_tree_frame *frame, uint8_t dtype, size_t rank, const int64_t *shape)
 {
-    if (!frame->packed) {
+    if (!frame->packed || (dtype != MDF_DTYPE_INT64 && dtype != MDF_DTYPE_FLOAT64 && dtype != MDF_DTYPE_BOOL)) {
         return false;
     }
     if (frame->n_items == 0) {

@@ -94,6 +94,15 @@ static bool emit_int(yaml_emitter_t *emitter, int64_t integer)
 
 static bool emit_node(yaml_emitter_t *emitter, const struct mdf_node *node);
 
+/* Whole numbers past int64, which no node has room for. */
+static bool emit_wide(yaml_emitter_t *emitter, const struct mdf_node *numbers, size_t index)
+{
+    char text[MDF_NUMBER_TEXT_SIZE];
+    size_t length = mdf_format_element(MDF_DTYPE_UINT64, (const uint64_t *)numbers->as.numbers.elements + index, text);
+
+    return emit_plain(emitter, text, length);
+}
+
 static bool emit_list(yaml_emitter_t *emitter, const struct mdf_node *node)
 {
     size_t n = mdf_node_length(node), i;
@@ -107,7 +116,9 @@ static bool emit_list(yaml_emitter_t *emitter, const struct mdf_node *node)
         return false;
     }
     for (i = 0; i < n; i++) {
-        if (!mdf_node_item(node, i, &item) || !emit_node(emitter, &item)) {
+        bool is_wide = node->kind == MDF_NODE_NUMBERS && node->packed_dtype == MDF_DTYPE_UINT64 && node->as.numbers.rank == 1;
+
+        if (is_wide ? !emit_wide(emitter, node, i) : !mdf_node_item(node, i, &item) || !emit_node(emitter, &item)) {
             return false;
         }
     }

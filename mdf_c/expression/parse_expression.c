@@ -36,35 +36,10 @@ static size_t offset_of(const struct parser *parser)
     return parser->scanner.token.offset;
 }
 
-/* Whether the current token is one of `words`. */
-static bool at_any(const struct parser *parser, const char *const *words)
-{
-    while (*words != NULL && !at(parser, *words)) {
-        words++;
-    }
-    return *words != NULL;
-}
-
-/* Fails because of the current token: says so where it begins something that Python has and this language has not. */
+/* Fails because of the current token. */
 static struct mdf_expression *refuse_token(struct parser *parser, const char *expected)
 {
-    static const char *const unsupported[] = {"lambda",   "await",    "async", "yield", "as",     "assert",  "break", "class",
-                                              "continue", "def",      "del",   "elif",  "except", "finally", "from",  "global",
-                                              "import",   "nonlocal", "pass",  "raise", "return", "try",     "while", "with",
-                                              ":=",       "->",       "+=",    "-=",    "*=",     "/=",      "//=",   "%=",
-                                              "@=",       "&=",       "|=",    "^=",    "<<=",    ">>=",     "**=",   NULL};
-    struct mdf_scanner *scanner = &parser->scanner;
-
-    if (at(parser, "{")) {
-        mdf_scanner_fail(scanner, offset_of(parser), "a set or dict in '{' is not supported in an expression");
-    } else if (at(parser, "=")) {
-        mdf_scanner_fail(scanner, offset_of(parser), "an assignment with '=' is not supported in an expression");
-    } else if (at_any(parser, unsupported)) {
-        mdf_scanner_fail(scanner, offset_of(parser), "'%.*s' is not supported in an expression", (int)scanner->token.length,
-                         scanner->text + offset_of(parser));
-    } else {
-        mdf_scanner_unexpected(scanner, expected);
-    }
+    mdf_scanner_unexpected(&parser->scanner, expected);
     return NULL;
 }
 

@@ -76,18 +76,42 @@ void mdf_scanner_out_of_memory(struct mdf_scanner *scanner)
     }
 }
 
+/* What Python has and this language has not, without what needs words of its own. */
+static bool is_unsupported(const struct mdf_scanner *scanner)
+{
+    static const char *const words[] = {"lambda",   "await",    "async", "yield", "as",     "assert",  "break", "class",
+                                        "continue", "def",      "del",   "elif",  "except", "finally", "from",  "global",
+                                        "import",   "nonlocal", "pass",  "raise", "return", "try",     "while", "with",
+                                        ":=",       "->",       "+=",    "-=",    "*=",     "/=",      "//=",   "%=",
+                                        "@=",       "&=",       "|=",    "^=",    "<<=",    ">>=",     "**="};
+    size_t i;
+
+    for (i = 0; i < sizeof words / sizeof *words; i++) {
+        if (mdf_scanner_at(scanner, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void mdf_scanner_unexpected(struct mdf_scanner *scanner, const char *expected)
 {
     const struct mdf_token *token = &scanner->token;
-    char word[WORD_BYTES + 1];
     const char *before = expected == NULL ? "" : ", expected ", *after = expected == NULL ? "" : expected;
+    char word[WORD_BYTES + 1];
 
+    copy_excerpt(word, sizeof word, scanner->text + token->offset, token->length);
     if (token->kind == MDF_TOKEN_END) {
         mdf_scanner_fail(scanner, token->offset, "unexpected end%s%s", before, after);
     } else if (token->kind == MDF_TOKEN_STRING) {
         mdf_scanner_fail(scanner, token->offset, "unexpected string%s%s", before, after);
+    } else if (mdf_scanner_at(scanner, "{")) {
+        mdf_scanner_fail(scanner, token->offset, "a set or dict in '{' is not supported in an expression");
+    } else if (mdf_scanner_at(scanner, "=")) {
+        mdf_scanner_fail(scanner, token->offset, "an assignment with '=' is not supported in an expression");
+    } else if (is_unsupported(scanner)) {
+        mdf_scanner_fail(scanner, token->offset, "'%s' is not supported in an expression", word);
     } else {
-        copy_excerpt(word, sizeof word, scanner->text + token->offset, token->length);
         mdf_scanner_fail(scanner, token->offset, "unexpected '%s'%s%s", word, before, after);
     }
 }

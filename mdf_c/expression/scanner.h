@@ -56,7 +56,7 @@ bool mdf_scanner_before_equals(const struct mdf_scanner *scanner);
 /* The error that is reported: quotes the text and the column of `offset`. The first one counts. */
 void mdf_scanner_fail(struct mdf_scanner *scanner, size_t offset, const char *format, ...) MDF_PRINTF_LIKE(3, 4);
 void mdf_scanner_out_of_memory(struct mdf_scanner *scanner);
-/* "unexpected 'x'" for the current token; `expected` ("',' or ')'") may be NULL. */
+/* "unexpected 'x'" for the current token, or that what it begins is not supported; `expected` ("',' or ')'") may be NULL. */
 void mdf_scanner_unexpected(struct mdf_scanner *scanner, const char *expected);
 
 #endif

@@ -272,6 +272,9 @@ static bool add_formals(struct body_builder *body)
         if (declared != NULL && declared->declaration.type.exact && !declared->declaration.type.sequence) {
             operand = unit_declare(&target, slot, &declared->declaration.type, MDF_NO_OPERAND);
         }
+        if (operand != MDF_NO_OPERAND && body->request->loop && i < 2 && declared != NULL && declared->declaration.rank == 1) {
+            operand = unit_call_python(&target, "numpy.atleast_1d", &operand, 1, MDF_NO_OPERAND); /* declared as of shape [1] */
+        }
         if (operand == MDF_NO_OPERAND || !scope_bind(body->compiler, &body->builder.scope, name, operand)) {
             return false;
         }
@@ -360,7 +363,7 @@ static bool declared_yield(struct body_builder *body, const struct mdf_interface
             }
         }
     }
-    if (scope_find(&target, item->name, &outcome) && !outcome.several) {
+    if (scope_find(&target, item->port, &outcome) && !outcome.several) {
         *operand = outcome.outputs[0];
         return true;
     }

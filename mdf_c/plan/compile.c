@@ -186,23 +186,45 @@ static bool add_ports(struct graph_builder *builder, struct list *ports)
     return true;
 }
 
-/* Declared inputs that feed no port: bodies see them by name. */
+/* Notes an input's name at all ports that it feeds; whether there are any. */
+static bool name_ports(const struct mdf_graph *graph, const struct mdf_interface_item *item, struct list *ports, const char *name)
+{
+    bool found = false;
+    size_t i;
+
+    for (i = 0; i < ports->n; i++) {
+        struct mdf_program_port *port = (struct mdf_program_port *)ports->items + i;
+
+        if (strcmp(port->id, item->port) == 0 &&
+            (item->node == NULL || (port->node != SIZE_MAX && strcmp(graph->nodes[port->node].id, item->node) == 0))) {
+            port->input_name = name;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* Gives ports the names that the interface has for them. Declared inputs that feed no port are seen by bodies, by name. */
 static bool add_free_inputs(struct graph_builder *builder, struct list *ports)
 {
     const struct mdf_graph *graph = builder->graph;
     struct target target = {builder->compiler, builder->unit, &builder->scope};
-    size_t i, j;
+    const char *name;
+    size_t i;
 
     for (i = 0; i < graph->n_inputs; i++) {
         const struct mdf_interface_item *item = &graph->inputs[i];
         struct mdf_program_port port = {.node = SIZE_MAX, .default_value = MDF_NO_OPERAND};
 
-        for (j = 0; j < ports->n && strcmp(((struct mdf_program_port *)ports->items)[j].id, item->port) != 0; j++) {
+        name = keep_text(builder->compiler, item->name);
+        if (name == NULL) {
+            return false;
         }
-        if (j < ports->n) {
+        if (name_ports(graph, item, ports, name)) {
             continue;
         }
-        port.id = keep_text(builder->compiler, item->name);
+        port.input_name = name;
+        port.id = keep_text(builder->compiler, item->port);
         port.slot = unit_new_slot(&target, OPERAND_MAY_BE_LIST);
         if (port.id == NULL || port.slot == MDF_NO_OPERAND ||
             !keep_declaration(builder->compiler, &item->declaration, &port.declaration) ||

@@ -250,32 +250,20 @@ static struct place enter_item(struct node_builder *builder, const struct item *
 static bool bind_literal(struct node_builder *builder, const struct item *item)
 {
     const struct mdf_node *value = item->definition->value;
-    const struct mdf_declared_type *type = &item->parameter->declaration.type;
-    struct mdf_context context = {.memory = builder->compiler->memory};
     struct place place = enter_item(builder, item);
-    struct mdf_value constant = {0}, declared = {0};
+    struct mdf_value constant = {0};
     mdf_operand operand;
     unsigned flags;
 
     if (item->is_text) {
-        if (!mdf_value_make_string(context.memory, &constant, value->as.string.bytes, value->as.string.length)) {
+        if (!mdf_value_make_string(builder->compiler->memory, &constant, value->as.string.bytes, value->as.string.length)) {
             compile_out_of_memory(builder->compiler);
             return false;
         }
     } else if (value->kind != MDF_NODE_OBJECT || item->usage.elsewhere || item->usage.n_ports > 0) {
-        if (!compile_constant(&builder->target, value, &constant)) {
+        if (!compile_declared_constant(&builder->target, value, &item->parameter->declaration, &constant)) {
             return false;
         }
-    }
-    if (type->dtype != MDF_DTYPE_NONE) {
-        if (!mdf_declare_value(&context, &declared, &constant, type, false)) {
-            mdf_value_clear(context.memory, &constant);
-            mdf_value_clear(context.memory, &declared);
-            compile_error(builder->compiler, context.error.code, "%s", context.error.message);
-            return false;
-        }
-        mdf_value_swap(&constant, &declared);
-        mdf_value_clear(context.memory, &declared);
     }
     flags = constant.kind == MDF_KIND_LIST ? OPERAND_MAY_BE_LIST : 0;
     operand = unit_add_constant(&builder->target, &constant, flags);

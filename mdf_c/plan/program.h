@@ -20,6 +20,7 @@ struct mdf_program_output {
  * one earlier node is wired at compile time and is not listed.) */
 struct mdf_program_port {
     const char *id;
+    const char *input_name; /* what the graph's interface calls it; NULL: nothing else than the id */
     size_t node;
     mdf_operand slot;
     mdf_operand default_value; /* a constant; MDF_NO_OPERAND for a graph input that feeds no port */

@@ -96,13 +96,13 @@ void mdf_state_release(struct mdf_state *state)
 
 /* ------------------------------------------------------------------ inputs */
 
-/* Whether `name` is PORT, or NODE.PORT, of a port. */
+/* Whether `name` is PORT, or NODE.PORT, of a port, or its name in the graph's interface. */
 static bool is_named(const struct mdf_program *program, const struct mdf_program_port *port, const char *name)
 {
     const char *node = port->node == SIZE_MAX ? NULL : program->nodes[port->node].id;
     size_t length;
 
-    if (strcmp(port->id, name) == 0) {
+    if (strcmp(port->id, name) == 0 || (port->input_name != NULL && strcmp(port->input_name, name) == 0)) {
         return true;
     }
     length = node == NULL ? 0 : strlen(node);
@@ -117,7 +117,7 @@ static mdf_status unknown_input(const struct mdf_program *program, const char *n
 
     mdf_nearest_begin(&nearest, name);
     for (i = 0; i < program->n_ports; i++) {
-        mdf_nearest_offer(&nearest, program->ports[i].id);
+        mdf_nearest_offer(&nearest, program->ports[i].input_name != NULL ? program->ports[i].input_name : program->ports[i].id);
     }
     guess = mdf_nearest_result(&nearest);
     return mdf_error_set(error, MDF_NAME, "no input port is called '%s'%s%s%s", name, guess ? "; did you mean '" : "",

@@ -1,0 +1,361 @@
+/* builtins_sequences.c - Python's lists, and its builtin functions of sequences: list tuple range enumerate zip reversed sorted sum min max
+ * any all, and the displays [a, b] and (a, b).
+ *
+ * What yields its items one by one in Python is a list here. Source: the Python library reference, "Built-in Functions". */
+#include "functions/ordering.h"
+#include "functions/python/python_operations.h"
+
+enum { SLOT_ITEM = MDF_SLOT_OWN, SLOT_SUM, SLOT_OTHER_SUM, SLOT_OTHER_ITEM };
+
+/* ------------------------------------------------------------------ lists */
+
+static bool share(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *source)
+{
+    return mdf_value_share(call->context->memory, target, source) || mdf_call_out_of_memory(call);
+}
+
+/* "*items". */
+static bool run_build(struct mdf_call *call)
+{
+    struct mdf_value *items = mdf_python_make_list(call, mdf_call_target(call, 0), call->n_inputs);
+    size_t i;
+
+    for (i = 0; items != NULL && i < call->n_inputs; i++) {
+        if (!share(call, &items[i], call->inputs[i])) {
+            return false;
+        }
+    }
+    return items != NULL;
+}
+
+/* `target` becomes the list of the items of a value, from the last where `backward`. */
+static bool list_items(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *iterable, bool backward)
+{
+    size_t n, i;
+    struct mdf_value *items;
+
+    if (!mdf_python_check_iterable(call, iterable)) {
+        return false;
+    }
+    n = mdf_python_length(iterable);
+    if (n > MDF_PYTHON_MAX_ITEMS) {
+        return mdf_call_error(call, MDF_LIMIT, "a list of more than %d items", MDF_PYTHON_MAX_ITEMS);
+    }
+    items = mdf_python_make_list(call, target, n);
+    for (i = 0; items != NULL && i < n; i++) {
+        if (!mdf_python_take_item(call, &items[i], iterable, backward ? n - 1 - i : i)) {
+            return false;
+        }
+    }
+    return items != NULL;
+}
+
+/* "iterable=". */
+static bool run_list(struct mdf_call *call)
+{
+    struct mdf_value *target = mdf_call_target(call, 0);
+
+    return mdf_call_input(call, 0) == NULL ? mdf_python_make_list(call, target, 0) != NULL : list_items(call, target, call->inputs[0], false);
+}
+
+static bool run_reversed(struct mdf_call *call)
+{
+    return list_items(call, mdf_call_target(call, 0), call->inputs[0], true);
+}
+
+/* "start stop= step=": a single bound is where to stop. */
+static bool run_range(struct mdf_call *call)
+{
+    bool single = mdf_python_given(call, 1) == NULL;
+    int64_t start = 0, stop, step, i, *elements, size;
+    uint64_t distance, n = 0;
+
+    if (!mdf_call_integer(call, single ? 0 : 1, &stop) || (!single && !mdf_call_integer(call, 0, &start)) ||
+        !mdf_python_integer(call, 2, 1, &step)) {
+        return false;
+    }
+    if (step == 0) {
+        return mdf_call_error(call, MDF_VALUE, "a range in steps of zero");
+    }
+    if (step > 0 ? start < stop : start > stop) {
+        distance = step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
+        n = (distance - 1) / (step > 0 ? (uint64_t)step : 0 - (uint64_t)step) + 1;
+    }
+    if (n > MDF_PYTHON_MAX_ITEMS) {
+        return mdf_call_error(call, MDF_LIMIT, "a range of more than %d numbers", MDF_PYTHON_MAX_ITEMS);
+    }
+    size = (int64_t)n;
+    elements = mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_PYTHON, 1, &size);
+    for (i = 0; elements != NULL && i < size; i++) {
+        elements[i] = (int64_t)((uint64_t)start + (uint64_t)i * (uint64_t)step);
+    }
+    return elements != NULL;
+}
+
+/* "iterable start=": pairs of number and item. */
+static bool run_enumerate(struct mdf_call *call)
+{
+    const struct mdf_value *iterable = call->inputs[0];
+    struct mdf_value *target = mdf_call_target(call, 0), *items, *pair;
+    int64_t start;
+    size_t i;
+
+    if (!mdf_python_integer(call, 1, 0, &start) || !list_items(call, target, iterable, false)) {
+        return false;
+    }
+    items = target->data;
+    for (i = 0; i < target->length; i++) {
+        pair = mdf_python_make_list(call, &items[i], 2);
+        if (pair == NULL || !mdf_python_make_int(call, &pair[0], (int64_t)((uint64_t)start + i)) ||
+            !mdf_python_take_item(call, &pair[1], iterable, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "*iterables": as many tuples as the shortest has items. */
+static bool run_zip(struct mdf_call *call)
+{
+    size_t n = call->n_inputs == 0 ? 0 : SIZE_MAX, i, k;
+    struct mdf_value *items, *tuple;
+
+    for (k = 0; k < call->n_inputs; k++) {
+        if (!mdf_python_check_iterable(call, call->inputs[k])) {
+            return false;
+        }
+        n = mdf_python_length(call->inputs[k]) < n ? mdf_python_length(call->inputs[k]) : n;
+    }
+    items = mdf_python_make_list(call, mdf_call_target(call, 0), n);
+    for (i = 0; items != NULL && i < n; i++) {
+        tuple = mdf_python_make_list(call, &items[i], call->n_inputs);
+        for (k = 0; tuple != NULL && k < call->n_inputs; k++) {
+            if (!mdf_python_take_item(call, &tuple[k], call->inputs[k], i)) {
+                return false;
+            }
+        }
+        if (tuple == NULL) {
+            return false;
+        }
+    }
+    return items != NULL;
+}
+
+/* ------------------------------------------------------------------ sorted */
+
+struct sorting {
+    struct mdf_call *call;
+    const struct mdf_value *items;
+    bool backward, failed;
+};
+
+/* Whether item `a` has to stand behind item `b`. A comparison that fails is remembered; the rest is then left as it is. */
+static int must_swap(const void *context, int64_t a, int64_t b)
+{
+    struct sorting *const *place = context, *sorting = *place;
+    const struct mdf_value *x = &sorting->items[a], *y = &sorting->items[b];
+    bool behind = false;
+
+    if (!sorting->failed) {
+        sorting->failed = !mdf_python_less(sorting->call, sorting->backward ? x : y, sorting->backward ? y : x, &behind);
+    }
+    return behind;
+}
+
+/* "iterable reverse=". */
+static bool run_sorted(struct mdf_call *call)
+{
+    struct mdf_value *slots = mdf_python_slots(call), *target = mdf_call_target(call, 0), *items;
+    struct sorting sorting = {.call = call}, *place = &sorting;
+    int64_t *order;
+    size_t n, i;
+
+    if (slots == NULL || !mdf_python_truth(call, 1, false, &sorting.backward) || !list_items(call, &slots[SLOT_ITEM], call->inputs[0], false)) {
+        return false;
+    }
+    n = slots[SLOT_ITEM].length;
+    sorting.items = slots[SLOT_ITEM].data;
+    order = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_INT64, 2 * n + 1);
+    if (order == NULL) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        order[i] = (int64_t)i;
+    }
+    mdf_merge_sort(order, order + n, n, must_swap, &place);
+    items = sorting.failed ? NULL : mdf_python_make_list(call, target, n);
+    for (i = 0; items != NULL && i < n; i++) {
+        if (!share(call, &items[i], &sorting.items[order[i]])) {
+            return false;
+        }
+    }
+    return items != NULL;
+}
+
+/* ------------------------------------------------------------------ sum */
+
+/* The sum, in order, of a row of float64: 0 + x[0] + x[1] ... */
+static bool sum_row(struct mdf_call *call, const struct mdf_value *row)
+{
+    double sum = 0, *element = mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_FLOAT64, (enum mdf_strength)row->strength, 0, NULL);
+    size_t i;
+
+    for (i = 0; i < row->length; i++) {
+        sum += ((const double *)row->data)[i];
+    }
+    if (element != NULL) {
+        *element = sum;
+    }
+    return element != NULL;
+}
+
+/* "iterable start=". */
+static bool run_sum(struct mdf_call *call)
+{
+    const struct mdf_value *iterable = call->inputs[0], *start = mdf_call_input(call, 1);
+    struct mdf_value *slots = mdf_python_slots(call), *sum, *next;
+    size_t n, i;
+
+    if (slots == NULL || !mdf_python_check_iterable(call, iterable)) {
+        return false;
+    }
+    n = mdf_python_length(iterable);
+    if (start == NULL && n > 0 && iterable->kind == MDF_KIND_TENSOR && iterable->rank == 1 && iterable->dtype == MDF_DTYPE_FLOAT64 &&
+        call->context->real == MDF_DTYPE_FLOAT64) {
+        return sum_row(call, iterable);
+    }
+    sum = &slots[SLOT_SUM];
+    next = &slots[SLOT_OTHER_SUM];
+    if (start != NULL ? !mdf_python_copy(call, sum, start) : !mdf_python_make_int(call, sum, 0)) {
+        return false;
+    }
+    if (mdf_python_is_string(sum)) {
+        return mdf_python_refuse(call, sum, NULL);
+    }
+    for (i = 0; i < n; i++) {
+        struct mdf_value *done = next;
+
+        if (!mdf_python_take_item(call, &slots[SLOT_ITEM], iterable, i) || !mdf_python_add(call, next, sum, &slots[SLOT_ITEM])) {
+            return false;
+        }
+        next = sum;
+        sum = done;
+    }
+    return mdf_python_copy(call, mdf_call_target(call, 0), sum);
+}
+
+/* ------------------------------------------------------------------ min, max, any, all */
+
+/* Item `i` of what is chosen from: the arguments, or the items of the only one. NULL with the error set. */
+static const struct mdf_value *candidate(struct mdf_call *call, size_t i, size_t slot)
+{
+    struct mdf_value *slots = mdf_python_slots(call);
+
+    if (call->n_inputs > 1) {
+        return call->inputs[i];
+    }
+    if (call->inputs[0]->kind == MDF_KIND_LIST) {
+        return &mdf_value_items(call->inputs[0])[i];
+    }
+    return slots != NULL && mdf_python_take_item(call, &slots[slot], call->inputs[0], i) ? &slots[slot] : NULL;
+}
+
+/* "*args": the first of the least, or of the greatest. */
+static bool choose(struct mdf_call *call, bool greatest)
+{
+    size_t n = call->n_inputs, i, best_slot = SLOT_ITEM;
+    const struct mdf_value *best, *next;
+    bool better;
+
+    if (n == 1) {
+        if (!mdf_python_check_iterable(call, call->inputs[0])) {
+            return false;
+        }
+        n = mdf_python_length(call->inputs[0]);
+    }
+    if (n == 0) {
+        return mdf_call_error(call, MDF_VALUE, "there is nothing to choose from");
+    }
+    best = candidate(call, 0, best_slot);
+    for (i = 1; best != NULL && i < n; i++) {
+        size_t next_slot = best_slot == SLOT_ITEM ? SLOT_OTHER_ITEM : SLOT_ITEM;
+
+        next = candidate(call, i, next_slot);
+        if (next == NULL || !mdf_python_less(call, greatest ? best : next, greatest ? next : best, &better)) {
+            return false;
+        }
+        if (better) {
+            best = next;
+            best_slot = next_slot;
+        }
+    }
+    return best != NULL && mdf_python_copy(call, mdf_call_target(call, 0), best);
+}
+
+static bool run_min(struct mdf_call *call)
+{
+    return choose(call, false);
+}
+
+static bool run_max(struct mdf_call *call)
+{
+    return choose(call, true);
+}
+
+/* Whether an item has the truth `wanted`. */
+static bool find_truth(struct mdf_call *call, bool wanted, bool *found)
+{
+    const struct mdf_value *iterable = call->inputs[0];
+    struct mdf_value *slots = mdf_python_slots(call);
+    size_t i;
+    bool truth;
+
+    *found = false;
+    if (slots == NULL || !mdf_python_check_iterable(call, iterable)) {
+        return false;
+    }
+    for (i = 0; i < mdf_python_length(iterable) && !*found; i++) {
+        if (!mdf_python_take_item(call, &slots[SLOT_ITEM], iterable, i) || !mdf_python_truth_of(call, &slots[SLOT_ITEM], &truth)) {
+            return false;
+        }
+        *found = truth == wanted;
+    }
+    return true;
+}
+
+static bool run_any(struct mdf_call *call)
+{
+    bool found;
+
+    return find_truth(call, true, &found) && mdf_python_make_bool(call, mdf_call_target(call, 0), found);
+}
+
+static bool run_all(struct mdf_call *call)
+{
+    bool found;
+
+    return find_truth(call, false, &found) && mdf_python_make_bool(call, mdf_call_target(call, 0), !found);
+}
+
+#define ROW(name, kernel, formals)                                                                                     \
+    {                                                                                                                  \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals                                                \
+    }
+
+const struct mdf_operator mdf_operators_python_builtins_sequences[] = {
+    ROW("build_list", run_build, "*items"),
+    ROW("build_tuple", run_build, "*items"),
+    ROW("list", run_list, "iterable="),
+    ROW("tuple", run_list, "iterable="),
+    ROW("range", run_range, "start stop= step="),
+    ROW("enumerate", run_enumerate, "iterable start="),
+    ROW("zip", run_zip, "*iterables"),
+    ROW("reversed", run_reversed, "sequence"),
+    ROW("sorted", run_sorted, "iterable reverse="),
+    ROW("sum", run_sum, "iterable start="),
+    ROW("min", run_min, "*args"),
+    ROW("max", run_max, "*args"),
+    ROW("any", run_any, "iterable"),
+    ROW("all", run_all, "iterable"),
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
+};

@@ -1,0 +1,535 @@
+/* math_functions.c - Python's module math: functions of real numbers.
+ *
+ * Operands are single numbers; results are Python floats. What has no real result is an error, as in Python: "math domain error", "math range
+ * error". Source: the Python library reference, "math", version 3.11; CPython's mathmodule.c for what counts as which error. */
+#include "functions/python/python_numbers.h"
+#include "functions/python/python_operations.h"
+
+#include <string.h>
+
+static bool refuse_domain(struct mdf_call *call)
+{
+    return mdf_call_error(call, MDF_VALUE, "math domain error");
+}
+
+static bool refuse_range(struct mdf_call *call)
+{
+    return mdf_call_error(call, MDF_VALUE, "math range error");
+}
+
+/* ------------------------------------------------------------------ functions of one number */
+
+/* Writes f(x): no NaN that x was not, no infinity of a finite x: a pole is an error of domain, an overflow (`grows`) one of range. */
+static bool yield_checked(struct mdf_call *call, double x, double result, bool grows)
+{
+    if (isnan(result) && !isnan(x)) {
+        return refuse_domain(call);
+    }
+    if (isinf(result) && isfinite(x)) {
+        return grows ? refuse_range(call) : refuse_domain(call);
+    }
+    return mdf_python_make_real(call, mdf_call_target(call, 0), result);
+}
+
+static bool apply(struct mdf_call *call, double (*function)(double), bool grows)
+{
+    double x;
+
+    return mdf_call_real(call, 0, &x) && yield_checked(call, x, function(x), grows);
+}
+
+/* X(kernel, function of C, whether it overflows) */
+#define FUNCTION_LIST(X)                                                                                               \
+    X(run_acos, acos, false)                                                                                           \
+    X(run_acosh, acosh, false)                                                                                         \
+    X(run_asin, asin, false)                                                                                           \
+    X(run_asinh, asinh, false)                                                                                         \
+    X(run_atan, atan, false)                                                                                           \
+    X(run_atanh, atanh, false)                                                                                         \
+    X(run_cbrt, cbrt, false)                                                                                           \
+    X(run_cos, cos, false)                                                                                             \
+    X(run_cosh, cosh, true)                                                                                            \
+    X(run_erf, erf, false)                                                                                             \
+    X(run_erfc, erfc, false)                                                                                           \
+    X(run_exp, exp, true)                                                                                              \
+    X(run_exp2, exp2, true)                                                                                            \
+    X(run_expm1, expm1, true)                                                                                          \
+    X(run_fabs, fabs, false)                                                                                           \
+    X(run_log10, log10, false)                                                                                         \
+    X(run_log1p, log1p, false)                                                                                         \
+    X(run_log2, log2, false)                                                                                           \
+    X(run_sin, sin, false)                                                                                             \
+    X(run_sinh, sinh, true)                                                                                            \
+    X(run_sqrt, sqrt, false)                                                                                           \
+    X(run_tan, tan, false)                                                                                             \
+    X(run_tanh, tanh, false)
+
+#define FUNCTION_KERNEL(name, of_c, grows)                                                                             \
+    static bool name(struct mdf_call *call)                                                                            \
+    {                                                                                                                  \
+        return apply(call, of_c, grows);                                                                               \
+    }
+FUNCTION_LIST(FUNCTION_KERNEL)
+
+static double to_degrees(double x)
+{
+    return x * (180 / M_PI);
+}
+
+static double to_radians(double x)
+{
+    return x * (M_PI / 180);
+}
+
+FUNCTION_KERNEL(run_degrees, to_degrees, true)
+FUNCTION_KERNEL(run_radians, to_radians, false)
+
+/* Factorials that a float64 holds exactly, for gamma of whole numbers. */
+static double exact_gamma(double x)
+{
+    double product = 1, k;
+
+    for (k = 2; k < x; k++) {
+        product *= k;
+    }
+    return product;
+}
+
+static bool run_gamma(struct mdf_call *call)
+{
+    double x;
+
+    if (!mdf_call_real(call, 0, &x)) {
+        return false;
+    }
+    if (x == (double)-INFINITY || (x <= 0 && x == floor(x))) {
+        return refuse_domain(call);
+    }
+    return yield_checked(call, x, x == floor(x) && x <= 23 ? exact_gamma(x) : tgamma(x), true);
+}
+
+static bool run_lgamma(struct mdf_call *call)
+{
+    double x;
+
+    if (!mdf_call_real(call, 0, &x)) {
+        return false;
+    }
+    if (isfinite(x) && x <= 0 && x == floor(x)) {
+        return refuse_domain(call);
+    }
+    return yield_checked(call, x, x == 1 || x == 2 ? 0 : lgamma_r(x, &(int){0}), true);
+}
+
+/* "x base=". */
+static bool run_log(struct mdf_call *call)
+{
+    double x, base;
+
+    if (!mdf_call_real(call, 0, &x) || !mdf_python_real(call, 1, M_E, &base)) {
+        return false;
+    }
+    if (x <= 0 || base <= 0) {
+        return refuse_domain(call);
+    }
+    if (mdf_python_given(call, 1) == NULL) {
+        return mdf_python_make_real(call, mdf_call_target(call, 0), log(x));
+    }
+    return log(base) == 0 ? mdf_call_error(call, MDF_VALUE, "division by zero")
+                          : mdf_python_make_real(call, mdf_call_target(call, 0), log(x) / log(base));
+}
+
+static bool run_ulp(struct mdf_call *call)
+{
+    double x;
+
+    if (!mdf_call_real(call, 0, &x)) {
+        return false;
+    }
+    x = fabs(x);
+    if (isfinite(x)) {
+        double next = nextafter(x, (double)INFINITY);
+
+        x = isinf(next) ? x - nextafter(x, 0) : next - x;
+    }
+    return mdf_python_make_real(call, mdf_call_target(call, 0), x);
+}
+
+/* A pair of values: the fraction and the whole part of a number, both with its sign. */
+static bool run_modf(struct mdf_call *call)
+{
+    struct mdf_value *items;
+    double x, whole, fraction;
+
+    if (!mdf_call_real(call, 0, &x)) {
+        return false;
+    }
+    fraction = modf(x, &whole);
+    items = mdf_python_make_list(call, mdf_call_target(call, 0), 2);
+    return items != NULL && mdf_python_make_real(call, &items[0], fraction) && mdf_python_make_real(call, &items[1], whole);
+}
+
+static bool run_frexp(struct mdf_call *call)
+{
+    struct mdf_value *items;
+    int exponent = 0;
+    double x, mantissa;
+
+    if (!mdf_call_real(call, 0, &x)) {
+        return false;
+    }
+    mantissa = isfinite(x) ? frexp(x, &exponent) : x;
+    items = mdf_python_make_list(call, mdf_call_target(call, 0), 2);
+    return items != NULL && mdf_python_make_real(call, &items[0], mantissa) && mdf_python_make_int(call, &items[1], exponent);
+}
+
+/* ------------------------------------------------------------------ questions */
+
+static bool run_isnan(struct mdf_call *call)
+{
+    double x;
+
+    return mdf_call_real(call, 0, &x) && mdf_python_make_bool(call, mdf_call_target(call, 0), isnan(x));
+}
+
+static bool run_isinf(struct mdf_call *call)
+{
+    double x;
+
+    return mdf_call_real(call, 0, &x) && mdf_python_make_bool(call, mdf_call_target(call, 0), isinf(x));
+}
+
+static bool run_isfinite(struct mdf_call *call)
+{
+    double x;
+
+    return mdf_call_real(call, 0, &x) && mdf_python_make_bool(call, mdf_call_target(call, 0), isfinite(x));
+}
+
+/* "a b rel_tol= abs_tol=". */
+static bool run_isclose(struct mdf_call *call)
+{
+    double a, b, relative, absolute, difference;
+
+    if (!mdf_call_real(call, 0, &a) || !mdf_call_real(call, 1, &b) || !mdf_python_real(call, 2, 1e-9, &relative) ||
+        !mdf_python_real(call, 3, 0, &absolute)) {
+        return false;
+    }
+    if (relative < 0 || absolute < 0) {
+        return mdf_call_error(call, MDF_VALUE, "a tolerance is negative");
+    }
+    difference = fabs(b - a);
+    return mdf_python_make_bool(call, mdf_call_target(call, 0),
+                                a == b || (!isinf(a) && !isinf(b) &&
+                                           (difference <= fabs(relative * b) || difference <= fabs(relative * a) || difference <= absolute)));
+}
+
+/* ------------------------------------------------------------------ functions of two numbers */
+
+static bool read_two(struct mdf_call *call, double *a, double *b)
+{
+    return mdf_call_real(call, 0, a) && mdf_call_real(call, 1, b);
+}
+
+static bool run_atan2(struct mdf_call *call)
+{
+    double a, b;
+
+    return read_two(call, &a, &b) && mdf_python_make_real(call, mdf_call_target(call, 0), atan2(a, b));
+}
+
+static bool run_copysign(struct mdf_call *call)
+{
+    double a, b;
+
+    return read_two(call, &a, &b) && mdf_python_make_real(call, mdf_call_target(call, 0), copysign(a, b));
+}
+
+static bool run_nextafter(struct mdf_call *call)
+{
+    double a, b;
+
+    return read_two(call, &a, &b) && mdf_python_make_real(call, mdf_call_target(call, 0), nextafter(a, b));
+}
+
+/* A remainder by a C function: of an infinity, or by zero, there is none. */
+static bool yield_remainder(struct mdf_call *call, double (*function)(double, double))
+{
+    double a, b;
+
+    if (!read_two(call, &a, &b)) {
+        return false;
+    }
+    if (!isnan(a) && !isnan(b) && (isinf(a) || b == 0)) {
+        return refuse_domain(call);
+    }
+    return mdf_python_make_real(call, mdf_call_target(call, 0), function(a, b));
+}
+
+static bool run_fmod(struct mdf_call *call)
+{
+    return yield_remainder(call, fmod);
+}
+
+static bool run_remainder(struct mdf_call *call)
+{
+    return yield_remainder(call, remainder);
+}
+
+static bool run_pow(struct mdf_call *call)
+{
+    double a, b, power;
+
+    if (!read_two(call, &a, &b)) {
+        return false;
+    }
+    power = pow(a, b);
+    if (isfinite(a) && isfinite(b) && !isfinite(power)) {
+        return isnan(power) || a == 0 ? refuse_domain(call) : refuse_range(call);
+    }
+    return mdf_python_make_real(call, mdf_call_target(call, 0), power);
+}
+
+static bool run_ldexp(struct mdf_call *call)
+{
+    double x, result;
+    int64_t exponent;
+
+    if (!mdf_call_real(call, 0, &x) || !mdf_call_integer(call, 1, &exponent)) {
+        return false;
+    }
+    result = ldexp(x, exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : (int)exponent);
+    return isinf(result) && isfinite(x) ? refuse_range(call) : mdf_python_make_real(call, mdf_call_target(call, 0), result);
+}
+
+/* ------------------------------------------------------------------ sums */
+
+/* A Euclidean length under construction: scaled by the largest magnitude so that nothing overflows. */
+struct length {
+    double largest;
+    long double sum;
+    bool infinite, nan;
+};
+
+static void measure(struct length *length, double x)
+{
+    length->infinite = length->infinite || isinf(x);
+    length->nan = length->nan || isnan(x);
+    length->largest = fabs(x) > length->largest ? fabs(x) : length->largest;
+}
+
+static void add_square(struct length *length, double x)
+{
+    long double scaled = length->largest > 0 ? (long double)x / (long double)length->largest : 0;
+
+    length->sum += scaled * scaled;
+}
+
+static bool yield_length(struct mdf_call *call, const struct length *length)
+{
+    double result = length->infinite ? (double)INFINITY
+                    : length->nan    ? (double)NAN
+                                     : (double)((long double)length->largest * sqrtl(length->sum));
+
+    return mdf_python_make_real(call, mdf_call_target(call, 0), result);
+}
+
+/* "*coordinates". */
+static bool run_hypot(struct mdf_call *call)
+{
+    struct length length = {0};
+    double x, y;
+    size_t i;
+
+    if (call->n_inputs == 2) {
+        return read_two(call, &x, &y) && mdf_python_make_real(call, mdf_call_target(call, 0), hypot(x, y));
+    }
+    for (i = 0; i < call->n_inputs; i++) {
+        if (!mdf_call_real(call, i, &x)) {
+            return false;
+        }
+        measure(&length, x);
+    }
+    for (i = 0; i < call->n_inputs; i++) {
+        if (mdf_call_real(call, i, &x)) {
+            add_square(&length, x);
+        }
+    }
+    return yield_length(call, &length);
+}
+
+/* Input `i` as a row of reals. */
+static const double *read_row(struct mdf_call *call, size_t i, size_t slot, size_t *n)
+{
+    static const double nothing = 0;
+    const struct mdf_value *array = mdf_python_input_array(call, i, slot), *reals;
+
+    reals = array == NULL ? NULL : mdf_python_array_of(call, array, MDF_DTYPE_FLOAT64, slot);
+    if (reals == NULL) {
+        return NULL;
+    }
+    if (reals->rank != 1) {
+        mdf_call_error(call, MDF_SHAPE, "a row of numbers is needed, not an array of rank %zu", (size_t)reals->rank);
+        return NULL;
+    }
+    *n = reals->length;
+    return reals->length > 0 ? reals->data : &nothing;
+}
+
+static bool run_dist(struct mdf_call *call)
+{
+    size_t n, m, i;
+    const double *p = read_row(call, 0, MDF_SLOT_OPERANDS, &n), *q = p == NULL ? NULL : read_row(call, 1, MDF_SLOT_OPERANDS + 1, &m);
+    struct length length = {0};
+
+    if (q == NULL) {
+        return false;
+    }
+    if (n != m) {
+        return mdf_call_error(call, MDF_SHAPE, "points of %zu and %zu coordinates", n, m);
+    }
+    for (i = 0; i < n; i++) {
+        measure(&length, p[i] - q[i]);
+    }
+    for (i = 0; i < n; i++) {
+        add_square(&length, p[i] - q[i]);
+    }
+    return yield_length(call, &length);
+}
+
+/* Adds x to a sum that is held as partial sums without overlap, in ascending order; their new number. Source: J. R. Shewchuk, "Adaptive
+ * Precision Floating-Point Arithmetic", 1997. */
+static size_t add_exactly(double *partials, size_t n, double x)
+{
+    size_t kept = 0, i;
+
+    for (i = 0; i < n; i++) {
+        double y = partials[i], high, low;
+
+        if (fabs(x) < fabs(y)) {
+            double held = x;
+
+            x = y;
+            y = held;
+        }
+        high = x + y;
+        low = y - (high - x);
+        if (low != 0) {
+            partials[kept++] = low;
+        }
+        x = high;
+    }
+    if (x != 0) {
+        partials[kept++] = x;
+    }
+    return kept;
+}
+
+/* The sum of partial sums, correctly rounded. */
+static double round_partials(const double *partials, size_t n)
+{
+    double high = 0, low = 0, before;
+
+    if (n == 0) {
+        return 0;
+    }
+    high = partials[--n];
+    while (n > 0) {
+        before = high;
+        high = before + partials[--n];
+        low = partials[n] - (high - before);
+        if (low != 0) {
+            break;
+        }
+    }
+    if (n > 0 && ((low < 0 && partials[n - 1] < 0) || (low > 0 && partials[n - 1] > 0))) { /* a tie that the rest breaks */
+        before = high + low * 2;
+        if (low * 2 == before - high) {
+            high = before;
+        }
+    }
+    return high;
+}
+
+static bool run_fsum(struct mdf_call *call)
+{
+    size_t n, n_partials = 0, i;
+    const double *items = read_row(call, 0, MDF_SLOT_OPERANDS, &n);
+    double special = 0, *partials;
+
+    /* Partial sums do not overlap: float64 has room for at most 2098 / 53 of them, and one. */
+    partials = items == NULL ? NULL : mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_FLOAT64, 64);
+    if (partials == NULL) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        if (!isfinite(items[i])) {
+            special += items[i];
+            continue;
+        }
+        n_partials = add_exactly(partials, n_partials, items[i]);
+        if (n_partials > 0 && !isfinite(partials[n_partials - 1])) {
+            return refuse_range(call);
+        }
+    }
+    if (special != 0) {
+        for (i = 0; isnan(special) && i < n && !isnan(items[i]); i++) {
+        }
+        return isnan(special) && i == n ? refuse_domain(call) : mdf_python_make_real(call, mdf_call_target(call, 0), special);
+    }
+    return mdf_python_make_real(call, mdf_call_target(call, 0), round_partials(partials, n_partials));
+}
+
+#define ROW(name, kernel, formals)                                                                                     \
+    {                                                                                                                  \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals                                                \
+    }
+
+const struct mdf_operator mdf_operators_python_math_functions[] = {
+    ROW("math.acos", run_acos, "x"),
+    ROW("math.acosh", run_acosh, "x"),
+    ROW("math.asin", run_asin, "x"),
+    ROW("math.asinh", run_asinh, "x"),
+    ROW("math.atan", run_atan, "x"),
+    ROW("math.atan2", run_atan2, "y x"),
+    ROW("math.atanh", run_atanh, "x"),
+    ROW("math.cbrt", run_cbrt, "x"),
+    ROW("math.copysign", run_copysign, "x y"),
+    ROW("math.cos", run_cos, "x"),
+    ROW("math.cosh", run_cosh, "x"),
+    ROW("math.degrees", run_degrees, "x"),
+    ROW("math.dist", run_dist, "p q"),
+    ROW("math.erf", run_erf, "x"),
+    ROW("math.erfc", run_erfc, "x"),
+    ROW("math.exp", run_exp, "x"),
+    ROW("math.exp2", run_exp2, "x"),
+    ROW("math.expm1", run_expm1, "x"),
+    ROW("math.fabs", run_fabs, "x"),
+    ROW("math.fmod", run_fmod, "x y"),
+    ROW("math.frexp", run_frexp, "x"),
+    ROW("math.fsum", run_fsum, "seq"),
+    ROW("math.gamma", run_gamma, "x"),
+    ROW("math.hypot", run_hypot, "*coordinates"),
+    ROW("math.isclose", run_isclose, "a b rel_tol= abs_tol="),
+    ROW("math.isfinite", run_isfinite, "x"),
+    ROW("math.isinf", run_isinf, "x"),
+    ROW("math.isnan", run_isnan, "x"),
+    ROW("math.ldexp", run_ldexp, "x i"),
+    ROW("math.lgamma", run_lgamma, "x"),
+    ROW("math.log", run_log, "x base="),
+    ROW("math.log10", run_log10, "x"),
+    ROW("math.log1p", run_log1p, "x"),
+    ROW("math.log2", run_log2, "x"),
+    ROW("math.modf", run_modf, "x"),
+    ROW("math.nextafter", run_nextafter, "x y"),
+    ROW("math.pow", run_pow, "x y"),
+    ROW("math.radians", run_radians, "x"),
+    ROW("math.remainder", run_remainder, "x y"),
+    ROW("math.sin", run_sin, "x"),
+    ROW("math.sinh", run_sinh, "x"),
+    ROW("math.sqrt", run_sqrt, "x"),
+    ROW("math.tan", run_tan, "x"),
+    ROW("math.tanh", run_tanh, "x"),
+    ROW("math.ulp", run_ulp, "x"),
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
+};

@@ -1,0 +1,178 @@
+/* onnx_external.c - tensors whose bytes lie in a file of their own, beside the model.
+ *
+ * The file is named relative to the model's folder and must lie in it: no absolute name, no "..", and what symbolic links
+ * lead to must be in the folder too. Source: onnx.proto, TensorProto.external_data. */
+#include "mdf_c/document/onnx_import.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What external_data says. */
+struct location {
+    const char *name;
+    uint64_t offset, length;
+    bool has_length;
+};
+
+static bool read_number(struct onnx_import *import, const char *key, const char *text, uint64_t *number)
+{
+    const char *c;
+
+    *number = 0;
+    for (c = text; *c >= '0' && *c <= '9'; c++) {
+        if (*number > (INT64_MAX - 9) / 10) {
+            break;
+        }
+        *number = *number * 10 + (uint64_t)(*c - '0');
+    }
+    return (c > text && *c == '\0') || mdf_onnx_fail(import, MDF_MODEL, "the %s of external data, '%.40s', is not a number of bytes", key, text);
+}
+
+static bool read_location(struct onnx_import *import, const Mdf__TensorProto *tensor, struct location *location)
+{
+    size_t i;
+
+    *location = (struct location){0};
+    for (i = 0; i < tensor->n_external_data; i++) {
+        const char *key = mdf_onnx_text(tensor->external_data[i]->key), *value = mdf_onnx_text(tensor->external_data[i]->value);
+
+        if (strcmp(key, "location") == 0) {
+            location->name = value;
+        } else if (strcmp(key, "offset") == 0) {
+            if (!read_number(import, key, value, &location->offset)) {
+                return false;
+            }
+        } else if (strcmp(key, "length") == 0) {
+            location->has_length = true;
+            if (!read_number(import, key, value, &location->length)) {
+                return false;
+            }
+        }
+    }
+    return (location->name != NULL && location->name[0] != '\0') || mdf_onnx_fail(import, MDF_MODEL, "a tensor has external data without a location");
+}
+
+/* Whether a name is relative and has no part "..". */
+static bool stays_inside(const char *name)
+{
+    const char *part = name;
+
+    if (name[0] == '/') {
+        return false;
+    }
+    while (part != NULL) {
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0')) {
+            return false;
+        }
+        part = strchr(part, '/');
+        part += part != NULL;
+    }
+    return true;
+}
+
+/* The file's name without symbolic links, where it lies in the model's folder; in scratch, NULL with the error set. */
+static const char *resolve_name(struct onnx_import *import, const char *name)
+{
+    const char *file = import->document->file, *slash = strrchr(file, '/');
+    char folder[PATH_MAX], found[PATH_MAX], *path;
+    size_t length;
+
+    if (!import->document->is_file) {
+        mdf_onnx_fail(import, MDF_UNSUPPORTED, "the data of a tensor lie in the file '%.200s', which can only be found for a model read from a file", name);
+        return NULL;
+    }
+    path = slash != NULL ? mdf_arena_text(&import->scratch, file, (size_t)(slash - file) + 1) : mdf_arena_text(&import->scratch, "./", 2);
+    path = path != NULL && realpath(path, folder) != NULL ? mdf_arena_printf(&import->scratch, "%s/%s", folder, name) : NULL;
+    if (path == NULL) {
+        mdf_onnx_fail(import, MDF_FILE, "the folder of the model can not be read");
+        return NULL;
+    }
+    if (realpath(path, found) == NULL) {
+        mdf_onnx_fail(import, MDF_FILE, "the file '%.200s', which holds the data of a tensor, can not be read", name);
+        return NULL;
+    }
+    length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+    if (strncmp(found, folder, length) != 0 || found[length] != '/') {
+        mdf_onnx_fail(import, MDF_MODEL, "the file '%.200s', which holds the data of a tensor, does not lie in the model's folder", name);
+        return NULL;
+    }
+    path = mdf_arena_text(&import->scratch, found, strlen(found));
+    if (path == NULL) {
+        mdf_onnx_out_of_memory(import);
+    }
+    return path;
+}
+
+static bool read_all(int file, uint64_t offset, char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = pread(file, bytes, size, (off_t)offset);
+
+        if (n <= 0) {
+            return false;
+        }
+        bytes += n;
+        offset += (uint64_t)n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static void *read_part(struct onnx_import *import, int file, const struct location *location, size_t size_bytes)
+{
+    struct stat status;
+    char *bytes;
+
+    if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+        mdf_onnx_fail(import, MDF_FILE, "the file '%.200s', which holds the data of a tensor, can not be read", location->name);
+        return NULL;
+    }
+    if (location->offset > (uint64_t)status.st_size || size_bytes > (uint64_t)status.st_size - location->offset) {
+        mdf_onnx_fail(import, MDF_FILE, "the file '%.200s' ends before the %zu bytes of a tensor's data at offset %llu", location->name, size_bytes,
+                      (unsigned long long)location->offset);
+        return NULL;
+    }
+    bytes = mdf_arena_allocate(&import->document->arena, size_bytes);
+    if (bytes == NULL) {
+        mdf_onnx_out_of_memory(import);
+    } else if (!read_all(file, location->offset, bytes, size_bytes)) {
+        mdf_onnx_fail(import, MDF_FILE, "the file '%.200s', which holds the data of a tensor, can not be read", location->name);
+        bytes = NULL;
+    }
+    return bytes;
+}
+
+void *mdf_onnx_external_data(struct onnx_import *import, const Mdf__TensorProto *tensor, size_t size_bytes)
+{
+    struct location location;
+    const char *path;
+    void *bytes;
+    int file;
+
+    if (!read_location(import, tensor, &location)) {
+        return NULL;
+    }
+    if (location.has_length && location.length != size_bytes) {
+        mdf_onnx_fail(import, MDF_SHAPE, "a tensor that needs %zu bytes has %llu bytes of external data", size_bytes,
+                      (unsigned long long)location.length);
+        return NULL;
+    }
+    if (!stays_inside(location.name)) {
+        mdf_onnx_fail(import, MDF_MODEL, "the file '%.200s', which holds the data of a tensor, does not lie in the model's folder", location.name);
+        return NULL;
+    }
+    path = resolve_name(import, location.name);
+    if (path == NULL) {
+        return NULL;
+    }
+    file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bytes = read_part(import, file, &location, size_bytes);
+    if (file >= 0) {
+        close(file);
+    }
+    return bytes;
+}
