@@ -284,7 +284,7 @@ static bool power_of_reals(struct mdf_call *call, struct mdf_value *target, doub
 {
     double power;
 
-    if (a == 0 && b < 0) {
+    if (a == 0 && b < 0 && isfinite(b)) {
         return mdf_call_error(call, MDF_VALUE, "zero to a negative power");
     }
     if (a < 0 && isfinite(a) && isfinite(b) && b != floor(b)) {
@@ -342,12 +342,12 @@ static bool refuse_shift(struct mdf_call *call, int64_t count)
 
 static bool shift_left(struct mdf_call *call, struct mdf_value *target, int64_t a, int64_t b)
 {
-    int64_t shifted;
+    int64_t shifted = b >= 0 && b < 64 ? (int64_t)((uint64_t)a << b) : 0;
 
     if (b < 0) {
         return refuse_shift(call, b);
     }
-    if (b < 63 && !__builtin_mul_overflow(a, (int64_t)1 << b, &shifted)) {
+    if (b < 64 && shifted >> b == a) {
         return mdf_python_make_int(call, target, shifted);
     }
     return a == 0 ? mdf_python_make_int(call, target, 0) : make_large(call, target, ldexp((double)a, b > 2000 ? 2000 : (int)b));

@@ -137,7 +137,10 @@ static bool round_integer(struct mdf_call *call, struct mdf_value *target, int64
         return mdf_python_make_int(call, target, 0);
     }
     rest = integer % power < 0 ? integer % power + power : integer % power;
-    lower = integer < INT64_MIN + rest ? INT64_MIN : integer - rest;
+    if (integer < INT64_MIN + rest) {
+        return mdf_python_make_whole(call, target, (double)integer - (double)rest);
+    }
+    lower = integer - rest;
     if (rest > power / 2 || (rest == power / 2 && lower / power % 2 != 0)) {
         return lower > INT64_MAX - power ? mdf_python_make_whole(call, target, (double)lower + (double)power)
                                          : mdf_python_make_int(call, target, lower + power);

@@ -347,9 +347,7 @@ static bool run_get(struct mdf_call *call)
 const struct mdf_operator mdf_operators_python_methods[] = {
     METHOD_ROW("numpy.ndarray.tolist", run_tolist, "a"),
     METHOD_ROW("numpy.ndarray.item", run_item, "a *args"),
-    METHOD_ROW("numpy.copy", run_copy, "a"),
-    METHOD_ROW("numpy.conj", run_copy, "x"),
-    METHOD_ROW("numpy.conjugate", run_copy, "x"),
+    METHOD_ROW("numpy.ndarray.copy", run_copy, "a"),
     METHOD_ROW("numpy.nonzero", run_nonzero, "a"),
     METHOD_ROW("list.index", run_index, "sequence value"),
     METHOD_ROW("list.count", run_count, "sequence value"),

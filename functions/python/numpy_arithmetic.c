@@ -239,9 +239,9 @@ static uint64_t common_multiple(uint64_t a, uint64_t b)
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_end.inc"
 
-/* Of zero: the lowest number, as x86 processors convert an infinity. */
+/* Of zero: what x86 processors make of an infinity. */
 #define OPERATION reciprocal
-#define UNARY(x) x == 0 ? LOWEST : 1 / x
+#define UNARY(x) x == 0 ? (BITS < 32 ? 0 : LOWEST) : 1 / x
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
 #include "functions/elementwise_end.inc"

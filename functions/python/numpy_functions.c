@@ -131,7 +131,7 @@ static const struct mdf_ufunc nearest = {{.loops = {MDF_LOOPS_REALS(nearest)}}, 
 static const struct mdf_ufunc lower = {{.loops = {MDF_LOOPS_REALS(lower), WHOLE_KEPT}}, MDF_UFUNC_SHARED, 1};
 static const struct mdf_ufunc upper = {{.loops = {MDF_LOOPS_REALS(upper), WHOLE_KEPT}}, MDF_UFUNC_SHARED, 1};
 static const struct mdf_ufunc truncated = {{.loops = {MDF_LOOPS_REALS(truncated), WHOLE_KEPT}}, MDF_UFUNC_SHARED, 1};
-static const struct mdf_ufunc sinc = {{.loops = {MDF_LOOPS_REALS(sinc)}, .cost_ns = 12}, MDF_UFUNC_REALS, 1};
+static const struct mdf_ufunc sinc = {{.loops = {MDF_LOOPS_REALS(sinc)}, .cost_ns = 12}, MDF_UFUNC_QUOTIENT, 1};
 
 /* ------------------------------------------------------------------ functions of two numbers */
 

@@ -112,11 +112,18 @@ static bool keep_triangle(struct mdf_call *call, bool lower)
     int64_t k;
     void *elements;
 
-    if (array == NULL || !mdf_python_integer(call, 1, 0, &k)) {
+    if (array == NULL || mdf_python_slots(call) == NULL || !mdf_python_integer(call, 1, 0, &k)) {
         return false;
     }
-    if (array->rank < 2) {
-        return mdf_call_error(call, MDF_SHAPE, "an array of rank %zu is no matrix", (size_t)array->rank);
+    if (array->rank == 1) { /* as numpy: each row of a square matrix */
+        int64_t shape[2] = {(int64_t)array->length, (int64_t)array->length};
+
+        array = mdf_numpy_broadcast(call, &mdf_python_slots(call)[SLOT_HELD], array, 2, shape) ? &mdf_python_slots(call)[SLOT_HELD] : NULL;
+    } else if (array->rank == 0) {
+        return mdf_call_error(call, MDF_SHAPE, "a scalar is no matrix");
+    }
+    if (array == NULL) {
+        return false;
     }
     dtype = (mdf_dtype)array->dtype;
     rows = (size_t)mdf_value_shape(array)[array->rank - 2];

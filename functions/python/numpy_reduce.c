@@ -66,6 +66,9 @@ static bool read_axes(struct mdf_call *call, size_t rank, const struct mdf_value
     }
     axes = mdf_python_array_of(call, axis, MDF_DTYPE_INT64, SLOT_AXES);
     for (i = 0; axes != NULL && i < axes->length; i++) {
+        if (rank == 0 && mdf_numpy_is_only_axis(((const int64_t *)axes->data)[i])) {
+            continue;
+        }
         if (!mdf_call_axis(call, ((const int64_t *)axes->data)[i], rank, &at)) {
             return false;
         }
@@ -303,9 +306,20 @@ KERNEL(run_max, mdf_numpy_max, plain_places)
 KERNEL(run_min, mdf_numpy_min, plain_places)
 KERNEL(run_nan_largest, nan_largest, plain_places)
 KERNEL(run_nan_smallest, nan_smallest, plain_places)
-KERNEL(run_spread, spread, plain_places)
 KERNEL(run_any, any, plain_places)
 KERNEL(run_all, all, plain_places)
+KERNEL(run_count, count, plain_places)
+
+/* numpy.ptp: a difference, which bools have not. */
+static bool run_spread(struct mdf_call *call)
+{
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS + 1);
+
+    if (array != NULL && array->dtype == MDF_DTYPE_BOOL) {
+        return mdf_python_refuse(call, call->inputs[0], NULL);
+    }
+    return array != NULL && reduce(call, &spread, &plain_places);
+}
 
 /* argmax, argmin: of one axis, or of all elements in their order. */
 static bool find_position(struct mdf_call *call, const struct mdf_reduction *reduction)
@@ -326,18 +340,6 @@ static bool run_argmax(struct mdf_call *call)
 static bool run_argmin(struct mdf_call *call)
 {
     return find_position(call, &position_of_smallest);
-}
-
-/* Of all elements: Python's int. */
-static bool run_count(struct mdf_call *call)
-{
-    if (!reduce(call, &count, &plain_places)) {
-        return false;
-    }
-    if (mdf_python_given(call, 1) == NULL && mdf_call_target(call, 0)->rank == 0) {
-        mdf_call_target(call, 0)->strength = MDF_STRENGTH_PYTHON;
-    }
-    return true;
 }
 
 /* ------------------------------------------------------------------ average */

@@ -40,6 +40,12 @@ extern const struct mdf_reduction mdf_numpy_sum, mdf_numpy_mean, mdf_numpy_max, 
 /* The type that carries elements of a type through a reduction; NONE for text and complex numbers. */
 mdf_dtype mdf_numpy_carrier(mdf_dtype dtype);
 
+/* numpy lets a scalar have one axis, where it reduces. */
+static inline bool mdf_numpy_is_only_axis(int64_t axis)
+{
+    return axis == 0 || axis == -1;
+}
+
 /* An array laid out as rows of the items to be reduced; see mdf_numpy_lay_out. */
 struct mdf_rows {
     const void *items;

@@ -58,6 +58,9 @@ bool mdf_numpy_map_rows(struct mdf_call *call, struct mdf_value *target, const s
     if (slots == NULL || (axis != NULL && !mdf_value_to_int64(axis, &number))) {
         return slots != NULL && mdf_call_error(call, MDF_TYPE, "the axis is not one whole number");
     }
+    if (array->rank == 0 && mdf_numpy_is_only_axis(number)) {
+        axis = NULL;
+    }
     if ((axis != NULL && !mdf_call_axis(call, number, array->rank, &at)) || !mdf_numpy_lay_out(call, array, axis, false, &rows)) {
         return false;
     }
@@ -152,7 +155,7 @@ static bool sort_along(struct mdf_call *call, bool numbers)
     if (array == NULL) {
         return false;
     }
-    if (mdf_dtype_kind((mdf_dtype)array->dtype) == 'c') {
+    if (mdf_dtype_kind((mdf_dtype)array->dtype) == 'c' || (array->rank == 0 && !numbers)) {
         return mdf_python_refuse(call, array, NULL);
     }
     mdf_value_borrow_tensor(call->context->memory, &last, MDF_DTYPE_INT64, MDF_STRENGTH_PYTHON, 0, NULL, &minus_one);
@@ -289,7 +292,7 @@ static bool run_diff(struct mdf_call *call)
         return false;
     }
     held->strength = (uint8_t)mdf_numpy_strength(array);
-    for (; n > 0 && held->length > 0; n--) {
+    for (; n > 0 && mdf_value_shape(held)[at] > 0; n--) {
         if (!subtract_neighbours(call, target, held, at) || !mdf_python_copy(call, held, target)) {
             return false;
         }

@@ -74,6 +74,12 @@ mdf_dtype mdf_ufunc_shared_dtype(struct mdf_call *call, size_t n_operands, const
     return (mdf_dtype)met.dtype;
 }
 
+/* Whether whole numbers are computed with as such. */
+static bool stays_whole(enum mdf_ufunc_types types)
+{
+    return types == MDF_UFUNC_SHARED || types == MDF_UFUNC_NUMBERS || types == MDF_UFUNC_COMPARED;
+}
+
 /* The type in which the operation runs; NONE with the error set. */
 static mdf_dtype settle_type(struct mdf_call *call, enum mdf_ufunc_types types, size_t n_operands, const struct mdf_value *const operands[])
 {
@@ -82,7 +88,7 @@ static mdf_dtype settle_type(struct mdf_call *call, enum mdf_ufunc_types types, 
     if (dtype == MDF_DTYPE_NONE) {
         return dtype;
     }
-    if (is_integer_type(dtype) && dtype != MDF_DTYPE_INT64 && any_passes_bounds(n_operands, operands, dtype)) {
+    if (stays_whole(types) && is_integer_type(dtype) && dtype != MDF_DTYPE_INT64 && any_passes_bounds(n_operands, operands, dtype)) {
         if (types != MDF_UFUNC_COMPARED) {
             mdf_call_error(call, MDF_VALUE, "a number is out of bounds for %s", mdf_dtype_name(dtype));
             return MDF_DTYPE_NONE;

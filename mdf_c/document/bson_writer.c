@@ -36,6 +36,10 @@ static bool add_list_size(const struct mdf_node *node, size_t *size, mdf_error *
         if (!mdf_node_item(node, i, &item) || !add_size(&item, size, error)) {
             return false;
         }
+        if (node->kind == MDF_NODE_NUMBERS && node->packed_dtype == MDF_DTYPE_UINT64 && item.kind == MDF_NODE_REAL) {
+            mdf_error_set(error, MDF_VALUE, "BSON can not hold whole numbers that do not fit 64 bits with a sign");
+            return false;
+        }
     }
     return true;
 }

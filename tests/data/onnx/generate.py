@@ -1,0 +1,430 @@
+#!/usr/bin/env python3
+"""Writes the ONNX files that tests/test_onnx_reader.c reads, each with what it must give: NAME.onnx and NAME.json
+
+    {"runs": [{"inputs": {name: value}, "results": {name: value}}, ...]}     values in mdf-run's typed form
+    {"error": "words of the message"}
+
+Needs the packages onnx, numpy and ml_dtypes. What is expected is written out here or computed with numpy, never by mdf_c. The
+folder external/ holds data of tensors that lie in files of their own, and links inside it and out of it.
+"""
+import json
+import os
+
+import ml_dtypes
+import numpy as np
+import onnx
+from onnx import TensorProto as T
+from onnx import helper as h
+from onnx import numpy_helper as nh
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+X = np.arange(3, dtype=np.float32)
+
+
+# ------------------------------------------------------------------ writing
+
+def typed(value):
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return {"sequence": [typed(item) for item in value]}
+    array = np.asarray(value)
+    if array.dtype.kind in "OUS":
+        return {"type": "string", "shape": list(array.shape), "data": [str(item) for item in array.ravel()]}
+    if array.dtype.kind == "c":
+        data = [[part.real, part.imag] for part in array.ravel().tolist()]
+    elif array.dtype.kind in "biuf":
+        data = array.ravel().tolist()
+    else:
+        data = array.astype(np.float32).ravel().tolist()
+    return {"type": str(array.dtype), "shape": list(array.shape), "data": data}
+
+
+def write(name, model, expected):
+    content = model if isinstance(model, bytes) else model.SerializeToString(deterministic=True)
+    with open(os.path.join(FOLDER, name + ".onnx"), "wb") as file:
+        file.write(content)
+    with open(os.path.join(FOLDER, name + ".json"), "w") as file:
+        json.dump(expected, file)
+        file.write("\n")
+
+
+def runs(name, model, *pairs):
+    """Pairs of inputs and results."""
+    write(name, model, {"runs": [{"inputs": {k: typed(v) for k, v in inputs.items()},
+                                  "results": {k: typed(v) for k, v in results.items()}} for inputs, results in pairs]})
+
+
+def refused(name, model, words):
+    write(name, model, {"error": words})
+
+
+def value(name, dtype=T.FLOAT, shape=None):
+    return h.make_tensor_value_info(name, dtype, shape)
+
+
+def node(operator, inputs, outputs, **attributes):
+    return h.make_node(operator, inputs, outputs, **attributes)
+
+
+def graph(nodes, inputs, outputs, constants=(), name="g", sparse=()):
+    return h.make_graph(nodes, name, inputs, outputs, list(constants), sparse_initializer=list(sparse))
+
+
+def model(nodes, inputs, outputs, constants=(), opset=17, ir=9, functions=(), imports=None, sparse=()):
+    made = h.make_model(graph(nodes, inputs, outputs, constants, sparse=sparse), functions=list(functions),
+                        opset_imports=imports or [h.make_opsetid("", opset)], producer_name="mdf_c tests")
+    made.ir_version = ir
+    return made
+
+
+def identity(constants=(), **others):
+    return model([node("Identity", ["c"], ["y"])], [], [value("y")], constants, **others)
+
+
+# ------------------------------------------------------------------ tensors
+
+NAMES = {"FLOAT": np.float32, "DOUBLE": np.float64, "INT8": np.int8, "INT16": np.int16, "INT32": np.int32, "INT64": np.int64,
+         "UINT8": np.uint8, "UINT16": np.uint16, "UINT32": np.uint32, "UINT64": np.uint64, "BOOL": np.bool_,
+         "FLOAT16": np.float16, "BFLOAT16": ml_dtypes.bfloat16, "COMPLEX64": np.complex64, "COMPLEX128": np.complex128,
+         "FLOAT8E4M3FN": ml_dtypes.float8_e4m3fn, "FLOAT8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz, "FLOAT8E5M2": ml_dtypes.float8_e5m2,
+         "FLOAT8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz, "FLOAT8E8M0": ml_dtypes.float8_e8m0fnu,
+         "FLOAT4E2M1": ml_dtypes.float4_e2m1fn, "INT4": ml_dtypes.int4, "UINT4": ml_dtypes.uint4, "INT2": ml_dtypes.int2,
+         "UINT2": ml_dtypes.uint2}
+NARROW = {"INT4": (-8, 8), "UINT4": (0, 16), "INT2": (-2, 2), "UINT2": (0, 4)}
+PACKED = [*NARROW, "FLOAT4E2M1"]
+
+
+def some_array(random, name, shape):
+    dtype, n = NAMES[name], int(np.prod(shape))
+    if name == "BOOL":
+        array = random.integers(0, 2, n).astype(bool)
+    elif name in NARROW:
+        array = random.integers(*NARROW[name], n).astype(np.int8).astype(dtype)
+    elif name == "FLOAT8E8M0":
+        array = np.exp2(random.integers(-3, 4, n)).astype(dtype)
+    elif np.dtype(dtype).kind == "c":
+        array = (random.normal(size=n) + 1j * random.normal(size=n)).astype(dtype)
+    elif np.dtype(dtype).kind in "iu":
+        array = random.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, n, dtype=dtype, endpoint=True)
+    else:
+        array = random.normal(size=n).astype(np.float32).astype(dtype)
+    return array.reshape(shape)
+
+
+def some_tensor(name, array, raw):
+    code, n = getattr(T, name), array.size
+    if raw:
+        content = nh.from_array(array).raw_data if name in PACKED else array.tobytes()
+        return h.make_tensor("c", code, array.shape, content, raw=True)
+    is_small_float = np.dtype(NAMES[name]).kind == "V" or name == "FLOAT16"
+    return h.make_tensor("c", code, array.shape, (array.astype(np.float32) if is_small_float else array).ravel()[:n])
+
+
+def all_types(raw, shapes, as_constants):
+    random, nodes, tensors, results = np.random.default_rng(7), [], [], {}
+    for name in NAMES:
+        for i, shape in enumerate(shapes):
+            array = some_array(random, name, shape)
+            tensor = some_tensor(name, array, raw)
+            tensor.name = f"{name}_{i}"
+            if as_constants:
+                nodes.append(node("Constant", [], [tensor.name], value=tensor))
+            else:
+                tensors.append(tensor)
+            nodes.append(node("Identity", [tensor.name], ["y_" + tensor.name]))
+            results["y_" + tensor.name] = array
+    return model(nodes, [], [value(name) for name in results], tensors, opset=25, ir=12), ({}, results)
+
+
+def tensors():
+    for raw in (True, False):
+        for as_constants in (True, False):
+            name = f"types_{'raw' if raw else 'typed'}_{'constants' if as_constants else 'initializers'}"
+            runs(name, *all_types(raw, [(), (2, 3), (0, 3), (1, 1, 1, 1, 1, 5)], as_constants))
+    odd = np.array([np.nan, np.inf, -np.inf, 0.1, -0.0, 1e-45, 3.4e38], np.float32)
+    runs("types_odd_reals", identity([nh.from_array(odd, "c")]), ({}, {"y": odd}))
+    deep = np.arange(6, dtype=np.float32).reshape([1] * 20 + [2, 3])
+    runs("types_high_rank", identity([nh.from_array(deep, "c")]), ({}, {"y": deep}))
+    text = np.array([["a", "b\n"], ["", "ä [x]"]], dtype=object)
+    runs("strings", identity([h.make_tensor("c", T.STRING, (2, 2), [s.encode() for s in text.ravel()])]), ({}, {"y": text}))
+    runs("string_scalar", identity([h.make_tensor("c", T.STRING, (), [b"c"])]), ({}, {"y": np.array("c", dtype=object)}))
+    refused("strings_not_utf8", identity([h.make_tensor("c", T.STRING, (), [b"\xff"])]), "UTF-8")
+    given = {"value_float": (0.1, np.float32(0.1)), "value_floats": ([0.1, 2.0], np.array([0.1, 2], np.float32)),
+             "value_int": (-3, np.int64(-3)), "value_ints": ([1, 2**62], np.array([1, 2**62])),
+             "value_string": ("hé", np.array("hé", dtype=object)), "value_strings": (["a", "b"], np.array(["a", "b"], dtype=object))}
+    runs("constant_forms", model([node("Constant", [], [name], **{name: v[0]}) for name, v in given.items()], [],
+                                 [value(name) for name in given]), ({}, {name: v[1] for name, v in given.items()}))
+
+    def changed(**fields):
+        tensor = nh.from_array(X, "c")
+        dims = fields.pop("dims", None)
+        for key, content in fields.items():
+            setattr(tensor, key, content)
+        if dims is not None:
+            del tensor.dims[:]
+            tensor.dims.extend(dims)
+        return identity([tensor])
+
+    refused("tensor_too_small", changed(dims=[4]), "12 bytes of data, where 16 are needed")
+    refused("tensor_negative_size", changed(dims=[-3]), "negative size")
+    refused("tensor_huge", changed(dims=[2**40, 2**40]), "more elements than memory")
+    refused("tensor_unknown_type", changed(data_type=27), "number 27")
+    refused("tensor_typed_too_small", identity([T(name="c", dims=[3], data_type=T.FLOAT, float_data=[1, 2])]), "2 numbers, where 3 are needed")
+    refused("tensor_segment", identity([T(name="c", dims=[3], data_type=T.FLOAT, segment=T.Segment(begin=0), raw_data=X.tobytes())]), "segment")
+
+
+def sparse():
+    values, dense = nh.from_array(np.array([1.5, 2.5], np.float32), "c"), np.zeros((2, 3), np.float32)
+    dense[0, 1], dense[1, 2] = 1.5, 2.5
+    for name, indices in (("flat", [1, 5]), ("rows", [[0, 1], [1, 2]])):
+        made = h.make_sparse_tensor(values, nh.from_array(np.array(indices), "i"), [2, 3])
+        runs("sparse_" + name, identity(sparse=[made]), ({}, {"y": dense}))
+        runs(f"sparse_{name}_constant", model([node("Constant", [], ["y"], sparse_value=made)], [], [value("y")]), ({}, {"y": dense}))
+    outside = h.make_sparse_tensor(values, nh.from_array(np.array([1, 6]), "i"), [2, 3])
+    refused("sparse_index_outside", identity(sparse=[outside]), "lies outside")
+    huge = h.make_sparse_tensor(values, nh.from_array(np.array([1, 6]), "i"), [2**15, 2**15, 2**5])
+    refused("sparse_huge", identity(sparse=[huge]), "as a dense one")
+
+
+def external():
+    folder, content = os.path.join(FOLDER, "external"), np.arange(12, dtype=np.float32)
+    os.makedirs(os.path.join(folder, "sub"), exist_ok=True)
+    for path, prefix in (("external/w.bin", b"x" * 5), ("external/sub/w.bin", b""), ("outside.bin", b"")):
+        with open(os.path.join(FOLDER, path), "wb") as file:
+            file.write(prefix + content.tobytes())
+    for link, target in (("inside_link.bin", "w.bin"), ("outside_link.bin", "../outside.bin"), ("folder_link", "..")):
+        path = os.path.join(folder, link)
+        if not os.path.islink(path):
+            os.symlink(target, path)
+
+    def stored(location, **others):
+        tensor = T(name="c", data_type=T.FLOAT, dims=[3, 4], data_location=T.EXTERNAL)
+        for key, text in dict(location=location, **others).items():
+            tensor.external_data.add(key=key, value=str(text))
+        return identity([tensor])
+
+    good = {"offset": stored("w.bin", offset=5, length=48), "no_length": stored("w.bin", offset=5), "folder": stored("sub/w.bin"),
+            "link_inside": stored("inside_link.bin", offset=5)}
+    for name, made in good.items():
+        runs("external/" + name, made, ({}, {"y": content.reshape(3, 4)}))
+    outside, unreadable = "does not lie in the model's folder", "can not be read"
+    bad = {"absolute": (stored("/etc/passwd"), outside), "parent": (stored("../outside.bin"), outside),
+           "parent_inside": (stored("sub/../w.bin"), outside), "link_outside": (stored("outside_link.bin"), outside),
+           "folder_link_outside": (stored("folder_link/outside.bin"), outside), "missing": (stored("no.bin"), unreadable),
+           "is_folder": (stored("sub"), unreadable), "past_end": (stored("w.bin", offset=6), "ends before"),
+           "offset_huge": (stored("w.bin", offset=2**63 - 1), "number of bytes"),
+           "offset_negative": (stored("w.bin", offset=-1), "number of bytes"),
+           "length_wrong": (stored("w.bin", length=47), "47 bytes"), "no_location": (stored(""), "without a location")}
+    for name, (made, words) in bad.items():
+        refused("external/bad_" + name, made, words)
+
+
+# ------------------------------------------------------------------ names and wiring
+
+def names():
+    odd = ["11", "1e5", "nan", "_11", "Add", "x+y", "[a, b]", "a.b", "A", "B", "'q'", "f[0]", "Add[0]", "True", "a b",
+           "/l/Add_output_0", "blk/Add", "é", "min", ".5", "x.", "-1"]
+    for i, name in enumerate(odd):
+        made = model([node("Add", [name, name], ["t"], name="Add"), node("Sub", ["t", name], [name + "2"], name="Add"),
+                      node("Neg", [name + "2"], ["_" + name]), node("Clip", [name, "", name + "m"], ["clipped"])],
+                     [value(name), value(name + "m")], [value("_" + name), value(name + "2"), value("clipped")])
+        runs(f"name_{i}", made, ({name: X, name + "m": np.float32(1)}, {"_" + name: -X, name + "2": X, "clipped": np.minimum(X, 1)}))
+    runs("name_of_omitted_formal", model([node("Clip", ["max"], ["y"])], [value("max")], [value("y")]), ({"max": X}, {"y": X}))
+    runs("name_of_other_formal", model([node("Clip", ["min", "", "input"], ["y"])], [value("min"), value("input")], [value("y")]),
+         ({"min": X, "input": np.float32(1)}, {"y": np.minimum(X, 1)}))
+    runs("name_with_point_of_node", model([node("Neg", ["b"], ["q"], name="a"), node("Abs", ["a.b"], ["z"], name="c")],
+                                          [value("b"), value("a.b")], [value("q"), value("z")]),
+         ({"b": X, "a.b": -X}, {"q": -X, "z": X}))
+    runs("nodes_of_one_name", model([node("Neg", ["x"], ["n"], name="n"), node("Neg", ["n"], ["y"], name="n"), node("Neg", ["y"], ["z"])],
+                                    [value("x")], [value("z")]), ({"x": X}, {"z": -X}))
+    runs("nodes_unsorted", model([node("Neg", ["t"], ["y"]), node("Abs", ["x"], ["t"])], [value("x")], [value("y")]), ({"x": -X}, {"y": -X}))
+    refused("constant_of_one_name", identity([nh.from_array(X, "c"), nh.from_array(X, "c")]), "assigned twice")
+    refused("outputs_of_one_name", model([node("Neg", ["x"], ["y"]), node("Abs", ["x"], ["y"])], [value("x")], [value("y")]), "assigned twice")
+    refused("name_unknown", model([node("Neg", ["nowhere"], ["y"])], [], [value("y")]), "'nowhere' is used")
+    refused("name_not_utf8", model([node("Neg", ["x"], ["y"])], [value("x")], [value("y")]).SerializeToString().replace(b"\x01x", b"\x01\xff"), "UTF-8")
+
+
+def wiring():
+    runs("input_passed", model([], [value("x")], [value("x")]), ({"x": X}, {"x": X}))
+    runs("input_passed_and_used", model([node("Neg", ["x"], ["y"])], [value("x")], [value("x"), value("y")]), ({"x": X}, {"x": X, "y": -X}))
+    runs("constant_passed", model([], [], [value("c")], [nh.from_array(X, "c")]), ({}, {"c": X}))
+    weights = [nh.from_array(X * 10, "w")]
+    runs("default_input", model([node("Add", ["x", "w"], ["y"])], [value("x"), value("w")], [value("y")], weights, ir=3, opset=9),
+         ({"x": X}, {"y": X * 11}), ({"x": X, "w": X}, {"y": X * 2}))
+    runs("default_input_passed", model([], [value("w")], [value("w")], weights, ir=3, opset=9), ({}, {"w": X * 10}), ({"w": X}, {"w": X}))
+    runs("default_input_empty", model([node("Shape", ["w"], ["y"])], [value("w", T.FLOAT, [0, 3])], [value("y", T.INT64)],
+                                      [nh.from_array(np.zeros((0, 3), np.float32), "w")], ir=3, opset=9), ({}, {"y": np.array([0, 3])}))
+    runs("outputs_middle_unused", model([node("Split", ["x"], ["a", "", "c"], num_outputs=3)], [value("x")], [value("a"), value("c")], opset=18),
+         ({"x": X}, {"a": X[:1], "c": X[2:]}))
+    runs("outputs_last_unused", model([node("Split", ["x"], ["a", "b", ""])], [value("x")], [value("a")], opset=13), ({"x": X}, {"a": X[:1]}))
+    two = [nh.from_array(np.array([2]), "k")]
+    runs("output_second_only", model([node("TopK", ["x", "k"], ["", "i"])], [value("x")], [value("i", T.INT64)], two),
+         ({"x": X}, {"i": np.array([2, 1])}))
+    runs("output_first_only", model([node("TopK", ["x", "k"], ["v", ""])], [value("x")], [value("v")], two), ({"x": X}, {"v": X[:0:-1]}))
+    refused("inputs_too_many", model([node("Neg", ["x", "x"], ["y"])], [value("x")], [value("y")]), "2 inputs")
+    refused("outputs_too_many", model([node("Neg", ["x"], ["y", "z"])], [value("x")], [value("y")]), "2 outputs")
+
+
+def attributes():
+    runs("attribute_tensor", model([node("ConstantOfShape", ["s"], ["y"], value=h.make_tensor("v", T.INT32, [1], [7]))],
+                                   [value("s", T.INT64)], [value("y", T.INT32)]), ({"s": np.array([2, 2])}, {"y": np.full((2, 2), 7, np.int32)}))
+    matrix = np.arange(6, dtype=np.float32).reshape(2, 3)
+    runs("attribute_ints", model([node("Transpose", ["x"], ["y"], perm=[1, 0])], [value("x")], [value("y")]), ({"x": matrix}, {"y": matrix.T}))
+    runs("attribute_real", model([node("LeakyRelu", ["x"], ["y"], alpha=0.25)], [value("x")], [value("y")]), ({"x": -X}, {"y": -X / 4}))
+    joined = np.concatenate([X, X])
+    strange, untyped = (node("Concat", ["x", "x"], ["y"], axis=0) for _ in range(2))
+    strange.attribute.append(h.make_attribute("strange", 3))
+    untyped.attribute[0].ClearField("type")
+    runs("attribute_unknown", model([strange], [value("x")], [value("y")]), ({"x": X}, {"y": joined}))
+    runs("attribute_without_type", model([untyped], [value("x")], [value("y")]), ({"x": X}, {"y": joined}))
+    empty = node("Optional", [], ["o"], type=h.make_tensor_type_proto(T.FLOAT, None))
+    runs("attribute_type", model([empty, node("OptionalHasElement", ["o"], ["y"])], [], [value("y", T.BOOL)], opset=18), ({}, {"y": np.bool_(False)}))
+
+
+def containers():
+    sequence = h.make_value_info("s", h.make_sequence_type_proto(h.make_tensor_type_proto(T.FLOAT, None)))
+    runs("sequence_input", model([node("SequenceAt", ["s", "i"], ["y"])], [sequence, value("i", T.INT64)], [value("y")]),
+         ({"s": [X, X + 1], "i": np.int64(1)}, {"y": X + 1}))
+    runs("sequence_length", model([node("SequenceLength", ["s"], ["y"])], [sequence], [value("y", T.INT64)]),
+         ({"s": []}, {"y": np.int64(0)}), ({"s": [X]}, {"y": np.int64(1)}))
+    optional = h.make_value_info("s", h.make_optional_type_proto(h.make_tensor_type_proto(T.FLOAT, None)))
+    runs("optional_input", model([node("OptionalHasElement", ["s"], ["y"])], [optional], [value("y", T.BOOL)], opset=18),
+         ({"s": X}, {"y": np.bool_(True)}), ({"s": None}, {"y": np.bool_(False)}))
+
+
+# ------------------------------------------------------------------ bodies and functions
+
+def bodies():
+    def branch(operator, number):
+        return graph([node(operator, ["x", "k"], ["t"]), node("Neg", ["t"], ["r"])], [], [value("r")], [nh.from_array(np.float32(number), "k")])
+
+    yes, no = np.bool_(True), np.bool_(False)
+    inputs = [value("x"), value("c", T.BOOL)]
+    runs("body_names_in_siblings", model([node("If", ["c"], ["y"], then_branch=branch("Add", 1), else_branch=branch("Mul", 3)),
+                                          node("Abs", ["y"], ["t"]), node("Neg", ["t"], ["r"])], inputs, [value("y"), value("r")]),
+         ({"x": X, "c": yes}, {"y": -(X + 1), "r": -(X + 1)}), ({"x": X, "c": no}, {"y": -(X * 3), "r": -(X * 3)}))
+    inner = graph([node("Add", ["x", "a"], ["q"]), node("Add", ["q", "w"], ["r2"])], [], [value("r2")])
+    outer = graph([node("Neg", ["a"], ["w"]), node("If", ["c"], ["r1"], then_branch=inner, else_branch=inner)], [], [value("r1")])
+    runs("body_captures_two_levels", model([node("Abs", ["x"], ["a"]), node("If", ["c"], ["y"], then_branch=outer, else_branch=outer)],
+                                           inputs, [value("y")]), ({"x": X, "c": yes}, {"y": X}))
+    passing, constant = graph([], [], [value("x")]), graph([], [], [value("k")], [nh.from_array(np.float32(7), "k")])
+    runs("body_passes_on", model([node("If", ["c"], ["y"], then_branch=passing, else_branch=constant)], inputs, [value("y")]),
+         ({"x": X, "c": yes}, {"y": X}), ({"x": X, "c": no}, {"y": np.float32(7)}))
+    body = graph([node("Identity", ["cc"], ["co"]), node("Add", ["x", "5"], ["6"])],
+                 [value("i", T.INT64, []), value("cc", T.BOOL, []), value("x")], [value("co", T.BOOL, []), value("6")])
+    loop, negate = node("Loop", ["m", "", "x"], ["7"], body=body), node("Neg", ["x"], ["5"])
+    for name, nodes in (("body_input_shadows", [negate, loop]), ("body_captures_later_node", [loop, negate])):
+        runs(name, model(nodes, [value("x"), value("m", T.INT64)], [value("7")]), ({"x": X, "m": np.int64(3)}, {"7": -2 * X}))
+    short = node("Loop", ["m", "", "x"], ["a", "b", "c"], body=body)
+    refused("body_yields_too_few", model([short], [value("x"), value("m", T.INT64), value("5")], [value("a")]), "its body yields 1")
+
+    def nested(depth):
+        made = graph([node("Identity", ["x"], ["o"])], [], [value("o")])
+        for i in range(depth):
+            other = graph([node("Identity", ["x"], [f"p{i}"])], [], [value(f"p{i}")])
+            made = graph([node("If", ["c"], [f"o{i}"], then_branch=made, else_branch=other)], [], [value(f"o{i}")])
+        return model([node("If", ["c"], ["y"], then_branch=made, else_branch=passing)], inputs, [value("y")])
+
+    runs("body_nested_deep", nested(20), ({"x": X, "c": yes}, {"y": X}))
+    refused("body_nested_too_deep", nested(31), "nested more than")
+
+
+IMPORTS = [h.make_opsetid("", 17), h.make_opsetid("my", 1)]
+
+
+def function(name, inputs, outputs, nodes, attributes=(), imports=None):
+    return h.make_function("my", name, inputs, outputs, nodes, imports or IMPORTS, list(attributes))
+
+
+def call(name, inputs, outputs, **attributes):
+    return node(name, inputs, outputs, domain="my", **attributes)
+
+
+def referring(made, name, to):
+    made.attribute.append(onnx.AttributeProto(name=name, ref_attr_name=to, type=onnx.AttributeProto.FLOAT))
+    return made
+
+
+def functions():
+    def leaky(x, alpha):
+        return np.where(x < 0, x * np.float32(alpha), x).astype(np.float32)
+
+    def with_functions(nodes, made, outputs=("y",), inputs=("x",), **others):
+        return model(nodes, [value(name) for name in inputs], [value(name) for name in outputs], functions=made, imports=IMPORTS, **others)
+
+    first = function("F", ["a", "b"], ["o"], [node("Add", ["a", "b"], ["t"]), referring(node("LeakyRelu", ["t"], ["o"]), "alpha", "slope")], ["slope"])
+    negative = X - 3
+    runs("function_attribute", with_functions([call("F", ["x", "x"], ["t"], slope=0.25), call("F", ["t", "x"], ["y"], slope=0.5)], [first]),
+         ({"x": negative}, {"y": leaky(leaky(2 * negative, 0.25) + negative, 0.5)}))
+    runs("function_attribute_absent", with_functions([call("F", ["x", "x"], ["y"])], [first]), ({"x": -X}, {"y": leaky(-2 * X, 0.01)}))
+    second = function("G", ["a"], ["o"], [referring(call("F", ["a", "a"], ["t"]), "slope", "factor"), node("Neg", ["t"], ["o"])])
+    second.attribute_proto.append(h.make_attribute("factor", 0.125))
+    runs("function_in_function", with_functions([call("G", ["t"], ["y"]), call("G", ["x"], ["t"], factor=0.75)], [first, second]),
+         ({"x": negative}, {"y": -leaky(2 * -leaky(2 * negative, 0.75), 0.125)}))
+    third = function("P", ["a", "b"], ["a", "c", "d", "d"], [node("Neg", ["a"], ["c"]), node("Constant", [], ["d"], value_float=2.0)])
+    runs("function_passes_on", with_functions([call("P", ["x"], ["p", "q", "r", "s"]), node("Sum", ["p", "q", "r", "s", "x"], ["y"])], [third],
+                                              ("y", "p", "r")), ({"x": X}, {"y": X + 4, "p": X, "r": np.float32(2)}))
+    runs("function_outputs_omitted", with_functions([call("P", ["x"], ["", "q"])], [third], ("q",)), ({"x": X}, {"q": -X}))
+    then, other = (graph([node(operator, ["x", "t"], ["y"])], [], [value("y")]) for operator in ("Add", "Sub"))
+    fourth = function("B", ["x", "c"], ["o"], [node("Neg", ["x"], ["t"]), node("If", ["c"], ["o"], then_branch=then, else_branch=other)])
+    made = model([node("Add", ["t", "t"], ["x"]), node("Abs", ["x"], ["y"]), call("B", ["y", "c"], ["z"]), call("B", ["z", "c"], ["w"])],
+                 [value("t"), value("c", T.BOOL)], [value("z"), value("w")], functions=[fourth], imports=IMPORTS)
+    runs("function_with_body", made, ({"t": X, "c": np.bool_(True)}, {"z": 0 * X, "w": 0 * X}),
+         ({"t": X, "c": np.bool_(False)}, {"z": 4 * X, "w": 8 * X}))
+    plain, overloaded = (function("O", ["a"], ["o"], [node(operator, ["a"], ["o"])]) for operator in ("Neg", "Abs"))
+    overloaded.overload = "abs"
+    last = call("O", ["t"], ["y"])
+    last.overload = "abs"
+    runs("function_overload", with_functions([call("O", ["x"], ["t"]), last], [plain, overloaded], ir=10), ({"x": X}, {"y": X}))
+    older = [h.make_opsetid("", 11)]
+    same = function("S", ["a"], ["o"], [node("Sin", ["a"], ["o"])], imports=older)
+    different = function("D", ["a"], ["o"], [node("ReduceSum", ["a"], ["o"], axes=[0])], imports=older)
+    runs("function_opset_alike", with_functions([call("S", ["x"], ["y"])], [same]), ({"x": 0 * X}, {"y": 0 * X}))
+    refused("function_opset_differs", with_functions([call("D", ["x"], ["y"])], [different]), "can not be mixed")
+    circle = function("R", ["a"], ["o"], [call("R", ["a"], ["o"])])
+    refused("function_circle", with_functions([call("R", ["x"], ["y"])], [circle]), "in a circle?")
+    doubling = [function("E0", ["a"], ["o"], [node("Neg", ["a"], ["o"])])]
+    for i in range(1, 30):
+        doubling.append(function(f"E{i}", ["a"], ["o"], [call(f"E{i - 1}", ["a"], ["t"]), call(f"E{i - 1}", ["t"], ["o"])]))
+    runs("function_expanded", with_functions([call("E6", ["x"], ["y"])], doubling), ({"x": X}, {"y": X}))
+    refused("function_expanded_too_far", with_functions([call("E29", ["x"], ["y"])], doubling), "nodes in all")
+    refused("function_call_too_wide", with_functions([call("F", ["x", "x", "x"], ["y"])], [first]), "its call 3")
+
+
+# ------------------------------------------------------------------ files that are no models
+
+def varint(number):
+    content = b""
+    while number > 127:
+        content += bytes([number & 127 | 128])
+        number >>= 7
+    return content + bytes([number])
+
+
+def files():
+    sound = model([node("Neg", ["x"], ["y"])], [value("x")], [value("y")])
+    whole = sound.SerializeToString()
+    refused("file_empty", b"", "the file is empty")
+    refused("file_text", b"hello world, this is a text", "not messages of protobuf")
+    refused("file_json", b'{"a": {"graphs": {}}}', "not messages of protobuf")
+    refused("file_truncated", whole[:-7], "not messages of protobuf")
+    refused("file_without_graph", onnx.ModelProto(ir_version=8).SerializeToString(), "no graph")
+    refused("file_two_graphs", whole + whole, "not messages of protobuf")
+    deep = b""
+    for _ in range(3000):
+        for field in (6, 5, 1):  # a graph in an attribute in a node
+            deep = varint(field << 3 | 2) + varint(len(deep)) + deep
+    refused("file_deep", varint(7 << 3 | 2) + varint(len(deep)) + deep, "more than 128 deep")
+    unknown = [h.make_opsetid("", 17), h.make_opsetid("com.example", 1)]
+    refused("operator_of_other_domain", model([node("Fused", ["x"], ["y"], domain="com.example")], [value("x")], [value("y")], imports=unknown),
+            "unknown function 'com.example::Fused'")
+    refused("operator_without_opset", model([node("Neg", ["x"], ["y"])], [value("x")], [value("y")], imports=[h.make_opsetid("com.example", 1)]),
+            "imports no opset")
+    refused("operator_not_yet_there", model([node("Scan", ["x"], ["y"])], [value("x")], [value("y")], opset=7), "only from opset 8 on")
+    refused("opset_not_known", model([], [], [], opset=99), "needs opset 99")
+
+
+if __name__ == "__main__":
+    for part in (tensors, sparse, external, names, wiring, attributes, containers, bodies, functions, files):
+        part()
