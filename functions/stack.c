@@ -48,6 +48,21 @@ static void copy_run(mdf_dtype dtype, void *target, const void *source, size_t n
     }
 }
 
+bool mdf_is_typed_otherwise(const struct mdf_value *value, mdf_dtype dtype)
+{
+    return value->kind == MDF_KIND_TENSOR && value->strength == MDF_STRENGTH_TYPED && value->dtype != dtype;
+}
+
+static bool check_type(struct mdf_call *call, const struct mdf_value *state, const struct mdf_value *next, size_t i)
+{
+    if (state->kind != MDF_KIND_TENSOR || next->kind != MDF_KIND_TENSOR || state->dtype == next->dtype ||
+        state->strength != MDF_STRENGTH_TYPED || next->strength != MDF_STRENGTH_TYPED) {
+        return true;
+    }
+    return mdf_call_error(call, MDF_TYPE, "state variable %zu changes its type from %s to %s", i, mdf_dtype_name(state->dtype),
+                          mdf_dtype_name(next->dtype));
+}
+
 /* A yield may be another formal (two states change places), so those that can not be taken are copied aside before any formal
  * changes. */
 bool mdf_body_carry(struct mdf_call *call, struct mdf_body *body, size_t first_formal, size_t first_yield, size_t n_states)
@@ -55,6 +70,9 @@ bool mdf_body_carry(struct mdf_call *call, struct mdf_body *body, size_t first_f
     size_t i;
 
     for (i = 0; i < n_states; i++) {
+        if (!check_type(call, body->inputs[first_formal + i], body->outputs[first_yield + i], i)) {
+            return false;
+        }
         if (body->own_outputs[first_yield + i] == NULL &&
             !mdf_value_copy(call->context->memory, call->outputs[i], body->outputs[first_yield + i])) {
             return mdf_call_out_of_memory(call);

@@ -5,8 +5,11 @@
 
 #include "functions/call.h"
 
+/* Whether a value was declared to be of another type than an operator's formal has. */
+bool mdf_is_typed_otherwise(const struct mdf_value *value, mdf_dtype dtype);
+
 /* The state variables that a body yielded, from output `first_yield` on, become its formals from `first_formal` on. The first
- * outputs of the call serve as a place aside. False with the error set. */
+ * outputs of the call serve as a place aside. A state of a declared type keeps it. False with the error set. */
 bool mdf_body_carry(struct mdf_call *call, struct mdf_body *body, size_t first_formal, size_t first_yield, size_t n_states);
 
 /* `slice` becomes number `index` of `whole` along `axis`: a view where the axis is the first, else a copy. False: out of memory.

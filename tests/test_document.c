@@ -505,7 +505,7 @@ Test(document, files)
     cr_assert_not_null(document);
     cr_expect_str_eq(document->file, path);
     mdf_document_free(document);
-    cr_expect_null(mdf_document_load(&memory, path, "onnx", NULL, &error));
+    cr_expect_null(mdf_document_load(&memory, path, "xml", NULL, &error));
     cr_expect_eq(error.code, MDF_USAGE);
     unlink(path);
     memset(&error, 0, sizeof error);
@@ -517,7 +517,8 @@ Test(document, files)
     cr_expect_str_eq(mdf_format_of_path("a/b.YML"), "yaml");
     cr_expect_str_eq(mdf_format_of_path("x.bson"), "bson");
     cr_expect_null(mdf_format_of_path("json"));
-    cr_expect_null(mdf_format_of_path("model.onnx"));
+    cr_expect_str_eq(mdf_format_of_path("model.onnx"), "onnx");
+    cr_expect_null(mdf_format_of_path("model.xml"));
 }
 
 /* ------------------------------------------------------------------ writing */

@@ -1,6 +1,7 @@
 /* if.c - onnx::If: the branch that the condition chooses runs, the other does not. Outputs are what the branch yields; the two
  * may differ in shape and rank. Source: https://onnx.ai/onnx/operators/onnx__If.html */
 #include "functions/operator.h"
+#include "functions/stack.h"
 
 struct if_settings {
     size_t then_branch, else_branch;
@@ -21,8 +22,8 @@ static bool run_if(struct mdf_call *call)
         return false;
     }
     truth = mdf_value_truth(condition);
-    if (truth < 0 || condition->length != 1) {
-        return mdf_call_error(call, MDF_SHAPE, "the condition must be one boolean");
+    if (truth < 0 || condition->length != 1 || mdf_is_typed_otherwise(condition, MDF_DTYPE_BOOL)) {
+        return mdf_call_error(call, MDF_TYPE, "the condition must be one boolean");
     }
     branch = call->bodies[truth == 1 ? 0 : 1];
     if (!branch->run(branch)) {

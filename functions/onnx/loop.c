@@ -9,7 +9,13 @@
 
 #include <string.h>
 
-enum { FIRST_STATE = 2, FIRST_FORMAL_STATE = 2, FIRST_YIELD_STATE = 1, LARGEST_FIRST_CAPACITY = 1024 };
+enum {
+    FIRST_STATE = 2,
+    FIRST_FORMAL_STATE = 2,
+    FIRST_YIELD_STATE = 1,
+    LARGEST_FIRST_CAPACITY = 1024,
+    FIRST_VERSION_WITH_SEQUENCES = 13
+};
 
 struct loop_settings {
     size_t body;
@@ -36,16 +42,16 @@ static bool read_bounds(struct loop *loop)
     loop->n_iterations = UINT64_MAX;
     loop->condition = true;
     if (trip_count != NULL && trip_count->kind != MDF_KIND_NONE) {
-        if (!mdf_value_to_int64(trip_count, &count)) {
-            return mdf_call_error(loop->call, MDF_TYPE, "the trip count M must be one whole number");
+        if (!mdf_value_to_int64(trip_count, &count) || mdf_is_typed_otherwise(trip_count, MDF_DTYPE_INT64)) {
+            return mdf_call_error(loop->call, MDF_TYPE, "the trip count M must be one whole number (int64)");
         }
         loop->n_iterations = count < 0 ? 0 : (uint64_t)count;
     }
     loop->has_condition = condition != NULL && condition->kind != MDF_KIND_NONE;
     if (loop->has_condition) {
         truth = mdf_value_truth(condition);
-        if (truth < 0) {
-            return mdf_call_error(loop->call, MDF_SHAPE, "the condition must be one boolean");
+        if (truth < 0 || mdf_is_typed_otherwise(condition, MDF_DTYPE_BOOL)) {
+            return mdf_call_error(loop->call, MDF_TYPE, "the condition must be one boolean");
         }
         loop->condition = truth == 1;
     }
@@ -127,6 +133,11 @@ static bool begin(struct loop *loop)
         mdf_stack_begin(&loop->scans[i], loop->call->outputs[loop->n_states + i], 0, capacity);
     }
     for (i = 0; i < loop->n_states; i++) {
+        if (loop->call->operator->since < FIRST_VERSION_WITH_SEQUENCES && loop->call->inputs[FIRST_STATE + i]->kind == MDF_KIND_LIST &&
+            loop->call->inputs[FIRST_STATE + i]->dtype != MDF_DTYPE_NONE) {
+            return mdf_call_error(loop->call, MDF_TYPE, "a sequence as a state variable needs version %d (opset %d)",
+                                  FIRST_VERSION_WITH_SEQUENCES, FIRST_VERSION_WITH_SEQUENCES);
+        }
         if (!mdf_value_copy(memory, loop->body->inputs[FIRST_FORMAL_STATE + i], loop->call->inputs[FIRST_STATE + i])) {
             return mdf_call_out_of_memory(loop->call);
         }
@@ -159,6 +170,7 @@ static bool run_loop(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_loop[] = {
-    {"Loop", 1, 99, run_loop, loop_settings, sizeof(struct loop_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL},
+    {"Loop", 1, 12, run_loop, loop_settings, sizeof(struct loop_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL},
+    {"Loop", 13, 99, run_loop, loop_settings, sizeof(struct loop_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

@@ -6,6 +6,8 @@
 #include "functions/operator.h"
 #include "functions/stack.h"
 
+#include <string.h>
+
 struct scan_settings {
     size_t body;
     int64_t num_scan_inputs;
@@ -152,6 +154,26 @@ static bool put_slices(struct scan *scan, size_t iteration)
     return true;
 }
 
+/* The states of a Scan keep their shapes. */
+static bool check_states(struct scan *scan)
+{
+    char before[80], after[80];
+    size_t i;
+
+    for (i = 0; i < scan->n_states; i++) {
+        const struct mdf_value *state = scan->body->inputs[i], *next = scan->body->outputs[i];
+
+        if (state->kind == next->kind && state->rank == next->rank &&
+            (state->rank == 0 || memcmp(mdf_value_shape(state), mdf_value_shape(next), state->rank * sizeof(int64_t)) == 0)) {
+            continue;
+        }
+        mdf_value_describe(state, before, sizeof before);
+        mdf_value_describe(next, after, sizeof after);
+        return mdf_call_error(scan->call, MDF_SHAPE, "state variable %zu changes its shape from %s to %s", i, before, after);
+    }
+    return true;
+}
+
 static bool run_iteration(struct scan *scan, size_t iteration)
 {
     if (!set_slices(scan, iteration) || !scan->body->run(scan->body) || !put_slices(scan, iteration)) {
@@ -160,7 +182,7 @@ static bool run_iteration(struct scan *scan, size_t iteration)
     if (atomic_load_explicit(scan->call->context->interrupted, memory_order_relaxed)) {
         return mdf_call_error(scan->call, MDF_INTERRUPTED, "interrupted");
     }
-    return mdf_body_carry(scan->call, scan->body, 0, 0, scan->n_states);
+    return check_states(scan) && mdf_body_carry(scan->call, scan->body, 0, 0, scan->n_states);
 }
 
 static bool begin(struct scan *scan)

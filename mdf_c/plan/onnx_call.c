@@ -209,6 +209,26 @@ static bool merge_flags(struct call_builder *builder, const uint8_t *flags, size
     return true;
 }
 
+/* Branches that declare the types of what they yield must agree on them. */
+static bool have_same_types(struct call_builder *builder, const struct body_result *second)
+{
+    const struct mdf_code *first =
+        ((struct mdf_code **)builder->target->unit->bodies.items)[((const uint32_t *)builder->bodies.items)[0]];
+    size_t i;
+
+    for (i = 0; i < second->n_yields; i++) {
+        mdf_dtype a = first->yield_types[i].dtype, b = second->code->yield_types[i].dtype;
+
+        if (a != b && a != MDF_DTYPE_NONE && b != MDF_DTYPE_NONE) {
+            compile_error(builder->target->compiler, MDF_TYPE,
+                          "the branches of onnx::%s declare different types for output %zu: %s and %s", builder->schema->name, i,
+                          mdf_dtype_name(a), mdf_dtype_name(b));
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool add_body(struct call_builder *builder, const struct graph_attribute *graph, struct body_request *request)
 {
     struct unit *unit = builder->target->unit;
@@ -229,6 +249,9 @@ static bool add_body(struct call_builder *builder, const struct graph_attribute 
         compile_error(builder->target->compiler, MDF_MODEL,
                       "the branches of onnx::%s yield %zu and %zu values: they must yield the same number", request->operator,
                       builder->n_outputs, result.n_yields);
+        return false;
+    }
+    if (builder->bodies.n > 0 && !have_same_types(builder, &result)) {
         return false;
     }
     builder->n_outputs = result.n_yields;

@@ -5,7 +5,7 @@
     {"error": "words of the message"}
 
 Needs the packages onnx, numpy and ml_dtypes. What is expected is written out here or computed with numpy, never by mdf_c. The
-folder external/ holds data of tensors that lie in files of their own, and links inside it and out of it.
+folder external/ holds data of tensors that lie in files of their own, and links inside it and out of it (to outside/).
 """
 import json
 import os
@@ -190,10 +190,11 @@ def sparse():
 def external():
     folder, content = os.path.join(FOLDER, "external"), np.arange(12, dtype=np.float32)
     os.makedirs(os.path.join(folder, "sub"), exist_ok=True)
-    for path, prefix in (("external/w.bin", b"x" * 5), ("external/sub/w.bin", b""), ("outside.bin", b"")):
+    os.makedirs(os.path.join(FOLDER, "outside"), exist_ok=True)
+    for path, prefix in (("external/w.bin", b"x" * 5), ("external/sub/w.bin", b""), ("outside/w.bin", b"")):
         with open(os.path.join(FOLDER, path), "wb") as file:
             file.write(prefix + content.tobytes())
-    for link, target in (("inside_link.bin", "w.bin"), ("outside_link.bin", "../outside.bin"), ("folder_link", "..")):
+    for link, target in (("inside_link.bin", "w.bin"), ("outside_link.bin", "../outside/w.bin"), ("folder_link", "../outside")):
         path = os.path.join(folder, link)
         if not os.path.islink(path):
             os.symlink(target, path)
@@ -209,9 +210,9 @@ def external():
     for name, made in good.items():
         runs("external/" + name, made, ({}, {"y": content.reshape(3, 4)}))
     outside, unreadable = "does not lie in the model's folder", "can not be read"
-    bad = {"absolute": (stored("/etc/passwd"), outside), "parent": (stored("../outside.bin"), outside),
+    bad = {"absolute": (stored("/etc/passwd"), outside), "parent": (stored("../outside/w.bin"), outside),
            "parent_inside": (stored("sub/../w.bin"), outside), "link_outside": (stored("outside_link.bin"), outside),
-           "folder_link_outside": (stored("folder_link/outside.bin"), outside), "missing": (stored("no.bin"), unreadable),
+           "folder_link_outside": (stored("folder_link/w.bin"), outside), "missing": (stored("no.bin"), unreadable),
            "is_folder": (stored("sub"), unreadable), "past_end": (stored("w.bin", offset=6), "ends before"),
            "offset_huge": (stored("w.bin", offset=2**63 - 1), "number of bytes"),
            "offset_negative": (stored("w.bin", offset=-1), "number of bytes"),
