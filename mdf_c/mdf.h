@@ -177,9 +177,9 @@ typedef struct mdf_options {
 
 typedef struct mdf_model mdf_model;
 
-/* Reads a model file. The format follows the suffix: .json, .yaml, .yml, .bson. */
+/* Reads a model file. The format follows the suffix: .json, .yaml, .yml, .bson, .onnx (see docs/onnx.md). */
 MDF_API mdf_model *mdf_model_load_file(const char *path, mdf_error *error);
-/* The same with a format ("json", "yaml", "bson"; NULL: by suffix) and options (allocator and warnings are used; may be NULL). */
+/* The same with a format ("json", "yaml", "bson", "onnx"; NULL: by suffix) and options (allocator and warnings are used; may be NULL). */
 MDF_API mdf_model *mdf_model_load_file_as(const char *path, const char *format, const mdf_options *options, mdf_error *error);
 /* Reads a model from memory; `name` stands for the file in messages. */
 MDF_API mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char *format, const char *name,

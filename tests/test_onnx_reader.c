@@ -1,6 +1,6 @@
-/* test_onnx_reader.c - ONNX files as models. The cases are files, tests/data/onnx/NAME.onnx with NAME.json beside it (generate.py there
- * writes both): the results of runs, or the words of an error. Each is run as it is, and again after it was written as JSON and
- * as YAML. */
+/* test_onnx_reader.c - ONNX files as models. The cases are files, tests/data/onnx/NAME.onnx with NAME.json beside it (generate.py
+ * there writes both): the results of runs, or the words of an error. Each is run as it is, and again after it was written as JSON
+ * and as YAML. */
 #include "mdf_c/mdf.h"
 #include "mdf_c/write/write.h"
 
@@ -67,7 +67,8 @@ static void set_inputs(mdf_state *state, const char *path, const struct mdf_docu
         mdf_error error = {0};
 
         cr_assert(mdf_read_value(&memory, expected, &entry->value, &value, &error) == MDF_OK);
-        cr_assert(mdf_set_input_value(state, entry->key, (const mdf_value *)&value, &error) == MDF_OK, "%s: %s", path, error.message);
+        cr_assert(mdf_set_input_value(state, entry->key, (const mdf_value *)&value, &error) == MDF_OK, "%s: %s", path,
+                  error.message);
         mdf_value_clear(&memory, &value);
     }
 }
@@ -308,9 +309,18 @@ static void release(void *context, void *block)
 
 Test(onnx_reader, any_allocation_may_fail)
 {
-    static const char *const names[] = {"function_with_body",         "types_typed_initializers", "types_raw_constants", "sparse_rows",
-                                        "external/offset",            "default_input",            "strings",             "name_0",
-                                        "constant_forms",             "attribute_unknown",        "constant_passed",     "body_captures_two_levels",
+    static const char *const names[] = {"function_with_body",
+                                        "types_typed_initializers",
+                                        "types_raw_constants",
+                                        "sparse_rows",
+                                        "external/offset",
+                                        "default_input",
+                                        "strings",
+                                        "name_0",
+                                        "constant_forms",
+                                        "attribute_unknown",
+                                        "constant_passed",
+                                        "body_captures_two_levels",
                                         "function_attribute"};
     size_t i, n;
 

@@ -71,18 +71,19 @@ static bool apply(struct mdf_call *call, double (*function)(double), bool grows)
     }
 FUNCTION_LIST(FUNCTION_KERNEL)
 
-static double to_degrees(double x)
+static bool run_degrees(struct mdf_call *call)
 {
-    return x * (180 / M_PI);
+    double x;
+
+    return mdf_call_real(call, 0, &x) && mdf_python_make_real(call, mdf_call_target(call, 0), x * (180 / M_PI));
 }
 
-static double to_radians(double x)
+static bool run_radians(struct mdf_call *call)
 {
-    return x * (M_PI / 180);
-}
+    double x;
 
-FUNCTION_KERNEL(run_degrees, to_degrees, true)
-FUNCTION_KERNEL(run_radians, to_radians, false)
+    return mdf_call_real(call, 0, &x) && mdf_python_make_real(call, mdf_call_target(call, 0), x * (M_PI / 180));
+}
 
 /* Factorials that a float64 holds exactly, for gamma of whole numbers. */
 static double exact_gamma(double x)

@@ -32,13 +32,15 @@ static int64_t *room_for_sizes(struct mdf_call *call, size_t n)
 /* Of a row the matrix that has it as its diagonal `k`. */
 static bool put_diagonal(struct mdf_call *call, const struct mdf_value *row, int64_t k)
 {
-    int64_t shape[2], n = (int64_t)row->length, i, first_row = k < 0 ? -k : 0, first_column = k > 0 ? k : 0;
+    int64_t shape[2], n = (int64_t)row->length, i, first_row, first_column;
     mdf_dtype dtype = (mdf_dtype)row->dtype;
     void *elements;
 
     if (k == INT64_MIN || __builtin_add_overflow(n, k < 0 ? -k : k, &shape[0])) {
         return mdf_call_error(call, MDF_VALUE, "diagonal %lld is out of reach", (long long)k);
     }
+    first_row = k < 0 ? -k : 0;
+    first_column = k > 0 ? k : 0;
     shape[1] = shape[0];
     elements = make_from(call, mdf_call_target(call, 0), row, 2, shape);
     if (elements == NULL || !mdf_elements_fill(call, dtype, elements, mdf_call_target(call, 0)->length, NULL)) {

@@ -494,21 +494,22 @@ static bool copy_slices(struct mdf_call *call, const struct reading *reading)
     return true;
 }
 
-/* Broadcasts the selectors' shapes: the axes and number of elements that they select together. */
-static bool broadcast_selectors(struct mdf_call *call, const struct reading *reading, int64_t *shape, size_t *rank, size_t *n)
+/* Broadcasts the selectors' shapes: the sizes of the `rank` axes and the number of elements that they select together. */
+static bool broadcast_selectors(struct mdf_call *call, const struct reading *reading, int64_t *shape, size_t rank, size_t *n)
 {
     size_t i;
 
-    *rank = 0;
+    for (i = 0; i < rank; i++) {
+        shape[i] = 1;
+    }
     for (i = 0; i < reading->n_selectors; i++) {
         const struct selector *selector = &reading->selectors[i];
 
-        if (!mdf_broadcast_shape(*rank, shape, selector->rank, selector->shape, shape)) {
+        if (!mdf_broadcast_shape(rank, shape, selector->rank, selector->shape, shape)) {
             return mdf_call_error(call, MDF_SHAPE, "the arrays of indices do not broadcast");
         }
-        *rank = selector->rank > *rank ? selector->rank : *rank;
     }
-    return mdf_shape_n_elements(*rank, shape, n) || mdf_call_error(call, MDF_LIMIT, "too many indices together");
+    return mdf_shape_n_elements(rank, shape, n) || mdf_call_error(call, MDF_LIMIT, "too many indices together");
 }
 
 /* Number, in the selector's own array, of the index at number `i` of the broadcast ones. */
@@ -616,7 +617,7 @@ static bool gather(struct mdf_call *call, const struct reading *reading)
     }
     selected = shape + n_axes + rank;
     index = selected + rank;
-    if (!broadcast_selectors(call, reading, selected, &rank, &n)) {
+    if (!broadcast_selectors(call, reading, selected, rank, &n)) {
         return false;
     }
     n_offsets = (int64_t)n;

@@ -105,8 +105,8 @@ static struct mdf_document *new_document(struct mdf_memory *memory, const char *
 }
 
 /* `is_file`: the bytes are those of the file of that name. */
-static struct mdf_document *parse(struct mdf_memory *memory, const struct format *format, const char *file, bool is_file, const void *bytes,
-                                  size_t size_bytes, const struct mdf_warnings *warnings, mdf_error *error)
+static struct mdf_document *parse(struct mdf_memory *memory, const struct format *format, const char *file, bool is_file,
+                                  const void *bytes, size_t size_bytes, const struct mdf_warnings *warnings, mdf_error *error)
 {
     struct mdf_document *document;
     struct mdf_tree *tree;

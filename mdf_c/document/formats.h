@@ -13,8 +13,8 @@ bool mdf_onnx_read(struct mdf_tree *tree, const void *bytes, size_t size_bytes);
 /* Lets go of document->messages. */
 void mdf_onnx_release(struct mdf_document *document);
 
-/* One element of packed numbers as JSON writes it: "true", "-3", "0.1" (of float types narrower than float64 the fewest digits that
- * read back to the same float32). Returns the length. */
+/* One element of packed numbers as JSON writes it: "true", "-3", "0.1" (of float types narrower than float64 the fewest digits
+ * that read back to the same float32). Returns the length. */
 size_t mdf_format_element(mdf_dtype dtype, const void *element, char text[MDF_NUMBER_TEXT_SIZE]);
 
 /* Writers append a tree that is known to be sound (depth, UTF-8) to `text`; false on error, which is then set. */

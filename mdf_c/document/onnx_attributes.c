@@ -30,7 +30,8 @@ static int type_of(const Mdf__AttributeProto *attribute)
 
 /* ------------------------------------------------------------------ constants */
 
-static bool array_of(struct onnx_import *import, struct onnx_array *array, mdf_dtype dtype, bool is_list, size_t n, const void *elements)
+static bool array_of(struct onnx_import *import, struct onnx_array *array, mdf_dtype dtype, bool is_list, size_t n,
+                     const void *elements)
 {
     int64_t *shape = mdf_arena_array(&import->scratch, 1, sizeof *shape);
 
@@ -90,7 +91,8 @@ static bool constant_of(struct onnx_import *import, const Mdf__AttributeProto *a
     case MDF_ATTRIBUTE_STRINGS:
         return strings_of(import, array, true, attribute->n_strings, attribute->strings);
     default:
-        return mdf_onnx_fail(import, MDF_MODEL, "the attribute '%.100s' gives a Constant no value", mdf_onnx_text(attribute->name));
+        return mdf_onnx_fail(import, MDF_MODEL, "the attribute '%.100s' gives a Constant no value",
+                             mdf_onnx_text(attribute->name));
     }
 }
 
@@ -99,7 +101,8 @@ bool mdf_onnx_constant(struct onnx_import *import, const struct onnx_constant *c
     if (constant->tensor != NULL) {
         return mdf_onnx_tensor(import, constant->tensor, array);
     }
-    return constant->sparse != NULL ? mdf_onnx_sparse(import, constant->sparse, array) : constant_of(import, constant->attribute, array);
+    return constant->sparse != NULL ? mdf_onnx_sparse(import, constant->sparse, array)
+                                    : constant_of(import, constant->attribute, array);
 }
 
 /* ------------------------------------------------------------------ attributes */
@@ -107,8 +110,8 @@ bool mdf_onnx_constant(struct onnx_import *import, const struct onnx_constant *c
 static bool write_array(struct onnx_import *import, const char *key, const struct onnx_array *array)
 {
     return mdf_onnx_open(import, key, MDF_NODE_OBJECT) && mdf_onnx_write_text(import, "type", mdf_dtype_name(array->dtype)) &&
-           mdf_onnx_write_sizes(import, "shape", array->shape, array->rank) && mdf_onnx_write_node(import, "data", &array->data) &&
-           mdf_onnx_close(import);
+           mdf_onnx_write_sizes(import, "shape", array->shape, array->rank) &&
+           mdf_onnx_write_node(import, "data", &array->data) && mdf_onnx_close(import);
 }
 
 static bool write_tensors(struct onnx_import *import, const char *key, const Mdf__AttributeProto *attribute)

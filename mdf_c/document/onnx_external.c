@@ -29,7 +29,8 @@ static bool read_number(struct onnx_import *import, const char *key, const char 
         }
         *number = *number * 10 + (uint64_t)(*c - '0');
     }
-    return (c > text && *c == '\0') || mdf_onnx_fail(import, MDF_MODEL, "the %s of external data, '%.40s', is not a number of bytes", key, text);
+    return (c > text && *c == '\0') ||
+           mdf_onnx_fail(import, MDF_MODEL, "the %s of external data, '%.40s', is not a number of bytes", key, text);
 }
 
 static bool read_location(struct onnx_import *import, const Mdf__TensorProto *tensor, struct location *location)
@@ -53,7 +54,8 @@ static bool read_location(struct onnx_import *import, const Mdf__TensorProto *te
             }
         }
     }
-    return (location->name != NULL && location->name[0] != '\0') || mdf_onnx_fail(import, MDF_MODEL, "a tensor has external data without a location");
+    return (location->name != NULL && location->name[0] != '\0') ||
+           mdf_onnx_fail(import, MDF_MODEL, "a tensor has external data without a location");
 }
 
 /* Whether a name is relative and has no part "..". */
@@ -82,10 +84,13 @@ static const char *resolve_name(struct onnx_import *import, const char *name)
     size_t length;
 
     if (!import->document->is_file) {
-        mdf_onnx_fail(import, MDF_UNSUPPORTED, "the data of a tensor lie in the file '%.200s', which can only be found for a model read from a file", name);
+        mdf_onnx_fail(import, MDF_UNSUPPORTED,
+                      "the data of a tensor lie in the file '%.200s', which can only be found for a model read from a file",
+                      name);
         return NULL;
     }
-    path = slash != NULL ? mdf_arena_text(&import->scratch, file, (size_t)(slash - file) + 1) : mdf_arena_text(&import->scratch, "./", 2);
+    path = slash != NULL ? mdf_arena_text(&import->scratch, file, (size_t)(slash - file) + 1)
+                         : mdf_arena_text(&import->scratch, "./", 2);
     path = path != NULL && realpath(path, folder) != NULL ? mdf_arena_printf(&import->scratch, "%s/%s", folder, name) : NULL;
     if (path == NULL) {
         mdf_onnx_fail(import, MDF_FILE, "the folder of the model can not be read");
@@ -97,7 +102,8 @@ static const char *resolve_name(struct onnx_import *import, const char *name)
     }
     length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
     if (strncmp(found, folder, length) != 0 || found[length] != '/') {
-        mdf_onnx_fail(import, MDF_MODEL, "the file '%.200s', which holds the data of a tensor, does not lie in the model's folder", name);
+        mdf_onnx_fail(import, MDF_MODEL,
+                      "the file '%.200s', which holds the data of a tensor, does not lie in the model's folder", name);
         return NULL;
     }
     path = mdf_arena_text(&import->scratch, found, strlen(found));
@@ -132,8 +138,8 @@ static void *read_part(struct onnx_import *import, int file, const struct locati
         return NULL;
     }
     if (location->offset > (uint64_t)status.st_size || size_bytes > (uint64_t)status.st_size - location->offset) {
-        mdf_onnx_fail(import, MDF_FILE, "the file '%.200s' ends before the %zu bytes of a tensor's data at offset %llu", location->name, size_bytes,
-                      (unsigned long long)location->offset);
+        mdf_onnx_fail(import, MDF_FILE, "the file '%.200s' ends before the %zu bytes of a tensor's data at offset %llu",
+                      location->name, size_bytes, (unsigned long long)location->offset);
         return NULL;
     }
     bytes = mdf_arena_allocate(&import->document->arena, size_bytes);
@@ -162,7 +168,8 @@ void *mdf_onnx_external_data(struct onnx_import *import, const Mdf__TensorProto 
         return NULL;
     }
     if (!stays_inside(location.name)) {
-        mdf_onnx_fail(import, MDF_MODEL, "the file '%.200s', which holds the data of a tensor, does not lie in the model's folder", location.name);
+        mdf_onnx_fail(import, MDF_MODEL,
+                      "the file '%.200s', which holds the data of a tensor, does not lie in the model's folder", location.name);
         return NULL;
     }
     path = resolve_name(import, location.name);

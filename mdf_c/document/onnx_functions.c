@@ -24,6 +24,10 @@ bool mdf_onnx_index_functions(struct onnx_import *import)
         if (key == NULL) {
             return mdf_onnx_out_of_memory(import);
         }
+        if (function->n_opset_import > ONNX_MAX_ENTRIES || function->n_attribute_proto > ONNX_MAX_ENTRIES) {
+            return mdf_onnx_fail(import, MDF_LIMIT, "the function '%.200s' has more than %d attributes or opsets", key,
+                                 ONNX_MAX_ENTRIES);
+        }
         if (mdf_onnx_map_has(&import->functions, key)) {
             return mdf_onnx_fail(import, MDF_NAME, "the model has two functions '%.200s'", key);
         }
@@ -53,7 +57,8 @@ bool mdf_onnx_find_function(struct onnx_import *import, const Mdf__NodeProto *no
 /* ------------------------------------------------------------------ a call */
 
 /* Inputs of the function are the call's; those at the end may be left out. */
-static bool bind_inputs(struct onnx_import *import, struct onnx_scope *caller, struct onnx_scope *inner, const Mdf__NodeProto *node)
+static bool bind_inputs(struct onnx_import *import, struct onnx_scope *caller, struct onnx_scope *inner,
+                        const Mdf__NodeProto *node)
 {
     const Mdf__FunctionProto *function = inner->function;
     struct onnx_value *value;
@@ -79,7 +84,8 @@ static struct onnx_value *output_of_call(const struct onnx_scope *caller, const 
 }
 
 /* What the function says its outputs are called becomes the call's outputs. */
-static bool preset_outputs(struct onnx_import *import, const struct onnx_scope *caller, struct onnx_scope *inner, const Mdf__NodeProto *node)
+static bool preset_outputs(struct onnx_import *import, const struct onnx_scope *caller, struct onnx_scope *inner,
+                           const Mdf__NodeProto *node)
 {
     size_t i;
 
@@ -94,7 +100,8 @@ static bool preset_outputs(struct onnx_import *import, const struct onnx_scope *
 }
 
 /* Outputs that no node of the function computes are inputs passed on, or the same as other outputs. */
-static bool finish_outputs(struct onnx_import *import, const struct onnx_scope *caller, const struct onnx_scope *inner, const Mdf__NodeProto *node)
+static bool finish_outputs(struct onnx_import *import, const struct onnx_scope *caller, const struct onnx_scope *inner,
+                           const Mdf__NodeProto *node)
 {
     size_t i;
 
@@ -116,7 +123,8 @@ static bool finish_outputs(struct onnx_import *import, const struct onnx_scope *
     return true;
 }
 
-bool mdf_onnx_expand(struct onnx_import *import, struct onnx_scope *scope, const Mdf__NodeProto *node, const Mdf__FunctionProto *function)
+bool mdf_onnx_expand(struct onnx_import *import, struct onnx_scope *scope, const Mdf__NodeProto *node,
+                     const Mdf__FunctionProto *function)
 {
     size_t place = mdf_onnx_enter(import, "function", mdf_onnx_text(function->name));
     struct onnx_scope *inner = mdf_arena_allocate(&import->scratch, sizeof *inner);
@@ -127,12 +135,13 @@ bool mdf_onnx_expand(struct onnx_import *import, struct onnx_scope *scope, const
     }
     import->n_expanded += function->n_node + 1;
     if (import->nesting == ONNX_MAX_NESTING || import->n_expanded > ONNX_MAX_EXPANDED_NODES) {
-        return mdf_onnx_fail(import, MDF_LIMIT, "functions call each other more than %d deep (in a circle?), or stand for more than %d nodes in all",
+        return mdf_onnx_fail(import, MDF_LIMIT,
+                             "functions call each other more than %d deep (in a circle?), or stand for more than %d nodes in all",
                              ONNX_MAX_NESTING, ONNX_MAX_EXPANDED_NODES);
     }
     if (node->n_input > function->n_input || node->n_output > function->n_output) {
-        return mdf_onnx_fail(import, MDF_MODEL, "the function has %zu inputs and %zu outputs, its call %zu and %zu", function->n_input,
-                             function->n_output, node->n_input, node->n_output);
+        return mdf_onnx_fail(import, MDF_MODEL, "the function has %zu inputs and %zu outputs, its call %zu and %zu",
+                             function->n_input, function->n_output, node->n_input, node->n_output);
     }
     *inner = (struct onnx_scope){.graph = scope->graph, .call = call, .function = function};
     import->nesting++;

@@ -155,8 +155,8 @@ static bool counts_outputs(const struct onnx_node *node)
     return node->schema != NULL && node->schema->max_outputs == SIZE_MAX && n_yields(node) == SIZE_MAX;
 }
 
-static bool write_output_port(struct onnx_import *import, const char *id, const char *name, const Mdf__TypeProto *type, const char *call,
-                              bool several, size_t index)
+static bool write_output_port(struct onnx_import *import, const char *id, const char *name, const Mdf__TypeProto *type,
+                              const char *call, bool several, size_t index)
 {
     const char *value = several ? mdf_arena_printf(&import->document->arena, "%s[%zu]", call, index) : call;
     bool has_metadata = type != NULL || strcmp(id, name) != 0;
@@ -176,8 +176,8 @@ static bool write_output_ports(struct onnx_import *import, const struct onnx_nod
     size_t i;
 
     if (node->outputs.n > n_yields(node)) {
-        return mdf_onnx_fail(import, MDF_MODEL, "onnx::%s has %zu outputs, but its body yields %zu", node->operator, node->outputs.n,
-                             n_yields(node));
+        return mdf_onnx_fail(import, MDF_MODEL, "onnx::%s has %zu outputs, but its body yields %zu", node->operator,
+                             node->outputs.n, n_yields(node));
     }
     if (!mdf_onnx_open(import, "output_ports", MDF_NODE_OBJECT)) {
         return false;
@@ -304,8 +304,8 @@ static bool write_attributes(struct onnx_import *import, const struct onnx_node 
             return false;
         }
         if (!known) {
-            mdf_warn(import->tree->warnings, import->document->file, 0, 0, import->path, "onnx::%.100s has no attribute '%.100s'; it is ignored",
-                     node->operator, attribute->name);
+            mdf_warn(import->tree->warnings, import->document->file, 0, 0, import->path,
+                     "onnx::%.100s has no attribute '%.100s'; it is ignored", node->operator, attribute->name);
         }
     }
     return true;
@@ -313,15 +313,16 @@ static bool write_attributes(struct onnx_import *import, const struct onnx_node 
 
 static bool write_call(struct onnx_import *import, const struct onnx_node *node, const char *call)
 {
-    const char *function = mdf_arena_printf(&import->document->arena, "%s::%s", *node->domain != '\0' ? node->domain : "onnx", node->operator);
+    const char *function =
+        mdf_arena_printf(&import->document->arena, "%s::%s", *node->domain != '\0' ? node->domain : "onnx", node->operator);
 
     if (function == NULL) {
         return mdf_onnx_out_of_memory(import);
     }
     return mdf_onnx_open(import, "parameters", MDF_NODE_OBJECT) && mdf_onnx_open(import, call, MDF_NODE_OBJECT) &&
            mdf_onnx_write_text(import, "function", function) && mdf_onnx_open(import, "args", MDF_NODE_OBJECT) &&
-           write_inputs(import, node) && write_attributes(import, node, true) && mdf_onnx_close(import) && mdf_onnx_close(import) &&
-           mdf_onnx_close(import);
+           write_inputs(import, node) && write_attributes(import, node, true) && mdf_onnx_close(import) &&
+           mdf_onnx_close(import) && mdf_onnx_close(import);
 }
 
 /* ------------------------------------------------------------------ nodes */
@@ -329,7 +330,8 @@ static bool write_call(struct onnx_import *import, const struct onnx_node *node,
 static bool write_node_metadata(struct onnx_import *import, const struct onnx_node *node)
 {
     const Mdf__NodeProto *source = node->source;
-    bool has_unknown = false, is_renamed = source != NULL && *mdf_onnx_text(source->name) != '\0' && strcmp(source->name, node->id) != 0;
+    bool has_unknown = false,
+         is_renamed = source != NULL && *mdf_onnx_text(source->name) != '\0' && strcmp(source->name, node->id) != 0;
     size_t i;
 
     for (i = 0; i < node->attributes.n; i++) {
@@ -340,7 +342,8 @@ static bool write_node_metadata(struct onnx_import *import, const struct onnx_no
         return true;
     }
     return mdf_onnx_open(import, "metadata", MDF_NODE_OBJECT) && write_name(import, node->id, mdf_onnx_text(source->name)) &&
-           mdf_onnx_write_given(import, "doc_string", source->doc_string) && mdf_onnx_write_given(import, "overload", source->overload) &&
+           mdf_onnx_write_given(import, "doc_string", source->doc_string) &&
+           mdf_onnx_write_given(import, "overload", source->overload) &&
            mdf_onnx_write_properties(import, source->metadata_props, source->n_metadata_props) &&
            (!has_unknown || (mdf_onnx_open(import, "onnx_attributes", MDF_NODE_OBJECT) && write_attributes(import, node, false) &&
                              mdf_onnx_close(import))) &&
@@ -379,9 +382,11 @@ static bool write_nodes(struct onnx_import *import, const struct onnx_graph *gra
 /* ------------------------------------------------------------------ edges */
 
 /* "sender.port_receiver.port"; a number behind where names are such that two would be the same. */
-static const char *edge_id(struct onnx_import *import, struct onnx_map *ids, const struct onnx_value *value, const struct onnx_node *receiver)
+static const char *edge_id(struct onnx_import *import, struct onnx_map *ids, const struct onnx_value *value,
+                           const struct onnx_node *receiver)
 {
-    const char *base = mdf_arena_printf(&import->document->arena, "%s.%s_%s.%s", value->node->id, value->id, receiver->id, value->id);
+    const char *base =
+        mdf_arena_printf(&import->document->arena, "%s.%s_%s.%s", value->node->id, value->id, receiver->id, value->id);
     const char *id = base;
 
     if (base == NULL) {
@@ -394,7 +399,8 @@ static const char *edge_id(struct onnx_import *import, struct onnx_map *ids, con
     return id != NULL && mdf_onnx_map_put(import, ids, id, NULL) ? id : NULL;
 }
 
-static bool write_edge(struct onnx_import *import, struct onnx_map *ids, const struct onnx_value *value, const struct onnx_node *receiver)
+static bool write_edge(struct onnx_import *import, struct onnx_map *ids, const struct onnx_value *value,
+                       const struct onnx_node *receiver)
 {
     const char *id = edge_id(import, ids, value, receiver);
 
@@ -428,11 +434,12 @@ static bool write_edges(struct onnx_import *import, const struct onnx_graph *gra
 /* ------------------------------------------------------------------ interfaces */
 
 /* Users call inputs and outputs of the model's graph by their names in the file; bodies know nothing but ids. */
-static bool write_item(struct onnx_import *import, const struct onnx_graph *graph, const char *name, const char *id, const Mdf__TypeProto *type)
+static bool write_item(struct onnx_import *import, const struct onnx_graph *graph, const char *name, const char *id,
+                       const Mdf__TypeProto *type)
 {
-    return mdf_onnx_open(import, NULL, MDF_NODE_OBJECT) && mdf_onnx_write_text(import, "name", graph->owner == NULL ? name : id) &&
-           mdf_onnx_write_text(import, "port", id) && mdf_onnx_write_type(import, type) &&
-           (graph->owner == NULL || write_name(import, id, name)) && mdf_onnx_close(import);
+    return mdf_onnx_open(import, NULL, MDF_NODE_OBJECT) &&
+           mdf_onnx_write_text(import, "name", graph->owner == NULL ? name : id) && mdf_onnx_write_text(import, "port", id) &&
+           mdf_onnx_write_type(import, type) && (graph->owner == NULL || write_name(import, id, name)) && mdf_onnx_close(import);
 }
 
 static bool write_interface(struct onnx_import *import, const struct onnx_graph *graph)
@@ -514,7 +521,8 @@ static bool write_model_metadata(struct onnx_import *import)
 
 bool mdf_onnx_write_model(struct onnx_import *import, const struct onnx_graph *graph)
 {
-    const char *name = mdf_onnx_text(import->model->graph->name), *opset = mdf_arena_printf(&import->document->arena, "%d", import->opset);
+    const char *name = mdf_onnx_text(import->model->graph->name),
+               *opset = mdf_arena_printf(&import->document->arena, "%d", import->opset);
 
     name = *name != '\0' ? name : "onnx_model";
     if (opset == NULL) {

@@ -13,11 +13,12 @@
 
 /* Limits that hostile files run into. */
 enum {
-    ONNX_MAX_MESSAGE_DEPTH = 128,       /* messages within each other */
-    ONNX_MAX_MESSAGES = 1 << 23,        /* in one file */
-    ONNX_MAX_NESTING = 60,              /* body graphs and function calls within each other */
-    ONNX_MAX_EXPANDED_NODES = 1 << 18,  /* that calls of functions may stand for in all */
-    ONNX_MAX_NESTED_RANK = 16           /* arrays of a higher rank are written flat, their shape beside them */
+    ONNX_MAX_MESSAGE_DEPTH = 128,      /* messages within each other */
+    ONNX_MAX_MESSAGES = 1 << 23,       /* in one file */
+    ONNX_MAX_NESTING = 60,             /* body graphs and function calls within each other */
+    ONNX_MAX_EXPANDED_NODES = 1 << 18, /* that calls of functions may stand for in all */
+    ONNX_MAX_ENTRIES = 4096,           /* attributes of a node or function, opsets that are imported */
+    ONNX_MAX_NESTED_RANK = 16          /* arrays of a higher rank are written flat, their shape beside them */
 };
 #define ONNX_MAX_DENSE_BYTES ((size_t)1 << 30) /* that a sparse tensor may expand to */
 
@@ -63,18 +64,18 @@ struct onnx_value {
     const char *id;   /* in MDF: the name, or another where that would not do */
     enum onnx_value_kind kind;
     struct onnx_graph *graph;
-    struct onnx_node *node;         /* OUTPUT: what computes it; NULL: not known yet */
-    struct onnx_constant constant;  /* CONSTANT; INPUT: its default value, or nothing */
-    const Mdf__TypeProto *type;     /* NULL: not declared */
-    size_t position;                /* OUTPUT: number of its node in its list of nodes */
+    struct onnx_node *node;                          /* OUTPUT: what computes it; NULL: not known yet */
+    struct onnx_constant constant;                   /* CONSTANT; INPUT: its default value, or nothing */
+    const Mdf__TypeProto *type;                      /* NULL: not declared */
+    size_t position;                                 /* OUTPUT: number of its node in its list of nodes */
     const struct onnx_node *captured_by, *listed_by; /* marks of lists that hold it already */
 };
 
 struct onnx_attribute {
     const char *name;
     const Mdf__AttributeProto *source;
-    struct onnx_scope *scope;  /* in which its graphs find names */
-    struct onnx_list graphs;   /* struct onnx_graph: g, or graphs */
+    struct onnx_scope *scope; /* in which its graphs find names */
+    struct onnx_list graphs;  /* struct onnx_graph: g, or graphs */
 };
 
 struct onnx_node {
@@ -96,7 +97,7 @@ struct onnx_result {
 
 struct onnx_graph {
     const Mdf__GraphProto *source;
-    struct onnx_node *owner; /* NULL: the model's own graph */
+    struct onnx_node *owner;                   /* NULL: the model's own graph */
     struct onnx_list nodes, inputs, constants; /* struct onnx_node, struct onnx_value */
     struct onnx_list results;                  /* struct onnx_result */
     struct onnx_map ids, node_ids;             /* in use */
@@ -108,13 +109,13 @@ struct onnx_import {
     struct mdf_document *document;
     struct mdf_arena scratch; /* of the import, let go at its end */
     const Mdf__ModelProto *model;
-    int opset; /* of the default domain */
-    struct onnx_map functions;     /* "domain:name:overload" to FunctionProto */
-    struct onnx_map names;         /* all names of values, the words in them, and the ids that were made up */
-    struct onnx_map prefixes;      /* "a" and "a.b" of graph inputs and outputs "a.b.c": no node may be called so */
-    struct onnx_map numbers;       /* text to the last number put behind it, as a pointer */
-    struct onnx_map call_ids;      /* operator to the id of the parameter that calls it */
-    struct onnx_map tensors;       /* arrays made so far, by the address of their message as text */
+    int opset;                 /* of the default domain */
+    struct onnx_map functions; /* "domain:name:overload" to FunctionProto */
+    struct onnx_map names;     /* all names of values, the words in them, and the ids that were made up */
+    struct onnx_map prefixes;  /* "a" and "a.b" of graph inputs and outputs "a.b.c": no node may be called so */
+    struct onnx_map numbers;   /* text to the last number put behind it, as a pointer */
+    struct onnx_map call_ids;  /* operator to the id of the parameter that calls it */
+    struct onnx_map tensors;   /* arrays made so far, by the address of their message as text */
     size_t nesting, n_expanded;
     char path[400]; /* where in the model: "node 'x', attribute 'body'" */
 };
@@ -160,11 +161,11 @@ const char *mdf_onnx_text(const char *text);
 struct onnx_scope {
     struct onnx_scope *outer; /* NULL: that of the model's graph, or of a function */
     struct onnx_graph *graph;
-    struct onnx_map values;   /* struct onnx_value, by name; NULL: an input of a function that the call omits */
-    struct onnx_map presets;  /* of a function: outputs of its call, by their names inside */
-    const struct onnx_list *call; /* struct onnx_attribute of the innermost call around; NULL: in no function */
+    struct onnx_map values;             /* struct onnx_value, by name; NULL: an input of a function that the call omits */
+    struct onnx_map presets;            /* of a function: outputs of its call, by their names inside */
+    const struct onnx_list *call;       /* struct onnx_attribute of the innermost call around; NULL: in no function */
     const Mdf__FunctionProto *function; /* of that call */
-    size_t position; /* number of the node that is being resolved */
+    size_t position;                    /* number of the node that is being resolved */
 };
 /* The model's graph, resolved. */
 struct onnx_graph *mdf_onnx_resolve(struct onnx_import *import);
@@ -173,14 +174,16 @@ bool mdf_onnx_resolve_attributes(struct onnx_import *import, struct onnx_scope *
                                  struct onnx_list *attributes);
 /* The value that a name means, noted as captured by the nodes between; false: an error. *value NULL: omitted. */
 bool mdf_onnx_look_up(struct onnx_import *import, struct onnx_scope *scope, const char *name, struct onnx_value **value);
-struct onnx_value *mdf_onnx_new_value(struct onnx_import *import, struct onnx_graph *graph, enum onnx_value_kind kind, const char *name);
+struct onnx_value *mdf_onnx_new_value(struct onnx_import *import, struct onnx_graph *graph, enum onnx_value_kind kind,
+                                      const char *name);
 /* Puts an Identity into the graph of `target`, which becomes its output. */
 bool mdf_onnx_add_identity(struct onnx_import *import, struct onnx_value *source, struct onnx_value *target);
 /* The function of the model that a node calls; *function NULL: none. */
 bool mdf_onnx_find_function(struct onnx_import *import, const Mdf__NodeProto *node, const Mdf__FunctionProto **function);
 bool mdf_onnx_index_functions(struct onnx_import *import);
 /* Expands a call: its inputs are looked up in `scope`, its outputs are declared there. */
-bool mdf_onnx_expand(struct onnx_import *import, struct onnx_scope *scope, const Mdf__NodeProto *node, const Mdf__FunctionProto *function);
+bool mdf_onnx_expand(struct onnx_import *import, struct onnx_scope *scope, const Mdf__NodeProto *node,
+                     const Mdf__FunctionProto *function);
 /* The opset version of a domain where `scope` stands; 0: not imported. */
 int mdf_onnx_opset(const struct onnx_import *import, const struct onnx_scope *scope, const char *domain);
 
@@ -195,8 +198,8 @@ const Mdf__TensorShapeProto *mdf_onnx_type_shape(const Mdf__TypeProto *type);
 bool mdf_onnx_tensor(struct onnx_import *import, const Mdf__TensorProto *tensor, struct onnx_array *array);
 bool mdf_onnx_sparse(struct onnx_import *import, const Mdf__SparseTensorProto *sparse, struct onnx_array *array);
 /* Checks a tensor's head: its type, its sizes and their product. */
-bool mdf_onnx_tensor_head(struct onnx_import *import, const int64_t *dims, size_t n_dims, int64_t data_type, struct onnx_array *array,
-                          size_t *n_elements);
+bool mdf_onnx_tensor_head(struct onnx_import *import, const int64_t *dims, size_t n_dims, int64_t data_type,
+                          struct onnx_array *array, size_t *n_elements);
 /* The node for elements in memory, which the document keeps. */
 bool mdf_onnx_array_of(struct onnx_import *import, struct onnx_array *array, size_t n_elements, void *elements);
 /* The bytes of external data, `size_bytes` of them, in the document's arena. */

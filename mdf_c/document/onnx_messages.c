@@ -15,7 +15,8 @@ struct walk {
 
 static bool malformed(struct walk *walk)
 {
-    return mdf_tree_fail(walk->tree, MDF_SYNTAX, 0, 0, "this is not an ONNX model: its bytes are not messages of protobuf, or some are missing");
+    return mdf_tree_fail(walk->tree, MDF_SYNTAX, 0, 0,
+                         "this is not an ONNX model: its bytes are not messages of protobuf, or some are missing");
 }
 
 /* Takes a variable-length number off the front. */
@@ -70,15 +71,16 @@ static bool take_field(const uint8_t **bytes, const uint8_t *end, unsigned wire_
 }
 
 /* Checks one message and those inside it. Recursion is bounded by ONNX_MAX_MESSAGE_DEPTH. */
-static bool check_message(struct walk *walk, const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size, size_t depth)
+static bool check_message(struct walk *walk, const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t size,
+                          size_t depth)
 {
     const uint8_t *end = bytes + size, *body;
     uint64_t key, seen = 0, bit;
     size_t body_size;
 
     if (depth > ONNX_MAX_MESSAGE_DEPTH || ++walk->n_messages > ONNX_MAX_MESSAGES) {
-        return mdf_tree_fail(walk->tree, MDF_LIMIT, 0, 0, "the model has messages more than %d deep, or more than %d of them", ONNX_MAX_MESSAGE_DEPTH,
-                             ONNX_MAX_MESSAGES);
+        return mdf_tree_fail(walk->tree, MDF_LIMIT, 0, 0, "the model has messages more than %d deep, or more than %d of them",
+                             ONNX_MAX_MESSAGE_DEPTH, ONNX_MAX_MESSAGES);
     }
     while (bytes < end) {
         const ProtobufCFieldDescriptor *field;

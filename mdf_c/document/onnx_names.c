@@ -345,7 +345,7 @@ const char *mdf_onnx_value_id(struct onnx_import *import, struct onnx_graph *gra
 
 const char *mdf_onnx_node_id(struct onnx_import *import, struct onnx_graph *graph, const char *name, const char *operator)
 {
-    const char *base = *name != '\0' ? name : operator, *id = name;
+    const char *base = *name != '\0' ? name : operator, * id = name;
 
     if (!check_text(import, "node", base)) {
         return NULL;

@@ -1,8 +1,8 @@
 /* onnx_resolve.c - messages to graphs, nodes and values: every name becomes a pointer to what it means.
  *
  * Names are looked up outward from where they stand, as ONNX says (IR specification, "Names Within a Graph"): a graph's inputs,
- * initializers and the outputs of its nodes, then those of the graph around it. Outputs are declared before anything is looked up:
- * nodes may stand in any order, the compiler sorts them. */
+ * initializers and the outputs of its nodes, then those of the graph around it. Outputs are declared before anything is looked
+ * up: nodes may stand in any order, the compiler sorts them. */
 #include "mdf_c/document/onnx_import.h"
 
 #include <string.h>
@@ -39,17 +39,22 @@ static bool find_opset(struct onnx_import *import)
 {
     int newest = mdf_schema_newest_opset();
 
+    if (import->model->n_opset_import > ONNX_MAX_ENTRIES) {
+        return mdf_onnx_fail(import, MDF_LIMIT, "the model imports more than %d opsets", ONNX_MAX_ENTRIES);
+    }
     import->opset = mdf_onnx_opset(import, NULL, "");
     if (import->opset == 0) {
         import->opset = import->model->n_opset_import == 0 && import->model->ir_version < 3 ? 1 : newest;
     }
     return import->opset <= newest ||
-           mdf_onnx_fail(import, MDF_UNSUPPORTED, "the model needs opset %d of ONNX; the newest that is known here is %d", import->opset, newest);
+           mdf_onnx_fail(import, MDF_UNSUPPORTED, "the model needs opset %d of ONNX; the newest that is known here is %d",
+                         import->opset, newest);
 }
 
 /* ------------------------------------------------------------------ values */
 
-struct onnx_value *mdf_onnx_new_value(struct onnx_import *import, struct onnx_graph *graph, enum onnx_value_kind kind, const char *name)
+struct onnx_value *mdf_onnx_new_value(struct onnx_import *import, struct onnx_graph *graph, enum onnx_value_kind kind,
+                                      const char *name)
 {
     struct onnx_value *value = mdf_arena_allocate(&import->scratch, sizeof *value);
 
@@ -78,15 +83,17 @@ static bool is_held_outside(const struct onnx_scope *scope, const char *name)
 }
 
 /* Declares a name in a scope. The output of a node must not repeat a name of the graphs around (single static assignment). */
-static struct onnx_value *declare(struct onnx_import *import, struct onnx_scope *scope, enum onnx_value_kind kind, const char *name,
-                                  bool is_of_node)
+static struct onnx_value *declare(struct onnx_import *import, struct onnx_scope *scope, enum onnx_value_kind kind,
+                                  const char *name, bool is_of_node)
 {
     const void *preset = mdf_onnx_map_get(&scope->presets, name, NULL);
     struct onnx_value *value = (struct onnx_value *)(uintptr_t)preset;
 
     if (mdf_onnx_map_has(&scope->values, name) || (is_of_node && is_held_outside(scope, name))) {
-        mdf_onnx_fail(import, MDF_NAME, "the name '%.200s' is assigned twice: an output of a node, an input or an initializer must have a name of its own",
-                      name);
+        mdf_onnx_fail(
+            import, MDF_NAME,
+            "the name '%.200s' is assigned twice: an output of a node, an input or an initializer must have a name of its own",
+            name);
         return NULL;
     }
     if (value == NULL) {
@@ -99,8 +106,8 @@ static struct onnx_value *declare(struct onnx_import *import, struct onnx_scope 
     return value;
 }
 
-static bool add_constant(struct onnx_import *import, struct onnx_scope *scope, const char *name, const struct onnx_constant *constant,
-                         bool is_of_node)
+static bool add_constant(struct onnx_import *import, struct onnx_scope *scope, const char *name,
+                         const struct onnx_constant *constant, bool is_of_node)
 {
     struct onnx_value *value = declare(import, scope, ONNX_VALUE_CONSTANT, name, is_of_node);
 
@@ -138,7 +145,8 @@ bool mdf_onnx_look_up(struct onnx_import *import, struct onnx_scope *scope, cons
         *value = (struct onnx_value *)(uintptr_t)mdf_onnx_map_get(&scope->values, name, &found);
     }
     if (!found) {
-        return mdf_onnx_fail(import, MDF_NAME, "the name '%.200s' is used, but no input, initializer or output of a node has it", name);
+        return mdf_onnx_fail(import, MDF_NAME, "the name '%.200s' is used, but no input, initializer or output of a node has it",
+                             name);
     }
     return *value == NULL || note_capture(import, graph, *value);
 }
@@ -179,15 +187,16 @@ static const struct onnx_attribute *find_attribute(const struct onnx_list *attri
 }
 
 /* What an attribute that refers to one of the function's call stands for; *attribute NULL: not given. */
-static bool follow_reference(struct onnx_import *import, struct onnx_scope *scope, const Mdf__AttributeProto *source, const char *name,
-                             struct onnx_attribute *attribute)
+static bool follow_reference(struct onnx_import *import, struct onnx_scope *scope, const Mdf__AttributeProto *source,
+                             const char *name, struct onnx_attribute *attribute)
 {
     const struct onnx_attribute *given;
     size_t i;
 
     attribute->source = NULL;
     if (scope->call == NULL) {
-        return mdf_onnx_fail(import, MDF_MODEL, "attribute '%.100s' refers to an attribute of a function, but stands in none", name);
+        return mdf_onnx_fail(import, MDF_MODEL, "attribute '%.100s' refers to an attribute of a function, but stands in none",
+                             name);
     }
     given = find_attribute(scope->call, source->ref_attr_name);
     if (given != NULL) {
@@ -209,6 +218,9 @@ bool mdf_onnx_resolve_attributes(struct onnx_import *import, struct onnx_scope *
 {
     size_t i;
 
+    if (source->n_attribute > ONNX_MAX_ENTRIES) {
+        return mdf_onnx_fail(import, MDF_LIMIT, "the node has more than %d attributes", ONNX_MAX_ENTRIES);
+    }
     for (i = 0; i < source->n_attribute; i++) {
         const Mdf__AttributeProto *given = source->attribute[i];
         struct onnx_attribute *attribute = mdf_arena_allocate(&import->scratch, sizeof *attribute);
@@ -222,7 +234,8 @@ bool mdf_onnx_resolve_attributes(struct onnx_import *import, struct onnx_scope *
         if (*attribute->name == '\0') {
             return mdf_onnx_fail(import, MDF_MODEL, "an attribute has no name");
         }
-        if (given->ref_attr_name != NULL && *given->ref_attr_name != '\0' && !follow_reference(import, scope, given, attribute->name, attribute)) {
+        if (given->ref_attr_name != NULL && *given->ref_attr_name != '\0' &&
+            !follow_reference(import, scope, given, attribute->name, attribute)) {
             return false;
         }
         if (attribute->source != NULL && !mdf_onnx_list_add(import, attributes, attribute)) {
@@ -302,7 +315,8 @@ static bool find_schema(struct onnx_import *import, const struct onnx_scope *sco
         return true;
     }
     if (opset == 0 && import->model->n_opset_import > 0) {
-        return mdf_onnx_fail(import, MDF_MODEL, "the model imports no opset of ONNX's own operators, but uses %.100s", node->operator);
+        return mdf_onnx_fail(import, MDF_MODEL, "the model imports no opset of ONNX's own operators, but uses %.100s",
+                             node->operator);
     }
     opset = opset == 0 ? import->opset : opset;
     node->schema = mdf_schema_find("", node->operator, opset);
@@ -312,7 +326,8 @@ static bool find_schema(struct onnx_import *import, const struct onnx_scope *sco
     }
     other = mdf_schema_find("", node->operator, import->opset);
     return other == node->schema ||
-           mdf_onnx_fail(import, MDF_UNSUPPORTED, "a function uses onnx::%s of opset %d, the model opset %d, where it is another: they can not be mixed",
+           mdf_onnx_fail(import, MDF_UNSUPPORTED,
+                         "a function uses onnx::%s of opset %d, the model opset %d, where it is another: they can not be mixed",
                          node->operator, opset, import->opset);
 }
 
@@ -321,12 +336,12 @@ static bool check_counts(struct onnx_import *import, const struct onnx_node *nod
     const struct mdf_schema *schema = node->schema;
 
     if (schema != NULL && node->inputs.n > schema->max_inputs) {
-        return mdf_onnx_fail(import, MDF_MODEL, "onnx::%s has %zu inputs, where version %d takes at most %zu", node->operator, node->inputs.n,
-                             schema->since, schema->max_inputs);
+        return mdf_onnx_fail(import, MDF_MODEL, "onnx::%s has %zu inputs, where version %d takes at most %zu", node->operator,
+                             node->inputs.n, schema->since, schema->max_inputs);
     }
     if (schema != NULL && node->outputs.n > schema->max_outputs) {
-        return mdf_onnx_fail(import, MDF_MODEL, "onnx::%s has %zu outputs, where version %d yields at most %zu", node->operator, node->outputs.n,
-                             schema->since, schema->max_outputs);
+        return mdf_onnx_fail(import, MDF_MODEL, "onnx::%s has %zu outputs, where version %d yields at most %zu", node->operator,
+                             node->outputs.n, schema->since, schema->max_outputs);
     }
     return true;
 }
@@ -363,7 +378,8 @@ static bool fill_node(struct onnx_import *import, struct onnx_scope *scope, stru
     return true;
 }
 
-static struct onnx_node *new_node(struct onnx_import *import, struct onnx_graph *graph, const char *name, const char *domain, const char *operator)
+static struct onnx_node *new_node(struct onnx_import *import, struct onnx_graph *graph, const char *name, const char *domain,
+                                  const char *operator)
 {
     struct onnx_node *node = mdf_arena_allocate(&import->scratch, sizeof *node);
 
@@ -373,7 +389,7 @@ static struct onnx_node *new_node(struct onnx_import *import, struct onnx_graph 
     }
     node->graph = graph;
     node->domain = is_default_domain(domain) ? "" : domain;
-    node->operator = operator;
+    node->operator= operator;
     node->id = mdf_onnx_node_id(import, graph, name, operator);
     return node->id != NULL && mdf_onnx_list_add(import, &graph->nodes, node) ? node : NULL;
 }
@@ -393,11 +409,11 @@ bool mdf_onnx_add_identity(struct onnx_import *import, struct onnx_value *source
 static bool resolve_node(struct onnx_import *import, struct onnx_scope *scope, const Mdf__NodeProto *source)
 {
     const Mdf__FunctionProto *function;
-    const char *operator = mdf_onnx_text(source->op_type), *name = mdf_onnx_text(source->name);
+    const char *operator= mdf_onnx_text(source->op_type), *name = mdf_onnx_text(source->name);
     size_t place = enter_node(import, source);
     struct onnx_node *node;
 
-    if (*operator == '\0') {
+    if (*operator== '\0') {
         return mdf_onnx_fail(import, MDF_MODEL, "the node has no operator");
     }
     if (!mdf_onnx_find_function(import, source, &function)) {
@@ -462,7 +478,8 @@ static bool declare_inputs(struct onnx_import *import, struct onnx_scope *scope)
 }
 
 /* An initializer that has the name of an input is the input's default value. */
-static bool declare_initializer(struct onnx_import *import, struct onnx_scope *scope, const char *name, const struct onnx_constant *constant)
+static bool declare_initializer(struct onnx_import *import, struct onnx_scope *scope, const char *name,
+                                const struct onnx_constant *constant)
 {
     struct onnx_value *input = (struct onnx_value *)(uintptr_t)mdf_onnx_map_get(&scope->values, name, NULL);
 

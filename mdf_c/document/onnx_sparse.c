@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* The place of element number `i` in the dense array; false where an index lies outside. */
-static bool place_of(const struct onnx_array *dense, size_t n_dense, const int64_t *indices, bool has_rows, size_t i, size_t *place)
+static bool place_of(const struct onnx_array *dense, size_t n_dense, const int64_t *indices, bool has_rows, size_t i,
+                     size_t *place)
 {
     size_t axis;
 
@@ -26,8 +27,8 @@ static bool place_of(const struct onnx_array *dense, size_t n_dense, const int64
     return true;
 }
 
-static bool scatter(struct onnx_import *import, struct onnx_array *dense, size_t n_dense, const struct onnx_array *values, size_t n_values,
-                    const struct onnx_array *indices)
+static bool scatter(struct onnx_import *import, struct onnx_array *dense, size_t n_dense, const struct onnx_array *values,
+                    size_t n_values, const struct onnx_array *indices)
 {
     size_t size = mdf_dtype_size(dense->dtype), n_bytes, place, i;
     const int64_t *at = indices->data.as.numbers.elements;
@@ -35,7 +36,8 @@ static bool scatter(struct onnx_import *import, struct onnx_array *dense, size_t
     char *elements;
 
     if (!mdf_size_multiply(n_dense, size, &n_bytes) || n_bytes > ONNX_MAX_DENSE_BYTES) {
-        return mdf_onnx_fail(import, MDF_LIMIT, "a sparse tensor would need more than %zu bytes as a dense one", ONNX_MAX_DENSE_BYTES);
+        return mdf_onnx_fail(import, MDF_LIMIT, "a sparse tensor would need more than %zu bytes as a dense one",
+                             ONNX_MAX_DENSE_BYTES);
     }
     elements = mdf_arena_array(&import->document->arena, n_dense, size);
     if (elements == NULL) {
@@ -66,9 +68,11 @@ bool mdf_onnx_sparse(struct onnx_import *import, const Mdf__SparseTensorProto *s
         return mdf_onnx_fail(import, MDF_UNSUPPORTED, "a sparse tensor of strings can not be read");
     }
     n_values = values.rank == 1 ? (size_t)values.shape[0] : 0;
-    if (values.rank != 1 || indices.dtype != MDF_DTYPE_INT64 || indices.rank < 1 || indices.rank > 2 || (size_t)indices.shape[0] != n_values ||
-        (indices.rank == 2 && (size_t)indices.shape[1] != array->rank)) {
-        return mdf_onnx_fail(import, MDF_SHAPE, "the indices of a sparse tensor do not fit its values: they must be int64, one, or one row, a value");
+    if (values.rank != 1 || indices.dtype != MDF_DTYPE_INT64 || indices.rank < 1 || indices.rank > 2 ||
+        (size_t)indices.shape[0] != n_values || (indices.rank == 2 && (size_t)indices.shape[1] != array->rank)) {
+        return mdf_onnx_fail(
+            import, MDF_SHAPE,
+            "the indices of a sparse tensor do not fit its values: they must be int64, one, or one row, a value");
     }
     return scatter(import, array, n_dense, &values, n_values, &indices);
 }

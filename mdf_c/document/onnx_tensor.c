@@ -1,9 +1,9 @@
-/* onnx_tensor.c - TensorProto as an array: its elements where they lie in the message, if they lie there as in memory; else unpacked
- * into the document's arena.
+/* onnx_tensor.c - TensorProto as an array: its elements where they lie in the message, if they lie there as in memory; else
+ * unpacked into the document's arena.
  *
  * raw_data: little-endian, row-major; 4- and 2-bit types packed, the first element in the low bits. Typed fields: float_data,
- * double_data (complex as pairs), int64_data, uint64_data (uint32 too), string_data, and int32_data for all others: 16-bit floats as
- * their bits, 4- and 2-bit types packed into bytes. Source: onnx.proto, TensorProto. */
+ * double_data (complex as pairs), int64_data, uint64_data (uint32 too), string_data, and int32_data for all others: 16-bit floats
+ * as their bits, 4- and 2-bit types packed into bytes. Source: onnx.proto, TensorProto. */
 #include "mdf_c/document/onnx_import.h"
 
 #include <string.h>
@@ -28,8 +28,8 @@ static size_t bits_of(mdf_dtype dtype)
     }
 }
 
-bool mdf_onnx_tensor_head(struct onnx_import *import, const int64_t *dims, size_t n_dims, int64_t data_type, struct onnx_array *array,
-                          size_t *n_elements)
+bool mdf_onnx_tensor_head(struct onnx_import *import, const int64_t *dims, size_t n_dims, int64_t data_type,
+                          struct onnx_array *array, size_t *n_elements)
 {
     size_t n_bytes;
 
@@ -39,7 +39,8 @@ bool mdf_onnx_tensor_head(struct onnx_import *import, const int64_t *dims, size_
     if (array->dtype == MDF_DTYPE_NONE) {
         return mdf_onnx_fail(import, MDF_UNSUPPORTED, "the element type number %lld is not known", (long long)data_type);
     }
-    if (!mdf_shape_n_elements(n_dims, dims, n_elements) || !mdf_size_multiply(*n_elements, mdf_dtype_size(array->dtype), &n_bytes)) {
+    if (!mdf_shape_n_elements(n_dims, dims, n_elements) ||
+        !mdf_size_multiply(*n_elements, mdf_dtype_size(array->dtype), &n_bytes)) {
         return mdf_onnx_fail(import, MDF_SHAPE, "a tensor has a negative size, or more elements than memory could hold");
     }
     return true;
@@ -90,7 +91,8 @@ bool mdf_onnx_array_of(struct onnx_import *import, struct onnx_array *array, siz
 }
 
 /* Strings from `*strings` on, in nested lists. Recursion is bounded by ONNX_MAX_NESTED_RANK. */
-static bool nest_strings(struct onnx_import *import, size_t rank, const int64_t *shape, const ProtobufCBinaryData **strings, struct mdf_node *node)
+static bool nest_strings(struct onnx_import *import, size_t rank, const int64_t *shape, const ProtobufCBinaryData **strings,
+                         struct mdf_node *node)
 {
     size_t i;
 
@@ -193,7 +195,8 @@ static size_t file_bytes(mdf_dtype dtype, size_t n_elements)
     return n_bits >= 8 ? n_elements * (n_bits / 8) : n_elements / (8 / n_bits) + (n_elements % (8 / n_bits) != 0);
 }
 
-static bool raw_of(struct onnx_import *import, const Mdf__TensorProto *tensor, bool is_external, struct onnx_array *array, size_t n_elements)
+static bool raw_of(struct onnx_import *import, const Mdf__TensorProto *tensor, bool is_external, struct onnx_array *array,
+                   size_t n_elements)
 {
     size_t n_bytes = file_bytes(array->dtype, n_elements);
     uint8_t *bytes = tensor->raw_data.data;
@@ -205,8 +208,8 @@ static bool raw_of(struct onnx_import *import, const Mdf__TensorProto *tensor, b
             return false;
         }
     } else if (tensor->raw_data.len != n_bytes) {
-        return mdf_onnx_fail(import, MDF_SHAPE, "a tensor of %zu elements of type %s has %zu bytes of data, where %zu are needed", n_elements,
-                             mdf_dtype_name(array->dtype), tensor->raw_data.len, n_bytes);
+        return mdf_onnx_fail(import, MDF_SHAPE, "a tensor of %zu elements of type %s has %zu bytes of data, where %zu are needed",
+                             n_elements, mdf_dtype_name(array->dtype), tensor->raw_data.len, n_bytes);
     }
     elements = elements_of_bytes(import, array->dtype, n_elements, bytes);
     return elements != NULL ? mdf_onnx_array_of(import, array, n_elements, elements) : mdf_onnx_out_of_memory(import);
@@ -216,8 +219,9 @@ static bool raw_of(struct onnx_import *import, const Mdf__TensorProto *tensor, b
 
 static bool has_count(struct onnx_import *import, const struct onnx_array *array, size_t n_elements, size_t wanted, size_t given)
 {
-    return wanted == given || mdf_onnx_fail(import, MDF_SHAPE, "a tensor of %zu elements of type %s has %zu numbers, where %zu are needed",
-                                            n_elements, mdf_dtype_name(array->dtype), given, wanted);
+    return wanted == given ||
+           mdf_onnx_fail(import, MDF_SHAPE, "a tensor of %zu elements of type %s has %zu numbers, where %zu are needed",
+                         n_elements, mdf_dtype_name(array->dtype), given, wanted);
 }
 
 /* int32_data of 4- and 2-bit types: each number is a byte with several elements. */
@@ -315,7 +319,8 @@ static bool typed_of(struct onnx_import *import, const Mdf__TensorProto *tensor,
     case MDF_DTYPE_UINT32:
         return uint32_of(import, tensor, array, n_elements);
     default:
-        return bits_of(array->dtype) < 8 ? packed_of(import, tensor, array, n_elements) : narrow_of(import, tensor, array, n_elements);
+        return bits_of(array->dtype) < 8 ? packed_of(import, tensor, array, n_elements)
+                                         : narrow_of(import, tensor, array, n_elements);
     }
     return has_count(import, array, n_elements, wanted, given) && mdf_onnx_array_of(import, array, n_elements, elements);
 }

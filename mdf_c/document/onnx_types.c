@@ -9,7 +9,9 @@ static bool element_name(struct onnx_import *import, int64_t data_type, bool ins
     if (dtype == MDF_DTYPE_NONE) {
         return mdf_onnx_fail(import, MDF_UNSUPPORTED, "the element type number %lld is not known", (long long)data_type);
     }
-    *name = inside && dtype == MDF_DTYPE_FLOAT32 ? "float" : inside && dtype == MDF_DTYPE_FLOAT64 ? "double" : mdf_dtype_name(dtype);
+    *name = inside && dtype == MDF_DTYPE_FLOAT32   ? "float"
+            : inside && dtype == MDF_DTYPE_FLOAT64 ? "double"
+                                                   : mdf_dtype_name(dtype);
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* typed_value.c - "data" of the typed form {"type", "shape", "data"} as an array. See document.h. Recursion is bounded by the document's
- * depth. */
+/* typed_value.c - "data" of the typed form {"type", "shape", "data"} as an array. See document.h. Recursion is bounded by the
+ * document's depth. */
 #include "mdf_c/document/document.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct reader {
 /* An array whose elements are written in order. */
 struct sink {
     const struct reader *reader;
-    mdf_dtype dtype;  /* of an element; of complex types, of one part */
+    mdf_dtype dtype; /* of an element; of complex types, of one part */
     char *target;
     size_t n_left;
 };
@@ -49,7 +49,8 @@ static void integer_range(mdf_dtype dtype, double *least, double *most)
 
 static mdf_status out_of_range(const struct sink *sink, const struct mdf_node *node, const char *number)
 {
-    return mdf_node_error(sink->reader->document, node, sink->reader->error, MDF_VALUE, "%s is no %s", number, mdf_dtype_name(sink->dtype));
+    return mdf_node_error(sink->reader->document, node, sink->reader->error, MDF_VALUE, "%s is no %s", number,
+                          mdf_dtype_name(sink->dtype));
 }
 
 static mdf_status put_integer(struct sink *sink, const struct mdf_node *node, int64_t integer)
@@ -110,7 +111,8 @@ static mdf_status put_scalar(struct sink *sink, const struct mdf_node *node)
     mdf_status status = MDF_OK;
 
     if (sink->n_left == 0) {
-        return mdf_node_error(sink->reader->document, node, sink->reader->error, MDF_SHAPE, "\"data\" has more elements than \"shape\" says");
+        return mdf_node_error(sink->reader->document, node, sink->reader->error, MDF_SHAPE,
+                              "\"data\" has more elements than \"shape\" says");
     }
     if ((node->kind == MDF_NODE_STRING) != (sink->dtype == MDF_DTYPE_STRING)) {
         return mdf_node_error(sink->reader->document, node, sink->reader->error, MDF_TYPE, "\"data\" of type %s holds %s",
@@ -130,7 +132,8 @@ static mdf_status put_scalar(struct sink *sink, const struct mdf_node *node)
         status = put_string(sink, node);
         break;
     default:
-        return mdf_node_error(sink->reader->document, node, sink->reader->error, MDF_TYPE, "\"data\" holds %s", mdf_node_describe(node));
+        return mdf_node_error(sink->reader->document, node, sink->reader->error, MDF_TYPE, "\"data\" holds %s",
+                              mdf_node_describe(node));
     }
     sink->target += mdf_dtype_size(sink->dtype);
     sink->n_left--;
@@ -140,8 +143,8 @@ static mdf_status put_scalar(struct sink *sink, const struct mdf_node *node)
 /* Whether packed numbers can be taken over as they are: reals to reals, or elements of the very type. */
 static bool fits_whole(const struct sink *sink, const struct mdf_node *node, size_t n)
 {
-    return n <= sink->n_left && (node->packed_dtype == sink->dtype ||
-                                 (node->packed_dtype == MDF_DTYPE_FLOAT64 && mdf_dtype_kind(sink->dtype) == 'f'));
+    return n <= sink->n_left &&
+           (node->packed_dtype == sink->dtype || (node->packed_dtype == MDF_DTYPE_FLOAT64 && mdf_dtype_kind(sink->dtype) == 'f'));
 }
 
 /* Writes all scalars below a node, in order. */
@@ -156,7 +159,8 @@ static mdf_status put_all(struct sink *sink, const struct mdf_node *node)
     }
     if (node->kind == MDF_NODE_NUMBERS && mdf_shape_n_elements(node->as.numbers.rank, node->as.numbers.shape, &n_elements) &&
         fits_whole(sink, node, n_elements)) {
-        mdf_convert_elements(sink->dtype, sink->target, (mdf_dtype)node->packed_dtype, node->as.numbers.elements, n_elements, false);
+        mdf_convert_elements(sink->dtype, sink->target, (mdf_dtype)node->packed_dtype, node->as.numbers.elements, n_elements,
+                             false);
         sink->target += n_elements * mdf_dtype_size(sink->dtype);
         sink->n_left -= n_elements;
         return MDF_OK;
@@ -194,8 +198,8 @@ static mdf_status read_elements(const struct reader *reader, const struct mdf_no
     struct sink sink = {.reader = reader, .dtype = part};
 
     if (!mdf_shape_n_elements(rank, shape, &n_elements) || n_given % n_parts != 0 || n_elements != n_given / n_parts) {
-        return mdf_node_error(reader->document, data, reader->error, MDF_SHAPE, "the number of elements in \"data\", %zu, is not that of \"shape\"",
-                              n_given / n_parts);
+        return mdf_node_error(reader->document, data, reader->error, MDF_SHAPE,
+                              "the number of elements in \"data\", %zu, is not that of \"shape\"", n_given / n_parts);
     }
     sink.target = mdf_value_make_tensor(reader->memory, value, dtype, rank, shape);
     if (sink.target == NULL) {
@@ -221,8 +225,8 @@ static size_t nested_shape(const struct mdf_node *data, bool is_complex, int64_t
     return is_complex && rank > 0 ? rank - 1 : rank;
 }
 
-bool mdf_node_to_array(struct mdf_memory *memory, const struct mdf_document *document, const struct mdf_node *data, mdf_dtype dtype,
-                       size_t rank, const int64_t *shape, struct mdf_value *value, mdf_error *error)
+bool mdf_node_to_array(struct mdf_memory *memory, const struct mdf_document *document, const struct mdf_node *data,
+                       mdf_dtype dtype, size_t rank, const int64_t *shape, struct mdf_value *value, mdf_error *error)
 {
     struct reader reader = {memory, document, error};
     int64_t nested[MDF_DOCUMENT_MAX_DEPTH];

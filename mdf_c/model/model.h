@@ -94,6 +94,7 @@ struct mdf_graph {
     const struct mdf_node *source;
     struct mdf_graph_node *nodes;
     size_t n_nodes;
+    const struct mdf_graph_node **by_id; /* the nodes, sorted by id */
     struct mdf_edge *edges;
     size_t n_edges;
     const struct mdf_node *parameters;      /* an object, or NULL */

@@ -566,13 +566,37 @@ static mdf_status read_collection(struct reader *reader, const struct mdf_node *
 
 /* ------------------------------------------------------------------ graphs */
 
-static size_t find_node(const struct mdf_graph *graph, const char *id)
+static int compare_nodes(const void *a, const void *b)
+{
+    return strcmp((*(const struct mdf_graph_node *const *)a)->id, (*(const struct mdf_graph_node *const *)b)->id);
+}
+
+static bool sort_nodes(struct reader *reader, struct mdf_graph *graph)
 {
     size_t i;
 
-    for (i = 0; i < graph->n_nodes && strcmp(graph->nodes[i].id, id) != 0; i++) {
+    graph->by_id = mdf_arena_array(reader->arena, graph->n_nodes, sizeof *graph->by_id);
+    if (graph->by_id == NULL) {
+        return false;
     }
-    return i;
+    for (i = 0; i < graph->n_nodes; i++) {
+        graph->by_id[i] = &graph->nodes[i];
+    }
+    if (graph->n_nodes > 0) {
+        qsort(graph->by_id, graph->n_nodes, sizeof *graph->by_id, compare_nodes);
+    }
+    return true;
+}
+
+/* Number of the node of that id; n_nodes where there is none. */
+static size_t find_node(const struct mdf_graph *graph, const char *id)
+{
+    const struct mdf_graph_node key = {.id = id}, *wanted = &key, *const *found = NULL;
+
+    if (graph->n_nodes > 0) {
+        found = bsearch(&wanted, graph->by_id, graph->n_nodes, sizeof *graph->by_id, compare_nodes);
+    }
+    return found != NULL ? (size_t)(*found - graph->nodes) : graph->n_nodes;
 }
 
 static mdf_status fail_with_guess(struct reader *reader, const struct mdf_node *node, const char *message,
@@ -721,6 +745,9 @@ static mdf_status finish_graph(struct reader *reader, const struct mdf_node *sou
     size_t i;
 
     (void)source;
+    if (!sort_nodes(reader, graph)) {
+        return out_of_memory(reader);
+    }
     for (i = 0; i < graph->n_edges && status == MDF_OK; i++) {
         status = resolve_edge(reader, graph, &graph->edges[i]);
     }

@@ -1,5 +1,5 @@
-/* typed_constants.c - constants whose type and shape the model states: {"type", "shape", "data"}, or a value beside a declaration. What is
- * read is of that very type and shape; numbers that the type can not hold are an error. */
+/* typed_constants.c - constants whose type and shape the model states: {"type", "shape", "data"}, or a value beside a
+ * declaration. What is read is of that very type and shape; numbers that the type can not hold are an error. */
 #include "mdf_c/plan/compiler.h"
 
 #include <string.h>
@@ -23,13 +23,14 @@ static bool has_full_shape(const struct mdf_declaration *declaration)
     return declaration->has_shape;
 }
 
-static bool make_array(struct target *target, const struct mdf_node *data, const struct mdf_declaration *declaration, struct mdf_value *value)
+static bool make_array(struct target *target, const struct mdf_node *data, const struct mdf_declaration *declaration,
+                       struct mdf_value *value)
 {
     struct compiler *compiler = target->compiler;
     bool has_shape = has_full_shape(declaration);
 
-    if (mdf_node_to_array(compiler->memory, compiler->model->document, data, declaration->type.dtype, has_shape ? declaration->rank : 0,
-                          has_shape ? declaration->shape : NULL, value, compiler->error)) {
+    if (mdf_node_to_array(compiler->memory, compiler->model->document, data, declaration->type.dtype,
+                          has_shape ? declaration->rank : 0, has_shape ? declaration->shape : NULL, value, compiler->error)) {
         value->strength = MDF_STRENGTH_TYPED;
         return true;
     }
@@ -43,8 +44,8 @@ bool compile_typed_form(struct target *target, const struct mdf_node *node, stru
     struct compiler *compiler = target->compiler;
     struct mdf_declaration declaration = {0};
 
-    if (mdf_model_read_declaration(&compiler->scratch, compiler->model->document, &compiler->warnings, node, &declaration, compiler->error) !=
-        MDF_OK) {
+    if (mdf_model_read_declaration(&compiler->scratch, compiler->model->document, &compiler->warnings, node, &declaration,
+                                   compiler->error) != MDF_OK) {
         return false;
     }
     if (declaration.type.dtype == MDF_DTYPE_NONE || declaration.type.sequence) {
@@ -63,7 +64,8 @@ bool compile_declared_constant(struct target *target, const struct mdf_node *nod
     struct mdf_value constant = {0};
     bool done;
 
-    if (declaration->type.exact && !declaration->type.sequence && has_full_shape(declaration) && !is_text && !is_typed_form(node)) {
+    if (declaration->type.exact && !declaration->type.sequence && has_full_shape(declaration) && !is_text &&
+        !is_typed_form(node)) {
         return make_array(target, node, declaration, value);
     }
     if (!compile_constant(target, node, &constant)) {
