@@ -43,19 +43,17 @@ static bool operate_on_numbers(struct mdf_call *call, struct mdf_value *target, 
                                const struct mdf_value *b)
 {
     bool bools = a->dtype == MDF_DTYPE_BOOL && b->dtype == MDF_DTYPE_BOOL;
-    double x, y;
 
     if (mdf_python_is_integer(a) && mdf_python_is_integer(b)) {
-        if (!meaning->integers(call, target, mdf_element_to_int64((mdf_dtype)a->dtype, a->data),
-                               mdf_element_to_int64((mdf_dtype)b->dtype, b->data))) {
+        if (!meaning->integers(call, target, mdf_python_integer_of(a), mdf_python_integer_of(b))) {
             return false;
         }
         return !bools || !meaning->keeps_bool || mdf_python_make_bool(call, target, *(const int64_t *)target->data != 0);
     }
-    if (meaning->reals == NULL || !mdf_value_to_double(a, &x) || !mdf_value_to_double(b, &y)) {
+    if (meaning->reals == NULL || mdf_dtype_kind((mdf_dtype)a->dtype) == 'c' || mdf_dtype_kind((mdf_dtype)b->dtype) == 'c') {
         return mdf_python_refuse(call, a, b);
     }
-    return meaning->reals(call, target, x, y);
+    return meaning->reals(call, target, mdf_python_real_of(a), mdf_python_real_of(b));
 }
 
 static bool operate(struct mdf_call *call, struct mdf_value *target, const struct meaning *meaning, const struct mdf_value *a,
@@ -479,16 +477,16 @@ static bool run_negative(struct mdf_call *call)
 {
     const struct mdf_value *a = call->inputs[0];
     struct mdf_value *target = mdf_call_target(call, 0);
-    double real;
 
     if (are_reals(call, a, a)) {
         return write_real(call, -real_of(a), a->strength, a->strength);
     }
     if (mdf_python_is_integer(a)) {
-        return subtract_integers(call, target, 0, mdf_element_to_int64((mdf_dtype)a->dtype, a->data));
+        return subtract_integers(call, target, 0, mdf_python_integer_of(a));
     }
     if (mdf_python_is_number(a)) {
-        return mdf_value_to_double(a, &real) ? mdf_python_make_real(call, target, -real) : mdf_python_refuse(call, a, NULL);
+        return mdf_dtype_kind((mdf_dtype)a->dtype) != 'c' ? mdf_python_make_real(call, target, -mdf_python_real_of(a))
+                                                          : mdf_python_refuse(call, a, NULL);
     }
     return apply_to_array(call, &mdf_ufunc_negative);
 }
@@ -499,7 +497,7 @@ static bool run_positive(struct mdf_call *call)
     struct mdf_value *target = mdf_call_target(call, 0);
 
     if (mdf_python_is_integer(a)) {
-        return mdf_python_make_int(call, target, mdf_element_to_int64((mdf_dtype)a->dtype, a->data));
+        return mdf_python_make_int(call, target, mdf_python_integer_of(a));
     }
     return mdf_python_is_number(a) ? mdf_python_copy(call, target, a) : apply_to_array(call, &mdf_ufunc_positive);
 }
@@ -509,7 +507,7 @@ static bool run_invert(struct mdf_call *call)
     const struct mdf_value *a = call->inputs[0];
 
     if (mdf_python_is_integer(a)) {
-        return mdf_python_make_int(call, mdf_call_target(call, 0), ~mdf_element_to_int64((mdf_dtype)a->dtype, a->data));
+        return mdf_python_make_int(call, mdf_call_target(call, 0), ~mdf_python_integer_of(a));
     }
     return apply_to_array(call, &mdf_ufunc_invert);
 }

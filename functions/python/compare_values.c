@@ -65,15 +65,14 @@ static enum order turned(enum order order)
 
 static enum order order_of_numbers(const struct mdf_value *a, const struct mdf_value *b)
 {
-    int64_t x = mdf_element_to_int64((mdf_dtype)a->dtype, a->data), y = mdf_element_to_int64((mdf_dtype)b->dtype, b->data);
-
     if (mdf_python_is_integer(a)) {
-        return mdf_python_is_integer(b) ? order_of_integers(x, y) : order_of_mixed(x, mdf_element_to_double((mdf_dtype)b->dtype, b->data));
+        return mdf_python_is_integer(b) ? order_of_integers(mdf_python_integer_of(a), mdf_python_integer_of(b))
+                                        : order_of_mixed(mdf_python_integer_of(a), mdf_python_real_of(b));
     }
     if (mdf_python_is_integer(b)) {
-        return turned(order_of_mixed(y, mdf_element_to_double((mdf_dtype)a->dtype, a->data)));
+        return turned(order_of_mixed(mdf_python_integer_of(b), mdf_python_real_of(a)));
     }
-    return order_of_reals(mdf_element_to_double((mdf_dtype)a->dtype, a->data), mdf_element_to_double((mdf_dtype)b->dtype, b->data));
+    return order_of_reals(mdf_python_real_of(a), mdf_python_real_of(b));
 }
 
 static enum order order_of_strings(const struct mdf_value *a, const struct mdf_value *b)
@@ -197,13 +196,23 @@ static bool compare(struct mdf_call *call, struct mdf_value *target, const struc
     return plain > 0 ? mdf_python_make_bool(call, target, truth) : compare_arrays(call, target, relation, a, b);
 }
 
+static inline bool are_scalars(const struct mdf_value *a, const struct mdf_value *b, mdf_dtype dtype)
+{
+    return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == dtype && b->dtype == dtype && a->rank == 0 && b->rank == 0;
+}
+
 static bool truth_of_relation(struct mdf_call *call, const struct relation *relation, const struct mdf_value *a, const struct mdf_value *b,
                               unsigned depth, bool *truth)
 {
     struct mdf_value answer = {0};
-    int plain = compare_plainly(call, relation, a, b, depth, truth);
     bool done;
+    int plain;
 
+    if (are_scalars(a, b, MDF_DTYPE_FLOAT64)) { /* of numpy too: items of arrays */
+        *truth = (relation->holds & (unsigned)order_of_reals(*(const double *)a->data, *(const double *)b->data)) != 0;
+        return true;
+    }
+    plain = compare_plainly(call, relation, a, b, depth, truth);
     if (plain != 0) {
         return plain > 0;
     }
@@ -235,11 +244,6 @@ static inline bool write_truth(struct mdf_call *call, bool truth, uint8_t a_stre
     *element = truth;
     target->strength = a_strength > b_strength ? a_strength : b_strength;
     return true;
-}
-
-static inline bool are_scalars(const struct mdf_value *a, const struct mdf_value *b, mdf_dtype dtype)
-{
-    return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == dtype && b->dtype == dtype && a->rank == 0 && b->rank == 0;
 }
 
 #define COMPARISON_KERNEL(name, relation, sign)                                                                        \

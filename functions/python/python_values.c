@@ -177,13 +177,51 @@ const struct mdf_value *mdf_python_given(const struct mdf_call *call, size_t i)
     return value != NULL && value->kind != MDF_KIND_NONE ? value : NULL;
 }
 
+/* The type of an array of Python numbers alone; NONE where a list has other items, or none. */
+static mdf_dtype type_of_numbers(const struct mdf_context *context, const struct mdf_value *list)
+{
+    const struct mdf_value *items = mdf_value_items(list);
+    mdf_dtype dtype = list->length > 0 ? MDF_DTYPE_BOOL : MDF_DTYPE_NONE;
+    size_t i;
+
+    for (i = 0; i < list->length; i++) {
+        if (!mdf_python_is_number(&items[i]) || mdf_dtype_kind((mdf_dtype)items[i].dtype) == 'c') {
+            return MDF_DTYPE_NONE;
+        }
+        if (!mdf_python_is_integer(&items[i])) {
+            dtype = context->real;
+        } else if (dtype == MDF_DTYPE_BOOL) {
+            dtype = (mdf_dtype)items[i].dtype;
+        }
+    }
+    return dtype;
+}
+
+/* A list of Python numbers, such as a shape: written straight into the slot, so that repeated calls allocate nothing. */
+static const struct mdf_value *array_from_numbers(struct mdf_call *call, const struct mdf_value *list, mdf_dtype dtype, struct mdf_value *slot)
+{
+    const struct mdf_value *items = mdf_value_items(list);
+    int64_t size = (int64_t)list->length;
+    char *elements = mdf_python_make(call, slot, dtype, MDF_STRENGTH_LITERAL, 1, &size);
+    size_t i;
+
+    for (i = 0; elements != NULL && i < list->length; i++) {
+        mdf_convert_elements(dtype, elements + i * mdf_dtype_size(dtype), (mdf_dtype)items[i].dtype, items[i].data, 1, false);
+    }
+    return elements != NULL ? slot : NULL;
+}
+
 static const struct mdf_value *array_from_list(struct mdf_call *call, const struct mdf_value *list, size_t slot)
 {
     struct mdf_value *slots = mdf_python_slots(call), array = {0};
-    mdf_dtype dtype;
-    int made = slots == NULL ? -1 : mdf_value_from_nested_list(call->context->memory, &array, list);
+    mdf_dtype dtype = type_of_numbers(call->context, list);
     bool kept;
+    int made;
 
+    if (slots != NULL && dtype != MDF_DTYPE_NONE) {
+        return array_from_numbers(call, list, dtype, &slots[slot]);
+    }
+    made = slots == NULL ? -1 : mdf_value_from_nested_list(call->context->memory, &array, list);
     if (made <= 0) {
         if (made == 0) {
             mdf_call_error(call, MDF_VALUE, "a list that is ragged, or not of numbers, is no array");
@@ -361,7 +399,14 @@ bool mdf_python_make_real(struct mdf_call *call, struct mdf_value *target, doubl
 
 bool mdf_python_make_int(struct mdf_call *call, struct mdf_value *target, int64_t integer)
 {
-    return mdf_value_make_int(call->context->memory, target, integer) || mdf_call_out_of_memory(call);
+    int64_t *element = mdf_value_make_tensor(call->context->memory, target, MDF_DTYPE_INT64, 0, NULL);
+
+    if (element == NULL) {
+        return mdf_call_out_of_memory(call);
+    }
+    *element = integer;
+    target->strength = MDF_STRENGTH_PYTHON;
+    return true;
 }
 
 bool mdf_python_make_bool(struct mdf_call *call, struct mdf_value *target, bool truth)

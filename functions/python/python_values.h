@@ -34,6 +34,24 @@ static inline bool mdf_python_is_integer(const struct mdf_value *value)
     return mdf_python_is_number(value) && (value->dtype == MDF_DTYPE_INT64 || value->dtype == MDF_DTYPE_BOOL);
 }
 
+/* The value of a Python int or bool, of any Python number. */
+static inline int64_t mdf_python_integer_of(const struct mdf_value *number)
+{
+    return number->dtype == MDF_DTYPE_INT64 ? *(const int64_t *)number->data : *(const uint8_t *)number->data;
+}
+
+static inline double mdf_python_real_of(const struct mdf_value *number)
+{
+    switch (number->dtype) {
+    case MDF_DTYPE_FLOAT64:
+        return *(const double *)number->data;
+    case MDF_DTYPE_INT64:
+        return (double)*(const int64_t *)number->data;
+    default:
+        return mdf_element_to_double((mdf_dtype)number->dtype, number->data);
+    }
+}
+
 /* A Python string: its bytes, never NULL, and their number. */
 bool mdf_python_is_string(const struct mdf_value *value);
 const char *mdf_python_text(const struct mdf_value *string, size_t *length);
