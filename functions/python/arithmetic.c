@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-typedef bool (*operation_on_values)(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b);
+typedef bool (*operation_on_values)(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a,
+                                    const struct mdf_value *b);
 
 /* What an operator means; NULL: nothing. */
 struct meaning {
@@ -39,8 +40,8 @@ static bool operates_on_arrays(const struct mdf_value *a, const struct mdf_value
            (is_array(b) && (is_list(a) || mdf_python_is_number(a)));
 }
 
-static bool operate_on_numbers(struct mdf_call *call, struct mdf_value *target, const struct meaning *meaning, const struct mdf_value *a,
-                               const struct mdf_value *b)
+static bool operate_on_numbers(struct mdf_call *call, struct mdf_value *target, const struct meaning *meaning,
+                               const struct mdf_value *a, const struct mdf_value *b)
 {
     bool bools = a->dtype == MDF_DTYPE_BOOL && b->dtype == MDF_DTYPE_BOOL;
 
@@ -67,7 +68,8 @@ static bool operate(struct mdf_call *call, struct mdf_value *target, const struc
     if (meaning->sequences != NULL && (is_list(a) || is_list(b) || mdf_python_is_string(a) || mdf_python_is_string(b))) {
         return meaning->sequences(call, target, a, b);
     }
-    return operates_on_arrays(a, b) ? mdf_ufunc_apply(call, target, meaning->arrays, operands, NULL) : mdf_python_refuse(call, a, b);
+    return operates_on_arrays(a, b) ? mdf_ufunc_apply(call, target, meaning->arrays, operands, NULL)
+                                    : mdf_python_refuse(call, a, b);
 }
 
 /* A whole number past 64 bits is float64. */
@@ -90,7 +92,8 @@ static bool add_integers(struct mdf_call *call, struct mdf_value *target, int64_
 {
     int64_t sum;
 
-    return __builtin_add_overflow(a, b, &sum) ? make_large(call, target, (double)a + (double)b) : mdf_python_make_int(call, target, sum);
+    return __builtin_add_overflow(a, b, &sum) ? make_large(call, target, (double)a + (double)b)
+                                              : mdf_python_make_int(call, target, sum);
 }
 
 static bool subtract_reals(struct mdf_call *call, struct mdf_value *target, double a, double b)
@@ -163,7 +166,8 @@ static bool counts(const struct mdf_value *value, int64_t *count)
     return (kind == 'b' || kind == 'i' || kind == 'u') && value->rank == 0 && mdf_value_to_int64(value, count);
 }
 
-static bool multiply_sequences(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b)
+static bool multiply_sequences(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a,
+                               const struct mdf_value *b)
 {
     const struct mdf_value *sequence = is_list(a) || mdf_python_is_string(a) ? a : b;
     const struct mdf_value *operands[2] = {a, b};
@@ -171,9 +175,11 @@ static bool multiply_sequences(struct mdf_call *call, struct mdf_value *target, 
 
     if (counts(sequence == a ? b : a, &count)) {
         count = count < 0 ? 0 : count;
-        return is_list(sequence) ? repeat_list(call, target, sequence, (size_t)count) : repeat_string(call, target, sequence, (size_t)count);
+        return is_list(sequence) ? repeat_list(call, target, sequence, (size_t)count)
+                                 : repeat_string(call, target, sequence, (size_t)count);
     }
-    return operates_on_arrays(a, b) ? mdf_ufunc_apply(call, target, &mdf_ufunc_multiply, operands, NULL) : mdf_python_refuse(call, a, b);
+    return operates_on_arrays(a, b) ? mdf_ufunc_apply(call, target, &mdf_ufunc_multiply, operands, NULL)
+                                    : mdf_python_refuse(call, a, b);
 }
 
 static bool join_strings(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b)
@@ -223,7 +229,8 @@ static bool add_sequences(struct mdf_call *call, struct mdf_value *target, const
     if (mdf_python_is_string(a) && mdf_python_is_string(b)) {
         return join_strings(call, target, a, b);
     }
-    return operates_on_arrays(a, b) ? mdf_ufunc_apply(call, target, &mdf_ufunc_add, operands, NULL) : mdf_python_refuse(call, a, b);
+    return operates_on_arrays(a, b) ? mdf_ufunc_apply(call, target, &mdf_ufunc_add, operands, NULL)
+                                    : mdf_python_refuse(call, a, b);
 }
 
 /* ------------------------------------------------------------------ / // % */
@@ -381,7 +388,8 @@ bool mdf_python_multiply(struct mdf_call *call, struct mdf_value *target, const 
     return operate(call, target, &multiplication, a, b);
 }
 
-bool mdf_python_floor_divide(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b)
+bool mdf_python_floor_divide(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a,
+                             const struct mdf_value *b)
 {
     return operate(call, target, &floor_division, a, b);
 }
@@ -403,8 +411,8 @@ bool mdf_python_power(struct mdf_call *call, struct mdf_value *target, const str
 /* Whether both operands are float64 scalars whose result is one: the way of simulations. */
 static inline bool are_reals(const struct mdf_call *call, const struct mdf_value *a, const struct mdf_value *b)
 {
-    return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == MDF_DTYPE_FLOAT64 && b->dtype == MDF_DTYPE_FLOAT64 &&
-           a->rank == 0 && b->rank == 0 && call->context->real == MDF_DTYPE_FLOAT64;
+    return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == MDF_DTYPE_FLOAT64 &&
+           b->dtype == MDF_DTYPE_FLOAT64 && a->rank == 0 && b->rank == 0 && call->context->real == MDF_DTYPE_FLOAT64;
 }
 
 static inline double real_of(const struct mdf_value *scalar)
@@ -426,19 +434,19 @@ static inline bool write_real(struct mdf_call *call, double real, uint8_t a_stre
 }
 
 /* `expression` is the result for two reals x and y, where `condition` on them holds. */
-#define ARITHMETIC_KERNEL(name, meaning, condition, expression)                                                        \
-    static bool name(struct mdf_call *call)                                                                            \
-    {                                                                                                                  \
-        const struct mdf_value *a = call->inputs[0], *b = call->inputs[1];                                             \
-                                                                                                                       \
-        if (are_reals(call, a, b)) {                                                                                   \
-            double x = real_of(a), y = real_of(b);                                                                     \
-                                                                                                                       \
-            if (condition) {                                                                                           \
-                return write_real(call, expression, a->strength, b->strength);                                         \
-            }                                                                                                          \
-        }                                                                                                              \
-        return operate(call, mdf_call_target(call, 0), &(meaning), a, b);                                              \
+#define ARITHMETIC_KERNEL(name, meaning, condition, expression)                \
+    static bool name(struct mdf_call *call)                                    \
+    {                                                                          \
+        const struct mdf_value *a = call->inputs[0], *b = call->inputs[1];     \
+                                                                               \
+        if (are_reals(call, a, b)) {                                           \
+            double x = real_of(a), y = real_of(b);                             \
+                                                                               \
+            if (condition) {                                                   \
+                return write_real(call, expression, a->strength, b->strength); \
+            }                                                                  \
+        }                                                                      \
+        return operate(call, mdf_call_target(call, 0), &(meaning), a, b);      \
     }
 
 ARITHMETIC_KERNEL(run_add, addition, true, x + y)
@@ -453,10 +461,10 @@ static bool run_power(struct mdf_call *call)
     return mdf_python_power(call, mdf_call_target(call, 0), call->inputs[0], call->inputs[1]);
 }
 
-#define BIT_KERNEL(name, meaning)                                                                                      \
-    static bool name(struct mdf_call *call)                                                                            \
-    {                                                                                                                  \
-        return operate(call, mdf_call_target(call, 0), &(meaning), call->inputs[0], call->inputs[1]);                  \
+#define BIT_KERNEL(name, meaning)                                                                     \
+    static bool name(struct mdf_call *call)                                                           \
+    {                                                                                                 \
+        return operate(call, mdf_call_target(call, 0), &(meaning), call->inputs[0], call->inputs[1]); \
     }
 
 BIT_KERNEL(run_and, bitwise_and)
@@ -512,9 +520,9 @@ static bool run_invert(struct mdf_call *call)
     return apply_to_array(call, &mdf_ufunc_invert);
 }
 
-#define ROW(name, kernel, formals)                                                                                     \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals                                                \
+#define ROW(name, kernel, formals)                                      \
+    {                                                                   \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
     }
 
 const struct mdf_operator mdf_operators_python_arithmetic[] = {

@@ -72,7 +72,8 @@ static bool raise_modulo(struct mdf_call *call)
         result = (exponent & 1) != 0 ? multiply_modulo(result, power, m) : result;
         power = multiply_modulo(power, power, m);
     }
-    return mdf_python_make_int(call, mdf_call_target(call, 0), modulus < 0 && result > 0 ? (int64_t)(result - m) : (int64_t)result);
+    return mdf_python_make_int(call, mdf_call_target(call, 0),
+                               modulus < 0 && result > 0 ? (int64_t)(result - m) : (int64_t)result);
 }
 
 /* "base exp mod=". */
@@ -193,8 +194,10 @@ static bool read_in_base(struct mdf_call *call, const char *text, int64_t base)
     int64_t value = 0;
 
     digits += *digits == '-' || *digits == '+';
-    if (digits[0] == '0' && ((base == 16 && strchr("xX", digits[1]) != NULL) || (base == 2 && strchr("bB", digits[1]) != NULL) ||
-                             (base == 8 && strchr("oO", digits[1]) != NULL)) && digits[1] != '\0') {
+    if (digits[0] == '0' &&
+        ((base == 16 && strchr("xX", digits[1]) != NULL) || (base == 2 && strchr("bB", digits[1]) != NULL) ||
+         (base == 8 && strchr("oO", digits[1]) != NULL)) &&
+        digits[1] != '\0') {
         digits += 2;
     }
     for (; *digits != '\0'; digits++) {
@@ -209,7 +212,8 @@ static bool read_in_base(struct mdf_call *call, const char *text, int64_t base)
         any = true;
     }
     digits += strspn(digits, " \t\n");
-    return any && *digits == '\0' ? mdf_python_make_int(call, mdf_call_target(call, 0), negative ? -value : value) : refuse_text(call, text);
+    return any && *digits == '\0' ? mdf_python_make_int(call, mdf_call_target(call, 0), negative ? -value : value)
+                                  : refuse_text(call, text);
 }
 
 static bool int_of_text(struct mdf_call *call, const char *text)
@@ -247,7 +251,8 @@ static bool run_int(struct mdf_call *call)
     double real;
 
     if (value == NULL) {
-        return mdf_call_input(call, 0) == NULL ? mdf_python_make_int(call, target, 0) : mdf_python_refuse(call, call->inputs[0], NULL);
+        return mdf_call_input(call, 0) == NULL ? mdf_python_make_int(call, target, 0)
+                                               : mdf_python_refuse(call, call->inputs[0], NULL);
     }
     if (mdf_python_is_string(value)) {
         return int_of_text(call, mdf_python_text(value, &length));
@@ -358,9 +363,9 @@ static bool run_str(struct mdf_call *call)
     return done;
 }
 
-#define ROW(name, kernel, formals)                                                                                     \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals                                                \
+#define ROW(name, kernel, formals)                                      \
+    {                                                                   \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
     }
 
 const struct mdf_operator mdf_operators_python_builtins[] = {

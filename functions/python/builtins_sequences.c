@@ -1,5 +1,5 @@
-/* builtins_sequences.c - Python's lists, and its builtin functions of sequences: list tuple range enumerate zip reversed sorted sum min max
- * any all, and the displays [a, b] and (a, b).
+/* builtins_sequences.c - Python's lists, and its builtin functions of sequences: list tuple range enumerate zip reversed sorted
+ * sum min max any all, and the displays [a, b] and (a, b).
  *
  * What yields its items one by one in Python is a list here. Source: the Python library reference, "Built-in Functions". */
 #include "functions/ordering.h"
@@ -55,7 +55,8 @@ static bool run_list(struct mdf_call *call)
 {
     struct mdf_value *target = mdf_call_target(call, 0);
 
-    return mdf_call_input(call, 0) == NULL ? mdf_python_make_list(call, target, 0) != NULL : list_items(call, target, call->inputs[0], false);
+    return mdf_call_input(call, 0) == NULL ? mdf_python_make_list(call, target, 0) != NULL
+                                           : list_items(call, target, call->inputs[0], false);
 }
 
 static bool run_reversed(struct mdf_call *call)
@@ -170,7 +171,8 @@ static bool run_sorted(struct mdf_call *call)
     int64_t *order;
     size_t n, i;
 
-    if (slots == NULL || !mdf_python_truth(call, 1, false, &sorting.backward) || !list_items(call, &slots[SLOT_ITEM], call->inputs[0], false)) {
+    if (slots == NULL || !mdf_python_truth(call, 1, false, &sorting.backward) ||
+        !list_items(call, &slots[SLOT_ITEM], call->inputs[0], false)) {
         return false;
     }
     n = slots[SLOT_ITEM].length;
@@ -197,7 +199,8 @@ static bool run_sorted(struct mdf_call *call)
 /* The sum, in order, of a row of float64: 0 + x[0] + x[1] ... */
 static bool sum_row(struct mdf_call *call, const struct mdf_value *row)
 {
-    double sum = 0, *element = mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_FLOAT64, (enum mdf_strength)row->strength, 0, NULL);
+    double sum = 0, *element = mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_FLOAT64,
+                                               (enum mdf_strength)row->strength, 0, NULL);
     size_t i;
 
     for (i = 0; i < row->length; i++) {
@@ -220,8 +223,8 @@ static bool run_sum(struct mdf_call *call)
         return false;
     }
     n = mdf_python_length(iterable);
-    if (start == NULL && n > 0 && iterable->kind == MDF_KIND_TENSOR && iterable->rank == 1 && iterable->dtype == MDF_DTYPE_FLOAT64 &&
-        call->context->real == MDF_DTYPE_FLOAT64) {
+    if (start == NULL && n > 0 && iterable->kind == MDF_KIND_TENSOR && iterable->rank == 1 &&
+        iterable->dtype == MDF_DTYPE_FLOAT64 && call->context->real == MDF_DTYPE_FLOAT64) {
         return sum_row(call, iterable);
     }
     sum = &slots[SLOT_SUM];
@@ -315,7 +318,8 @@ static bool find_truth(struct mdf_call *call, bool wanted, bool *found)
         return false;
     }
     for (i = 0; i < mdf_python_length(iterable) && !*found; i++) {
-        if (!mdf_python_take_item(call, &slots[SLOT_ITEM], iterable, i) || !mdf_python_truth_of(call, &slots[SLOT_ITEM], &truth)) {
+        if (!mdf_python_take_item(call, &slots[SLOT_ITEM], iterable, i) ||
+            !mdf_python_truth_of(call, &slots[SLOT_ITEM], &truth)) {
             return false;
         }
         *found = truth == wanted;
@@ -337,9 +341,9 @@ static bool run_all(struct mdf_call *call)
     return find_truth(call, false, &found) && mdf_python_make_bool(call, mdf_call_target(call, 0), !found);
 }
 
-#define ROW(name, kernel, formals)                                                                                     \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals                                                \
+#define ROW(name, kernel, formals)                                      \
+    {                                                                   \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
     }
 
 const struct mdf_operator mdf_operators_python_builtins_sequences[] = {

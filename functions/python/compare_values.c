@@ -1,7 +1,7 @@
 /* compare_values.c - Python's comparisons, membership and "not": < <= > >= == != is in not.
  *
- * Python numbers compare by their exact values, strings by code points, lists item by item; arrays as numpy compares them. What has no
- * order is an error; what is of different kinds is unequal. Source: the Python language reference, "Comparisons". */
+ * Python numbers compare by their exact values, strings by code points, lists item by item; arrays as numpy compares them. What
+ * has no order is an error; what is of different kinds is unequal. Source: the Python language reference, "Comparisons". */
 #define _GNU_SOURCE /* memmem */
 #include "functions/python/python_operations.h"
 #include "functions/python/ufunc.h"
@@ -86,12 +86,12 @@ static enum order order_of_strings(const struct mdf_value *a, const struct mdf_v
 
 /* ------------------------------------------------------------------ values of any kind */
 
-static bool truth_of_relation(struct mdf_call *call, const struct relation *relation, const struct mdf_value *a, const struct mdf_value *b,
-                              unsigned depth, bool *truth);
+static bool truth_of_relation(struct mdf_call *call, const struct relation *relation, const struct mdf_value *a,
+                              const struct mdf_value *b, unsigned depth, bool *truth);
 
 /* Lists compare by their first items that are not equal, else by their lengths. */
-static bool compare_lists(struct mdf_call *call, const struct relation *relation, const struct mdf_value *a, const struct mdf_value *b,
-                          unsigned depth, bool *truth)
+static bool compare_lists(struct mdf_call *call, const struct relation *relation, const struct mdf_value *a,
+                          const struct mdf_value *b, unsigned depth, bool *truth)
 {
     const struct mdf_value *x = mdf_value_items(a), *y = mdf_value_items(b);
     bool same = true;
@@ -133,8 +133,8 @@ static bool compares_as_arrays(const struct mdf_value *a, const struct mdf_value
 }
 
 /* The answer for two values where that is one truth: 1; 0 where it is an array; -1 with the error set. */
-static int compare_plainly(struct mdf_call *call, const struct relation *relation, const struct mdf_value *a, const struct mdf_value *b,
-                           unsigned depth, bool *truth)
+static int compare_plainly(struct mdf_call *call, const struct relation *relation, const struct mdf_value *a,
+                           const struct mdf_value *b, unsigned depth, bool *truth)
 {
     if (mdf_python_is_number(a) && mdf_python_is_number(b)) {
         *truth = (relation->holds & (unsigned)order_of_numbers(a, b)) != 0;
@@ -159,8 +159,8 @@ static int compare_plainly(struct mdf_call *call, const struct relation *relatio
 }
 
 /* An array and something that no array element can equal. */
-static bool compare_unlike(struct mdf_call *call, struct mdf_value *target, const struct relation *relation, const struct mdf_value *a,
-                           const struct mdf_value *b)
+static bool compare_unlike(struct mdf_call *call, struct mdf_value *target, const struct relation *relation,
+                           const struct mdf_value *a, const struct mdf_value *b)
 {
     const struct mdf_value *array = is_array(a) ? a : b;
     void *elements;
@@ -175,8 +175,8 @@ static bool compare_unlike(struct mdf_call *call, struct mdf_value *target, cons
     return elements != NULL;
 }
 
-static bool compare_arrays(struct mdf_call *call, struct mdf_value *target, const struct relation *relation, const struct mdf_value *a,
-                           const struct mdf_value *b)
+static bool compare_arrays(struct mdf_call *call, struct mdf_value *target, const struct relation *relation,
+                           const struct mdf_value *a, const struct mdf_value *b)
 {
     const struct mdf_value *operands[2] = {a, b};
 
@@ -198,11 +198,12 @@ static bool compare(struct mdf_call *call, struct mdf_value *target, const struc
 
 static inline bool are_scalars(const struct mdf_value *a, const struct mdf_value *b, mdf_dtype dtype)
 {
-    return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == dtype && b->dtype == dtype && a->rank == 0 && b->rank == 0;
+    return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == dtype && b->dtype == dtype && a->rank == 0 &&
+           b->rank == 0;
 }
 
-static bool truth_of_relation(struct mdf_call *call, const struct relation *relation, const struct mdf_value *a, const struct mdf_value *b,
-                              unsigned depth, bool *truth)
+static bool truth_of_relation(struct mdf_call *call, const struct relation *relation, const struct mdf_value *a,
+                              const struct mdf_value *b, unsigned depth, bool *truth)
 {
     struct mdf_value answer = {0};
     bool done;
@@ -246,18 +247,18 @@ static inline bool write_truth(struct mdf_call *call, bool truth, uint8_t a_stre
     return true;
 }
 
-#define COMPARISON_KERNEL(name, relation, sign)                                                                        \
-    static bool name(struct mdf_call *call)                                                                            \
-    {                                                                                                                  \
-        const struct mdf_value *a = call->inputs[0], *b = call->inputs[1];                                             \
-                                                                                                                       \
-        if (are_scalars(a, b, MDF_DTYPE_FLOAT64)) {                                                                    \
-            return write_truth(call, *(const double *)a->data sign *(const double *)b->data, a->strength, b->strength); \
-        }                                                                                                              \
-        if (are_scalars(a, b, MDF_DTYPE_INT64)) {                                                                      \
-            return write_truth(call, *(const int64_t *)a->data sign *(const int64_t *)b->data, a->strength, b->strength); \
-        }                                                                                                              \
-        return compare(call, mdf_call_target(call, 0), &(relation), a, b);                                             \
+#define COMPARISON_KERNEL(name, relation, sign)                                                                            \
+    static bool name(struct mdf_call *call)                                                                                \
+    {                                                                                                                      \
+        const struct mdf_value *a = call->inputs[0], *b = call->inputs[1];                                                 \
+                                                                                                                           \
+        if (are_scalars(a, b, MDF_DTYPE_FLOAT64)) {                                                                        \
+            return write_truth(call, *(const double *)a->data sign * (const double *)b->data, a->strength, b->strength);   \
+        }                                                                                                                  \
+        if (are_scalars(a, b, MDF_DTYPE_INT64)) {                                                                          \
+            return write_truth(call, *(const int64_t *)a->data sign * (const int64_t *)b->data, a->strength, b->strength); \
+        }                                                                                                                  \
+        return compare(call, mdf_call_target(call, 0), &(relation), a, b);                                                 \
     }
 
 COMPARISON_KERNEL(run_less, less, <)
@@ -362,9 +363,9 @@ static bool run_not_contains(struct mdf_call *call)
     return find(call, &found) && mdf_python_make_bool(call, mdf_call_target(call, 0), !found);
 }
 
-#define ROW(name, kernel, formals)                                                                                     \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals                                                \
+#define ROW(name, kernel, formals)                                      \
+    {                                                                   \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
     }
 
 const struct mdf_operator mdf_operators_python_compare_values[] = {

@@ -1,7 +1,8 @@
 /* math_functions.c - Python's module math: functions of real numbers.
  *
- * Operands are single numbers; results are Python floats. What has no real result is an error, as in Python: "math domain error", "math range
- * error". Source: the Python library reference, "math", version 3.11; CPython's mathmodule.c for what counts as which error. */
+ * Operands are single numbers; results are Python floats. What has no real result is an error, as in Python: "math domain error",
+ * "math range error". Source: the Python library reference, "math", version 3.11; CPython's mathmodule.c for what counts as which
+ * error. */
 #include "functions/python/python_numbers.h"
 #include "functions/python/python_operations.h"
 
@@ -19,7 +20,8 @@ static bool refuse_range(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ functions of one number */
 
-/* Writes f(x): no NaN that x was not, no infinity of a finite x: a pole is an error of domain, an overflow (`grows`) one of range. */
+/* Writes f(x): no NaN that x was not, no infinity of a finite x: a pole is an error of domain, an overflow (`grows`) one of
+ * range. */
 static bool yield_checked(struct mdf_call *call, double x, double result, bool grows)
 {
     if (isnan(result) && !isnan(x)) {
@@ -39,35 +41,35 @@ static bool apply(struct mdf_call *call, double (*function)(double), bool grows)
 }
 
 /* X(kernel, function of C, whether it overflows) */
-#define FUNCTION_LIST(X)                                                                                               \
-    X(run_acos, acos, false)                                                                                           \
-    X(run_acosh, acosh, false)                                                                                         \
-    X(run_asin, asin, false)                                                                                           \
-    X(run_asinh, asinh, false)                                                                                         \
-    X(run_atan, atan, false)                                                                                           \
-    X(run_atanh, atanh, false)                                                                                         \
-    X(run_cbrt, cbrt, false)                                                                                           \
-    X(run_cos, cos, false)                                                                                             \
-    X(run_cosh, cosh, true)                                                                                            \
-    X(run_erf, erf, false)                                                                                             \
-    X(run_erfc, erfc, false)                                                                                           \
-    X(run_exp, exp, true)                                                                                              \
-    X(run_exp2, exp2, true)                                                                                            \
-    X(run_expm1, expm1, true)                                                                                          \
-    X(run_fabs, fabs, false)                                                                                           \
-    X(run_log10, log10, false)                                                                                         \
-    X(run_log1p, log1p, false)                                                                                         \
-    X(run_log2, log2, false)                                                                                           \
-    X(run_sin, sin, false)                                                                                             \
-    X(run_sinh, sinh, true)                                                                                            \
-    X(run_sqrt, sqrt, false)                                                                                           \
-    X(run_tan, tan, false)                                                                                             \
+#define FUNCTION_LIST(X)       \
+    X(run_acos, acos, false)   \
+    X(run_acosh, acosh, false) \
+    X(run_asin, asin, false)   \
+    X(run_asinh, asinh, false) \
+    X(run_atan, atan, false)   \
+    X(run_atanh, atanh, false) \
+    X(run_cbrt, cbrt, false)   \
+    X(run_cos, cos, false)     \
+    X(run_cosh, cosh, true)    \
+    X(run_erf, erf, false)     \
+    X(run_erfc, erfc, false)   \
+    X(run_exp, exp, true)      \
+    X(run_exp2, exp2, true)    \
+    X(run_expm1, expm1, true)  \
+    X(run_fabs, fabs, false)   \
+    X(run_log10, log10, false) \
+    X(run_log1p, log1p, false) \
+    X(run_log2, log2, false)   \
+    X(run_sin, sin, false)     \
+    X(run_sinh, sinh, true)    \
+    X(run_sqrt, sqrt, false)   \
+    X(run_tan, tan, false)     \
     X(run_tanh, tanh, false)
 
-#define FUNCTION_KERNEL(name, of_c, grows)                                                                             \
-    static bool name(struct mdf_call *call)                                                                            \
-    {                                                                                                                  \
-        return apply(call, of_c, grows);                                                                               \
+#define FUNCTION_KERNEL(name, of_c, grows)  \
+    static bool name(struct mdf_call *call) \
+    {                                       \
+        return apply(call, of_c, grows);    \
     }
 FUNCTION_LIST(FUNCTION_KERNEL)
 
@@ -220,9 +222,10 @@ static bool run_isclose(struct mdf_call *call)
         return mdf_call_error(call, MDF_VALUE, "a tolerance is negative");
     }
     difference = fabs(b - a);
-    return mdf_python_make_bool(call, mdf_call_target(call, 0),
-                                a == b || (!isinf(a) && !isinf(b) &&
-                                           (difference <= fabs(relative * b) || difference <= fabs(relative * a) || difference <= absolute)));
+    return mdf_python_make_bool(
+        call, mdf_call_target(call, 0),
+        a == b || (!isinf(a) && !isinf(b) &&
+                   (difference <= fabs(relative * b) || difference <= fabs(relative * a) || difference <= absolute)));
 }
 
 /* ------------------------------------------------------------------ functions of two numbers */
@@ -380,7 +383,8 @@ static const double *read_row(struct mdf_call *call, size_t i, size_t slot, size
 static bool run_dist(struct mdf_call *call)
 {
     size_t n, m, i;
-    const double *p = read_row(call, 0, MDF_SLOT_OPERANDS, &n), *q = p == NULL ? NULL : read_row(call, 1, MDF_SLOT_OPERANDS + 1, &m);
+    const double *p = read_row(call, 0, MDF_SLOT_OPERANDS, &n),
+                 *q = p == NULL ? NULL : read_row(call, 1, MDF_SLOT_OPERANDS + 1, &m);
     struct length length = {0};
 
     if (q == NULL) {
@@ -398,8 +402,8 @@ static bool run_dist(struct mdf_call *call)
     return yield_length(call, &length);
 }
 
-/* Adds x to a sum that is held as partial sums without overlap, in ascending order; their new number. Source: J. R. Shewchuk, "Adaptive
- * Precision Floating-Point Arithmetic", 1997. */
+/* Adds x to a sum that is held as partial sums without overlap, in ascending order; their new number. Source: J. R. Shewchuk,
+ * "Adaptive Precision Floating-Point Arithmetic", 1997. */
 static size_t add_exactly(double *partials, size_t n, double x)
 {
     size_t kept = 0, i;
@@ -481,9 +485,9 @@ static bool run_fsum(struct mdf_call *call)
     return mdf_python_make_real(call, mdf_call_target(call, 0), round_partials(partials, n_partials));
 }
 
-#define ROW(name, kernel, formals)                                                                                     \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals                                                \
+#define ROW(name, kernel, formals)                                      \
+    {                                                                   \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
     }
 
 const struct mdf_operator mdf_operators_python_math_functions[] = {

@@ -1,6 +1,8 @@
-/* math_integers.c - Python's module math: functions of and to whole numbers: floor ceil trunc factorial comb perm gcd lcm isqrt prod.
+/* math_integers.c - Python's module math: functions of and to whole numbers: floor ceil trunc factorial comb perm gcd lcm isqrt
+ * prod.
  *
- * Results past 64 bits are float64; past its range they are errors. Source: the Python library reference, "math", version 3.11. */
+ * Results past 64 bits are float64; past its range they are errors. Source: the Python library reference, "math", version 3.11.
+ */
 #include "functions/python/python_numbers.h"
 #include "functions/python/python_operations.h"
 
@@ -48,7 +50,8 @@ struct product {
 static void multiply(struct product *product, uint64_t factor)
 {
     product->rounded *= (double)factor;
-    product->passed = product->passed || __builtin_mul_overflow(product->exact, factor, &product->exact) || product->exact > INT64_MAX;
+    product->passed =
+        product->passed || __builtin_mul_overflow(product->exact, factor, &product->exact) || product->exact > INT64_MAX;
 }
 
 static bool yield_product(struct mdf_call *call, const struct product *product)
@@ -133,7 +136,8 @@ static bool run_comb(struct mdf_call *call)
         product.rounded = product.rounded * (double)factor / (double)i;
         if (!product.passed) {
             product.exact /= common;
-            product.passed = __builtin_mul_overflow(product.exact, factor / ((uint64_t)i / common), &product.exact) || product.exact > INT64_MAX;
+            product.passed = __builtin_mul_overflow(product.exact, factor / ((uint64_t)i / common), &product.exact) ||
+                             product.exact > INT64_MAX;
         }
     }
     return yield_product(call, &product);
@@ -171,7 +175,8 @@ static bool run_lcm(struct mdf_call *call)
         }
         zero = zero || integer == 0;
         if (!zero) {
-            multiply(&multiple, mdf_magnitude(integer) / (multiple.passed ? 1 : mdf_common_divisor(multiple.exact, mdf_magnitude(integer))));
+            multiply(&multiple,
+                     mdf_magnitude(integer) / (multiple.passed ? 1 : mdf_common_divisor(multiple.exact, mdf_magnitude(integer))));
         }
     }
     return zero ? mdf_python_make_int(call, mdf_call_target(call, 0), 0) : yield_product(call, &multiple);
@@ -222,21 +227,14 @@ static bool run_prod(struct mdf_call *call)
     return mdf_python_copy(call, mdf_call_target(call, 0), product);
 }
 
-#define ROW(name, kernel, formals)                                                                                     \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals                                                \
+#define ROW(name, kernel, formals)                                      \
+    {                                                                   \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
     }
 
 const struct mdf_operator mdf_operators_python_math_integers[] = {
-    ROW("math.ceil", run_ceil, "x"),
-    ROW("math.comb", run_comb, "n k"),
-    ROW("math.factorial", run_factorial, "x"),
-    ROW("math.floor", run_floor, "x"),
-    ROW("math.gcd", run_gcd, "*integers"),
-    ROW("math.isqrt", run_isqrt, "n"),
-    ROW("math.lcm", run_lcm, "*integers"),
-    ROW("math.perm", run_perm, "n k="),
-    ROW("math.prod", run_prod, "iterable start="),
-    ROW("math.trunc", run_trunc, "x"),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
+    ROW("math.ceil", run_ceil, "x"),       ROW("math.comb", run_comb, "n k"),     ROW("math.factorial", run_factorial, "x"),
+    ROW("math.floor", run_floor, "x"),     ROW("math.gcd", run_gcd, "*integers"), ROW("math.isqrt", run_isqrt, "n"),
+    ROW("math.lcm", run_lcm, "*integers"), ROW("math.perm", run_perm, "n k="),    ROW("math.prod", run_prod, "iterable start="),
+    ROW("math.trunc", run_trunc, "x"),     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

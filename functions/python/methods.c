@@ -1,8 +1,8 @@
-/* methods.c - methods of arrays (tolist item copy nonzero conj), lists (index count copy), strings (upper lower strip startswith ...) and objects
- * (keys values items get); and what is read off an array without a call: shape T size ndim dtype real imag.
+/* methods.c - methods of arrays (tolist item copy nonzero conj), lists (index count copy), strings (upper lower strip startswith
+ * ...) and objects (keys values items get); and what is read off an array without a call: shape T size ndim dtype real imag.
  *
- * Other methods of arrays are rows of numpy's functions that bear the flag. Sources: numpy 2.4, "The N-dimensional array"; the Python library
- * reference, "Built-in Types". */
+ * Other methods of arrays are rows of numpy's functions that bear the flag. Sources: numpy 2.4, "The N-dimensional array"; the
+ * Python library reference, "Built-in Types". */
 #define _GNU_SOURCE /* memmem */
 #include "functions/python/numpy_arrange.h"
 #include "functions/python/python_operations.h"
@@ -36,7 +36,8 @@ static bool make_number(struct mdf_call *call, struct mdf_value *target, mdf_dty
 }
 
 /* Elements from *elements on as a list nested as deep as there are axes. */
-static bool make_nested(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t axis, const char **elements)
+static bool make_nested(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t axis,
+                        const char **elements)
 {
     mdf_dtype dtype = (mdf_dtype)array->dtype;
     struct mdf_value *items;
@@ -91,7 +92,8 @@ static bool run_item(struct mdf_call *call)
         }
         offset = offset * (size_t)size + at;
     }
-    return make_number(call, mdf_call_target(call, 0), (mdf_dtype)array->dtype, mdf_element_at((mdf_dtype)array->dtype, array->data, offset));
+    return make_number(call, mdf_call_target(call, 0), (mdf_dtype)array->dtype,
+                       mdf_element_at((mdf_dtype)array->dtype, array->data, offset));
 }
 
 /* Of arrays, lists and objects: results are values of their own anyway. */
@@ -146,7 +148,8 @@ static bool run_nonzero(struct mdf_call *call)
 /* ------------------------------------------------------------------ lists and strings */
 
 /* Position of the first item that equals a value, n where none does; the number of such items. */
-static bool find_item(struct mdf_call *call, const struct mdf_value *list, const struct mdf_value *value, size_t *first, int64_t *count)
+static bool find_item(struct mdf_call *call, const struct mdf_value *list, const struct mdf_value *value, size_t *first,
+                      int64_t *count)
 {
     size_t i;
     bool equal;
@@ -164,7 +167,8 @@ static bool find_item(struct mdf_call *call, const struct mdf_value *list, const
 }
 
 /* The same of a part of a string; parts that are counted do not overlap. Positions count characters. */
-static bool find_part(struct mdf_call *call, const struct mdf_value *string, const struct mdf_value *part, size_t *first, int64_t *count)
+static bool find_part(struct mdf_call *call, const struct mdf_value *string, const struct mdf_value *part, size_t *first,
+                      int64_t *count)
 {
     size_t length, part_length, i;
     const char *text = mdf_python_text(string, &length), *wanted = mdf_python_text(part, &part_length), *at, *found;
@@ -196,7 +200,8 @@ static bool find(struct mdf_call *call, size_t *first, int64_t *count)
     if (sequence->kind == MDF_KIND_LIST) {
         return find_item(call, sequence, call->inputs[1], first, count);
     }
-    return mdf_python_is_string(sequence) ? find_part(call, sequence, call->inputs[1], first, count) : mdf_python_refuse(call, sequence, NULL);
+    return mdf_python_is_string(sequence) ? find_part(call, sequence, call->inputs[1], first, count)
+                                          : mdf_python_refuse(call, sequence, NULL);
 }
 
 static bool run_index(struct mdf_call *call)
@@ -207,7 +212,8 @@ static bool run_index(struct mdf_call *call)
     if (!find(call, &first, &count)) {
         return false;
     }
-    return count > 0 ? mdf_python_make_int(call, mdf_call_target(call, 0), (int64_t)first) : mdf_call_error(call, MDF_VALUE, "there is no such item");
+    return count > 0 ? mdf_python_make_int(call, mdf_call_target(call, 0), (int64_t)first)
+                     : mdf_call_error(call, MDF_VALUE, "there is no such item");
 }
 
 static bool run_count(struct mdf_call *call)
@@ -270,7 +276,8 @@ static bool has_at(struct mdf_call *call, bool at_end)
         return mdf_python_refuse(call, call->inputs[0], call->inputs[1]);
     }
     return mdf_python_make_bool(call, mdf_call_target(call, 0),
-                                part_length <= length && memcmp(at_end ? text + length - part_length : text, part, part_length) == 0);
+                                part_length <= length &&
+                                    memcmp(at_end ? text + length - part_length : text, part, part_length) == 0);
 }
 
 static bool run_startswith(struct mdf_call *call)
@@ -339,9 +346,9 @@ static bool run_get(struct mdf_call *call)
     return mdf_call_output_copy(call, 0, mdf_call_input(call, 2));
 }
 
-#define METHOD_ROW(name, kernel, formals)                                                                              \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | MDF_OPERATOR_METHOD, formals                          \
+#define METHOD_ROW(name, kernel, formals)                                                     \
+    {                                                                                         \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | MDF_OPERATOR_METHOD, formals \
     }
 
 const struct mdf_operator mdf_operators_python_methods[] = {
@@ -455,19 +462,13 @@ static bool get_imag(struct mdf_call *call)
     return get_part(call, true);
 }
 
-#define ATTRIBUTE_ROW(name, kernel)                                                                                    \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "a"                                                    \
+#define ATTRIBUTE_ROW(name, kernel)                                 \
+    {                                                               \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "a" \
     }
 
 const struct mdf_operator mdf_operators_python_attribute[] = {
-    ATTRIBUTE_ROW("shape", get_shape),
-    ATTRIBUTE_ROW("size", get_size),
-    ATTRIBUTE_ROW("ndim", get_ndim),
-    ATTRIBUTE_ROW("itemsize", get_itemsize),
-    ATTRIBUTE_ROW("dtype", get_dtype),
-    ATTRIBUTE_ROW("T", get_transpose),
-    ATTRIBUTE_ROW("real", get_real),
-    ATTRIBUTE_ROW("imag", get_imag),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
+    ATTRIBUTE_ROW("shape", get_shape),       ATTRIBUTE_ROW("size", get_size),   ATTRIBUTE_ROW("ndim", get_ndim),
+    ATTRIBUTE_ROW("itemsize", get_itemsize), ATTRIBUTE_ROW("dtype", get_dtype), ATTRIBUTE_ROW("T", get_transpose),
+    ATTRIBUTE_ROW("real", get_real),         ATTRIBUTE_ROW("imag", get_imag),   {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

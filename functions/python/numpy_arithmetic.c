@@ -9,21 +9,21 @@
 /* ------------------------------------------------------------------ loops */
 
 #define OPERATION add
-#define BINARY(a, b) (WIDE)a + (WIDE)b
+#define BINARY(a, b) (WIDE) a + (WIDE)b
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
 #include "functions/elementwise_end.inc"
 
 #define OPERATION subtract
-#define BINARY(a, b) (WIDE)a - (WIDE)b
+#define BINARY(a, b) (WIDE) a - (WIDE)b
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
 #include "functions/elementwise_end.inc"
 
 #define OPERATION multiply
-#define BINARY(a, b) (WIDE)a *(WIDE)b
+#define BINARY(a, b) (WIDE) a *(WIDE)b
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
@@ -147,13 +147,13 @@
 
 /* Shifts by the width or more, or by a negative number, leave the sign only. */
 #define OPERATION shift_left
-#define BINARY(a, b) (uint64_t)b < BITS ? (WIDE)a << b : 0
+#define BINARY(a, b) (uint64_t) b < BITS ? (WIDE)a << b : 0
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
 #include "functions/elementwise_end.inc"
 
 #define OPERATION shift_right
-#define BINARY(a, b) (uint64_t)b < BITS ? a >> b : -(a < 0)
+#define BINARY(a, b) (uint64_t) b < BITS ? a >> b : -(a < 0)
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_end.inc"
 
@@ -228,7 +228,7 @@ static uint64_t common_multiple(uint64_t a, uint64_t b)
 #include "functions/elementwise_end.inc"
 
 #define OPERATION square
-#define UNARY(x) (WIDE)x *(WIDE)x
+#define UNARY(x) (WIDE) x *(WIDE)x
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
@@ -273,14 +273,18 @@ const struct mdf_ufunc mdf_ufunc_divide = {{.loops = {MDF_LOOPS_REALS(divide)}, 
 const struct mdf_ufunc mdf_ufunc_floor_divide = {{.loops = {NUMBER_LOOPS(floor_divide)}, .cost_ns = 10}, MDF_UFUNC_NUMBERS, 2};
 const struct mdf_ufunc mdf_ufunc_remainder = {{.loops = {NUMBER_LOOPS(remainder_of)}, .cost_ns = 10}, MDF_UFUNC_NUMBERS, 2};
 const struct mdf_ufunc mdf_ufunc_bitwise_and = {{.loops = {MDF_LOOPS_INTEGERS(both), MDF_LOOPS_BOOL(both)}}, MDF_UFUNC_SHARED, 2};
-const struct mdf_ufunc mdf_ufunc_bitwise_or = {{.loops = {MDF_LOOPS_INTEGERS(either), MDF_LOOPS_BOOL(either)}}, MDF_UFUNC_SHARED, 2};
-const struct mdf_ufunc mdf_ufunc_bitwise_xor = {{.loops = {MDF_LOOPS_INTEGERS(different), MDF_LOOPS_BOOL(different)}}, MDF_UFUNC_SHARED, 2};
+const struct mdf_ufunc mdf_ufunc_bitwise_or = {
+    {.loops = {MDF_LOOPS_INTEGERS(either), MDF_LOOPS_BOOL(either)}}, MDF_UFUNC_SHARED, 2};
+const struct mdf_ufunc mdf_ufunc_bitwise_xor = {
+    {.loops = {MDF_LOOPS_INTEGERS(different), MDF_LOOPS_BOOL(different)}}, MDF_UFUNC_SHARED, 2};
 const struct mdf_ufunc mdf_ufunc_left_shift = {{.loops = {MDF_LOOPS_INTEGERS(shift_left)}}, MDF_UFUNC_NUMBERS, 2};
 const struct mdf_ufunc mdf_ufunc_right_shift = {{.loops = {MDF_LOOPS_INTEGERS(shift_right)}}, MDF_UFUNC_NUMBERS, 2};
 const struct mdf_ufunc mdf_ufunc_negative = {{.loops = {NUMBER_LOOPS(negate)}}, MDF_UFUNC_SHARED, 1};
 const struct mdf_ufunc mdf_ufunc_positive = {{.loops = {NUMBER_LOOPS(keep)}}, MDF_UFUNC_SHARED, 1};
 const struct mdf_ufunc mdf_ufunc_absolute = {
-    {.loops = {MDF_LOOPS_REALS(absolute), MDF_LOOPS_SIGNED(absolute), MDF_LOOPS_UNSIGNED(keep), MDF_LOOPS_BOOL(keep)}}, MDF_UFUNC_SHARED, 1};
+    {.loops = {MDF_LOOPS_REALS(absolute), MDF_LOOPS_SIGNED(absolute), MDF_LOOPS_UNSIGNED(keep), MDF_LOOPS_BOOL(keep)}},
+    MDF_UFUNC_SHARED,
+    1};
 const struct mdf_ufunc mdf_ufunc_invert = {{.loops = {MDF_LOOPS_INTEGERS(invert), MDF_LOOPS_BOOL(invert)}}, MDF_UFUNC_SHARED, 1};
 const struct mdf_ufunc mdf_ufunc_maximum = {{.loops = {NUMBER_LOOPS(maximum), MDF_LOOPS_BOOL(maximum)}}, MDF_UFUNC_SHARED, 2};
 const struct mdf_ufunc mdf_ufunc_minimum = {{.loops = {NUMBER_LOOPS(minimum), MDF_LOOPS_BOOL(minimum)}}, MDF_UFUNC_SHARED, 2};
@@ -290,15 +294,19 @@ static const struct mdf_ufunc real_maximum = {
     {.loops = {MDF_LOOPS_REALS(real_maximum), MDF_LOOPS_INTEGERS(maximum), MDF_LOOPS_BOOL(maximum)}}, MDF_UFUNC_SHARED, 2};
 static const struct mdf_ufunc real_minimum = {
     {.loops = {MDF_LOOPS_REALS(real_minimum), MDF_LOOPS_INTEGERS(minimum), MDF_LOOPS_BOOL(minimum)}}, MDF_UFUNC_SHARED, 2};
-static const struct mdf_ufunc greatest_divisor = {{.loops = {MDF_LOOPS_INTEGERS(greatest_divisor)}, .cost_ns = 50}, MDF_UFUNC_NUMBERS, 2};
-static const struct mdf_ufunc least_multiple = {{.loops = {MDF_LOOPS_INTEGERS(least_multiple)}, .cost_ns = 50}, MDF_UFUNC_NUMBERS, 2};
+static const struct mdf_ufunc greatest_divisor = {
+    {.loops = {MDF_LOOPS_INTEGERS(greatest_divisor)}, .cost_ns = 50}, MDF_UFUNC_NUMBERS, 2};
+static const struct mdf_ufunc least_multiple = {
+    {.loops = {MDF_LOOPS_INTEGERS(least_multiple)}, .cost_ns = 50}, MDF_UFUNC_NUMBERS, 2};
 static const struct mdf_ufunc signs = {{.loops = {NUMBER_LOOPS(signs)}}, MDF_UFUNC_SHARED, 1};
 static const struct mdf_ufunc square = {{.loops = {NUMBER_LOOPS(square)}}, MDF_UFUNC_NUMBERS, 1};
 static const struct mdf_ufunc reciprocal = {{.loops = {NUMBER_LOOPS(reciprocal)}}, MDF_UFUNC_NUMBERS, 1};
 static const struct mdf_ufunc square_root = {{.loops = {MDF_LOOPS_REALS(square_root)}, .cost_ns = 2}, MDF_UFUNC_REALS, 1};
 static const struct mdf_ufunc float_power = {{.loops = {MDF_LOOPS_REALS(power)}, .cost_ns = 20}, MDF_UFUNC_FLOAT64, 2};
 static const struct mdf_ufunc power = {
-    {.loops = {NUMBER_LOOPS(power)}, .cost_ns = 20, .refusal = "whole numbers to negative whole powers are not allowed"}, MDF_UFUNC_NUMBERS, 2};
+    {.loops = {NUMBER_LOOPS(power)}, .cost_ns = 20, .refusal = "whole numbers to negative whole powers are not allowed"},
+    MDF_UFUNC_NUMBERS,
+    2};
 
 bool mdf_ufunc_power(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *const operands[2])
 {
@@ -319,10 +327,10 @@ bool mdf_ufunc_power(struct mdf_call *call, struct mdf_value *target, const stru
 
 /* ------------------------------------------------------------------ kernels */
 
-#define KERNEL(name, ufunc)                                                                                            \
-    static bool name(struct mdf_call *call)                                                                            \
-    {                                                                                                                  \
-        return mdf_ufunc_call(call, &(ufunc), NULL);                                                                   \
+#define KERNEL(name, ufunc)                          \
+    static bool name(struct mdf_call *call)          \
+    {                                                \
+        return mdf_ufunc_call(call, &(ufunc), NULL); \
     }
 
 KERNEL(run_add, mdf_ufunc_add)
@@ -361,13 +369,13 @@ static bool run_power(struct mdf_call *call)
     return mdf_ufunc_power(call, mdf_call_target(call, 0), call->inputs);
 }
 
-#define BINARY_ROW(name, kernel)                                                                                       \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x1 x2"                                                \
+#define BINARY_ROW(name, kernel)                                        \
+    {                                                                   \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x1 x2" \
     }
-#define UNARY_ROW(name, kernel)                                                                                        \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x"                                                    \
+#define UNARY_ROW(name, kernel)                                     \
+    {                                                               \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x" \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_arithmetic[] = {

@@ -1,5 +1,5 @@
-/* numpy_arrange.c - see numpy_arrange.h: reshape ravel transpose swapaxes moveaxis expand_dims squeeze flip roll broadcast_to tile repeat
- * atleast_1d.
+/* numpy_arrange.c - see numpy_arrange.h: reshape ravel transpose swapaxes moveaxis expand_dims squeeze flip roll broadcast_to
+ * tile repeat atleast_1d.
  *
  * Results are copies. Source: numpy 2.4, "Array manipulation routines". */
 #include "functions/python/numpy_arrange.h"
@@ -8,29 +8,10 @@
 
 enum { SLOT_SHAPE = MDF_SLOT_OWN, SLOT_HELD };
 
-/* ------------------------------------------------------------------ shared */
+/* ------------------------------------------------------------------ shared with other files */
 
-static const struct mdf_value *first_array(struct mdf_call *call)
-{
-    return mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
-}
-
-/* Makes `target` an array of the type of another, of some shape. */
-static void *make_from(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank, const int64_t *shape)
-{
-    return mdf_python_make(call, target, (mdf_dtype)array->dtype, mdf_numpy_strength(array), rank, shape);
-}
-
-/* Room for `n` sizes, kept in slot SLOT_SHAPE. */
-static int64_t *room_for_sizes(struct mdf_call *call, size_t n)
-{
-    struct mdf_value *slots = mdf_python_slots(call);
-    int64_t size = (int64_t)n + 1;
-
-    return slots == NULL ? NULL : mdf_python_make(call, &slots[SLOT_SHAPE], MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, 1, &size);
-}
-
-bool mdf_numpy_broadcast(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank, const int64_t *shape)
+bool mdf_numpy_broadcast(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank,
+                         const int64_t *shape)
 {
     size_t missing = rank - array->rank, axis;
     const int64_t *own = mdf_value_shape(array);
@@ -47,7 +28,7 @@ bool mdf_numpy_broadcast(struct mdf_call *call, struct mdf_value *target, const 
         mdf_value_describe(array, text, sizeof text);
         return mdf_call_error(call, MDF_SHAPE, "%s does not broadcast to that shape of rank %zu", text, rank);
     }
-    elements = make_from(call, target, array, rank, shape);
+    elements = mdf_python_make_like(call, target, array, rank, shape);
     if (elements == NULL || !mdf_box_prepare(call, rank, array->rank, &box, &strides)) {
         return false;
     }
@@ -82,7 +63,7 @@ bool mdf_numpy_transpose(struct mdf_call *call, struct mdf_value *target, const 
         box.source_strides[axis] = strides[from];
     }
     mdf_strides(rank, box.shape, box.target_strides);
-    elements = make_from(call, target, array, rank, box.shape);
+    elements = mdf_python_make_like(call, target, array, rank, box.shape);
     if (elements != NULL) {
         mdf_box_copy(call, &box, (mdf_dtype)array->dtype, elements, array->data);
     }
@@ -130,7 +111,8 @@ static bool settle_shape(struct mdf_call *call, size_t n_elements, size_t rank, 
 /* Output 0 becomes input 0 with the shape in slot SLOT_SHAPE. */
 static bool reshape_to(struct mdf_call *call, const struct mdf_value *array, size_t rank, int64_t *shape)
 {
-    return settle_shape(call, array->length, rank, shape) && mdf_python_reshape(call, mdf_call_target(call, 0), array, rank, shape);
+    return settle_shape(call, array->length, rank, shape) &&
+           mdf_python_reshape(call, mdf_call_target(call, 0), array, rank, shape);
 }
 
 /* Sizes given as one list, or (`many`) as inputs from number `first` on; a copy in slot SLOT_SHAPE. */
@@ -142,7 +124,7 @@ static int64_t *read_sizes(struct mdf_call *call, size_t first, bool many, size_
     int64_t *sizes;
 
     if (many && (n_given != 1 || mdf_value_is_scalar(only))) {
-        sizes = room_for_sizes(call, n_given);
+        sizes = mdf_python_sizes(call, SLOT_SHAPE, n_given);
         for (i = 0; sizes != NULL && i < n_given; i++) {
             if (!mdf_call_integer(call, first + i, &sizes[i])) {
                 return NULL;
@@ -152,7 +134,7 @@ static int64_t *read_sizes(struct mdf_call *call, size_t first, bool many, size_
         return sizes;
     }
     integers = mdf_python_integers(call, first, MDF_SLOT_OPERANDS + 1, n);
-    sizes = integers == NULL ? NULL : room_for_sizes(call, *n);
+    sizes = integers == NULL ? NULL : mdf_python_sizes(call, SLOT_SHAPE, *n);
     if (sizes != NULL) {
         memcpy(sizes, integers, *n * sizeof *sizes);
     }
@@ -161,7 +143,7 @@ static int64_t *read_sizes(struct mdf_call *call, size_t first, bool many, size_
 
 static bool reshape(struct mdf_call *call, bool many)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     size_t rank;
     int64_t *shape = array == NULL ? NULL : read_sizes(call, 1, many, &rank);
 
@@ -180,7 +162,7 @@ static bool run_reshape_method(struct mdf_call *call)
 
 static bool run_ravel(struct mdf_call *call)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     int64_t size = array == NULL ? 0 : (int64_t)array->length;
 
     return array != NULL && mdf_python_reshape(call, mdf_call_target(call, 0), array, 1, &size);
@@ -189,10 +171,10 @@ static bool run_ravel(struct mdf_call *call)
 /* Axes of size 1 put into the places that are marked; numpy.expand_dims. */
 static bool run_expand_dims(struct mdf_call *call)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     size_t n, rank, i, at, next = 0;
     const int64_t *axes = array == NULL ? NULL : mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n);
-    int64_t *shape = axes == NULL ? NULL : room_for_sizes(call, array->rank + n);
+    int64_t *shape = axes == NULL ? NULL : mdf_python_sizes(call, SLOT_SHAPE, array->rank + n);
 
     if (shape == NULL) {
         return false;
@@ -219,11 +201,11 @@ static bool run_expand_dims(struct mdf_call *call)
 /* "a axis=": axes of size 1 left out, all or those named. */
 static bool run_squeeze(struct mdf_call *call)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     size_t n = 0, i, at, rank = 0;
     bool named = mdf_python_given(call, 1) != NULL;
     const int64_t *axes = array != NULL && named ? mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n) : NULL;
-    int64_t *shape = array == NULL || (named && axes == NULL) ? NULL : room_for_sizes(call, array->rank);
+    int64_t *shape = array == NULL || (named && axes == NULL) ? NULL : mdf_python_sizes(call, SLOT_SHAPE, array->rank);
 
     if (shape == NULL) {
         return false;
@@ -251,7 +233,7 @@ static bool run_squeeze(struct mdf_call *call)
 /* Input 0 with axes of size 1 added up to a rank: in front, except that numpy.atleast_3d puts the last one behind. */
 static bool raise_rank(struct mdf_call *call, size_t least)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     size_t rank, missing, i;
     int64_t *shape;
 
@@ -259,7 +241,7 @@ static bool raise_rank(struct mdf_call *call, size_t least)
         return false;
     }
     rank = array->rank < least ? least : array->rank;
-    shape = room_for_sizes(call, rank);
+    shape = mdf_python_sizes(call, SLOT_SHAPE, rank);
     missing = rank - array->rank;
     if (least == 3 && missing > 0 && array->rank > 0) {
         missing--; /* one is behind */
@@ -287,7 +269,7 @@ static bool run_atleast_3d(struct mdf_call *call)
 
 static bool run_broadcast_to(struct mdf_call *call)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     size_t rank;
     const int64_t *shape = array == NULL ? NULL : mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &rank);
 
@@ -320,7 +302,7 @@ static bool check_order(struct mdf_call *call, size_t rank, size_t n, int64_t *o
 
 static bool transpose(struct mdf_call *call, bool many)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     int64_t *order = NULL;
     size_t n;
 
@@ -351,20 +333,20 @@ static bool read_two_axes(struct mdf_call *call, const struct mdf_value *array, 
 {
     int64_t first, second;
 
-    return mdf_call_integer(call, 1, &first) && mdf_call_integer(call, 2, &second) && mdf_call_axis(call, first, array->rank, a) &&
-           mdf_call_axis(call, second, array->rank, b);
+    return mdf_call_integer(call, 1, &first) && mdf_call_integer(call, 2, &second) &&
+           mdf_call_axis(call, first, array->rank, a) && mdf_call_axis(call, second, array->rank, b);
 }
 
 static bool run_swapaxes(struct mdf_call *call)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     int64_t *order;
     size_t a, b, i;
 
     if (array == NULL || !read_two_axes(call, array, &a, &b)) {
         return false;
     }
-    order = room_for_sizes(call, array->rank);
+    order = mdf_python_sizes(call, SLOT_SHAPE, array->rank);
     for (i = 0; order != NULL && i < array->rank; i++) {
         order[i] = (int64_t)(i == a ? b : i == b ? a : i);
     }
@@ -373,10 +355,11 @@ static bool run_swapaxes(struct mdf_call *call)
 
 static bool run_moveaxis(struct mdf_call *call)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     size_t from, to;
 
-    return array != NULL && read_two_axes(call, array, &from, &to) && mdf_numpy_move_axis(call, mdf_call_target(call, 0), array, from, to);
+    return array != NULL && read_two_axes(call, array, &from, &to) &&
+           mdf_numpy_move_axis(call, mdf_call_target(call, 0), array, from, to);
 }
 
 /* ------------------------------------------------------------------ order along axes */
@@ -387,7 +370,7 @@ static bool reverse(struct mdf_call *call, const struct mdf_value *array, const 
     size_t rank = array->rank, axis;
     int64_t offset = 0, *strides;
     struct mdf_box box;
-    void *elements = make_from(call, mdf_call_target(call, 0), array, rank, mdf_value_shape(array));
+    void *elements = mdf_python_make_like(call, mdf_call_target(call, 0), array, rank, mdf_value_shape(array));
 
     if (elements == NULL || !mdf_box_prepare(call, rank, rank, &box, &strides)) {
         return false;
@@ -402,14 +385,15 @@ static bool reverse(struct mdf_call *call, const struct mdf_value *array, const 
         box.source_strides[axis] = reversed[axis] ? -strides[axis] : strides[axis];
         offset += reversed[axis] ? strides[axis] * (box.shape[axis] - 1) : 0;
     }
-    mdf_box_copy(call, &box, (mdf_dtype)array->dtype, elements, mdf_element_at((mdf_dtype)array->dtype, array->data, (size_t)offset));
+    mdf_box_copy(call, &box, (mdf_dtype)array->dtype, elements,
+                 mdf_element_at((mdf_dtype)array->dtype, array->data, (size_t)offset));
     return true;
 }
 
 /* "m axis=". */
 static bool run_flip(struct mdf_call *call)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     size_t n = 0, i, at;
     bool named = mdf_python_given(call, 1) != NULL, *reversed;
     const int64_t *axes = array != NULL && named ? mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n) : NULL;
@@ -417,7 +401,7 @@ static bool run_flip(struct mdf_call *call)
     if (array == NULL || (named && axes == NULL)) {
         return false;
     }
-    reversed = (bool *)room_for_sizes(call, array->rank);
+    reversed = (bool *)mdf_python_sizes(call, SLOT_SHAPE, array->rank);
     if (reversed == NULL) {
         return false;
     }
@@ -435,7 +419,7 @@ static bool run_flip(struct mdf_call *call)
 
 static bool flip_axis(struct mdf_call *call, size_t axis)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     bool *reversed;
     size_t i;
 
@@ -445,7 +429,7 @@ static bool flip_axis(struct mdf_call *call, size_t axis)
     if (array->rank <= axis) {
         return mdf_call_error(call, MDF_SHAPE, "an array of rank %zu is needed, at least", axis + 1);
     }
-    reversed = (bool *)room_for_sizes(call, array->rank);
+    reversed = (bool *)mdf_python_sizes(call, SLOT_SHAPE, array->rank);
     for (i = 0; reversed != NULL && i < array->rank; i++) {
         reversed[i] = i == axis;
     }
@@ -463,10 +447,11 @@ static bool run_fliplr(struct mdf_call *call)
 }
 
 /* `target` becomes the array, seen as `outer` rows of `n` blocks of `inner` elements, with the blocks turned by `shift`. */
-static bool roll_blocks(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t n, size_t inner, int64_t shift)
+static bool roll_blocks(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t n, size_t inner,
+                        int64_t shift)
 {
     mdf_dtype dtype = (mdf_dtype)array->dtype;
-    void *elements = make_from(call, target, array, array->rank, mdf_value_shape(array));
+    void *elements = mdf_python_make_like(call, target, array, array->rank, mdf_value_shape(array));
     size_t row_length = n * inner, first, row;
 
     if (elements == NULL || array->length == 0) {
@@ -474,8 +459,10 @@ static bool roll_blocks(struct mdf_call *call, struct mdf_value *target, const s
     }
     first = (size_t)((shift % (int64_t)n + (int64_t)n) % (int64_t)n) * inner;
     for (row = 0; row < array->length; row += row_length) {
-        mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, row + first), mdf_element_at(dtype, array->data, row), row_length - first);
-        mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, row), mdf_element_at(dtype, array->data, row + row_length - first), first);
+        mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, row + first),
+                          mdf_element_at(dtype, array->data, row), row_length - first);
+        mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, row),
+                          mdf_element_at(dtype, array->data, row + row_length - first), first);
     }
     return true;
 }
@@ -483,7 +470,7 @@ static bool roll_blocks(struct mdf_call *call, struct mdf_value *target, const s
 /* "a shift axis=": without an axis the elements are turned as if they stood in one row. */
 static bool run_roll(struct mdf_call *call)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     size_t n_shifts, n_axes, i, at;
     struct mdf_value *target = mdf_call_target(call, 0), *slots = mdf_python_slots(call);
     const int64_t *shifts = array == NULL ? NULL : mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n_shifts), *axes;
@@ -519,7 +506,7 @@ static bool run_roll(struct mdf_call *call)
 /* "A reps": the array beside itself, along as many axes as are named. */
 static bool run_tile(struct mdf_call *call)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     size_t n, rank, axis;
     const int64_t *repeats = array == NULL ? NULL : mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n);
     int64_t *shape, *split, *whole;
@@ -528,7 +515,7 @@ static bool run_tile(struct mdf_call *call)
         return false;
     }
     rank = array->rank > n ? array->rank : n;
-    shape = room_for_sizes(call, 5 * rank);
+    shape = mdf_python_sizes(call, SLOT_SHAPE, 5 * rank);
     if (shape == NULL) {
         return false;
     }
@@ -547,18 +534,20 @@ static bool run_tile(struct mdf_call *call)
         whole[2 * axis + 1] = size;
     }
     return mdf_python_reshape(call, &mdf_python_slots(call)[SLOT_HELD], array, 2 * rank, split) &&
-           mdf_numpy_broadcast(call, &mdf_python_slots(call)[SLOT_HELD + 1], &mdf_python_slots(call)[SLOT_HELD], 2 * rank, whole) &&
+           mdf_numpy_broadcast(call, &mdf_python_slots(call)[SLOT_HELD + 1], &mdf_python_slots(call)[SLOT_HELD], 2 * rank,
+                               whole) &&
            mdf_python_reshape(call, mdf_call_target(call, 0), &mdf_python_slots(call)[SLOT_HELD + 1], rank, shape);
 }
 
 /* Each block of `inner` elements as often as `repeats` says. */
-static bool repeat_blocks(struct mdf_call *call, const struct mdf_value *array, size_t axis, const int64_t *repeats, size_t n_repeats)
+static bool repeat_blocks(struct mdf_call *call, const struct mdf_value *array, size_t axis, const int64_t *repeats,
+                          size_t n_repeats)
 {
     struct mdf_value *target = mdf_call_target(call, 0);
     mdf_dtype dtype = (mdf_dtype)array->dtype;
     size_t n = (size_t)mdf_value_shape(array)[axis], inner = mdf_axes_product(mdf_value_shape(array), axis + 1, array->rank);
     size_t outer = mdf_axes_product(mdf_value_shape(array), 0, axis), to = 0, i;
-    int64_t *shape = room_for_sizes(call, array->rank), k;
+    int64_t *shape = mdf_python_sizes(call, SLOT_SHAPE, array->rank), k;
     void *elements;
 
     if (shape == NULL) {
@@ -573,10 +562,11 @@ static bool repeat_blocks(struct mdf_call *call, const struct mdf_value *array, 
             return mdf_call_error(call, MDF_VALUE, "an element can not be repeated %lld times", (long long)repeat);
         }
     }
-    elements = make_from(call, target, array, array->rank, shape);
+    elements = mdf_python_make_like(call, target, array, array->rank, shape);
     for (i = 0; elements != NULL && inner > 0 && i < outer * n; i++) {
         for (k = 0; k < repeats[n_repeats == 1 ? 0 : i % n]; k++) {
-            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, to), mdf_element_at(dtype, array->data, i * inner), inner);
+            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, to),
+                              mdf_element_at(dtype, array->data, i * inner), inner);
             to += inner;
         }
     }
@@ -586,7 +576,7 @@ static bool repeat_blocks(struct mdf_call *call, const struct mdf_value *array, 
 /* "a repeats axis=": without an axis of the flattened array. */
 static bool run_repeat(struct mdf_call *call)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     struct mdf_value *slots = mdf_python_slots(call);
     size_t n, axis = 0;
     const int64_t *repeats = array == NULL ? NULL : mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n);
@@ -605,14 +595,15 @@ static bool run_repeat(struct mdf_call *call)
         return false;
     }
     if (n != 1 && (int64_t)n != mdf_value_shape(array)[axis]) {
-        return mdf_call_error(call, MDF_SHAPE, "%zu numbers of repeats for %lld elements", n, (long long)mdf_value_shape(array)[axis]);
+        return mdf_call_error(call, MDF_SHAPE, "%zu numbers of repeats for %lld elements", n,
+                              (long long)mdf_value_shape(array)[axis]);
     }
     return repeat_blocks(call, array, axis, repeats, n);
 }
 
-#define ROW(name, kernel, flags, formals)                                                                              \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals                                      \
+#define ROW(name, kernel, flags, formals)                                         \
+    {                                                                             \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_arrange[] = {

@@ -5,7 +5,8 @@
 #include "functions/python/python_values.h"
 
 /* `target`, which is not `array`, becomes the array broadcast to a shape; false with the error set where it does not fit. */
-bool mdf_numpy_broadcast(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank, const int64_t *shape);
+bool mdf_numpy_broadcast(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank,
+                         const int64_t *shape);
 /* `target` becomes the array with axis `order[i]` as its axis i; NULL: the axes in reverse. */
 bool mdf_numpy_transpose(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, const int64_t *order);
 /* `target` becomes the array with its axis `from` moved to `to`. */

@@ -16,17 +16,17 @@ static int compare_text(const char *a, const char *b)
     return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
 }
 
-#define TEXT_LOOP(name, sign)                                                                                          \
+#define TEXT_LOOP(name, sign)                                                                                                   \
     static bool name##_string(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings) \
-    {                                                                                                                  \
-        char *const *a = operands[0], *const *b = operands[1];                                                         \
-        uint8_t *out = target;                                                                                         \
-                                                                                                                       \
-        (void)settings;                                                                                                \
-        for (size_t i = 0; i < n; i++) {                                                                               \
-            out[i] = compare_text(a[i * steps[0]], b[i * steps[1]]) sign 0;                                            \
-        }                                                                                                              \
-        return true;                                                                                                   \
+    {                                                                                                                           \
+        char *const *a = operands[0], *const *b = operands[1];                                                                  \
+        uint8_t *out = target;                                                                                                  \
+                                                                                                                                \
+        (void)settings;                                                                                                         \
+        for (size_t i = 0; i < n; i++) {                                                                                        \
+            out[i] = compare_text(a[i * steps[0]], b[i * steps[1]]) sign 0;                                                     \
+        }                                                                                                                       \
+        return true;                                                                                                            \
     }
 
 TEXT_LOOP(less, <)
@@ -173,8 +173,8 @@ struct closeness {
 #define OPERATION is_close
 #define RESULT uint8_t
 #define SETTINGS struct closeness
-#define BINARY(a, b)                                                                                                   \
-    isfinite(b) ? fabs((double)a - (double)b) <= given->absolute + given->relative * fabs((double)b)                   \
+#define BINARY(a, b)                                                                                \
+    isfinite(b) ? fabs((double)a - (double)b) <= given->absolute + given->relative *fabs((double)b) \
                 : a == b || (given->equal_nan && a != a && b != b)
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_end.inc"
@@ -182,17 +182,17 @@ struct closeness {
 /* ------------------------------------------------------------------ functions */
 
 #define ALL_LOOPS(name) MDF_LOOPS_REALS(name), MDF_LOOPS_INTEGERS(name), MDF_LOOPS_BOOL(name)
-#define COMPARISON(name)                                                                                               \
-    {                                                                                                                  \
+#define COMPARISON(name)                                                                                                   \
+    {                                                                                                                      \
         {.loops = {ALL_LOOPS(name), [MDF_DTYPE_STRING] = name##_string}, .result = MDF_RESULT_BOOL}, MDF_UFUNC_COMPARED, 2 \
     }
-#define PREDICATE(name)                                                                                                \
-    {                                                                                                                  \
-        {.loops = {ALL_LOOPS(name)}, .result = MDF_RESULT_BOOL}, MDF_UFUNC_SHARED, 1                                   \
+#define PREDICATE(name)                                                              \
+    {                                                                                \
+        {.loops = {ALL_LOOPS(name)}, .result = MDF_RESULT_BOOL}, MDF_UFUNC_SHARED, 1 \
     }
-#define REAL_PREDICATE(name)                                                                                           \
-    {                                                                                                                  \
-        {.loops = {MDF_LOOPS_REALS(name)}, .result = MDF_RESULT_BOOL}, MDF_UFUNC_REALS, 1                              \
+#define REAL_PREDICATE(name)                                                              \
+    {                                                                                     \
+        {.loops = {MDF_LOOPS_REALS(name)}, .result = MDF_RESULT_BOOL}, MDF_UFUNC_REALS, 1 \
     }
 
 const struct mdf_ufunc mdf_ufunc_less = COMPARISON(less);
@@ -211,14 +211,15 @@ static const struct mdf_ufunc is_finite = PREDICATE(is_finite);
 static const struct mdf_ufunc sign_bit = REAL_PREDICATE(sign_bit);
 static const struct mdf_ufunc is_positive_infinity = REAL_PREDICATE(is_positive_infinity);
 static const struct mdf_ufunc is_negative_infinity = REAL_PREDICATE(is_negative_infinity);
-static const struct mdf_ufunc is_close = {{.loops = {MDF_LOOPS_REALS(is_close)}, .result = MDF_RESULT_BOOL}, MDF_UFUNC_QUOTIENT, 2};
+static const struct mdf_ufunc is_close = {
+    {.loops = {MDF_LOOPS_REALS(is_close)}, .result = MDF_RESULT_BOOL}, MDF_UFUNC_QUOTIENT, 2};
 
 /* ------------------------------------------------------------------ kernels */
 
-#define KERNEL(name, ufunc)                                                                                            \
-    static bool name(struct mdf_call *call)                                                                            \
-    {                                                                                                                  \
-        return mdf_ufunc_call(call, &(ufunc), NULL);                                                                   \
+#define KERNEL(name, ufunc)                          \
+    static bool name(struct mdf_call *call)          \
+    {                                                \
+        return mdf_ufunc_call(call, &(ufunc), NULL); \
     }
 
 KERNEL(run_less, mdf_ufunc_less)
@@ -288,9 +289,9 @@ static bool run_array_equal(struct mdf_call *call)
            mdf_python_make_bool(call, target, all_true(&slots[MDF_SLOT_OWN]));
 }
 
-#define ROW(name, kernel, formals)                                                                                     \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals                                                \
+#define ROW(name, kernel, formals)                                      \
+    {                                                                   \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_compare[] = {

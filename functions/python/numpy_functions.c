@@ -41,34 +41,34 @@ static bool map_float32(void *target, const void *const operands[], const size_t
 static const struct mdf_ufunc map = {{.loops = {MDF_LOOPS_REALS(map)}, .cost_ns = 12}, MDF_UFUNC_REALS, 1};
 
 /* X(kernel, function of C) */
-#define FUNCTION_LIST(X)                                                                                               \
-    X(run_cbrt, cbrt)                                                                                                  \
-    X(run_exp, exp)                                                                                                    \
-    X(run_exp2, exp2)                                                                                                  \
-    X(run_expm1, expm1)                                                                                                \
-    X(run_log, log)                                                                                                    \
-    X(run_log2, log2)                                                                                                  \
-    X(run_log10, log10)                                                                                                \
-    X(run_log1p, log1p)                                                                                                \
-    X(run_sin, sin)                                                                                                    \
-    X(run_cos, cos)                                                                                                    \
-    X(run_tan, tan)                                                                                                    \
-    X(run_arcsin, asin)                                                                                                \
-    X(run_arccos, acos)                                                                                                \
-    X(run_arctan, atan)                                                                                                \
-    X(run_sinh, sinh)                                                                                                  \
-    X(run_cosh, cosh)                                                                                                  \
-    X(run_tanh, tanh)                                                                                                  \
-    X(run_arcsinh, asinh)                                                                                              \
-    X(run_arccosh, acosh)                                                                                              \
+#define FUNCTION_LIST(X)  \
+    X(run_cbrt, cbrt)     \
+    X(run_exp, exp)       \
+    X(run_exp2, exp2)     \
+    X(run_expm1, expm1)   \
+    X(run_log, log)       \
+    X(run_log2, log2)     \
+    X(run_log10, log10)   \
+    X(run_log1p, log1p)   \
+    X(run_sin, sin)       \
+    X(run_cos, cos)       \
+    X(run_tan, tan)       \
+    X(run_arcsin, asin)   \
+    X(run_arccos, acos)   \
+    X(run_arctan, atan)   \
+    X(run_sinh, sinh)     \
+    X(run_cosh, cosh)     \
+    X(run_tanh, tanh)     \
+    X(run_arcsinh, asinh) \
+    X(run_arccosh, acosh) \
     X(run_arctanh, atanh)
 
-#define FUNCTION_KERNEL(name, of_c)                                                                                    \
-    static bool name(struct mdf_call *call)                                                                            \
-    {                                                                                                                  \
-        static const struct function functions = {of_c, of_c##f};                                                      \
-                                                                                                                       \
-        return mdf_ufunc_call(call, &map, &functions);                                                                 \
+#define FUNCTION_KERNEL(name, of_c)                               \
+    static bool name(struct mdf_call *call)                       \
+    {                                                             \
+        static const struct function functions = {of_c, of_c##f}; \
+                                                                  \
+        return mdf_ufunc_call(call, &map, &functions);            \
     }
 FUNCTION_LIST(FUNCTION_KERNEL)
 
@@ -119,7 +119,7 @@ FUNCTION_LIST(FUNCTION_KERNEL)
 
 /* sin(pi x) / (pi x); numpy puts 1e-20 for a zero. */
 #define OPERATION sinc
-#define UNARY(x) MATH(sin)((ELEMENT)M_PI *(x == 0 ? (ELEMENT)1e-20 : x)) / ((ELEMENT)M_PI * (x == 0 ? (ELEMENT)1e-20 : x))
+#define UNARY(x) MATH(sin)((ELEMENT)M_PI * (x == 0 ? (ELEMENT)1e-20 : x)) / ((ELEMENT)M_PI * (x == 0 ? (ELEMENT)1e-20 : x))
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_end.inc"
 
@@ -162,16 +162,16 @@ static const struct mdf_ufunc sinc = {{.loops = {MDF_LOOPS_REALS(sinc)}, .cost_n
 
 /* log(exp(a) + exp(b)), and the same to the base 2, the larger taken out. */
 #define OPERATION log_sum
-#define BINARY(a, b)                                                                                                   \
+#define BINARY(a, b) \
     a == b ? a + (ELEMENT)M_LN2 : a > b ? a + MATH(log1p)(MATH(exp)(b - a)) : a <= b ? b + MATH(log1p)(MATH(exp)(a - b)) : a - b
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_end.inc"
 
 #define OPERATION log2_sum
-#define BINARY(a, b)                                                                                                   \
-    a == b  ? a + 1                                                                                                    \
-    : a > b ? a + (ELEMENT)M_LOG2E * MATH(log1p)(MATH(exp2)(b - a))                                                    \
-    : a <= b ? b + (ELEMENT)M_LOG2E * MATH(log1p)(MATH(exp2)(a - b))                                                   \
+#define BINARY(a, b)                                                \
+    a == b   ? a + 1                                                \
+    : a > b  ? a + (ELEMENT)M_LOG2E *MATH(log1p)(MATH(exp2)(b - a)) \
+    : a <= b ? b + (ELEMENT)M_LOG2E *MATH(log1p)(MATH(exp2)(a - b)) \
              : a - b
 #include "functions/elementwise_reals.inc"
 #include "functions/elementwise_end.inc"
@@ -186,10 +186,10 @@ static const struct mdf_ufunc log2_sum = {{.loops = {MDF_LOOPS_REALS(log2_sum)},
 
 /* ------------------------------------------------------------------ kernels */
 
-#define KERNEL(name, ufunc)                                                                                            \
-    static bool name(struct mdf_call *call)                                                                            \
-    {                                                                                                                  \
-        return mdf_ufunc_call(call, &(ufunc), NULL);                                                                   \
+#define KERNEL(name, ufunc)                          \
+    static bool name(struct mdf_call *call)          \
+    {                                                \
+        return mdf_ufunc_call(call, &(ufunc), NULL); \
     }
 
 KERNEL(run_real_absolute, real_absolute)
@@ -208,13 +208,13 @@ KERNEL(run_step, step)
 KERNEL(run_log_sum, log_sum)
 KERNEL(run_log2_sum, log2_sum)
 
-#define BINARY_ROW(name, kernel)                                                                                       \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x1 x2"                                                \
+#define BINARY_ROW(name, kernel)                                        \
+    {                                                                   \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x1 x2" \
     }
-#define UNARY_ROW(name, kernel)                                                                                        \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x"                                                    \
+#define UNARY_ROW(name, kernel)                                     \
+    {                                                               \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x" \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_functions[] = {

@@ -1,5 +1,5 @@
-/* numpy_join.c - numpy's functions that join arrays and split them: concatenate stack vstack hstack dstack column_stack append, split
- * array_split, meshgrid.
+/* numpy_join.c - numpy's functions that join arrays and split them: concatenate stack vstack hstack dstack column_stack append,
+ * split array_split, meshgrid.
  *
  * The arrays are brought to the type that they share. Source: numpy 2.4, "Joining arrays", "Splitting arrays". */
 #include "functions/python/numpy_arrange.h"
@@ -242,7 +242,8 @@ static bool split(struct mdf_call *call, bool even)
     size = mdf_value_shape(array)[at];
     n_parts = mdf_value_is_scalar(sections) ? bounds[0] : (int64_t)n + 1;
     if (n_parts <= 0 || n_parts > MOST_PARTS || (even && mdf_value_is_scalar(sections) && size % n_parts != 0)) {
-        return mdf_call_error(call, MDF_VALUE, "an axis of size %lld can not be split into %lld equal parts", (long long)size, (long long)n_parts);
+        return mdf_call_error(call, MDF_VALUE, "an axis of size %lld can not be split into %lld equal parts", (long long)size,
+                              (long long)n_parts);
     }
     items = mdf_python_make_list(call, mdf_call_target(call, 0), (size_t)n_parts);
     for (i = 0; items != NULL && i < n_parts; i++) {
@@ -310,9 +311,9 @@ static bool run_meshgrid(struct mdf_call *call)
     return true;
 }
 
-#define ROW(name, kernel, formals)                                                                                     \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals                                                \
+#define ROW(name, kernel, formals)                                      \
+    {                                                                   \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_join[] = {

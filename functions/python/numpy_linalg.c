@@ -31,13 +31,14 @@ static double from_power(double sum, double order)
 }
 
 /* Slot `slot` becomes the norms of vectors along `axis` (NULL: of all elements). The array is of float64. */
-static bool norm_vectors(struct mdf_call *call, size_t slot, const struct mdf_value *array, const struct mdf_value *axis, bool keeps_axes,
-                         double order)
+static bool norm_vectors(struct mdf_call *call, size_t slot, const struct mdf_value *array, const struct mdf_value *axis,
+                         bool keeps_axes, double order)
 {
     const struct mdf_reduction *reduction = !isinf(order) ? &mdf_numpy_sum : order > 0 ? &mdf_numpy_max : &mdf_numpy_min;
     struct mdf_value *slots = mdf_python_slots(call);
     struct mdf_python_type none = {MDF_DTYPE_NONE, false};
-    double *powers = mdf_python_make(call, &slots[SLOT_POWERS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, array->rank, mdf_value_shape(array));
+    double *powers =
+        mdf_python_make(call, &slots[SLOT_POWERS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, array->rank, mdf_value_shape(array));
     size_t i;
 
     for (i = 0; powers != NULL && i < array->length; i++) {
@@ -61,7 +62,8 @@ static bool norm_matrix(struct mdf_call *call, const struct mdf_value *matrix, d
     int64_t summed = isinf(order) ? 1 : 0;
 
     if (fabs(order) != 1 && !isinf(order)) {
-        return mdf_call_error(call, MDF_UNSUPPORTED, "a matrix norm of order %g is not supported: it is 1, -1, inf, -inf or 'fro'", order);
+        return mdf_call_error(call, MDF_UNSUPPORTED,
+                              "a matrix norm of order %g is not supported: it is 1, -1, inf, -inf or 'fro'", order);
     }
     mdf_value_borrow_tensor(call->context->memory, &axis, MDF_DTYPE_INT64, MDF_STRENGTH_PYTHON, 0, NULL, &summed);
     return norm_vectors(call, SLOT_MATRIX, matrix, &axis, false, 1) &&
@@ -87,7 +89,8 @@ static bool read_order(struct mdf_call *call, double *order, bool *given)
 static struct mdf_python_type real_type(const struct mdf_call *call, const struct mdf_value *array)
 {
     bool is_real = mdf_dtype_kind((mdf_dtype)array->dtype) == 'f';
-    struct mdf_python_type type = {is_real ? (mdf_dtype)array->dtype : call->context->real, array->strength == MDF_STRENGTH_TYPED};
+    struct mdf_python_type type = {is_real ? (mdf_dtype)array->dtype : call->context->real,
+                                   array->strength == MDF_STRENGTH_TYPED};
 
     return type;
 }
@@ -95,7 +98,8 @@ static struct mdf_python_type real_type(const struct mdf_call *call, const struc
 /* "x ord= axis= keepdims=". */
 static bool run_norm(struct mdf_call *call)
 {
-    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS + 1), *axis = mdf_python_given(call, 2), *reals;
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS + 1), *axis = mdf_python_given(call, 2),
+                           *reals;
     struct mdf_value *slots = mdf_python_slots(call);
     bool keeps_axes, given, done;
     double order;
@@ -130,7 +134,8 @@ static void swap_rows(double *matrix, size_t n_columns, size_t a, size_t b)
     }
 }
 
-/* Brings a matrix to upper triangular form, doing the same to the `m` right sides. The sign of the row exchanges; 0: it is singular. */
+/* Brings a matrix to upper triangular form, doing the same to the `m` right sides. The sign of the row exchanges; 0: it is
+ * singular. */
 static int eliminate(double *matrix, size_t n, double *sides, size_t m)
 {
     size_t step, row, column;
@@ -199,7 +204,8 @@ static const struct mdf_value *read_matrices(struct mdf_call *call, size_t *n, s
     *n = (size_t)shape[array->rank - 1];
     *n_matrices = *n > 0 ? array->length / (*n * *n) : mdf_axes_product(shape, 0, array->rank - 2);
     reals = mdf_python_array_of(call, array, MDF_DTYPE_FLOAT64, MDF_SLOT_OPERANDS + 2);
-    if (reals == NULL || mdf_python_make(call, &slots[SLOT_MATRIX], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, array->rank, shape) == NULL) {
+    if (reals == NULL ||
+        mdf_python_make(call, &slots[SLOT_MATRIX], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, array->rank, shape) == NULL) {
         return NULL;
     }
     if (reals->length > 0) {
@@ -224,7 +230,8 @@ static bool run_det(struct mdf_call *call)
     if (array == NULL || slots == NULL) {
         return false;
     }
-    results = mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, array->rank - 2, mdf_value_shape(array));
+    results = mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, array->rank - 2,
+                              mdf_value_shape(array));
     for (i = 0; results != NULL && i < n_matrices; i++) {
         int sign;
         double logarithm = 0;
@@ -267,7 +274,8 @@ static bool run_inv(struct mdf_call *call)
     if (array == NULL || slots == NULL) {
         return false;
     }
-    sides = mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, array->rank, mdf_value_shape(array));
+    sides =
+        mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, array->rank, mdf_value_shape(array));
     for (i = 0; sides != NULL && i < array->length; i++) {
         sides[i] = i / n % n == i % n;
     }
@@ -290,7 +298,8 @@ static bool run_solve(struct mdf_call *call)
         return false;
     }
     fits = sides->rank == 1 ? array->rank == 2
-                            : sides->rank == array->rank && memcmp(mdf_value_shape(sides), mdf_value_shape(array), (array->rank - 2) * sizeof(int64_t)) == 0;
+                            : sides->rank == array->rank && memcmp(mdf_value_shape(sides), mdf_value_shape(array),
+                                                                   (array->rank - 2) * sizeof(int64_t)) == 0;
     if (!fits || mdf_value_shape(sides)[sides->rank == 1 ? 0 : sides->rank - 2] != (int64_t)n) {
         return mdf_call_error(call, MDF_SHAPE, "the right sides do not fit %zu matrices of size %zu", n_matrices, n);
     }
@@ -301,8 +310,9 @@ static bool run_solve(struct mdf_call *call)
                              other.typed ? MDF_STRENGTH_TYPED : MDF_STRENGTH_LITERAL, call->context->real);
     type.typed = type.typed || other.typed;
     reals = mdf_python_array_of(call, sides, MDF_DTYPE_FLOAT64, MDF_SLOT_OPERANDS + 1);
-    results = reals == NULL ? NULL : mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, reals->rank,
-                                                     mdf_value_shape(reals));
+    results = reals == NULL ? NULL
+                            : mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, reals->rank,
+                                              mdf_value_shape(reals));
     if (results == NULL) {
         return false;
     }
@@ -314,8 +324,8 @@ static bool run_solve(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ powers */
 
-/* Output 0 becomes the matrix in slot SLOT_SQUARE to a power above 0, by squaring. The unit matrix is never needed: the first factor
- * starts the product. */
+/* Output 0 becomes the matrix in slot SLOT_SQUARE to a power above 0, by squaring. The unit matrix is never needed: the first
+ * factor starts the product. */
 static bool raise_matrix(struct mdf_call *call, int64_t exponent)
 {
     struct mdf_value *slots = mdf_python_slots(call), *target = mdf_call_target(call, 0), *square = &slots[SLOT_SQUARE];
@@ -371,9 +381,9 @@ static bool run_matrix_power(struct mdf_call *call)
     return mdf_python_copy(call, &slots[SLOT_SQUARE], array) && raise_matrix(call, exponent);
 }
 
-#define ROW(name, kernel, formals)                                                                                     \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals                                                \
+#define ROW(name, kernel, formals)                                      \
+    {                                                                   \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_linalg[] = {

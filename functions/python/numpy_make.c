@@ -1,5 +1,5 @@
-/* numpy_make.c - numpy's functions that make arrays: array zeros ones full arange linspace logspace eye identity, and the types as
- * functions: float64(x), int32(x).
+/* numpy_make.c - numpy's functions that make arrays: array zeros ones full arange linspace logspace eye identity, and the types
+ * as functions: float64(x), int32(x).
  *
  * What gets no type of its own is an array without declared type. Source: numpy 2.4, "Array creation routines". */
 #include "functions/python/numpy_arrange.h"
@@ -186,7 +186,8 @@ static bool count_in_integers(struct mdf_call *call, const int64_t bounds[3], st
     struct mdf_value *slots = mdf_python_slots(call);
     int64_t n = count_steps(call, (double)bounds[0], (double)bounds[1], (double)bounds[2]), *elements, i;
 
-    elements = n < 0 || slots == NULL ? NULL : mdf_python_make(call, &slots[SLOT_REALS], MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, 1, &n);
+    elements =
+        n < 0 || slots == NULL ? NULL : mdf_python_make(call, &slots[SLOT_REALS], MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, 1, &n);
     for (i = 0; elements != NULL && i < n; i++) {
         elements[i] = (int64_t)((uint64_t)bounds[0] + (uint64_t)i * (uint64_t)bounds[2]);
     }
@@ -335,8 +336,9 @@ static bool make_diagonal_ones(struct mdf_call *call, int64_t n_rows, int64_t n_
     }
     for (row = 0; row < n_rows && k < n_columns && k > -n_rows; row++) {
         if (row + k >= 0 && row + k < n_columns) {
-            mdf_convert_elements(type.dtype, mdf_element_to_write(type.dtype, mdf_call_target(call, 0)->data, (size_t)(row * n_columns + row + k)),
-                                 MDF_DTYPE_INT64, &one, 1, false);
+            mdf_convert_elements(
+                type.dtype, mdf_element_to_write(type.dtype, mdf_call_target(call, 0)->data, (size_t)(row * n_columns + row + k)),
+                MDF_DTYPE_INT64, &one, 1, false);
         }
     }
     return true;
@@ -347,8 +349,8 @@ static bool run_eye(struct mdf_call *call)
 {
     int64_t n_rows, n_columns, k;
 
-    return mdf_call_integer(call, 0, &n_rows) && mdf_python_integer(call, 1, n_rows, &n_columns) && mdf_python_integer(call, 2, 0, &k) &&
-           make_diagonal_ones(call, n_rows, n_columns, k, 3);
+    return mdf_call_integer(call, 0, &n_rows) && mdf_python_integer(call, 1, n_rows, &n_columns) &&
+           mdf_python_integer(call, 2, 0, &k) && make_diagonal_ones(call, n_rows, n_columns, k, 3);
 }
 
 /* "n dtype=". */
@@ -383,8 +385,8 @@ static bool convert_text(struct mdf_call *call, const struct mdf_value *string, 
     if (!mdf_parse_python_number(text, &real, &integer, &is_integer)) {
         return mdf_call_error(call, MDF_VALUE, "'%.80s' is no number", text);
     }
-    mdf_value_borrow_tensor(call->context->memory, &number, is_integer ? MDF_DTYPE_INT64 : MDF_DTYPE_FLOAT64, MDF_STRENGTH_PYTHON, 0, NULL,
-                            is_integer ? (const void *)&integer : (const void *)&real);
+    mdf_value_borrow_tensor(call->context->memory, &number, is_integer ? MDF_DTYPE_INT64 : MDF_DTYPE_FLOAT64, MDF_STRENGTH_PYTHON,
+                            0, NULL, is_integer ? (const void *)&integer : (const void *)&real);
     return mdf_python_convert(call, mdf_call_target(call, 0), &number, type);
 }
 
@@ -410,13 +412,13 @@ static bool run_type(struct mdf_call *call)
     return !lost_value(given, mdf_call_target(call, 0)) || mdf_call_error(call, MDF_VALUE, "the number is out of bounds");
 }
 
-#define ROW(name, kernel, flags, formals)                                                                              \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals                                      \
+#define ROW(name, kernel, flags, formals)                                         \
+    {                                                                             \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals \
     }
-#define TYPE_ROW(name)                                                                                                 \
-    {                                                                                                                  \
-        name, 0, 0, run_type, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x="                                                 \
+#define TYPE_ROW(name)                                                 \
+    {                                                                  \
+        name, 0, 0, run_type, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x=" \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_make[] = {

@@ -7,26 +7,6 @@
 
 enum { SLOT_SHAPE = MDF_SLOT_OWN, SLOT_HELD };
 
-static const struct mdf_value *first_array(struct mdf_call *call)
-{
-    return mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
-}
-
-/* Makes `target` an array of the type of another, of some shape. */
-static void *make_from(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank, const int64_t *shape)
-{
-    return mdf_python_make(call, target, (mdf_dtype)array->dtype, mdf_numpy_strength(array), rank, shape);
-}
-
-/* Room for `n` sizes, kept in slot SLOT_SHAPE. */
-static int64_t *room_for_sizes(struct mdf_call *call, size_t n)
-{
-    struct mdf_value *slots = mdf_python_slots(call);
-    int64_t size = (int64_t)n + 1;
-
-    return slots == NULL ? NULL : mdf_python_make(call, &slots[SLOT_SHAPE], MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, 1, &size);
-}
-
 /* ------------------------------------------------------------------ diagonals and triangles */
 
 /* Of a row the matrix that has it as its diagonal `k`. */
@@ -42,12 +22,13 @@ static bool put_diagonal(struct mdf_call *call, const struct mdf_value *row, int
     first_row = k < 0 ? -k : 0;
     first_column = k > 0 ? k : 0;
     shape[1] = shape[0];
-    elements = make_from(call, mdf_call_target(call, 0), row, 2, shape);
+    elements = mdf_python_make_like(call, mdf_call_target(call, 0), row, 2, shape);
     if (elements == NULL || !mdf_elements_fill(call, dtype, elements, mdf_call_target(call, 0)->length, NULL)) {
         return false;
     }
     for (i = 0; i < n; i++) {
-        mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, (size_t)((first_row + i) * shape[1] + first_column + i)),
+        mdf_elements_copy(call, dtype,
+                          mdf_element_to_write(dtype, elements, (size_t)((first_row + i) * shape[1] + first_column + i)),
                           mdf_element_at(dtype, row->data, (size_t)i), 1);
     }
     return true;
@@ -56,7 +37,8 @@ static bool put_diagonal(struct mdf_call *call, const struct mdf_value *row, int
 /* Length of diagonal `k` of a matrix. */
 static int64_t diagonal_length(const int64_t *shape, int64_t k)
 {
-    int64_t rows = k < 0 ? (k < -shape[0] ? 0 : shape[0] + k) : shape[0], columns = k > 0 ? (k > shape[1] ? 0 : shape[1] - k) : shape[1];
+    int64_t rows = k < 0 ? (k < -shape[0] ? 0 : shape[0] + k) : shape[0],
+            columns = k > 0 ? (k > shape[1] ? 0 : shape[1] - k) : shape[1];
 
     return rows < columns ? rows : columns;
 }
@@ -66,7 +48,7 @@ static bool take_diagonal(struct mdf_call *call, const struct mdf_value *matrix,
     const int64_t *shape = mdf_value_shape(matrix);
     int64_t n = diagonal_length(shape, k), i, first_row = k < 0 && n > 0 ? -k : 0, first_column = k > 0 && n > 0 ? k : 0;
     mdf_dtype dtype = (mdf_dtype)matrix->dtype;
-    void *elements = make_from(call, mdf_call_target(call, 0), matrix, 1, &n);
+    void *elements = mdf_python_make_like(call, mdf_call_target(call, 0), matrix, 1, &n);
 
     for (i = 0; elements != NULL && i < n; i++) {
         mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, (size_t)i),
@@ -78,7 +60,7 @@ static bool take_diagonal(struct mdf_call *call, const struct mdf_value *matrix,
 /* "v k=". */
 static bool run_diag(struct mdf_call *call)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     int64_t k;
 
     if (array == NULL || !mdf_python_integer(call, 1, 0, &k)) {
@@ -87,14 +69,15 @@ static bool run_diag(struct mdf_call *call)
     if (array->rank == 1) {
         return put_diagonal(call, array, k);
     }
-    return array->rank == 2 ? take_diagonal(call, array, k)
-                            : mdf_call_error(call, MDF_SHAPE, "an array of rank %zu is neither row nor matrix", (size_t)array->rank);
+    return array->rank == 2
+               ? take_diagonal(call, array, k)
+               : mdf_call_error(call, MDF_SHAPE, "an array of rank %zu is neither row nor matrix", (size_t)array->rank);
 }
 
 /* "a offset=". */
 static bool run_diagonal(struct mdf_call *call)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     int64_t k;
 
     if (array == NULL || !mdf_python_integer(call, 1, 0, &k)) {
@@ -107,7 +90,7 @@ static bool run_diagonal(struct mdf_call *call)
 /* Input 0 with zeros above (`lower`) or below diagonal `k` of its matrices. */
 static bool keep_triangle(struct mdf_call *call, bool lower)
 {
-    const struct mdf_value *array = first_array(call);
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     struct mdf_value *target = mdf_call_target(call, 0);
     mdf_dtype dtype;
     size_t i, rows, columns;
@@ -120,7 +103,9 @@ static bool keep_triangle(struct mdf_call *call, bool lower)
     if (array->rank == 1) { /* as numpy: each row of a square matrix */
         int64_t shape[2] = {(int64_t)array->length, (int64_t)array->length};
 
-        array = mdf_numpy_broadcast(call, &mdf_python_slots(call)[SLOT_HELD], array, 2, shape) ? &mdf_python_slots(call)[SLOT_HELD] : NULL;
+        array = mdf_numpy_broadcast(call, &mdf_python_slots(call)[SLOT_HELD], array, 2, shape)
+                    ? &mdf_python_slots(call)[SLOT_HELD]
+                    : NULL;
     } else if (array->rank == 0) {
         return mdf_call_error(call, MDF_SHAPE, "a scalar is no matrix");
     }
@@ -130,7 +115,7 @@ static bool keep_triangle(struct mdf_call *call, bool lower)
     dtype = (mdf_dtype)array->dtype;
     rows = (size_t)mdf_value_shape(array)[array->rank - 2];
     columns = (size_t)mdf_value_shape(array)[array->rank - 1];
-    elements = make_from(call, target, array, array->rank, mdf_value_shape(array));
+    elements = mdf_python_make_like(call, target, array, array->rank, mdf_value_shape(array));
     if (elements == NULL || !mdf_elements_fill(call, dtype, elements, target->length, NULL)) {
         return false;
     }
@@ -157,7 +142,8 @@ static bool run_triu(struct mdf_call *call)
 /* ------------------------------------------------------------------ take, where true */
 
 /* Copies blocks of `inner` elements by number, for each of `outer` rows of `n` blocks. */
-static bool take_blocks(struct mdf_call *call, const struct mdf_value *array, size_t axis, const struct mdf_value *indices, void *elements)
+static bool take_blocks(struct mdf_call *call, const struct mdf_value *array, size_t axis, const struct mdf_value *indices,
+                        void *elements)
 {
     const int64_t *shape = mdf_value_shape(array), *numbers = indices->data;
     size_t inner = mdf_axes_product(shape, axis + 1, array->rank), outer = mdf_axes_product(shape, 0, axis), to = 0, row, i, at;
@@ -182,7 +168,7 @@ static bool take_blocks(struct mdf_call *call, const struct mdf_value *array, si
 /* "a indices axis=": without an axis of the flattened array. */
 static bool run_take(struct mdf_call *call)
 {
-    const struct mdf_value *array = first_array(call), *indices;
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS), *indices;
     struct mdf_value *slots = mdf_python_slots(call);
     size_t axis = 0, n;
     int64_t number, length, *shape;
@@ -201,21 +187,21 @@ static bool run_take(struct mdf_call *call)
     } else if (!mdf_call_integer(call, 2, &number) || !mdf_call_axis(call, number, array->rank, &axis)) {
         return false;
     }
-    shape = indices == NULL ? NULL : room_for_sizes(call, array->rank + indices->rank);
+    shape = indices == NULL ? NULL : mdf_python_sizes(call, SLOT_SHAPE, array->rank + indices->rank);
     if (shape == NULL) {
         return false;
     }
     memcpy(shape, mdf_value_shape(array), axis * sizeof *shape);
     memcpy(shape + axis, mdf_value_shape(indices), indices->rank * sizeof *shape);
     memcpy(shape + axis + indices->rank, mdf_value_shape(array) + axis + 1, (array->rank - axis - 1) * sizeof *shape);
-    elements = make_from(call, mdf_call_target(call, 0), array, array->rank - 1 + indices->rank, shape);
+    elements = mdf_python_make_like(call, mdf_call_target(call, 0), array, array->rank - 1 + indices->rank, shape);
     return elements != NULL && take_blocks(call, array, axis, indices, elements);
 }
 
 /* numpy.flatnonzero. */
 static bool run_flatnonzero(struct mdf_call *call)
 {
-    const struct mdf_value *array = first_array(call), *truths;
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS), *truths;
     int64_t n = 0, *numbers;
     size_t i, k = 0;
 
@@ -235,9 +221,9 @@ static bool run_flatnonzero(struct mdf_call *call)
     return numbers != NULL;
 }
 
-#define ROW(name, kernel, flags, formals)                                                                              \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals                                      \
+#define ROW(name, kernel, flags, formals)                                         \
+    {                                                                             \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_pick[] = {

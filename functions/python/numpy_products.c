@@ -75,27 +75,20 @@ static bool run_matmul(struct mdf_call *call)
 static bool run_matmul_operator(struct mdf_call *call)
 {
     const struct mdf_value *a = call->inputs[0], *b = call->inputs[1];
-    bool a_is_array = a->kind == MDF_KIND_TENSOR && !mdf_python_is_number(a), b_is_array = b->kind == MDF_KIND_TENSOR && !mdf_python_is_number(b);
+    bool a_is_array = a->kind == MDF_KIND_TENSOR && !mdf_python_is_number(a),
+         b_is_array = b->kind == MDF_KIND_TENSOR && !mdf_python_is_number(b);
 
     return a_is_array || b_is_array ? run_matmul(call) : mdf_python_refuse(call, a, b);
 }
 
 /* ------------------------------------------------------------------ dot and its like */
 
-static bool multiply_elements(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b)
+static bool multiply_elements(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a,
+                              const struct mdf_value *b)
 {
     const struct mdf_value *operands[2] = {a, b};
 
     return mdf_ufunc_apply(call, target, &mdf_ufunc_multiply, operands, NULL);
-}
-
-/* Room for `n` sizes, kept in a slot. */
-static int64_t *room_for_sizes(struct mdf_call *call, size_t slot, size_t n)
-{
-    struct mdf_value *slots = mdf_python_slots(call);
-    int64_t size = (int64_t)n + 1;
-
-    return slots == NULL ? NULL : mdf_python_make(call, &slots[slot], MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, 1, &size);
 }
 
 /* Slot `slot` becomes a matrix of `rows` rows of the array whose axes stand in `order` (NULL: as they are). */
@@ -147,7 +140,8 @@ static size_t list_free_axes(const struct mdf_value *array, const int64_t *axes,
 }
 
 /* Checks that the summed axes have equal sizes; the product of the sizes. */
-static bool measure_sum(struct mdf_call *call, const struct mdf_value *a, const struct mdf_value *b, const struct contraction *axes, size_t *k)
+static bool measure_sum(struct mdf_call *call, const struct mdf_value *a, const struct mdf_value *b,
+                        const struct contraction *axes, size_t *k)
 {
     char a_text[MDF_PYTHON_KIND_TEXT_SIZE], b_text[MDF_PYTHON_KIND_TEXT_SIZE];
     size_t i;
@@ -157,8 +151,8 @@ static bool measure_sum(struct mdf_call *call, const struct mdf_value *a, const 
         if (mdf_value_shape(a)[axes->a_axes[i]] != mdf_value_shape(b)[axes->b_axes[i]]) {
             mdf_value_describe(a, a_text, sizeof a_text);
             mdf_value_describe(b, b_text, sizeof b_text);
-            return mdf_call_error(call, MDF_SHAPE, "the sizes of summed axes differ: axis %lld of %s, axis %lld of %s", (long long)axes->a_axes[i],
-                                  a_text, (long long)axes->b_axes[i], b_text);
+            return mdf_call_error(call, MDF_SHAPE, "the sizes of summed axes differ: axis %lld of %s, axis %lld of %s",
+                                  (long long)axes->a_axes[i], a_text, (long long)axes->b_axes[i], b_text);
         }
         *k *= (size_t)mdf_value_shape(a)[axes->a_axes[i]];
     }
@@ -169,7 +163,8 @@ static bool measure_sum(struct mdf_call *call, const struct mdf_value *a, const 
 static bool contract(struct mdf_call *call, const struct mdf_value *a, const struct mdf_value *b, const struct contraction *axes)
 {
     struct mdf_value *slots = mdf_python_slots(call);
-    int64_t *order = room_for_sizes(call, SLOT_ORDER, a->rank + b->rank), *shape = room_for_sizes(call, SLOT_SHAPE, a->rank + b->rank);
+    int64_t *order = mdf_python_sizes(call, SLOT_ORDER, a->rank + b->rank),
+            *shape = mdf_python_sizes(call, SLOT_SHAPE, a->rank + b->rank);
     size_t n_free, n_own, m, n, k, i;
 
     if (order == NULL || shape == NULL || !measure_sum(call, a, b, axes, &k)) {
@@ -258,7 +253,8 @@ static bool run_vdot(struct mdf_call *call)
     const struct mdf_value *pair[2];
     struct mdf_value *slots = mdf_python_slots(call);
 
-    return slots != NULL && read_pair(call, pair) && flatten(call, SLOT_LEFT, pair[0], false) && flatten(call, SLOT_RIGHT, pair[1], false) &&
+    return slots != NULL && read_pair(call, pair) && flatten(call, SLOT_LEFT, pair[0], false) &&
+           flatten(call, SLOT_RIGHT, pair[1], false) &&
            mdf_numpy_matmul(call, mdf_call_target(call, 0), &slots[SLOT_LEFT], &slots[SLOT_RIGHT]);
 }
 
@@ -267,16 +263,17 @@ static bool run_outer(struct mdf_call *call)
     const struct mdf_value *pair[2];
     struct mdf_value *slots = mdf_python_slots(call);
 
-    return slots != NULL && read_pair(call, pair) && flatten(call, SLOT_LEFT, pair[0], true) && flatten(call, SLOT_RIGHT, pair[1], false) &&
+    return slots != NULL && read_pair(call, pair) && flatten(call, SLOT_LEFT, pair[0], true) &&
+           flatten(call, SLOT_RIGHT, pair[1], false) &&
            multiply_elements(call, mdf_call_target(call, 0), &slots[SLOT_LEFT], &slots[SLOT_RIGHT]);
 }
 
 /* Reads axes of one operand of tensordot: a number or a list, made non-negative, kept in the slots of sizes. */
-static bool read_summed(struct mdf_call *call, const struct mdf_value *given, const struct mdf_value *array, size_t slot, const int64_t **axes,
-                        size_t *n)
+static bool read_summed(struct mdf_call *call, const struct mdf_value *given, const struct mdf_value *array, size_t slot,
+                        const int64_t **axes, size_t *n)
 {
     const struct mdf_value *numbers = mdf_python_array_of(call, given, MDF_DTYPE_INT64, MDF_SLOT_OPERANDS + 2);
-    int64_t *own = numbers == NULL ? NULL : room_for_sizes(call, slot, numbers->length);
+    int64_t *own = numbers == NULL ? NULL : mdf_python_sizes(call, slot, numbers->length);
     size_t i, at;
 
     if (own == NULL) {
@@ -313,15 +310,17 @@ static bool run_tensordot(struct mdf_call *call)
             !read_summed(call, &mdf_value_items(given)[1], pair[1], SLOT_B_AXES, &axes.b_axes, &n_b)) {
             return false;
         }
-        return axes.n == n_b ? contract(call, pair[0], pair[1], &axes) : mdf_call_error(call, MDF_SHAPE, "%zu axes for %zu axes", axes.n, n_b);
+        return axes.n == n_b ? contract(call, pair[0], pair[1], &axes)
+                             : mdf_call_error(call, MDF_SHAPE, "%zu axes for %zu axes", axes.n, n_b);
     }
     if (!mdf_python_integer(call, 2, 2, &n)) {
         return false;
     }
     if (n < 0 || n > (int64_t)pair[0]->rank || n > (int64_t)pair[1]->rank) {
-        return mdf_call_error(call, MDF_VALUE, "%lld axes of arrays of ranks %zu and %zu", (long long)n, (size_t)pair[0]->rank, (size_t)pair[1]->rank);
+        return mdf_call_error(call, MDF_VALUE, "%lld axes of arrays of ranks %zu and %zu", (long long)n, (size_t)pair[0]->rank,
+                              (size_t)pair[1]->rank);
     }
-    own = room_for_sizes(call, SLOT_B_AXES, 2 * (size_t)n);
+    own = mdf_python_sizes(call, SLOT_B_AXES, 2 * (size_t)n);
     for (i = 0; own != NULL && i < n; i++) {
         own[i] = (int64_t)pair[0]->rank - n + i;
         own[n + i] = i;
@@ -342,7 +341,7 @@ static bool run_kron(struct mdf_call *call)
         return false;
     }
     rank = pair[0]->rank > pair[1]->rank ? pair[0]->rank : pair[1]->rank;
-    shape = room_for_sizes(call, SLOT_SHAPE, 5 * rank);
+    shape = mdf_python_sizes(call, SLOT_SHAPE, 5 * rank);
     if (shape == NULL) {
         return false;
     }
@@ -420,16 +419,19 @@ static bool run_trace(struct mdf_call *call)
     if (matrix->rank != 2) {
         return mdf_call_error(call, MDF_SHAPE, "an array of rank %zu is no matrix", (size_t)matrix->rank);
     }
-    elements = mdf_python_make(call, &slots[SLOT_PRODUCT], (mdf_dtype)matrix->dtype, (enum mdf_strength)matrix->strength, 1, mdf_value_shape(matrix));
+    elements = mdf_python_make(call, &slots[SLOT_PRODUCT], (mdf_dtype)matrix->dtype, (enum mdf_strength)matrix->strength, 1,
+                               mdf_value_shape(matrix));
     for (row = 0; elements != NULL && row < mdf_value_shape(matrix)[0]; row++) {
         int64_t columns = mdf_value_shape(matrix)[1];
 
         if (k > -mdf_value_shape(matrix)[0] && k < columns && row + k >= 0 && row + k < columns) {
-            mdf_elements_copy(call, (mdf_dtype)matrix->dtype, mdf_element_to_write((mdf_dtype)matrix->dtype, elements, (size_t)n++),
+            mdf_elements_copy(call, (mdf_dtype)matrix->dtype,
+                              mdf_element_to_write((mdf_dtype)matrix->dtype, elements, (size_t)n++),
                               mdf_element_at((mdf_dtype)matrix->dtype, matrix->data, (size_t)(row * columns + row + k)), 1);
         }
     }
-    if (elements == NULL || mdf_python_make(call, &slots[SLOT_PRODUCT], (mdf_dtype)matrix->dtype, (enum mdf_strength)matrix->strength, 1, &n) == NULL) {
+    if (elements == NULL || mdf_python_make(call, &slots[SLOT_PRODUCT], (mdf_dtype)matrix->dtype,
+                                            (enum mdf_strength)matrix->strength, 1, &n) == NULL) {
         return false;
     }
     return mdf_numpy_reduce(call, mdf_call_target(call, 0), &mdf_numpy_sum, &slots[SLOT_PRODUCT], NULL, false, 0, none);
@@ -461,17 +463,18 @@ static bool read_mode(struct mdf_call *call, const char *otherwise, int64_t n, i
 }
 
 /* Elements [first, last) of the convolution of rows a and b, b taken backward where `turned`. */
-#define CONVOLVE(name, type, wide)                                                                                     \
-    static void name(const type *a, int64_t n, const type *b, int64_t m, bool turned, int64_t first, int64_t last, type *results) \
-    {                                                                                                                  \
-        for (int64_t i = first; i < last; i++) {                                                                       \
-            wide sum = 0;                                                                                              \
-                                                                                                                       \
-            for (int64_t k = i < m ? 0 : i - m + 1; k < n && k <= i; k++) {                                            \
-                sum += (wide)a[k] * (wide)b[turned ? m - 1 - (i - k) : i - k];                                         \
-            }                                                                                                          \
-            results[i - first] = (type)sum;                                                                            \
-        }                                                                                                              \
+#define CONVOLVE(name, type, wide)                                                                                 \
+    static void name(const type *a, int64_t n, const type *b, int64_t m, bool turned, int64_t first, int64_t last, \
+                     type *results)                                                                                \
+    {                                                                                                              \
+        for (int64_t i = first; i < last; i++) {                                                                   \
+            wide sum = 0;                                                                                          \
+                                                                                                                   \
+            for (int64_t k = i < m ? 0 : i - m + 1; k < n && k <= i; k++) {                                        \
+                sum += (wide)a[k] * (wide)b[turned ? m - 1 - (i - k) : i - k];                                     \
+            }                                                                                                      \
+            results[i - first] = (type)sum;                                                                        \
+        }                                                                                                          \
     }
 
 CONVOLVE(convolve_reals, double, double)
@@ -507,9 +510,11 @@ static bool convolve(struct mdf_call *call, bool turned, const char *mode)
         return false;
     }
     if (carrier == MDF_DTYPE_FLOAT64) {
-        convolve_reals(pair[0]->data, (int64_t)pair[0]->length, pair[1]->data, (int64_t)pair[1]->length, turned, first, last, results);
+        convolve_reals(pair[0]->data, (int64_t)pair[0]->length, pair[1]->data, (int64_t)pair[1]->length, turned, first, last,
+                       results);
     } else {
-        convolve_integers(pair[0]->data, (int64_t)pair[0]->length, pair[1]->data, (int64_t)pair[1]->length, turned, first, last, results);
+        convolve_integers(pair[0]->data, (int64_t)pair[0]->length, pair[1]->data, (int64_t)pair[1]->length, turned, first, last,
+                          results);
     }
     return mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_PRODUCT], type);
 }
@@ -524,9 +529,9 @@ static bool run_correlate(struct mdf_call *call)
     return convolve(call, true, "valid");
 }
 
-#define ROW(name, kernel, flags, formals)                                                                              \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals                                      \
+#define ROW(name, kernel, flags, formals)                                         \
+    {                                                                             \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_products[] = {

@@ -1,8 +1,8 @@
 /* numpy_reduce.c - see numpy_reduce.h: sum prod mean var std max min ptp any all argmax argmin count_nonzero average, and their
  * variants that pass over NaN.
  *
- * Sums are added in numpy's order, so that results equal numpy's to the last bit. Source: numpy 2.4, "Statistics", "Sums, products,
- * differences". */
+ * Sums are added in numpy's order, so that results equal numpy's to the last bit. Source: numpy 2.4, "Statistics", "Sums,
+ * products, differences". */
 #include "functions/python/numpy_reduce.h"
 #include "functions/python/ufunc.h"
 
@@ -81,7 +81,8 @@ static bool read_axes(struct mdf_call *call, size_t rank, const struct mdf_value
 }
 
 /* Sizes of rows and of the result; whether the items of rows are adjacent as they are. */
-static bool measure(const struct mdf_value *array, const bool *reduced, bool keeps_axes, int64_t *result_shape, struct mdf_rows *rows)
+static bool measure(const struct mdf_value *array, const bool *reduced, bool keeps_axes, int64_t *result_shape,
+                    struct mdf_rows *rows)
 {
     const int64_t *shape = mdf_value_shape(array);
     bool adjacent = true, in_segment = true;
@@ -142,7 +143,8 @@ static bool rearrange(struct mdf_call *call, const struct mdf_value *array, cons
     return true;
 }
 
-bool mdf_numpy_lay_out(struct mdf_call *call, const struct mdf_value *array, const struct mdf_value *axis, bool keeps_axes, struct mdf_rows *rows)
+bool mdf_numpy_lay_out(struct mdf_call *call, const struct mdf_value *array, const struct mdf_value *axis, bool keeps_axes,
+                       struct mdf_rows *rows)
 {
     size_t rank = array->rank;
     int64_t *shape = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_INT64, 2 * rank + 1);
@@ -208,10 +210,12 @@ static bool reduce_rows(struct mdf_call *call, struct mdf_value *target, const s
     return reducing.room != NULL;
 }
 
-bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const struct mdf_reduction *reduction, const struct mdf_value *array,
-                      const struct mdf_value *axis, bool keeps_axes, double freedom, struct mdf_python_type dtype)
+bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const struct mdf_reduction *reduction,
+                      const struct mdf_value *array, const struct mdf_value *axis, bool keeps_axes, double freedom,
+                      struct mdf_python_type dtype)
 {
-    mdf_dtype reduced = dtype.dtype != MDF_DTYPE_NONE ? dtype.dtype : type_reduced_in(call->context, reduction, (mdf_dtype)array->dtype);
+    mdf_dtype reduced =
+        dtype.dtype != MDF_DTYPE_NONE ? dtype.dtype : type_reduced_in(call->context, reduction, (mdf_dtype)array->dtype);
     mdf_dtype carrier = mdf_numpy_carrier(reduced), result = reduction->result != MDF_DTYPE_NONE ? reduction->result : reduced;
     mdf_dtype written = reduction->result != MDF_DTYPE_NONE ? reduction->result : carrier;
     enum mdf_strength strength = dtype.typed ? MDF_STRENGTH_TYPED : mdf_numpy_strength(array);
@@ -257,13 +261,18 @@ static const struct mdf_reduction deviation = {MDF_REDUCED_REAL, MDF_DTYPE_NONE,
 static const struct mdf_reduction any = {MDF_REDUCED_SAME, MDF_DTYPE_BOOL, ALL_TYPES(any), false, false};
 static const struct mdf_reduction all = {MDF_REDUCED_SAME, MDF_DTYPE_BOOL, ALL_TYPES(all), false, false};
 static const struct mdf_reduction count = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(count), false, false};
-static const struct mdf_reduction position_of_largest = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(position_of_largest), true, false};
-static const struct mdf_reduction position_of_smallest = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(position_of_smallest), true, false};
+static const struct mdf_reduction position_of_largest = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(position_of_largest), true,
+                                                         false};
+static const struct mdf_reduction position_of_smallest = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(position_of_smallest),
+                                                          true, false};
 static const struct mdf_reduction nan_sum = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, NAN_TYPES(sum, sum), false, true};
 static const struct mdf_reduction nan_product = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, NAN_TYPES(product, product), false, true};
-static const struct mdf_reduction nan_mean = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_mean_float32, nan_mean_float64, NULL, NULL, false, true};
-static const struct mdf_reduction nan_variance = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_variance_float32, nan_variance_float64, NULL, NULL, false, true};
-static const struct mdf_reduction nan_deviation = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_deviation_float32, nan_deviation_float64, NULL, NULL, false, true};
+static const struct mdf_reduction nan_mean = {
+    MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_mean_float32, nan_mean_float64, NULL, NULL, false, true};
+static const struct mdf_reduction nan_variance = {
+    MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_variance_float32, nan_variance_float64, NULL, NULL, false, true};
+static const struct mdf_reduction nan_deviation = {
+    MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_deviation_float32, nan_deviation_float64, NULL, NULL, false, true};
 static const struct mdf_reduction nan_largest = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, NAN_TYPES(largest, largest), true, true};
 static const struct mdf_reduction nan_smallest = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, NAN_TYPES(smallest, smallest), true, true};
 
@@ -283,13 +292,14 @@ static bool reduce(struct mdf_call *call, const struct mdf_reduction *reduction,
 
     return array != NULL && mdf_python_type(call, places->dtype, &dtype) && mdf_python_real(call, places->freedom, 0, &freedom) &&
            mdf_python_truth(call, places->keepdims, false, &keeps_axes) &&
-           mdf_numpy_reduce(call, mdf_call_target(call, 0), reduction, array, mdf_python_given(call, 1), keeps_axes, freedom, dtype);
+           mdf_numpy_reduce(call, mdf_call_target(call, 0), reduction, array, mdf_python_given(call, 1), keeps_axes, freedom,
+                            dtype);
 }
 
-#define KERNEL(name, reduction, places)                                                                                \
-    static bool name(struct mdf_call *call)                                                                            \
-    {                                                                                                                  \
-        return reduce(call, &(reduction), &(places));                                                                  \
+#define KERNEL(name, reduction, places)               \
+    static bool name(struct mdf_call *call)           \
+    {                                                 \
+        return reduce(call, &(reduction), &(places)); \
     }
 
 KERNEL(run_sum, mdf_numpy_sum, sum_places)
@@ -345,8 +355,8 @@ static bool run_argmin(struct mdf_call *call)
 /* ------------------------------------------------------------------ average */
 
 /* Weights of rank 1 for one axis of an array: a view whose only other axes have size 1. */
-static const struct mdf_value *align_weights(struct mdf_call *call, const struct mdf_value *array, const struct mdf_value *weights,
-                                             const struct mdf_value *axis)
+static const struct mdf_value *align_weights(struct mdf_call *call, const struct mdf_value *array,
+                                             const struct mdf_value *weights, const struct mdf_value *axis)
 {
     struct mdf_value *slots = mdf_python_slots(call);
     int64_t *shape = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_INT64, array->rank + 1), number;
@@ -363,7 +373,8 @@ static const struct mdf_value *align_weights(struct mdf_call *call, const struct
         return NULL;
     }
     if (mdf_value_shape(weights)[0] != mdf_value_shape(array)[at]) {
-        mdf_call_error(call, MDF_SHAPE, "%zu weights for an axis of size %lld", weights->length, (long long)mdf_value_shape(array)[at]);
+        mdf_call_error(call, MDF_SHAPE, "%zu weights for an axis of size %lld", weights->length,
+                       (long long)mdf_value_shape(array)[at]);
         return NULL;
     }
     for (i = 0; i < array->rank; i++) {
@@ -373,7 +384,8 @@ static const struct mdf_value *align_weights(struct mdf_call *call, const struct
 }
 
 /* sum(array * weights) / sum(weights). */
-static bool average_weighted(struct mdf_call *call, const struct mdf_value *array, const struct mdf_value *weights, bool keeps_axes)
+static bool average_weighted(struct mdf_call *call, const struct mdf_value *array, const struct mdf_value *weights,
+                             bool keeps_axes)
 {
     const struct mdf_value *axis = mdf_python_given(call, 1), *operands[2] = {array, weights};
     struct mdf_value *slots = mdf_python_slots(call), *target = mdf_call_target(call, 0);
@@ -383,8 +395,8 @@ static bool average_weighted(struct mdf_call *call, const struct mdf_value *arra
     if (slots == NULL) {
         return false;
     }
-    if (weights->rank != array->rank || (array->rank > 0 && memcmp(mdf_value_shape(weights), mdf_value_shape(array),
-                                                                   array->rank * sizeof(int64_t)) != 0)) {
+    if (weights->rank != array->rank ||
+        (array->rank > 0 && memcmp(mdf_value_shape(weights), mdf_value_shape(array), array->rank * sizeof(int64_t)) != 0)) {
         operands[1] = align_weights(call, array, weights, axis);
     }
     if (operands[1] == NULL || !mdf_ufunc_apply(call, &slots[SLOT_PRODUCT], &mdf_ufunc_multiply, operands, NULL) ||
@@ -412,15 +424,16 @@ static bool run_average(struct mdf_call *call)
     if (mdf_python_given(call, 2) == NULL) {
         struct mdf_python_type none = {MDF_DTYPE_NONE, false};
 
-        return mdf_numpy_reduce(call, mdf_call_target(call, 0), &mdf_numpy_mean, array, mdf_python_given(call, 1), keeps_axes, 0, none);
+        return mdf_numpy_reduce(call, mdf_call_target(call, 0), &mdf_numpy_mean, array, mdf_python_given(call, 1), keeps_axes, 0,
+                                none);
     }
     weights = mdf_python_input_array(call, 2, MDF_SLOT_OPERANDS + 1);
     return weights != NULL && average_weighted(call, array, weights, keeps_axes);
 }
 
-#define ROW(name, kernel, flags, formals)                                                                              \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals                                      \
+#define ROW(name, kernel, flags, formals)                                         \
+    {                                                                             \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_reduce[] = {

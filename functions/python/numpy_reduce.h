@@ -30,10 +30,11 @@ struct mdf_reduction {
     bool needs_room;
 };
 
-/* `target` becomes the reduction of `array` along `axis` (a whole number, a list of them; NULL: all). `dtype`: the type asked for, or
- * none. Uses the slots from MDF_SLOT_OWN to MDF_SLOT_OWN + 2, and operand slot 0. */
-bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const struct mdf_reduction *reduction, const struct mdf_value *array,
-                      const struct mdf_value *axis, bool keeps_axes, double freedom, struct mdf_python_type dtype);
+/* `target` becomes the reduction of `array` along `axis` (a whole number, a list of them; NULL: all). `dtype`: the type asked
+ * for, or none. Uses the slots from MDF_SLOT_OWN to MDF_SLOT_OWN + 2, and operand slot 0. */
+bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const struct mdf_reduction *reduction,
+                      const struct mdf_value *array, const struct mdf_value *axis, bool keeps_axes, double freedom,
+                      struct mdf_python_type dtype);
 
 extern const struct mdf_reduction mdf_numpy_sum, mdf_numpy_mean, mdf_numpy_max, mdf_numpy_min;
 
@@ -56,6 +57,7 @@ struct mdf_rows {
 };
 
 /* Lays an array out as rows: the items along `axis` (NULL: all axes) of each place of the other axes are adjacent. */
-bool mdf_numpy_lay_out(struct mdf_call *call, const struct mdf_value *array, const struct mdf_value *axis, bool keeps_axes, struct mdf_rows *rows);
+bool mdf_numpy_lay_out(struct mdf_call *call, const struct mdf_value *array, const struct mdf_value *axis, bool keeps_axes,
+                       struct mdf_rows *rows);
 
 #endif

@@ -12,7 +12,8 @@ enum { SLOT_RESULTS = MDF_SLOT_OWN + 3, SLOT_FIRST_PART = MDF_SLOT_OWN + 4, SLOT
 /* ------------------------------------------------------------------ rows */
 
 /* Copies rows back to where they lie along an axis. */
-static bool put_rows(struct mdf_call *call, void *target, const struct mdf_value *rows, const struct mdf_value *array, size_t axis)
+static bool put_rows(struct mdf_call *call, void *target, const struct mdf_value *rows, const struct mdf_value *array,
+                     size_t axis)
 {
     size_t rank = array->rank, i;
     int64_t *strides, stride = mdf_value_shape(array)[axis];
@@ -31,8 +32,8 @@ static bool put_rows(struct mdf_call *call, void *target, const struct mdf_value
     return true;
 }
 
-static bool run_rows(struct mdf_call *call, const struct mdf_value *array, const struct mdf_rows *rows, char *results, mdf_dtype result,
-                     mdf_row_function function)
+static bool run_rows(struct mdf_call *call, const struct mdf_value *array, const struct mdf_rows *rows, char *results,
+                     mdf_dtype result, mdf_row_function function)
 {
     mdf_dtype dtype = (mdf_dtype)array->dtype;
     size_t i;
@@ -46,8 +47,8 @@ static bool run_rows(struct mdf_call *call, const struct mdf_value *array, const
     return true;
 }
 
-bool mdf_numpy_map_rows(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, const struct mdf_value *axis,
-                        mdf_dtype result, mdf_row_function function)
+bool mdf_numpy_map_rows(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array,
+                        const struct mdf_value *axis, mdf_dtype result, mdf_row_function function)
 {
     struct mdf_value *slots = mdf_python_slots(call), *made = target;
     int64_t number = -1, length = (int64_t)array->length;
@@ -140,7 +141,8 @@ static bool sort_row(struct mdf_call *call, mdf_dtype dtype, const void *items, 
         return false;
     }
     for (i = 0; i < n; i++) {
-        mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, results, i), mdf_element_at(dtype, items, (size_t)order[i]), 1);
+        mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, results, i), mdf_element_at(dtype, items, (size_t)order[i]),
+                          1);
     }
     return true;
 }
@@ -175,16 +177,16 @@ static bool run_argsort(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ running sums and products */
 
-#define RUNNING(name, type, wide, sign)                                                                                \
-    static void name(const type *items, size_t n, type *results)                                                       \
-    {                                                                                                                  \
-        type running = items[0];                                                                                       \
-                                                                                                                       \
-        results[0] = running;                                                                                          \
-        for (size_t i = 1; i < n; i++) {                                                                               \
-            running = (type)((wide)running sign(wide) items[i]);                                                       \
-            results[i] = running;                                                                                      \
-        }                                                                                                              \
+#define RUNNING(name, type, wide, sign)                          \
+    static void name(const type *items, size_t n, type *results) \
+    {                                                            \
+        type running = items[0];                                 \
+                                                                 \
+        results[0] = running;                                    \
+        for (size_t i = 1; i < n; i++) {                         \
+            running = (type)((wide)running sign(wide) items[i]); \
+            results[i] = running;                                \
+        }                                                        \
     }
 
 RUNNING(add_float64, double, double, +)
@@ -266,11 +268,13 @@ static bool subtract_neighbours(struct mdf_call *call, struct mdf_value *target,
     const struct mdf_value *operands[2] = {last, first};
     size_t size = (size_t)mdf_value_shape(array)[axis], length = size > 0 ? size - 1 : 0;
 
-    if (!mdf_take_part(call, first, array, axis, 0, length, true) || !mdf_take_part(call, last, array, axis, size - length, length, true)) {
+    if (!mdf_take_part(call, first, array, axis, 0, length, true) ||
+        !mdf_take_part(call, last, array, axis, size - length, length, true)) {
         return false;
     }
     first->strength = last->strength = (uint8_t)mdf_numpy_strength(array);
-    return mdf_ufunc_apply(call, target, array->dtype == MDF_DTYPE_BOOL ? &mdf_ufunc_not_equal : &mdf_ufunc_subtract, operands, NULL);
+    return mdf_ufunc_apply(call, target, array->dtype == MDF_DTYPE_BOOL ? &mdf_ufunc_not_equal : &mdf_ufunc_subtract, operands,
+                           NULL);
 }
 
 static bool run_diff(struct mdf_call *call)
@@ -300,9 +304,9 @@ static bool run_diff(struct mdf_call *call)
     return mdf_python_copy(call, target, held);
 }
 
-#define ROW(name, kernel, flags, formals)                                                                              \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals                                      \
+#define ROW(name, kernel, flags, formals)                                         \
+    {                                                                             \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_rows[] = {

@@ -1,4 +1,4 @@
-/* numpy_select.c - numpy's choices and roundings, element by element: where clip round nan_to_num.
+/* numpy_select.c - numpy's choices and roundings, element by element: where select clip round nan_to_num.
  *
  * Source: numpy 2.4, "where", "clip", "round", "nan_to_num". */
 #include "functions/python/ufunc.h"
@@ -8,8 +8,8 @@
 
 /* ------------------------------------------------------------------ where */
 
-static inline __attribute__((always_inline)) void choose_sized(char *out, const void *const operands[], const size_t steps[], size_t n,
-                                                               size_t size)
+static inline __attribute__((always_inline)) void choose_sized(char *out, const void *const operands[], const size_t steps[],
+                                                               size_t n, size_t size)
 {
     const uint8_t *condition = operands[0];
     const char *x = operands[1], *y = operands[2];
@@ -62,16 +62,16 @@ static bool choose(void *target, const void *const operands[], const size_t step
 static const struct mdf_operation where = {.loops = {MDF_DTYPE_LIST(CHOOSE)}, .selects = true};
 #undef CHOOSE
 
-static bool run_where(struct mdf_call *call)
+/* `target` becomes operand 1 where operand 0 is true, else operand 2. */
+static bool choose_where(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *const operands[3])
 {
-    struct mdf_value *target = mdf_call_target(call, 0);
     const struct mdf_value *arrays[3];
     enum mdf_strength strength;
     mdf_dtype dtype;
     size_t i;
 
     for (i = 0; i < 3; i++) {
-        arrays[i] = mdf_python_input_array(call, i, MDF_SLOT_OPERANDS + i);
+        arrays[i] = mdf_python_array(call, operands[i], MDF_SLOT_OPERANDS + i);
         if (arrays[i] == NULL) {
             return false;
         }
@@ -86,12 +86,47 @@ static bool run_where(struct mdf_call *call)
     if (dtype == MDF_DTYPE_NONE) {
         return false;
     }
-    strength = mdf_numpy_strength(arrays[1]) > mdf_numpy_strength(arrays[2]) ? mdf_numpy_strength(arrays[1]) : mdf_numpy_strength(arrays[2]);
+    strength = mdf_numpy_strength(arrays[1]) > mdf_numpy_strength(arrays[2]) ? mdf_numpy_strength(arrays[1])
+                                                                             : mdf_numpy_strength(arrays[2]);
     if (!mdf_elementwise(call, target, &where, 3, arrays, &dtype)) {
         return false;
     }
     target->strength = (uint8_t)strength;
     return true;
+}
+
+static bool run_where(struct mdf_call *call)
+{
+    return choose_where(call, mdf_call_target(call, 0), call->inputs);
+}
+
+/* "condlist choicelist default=": of the choices the first whose condition is true. */
+static bool run_select(struct mdf_call *call)
+{
+    const struct mdf_value *conditions = call->inputs[0], *choices = call->inputs[1], *otherwise = mdf_python_given(call, 2);
+    struct mdf_value *slots = mdf_python_slots(call), *chosen, *next;
+    size_t i;
+
+    if (slots == NULL || conditions->kind != MDF_KIND_LIST || choices->kind != MDF_KIND_LIST ||
+        conditions->length != choices->length || conditions->length == 0) {
+        return slots != NULL && mdf_call_error(call, MDF_VALUE, "a list of conditions and a list of as many choices are needed");
+    }
+    chosen = &slots[MDF_SLOT_OWN];
+    next = &slots[MDF_SLOT_OWN + 1];
+    if (otherwise != NULL ? !mdf_python_copy(call, chosen, otherwise) : !mdf_python_make_int(call, chosen, 0)) {
+        return false;
+    }
+    for (i = conditions->length; i-- > 0;) {
+        const struct mdf_value *operands[3] = {&mdf_value_items(conditions)[i], &mdf_value_items(choices)[i], chosen};
+        struct mdf_value *done = next;
+
+        if (!choose_where(call, next, operands)) {
+            return false;
+        }
+        next = chosen;
+        chosen = done;
+    }
+    return mdf_python_copy(call, mdf_call_target(call, 0), chosen);
 }
 
 /* ------------------------------------------------------------------ clip */
@@ -112,8 +147,9 @@ static bool run_clip(struct mdf_call *call)
 
         operands[0] = array;
         operands[1] = bound;
-        return bound == NULL ? mdf_ufunc_apply(call, target, &mdf_ufunc_positive, operands, NULL)
-                             : mdf_ufunc_apply(call, target, low != NULL ? &mdf_ufunc_maximum : &mdf_ufunc_minimum, operands, NULL);
+        return bound == NULL
+                   ? mdf_ufunc_apply(call, target, &mdf_ufunc_positive, operands, NULL)
+                   : mdf_ufunc_apply(call, target, low != NULL ? &mdf_ufunc_maximum : &mdf_ufunc_minimum, operands, NULL);
     }
     raised = &slots[MDF_SLOT_OWN];
     operands[0] = array;
@@ -132,7 +168,7 @@ static bool run_clip(struct mdf_call *call)
 /* ------------------------------------------------------------------ round */
 
 struct rounding {
-    double scale;   /* a power of ten */
+    double scale;    /* a power of ten */
     bool multiplied; /* rounds x * scale, else x / scale */
 };
 
@@ -157,8 +193,8 @@ static double round_to_multiple(double x, double scale, double lowest, double la
 #include "functions/elementwise_unsigned.inc"
 #include "functions/elementwise_end.inc"
 
-static const struct mdf_ufunc round_scaled = {{.loops = {MDF_LOOPS_REALS(round_scaled), MDF_LOOPS_INTEGERS(round_whole)}, .cost_ns = 2},
-                                              MDF_UFUNC_SHARED, 1};
+static const struct mdf_ufunc round_scaled = {
+    {.loops = {MDF_LOOPS_REALS(round_scaled), MDF_LOOPS_INTEGERS(round_whole)}, .cost_ns = 2}, MDF_UFUNC_SHARED, 1};
 
 bool mdf_ufunc_round(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, int64_t decimals)
 {
@@ -177,7 +213,8 @@ static bool run_round(struct mdf_call *call)
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     int64_t decimals;
 
-    return array != NULL && mdf_python_integer(call, 1, 0, &decimals) && mdf_ufunc_round(call, mdf_call_target(call, 0), array, decimals);
+    return array != NULL && mdf_python_integer(call, 1, 0, &decimals) &&
+           mdf_ufunc_round(call, mdf_call_target(call, 0), array, decimals);
 }
 
 /* ------------------------------------------------------------------ nan_to_num */
@@ -188,7 +225,7 @@ struct replacements {
 
 #define OPERATION replace
 #define SETTINGS struct replacements
-#define PREPARE                                                                                                        \
+#define PREPARE                                                                                                              \
     ELEMENT largest = given->positive == given->positive ? (ELEMENT)given->positive : MATH(nextafter)((ELEMENT)INFINITY, 0); \
     ELEMENT lowest = given->negative == given->negative ? (ELEMENT)given->negative : -MATH(nextafter)((ELEMENT)INFINITY, 0);
 #define UNARY(x) x != x ? (ELEMENT)given->nan : isinf(x) ? (x > 0 ? largest : lowest) : x
@@ -202,8 +239,8 @@ struct replacements {
 #include "functions/elementwise_unsigned.inc"
 #include "functions/elementwise_end.inc"
 
-static const struct mdf_ufunc replace = {{.loops = {MDF_LOOPS_REALS(replace), MDF_LOOPS_INTEGERS(replace), MDF_LOOPS_BOOL(replace)}},
-                                         MDF_UFUNC_SHARED, 1};
+static const struct mdf_ufunc replace = {
+    {.loops = {MDF_LOOPS_REALS(replace), MDF_LOOPS_INTEGERS(replace), MDF_LOOPS_BOOL(replace)}}, MDF_UFUNC_SHARED, 1};
 
 static bool run_nan_to_num(struct mdf_call *call)
 {
@@ -213,13 +250,14 @@ static bool run_nan_to_num(struct mdf_call *call)
            mdf_python_real(call, 4, (double)NAN, &replacements.negative) && mdf_ufunc_call(call, &replace, &replacements);
 }
 
-#define ROW(name, kernel, flags, formals)                                                                              \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals                                      \
+#define ROW(name, kernel, flags, formals)                                         \
+    {                                                                             \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_select[] = {
     ROW("numpy.where", run_where, 0, "condition x y"),
+    ROW("numpy.select", run_select, 0, "condlist choicelist default="),
     ROW("numpy.clip", run_clip, MDF_OPERATOR_METHOD, "a a_min= a_max= min= max="),
     ROW("numpy.round", run_round, MDF_OPERATOR_METHOD, "a decimals="),
     ROW("numpy.around", run_round, 0, "a decimals="),

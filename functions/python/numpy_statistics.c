@@ -1,4 +1,5 @@
-/* numpy_statistics.c - numpy's functions of ordered values: median percentile quantile, unique searchsorted digitize, interp bincount.
+/* numpy_statistics.c - numpy's functions of ordered values: median percentile quantile, unique searchsorted digitize, interp
+ * bincount.
  *
  * Source: numpy 2.4, "Order statistics", "Set routines", "searchsorted", "interp". */
 #include "functions/ordering.h"
@@ -74,7 +75,8 @@ struct quantiles {
 };
 
 /* The quantiles of one row; those of different fractions stand `stride` apart. */
-static void find_quantiles(const struct quantiles *quantiles, const double *items, size_t n, double *room, double *results, size_t stride)
+static void find_quantiles(const struct quantiles *quantiles, const double *items, size_t n, double *room, double *results,
+                           size_t stride)
 {
     size_t n_numbers = sort_reals(items, n, room, (int64_t *)room + n, (int64_t *)room + 2 * n), i;
     bool none = n_numbers == 0 || (n_numbers < n && !quantiles->skips_nan);
@@ -109,7 +111,8 @@ static int64_t *join_shapes(struct mdf_call *call, const struct mdf_value *fract
 }
 
 /* Output 0 becomes the quantiles of `array` along the axis that input `axis` names. `fractions`: an array of float64, or NULL. */
-static bool reduce_to_quantiles(struct mdf_call *call, struct quantiles *quantiles, const struct mdf_value *fractions, size_t axis, bool keeps_axes)
+static bool reduce_to_quantiles(struct mdf_call *call, struct quantiles *quantiles, const struct mdf_value *fractions,
+                                size_t axis, bool keeps_axes)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS), *reals;
     struct mdf_value *slots = mdf_python_slots(call), *target = mdf_call_target(call, 0);
@@ -129,7 +132,8 @@ static bool reduce_to_quantiles(struct mdf_call *call, struct quantiles *quantil
         return false;
     }
     shape = join_shapes(call, fractions, &rows, &rank);
-    results = shape == NULL ? NULL : mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, rank, shape);
+    results =
+        shape == NULL ? NULL : mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, rank, shape);
     if (results == NULL || !mdf_size_multiply(rows.n_items, 3, &n_room)) {
         return false;
     }
@@ -231,7 +235,8 @@ static bool same_element(const struct mdf_value *array, int64_t a, int64_t b)
     if (dtype == MDF_DTYPE_STRING) {
         const char *s = *(char *const *)x, *t = *(char *const *)y;
 
-        return mdf_string_length(s) == mdf_string_length(t) && (mdf_string_length(s) == 0 || memcmp(s, t, mdf_string_length(s)) == 0);
+        return mdf_string_length(s) == mdf_string_length(t) &&
+               (mdf_string_length(s) == 0 || memcmp(s, t, mdf_string_length(s)) == 0);
     }
     if (mdf_dtype_kind(dtype) != 'f') {
         return memcmp(x, y, mdf_dtype_size(dtype)) == 0;
@@ -262,7 +267,8 @@ static size_t number_unique(const struct mdf_value *array, const int64_t *order,
     return n;
 }
 
-static bool make_unique(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, const struct unique *unique, size_t n)
+static bool make_unique(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array,
+                        const struct unique *unique, size_t n)
 {
     mdf_dtype dtype = (mdf_dtype)array->dtype;
     int64_t size = (int64_t)n;
@@ -276,7 +282,8 @@ static bool make_unique(struct mdf_call *call, struct mdf_value *target, const s
     return elements != NULL;
 }
 
-static bool make_integers(struct mdf_call *call, struct mdf_value *target, const int64_t *integers, size_t rank, const int64_t *shape)
+static bool make_integers(struct mdf_call *call, struct mdf_value *target, const int64_t *integers, size_t rank,
+                          const int64_t *shape)
 {
     int64_t *elements = mdf_python_make(call, target, MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, rank, shape);
 
@@ -294,7 +301,8 @@ static bool yield_unique(struct mdf_call *call, const struct mdf_value *array, c
     int64_t size = (int64_t)n;
     size_t used = 1;
 
-    if (!mdf_python_truth(call, 1, false, &index) || !mdf_python_truth(call, 2, false, &inverse) || !mdf_python_truth(call, 3, false, &counts)) {
+    if (!mdf_python_truth(call, 1, false, &index) || !mdf_python_truth(call, 2, false, &inverse) ||
+        !mdf_python_truth(call, 3, false, &counts)) {
         return false;
     }
     if (!index && !inverse && !counts) {
@@ -387,8 +395,9 @@ static bool search(struct mdf_call *call, const struct mdf_value *array, const s
     values = array == NULL ? NULL : mdf_python_array_of(call, values, dtype, MDF_SLOT_OPERANDS + 1);
     keys = values == NULL ? NULL : keys_of(call, array, SLOT_KEYS);
     wanted = keys == NULL ? NULL : keys_of(call, values, SLOT_ORDER);
-    places = wanted == NULL ? NULL : mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, values->rank,
-                                                     mdf_value_shape(values));
+    places = wanted == NULL ? NULL
+                            : mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, values->rank,
+                                              mdf_value_shape(values));
     for (i = 0; places != NULL && i < values->length; i++) {
         places[i] = count_below(keys, array->length, wanted[i], right);
     }
@@ -489,7 +498,8 @@ static bool run_interp(struct mdf_call *call)
     curve.y = y->data;
     curve.n = x->length;
     values = mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, at->rank, mdf_value_shape(at));
-    if (values == NULL || !mdf_python_real(call, 3, curve.y[0], &curve.left) || !mdf_python_real(call, 4, curve.y[curve.n - 1], &curve.right)) {
+    if (values == NULL || !mdf_python_real(call, 3, curve.y[0], &curve.left) ||
+        !mdf_python_real(call, 4, curve.y[curve.n - 1], &curve.right)) {
         return false;
     }
     for (i = 0; i < at->length; i++) {
@@ -522,7 +532,8 @@ static bool run_bincount(struct mdf_call *call)
 {
     size_t n, n_bins, i;
     const int64_t *numbers = mdf_python_integers(call, 0, MDF_SLOT_OPERANDS, &n);
-    const struct mdf_value *weights = numbers != NULL && mdf_python_given(call, 1) != NULL ? real_input(call, 1, MDF_SLOT_OPERANDS + 1) : NULL;
+    const struct mdf_value *weights =
+        numbers != NULL && mdf_python_given(call, 1) != NULL ? real_input(call, 1, MDF_SLOT_OPERANDS + 1) : NULL;
     struct mdf_value *slots = mdf_python_slots(call), *target = mdf_call_target(call, 0);
     struct mdf_python_type type = {call->context->real, false};
     bool weighted = numbers != NULL && mdf_python_given(call, 1) != NULL;
@@ -537,8 +548,9 @@ static bool run_bincount(struct mdf_call *call)
     }
     n_bins = count_bins(call, numbers, n);
     size = (int64_t)n_bins;
-    bins = n_bins == SIZE_MAX ? NULL : mdf_python_make(call, weighted ? &slots[SLOT_RESULTS] : target, weighted ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_INT64,
-                                                       MDF_STRENGTH_LITERAL, 1, &size);
+    bins = n_bins == SIZE_MAX ? NULL
+                              : mdf_python_make(call, weighted ? &slots[SLOT_RESULTS] : target,
+                                                weighted ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, 1, &size);
     if (bins == NULL) {
         return false;
     }
@@ -553,9 +565,9 @@ static bool run_bincount(struct mdf_call *call)
     return !weighted || mdf_python_convert(call, target, &slots[SLOT_RESULTS], type);
 }
 
-#define ROW(name, kernel, formals)                                                                                     \
-    {                                                                                                                  \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals                                                \
+#define ROW(name, kernel, formals)                                      \
+    {                                                                   \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_statistics[] = {

@@ -1,8 +1,8 @@
 /* python.h - what the compiler of expressions and the evaluator need to know of Python's values besides the operator rows.
  *
  * Numbers are rank-0 arrays of strength PYTHON (bool, int64, a real); tuples and lists are both of kind LIST, strings are rank-0
- * string arrays, objects have string keys. Whole numbers past 64 bits are float64. A range is an array of rank 1 of strength PYTHON,
- * whose items are Python ints. */
+ * string arrays, objects have string keys. Whole numbers past 64 bits are float64. A range is an array of rank 1 of strength
+ * PYTHON, whose items are Python ints. */
 #ifndef MDF_FUNCTIONS_PYTHON_H
 #define MDF_FUNCTIONS_PYTHON_H
 

@@ -1,6 +1,8 @@
-/* python_operations.h - Python's operators on values of any kind, for the operator rows and for the builtins that are defined by them.
+/* python_operations.h - Python's operators on values of any kind, for the operator rows and for the builtins that are defined by
+ * them.
  *
- * `target` becomes the result; it is no operand and none of the slots for operands (see python_values.h). False with the error set. */
+ * `target` becomes the result; it is no operand and none of the slots for operands (see python_values.h). False with the error
+ * set. */
 #ifndef MDF_FUNCTIONS_PYTHON_OPERATIONS_H
 #define MDF_FUNCTIONS_PYTHON_OPERATIONS_H
 
@@ -8,7 +10,8 @@
 
 bool mdf_python_add(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b);
 bool mdf_python_multiply(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b);
-bool mdf_python_floor_divide(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b);
+bool mdf_python_floor_divide(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a,
+                             const struct mdf_value *b);
 bool mdf_python_modulo(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b);
 bool mdf_python_power(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b);
 

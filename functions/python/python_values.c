@@ -107,14 +107,15 @@ mdf_dtype mdf_python_sum_dtype(mdf_dtype dtype)
 static const struct {
     const char *name;
     mdf_dtype dtype;
-} type_names[] = {{"float_", MDF_DTYPE_FLOAT64}, {"int_", MDF_DTYPE_INT64},      {"intp", MDF_DTYPE_INT64},    {"longlong", MDF_DTYPE_INT64},
-                  {"long", MDF_DTYPE_INT64},     {"uint", MDF_DTYPE_UINT64},     {"ulong", MDF_DTYPE_UINT64},  {"uintp", MDF_DTYPE_UINT64},
-                  {"intc", MDF_DTYPE_INT32},     {"uintc", MDF_DTYPE_UINT32},    {"short", MDF_DTYPE_INT16},   {"ushort", MDF_DTYPE_UINT16},
-                  {"byte", MDF_DTYPE_INT8},      {"ubyte", MDF_DTYPE_UINT8},     {"f8", MDF_DTYPE_FLOAT64},    {"f4", MDF_DTYPE_FLOAT32},
-                  {"f2", MDF_DTYPE_FLOAT16},     {"i8", MDF_DTYPE_INT64},        {"i4", MDF_DTYPE_INT32},      {"i2", MDF_DTYPE_INT16},
-                  {"i1", MDF_DTYPE_INT8},        {"u8", MDF_DTYPE_UINT64},       {"u4", MDF_DTYPE_UINT32},     {"u2", MDF_DTYPE_UINT16},
-                  {"u1", MDF_DTYPE_UINT8},       {"d", MDF_DTYPE_FLOAT64},       {"f", MDF_DTYPE_FLOAT32},     {"e", MDF_DTYPE_FLOAT16},
-                  {"i", MDF_DTYPE_INT32},        {"?", MDF_DTYPE_BOOL}};
+} type_names[] = {
+    {"float_", MDF_DTYPE_FLOAT64}, {"int_", MDF_DTYPE_INT64},   {"intp", MDF_DTYPE_INT64},   {"longlong", MDF_DTYPE_INT64},
+    {"long", MDF_DTYPE_INT64},     {"uint", MDF_DTYPE_UINT64},  {"ulong", MDF_DTYPE_UINT64}, {"uintp", MDF_DTYPE_UINT64},
+    {"intc", MDF_DTYPE_INT32},     {"uintc", MDF_DTYPE_UINT32}, {"short", MDF_DTYPE_INT16},  {"ushort", MDF_DTYPE_UINT16},
+    {"byte", MDF_DTYPE_INT8},      {"ubyte", MDF_DTYPE_UINT8},  {"f8", MDF_DTYPE_FLOAT64},   {"f4", MDF_DTYPE_FLOAT32},
+    {"f2", MDF_DTYPE_FLOAT16},     {"i8", MDF_DTYPE_INT64},     {"i4", MDF_DTYPE_INT32},     {"i2", MDF_DTYPE_INT16},
+    {"i1", MDF_DTYPE_INT8},        {"u8", MDF_DTYPE_UINT64},    {"u4", MDF_DTYPE_UINT32},    {"u2", MDF_DTYPE_UINT16},
+    {"u1", MDF_DTYPE_UINT8},       {"d", MDF_DTYPE_FLOAT64},    {"f", MDF_DTYPE_FLOAT32},    {"e", MDF_DTYPE_FLOAT16},
+    {"i", MDF_DTYPE_INT32},        {"?", MDF_DTYPE_BOOL}};
 
 bool mdf_python_type_named(struct mdf_call *call, const char *name, struct mdf_python_type *type)
 {
@@ -156,10 +157,12 @@ bool mdf_python_type(struct mdf_call *call, size_t i, struct mdf_python_type *ty
     return mdf_python_type_named(call, mdf_python_text(value, &length), type);
 }
 
-bool mdf_python_convert(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, struct mdf_python_type type)
+bool mdf_python_convert(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array,
+                        struct mdf_python_type type)
 {
     if ((array->dtype == MDF_DTYPE_STRING) != (type.dtype == MDF_DTYPE_STRING)) {
-        return mdf_call_error(call, MDF_TYPE, "%s can not become %s", mdf_dtype_name((mdf_dtype)array->dtype), mdf_dtype_name(type.dtype));
+        return mdf_call_error(call, MDF_TYPE, "%s can not become %s", mdf_dtype_name((mdf_dtype)array->dtype),
+                              mdf_dtype_name(type.dtype));
     }
     if (!mdf_value_convert(call->context->memory, target, array, type.dtype)) {
         return mdf_call_out_of_memory(call);
@@ -198,7 +201,8 @@ static mdf_dtype type_of_numbers(const struct mdf_context *context, const struct
 }
 
 /* A list of Python numbers, such as a shape: written straight into the slot, so that repeated calls allocate nothing. */
-static const struct mdf_value *array_from_numbers(struct mdf_call *call, const struct mdf_value *list, mdf_dtype dtype, struct mdf_value *slot)
+static const struct mdf_value *array_from_numbers(struct mdf_call *call, const struct mdf_value *list, mdf_dtype dtype,
+                                                  struct mdf_value *slot)
 {
     const struct mdf_value *items = mdf_value_items(list);
     int64_t size = (int64_t)list->length;
@@ -309,8 +313,8 @@ bool mdf_python_truth_of(struct mdf_call *call, const struct mdf_value *value, b
     int found = mdf_value_truth(value);
 
     *truth = found > 0;
-    return found >= 0 ||
-           mdf_call_error(call, MDF_VALUE, "the truth of an array of %zu elements is ambiguous; use any() or all()", value->length);
+    return found >= 0 || mdf_call_error(call, MDF_VALUE, "the truth of an array of %zu elements is ambiguous; use any() or all()",
+                                        value->length);
 }
 
 bool mdf_python_truth(struct mdf_call *call, size_t i, bool otherwise, bool *truth)
@@ -369,6 +373,20 @@ void *mdf_python_make(struct mdf_call *call, struct mdf_value *target, mdf_dtype
         mdf_call_out_of_memory(call);
     }
     return NULL;
+}
+
+void *mdf_python_make_like(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank,
+                           const int64_t *shape)
+{
+    return mdf_python_make(call, target, (mdf_dtype)array->dtype, mdf_numpy_strength(array), rank, shape);
+}
+
+int64_t *mdf_python_sizes(struct mdf_call *call, size_t slot, size_t n)
+{
+    struct mdf_value *slots = mdf_python_slots(call);
+    int64_t size = (int64_t)n + 1;
+
+    return slots == NULL ? NULL : mdf_python_make(call, &slots[slot], MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, 1, &size);
 }
 
 struct mdf_value *mdf_python_make_list(struct mdf_call *call, struct mdf_value *target, size_t length)
@@ -435,7 +453,8 @@ bool mdf_python_copy(struct mdf_call *call, struct mdf_value *target, const stru
     return mdf_value_copy(call->context->memory, target, source) || mdf_call_out_of_memory(call);
 }
 
-bool mdf_python_reshape(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank, const int64_t *shape)
+bool mdf_python_reshape(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank,
+                        const int64_t *shape)
 {
     if (!mdf_value_reshape(call->context->memory, target, array, rank, shape)) {
         return mdf_call_out_of_memory(call);
@@ -540,9 +559,11 @@ bool mdf_python_constant(const char *dotted_name, double *value)
     static const struct {
         const char *name;
         double value;
-    } constants[] = {{"math.pi", M_PI},      {"math.e", M_E},      {"math.tau", 2 * M_PI},  {"math.inf", (double)INFINITY}, {"math.nan", (double)NAN},
-                     {"numpy.pi", M_PI},     {"numpy.e", M_E},     {"numpy.inf", (double)INFINITY}, {"numpy.nan", (double)NAN},
-                     {"numpy.euler_gamma", 0.57721566490153286060651209008240243}};
+    } constants[] = {{"math.pi", M_PI},          {"math.e", M_E},
+                     {"math.tau", 2 * M_PI},     {"math.inf", (double)INFINITY},
+                     {"math.nan", (double)NAN},  {"numpy.pi", M_PI},
+                     {"numpy.e", M_E},           {"numpy.inf", (double)INFINITY},
+                     {"numpy.nan", (double)NAN}, {"numpy.euler_gamma", 0.57721566490153286060651209008240243}};
     size_t i;
 
     for (i = 0; i < sizeof constants / sizeof *constants; i++) {

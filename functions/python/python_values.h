@@ -99,11 +99,17 @@ bool mdf_python_type_named(struct mdf_call *call, const char *name, struct mdf_p
 /* Input `i` as a type. */
 bool mdf_python_type(struct mdf_call *call, size_t i, struct mdf_python_type *type);
 /* `target` becomes an array with its elements as that type. */
-bool mdf_python_convert(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, struct mdf_python_type type);
+bool mdf_python_convert(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array,
+                        struct mdf_python_type type);
 
 /* Makes `target`, which is no operand, an array of that strength; its elements. */
 void *mdf_python_make(struct mdf_call *call, struct mdf_value *target, mdf_dtype dtype, enum mdf_strength strength, size_t rank,
                       const int64_t *shape);
+/* Makes `target` an array of the type and strength of another, as numpy yields it. */
+void *mdf_python_make_like(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank,
+                           const int64_t *shape);
+/* Room for `n` sizes or axes, kept in slot `slot`. */
+int64_t *mdf_python_sizes(struct mdf_call *call, size_t slot, size_t n);
 /* Makes `target` a list of items that are None; the items. */
 struct mdf_value *mdf_python_make_list(struct mdf_call *call, struct mdf_value *target, size_t length);
 /* Makes `target` a Python number, of context->real for a real one. */
@@ -116,7 +122,8 @@ bool mdf_python_make_whole(struct mdf_call *call, struct mdf_value *target, doub
 /* `target` becomes a copy. */
 bool mdf_python_copy(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *source);
 /* `target` becomes the same elements in another shape. */
-bool mdf_python_reshape(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank, const int64_t *shape);
+bool mdf_python_reshape(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank,
+                        const int64_t *shape);
 
 /* "a string", "an int", "a list", "float64[2,3]": for messages. */
 enum { MDF_PYTHON_KIND_TEXT_SIZE = 160 };

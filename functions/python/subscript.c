@@ -1,8 +1,8 @@
 /* subscript.c - Python's subscripts: x[1], x[-1, 2:], x[::-1], x[..., None], x[mask], x[[0, 2]], object["key"].
  *
- * Arrays follow numpy's "Indexing on ndarrays": whole numbers and slices are basic; where there is an array, a list or a mask, all
- * of these and the whole numbers are broadcast together, and their axes stand where the first of them does, or in front where slices,
- * None or "..." part them. Lists and strings take a whole number or a slice, objects a key. Results are copies. */
+ * Arrays follow numpy's "Indexing on ndarrays": whole numbers and slices are basic; where there is an array, a list or a mask,
+ * all of these and the whole numbers are broadcast together, and their axes stand where the first of them does, or in front where
+ * slices, None or "..." part them. Lists and strings take a whole number or a slice, objects a key. Results are copies. */
 #include "functions/python/python_values.h"
 
 #include <string.h>
@@ -25,7 +25,8 @@ static int64_t fit_bound(int64_t bound, int64_t size, int64_t low, int64_t high)
 }
 
 /* Reads the operands of a slice from number *next on. None counts as left out. */
-static bool read_slice(struct mdf_call *call, const struct mdf_subscript_part *part, size_t *next, int64_t size, struct range *range)
+static bool read_slice(struct mdf_call *call, const struct mdf_subscript_part *part, size_t *next, int64_t size,
+                       struct range *range)
 {
     int64_t low, high, stop;
     size_t start_operand = 0, stop_operand = 0, step_operand = 0;
@@ -134,7 +135,8 @@ static bool get_of_object(struct mdf_call *call, const struct mdf_subscript *sub
     const struct mdf_value *key = mdf_call_input(call, 1), *entries = mdf_value_items(object);
     size_t length, i;
 
-    if (subscript->is_tuple || subscript->n_parts != 1 || subscript->parts[0].kind != MDF_SUBSCRIPT_INDEX || !mdf_python_is_string(key)) {
+    if (subscript->is_tuple || subscript->n_parts != 1 || subscript->parts[0].kind != MDF_SUBSCRIPT_INDEX ||
+        !mdf_python_is_string(key)) {
         return mdf_call_error(call, MDF_TYPE, "an object takes one key");
     }
     for (i = 0; i < object->length; i++) {
@@ -391,7 +393,8 @@ static struct census take_census(const struct mdf_call *call, const struct mdf_s
 }
 
 /* Room for what the reading of a subscript notes down. */
-static bool make_room(struct mdf_call *call, const struct mdf_subscript *subscript, const struct census *census, struct reading *reading)
+static bool make_room(struct mdf_call *call, const struct mdf_subscript *subscript, const struct census *census,
+                      struct reading *reading)
 {
     struct mdf_value *slots = mdf_python_slots(call);
     size_t n_axes = reading->array->rank + subscript->n_parts + 1, rank = reading->array->rank + 1;
@@ -405,7 +408,8 @@ static bool make_room(struct mdf_call *call, const struct mdf_subscript *subscri
         return false;
     }
     reading->selectors = mdf_python_make(call, &slots[SLOT_INDICES], MDF_DTYPE_UINT8, MDF_STRENGTH_LITERAL, 1, &size);
-    room = reading->selectors == NULL ? NULL : mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_INT64, rank + 2 * n_axes);
+    room = reading->selectors == NULL ? NULL
+                                      : mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_INT64, rank + 2 * n_axes);
     if (room == NULL) {
         return false;
     }
@@ -416,7 +420,8 @@ static bool make_room(struct mdf_call *call, const struct mdf_subscript *subscri
     return true;
 }
 
-static bool read_part(struct mdf_call *call, struct reading *reading, const struct mdf_subscript_part *part, size_t *next, size_t n_skipped)
+static bool read_part(struct mdf_call *call, struct reading *reading, const struct mdf_subscript_part *part, size_t *next,
+                      size_t n_skipped)
 {
     struct range range;
 
@@ -476,7 +481,8 @@ static bool copy_slices(struct mdf_call *call, const struct reading *reading)
 {
     mdf_dtype dtype = (mdf_dtype)reading->array->dtype;
     struct mdf_value *target = mdf_call_target(call, 0);
-    void *elements = mdf_python_make(call, target, dtype, mdf_numpy_strength(reading->array), reading->n_result_axes, reading->result_shape);
+    void *elements =
+        mdf_python_make(call, target, dtype, mdf_numpy_strength(reading->array), reading->n_result_axes, reading->result_shape);
     struct mdf_box box;
 
     if (elements == NULL || !mdf_box_prepare(call, reading->n_result_axes, 0, &box, NULL)) {
@@ -528,7 +534,8 @@ static size_t own_number(const struct selector *selector, const int64_t *shape, 
 }
 
 /* Where each broadcast index points in the source. */
-static bool find_offsets(struct mdf_call *call, const struct reading *reading, const int64_t *shape, size_t rank, size_t n, int64_t *offsets)
+static bool find_offsets(struct mdf_call *call, const struct reading *reading, const int64_t *shape, size_t rank, size_t n,
+                         int64_t *offsets)
 {
     size_t i, k, at;
 
@@ -568,7 +575,8 @@ static bool step_index(size_t rank, const int64_t *shape, const int64_t *strides
 }
 
 /* Copies, for each element of the axes before the selected ones, for each selected place, the elements of the axes behind. */
-static void copy_selected(struct mdf_call *call, const struct reading *reading, const int64_t *offsets, size_t n, int64_t *index, char *target)
+static void copy_selected(struct mdf_call *call, const struct reading *reading, const int64_t *offsets, size_t n, int64_t *index,
+                          char *target)
 {
     size_t n_before = reading->n_before, n_behind = reading->n_result_axes - n_before, i, n_inner = 1;
     const int64_t *shape = reading->result_shape, *strides = reading->result_strides;
@@ -585,7 +593,8 @@ static void copy_selected(struct mdf_call *call, const struct reading *reading, 
         for (i = 0; i < n; i++) {
             inner = 0;
             do {
-                mdf_elements_copy(call, dtype, target, mdf_element_at(dtype, reading->array->data, (size_t)(offsets[i] + outer + inner)), n_inner);
+                mdf_elements_copy(call, dtype, target,
+                                  mdf_element_at(dtype, reading->array->data, (size_t)(offsets[i] + outer + inner)), n_inner);
                 target += n_inner * size;
             } while (step_index(n_behind, shape + n_before, strides + n_before, index + n_before, &inner));
         }
@@ -628,7 +637,8 @@ static bool gather(struct mdf_call *call, const struct reading *reading)
     memcpy(shape, reading->result_shape, n_before * sizeof *shape);
     memcpy(shape + n_before, selected, rank * sizeof *shape);
     memcpy(shape + n_before + rank, reading->result_shape + n_before, (n_axes - n_before) * sizeof *shape);
-    elements = mdf_python_make(call, target, (mdf_dtype)reading->array->dtype, mdf_numpy_strength(reading->array), n_axes + rank, shape);
+    elements =
+        mdf_python_make(call, target, (mdf_dtype)reading->array->dtype, mdf_numpy_strength(reading->array), n_axes + rank, shape);
     if (elements != NULL && target->length > 0) {
         copy_selected(call, reading, offsets, n, index, elements);
     }
@@ -641,13 +651,14 @@ static bool get_element(struct mdf_call *call, const struct mdf_subscript *subsc
     const struct mdf_value *index = mdf_call_input(call, 1);
     int64_t at, size = array->rank == 1 ? mdf_value_shape(array)[0] : 0;
 
-    if (array->rank != 1 || subscript->n_parts != 1 || subscript->parts[0].kind != MDF_SUBSCRIPT_INDEX || !mdf_value_is_scalar(index) ||
-        index->dtype != MDF_DTYPE_INT64) {
+    if (array->rank != 1 || subscript->n_parts != 1 || subscript->parts[0].kind != MDF_SUBSCRIPT_INDEX ||
+        !mdf_value_is_scalar(index) || index->dtype != MDF_DTYPE_INT64) {
         return false;
     }
     at = *(const int64_t *)index->data;
-    *done = at >= -size && at < size ? mdf_python_take_item(call, mdf_call_target(call, 0), array, (size_t)(at < 0 ? at + size : at))
-                                     : refuse_index(call, at, size);
+    *done = at >= -size && at < size
+                ? mdf_python_take_item(call, mdf_call_target(call, 0), array, (size_t)(at < 0 ? at + size : at))
+                : refuse_index(call, at, size);
     return true;
 }
 

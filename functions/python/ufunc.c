@@ -81,14 +81,16 @@ static bool stays_whole(enum mdf_ufunc_types types)
 }
 
 /* The type in which the operation runs; NONE with the error set. */
-static mdf_dtype settle_type(struct mdf_call *call, enum mdf_ufunc_types types, size_t n_operands, const struct mdf_value *const operands[])
+static mdf_dtype settle_type(struct mdf_call *call, enum mdf_ufunc_types types, size_t n_operands,
+                             const struct mdf_value *const operands[])
 {
     mdf_dtype dtype = mdf_ufunc_shared_dtype(call, n_operands, operands);
 
     if (dtype == MDF_DTYPE_NONE) {
         return dtype;
     }
-    if (stays_whole(types) && is_integer_type(dtype) && dtype != MDF_DTYPE_INT64 && any_passes_bounds(n_operands, operands, dtype)) {
+    if (stays_whole(types) && is_integer_type(dtype) && dtype != MDF_DTYPE_INT64 &&
+        any_passes_bounds(n_operands, operands, dtype)) {
         if (types != MDF_UFUNC_COMPARED) {
             mdf_call_error(call, MDF_VALUE, "a number is out of bounds for %s", mdf_dtype_name(dtype));
             return MDF_DTYPE_NONE;
@@ -111,8 +113,8 @@ static mdf_dtype settle_type(struct mdf_call *call, enum mdf_ufunc_types types, 
     }
 }
 
-bool mdf_ufunc_apply(struct mdf_call *call, struct mdf_value *target, const struct mdf_ufunc *ufunc, const struct mdf_value *const operands[],
-                     const void *settings)
+bool mdf_ufunc_apply(struct mdf_call *call, struct mdf_value *target, const struct mdf_ufunc *ufunc,
+                     const struct mdf_value *const operands[], const void *settings)
 {
     const struct mdf_value *arrays[MDF_MAX_OPERANDS];
     enum mdf_strength strength = MDF_STRENGTH_LITERAL;

@@ -1,7 +1,8 @@
 /* ufunc.h - numpy's universal functions: an elementwise operation, and the type in which its operands meet.
  *
- * Operands are arrays, Python numbers and nested lists of any types. They are brought to one type by numpy's rules (NEP 50: Python
- * numbers, and arrays without declared type, give way) and broadcast. The result is TYPED where an operand is, else LITERAL. */
+ * Operands are arrays, Python numbers and nested lists of any types. They are brought to one type by numpy's rules (NEP 50:
+ * Python numbers, and arrays without declared type, give way) and broadcast. The result is TYPED where an operand is, else
+ * LITERAL. */
 #ifndef MDF_FUNCTIONS_UFUNC_H
 #define MDF_FUNCTIONS_UFUNC_H
 
@@ -25,8 +26,8 @@ struct mdf_ufunc {
 };
 
 /* `target`, which is no operand and none of the slots for operands, becomes the result. False with the error set. */
-bool mdf_ufunc_apply(struct mdf_call *call, struct mdf_value *target, const struct mdf_ufunc *ufunc, const struct mdf_value *const operands[],
-                     const void *settings);
+bool mdf_ufunc_apply(struct mdf_call *call, struct mdf_value *target, const struct mdf_ufunc *ufunc,
+                     const struct mdf_value *const operands[], const void *settings);
 /* Output 0 becomes the result of the first inputs. */
 bool mdf_ufunc_call(struct mdf_call *call, const struct mdf_ufunc *ufunc, const void *settings);
 /* The type that arrays share where they are joined or chosen among; NONE with the error set where there is none. */
