@@ -347,12 +347,12 @@ static bool refuse_shift(struct mdf_call *call, int64_t count)
 
 static bool shift_left(struct mdf_call *call, struct mdf_value *target, int64_t a, int64_t b)
 {
-    int64_t shifted = b >= 0 && b < 64 ? (int64_t)((uint64_t)a << b) : 0;
+    int64_t shifted = b >= 0 && b < 63 ? (int64_t)((uint64_t)a << b) : 0;
 
     if (b < 0) {
         return refuse_shift(call, b);
     }
-    if (b < 64 && shifted >> b == a) {
+    if (b < 63 && shifted >> b == a) {
         return mdf_python_make_int(call, target, shifted);
     }
     return a == 0 ? mdf_python_make_int(call, target, 0) : make_large(call, target, ldexp((double)a, b > 2000 ? 2000 : (int)b));

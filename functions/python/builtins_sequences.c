@@ -3,6 +3,7 @@
  *
  * What yields its items one by one in Python is a list here. Source: the Python library reference, "Built-in Functions". */
 #include "functions/ordering.h"
+#include "functions/python/python_numbers.h"
 #include "functions/python/python_operations.h"
 
 enum { SLOT_ITEM = MDF_SLOT_OWN, SLOT_SUM, SLOT_OTHER_SUM, SLOT_OTHER_ITEM };
@@ -80,7 +81,7 @@ static bool run_range(struct mdf_call *call)
     }
     if (step > 0 ? start < stop : start > stop) {
         distance = step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
-        n = (distance - 1) / (step > 0 ? (uint64_t)step : 0 - (uint64_t)step) + 1;
+        n = (distance - 1) / mdf_magnitude(step) + 1;
     }
     if (n > MDF_PYTHON_MAX_ITEMS) {
         return mdf_call_error(call, MDF_LIMIT, "a range of more than %d numbers", MDF_PYTHON_MAX_ITEMS);

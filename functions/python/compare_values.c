@@ -51,7 +51,7 @@ static enum order order_of_mixed(int64_t a, double b)
     if (isnan(b)) {
         return ORDER_NONE;
     }
-    if (b >= 0x1p63 || b < -0x1p63) {
+    if (!(b >= -0x1p63 && b < 0x1p63)) {
         return b > 0 ? ORDER_BEFORE : ORDER_BEHIND;
     }
     order = order_of_integers(a, (int64_t)b);

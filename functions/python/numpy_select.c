@@ -244,7 +244,7 @@ static const struct mdf_ufunc replace = {
 
 static bool run_nan_to_num(struct mdf_call *call)
 {
-    struct replacements replacements;
+    struct replacements replacements = {0, 0, 0};
 
     return mdf_python_real(call, 2, 0, &replacements.nan) && mdf_python_real(call, 3, (double)NAN, &replacements.positive) &&
            mdf_python_real(call, 4, (double)NAN, &replacements.negative) && mdf_ufunc_call(call, &replace, &replacements);

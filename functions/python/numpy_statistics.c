@@ -78,7 +78,7 @@ struct quantiles {
 static void find_quantiles(const struct quantiles *quantiles, const double *items, size_t n, double *room, double *results,
                            size_t stride)
 {
-    size_t n_numbers = sort_reals(items, n, room, (int64_t *)room + n, (int64_t *)room + 2 * n), i;
+    size_t n_numbers = sort_reals(items, n, room, (void *)(room + n), (void *)(room + 2 * n)), i;
     bool none = n_numbers == 0 || (n_numbers < n && !quantiles->skips_nan);
 
     for (i = 0; i < quantiles->n; i++) {
