@@ -9,6 +9,7 @@
 #include "mdf_c/base/arena.h"
 #include "mdf_c/base/error.h"
 #include "mdf_c/tensor/value.h"
+#include "schemas/inference.h"
 
 /* What all calls of one state share. */
 struct mdf_context {
@@ -21,14 +22,6 @@ struct mdf_context {
     const atomic_bool *interrupted;
 };
 
-/* What a body declares of a value that it yields. */
-struct mdf_body_type {
-    mdf_dtype dtype; /* MDF_DTYPE_NONE: not known */
-    bool has_shape;
-    size_t rank;
-    const int64_t *shape; /* -1: not known */
-};
-
 /* A body graph of Scan, Loop or If, ready to run in the state of the call. Captured outer values are wired already. */
 struct mdf_body {
     size_t n_inputs, n_outputs;
@@ -36,7 +29,7 @@ struct mdf_body {
     const struct mdf_value *const *outputs; /* yields, to be read after it; may be an input, a constant or a capture */
     struct mdf_value *const *own_outputs; /* the same yields where their buffers may be taken (swapped away): the body writes them
                                              afresh in each run; else NULL */
-    const struct mdf_body_type *output_types;
+    const struct mdf_static_type *output_types; /* what is declared or inferred of each */
     bool (*run)(struct mdf_body *body);
     void *evaluator; /* the evaluator's own */
 };

@@ -247,7 +247,7 @@ bool mdf_stack_put(struct mdf_call *call, struct mdf_stack *stack, const struct 
 }
 
 /* No slice was written: the declared type and shape, open axes empty. */
-static bool make_empty(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_body_type *type)
+static bool make_empty(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_static_type *type)
 {
     mdf_dtype dtype = type->dtype != MDF_DTYPE_NONE ? type->dtype : call->context->real;
     size_t rank = type->has_shape ? type->rank : 0, i;
@@ -268,7 +268,7 @@ static bool make_empty(struct mdf_call *call, struct mdf_stack *stack, const str
     return made;
 }
 
-bool mdf_stack_end(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_body_type *type)
+bool mdf_stack_end(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_static_type *type)
 {
     struct mdf_memory *memory = call->context->memory;
     uint8_t strength = stack->whole->strength;

@@ -30,6 +30,6 @@ void mdf_stack_begin(struct mdf_stack *stack, struct mdf_value *whole, size_t ax
  * another type or shape than the first. */
 bool mdf_stack_put(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_value *slice, size_t index);
 /* Cuts the result to the slices written; with none, to an empty array of the type and shape that `type` declares. */
-bool mdf_stack_end(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_body_type *type);
+bool mdf_stack_end(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_static_type *type);
 
 #endif

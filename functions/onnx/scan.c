@@ -205,7 +205,7 @@ static bool begin(struct scan *scan)
 
 static bool end(struct scan *scan)
 {
-    const struct mdf_body_type *types = scan->body->output_types + scan->n_states;
+    const struct mdf_static_type *types = scan->body->output_types + scan->n_states;
     size_t i;
 
     for (i = 0; i < scan->n_states; i++) {

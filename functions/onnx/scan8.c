@@ -204,7 +204,7 @@ static bool split_first_axis(struct scan8 *scan, struct mdf_value *whole)
 
 static bool end(struct scan8 *scan)
 {
-    const struct mdf_body_type *types = scan->body->output_types;
+    const struct mdf_static_type *types = scan->body->output_types;
     size_t i;
 
     for (i = 0; i < scan->n_states; i++) {

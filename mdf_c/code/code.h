@@ -79,7 +79,7 @@ struct mdf_code {
     /* As a body: */
     mdf_operand *formals, *yields;
     bool *yield_is_own; /* a slot that the unit's code writes afresh in each run, and that nothing else yields */
-    struct mdf_body_type *yield_types;
+    struct mdf_static_type *yield_types;
     size_t n_formals, n_yields;
 };
 

@@ -16,7 +16,8 @@ struct body_builder {
     struct list names;   /* const char *: formal inputs, in order */
     struct list formals; /* mdf_operand */
     struct list yields;  /* mdf_operand */
-    struct list types;   /* struct mdf_body_type, of yields */
+    struct list types;   /* struct mdf_static_type, of yields: what is known for sure */
+    struct list hints;   /* the same, with what is declared only: for an output of no iterations */
     size_t n_needed;     /* formals that the operator calls for */
 };
 
@@ -252,6 +253,42 @@ static void feed_ports(struct body_builder *body, const char *node, const char *
     }
 }
 
+/* What is known of a formal: what the operator hands in, and what the body declares. In a Loop, the shapes of states may change. */
+static bool type_of_formal(struct body_builder *body, size_t i, const struct mdf_interface_item *item, struct mdf_static_type *type)
+{
+    const struct mdf_static_type given = body->request->formals[i];
+    struct mdf_static_type declared = mdf_static_unknown;
+    char texts[2][120];
+
+    *type = given;
+    if (item == NULL) {
+        return true;
+    }
+    if (item->declaration.type.exact && !item->declaration.type.optional) {
+        declared.kind = item->declaration.type.sequence ? MDF_STATIC_SEQUENCE : MDF_STATIC_TENSOR;
+        declared.dtype = item->declaration.type.dtype;
+    }
+    if (item->declaration.has_shape && !body->request->loop && declared.kind == MDF_STATIC_TENSOR) {
+        declared.has_shape = true;
+        declared.rank = item->declaration.rank;
+        declared.shape = item->declaration.shape;
+    }
+    if (mdf_static_types_differ(&given, &declared) || mdf_static_shapes_differ(&given, &declared)) {
+        place_at(body->compiler, item->source);
+        mdf_static_describe(&declared, texts[0], sizeof texts[0]);
+        mdf_static_describe(&given, texts[1], sizeof texts[1]);
+        compile_error(body->compiler, mdf_static_types_differ(&given, &declared) ? MDF_TYPE : MDF_SHAPE,
+                      "the body '%s' declares its input '%s' as %s, but onnx::%s hands in %s", body->graph.id, item->name, texts[0],
+                      body->request->operator, texts[1]);
+        return false;
+    }
+    if (!mdf_static_merge(&body->compiler->scratch, &given, &declared, type)) {
+        compile_out_of_memory(body->compiler);
+        return false;
+    }
+    return true;
+}
+
 static bool add_formals(struct body_builder *body)
 {
     struct target target = {body->compiler, &body->unit, &body->builder.scope};
@@ -262,14 +299,18 @@ static bool add_formals(struct body_builder *body)
         const struct mdf_interface_item *declared = body->graph.declares_inputs ? &body->graph.inputs[i] : NULL;
         unsigned flags = body->request->loop && i == 1 ? OPERAND_IS_BOOL : OPERAND_MAY_BE_LIST;
         mdf_operand slot = unit_new_slot(&target, flags), operand = slot;
+        struct mdf_static_type type;
 
-        if (slot == MDF_NO_OPERAND || !list_add(body->compiler, &body->formals, &slot, sizeof slot)) {
+        if (slot == MDF_NO_OPERAND || !list_add(body->compiler, &body->formals, &slot, sizeof slot) ||
+            !type_of_formal(body, i, declared, &type)) {
             return false;
         }
+        unit_set_type(&body->unit, slot, &type);
         if (name == NULL) {
             continue;
         }
-        if (declared != NULL && declared->declaration.type.exact && !declared->declaration.type.sequence) {
+        if (declared != NULL && declared->declaration.type.exact && !declared->declaration.type.sequence &&
+            body->request->formals[i].dtype == MDF_DTYPE_NONE) {
             operand = unit_declare(&target, slot, &declared->declaration.type, MDF_NO_OPERAND);
         }
         if (operand != MDF_NO_OPERAND && body->request->loop && i < 2 && declared != NULL && declared->declaration.rank == 1) {
@@ -329,11 +370,12 @@ static bool bind_free_ports(struct body_builder *body)
 
 /* ------------------------------------------------------------------ yields */
 
-static bool add_yield(struct body_builder *body, mdf_operand operand, const struct mdf_declaration *declaration)
+/* What is declared of a yield, with its shape in the program's arena. */
+static bool declared_type(struct body_builder *body, const struct mdf_declaration *declaration, struct mdf_static_type *type)
 {
     int64_t *shape = mdf_arena_array(body->compiler->arena, declaration->rank, sizeof *shape);
-    struct mdf_body_type type = {declaration->type.dtype, declaration->has_shape, declaration->rank, shape};
 
+    *type = mdf_static_unknown;
     if (shape == NULL) {
         compile_out_of_memory(body->compiler);
         return false;
@@ -341,8 +383,37 @@ static bool add_yield(struct body_builder *body, mdf_operand operand, const stru
     if (declaration->rank > 0) {
         memcpy(shape, declaration->shape, declaration->rank * sizeof *shape);
     }
-    return operand != MDF_NO_OPERAND && list_add(body->compiler, &body->yields, &operand, sizeof operand) &&
-           list_add(body->compiler, &body->types, &type, sizeof type);
+    type->dtype = declaration->type.dtype;
+    type->has_shape = declaration->has_shape;
+    type->rank = declaration->rank;
+    type->shape = shape;
+    return true;
+}
+
+static bool add_yield(struct body_builder *body, mdf_operand operand, const struct mdf_declaration *declaration)
+{
+    struct mdf_arena *arena = body->compiler->arena;
+    struct mdf_static_type declared, known, hint;
+
+    if (operand == MDF_NO_OPERAND || !declared_type(body, declaration, &declared)) {
+        return false;
+    }
+    known = unit_type(&body->unit, operand);
+    known.value = NULL;
+    hint = mdf_static_shapes_differ(&declared, &known) ? known : declared; /* a declared shape is a promise, a known one a fact */
+    hint.dtype = declared.dtype;
+    if (!mdf_static_merge(arena, &hint, &known, &hint)) {
+        compile_out_of_memory(body->compiler);
+        return false;
+    }
+    if (!known.has_shape) {
+        known.has_shape = hint.has_shape;
+        known.rank = hint.rank;
+        known.shape = hint.shape;
+    }
+    return list_add(body->compiler, &body->yields, &operand, sizeof operand) &&
+           list_add(body->compiler, &body->types, &known, sizeof known) &&
+           list_add(body->compiler, &body->hints, &hint, sizeof hint);
 }
 
 /* An output port, or an input that is passed through. */
@@ -397,11 +468,19 @@ static bool declared_yields(struct body_builder *body)
     return true;
 }
 
+static void move_to_front(void *items, size_t item_size, size_t at)
+{
+    char *bytes = items, first[sizeof(struct mdf_static_type)];
+
+    memcpy(first, bytes + at * item_size, item_size);
+    memmove(bytes + item_size, bytes, at * item_size);
+    memcpy(bytes, first, item_size);
+}
+
 /* Output ports that no edge consumes, in document order. The condition of a loop is the one boolean among them. */
 static bool inferred_yields(struct body_builder *body)
 {
-    mdf_operand *items, condition;
-    struct mdf_body_type type;
+    const mdf_operand *items;
     size_t n_booleans = 0, at = 0, i, j;
 
     for (i = 0; i < body->graph.n_nodes; i++) {
@@ -430,12 +509,9 @@ static bool inferred_yields(struct body_builder *body)
                       body->graph.id, body->request->operator, n_booleans);
         return false;
     }
-    condition = items[at];
-    type = ((struct mdf_body_type *)body->types.items)[at];
-    memmove(items + 1, items, at * sizeof *items);
-    memmove((struct mdf_body_type *)body->types.items + 1, body->types.items, at * sizeof type);
-    items[0] = condition;
-    *(struct mdf_body_type *)body->types.items = type;
+    move_to_front(body->yields.items, sizeof *items, at);
+    move_to_front(body->types.items, sizeof(struct mdf_static_type), at);
+    move_to_front(body->hints.items, sizeof(struct mdf_static_type), at);
     return true;
 }
 
@@ -525,16 +601,16 @@ static bool finish(struct body_builder *body, struct body_result *result)
     mdf_operand *formals = mdf_arena_array(arena, n_formals, sizeof *formals),
                 *yields = mdf_arena_array(arena, n_yields, sizeof *yields);
     bool *own = mdf_arena_array(arena, n_yields, sizeof *own);
-    struct mdf_body_type *types = mdf_arena_array(arena, n_yields, sizeof *types);
-    uint8_t *flags = mdf_arena_array(&body->compiler->scratch, n_yields, sizeof *flags);
+    struct mdf_static_type *types = mdf_arena_array(arena, n_yields, sizeof *types);
+    struct operand_facts *facts = mdf_arena_array(&body->compiler->scratch, n_yields, sizeof *facts);
     size_t i;
 
-    if (formals == NULL || yields == NULL || own == NULL || types == NULL || flags == NULL) {
+    if (formals == NULL || yields == NULL || own == NULL || types == NULL || facts == NULL) {
         compile_out_of_memory(body->compiler);
         return false;
     }
     for (i = 0; i < n_yields; i++) {
-        flags[i] = (uint8_t)(unit_flags(&body->unit, ((mdf_operand *)body->yields.items)[i]) & OPERAND_IS_BOOL);
+        facts[i].flags = unit_flags(&body->unit, ((mdf_operand *)body->yields.items)[i]) & OPERAND_IS_BOOL;
     }
     code = unit_finish(body->compiler, &body->unit);
     if (code == NULL) {
@@ -545,7 +621,7 @@ static bool finish(struct body_builder *body, struct body_result *result)
     }
     if (n_yields > 0) {
         memcpy(yields, body->yields.items, n_yields * sizeof *yields);
-        memcpy(types, body->types.items, n_yields * sizeof *types);
+        memcpy(types, body->hints.items, n_yields * sizeof *types);
     }
     code->formals = formals;
     code->yields = yields;
@@ -559,7 +635,8 @@ static bool finish(struct body_builder *body, struct body_result *result)
     }
     result->code = code;
     result->n_yields = n_yields - (body->request->loop ? 1 : 0);
-    result->flags = flags + (body->request->loop ? 1 : 0);
+    result->facts = facts + (body->request->loop ? 1 : 0);
+    result->types = body->types.items;
     return true;
 }
 

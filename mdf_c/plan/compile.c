@@ -145,6 +145,22 @@ static bool add_combination(struct graph_builder *builder, struct mdf_program_po
     return true;
 }
 
+/* A port with a declared width converts to it; the declared shape holds for what is set from outside. */
+static void note_type(struct graph_builder *builder, mdf_operand slot, const struct mdf_declaration *declaration, bool from_outside)
+{
+    struct mdf_static_type type = mdf_static_unknown;
+
+    if (!declaration->type.exact || declaration->type.optional) {
+        return;
+    }
+    type.kind = declaration->type.sequence ? MDF_STATIC_SEQUENCE : MDF_STATIC_TENSOR;
+    type.dtype = declaration->type.dtype;
+    type.has_shape = from_outside && declaration->has_shape && !declaration->type.sequence;
+    type.rank = type.has_shape ? declaration->rank : 0;
+    type.shape = declaration->shape;
+    unit_set_type(builder->unit, slot, &type);
+}
+
 static bool add_port(struct graph_builder *builder, size_t node, size_t index, struct list *ports)
 {
     const struct mdf_input_port *source = &builder->graph->nodes[node].input_ports[index];
@@ -160,6 +176,7 @@ static bool add_port(struct graph_builder *builder, size_t node, size_t index, s
         return false;
     }
     port.origin = builder->compiler->origins[builder->compiler->origin];
+    note_type(builder, port.slot, &port.declaration, source->default_value == NULL && graph_edges_into(builder, node, index)->n == 0);
     builder->nodes[node].ports[index] = port.slot;
     place_leave(builder->compiler, place);
     return list_add(builder->compiler, ports, &port, sizeof port);
@@ -232,6 +249,7 @@ static bool add_free_inputs(struct graph_builder *builder, struct list *ports)
             !list_add(builder->compiler, ports, &port, sizeof port)) {
             return false;
         }
+        note_type(builder, port.slot, &port.declaration, true);
         port.origin = builder->compiler->origins[builder->compiler->origin];
     }
     return true;

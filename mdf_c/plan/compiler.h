@@ -4,7 +4,7 @@
 
 #include "mdf_c/expression/expression.h"
 #include "mdf_c/plan/program.h"
-#include "schemas/onnx_schema.h"
+#include "schemas/inference.h"
 
 enum { MDF_MAX_BODY_DEPTH = 64 }; /* graphs within graphs */
 
@@ -35,6 +35,11 @@ enum operand_flags {
     OPERAND_IS_BOOL = 4      /* a boolean, for sure */
 };
 
+struct operand_facts {
+    unsigned flags; /* enum operand_flags */
+    struct mdf_static_type type;
+};
+
 /* A growing array in the compiler's scratch. */
 struct list {
     void *items;
@@ -45,7 +50,7 @@ struct list {
 struct unit {
     struct unit *outer; /* the unit of the enclosing graph */
     struct list instructions, calls, constants, captures, bodies, declarations;
-    struct list slot_flags, constant_flags, capture_flags; /* uint8_t, enum operand_flags */
+    struct list slot_facts, constant_facts, capture_facts; /* struct operand_facts */
 };
 
 /* A function with several outputs, or with one. */
@@ -93,6 +98,10 @@ mdf_operand unit_add_constant(struct target *target, struct mdf_value *value, un
 mdf_operand unit_add_int(struct target *target, int64_t integer);
 mdf_operand unit_add_string(struct target *target, const char *text);
 unsigned unit_flags(const struct unit *unit, mdf_operand operand);
+/* What is known of an operand's type; `value` of a constant points into the unit and lives until the next constant is added. */
+struct mdf_static_type unit_type(const struct unit *unit, mdf_operand operand);
+/* Notes the type of a slot that holds nothing else. Shapes must lie in the scratch of the compiler or live longer. */
+void unit_set_type(struct unit *unit, mdf_operand slot, const struct mdf_static_type *type);
 bool unit_emit(struct target *target, enum mdf_opcode opcode, mdf_operand a, mdf_operand b, mdf_operand c);
 /* Emits a jump whose target is set later (unit_land); its index, SIZE_MAX on error. */
 size_t unit_emit_jump(struct target *target, enum mdf_opcode opcode, mdf_operand a);
@@ -178,6 +187,22 @@ const struct mdf_schema *find_onnx_schema(const struct compiler *compiler, const
 /* The schema that a definition's call is of. */
 const struct mdf_schema *find_called_schema(const struct compiler *compiler, const struct mdf_definition *definition);
 
+/* --- infer_call.c: what can be known of a call before it runs. */
+struct call_types {
+    const struct mdf_schema *schema;
+    const struct mdf_operator *row;
+    const void *settings;
+    const mdf_operand *inputs;
+    size_t n_inputs;
+    struct mdf_static_body bodies[MDF_STATIC_BODIES]; /* that are compiled */
+    size_t n_bodies;
+};
+/* What the body of a call is handed. False with the error set: the call can not run. */
+bool infer_formals(struct target *target, const struct call_types *call, size_t n_formals, const struct mdf_static_type **formals);
+/* Notes what is known of the outputs; not of `into`, a slot that holds other values too. */
+bool infer_outputs(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs,
+                   mdf_operand into);
+
 /* --- attributes.c */
 /* A graph attribute as the model gives it. */
 struct graph_attribute {
@@ -202,11 +227,13 @@ struct body_request {
     size_t n_states, n_scan_inputs; /* operands of the call */
     bool loop;                      /* two more formals, iteration and condition, and one more yield, the condition */
     bool branch;                    /* takes no inputs */
+    const struct mdf_static_type *formals; /* what is known of the inputs */
 };
 struct body_result {
     struct mdf_code *code;
     size_t n_yields;      /* the condition of a loop aside */
-    const uint8_t *flags; /* enum operand_flags of each */
+    const struct operand_facts *facts; /* of each */
+    const struct mdf_static_type *types; /* of all, the condition of a loop included */
 };
 bool compile_body(struct target *target, const struct body_request *request, struct body_result *result);
 

@@ -539,7 +539,7 @@ static bool bind_result(struct node_builder *builder, const struct item *item, c
 static bool compile_parameter(struct node_builder *builder, struct item *item)
 {
     struct target *target = &builder->target;
-    size_t n_slots_before = target->unit->slot_flags.n;
+    size_t n_slots_before = target->unit->slot_facts.n;
     struct place place = enter_item(builder, item);
     struct outcome outcome = {&item->slot, 1, false};
     mdf_operand operand;

@@ -12,7 +12,8 @@ struct call_builder {
     struct list operands;    /* mdf_operand */
     struct list bodies;      /* uint32_t */
     struct list graphs;      /* struct graph_attribute */
-    struct list yield_flags; /* uint8_t, enum operand_flags, of what the bodies yield */
+    struct list yield_flags; /* unsigned, enum operand_flags, of what the bodies yield */
+    struct mdf_static_body static_bodies[MDF_STATIC_BODIES];
     size_t n_outputs;
     const void *settings;
 };
@@ -194,35 +195,15 @@ static bool describe_bodies(struct call_builder *builder, struct body_request *r
 }
 
 /* Of two branches, what is known of both. */
-static bool merge_flags(struct call_builder *builder, const uint8_t *flags, size_t n)
+static bool merge_flags(struct call_builder *builder, const struct operand_facts *facts, size_t n)
 {
-    uint8_t *merged = builder->yield_flags.items;
+    unsigned *merged = builder->yield_flags.items;
     size_t i;
 
     for (i = 0; i < n; i++) {
         if (i < builder->yield_flags.n) {
-            merged[i] &= flags[i];
-        } else if (!list_add(builder->target->compiler, &builder->yield_flags, &flags[i], sizeof flags[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Branches that declare the types of what they yield must agree on them. */
-static bool have_same_types(struct call_builder *builder, const struct body_result *second)
-{
-    const struct mdf_code *first =
-        ((struct mdf_code **)builder->target->unit->bodies.items)[((const uint32_t *)builder->bodies.items)[0]];
-    size_t i;
-
-    for (i = 0; i < second->n_yields; i++) {
-        mdf_dtype a = first->yield_types[i].dtype, b = second->code->yield_types[i].dtype;
-
-        if (a != b && a != MDF_DTYPE_NONE && b != MDF_DTYPE_NONE) {
-            compile_error(builder->target->compiler, MDF_TYPE,
-                          "the branches of onnx::%s declare different types for output %zu: %s and %s", builder->schema->name, i,
-                          mdf_dtype_name(a), mdf_dtype_name(b));
+            merged[i] &= facts[i].flags;
+        } else if (!list_add(builder->target->compiler, &builder->yield_flags, &facts[i].flags, sizeof facts[i].flags)) {
             return false;
         }
     }
@@ -251,24 +232,39 @@ static bool add_body(struct call_builder *builder, const struct graph_attribute 
                       builder->n_outputs, result.n_yields);
         return false;
     }
-    if (builder->bodies.n > 0 && !have_same_types(builder, &result)) {
-        return false;
+    if (builder->bodies.n < MDF_STATIC_BODIES) {
+        builder->static_bodies[builder->bodies.n] = (struct mdf_static_body){NULL, 0, result.types, result.code->n_yields};
     }
     builder->n_outputs = result.n_yields;
-    return merge_flags(builder, result.flags, result.n_yields) &&
+    return merge_flags(builder, result.facts, result.n_yields) &&
            list_add(builder->target->compiler, &builder->bodies, &index, sizeof index);
+}
+
+static struct call_types types_of_call(const struct call_builder *builder)
+{
+    struct call_types call = {.schema = builder->schema,
+                              .row = builder->row,
+                              .settings = builder->settings,
+                              .inputs = builder->operands.items,
+                              .n_inputs = builder->operands.n,
+                              .n_bodies = builder->bodies.n};
+
+    memcpy(call.bodies, builder->static_bodies, sizeof call.bodies);
+    return call;
 }
 
 static bool add_bodies(struct call_builder *builder)
 {
     const struct graph_attribute *graphs = builder->graphs.items;
+    struct call_types types = types_of_call(builder);
     struct body_request request = {0};
     size_t i;
 
     if (builder->graphs.n == 0) {
         return true;
     }
-    if (!describe_bodies(builder, &request)) {
+    if (!describe_bodies(builder, &request) ||
+        !infer_formals(builder->target, &types, request.n_states + request.n_scan_inputs + (request.loop ? 2 : 0), &request.formals)) {
         return false;
     }
     for (i = 0; i < builder->graphs.n; i++) {
@@ -321,7 +317,7 @@ static unsigned flags_of_output(const struct call_builder *builder, size_t index
     size_t i;
 
     if (builder->yield_flags.n > index) {
-        return ((const uint8_t *)builder->yield_flags.items)[index];
+        return ((const unsigned *)builder->yield_flags.items)[index];
     }
     if (output == NULL) {
         return 0;
@@ -343,6 +339,7 @@ static bool emit(struct call_builder *builder, const struct usage *usage, mdf_op
     struct target *target = builder->target;
     struct compiler *compiler = target->compiler;
     struct mdf_code_call call = {.operator= builder->row, .settings = builder->settings};
+    struct call_types types = types_of_call(builder);
     size_t n, i, n_wired;
     mdf_operand *outputs;
     bool several;
@@ -381,7 +378,7 @@ static bool emit(struct call_builder *builder, const struct usage *usage, mdf_op
         }
     }
     *outcome = (struct outcome){outputs, n_wired, several};
-    return unit_emit_call(target, &call);
+    return unit_emit_call(target, &call) && infer_outputs(target, &types, outputs, n, into);
 }
 
 bool compile_onnx_call(struct target *target, const struct mdf_definition *definition, const struct usage *usage,

@@ -115,23 +115,53 @@ bool list_add(struct compiler *compiler, struct list *list, const void *item, si
     return true;
 }
 
-static mdf_operand add_operand(struct target *target, struct list *flags_list, enum mdf_operand_kind kind, unsigned flags)
+static mdf_operand add_operand(struct target *target, struct list *facts_list, enum mdf_operand_kind kind, unsigned flags)
 {
-    uint8_t byte = (uint8_t)flags;
+    struct operand_facts facts = {flags, mdf_static_unknown};
 
-    if (flags_list->n >= MDF_OPERAND_LIMIT) {
+    if (facts_list->n >= MDF_OPERAND_LIMIT) {
         return compile_error(target->compiler, MDF_LIMIT, "the graph is too large");
     }
-    return list_add(target->compiler, flags_list, &byte, sizeof byte) ? MDF_OPERAND(kind, flags_list->n - 1) : MDF_NO_OPERAND;
+    return list_add(target->compiler, facts_list, &facts, sizeof facts) ? MDF_OPERAND(kind, facts_list->n - 1) : MDF_NO_OPERAND;
 }
 
 mdf_operand unit_new_slot(struct target *target, unsigned flags)
 {
-    return add_operand(target, &target->unit->slot_flags, MDF_OPERAND_SLOT, flags);
+    return add_operand(target, &target->unit->slot_facts, MDF_OPERAND_SLOT, flags);
+}
+
+static struct operand_facts *facts_of(const struct unit *unit, mdf_operand operand)
+{
+    const struct list *lists[] = {&unit->slot_facts, &unit->constant_facts, &unit->capture_facts};
+
+    return (struct operand_facts *)lists[MDF_OPERAND_KIND(operand)]->items + MDF_OPERAND_INDEX(operand);
+}
+
+/* What a constant shows of its type. A bare number may yet stand for an array of one; no literal has an element type for sure. */
+static bool type_of_value(struct compiler *compiler, const struct mdf_value *value, struct mdf_static_type *type)
+{
+    bool typed = value->strength == MDF_STRENGTH_TYPED;
+    int64_t *shape;
+
+    *type = mdf_static_unknown;
+    if (value->kind != MDF_KIND_TENSOR || (value->rank == 0 && !typed)) {
+        return true;
+    }
+    shape = mdf_arena_array(&compiler->scratch, value->rank, sizeof *shape);
+    if (shape == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    if (value->rank > 0) {
+        memcpy(shape, mdf_value_shape(value), value->rank * sizeof *shape);
+    }
+    *type = (struct mdf_static_type){MDF_STATIC_TENSOR, typed ? (mdf_dtype)value->dtype : MDF_DTYPE_NONE, true, value->rank, shape, NULL};
+    return true;
 }
 
 mdf_operand unit_add_constant(struct target *target, struct mdf_value *value, unsigned flags)
 {
+    struct mdf_static_type type;
     mdf_operand operand;
 
     if (value->kind == MDF_KIND_TENSOR && value->dtype == MDF_DTYPE_BOOL) {
@@ -148,12 +178,16 @@ mdf_operand unit_add_constant(struct target *target, struct mdf_value *value, un
         mdf_value_swap(value, &single);
         mdf_value_clear(target->compiler->memory, &single);
     }
-    if (!list_add(target->compiler, &target->unit->constants, value, sizeof *value)) {
+    if (!type_of_value(target->compiler, value, &type) ||
+        !list_add(target->compiler, &target->unit->constants, value, sizeof *value)) {
         mdf_value_clear(target->compiler->memory, value);
         return MDF_NO_OPERAND;
     }
     memset(value, 0, sizeof *value);
-    operand = add_operand(target, &target->unit->constant_flags, MDF_OPERAND_CONSTANT, flags);
+    operand = add_operand(target, &target->unit->constant_facts, MDF_OPERAND_CONSTANT, flags);
+    if (operand != MDF_NO_OPERAND) {
+        facts_of(target->unit, operand)->type = type;
+    }
     return operand;
 }
 
@@ -175,9 +209,27 @@ mdf_operand unit_add_string(struct target *target, const char *text)
 
 unsigned unit_flags(const struct unit *unit, mdf_operand operand)
 {
-    const struct list *lists[] = {&unit->slot_flags, &unit->constant_flags, &unit->capture_flags};
+    return facts_of(unit, operand)->flags;
+}
 
-    return ((const uint8_t *)lists[MDF_OPERAND_KIND(operand)]->items)[MDF_OPERAND_INDEX(operand)];
+struct mdf_static_type unit_type(const struct unit *unit, mdf_operand operand)
+{
+    struct mdf_static_type type;
+
+    while (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE) {
+        operand = ((const mdf_operand *)unit->captures.items)[MDF_OPERAND_INDEX(operand)];
+        unit = unit->outer;
+    }
+    type = facts_of(unit, operand)->type;
+    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT) {
+        type.value = (const struct mdf_value *)unit->constants.items + MDF_OPERAND_INDEX(operand);
+    }
+    return type;
+}
+
+void unit_set_type(struct unit *unit, mdf_operand slot, const struct mdf_static_type *type)
+{
+    facts_of(unit, slot)->type = *type;
 }
 
 mdf_operand unit_capture(struct target *target, struct unit *unit, struct unit *from, mdf_operand operand)
@@ -203,7 +255,7 @@ mdf_operand unit_capture(struct target *target, struct unit *unit, struct unit *
     if (!list_add(target->compiler, &unit->captures, &outer, sizeof outer)) {
         return MDF_NO_OPERAND;
     }
-    return add_operand(target, &unit->capture_flags, MDF_OPERAND_CAPTURE, flags);
+    return add_operand(target, &unit->capture_facts, MDF_OPERAND_CAPTURE, flags);
 }
 
 /* ------------------------------------------------------------------ instructions */
@@ -296,10 +348,28 @@ mdf_operand unit_call_python(struct target *target, const char *name, const mdf_
                        : compile_error(target->compiler, MDF_NAME, "function '%s' is not known", name);
 }
 
+/* A value of a declared type has that type for sure where a width is named. */
+static void note_declared(struct unit *unit, mdf_operand source, const struct mdf_declared_type *declared, mdf_operand slot)
+{
+    struct mdf_static_type type = unit_type(unit, source);
+
+    type.value = NULL;
+    if (declared->optional || !declared->exact) {
+        type = mdf_static_unknown;
+    } else {
+        type.kind = declared->sequence ? MDF_STATIC_SEQUENCE : MDF_STATIC_TENSOR;
+        type.dtype = declared->dtype;
+    }
+    unit_set_type(unit, slot, &type);
+}
+
 mdf_operand unit_declare(struct target *target, mdf_operand source, const struct mdf_declared_type *type, mdf_operand into)
 {
     if (into == MDF_NO_OPERAND) {
         into = unit_new_slot(target, unit_flags(target->unit, source));
+        if (into != MDF_NO_OPERAND) {
+            note_declared(target->unit, source, type, into);
+        }
     }
     if (into == MDF_NO_OPERAND || !list_add(target->compiler, &target->unit->declarations, type, sizeof *type)) {
         return MDF_NO_OPERAND;
@@ -342,7 +412,7 @@ struct mdf_code *unit_finish(struct compiler *compiler, struct unit *unit)
         !keep(compiler, &unit->constants, sizeof(struct mdf_value), &code->constants, &code->n_constants)) {
         return NULL;
     }
-    code->n_slots = unit->slot_flags.n;
+    code->n_slots = unit->slot_facts.n;
     unit->constants.n = unit->bodies.n = 0; /* they belong to the code now */
     return code;
 }

@@ -87,6 +87,21 @@ static bool find_indexed(struct target *target, const char *text, mdf_operand *o
     return true;
 }
 
+/* A list as an array, where it is one. */
+static mdf_operand as_array(struct target *target, mdf_operand operand, mdf_operand into)
+{
+    struct mdf_static_type type = unit_type(target->unit, operand);
+
+    type.value = NULL;
+    if (into == MDF_NO_OPERAND) {
+        into = unit_new_slot(target, OPERAND_MAY_BE_LIST);
+        if (into != MDF_NO_OPERAND) {
+            unit_set_type(target->unit, into, &type);
+        }
+    }
+    return into != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_ARRAY, into, operand, 0) ? into : MDF_NO_OPERAND;
+}
+
 mdf_operand compile_text(struct target *target, const char *text, mdf_operand into)
 {
     struct outcome outcome;
@@ -97,8 +112,7 @@ mdf_operand compile_text(struct target *target, const char *text, mdf_operand in
     if (scope_find(target, text, &outcome)) {
         operand = scope_as_operand(target, &outcome);
         if (operand != MDF_NO_OPERAND && !outcome.several && (unit_flags(target->unit, operand) & OPERAND_MAY_BE_LIST) != 0) {
-            into = into == MDF_NO_OPERAND ? unit_new_slot(target, OPERAND_MAY_BE_LIST) : into;
-            return into != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_ARRAY, into, operand, 0) ? into : MDF_NO_OPERAND;
+            return as_array(target, operand, into);
         }
         return compile_move(target, operand, into);
     }

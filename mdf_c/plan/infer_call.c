@@ -1,0 +1,149 @@
+/* infer_call.c - types and shapes through one onnx:: call: what is known of its operands goes into the rules of schemas/, what these
+ * say is noted at its outputs, and a call that can not run is refused here, before anything has. */
+#include "mdf_c/plan/compiler.h"
+
+#include <string.h>
+
+static const struct mdf_setting *find_setting(const struct call_types *call, const char *name)
+{
+    const struct mdf_setting *setting = call->settings != NULL ? call->row->settings : NULL;
+
+    while (setting != NULL && setting->name != NULL && strcmp(setting->name, name) != 0) {
+        setting++;
+    }
+    return setting != NULL && setting->name != NULL ? setting : NULL;
+}
+
+static const void *field_of(const struct call_types *call, const struct mdf_setting *setting)
+{
+    return (const char *)call->settings + setting->offset;
+}
+
+static bool read_attribute(const struct mdf_inference *inference, const char *name, const int64_t **items, size_t *n)
+{
+    const struct call_types *call = inference->context;
+    const struct mdf_setting *setting = find_setting(call, name);
+
+    if (setting != NULL && setting->type == MDF_SETTING_INTS) {
+        const struct mdf_ints *ints = field_of(call, setting);
+
+        *items = ints->items;
+        *n = ints->n;
+        return ints->items != NULL;
+    }
+    if (setting == NULL || setting->type != MDF_SETTING_INT) {
+        return false;
+    }
+    *items = field_of(call, setting);
+    *n = 1;
+    return **items != MDF_NOT_GIVEN;
+}
+
+static mdf_dtype read_attribute_dtype(const struct mdf_inference *inference, const char *name)
+{
+    const struct call_types *call = inference->context;
+    const struct mdf_setting *setting = find_setting(call, name);
+
+    return setting != NULL && setting->type == MDF_SETTING_DTYPE ? *(const mdf_dtype *)field_of(call, setting) : MDF_DTYPE_NONE;
+}
+
+static const struct mdf_value *read_attribute_value(const struct mdf_inference *inference, const char *name)
+{
+    const struct call_types *call = inference->context;
+    const struct mdf_setting *setting = find_setting(call, name);
+
+    return setting != NULL && setting->type == MDF_SETTING_VALUE ? *(const struct mdf_value *const *)field_of(call, setting) : NULL;
+}
+
+/* What is known of the inputs of a call. */
+static bool begin(struct target *target, const struct call_types *call, struct mdf_inference *inference)
+{
+    struct mdf_static_type *inputs = mdf_arena_array(&target->compiler->scratch, call->n_inputs, sizeof *inputs);
+    size_t i;
+
+    if (inputs == NULL) {
+        compile_out_of_memory(target->compiler);
+        return false;
+    }
+    for (i = 0; i < call->n_inputs; i++) {
+        inputs[i] = mdf_static_unknown;
+        if (call->inputs[i] == MDF_NO_OPERAND) {
+            inputs[i].kind = MDF_STATIC_OMITTED;
+        } else {
+            inputs[i] = unit_type(target->unit, call->inputs[i]);
+        }
+    }
+    *inference = (struct mdf_inference){.schema = call->schema,
+                                        .arena = &target->compiler->scratch,
+                                        .inputs = inputs,
+                                        .n_inputs = call->n_inputs,
+                                        .n_bodies = call->n_bodies,
+                                        .attribute = read_attribute,
+                                        .attribute_dtype = read_attribute_dtype,
+                                        .attribute_value = read_attribute_value,
+                                        .context = call};
+    memcpy(inference->bodies, call->bodies, sizeof inference->bodies);
+    return true;
+}
+
+static bool refuse(struct target *target, const struct mdf_inference *inference)
+{
+    if (inference->status == MDF_OUT_OF_MEMORY) {
+        compile_out_of_memory(target->compiler);
+    } else {
+        compile_error(target->compiler, inference->status, "onnx::%s: %s", inference->schema->name, inference->message);
+    }
+    return false;
+}
+
+bool infer_formals(struct target *target, const struct call_types *call, size_t n_formals, const struct mdf_static_type **formals)
+{
+    struct mdf_static_type *types = mdf_arena_array(&target->compiler->scratch, n_formals, sizeof *types);
+    struct mdf_inference inference;
+    size_t i;
+
+    if (types == NULL) {
+        compile_out_of_memory(target->compiler);
+        return false;
+    }
+    for (i = 0; i < n_formals; i++) {
+        types[i] = mdf_static_unknown;
+    }
+    *formals = types;
+    if (!begin(target, call, &inference)) {
+        return false;
+    }
+    inference.bodies[0].formals = types;
+    inference.bodies[0].n_formals = n_formals;
+    return mdf_infer_formals(&inference) || refuse(target, &inference);
+}
+
+bool infer_outputs(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs,
+                   mdf_operand into)
+{
+    struct mdf_static_type *types = mdf_arena_array(&target->compiler->scratch, n_outputs, sizeof *types);
+    struct mdf_inference inference;
+    size_t i;
+
+    if (types == NULL) {
+        compile_out_of_memory(target->compiler);
+        return false;
+    }
+    for (i = 0; i < n_outputs; i++) {
+        types[i] = mdf_static_unknown;
+    }
+    if (!begin(target, call, &inference)) {
+        return false;
+    }
+    inference.outputs = types;
+    inference.n_outputs = n_outputs;
+    if (!mdf_infer_outputs(&inference)) {
+        return refuse(target, &inference);
+    }
+    for (i = 0; i < n_outputs; i++) {
+        if (outputs[i] != into) {
+            unit_set_type(target->unit, outputs[i], &types[i]);
+        }
+    }
+    return true;
+}

@@ -1,0 +1,696 @@
+/* infer_shapes.c - shapes that operators give, and element types that attributes name. A rule fills in what holds for every
+ * value of the inputs and leaves the rest unknown; a call that is wrong is refused by its kernel, with the sizes it has then. */
+#include "schemas/inference.h"
+
+#include <string.h>
+
+static const struct mdf_static_type *input(const struct mdf_inference *inference, size_t i)
+{
+    return i < inference->n_inputs ? &inference->inputs[i] : &mdf_static_unknown;
+}
+
+/* Shape `source` for output `i`. */
+static void give_shape(struct mdf_inference *inference, size_t i, const struct mdf_static_type *source)
+{
+    if (i < inference->n_outputs && source->has_shape) {
+        inference->outputs[i].has_shape = true;
+        inference->outputs[i].rank = source->rank;
+        inference->outputs[i].shape = source->shape;
+    }
+}
+
+/* Axes of output `i` to be filled in; NULL: nobody reads it, or out of memory. */
+static int64_t *open_shape(struct mdf_inference *inference, size_t i, size_t rank)
+{
+    return i < inference->n_outputs ? mdf_infer_shape(inference, &inference->outputs[i], rank) : NULL;
+}
+
+static bool done(const struct mdf_inference *inference)
+{
+    return inference->status == MDF_OK;
+}
+
+/* The one number that an attribute holds, or `otherwise`. */
+static int64_t integer(const struct mdf_inference *inference, const char *name, int64_t otherwise)
+{
+    const int64_t *items;
+    size_t n;
+
+    return inference->attribute(inference, name, &items, &n) && n == 1 ? items[0] : otherwise;
+}
+
+static bool place_of(int64_t axis, size_t rank, size_t *place)
+{
+    if (axis < -(int64_t)rank || axis >= (int64_t)rank) {
+        return false;
+    }
+    *place = (size_t)(axis < 0 ? axis + (int64_t)rank : axis);
+    return true;
+}
+
+/* Whole numbers that an attribute holds in old versions, and a constant input in newer ones. */
+static bool numbers(const struct mdf_inference *inference, const char *name, size_t i, const int64_t **items, size_t *n)
+{
+    const struct mdf_value *value = input(inference, i)->value;
+
+    if (mdf_schema_attribute(inference->schema, name) != NULL) {
+        return inference->attribute(inference, name, items, n);
+    }
+    if (value == NULL || value->kind != MDF_KIND_TENSOR || value->dtype != MDF_DTYPE_INT64) {
+        return false;
+    }
+    *items = value->data;
+    *n = value->length;
+    return true;
+}
+
+/* Whether the numbers are given at all, known or not. */
+static bool has_numbers(const struct mdf_inference *inference, const char *name, size_t i)
+{
+    const int64_t *items;
+    size_t n;
+
+    if (mdf_schema_attribute(inference->schema, name) != NULL) {
+        return inference->attribute(inference, name, &items, &n);
+    }
+    return i < inference->n_inputs && inference->inputs[i].kind != MDF_STATIC_OMITTED;
+}
+
+/* ------------------------------------------------------------------ elementwise */
+
+static bool infer_same(struct mdf_inference *inference)
+{
+    give_shape(inference, 0, input(inference, 0));
+    return true;
+}
+
+/* The size that two broadcast sizes give; an unknown one may be 1, or the other's. */
+static int64_t broadcast_size(int64_t a, int64_t b)
+{
+    if (a == 1 || b == 1) {
+        return a == 1 ? b : a;
+    }
+    if (a < 0 || b < 0) {
+        return a < 0 ? b : a;
+    }
+    return a == b ? a : -1;
+}
+
+static bool infer_broadcast(struct mdf_inference *inference)
+{
+    size_t rank = 0, i, j;
+    int64_t *shape;
+
+    if (mdf_schema_attribute(inference->schema, "broadcast") != NULL) {
+        return infer_same(inference); /* before version 7 only the second operand stretches */
+    }
+    for (i = 0; i < inference->n_inputs; i++) {
+        if (!inference->inputs[i].has_shape) {
+            return true;
+        }
+        rank = inference->inputs[i].rank > rank ? inference->inputs[i].rank : rank;
+    }
+    shape = open_shape(inference, 0, rank);
+    for (j = 0; shape != NULL && j < rank; j++) {
+        shape[j] = 1;
+        for (i = 0; i < inference->n_inputs; i++) {
+            const struct mdf_static_type *type = &inference->inputs[i];
+
+            shape[j] = broadcast_size(shape[j], j + type->rank < rank ? 1 : type->shape[j + type->rank - rank]);
+        }
+    }
+    return done(inference);
+}
+
+static bool infer_cast(struct mdf_inference *inference)
+{
+    mdf_dtype dtype = inference->attribute_dtype(inference, strcmp(inference->schema->name, "Cast") == 0 ? "to" : "dtype");
+
+    if (dtype != MDF_DTYPE_NONE && inference->n_outputs > 0) {
+        inference->outputs[0].dtype = dtype;
+    }
+    return infer_same(inference);
+}
+
+/* ------------------------------------------------------------------ made from nothing, or from sizes */
+
+static bool infer_constant(struct mdf_inference *inference)
+{
+    const struct mdf_value *value = inference->attribute_value(inference, "value");
+    struct mdf_static_type *output = inference->outputs;
+    int64_t *shape;
+
+    if (value == NULL || value->kind != MDF_KIND_TENSOR || inference->n_outputs == 0) {
+        return true;
+    }
+    output->dtype = value->strength == MDF_STRENGTH_TYPED ? (mdf_dtype)value->dtype : MDF_DTYPE_NONE;
+    output->value = value;
+    shape = open_shape(inference, 0, value->rank);
+    if (shape != NULL && value->rank > 0) {
+        memcpy(shape, mdf_value_shape(value), value->rank * sizeof *shape);
+    }
+    return done(inference);
+}
+
+/* An array whose shape is the value of input `i`. */
+static bool shape_from_value(struct mdf_inference *inference, size_t i)
+{
+    const struct mdf_value *value = input(inference, i)->value;
+    const struct mdf_static_type *sizes = input(inference, i);
+    int64_t *shape;
+
+    if (value != NULL && value->kind == MDF_KIND_TENSOR && value->dtype == MDF_DTYPE_INT64) {
+        shape = open_shape(inference, 0, value->length);
+        if (shape != NULL && value->length > 0) {
+            memcpy(shape, value->data, value->length * sizeof *shape);
+        }
+    } else if (sizes->has_shape && sizes->rank == 1 && sizes->shape[0] >= 0 && sizes->shape[0] < 64) {
+        open_shape(inference, 0, (size_t)sizes->shape[0]);
+    }
+    return done(inference);
+}
+
+static bool infer_constant_of_shape(struct mdf_inference *inference)
+{
+    const struct mdf_value *value = inference->attribute_value(inference, "value");
+
+    if (value != NULL && value->kind == MDF_KIND_TENSOR && value->strength == MDF_STRENGTH_TYPED && inference->n_outputs > 0) {
+        inference->outputs[0].dtype = (mdf_dtype)value->dtype;
+    }
+    return shape_from_value(inference, 0);
+}
+
+static bool infer_shape_of(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *source = input(inference, 0);
+    int64_t *shape = open_shape(inference, 0, 1);
+
+    if (shape != NULL && source->has_shape && integer(inference, "start", 0) == 0 && integer(inference, "end", INT64_MAX) == INT64_MAX) {
+        shape[0] = (int64_t)source->rank;
+    }
+    return done(inference);
+}
+
+static bool infer_scalar(struct mdf_inference *inference)
+{
+    open_shape(inference, 0, 0);
+    return done(inference);
+}
+
+static bool infer_list(struct mdf_inference *inference)
+{
+    open_shape(inference, 0, 1);
+    return done(inference);
+}
+
+/* ------------------------------------------------------------------ products */
+
+/* The sizes before the last two axes, broadcast; `rank` is of the result. */
+static void broadcast_stacks(const struct mdf_static_type *a, const struct mdf_static_type *b, size_t rank, int64_t *shape)
+{
+    const struct mdf_static_type *pair[2] = {a, b};
+    size_t i, j;
+
+    for (j = 0; j + 2 < rank; j++) {
+        shape[j] = 1;
+        for (i = 0; i < 2; i++) {
+            shape[j] = broadcast_size(shape[j], j + pair[i]->rank < rank ? 1 : pair[i]->shape[j + pair[i]->rank - rank]);
+        }
+    }
+}
+
+static bool infer_matmul(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *a = input(inference, 0), *b = input(inference, 1);
+    size_t rank;
+    int64_t *shape;
+
+    if (!a->has_shape || !b->has_shape || a->rank == 0 || b->rank == 0) {
+        return true;
+    }
+    if (a->rank == 1 || b->rank == 1) { /* a vector: its axis is not in the result */
+        const struct mdf_static_type *matrix = a->rank == 1 ? b : a;
+
+        shape = open_shape(inference, 0, a->rank + b->rank - 2);
+        if (shape != NULL && matrix->rank > 1) {
+            memcpy(shape, matrix->shape, (matrix->rank - 2) * sizeof *shape);
+            shape[matrix->rank - 2] = matrix == b ? b->shape[b->rank - 1] : a->shape[a->rank - 2];
+        }
+        return done(inference);
+    }
+    rank = a->rank > b->rank ? a->rank : b->rank;
+    shape = open_shape(inference, 0, rank);
+    if (shape != NULL) {
+        broadcast_stacks(a, b, rank, shape);
+        shape[rank - 2] = a->shape[a->rank - 2];
+        shape[rank - 1] = b->shape[b->rank - 1];
+    }
+    return done(inference);
+}
+
+static bool infer_gemm(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *a = input(inference, 0), *b = input(inference, 1);
+    int64_t *shape = open_shape(inference, 0, 2);
+
+    if (shape != NULL && a->has_shape && a->rank == 2) {
+        shape[0] = a->shape[integer(inference, "transA", 0) != 0 ? 1 : 0];
+    }
+    if (shape != NULL && b->has_shape && b->rank == 2) {
+        shape[1] = b->shape[integer(inference, "transB", 0) != 0 ? 0 : 1];
+    }
+    return done(inference);
+}
+
+/* ------------------------------------------------------------------ axes moved, added, taken away */
+
+static bool infer_rank(struct mdf_inference *inference)
+{
+    if (input(inference, 0)->has_shape) {
+        open_shape(inference, 0, input(inference, 0)->rank);
+    }
+    return done(inference);
+}
+
+static bool infer_transpose(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *source = input(inference, 0);
+    const int64_t *order;
+    int64_t *shape;
+    size_t n, i;
+    bool given = inference->attribute(inference, "perm", &order, &n);
+
+    if (!source->has_shape || (given && n != source->rank)) {
+        return true;
+    }
+    shape = open_shape(inference, 0, source->rank);
+    for (i = 0; shape != NULL && i < source->rank; i++) {
+        int64_t from = given ? order[i] : (int64_t)(source->rank - 1 - i);
+
+        shape[i] = from >= 0 && (uint64_t)from < source->rank ? source->shape[from] : -1;
+    }
+    return done(inference);
+}
+
+static bool infer_concat(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *first = input(inference, 0);
+    size_t place, i, j;
+    int64_t *shape;
+
+    for (i = 0; i < inference->n_inputs; i++) {
+        if (!inference->inputs[i].has_shape || inference->inputs[i].rank != first->rank) {
+            return true;
+        }
+    }
+    if (!first->has_shape || !place_of(integer(inference, "axis", 1), first->rank, &place)) {
+        return true;
+    }
+    shape = open_shape(inference, 0, first->rank);
+    for (j = 0; shape != NULL && j < first->rank; j++) {
+        shape[j] = first->shape[j];
+        for (i = 1; i < inference->n_inputs; i++) {
+            int64_t size = inference->inputs[i].shape[j], sum;
+
+            if (j != place) {
+                shape[j] = shape[j] < 0 ? size : shape[j];
+            } else {
+                shape[j] = shape[j] < 0 || size < 0 || __builtin_add_overflow(shape[j], size, &sum) ? -1 : sum;
+            }
+        }
+    }
+    return done(inference);
+}
+
+/* Marks axes in `[0, rank)`; false where one is out of range. */
+static bool mark_axes(const int64_t *axes, size_t n, size_t rank, bool *marks)
+{
+    size_t place, i;
+
+    for (i = 0; i < n; i++) {
+        if (!place_of(axes[i], rank, &place)) {
+            return false;
+        }
+        marks[place] = true;
+    }
+    return true;
+}
+
+static size_t count_marks(const bool *marks, size_t n)
+{
+    size_t n_marked = 0, i;
+
+    for (i = 0; i < n; i++) {
+        n_marked += marks[i];
+    }
+    return n_marked;
+}
+
+static bool infer_squeeze(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *source = input(inference, 0);
+    const int64_t *axes;
+    int64_t *shape;
+    size_t n, i, j = 0;
+    bool *marks = mdf_arena_array(inference->arena, source->rank, sizeof *marks);
+
+    if (marks == NULL) {
+        return mdf_infer_error(inference, MDF_OUT_OF_MEMORY, "out of memory");
+    }
+    if (!source->has_shape || !numbers(inference, "axes", 1, &axes, &n) || !mark_axes(axes, n, source->rank, marks)) {
+        return true;
+    }
+    shape = open_shape(inference, 0, source->rank - count_marks(marks, source->rank));
+    for (i = 0; shape != NULL && i < source->rank; i++) {
+        if (!marks[i]) {
+            shape[j++] = source->shape[i];
+        }
+    }
+    return done(inference);
+}
+
+static bool infer_unsqueeze(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *source = input(inference, 0);
+    const int64_t *axes;
+    int64_t *shape;
+    bool *marks;
+    size_t n, rank, i, j = 0;
+
+    if (!source->has_shape || !numbers(inference, "axes", 1, &axes, &n)) {
+        return true;
+    }
+    rank = source->rank + n;
+    marks = mdf_arena_array(inference->arena, rank, sizeof *marks);
+    if (marks == NULL) {
+        return mdf_infer_error(inference, MDF_OUT_OF_MEMORY, "out of memory");
+    }
+    if (!mark_axes(axes, n, rank, marks) || count_marks(marks, rank) != n) {
+        return true;
+    }
+    shape = open_shape(inference, 0, rank);
+    for (i = 0; shape != NULL && i < rank; i++) {
+        shape[i] = marks[i] ? 1 : source->shape[j++];
+    }
+    return done(inference);
+}
+
+static bool infer_reduce(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *source = input(inference, 0);
+    bool keeps = integer(inference, "keepdims", 1) != 0, given = has_numbers(inference, "axes", 1), *marks;
+    const int64_t *axes = NULL;
+    int64_t *shape;
+    size_t n = 0, i, j = 0;
+
+    if (!source->has_shape || (given && !numbers(inference, "axes", 1, &axes, &n))) {
+        return true;
+    }
+    if (n == 0 && integer(inference, "noop_with_empty_axes", 0) != 0) {
+        return infer_same(inference);
+    }
+    marks = mdf_arena_array(inference->arena, source->rank, sizeof *marks);
+    if (marks == NULL) {
+        return mdf_infer_error(inference, MDF_OUT_OF_MEMORY, "out of memory");
+    }
+    if (!mark_axes(axes, n, source->rank, marks)) {
+        return true;
+    }
+    for (i = 0; n == 0 && i < source->rank; i++) {
+        marks[i] = true;
+    }
+    shape = open_shape(inference, 0, keeps ? source->rank : source->rank - count_marks(marks, source->rank));
+    for (i = 0; shape != NULL && i < source->rank; i++) {
+        if (!marks[i] || keeps) {
+            shape[j++] = marks[i] ? 1 : source->shape[i];
+        }
+    }
+    return done(inference);
+}
+
+static bool infer_arg(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *source = input(inference, 0);
+    bool keeps = integer(inference, "keepdims", 1) != 0;
+    size_t place, i, j = 0;
+    int64_t *shape;
+
+    if (!source->has_shape || !place_of(integer(inference, "axis", 0), source->rank, &place)) {
+        return true;
+    }
+    shape = open_shape(inference, 0, keeps ? source->rank : source->rank - 1);
+    for (i = 0; shape != NULL && i < source->rank; i++) {
+        if (i != place || keeps) {
+            shape[j++] = i == place ? 1 : source->shape[i];
+        }
+    }
+    return done(inference);
+}
+
+static bool infer_gather(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *data = input(inference, 0), *indices = input(inference, 1);
+    size_t place;
+    int64_t *shape;
+
+    if (!data->has_shape || !indices->has_shape || !place_of(integer(inference, "axis", 0), data->rank, &place)) {
+        return true;
+    }
+    shape = open_shape(inference, 0, data->rank - 1 + indices->rank);
+    if (shape != NULL) {
+        memcpy(shape, data->shape, place * sizeof *shape);
+        memcpy(shape + place, indices->shape, indices->rank * sizeof *shape);
+        memcpy(shape + place + indices->rank, data->shape + place + 1, (data->rank - place - 1) * sizeof *shape);
+    }
+    return done(inference);
+}
+
+/* Sizes that a constant lists: 0 keeps the input's size, one -1 takes what is left. */
+static bool infer_reshape(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *source = input(inference, 0);
+    bool zero_is_zero = integer(inference, "allowzero", 0) != 0;
+    const int64_t *sizes;
+    int64_t *shape;
+    size_t n, i;
+
+    if (!numbers(inference, "shape", 1, &sizes, &n)) {
+        return mdf_schema_attribute(inference->schema, "shape") != NULL || shape_from_value(inference, 1);
+    }
+    shape = open_shape(inference, 0, n);
+    for (i = 0; shape != NULL && i < n; i++) {
+        if (sizes[i] == 0 && !zero_is_zero) {
+            shape[i] = source->has_shape && i < source->rank ? source->shape[i] : -1;
+        } else {
+            shape[i] = sizes[i] < 0 ? -1 : sizes[i];
+        }
+    }
+    return done(inference);
+}
+
+static bool infer_split(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *source = input(inference, 0);
+    size_t place, i;
+    int64_t *shape;
+
+    if (!source->has_shape || !place_of(integer(inference, "axis", 0), source->rank, &place)) {
+        return true;
+    }
+    for (i = 0; i < inference->n_outputs; i++) {
+        shape = open_shape(inference, i, source->rank);
+        if (shape == NULL) {
+            return done(inference);
+        }
+        memcpy(shape, source->shape, source->rank * sizeof *shape);
+        shape[place] = -1;
+    }
+    return true;
+}
+
+/* Parts of an array along axes that are constants; along all others its whole length. */
+static bool infer_slice(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *source = input(inference, 0);
+    const int64_t *axes;
+    size_t n, place, i;
+    int64_t *shape;
+
+    if (!source->has_shape) {
+        return true;
+    }
+    shape = open_shape(inference, 0, source->rank);
+    if (shape == NULL || !has_numbers(inference, "axes", 3) || !numbers(inference, "axes", 3, &axes, &n)) {
+        return done(inference);
+    }
+    memcpy(shape, source->shape, source->rank * sizeof *shape);
+    for (i = 0; i < n; i++) {
+        if (place_of(axes[i], source->rank, &place)) {
+            shape[place] = -1;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ sequences */
+
+static bool infer_sequence(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *first = input(inference, 0), *second = input(inference, 1);
+
+    if (inference->n_outputs > 0) {
+        inference->outputs[0].kind = MDF_STATIC_SEQUENCE;
+        inference->outputs[0].dtype = first->dtype != MDF_DTYPE_NONE || second->kind != MDF_STATIC_TENSOR ? first->dtype : second->dtype;
+    }
+    return true;
+}
+
+static bool infer_sequence_empty(struct mdf_inference *inference)
+{
+    mdf_dtype dtype = inference->attribute_dtype(inference, "dtype");
+
+    if (inference->n_outputs > 0) {
+        inference->outputs[0].dtype = dtype != MDF_DTYPE_NONE ? dtype : MDF_DTYPE_FLOAT32;
+    }
+    return true;
+}
+
+static bool infer_sequence_item(struct mdf_inference *inference)
+{
+    if (inference->n_outputs > 0) {
+        inference->outputs[0].dtype = input(inference, 0)->dtype;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ table */
+
+const struct mdf_rule mdf_rules_shapes[] = {
+    {"Abs", infer_same, NULL},
+    {"Acos", infer_same, NULL},
+    {"Acosh", infer_same, NULL},
+    {"Add", infer_broadcast, NULL},
+    {"And", infer_broadcast, NULL},
+    {"ArgMax", infer_arg, NULL},
+    {"ArgMin", infer_arg, NULL},
+    {"Asin", infer_same, NULL},
+    {"Asinh", infer_same, NULL},
+    {"Atan", infer_same, NULL},
+    {"Atanh", infer_same, NULL},
+    {"AveragePool", infer_rank, NULL},
+    {"BatchNormalization", infer_same, NULL},
+    {"BitShift", infer_broadcast, NULL},
+    {"BitwiseAnd", infer_broadcast, NULL},
+    {"BitwiseNot", infer_same, NULL},
+    {"BitwiseOr", infer_broadcast, NULL},
+    {"BitwiseXor", infer_broadcast, NULL},
+    {"Cast", infer_cast, NULL},
+    {"Ceil", infer_same, NULL},
+    {"Celu", infer_same, NULL},
+    {"Clip", infer_same, NULL},
+    {"Concat", infer_concat, NULL},
+    {"ConcatFromSequence", infer_sequence_item, NULL},
+    {"Constant", infer_constant, NULL},
+    {"ConstantOfShape", infer_constant_of_shape, NULL},
+    {"Conv", infer_rank, NULL},
+    {"Cos", infer_same, NULL},
+    {"Cosh", infer_same, NULL},
+    {"CumSum", infer_same, NULL},
+    {"Div", infer_broadcast, NULL},
+    {"Dropout", infer_same, NULL},
+    {"Elu", infer_same, NULL},
+    {"Equal", infer_broadcast, NULL},
+    {"Erf", infer_same, NULL},
+    {"Exp", infer_same, NULL},
+    {"EyeLike", infer_cast, NULL},
+    {"Floor", infer_same, NULL},
+    {"Gather", infer_gather, NULL},
+    {"Gelu", infer_same, NULL},
+    {"Gemm", infer_gemm, NULL},
+    {"Greater", infer_broadcast, NULL},
+    {"GreaterOrEqual", infer_broadcast, NULL},
+    {"HardSigmoid", infer_same, NULL},
+    {"HardSwish", infer_same, NULL},
+    {"Hardmax", infer_same, NULL},
+    {"Identity", infer_same, NULL},
+    {"InstanceNormalization", infer_same, NULL},
+    {"IsInf", infer_same, NULL},
+    {"IsNaN", infer_same, NULL},
+    {"LRN", infer_same, NULL},
+    {"LayerNormalization", infer_same, NULL},
+    {"LeakyRelu", infer_same, NULL},
+    {"Less", infer_broadcast, NULL},
+    {"LessOrEqual", infer_broadcast, NULL},
+    {"Log", infer_same, NULL},
+    {"LogSoftmax", infer_same, NULL},
+    {"LpPool", infer_rank, NULL},
+    {"MatMul", infer_matmul, NULL},
+    {"Max", infer_broadcast, NULL},
+    {"MaxPool", infer_rank, NULL},
+    {"Mean", infer_broadcast, NULL},
+    {"MeanVarianceNormalization", infer_same, NULL},
+    {"Min", infer_broadcast, NULL},
+    {"Mish", infer_same, NULL},
+    {"Mod", infer_broadcast, NULL},
+    {"Mul", infer_broadcast, NULL},
+    {"Neg", infer_same, NULL},
+    {"Not", infer_same, NULL},
+    {"Or", infer_broadcast, NULL},
+    {"PRelu", infer_same, NULL},
+    {"Pad", infer_rank, NULL},
+    {"Pow", infer_broadcast, NULL},
+    {"Range", infer_list, NULL},
+    {"Reciprocal", infer_same, NULL},
+    {"ReduceL1", infer_reduce, NULL},
+    {"ReduceL2", infer_reduce, NULL},
+    {"ReduceLogSum", infer_reduce, NULL},
+    {"ReduceLogSumExp", infer_reduce, NULL},
+    {"ReduceMax", infer_reduce, NULL},
+    {"ReduceMean", infer_reduce, NULL},
+    {"ReduceMin", infer_reduce, NULL},
+    {"ReduceProd", infer_reduce, NULL},
+    {"ReduceSum", infer_reduce, NULL},
+    {"ReduceSumSquare", infer_reduce, NULL},
+    {"Relu", infer_same, NULL},
+    {"Reshape", infer_reshape, NULL},
+    {"Resize", infer_rank, NULL},
+    {"Round", infer_same, NULL},
+    {"ScatterElements", infer_same, NULL},
+    {"ScatterND", infer_same, NULL},
+    {"Selu", infer_same, NULL},
+    {"SequenceAt", infer_sequence_item, NULL},
+    {"SequenceConstruct", infer_sequence, NULL},
+    {"SequenceEmpty", infer_sequence_empty, NULL},
+    {"SequenceErase", infer_sequence, NULL},
+    {"SequenceInsert", infer_sequence, NULL},
+    {"SequenceLength", infer_scalar, NULL},
+    {"Shape", infer_shape_of, NULL},
+    {"Shrink", infer_same, NULL},
+    {"Sigmoid", infer_same, NULL},
+    {"Sign", infer_same, NULL},
+    {"Sin", infer_same, NULL},
+    {"Sinh", infer_same, NULL},
+    {"Size", infer_scalar, NULL},
+    {"Slice", infer_slice, NULL},
+    {"Softmax", infer_same, NULL},
+    {"Softplus", infer_same, NULL},
+    {"Softsign", infer_same, NULL},
+    {"Split", infer_split, NULL},
+    {"Sqrt", infer_same, NULL},
+    {"Squeeze", infer_squeeze, NULL},
+    {"Sub", infer_broadcast, NULL},
+    {"Sum", infer_broadcast, NULL},
+    {"Swish", infer_same, NULL},
+    {"Tan", infer_same, NULL},
+    {"Tanh", infer_same, NULL},
+    {"ThresholdedRelu", infer_same, NULL},
+    {"Tile", infer_rank, NULL},
+    {"TopK", infer_rank, NULL},
+    {"Transpose", infer_transpose, NULL},
+    {"Trilu", infer_same, NULL},
+    {"Unsqueeze", infer_unsqueeze, NULL},
+    {"Upsample", infer_rank, NULL},
+    {"Where", infer_broadcast, NULL},
+    {"Xor", infer_broadcast, NULL},
+    {NULL, NULL, NULL},
+};

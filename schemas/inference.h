@@ -1,0 +1,95 @@
+/* inference.h - what is known of values before a model runs: element types and shapes, through operators.
+ *
+ * Comes in: one call of an ONNX operator, with what is known of its inputs. Goes out: what is known of its outputs, or an error
+ * where the call can not run whatever the values are. "Not known" is always a right answer: rules only say what holds for
+ * sure. A literal without a declared type has no known type here, because it takes the type of what it meets.
+ *
+ * Source: https://onnx.ai/onnx/repo-docs/ShapeInference.html and the text of each operator. */
+#ifndef MDF_SCHEMAS_INFERENCE_H
+#define MDF_SCHEMAS_INFERENCE_H
+
+#include "mdf_c/base/arena.h"
+#include "mdf_c/tensor/value.h"
+#include "schemas/onnx_schema.h"
+
+enum mdf_static_kind { MDF_STATIC_UNKNOWN, MDF_STATIC_OMITTED, MDF_STATIC_TENSOR, MDF_STATIC_SEQUENCE };
+
+/* What is known of a value. All zero but `dtype`: nothing (mdf_static_unknown). */
+struct mdf_static_type {
+    enum mdf_static_kind kind;
+    mdf_dtype dtype; /* of elements; MDF_DTYPE_NONE: not known */
+    bool has_shape;  /* of an array; a sequence never has one */
+    size_t rank;
+    const int64_t *shape;          /* -1: an axis of unknown size */
+    const struct mdf_value *value; /* the value itself, where it is a constant; else NULL */
+};
+
+extern const struct mdf_static_type mdf_static_unknown;
+
+/* A body graph of the call, given to and back from whoever compiles it. */
+struct mdf_static_body {
+    struct mdf_static_type *formals; /* what the operator hands in */
+    size_t n_formals;
+    const struct mdf_static_type *yields; /* what the body yields, the condition of a Loop among them */
+    size_t n_yields;
+};
+
+enum { MDF_STATIC_BODIES = 2 }; /* of one call, at most */
+
+struct mdf_inference {
+    const struct mdf_schema *schema;
+    struct mdf_arena *arena; /* shapes of results lie here */
+    const struct mdf_static_type *inputs;
+    size_t n_inputs;
+    struct mdf_static_type *outputs; /* all unknown at first */
+    size_t n_outputs;
+    struct mdf_static_body bodies[MDF_STATIC_BODIES];
+    size_t n_bodies;
+    /* An attribute as whole numbers: false where it is not given. A single INT is a list of one. */
+    bool (*attribute)(const struct mdf_inference *inference, const char *name, const int64_t **items, size_t *n);
+    /* An attribute as an array; NULL where it is not given. */
+    const struct mdf_value *(*attribute_value)(const struct mdf_inference *inference, const char *name);
+    /* An attribute as an element type; MDF_DTYPE_NONE where it is not given. */
+    mdf_dtype (*attribute_dtype)(const struct mdf_inference *inference, const char *name);
+    const void *context; /* of the three */
+    mdf_status status;   /* of the error */
+    char message[400];   /* one sentence, without position */
+};
+
+/* Fills in what is known of the formal inputs of Scan's and Loop's body (bodies[0].formals, n_formals of them). False: the call is
+ * wrong, or memory ran out (status, message). */
+bool mdf_infer_formals(struct mdf_inference *inference);
+/* Fills in what is known of the outputs; for Scan, Loop and If from what the bodies yield. False as above. */
+bool mdf_infer_outputs(struct mdf_inference *inference);
+
+/* --- what rules share */
+
+/* Sets the error; returns false. */
+bool mdf_infer_error(struct mdf_inference *inference, mdf_status status, const char *format, ...) MDF_PRINTF_LIKE(3, 4);
+/* "float32[2,?]", "seq(float32)", "an unknown type" */
+void mdf_static_describe(const struct mdf_static_type *type, char *text, size_t size);
+/* Gives a type a shape of `rank` axes, all unknown, and returns them for filling in; NULL with the error set. */
+int64_t *mdf_infer_shape(struct mdf_inference *inference, struct mdf_static_type *type, size_t rank);
+/* Kinds or element types that can not be the same; shapes that can not. */
+bool mdf_static_types_differ(const struct mdf_static_type *a, const struct mdf_static_type *b);
+bool mdf_static_shapes_differ(const struct mdf_static_type *a, const struct mdf_static_type *b);
+/* Both are known of one value, and do not differ: the result knows all that either does. False: out of memory. */
+bool mdf_static_merge(struct mdf_arena *arena, const struct mdf_static_type *a, const struct mdf_static_type *b,
+                      struct mdf_static_type *result);
+/* A value is one or the other: the result knows what both say. False: out of memory. */
+bool mdf_static_union(struct mdf_arena *arena, const struct mdf_static_type *a, const struct mdf_static_type *b,
+                      struct mdf_static_type *result);
+
+/* --- rules by file */
+
+typedef bool (*mdf_infer_rule)(struct mdf_inference *inference);
+
+struct mdf_rule {
+    const char *name; /* of the operator; NULL ends a table */
+    mdf_infer_rule infer;         /* outputs */
+    mdf_infer_rule infer_formals; /* of a body; NULL: it takes no inputs, or there is none */
+};
+
+extern const struct mdf_rule mdf_rules_control_flow[], mdf_rules_shapes[];
+
+#endif
