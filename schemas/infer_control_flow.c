@@ -12,8 +12,9 @@ enum { FIRST_SCAN_WITHOUT_BATCH = 9, FIRST_IF_WITH_SHAPE_UNION = 11 };
 static bool allows(const struct mdf_formal *formal, const struct mdf_static_type *type)
 {
     mdf_dtype_set set = type->kind == MDF_STATIC_SEQUENCE ? formal->sequence_types
-                        : type->kind == MDF_STATIC_TENSOR ? formal->tensor_types
-                                                          : formal->tensor_types | formal->sequence_types | formal->optional_types;
+                        : type->kind == MDF_STATIC_TENSOR
+                            ? formal->tensor_types
+                            : formal->tensor_types | formal->sequence_types | formal->optional_types;
 
     return (type->kind == MDF_STATIC_UNKNOWN || type->kind == MDF_STATIC_OMITTED || set != 0) &&
            (type->dtype == MDF_DTYPE_NONE || (set & MDF_DTYPE_BIT(type->dtype)) != 0);
@@ -48,9 +49,10 @@ static bool check_allowed(struct mdf_inference *inference, bool output, size_t i
     }
     mdf_static_describe(type, text, sizeof text);
     version = first_version_with(inference, output, i, type);
-    return version > 0 ? mdf_infer_error(inference, MDF_TYPE, "%s %zu of version %d can not be %s: version %d is the first to allow it",
-                                         what, number, schema->since, text, version)
-                       : mdf_infer_error(inference, MDF_TYPE, "%s %zu can not be %s", what, number, text);
+    return version > 0
+               ? mdf_infer_error(inference, MDF_TYPE, "%s %zu of version %d can not be %s: version %d is the first to allow it",
+                                 what, number, schema->since, text, version)
+               : mdf_infer_error(inference, MDF_TYPE, "%s %zu can not be %s", what, number, text);
 }
 
 static bool has_one_element(const struct mdf_static_type *type)
@@ -90,13 +92,13 @@ static bool check_state(struct mdf_inference *inference, size_t number, const st
     }
     mdf_static_describe(before, texts[0], sizeof texts[0]);
     mdf_static_describe(after, texts[1], sizeof texts[1]);
-    return mdf_infer_error(inference, types ? MDF_TYPE : MDF_SHAPE, "state variable %zu enters the body as %s and leaves it as %s", number,
-                           texts[0], texts[1]);
+    return mdf_infer_error(inference, types ? MDF_TYPE : MDF_SHAPE,
+                           "state variable %zu enters the body as %s and leaves it as %s", number, texts[0], texts[1]);
 }
 
 /* A state variable's last value: its initial one where the body never runs. */
-static bool state_output(struct mdf_inference *inference, const struct mdf_static_type *before, const struct mdf_static_type *after,
-                         bool keeps_shape, struct mdf_static_type *output)
+static bool state_output(struct mdf_inference *inference, const struct mdf_static_type *before,
+                         const struct mdf_static_type *after, bool keeps_shape, struct mdf_static_type *output)
 {
     if (!mdf_static_merge(inference->arena, before, after, output)) {
         return mdf_infer_error(inference, MDF_OUT_OF_MEMORY, "out of memory");
@@ -117,7 +119,8 @@ static bool integers(const struct mdf_inference *inference, const char *name, co
 }
 
 /* A list with an entry for each scan input or output, if it is given. */
-static bool check_list(struct mdf_inference *inference, const char *name, size_t n_wanted, const char *what, const int64_t **items)
+static bool check_list(struct mdf_inference *inference, const char *name, size_t n_wanted, const char *what,
+                       const int64_t **items)
 {
     size_t n;
 
@@ -135,7 +138,8 @@ static bool check_directions(struct mdf_inference *inference, const char *name, 
     }
     for (i = 0; items != NULL && i < n; i++) {
         if (items[i] != 0 && items[i] != 1) {
-            return mdf_infer_error(inference, MDF_VALUE, "%s must be 0 (forward) or 1 (reverse), not %lld", name, (long long)items[i]);
+            return mdf_infer_error(inference, MDF_VALUE, "%s must be 0 (forward) or 1 (reverse), not %lld", name,
+                                   (long long)items[i]);
         }
     }
     return true;
@@ -145,8 +149,8 @@ static bool check_axis(struct mdf_inference *inference, const char *name, int64_
 {
     *result = 0;
     if (axis < -(int64_t)rank || axis >= (int64_t)rank) {
-        return mdf_infer_error(inference, MDF_VALUE, "%s: axis %lld is out of range for an array of %zu axes", name, (long long)axis,
-                               rank);
+        return mdf_infer_error(inference, MDF_VALUE, "%s: axis %lld is out of range for an array of %zu axes", name,
+                               (long long)axis, rank);
     }
     *result = (size_t)(axis < 0 ? axis + (int64_t)rank : axis);
     return true;
@@ -245,7 +249,8 @@ static bool scan_formals(struct mdf_inference *inference, struct scan *scan, str
         size_t at = scan->first + i;
 
         if (inference->inputs[at].kind == MDF_STATIC_OMITTED) {
-            return mdf_infer_error(inference, MDF_MODEL, "input %zu is left out: a body needs all its states and scan inputs", at);
+            return mdf_infer_error(inference, MDF_MODEL, "input %zu is left out: a body needs all its states and scan inputs",
+                                   at);
         }
         formals[i] = inference->inputs[at];
         formals[i].value = NULL;
@@ -334,8 +339,9 @@ static bool infer_scan(struct mdf_inference *inference)
             return false;
         }
         *output = mdf_static_unknown;
-        if (is_state ? !state_output(inference, &inference->inputs[scan.first + i], &inference->inputs[scan.first + i], true, output)
-                     : !stacked(inference, &scan, &body->yields[i], axes != NULL ? axes[i - scan.n_states] : 0, output)) {
+        if (is_state
+                ? !state_output(inference, &inference->inputs[scan.first + i], &inference->inputs[scan.first + i], true, output)
+                : !stacked(inference, &scan, &body->yields[i], axes != NULL ? axes[i - scan.n_states] : 0, output)) {
             return false;
         }
     }
@@ -424,8 +430,8 @@ static bool infer_if_output(struct mdf_inference *inference, size_t i)
         mdf_static_describe(a, texts[0], sizeof texts[0]);
         mdf_static_describe(b, texts[1], sizeof texts[1]);
         return mdf_infer_error(inference, types ? MDF_TYPE : MDF_SHAPE,
-                               "the branches disagree about output %zu: then_branch gives %s, else_branch %s%s", i, texts[0], texts[1],
-                               types ? "" : " (shapes may differ from version 11 on)");
+                               "the branches disagree about output %zu: then_branch gives %s, else_branch %s%s", i, texts[0],
+                               texts[1], types ? "" : " (shapes may differ from version 11 on)");
     }
     return mdf_static_union(inference->arena, a, b, &inference->outputs[i]) ||
            mdf_infer_error(inference, MDF_OUT_OF_MEMORY, "out of memory");

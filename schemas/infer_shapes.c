@@ -185,7 +185,8 @@ static bool infer_shape_of(struct mdf_inference *inference)
     const struct mdf_static_type *source = input(inference, 0);
     int64_t *shape = open_shape(inference, 0, 1);
 
-    if (shape != NULL && source->has_shape && integer(inference, "start", 0) == 0 && integer(inference, "end", INT64_MAX) == INT64_MAX) {
+    if (shape != NULL && source->has_shape && integer(inference, "start", 0) == 0 &&
+        integer(inference, "end", INT64_MAX) == INT64_MAX) {
         shape[0] = (int64_t)source->rank;
     }
     return done(inference);
@@ -540,17 +541,16 @@ static bool infer_sequence(struct mdf_inference *inference)
 
     if (inference->n_outputs > 0) {
         inference->outputs[0].kind = MDF_STATIC_SEQUENCE;
-        inference->outputs[0].dtype = first->dtype != MDF_DTYPE_NONE || second->kind != MDF_STATIC_TENSOR ? first->dtype : second->dtype;
+        inference->outputs[0].dtype =
+            first->dtype != MDF_DTYPE_NONE || second->kind != MDF_STATIC_TENSOR ? first->dtype : second->dtype;
     }
     return true;
 }
 
 static bool infer_sequence_empty(struct mdf_inference *inference)
 {
-    mdf_dtype dtype = inference->attribute_dtype(inference, "dtype");
-
-    if (inference->n_outputs > 0) {
-        inference->outputs[0].dtype = dtype != MDF_DTYPE_NONE ? dtype : MDF_DTYPE_FLOAT32;
+    if (inference->n_outputs > 0) { /* without the attribute, the first item decides */
+        inference->outputs[0].dtype = inference->attribute_dtype(inference, "dtype");
     }
     return true;
 }

@@ -56,8 +56,8 @@ struct mdf_inference {
     char message[400];   /* one sentence, without position */
 };
 
-/* Fills in what is known of the formal inputs of Scan's and Loop's body (bodies[0].formals, n_formals of them). False: the call is
- * wrong, or memory ran out (status, message). */
+/* Fills in what is known of the formal inputs of Scan's and Loop's body (bodies[0].formals, n_formals of them). False: the call
+ * is wrong, or memory ran out (status, message). */
 bool mdf_infer_formals(struct mdf_inference *inference);
 /* Fills in what is known of the outputs; for Scan, Loop and If from what the bodies yield. False as above. */
 bool mdf_infer_outputs(struct mdf_inference *inference);
@@ -85,7 +85,7 @@ bool mdf_static_union(struct mdf_arena *arena, const struct mdf_static_type *a, 
 typedef bool (*mdf_infer_rule)(struct mdf_inference *inference);
 
 struct mdf_rule {
-    const char *name; /* of the operator; NULL ends a table */
+    const char *name;             /* of the operator; NULL ends a table */
     mdf_infer_rule infer;         /* outputs */
     mdf_infer_rule infer_formals; /* of a body; NULL: it takes no inputs, or there is none */
 };

@@ -253,8 +253,10 @@ static void feed_ports(struct body_builder *body, const char *node, const char *
     }
 }
 
-/* What is known of a formal: what the operator hands in, and what the body declares. In a Loop, the shapes of states may change. */
-static bool type_of_formal(struct body_builder *body, size_t i, const struct mdf_interface_item *item, struct mdf_static_type *type)
+/* What is known of a formal: what the operator hands in, and what the body declares. In a Loop, the shapes of states may change.
+ */
+static bool type_of_formal(struct body_builder *body, size_t i, const struct mdf_interface_item *item,
+                           struct mdf_static_type *type)
 {
     const struct mdf_static_type given = body->request->formals[i];
     struct mdf_static_type declared = mdf_static_unknown;
@@ -278,8 +280,8 @@ static bool type_of_formal(struct body_builder *body, size_t i, const struct mdf
         mdf_static_describe(&declared, texts[0], sizeof texts[0]);
         mdf_static_describe(&given, texts[1], sizeof texts[1]);
         compile_error(body->compiler, mdf_static_types_differ(&given, &declared) ? MDF_TYPE : MDF_SHAPE,
-                      "the body '%s' declares its input '%s' as %s, but onnx::%s hands in %s", body->graph.id, item->name, texts[0],
-                      body->request->operator, texts[1]);
+                      "the body '%s' declares its input '%s' as %s, but onnx::%s hands in %s", body->graph.id, item->name,
+                      texts[0], body->request->operator, texts[1]);
         return false;
     }
     if (!mdf_static_merge(&body->compiler->scratch, &given, &declared, type)) {

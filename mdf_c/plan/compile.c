@@ -146,7 +146,8 @@ static bool add_combination(struct graph_builder *builder, struct mdf_program_po
 }
 
 /* A port with a declared width converts to it; the declared shape holds for what is set from outside. */
-static void note_type(struct graph_builder *builder, mdf_operand slot, const struct mdf_declaration *declaration, bool from_outside)
+static void note_type(struct graph_builder *builder, mdf_operand slot, const struct mdf_declaration *declaration,
+                      bool from_outside)
 {
     struct mdf_static_type type = mdf_static_unknown;
 
@@ -176,7 +177,8 @@ static bool add_port(struct graph_builder *builder, size_t node, size_t index, s
         return false;
     }
     port.origin = builder->compiler->origins[builder->compiler->origin];
-    note_type(builder, port.slot, &port.declaration, source->default_value == NULL && graph_edges_into(builder, node, index)->n == 0);
+    note_type(builder, port.slot, &port.declaration,
+              source->default_value == NULL && graph_edges_into(builder, node, index)->n == 0);
     builder->nodes[node].ports[index] = port.slot;
     place_leave(builder->compiler, place);
     return list_add(builder->compiler, ports, &port, sizeof port);

@@ -1,5 +1,5 @@
-/* infer_call.c - types and shapes through one onnx:: call: what is known of its operands goes into the rules of schemas/, what these
- * say is noted at its outputs, and a call that can not run is refused here, before anything has. */
+/* infer_call.c - types and shapes through one onnx:: call: what is known of its operands goes into the rules of schemas/, what
+ * these say is noted at its outputs, and a call that can not run is refused here, before anything has. */
 #include "mdf_c/plan/compiler.h"
 
 #include <string.h>
@@ -52,7 +52,8 @@ static const struct mdf_value *read_attribute_value(const struct mdf_inference *
     const struct call_types *call = inference->context;
     const struct mdf_setting *setting = find_setting(call, name);
 
-    return setting != NULL && setting->type == MDF_SETTING_VALUE ? *(const struct mdf_value *const *)field_of(call, setting) : NULL;
+    return setting != NULL && setting->type == MDF_SETTING_VALUE ? *(const struct mdf_value *const *)field_of(call, setting)
+                                                                 : NULL;
 }
 
 /* What is known of the inputs of a call. */

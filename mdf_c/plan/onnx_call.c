@@ -264,7 +264,8 @@ static bool add_bodies(struct call_builder *builder)
         return true;
     }
     if (!describe_bodies(builder, &request) ||
-        !infer_formals(builder->target, &types, request.n_states + request.n_scan_inputs + (request.loop ? 2 : 0), &request.formals)) {
+        !infer_formals(builder->target, &types, request.n_states + request.n_scan_inputs + (request.loop ? 2 : 0),
+                       &request.formals)) {
         return false;
     }
     for (i = 0; i < builder->graphs.n; i++) {

@@ -155,7 +155,8 @@ static bool type_of_value(struct compiler *compiler, const struct mdf_value *val
     if (value->rank > 0) {
         memcpy(shape, mdf_value_shape(value), value->rank * sizeof *shape);
     }
-    *type = (struct mdf_static_type){MDF_STATIC_TENSOR, typed ? (mdf_dtype)value->dtype : MDF_DTYPE_NONE, true, value->rank, shape, NULL};
+    *type = (struct mdf_static_type){
+        MDF_STATIC_TENSOR, typed ? (mdf_dtype)value->dtype : MDF_DTYPE_NONE, true, value->rank, shape, NULL};
     return true;
 }
 
