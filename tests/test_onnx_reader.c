@@ -104,12 +104,19 @@ static void expect_runs(const mdf_model *model, const char *path, const char *fo
 
     cr_assert_not_null(program, "%s (%s): %s", path, form, error.message);
     for (i = 0; i < runs->as.list.n; i++) {
+        const struct mdf_node *words = mdf_node_get(&runs->as.list.items[i], "error");
         mdf_state *state = mdf_state_new(program, &error);
 
         cr_assert_not_null(state);
         set_inputs(state, path, expected, mdf_node_get(&runs->as.list.items[i], "inputs"));
-        cr_expect(mdf_evaluate(state, 0.0, &error) == MDF_OK, "%s (%s): %s", path, form, error.message);
-        if (error.code == MDF_OK) {
+        if (words != NULL) {
+            cr_expect(mdf_evaluate(state, 0.0, &error) != MDF_OK && strstr(error.message, words->as.string.bytes) != NULL,
+                      "%s (%s): '%s' does not say '%s'", path, form, error.message, words->as.string.bytes);
+            error = (mdf_error){0};
+        } else {
+            cr_expect(mdf_evaluate(state, 0.0, &error) == MDF_OK, "%s (%s): %s", path, form, error.message);
+        }
+        if (words == NULL && error.code == MDF_OK) {
             expect_results(state, program, path, form, expected, mdf_node_get(&runs->as.list.items[i], "results"));
         }
         mdf_state_free(state);

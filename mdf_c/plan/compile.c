@@ -177,8 +177,8 @@ static bool add_port(struct graph_builder *builder, size_t node, size_t index, s
         return false;
     }
     port.origin = builder->compiler->origins[builder->compiler->origin];
-    note_type(builder, port.slot, &port.declaration,
-              source->default_value == NULL && graph_edges_into(builder, node, index)->n == 0);
+    port.is_required = source->default_value == NULL && graph_edges_into(builder, node, index)->n == 0;
+    note_type(builder, port.slot, &port.declaration, port.is_required);
     builder->nodes[node].ports[index] = port.slot;
     place_leave(builder->compiler, place);
     return list_add(builder->compiler, ports, &port, sizeof port);
@@ -243,6 +243,7 @@ static bool add_free_inputs(struct graph_builder *builder, struct list *ports)
             continue;
         }
         port.input_name = name;
+        port.is_required = true;
         port.id = keep_text(builder->compiler, item->port);
         port.slot = unit_new_slot(&target, OPERAND_MAY_BE_LIST);
         if (port.id == NULL || port.slot == MDF_NO_OPERAND ||
@@ -253,6 +254,11 @@ static bool add_free_inputs(struct graph_builder *builder, struct list *ports)
         }
         note_type(builder, port.slot, &port.declaration, true);
         port.origin = builder->compiler->origins[builder->compiler->origin];
+    }
+    for (i = 0; i < ports->n; i++) { /* other ports that nothing fills hold zeros */
+        struct mdf_program_port *port = (struct mdf_program_port *)ports->items + i;
+
+        port->is_required = port->is_required && port->input_name != NULL;
     }
     return true;
 }

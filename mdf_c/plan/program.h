@@ -24,6 +24,7 @@ struct mdf_program_port {
     size_t node;
     mdf_operand slot;
     mdf_operand default_value; /* a constant; MDF_NO_OPERAND for a graph input that feeds no port */
+    bool is_required;          /* a declared input of the graph that neither an edge nor a default value fills */
     enum mdf_reduce reduce;
     struct mdf_range combine; /* ADD, MULTIPLY: combines `arriving` into the slot */
     mdf_operand arriving;

@@ -177,16 +177,36 @@ static bool arrive(struct mdf_state *state, size_t index, const struct mdf_value
            port_error(state, port);
 }
 
+/* A declared input must be given; an optional one is empty where it is not. */
+static bool accept_absence(struct mdf_state *state, const struct mdf_program_port *port)
+{
+    if (port->declaration.type.optional) {
+        mdf_value_clear(&state->memory, mdf_frame_slot(state->frame, port->slot));
+        return true;
+    }
+    mdf_error_set(&context_of(state)->error, MDF_VALUE,
+                  "the graph's input '%s' has no value; give it one (mdf-run --input %s=VALUE), or its port a default_value",
+                  port->input_name, port->input_name);
+    return port_error(state, port);
+}
+
 static bool take_inputs(struct mdf_state *state)
 {
     size_t i;
 
     for (i = 0; i < state->program->n_ports; i++) {
-        struct mdf_state_port *port = &state->ports[i];
+        const struct mdf_program_port *port = &state->program->ports[i];
+        struct mdf_state_port *filled = &state->ports[i];
 
-        if (port->has_input) {
-            port->has_input = false;
-            if (!arrive(state, i, &port->input)) {
+        if (port->is_required) {
+            filled->has_value = !filled->has_input;
+            if (!filled->has_input && !accept_absence(state, port)) {
+                return false;
+            }
+        }
+        if (filled->has_input) {
+            filled->has_input = false;
+            if (!arrive(state, i, &filled->input)) {
                 return false;
             }
         }
@@ -258,7 +278,7 @@ static bool run_node(struct mdf_state *state, size_t index)
         if (!state->ports[i].has_value && !fill_default(state, i)) {
             return false;
         }
-        state->ports[i].has_value = false;
+        state->ports[i].has_value = state->program->ports[i].is_required; /* which stays for all of the evaluation */
     }
     if (state->has_run[index]) {
         done = mdf_frame_run(state->frame, node->first, node->initial) && mdf_frame_run(state->frame, node->main, node->end);

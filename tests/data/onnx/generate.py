@@ -2,7 +2,8 @@
 """Writes the ONNX files that tests/test_onnx_reader.c reads, each with what it must give: NAME.onnx and NAME.json
 
     {"runs": [{"inputs": {name: value}, "results": {name: value}}, ...]}     values in mdf-run's typed form
-    {"error": "words of the message"}
+    {"runs": [{"inputs": {name: value}, "error": "words of the message"}]}   what only the run can show
+    {"error": "words of the message"}                                        what loading or compiling shows
 
 Needs the packages onnx, numpy and ml_dtypes. What is expected is written out here or computed with numpy, never by mdf_c. The
 folder external/ holds data of tensors that lie in files of their own, and links inside it and out of it (to outside/).
@@ -50,9 +51,12 @@ def write(name, model, expected):
 
 
 def runs(name, model, *pairs):
-    """Pairs of inputs and results."""
-    write(name, model, {"runs": [{"inputs": {k: typed(v) for k, v in inputs.items()},
-                                  "results": {k: typed(v) for k, v in results.items()}} for inputs, results in pairs]})
+    """Pairs of inputs and results, or the words of an error."""
+    def form(inputs, outcome):
+        ending = {"error": outcome} if isinstance(outcome, str) else {"results": {k: typed(v) for k, v in outcome.items()}}
+        return {"inputs": {k: typed(v) for k, v in inputs.items()}, **ending}
+
+    write(name, model, {"runs": [form(*pair) for pair in pairs]})
 
 
 def refused(name, model, words):
@@ -256,6 +260,11 @@ def wiring():
     runs("default_input_passed", model([], [value("w")], [value("w")], weights, ir=3, opset=9), ({}, {"w": X * 10}), ({"w": X}, {"w": X}))
     runs("default_input_empty", model([node("Shape", ["w"], ["y"])], [value("w", T.FLOAT, [0, 3])], [value("y", T.INT64)],
                                       [nh.from_array(np.zeros((0, 3), np.float32), "w")], ir=3, opset=9), ({}, {"y": np.array([0, 3])}))
+    runs("input_missing", model([node("Add", ["x", "w"], ["y"])], [value("x"), value("w"), value("unused")], [value("y")], weights[:0]),
+         ({"x": X, "w": X, "unused": X}, {"y": 2 * X}), ({"x": X, "unused": X}, "the graph's input 'w' has no value"),
+         ({"x": X, "w": X}, "the graph's input 'unused' has no value"))
+    runs("default_input_missing", model([node("Add", ["x", "w"], ["y"])], [value("x"), value("w")], [value("y")], weights),
+         ({"w": X}, "the graph's input 'x' has no value"))
     runs("outputs_middle_unused", model([node("Split", ["x"], ["a", "", "c"], num_outputs=3)], [value("x")], [value("a"), value("c")], opset=18),
          ({"x": X}, {"a": X[:1], "c": X[2:]}))
     runs("outputs_last_unused", model([node("Split", ["x"], ["a", "b", ""])], [value("x")], [value("a")], opset=13), ({"x": X}, {"a": X[:1]}))
@@ -291,7 +300,7 @@ def containers():
          ({"s": []}, {"y": np.int64(0)}), ({"s": [X]}, {"y": np.int64(1)}))
     optional = h.make_value_info("s", h.make_optional_type_proto(h.make_tensor_type_proto(T.FLOAT, None)))
     runs("optional_input", model([node("OptionalHasElement", ["s"], ["y"])], [optional], [value("y", T.BOOL)], opset=18),
-         ({"s": X}, {"y": np.bool_(True)}), ({"s": None}, {"y": np.bool_(False)}))
+         ({"s": X}, {"y": np.bool_(True)}), ({"s": None}, {"y": np.bool_(False)}), ({}, {"y": np.bool_(False)}))
 
 
 # ------------------------------------------------------------------ bodies and functions
