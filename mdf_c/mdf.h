@@ -165,6 +165,7 @@ typedef struct mdf_options {
     const char *graph;              /* id of the graph to run; NULL: the first that no other uses as a body */
     bool float32;                   /* reals without a declared type are float32 */
     uint64_t max_iterations;        /* bound on the iterations of one Loop; 0: none, and an endless Loop is refused */
+    uint64_t max_passes;            /* bound on the passes of one evaluation of a graph with conditions; 0: a million */
     size_t max_memory_bytes;        /* bound on what one state may hold; 0: none */
     uint64_t seed;                  /* for random functions */
     int n_threads;                  /* 0: all cores */
@@ -240,6 +241,11 @@ MDF_API const mdf_value *mdf_result_at(const mdf_state *state, size_t index);
 MDF_API size_t mdf_schedule_n_sets(const mdf_state *state);
 MDF_API size_t mdf_schedule_set_size(const mdf_state *state, size_t set);
 MDF_API size_t mdf_schedule_node(const mdf_state *state, size_t set, size_t entry);
+
+/* The pass that a set belongs to, counted from 0 (without conditions there is one pass), and the absolute time of the set in
+ * milliseconds; NaN where no condition is one of time. */
+MDF_API uint64_t mdf_schedule_pass(const mdf_state *state, size_t set);
+MDF_API double mdf_schedule_time_ms(const mdf_state *state, size_t set);
 
 /* Most bytes that the state held at any time. */
 MDF_API size_t mdf_state_peak_bytes(const mdf_state *state);

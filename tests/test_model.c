@@ -75,7 +75,7 @@ static const struct case_text refused[] = {
      "the parameters of an edge are an object"},
     {GRAPH("\"nodes\": {\"n\": {}}, \"metadata\": {\"inputs\": [{\"x\": 1}]}"), "an item of an interface is a name"},
     {GRAPH("\"nodes\": {\"n\": {}}, \"metadata\": {\"outputs\": [\"y\"]}"), "declares an output 'y'"},
-    {GRAPH("\"nodes\": {\"n\": {}}, \"conditions\": {\"termination\": {}}"), "scheduling conditions are not supported"},
+    {GRAPH("\"nodes\": {\"n\": {}}, \"conditions\": []"), "'conditions' must be an object"},
 };
 
 Test(model, faults_are_refused_with_their_place)

@@ -5,6 +5,7 @@
 #include "mdf_c/write/save_model.h"
 #include "mdf_c/write/write.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ models */
@@ -285,12 +286,27 @@ size_t mdf_schedule_n_sets(const mdf_state *state)
 
 size_t mdf_schedule_set_size(const mdf_state *state, size_t set)
 {
-    return set < state->schedule.n_sets ? state->schedule.starts[set + 1] - state->schedule.starts[set] : 0;
+    return set < state->schedule.n_sets ? mdf_schedule_record_size(&state->schedule, set) : 0;
 }
 
 size_t mdf_schedule_node(const mdf_state *state, size_t set, size_t entry)
 {
-    return entry < mdf_schedule_set_size(state, set) ? state->schedule.nodes[state->schedule.starts[set] + entry] : SIZE_MAX;
+    return entry < mdf_schedule_set_size(state, set) ? state->schedule.nodes[state->schedule.sets[set].first_node + entry] : SIZE_MAX;
+}
+
+uint64_t mdf_schedule_pass(const mdf_state *state, size_t set)
+{
+    return set < state->schedule.n_sets ? state->schedule.sets[set].pass : 0;
+}
+
+double mdf_schedule_time_ms(const mdf_state *state, size_t set)
+{
+    const struct mdf_schedule *schedule = state->program->schedule;
+
+    if (set >= state->schedule.n_sets || schedule == NULL || !schedule->is_absolute) {
+        return NAN;
+    }
+    return (double)state->schedule.sets[set].ticks * schedule->tick_ms;
 }
 
 size_t mdf_state_peak_bytes(const mdf_state *state)

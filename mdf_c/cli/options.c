@@ -25,6 +25,7 @@ static const char help[] =
     "      --seed N              for random functions\n"
     "      --threads N           default: all cores\n"
     "      --max-iterations N    bound on the iterations of one Loop\n"
+    "      --max-passes N        bound on the passes of one evaluation of a graph with conditions\n"
     "      --max-memory BYTES    bound on what one evaluation may hold (K, M, G may follow)\n"
     "      --check               load and compile only\n"
     "      --strict              warnings are errors\n"
@@ -60,6 +61,7 @@ static const struct option_row rows[] = {
     {"seed", '\0', COUNT, FIELD(library.seed)},
     {"threads", '\0', THREADS, FIELD(library.n_threads)},
     {"max-iterations", '\0', COUNT, FIELD(library.max_iterations)},
+    {"max-passes", '\0', COUNT, FIELD(library.max_passes)},
     {"max-memory", '\0', BYTES, FIELD(library.max_memory_bytes)},
     {"check", '\0', FLAG, FIELD(check)},
     {"strict", '\0', FLAG, FIELD(strict)},

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A schedule that needs more passes than this in one evaluation is taken for one that never ends, unless the caller says otherwise. */
+#define DEFAULT_MAX_PASSES 1000000u
+
 /* ------------------------------------------------------------------ which graph */
 
 /* Whether some attribute in the tree has the text `id` under a name that bodies go by. */
@@ -71,6 +74,9 @@ static bool is_wired(const struct graph_builder *builder, size_t node, size_t po
     const struct port_edges *fed = graph_edges_into(builder, node, port);
     size_t i;
 
+    if (builder->is_scheduled) {
+        return false;
+    }
     for (i = 0; i < fed->n; i++) {
         if (fed->edges[i]->sender_node == node) {
             return false;
@@ -513,16 +519,6 @@ static void set_origins(struct mdf_code *code, const struct mdf_origin *origins)
     }
 }
 
-static bool refuse_conditions(struct compiler *compiler, const struct mdf_graph *graph)
-{
-    if (graph->conditions == NULL || graph->conditions->as.object.n == 0) {
-        return true;
-    }
-    place_at(compiler, graph->conditions);
-    compile_error(compiler, MDF_UNSUPPORTED, "scheduling conditions are not supported by this version");
-    return false;
-}
-
 static bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit)
 {
     struct mdf_program *program = compiler->program;
@@ -539,10 +535,13 @@ static bool compile_graph(struct compiler *compiler, const struct mdf_graph *gra
         return false;
     }
     compiler->dt = unit_new_slot(&target, 0);
-    if (compiler->dt == MDF_NO_OPERAND || !refuse_conditions(compiler, graph) ||
-        !graph_begin(&builder, compiler, graph, unit, NULL, false) || !add_ports(&builder, &ports) ||
-        !add_free_inputs(&builder, &ports) || !graph_compile_nodes(&builder) || !add_edges(&builder, &ports, &edges) ||
-        !keep_nodes(&builder) || !graph_layers(&builder, &program->layers, &program->n_layers) ||
+    if (compiler->dt == MDF_NO_OPERAND || !graph_begin(&builder, compiler, graph, unit, NULL, false)) {
+        return false;
+    }
+    builder.is_scheduled = graph_has_conditions(graph);
+    if (!add_ports(&builder, &ports) || !add_free_inputs(&builder, &ports) || !graph_compile_nodes(&builder) || !add_edges(&builder, &ports, &edges) ||
+        !keep_nodes(&builder) ||
+        !(builder.is_scheduled ? compile_schedule(&builder) : graph_layers(&builder, &program->layers, &program->n_layers)) ||
         !add_results(&builder, &ports, &results) || !add_input_names(compiler, graph, &ports, &names)) {
         return false;
     }
@@ -567,6 +566,7 @@ static void take_options(struct mdf_program *program, const mdf_options *options
 {
     program->real = options->float32 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64;
     program->max_iterations = options->max_iterations;
+    program->max_passes = options->max_passes > 0 ? options->max_passes : DEFAULT_MAX_PASSES;
     program->seed = options->seed;
     program->max_memory_bytes = options->max_memory_bytes;
     program->n_threads = options->n_threads;

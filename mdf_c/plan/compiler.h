@@ -251,6 +251,7 @@ struct node_plan {
     bool *output_is_reserved; /* asked for before the node was compiled: the value must go into that slot */
     mdf_operand *ports;  /* of input ports that are formals, captures, or filled at run time; MDF_NO_OPERAND: wired to an edge */
     struct list senders; /* size_t: nodes that this one depends on, perhaps more than once */
+    const struct scope *scope; /* of its parameters and functions; NULL before it is compiled */
     size_t first, initial, main, end;
 };
 
@@ -266,6 +267,7 @@ struct graph_builder {
     size_t *first_port;     /* of each node, in `fed` */
     size_t current_node;    /* being compiled */
     bool is_body;
+    bool is_scheduled; /* has conditions: an edge's sender may run after its receiver, or never */
 };
 bool graph_begin(struct graph_builder *builder, struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit,
                  struct scope *outer, bool is_body);
@@ -286,6 +288,12 @@ bool graph_find_output(const struct graph_builder *builder, const char *name, si
 bool graph_layers(struct graph_builder *builder, struct mdf_program_layer **layers, size_t *n_layers);
 /* Compiles all nodes in an order that has senders before receivers where that is possible. */
 bool graph_compile_nodes(struct graph_builder *builder);
+
+/* --- conditions.c */
+/* Whether the graph says when its nodes run, or when an evaluation ends. */
+bool graph_has_conditions(const struct mdf_graph *graph);
+/* The schedule and the layers of a graph with conditions, whose nodes are compiled. */
+bool compile_schedule(struct graph_builder *builder);
 
 /* --- node.c */
 bool compile_node(struct graph_builder *builder, size_t index);

@@ -338,7 +338,18 @@ bool graph_compile_nodes(struct graph_builder *builder)
         }
         return true;
     }
-    if (!add_dependencies(builder) || !graph_layers(builder, &layers, &n_layers)) {
+    if (!add_dependencies(builder)) {
+        return false;
+    }
+    if (builder->is_scheduled) { /* all edges are run ones: any order does, and conditions may undo a circle */
+        for (i = 0; i < builder->graph->n_nodes; i++) {
+            if (!compile_node(builder, i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    if (!graph_layers(builder, &layers, &n_layers)) {
         return false;
     }
     for (i = 0; i < n_layers; i++) {

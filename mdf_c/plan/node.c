@@ -679,6 +679,7 @@ bool compile_node(struct graph_builder *graph, size_t index)
     builder->scope.outer = &graph->scope;
     builder->scope.unit = graph->unit;
     builder->target = (struct target){graph->compiler, graph->unit, &builder->scope};
+    builder->plan->scope = &builder->scope;
     builder->plan->progress = NODE_STARTED;
     graph->current_node = index;
     graph->compiler->node = node;

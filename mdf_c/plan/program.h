@@ -6,6 +6,7 @@
 
 #include "mdf_c/code/code.h"
 #include "mdf_c/model/model.h"
+#include "mdf_c/plan/schedule.h"
 
 struct mdf_range {
     size_t first, end; /* instructions [first, end) */
@@ -83,6 +84,7 @@ struct mdf_program {
     size_t n_edges;
     struct mdf_program_layer *layers; /* the consideration queue */
     size_t n_layers;
+    const struct mdf_schedule *schedule; /* NULL: no conditions; each layer runs once */
     struct mdf_program_result *results;
     size_t n_results;
     const char **input_names; /* of the graph's interface */
@@ -90,7 +92,7 @@ struct mdf_program {
     struct mdf_kept_value *kept;
     /* options */
     mdf_dtype real;
-    uint64_t max_iterations, seed;
+    uint64_t max_iterations, max_passes, seed;
     size_t max_memory_bytes;
     int n_threads;
 };

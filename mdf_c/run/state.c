@@ -1,5 +1,5 @@
-/* state.c - see state.h. One evaluation: inputs to ports, then the nodes of each layer of the queue; a node first takes what its
- * edges bring, then runs. */
+/* state.c - see state.h. One evaluation: inputs to ports, then the nodes, of each layer of the queue once, or as the conditions say
+ * (scheduler.h); a node first takes what its edges bring, then runs. */
 #include "mdf_c/run/state.h"
 
 #include "functions/random.h"
@@ -41,7 +41,8 @@ static bool build(struct mdf_state *state)
     state->ports = mdf_arena_array(arena, program->n_ports, sizeof *state->ports);
     state->has_run = mdf_arena_array(arena, program->n_nodes, sizeof *state->has_run);
     state->frame = mdf_frame_new(&state->execution, program->code, NULL);
-    return state->ports != NULL && state->has_run != NULL && state->frame != NULL;
+    return state->ports != NULL && state->has_run != NULL && state->frame != NULL &&
+           (program->schedule == NULL || mdf_scheduler_init(&state->scheduler, program, arena));
 }
 
 struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error *error)
@@ -87,8 +88,7 @@ void mdf_state_release(struct mdf_state *state)
     for (i = 0; state->ports != NULL && i < state->program->n_ports; i++) {
         mdf_value_clear(&state->memory, &state->ports[i].input);
     }
-    mdf_memory_release(&state->memory, state->schedule.nodes);
-    mdf_memory_release(&state->memory, state->schedule.starts);
+    mdf_schedule_record_release(&state->schedule, &state->memory);
     mdf_arena_release(&state->execution.arena);
     mdf_memory_init(&memory, &state->memory.allocator, 0);
     mdf_memory_release(&memory, state);
@@ -289,65 +289,49 @@ static bool run_node(struct mdf_state *state, size_t index)
     return done;
 }
 
-static bool record_set(struct mdf_state *state)
+bool mdf_state_out_of_memory(struct mdf_state *state)
 {
-    struct mdf_schedule_record *schedule = &state->schedule;
-
-    if (schedule->n_sets + 2 > schedule->set_capacity) {
-        size_t *grown =
-            mdf_memory_grow(&state->memory, schedule->starts, &schedule->set_capacity, schedule->n_sets + 2, sizeof *grown);
-
-        if (grown == NULL) {
-            return out_of_memory(state);
-        }
-        schedule->starts = grown;
-    }
-    schedule->starts[schedule->n_sets++] = schedule->n_nodes;
-    schedule->starts[schedule->n_sets] = schedule->n_nodes;
-    return true;
+    return out_of_memory(state);
 }
 
-static bool record_node(struct mdf_state *state, size_t node)
+bool mdf_state_is_interrupted(struct mdf_state *state)
 {
-    struct mdf_schedule_record *schedule = &state->schedule;
-
-    if (schedule->n_nodes == schedule->node_capacity) {
-        size_t *grown =
-            mdf_memory_grow(&state->memory, schedule->nodes, &schedule->node_capacity, schedule->n_nodes + 1, sizeof *grown);
-
-        if (grown == NULL) {
-            return out_of_memory(state);
-        }
-        schedule->nodes = grown;
+    if (atomic_load_explicit(&state->interrupted, memory_order_relaxed)) {
+        mdf_error_set(&context_of(state)->error, MDF_INTERRUPTED, "interrupted");
+        return true;
     }
-    schedule->nodes[schedule->n_nodes++] = node;
-    schedule->starts[schedule->n_sets] = schedule->n_nodes;
-    return true;
+    return false;
 }
 
+bool mdf_state_run_recorded(struct mdf_state *state, size_t node)
+{
+    return !mdf_state_is_interrupted(state) &&
+           (mdf_schedule_record_node(&state->schedule, &state->memory, node) || out_of_memory(state)) && run_node(state, node);
+}
+
+/* Each layer once: a graph without conditions. */
 static bool run_layers(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
     size_t i, j;
 
-    state->schedule.n_sets = state->schedule.n_nodes = 0;
     for (i = 0; i < program->n_layers; i++) {
-        if (!record_set(state)) {
-            return false;
+        if (!mdf_schedule_record_set(&state->schedule, &state->memory, 0, 0)) {
+            return out_of_memory(state);
         }
         for (j = 0; j < program->layers[i].n_nodes; j++) {
-            size_t node = program->layers[i].nodes[j];
-
-            if (atomic_load_explicit(&state->interrupted, memory_order_relaxed)) {
-                mdf_error_set(&context_of(state)->error, MDF_INTERRUPTED, "interrupted");
-                return false;
-            }
-            if (!record_node(state, node) || !run_node(state, node)) {
+            if (!mdf_state_run_recorded(state, program->layers[i].nodes[j])) {
                 return false;
             }
         }
     }
     return true;
+}
+
+static bool run_graph(struct mdf_state *state)
+{
+    mdf_schedule_record_clear(&state->schedule);
+    return state->program->schedule != NULL ? mdf_scheduler_run(&state->scheduler, state) : run_layers(state);
 }
 
 mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *error)
@@ -360,7 +344,7 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
     done = mdf_value_make_double(&state->memory, mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, 0)),
                                  isnan(dt) ? 0.0 : dt) ||
            out_of_memory(state);
-    done = done && take_inputs(state) && run_layers(state);
+    done = done && take_inputs(state) && run_graph(state);
     if (!done && error != NULL && error->code == MDF_OK) {
         *error = context->error;
     }

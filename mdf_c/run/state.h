@@ -3,18 +3,14 @@
 #define MDF_RUN_STATE_H
 
 #include "mdf_c/plan/program.h"
+#include "mdf_c/run/schedule_record.h"
+#include "mdf_c/run/scheduler.h"
 
 /* An input port filled at run time. */
 struct mdf_state_port {
     struct mdf_value input; /* set from outside for the next evaluation */
     bool has_input;
     bool has_value; /* something has arrived since the node ran last */
-};
-
-/* The execution sets of one evaluation, flat: set i is nodes[starts[i] .. starts[i + 1]). */
-struct mdf_schedule_record {
-    size_t *nodes, *starts;
-    size_t n_nodes, node_capacity, n_sets, set_capacity;
 };
 
 struct mdf_state {
@@ -24,7 +20,8 @@ struct mdf_state {
     struct mdf_frame *frame;
     struct mdf_state_port *ports;
     bool *has_run; /* of each node */
-    struct mdf_schedule_record schedule;
+    struct mdf_schedule_record schedule; /* of the last evaluation */
+    struct mdf_scheduler scheduler;      /* where the program has a schedule */
     atomic_bool interrupted;
 };
 
@@ -36,5 +33,12 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
 /* The value of an output port; NONE where its node has never run. */
 const struct mdf_value *mdf_state_output(const struct mdf_state *state, size_t node, size_t output);
 const struct mdf_value *mdf_state_result(const struct mdf_state *state, size_t index);
+
+/* For the scheduler. False: the error of the state's context is set. */
+bool mdf_state_out_of_memory(struct mdf_state *state);
+/* Notes a node in the last set of the record and runs it. */
+bool mdf_state_run_recorded(struct mdf_state *state, size_t node);
+/* Whether the caller has asked to stop; then the error is set. */
+bool mdf_state_is_interrupted(struct mdf_state *state);
 
 #endif

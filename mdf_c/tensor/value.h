@@ -115,4 +115,8 @@ char *mdf_string_share(char *string);
 void mdf_string_release(struct mdf_memory *memory, char *string);
 size_t mdf_string_length(const char *string);
 
+/* The one number that is left of an array, or of lists of them, once the indices are applied one after the other (as in Python,
+ * negative ones from the end); false where there is none. */
+bool mdf_value_number_at(const struct mdf_value *value, const int64_t *indices, size_t n_indices, double *number);
+
 #endif
