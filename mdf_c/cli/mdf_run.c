@@ -112,7 +112,7 @@ static int evaluate_steps(struct run *run, mdf_state *state, uint64_t repeat)
         if (exit_status == EXIT_DONE && mdf_evaluate(state, step == 0 ? NAN : options->dt, &run->error) != MDF_OK) {
             exit_status = EXIT_MODEL;
         }
-        if (exit_status == EXIT_DONE && is_last && (options->trace || step + 1 == options->n_steps)) {
+        if (exit_status == EXIT_DONE && is_last && (options->trace || options->schedule || step + 1 == options->n_steps)) {
             recording_start_s = clock_s();
             exit_status = record_step(&run->report, state, step, &run->error);
             recording_s += clock_s() - recording_start_s;

@@ -19,6 +19,7 @@ static const char help[] =
     "      --dt T                time increment of every evaluation but the first\n"
     "  -o, --output FILE         .json .csv .npz; default: JSON on standard output\n"
     "      --trace               tell every step, not just the last\n"
+    "      --schedule            tell who ran when, as text in place of JSON (which --output still writes)\n"
     "      --record NAME,...     only these ports (NODE.PORT or a unique PORT)\n"
     "      --typed               values as {\"type\", \"shape\", \"data\"}\n"
     "      --float32             reals without a declared type are float32, not float64\n"
@@ -55,6 +56,7 @@ static const struct option_row rows[] = {
     {"dt", '\0', REAL, FIELD(dt)},
     {"output", 'o', TEXT, FIELD(output_path)},
     {"trace", '\0', FLAG, FIELD(trace)},
+    {"schedule", '\0', FLAG, FIELD(schedule)},
     {"record", '\0', TEXT, FIELD(record)},
     {"typed", '\0', FLAG, FIELD(typed)},
     {"float32", '\0', FLAG, FIELD(library.float32)},

@@ -1,6 +1,8 @@
 /* run_report.c - see run_report.h. */
 #include "mdf_c/cli/run_report.h"
 
+#include "mdf_c/cli/schedule_text.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,6 +116,7 @@ int init_run_report(struct run_report *report, struct mdf_memory *memory, const 
     report->options = options;
     report->program = program;
     report->recording.memory = memory;
+    mdf_text_init(&report->schedule_text, memory);
     exit_status = list_ports(report, error);
     if (exit_status == EXIT_DONE && options->record != NULL) {
         exit_status = keep_recorded(report, error);
@@ -130,6 +133,7 @@ void release_run_report(struct run_report *report)
     mdf_memory_release(report->memory, report->columns);
     mdf_memory_release(report->memory, report->outputs);
     mdf_memory_release(report->memory, report->schedule);
+    mdf_text_release(&report->schedule_text);
 }
 
 /* ------------------------------------------------------------------ steps */
@@ -170,6 +174,12 @@ int record_step(struct run_report *report, const mdf_state *state, uint64_t step
     size_t n_words = 0, i;
     mdf_status status;
 
+    if (report->options->schedule) {
+        write_schedule_text(&report->schedule_text, report->program, state, step);
+    }
+    if (report->schedule_text.failed) {
+        return out_of_memory(report, error);
+    }
     if (!report->options->trace && step + 1 < report->options->n_steps) {
         return EXIT_DONE;
     }
@@ -208,18 +218,26 @@ static report_writer writer_of(const char *path)
     return mdf_write_report_json;
 }
 
-static int write_text(struct run_report *report, const struct mdf_text *text, mdf_error *error)
+static int print_text(const struct mdf_text *text, mdf_error *error)
 {
-    const char *path = report->options->output_path;
-
-    if (path != NULL) {
-        return mdf_save_file(report->memory, path, text->bytes, text->length, error) == MDF_OK ? EXIT_DONE : EXIT_MODEL;
-    }
     if (fwrite(text->bytes, 1, text->length, stdout) != text->length || fflush(stdout) != 0) {
         mdf_error_set(error, MDF_FILE, "standard output can not be written");
         return EXIT_MODEL;
     }
     return EXIT_DONE;
+}
+
+static int write_text(struct run_report *report, const struct mdf_text *text, mdf_error *error)
+{
+    const char *path = report->options->output_path;
+
+    if (path != NULL && mdf_save_file(report->memory, path, text->bytes, text->length, error) != MDF_OK) {
+        return EXIT_MODEL;
+    }
+    if (report->options->schedule) {
+        return print_text(&report->schedule_text, error);
+    }
+    return path != NULL ? EXIT_DONE : print_text(text, error);
 }
 
 /* The names and values that the report borrows, in arrays that live while it is written. */

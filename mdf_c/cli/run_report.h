@@ -1,4 +1,4 @@
-/* run_report.h - what a run records and how it is told: --record, --trace, --typed, --output. */
+/* run_report.h - what a run records and how it is told: --record, --trace, --schedule, --typed, --output. */
 #ifndef MDF_CLI_RUN_REPORT_H
 #define MDF_CLI_RUN_REPORT_H
 
@@ -15,6 +15,7 @@ struct run_report {
     struct mdf_recording recording;
     size_t *schedule; /* words of the schedule that is being recorded */
     size_t schedule_capacity;
+    struct mdf_text schedule_text; /* of --schedule */
 };
 
 /* Finds the ports. Functions return EXIT_DONE, or the exit status with the error set; release the report in either case. */

@@ -52,7 +52,7 @@ static bool read_parts(struct condition_builder *builder, const struct condition
                 }
                 continue;
             }
-            if (value->kind != MDF_NODE_LIST && mdf_node_length(value) > 0) {
+            if (value->kind != MDF_NODE_LIST && (value->kind != MDF_NODE_NUMBERS || mdf_node_length(value) > 0)) {
                 return condition_fault(builder, call, value, "'%s' must be a list of conditions, not %s", argument->name,
                                        mdf_node_describe(value));
             }
