@@ -115,6 +115,10 @@ Test(cli, output)
          "{\"model\": \"two_nodes\", \"graph\": \"chain\", \"steps\": 1,\n \"results\": {\"y\": 3.0, \"total\": 3.0},\n"
          " \"outputs\": {\"A\": {\"y\": 3.0}}}\n"},
         {"tests/data/two_nodes.json --check", ""},
+        {"tests/data/two_nodes.json --schedule --steps 2", "step 1\n  pass 1   A | B\nstep 2\n  pass 1   A | B\n"},
+        {"examples/slow_and_fast.yaml --schedule",
+         "step 1\n  pass 1   fast, slow | fuse\n  pass 2   fast\n  pass 3   fast\n  pass 4   fast, slow | fuse\n  pass 5   fast\n"
+         "  pass 6   fast\n  pass 7   fast, slow | fuse\n"},
     };
     size_t i;
 
@@ -139,6 +143,12 @@ Test(cli, inputs_from_files)
     cr_expect_str_eq(outcome->output, "");
     read_file(in_folder("r.csv"), text);
     cr_expect_str_eq(text, expected, "%s", text);
+
+    /* Of --schedule and --output, the one goes to standard output, the other to its file. */
+    outcome = call("mdf-run tests/data/two_nodes.json --schedule -o %s/s.json", folder);
+    cr_expect_str_eq(outcome->output, "step 1\n  pass 1   A | B\n");
+    read_file(in_folder("s.json"), text);
+    cr_expect(strncmp(text, "{\"model\": ", 10) == 0, "%s", text);
 
     /* An archive that one run wrote is the inputs of another, where nothing is called N.v: a warning. */
     cr_expect(call("mdf-run tests/data/decay.yaml -o %s/v.npz", folder)->exit_status == 0);
@@ -202,6 +212,7 @@ Test(cli, errors)
         {"tests/data/two_nodes.json -g chian", 2, "mdf-run: error: the model has no graph 'chian'; did you mean 'chain'?"},
         {"tests/data/two_nodes.json -i 'x=[1,'", 2, "--input x:1:4: error: "},
         {"tests/data/two_nodes.json -i nosuch=1", 2, "mdf-run: error: no input port is called 'nosuch'"},
+        {"examples/slow_and_fast.yaml --max-passes 5", 1, "termination 'environment_state_update': the evaluation has not ended after 5 passes"},
         {"tests/data/two_nodes.json --record nosuch", 2, "mdf-run: error: --record: no output port is named 'nosuch'"},
         {"tests/data/two_nodes.json --record y", 2, "mdf-run: error: --record: 2 output ports are named 'y'"},
     };

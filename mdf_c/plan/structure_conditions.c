@@ -27,7 +27,7 @@ static const char *const operation_names[OPERATION_COUNT] = {
 /* A graph structure condition. */
 struct structure {
     enum structure_kind kind;
-    uint32_t origin;
+    const struct mdf_node *source;
     size_t owner;
     const uint32_t *subjects; /* the nodes that it names */
     size_t n_subjects;
@@ -167,7 +167,7 @@ static bool read_operations(struct condition_builder *builder, const struct cond
 bool build_structure(struct condition_builder *builder, const struct condition_call *call)
 {
     struct structure structure = {.kind = (enum structure_kind)call->row->detail,
-                                  .origin = builder->compiler->origin,
+                                  .source = call->source,
                                   .owner = builder->owner,
                                   .reconnect = true,
                                   .remove_self_edges = true,
@@ -249,6 +249,7 @@ struct work {
     struct waiting_graph base;  /* before the condition */
     struct waiting_graph graph; /* what becomes of it */
     struct neighbours *neighbours;
+    bool *marks, *owner_marks, *circle_marks; /* room for an entry a node */
 };
 
 static bool is_subject(const struct structure *structure, size_t node)
@@ -416,44 +417,32 @@ static bool connect_owner(struct work *work)
 /* ------------------------------------------------------------------ circles */
 
 /* Whether the owner gives way in front (its edge to the next node of a circle goes) or behind (the edge into it). */
-static bool gives_way_in_front(struct work *work, const struct circle *circle, bool *in_front)
+static bool gives_way_in_front(struct work *work, const struct circle *circle)
 {
     const struct structure *structure = work->structure;
     bool is_ancestor = true, is_descendant = true, some_in_circle = false;
-    size_t n = work->base.n_nodes, i, j;
-    bool *on_circle = mdf_arena_array(&work->compiler->scratch, n, sizeof *on_circle);
-    bool *marks = mdf_arena_array(&work->compiler->scratch, n, sizeof *marks);
-    bool *owner_marks = mdf_arena_array(&work->compiler->scratch, n, sizeof *owner_marks);
+    size_t i;
 
-    if (on_circle == NULL || marks == NULL || owner_marks == NULL) {
-        compile_out_of_memory(work->compiler);
-        return false;
+    memset(work->circle_marks, 0, work->base.n_nodes * sizeof *work->circle_marks);
+    for (i = 0; circle != NULL && i < circle->n; i++) {
+        work->circle_marks[circle->nodes[i]] = true;
+        some_in_circle = some_in_circle || is_subject(structure, circle->nodes[i]);
     }
-    for (j = 0; circle != NULL && j < circle->n; j++) {
-        on_circle[circle->nodes[j]] = true;
-        some_in_circle = some_in_circle || is_subject(structure, circle->nodes[j]);
-    }
-    if (!waiting_graph_ancestors(&work->base, structure->owner, owner_marks)) {
-        return false;
-    }
+    waiting_graph_ancestors(&work->base, structure->owner, work->owner_marks);
     for (i = 0; i < structure->n_subjects; i++) {
-        if (some_in_circle && !on_circle[structure->subjects[i]]) {
+        if (some_in_circle && !work->circle_marks[structure->subjects[i]]) {
             continue;
         }
-        if (!waiting_graph_ancestors(&work->base, structure->subjects[i], marks)) {
-            return false;
-        }
-        is_ancestor = is_ancestor && marks[structure->owner];
-        is_descendant = is_descendant && owner_marks[structure->subjects[i]];
+        waiting_graph_ancestors(&work->base, structure->subjects[i], work->marks);
+        is_ancestor = is_ancestor && work->marks[structure->owner];
+        is_descendant = is_descendant && work->owner_marks[structure->subjects[i]];
     }
-    *in_front = is_ancestor || !is_descendant;
-    return true;
+    return is_ancestor || !is_descendant;
 }
 
-static bool break_circle(struct work *work, const struct circle *circle)
+static void break_circle(struct work *work, const struct circle *circle)
 {
     const struct structure *structure = work->structure;
-    bool in_front;
     size_t i;
 
     for (i = 0; i < circle->n; i++) {
@@ -461,9 +450,8 @@ static bool break_circle(struct work *work, const struct circle *circle)
                next = circle->nodes[(i + 2) % circle->n];
 
         if (receiver == structure->owner) {
-            if (!gives_way_in_front(work, circle, &in_front)) {
-                return false;
-            }
+            bool in_front = gives_way_in_front(work, circle);
+
             if (in_front && !is_required(structure, receiver, next)) {
                 set_remove(&work->graph.senders[next], receiver);
             } else if (!in_front && !is_required(structure, sender, receiver)) {
@@ -474,7 +462,6 @@ static bool break_circle(struct work *work, const struct circle *circle)
             set_remove(&work->graph.senders[receiver], sender); /* the base had it the other way round */
         }
     }
-    return true;
 }
 
 static int compare_circles(const void *a, const void *b)
@@ -512,8 +499,8 @@ static bool prune_circles(struct work *work)
         for (i = 0; i < circles.n; i++) {
             const struct circle *circle = (const struct circle *)circles.items + i;
 
-            if (is_whole(&work->graph, circle) && !break_circle(work, circle)) {
-                return false;
+            if (is_whole(&work->graph, circle)) {
+                break_circle(work, circle);
             }
         }
     }
@@ -522,43 +509,30 @@ static bool prune_circles(struct work *work)
 
 /* Where every circle goes through the owner and it names one node, no circle need be listed: the owner's edges that lie on one
  * go. */
-static bool prune_at_owner(struct work *work)
+static void prune_at_owner(struct work *work)
 {
     const struct structure *structure = work->structure;
     struct waiting_graph *graph = &work->graph;
-    bool *reaching = mdf_arena_array(&work->compiler->scratch, graph->n_nodes, sizeof *reaching), in_front;
     struct node_set *senders = &graph->senders[structure->owner];
     size_t i;
 
-    if (reaching == NULL) {
-        compile_out_of_memory(work->compiler);
-        return false;
-    }
-    if (!gives_way_in_front(work, NULL, &in_front)) {
-        return false;
-    }
-    if (in_front) {
-        if (!waiting_graph_ancestors(graph, structure->owner, reaching)) {
-            return false;
-        }
+    if (gives_way_in_front(work, NULL)) {
+        waiting_graph_ancestors(graph, structure->owner, work->marks);
         for (i = 0; i < graph->n_nodes; i++) {
-            if (reaching[i] && !is_required(structure, structure->owner, i)) {
+            if (work->marks[i] && !is_required(structure, structure->owner, i)) {
                 set_remove(&graph->senders[i], structure->owner);
             }
         }
-        return true;
+        return;
     }
     for (i = senders->n; i > 0; i--) {
         size_t sender = senders->items[i - 1];
 
-        if (!waiting_graph_ancestors(graph, sender, reaching)) {
-            return false;
-        }
-        if (reaching[structure->owner] && !is_required(structure, sender, structure->owner)) {
+        waiting_graph_ancestors(graph, sender, work->marks);
+        if (work->marks[structure->owner] && !is_required(structure, sender, structure->owner)) {
             set_remove(senders, sender);
         }
     }
-    return true;
 }
 
 /* Whether an edge that is not the owner's runs against one of the base: then circles may be broken elsewhere too. */
@@ -583,30 +557,23 @@ static bool has_turned_edge(const struct work *work)
 /* The owner's old senders and receivers stay in their order, where the owner no longer stands between them. */
 static bool reconnect(struct work *work)
 {
-    size_t owner = work->structure->owner, n = work->graph.n_nodes, i, j;
-    const struct node_set *senders = &work->base.senders[owner];
-    bool *ancestors = mdf_arena_array(&work->compiler->scratch, n, sizeof *ancestors);
+    const struct node_set *senders = &work->base.senders[work->structure->owner];
+    size_t owner = work->structure->owner, i, j;
     struct node_set receivers = {0};
 
-    if (ancestors == NULL) {
-        compile_out_of_memory(work->compiler);
-        return false;
-    }
     if (!waiting_graph_receivers(&work->base, owner, &receivers)) {
         return false;
     }
     for (i = 0; i < senders->n; i++) {
         size_t sender = senders->items[i];
 
-        if (!waiting_graph_ancestors(&work->graph, sender, ancestors)) {
-            return false;
-        }
+        waiting_graph_ancestors(&work->graph, sender, work->marks);
         for (j = 0; j < receivers.n; j++) {
             size_t receiver = receivers.items[j];
             bool is_broken =
                 !set_contains(&work->graph.senders[receiver], owner) || !set_contains(&work->graph.senders[owner], sender);
 
-            if (!is_subject(work->structure, receiver) && is_broken && !ancestors[receiver] && receiver != sender &&
+            if (!is_subject(work->structure, receiver) && is_broken && !work->marks[receiver] && receiver != sender &&
                 !set_add(work->compiler, &work->graph.senders[receiver], sender)) {
                 return false;
             }
@@ -615,7 +582,7 @@ static bool reconnect(struct work *work)
     return true;
 }
 
-static bool remove_self_edges(struct work *work)
+static void remove_self_edges(struct work *work)
 {
     size_t i;
 
@@ -624,7 +591,6 @@ static bool remove_self_edges(struct work *work)
             set_remove(&work->graph.senders[i], i);
         }
     }
-    return true;
 }
 
 static bool place_nodes(struct work *work)
@@ -652,10 +618,18 @@ static bool place_nodes(struct work *work)
             return false;
         }
     }
-    return connect_owner(work) && (!structure->remove_self_edges || remove_self_edges(work)) &&
-           (!structure->prune ||
-            (structure->n_subjects == 1 && !has_turned_edge(work) ? prune_at_owner(work) : prune_circles(work))) &&
-           (!structure->reconnect || reconnect(work));
+    if (!connect_owner(work)) {
+        return false;
+    }
+    if (structure->remove_self_edges) {
+        remove_self_edges(work);
+    }
+    if (structure->prune && structure->n_subjects == 1 && !has_turned_edge(work)) {
+        prune_at_owner(work);
+    } else if (structure->prune && !prune_circles(work)) {
+        return false;
+    }
+    return !structure->reconnect || reconnect(work);
 }
 
 static bool change_edge(struct work *work)
@@ -702,23 +676,40 @@ static void write_graph(struct condition_builder *builder, const struct waiting_
     }
 }
 
+static bool apply(struct work *work)
+{
+    const struct structure *structure = work->structure;
+    struct place place = place_enter(work->compiler, "condition of node", work->builder->graph->graph->nodes[structure->owner].id,
+                                     structure->source);
+    bool is_edge = structure->kind == STRUCTURE_ADD_EDGE || structure->kind == STRUCTURE_REMOVE_EDGE, done;
+
+    done = waiting_graph_copy(&work->base, &work->graph) && (is_edge ? change_edge(work) : place_nodes(work));
+    place_leave(work->compiler, place);
+    return done;
+}
+
 bool condition_apply_structures(struct condition_builder *builder)
 {
     struct compiler *compiler = builder->compiler;
     struct work work = {.builder = builder, .compiler = compiler};
-    size_t i;
+    size_t n = builder->graph->graph->n_nodes, i;
 
     if (builder->structures.n == 0) {
         return true;
     }
-    if (!waiting_graph_new(&work.graph, compiler, builder->graph->graph->n_nodes) || !read_graph(builder, &work.graph)) {
+    work.marks = mdf_arena_array(&compiler->scratch, n, sizeof *work.marks);
+    work.owner_marks = mdf_arena_array(&compiler->scratch, n, sizeof *work.owner_marks);
+    work.circle_marks = mdf_arena_array(&compiler->scratch, n, sizeof *work.circle_marks);
+    if (work.marks == NULL || work.owner_marks == NULL || work.circle_marks == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    if (!waiting_graph_new(&work.graph, compiler, n) || !read_graph(builder, &work.graph)) {
         return false;
     }
     for (i = 0; i < builder->structures.n; i++) {
         work.structure = (const struct structure *)builder->structures.items + i;
-        if (!waiting_graph_copy(&work.base, &work.graph) ||
-            !(work.structure->kind == STRUCTURE_ADD_EDGE || work.structure->kind == STRUCTURE_REMOVE_EDGE ? change_edge(&work)
-                                                                                                          : place_nodes(&work))) {
+        if (!apply(&work)) {
             return false;
         }
     }

@@ -104,7 +104,8 @@ bool waiting_graph_new(struct waiting_graph *graph, struct compiler *compiler, s
     graph->compiler = compiler;
     graph->n_nodes = n_nodes;
     graph->senders = mdf_arena_array(&compiler->scratch, n_nodes, sizeof *graph->senders);
-    if (graph->senders == NULL) {
+    graph->waiting = mdf_arena_array(&compiler->scratch, n_nodes + 1, sizeof *graph->waiting);
+    if (graph->senders == NULL || graph->waiting == NULL) {
         compile_out_of_memory(compiler);
         return false;
     }
@@ -139,15 +140,10 @@ bool waiting_graph_receivers(const struct waiting_graph *graph, size_t node, str
     return true;
 }
 
-bool waiting_graph_ancestors(const struct waiting_graph *graph, size_t node, bool *marks)
+void waiting_graph_ancestors(const struct waiting_graph *graph, size_t node, bool *marks)
 {
-    struct mdf_arena *scratch = &graph->compiler->scratch;
-    size_t *waiting = mdf_arena_array(scratch, graph->n_nodes + 1, sizeof *waiting), n = 1, i;
+    size_t *waiting = graph->waiting, n = 1, i;
 
-    if (waiting == NULL) {
-        compile_out_of_memory(graph->compiler);
-        return false;
-    }
     memset(marks, 0, graph->n_nodes * sizeof *marks);
     waiting[0] = node;
     while (n > 0) {
@@ -160,7 +156,6 @@ bool waiting_graph_ancestors(const struct waiting_graph *graph, size_t node, boo
             }
         }
     }
-    return true;
 }
 
 /* ------------------------------------------------------------------ circles */
@@ -299,15 +294,17 @@ static bool begin_walk(struct walk *walk)
 bool waiting_graph_circles(const struct waiting_graph *graph, struct list *circles)
 {
     bool *behind = mdf_arena_array(&graph->compiler->scratch, graph->n_nodes, sizeof *behind);
+    bool *before = mdf_arena_array(&graph->compiler->scratch, graph->n_nodes, sizeof *before);
     struct walk walk = {.graph = graph, .circles = circles};
     struct waiting_graph reversed = {0};
 
     circles->n = 0;
-    if (behind == NULL) {
+    if (behind == NULL || before == NULL) {
         compile_out_of_memory(graph->compiler);
         return false;
     }
-    if (!reverse(graph, &reversed) || !mark_behind_circles(graph, &reversed, behind)) {
+    if (!reverse(graph, &reversed) || !mark_behind_circles(graph, &reversed, behind) ||
+        !mark_behind_circles(&reversed, graph, before)) {
         return false;
     }
     if (memchr(behind, true, graph->n_nodes * sizeof *behind) == NULL) {
@@ -317,8 +314,11 @@ bool waiting_graph_circles(const struct waiting_graph *graph, struct list *circl
         return false;
     }
     for (walk.start = 0; walk.start < graph->n_nodes; walk.start++) {
-        if (behind[walk.start] &&
-            (!waiting_graph_ancestors(&reversed, walk.start, walk.useful) || (walk.useful[walk.start] && !walk_from(&walk)))) {
+        if (!behind[walk.start] || !before[walk.start]) {
+            continue;
+        }
+        waiting_graph_ancestors(&reversed, walk.start, walk.useful);
+        if (walk.useful[walk.start] && !walk_from(&walk)) {
             return false;
         }
     }

@@ -14,6 +14,7 @@ struct waiting_graph {
     struct compiler *compiler; /* memory lies in its scratch */
     size_t n_nodes;
     struct node_set *senders; /* of each node */
+    size_t *waiting;          /* room for a search */
 };
 
 bool set_contains(const struct node_set *set, size_t node);
@@ -29,7 +30,7 @@ bool waiting_graph_copy(struct waiting_graph *target, const struct waiting_graph
 bool waiting_graph_receivers(const struct waiting_graph *graph, size_t node, struct node_set *receivers);
 /* Marks the nodes from which `node` can be reached along edges (itself only where it lies on a circle): its ancestors. `marks`
  * has an entry a node. */
-bool waiting_graph_ancestors(const struct waiting_graph *graph, size_t node, bool *marks);
+void waiting_graph_ancestors(const struct waiting_graph *graph, size_t node, bool *marks);
 
 /* A circle of nodes, each a sender of the next, the last of the first. */
 struct circle {
