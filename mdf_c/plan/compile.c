@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A schedule that needs more passes than this in one evaluation is taken for one that never ends, unless the caller says otherwise. */
+/* A schedule that needs more passes than this in one evaluation is taken for one that never ends, unless the caller says
+ * otherwise. */
 #define DEFAULT_MAX_PASSES 1000000u
 
 /* ------------------------------------------------------------------ which graph */
@@ -539,8 +540,8 @@ static bool compile_graph(struct compiler *compiler, const struct mdf_graph *gra
         return false;
     }
     builder.is_scheduled = graph_has_conditions(graph);
-    if (!add_ports(&builder, &ports) || !add_free_inputs(&builder, &ports) || !graph_compile_nodes(&builder) || !add_edges(&builder, &ports, &edges) ||
-        !keep_nodes(&builder) ||
+    if (!add_ports(&builder, &ports) || !add_free_inputs(&builder, &ports) || !graph_compile_nodes(&builder) ||
+        !add_edges(&builder, &ports, &edges) || !keep_nodes(&builder) ||
         !(builder.is_scheduled ? compile_schedule(&builder) : graph_layers(&builder, &program->layers, &program->n_layers)) ||
         !add_results(&builder, &ports, &results) || !add_input_names(compiler, graph, &ports, &names)) {
         return false;

@@ -1,5 +1,5 @@
-/* state.c - see state.h. One evaluation: inputs to ports, then the nodes, of each layer of the queue once, or as the conditions say
- * (scheduler.h); a node first takes what its edges bring, then runs. */
+/* state.c - see state.h. One evaluation: inputs to ports, then the nodes, of each layer of the queue once, or as the conditions
+ * say (scheduler.h); a node first takes what its edges bring, then runs. */
 #include "mdf_c/run/state.h"
 
 #include "functions/random.h"
