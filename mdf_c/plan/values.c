@@ -398,20 +398,33 @@ static bool split_text(struct compiler *compiler, const struct mdf_node *node, c
     return from == end || add_piece(compiler, node, from, end, pieces);
 }
 
+/* The items of a list, whose numbers may be packed. */
+static bool add_items(struct compiler *compiler, const struct mdf_node *list, struct list *pieces)
+{
+    size_t n = mdf_node_length(list), i;
+    struct mdf_node *items = mdf_arena_array(&compiler->scratch, n, sizeof *items);
+
+    if (items == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        const struct mdf_node *item = &items[i];
+
+        if (!mdf_node_item(list, i, &items[i]) || !list_add(compiler, pieces, &item, sizeof item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool split_variadic(struct compiler *compiler, const struct mdf_node *node, struct list *pieces)
 {
     const char *text;
-    size_t length, i;
+    size_t length;
 
-    if (node->kind == MDF_NODE_LIST) {
-        for (i = 0; i < node->as.list.n; i++) {
-            const struct mdf_node *item = &node->as.list.items[i];
-
-            if (!list_add(compiler, pieces, &item, sizeof item)) {
-                return false;
-            }
-        }
-        return true;
+    if (node->kind == MDF_NODE_LIST || node->kind == MDF_NODE_NUMBERS) {
+        return add_items(compiler, node, pieces);
     }
     if (node->kind == MDF_NODE_STRING) {
         text = node->as.string.bytes;
