@@ -1,9 +1,9 @@
 /* test_control_flow_page.c - the examples of docs/control-flow.md, run as they stand on the page.
  *
- * The convention, which the page states too: a block ```yaml NAME or ```json NAME is a file of that name in a folder of the test's
- * own; a block ```console holds commands ("$ mdf-run ...", "$ mdf-convert ..."), each with what it prints under it: lines of
- * standard error as they are, then a JSON object whose fields are among those of the object on standard output, with equal values.
- * The exit status is 1 where an error is shown, else 0. */
+ * The convention, which the page states too: a block ```yaml NAME or ```json NAME is a file of that name in a folder of the
+ * test's own; a block ```console holds commands ("$ mdf-run ...", "$ mdf-convert ..."), each with what it prints under it: lines
+ * of standard error as they are, then a JSON object whose fields are among those of the object on standard output, with equal
+ * values. The exit status is 1 where an error is shown, else 0. */
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <limits.h>
@@ -117,8 +117,8 @@ static bool check_command(const char *command, const char *expected, char report
         (*object != '\0' ? shows(outcome->output, object) : outcome->output[0] == '\0')) {
         return true;
     }
-    snprintf(report, REPORT_SIZE, "$ %s\nthe page shows\n%.1500s\nthe program prints (exit status %d)\n%.1000s%.1000s", command, expected,
-             outcome->exit_status, outcome->errors, outcome->output);
+    snprintf(report, REPORT_SIZE, "$ %s\nthe page shows\n%.1500s\nthe program prints (exit status %d)\n%.1000s%.1000s", command,
+             expected, outcome->exit_status, outcome->errors, outcome->output);
     return false;
 }
 
@@ -220,8 +220,12 @@ Test(control_flow_page, what_differs_is_reported)
 {
     static char model[] = "m: {graphs: {g: {nodes: {a: {parameters: {x: {value: 1}}, output_ports: {y: {value: x + 1}}}}}}}\n";
     static const struct block block = {"yaml", "m.yaml", model, 1};
-    static const char *const wrong[] = {"", "{\"results\": {\"y\": 3}}", "{\"results\": {\"y\": 2.0}}", "{\"nosuch\": null}",
-                                        "m.yaml: error: no\n", "m.yaml: warning: no\n{\"results\": {\"y\": 2}}"};
+    static const char *const wrong[] = {"",
+                                        "{\"results\": {\"y\": 3}}",
+                                        "{\"results\": {\"y\": 2.0}}",
+                                        "{\"nosuch\": null}",
+                                        "m.yaml: error: no\n",
+                                        "m.yaml: warning: no\n{\"results\": {\"y\": 2}}"};
     char report[REPORT_SIZE];
     size_t i;
 

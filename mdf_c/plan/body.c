@@ -46,7 +46,7 @@ static bool unknown_graph(struct body_builder *body, const char *id)
         mdf_nearest_offer(&nearest, body->compiler->model->graphs[i].id);
     }
     guess = mdf_nearest_result(&nearest);
-    compile_error(body->compiler, MDF_NAME, "attribute '%s': the model has no graph '%s'%s%s%s", body->request->attribute, id,
+    compile_error(body->compiler, MDF_NAME, "the model has no graph '%s'%s%s%s", id,
                   guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
     return false;
 }
