@@ -19,6 +19,8 @@ size_t mdf_format_element(mdf_dtype dtype, const void *element, char text[MDF_NU
 
 /* Writers append a tree that is known to be sound (depth, UTF-8) to `text`; false on error, which is then set. */
 bool mdf_json_write(const struct mdf_node *root, struct mdf_text *text, mdf_error *error);
+/* Appends JSON text that has no white space outside strings, with lines and indentation. */
+void mdf_json_lay_out(const char *compact, struct mdf_text *text);
 bool mdf_yaml_write(const struct mdf_node *root, struct mdf_text *text, mdf_error *error);
 bool mdf_bson_write(const struct mdf_node *root, struct mdf_text *text, mdf_error *error);
 

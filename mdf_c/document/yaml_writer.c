@@ -1,8 +1,8 @@
 /* yaml_writer.c - a tree as YAML text, through libyaml's emitter.
  *
  * The text reads back to the same tree, and in PyYAML to the same values: a string that would be taken for something else
- * is quoted (yaml_scalar.h tells), reals are written as YAML 1.1 knows them ("1.0e-05", ".inf"). Layout as upstream's
- * files: blocks indented by four; the last axis of packed numbers, and what is empty, in brackets on one line. */
+ * is quoted (yaml_scalar.h tells), reals are written as YAML 1.1 knows them ("1.0e-05", ".inf"). Layout: blocks
+ * indented by four; what is short, and the last axis of packed numbers, in brackets on one line. */
 #include "mdf_c/document/formats.h"
 #include "mdf_c/document/yaml_scalar.h"
 
@@ -92,6 +92,73 @@ static bool emit_int(yaml_emitter_t *emitter, int64_t integer)
     return emit_plain(emitter, text, (size_t)length);
 }
 
+/* ------------------------------------------------------------------ what goes on one line */
+
+enum {
+    LINE_WIDTH = 100, /* indentation aside, roughly */
+    MOST_OBJECTS = 3  /* within each other on one line */
+};
+
+/* Whether a list or object is short: takes its width off *room, which it leaves where it is longer. */
+static bool is_short(const struct mdf_node *node, size_t n_objects, size_t *room);
+
+static bool takes(size_t width, size_t *room)
+{
+    bool fits = width <= *room;
+
+    *room -= fits ? width : *room;
+    return fits;
+}
+
+static bool is_short_item(const struct mdf_node *list, size_t index, size_t n_objects, size_t *room)
+{
+    struct mdf_node item;
+
+    return takes(2, room) && mdf_node_item(list, index, &item) && is_short(&item, n_objects, room);
+}
+
+static bool is_short(const struct mdf_node *node, size_t n_objects, size_t *room)
+{
+    char number[MDF_NUMBER_TEXT_SIZE];
+    size_t n = mdf_node_length(node), i;
+    bool fits = true;
+
+    switch (node->kind) {
+    case MDF_NODE_STRING:
+        return takes(node->as.string.length, room);
+    case MDF_NODE_REAL:
+        return takes(mdf_format_float64(node->as.real, number), room);
+    case MDF_NODE_INT:
+        return takes((size_t)snprintf(number, sizeof number, "%" PRId64, node->as.integer), room);
+    case MDF_NODE_OBJECT:
+        fits = n_objects < MOST_OBJECTS;
+        for (i = 0; i < n && fits; i++) {
+            const struct mdf_node_entry *entry = &node->as.object.entries[i];
+
+            fits = takes(strlen(entry->key) + 4, room) && is_short(&entry->value, n_objects + 1, room);
+        }
+        return fits;
+    case MDF_NODE_LIST:
+    case MDF_NODE_NUMBERS:
+        for (i = 0; i < n && fits; i++) {
+            fits = is_short_item(node, i, n_objects, room);
+        }
+        return fits;
+    default:
+        return takes(4, room);
+    }
+}
+
+static bool goes_on_one_line(const struct mdf_node *node)
+{
+    size_t room = LINE_WIDTH;
+
+    return mdf_node_length(node) == 0 || (node->kind == MDF_NODE_NUMBERS && node->as.numbers.rank == 1) ||
+           is_short(node, 0, &room);
+}
+
+/* ------------------------------------------------------------------ structure */
+
 static bool emit_node(yaml_emitter_t *emitter, const struct mdf_node *node);
 
 /* Whole numbers past int64, which no node has room for. */
@@ -106,7 +173,7 @@ static bool emit_wide(yaml_emitter_t *emitter, const struct mdf_node *numbers, s
 static bool emit_list(yaml_emitter_t *emitter, const struct mdf_node *node)
 {
     size_t n = mdf_node_length(node), i;
-    bool is_row = n == 0 || (node->kind == MDF_NODE_NUMBERS && node->as.numbers.rank == 1);
+    bool is_row = goes_on_one_line(node);
     yaml_event_t event;
     struct mdf_node item;
 
@@ -127,13 +194,13 @@ static bool emit_list(yaml_emitter_t *emitter, const struct mdf_node *node)
 
 static bool emit_object(yaml_emitter_t *emitter, const struct mdf_node *node)
 {
-    bool is_empty = node->as.object.n == 0;
+    bool is_row = goes_on_one_line(node);
     yaml_event_t event;
     size_t i;
 
     if (!emit(emitter, &event,
               yaml_mapping_start_event_initialize(&event, NULL, NULL, 1,
-                                                  is_empty ? YAML_FLOW_MAPPING_STYLE : YAML_BLOCK_MAPPING_STYLE))) {
+                                                  is_row ? YAML_FLOW_MAPPING_STYLE : YAML_BLOCK_MAPPING_STYLE))) {
         return false;
     }
     for (i = 0; i < node->as.object.n; i++) {
