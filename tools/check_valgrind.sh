@@ -12,6 +12,6 @@ while IFS=$'\t' read -r file _ options; do
         failed=$((failed + 1))
         printf '%s\n%s\n' "$file" "$output"
     fi
-done < <(tools/list_examples.sh)
+done < <(tools/list_examples.sh examples/README.md examples/*/README.md | sort -u -t "$(printf "\t")" -k 1,1)
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Writes tests/data/example_answers.json: what each model of examples/ must print with the options of its row in examples/README.md,
+computed here by plain Python. (The answers of examples/control_flow come from tools/make_control_flow_examples.py.)
+
+    python3 tests/generate_example_answers.py
+"""
+
+import json
+import math
+import pathlib
+
+ANSWERS = {}
+
+
+def answer(function):
+    """Registers what an example prints: the fields of mdf-run's output that the function returns."""
+    ANSWERS[function.__name__] = function()
+    return function
+
+
+@answer
+def lif_population():
+    v, spikes = [0.0, 0.0, 0.0], []
+    for _ in range(8):
+        v = [x + (current - x) / 4.0 for x, current in zip(v, [1.5, 2.0, 0.5])]
+        spikes.append([x >= 1.0 for x in v])
+        v = [0.0 if x >= 1.0 else x for x in v]
+    return {"results": {"v_end": v, "spikes": spikes}}
+
+
+@answer
+def elman_rnn():
+    W = [[0.5, -0.5, 0.25], [1.0, 0.5, -1.0]]
+    R = [[0.1, 0.2, 0.3], [-0.3, 0.0, 0.3], [0.2, -0.2, 0.1]]
+    h, seen = [0.0, 0.0, 0.0], []
+    for x in [[0, 1], [1, 0]]:
+        h = [math.tanh(sum(x[i] * W[i][k] for i in range(2)) + sum(h[i] * R[i][k] for i in range(3))) for k in range(3)]
+        seen.append(h)
+    return {"results": {"h_end": h, "h_all": seen}}
+
+
+@answer
+def newton_sqrt():
+    x, n, more = 10.0, 0, True
+    while more:
+        next_x = (x + 10 / x) / 2
+        x, n, more = next_x, n + 1, abs(next_x - x) > 1e-12
+    return {"results": {"x": x, "iterations": n}}
+
+
+@answer
+def compound_interest():
+    history = [100.0 * 1.04**year for year in range(1, 31)]
+    return {"results": {"balance": history[-1], "history": history}}
+
+
+@answer
+def if_unequal_branches():
+    return {"results": {"report": [1.0, 2.0, 3.0, 6.0]}}
+
+
+@answer
+def multiplication_table():
+    return {"results": {"products": [[row * column for column in range(1, 5)] for row in range(1, 4)]}}
+
+
+@answer
+def shared_body():
+    return {"results": {"position": 1 - 2.0**-2, "long_walk.position": 1 - 2.0**-20}}
+
+
+@answer
+def fitzhugh_nagumo():
+    v = w = 0.0
+    for _ in range(999):  # the first step sets the initial values; w sees the new v
+        v += 0.05 * (v - v**3 / 3 - w + 0.8)
+        w += 0.05 * (0.08 * (v + 0.7 - 0.8 * w))
+    return {"results": {"V": v, "W": w}}
+
+
+@answer
+def cooling():
+    return {"results": {"temperature": 20.0 + 70.0 * (1 - 10 / 300) ** 60, "drinkable": True}}
+
+
+@answer
+def traffic_light():
+    return {"trace": [{"outputs": {"light": {"lamp": step % 4}}} for step in range(8)]}
+
+
+@answer
+def weighted_edges():
+    net = [2.5 * 1.0 - 1.0 * 0.0, 2.5 * 0.0 - 0.5 * 1.0]
+    return {"results": {"out": [1 / (1 + math.exp(-x)) for x in net], "net": net}}
+
+
+@answer
+def recurrence():
+    trace, back = [], 1.0
+    for _ in range(5):
+        trace.append({"outputs": {"grow": {"out": 2 * back}, "damp": {"out": 2 * back - 0.5}}})
+        back = 2 * back - 0.5
+    return {"trace": trace}
+
+
+def main():
+    lines = (f'"{path.name}": {json.dumps(ANSWERS[path.stem])}' for path in sorted(pathlib.Path("examples").glob("*.*"))
+             if path.suffix != ".md")
+    pathlib.Path("tests/data/example_answers.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+if __name__ == "__main__":
+    main()
