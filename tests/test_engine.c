@@ -108,6 +108,10 @@ static const struct good_case good_cases[] = {
           "before\", "
           "\"default_initial_value\": 1}}, \"output_ports\": {\"now\": {\"value\": \"now\"}}"),
      6, NAN, "now 64"},
+    /* An attribute that is a type, as a parameter. */
+    {NODE("\"parameters\": {\"type\": {\"value\": \"tensor(int64)\"}, \"o\": {\"function\": \"onnx::Optional\", \"args\": {}}}, "
+          "\"output_ports\": {\"o\": {\"value\": \"o\"}}"),
+     1, NAN, "o null"},
     /* Time derivatives: none in the first evaluation; without dt the initial value each time. */
     {NODE("\"parameters\": {\"v\": {\"default_initial_value\": 8, \"time_derivative\": \"-v\"}}, \"output_ports\": {\"v\": "
           "{\"value\": \"v\"}}"),

@@ -156,6 +156,8 @@ mdf_operand compile_text(struct target *target, const char *text, mdf_operand in
 mdf_operand compile_tree(struct target *target, const struct mdf_expression *tree, mdf_operand into);
 /* The operand itself, or its copy (a view) in `into`. */
 mdf_operand compile_move(struct target *target, mdf_operand operand, mdf_operand into);
+/* The operand, as an array where it holds a list that is one; into slot `into` where that is not MDF_NO_OPERAND. */
+mdf_operand compile_as_array(struct target *target, mdf_operand operand, mdf_operand into);
 /* A field that must be constant, as a value (also in the typed form); false with the error set. */
 bool compile_constant(struct target *target, const struct mdf_node *node, struct mdf_value *value);
 /* --- typed_constants.c */

@@ -150,7 +150,8 @@ static bool is_text_attribute(const struct compiler *compiler, const struct mdf_
 
         schema = definition->function != NULL ? find_called_schema(compiler, definition) : NULL;
         attribute = schema != NULL ? mdf_schema_attribute(schema, name) : NULL;
-        if (attribute != NULL && (attribute->type == MDF_ATTRIBUTE_STRING || attribute->type == MDF_ATTRIBUTE_STRINGS)) {
+        if (attribute != NULL && (attribute->type == MDF_ATTRIBUTE_STRING || attribute->type == MDF_ATTRIBUTE_STRINGS ||
+                                  attribute->type == MDF_ATTRIBUTE_TYPE)) {
             return true;
         }
     }

@@ -87,8 +87,7 @@ static bool find_indexed(struct target *target, const char *text, mdf_operand *o
     return true;
 }
 
-/* A list as an array, where it is one. */
-static mdf_operand as_array(struct target *target, mdf_operand operand, mdf_operand into)
+mdf_operand compile_as_array(struct target *target, mdf_operand operand, mdf_operand into)
 {
     struct mdf_static_type type = unit_type(target->unit, operand);
 
@@ -112,7 +111,7 @@ mdf_operand compile_text(struct target *target, const char *text, mdf_operand in
     if (scope_find(target, text, &outcome)) {
         operand = scope_as_operand(target, &outcome);
         if (operand != MDF_NO_OPERAND && !outcome.several && (unit_flags(target->unit, operand) & OPERAND_MAY_BE_LIST) != 0) {
-            return as_array(target, operand, into);
+            return compile_as_array(target, operand, into);
         }
         return compile_move(target, operand, into);
     }
