@@ -124,6 +124,11 @@ static const struct good_case good_cases[] = {
           "> 4\", "
           "\"value\": 0}}}}, \"output_ports\": {\"y\": {\"value\": \"y\"}}"),
      1, NAN, "y [2, 0, 0]"},
+    /* A comprehension counts from the start each time. */
+    {NODE("\"parameters\": {\"a\": {\"value\": [[1, 0], [2, 3]]}}, \"output_ports\": {\"all\": {\"value\": \"[[x * 2 for x in "
+          "row] for "
+          "row in a]\"}}"),
+     2, NAN, "all [[2, 0], [4, 6]]"},
     /* Standard functions; an argument found in the node. */
     {NODE("\"parameters\": {\"intercept\": {\"value\": 1.75}}, \"functions\": {\"f\": {\"function\": \"linear\", \"args\": "
           "{\"variable0\": 2, "

@@ -4,8 +4,6 @@
 # functions/registry.c includes the result. Run from the root of the tree.
 set -eu
 export LC_ALL=C
-for folder in functions/onnx functions/python functions/standard; do
-    for file in "$folder"/*.c; do
-        [ -f "$file" ] && sed -n 's/^const struct mdf_operator \(mdf_operators_[a-z0-9_]*\)\[\].*/MDF_OPERATOR_TABLE(\1)/p' "$file"
-    done
+for file in functions/*/*.c; do
+    sed -n 's/^const struct mdf_operator \(mdf_operators_[a-z0-9_]*\)\[\].*/MDF_OPERATOR_TABLE(\1)/p' "$file"
 done | sort -u

@@ -375,7 +375,7 @@ static bool next_item(struct mdf_frame *frame, const struct mdf_instruction *ins
     struct mdf_context *context = &frame->execution->context;
     const struct mdf_value *iterable = mdf_frame_value(frame, instruction->b);
     struct mdf_value *counter = mdf_frame_slot(frame, instruction->c);
-    int64_t index = *(int64_t *)counter->data;
+    int64_t index = *(const int64_t *)counter->data, *next;
 
     if (!mdf_python_is_iterable(iterable)) {
         char description[80];
@@ -388,7 +388,11 @@ static bool next_item(struct mdf_frame *frame, const struct mdf_instruction *ins
     if (!*more) {
         return true;
     }
-    *(int64_t *)counter->data = index + 1;
+    next = mdf_value_writable(context->memory, counter); /* at its start it shares the buffer of a constant */
+    if (next == NULL) {
+        return out_of_memory(context);
+    }
+    *next = index + 1;
     return mdf_python_item(context->memory, mdf_frame_slot(frame, instruction->a), iterable, (size_t)index) ||
            out_of_memory(context);
 }

@@ -165,8 +165,9 @@ static mdf_status read_declaration(struct reader *reader, const struct mdf_node 
     return fail(reader, shape, MDF_SHAPE, "a shape is a list of whole numbers");
 }
 
-mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,
-                                      const struct mdf_node *object, struct mdf_declaration *declaration, mdf_error *error)
+mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_document *document,
+                                      const struct mdf_warnings *warnings, const struct mdf_node *object,
+                                      struct mdf_declaration *declaration, mdf_error *error)
 {
     struct reader reader = {arena, document, warnings, error, ""};
 
@@ -174,6 +175,20 @@ mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_
 }
 
 /* ------------------------------------------------------------------ what the classes do beyond their fields */
+
+/* PsyNeuLink's exporter declares the type of a port's default value, not of what arrives there later (metadata {"type":
+ * "InputPort"}): it is taken as the bare "int" or "float" of that width, which leaves a value with a fraction as it is. */
+static mdf_status read_port_declaration(struct reader *reader, const struct mdf_node *source, struct mdf_declaration *declaration)
+{
+    const struct mdf_node *metadata = mdf_node_get(source, "metadata");
+    const struct mdf_node *class = metadata != NULL ? mdf_node_get(metadata, "type") : NULL;
+    mdf_status status = read_declaration(reader, source, declaration);
+
+    if (class != NULL && class->kind == MDF_NODE_STRING && strcmp(class->as.string.bytes, "InputPort") == 0) {
+        declaration->type.exact = false;
+    }
+    return status;
+}
 
 static mdf_status finish_input_port(struct reader *reader, const struct mdf_node *source, void *object)
 {
@@ -196,7 +211,7 @@ static mdf_status finish_input_port(struct reader *reader, const struct mdf_node
     } else if (reduce != NULL && reduce->kind != MDF_NODE_NULL) {
         return fail(reader, reduce, MDF_MODEL, "reduce is a string: overwrite, add or multiply");
     }
-    return read_declaration(reader, source, &port->declaration);
+    return read_port_declaration(reader, source, &port->declaration);
 }
 
 static mdf_status finish_output_port(struct reader *reader, const struct mdf_node *source, void *object)

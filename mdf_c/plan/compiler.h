@@ -181,6 +181,16 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
 /* Adds the names that a definition refers to, those that a function finds without being given them included. */
 bool collect_definition_names(struct compiler *compiler, const struct mdf_definition *definition, struct list *names);
 
+/* --- defined_call.c: a function that is defined by expressions */
+struct mdf_defined_function;
+bool compile_defined_call(struct target *target, const struct mdf_definition *definition,
+                          const struct mdf_defined_function *function, struct outcome *outcome);
+/* Adds the names of the node that a call finds without being given them. */
+bool collect_defined_names(struct compiler *compiler, const struct mdf_definition *definition,
+                           const struct mdf_defined_function *function, struct list *names);
+/* The node with a parameter for each state of its functions that the model does not carry itself; NULL when out of memory. */
+const struct mdf_graph_node *expand_states(struct compiler *compiler, const struct mdf_graph_node *node);
+
 /* --- onnx_call.c */
 bool compile_onnx_call(struct target *target, const struct mdf_definition *definition, const struct usage *usage,
                        mdf_operand into, struct outcome *outcome);

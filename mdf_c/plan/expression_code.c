@@ -94,7 +94,7 @@ static const char *type_by_name(const char *name)
 static const char *dotted_name(struct target *target, const struct mdf_expression *tree)
 {
     struct outcome outcome;
-    const char *prefix;
+    const char *prefix, *name;
 
     if (tree->kind == MDF_EXPRESSION_NAME) {
         return scope_find(target, tree->as.text.bytes, &outcome) ? NULL : tree->as.text.bytes;
@@ -103,7 +103,11 @@ static const char *dotted_name(struct target *target, const struct mdf_expressio
         return NULL;
     }
     prefix = dotted_name(target, tree->as.list.items[0]);
-    return prefix == NULL ? NULL : mdf_arena_printf(&target->compiler->scratch, "%s.%s", prefix, tree->name);
+    name = prefix == NULL ? NULL : mdf_arena_printf(&target->compiler->scratch, "%s.%s", prefix, tree->name);
+    if (prefix != NULL && name == NULL) {
+        compile_out_of_memory(target->compiler);
+    }
+    return name;
 }
 
 /* A name that no scope binds: a constant or a type of the closed list. */

@@ -1,5 +1,6 @@
 /* functions.c - what a Function, or a Parameter with a value or function, computes: arguments bound in order, then an MDF
- * function's expression, an operator of ONNX, or the value expression. */
+ * function's expression, an operator of ONNX, a function of PsyNeuLink, or the value expression. */
+#include "functions/psyneulink/psyneulink.h"
 #include "functions/standard/standard.h"
 #include "mdf_c/plan/compiler.h"
 
@@ -73,6 +74,7 @@ static bool unknown_function(struct target *target, const struct mdf_definition 
     } else {
         mdf_nearest_begin(&nearest, name);
         mdf_standard_offer(&nearest);
+        mdf_psyneulink_offer(&nearest);
     }
     guess = mdf_nearest_result(&nearest);
     compile_error(target->compiler, MDF_NAME, "unknown function '%s'%s%s%s%s", name, guess ? "; did you mean '" : "",
@@ -131,6 +133,7 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
     struct target inner = {target->compiler, target->unit, &scope};
     mdf_operand *operand = mdf_arena_allocate(&target->compiler->scratch, sizeof *operand);
     const struct mdf_standard_function *function;
+    const struct mdf_defined_function *defined;
 
     if (operand == NULL) {
         compile_out_of_memory(target->compiler);
@@ -143,7 +146,9 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
     }
     function = definition->function != NULL ? mdf_standard_function(definition->function) : NULL;
     if (definition->function != NULL && function == NULL) {
-        return unknown_function(target, definition);
+        defined = mdf_psyneulink_function(definition->function);
+        return defined != NULL ? compile_defined_call(target, definition, defined, outcome)
+                               : unknown_function(target, definition);
     }
     if (function == NULL && definition->value == NULL) {
         compile_error(target->compiler, MDF_MODEL, "has neither a function nor a value");
@@ -162,6 +167,8 @@ bool collect_definition_names(struct compiler *compiler, const struct mdf_defini
     const struct mdf_schema *schema = definition->function != NULL ? find_called_schema(compiler, definition) : NULL;
     const struct mdf_standard_function *function =
         definition->function != NULL ? mdf_standard_function(definition->function) : NULL;
+    const struct mdf_defined_function *defined =
+        definition->function != NULL && function == NULL ? mdf_psyneulink_function(definition->function) : NULL;
     const char *formals = function != NULL ? function->formals : "", *formal;
     size_t i;
 
@@ -171,6 +178,9 @@ bool collect_definition_names(struct compiler *compiler, const struct mdf_defini
         }
     }
     if (definition->function == NULL && !collect_names(compiler, definition->value, names)) {
+        return false;
+    }
+    if (defined != NULL && !collect_defined_names(compiler, definition, defined, names)) {
         return false;
     }
     while ((formal = next_formal(compiler, &formals)) != NULL) {

@@ -661,13 +661,14 @@ static bool compile_parts(struct node_builder *builder)
 
 bool compile_node(struct graph_builder *graph, size_t index)
 {
-    const struct mdf_graph_node *node = &graph->graph->nodes[index], *outer_node = graph->compiler->node;
+    const struct mdf_graph_node *node = expand_states(graph->compiler, &graph->graph->nodes[index]),
+                                *outer_node = graph->compiler->node;
     size_t outer_index = graph->current_node;
     struct node_builder *builder = mdf_arena_allocate(&graph->compiler->scratch, sizeof *builder);
     struct place place;
     bool done;
 
-    if (builder == NULL) {
+    if (builder == NULL || node == NULL) {
         compile_out_of_memory(graph->compiler);
         return false;
     }

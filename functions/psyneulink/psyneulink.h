@@ -1,0 +1,18 @@
+/* psyneulink.h - functions that PsyNeuLink's exported models name though MDF does not define them, by the meaning that they have
+ * in PsyNeuLink 0.21 (https://princetonuniversity.github.io/PsyNeuLink/Functions.html): names are those of its classes in small
+ * letters, arguments those of their parameters. See docs/psyneulink.md. */
+#ifndef MDF_FUNCTIONS_PSYNEULINK_PSYNEULINK_H
+#define MDF_FUNCTIONS_PSYNEULINK_PSYNEULINK_H
+
+#include "functions/defined_function.h"
+#include "mdf_c/base/error.h"
+
+/* The families, each a table. */
+extern const struct mdf_defined_function mdf_psyneulink_integrators[], mdf_psyneulink_transfers[], mdf_psyneulink_combinations[],
+    mdf_psyneulink_objectives[], mdf_psyneulink_distributions[];
+
+/* NULL where there is no such function. */
+const struct mdf_defined_function *mdf_psyneulink_function(const char *name);
+void mdf_psyneulink_offer(struct mdf_nearest *nearest);
+
+#endif

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Writes tests/data/psyneulink_cases.json: PsyNeuLink's functions with the values that the package itself computes.
+
+    pip install psyneulink==0.21.0.0
+    python3 tests/generate_psyneulink_cases.py
+
+A case: {"name", "function", "args", "metadata", "inputs", "outputs", "rtol"}. The function is called once for each of `inputs`, which is
+its variable, and keeps between the calls what it keeps; `outputs` has for each call a list of the function's outputs, each as a flat list
+of its numbers (the package wraps values in axes of its own). `args` and `metadata` are what PsyNeuLink's exporter writes: numbers to args,
+all else to the metadata of the function.
+rtol: 1e-12, where operations come in the same order; 1e-9 for the moments of decision times, in which terms cancel, and 1e-4 where a small
+drift makes them cancel to their last digits: numpy's own tanh and sinh differ from the C library's there.
+"""
+import json
+import os
+import warnings
+
+import numpy as np
+
+warnings.filterwarnings("ignore")
+import psyneulink as pnl  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROW, OTHER, LAST = [0.5, -1.25, 2.0], [1.5, 0.0, -0.75], [-2.0, 3.0, 0.25]
+ROWS = [ROW, OTHER, LAST]
+PAIR = [[0.2, 0.7, 0.1], [0.3, 0.25, 0.45]]
+SIGNED_PAIR = [[0.5, -1.25, 2.0], [1.5, 0.5, -0.75]]
+BATCH = [[[1.0, 2.0, 3.0], [-1.0, 0.5, 2.5]]]
+
+
+def cases():
+    """(name of the class, parameters, variables, how many outputs it has)"""
+    for rate, noise, offset in ((1.0, 0.0, 0.0), (0.3, 0.25, -0.5)):
+        yield "SimpleIntegrator", dict(rate=rate, noise=noise, offset=offset), ROWS, 1
+        yield "AdaptiveIntegrator", dict(rate=rate, noise=noise, offset=offset), ROWS, 1
+        yield "LeakyCompetingIntegrator", dict(rate=rate, noise=noise, offset=offset, time_step_size=0.2), ROWS, 1
+        yield "AccumulatorIntegrator", dict(rate=rate, noise=noise, increment=0.75), ROWS, 1
+    yield "SimpleIntegrator", dict(initializer=[1.0, 2.0, 3.0], rate=[0.5, 1.0, 2.0]), ROWS, 1
+    yield "AdaptiveIntegrator", dict(initializer=[1.0, 2.0, 3.0], rate=0.9), ROWS, 1
+    yield "LeakyCompetingIntegrator", dict(initializer=[0.5, 0.5, 0.5]), ROWS, 1
+    yield "DualAdaptiveIntegrator", {}, ROWS, 1
+    for operation in ("sum", "s-l", "l-s"):
+        yield "DualAdaptiveIntegrator", dict(
+            operation=operation, initial_short_term_avg=0.5, initial_long_term_avg=0.25, short_term_gain=2.0, long_term_gain=1.5,
+            short_term_bias=0.1, long_term_bias=-0.2, short_term_rate=0.7, long_term_rate=0.2, offset=0.3), ROWS, 1
+    yield "InteractiveActivationIntegrator", dict(rate=0.4, decay=0.1), ROWS, 1
+    yield "InteractiveActivationIntegrator", dict(rate=0.4, decay=0.1, rest=-0.2, max_val=0.9, min_val=-0.8, noise=0.05), ROWS, 1
+    yield "DriftDiffusionIntegrator", dict(noise=0.0, rate=0.5, time_step_size=0.1, threshold=0.12, offset=0.01), ROWS, 2
+    yield "DriftDiffusionIntegrator", dict(noise=0.0, starting_value=0.25, non_decision_time=0.3), [[1.0], [2.0], [-0.5]], 2
+    yield "OrnsteinUhlenbeckIntegrator", dict(noise=0.0, rate=0.5, decay=0.75, time_step_size=0.1, offset=0.05), [[1.0], [2.0], [-0.5]], 2
+    yield "FitzHughNagumoIntegrator", {}, [[0.1], [0.2], [0.3]], 3
+    for method in ("RK4", "EULER"):
+        yield "FitzHughNagumoIntegrator", dict(
+            initial_v=-1.0, initial_w=0.25, d_v=1.0, b_v=0.5, t_0=0.5, time_step_size=0.1, threshold=0.5, mode=0.75, uncorrelated_activity=0.1,
+            integration_method=method), [[0.0], [0.5], [-0.25], [1.0]], 3
+    for drift in (1.0, -0.4, 0.0, 0.005, 3.0):
+        yield "DriftDiffusionAnalytical", {}, [[drift]], 8
+        yield "DriftDiffusionAnalytical", dict(drift_rate=0.5, threshold=1.5, starting_value=0.3, noise=0.8, non_decision_time=0.1), [[drift]], 8
+    yield "DriftDiffusionAnalytical", dict(noise=0.05, threshold=2.0), [[1.0]], 8  # whose powers leave the range of numbers
+    yield "DriftDiffusionAnalytical", dict(starting_value=1.0), [[0.7]], 8
+    yield "Identity", {}, [ROW], 1
+    yield "ReLU", dict(gain=2.0, bias=0.25, leak=0.1, scale=1.5, offset=-0.5), [ROW], 1
+    yield "Gaussian", {}, [ROW], 1
+    yield "Gaussian", dict(standard_deviation=0.5, bias=0.2, scale=2.0, offset=0.1), [ROW], 1
+    yield "Normalize", {}, [SIGNED_PAIR], 1
+    yield "Normalize", dict(per_item=False), [SIGNED_PAIR], 1
+    yield "SoftMax", dict(gain=2.0), [ROW, SIGNED_PAIR], 1
+    yield "SoftMax", dict(per_item=False), [SIGNED_PAIR], 1
+    yield "SoftMax", dict(mask_threshold=1.0), [[0.5, 1.25, 2.0]], 1
+    for output in ("arg_max", "arg_max_indicator", "MAX_VAL", "MAX_INDICATOR"):
+        yield "SoftMax", dict(output=output), [[0.5, 2.0, 2.0]], 1
+    for mode in ("arg_max", "arg_max_abs_indicator", "MAX_VAL", "MAX_ABS_VAL", "MAX_INDICATOR", "arg_min", "MIN_VAL", "MIN_ABS_INDICATOR"):
+        yield "OneHot", dict(mode=mode), [[0.5, -2.0, 2.0, 2.0]], 1
+    yield "OneHot", dict(direction="min", abs_val=True, indicator=True, tie="last"), [[0.5, -2.0, -0.5, 2.0]], 1
+    yield "HypersphericalToCartesian", {}, [[0.3, 1.1, -0.4]], 1
+    yield "LinearTimer", dict(initial=2.0, final=-1.0, duration=4.0), [[0.0, 1.0, 4.0]], 1
+    yield "AcceleratingTimer", dict(initial=1.0, final=3.0, duration=4.0), [[0.0, 1.0, 4.0]], 1
+    yield "DeceleratingTimer", dict(initial=2.0, final=0.5, duration=4.0), [[0.0, 1.0, 4.0]], 1
+    yield "AsymptoticTimer", dict(initial=1.0, final=3.0, duration=4.0, tolerance=0.02), [[0.0, 1.0, 4.0]], 1
+    for operation in ("sum", "product"):
+        yield "LinearCombination", dict(operation=operation), [SIGNED_PAIR], 1
+        yield "LinearCombination", dict(operation=operation, weights=[[2.0], [-1.0]], exponents=[[2.0], [1.0]], scale=3.0, offset=0.5), [SIGNED_PAIR], 1
+        yield "Reduce", dict(operation=operation), [SIGNED_PAIR], 1
+        yield "Reduce", dict(operation=operation, weights=[[1.0, -1.0, 0.5]], scale=2.0, offset=-0.25), [[ROW]], 1
+        yield "CombineMeans", dict(operation=operation), [SIGNED_PAIR], 1
+        yield "CombineMeans", dict(operation=operation, weights=[[2.0], [-1.0]], exponents=[[2.0], [1.0]], scale=3.0, offset=0.5), [SIGNED_PAIR], 1
+    yield "LinearCombination", dict(operation="cross-entropy"), [PAIR], 1
+    yield "LinearCombination", dict(scale=2.0, offset=1.0), [ROW], 1
+    yield "Concatenate", dict(scale=2.0, offset=0.5), [SIGNED_PAIR], 1
+    yield "Rearrange", {}, [SIGNED_PAIR], 1
+    yield "Rearrange", dict(arrangement=[(1, 0), (0, 0)]), [SIGNED_PAIR], 1
+    yield "PredictionErrorDeltaFunction", dict(gamma=0.9), [SIGNED_PAIR], 1
+    for metric in ("difference", "max_abs_diff", "normed_L0_similarity", "dot_product", "euclidean", "cosine", "correlation", "cross-entropy", "energy"):
+        variable = PAIR if metric == "cross-entropy" else SIGNED_PAIR
+        yield "Distance", dict(metric=metric), [variable], 1
+        yield "Distance", dict(metric=metric, normalize=True), [variable], 1
+    for name in ("Energy", "Stability", "Entropy"):
+        yield name, {}, [[0.5, 0.25, 1.0]], 1
+        yield name, dict(normalize=True, matrix=[[1.0, 2.0, 0.5], [0.25, 3.0, 1.0], [0.75, 1.5, 2.0]]), [[0.5, 0.25, 1.0]], 1
+    yield "Energy", dict(matrix="InverseHollowMatrix"), [[0.5, -0.25, 1.0]], 1
+    yield "Stability", dict(metric="difference", matrix="FullConnectivityMatrix"), [[0.5, -0.25, 1.0]], 1
+
+
+def flat(value):
+    return [float(x) for x in np.ravel(np.concatenate([np.ravel(np.asarray(v, dtype=float)) for v in value]) if isinstance(value, (list, tuple))
+                                       else np.asarray(value, dtype=float))]
+
+
+def outputs_of(value, n_outputs):
+    return [flat(value)] if n_outputs == 1 else [flat(v) for v in value]
+
+
+def make(name, parameters, variables, n_outputs):
+    function = getattr(pnl, name)(default_variable=np.zeros_like(np.asarray(variables[0], dtype=float)) + (name == "Rearrange"), **parameters)
+    outputs = [outputs_of(function(np.asarray(variable, dtype=float)), n_outputs) for variable in variables]
+    args = {k: v for k, v in parameters.items() if isinstance(v, float)}
+    metadata = {"type": name, **{k: v for k, v in parameters.items() if k not in args}}
+    shown = ", ".join(f"{k}={v}" for k, v in parameters.items())
+    return {"name": f"{name}({shown})", "function": name.lower(), "args": args, "metadata": metadata, "inputs": variables, "outputs": outputs,
+            "rtol": 1e-12 if name != "DriftDiffusionAnalytical" else 1e-9 if abs(variables[0][0]) > 0.1 else 1e-4}
+
+
+def main():
+    made = [make(*case) for case in cases()]
+    with open(os.path.join(ROOT, "tests", "data", "psyneulink_cases.json"), "w") as file:
+        file.write("[\n" + ",\n".join(json.dumps(case, separators=(",", ":")) for case in made) + "\n]\n")
+    print(len(made), "cases")
+
+
+if __name__ == "__main__":
+    main()
