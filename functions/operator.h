@@ -51,7 +51,8 @@ enum mdf_operator_flags {
     MDF_OPERATOR_PURE = 0,
     MDF_OPERATOR_RANDOM = 1,       /* draws random numbers: never folded at compile time */
     MDF_OPERATOR_KEEPS_INPUTS = 2, /* takes inputs of any kind as they are: no conversion of literals to a shared type */
-    MDF_OPERATOR_METHOD = 4        /* Python: may be called as a method of its first argument, "m.sum()" */
+    MDF_OPERATOR_METHOD = 4,       /* Python: may be called as a method of its first argument, "m.sum()" */
+    MDF_OPERATOR_INFERS = 8 /* ONNX: has no training yet: a call in a later version's form is the same, without its training */
 };
 
 struct mdf_operator {

@@ -143,6 +143,14 @@ static const struct good_case good_cases[] = {
           "\"K\": 2}}}, "
           "\"output_ports\": {\"values\": {\"value\": \"t\"}, \"where\": {\"value\": \"t\"}}"),
      1, NAN, "values [3.0, 2.0]; where [0, 2]"},
+    /* Dropout before opset 12 does not train, also where the call has the later form, with a ratio and training_mode. */
+    {"{\"m\": {\"onnx_opset_version\": \"9\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"r\": "
+     "{\"default_value\": 0.5}, "
+     "\"t\": {\"default_value\": true}}, \"functions\": {\"f\": {\"function\": \"onnx::Dropout\", \"args\": {\"data\": [3.0, "
+     "4.0], "
+     "\"ratio\": \"r\", \"training_mode\": \"t\"}}}, \"output_ports\": {\"y\": {\"value\": \"f\"}, \"mask\": {\"value\": "
+     "\"f\"}}}}}}}}",
+     1, NAN, "y [3.0, 4.0]; mask [3.0, 4.0]"},
     /* Two states of a loop change places in each iteration. */
     {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": [\"1\", \"2\"], \"body\": "
           "{\"b\": "

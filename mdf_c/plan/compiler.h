@@ -196,6 +196,8 @@ bool compile_onnx_call(struct target *target, const struct mdf_definition *defin
                        mdf_operand into, struct outcome *outcome);
 /* The schema of "onnx::NAME" at the model's opset; NULL where it is not one. */
 const struct mdf_schema *find_onnx_schema(const struct compiler *compiler, const char *function);
+/* Whether a call's arguments are of a version's form: each a formal or an attribute, no attribute fed by an input port. */
+bool fits_schema(const struct compiler *compiler, const struct mdf_definition *definition, const struct mdf_schema *schema);
 /* The schema that a definition's call is of. */
 const struct mdf_schema *find_called_schema(const struct compiler *compiler, const struct mdf_definition *definition);
 

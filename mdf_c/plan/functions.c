@@ -30,8 +30,7 @@ static bool is_input_port(const struct compiler *compiler, const struct mdf_node
     return false;
 }
 
-/* Whether the arguments are of a version's form: each a formal or an attribute, no attribute fed by an input port. */
-static bool fits(const struct compiler *compiler, const struct mdf_definition *definition, const struct mdf_schema *schema)
+bool fits_schema(const struct compiler *compiler, const struct mdf_definition *definition, const struct mdf_schema *schema)
 {
     size_t i;
 
@@ -50,16 +49,20 @@ static bool fits(const struct compiler *compiler, const struct mdf_definition *d
 }
 
 /* The version that the model's opset selects. The importers of PyTorch write an old opset beside calls of newer form: where the
- * arguments do not fit that version but do fit the reference's default one, that one is meant. */
+ * arguments do not fit that version but do fit the reference's default one, that one is meant; unless the old version does not
+ * train, and so hands on its input, whatever the newer form says of training. */
 const struct mdf_schema *find_called_schema(const struct compiler *compiler, const struct mdf_definition *definition)
 {
     const struct mdf_schema *schema = find_onnx_schema(compiler, definition->function), *newer;
 
-    if (schema == NULL || compiler->model->opset >= MDF_DEFAULT_OPSET || fits(compiler, definition, schema)) {
+    const struct mdf_operator *row = schema != NULL ? mdf_operator_onnx(schema->name, schema->since) : NULL;
+
+    if (schema == NULL || compiler->model->opset >= MDF_DEFAULT_OPSET || fits_schema(compiler, definition, schema) ||
+        (row != NULL && (row->flags & MDF_OPERATOR_INFERS) != 0)) {
         return schema;
     }
     newer = mdf_schema_find("", definition->function + sizeof ONNX_PREFIX - 1, MDF_DEFAULT_OPSET);
-    return newer != NULL && fits(compiler, definition, newer) ? newer : schema;
+    return newer != NULL && fits_schema(compiler, definition, newer) ? newer : schema;
 }
 
 static bool unknown_function(struct target *target, const struct mdf_definition *definition)

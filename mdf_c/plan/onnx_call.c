@@ -294,6 +294,11 @@ static size_t count_outputs(const struct call_builder *builder, const struct usa
         *several = builder->n_outputs > 1;
         return builder->n_outputs;
     }
+    if ((builder->row->flags & MDF_OPERATOR_INFERS) != 0 &&
+        !fits_schema(builder->target->compiler, builder->definition, schema)) {
+        *several = false; /* what the later version yields of its training is not there */
+        return 1;
+    }
     *several = schema->max_outputs > 1;
     if (schema->max_outputs <= 1) {
         return schema->n_outputs;
