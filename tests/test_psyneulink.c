@@ -251,6 +251,37 @@ Test(psyneulink, a_state_may_be_a_parameter_of_the_node)
     end(&run);
 }
 
+/* The exporter gives the parameter the function as a whole, also where that yields the time as well. */
+Test(psyneulink, a_parameter_with_the_state_takes_its_next_value)
+{
+    struct run run =
+        begin_node("'functions': {'f': {'function': 'ornsteinuhlenbeckintegrator', 'args': {'variable0': 'x', 'decay': "
+                   "-0.5}}}, 'parameters': {'previous_value': {'default_initial_value': [8], 'value': 'f'}}, "
+                   "'output_ports': {'o': {'value': 'f[0]'}, 'p': {'value': 'f[1]'}, 'q': {'value': 'previous_value'}}");
+
+    step(&run, "0");
+    cr_expect_eq(number(&run, "o"), 4);
+    step(&run, "0");
+    cr_expect_eq(number(&run, "o"), 2);
+    cr_expect_eq(number(&run, "p"), 2);
+    cr_expect_eq(number(&run, "q"), 2);
+    end(&run);
+}
+
+/* Ports of shape [1, n], put together as the exporter does. */
+Test(psyneulink, items_may_be_wrapped_in_an_axis)
+{
+    struct run run =
+        begin_node("'functions': {'f': {'function': 'linearcombination', 'args': {'variable0': 'numpy.array([[[x, 2]], [[3, "
+                   "4]]])'}, 'metadata': {'type': 'LinearCombination', 'weights': [[1], [-1]]}}}, 'output_ports': {'o': "
+                   "{'value': 'f[0]'}, 'p': {'value': 'f[1]'}}");
+
+    step(&run, "5");
+    cr_expect_eq(number(&run, "o"), 2);
+    cr_expect_eq(number(&run, "p"), -2);
+    end(&run);
+}
+
 Test(psyneulink, a_state_may_be_named_in_args)
 {
     struct run run =

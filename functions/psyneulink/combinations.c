@@ -1,10 +1,18 @@
 /* combinations.c - PsyNeuLink's functions that combine the items of an array: those along its first axis. */
 #include "functions/psyneulink/psyneulink.h"
 
+/* What the ports of a node give, as PsyNeuLink's exporter puts it together, has an axis of one element behind the first: it goes.
+ */
+#define ITEMS                                                                \
+    {"all", "numpy.asarray(variable0)"},                                     \
+    {                                                                        \
+        "items", "all[:, 0] if all.ndim == 3 and all.shape[1] == 1 else all" \
+    }
+
 /* Weights and exponents of linearcombination are one an item, however they are written. */
 #define COLUMN(name) "numpy.reshape(" name ", (-1, 1)) if numpy.asarray(" name ").ndim == 1 else " name
 static const struct mdf_function_step linear_steps[] = {
-    {"items", "numpy.asarray(variable0)"},
+    ITEMS,
     {"x", "items ** (" COLUMN("exponents") ") * (" COLUMN("weights") ") if items.ndim > 1 else items"},
     {"both_zero", "numpy.logical_and(x[0] == 0, x[1] == 0) if operation == 'cross-entropy' else False"},
     {"combined", "x if items.ndim < 2 else numpy.sum(x, axis=0) if operation == 'sum' else "
@@ -14,7 +22,8 @@ static const struct mdf_function_step linear_steps[] = {
     {NULL, NULL}};
 
 static const struct mdf_function_step reduce_steps[] = {
-    {"x", "numpy.atleast_2d(variable0 ** exponents * weights)"},
+    ITEMS,
+    {"x", "numpy.atleast_2d(items ** exponents * weights)"},
     {"value", "(numpy.sum(x, axis=1) if operation == 'sum' else numpy.prod(x, axis=1)) * scale + offset"},
     {NULL, NULL}};
 
@@ -23,10 +32,12 @@ static const struct mdf_function_step means_steps[] = {
     {"value", "(numpy.sum(x, axis=0) if operation == 'sum' else numpy.prod(x, axis=0)) * scale + offset"},
     {NULL, NULL}};
 
-static const struct mdf_function_step concatenate_steps[] = {{"value", "numpy.hstack(variable0) * scale + offset"}, {NULL, NULL}};
+static const struct mdf_function_step concatenate_steps[] = {
+    ITEMS, {"value", "numpy.hstack(items) * scale + offset"}, {NULL, NULL}};
 
 static const struct mdf_function_step rearrange_steps[] = {
-    {"x", "numpy.atleast_2d(variable0)"},
+    ITEMS,
+    {"x", "numpy.atleast_2d(items)"},
     {"rows", "[numpy.hstack([x[i] for i in item]) for item in arrangement] if numpy.asarray(arrangement).size > 0 else "
              "[numpy.hstack(x)]"},
     {"value", "numpy.array(rows) * scale + offset"},

@@ -348,18 +348,14 @@ static bool is_expression(const struct mdf_node *node)
     return node->kind == MDF_NODE_STRING && !mdf_parse_python_number(node->as.string.bytes, &real, &integer, &is_integer);
 }
 
-/* Whether the model carries the state itself: args name what was before, or the node has a parameter called as the state is. */
-static bool is_carried(const struct mdf_graph_node *node, const struct mdf_definition *definition, const char *state)
+/* The node's own parameter that is called as the state is; NULL: it has none. */
+static struct mdf_parameter *find_own_parameter(const struct mdf_graph_node *node, size_t n_own, const char *state)
 {
-    const struct mdf_node *given = find_argument(definition, state);
     size_t i;
 
-    if (given != NULL) {
-        return is_expression(given);
+    for (i = 0; i < n_own && strcmp(node->parameters[i].definition.id, state) != 0; i++) {
     }
-    for (i = 0; i < node->n_parameters && strcmp(node->parameters[i].definition.id, state) != 0; i++) {
-    }
-    return i < node->n_parameters;
+    return i < n_own ? &node->parameters[i] : NULL;
 }
 
 /* A text as a document node at the place of another. */
@@ -443,14 +439,37 @@ static bool add_state(struct compiler *compiler, struct mdf_graph_node *node, st
     return redirect_argument(compiler, definition, state->name, parameter->definition.id);
 }
 
-static bool add_states(struct compiler *compiler, const struct mdf_graph_node *source, struct mdf_graph_node *node,
-                       struct mdf_definition *definition)
+/* A parameter that is called as the state is, and that has the function as its value, becomes the state's next value: of a
+ * function with several outputs that is not all of them. */
+static bool lead_parameter(struct compiler *compiler, struct mdf_parameter *parameter, const struct mdf_definition *definition,
+                           const char *state)
+{
+    const struct mdf_node *value = parameter->definition.value;
+    const char *next;
+
+    if (value == NULL || value->kind != MDF_NODE_STRING || strcmp(value->as.string.bytes, definition->id) != 0) {
+        return true;
+    }
+    next = name_of_next(compiler, definition->id, state);
+    parameter->definition.value = next != NULL ? make_text(compiler, value, next) : NULL;
+    return parameter->definition.value != NULL;
+}
+
+/* The model carries a state itself where args name what was before, or the node has a parameter called as the state is. */
+static bool add_states(struct compiler *compiler, size_t n_own, struct mdf_graph_node *node, struct mdf_definition *definition)
 {
     const struct mdf_defined_function *function = find_function(definition);
     const struct mdf_function_state *state;
 
     for (state = function != NULL ? function->states : NULL; state != NULL && state->name != NULL; state++) {
-        if (!is_carried(source, definition, state->name) && !add_state(compiler, node, definition, state)) {
+        const struct mdf_node *given = find_argument(definition, state->name);
+        struct mdf_parameter *own = given == NULL ? find_own_parameter(node, n_own, state->name) : NULL;
+        bool is_carried = own != NULL || (given != NULL && is_expression(given));
+
+        if (own != NULL && !lead_parameter(compiler, own, definition, state->name)) {
+            return false;
+        }
+        if (!is_carried && !add_state(compiler, node, definition, state)) {
             return false;
         }
     }
@@ -499,12 +518,12 @@ const struct mdf_graph_node *expand_states(struct compiler *compiler, const stru
     }
     for (i = 0; i < source->n_functions; i++) {
         node->functions[i] = source->functions[i];
-        if (!add_states(compiler, source, node, &node->functions[i])) {
+        if (!add_states(compiler, source->n_parameters, node, &node->functions[i])) {
             return NULL;
         }
     }
     for (i = 0; i < source->n_parameters; i++) {
-        if (!add_states(compiler, source, node, &node->parameters[i].definition)) {
+        if (!add_states(compiler, source->n_parameters, node, &node->parameters[i].definition)) {
             return NULL;
         }
     }
