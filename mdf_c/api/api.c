@@ -220,15 +220,15 @@ mdf_status mdf_set_input(mdf_state *state, const char *name, const mdf_tensor *v
         return mdf_error_set(error, MDF_USAGE, "input '%s': the tensor has no element type", name);
     }
     if (value->dtype == MDF_DTYPE_STRING) {
-        status = copy_strings(&state->memory, &view, value, error);
+        status = copy_strings(&state->shared->memory, &view, value, error);
         if (status != MDF_OK) {
             return status;
         }
     } else {
-        mdf_value_borrow_tensor(&state->memory, &view, value->dtype, MDF_STRENGTH_TYPED, value->rank, value->shape, value->data);
+        mdf_value_borrow_tensor(&state->shared->memory, &view, value->dtype, MDF_STRENGTH_TYPED, value->rank, value->shape, value->data);
     }
     status = mdf_state_set_input(state, name, &view, error);
-    mdf_value_clear(&state->memory, &view);
+    mdf_value_clear(&state->shared->memory, &view);
     return status;
 }
 
@@ -240,12 +240,12 @@ mdf_status mdf_set_input_value(mdf_state *state, const char *name, const mdf_val
 mdf_status mdf_set_input_json(mdf_state *state, const char *name, const char *json, mdf_error *error)
 {
     struct mdf_value value = {0};
-    mdf_status status = read_json_value(&state->memory, name, json, &value, error);
+    mdf_status status = read_json_value(&state->shared->memory, name, json, &value, error);
 
     if (status == MDF_OK) {
         status = mdf_state_set_input(state, name, &value, error);
     }
-    mdf_value_clear(&state->memory, &value);
+    mdf_value_clear(&state->shared->memory, &value);
     return status;
 }
 
@@ -311,10 +311,10 @@ double mdf_schedule_time_ms(const mdf_state *state, size_t set)
 
 size_t mdf_state_peak_bytes(const mdf_state *state)
 {
-    return atomic_load(&state->memory.peak_bytes);
+    return atomic_load(&state->shared->memory.peak_bytes);
 }
 
 void mdf_state_interrupt(mdf_state *state)
 {
-    atomic_store(&state->interrupted, true);
+    atomic_store(&state->shared->interrupted, true);
 }

@@ -41,7 +41,9 @@ enum mdf_opcode {
     MDF_OPCODE_JUMP_WITHOUT_DT, /* where the evaluation has no time increment */
     MDF_OPCODE_LIST,            /* slot a = [] */
     MDF_OPCODE_APPEND,          /* list in slot a gets b */
-    MDF_OPCODE_NEXT             /* slot a = next item of b, counted in slot c; past the last to `target` */
+    MDF_OPCODE_NEXT,            /* slot a = next item of b, counted in slot c; past the last to `target` */
+    MDF_OPCODE_GRAPH,           /* runs body number `target`, a graph within a node */
+    MDF_OPCODE_YIELD            /* slot a = yield number c of body number `target`, as BORROW */
 };
 
 struct mdf_instruction {
@@ -61,7 +63,10 @@ struct mdf_code_call {
     size_t n_bodies;
 };
 
+struct mdf_program;
+
 struct mdf_code {
+    const struct mdf_program *program; /* of a graph within a node, which runs by an order of its own; NULL: no such graph */
     struct mdf_instruction *instructions;
     size_t n_instructions;
     struct mdf_code_call *calls;
@@ -84,12 +89,16 @@ struct mdf_code {
 };
 
 struct mdf_frame;
+struct mdf_shared_state;
 
 /* What the frames of one state share. */
 struct mdf_execution {
     struct mdf_context context;
     double dt; /* NaN: none */
     struct mdf_arena arena;
+    /* Sets body->run and body->evaluator of a graph within a node, whose frame is made. False: out of memory. */
+    bool (*attach)(struct mdf_shared_state *owner, const struct mdf_code *code, struct mdf_frame *frame, struct mdf_body *body);
+    struct mdf_shared_state *owner; /* of the run layer */
 };
 
 /* Makes a frame of a unit and of all its bodies; `outer` is the enclosing unit's frame, NULL at the top. NULL when out of

@@ -84,7 +84,7 @@ static bool build_body(struct mdf_frame *outer, const struct mdf_code *code, str
     }
     handle->body =
         (struct mdf_body){code->n_formals, code->n_yields, inputs, outputs, own, code->yield_types, run_body, handle->frame};
-    return true;
+    return code->program == NULL || outer->execution->attach(outer->execution->owner, code, handle->frame, &handle->body);
 }
 
 static bool build_call(struct mdf_frame *frame, const struct mdf_code_call *source, struct frame_call *target)
@@ -448,6 +448,11 @@ static bool step(struct mdf_frame *frame, const struct mdf_instruction *instruct
         if (!is_true) {
             *next = instruction->target;
         }
+        return true;
+    case MDF_OPCODE_GRAPH:
+        return frame->bodies[instruction->target].body.run(&frame->bodies[instruction->target].body);
+    case MDF_OPCODE_YIELD:
+        borrow(context, a, frame->bodies[instruction->target].body.outputs[instruction->c]);
         return true;
     }
     return true;

@@ -70,6 +70,7 @@ struct mdf_graph_node {
     size_t n_parameters;
     struct mdf_output_port *output_ports;
     size_t n_output_ports;
+    const struct mdf_graph *graph; /* that runs when the node does; NULL: none */
 };
 
 struct mdf_edge {
@@ -117,7 +118,11 @@ struct mdf_model {
     struct mdf_warnings warnings;
 };
 
-enum { MDF_DEFAULT_OPSET = 15 }; /* as in the reference engine */
+enum {
+    MDF_DEFAULT_OPSET = 15,        /* as in the reference engine */
+    MDF_MAX_GRAPH_DEPTH = 64,      /* graphs within nodes of graphs */
+    MDF_MAX_NESTED_NODES = 1000000 /* nodes in them, each as often as its graph is named */
+};
 
 /* Builds the structures of `model`, whose memory, arena, document and warnings are set. */
 mdf_status mdf_model_read(struct mdf_model *model, mdf_error *error);
@@ -126,6 +131,10 @@ mdf_status mdf_model_read(struct mdf_model *model, mdf_error *error);
  */
 mdf_status mdf_model_read_graph(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,
                                 const char *id, const struct mdf_node *source, struct mdf_graph *graph, mdf_error *error);
+
+/* Gives a node ports for those of the graph within it: input ports that nothing in the graph feeds and that the node has no name for,
+ * output ports that nothing in the graph reads. See docs/nested_graphs.md. False: out of memory. */
+bool mdf_model_add_nested_ports(struct mdf_arena *arena, struct mdf_graph_node *node);
 
 /* Reads "type" and "shape" of an object. The shape lies in `arena`. */
 mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,

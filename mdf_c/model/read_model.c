@@ -29,7 +29,10 @@ struct reader {
     const struct mdf_document *document;
     const struct mdf_warnings *warnings;
     mdf_error *error;
-    char path[480]; /* "node 'n', parameter 'p'" */
+    char path[480];                /* "node 'n', parameter 'p'" */
+    const struct mdf_node *graphs; /* of the model, by id: nodes may name them; NULL: none */
+    int depth;                     /* of graphs within nodes */
+    size_t n_nested;               /* nodes in them */
 };
 
 /* A class of MDF. Its structure begins with the id; the source lies at `source_offset`. */
@@ -169,7 +172,7 @@ mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_
                                       const struct mdf_warnings *warnings, const struct mdf_node *object,
                                       struct mdf_declaration *declaration, mdf_error *error)
 {
-    struct reader reader = {arena, document, warnings, error, ""};
+    struct reader reader = {arena, document, warnings, error, "", NULL, 0, 0};
 
     return read_declaration(&reader, object, declaration);
 }
@@ -335,15 +338,22 @@ static const struct field parameter_fields[] = {
 static const struct class parameter_class = {
     "parameter", sizeof(struct mdf_parameter), AT(mdf_parameter, definition.source), parameter_fields, finish_parameter, true};
 
+static mdf_status finish_node(struct reader *reader, const struct mdf_node *source, void *object);
+
+/* A node with a graph: under "graph", or with the graph's nodes, edges and conditions as fields of its own. */
 static const struct field node_fields[] = {
     COMMON_FIELDS,
+    {"graph", FIELD_KNOWN, 0, false, NULL},
+    {"nodes", FIELD_KNOWN, 0, false, NULL},
+    {"edges", FIELD_KNOWN, 0, false, NULL},
+    {"conditions", FIELD_KNOWN, 0, false, NULL},
     {"input_ports", FIELD_COLLECTION, AT(mdf_graph_node, input_ports), false, &input_port_class},
     {"functions", FIELD_COLLECTION, AT(mdf_graph_node, functions), false, &function_class},
     {"parameters", FIELD_COLLECTION, AT(mdf_graph_node, parameters), false, &parameter_class},
     {"output_ports", FIELD_COLLECTION, AT(mdf_graph_node, output_ports), false, &output_port_class},
     END_OF_FIELDS};
-static const struct class node_class = {"node", sizeof(struct mdf_graph_node), AT(mdf_graph_node, source), node_fields, NULL,
-                                        false};
+static const struct class node_class = {
+    "node", sizeof(struct mdf_graph_node), AT(mdf_graph_node, source), node_fields, finish_node, false};
 
 static const struct field edge_fields[] = {COMMON_FIELDS,
                                            {"sender", FIELD_TEXT, AT(mdf_edge, sender), true, NULL},
@@ -364,6 +374,19 @@ static const struct field graph_fields[] = {COMMON_FIELDS,
                                             END_OF_FIELDS};
 static const struct class graph_class = {"graph", sizeof(struct mdf_graph), AT(mdf_graph, source), graph_fields, finish_graph,
                                          false};
+
+/* A node as the graph that it has: what else it has is the node's own. */
+static const struct field nested_graph_fields[] = {COMMON_FIELDS,
+                                                   {"nodes", FIELD_COLLECTION, AT(mdf_graph, nodes), false, &node_class},
+                                                   {"edges", FIELD_COLLECTION, AT(mdf_graph, edges), false, &edge_class},
+                                                   {"conditions", FIELD_OBJECT, AT(mdf_graph, conditions), false, NULL},
+                                                   {"parameters", FIELD_KNOWN, 0, false, NULL},
+                                                   {"input_ports", FIELD_KNOWN, 0, false, NULL},
+                                                   {"functions", FIELD_KNOWN, 0, false, NULL},
+                                                   {"output_ports", FIELD_KNOWN, 0, false, NULL},
+                                                   END_OF_FIELDS};
+static const struct class nested_graph_class = {
+    "graph", sizeof(struct mdf_graph), AT(mdf_graph, source), nested_graph_fields, finish_graph, false};
 
 static const struct field model_fields[] = {COMMON_FIELDS,
                                             {"format", FIELD_KNOWN, 0, false, NULL},
@@ -775,6 +798,114 @@ static mdf_status finish_graph(struct reader *reader, const struct mdf_node *sou
     return status;
 }
 
+/* ------------------------------------------------------------------ graphs within nodes */
+
+/* The graph of that id in the model; NULL with the error set. */
+static const struct mdf_node *find_graph(struct reader *reader, const struct mdf_node *named)
+{
+    const char *id = named->as.string.bytes, *candidate;
+    const struct mdf_node *body;
+    struct mdf_nearest nearest;
+    char message[200];
+    size_t n = reader->graphs != NULL ? mdf_node_length(reader->graphs) : 0, i;
+
+    mdf_nearest_begin(&nearest, id);
+    for (i = 0; i < n; i++) {
+        if (reader->graphs->kind == MDF_NODE_OBJECT) {
+            candidate = reader->graphs->as.object.entries[i].key;
+            body = &reader->graphs->as.object.entries[i].value;
+        } else if (reader->graphs->kind != MDF_NODE_LIST ||
+                   list_item(reader, &reader->graphs->as.list.items[i], &graph_class, &candidate, &body) != MDF_OK) {
+            return NULL;
+        }
+        if (strcmp(candidate, id) == 0 && body->kind == MDF_NODE_OBJECT) {
+            return body;
+        }
+        mdf_nearest_offer(&nearest, candidate);
+    }
+    snprintf(message, sizeof message, "the model has no graph '%.80s'", id);
+    fail_with_guess(reader, named, message, &nearest);
+    return NULL;
+}
+
+/* What "graph" holds: a graph, {ID: graph}, or the id of a graph of the model. */
+static mdf_status read_named_graph(struct reader *reader, const struct mdf_node *source, const char *id, struct mdf_graph *graph)
+{
+    const struct mdf_node *own;
+
+    if (source->kind == MDF_NODE_STRING) {
+        id = source->as.string.bytes;
+        source = find_graph(reader, source);
+        if (source == NULL) {
+            return MDF_NAME;
+        }
+    } else if (!mdf_node_is_graph(source) && source->kind == MDF_NODE_OBJECT && source->as.object.n == 1) {
+        id = source->as.object.entries[0].key;
+        source = &source->as.object.entries[0].value;
+    }
+    if (!mdf_node_is_graph(source)) {
+        return fail(reader, source, MDF_MODEL,
+                    "'graph' must be a graph, an object {ID: graph}, or the id of a graph of the model");
+    }
+    own = mdf_node_get(source, "id");
+    return read_object(reader, source, &graph_class, own != NULL && own->kind == MDF_NODE_STRING ? own->as.string.bytes : id,
+                       (char *)graph);
+}
+
+/* Edges and conditions belong to a graph: a node without one has no use for them. */
+static void warn_without_graph(struct reader *reader, const struct mdf_node *source)
+{
+    static const char *const names[] = {"edges", "conditions"};
+    char message[160];
+    size_t i;
+
+    for (i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct mdf_node *field = mdf_node_get(source, names[i]);
+
+        if (field != NULL) {
+            snprintf(message, sizeof message, "field '%s' of a node without 'nodes' is ignored", names[i]);
+            warn(reader, field->line, field->column, message);
+        }
+    }
+}
+
+static mdf_status finish_node(struct reader *reader, const struct mdf_node *source, void *object)
+{
+    const struct mdf_node *named = mdf_node_get(source, "graph"), *nodes = mdf_node_get(source, "nodes");
+    struct mdf_graph_node *node = object;
+    struct mdf_graph *graph;
+    mdf_status status;
+
+    named = named != NULL && named->kind == MDF_NODE_NULL ? NULL : named;
+    nodes = nodes != NULL && nodes->kind == MDF_NODE_NULL ? NULL : nodes;
+    if (nodes == NULL) {
+        warn_without_graph(reader, source);
+    }
+    if (named == NULL && nodes == NULL) {
+        return MDF_OK;
+    }
+    if (named != NULL && nodes != NULL) {
+        return fail(reader, named, MDF_MODEL, "a node has one graph: under 'graph', or by 'nodes' of its own");
+    }
+    if (reader->depth >= MDF_MAX_GRAPH_DEPTH) {
+        return fail(reader, source, MDF_LIMIT, "graphs within nodes are nested too deep (does a graph use itself?)");
+    }
+    graph = mdf_arena_allocate(reader->arena, sizeof *graph);
+    if (graph == NULL) {
+        return out_of_memory(reader);
+    }
+    reader->depth++;
+    status = named != NULL ? read_named_graph(reader, named, node->id, graph)
+                           : read_object(reader, source, &nested_graph_class, node->id, (char *)graph);
+    reader->depth--;
+    node->graph = graph;
+    reader->n_nested += 1 + graph->n_nodes;
+    if (status == MDF_OK && reader->n_nested > MDF_MAX_NESTED_NODES) {
+        status = fail(reader, source, MDF_LIMIT, "graphs that are named within graphs again and again stand for too many nodes");
+    }
+    return status == MDF_OK && !mdf_model_add_nested_ports(reader->arena, node) ? out_of_memory(reader) : status;
+}
+
 bool mdf_node_is_graph(const struct mdf_node *node)
 {
     return node->kind == MDF_NODE_OBJECT && mdf_node_get(node, "nodes") != NULL;
@@ -783,7 +914,7 @@ bool mdf_node_is_graph(const struct mdf_node *node)
 mdf_status mdf_model_read_graph(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,
                                 const char *id, const struct mdf_node *source, struct mdf_graph *graph, mdf_error *error)
 {
-    struct reader reader = {arena, document, warnings, error, ""};
+    struct reader reader = {arena, document, warnings, error, "", NULL, 0, 0};
     const struct mdf_node *own = mdf_node_get(source, "id");
 
     return read_object(&reader, source, &graph_class, own != NULL && own->kind == MDF_NODE_STRING ? own->as.string.bytes : id,
@@ -841,13 +972,14 @@ static mdf_status read_opset(struct reader *reader, struct mdf_model *model)
 
 mdf_status mdf_model_read(struct mdf_model *model, mdf_error *error)
 {
-    struct reader reader = {&model->arena, model->document, &model->warnings, error, ""};
+    struct reader reader = {&model->arena, model->document, &model->warnings, error, "", NULL, 0, 0};
     mdf_status status = find_model(&reader, model);
 
     if (status == MDF_OK) {
         status = read_opset(&reader, model);
     }
     if (status == MDF_OK) {
+        reader.graphs = mdf_node_get(model->source, "graphs");
         status = read_fields(&reader, model->source, model_fields, model);
     }
     if (status == MDF_OK && model->n_graphs == 0) {

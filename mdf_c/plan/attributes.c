@@ -193,8 +193,8 @@ static bool read_value(const struct reading *reading)
         compile_out_of_memory(compiler);
         return false;
     }
-    kept->next = compiler->program->kept;
-    compiler->program->kept = kept;
+    kept->next = compiler->root->kept;
+    compiler->root->kept = kept;
     *(const struct mdf_value **)reading->field = &kept->value;
     return compile_constant(reading->target, reading->node, &kept->value);
 }

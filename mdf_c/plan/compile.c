@@ -13,7 +13,7 @@
 /* Whether some attribute in the tree has the text `id` under a name that bodies go by. */
 static bool names_body(const struct mdf_node *node, const char *id)
 {
-    static const char *const attributes[] = {"body", "then_branch", "else_branch"};
+    static const char *const attributes[] = {"body", "then_branch", "else_branch", "graph"};
     size_t i, j;
 
     for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
@@ -202,7 +202,7 @@ static bool add_ports(struct graph_builder *builder, struct list *ports)
 
         program->nodes[i].first_port = ports->n;
         for (j = 0; j < graph->nodes[i].n_input_ports; j++) {
-            if (!is_wired(builder, i, j) && !add_port(builder, i, j, ports)) {
+            if (!is_wired(builder, i, j) && builder->nodes[i].ports[j] == MDF_NO_OPERAND && !add_port(builder, i, j, ports)) {
                 return false;
             }
         }
@@ -520,14 +520,49 @@ static void set_origins(struct mdf_code *code, const struct mdf_origin *origins)
     }
 }
 
-static bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit)
+/* The time increment: in a slot of the outermost unit, which those within it capture. */
+static bool find_dt(struct compiler *compiler, struct target *target)
+{
+    compiler->dt = target->unit->outer == NULL ? unit_new_slot(target, 0)
+                                               : unit_capture(target, target->unit, target->unit->outer, compiler->dt);
+    return compiler->dt != MDF_NO_OPERAND;
+}
+
+/* Everything but the interface: ports, nodes, edges and their order. */
+static bool compile_parts(struct graph_builder *builder, struct nested *nested, struct list *ports, struct list *edges)
+{
+    struct mdf_program *program = builder->compiler->program;
+
+    if (nested != NULL && (!nested_feed(builder, nested->outer) || !nested_find_yields(builder, nested->node, &nested->yields) ||
+                           /* of a node that never runs there is no value: its outputs get slots of their own before */
+                           (builder->is_scheduled && !nested_take_yields(builder, &nested->yields)))) {
+        return false;
+    }
+    return add_ports(builder, ports) && (nested != NULL || add_free_inputs(builder, ports)) && graph_compile_nodes(builder) &&
+           add_edges(builder, ports, edges) && keep_nodes(builder) &&
+           (builder->is_scheduled ? compile_schedule(builder) : graph_layers(builder, &program->layers, &program->n_layers)) &&
+           (nested == NULL || nested_take_yields(builder, &nested->yields));
+}
+
+static bool keep_origins(struct compiler *compiler)
+{
+    struct list origins = {compiler->origins, compiler->n_origins, 0};
+    struct mdf_origin *kept;
+    size_t n;
+
+    if (!keep_list(compiler, &origins, sizeof *kept, &kept, &n)) {
+        return false;
+    }
+    set_origins(compiler->program->code, kept);
+    return true;
+}
+
+bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit, struct nested *nested)
 {
     struct mdf_program *program = compiler->program;
     struct graph_builder builder;
     struct target target = {compiler, unit, &builder.scope};
-    struct list ports = {0}, edges = {0}, results = {0}, names = {0}, origins = {compiler->origins, compiler->n_origins, 0};
-    struct mdf_origin *kept_origins;
-    size_t n_origins;
+    struct list ports = {0}, edges = {0}, results = {0}, names = {0};
 
     program->n_nodes = graph->n_nodes;
     program->nodes = mdf_arena_array(compiler->arena, graph->n_nodes, sizeof *program->nodes);
@@ -535,32 +570,22 @@ static bool compile_graph(struct compiler *compiler, const struct mdf_graph *gra
         compile_out_of_memory(compiler);
         return false;
     }
-    compiler->dt = unit_new_slot(&target, 0);
-    if (compiler->dt == MDF_NO_OPERAND || !graph_begin(&builder, compiler, graph, unit, NULL, false)) {
+    if (!find_dt(compiler, &target) ||
+        !graph_begin(&builder, compiler, graph, unit, nested != NULL ? nested->outer->scope : NULL, false)) {
         return false;
     }
+    builder.is_nested = nested != NULL;
     builder.is_scheduled = graph_has_conditions(graph);
-    if (!add_ports(&builder, &ports) || !add_free_inputs(&builder, &ports) || !graph_compile_nodes(&builder) ||
-        !add_edges(&builder, &ports, &edges) || !keep_nodes(&builder) ||
-        !(builder.is_scheduled ? compile_schedule(&builder) : graph_layers(&builder, &program->layers, &program->n_layers)) ||
-        !add_results(&builder, &ports, &results) || !add_input_names(compiler, graph, &ports, &names)) {
-        return false;
-    }
-    origins.items = compiler->origins;
-    origins.n = compiler->n_origins;
-    if (!keep_list(compiler, &ports, sizeof(struct mdf_program_port), &program->ports, &program->n_ports) ||
+    if (!compile_parts(&builder, nested, &ports, &edges) ||
+        (nested == NULL && (!add_results(&builder, &ports, &results) || !add_input_names(compiler, graph, &ports, &names))) ||
+        !keep_list(compiler, &ports, sizeof(struct mdf_program_port), &program->ports, &program->n_ports) ||
         !keep_list(compiler, &edges, sizeof(struct mdf_program_edge), &program->edges, &program->n_edges) ||
         !keep_list(compiler, &results, sizeof(struct mdf_program_result), &program->results, &program->n_results) ||
-        !keep_list(compiler, &names, sizeof(char *), &program->input_names, &program->n_inputs) ||
-        !keep_list(compiler, &origins, sizeof(struct mdf_origin), &kept_origins, &n_origins) || !distribute_edges(compiler)) {
+        !keep_list(compiler, &names, sizeof(char *), &program->input_names, &program->n_inputs) || !distribute_edges(compiler)) {
         return false;
     }
     program->code = unit_finish(compiler, unit);
-    if (program->code == NULL) {
-        return false;
-    }
-    set_origins(program->code, kept_origins);
-    return true;
+    return program->code != NULL && (nested != NULL || keep_origins(compiler));
 }
 
 static void take_options(struct mdf_program *program, const mdf_options *options)
@@ -602,6 +627,7 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const mdf
         mdf_error_set(error, MDF_OUT_OF_MEMORY, "out of memory");
         return NULL;
     }
+    compiler.root = compiler.program;
     take_options(compiler.program, options);
     compiler.memory = &compiler.program->memory;
     compiler.arena = &compiler.program->arena;
@@ -614,7 +640,7 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const mdf
     if (graph != NULL) {
         compiler.program->model_id = keep_text(&compiler, model->id);
         compiler.program->graph_id = keep_text(&compiler, graph->id);
-        done = compile_graph(&compiler, graph, &unit);
+        done = compile_graph(&compiler, graph, &unit, NULL);
     }
     unit_clear(&compiler, &unit);
     mdf_arena_release(&compiler.scratch);

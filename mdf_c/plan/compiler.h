@@ -10,7 +10,8 @@ enum { MDF_MAX_BODY_DEPTH = 64 }; /* graphs within graphs */
 
 struct compiler {
     const struct mdf_model *model;
-    struct mdf_program *program;
+    struct mdf_program *program; /* of the graph that is compiled */
+    struct mdf_program *root;    /* of the outermost graph */
     struct mdf_memory *memory;
     struct mdf_arena *arena;  /* of the program */
     struct mdf_arena scratch; /* of the compiler: let go at its end */
@@ -25,7 +26,7 @@ struct compiler {
     char path[480];
     int depth;                         /* of body graphs */
     const struct mdf_graph_node *node; /* being compiled */
-    mdf_operand dt;                    /* the slot of the top unit that holds the time increment */
+    mdf_operand dt;                    /* what holds the time increment in the unit of the graph that is compiled */
 };
 
 /* What is known of an operand. */
@@ -281,6 +282,7 @@ struct graph_builder {
     size_t *first_port;     /* of each node, in `fed` */
     size_t current_node;    /* being compiled */
     bool is_body;
+    bool is_nested;    /* stands in a node of another graph */
     bool is_scheduled; /* has conditions: an edge's sender may run after its receiver, or never */
 };
 bool graph_begin(struct graph_builder *builder, struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit,
@@ -302,6 +304,22 @@ bool graph_find_output(const struct graph_builder *builder, const char *name, si
 bool graph_layers(struct graph_builder *builder, struct mdf_program_layer **layers, size_t *n_layers);
 /* Compiles all nodes in an order that has senders before receivers where that is possible. */
 bool graph_compile_nodes(struct graph_builder *builder);
+
+/* --- compile.c, nested.c: a graph within a node */
+struct nested {
+    struct target *outer; /* the node's */
+    const struct mdf_graph_node *node;
+    struct list yields; /* of output ports that the node reads */
+};
+/* Compiles a graph to compiler->program and its code; `nested` NULL: the outermost. */
+bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit, struct nested *nested);
+/* Emits what runs a node's graph, and binds its output ports in the node's scope. */
+bool compile_nested(struct target *target, const struct mdf_graph_node *node, bool is_in_body);
+/* Wires ports that no edge feeds to what the node has under their name. */
+bool nested_feed(struct graph_builder *builder, struct target *outer);
+/* The output ports that the node's own ones refer to; then, from the graph, where their values are. */
+bool nested_find_yields(struct graph_builder *builder, const struct mdf_graph_node *outer_node, struct list *yields);
+bool nested_take_yields(struct graph_builder *builder, struct list *yields);
 
 /* --- conditions.c */
 /* Whether the graph says when its nodes run, or when an evaluation ends. */

@@ -146,8 +146,12 @@ static mdf_operand compile_attribute(struct target *target, const struct mdf_exp
 {
     const char *name = dotted_name(target, tree);
     const struct mdf_operator *row = mdf_operator_attribute(tree->name);
+    struct outcome outcome;
     mdf_operand object;
 
+    if (name != NULL && scope_find(target, name, &outcome)) { /* "NODE.PORT" of a graph within the node */
+        return compile_move(target, scope_as_operand(target, &outcome), into);
+    }
     if (name != NULL) {
         return compile_known_name(target, name, into);
     }

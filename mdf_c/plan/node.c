@@ -116,6 +116,9 @@ static bool bind_port(struct node_builder *builder, size_t index)
             !is_typed_alike(builder, index)) {
             operand = unit_declare(&builder->target, operand, &port->declaration.type, MDF_NO_OPERAND);
         }
+    } else if (builder->graph->is_nested && MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE &&
+               port->declaration.type.dtype != MDF_DTYPE_NONE && !port->declaration.type.sequence) {
+        operand = unit_declare(&builder->target, operand, &port->declaration.type, MDF_NO_OPERAND); /* of the node around it */
     }
     place_leave(builder->compiler, place);
     return operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, port->id, operand);
@@ -649,6 +652,9 @@ static bool compile_parts(struct node_builder *builder)
         if (!builder->parameters[i].is_literal && !compile_parameter(builder, &builder->parameters[i])) {
             return false;
         }
+    }
+    if (node->graph != NULL && !compile_nested(&builder->target, node, builder->graph->is_body)) {
+        return false;
     }
     for (i = 0; i < node->n_output_ports; i++) {
         if (!compile_output(builder, i)) {

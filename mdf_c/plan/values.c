@@ -268,8 +268,21 @@ static bool add_name(struct compiler *compiler, struct list *names, const char *
     return names_contain(names, name) || list_add(compiler, names, &name, sizeof name);
 }
 
+/* "a.b.c" where a tree is that; NULL: it is not, or the memory is out. */
+static const char *dotted_text(struct compiler *compiler, const struct mdf_expression *tree)
+{
+    const char *prefix;
+
+    if (tree->kind == MDF_EXPRESSION_NAME) {
+        return tree->as.text.bytes;
+    }
+    prefix = tree->kind == MDF_EXPRESSION_ATTRIBUTE ? dotted_text(compiler, tree->as.list.items[0]) : NULL;
+    return prefix != NULL ? mdf_arena_printf(&compiler->scratch, "%s.%s", prefix, tree->name) : NULL;
+}
+
 static bool collect_from_tree(struct compiler *compiler, const struct mdf_expression *tree, struct list *names)
 {
+    const char *dotted;
     size_t i;
 
     if (tree == NULL) {
@@ -286,6 +299,12 @@ static bool collect_from_tree(struct compiler *compiler, const struct mdf_expres
         return true;
     case MDF_EXPRESSION_NAME:
         return add_name(compiler, names, tree->as.text.bytes);
+    case MDF_EXPRESSION_ATTRIBUTE:
+        dotted = dotted_text(compiler, tree);
+        if (dotted != NULL && !add_name(compiler, names, dotted)) {
+            return false;
+        }
+        break;
     default:
         break;
     }

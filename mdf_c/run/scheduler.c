@@ -31,7 +31,7 @@ bool mdf_scheduler_init(struct mdf_scheduler *scheduler, const struct mdf_progra
 static enum outcome_of_condition broken(struct mdf_state *state, const struct mdf_condition *condition)
 {
     const struct mdf_origin *origin = &state->program->code->origins[condition->origin];
-    mdf_error *error = &state->execution.context.error;
+    mdf_error *error = &state->shared->execution.context.error;
 
     mdf_error_at(error, origin->file, origin->line, origin->column);
     mdf_error_in(error, "%s", origin->path);
@@ -81,7 +81,7 @@ static enum outcome_of_condition no_number(struct mdf_state *state, const struct
                                            const struct mdf_watch *watch)
 {
     mdf_error_set(
-        &state->execution.context.error, MDF_VALUE, "'%s' of node '%s' %s", watch->name, state->program->nodes[watch->node].id,
+        &state->shared->execution.context.error, MDF_VALUE, "'%s' of node '%s' %s", watch->name, state->program->nodes[watch->node].id,
         state->has_run[watch->node] || watch->always ? "is not one number that can be compared; say with 'indices' which one"
                                                      : "has no value before the node has run; give it a default_initial_value");
     return broken(state, condition);
@@ -169,7 +169,7 @@ static enum outcome_of_condition check_just_ran(struct mdf_scheduler *scheduler,
                                                 const struct mdf_condition *condition)
 {
     if (scheduler->n_sets == 0) {
-        mdf_error_set(&state->execution.context.error, MDF_MODEL,
+        mdf_error_set(&state->shared->execution.context.error, MDF_MODEL,
                       "JustRan looks at the last execution set before there is any; let another condition go before it, as "
                       "All(AfterNPasses(1), JustRan(...))");
         return broken(state, condition);
@@ -299,7 +299,7 @@ static bool end_set(struct mdf_scheduler *scheduler, struct mdf_state *state)
     scheduler->clocks[MDF_CLOCK_SETS_IN_UPDATE]++;
     scheduler->clocks[MDF_CLOCK_SETS_IN_LIFE]++;
     if (schedule->is_absolute && __builtin_add_overflow(scheduler->time, schedule->interval, &scheduler->time)) {
-        mdf_error_set(&state->execution.context.error, MDF_LIMIT, "absolute time has passed what can be counted exactly");
+        mdf_error_set(&state->shared->execution.context.error, MDF_LIMIT, "absolute time has passed what can be counted exactly");
         return false;
     }
     return true;
@@ -341,7 +341,7 @@ static bool make_set(struct mdf_scheduler *scheduler, struct mdf_state *state, c
 static bool open_set(struct mdf_scheduler *scheduler, struct mdf_state *state)
 {
     scheduler->n_sets++;
-    return mdf_schedule_record_set(&state->schedule, &state->memory, scheduler->clocks[MDF_CLOCK_PASSES_IN_UPDATE],
+    return mdf_schedule_record_set(&state->schedule, &state->shared->memory, scheduler->clocks[MDF_CLOCK_PASSES_IN_UPDATE],
                                    scheduler->time) ||
            mdf_state_out_of_memory(state);
 }
@@ -432,7 +432,7 @@ static bool is_settled(const struct mdf_scheduler *scheduler, const struct mdf_s
 static bool never_ends(struct mdf_scheduler *scheduler, struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
-    mdf_error *error = &state->execution.context.error;
+    mdf_error *error = &state->shared->execution.context.error;
     char names[300] = "";
     size_t i, used;
 
@@ -454,7 +454,7 @@ static bool has_too_many_passes(struct mdf_state *state)
 {
     const struct mdf_schedule *schedule = state->program->schedule;
 
-    mdf_error_set(&state->execution.context.error, MDF_LIMIT,
+    mdf_error_set(&state->shared->execution.context.error, MDF_LIMIT,
                   "the evaluation has not ended after %llu passes; allow more of them (--max-passes), or change the termination",
                   (unsigned long long)state->program->max_passes);
     return broken(state, &schedule->conditions[schedule->end_of_update]) == HOLDS;

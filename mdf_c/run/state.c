@@ -15,12 +15,12 @@ static const struct mdf_value nothing;
 
 static struct mdf_context *context_of(struct mdf_state *state)
 {
-    return &state->execution.context;
+    return &state->shared->execution.context;
 }
 
 static bool out_of_memory(struct mdf_state *state)
 {
-    mdf_memory_error(&state->memory, &context_of(state)->error);
+    mdf_memory_error(&state->shared->memory, &context_of(state)->error);
     return false;
 }
 
@@ -33,16 +33,59 @@ static int n_cores(void)
     return n < 1 ? 1 : n > 256 ? 256 : (int)n;
 }
 
+static bool run_graph(struct mdf_state *state);
+
+static bool run_nested(struct mdf_body *body)
+{
+    return run_graph(body->evaluator);
+}
+
+/* What a graph needs besides its frame. */
 static bool build(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
-    struct mdf_arena *arena = &state->execution.arena;
+    struct mdf_arena *arena = &state->shared->execution.arena;
 
     state->ports = mdf_arena_array(arena, program->n_ports, sizeof *state->ports);
     state->has_run = mdf_arena_array(arena, program->n_nodes, sizeof *state->has_run);
-    state->frame = mdf_frame_new(&state->execution, program->code, NULL);
-    return state->ports != NULL && state->has_run != NULL && state->frame != NULL &&
+    return state->ports != NULL && state->has_run != NULL &&
            (program->schedule == NULL || mdf_scheduler_init(&state->scheduler, program, arena));
+}
+
+/* A graph within a node: a state for its frame, which lasts as long as the outermost one. */
+static bool attach_nested(struct mdf_shared_state *shared, const struct mdf_code *code, struct mdf_frame *frame,
+                          struct mdf_body *body)
+{
+    struct mdf_state *state = mdf_arena_allocate(&shared->execution.arena, sizeof *state);
+
+    if (state == NULL) {
+        return false;
+    }
+    state->program = code->program;
+    state->shared = shared;
+    state->frame = frame;
+    state->next = shared->nested;
+    shared->nested = state;
+    body->run = run_nested;
+    body->evaluator = state;
+    return build(state);
+}
+
+static void init_shared(struct mdf_shared_state *shared, const struct mdf_program *program)
+{
+    struct mdf_context *context = &shared->execution.context;
+
+    mdf_memory_init(&shared->memory, &program->memory.allocator, program->max_memory_bytes);
+    mdf_arena_init(&shared->execution.arena, &shared->memory);
+    atomic_init(&shared->interrupted, false);
+    shared->execution.attach = attach_nested;
+    shared->execution.owner = shared;
+    context->memory = &shared->memory;
+    context->real = program->real;
+    context->max_iterations = program->max_iterations;
+    context->n_threads = program->n_threads > 0 ? program->n_threads : n_cores();
+    context->interrupted = &shared->interrupted;
+    mdf_random_seed(context->random_state, program->seed);
 }
 
 struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error *error)
@@ -52,22 +95,21 @@ struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error 
 
     mdf_memory_init(&memory, &program->memory.allocator, 0);
     state = mdf_memory_allocate_zeroed(&memory, 1, sizeof *state);
-    if (state == NULL) {
+    if (state != NULL) {
+        state->shared = mdf_memory_allocate_zeroed(&memory, 1, sizeof *state->shared);
+    }
+    if (state == NULL || state->shared == NULL) {
+        mdf_memory_release(&memory, state);
         mdf_error_set(error, MDF_OUT_OF_MEMORY, "out of memory");
         return NULL;
     }
-    mdf_memory_init(&state->memory, &program->memory.allocator, program->max_memory_bytes);
-    mdf_arena_init(&state->execution.arena, &state->memory);
-    atomic_init(&state->interrupted, false);
     state->program = program;
-    state->execution.context.memory = &state->memory;
-    state->execution.context.real = program->real;
-    state->execution.context.max_iterations = program->max_iterations;
-    state->execution.context.n_threads = program->n_threads > 0 ? program->n_threads : n_cores();
-    state->execution.context.interrupted = &state->interrupted;
-    mdf_random_seed(state->execution.context.random_state, program->seed);
-    if (!build(state)) {
-        mdf_memory_error(&state->memory, error);
+    init_shared(state->shared, program);
+    if (build(state)) {
+        state->frame = mdf_frame_new(&state->shared->execution, program->code, NULL);
+    }
+    if (state->frame == NULL) {
+        mdf_memory_error(&state->shared->memory, error);
         mdf_state_release(state);
         return NULL;
     }
@@ -77,6 +119,7 @@ struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error 
 void mdf_state_release(struct mdf_state *state)
 {
     struct mdf_memory memory;
+    struct mdf_state *nested;
     size_t i;
 
     if (state == NULL) {
@@ -86,11 +129,15 @@ void mdf_state_release(struct mdf_state *state)
         mdf_frame_clear(state->frame);
     }
     for (i = 0; state->ports != NULL && i < state->program->n_ports; i++) {
-        mdf_value_clear(&state->memory, &state->ports[i].input);
+        mdf_value_clear(&state->shared->memory, &state->ports[i].input);
     }
-    mdf_schedule_record_release(&state->schedule, &state->memory);
-    mdf_arena_release(&state->execution.arena);
-    mdf_memory_init(&memory, &state->memory.allocator, 0);
+    mdf_schedule_record_release(&state->schedule, &state->shared->memory);
+    for (nested = state->shared->nested; nested != NULL; nested = nested->next) {
+        mdf_schedule_record_release(&nested->schedule, &state->shared->memory);
+    }
+    mdf_arena_release(&state->shared->execution.arena);
+    mdf_memory_init(&memory, &state->shared->memory.allocator, 0);
+    mdf_memory_release(&memory, state->shared);
     mdf_memory_release(&memory, state);
 }
 
@@ -136,18 +183,18 @@ mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const 
         }
         n_found++;
         port->has_input = true;
-        if (!mdf_value_copy(&state->memory, &port->input, value)) {
-            return mdf_memory_error(&state->memory, error);
+        if (!mdf_value_copy(&state->shared->memory, &port->input, value)) {
+            return mdf_memory_error(&state->shared->memory, error);
         }
         if (state->program->real == MDF_DTYPE_FLOAT32 && port->input.kind == MDF_KIND_TENSOR &&
             port->input.dtype == MDF_DTYPE_FLOAT64 && port->input.strength != MDF_STRENGTH_TYPED) {
             struct mdf_value single = {0};
 
-            if (!mdf_value_convert(&state->memory, &single, &port->input, MDF_DTYPE_FLOAT32)) {
-                return mdf_memory_error(&state->memory, error);
+            if (!mdf_value_convert(&state->shared->memory, &single, &port->input, MDF_DTYPE_FLOAT32)) {
+                return mdf_memory_error(&state->shared->memory, error);
             }
             mdf_value_swap(&single, &port->input);
-            mdf_value_clear(&state->memory, &single);
+            mdf_value_clear(&state->shared->memory, &single);
         }
     }
     return n_found > 0 ? MDF_OK : unknown_input(state->program, name, error);
@@ -168,7 +215,8 @@ static bool arrive(struct mdf_state *state, size_t index, const struct mdf_value
     const struct mdf_program_port *port = &state->program->ports[index];
 
     if (state->ports[index].has_value && port->reduce != MDF_REDUCE_OVERWRITE) {
-        return (mdf_value_copy(&state->memory, mdf_frame_slot(state->frame, port->arriving), value) || out_of_memory(state)) &&
+        return (mdf_value_copy(&state->shared->memory, mdf_frame_slot(state->frame, port->arriving), value) ||
+                out_of_memory(state)) &&
                mdf_frame_run(state->frame, port->combine.first, port->combine.end);
     }
     state->ports[index].has_value = true;
@@ -181,7 +229,7 @@ static bool arrive(struct mdf_state *state, size_t index, const struct mdf_value
 static bool accept_absence(struct mdf_state *state, const struct mdf_program_port *port)
 {
     if (port->declaration.type.optional) {
-        mdf_value_clear(&state->memory, mdf_frame_slot(state->frame, port->slot));
+        mdf_value_clear(&state->shared->memory, mdf_frame_slot(state->frame, port->slot));
         return true;
     }
     mdf_error_set(&context_of(state)->error, MDF_VALUE,
@@ -232,7 +280,7 @@ static bool fill_with_zeros(struct mdf_state *state, const struct mdf_program_po
             "the port has no value, and its declared shape can not be filled with zeros (an open axis, or too many elements)");
         return port_error(state, port);
     }
-    elements = mdf_value_make_tensor(&state->memory, slot, dtype, declaration->rank, declaration->shape);
+    elements = mdf_value_make_tensor(&state->shared->memory, slot, dtype, declaration->rank, declaration->shape);
     if (elements == NULL) {
         return out_of_memory(state);
     }
@@ -296,7 +344,7 @@ bool mdf_state_out_of_memory(struct mdf_state *state)
 
 bool mdf_state_is_interrupted(struct mdf_state *state)
 {
-    if (atomic_load_explicit(&state->interrupted, memory_order_relaxed)) {
+    if (atomic_load_explicit(&state->shared->interrupted, memory_order_relaxed)) {
         mdf_error_set(&context_of(state)->error, MDF_INTERRUPTED, "interrupted");
         return true;
     }
@@ -306,7 +354,8 @@ bool mdf_state_is_interrupted(struct mdf_state *state)
 bool mdf_state_run_recorded(struct mdf_state *state, size_t node)
 {
     return !mdf_state_is_interrupted(state) &&
-           (mdf_schedule_record_node(&state->schedule, &state->memory, node) || out_of_memory(state)) && run_node(state, node);
+           (mdf_schedule_record_node(&state->schedule, &state->shared->memory, node) || out_of_memory(state)) &&
+           run_node(state, node);
 }
 
 /* Each layer once: a graph without conditions. */
@@ -316,7 +365,7 @@ static bool run_layers(struct mdf_state *state)
     size_t i, j;
 
     for (i = 0; i < program->n_layers; i++) {
-        if (!mdf_schedule_record_set(&state->schedule, &state->memory, 0, 0)) {
+        if (!mdf_schedule_record_set(&state->schedule, &state->shared->memory, 0, 0)) {
             return out_of_memory(state);
         }
         for (j = 0; j < program->layers[i].n_nodes; j++) {
@@ -340,8 +389,8 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
     bool done;
 
     memset(&context->error, 0, sizeof context->error);
-    state->execution.dt = dt;
-    done = mdf_value_make_double(&state->memory, mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, 0)),
+    state->shared->execution.dt = dt;
+    done = mdf_value_make_double(&state->shared->memory, mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, 0)),
                                  isnan(dt) ? 0.0 : dt) ||
            out_of_memory(state);
     done = done && take_inputs(state) && run_graph(state);
@@ -349,7 +398,7 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
         *error = context->error;
     }
     if (context->error.code == MDF_INTERRUPTED) {
-        atomic_store(&state->interrupted, false); /* the request is met */
+        atomic_store(&state->shared->interrupted, false); /* the request is met */
     }
     return done ? MDF_OK : context->error.code;
 }

@@ -13,16 +13,24 @@ struct mdf_state_port {
     bool has_value; /* something has arrived since the node ran last */
 };
 
-struct mdf_state {
-    const struct mdf_program *program;
+/* What the state of a graph and those of the graphs within its nodes have in common. */
+struct mdf_shared_state {
     struct mdf_memory memory;
     struct mdf_execution execution;
+    atomic_bool interrupted;
+    struct mdf_state *nested; /* all states but the outermost */
+};
+
+/* One graph. */
+struct mdf_state {
+    const struct mdf_program *program;
+    struct mdf_shared_state *shared;
     struct mdf_frame *frame;
     struct mdf_state_port *ports;
-    bool *has_run; /* of each node */
+    bool *has_run;                       /* of each node */
     struct mdf_schedule_record schedule; /* of the last evaluation */
     struct mdf_scheduler scheduler;      /* where the program has a schedule */
-    atomic_bool interrupted;
+    struct mdf_state *next;              /* of shared->nested */
 };
 
 struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error *error);

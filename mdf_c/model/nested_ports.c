@@ -1,0 +1,291 @@
+/* nested_ports.c - the ports that a node has by the graph within it.
+ *
+ * Comes in: a node whose graph is read, its edges resolved. Goes out: the node with an input port for each input of the graph
+ * that the node has no name for (port, parameter or function), and an output port for each output of the graph that it does not
+ * have itself. A graph that declares its interface is taken at its word; else its inputs are the ports that no edge feeds, its
+ * outputs those that no edge reads. */
+#include "mdf_c/model/model.h"
+
+#include <string.h>
+
+struct joiner {
+    struct mdf_arena *arena;
+    struct mdf_graph_node *node;
+    const struct mdf_graph *graph;
+    /* Of each port of the graph's nodes, in order, whether an edge feeds or reads it; where those of a node begin. */
+    bool *is_fed, *is_read;
+    size_t *first_input, *first_output;
+    bool failed; /* out of memory */
+};
+
+/* ------------------------------------------------------------------ what edges of the graph do */
+
+static bool mark_ports(struct joiner *joiner)
+{
+    const struct mdf_graph *graph = joiner->graph;
+    size_t n_inputs = 0, n_outputs = 0, i;
+
+    joiner->first_input = mdf_arena_array(joiner->arena, graph->n_nodes, sizeof *joiner->first_input);
+    joiner->first_output = mdf_arena_array(joiner->arena, graph->n_nodes, sizeof *joiner->first_output);
+    for (i = 0; joiner->first_input != NULL && joiner->first_output != NULL && i < graph->n_nodes; i++) {
+        joiner->first_input[i] = n_inputs;
+        joiner->first_output[i] = n_outputs;
+        n_inputs += graph->nodes[i].n_input_ports;
+        n_outputs += graph->nodes[i].n_output_ports;
+    }
+    joiner->is_fed = mdf_arena_array(joiner->arena, n_inputs, sizeof *joiner->is_fed);
+    joiner->is_read = mdf_arena_array(joiner->arena, n_outputs, sizeof *joiner->is_read);
+    if (joiner->first_input == NULL || joiner->first_output == NULL || joiner->is_fed == NULL || joiner->is_read == NULL) {
+        return false;
+    }
+    for (i = 0; i < graph->n_edges; i++) {
+        joiner->is_fed[joiner->first_input[graph->edges[i].receiver_node] + graph->edges[i].receiver_index] = true;
+        joiner->is_read[joiner->first_output[graph->edges[i].sender_node] + graph->edges[i].sender_index] = true;
+    }
+    return true;
+}
+
+static bool is_fed(const struct joiner *joiner, size_t node, size_t port)
+{
+    return joiner->is_fed[joiner->first_input[node] + port];
+}
+
+/* ------------------------------------------------------------------ names */
+
+/* "NODE.PORT"; NULL with `failed` set. */
+static char *full_name(struct joiner *joiner, size_t node, const char *port)
+{
+    char *name = mdf_arena_printf(joiner->arena, "%s.%s", joiner->graph->nodes[node].id, port);
+
+    joiner->failed = joiner->failed || name == NULL;
+    return name;
+}
+
+static bool has_input_port(const struct mdf_graph_node *node, const char *id)
+{
+    size_t i;
+
+    for (i = 0; i < node->n_input_ports && strcmp(node->input_ports[i].id, id) != 0; i++) {
+    }
+    return i < node->n_input_ports;
+}
+
+static bool has_name(const struct mdf_graph_node *node, const char *id)
+{
+    size_t i;
+
+    for (i = 0; i < node->n_functions; i++) {
+        if (strcmp(node->functions[i].id, id) == 0) {
+            return true;
+        }
+    }
+    for (i = 0; i < node->n_parameters; i++) {
+        if (strcmp(node->parameters[i].definition.id, id) == 0) {
+            return true;
+        }
+    }
+    return has_input_port(node, id);
+}
+
+static bool has_output_port(const struct mdf_graph_node *node, const char *id)
+{
+    size_t i;
+
+    for (i = 0; i < node->n_output_ports && strcmp(node->output_ports[i].id, id) != 0; i++) {
+    }
+    return i < node->n_output_ports;
+}
+
+/* ------------------------------------------------------------------ inputs */
+
+/* The first port of that name, of any node or of one, that nothing feeds; NULL: there is none. */
+static const struct mdf_input_port *find_free_port(const struct joiner *joiner, const char *node, const char *port)
+{
+    const struct mdf_graph *graph = joiner->graph;
+    size_t i, j;
+
+    for (i = 0; i < graph->n_nodes; i++) {
+        for (j = 0; (node == NULL || strcmp(graph->nodes[i].id, node) == 0) && j < graph->nodes[i].n_input_ports; j++) {
+            if (strcmp(graph->nodes[i].input_ports[j].id, port) == 0 && !is_fed(joiner, i, j)) {
+                return &graph->nodes[i].input_ports[j];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Room for `n_more` ports behind those that a node has. */
+static bool grow(struct mdf_arena *arena, void *ports, size_t n, size_t n_more, size_t size)
+{
+    void *grown = n + n_more < n ? NULL : mdf_arena_array(arena, n + n_more, size), *old;
+
+    if (grown == NULL) {
+        return false;
+    }
+    memcpy(&old, ports, sizeof old);
+    if (n > 0) {
+        memcpy(grown, old, n * size);
+    }
+    memcpy(ports, &grown, sizeof grown);
+    return true;
+}
+
+/* Like the port that it feeds; what the interface declares comes first. */
+static void add_input(struct mdf_graph_node *node, const char *id, const struct mdf_input_port *port,
+                      const struct mdf_interface_item *item)
+{
+    struct mdf_input_port made = {.id = id, .source = item != NULL ? item->source : port->source};
+
+    if (port != NULL) {
+        made = *port;
+        made.id = id;
+    }
+    if (item != NULL && (port == NULL || item->declaration.has_shape || item->declaration.type.dtype != MDF_DTYPE_NONE)) {
+        made.declaration = item->declaration;
+    }
+    node->input_ports[node->n_input_ports++] = made;
+}
+
+static void add_declared_inputs(struct joiner *joiner)
+{
+    const struct mdf_graph *graph = joiner->graph;
+    size_t i;
+
+    for (i = 0; i < graph->n_inputs; i++) {
+        if (!has_name(joiner->node, graph->inputs[i].name)) {
+            add_input(joiner->node, graph->inputs[i].name, find_free_port(joiner, graph->inputs[i].node, graph->inputs[i].port),
+                      &graph->inputs[i]);
+        }
+    }
+}
+
+static void add_free_inputs(struct joiner *joiner)
+{
+    const struct mdf_graph *graph = joiner->graph;
+    char *name;
+    size_t i, j;
+
+    for (i = 0; i < graph->n_nodes && !joiner->failed; i++) {
+        for (j = 0; j < graph->nodes[i].n_input_ports && !joiner->failed; j++) {
+            const struct mdf_input_port *port = &graph->nodes[i].input_ports[j];
+
+            name = is_fed(joiner, i, j) || has_name(joiner->node, port->id) ? NULL : full_name(joiner, i, port->id);
+            if (name != NULL && !has_name(joiner->node, name)) {
+                add_input(joiner->node, port->id, port, NULL);
+            }
+        }
+    }
+}
+
+static size_t count_inputs(const struct mdf_graph *graph)
+{
+    size_t n = graph->n_inputs, i;
+
+    for (i = 0; i < graph->n_nodes; i++) {
+        n += graph->nodes[i].n_input_ports;
+    }
+    return n;
+}
+
+/* ------------------------------------------------------------------ outputs */
+
+/* An output port whose value is a name: "NODE.PORT", or an input that is passed through. */
+static void add_output(struct joiner *joiner, const char *id, const char *value, const struct mdf_node *source,
+                       const struct mdf_declaration *declaration)
+{
+    struct mdf_node *text = mdf_arena_allocate(joiner->arena, sizeof *text);
+    struct mdf_output_port port = {.id = id, .source = source, .value = text, .declaration = *declaration};
+
+    if (text == NULL || value == NULL) {
+        joiner->failed = true;
+        return;
+    }
+    text->kind = MDF_NODE_STRING;
+    text->line = source->line;
+    text->column = source->column;
+    text->as.string.bytes = value;
+    text->as.string.length = strlen(value);
+    joiner->node->output_ports[joiner->node->n_output_ports++] = port;
+}
+
+static void add_declared_output(struct joiner *joiner, const struct mdf_interface_item *item)
+{
+    const struct mdf_graph *graph = joiner->graph;
+    size_t i, j;
+
+    for (i = 0; i < graph->n_nodes; i++) {
+        for (j = 0; (item->node == NULL || strcmp(graph->nodes[i].id, item->node) == 0) && j < graph->nodes[i].n_output_ports;
+             j++) {
+            if (strcmp(graph->nodes[i].output_ports[j].id, item->port) == 0) {
+                add_output(joiner, item->name, full_name(joiner, i, item->port), item->source, &item->declaration);
+                return;
+            }
+        }
+    }
+    add_output(joiner, item->name, item->port, item->source, &item->declaration);
+}
+
+static void add_unread_outputs(struct joiner *joiner)
+{
+    const struct mdf_graph *graph = joiner->graph;
+    char *name;
+    size_t i, j;
+
+    for (i = 0; i < graph->n_nodes && !joiner->failed; i++) {
+        for (j = 0; j < graph->nodes[i].n_output_ports && !joiner->failed; j++) {
+            const struct mdf_output_port *port = &graph->nodes[i].output_ports[j];
+
+            name = joiner->is_read[joiner->first_output[i] + j] ? NULL : full_name(joiner, i, port->id);
+            if (name != NULL) {
+                add_output(joiner, has_output_port(joiner->node, port->id) ? name : port->id, name, port->source,
+                           &port->declaration);
+            }
+        }
+    }
+}
+
+static void add_outputs(struct joiner *joiner)
+{
+    const struct mdf_graph *graph = joiner->graph;
+    size_t i;
+
+    if (!graph->declares_outputs) {
+        add_unread_outputs(joiner);
+        return;
+    }
+    for (i = 0; i < graph->n_outputs && !joiner->failed; i++) {
+        if (!has_output_port(joiner->node, graph->outputs[i].name)) {
+            add_declared_output(joiner, &graph->outputs[i]);
+        }
+    }
+}
+
+static size_t count_outputs(const struct mdf_graph *graph)
+{
+    size_t n = graph->n_outputs, i;
+
+    for (i = 0; i < graph->n_nodes; i++) {
+        n += graph->nodes[i].n_output_ports;
+    }
+    return n;
+}
+
+bool mdf_model_add_nested_ports(struct mdf_arena *arena, struct mdf_graph_node *node)
+{
+    struct joiner joiner = {.arena = arena, .node = node, .graph = node->graph};
+
+    if (!mark_ports(&joiner) ||
+        !grow(arena, &node->input_ports, node->n_input_ports, count_inputs(node->graph), sizeof *node->input_ports) ||
+        !grow(arena, &node->output_ports, node->n_output_ports, count_outputs(node->graph), sizeof *node->output_ports)) {
+        return false;
+    }
+    if (node->graph->declares_inputs) {
+        add_declared_inputs(&joiner);
+    } else {
+        add_free_inputs(&joiner);
+    }
+    if (!joiner.failed) {
+        add_outputs(&joiner);
+    }
+    return !joiner.failed;
+}
