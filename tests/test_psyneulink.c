@@ -282,6 +282,19 @@ Test(psyneulink, items_may_be_wrapped_in_an_axis)
     end(&run);
 }
 
+/* An expression without names of the node is a first value like any other. */
+Test(psyneulink, a_state_may_start_at_a_constant_expression)
+{
+    struct run run =
+        begin_node("'functions': {'f': {'function': 'simpleintegrator', 'args': {'variable0': 'x', 'previous_value': "
+                   "'numpy.sqrt(16)'}}}, 'output_ports': {'o': {'value': 'f'}}");
+
+    step(&run, "1");
+    step(&run, "1");
+    cr_expect_eq(number(&run, "o"), 6);
+    end(&run);
+}
+
 Test(psyneulink, a_state_may_be_named_in_args)
 {
     struct run run =

@@ -339,13 +339,26 @@ static const struct mdf_defined_function *find_function(const struct mdf_definit
     return definition->function != NULL && definition->value == NULL ? mdf_psyneulink_function(definition->function) : NULL;
 }
 
-static bool is_expression(const struct mdf_node *node)
+/* Whether a text names a port, function or parameter of the node: what it stands for changes from run to run. */
+static bool names_of_node(struct compiler *compiler, const struct mdf_graph_node *node, const struct mdf_node *text)
 {
-    int64_t integer;
-    double real;
-    bool is_integer;
+    struct list names = {0};
+    size_t i;
+    bool found = false;
 
-    return node->kind == MDF_NODE_STRING && !mdf_parse_python_number(node->as.string.bytes, &real, &integer, &is_integer);
+    if (text->kind != MDF_NODE_STRING || !collect_names(compiler, text, &names)) {
+        return false;
+    }
+    for (i = 0; i < node->n_input_ports && !found; i++) {
+        found = names_contain(&names, node->input_ports[i].id);
+    }
+    for (i = 0; i < node->n_functions && !found; i++) {
+        found = names_contain(&names, node->functions[i].id);
+    }
+    for (i = 0; i < node->n_parameters && !found; i++) {
+        found = names_contain(&names, node->parameters[i].definition.id);
+    }
+    return found;
 }
 
 /* The node's own parameter that is called as the state is; NULL: it has none. */
@@ -464,7 +477,7 @@ static bool add_states(struct compiler *compiler, size_t n_own, struct mdf_graph
     for (state = function != NULL ? function->states : NULL; state != NULL && state->name != NULL; state++) {
         const struct mdf_node *given = find_argument(definition, state->name);
         struct mdf_parameter *own = given == NULL ? find_own_parameter(node, n_own, state->name) : NULL;
-        bool is_carried = own != NULL || (given != NULL && is_expression(given));
+        bool is_carried = own != NULL || (given != NULL && names_of_node(compiler, node, given));
 
         if (own != NULL && !lead_parameter(compiler, own, definition, state->name)) {
             return false;
