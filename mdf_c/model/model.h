@@ -132,13 +132,14 @@ mdf_status mdf_model_read(struct mdf_model *model, mdf_error *error);
 mdf_status mdf_model_read_graph(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,
                                 const char *id, const struct mdf_node *source, struct mdf_graph *graph, mdf_error *error);
 
-/* Gives a node ports for those of the graph within it: input ports that nothing in the graph feeds and that the node has no name for,
- * output ports that nothing in the graph reads. See docs/nested_graphs.md. False: out of memory. */
+/* Gives a node ports for those of the graph within it: input ports that nothing in the graph feeds and that the node has no name
+ * for, output ports that nothing in the graph reads. See docs/nested_graphs.md. False: out of memory. */
 bool mdf_model_add_nested_ports(struct mdf_arena *arena, struct mdf_graph_node *node);
 
 /* Reads "type" and "shape" of an object. The shape lies in `arena`. */
-mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,
-                                      const struct mdf_node *object, struct mdf_declaration *declaration, mdf_error *error);
+mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_document *document,
+                                      const struct mdf_warnings *warnings, const struct mdf_node *object,
+                                      struct mdf_declaration *declaration, mdf_error *error);
 
 /* Looks like a graph: an object with nodes. */
 bool mdf_node_is_graph(const struct mdf_node *node);

@@ -134,12 +134,13 @@ static bool grow(struct mdf_arena *arena, void *ports, size_t n, size_t n_more, 
 static void add_input(struct mdf_graph_node *node, const char *id, const struct mdf_input_port *port,
                       const struct mdf_interface_item *item)
 {
-    struct mdf_input_port made = {.id = id, .source = item != NULL ? item->source : port->source};
+    struct mdf_input_port made = {0};
 
     if (port != NULL) {
         made = *port;
-        made.id = id;
     }
+    made.id = id;
+    made.source = item != NULL ? item->source : made.source;
     if (item != NULL && (port == NULL || item->declaration.has_shape || item->declaration.type.dtype != MDF_DTYPE_NONE)) {
         made.declaration = item->declaration;
     }

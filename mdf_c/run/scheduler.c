@@ -80,10 +80,11 @@ static bool look(const struct mdf_state *state, const struct mdf_watch *watch, d
 static enum outcome_of_condition no_number(struct mdf_state *state, const struct mdf_condition *condition,
                                            const struct mdf_watch *watch)
 {
-    mdf_error_set(
-        &state->shared->execution.context.error, MDF_VALUE, "'%s' of node '%s' %s", watch->name, state->program->nodes[watch->node].id,
-        state->has_run[watch->node] || watch->always ? "is not one number that can be compared; say with 'indices' which one"
-                                                     : "has no value before the node has run; give it a default_initial_value");
+    mdf_error_set(&state->shared->execution.context.error, MDF_VALUE, "'%s' of node '%s' %s", watch->name,
+                  state->program->nodes[watch->node].id,
+                  state->has_run[watch->node] || watch->always
+                      ? "is not one number that can be compared; say with 'indices' which one"
+                      : "has no value before the node has run; give it a default_initial_value");
     return broken(state, condition);
 }
 
