@@ -178,7 +178,8 @@ typedef struct mdf_options {
 
 typedef struct mdf_model mdf_model;
 
-/* Reads a model file. The format follows the suffix: .json, .yaml, .yml, .bson, .onnx (see docs/onnx.md). */
+/* Reads a model file. The format follows the suffix: .json, .yaml, .yml, .bson, .onnx (see docs/onnx.md). Weights of a big ONNX file
+ * stay in it: replace such a file, but do not change it in place, while the model or a program of it lives. */
 MDF_API mdf_model *mdf_model_load_file(const char *path, mdf_error *error);
 /* The same with a format ("json", "yaml", "bson", "onnx"; NULL: by suffix) and options (allocator and warnings are used; may be NULL). */
 MDF_API mdf_model *mdf_model_load_file_as(const char *path, const char *format, const mdf_options *options, mdf_error *error);

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 /* Smaller files are read: a mapping costs more than it saves. */
@@ -104,15 +103,24 @@ static struct mdf_document *new_document(struct mdf_memory *memory, const char *
     return document;
 }
 
-/* `is_file`: the bytes are those of the file of that name. */
-static struct mdf_document *parse(struct mdf_memory *memory, const struct format *format, const char *file, bool is_file,
-                                  const void *bytes, size_t size_bytes, const struct mdf_warnings *warnings, mdf_error *error)
+/* What is read. */
+struct source {
+    const char *file;
+    bool is_file; /* the bytes are those of the file of that name */
+    const void *bytes;
+    size_t size_bytes;
+    struct mdf_store *mapping; /* in which they lie; NULL: in memory of the caller */
+};
+
+static struct mdf_document *parse(struct mdf_memory *memory, const struct format *format, const struct source *source,
+                                  const struct mdf_warnings *warnings, mdf_error *error)
 {
+    const char *file = source->file;
     struct mdf_document *document;
     struct mdf_tree *tree;
     bool done;
 
-    if (size_bytes > MDF_DOCUMENT_MAX_BYTES) {
+    if (source->size_bytes > MDF_DOCUMENT_MAX_BYTES) {
         mdf_error_set(error, MDF_LIMIT, "the document has more than %zu bytes", MDF_DOCUMENT_MAX_BYTES);
         mdf_error_at(error, file, 0, 0);
         return NULL;
@@ -125,9 +133,10 @@ static struct mdf_document *parse(struct mdf_memory *memory, const struct format
         mdf_document_free(document);
         return NULL;
     }
-    document->is_file = is_file;
+    document->is_file = source->is_file;
     mdf_tree_init(tree, document, warnings, error);
-    done = format->read(tree, bytes, size_bytes);
+    tree->mapping = source->mapping;
+    done = format->read(tree, source->bytes, source->size_bytes);
     mdf_tree_release(tree);
     mdf_memory_release(memory, tree);
     if (!done) {
@@ -141,8 +150,9 @@ struct mdf_document *mdf_document_parse(struct mdf_memory *memory, const char *f
                                         size_t size_bytes, const struct mdf_warnings *warnings, mdf_error *error)
 {
     const struct format *found = find_format(format, file, error);
+    struct source source = {file, false, bytes, size_bytes, NULL};
 
-    return found != NULL ? parse(memory, found, file, false, bytes, size_bytes, warnings, error) : NULL;
+    return found != NULL ? parse(memory, found, &source, warnings, error) : NULL;
 }
 
 /* Why a file can not be read, from what the C library said just now. */
@@ -193,27 +203,24 @@ static char *read_file(struct mdf_memory *memory, FILE *stream, const char *path
     return NULL;
 }
 
-/* The bytes of a large file, mapped into memory; NULL where that can not be done, or is not worth it. */
-static void *map_file(FILE *stream, size_t *size_bytes)
+/* A large file, mapped into memory; NULL where that can not be done, or is not worth it. */
+static struct mdf_store *map_file(struct mdf_memory *memory, FILE *stream)
 {
     struct stat status;
-    void *bytes;
 
     if (fstat(fileno(stream), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < LEAST_MAPPED_BYTES) {
         return NULL;
     }
-    *size_bytes = (size_t)status.st_size;
-    bytes = mmap(NULL, *size_bytes, PROT_READ, MAP_PRIVATE, fileno(stream), 0);
-    return bytes != MAP_FAILED ? bytes : NULL;
+    return mdf_store_map(memory, fileno(stream), (size_t)status.st_size);
 }
 
 struct mdf_document *mdf_document_load(struct mdf_memory *memory, const char *path, const char *format,
                                        const struct mdf_warnings *warnings, mdf_error *error)
 {
-    struct mdf_document *document = NULL;
     const struct format *found = find_format(format != NULL ? format : mdf_format_of_path(path), path, error);
-    size_t size_bytes = 0;
-    void *mapped, *bytes;
+    struct source source = {.file = path, .is_file = true};
+    struct mdf_document *document = NULL;
+    char *bytes = NULL;
     FILE *stream;
 
     if (found == NULL) {
@@ -224,23 +231,43 @@ struct mdf_document *mdf_document_load(struct mdf_memory *memory, const char *pa
         fail_to_read(error, path, errno);
         return NULL;
     }
-    mapped = map_file(stream, &size_bytes);
-    bytes = mapped != NULL ? mapped : read_file(memory, stream, path, &size_bytes, error);
-    fclose(stream);
-    if (bytes != NULL) {
-        document = parse(memory, found, path, true, bytes, size_bytes, warnings, error);
-    }
-    if (mapped != NULL) {
-        munmap(mapped, size_bytes);
+    source.mapping = map_file(memory, stream);
+    if (source.mapping != NULL) {
+        source.bytes = mdf_store_bytes(source.mapping);
+        source.size_bytes = mdf_store_size(source.mapping);
     } else {
-        mdf_memory_release(memory, bytes);
+        source.bytes = bytes = read_file(memory, stream, path, &source.size_bytes, error);
     }
+    fclose(stream);
+    if (source.bytes != NULL) {
+        document = parse(memory, found, &source, warnings, error);
+    }
+    mdf_store_release(source.mapping);
+    mdf_memory_release(memory, bytes);
     return document;
+}
+
+bool mdf_document_keep(struct mdf_document *document, struct mdf_store *store)
+{
+    struct mdf_kept_store *kept = mdf_arena_allocate(&document->arena, sizeof *kept);
+
+    if (kept == NULL) {
+        mdf_store_release(store);
+        return false;
+    }
+    *kept = (struct mdf_kept_store){document->stores, store};
+    document->stores = kept;
+    return true;
 }
 
 void mdf_document_free(struct mdf_document *document)
 {
+    struct mdf_kept_store *kept;
+
     if (document != NULL) {
+        for (kept = document->stores; kept != NULL; kept = kept->next) {
+            mdf_store_release(kept->store);
+        }
         if (document->messages != NULL) {
             mdf_onnx_release(document);
         }

@@ -43,6 +43,7 @@ struct mdf_node {
             size_t rank;
             int64_t *shape;
             void *elements;
+            struct mdf_store *store; /* in which the elements lie, for others to share; NULL: they lie in the document */
         } numbers;
         struct {
             struct mdf_node_entry *entries; /* in the order of the file; of duplicate keys the last stays */
@@ -59,12 +60,19 @@ struct mdf_node_entry {
     struct mdf_node value;
 };
 
+/* A store that lives as long as the document. */
+struct mdf_kept_store {
+    struct mdf_kept_store *next;
+    struct mdf_store *store;
+};
+
 struct mdf_document {
     struct mdf_memory *memory;
     struct mdf_arena arena;
     const char *file; /* as the caller named it */
     bool is_file;     /* it was read from the file of that name: files that it refers to lie beside it */
     void *messages;   /* of an ONNX file: strings and numbers of the tree lie in them */
+    struct mdf_kept_store *stores;
     struct mdf_node root;
 };
 
@@ -91,6 +99,8 @@ struct mdf_document *mdf_document_parse(struct mdf_memory *memory, const char *f
 struct mdf_document *mdf_document_load(struct mdf_memory *memory, const char *path, const char *format,
                                        const struct mdf_warnings *warnings, mdf_error *error);
 void mdf_document_free(struct mdf_document *document);
+/* Hands a store over to the document; false when out of memory, and the store is let go. */
+bool mdf_document_keep(struct mdf_document *document, struct mdf_store *store);
 
 /* The format that a file name's suffix names; NULL: none known. */
 const char *mdf_format_of_path(const char *path);
@@ -109,14 +119,15 @@ mdf_status mdf_node_error(const struct mdf_document *document, const struct mdf_
                           const char *format, ...) MDF_PRINTF_LIKE(5, 6);
 
 /* A node as a value: numbers, booleans, strings, lists (arrays where they are rectangular numbers), objects; null is NONE.
- * Scalars have strength PYTHON, arrays LITERAL (TYPED where they are packed in another type than JSON's). Packed numbers are
- * borrowed from the document where `borrow`. */
+ * Scalars have strength PYTHON, arrays LITERAL (TYPED where they are packed in another type than JSON's). Packed numbers that lie
+ * in a store are shared; others are borrowed from the document where `borrow`, else copied. */
 bool mdf_node_to_value(struct mdf_memory *memory, struct mdf_value *value, const struct mdf_node *node, bool borrow,
                        mdf_error *error);
 
 /* What "data" of the typed form {"type", "shape", "data"} holds, as an array: numbers, booleans or strings, flat or nested, in
  * order; parts of complex numbers in pairs. `shape` NULL: the sizes that nested data have. Numbers must lie in the range of their
- * type, whole ones be whole. */
+ * type, whole ones be whole. Packed numbers of that very type (of complex types: of their
+ * parts) that lie in a store are shared, not copied. */
 bool mdf_node_to_array(struct mdf_memory *memory, const struct mdf_document *document, const struct mdf_node *data,
                        mdf_dtype dtype, size_t rank, const int64_t *shape, struct mdf_value *value, mdf_error *error);
 

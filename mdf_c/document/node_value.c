@@ -145,6 +145,10 @@ static bool numbers_to_array(struct mdf_memory *memory, struct mdf_value *value,
     size_t n_elements;
     void *target;
 
+    if (node->as.numbers.store != NULL) {
+        return mdf_value_view_store(memory, value, dtype, strength, node->as.numbers.rank, node->as.numbers.shape,
+                                    node->as.numbers.store, node->as.numbers.elements);
+    }
     if (borrow) {
         mdf_value_borrow_tensor(memory, value, dtype, strength, node->as.numbers.rank, node->as.numbers.shape,
                                 node->as.numbers.elements);

@@ -128,58 +128,82 @@ static bool read_all(int file, uint64_t offset, char *bytes, size_t size)
     return true;
 }
 
-static void *read_part(struct onnx_import *import, int file, const struct location *location, size_t size_bytes)
+static bool fail_to_read(struct onnx_import *import, const struct location *location)
 {
-    struct stat status;
-    char *bytes;
-
-    if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
-        mdf_onnx_fail(import, MDF_FILE, "the file '%.200s', which holds the data of a tensor, can not be read", location->name);
-        return NULL;
-    }
-    if (location->offset > (uint64_t)status.st_size || size_bytes > (uint64_t)status.st_size - location->offset) {
-        mdf_onnx_fail(import, MDF_FILE, "the file '%.200s' ends before the %zu bytes of a tensor's data at offset %llu",
-                      location->name, size_bytes, (unsigned long long)location->offset);
-        return NULL;
-    }
-    bytes = mdf_arena_allocate(&import->document->arena, size_bytes);
-    if (bytes == NULL) {
-        mdf_onnx_out_of_memory(import);
-    } else if (!read_all(file, location->offset, bytes, size_bytes)) {
-        mdf_onnx_fail(import, MDF_FILE, "the file '%.200s', which holds the data of a tensor, can not be read", location->name);
-        bytes = NULL;
-    }
-    return bytes;
+    return mdf_onnx_fail(import, MDF_FILE, "the file '%.200s', which holds the data of a tensor, can not be read",
+                         location->name);
 }
 
-void *mdf_onnx_external_data(struct onnx_import *import, const Mdf__TensorProto *tensor, size_t size_bytes)
+/* The whole file, mapped once for all tensors in it; *store NULL where that can not be done. */
+static bool map_file(struct onnx_import *import, int file, const char *path, size_t file_size, struct mdf_store **store)
+{
+    *store = (struct mdf_store *)(uintptr_t)mdf_onnx_map_get(&import->files, path, NULL);
+    if (*store != NULL && mdf_store_size(*store) == file_size) {
+        return true;
+    }
+    *store = mdf_store_map(import->document->memory, file, file_size);
+    if (*store != NULL && !mdf_document_keep(import->document, *store)) {
+        return mdf_onnx_out_of_memory(import);
+    }
+    return *store == NULL || mdf_onnx_map_put(import, &import->files, path, *store);
+}
+
+static bool take_part(struct onnx_import *import, int file, const char *path, const struct location *location,
+                      struct onnx_raw_bytes *raw)
+{
+    struct stat status;
+
+    if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+        return fail_to_read(import, location);
+    }
+    if (location->offset > (uint64_t)status.st_size || raw->size > (uint64_t)status.st_size - location->offset) {
+        return mdf_onnx_fail(import, MDF_FILE, "the file '%.200s' ends before the %zu bytes of a tensor's data at offset %llu",
+                             location->name, raw->size, (unsigned long long)location->offset);
+    }
+    if (raw->size >= MDF_STORE_LEAST_BYTES && !map_file(import, file, path, (size_t)status.st_size, &raw->store)) {
+        return false;
+    }
+    raw->is_own = raw->store == NULL;
+    if (raw->store != NULL) {
+        raw->bytes = (uint8_t *)mdf_store_bytes(raw->store) + location->offset;
+        return true;
+    }
+    raw->bytes = mdf_arena_allocate(&import->document->arena, raw->size);
+    if (raw->bytes == NULL) {
+        return mdf_onnx_out_of_memory(import);
+    }
+    return read_all(file, location->offset, (char *)raw->bytes, raw->size) || fail_to_read(import, location);
+}
+
+bool mdf_onnx_external_data(struct onnx_import *import, const Mdf__TensorProto *tensor, size_t size_bytes,
+                            struct onnx_raw_bytes *raw)
 {
     struct location location;
     const char *path;
-    void *bytes;
+    bool done;
     int file;
 
     if (!read_location(import, tensor, &location)) {
-        return NULL;
+        return false;
     }
     if (location.has_length && location.length != size_bytes) {
-        mdf_onnx_fail(import, MDF_SHAPE, "a tensor that needs %zu bytes has %llu bytes of external data", size_bytes,
-                      (unsigned long long)location.length);
-        return NULL;
+        return mdf_onnx_fail(import, MDF_SHAPE, "a tensor that needs %zu bytes has %llu bytes of external data", size_bytes,
+                             (unsigned long long)location.length);
     }
     if (!stays_inside(location.name)) {
-        mdf_onnx_fail(import, MDF_MODEL,
-                      "the file '%.200s', which holds the data of a tensor, does not lie in the model's folder", location.name);
-        return NULL;
+        return mdf_onnx_fail(import, MDF_MODEL,
+                             "the file '%.200s', which holds the data of a tensor, does not lie in the model's folder",
+                             location.name);
     }
     path = resolve_name(import, location.name);
     if (path == NULL) {
-        return NULL;
+        return false;
     }
+    raw->size = size_bytes;
     file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bytes = read_part(import, file, &location, size_bytes);
+    done = take_part(import, file, path, &location, raw);
     if (file >= 0) {
         close(file);
     }
-    return bytes;
+    return done;
 }

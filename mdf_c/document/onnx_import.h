@@ -1,6 +1,6 @@
 /* onnx_import.h - what the files that read ONNX share: a model between its file and its MDF tree.
  *
- *     bytes -unpack-> messages of protobuf -resolve-> graphs, nodes, values -write-> tree
+ *     bytes -outline, unpack-> messages of protobuf -resolve-> graphs, nodes, values -write-> tree
  *
  * After resolve every name of the file has become a pointer to the value that it means, each value has an id that the names of
  * MDF's scopes lead to, functions that the model brings along are expanded, and Constant nodes are constants. */
@@ -24,6 +24,19 @@ enum {
 
 /* AttributeProto.AttributeType beyond those of enum mdf_schema_attribute_type. */
 enum { ONNX_ATTRIBUTE_TYPES = 14 };
+
+/* ------------------------------------------------------------------ fields of messages */
+
+enum { ONNX_WIRE_LENGTH = 2 };                                                            /* a number of bytes, then those */
+enum { ONNX_FIELD_FLOAT_DATA = 4, ONNX_FIELD_RAW_DATA = 9, ONNX_FIELD_DOUBLE_DATA = 10 }; /* of TensorProto */
+
+struct onnx_field {
+    uint32_t number;
+    unsigned wire_type;
+    const uint8_t *start, *value; /* of the key, of what follows it */
+    const uint8_t *body;          /* of wire type LENGTH: the bytes behind the length */
+    size_t body_size;
+};
 
 /* ------------------------------------------------------------------ texts as keys (onnx_names.c) */
 
@@ -117,7 +130,10 @@ struct onnx_import {
     struct onnx_map call_ids;  /* operator to the id of the parameter that calls it */
     struct onnx_map tensors;   /* arrays made so far, by the address of their message as text */
     size_t nesting, n_expanded;
-    char path[400]; /* where in the model: "node 'x', attribute 'body'" */
+    const uint8_t *bytes;  /* of the file */
+    bool keeps_mapping;    /* the document holds the mapped file */
+    struct onnx_map files; /* struct mdf_store: mapped files of external data, by name */
+    char path[400];        /* where in the model: "node 'x', attribute 'body'" */
 };
 
 /* An array of the file, ready for the tree. */
@@ -125,10 +141,27 @@ struct onnx_array {
     mdf_dtype dtype;
     size_t rank;
     const int64_t *shape;
+    struct mdf_store *store; /* in which the elements lie; NULL: in the document */
     struct mdf_node data;
 };
 
+/* Elements as a file holds them. */
+struct onnx_raw_bytes {
+    uint8_t *bytes;
+    size_t size;
+    struct mdf_store *store; /* a mapped file that the document holds; NULL: the bytes are not in one */
+    bool is_own;             /* the bytes may be changed, and stay as long as the document */
+};
+
 /* All functions below return false, or NULL, with the error set. */
+
+/* --- onnx_wire.c: takes a field off the front of a message; false where the bytes are none. */
+bool mdf_onnx_take_field(const uint8_t **bytes, const uint8_t *end, struct onnx_field *field);
+
+/* --- onnx_outline.c: the bytes, known to be messages, without big arrays; false when out of memory. */
+bool mdf_onnx_outline(const void *bytes, size_t size_bytes, struct mdf_text *text);
+/* Whether a field is one that only outlines have. */
+bool mdf_onnx_is_place(uint32_t field_number);
 
 /* --- onnx_messages.c: the file's bytes as messages, which the document keeps. */
 const Mdf__ModelProto *mdf_onnx_unpack(struct mdf_tree *tree, const void *bytes, size_t size_bytes);
@@ -200,10 +233,13 @@ bool mdf_onnx_sparse(struct onnx_import *import, const Mdf__SparseTensorProto *s
 /* Checks a tensor's head: its type, its sizes and their product. */
 bool mdf_onnx_tensor_head(struct onnx_import *import, const int64_t *dims, size_t n_dims, int64_t data_type,
                           struct onnx_array *array, size_t *n_elements);
+/* Memory for elements, in a store of the document (array->store) where they are many. */
+void *mdf_onnx_new_elements(struct onnx_import *import, struct onnx_array *array, size_t n, size_t size);
 /* The node for elements in memory, which the document keeps. */
 bool mdf_onnx_array_of(struct onnx_import *import, struct onnx_array *array, size_t n_elements, void *elements);
-/* The bytes of external data, `size_bytes` of them, in the document's arena. */
-void *mdf_onnx_external_data(struct onnx_import *import, const Mdf__TensorProto *tensor, size_t size_bytes);
+/* The bytes of external data, `size_bytes` of them: mapped where they are many, else read. */
+bool mdf_onnx_external_data(struct onnx_import *import, const Mdf__TensorProto *tensor, size_t size_bytes,
+                            struct onnx_raw_bytes *raw);
 
 /* --- onnx_attributes.c */
 /* The array of a constant. */

@@ -18,7 +18,7 @@ static bool import_model(struct onnx_import *import, const void *bytes, size_t s
 
 bool mdf_onnx_read(struct mdf_tree *tree, const void *bytes, size_t size_bytes)
 {
-    struct onnx_import import = {.tree = tree, .document = tree->document};
+    struct onnx_import import = {.tree = tree, .document = tree->document, .bytes = bytes};
     bool done;
 
     mdf_arena_init(&import.scratch, tree->document->memory);

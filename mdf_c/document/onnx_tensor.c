@@ -1,5 +1,5 @@
-/* onnx_tensor.c - TensorProto as an array: its elements where they lie in the message, if they lie there as in memory; else
- * unpacked into the document's arena.
+/* onnx_tensor.c - TensorProto as an array: its elements where they lie in the mapped file or the message, if they lie there as in
+ * memory; else copied or unpacked, once.
  *
  * raw_data: little-endian, row-major; 4- and 2-bit types packed, the first element in the low bits. Typed fields: float_data,
  * double_data (complex as pairs), int64_data, uint64_data (uint32 too), string_data, and int32_data for all others: 16-bit floats
@@ -36,6 +36,7 @@ bool mdf_onnx_tensor_head(struct onnx_import *import, const int64_t *dims, size_
     array->dtype = mdf_dtype_from_onnx(data_type);
     array->rank = n_dims;
     array->shape = dims;
+    array->store = NULL;
     if (array->dtype == MDF_DTYPE_NONE) {
         return mdf_onnx_fail(import, MDF_UNSUPPORTED, "the element type number %lld is not known", (long long)data_type);
     }
@@ -44,6 +45,22 @@ bool mdf_onnx_tensor_head(struct onnx_import *import, const int64_t *dims, size_
         return mdf_onnx_fail(import, MDF_SHAPE, "a tensor has a negative size, or more elements than memory could hold");
     }
     return true;
+}
+
+void *mdf_onnx_new_elements(struct onnx_import *import, struct onnx_array *array, size_t n, size_t size)
+{
+    struct mdf_store *store;
+    size_t n_bytes;
+
+    if (!mdf_size_multiply(n, size, &n_bytes) || n_bytes < MDF_STORE_LEAST_BYTES) {
+        return mdf_arena_array(&import->document->arena, n, size);
+    }
+    store = mdf_store_allocate(import->document->memory, n_bytes);
+    if (store == NULL || !mdf_document_keep(import->document, store)) {
+        return NULL;
+    }
+    array->store = store;
+    return mdf_store_bytes(store);
 }
 
 /* ------------------------------------------------------------------ elements as nodes */
@@ -86,6 +103,7 @@ bool mdf_onnx_array_of(struct onnx_import *import, struct onnx_array *array, siz
     numbers.as.numbers.rank = is_complex || rank == 0 ? rank + 1 : rank;
     numbers.as.numbers.shape = shape;
     numbers.as.numbers.elements = elements;
+    numbers.as.numbers.store = array->store;
     array->data = numbers;
     return rank > 0 || is_complex || scalar_of(import, &numbers, &array->data);
 }
@@ -152,26 +170,19 @@ static void unpack_bits(mdf_dtype dtype, size_t n_bits, const uint8_t *packed, s
     }
 }
 
-/* Bytes as in a file to elements as in memory; the same bytes where there is no difference. NULL: out of memory. */
-static void *elements_of_bytes(struct onnx_import *import, mdf_dtype dtype, size_t n_elements, uint8_t *bytes)
+/* Brings elements of at least 8 bits, copied from a file, into the form that memory has: booleans 0 or 1, the machine's byte
+ * order. */
+static void normalise(mdf_dtype dtype, size_t n_elements, uint8_t *bytes)
 {
-    size_t n_bits = bits_of(dtype), size = mdf_dtype_size(dtype), i;
-    uint8_t *elements = bytes;
+    size_t i;
 
-    if (n_bits < 8 || n_elements == 0) {
-        elements = mdf_arena_array(&import->document->arena, n_elements, 1);
-        if (elements != NULL && n_elements > 0) {
-            unpack_bits(dtype, n_bits, bytes, n_elements, elements);
-        }
-        return elements;
-    }
     for (i = 0; dtype == MDF_DTYPE_BOOL && i < n_elements; i++) {
         bytes[i] = bytes[i] != 0;
     }
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    size = mdf_dtype_kind(dtype) == 'c' ? size / 2 : size;
-    n_elements = mdf_dtype_kind(dtype) == 'c' ? n_elements * 2 : n_elements;
-    for (i = 0; i < n_elements; i++) {
+    size_t n_parts = mdf_dtype_kind(dtype) == 'c' ? 2 : 1, size = mdf_dtype_size(dtype) / n_parts;
+
+    for (i = 0; i < n_elements * n_parts; i++) {
         size_t low = i * size, high = low + size - 1;
 
         for (; low < high; low++, high--) {
@@ -181,9 +192,58 @@ static void *elements_of_bytes(struct onnx_import *import, mdf_dtype dtype, size
             bytes[high] = byte;
         }
     }
-#else
-    (void)size;
 #endif
+}
+
+/* Whether elements can stay in the mapped file that they lie in. */
+static bool can_stay(const struct onnx_raw_bytes *raw, mdf_dtype dtype)
+{
+    size_t alignment = mdf_dtype_kind(dtype) == 'c' ? mdf_dtype_size(dtype) / 2 : mdf_dtype_size(dtype);
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return false;
+#endif
+    return raw->store != NULL && dtype != MDF_DTYPE_BOOL && bits_of(dtype) >= 8 && (uintptr_t)raw->bytes % alignment == 0;
+}
+
+/* From the first elements that stay there on, the document holds the mapped file. */
+static bool keep_mapping(struct onnx_import *import, struct mdf_store *store)
+{
+    if (store != import->tree->mapping || import->keeps_mapping) {
+        return true;
+    }
+    import->keeps_mapping = mdf_document_keep(import->document, mdf_store_share(store));
+    return import->keeps_mapping || mdf_onnx_out_of_memory(import);
+}
+
+/* Bytes as in a file to elements as in memory; the same bytes where there is no difference. NULL: out of memory. */
+static void *elements_of_bytes(struct onnx_import *import, struct onnx_array *array, size_t n_elements,
+                               const struct onnx_raw_bytes *raw)
+{
+    size_t n_bits = bits_of(array->dtype);
+    uint8_t *elements = raw->bytes;
+
+    if (can_stay(raw, array->dtype)) {
+        array->store = raw->store;
+        return keep_mapping(import, raw->store) ? elements : NULL;
+    }
+    if (n_bits < 8 || n_elements == 0 || !raw->is_own) {
+        elements = mdf_onnx_new_elements(import, array, n_elements, mdf_dtype_size(array->dtype));
+    }
+    if (elements == NULL) {
+        return NULL;
+    }
+    if (n_bits < 8) {
+        unpack_bits(array->dtype, n_bits, raw->bytes, n_elements, elements);
+    } else {
+        if (elements != raw->bytes && n_elements > 0) {
+            memcpy(elements, raw->bytes, raw->size);
+        }
+        normalise(array->dtype, n_elements, elements);
+    }
+    if (raw->store != NULL) {
+        mdf_store_forget(raw->store, raw->bytes, raw->size);
+    }
     return elements;
 }
 
@@ -199,19 +259,24 @@ static bool raw_of(struct onnx_import *import, const Mdf__TensorProto *tensor, b
                    size_t n_elements)
 {
     size_t n_bytes = file_bytes(array->dtype, n_elements);
-    uint8_t *bytes = tensor->raw_data.data;
+    struct onnx_raw_bytes raw = {.bytes = tensor->raw_data.data, .size = tensor->raw_data.len, .is_own = true};
     void *elements;
 
     if (is_external) {
-        bytes = mdf_onnx_external_data(import, tensor, n_bytes);
-        if (bytes == NULL) {
+        if (!mdf_onnx_external_data(import, tensor, n_bytes, &raw)) {
             return false;
         }
-    } else if (tensor->raw_data.len != n_bytes) {
-        return mdf_onnx_fail(import, MDF_SHAPE, "a tensor of %zu elements of type %s has %zu bytes of data, where %zu are needed",
-                             n_elements, mdf_dtype_name(array->dtype), tensor->raw_data.len, n_bytes);
+    } else if (tensor->has_place_size) {
+        raw.bytes = (uint8_t *)(uintptr_t)import->bytes + tensor->place_offset;
+        raw.size = (size_t)tensor->place_size;
+        raw.store = import->tree->mapping;
+        raw.is_own = false;
     }
-    elements = elements_of_bytes(import, array->dtype, n_elements, bytes);
+    if (raw.size != n_bytes) {
+        return mdf_onnx_fail(import, MDF_SHAPE, "a tensor of %zu elements of type %s has %zu bytes of data, where %zu are needed",
+                             n_elements, mdf_dtype_name(array->dtype), raw.size, n_bytes);
+    }
+    elements = elements_of_bytes(import, array, n_elements, &raw);
     return elements != NULL ? mdf_onnx_array_of(import, array, n_elements, elements) : mdf_onnx_out_of_memory(import);
 }
 
@@ -233,7 +298,7 @@ static bool packed_of(struct onnx_import *import, const Mdf__TensorProto *tensor
     if (!has_count(import, array, n_elements, n_bytes, tensor->n_int32_data)) {
         return false;
     }
-    elements = mdf_arena_array(&import->document->arena, n_elements, 1);
+    elements = mdf_onnx_new_elements(import, array, n_elements, 1);
     packed = mdf_arena_array(&import->scratch, n_bytes, 1);
     if (elements == NULL || packed == NULL) {
         return mdf_onnx_out_of_memory(import);
@@ -257,7 +322,7 @@ static bool narrow_of(struct onnx_import *import, const Mdf__TensorProto *tensor
     if (array->dtype == MDF_DTYPE_INT32) {
         return mdf_onnx_array_of(import, array, n_elements, tensor->int32_data);
     }
-    elements = mdf_arena_array(&import->document->arena, n_elements, size);
+    elements = mdf_onnx_new_elements(import, array, n_elements, size);
     if (elements == NULL) {
         return mdf_onnx_out_of_memory(import);
     }
@@ -282,7 +347,7 @@ static bool uint32_of(struct onnx_import *import, const Mdf__TensorProto *tensor
     if (!has_count(import, array, n_elements, n_elements, tensor->n_uint64_data)) {
         return false;
     }
-    elements = mdf_arena_array(&import->document->arena, n_elements, sizeof *elements);
+    elements = mdf_onnx_new_elements(import, array, n_elements, sizeof *elements);
     if (elements == NULL) {
         return mdf_onnx_out_of_memory(import);
     }
@@ -327,6 +392,18 @@ static bool typed_of(struct onnx_import *import, const Mdf__TensorProto *tensor,
 
 /* ------------------------------------------------------------------ the tensor */
 
+/* Whether the elements are bytes: raw_data, or a typed field of the right type that was left out of the outline. */
+static bool has_raw_data(const Mdf__TensorProto *tensor, mdf_dtype dtype, size_t n_elements)
+{
+    if (tensor->has_place_size && tensor->place_field != ONNX_FIELD_RAW_DATA) {
+        bool is_single = dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_COMPLEX64,
+             is_double = dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_COMPLEX128;
+
+        return tensor->place_field == ONNX_FIELD_FLOAT_DATA ? is_single : is_double;
+    }
+    return tensor->has_place_size || (tensor->has_raw_data && (tensor->raw_data.len > 0 || n_elements == 0));
+}
+
 bool mdf_onnx_tensor(struct onnx_import *import, const Mdf__TensorProto *tensor, struct onnx_array *array)
 {
     bool is_external = tensor->data_location == LOCATION_EXTERNAL;
@@ -350,13 +427,13 @@ bool mdf_onnx_tensor(struct onnx_import *import, const Mdf__TensorProto *tensor,
         return false;
     }
     if (array->dtype == MDF_DTYPE_STRING) {
-        if (is_external || tensor->raw_data.len > 0) {
+        if (is_external || tensor->raw_data.len > 0 || tensor->has_place_size) {
             return mdf_onnx_fail(import, MDF_MODEL, "strings of a tensor must lie in string_data");
         }
         if (!strings_of(import, tensor, array, n_elements)) {
             return false;
         }
-    } else if (is_external || (tensor->has_raw_data && (tensor->raw_data.len > 0 || n_elements == 0))) {
+    } else if (is_external || has_raw_data(tensor, array->dtype, n_elements)) {
         if (!raw_of(import, tensor, is_external, array, n_elements)) {
             return false;
         }

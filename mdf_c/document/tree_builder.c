@@ -134,12 +134,29 @@ static size_t count_elements(size_t rank, const int64_t *shape)
     return n;
 }
 
-/* Gives packed numbers their elements, which lie at `from`, in the arena. */
+/* Memory for elements: many lie in a store, which values made of them will share. */
+static void *elements_of(struct mdf_document *document, struct mdf_node *node, size_t n, size_t size)
+{
+    struct mdf_store *store;
+    size_t n_bytes;
+
+    if (!mdf_size_multiply(n, size, &n_bytes) || n_bytes < MDF_STORE_LEAST_BYTES) {
+        return mdf_arena_array(&document->arena, n, size);
+    }
+    store = mdf_store_allocate(document->memory, n_bytes);
+    if (store == NULL || !mdf_document_keep(document, store)) {
+        return NULL;
+    }
+    node->as.numbers.store = store;
+    return mdf_store_bytes(store);
+}
+
+/* Gives packed numbers their elements, which lie at `from`. */
 static bool finish_numbers(struct mdf_tree *tree, struct mdf_node *node, const uint64_t *from)
 {
     size_t n = count_elements(node->as.numbers.rank, node->as.numbers.shape), i;
     bool is_bool = node->packed_dtype == MDF_DTYPE_BOOL;
-    void *elements = mdf_arena_array(&tree->document->arena, n, is_bool ? 1 : sizeof *from);
+    void *elements = elements_of(tree->document, node, n, is_bool ? 1 : sizeof *from);
 
     if (elements == NULL) {
         return mdf_tree_out_of_memory(tree);
@@ -236,6 +253,7 @@ static bool add_row(struct mdf_tree *tree, struct mdf_tree_frame *frame, const s
         }
         tree->n_elements += n;
         item.value.as.numbers.elements = NULL;
+        item.value.as.numbers.store = NULL;
     }
     frame->n_items++;
     return mdf_tree_push(tree, &item);
@@ -364,6 +382,7 @@ static bool close_packed(struct mdf_tree *tree, const struct mdf_tree_frame *fra
     node->packed_dtype = frame->dtype;
     node->as.numbers.rank = frame->rank + 1;
     node->as.numbers.elements = NULL;
+    node->as.numbers.store = NULL;
     node->as.numbers.shape = shape_of(tree, frame);
     if (node->as.numbers.shape == NULL) {
         return false;

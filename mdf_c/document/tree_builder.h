@@ -40,6 +40,7 @@ struct mdf_tree_frame {
 
 struct mdf_tree {
     struct mdf_document *document;
+    struct mdf_store *mapping; /* in which the bytes that are read lie; NULL: they are gone when the document is there */
     const struct mdf_warnings *warnings;
     mdf_error *error;
     size_t depth;

@@ -201,6 +201,12 @@ static mdf_status read_elements(const struct reader *reader, const struct mdf_no
         return mdf_node_error(reader->document, data, reader->error, MDF_SHAPE,
                               "the number of elements in \"data\", %zu, is not that of \"shape\"", n_given / n_parts);
     }
+    if (data->kind == MDF_NODE_NUMBERS && data->as.numbers.store != NULL && data->packed_dtype == part) {
+        return mdf_value_view_store(reader->memory, value, dtype, MDF_STRENGTH_TYPED, rank, shape, data->as.numbers.store,
+                                    data->as.numbers.elements)
+                   ? MDF_OK
+                   : out_of_memory(reader);
+    }
     sink.target = mdf_value_make_tensor(reader->memory, value, dtype, rank, shape);
     if (sink.target == NULL) {
         return out_of_memory(reader);

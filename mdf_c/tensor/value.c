@@ -15,6 +15,7 @@ struct mdf_buffer {
     size_t n_owned;        /* strings or values from data + offset on, to be let go with the buffer */
     size_t offset;         /* of the elements: a large shape lies before them */
     enum content content;
+    struct mdf_store *store; /* where the elements lie, not to be written; NULL: in data */
     max_align_t data[];
 };
 
@@ -80,7 +81,7 @@ static void *elements_of(struct mdf_buffer *buffer)
 
 static bool owned_alone(const struct mdf_buffer *buffer)
 {
-    return buffer != NULL && atomic_load_explicit(&buffer->n_owners, memory_order_acquire) == 1;
+    return buffer != NULL && buffer->store == NULL && atomic_load_explicit(&buffer->n_owners, memory_order_acquire) == 1;
 }
 
 static struct mdf_buffer *new_buffer(struct mdf_memory *memory, size_t capacity_bytes)
@@ -128,6 +129,7 @@ static void release_buffer(struct mdf_buffer *buffer)
 {
     if (buffer != NULL && atomic_fetch_sub_explicit(&buffer->n_owners, 1, memory_order_acq_rel) == 1) {
         empty_buffer(buffer);
+        mdf_store_release(buffer->store);
         mdf_memory_release(buffer->memory, buffer);
     }
 }
@@ -313,6 +315,24 @@ void mdf_value_borrow_tensor(struct mdf_memory *memory, struct mdf_value *value,
     }
     mdf_value_clear(memory, value);
     *value = borrowed;
+}
+
+bool mdf_value_view_store(struct mdf_memory *memory, struct mdf_value *value, mdf_dtype dtype, enum mdf_strength strength,
+                          size_t rank, const int64_t *shape, struct mdf_store *store, const void *data)
+{
+    struct mdf_buffer *buffer = new_buffer(memory, shape_bytes(rank));
+
+    if (buffer == NULL) {
+        return false;
+    }
+    if (rank > MDF_INLINE_RANK) {
+        memcpy(buffer->data, shape, rank * sizeof *shape);
+        shape = (const int64_t *)buffer->data;
+    }
+    mdf_value_borrow_tensor(memory, value, dtype, strength, rank, shape, data);
+    buffer->store = mdf_store_share(store);
+    value->buffer = buffer;
+    return true;
 }
 
 /* ------------------------------------------------------------------ lists and objects */

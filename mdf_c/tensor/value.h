@@ -2,13 +2,15 @@
  *
  * Arrays are dense and row-major. Bytes live in reference-counted buffers: a buffer with one owner is written in
  * place, a shared one is replaced, so that a kernel that asks for its output (mdf_value_make_tensor) allocates only
- * when the capacity that is there does not do. A value without a buffer borrows its bytes and never writes them.
+ * when the capacity that is there does not do. A value without a buffer borrows its bytes and never writes them; the elements
+ * of a big constant may lie in a store (mdf_c/base/store.h), which is shared and never written either.
  *
  * A zeroed struct mdf_value is a valid value of kind NONE. */
 #ifndef MDF_TENSOR_VALUE_H
 #define MDF_TENSOR_VALUE_H
 
 #include "mdf_c/base/memory.h"
+#include "mdf_c/base/store.h"
 #include "mdf_c/tensor/dtype.h"
 
 enum { MDF_INLINE_RANK = 4 };
@@ -71,6 +73,10 @@ bool mdf_value_make_string(struct mdf_memory *memory, struct mdf_value *value, c
 /* An array that borrows `data` (and, above MDF_INLINE_RANK, `shape`): nothing is copied. */
 void mdf_value_borrow_tensor(struct mdf_memory *memory, struct mdf_value *value, mdf_dtype dtype, enum mdf_strength strength,
                              size_t rank, const int64_t *shape, const void *data);
+
+/* An array whose elements lie in a store, which the value then shares. `data` must be aligned for `dtype`. */
+bool mdf_value_view_store(struct mdf_memory *memory, struct mdf_value *value, mdf_dtype dtype, enum mdf_strength strength,
+                          size_t rank, const int64_t *shape, struct mdf_store *store, const void *data);
 
 /* Makes `value` a list (or an object) of `length` items that are NONE, to be filled by the caller; returns them. */
 struct mdf_value *mdf_value_make_list(struct mdf_memory *memory, struct mdf_value *value, size_t length);
