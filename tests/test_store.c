@@ -142,3 +142,41 @@ Test(store, numbers_of_a_document_are_shared)
     mdf_program_free(program);
     cr_expect_eq(counter.held, 0);
 }
+
+/* ------------------------------------------------------------------ inputs */
+
+/* A state copies what it is given: the giver may let go of it, its memory included, before the state is evaluated. */
+Test(store, inputs_are_copied)
+{
+    static const char model_text[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"a\": {}, \"b\": {}, \"c\": {}}, "
+        "\"output_ports\": {\"y\": {\"value\": \"a[1]\"}, \"z\": {\"value\": \"b\"}}}}}}}}";
+    static const char *const names[] = {"a", "b", "c"};
+    mdf_error error = {0};
+    mdf_model *model = mdf_model_load_bytes(model_text, sizeof model_text - 1, "json", "inputs", NULL, &error);
+    mdf_program *program = mdf_compile(model, NULL, &error);
+    mdf_state *state = mdf_state_new(program, &error);
+    struct mdf_memory *own = malloc(sizeof *own);
+    struct mdf_value values[3] = {{0}}, *items;
+    double real;
+    size_t i;
+
+    cr_assert_not_null(state, "%s", error.message);
+    mdf_memory_init(own, NULL, 0);
+    items = mdf_value_make_list(own, &values[0], 2);
+    cr_assert(mdf_value_make_string(own, &items[0], "first", 5) && mdf_value_make_double(own, &items[1], 2.5));
+    cr_assert(mdf_value_make_string(own, &values[1], "text", 4));
+    *(double *)mdf_value_make_tensor(own, &values[2], MDF_DTYPE_FLOAT64, 1, &(int64_t){1}) = 1;
+    for (i = 0; i < 3; i++) {
+        cr_assert(mdf_set_input_value(state, names[i], (const mdf_value *)&values[i], &error) == MDF_OK, "%s", error.message);
+        mdf_value_clear(own, &values[i]);
+    }
+    cr_assert_eq(atomic_load(&own->used_bytes), 0, "the state holds memory of its input");
+    free(own);
+    cr_assert(mdf_evaluate(state, 0, &error) == MDF_OK, "%s", error.message);
+    cr_expect(mdf_value_to_double((const struct mdf_value *)mdf_output(state, "n", "y"), &real) && real == 2.5);
+    cr_expect_str_eq(mdf_value_to_string((const struct mdf_value *)mdf_output(state, "n", "z")), "text");
+    mdf_state_free(state);
+    mdf_program_free(program);
+    mdf_model_free(model);
+}

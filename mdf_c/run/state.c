@@ -183,7 +183,7 @@ mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const 
         }
         n_found++;
         port->has_input = true;
-        if (!mdf_value_copy(&state->shared->memory, &port->input, value)) {
+        if (!mdf_value_copy_apart(&state->shared->memory, &port->input, value)) {
             return mdf_memory_error(&state->shared->memory, error);
         }
         if (state->program->real == MDF_DTYPE_FLOAT32 && port->input.kind == MDF_KIND_TENSOR &&

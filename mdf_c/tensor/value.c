@@ -522,6 +522,47 @@ bool mdf_value_reshape(struct mdf_memory *memory, struct mdf_value *target, cons
     return true;
 }
 
+/* Strings of their own for an array of strings. */
+static bool copy_strings_apart(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source)
+{
+    char **strings = mdf_value_make_tensor(memory, target, MDF_DTYPE_STRING, source->rank, mdf_value_shape(source));
+    size_t i;
+
+    for (i = 0; strings != NULL && i < source->length; i++) {
+        const char *string = ((const char *const *)source->data)[i];
+
+        strings[i] = string != NULL ? mdf_string_new(memory, string, mdf_string_length(string)) : NULL;
+        if (string != NULL && strings[i] == NULL) {
+            return false;
+        }
+    }
+    target->strength = source->strength;
+    return strings != NULL;
+}
+
+bool mdf_value_copy_apart(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source)
+{
+    const struct mdf_value *from = mdf_value_items(source);
+    struct mdf_value *items;
+    size_t i;
+
+    if (source->kind == MDF_KIND_NONE || target == source) {
+        return mdf_value_share(memory, target, source);
+    }
+    if (source->kind == MDF_KIND_TENSOR) {
+        return source->dtype == MDF_DTYPE_STRING ? copy_strings_apart(memory, target, source)
+                                                 : copy_elements(memory, target, source);
+    }
+    items = make_items(memory, target, source->kind, source->length, n_items_of(source));
+    for (i = 0; items != NULL && i < n_items_of(source); i++) {
+        if (!mdf_value_copy_apart(memory, &items[i], &from[i])) {
+            return false;
+        }
+    }
+    target->dtype = source->dtype;
+    return items != NULL;
+}
+
 void mdf_value_swap(struct mdf_value *a, struct mdf_value *b)
 {
     struct mdf_value held = *a;

@@ -89,6 +89,8 @@ bool mdf_value_append(struct mdf_memory *memory, struct mdf_value *list, const s
 bool mdf_value_copy(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source);
 /* Makes `target` equal to `source` and lets both keep one buffer; what is borrowed is copied. */
 bool mdf_value_share(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source);
+/* Makes `target` equal to `source` and shares nothing with it: each may outlive the memory of the other. */
+bool mdf_value_copy_apart(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source);
 /* The same elements under another shape (of the same number of elements). */
 bool mdf_value_reshape(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source, size_t rank,
                        const int64_t *shape);

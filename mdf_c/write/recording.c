@@ -17,8 +17,8 @@ struct mdf_recorded_form {
     int64_t *shape;
 };
 
-mdf_status mdf_recording_init(struct mdf_recording *recording, struct mdf_memory *memory, const struct mdf_column *columns, size_t n_columns,
-                              mdf_error *error)
+mdf_status mdf_recording_init(struct mdf_recording *recording, struct mdf_memory *memory, const struct mdf_column *columns,
+                              size_t n_columns, mdf_error *error)
 {
     size_t i;
 
@@ -123,7 +123,8 @@ static size_t find_form(struct mdf_recording *recording, size_t column, const st
 static bool add_words(struct mdf_recording *recording, enum tag tag, size_t number, const void *elements, size_t n_bytes)
 {
     size_t n_words = 1 + n_bytes / sizeof(uint64_t) + (n_bytes % sizeof(uint64_t) != 0);
-    uint64_t *words = reserve(recording, recording->words, recording->n_words, n_words, &recording->words_capacity, sizeof *words);
+    uint64_t *words =
+        reserve(recording, recording->words, recording->n_words, n_words, &recording->words_capacity, sizeof *words);
     size_t *places =
         reserve(recording, recording->value_places, recording->n_values, 1, &recording->values_capacity, sizeof *places);
 
@@ -141,47 +142,6 @@ static bool add_words(struct mdf_recording *recording, enum tag tag, size_t numb
     return true;
 }
 
-/* A copy that shares nothing with `source`, whose buffers the next step writes. */
-static bool copy_apart(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source)
-{
-    const struct mdf_value *from = mdf_value_items(source);
-    size_t n_items = source->kind == MDF_KIND_DICT ? 2 * source->length : source->length, i;
-    struct mdf_value *items;
-
-    if (source->kind == MDF_KIND_TENSOR && source->dtype == MDF_DTYPE_STRING) {
-        char **strings = mdf_value_make_tensor(memory, target, MDF_DTYPE_STRING, source->rank, mdf_value_shape(source));
-
-        for (i = 0; strings != NULL && i < source->length; i++) {
-            const char *string = ((const char *const *)source->data)[i];
-
-            strings[i] = mdf_string_new(memory, string, mdf_string_length(string));
-            if (strings[i] == NULL) {
-                return false;
-            }
-        }
-        return strings != NULL;
-    }
-    if (source->kind == MDF_KIND_TENSOR) {
-        void *elements = mdf_value_make_tensor(memory, target, (mdf_dtype)source->dtype, source->rank, mdf_value_shape(source));
-
-        if (elements != NULL && source->length > 0) {
-            memcpy(elements, source->data, source->length * mdf_dtype_size((mdf_dtype)source->dtype));
-        }
-        return elements != NULL;
-    }
-    if (source->kind == MDF_KIND_NONE) {
-        return true;
-    }
-    items = source->kind == MDF_KIND_DICT ? mdf_value_make_dict(memory, target, source->length)
-                                          : mdf_value_make_list(memory, target, source->length);
-    for (i = 0; items != NULL && i < n_items; i++) {
-        if (!copy_apart(memory, &items[i], &from[i])) {
-            return false;
-        }
-    }
-    return items != NULL;
-}
-
 static bool add_other(struct mdf_recording *recording, const struct mdf_value *value)
 {
     struct mdf_value *others =
@@ -193,7 +153,7 @@ static bool add_other(struct mdf_recording *recording, const struct mdf_value *v
     recording->others = others;
     memset(&others[recording->n_others], 0, sizeof *others);
     recording->n_others++;
-    return copy_apart(recording->memory, &others[recording->n_others - 1], value) &&
+    return mdf_value_copy_apart(recording->memory, &others[recording->n_others - 1], value) &&
            add_words(recording, TAG_OTHER, recording->n_others - 1, NULL, 0);
 }
 
@@ -226,8 +186,8 @@ struct mdf_value mdf_recording_value(const struct mdf_recording *recording, size
     if ((*word & ((1 << TAG_BITS) - 1)) == TAG_NUMBERS) {
         const struct mdf_recorded_form *form = &recording->forms[number];
 
-        mdf_value_borrow_tensor(recording->memory, &value, form->dtype, (enum mdf_strength)form->strength, form->rank, form->shape,
-                                word + 1);
+        mdf_value_borrow_tensor(recording->memory, &value, form->dtype, (enum mdf_strength)form->strength, form->rank,
+                                form->shape, word + 1);
     }
     return value;
 }
