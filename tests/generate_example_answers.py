@@ -103,6 +103,20 @@ def recurrence():
     return {"trace": trace}
 
 
+@answer
+def slow_and_fast():
+    schedule, fast, slow, fused, passes = [], 0, 0, 0, 0
+    while fused < 3:
+        sensors = ["fast"] + (["slow"] if passes % 3 == 0 else [])
+        schedule.append(sensors)
+        fast, slow, passes = fast + 1, slow + 10 * (len(sensors) - 1), passes + 1
+        if "slow" in sensors:
+            schedule.append(["fuse"])
+            fused += 1
+    outputs = {"fast": {"reading": fast}, "slow": {"reading": slow}, "fuse": {"mean": (fast + slow) / 2}}
+    return {"trace": [{"outputs": outputs, "schedule": schedule}]}
+
+
 def main():
     lines = (f'"{path.name}": {json.dumps(ANSWERS[path.stem])}' for path in sorted(pathlib.Path("examples").glob("*.*"))
              if path.suffix != ".md")
