@@ -211,7 +211,7 @@ static const struct {
     {NODE(OUT("1 / 0")), "division by zero"},
     {NODE("\"input_ports\": {\"i\": {\"shape\": [1000000, 1000000, 1000]}}, " OUT("i")), "can not be filled with zeros"},
     {NODE(LOOP("\"v_initial\": [\"x\"], \"body\": \"nowhere\"")), "the model has no graph 'nowhere'"},
-    {NODE(LOOP("\"M\": 1, \"body\": \"g\"")), "nested more than"},
+    {NODE(LOOP("\"M\": 1, \"body\": \"g\"")), "uses itself as a body"},
     {NODE(LOOP("\"v_initial\": [\"x\"]")), "needs the attribute 'body'"},
     {NODE(LOOP("\"v_initial\": [\"x\"], \"body\": {\"nodes\": {\"s\": {\"input_ports\": {\"y\": {}}, \"output_ports\": {\"z\": "
                "{\"value\": "

@@ -63,7 +63,7 @@ static const struct row scans[] = {
     {"16", PORT("xs", "float32", "(5, 2)"), "Scan", "initial_state_and_scan_inputs: '[xs]', num_scan_inputs: 2, body: " SUM_BODY,
      "num_scan_inputs must be between 1 and the 1 inputs given"},
     {"16", SCAN_PORTS("(2,)", "(5, 2)"), "Scan", SCAN_ARGS BODY("s", STACK("s", "t"), "t"),
-     "has 1 inputs, where the operator has 1"},
+     "has 1 inputs, but onnx::Scan with 1 state variables and 1 scan inputs needs 2"},
     {"9", PORT("s0", "bfloat16", "(2,)") ", " PORT("xs", "float32", "(5, 2)"), "Scan", SCAN_ARGS SUM_BODY,
      "can not be bfloat16[2]: version 16 is the first to allow it"},
     {"16", PORT("s0", "seq(tensor(float))", "(2,)") ", " PORT("xs", "float32", "(5, 2)"), "Scan", SCAN_ARGS SUM_BODY,

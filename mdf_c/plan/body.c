@@ -4,6 +4,7 @@
  * operator's counts and types leave; where they leave several, or none, the error says what to declare. */
 #include "mdf_c/plan/compiler.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct body_builder {
@@ -19,6 +20,7 @@ struct body_builder {
     struct list types;   /* struct mdf_static_type, of yields: what is known for sure */
     struct list hints;   /* the same, with what is declared only: for an output of no iterations */
     size_t n_needed;     /* formals that the operator calls for */
+    struct open_graph open;
 };
 
 /* ------------------------------------------------------------------ which graph */
@@ -46,9 +48,20 @@ static bool unknown_graph(struct body_builder *body, const char *id)
         mdf_nearest_offer(&nearest, body->compiler->model->graphs[i].id);
     }
     guess = mdf_nearest_result(&nearest);
-    compile_error(body->compiler, MDF_NAME, "the model has no graph '%s'%s%s%s", id,
-                  guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+    compile_error(body->compiler, MDF_NAME, "the model has no graph '%s'%s%s%s", id, guess ? "; did you mean '" : "",
+                  guess ? guess : "", guess ? "'?" : "");
     return false;
+}
+
+/* Whether the graph is being compiled: what stands in it stands in a body of itself. */
+static bool is_open(const struct compiler *compiler, const struct mdf_node *source)
+{
+    const struct open_graph *open = compiler->open;
+
+    while (open != NULL && open->source != source) {
+        open = open->outer;
+    }
+    return open != NULL;
 }
 
 /* A graph, {ID: graph}, or the id of a graph of the model. */
@@ -65,10 +78,13 @@ static bool read_body(struct body_builder *body)
     }
     if (node->kind == MDF_NODE_STRING) {
         graph = find_graph(compiler->model, node->as.string.bytes);
-        if (graph != NULL) {
-            body->graph = *graph;
+        if (graph == NULL) {
+            return unknown_graph(body, node->as.string.bytes);
         }
-        return graph != NULL || unknown_graph(body, node->as.string.bytes);
+        body->graph = *graph;
+        return !is_open(compiler, graph->source) ||
+               compile_error(compiler, MDF_MODEL, "graph '%s' uses itself as a body: it would never end", graph->id) !=
+                   MDF_NO_OPERAND;
     }
     if (!mdf_node_is_graph(node) && node->kind == MDF_NODE_OBJECT && node->as.object.n == 1 &&
         mdf_node_is_graph(&node->as.object.entries[0].value)) {
@@ -184,22 +200,22 @@ static bool complete_names(struct body_builder *body, struct list *names)
 static bool interface_error(struct body_builder *body, const char *what, size_t have)
 {
     const struct body_request *request = body->request;
+    bool inputs = strcmp(what, "inputs") == 0, declared = inputs ? body->graph.declares_inputs : body->graph.declares_outputs;
+    size_t needed = inputs ? body->n_needed : request->n_states + (request->loop ? 1 : 0);
+    const char *order = !request->loop ? (inputs ? "state variables, scan inputs" : "state variables, scan outputs")
+                        : inputs       ? "iteration number, condition, state variables"
+                                       : "condition, state variables, scan outputs";
+    char scan[60] = "";
 
-    if (request->loop) {
-        compile_error(body->compiler, MDF_MODEL,
-                      "the body '%s' of onnx::%s has %zu %s, where the operator has %zu state variables: declare metadata "
-                      "{\"%s\": [...]} in the "
-                      "body, in order: %s",
-                      body->graph.id, request->operator, have, what, request->n_states, what,
-                      strcmp(what, "inputs") == 0 ? "iteration number, condition, state variables"
-                                                  : "condition, state variables, scan outputs");
-    } else {
-        compile_error(body->compiler, MDF_MODEL,
-                      "the body '%s' of onnx::%s has %zu %s, where the operator has %zu state variables and %zu scan inputs: "
-                      "declare metadata "
-                      "{\"%s\": [...]} in the body, in order: state variables, scan %s",
-                      body->graph.id, request->operator, have, what, request->n_states, request->n_scan_inputs, what, what);
+    if (!request->loop) {
+        snprintf(scan, sizeof scan, " and %zu scan inputs", request->n_scan_inputs);
     }
+    compile_error(body->compiler, MDF_MODEL,
+                  "the body '%s' has %zu %s, but onnx::%s with %zu state variables%s needs %zu%s: %s%s", body->graph.id, have,
+                  what, request->operator, request->n_states, scan, needed, inputs ? "" : " or more", order,
+                  declared ? ""
+                  : inputs ? "; declare them in the body, in that order: metadata {\"inputs\": [...]}"
+                           : "; declare them in the body, in that order: metadata {\"outputs\": [...]}");
     return false;
 }
 
@@ -580,6 +596,8 @@ static bool build(struct body_builder *body)
     if (!read_body(body)) {
         return false;
     }
+    body->open = (struct open_graph){compiler->open, body->graph.source};
+    compiler->open = &body->open;
     if (body->graph.conditions != NULL) {
         struct place place = place_at(compiler, body->graph.conditions);
 
@@ -647,6 +665,7 @@ bool compile_body(struct target *target, const struct body_request *request, str
     struct compiler *compiler = target->compiler;
     struct body_builder *body = mdf_arena_allocate(&compiler->scratch, sizeof *body);
     const struct mdf_graph_node *node = compiler->node;
+    const struct open_graph *open = compiler->open;
     struct place place;
     bool done;
 
@@ -655,8 +674,7 @@ bool compile_body(struct target *target, const struct body_request *request, str
         return false;
     }
     if (compiler->depth >= MDF_MAX_BODY_DEPTH) {
-        compile_error(compiler, MDF_LIMIT, "bodies are nested more than %d deep (does a graph use itself as a body?)",
-                      MDF_MAX_BODY_DEPTH);
+        compile_error(compiler, MDF_LIMIT, "bodies are nested more than %d deep", MDF_MAX_BODY_DEPTH);
         return false;
     }
     place = place_enter(compiler, "attribute", request->attribute, request->node);
@@ -669,6 +687,7 @@ bool compile_body(struct target *target, const struct body_request *request, str
     done = build(body) && finish(body, result);
     unit_clear(compiler, &body->unit);
     compiler->depth--;
+    compiler->open = open;
     compiler->node = node;
     place_leave(compiler, place);
     return done;

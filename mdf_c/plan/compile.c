@@ -563,6 +563,8 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
     struct graph_builder builder;
     struct target target = {compiler, unit, &builder.scope};
     struct list ports = {0}, edges = {0}, results = {0}, names = {0};
+    struct open_graph open = {compiler->open, graph->source};
+    bool done;
 
     program->n_nodes = graph->n_nodes;
     program->nodes = mdf_arena_array(compiler->arena, graph->n_nodes, sizeof *program->nodes);
@@ -576,7 +578,10 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
     }
     builder.is_nested = nested != NULL;
     builder.is_scheduled = graph_has_conditions(graph);
-    if (!compile_parts(&builder, nested, &ports, &edges) ||
+    compiler->open = &open;
+    done = compile_parts(&builder, nested, &ports, &edges);
+    compiler->open = open.outer;
+    if (!done ||
         (nested == NULL && (!add_results(&builder, &ports, &results) || !add_input_names(compiler, graph, &ports, &names))) ||
         !keep_list(compiler, &ports, sizeof(struct mdf_program_port), &program->ports, &program->n_ports) ||
         !keep_list(compiler, &edges, sizeof(struct mdf_program_edge), &program->edges, &program->n_edges) ||

@@ -8,6 +8,11 @@
 
 enum { MDF_MAX_BODY_DEPTH = 64 }; /* graphs within graphs */
 
+struct open_graph {
+    const struct open_graph *outer;
+    const struct mdf_node *source;
+};
+
 struct compiler {
     const struct mdf_model *model;
     struct mdf_program *program; /* of the graph that is compiled */
@@ -25,6 +30,7 @@ struct compiler {
     const struct mdf_node *at;
     char path[480];
     int depth;                         /* of body graphs */
+    const struct open_graph *open;     /* graphs that are being compiled, the innermost first */
     const struct mdf_graph_node *node; /* being compiled */
     mdf_operand dt;                    /* what holds the time increment in the unit of the graph that is compiled */
 };
