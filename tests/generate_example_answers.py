@@ -95,6 +95,17 @@ def weighted_edges():
 
 
 @answer
+def race():
+    totals = []
+    for drive in (1.0, 0.8):
+        rate, total = 1 / (1 + math.exp(-2 * (drive - 0.5))), 0.0
+        for _ in range(20):
+            total += (rate - 0.2 * total) * 0.1
+        totals.append(total)
+    return {"results": {"lead": totals[0] - totals[1]}, "outputs": {"left": {"total": totals[0]}, "right": {"total": totals[1]}}}
+
+
+@answer
 def recurrence():
     trace, back = [], 1.0
     for _ in range(5):
