@@ -399,9 +399,13 @@ static bool unify_group(struct coercion *coercion, size_t leader)
 
 static bool list_to_array(struct coercion *coercion, size_t i)
 {
+    struct mdf_memory *memory = coercion->call->context->memory;
     const struct mdf_value *list = coercion->effective[i];
-    int made = mdf_value_from_nested_list(coercion->call->context->memory, &coercion->converted[i], list);
+    int made = mdf_value_from_nested_list(memory, &coercion->converted[i], list);
 
+    if (made == 0) { /* PsyNeuLink's models put ports of shapes [n] and [1, n] together */
+        made = mdf_value_from_similar_arrays(memory, &coercion->converted[i], list);
+    }
     if (made < 0) {
         return mdf_call_out_of_memory(coercion->call);
     }

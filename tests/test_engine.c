@@ -151,6 +151,12 @@ static const struct good_case good_cases[] = {
      "\"ratio\": \"r\", \"training_mode\": \"t\"}}}, \"output_ports\": {\"y\": {\"value\": \"f\"}, \"mask\": {\"value\": "
      "\"f\"}}}}}}}}",
      1, NAN, "y [3.0, 4.0]; mask [3.0, 4.0]"},
+    /* Arrays that differ in axes of size 1, put together for an operator. */
+    {NODE(
+         "\"parameters\": {\"x\": {\"value\": [1.0, 2.0]}, \"y\": {\"value\": [[3.0, 4.0]]}, \"both\": {\"value\": \"[x, y]\"}}, "
+         "\"functions\": {\"f\": {\"function\": \"onnx::ReduceSum\", \"args\": {\"data\": \"both\", \"axes\": 0}}}, "
+         "\"output_ports\": {\"f\": {\"value\": \"f\"}}"),
+     1, NAN, "f [[[4.0, 6.0]]]"},
     /* Two states of a loop change places in each iteration. */
     {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": [\"1\", \"2\"], \"body\": "
           "{\"b\": "

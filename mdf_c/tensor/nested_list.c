@@ -108,3 +108,50 @@ int mdf_value_from_nested_list(struct mdf_memory *memory, struct mdf_value *targ
     mdf_value_clear(memory, &array);
     return 1;
 }
+
+/* ------------------------------------------------------------------ arrays that differ in axes of size 1 */
+
+/* Whether two shapes are the same but for axes of size 1. */
+static bool is_similar(const struct mdf_value *a, const struct mdf_value *b)
+{
+    const int64_t *a_shape = mdf_value_shape(a), *b_shape = mdf_value_shape(b);
+    size_t i = 0, j = 0;
+
+    while (i < a->rank || j < b->rank) {
+        if (i < a->rank && a_shape[i] == 1) {
+            i++;
+        } else if (j < b->rank && b_shape[j] == 1) {
+            j++;
+        } else if (i >= a->rank || j >= b->rank || a_shape[i++] != b_shape[j++]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int mdf_value_from_similar_arrays(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *list)
+{
+    const struct mdf_value *items = mdf_value_items(list), *largest = NULL;
+    struct mdf_value same = {0}, *views;
+    size_t i;
+    int made;
+
+    for (i = 0; list->kind == MDF_KIND_LIST && i < list->length; i++) {
+        if (items[i].kind != MDF_KIND_TENSOR || (largest != NULL && !is_similar(largest, &items[i]))) {
+            return 0;
+        }
+        largest = largest == NULL || items[i].rank > largest->rank ? &items[i] : largest;
+    }
+    if (largest == NULL) {
+        return 0;
+    }
+    views = mdf_value_make_list(memory, &same, list->length);
+    for (i = 0; views != NULL && i < list->length; i++) {
+        if (!mdf_value_reshape(memory, &views[i], &items[i], largest->rank, mdf_value_shape(largest))) {
+            views = NULL;
+        }
+    }
+    made = views == NULL ? -1 : mdf_value_from_nested_list(memory, target, &same);
+    mdf_value_clear(memory, &same);
+    return made;
+}

@@ -103,6 +103,8 @@ bool mdf_value_convert(struct mdf_memory *memory, struct mdf_value *target, cons
 /* Nested lists of numbers as numpy.array reads them: an array of the common type. 1: done; 0: not an array (ragged,
  * or other things in it), target untouched; -1: out of memory. A tensor is shared as it is. */
 int mdf_value_from_nested_list(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *list);
+/* The same of a list of arrays that differ in axes of size 1 only: as if all had the axes of the one that has most. */
+int mdf_value_from_similar_arrays(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *list);
 
 /* Whether `value` is an array with one element that is a number or bool; that element. */
 bool mdf_value_to_double(const struct mdf_value *value, double *real);
