@@ -30,12 +30,15 @@ PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(wildcard mdf_c/
 SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
 SUITE_SHARED_SOURCES := $(sort $(filter-out $(SUITE_SOURCES),$(wildcard tests/*.c)))
 
+FUZZ_SOURCES := $(sort $(wildcard fuzz/*.c))
+
 objects = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 GENERATED_OBJECTS := $(BUILD)/objects/generated/onnx.pb-c.o
 LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES)) $(GENERATED_OBJECTS)
 PROGRAM_SHARED_OBJECTS := $(call objects,$(PROGRAM_SHARED_SOURCES))
 SUITE_SHARED_OBJECTS := $(call objects,$(SUITE_SHARED_SOURCES))
-ALL_OBJECTS := $(call objects,$(LIBRARY_SOURCES) $(PROGRAM_MAINS) $(PROGRAM_SHARED_SOURCES) $(SUITE_SOURCES) $(SUITE_SHARED_SOURCES))
+ALL_OBJECTS := $(call objects,$(LIBRARY_SOURCES) $(PROGRAM_MAINS) $(PROGRAM_SHARED_SOURCES) $(SUITE_SOURCES) $(SUITE_SHARED_SOURCES) \
+    $(FUZZ_SOURCES))
 
 STATIC_LIBRARY := $(BUILD)/libmdf.a
 SHARED_LIBRARY := $(BUILD)/libmdf.so
@@ -67,7 +70,7 @@ $(BUILD)/objects/functions/%.o: FILE_FLAGS := $(if $(filter -O0 -Og,$(CFLAGS)),,
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test check-asan check-ubsan check-valgrind layers install uninstall format lint clean help suites programs force
+.PHONY: all deps demo test check-asan check-ubsan check-fuzz check-valgrind layers install uninstall format lint clean help suites programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -78,7 +81,7 @@ all: $(PROGRAMS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
-	@echo "demo test all deps check-asan check-ubsan check-valgrind layers install uninstall format lint clean"
+	@echo "demo test all deps check-asan check-ubsan check-fuzz check-valgrind layers install uninstall format lint clean"
 
 deps:
 	@tools/install_dependencies.sh
@@ -105,11 +108,16 @@ check-ubsan:
 	@$(MAKE) --no-print-directory suites BUILD=build/ubsan SANITIZE=undefined CFLAGS="-O1 -g"
 	@BUILD=build/ubsan tools/run_suites.sh $(patsubst $(BUILD)/%,build/ubsan/%,$(SUITES))
 
+# FUZZ_FILES: files and folders that inputs are made of; see fuzz/README.md for the rest.
+check-fuzz:
+	@$(MAKE) --no-print-directory build/fuzz/fuzz BUILD=build/fuzz SANITIZE=address,undefined CFLAGS="-O1 -g"
+	@tools/check_fuzz.sh build/fuzz/fuzz $(FUZZ_FILES)
+
 check-valgrind: $(BUILD)/mdf-run
 	@VALGRIND="$(VALGRIND)" BUILD=$(BUILD) tools/check_valgrind.sh
 
 format:
-	clang-format -i $(shell find mdf_c functions schemas tests -name '*.c' -o -name '*.h')
+	clang-format -i $(shell find mdf_c functions schemas tests fuzz -name '*.c' -o -name '*.h')
 
 lint:
 	@tools/lint.sh
@@ -167,6 +175,12 @@ $(BUILD)/mdf-run: $(BUILD)/objects/mdf_c/cli/mdf_run.o
 $(BUILD)/mdf-convert: $(BUILD)/objects/mdf_c/cli/mdf_convert.o
 $(PROGRAMS): $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread
+
+$(BUILD)/fuzz: $(call objects,$(FUZZ_SOURCES)) $(STATIC_LIBRARY) $(BUILD)/object_list
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread
+
+# The suite that does a little of the same.
+$(BUILD)/tests/test_fuzz: $(call objects,$(filter-out fuzz/fuzz.c,$(FUZZ_SOURCES)))
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(SUITE_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	@mkdir -p $(@D)

@@ -1,0 +1,23 @@
+/* try_input.h - one input through all that the library does: loaded, compiled, evaluated, written and read again. */
+#ifndef FUZZ_TRY_INPUT_H
+#define FUZZ_TRY_INPUT_H
+
+#include "mdf_c/mdf.h"
+
+/* How far an input came. */
+enum outcome { OUTCOME_REFUSED, OUTCOME_LOADED, OUTCOME_COMPILED, OUTCOME_EVALUATED, N_OUTCOMES };
+
+/* Why an input shows a fault of the library; empty: it shows none. */
+struct complaint {
+    char text[1200];
+};
+
+/* Tries bytes of a format. A fault is: memory that is still held afterwards, an error without a message, a success with one, or a
+ * model that can be loaded, but not be written as JSON and loaded again. What takes more than `time_limit_s` while it is
+ * evaluated is interrupted, and counts as evaluated. */
+enum outcome try_input(const void *bytes, size_t size, const char *format, double time_limit_s, struct complaint *complaint);
+
+/* Seconds since some time, for measuring. */
+double clock_seconds(void);
+
+#endif
