@@ -141,6 +141,11 @@ mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_
                                       const struct mdf_warnings *warnings, const struct mdf_node *object,
                                       struct mdf_declaration *declaration, mdf_error *error);
 
+/* The first graph that no attribute of the model names as a body; the first of all where each is one. */
+const struct mdf_graph *mdf_model_main_graph(const struct mdf_model *model);
+/* The graph of that id; NULL where there is none. */
+const struct mdf_graph *mdf_model_find_graph(const struct mdf_model *model, const char *id);
+
 /* Looks like a graph: an object with nodes. */
 bool mdf_node_is_graph(const struct mdf_node *node);
 

@@ -25,18 +25,6 @@ struct body_builder {
 
 /* ------------------------------------------------------------------ which graph */
 
-static const struct mdf_graph *find_graph(const struct mdf_model *model, const char *id)
-{
-    size_t i;
-
-    for (i = 0; i < model->n_graphs; i++) {
-        if (strcmp(model->graphs[i].id, id) == 0) {
-            return &model->graphs[i];
-        }
-    }
-    return NULL;
-}
-
 static bool unknown_graph(struct body_builder *body, const char *id)
 {
     struct mdf_nearest nearest;
@@ -77,7 +65,7 @@ static bool read_body(struct body_builder *body)
         return false;
     }
     if (node->kind == MDF_NODE_STRING) {
-        graph = find_graph(compiler->model, node->as.string.bytes);
+        graph = mdf_model_find_graph(compiler->model, node->as.string.bytes);
         if (graph == NULL) {
             return unknown_graph(body, node->as.string.bytes);
         }

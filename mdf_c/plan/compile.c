@@ -10,35 +10,6 @@
 
 /* ------------------------------------------------------------------ which graph */
 
-/* Whether some attribute in the tree has the text `id` under a name that bodies go by. */
-static bool names_body(const struct mdf_node *node, const char *id)
-{
-    static const char *const attributes[] = {"body", "then_branch", "else_branch", "graph"};
-    size_t i, j;
-
-    for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
-        if (names_body(&node->as.list.items[i], id)) {
-            return true;
-        }
-    }
-    for (i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
-        const struct mdf_node_entry *entry = &node->as.object.entries[i];
-        const struct mdf_node *value = mdf_node_get(&entry->value, "value"); /* a parameter */
-
-        value = value != NULL ? value : &entry->value;
-        for (j = 0; j < sizeof attributes / sizeof *attributes; j++) {
-            if (strcmp(entry->key, attributes[j]) == 0 && value->kind == MDF_NODE_STRING &&
-                strcmp(value->as.string.bytes, id) == 0) {
-                return true;
-            }
-        }
-        if (names_body(&entry->value, id)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static const struct mdf_graph *choose_graph(struct compiler *compiler, const char *id)
 {
     const struct mdf_model *model = compiler->model;
@@ -47,12 +18,7 @@ static const struct mdf_graph *choose_graph(struct compiler *compiler, const cha
     size_t i;
 
     if (id == NULL) {
-        for (i = 0; i < model->n_graphs; i++) {
-            if (!names_body(model->source, model->graphs[i].id)) {
-                return &model->graphs[i];
-            }
-        }
-        return &model->graphs[0];
+        return mdf_model_main_graph(model);
     }
     mdf_nearest_begin(&nearest, id);
     for (i = 0; i < model->n_graphs; i++) {

@@ -1,0 +1,57 @@
+/* main_graph.c - which of a model's graphs is meant where none is named. See model.h. */
+#include "mdf_c/model/model.h"
+
+#include <string.h>
+
+/* Whether some attribute in the tree has the text `id` under a name that bodies go by. */
+static bool names_body(const struct mdf_node *node, const char *id)
+{
+    static const char *const attributes[] = {"body", "then_branch", "else_branch", "graph"};
+    size_t i, j;
+
+    for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
+        if (names_body(&node->as.list.items[i], id)) {
+            return true;
+        }
+    }
+    for (i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
+        const struct mdf_node_entry *entry = &node->as.object.entries[i];
+        const struct mdf_node *value = mdf_node_get(&entry->value, "value"); /* a parameter */
+
+        value = value != NULL ? value : &entry->value;
+        for (j = 0; j < sizeof attributes / sizeof *attributes; j++) {
+            if (strcmp(entry->key, attributes[j]) == 0 && value->kind == MDF_NODE_STRING &&
+                strcmp(value->as.string.bytes, id) == 0) {
+                return true;
+            }
+        }
+        if (names_body(&entry->value, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct mdf_graph *mdf_model_main_graph(const struct mdf_model *model)
+{
+    size_t i;
+
+    for (i = 0; i < model->n_graphs; i++) {
+        if (!names_body(model->source, model->graphs[i].id)) {
+            return &model->graphs[i];
+        }
+    }
+    return &model->graphs[0];
+}
+
+const struct mdf_graph *mdf_model_find_graph(const struct mdf_model *model, const char *id)
+{
+    size_t i;
+
+    for (i = 0; i < model->n_graphs; i++) {
+        if (strcmp(model->graphs[i].id, id) == 0) {
+            return &model->graphs[i];
+        }
+    }
+    return NULL;
+}
