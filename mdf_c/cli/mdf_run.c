@@ -3,6 +3,7 @@
  * Nothing goes to standard output, and no output file appears, before all has gone well. */
 #include "mdf_c/cli/messages.h"
 #include "mdf_c/cli/options.h"
+#include "mdf_c/cli/pictures.h"
 #include "mdf_c/cli/progress_bar.h"
 #include "mdf_c/cli/run_inputs.h"
 #include "mdf_c/cli/run_report.h"
@@ -83,14 +84,16 @@ static int check_graph(struct run *run)
     return EXIT_USAGE;
 }
 
+/* The picture is one of the model as it was loaded: there is one of a model that does not compile too. */
+static int draw(struct run *run)
+{
+    return run->options.graph_image_path != NULL ? write_graph_image(&run->memory, &run->options, run->model, &run->error) : EXIT_DONE;
+}
+
 static int compile(struct run *run)
 {
-    int exit_status = check_graph(run);
     double start_s = clock_s();
 
-    if (exit_status != EXIT_DONE) {
-        return exit_status;
-    }
     run->program = mdf_compile(run->model, &run->options.library, &run->error);
     run->compile_s = clock_s() - start_s;
     return run->program != NULL ? EXIT_DONE : EXIT_MODEL;
@@ -112,7 +115,8 @@ static int evaluate_steps(struct run *run, mdf_state *state, uint64_t repeat)
         if (exit_status == EXIT_DONE && mdf_evaluate(state, step == 0 ? NAN : options->dt, &run->error) != MDF_OK) {
             exit_status = EXIT_MODEL;
         }
-        if (exit_status == EXIT_DONE && is_last && (options->trace || options->schedule || step + 1 == options->n_steps)) {
+        if (exit_status == EXIT_DONE && is_last &&
+            (records_every_step(options) || options->schedule || step + 1 == options->n_steps)) {
             recording_start_s = clock_s();
             exit_status = record_step(&run->report, state, step, &run->error);
             recording_s += clock_s() - recording_start_s;
@@ -124,6 +128,17 @@ static int evaluate_steps(struct run *run, mdf_state *state, uint64_t repeat)
         mdf_error_append(&run->error, " (step %" PRIu64 ")", step);
     }
     return exit_status;
+}
+
+/* The plot before the values: nothing goes to standard output unless all has gone well. */
+static int write_results(struct run *run, const mdf_state *state)
+{
+    int exit_status = EXIT_DONE;
+
+    if (run->options.plot_path != NULL) {
+        exit_status = write_plot(&run->memory, &run->report, run->model, &run->error);
+    }
+    return exit_status == EXIT_DONE ? write_run_report(&run->report, state, &run->error) : exit_status;
 }
 
 static int evaluate(struct run *run)
@@ -142,7 +157,7 @@ static int evaluate(struct run *run)
         run->peak_bytes = mdf_state_peak_bytes(state) > run->peak_bytes ? mdf_state_peak_bytes(state) : run->peak_bytes;
         if (exit_status == EXIT_DONE && repeat + 1 == options->n_repeats) {
             end_progress(&run->bar);
-            exit_status = write_run_report(&run->report, state, &run->error);
+            exit_status = write_results(run, state);
         }
         mdf_state_free(state);
     }
@@ -188,8 +203,17 @@ static int perform(struct run *run)
 
 static int run_all(struct run *run)
 {
-    int exit_status = load(run);
+    int exit_status = check_picture_programs(&run->options, &run->error);
 
+    if (exit_status == EXIT_DONE) {
+        exit_status = load(run);
+    }
+    if (exit_status == EXIT_DONE) {
+        exit_status = check_graph(run);
+    }
+    if (exit_status == EXIT_DONE) {
+        exit_status = draw(run);
+    }
     if (exit_status == EXIT_DONE) {
         exit_status = compile(run);
     }

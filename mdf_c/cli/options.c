@@ -2,6 +2,7 @@
 #include "mdf_c/cli/options.h"
 
 #include "mdf_c/base/text.h"
+#include "mdf_c/cli/pictures.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -32,11 +33,14 @@ static const char help[] =
     "      --time                times and memory as a line of JSON on standard error\n"
     "      --repeat N            evaluate N times in all, each from a fresh state\n"
     "      --progress, --quiet   show a progress bar, or never\n"
+    "      --graph-image FILE    draw the graph, .svg .png .pdf (needs Graphviz) or .dot; with --check without running it\n"
+    "      --graph-detail N      1: names of nodes, 2: ports, parameters and functions too, 3: all; default 2, large graphs 1\n"
+    "      --plot FILE           draw every step of the recorded ports, .svg .png .pdf (needs gnuplot) or .gp\n"
     "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"
     "  -h, --help, --version\n";
 
 /* What an option's text is, and so how its field is set. */
-enum argument { FLAG, TEXT, COUNT, BYTES, REAL, THREADS, INPUT, PROGRESS, QUIET, HELP, VERSION };
+enum argument { FLAG, TEXT, COUNT, BYTES, REAL, THREADS, INPUT, IMAGE, DETAIL, PLOT, PROGRESS, QUIET, HELP, VERSION };
 
 struct option_row {
     const char *name;
@@ -70,6 +74,9 @@ static const struct option_row rows[] = {
     {"repeat", '\0', COUNT, FIELD(n_repeats)},
     {"progress", '\0', PROGRESS, 0},
     {"quiet", '\0', QUIET, 0},
+    {"graph-image", '\0', IMAGE, FIELD(graph_image_path)},
+    {"graph-detail", '\0', DETAIL, FIELD(graph_detail)},
+    {"plot", '\0', PLOT, FIELD(plot_path)},
     {"from", '\0', TEXT, FIELD(format)},
     {"help", 'h', HELP, 0},
     {"version", '\0', VERSION, 0},
@@ -80,7 +87,7 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 static bool takes_argument(const struct option_row *row)
 {
     return row->argument == TEXT || row->argument == COUNT || row->argument == BYTES || row->argument == REAL ||
-           row->argument == THREADS || row->argument == INPUT;
+           row->argument == THREADS || row->argument == INPUT || row->argument == IMAGE || row->argument == DETAIL || row->argument == PLOT;
 }
 
 static bool parse_count(const char *text, uint64_t *count)
@@ -132,6 +139,17 @@ static bool parse_threads(const char *text, int *n_threads)
     return true;
 }
 
+static bool parse_detail(const char *text, enum mdf_detail *detail)
+{
+    uint64_t count;
+
+    if (!parse_count(text, &count) || count < MDF_DETAIL_NAMES || count > MDF_DETAIL_ALL) {
+        return false;
+    }
+    *detail = (enum mdf_detail)count;
+    return true;
+}
+
 static bool parse_increment(const char *text, double *real)
 {
     int64_t integer;
@@ -163,6 +181,14 @@ static const char *set_option(struct run_options *options, const struct option_r
     case INPUT:
         options->inputs[options->n_inputs++] = text;
         return strchr(text, '=') != NULL && text[0] != '=' ? NULL : "must have the form NAME=VALUE";
+    case IMAGE:
+        *(const char **)field = text;
+        return graph_image_fault(text);
+    case DETAIL:
+        return parse_detail(text, field) ? NULL : "must be 1, 2 or 3";
+    case PLOT:
+        *(const char **)field = text;
+        return plot_fault(text);
     case PROGRESS:
         options->progress = PROGRESS_ON;
         return NULL;

@@ -3,6 +3,7 @@
 #define MDF_CLI_OPTIONS_H
 
 #include "mdf_c/mdf.h"
+#include "mdf_c/write/write_dot.h"
 
 /* Exit statuses of the programs. */
 enum { EXIT_DONE = 0, EXIT_MODEL = 1, EXIT_USAGE = 2 };
@@ -17,6 +18,8 @@ struct run_options {
     size_t n_inputs;
     const char *inputs_path; /* NULL: none */
     const char *output_path; /* NULL: standard output */
+    const char *graph_image_path, *plot_path; /* NULL: none */
+    enum mdf_detail graph_detail;
     const char *record;      /* NAME,NAME,...; NULL: all ports */
     uint64_t n_steps, n_repeats;
     double dt; /* NaN: none */

@@ -168,6 +168,11 @@ static bool collect_schedule(struct run_report *report, const mdf_state *state, 
     return done;
 }
 
+bool records_every_step(const struct run_options *options)
+{
+    return options->trace || options->plot_path != NULL;
+}
+
 int record_step(struct run_report *report, const mdf_state *state, uint64_t step, mdf_error *error)
 {
     double dt = report->options->dt;
@@ -180,7 +185,7 @@ int record_step(struct run_report *report, const mdf_state *state, uint64_t step
     if (report->schedule_text.failed) {
         return out_of_memory(report, error);
     }
-    if (!report->options->trace && step + 1 < report->options->n_steps) {
+    if (!records_every_step(report->options) && step + 1 < report->options->n_steps) {
         return EXIT_DONE;
     }
     status = mdf_recording_begin_step(&report->recording, isnan(dt) ? dt : dt * (double)step, error);

@@ -21,6 +21,8 @@ struct run_report {
 /* Finds the ports. Functions return EXIT_DONE, or the exit status with the error set; release the report in either case. */
 int init_run_report(struct run_report *report, struct mdf_memory *memory, const struct run_options *options, const mdf_program *program,
                     mdf_error *error);
+/* Whether more than the last step is recorded. */
+bool records_every_step(const struct run_options *options);
 /* Records the state after a step, counted from 0. */
 int record_step(struct run_report *report, const mdf_state *state, uint64_t step, mdf_error *error);
 /* Writes everything to the output file or to standard output. `state` is that after the last step. */
