@@ -1,5 +1,5 @@
 /* read_model.c - document to model. See model.h. Each class of MDF is a table of fields; one reader serves them all. */
-#include "mdf_c/model/model.h"
+#include "mdf_c/model/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,17 +24,6 @@ struct field {
     const struct class *items;
 };
 
-struct reader {
-    struct mdf_arena *arena;
-    const struct mdf_document *document;
-    const struct mdf_warnings *warnings;
-    mdf_error *error;
-    char path[480];                /* "node 'n', parameter 'p'" */
-    const struct mdf_node *graphs; /* of the model, by id: nodes may name them; NULL: none */
-    int depth;                     /* of graphs within nodes */
-    size_t n_nested;               /* nodes in them */
-};
-
 /* A class of MDF. Its structure begins with the id; the source lies at `source_offset`. */
 struct class
 {
@@ -42,150 +31,20 @@ struct class
     size_t size;
     size_t source_offset;
     const struct field *fields;
-    mdf_status (*finish)(struct reader *reader, const struct mdf_node *source, void *object);
+    mdf_status (*finish)(struct mdf_reader *reader, const struct mdf_node *source, void *object);
     bool bare_value; /* an item that is no object stands for {"value": item} */
 };
-
-/* ------------------------------------------------------------------ messages */
-
-static mdf_status fail(struct reader *reader, const struct mdf_node *node, mdf_status status, const char *message)
-{
-    mdf_error_set(reader->error, status, "%s", message);
-    mdf_error_at(reader->error, reader->document->file, (int)node->line, (int)node->column);
-    mdf_error_in(reader->error, "%s", reader->path);
-    return status;
-}
-
-static mdf_status out_of_memory(struct reader *reader)
-{
-    return mdf_memory_error(reader->arena->memory, reader->error);
-}
-
-static void enter(struct reader *reader, const char *what, const char *id)
-{
-    size_t used = strlen(reader->path);
-
-    snprintf(reader->path + used, sizeof reader->path - used, "%s%s '%s'", used > 0 ? ", " : "", what, id);
-}
-
-static void warn(struct reader *reader, uint32_t line, uint32_t column, const char *message)
-{
-    mdf_warn(reader->warnings, reader->document->file, (int)line, (int)column, reader->path, "%s", message);
-}
-
-/* ------------------------------------------------------------------ shapes and types */
-
-static mdf_status add_size(struct reader *reader, const struct mdf_node *node, struct mdf_declaration *declaration, int64_t size)
-{
-    if (size < 0) {
-        return fail(reader, node, MDF_SHAPE, "a shape has a negative size");
-    }
-    ((int64_t *)(uintptr_t)declaration->shape)[declaration->rank++] = size;
-    return MDF_OK;
-}
-
-/* "(2, 3)", "(1,)", "[4]", "()", "5": the older spelling of a shape. */
-static mdf_status read_shape_text(struct reader *reader, const struct mdf_node *node, struct mdf_declaration *declaration)
-{
-    const char *text = node->as.string.bytes;
-    char *end;
-
-    declaration->shape = mdf_arena_array(reader->arena, node->as.string.length + 1, sizeof(int64_t));
-    if (declaration->shape == NULL) {
-        return out_of_memory(reader);
-    }
-    while (*text != '\0') {
-        if (strchr("()[], \t", *text) != NULL) {
-            text++;
-            continue;
-        }
-        if (add_size(reader, node, declaration, strtoll(text, &end, 10)) != MDF_OK) {
-            return MDF_SHAPE;
-        }
-        if (end == text) {
-            return fail(reader, node, MDF_SHAPE, "a shape given as text must read like \"(2, 3)\"");
-        }
-        text = end;
-    }
-    return MDF_OK;
-}
-
-static mdf_status read_shape_list(struct reader *reader, const struct mdf_node *node, struct mdf_declaration *declaration)
-{
-    size_t n = mdf_node_length(node), i;
-
-    declaration->shape = mdf_arena_array(reader->arena, n, sizeof(int64_t));
-    if (declaration->shape == NULL) {
-        return out_of_memory(reader);
-    }
-    for (i = 0; i < n; i++) {
-        const struct mdf_node *item = node->kind == MDF_NODE_LIST ? &node->as.list.items[i] : node;
-
-        if (item->kind == MDF_NODE_NUMBERS && item->packed_dtype == MDF_DTYPE_INT64 && item->as.numbers.rank == 1) {
-            if (add_size(reader, node, declaration, ((const int64_t *)item->as.numbers.elements)[i]) != MDF_OK) {
-                return MDF_SHAPE;
-            }
-        } else if (item->kind == MDF_NODE_INT) {
-            if (add_size(reader, item, declaration, item->as.integer) != MDF_OK) {
-                return MDF_SHAPE;
-            }
-        } else if (item->kind == MDF_NODE_NULL || item->kind == MDF_NODE_STRING) {
-            ((int64_t *)(uintptr_t)declaration->shape)[declaration->rank++] = -1; /* a named or open axis */
-        } else {
-            return fail(reader, item, MDF_SHAPE, "a shape is a list of whole numbers");
-        }
-    }
-    return MDF_OK;
-}
-
-static mdf_status read_declaration(struct reader *reader, const struct mdf_node *object, struct mdf_declaration *declaration)
-{
-    const struct mdf_node *shape = mdf_node_get(object, "shape"), *type = mdf_node_get(object, "type");
-    char message[160];
-
-    declaration->type.dtype = MDF_DTYPE_NONE;
-    if (type != NULL && type->kind == MDF_NODE_STRING) {
-        declaration->type_text = type->as.string.bytes;
-        if (!mdf_parse_type(declaration->type_text, &declaration->type)) {
-            snprintf(message, sizeof message, "unknown type '%.60s' is ignored", declaration->type_text);
-            warn(reader, type->line, type->column, message);
-            declaration->type_text = NULL;
-            declaration->type.dtype = MDF_DTYPE_NONE;
-        }
-    } else if (type != NULL && type->kind != MDF_NODE_NULL) {
-        return fail(reader, type, MDF_MODEL, "a type is a string");
-    }
-    if (shape == NULL || shape->kind == MDF_NODE_NULL) {
-        return MDF_OK;
-    }
-    declaration->has_shape = true;
-    if (shape->kind == MDF_NODE_STRING) {
-        return read_shape_text(reader, shape, declaration);
-    }
-    if (shape->kind == MDF_NODE_LIST || shape->kind == MDF_NODE_NUMBERS) {
-        return read_shape_list(reader, shape, declaration);
-    }
-    return fail(reader, shape, MDF_SHAPE, "a shape is a list of whole numbers");
-}
-
-mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_document *document,
-                                      const struct mdf_warnings *warnings, const struct mdf_node *object,
-                                      struct mdf_declaration *declaration, mdf_error *error)
-{
-    struct reader reader = {arena, document, warnings, error, "", NULL, 0, 0};
-
-    return read_declaration(&reader, object, declaration);
-}
 
 /* ------------------------------------------------------------------ what the classes do beyond their fields */
 
 /* PsyNeuLink's exporter declares the type of a port's default value, not of what arrives there later (metadata {"type":
  * "InputPort"}): it is taken as the bare "int" or "float" of that width, which leaves a value with a fraction as it is. */
-static mdf_status read_port_declaration(struct reader *reader, const struct mdf_node *source, struct mdf_declaration *declaration)
+static mdf_status read_port_declaration(struct mdf_reader *reader, const struct mdf_node *source,
+                                        struct mdf_declaration *declaration)
 {
     const struct mdf_node *metadata = mdf_node_get(source, "metadata");
     const struct mdf_node *class = metadata != NULL ? mdf_node_get(metadata, "type") : NULL;
-    mdf_status status = read_declaration(reader, source, declaration);
+    mdf_status status = mdf_reader_declaration(reader, source, declaration);
 
     if (class != NULL && class->kind == MDF_NODE_STRING && strcmp(class->as.string.bytes, "InputPort") == 0) {
         declaration->type.exact = false;
@@ -193,7 +52,7 @@ static mdf_status read_port_declaration(struct reader *reader, const struct mdf_
     return status;
 }
 
-static mdf_status finish_input_port(struct reader *reader, const struct mdf_node *source, void *object)
+static mdf_status finish_input_port(struct mdf_reader *reader, const struct mdf_node *source, void *object)
 {
     struct mdf_input_port *port = object;
     const struct mdf_node *reduce = mdf_node_get(source, "reduce");
@@ -209,21 +68,21 @@ static mdf_status finish_input_port(struct reader *reader, const struct mdf_node
         } else if (strcmp(text, "overwrite") != 0) {
             snprintf(message, sizeof message, "unknown reduce '%.60s': use overwrite, add or multiply; 'overwrite' is assumed",
                      text);
-            warn(reader, reduce->line, reduce->column, message);
+            mdf_reader_warn(reader, reduce->line, reduce->column, message);
         }
     } else if (reduce != NULL && reduce->kind != MDF_NODE_NULL) {
-        return fail(reader, reduce, MDF_MODEL, "reduce is a string: overwrite, add or multiply");
+        return mdf_reader_fail(reader, reduce, MDF_MODEL, "reduce is a string: overwrite, add or multiply");
     }
     return read_port_declaration(reader, source, &port->declaration);
 }
 
-static mdf_status finish_output_port(struct reader *reader, const struct mdf_node *source, void *object)
+static mdf_status finish_output_port(struct mdf_reader *reader, const struct mdf_node *source, void *object)
 {
-    return read_declaration(reader, source, &((struct mdf_output_port *)object)->declaration);
+    return mdf_reader_declaration(reader, source, &((struct mdf_output_port *)object)->declaration);
 }
 
 /* "function" is a name, or {name: args}. */
-static mdf_status finish_definition(struct reader *reader, const struct mdf_node *source, void *object)
+static mdf_status finish_definition(struct mdf_reader *reader, const struct mdf_node *source, void *object)
 {
     struct mdf_definition *definition = object;
     const struct mdf_node *function = mdf_node_get(source, "function");
@@ -237,21 +96,22 @@ static mdf_status finish_definition(struct reader *reader, const struct mdf_node
         return MDF_OK;
     }
     if (function->kind != MDF_NODE_OBJECT || function->as.object.n != 1) {
-        return fail(reader, function, MDF_MODEL, "a function is a name, or an object {name: arguments} with one entry");
+        return mdf_reader_fail(reader, function, MDF_MODEL,
+                               "a function is a name, or an object {name: arguments} with one entry");
     }
     if (definition->args != NULL) {
-        return fail(reader, function, MDF_MODEL, "a function written {name: arguments} can not have 'args' as well");
+        return mdf_reader_fail(reader, function, MDF_MODEL, "a function written {name: arguments} can not have 'args' as well");
     }
     definition->function = function->as.object.entries[0].key;
     if (function->as.object.entries[0].value.kind == MDF_NODE_OBJECT) {
         definition->args = &function->as.object.entries[0].value;
     } else if (function->as.object.entries[0].value.kind != MDF_NODE_NULL) {
-        return fail(reader, function, MDF_MODEL, "the arguments of a function are an object");
+        return mdf_reader_fail(reader, function, MDF_MODEL, "the arguments of a function are an object");
     }
     return MDF_OK;
 }
 
-static mdf_status finish_parameter(struct reader *reader, const struct mdf_node *source, void *object)
+static mdf_status finish_parameter(struct mdf_reader *reader, const struct mdf_node *source, void *object)
 {
     struct mdf_parameter *parameter = object;
     const struct mdf_node *metadata = mdf_node_get(source, "metadata");
@@ -264,19 +124,19 @@ static mdf_status finish_parameter(struct reader *reader, const struct mdf_node 
     /* Metadata is free: it declares a type only where it reads as one. */
     if (status == MDF_OK && type != NULL && type->kind == MDF_NODE_STRING && mdf_parse_type(type->as.string.bytes, &declared) &&
         (shape == NULL || shape->kind == MDF_NODE_LIST || shape->kind == MDF_NODE_NUMBERS)) {
-        status = read_declaration(reader, metadata, &parameter->declaration);
+        status = mdf_reader_declaration(reader, metadata, &parameter->declaration);
     }
     return status;
 }
 
-static mdf_status finish_edge(struct reader *reader, const struct mdf_node *source, void *object)
+static mdf_status finish_edge(struct mdf_reader *reader, const struct mdf_node *source, void *object)
 {
     const struct mdf_node *parameters = mdf_node_get(source, "parameters");
 
     if (parameters != NULL && parameters->kind == MDF_NODE_OBJECT) {
         ((struct mdf_edge *)object)->weight = mdf_node_get(parameters, "weight");
     } else if (parameters != NULL && parameters->kind != MDF_NODE_NULL) {
-        return fail(reader, parameters, MDF_MODEL, "the parameters of an edge are an object");
+        return mdf_reader_fail(reader, parameters, MDF_MODEL, "the parameters of an edge are an object");
     }
     return MDF_OK;
 }
@@ -338,7 +198,7 @@ static const struct field parameter_fields[] = {
 static const struct class parameter_class = {
     "parameter", sizeof(struct mdf_parameter), AT(mdf_parameter, definition.source), parameter_fields, finish_parameter, true};
 
-static mdf_status finish_node(struct reader *reader, const struct mdf_node *source, void *object);
+static mdf_status finish_node(struct mdf_reader *reader, const struct mdf_node *source, void *object);
 
 /* A node with a graph: under "graph", or with the graph's nodes, edges and conditions as fields of its own. */
 static const struct field node_fields[] = {
@@ -364,16 +224,14 @@ static const struct field edge_fields[] = {COMMON_FIELDS,
                                            END_OF_FIELDS};
 static const struct class edge_class = {"edge", sizeof(struct mdf_edge), AT(mdf_edge, source), edge_fields, finish_edge, false};
 
-static mdf_status finish_graph(struct reader *reader, const struct mdf_node *source, void *object);
-
 static const struct field graph_fields[] = {COMMON_FIELDS,
                                             {"nodes", FIELD_COLLECTION, AT(mdf_graph, nodes), false, &node_class},
                                             {"edges", FIELD_COLLECTION, AT(mdf_graph, edges), false, &edge_class},
                                             {"parameters", FIELD_OBJECT, AT(mdf_graph, parameters), false, NULL},
                                             {"conditions", FIELD_OBJECT, AT(mdf_graph, conditions), false, NULL},
                                             END_OF_FIELDS};
-static const struct class graph_class = {"graph", sizeof(struct mdf_graph), AT(mdf_graph, source), graph_fields, finish_graph,
-                                         false};
+static const struct class graph_class = {"graph",      sizeof(struct mdf_graph), AT(mdf_graph, source),
+                                         graph_fields, mdf_reader_finish_graph,  false};
 
 /* A node as the graph that it has: what else it has is the node's own. */
 static const struct field nested_graph_fields[] = {COMMON_FIELDS,
@@ -386,7 +244,7 @@ static const struct field nested_graph_fields[] = {COMMON_FIELDS,
                                                    {"output_ports", FIELD_KNOWN, 0, false, NULL},
                                                    END_OF_FIELDS};
 static const struct class nested_graph_class = {
-    "graph", sizeof(struct mdf_graph), AT(mdf_graph, source), nested_graph_fields, finish_graph, false};
+    "graph", sizeof(struct mdf_graph), AT(mdf_graph, source), nested_graph_fields, mdf_reader_finish_graph, false};
 
 static const struct field model_fields[] = {COMMON_FIELDS,
                                             {"format", FIELD_KNOWN, 0, false, NULL},
@@ -397,7 +255,7 @@ static const struct field model_fields[] = {COMMON_FIELDS,
 
 /* ------------------------------------------------------------------ reading by table */
 
-static const char *text_of(struct reader *reader, const struct mdf_node *node)
+static const char *text_of(struct mdf_reader *reader, const struct mdf_node *node)
 {
     char number[MDF_NUMBER_TEXT_SIZE];
 
@@ -411,9 +269,9 @@ static const char *text_of(struct reader *reader, const struct mdf_node *node)
     return mdf_arena_text(reader->arena, number, strlen(number));
 }
 
-static mdf_status read_collection(struct reader *reader, const struct mdf_node *node, const struct class *class, char *place);
+static mdf_status read_collection(struct mdf_reader *reader, const struct mdf_node *node, const struct class *class, char *place);
 
-static mdf_status read_field(struct reader *reader, const struct mdf_node *node, const struct field *field, char *object)
+static mdf_status read_field(struct mdf_reader *reader, const struct mdf_node *node, const struct field *field, char *object)
 {
     char message[160];
 
@@ -428,7 +286,7 @@ static mdf_status read_field(struct reader *reader, const struct mdf_node *node,
             break;
         }
         *(const char **)(void *)(object + field->offset) = text_of(reader, node);
-        return *(const char **)(void *)(object + field->offset) == NULL ? out_of_memory(reader) : MDF_OK;
+        return *(const char **)(void *)(object + field->offset) == NULL ? mdf_reader_out_of_memory(reader) : MDF_OK;
     case FIELD_OBJECT:
         if (node->kind != MDF_NODE_OBJECT) {
             break;
@@ -442,10 +300,10 @@ static mdf_status read_field(struct reader *reader, const struct mdf_node *node,
     }
     snprintf(message, sizeof message, "'%s' must be %s, not %s", field->name,
              field->type == FIELD_TEXT ? "a string" : "an object", mdf_node_describe(node));
-    return fail(reader, node, MDF_MODEL, message);
+    return mdf_reader_fail(reader, node, MDF_MODEL, message);
 }
 
-static void warn_unknown_field(struct reader *reader, const struct mdf_node_entry *entry, const struct field *fields)
+static void warn_unknown_field(struct mdf_reader *reader, const struct mdf_node_entry *entry, const struct field *fields)
 {
     struct mdf_nearest nearest;
     char message[200];
@@ -458,10 +316,10 @@ static void warn_unknown_field(struct reader *reader, const struct mdf_node_entr
     guess = mdf_nearest_result(&nearest);
     snprintf(message, sizeof message, "unknown field '%.60s' is ignored%s%s%s", entry->key, guess ? "; did you mean '" : "",
              guess ? guess : "", guess ? "'?" : "");
-    warn(reader, entry->line, entry->column, message);
+    mdf_reader_warn(reader, entry->line, entry->column, message);
 }
 
-static mdf_status read_fields(struct reader *reader, const struct mdf_node *node, const struct field *fields, void *object)
+static mdf_status read_fields(struct mdf_reader *reader, const struct mdf_node *node, const struct field *fields, void *object)
 {
     const struct field *field;
     char message[160];
@@ -487,20 +345,20 @@ static mdf_status read_fields(struct reader *reader, const struct mdf_node *node
 
         if (field->required && (value == NULL || value->kind == MDF_NODE_NULL)) {
             snprintf(message, sizeof message, "'%s' is missing", field->name);
-            return fail(reader, node, MDF_MODEL, message);
+            return mdf_reader_fail(reader, node, MDF_MODEL, message);
         }
     }
     return MDF_OK;
 }
 
-static mdf_status read_object(struct reader *reader, const struct mdf_node *node, const struct class *class, const char *id,
+static mdf_status read_object(struct mdf_reader *reader, const struct mdf_node *node, const struct class *class, const char *id,
                               char *object)
 {
     size_t length = strlen(reader->path);
     mdf_status status = MDF_OK;
     char message[160];
 
-    enter(reader, class->what, id);
+    mdf_reader_enter(reader, class->what, id);
     *(const char **)(void *)object = id;
     *(const struct mdf_node **)(void *)(object + class->source_offset) = node;
     if (node->kind != MDF_NODE_OBJECT && class->bare_value) {
@@ -511,7 +369,7 @@ static mdf_status read_object(struct reader *reader, const struct mdf_node *node
         }
     } else if (node->kind != MDF_NODE_OBJECT) {
         snprintf(message, sizeof message, "must be an object, not %s", mdf_node_describe(node));
-        return fail(reader, node, MDF_MODEL, message);
+        return mdf_reader_fail(reader, node, MDF_MODEL, message);
     } else {
         status = read_fields(reader, node, class->fields, object);
     }
@@ -523,7 +381,7 @@ static mdf_status read_object(struct reader *reader, const struct mdf_node *node
 }
 
 /* An item of a collection written as a list: {"id": ID, ...}, or {ID: {...}}. */
-static mdf_status list_item(struct reader *reader, const struct mdf_node *item, const struct class *class, const char **id,
+static mdf_status list_item(struct mdf_reader *reader, const struct mdf_node *item, const struct class *class, const char **id,
                             const struct mdf_node **body)
 {
     const struct mdf_node *named = mdf_node_get(item, "id");
@@ -532,7 +390,7 @@ static mdf_status list_item(struct reader *reader, const struct mdf_node *item, 
     if (named != NULL && (named->kind == MDF_NODE_STRING || named->kind == MDF_NODE_INT)) {
         *id = text_of(reader, named);
         *body = item;
-        return *id == NULL ? out_of_memory(reader) : MDF_OK;
+        return *id == NULL ? mdf_reader_out_of_memory(reader) : MDF_OK;
     }
     if (item->kind == MDF_NODE_OBJECT && item->as.object.n == 1) {
         *id = item->as.object.entries[0].key;
@@ -540,11 +398,11 @@ static mdf_status list_item(struct reader *reader, const struct mdf_node *item, 
         return MDF_OK;
     }
     snprintf(message, sizeof message, "a %s in a list must be an object with an 'id'", class->what);
-    return fail(reader, item, MDF_MODEL, message);
+    return mdf_reader_fail(reader, item, MDF_MODEL, message);
 }
 
 /* Where an item of that id already stands, it gives way, with a warning. */
-static size_t place_of(struct reader *reader, const struct mdf_node *node, const struct class *class, const char *id,
+static size_t place_of(struct mdf_reader *reader, const struct mdf_node *node, const struct class *class, const char *id,
                        const char *objects, size_t n)
 {
     char message[160];
@@ -553,14 +411,14 @@ static size_t place_of(struct reader *reader, const struct mdf_node *node, const
     for (i = 0; i < n; i++) {
         if (strcmp(*(const char *const *)(const void *)(objects + i * class->size), id) == 0) {
             snprintf(message, sizeof message, "the %s '%.60s' is there twice; the last one is taken", class->what, id);
-            warn(reader, node->line, node->column, message);
+            mdf_reader_warn(reader, node->line, node->column, message);
             return i;
         }
     }
     return n;
 }
 
-static mdf_status read_collection(struct reader *reader, const struct mdf_node *node, const struct class *class, char *place)
+static mdf_status read_collection(struct mdf_reader *reader, const struct mdf_node *node, const struct class *class, char *place)
 {
     size_t n = mdf_node_length(node), i, count = 0;
     char message[160], *objects;
@@ -568,11 +426,11 @@ static mdf_status read_collection(struct reader *reader, const struct mdf_node *
     if (node->kind != MDF_NODE_OBJECT && node->kind != MDF_NODE_LIST) {
         snprintf(message, sizeof message, "a collection (%ss) must be an object or a list, not %s", class->what,
                  mdf_node_describe(node));
-        return fail(reader, node, MDF_MODEL, message);
+        return mdf_reader_fail(reader, node, MDF_MODEL, message);
     }
     objects = mdf_arena_array(reader->arena, n, class->size);
     if (objects == NULL) {
-        return out_of_memory(reader);
+        return mdf_reader_out_of_memory(reader);
     }
     for (i = 0; i < n; i++) {
         const struct mdf_node *body;
@@ -602,206 +460,10 @@ static mdf_status read_collection(struct reader *reader, const struct mdf_node *
     return MDF_OK;
 }
 
-/* ------------------------------------------------------------------ graphs */
-
-static int compare_nodes(const void *a, const void *b)
-{
-    return strcmp((*(const struct mdf_graph_node *const *)a)->id, (*(const struct mdf_graph_node *const *)b)->id);
-}
-
-static bool sort_nodes(struct reader *reader, struct mdf_graph *graph)
-{
-    size_t i;
-
-    graph->by_id = mdf_arena_array(reader->arena, graph->n_nodes, sizeof *graph->by_id);
-    if (graph->by_id == NULL) {
-        return false;
-    }
-    for (i = 0; i < graph->n_nodes; i++) {
-        graph->by_id[i] = &graph->nodes[i];
-    }
-    if (graph->n_nodes > 0) {
-        qsort(graph->by_id, graph->n_nodes, sizeof *graph->by_id, compare_nodes);
-    }
-    return true;
-}
-
-/* Number of the node of that id; n_nodes where there is none. */
-static size_t find_node(const struct mdf_graph *graph, const char *id)
-{
-    const struct mdf_graph_node key = {.id = id}, *wanted = &key, *const *found = NULL;
-
-    if (graph->n_nodes > 0) {
-        found = bsearch(&wanted, graph->by_id, graph->n_nodes, sizeof *graph->by_id, compare_nodes);
-    }
-    return found != NULL ? (size_t)(*found - graph->nodes) : graph->n_nodes;
-}
-
-static mdf_status fail_with_guess(struct reader *reader, const struct mdf_node *node, const char *message,
-                                  const struct mdf_nearest *nearest)
-{
-    const char *guess = mdf_nearest_result(nearest);
-    char text[300];
-
-    snprintf(text, sizeof text, "%s%s%s%s", message, guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
-    return fail(reader, node, MDF_NAME, text);
-}
-
-static mdf_status resolve_node(struct reader *reader, const struct mdf_graph *graph, const struct mdf_edge *edge,
-                               const char *role, const char *id, size_t *index)
-{
-    struct mdf_nearest nearest;
-    char message[200];
-    size_t i;
-
-    *index = find_node(graph, id);
-    if (*index < graph->n_nodes) {
-        return MDF_OK;
-    }
-    mdf_nearest_begin(&nearest, id);
-    for (i = 0; i < graph->n_nodes; i++) {
-        mdf_nearest_offer(&nearest, graph->nodes[i].id);
-    }
-    snprintf(message, sizeof message, "%s '%.80s' is not a node of the graph", role, id);
-    return fail_with_guess(reader, mdf_node_get(edge->source, role), message, &nearest);
-}
-
-/* Index of the port `id` in an array of ports, each `size` bytes with its id first. */
-static mdf_status resolve_port(struct reader *reader, const struct mdf_edge *edge, const char *role, const char *what,
-                               const char *node_id, const char *id, const void *ports, size_t n, size_t size, size_t *index)
-{
-    struct mdf_nearest nearest;
-    char message[240];
-    size_t i;
-
-    mdf_nearest_begin(&nearest, id);
-    for (i = 0; i < n; i++) {
-        const char *candidate = *(const char *const *)(const void *)((const char *)ports + i * size);
-
-        if (strcmp(candidate, id) == 0) {
-            *index = i;
-            return MDF_OK;
-        }
-        mdf_nearest_offer(&nearest, candidate);
-    }
-    snprintf(message, sizeof message, "node '%.60s' has no %s '%.60s'", node_id, what, id);
-    return fail_with_guess(reader, mdf_node_get(edge->source, role), message, &nearest);
-}
-
-static mdf_status resolve_edge(struct reader *reader, const struct mdf_graph *graph, struct mdf_edge *edge)
-{
-    const struct mdf_graph_node *sender, *receiver;
-    size_t length = strlen(reader->path);
-    mdf_status status;
-
-    enter(reader, "edge", edge->id);
-    status = resolve_node(reader, graph, edge, "sender", edge->sender, &edge->sender_node);
-    if (status == MDF_OK) {
-        status = resolve_node(reader, graph, edge, "receiver", edge->receiver, &edge->receiver_node);
-    }
-    if (status == MDF_OK) {
-        sender = &graph->nodes[edge->sender_node];
-        receiver = &graph->nodes[edge->receiver_node];
-        status = resolve_port(reader, edge, "sender_port", "output port", sender->id, edge->sender_port, sender->output_ports,
-                              sender->n_output_ports, sizeof *sender->output_ports, &edge->sender_index);
-        if (status == MDF_OK) {
-            status = resolve_port(reader, edge, "receiver_port", "input port", receiver->id, edge->receiver_port,
-                                  receiver->input_ports, receiver->n_input_ports, sizeof *receiver->input_ports,
-                                  &edge->receiver_index);
-        }
-    }
-    reader->path[length] = '\0';
-    return status;
-}
-
-/* "NODE.PORT" where NODE is a node of the graph: ids may have points of their own. */
-static const char *split_name(struct reader *reader, const struct mdf_graph *graph, const char *name, const char **node)
-{
-    const char *point;
-
-    for (point = strchr(name, '.'); point != NULL; point = strchr(point + 1, '.')) {
-        char *prefix = mdf_arena_text(reader->arena, name, (size_t)(point - name));
-
-        if (prefix != NULL && find_node(graph, prefix) < graph->n_nodes) {
-            *node = prefix;
-            return point + 1;
-        }
-    }
-    *node = NULL;
-    return name;
-}
-
-static mdf_status read_interface_item(struct reader *reader, const struct mdf_graph *graph, const struct mdf_node *node,
-                                      struct mdf_interface_item *item)
-{
-    const struct mdf_node *name = node->kind == MDF_NODE_OBJECT ? mdf_node_get(node, "name") : node;
-    const struct mdf_node *port = node->kind == MDF_NODE_OBJECT ? mdf_node_get(node, "port") : NULL;
-
-    item->source = node;
-    item->declaration.type.dtype = MDF_DTYPE_NONE;
-    if (name == NULL) {
-        name = port;
-    }
-    if (name == NULL || name->kind != MDF_NODE_STRING || (port != NULL && port->kind != MDF_NODE_STRING)) {
-        return fail(reader, node, MDF_MODEL, "an item of an interface is a name, or an object with 'name' and 'port' as strings");
-    }
-    item->name = name->as.string.bytes;
-    item->port = split_name(reader, graph, (port != NULL ? port : name)->as.string.bytes, &item->node);
-    return node->kind == MDF_NODE_OBJECT ? read_declaration(reader, node, &item->declaration) : MDF_OK;
-}
-
-static mdf_status read_interface(struct reader *reader, struct mdf_graph *graph, const char *key, bool *declared,
-                                 struct mdf_interface_item **items, size_t *n)
-{
-    const struct mdf_node *metadata = mdf_node_get(graph->source, "metadata");
-    const struct mdf_node *list = metadata != NULL ? mdf_node_get(metadata, key) : NULL;
-    size_t i;
-
-    if (list == NULL || list->kind != MDF_NODE_LIST) {
-        return MDF_OK;
-    }
-    *declared = true;
-    *n = mdf_node_length(list);
-    *items = mdf_arena_array(reader->arena, *n, sizeof **items);
-    if (*items == NULL) {
-        return out_of_memory(reader);
-    }
-    for (i = 0; i < *n; i++) {
-        mdf_status status = read_interface_item(reader, graph, &list->as.list.items[i], &(*items)[i]);
-
-        if (status != MDF_OK) {
-            return status;
-        }
-    }
-    return MDF_OK;
-}
-
-static mdf_status finish_graph(struct reader *reader, const struct mdf_node *source, void *object)
-{
-    struct mdf_graph *graph = object;
-    mdf_status status = MDF_OK;
-    size_t i;
-
-    (void)source;
-    if (!sort_nodes(reader, graph)) {
-        return out_of_memory(reader);
-    }
-    for (i = 0; i < graph->n_edges && status == MDF_OK; i++) {
-        status = resolve_edge(reader, graph, &graph->edges[i]);
-    }
-    if (status == MDF_OK) {
-        status = read_interface(reader, graph, "inputs", &graph->declares_inputs, &graph->inputs, &graph->n_inputs);
-    }
-    if (status == MDF_OK) {
-        status = read_interface(reader, graph, "outputs", &graph->declares_outputs, &graph->outputs, &graph->n_outputs);
-    }
-    return status;
-}
-
 /* ------------------------------------------------------------------ graphs within nodes */
 
 /* The graph of that id in the model; NULL with the error set. */
-static const struct mdf_node *find_graph(struct reader *reader, const struct mdf_node *named)
+static const struct mdf_node *find_graph(struct mdf_reader *reader, const struct mdf_node *named)
 {
     const char *id = named->as.string.bytes, *candidate;
     const struct mdf_node *body;
@@ -824,12 +486,13 @@ static const struct mdf_node *find_graph(struct reader *reader, const struct mdf
         mdf_nearest_offer(&nearest, candidate);
     }
     snprintf(message, sizeof message, "the model has no graph '%.80s'", id);
-    fail_with_guess(reader, named, message, &nearest);
+    mdf_reader_fail_with_guess(reader, named, message, &nearest);
     return NULL;
 }
 
 /* What "graph" holds: a graph, {ID: graph}, or the id of a graph of the model. */
-static mdf_status read_named_graph(struct reader *reader, const struct mdf_node *source, const char *id, struct mdf_graph *graph)
+static mdf_status read_named_graph(struct mdf_reader *reader, const struct mdf_node *source, const char *id,
+                                   struct mdf_graph *graph)
 {
     const struct mdf_node *own;
 
@@ -844,8 +507,8 @@ static mdf_status read_named_graph(struct reader *reader, const struct mdf_node 
         source = &source->as.object.entries[0].value;
     }
     if (!mdf_node_is_graph(source)) {
-        return fail(reader, source, MDF_MODEL,
-                    "'graph' must be a graph, an object {ID: graph}, or the id of a graph of the model");
+        return mdf_reader_fail(reader, source, MDF_MODEL,
+                               "'graph' must be a graph, an object {ID: graph}, or the id of a graph of the model");
     }
     own = mdf_node_get(source, "id");
     return read_object(reader, source, &graph_class, own != NULL && own->kind == MDF_NODE_STRING ? own->as.string.bytes : id,
@@ -853,7 +516,7 @@ static mdf_status read_named_graph(struct reader *reader, const struct mdf_node 
 }
 
 /* Edges and conditions belong to a graph: a node without one has no use for them. */
-static void warn_without_graph(struct reader *reader, const struct mdf_node *source)
+static void warn_without_graph(struct mdf_reader *reader, const struct mdf_node *source)
 {
     static const char *const names[] = {"edges", "conditions"};
     char message[160];
@@ -864,12 +527,12 @@ static void warn_without_graph(struct reader *reader, const struct mdf_node *sou
 
         if (field != NULL) {
             snprintf(message, sizeof message, "field '%s' of a node without 'nodes' is ignored", names[i]);
-            warn(reader, field->line, field->column, message);
+            mdf_reader_warn(reader, field->line, field->column, message);
         }
     }
 }
 
-static mdf_status finish_node(struct reader *reader, const struct mdf_node *source, void *object)
+static mdf_status finish_node(struct mdf_reader *reader, const struct mdf_node *source, void *object)
 {
     const struct mdf_node *named = mdf_node_get(source, "graph"), *nodes = mdf_node_get(source, "nodes");
     struct mdf_graph_node *node = object;
@@ -885,14 +548,14 @@ static mdf_status finish_node(struct reader *reader, const struct mdf_node *sour
         return MDF_OK;
     }
     if (named != NULL && nodes != NULL) {
-        return fail(reader, named, MDF_MODEL, "a node has one graph: under 'graph', or by 'nodes' of its own");
+        return mdf_reader_fail(reader, named, MDF_MODEL, "a node has one graph: under 'graph', or by 'nodes' of its own");
     }
     if (reader->depth >= MDF_MAX_GRAPH_DEPTH) {
-        return fail(reader, source, MDF_LIMIT, "graphs within nodes are nested too deep (does a graph use itself?)");
+        return mdf_reader_fail(reader, source, MDF_LIMIT, "graphs within nodes are nested too deep (does a graph use itself?)");
     }
     graph = mdf_arena_allocate(reader->arena, sizeof *graph);
     if (graph == NULL) {
-        return out_of_memory(reader);
+        return mdf_reader_out_of_memory(reader);
     }
     reader->depth++;
     status = named != NULL ? read_named_graph(reader, named, node->id, graph)
@@ -901,9 +564,10 @@ static mdf_status finish_node(struct reader *reader, const struct mdf_node *sour
     node->graph = graph;
     reader->n_nested += 1 + graph->n_nodes;
     if (status == MDF_OK && reader->n_nested > MDF_MAX_NESTED_NODES) {
-        status = fail(reader, source, MDF_LIMIT, "graphs that are named within graphs again and again stand for too many nodes");
+        status = mdf_reader_fail(reader, source, MDF_LIMIT,
+                                 "graphs that are named within graphs again and again stand for too many nodes");
     }
-    return status == MDF_OK && !mdf_model_add_nested_ports(reader->arena, node) ? out_of_memory(reader) : status;
+    return status == MDF_OK && !mdf_model_add_nested_ports(reader->arena, node) ? mdf_reader_out_of_memory(reader) : status;
 }
 
 bool mdf_node_is_graph(const struct mdf_node *node)
@@ -914,7 +578,7 @@ bool mdf_node_is_graph(const struct mdf_node *node)
 mdf_status mdf_model_read_graph(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,
                                 const char *id, const struct mdf_node *source, struct mdf_graph *graph, mdf_error *error)
 {
-    struct reader reader = {arena, document, warnings, error, "", NULL, 0, 0};
+    struct mdf_reader reader = {arena, document, warnings, error, "", NULL, 0, 0};
     const struct mdf_node *own = mdf_node_get(source, "id");
 
     return read_object(&reader, source, &graph_class, own != NULL && own->kind == MDF_NODE_STRING ? own->as.string.bytes : id,
@@ -924,12 +588,12 @@ mdf_status mdf_model_read_graph(struct mdf_arena *arena, const struct mdf_docume
 /* ------------------------------------------------------------------ the model */
 
 /* A model is {ID: {...}}, or {"id": ID, "graphs": ...}. */
-static mdf_status find_model(struct reader *reader, struct mdf_model *model)
+static mdf_status find_model(struct mdf_reader *reader, struct mdf_model *model)
 {
     const struct mdf_node *root = &model->document->root, *id;
 
     if (root->kind != MDF_NODE_OBJECT) {
-        return fail(reader, root, MDF_MODEL, "an MDF model is an object {ID: {\"graphs\": ...}}");
+        return mdf_reader_fail(reader, root, MDF_MODEL, "an MDF model is an object {ID: {\"graphs\": ...}}");
     }
     if (mdf_node_get(root, "graphs") != NULL) {
         id = mdf_node_get(root, "id");
@@ -942,10 +606,10 @@ static mdf_status find_model(struct reader *reader, struct mdf_model *model)
         model->id = root->as.object.entries[0].key;
         return MDF_OK;
     }
-    return fail(reader, root, MDF_MODEL, "this is not an MDF model: it has no 'graphs'");
+    return mdf_reader_fail(reader, root, MDF_MODEL, "this is not an MDF model: it has no 'graphs'");
 }
 
-static mdf_status read_opset(struct reader *reader, struct mdf_model *model)
+static mdf_status read_opset(struct mdf_reader *reader, struct mdf_model *model)
 {
     const struct mdf_node *version = mdf_node_get(model->source, "onnx_opset_version");
     double real = 0;
@@ -963,7 +627,7 @@ static mdf_status read_opset(struct reader *reader, struct mdf_model *model)
         mdf_parse_python_number(version->as.string.bytes, &real, &integer, &whole);
     }
     if (!whole || integer < 1 || integer > 1000) {
-        return fail(reader, version, MDF_MODEL, "onnx_opset_version must be a whole number, as a number or a string");
+        return mdf_reader_fail(reader, version, MDF_MODEL, "onnx_opset_version must be a whole number, as a number or a string");
     }
     model->opset = (int)integer;
     model->declares_opset = true;
@@ -972,7 +636,7 @@ static mdf_status read_opset(struct reader *reader, struct mdf_model *model)
 
 mdf_status mdf_model_read(struct mdf_model *model, mdf_error *error)
 {
-    struct reader reader = {&model->arena, model->document, &model->warnings, error, "", NULL, 0, 0};
+    struct mdf_reader reader = {&model->arena, model->document, &model->warnings, error, "", NULL, 0, 0};
     mdf_status status = find_model(&reader, model);
 
     if (status == MDF_OK) {
@@ -983,7 +647,7 @@ mdf_status mdf_model_read(struct mdf_model *model, mdf_error *error)
         status = read_fields(&reader, model->source, model_fields, model);
     }
     if (status == MDF_OK && model->n_graphs == 0) {
-        status = fail(&reader, model->source, MDF_MODEL, "the model has no graphs");
+        status = mdf_reader_fail(&reader, model->source, MDF_MODEL, "the model has no graphs");
     }
     return status;
 }

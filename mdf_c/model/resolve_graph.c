@@ -1,0 +1,201 @@
+/* resolve_graph.c - what in a graph refers to something else in it: the ends of edges, the items of a declared interface. */
+#include "mdf_c/model/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_nodes(const void *a, const void *b)
+{
+    return strcmp((*(const struct mdf_graph_node *const *)a)->id, (*(const struct mdf_graph_node *const *)b)->id);
+}
+
+static bool sort_nodes(struct mdf_reader *reader, struct mdf_graph *graph)
+{
+    size_t i;
+
+    graph->by_id = mdf_arena_array(reader->arena, graph->n_nodes, sizeof *graph->by_id);
+    if (graph->by_id == NULL) {
+        return false;
+    }
+    for (i = 0; i < graph->n_nodes; i++) {
+        graph->by_id[i] = &graph->nodes[i];
+    }
+    if (graph->n_nodes > 0) {
+        qsort(graph->by_id, graph->n_nodes, sizeof *graph->by_id, compare_nodes);
+    }
+    return true;
+}
+
+/* Number of the node of that id; n_nodes where there is none. */
+static size_t find_node(const struct mdf_graph *graph, const char *id)
+{
+    const struct mdf_graph_node key = {.id = id}, *wanted = &key, *const *found = NULL;
+
+    if (graph->n_nodes > 0) {
+        found = bsearch(&wanted, graph->by_id, graph->n_nodes, sizeof *graph->by_id, compare_nodes);
+    }
+    return found != NULL ? (size_t)(*found - graph->nodes) : graph->n_nodes;
+}
+
+mdf_status mdf_reader_fail_with_guess(struct mdf_reader *reader, const struct mdf_node *node, const char *message,
+                                      const struct mdf_nearest *nearest)
+{
+    const char *guess = mdf_nearest_result(nearest);
+    char text[300];
+
+    snprintf(text, sizeof text, "%s%s%s%s", message, guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+    return mdf_reader_fail(reader, node, MDF_NAME, text);
+}
+
+static mdf_status resolve_node(struct mdf_reader *reader, const struct mdf_graph *graph, const struct mdf_edge *edge,
+                               const char *role, const char *id, size_t *index)
+{
+    struct mdf_nearest nearest;
+    char message[200];
+    size_t i;
+
+    *index = find_node(graph, id);
+    if (*index < graph->n_nodes) {
+        return MDF_OK;
+    }
+    mdf_nearest_begin(&nearest, id);
+    for (i = 0; i < graph->n_nodes; i++) {
+        mdf_nearest_offer(&nearest, graph->nodes[i].id);
+    }
+    snprintf(message, sizeof message, "%s '%.80s' is not a node of the graph", role, id);
+    return mdf_reader_fail_with_guess(reader, mdf_node_get(edge->source, role), message, &nearest);
+}
+
+/* Index of the port `id` in an array of ports, each `size` bytes with its id first. */
+static mdf_status resolve_port(struct mdf_reader *reader, const struct mdf_edge *edge, const char *role, const char *what,
+                               const char *node_id, const char *id, const void *ports, size_t n, size_t size, size_t *index)
+{
+    struct mdf_nearest nearest;
+    char message[240];
+    size_t i;
+
+    mdf_nearest_begin(&nearest, id);
+    for (i = 0; i < n; i++) {
+        const char *candidate = *(const char *const *)(const void *)((const char *)ports + i * size);
+
+        if (strcmp(candidate, id) == 0) {
+            *index = i;
+            return MDF_OK;
+        }
+        mdf_nearest_offer(&nearest, candidate);
+    }
+    snprintf(message, sizeof message, "node '%.60s' has no %s '%.60s'", node_id, what, id);
+    return mdf_reader_fail_with_guess(reader, mdf_node_get(edge->source, role), message, &nearest);
+}
+
+static mdf_status resolve_edge(struct mdf_reader *reader, const struct mdf_graph *graph, struct mdf_edge *edge)
+{
+    const struct mdf_graph_node *sender, *receiver;
+    size_t length = strlen(reader->path);
+    mdf_status status;
+
+    mdf_reader_enter(reader, "edge", edge->id);
+    status = resolve_node(reader, graph, edge, "sender", edge->sender, &edge->sender_node);
+    if (status == MDF_OK) {
+        status = resolve_node(reader, graph, edge, "receiver", edge->receiver, &edge->receiver_node);
+    }
+    if (status == MDF_OK) {
+        sender = &graph->nodes[edge->sender_node];
+        receiver = &graph->nodes[edge->receiver_node];
+        status = resolve_port(reader, edge, "sender_port", "output port", sender->id, edge->sender_port, sender->output_ports,
+                              sender->n_output_ports, sizeof *sender->output_ports, &edge->sender_index);
+        if (status == MDF_OK) {
+            status = resolve_port(reader, edge, "receiver_port", "input port", receiver->id, edge->receiver_port,
+                                  receiver->input_ports, receiver->n_input_ports, sizeof *receiver->input_ports,
+                                  &edge->receiver_index);
+        }
+    }
+    reader->path[length] = '\0';
+    return status;
+}
+
+/* "NODE.PORT" where NODE is a node of the graph: ids may have points of their own. */
+static const char *split_name(struct mdf_reader *reader, const struct mdf_graph *graph, const char *name, const char **node)
+{
+    const char *point;
+
+    for (point = strchr(name, '.'); point != NULL; point = strchr(point + 1, '.')) {
+        char *prefix = mdf_arena_text(reader->arena, name, (size_t)(point - name));
+
+        if (prefix != NULL && find_node(graph, prefix) < graph->n_nodes) {
+            *node = prefix;
+            return point + 1;
+        }
+    }
+    *node = NULL;
+    return name;
+}
+
+static mdf_status read_interface_item(struct mdf_reader *reader, const struct mdf_graph *graph, const struct mdf_node *node,
+                                      struct mdf_interface_item *item)
+{
+    const struct mdf_node *name = node->kind == MDF_NODE_OBJECT ? mdf_node_get(node, "name") : node;
+    const struct mdf_node *port = node->kind == MDF_NODE_OBJECT ? mdf_node_get(node, "port") : NULL;
+
+    item->source = node;
+    item->declaration.type.dtype = MDF_DTYPE_NONE;
+    if (name == NULL) {
+        name = port;
+    }
+    if (name == NULL || name->kind != MDF_NODE_STRING || (port != NULL && port->kind != MDF_NODE_STRING)) {
+        return mdf_reader_fail(reader, node, MDF_MODEL,
+                               "an item of an interface is a name, or an object with 'name' and 'port' as strings");
+    }
+    item->name = name->as.string.bytes;
+    item->port = split_name(reader, graph, (port != NULL ? port : name)->as.string.bytes, &item->node);
+    return node->kind == MDF_NODE_OBJECT ? mdf_reader_declaration(reader, node, &item->declaration) : MDF_OK;
+}
+
+static mdf_status read_interface(struct mdf_reader *reader, struct mdf_graph *graph, const char *key, bool *declared,
+                                 struct mdf_interface_item **items, size_t *n)
+{
+    const struct mdf_node *metadata = mdf_node_get(graph->source, "metadata");
+    const struct mdf_node *list = metadata != NULL ? mdf_node_get(metadata, key) : NULL;
+    size_t i;
+
+    if (list == NULL || list->kind != MDF_NODE_LIST) {
+        return MDF_OK;
+    }
+    *declared = true;
+    *n = mdf_node_length(list);
+    *items = mdf_arena_array(reader->arena, *n, sizeof **items);
+    if (*items == NULL) {
+        return mdf_reader_out_of_memory(reader);
+    }
+    for (i = 0; i < *n; i++) {
+        mdf_status status = read_interface_item(reader, graph, &list->as.list.items[i], &(*items)[i]);
+
+        if (status != MDF_OK) {
+            return status;
+        }
+    }
+    return MDF_OK;
+}
+
+mdf_status mdf_reader_finish_graph(struct mdf_reader *reader, const struct mdf_node *source, void *object)
+{
+    struct mdf_graph *graph = object;
+    mdf_status status = MDF_OK;
+    size_t i;
+
+    (void)source;
+    if (!sort_nodes(reader, graph)) {
+        return mdf_reader_out_of_memory(reader);
+    }
+    for (i = 0; i < graph->n_edges && status == MDF_OK; i++) {
+        status = resolve_edge(reader, graph, &graph->edges[i]);
+    }
+    if (status == MDF_OK) {
+        status = read_interface(reader, graph, "inputs", &graph->declares_inputs, &graph->inputs, &graph->n_inputs);
+    }
+    if (status == MDF_OK) {
+        status = read_interface(reader, graph, "outputs", &graph->declares_outputs, &graph->outputs, &graph->n_outputs);
+    }
+    return status;
+}
