@@ -6,6 +6,7 @@
 #ifndef MDF_FUNCTIONS_CALL_H
 #define MDF_FUNCTIONS_CALL_H
 
+#include "functions/random.h"
 #include "mdf_c/base/arena.h"
 #include "mdf_c/base/error.h"
 #include "mdf_c/tensor/value.h"
@@ -18,7 +19,10 @@ struct mdf_context {
     mdf_dtype real;          /* type of reals without a declared type */
     uint64_t max_iterations; /* of one Loop; 0: no bound */
     int n_threads;
-    uint64_t random_state[4]; /* xoshiro256**; see functions/random.h */
+    uint64_t seed;                    /* of all random numbers; see functions/random.h */
+    uint64_t random_state[4];         /* xoshiro256** */
+    struct mdf_twister numpy_random;  /* through mdf_random_as_numpy */
+    struct mdf_twister python_random; /* through mdf_random_as_python */
     const atomic_bool *interrupted;
 };
 

@@ -6,6 +6,8 @@
 #ifndef MDF_FUNCTIONS_DEFINED_FUNCTION_H
 #define MDF_FUNCTIONS_DEFINED_FUNCTION_H
 
+#include "mdf_c/base/error.h"
+
 /* A name and the expression that it stands for. */
 struct mdf_function_step {
     const char *name; /* NULL ends the list */
@@ -33,5 +35,9 @@ struct mdf_defined_function {
     const struct mdf_function_step *steps;    /* NULL: none */
     const char *outputs;                      /* names, blanks between them; several: the function yields a list of them */
 };
+
+/* The function of that name, of whatever family; NULL where there is none. */
+const struct mdf_defined_function *mdf_defined_function(const char *name);
+void mdf_defined_function_offer(struct mdf_nearest *nearest);
 
 #endif

@@ -5,7 +5,7 @@
  * no number, it stands in the function's metadata; or it has its default. What the function keeps from call to call is a
  * parameter of the node: expand_states makes one where the node has none, which starts at the first value and becomes the state's
  * next one. */
-#include "functions/psyneulink/psyneulink.h"
+#include "functions/defined_function.h"
 #include "mdf_c/plan/compiler.h"
 
 #include <string.h>
@@ -336,7 +336,7 @@ bool collect_defined_names(struct compiler *compiler, const struct mdf_definitio
 
 static const struct mdf_defined_function *find_function(const struct mdf_definition *definition)
 {
-    return definition->function != NULL && definition->value == NULL ? mdf_psyneulink_function(definition->function) : NULL;
+    return definition->function != NULL && definition->value == NULL ? mdf_defined_function(definition->function) : NULL;
 }
 
 /* Whether a text names a port, function or parameter of the node: what it stands for changes from run to run. */

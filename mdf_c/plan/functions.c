@@ -1,6 +1,7 @@
 /* functions.c - what a Function, or a Parameter with a value or function, computes: arguments bound in order, then an MDF
- * function's expression, an operator of ONNX, a function of PsyNeuLink, or the value expression. */
-#include "functions/psyneulink/psyneulink.h"
+ * function's expression, an operator of ONNX, a function that expressions
+ * define (of ACT-R, of PsyNeuLink), or the value expression. */
+#include "functions/defined_function.h"
 #include "functions/standard/standard.h"
 #include "mdf_c/plan/compiler.h"
 
@@ -77,7 +78,7 @@ static bool unknown_function(struct target *target, const struct mdf_definition 
     } else {
         mdf_nearest_begin(&nearest, name);
         mdf_standard_offer(&nearest);
-        mdf_psyneulink_offer(&nearest);
+        mdf_defined_function_offer(&nearest);
     }
     guess = mdf_nearest_result(&nearest);
     compile_error(target->compiler, MDF_NAME, "unknown function '%s'%s%s%s%s", name, guess ? "; did you mean '" : "",
@@ -149,7 +150,7 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
     }
     function = definition->function != NULL ? mdf_standard_function(definition->function) : NULL;
     if (definition->function != NULL && function == NULL) {
-        defined = mdf_psyneulink_function(definition->function);
+        defined = mdf_defined_function(definition->function);
         return defined != NULL ? compile_defined_call(target, definition, defined, outcome)
                                : unknown_function(target, definition);
     }
@@ -171,7 +172,7 @@ bool collect_definition_names(struct compiler *compiler, const struct mdf_defini
     const struct mdf_standard_function *function =
         definition->function != NULL ? mdf_standard_function(definition->function) : NULL;
     const struct mdf_defined_function *defined =
-        definition->function != NULL && function == NULL ? mdf_psyneulink_function(definition->function) : NULL;
+        definition->function != NULL && function == NULL ? mdf_defined_function(definition->function) : NULL;
     const char *formals = function != NULL ? function->formals : "", *formal;
     size_t i;
 

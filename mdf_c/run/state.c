@@ -85,6 +85,7 @@ static void init_shared(struct mdf_shared_state *shared, const struct mdf_progra
     context->max_iterations = program->max_iterations;
     context->n_threads = program->n_threads > 0 ? program->n_threads : n_cores();
     context->interrupted = &shared->interrupted;
+    context->seed = program->seed;
     mdf_random_seed(context->random_state, program->seed);
 }
 
