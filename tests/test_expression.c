@@ -76,15 +76,11 @@ static void print_leaf(struct mdf_text *out, const struct mdf_expression *tree)
 
 static void print_tree(struct mdf_text *out, const struct mdf_expression *tree)
 {
-    static const char *const openings[] = {[MDF_EXPRESSION_LIST] = "(list",
-                                           [MDF_EXPRESSION_TUPLE] = "(tuple",
-                                           [MDF_EXPRESSION_AND] = "(and",
-                                           [MDF_EXPRESSION_OR] = "(or",
-                                           [MDF_EXPRESSION_CONDITIONAL] = "(if",
-                                           [MDF_EXPRESSION_CALL] = "(call",
-                                           [MDF_EXPRESSION_SUBSCRIPT] = "(subscript",
-                                           [MDF_EXPRESSION_SLICE] = "(slice",
-                                           [MDF_EXPRESSION_COMPREHENSION] = NULL};
+    static const char *const openings[] = {[MDF_EXPRESSION_LIST] = "(list",   [MDF_EXPRESSION_TUPLE] = "(tuple",
+                                           [MDF_EXPRESSION_DICT] = "(dict",   [MDF_EXPRESSION_AND] = "(and",
+                                           [MDF_EXPRESSION_OR] = "(or",       [MDF_EXPRESSION_CONDITIONAL] = "(if",
+                                           [MDF_EXPRESSION_CALL] = "(call",   [MDF_EXPRESSION_SUBSCRIPT] = "(subscript",
+                                           [MDF_EXPRESSION_SLICE] = "(slice", [MDF_EXPRESSION_COMPREHENSION] = NULL};
 
     if (tree == NULL) {
         mdf_text_append_string(out, "-");
@@ -113,6 +109,11 @@ struct pair {
 };
 
 static const struct pair trees[] = {
+    /* Dicts. */
+    {"{}", "(dict)"},
+    {"{'a': 1, b: [2,\n 3],}", "(dict 'a' 1 b (list 2 3))"},
+    {"a == {}", "(compare a eq (dict))"},
+    {"{'a': 1}['a']", "(subscript (dict 'a' 1) 'a')"},
     /* Numbers. */
     {"0", "0"},
     {"0_0", "0"},
@@ -354,7 +355,12 @@ static const struct pair errors[] = {
     {"a = 3", "expression 'a = 3': an assignment with '=' is not supported in an expression at column 3"},
     {"a += 3", "expression 'a += 3': '+=' is not supported in an expression at column 3"},
     {"(a := 3)", "expression '(a := 3)': ':=' is not supported in an expression at column 4"},
-    {"{1: 2}", "expression '{1: 2}': a set or dict in '{' is not supported in an expression at column 1"},
+    {"{1, 2}", "expression '{1, 2}': a set in '{' is not supported in an expression at column 1"},
+    {"a + {x for x in y}", "expression 'a + {x for x in y}': a set in '{' is not supported in an expression at column 5"},
+    {"{a: 1", "expression '{a: 1': '{' is not closed at column 1"},
+    {"{a 1}", "expression '{a 1}': unexpected '1', expected ':' at column 4"},
+    {"{a: 1 b}", "expression '{a: 1 b}': unexpected 'b', expected ',' or '}' at column 7"},
+    {"{k: v for k, v in y}", "expression '{k: v for k, v in y}': unexpected 'for', expected ',' or '}' at column 7"},
     {"*a, b", "expression '*a, b': unpacking with '*' is not supported in an expression at column 1"},
     {"f(*a)", "expression 'f(*a)': unpacking with '*' is not supported in an expression at column 3"},
     {"f(a=1, **b)", "expression 'f(a=1, **b)': unpacking with '**' is not supported in an expression at column 8"},

@@ -212,16 +212,16 @@ static bool match_production(struct mdf_call *call, const struct mdf_value *prod
 {
     const struct mdf_value *sides = mdf_object_need(call, production, "the production", "lhs");
     struct mdf_match *matches;
-    size_t n_bytes, n;
     int64_t size;
+    size_t n;
 
     if (sides == NULL || !mdf_check_objects(call, sides, "the left side (lhs) of the production")) {
         return false;
     }
-    if (!mdf_size_multiply(sides->length, sizeof *matches, &n_bytes) || n_bytes > INT64_MAX) {
-        return mdf_call_out_of_memory(call);
+    if (sides->length > MDF_ACTR_MOST_WORDS) {
+        return mdf_call_error(call, MDF_LIMIT, "a production has more than %d patterns", MDF_ACTR_MOST_WORDS);
     }
-    size = (int64_t)n_bytes;
+    size = (int64_t)(sides->length * sizeof *matches);
     matches = mdf_value_make_tensor(call->context->memory, &call->scratch[SCRATCH_MATCHES], MDF_DTYPE_UINT8, 1, &size);
     if (matches == NULL) {
         return mdf_call_out_of_memory(call);

@@ -87,6 +87,9 @@ bool mdf_check_objects(struct mdf_call *call, const struct mdf_value *value, con
 bool mdf_object_begin(struct mdf_object_maker *maker, struct mdf_call *call, struct mdf_value *target, size_t capacity)
 {
     *maker = (struct mdf_object_maker){call, target, capacity};
+    if (capacity > MDF_ACTR_MOST_ENTRIES) {
+        return mdf_call_error(call, MDF_LIMIT, "an object of more than %d entries", MDF_ACTR_MOST_ENTRIES);
+    }
     if (mdf_value_make_dict(call->context->memory, target, capacity) == NULL) {
         return mdf_call_out_of_memory(call);
     }

@@ -6,6 +6,12 @@
 
 #include "functions/python/python_values.h"
 
+/* Bounds that keep the time of matching in proportion to the size of a model. */
+enum {
+    MDF_ACTR_MOST_ENTRIES = 10000, /* of an object that is made */
+    MDF_ACTR_MOST_WORDS = 1024     /* of a chunk, tests of a pattern, patterns of a production */
+};
+
 /* Bytes of a string, which lives elsewhere. */
 struct mdf_span {
     const char *bytes;

@@ -139,12 +139,17 @@ bool mdf_check_pattern(struct mdf_call *call, const struct mdf_value *pattern, c
 {
     struct reader reader;
     struct test test;
+    size_t n = 0;
 
     if (!mdf_check_words(call, pattern, what, mdf_words_of_pattern)) {
         return false;
     }
     reader = begin_reading(pattern);
     while (next_test(&reader, &test)) {
+        n++;
+    }
+    if (n > MDF_ACTR_MOST_WORDS || reader.n_words > MDF_ACTR_MOST_WORDS) {
+        return mdf_call_error(call, MDF_LIMIT, "%s has more than %d words", what, MDF_ACTR_MOST_WORDS);
     }
     return reader.fault == NULL ||
            mdf_call_error(call, MDF_VALUE, "the word '%.*s' of %s %s", (int)(reader.word.length < 60 ? reader.word.length : 60),
@@ -171,12 +176,16 @@ bool mdf_check_chunk(struct mdf_call *call, const struct mdf_value *object, cons
 {
     struct mdf_span word, name, value;
     struct mdf_words words;
+    size_t n = 0;
 
     if (!mdf_check_words(call, object, what, mdf_words_of_chunk)) {
         return false;
     }
     words = mdf_words_begin(object, mdf_words_of_chunk);
     while (mdf_words_next(&words, &word)) {
+        if (++n > MDF_ACTR_MOST_WORDS) {
+            return mdf_call_error(call, MDF_LIMIT, "%s has more than %d words", what, MDF_ACTR_MOST_WORDS);
+        }
         cut_word(word, &name, &value);
         if (value.length > 0 && value.bytes[0] == '?') {
             return mdf_call_error(call, MDF_VALUE, "the word '%.*s' of %s is a variable, which only patterns can have",

@@ -1,10 +1,13 @@
 /* builtins_sequences.c - Python's lists, and its builtin functions of sequences: list tuple range enumerate zip reversed sorted
- * sum min max any all, and the displays [a, b] and (a, b).
+ * sum min max any all, and the displays [a, b], (a, b) and {a: b}.
  *
  * What yields its items one by one in Python is a list here. Source: the Python library reference, "Built-in Functions". */
 #include "functions/ordering.h"
 #include "functions/python/python_numbers.h"
 #include "functions/python/python_operations.h"
+
+/* Of an object that an expression writes out: each key is compared with all before it. */
+enum { MOST_DICT_ENTRIES = 10000 };
 
 enum { SLOT_ITEM = MDF_SLOT_OWN, SLOT_SUM, SLOT_OTHER_SUM, SLOT_OTHER_ITEM };
 
@@ -27,6 +30,37 @@ static bool run_build(struct mdf_call *call)
         }
     }
     return items != NULL;
+}
+
+/* "*items": key, value, key, value, ... Of one key the last value counts, at the place of the first. */
+static bool run_build_dict(struct mdf_call *call)
+{
+    struct mdf_value *target = mdf_call_target(call, 0);
+    struct mdf_value *items = mdf_value_make_dict(call->context->memory, target, call->n_inputs / 2);
+    char text[MDF_PYTHON_KIND_TEXT_SIZE];
+    size_t i, k, n = 0;
+
+    if (items == NULL) {
+        return mdf_call_out_of_memory(call);
+    }
+    if (call->n_inputs / 2 > MOST_DICT_ENTRIES) {
+        return mdf_call_error(call, MDF_LIMIT, "an object of more than %d entries", MOST_DICT_ENTRIES);
+    }
+    for (i = 0; i + 1 < call->n_inputs; i += 2) {
+        const struct mdf_value *key = call->inputs[i];
+
+        if (!mdf_python_is_string(key)) {
+            return mdf_call_error(call, MDF_TYPE, "the key of an object is %s, not a string", mdf_python_kind(key, text));
+        }
+        for (k = 0; k < n && !mdf_value_equal(&items[2 * k], key); k++) {
+        }
+        n = k == n ? n + 1 : n;
+        if (!share(call, &items[2 * k], key) || !share(call, &items[2 * k + 1], call->inputs[i + 1])) {
+            return false;
+        }
+    }
+    target->length = n;
+    return true;
 }
 
 /* `target` becomes the list of the items of a value, from the last where `backward`. */
@@ -350,6 +384,7 @@ static bool run_all(struct mdf_call *call)
 const struct mdf_operator mdf_operators_python_builtins_sequences[] = {
     ROW("build_list", run_build, "*items"),
     ROW("build_tuple", run_build, "*items"),
+    ROW("build_dict", run_build_dict, "*items"),
     ROW("list", run_list, "iterable="),
     ROW("tuple", run_list, "iterable="),
     ROW("range", run_range, "start stop= step="),

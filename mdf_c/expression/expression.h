@@ -1,8 +1,8 @@
 /* expression.h - Python's expression syntax as a tree.
  *
  * Comes in: the text of an expression. Goes out: a tree in an arena whose nodes know their offset in the text. Nothing is
- * looked up or evaluated here. What of Python is left out (lambda, f-strings, walrus, await, starred, set and dict
- * displays, complex literals, strings in triple quotes) is an error that says so. */
+ * looked up or evaluated here. What of Python is left out (lambda, f-strings, walrus, await, starred, sets,
+ * complex literals, strings in triple quotes) is an error that says so. */
 #ifndef MDF_EXPRESSION_EXPRESSION_H
 #define MDF_EXPRESSION_EXPRESSION_H
 
@@ -20,6 +20,7 @@ enum mdf_expression_kind {
     MDF_EXPRESSION_NAME,        /* as.text; letters of any script, as Python */
     MDF_EXPRESSION_LIST,        /* as.items */
     MDF_EXPRESSION_TUPLE,       /* as.items */
+    MDF_EXPRESSION_DICT,        /* as.items: key, value, key, value, ... */
     MDF_EXPRESSION_UNARY,       /* operator, as.items: operand. "neg" "pos" "invert" "not_" */
     MDF_EXPRESSION_BINARY,      /* operator, as.items: left, right */
     MDF_EXPRESSION_COMPARE,     /* operators, as.items: a < b <= c is 3 items, 2 operators */

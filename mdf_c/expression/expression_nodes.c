@@ -27,6 +27,24 @@ struct mdf_expression *mdf_expression_make(struct mdf_scanner *scanner, enum mdf
     return &node->expression;
 }
 
+struct mdf_expression *mdf_expression_take_number(struct mdf_scanner *scanner)
+{
+    const struct mdf_token *token = &scanner->token;
+    bool real = token->kind == MDF_TOKEN_REAL;
+    struct mdf_expression *node = mdf_expression_make(scanner, real ? MDF_EXPRESSION_REAL : MDF_EXPRESSION_INT, token->offset);
+
+    if (node == NULL) {
+        return NULL;
+    }
+    if (real) {
+        node->as.real = token->as.real;
+    } else {
+        node->as.integer = token->as.integer;
+    }
+    mdf_scanner_advance(scanner);
+    return node;
+}
+
 struct mdf_expression *mdf_expression_make_unary(struct mdf_scanner *scanner, size_t offset, const char *name,
                                                  struct mdf_expression *operand)
 {

@@ -9,6 +9,8 @@
 #include "mdf_c/expression/scanner.h"
 
 struct mdf_expression *mdf_expression_make(struct mdf_scanner *scanner, enum mdf_expression_kind kind, size_t offset);
+/* The number that is the current token, which is then passed. */
+struct mdf_expression *mdf_expression_take_number(struct mdf_scanner *scanner);
 /* A node of one or two items. `name`, the operator's, may be NULL. */
 struct mdf_expression *mdf_expression_make_unary(struct mdf_scanner *scanner, size_t offset, const char *name,
                                                  struct mdf_expression *operand);

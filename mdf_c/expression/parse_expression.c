@@ -205,24 +205,6 @@ static struct mdf_expression *parse_item(struct parser *parser)
     return item != NULL && at(parser, ":=") ? refuse_token(parser, NULL) : item;
 }
 
-static struct mdf_expression *parse_number(struct parser *parser)
-{
-    const struct mdf_token *token = &parser->scanner.token;
-    bool real = token->kind == MDF_TOKEN_REAL;
-    struct mdf_expression *node = make(parser, real ? MDF_EXPRESSION_REAL : MDF_EXPRESSION_INT, token->offset);
-
-    if (node == NULL) {
-        return NULL;
-    }
-    if (real) {
-        node->as.real = token->as.real;
-    } else {
-        node->as.integer = token->as.integer;
-    }
-    mdf_scanner_advance(&parser->scanner);
-    return node;
-}
-
 static struct mdf_expression *parse_one_string(struct parser *parser)
 {
     struct mdf_expression *node = make(parser, MDF_EXPRESSION_STRING, offset_of(parser));
@@ -311,7 +293,26 @@ static struct mdf_expression *finish_bracketed(struct parser *parser, size_t ope
     return add(parser, node, first) && parse_more_items(parser, node, bracket, opening) ? node : NULL;
 }
 
-/* From an opening bracket: a list, a tuple, a comprehension, or an expression in parentheses. */
+/* The entries of a dict up to the closing brace, each a key and a value. */
+static struct mdf_expression *finish_dict(struct parser *parser, size_t opening)
+{
+    struct mdf_expression *node = make(parser, MDF_EXPRESSION_DICT, opening);
+
+    while (!at(parser, "}")) {
+        if (!add(parser, node, parse_item(parser))) {
+            return NULL;
+        }
+        if (at(parser, ",") || at(parser, "}") || at(parser, "for")) {
+            mdf_scanner_fail(&parser->scanner, opening, "a set in '{' is not supported in an expression");
+        }
+        if (!expect(parser, ":", "':'") || !add(parser, node, parse_expression(parser)) || !skip(parser, ",")) {
+            break;
+        }
+    }
+    return close_bracket(parser, "}", opening, "',' or '}'") ? node : NULL;
+}
+
+/* From an opening bracket: a list, a tuple, a comprehension, a dict, or an expression in parentheses. */
 static struct mdf_expression *parse_bracketed(struct parser *parser)
 {
     size_t opening = offset_of(parser);
@@ -321,6 +322,7 @@ static struct mdf_expression *parse_bracketed(struct parser *parser)
         return NULL;
     }
     node = skip(parser, "(")           ? finish_bracketed(parser, opening, true)
+           : skip(parser, "{")         ? finish_dict(parser, opening)
            : expect(parser, "[", NULL) ? finish_bracketed(parser, opening, false)
                                        : NULL;
     leave(parser);
@@ -349,7 +351,7 @@ static struct mdf_expression *parse_atom(struct parser *parser)
     switch (parser->scanner.token.kind) {
     case MDF_TOKEN_INT:
     case MDF_TOKEN_REAL:
-        return parse_number(parser);
+        return mdf_expression_take_number(&parser->scanner);
     case MDF_TOKEN_STRING:
         return parse_string(parser);
     case MDF_TOKEN_NAME:
@@ -364,7 +366,7 @@ static struct mdf_expression *parse_atom(struct parser *parser)
             return parse_word(parser, words[i].kind);
         }
     }
-    return at(parser, "(") || at(parser, "[") ? parse_bracketed(parser) : refuse_token(parser, NULL);
+    return at(parser, "(") || at(parser, "[") || at(parser, "{") ? parse_bracketed(parser) : refuse_token(parser, NULL);
 }
 
 /* ------------------------------------------------------------------ calls */

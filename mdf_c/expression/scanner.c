@@ -105,8 +105,6 @@ void mdf_scanner_unexpected(struct mdf_scanner *scanner, const char *expected)
         mdf_scanner_fail(scanner, token->offset, "unexpected end%s%s", before, after);
     } else if (token->kind == MDF_TOKEN_STRING) {
         mdf_scanner_fail(scanner, token->offset, "unexpected string%s%s", before, after);
-    } else if (mdf_scanner_at(scanner, "{")) {
-        mdf_scanner_fail(scanner, token->offset, "a set or dict in '{' is not supported in an expression");
     } else if (mdf_scanner_at(scanner, "=")) {
         mdf_scanner_fail(scanner, token->offset, "an assignment with '=' is not supported in an expression");
     } else if (is_unsupported(scanner)) {
@@ -687,9 +685,9 @@ static void scan_operator(struct mdf_scanner *scanner)
         if (strncmp(c, operators[i], length) == 0) {
             scanner->token.kind = MDF_TOKEN_OPERATOR;
             scanner->position += length;
-            if (*c == '(' || *c == '[') {
+            if (*c == '(' || *c == '[' || *c == '{') {
                 scanner->n_brackets++;
-            } else if ((*c == ')' || *c == ']') && scanner->n_brackets > 0) {
+            } else if ((*c == ')' || *c == ']' || *c == '}') && scanner->n_brackets > 0) {
                 scanner->n_brackets--;
             }
             return;

@@ -610,6 +610,8 @@ mdf_operand compile_tree(struct target *target, const struct mdf_expression *tre
         return compile_items(target, tree, "build_list", into);
     case MDF_EXPRESSION_TUPLE:
         return compile_items(target, tree, "build_tuple", into);
+    case MDF_EXPRESSION_DICT:
+        return compile_items(target, tree, "build_dict", into);
     case MDF_EXPRESSION_UNARY:
     case MDF_EXPRESSION_BINARY:
         snprintf(row, sizeof row, "operator.%s", tree->name);
