@@ -1,9 +1,9 @@
-/* activation.c - activation functions with attributes: Celu Elu Gelu HardSigmoid HardSwish LeakyRelu Mish Selu Shrink Swish
- * ThresholdedRelu.
+/* activation.c - activation functions with attributes: Celu Elu Gelu HardSigmoid HardSwish LeakyRelu Mish Selu Shrink SwiGLU
+ * Swish ThresholdedRelu.
  *
  * NaN gives NaN (ThresholdedRelu: 0, as the comparison in its definition says). Sources: the ONNX operators of these names. */
 #include "functions/elementwise.h"
-#include "functions/operator.h"
+#include "functions/workspace.h"
 
 #include <math.h>
 #include <string.h>
@@ -72,6 +72,13 @@ struct activation_settings {
 #define OPERATION swish
 #define SETTINGS struct activation_settings
 #define UNARY(x) x / (1 + MATH(exp)(-ATTRIBUTE(alpha) * x))
+#include "functions/elementwise_reals.inc"
+
+#include "functions/elementwise_end.inc"
+
+#define OPERATION swiglu
+#define SETTINGS struct activation_settings
+#define BINARY(a, b) a / (1 + MATH(exp)(-ATTRIBUTE(alpha) * a)) * b
 #include "functions/elementwise_reals.inc"
 
 #include "functions/elementwise_end.inc"
@@ -165,6 +172,15 @@ static bool run_gelu_by_name(struct mdf_call *call)
     return mdf_call_error(call, MDF_VALUE, "attribute 'approximate' is \"%s\", not \"none\" or \"tanh\"", given->approximate);
 }
 
+static bool run_swiglu(struct mdf_call *call)
+{
+    static const struct mdf_operation operation = {.loops = {MDF_LOOPS_REALS(swiglu)}, .cost_ns = 10};
+    const struct mdf_value *a = mdf_call_tensor(call, 0), *b = a != NULL ? mdf_call_tensor(call, 1) : NULL;
+
+    return b != NULL && mdf_workspace_check_shape(call, "B", b, a->rank, mdf_value_shape(a)) &&
+           mdf_elementwise_call(call, &operation, 2, call->settings);
+}
+
 #define SETTINGS_TABLE activation_settings, sizeof(struct activation_settings)
 
 const struct mdf_operator mdf_operators_activation[] = {
@@ -177,6 +193,7 @@ const struct mdf_operator mdf_operators_activation[] = {
     {"Mish", 18, 99, run_mish, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
     {"Selu", 1, 99, run_selu, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
     {"Shrink", 9, 99, run_shrink, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
+    {"SwiGLU", 28, 99, run_swiglu, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
     {"Swish", 24, 99, run_swish, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
     {"ThresholdedRelu", 10, 99, run_thresholded_relu, SETTINGS_TABLE, MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

@@ -1,8 +1,8 @@
 /* heads.c - see heads.h. */
 #include "functions/onnx/heads.h"
 
-/* More batches and heads without any element can not be meant, but would take long to go through. */
-enum { MAX_EMPTY_PAIRS = 1 << 20 };
+/* More rows without any element can not be meant, but would take long to go through. */
+enum { MAX_EMPTY_ROWS = 1 << 20 };
 
 void mdf_heads_layout(struct mdf_heads *heads, bool side_by_side)
 {
@@ -19,7 +19,7 @@ bool mdf_heads_input(struct mdf_workspace *workspace, size_t i, int64_t n_heads,
     const struct mdf_value *value = mdf_call_tensor(workspace->call, i);
     const void *elements = value != NULL ? mdf_workspace_input(workspace, i) : NULL;
     const int64_t *shape;
-    size_t n_pairs;
+    size_t n;
 
     if (elements == NULL) {
         return false;
@@ -46,8 +46,9 @@ bool mdf_heads_input(struct mdf_workspace *workspace, size_t i, int64_t n_heads,
     } else {
         return mdf_call_error(workspace->call, MDF_SHAPE, "input %zu has rank %u, not 3 or 4", i + 1, value->rank);
     }
-    if (value->length == 0 && (!mdf_size_multiply(heads->n_batches, heads->n_heads, &n_pairs) || n_pairs > MAX_EMPTY_PAIRS)) {
-        return mdf_call_error(workspace->call, MDF_LIMIT, "input %zu is empty, but of too many batches and heads", i + 1);
+    if (value->length == 0 && (!mdf_size_multiply(heads->n_batches, heads->n_heads, &n) || n > MAX_EMPTY_ROWS ||
+                               !mdf_size_multiply(n, heads->n_rows, &n) || n > MAX_EMPTY_ROWS)) {
+        return mdf_call_error(workspace->call, MDF_LIMIT, "input %zu is empty, but has too many rows", i + 1);
     }
     mdf_heads_layout(heads, value->rank == 3);
     return true;
