@@ -150,7 +150,7 @@ static bool col2im(struct mdf_call *call)
     char kind = mdf_dtype_kind(dtype);
     struct mdf_workspace workspace;
     struct columns job = {0};
-    int64_t *shape;
+    int64_t *shape = NULL;
 
     if (x == NULL) {
         return false;

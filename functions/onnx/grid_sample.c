@@ -125,7 +125,7 @@ static void weigh(size_t n_taps, double fraction, double *weights)
     }
 }
 
-/* The neighbours of points [first, last), counted by batch. */
+/* The neighbours of all points, counted by batch. */
 static void find_neighbours(struct sampling *job, const double *grid)
 {
     for (size_t at = 0; at < job->n_batches * job->n_points; at++) {
@@ -323,7 +323,7 @@ static bool affine_grid(struct mdf_call *call)
     const struct mdf_value *theta = mdf_call_tensor(call, 0);
     struct mdf_workspace workspace;
     const double *matrices;
-    size_t rank, n_places;
+    size_t rank = 0, n_places;
     int64_t shape[5];
     double *grid;
 
