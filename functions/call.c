@@ -16,23 +16,30 @@ enum { MESSAGE_SIZE = 1024, NAME_SIZE = 96, VALUE_TEXT_SIZE = 160 };
 /* Python's operators, as a reader of an expression knows them. */
 static const struct {
     const char *name, *sign;
-} signs[] = {{"add", "+"},     {"sub", "-"},         {"mul", "*"},      {"truediv", "/"}, {"floordiv", "//"}, {"mod", "%"},
-             {"pow", "**"},    {"matmul", "@"},      {"and_", "&"},     {"or_", "|"},     {"xor", "^"},       {"lshift", "<<"},
-             {"rshift", ">>"}, {"neg", "-"},         {"pos", "+"},      {"invert", "~"},  {"not_", "not"},    {"lt", "<"},
-             {"le", "<="},     {"gt", ">"},          {"ge", ">="},      {"eq", "=="},     {"ne", "!="},       {"is_", "is"},
-             {"is_not", "is not"}, {"contains", "in"}, {"not_contains", "not in"}, {"getitem", "[]"}};
+} signs[] = {{"add", "+"},         {"sub", "-"},       {"mul", "*"},
+             {"truediv", "/"},     {"floordiv", "//"}, {"mod", "%"},
+             {"pow", "**"},        {"matmul", "@"},    {"and_", "&"},
+             {"or_", "|"},         {"xor", "^"},       {"lshift", "<<"},
+             {"rshift", ">>"},     {"neg", "-"},       {"pos", "+"},
+             {"invert", "~"},      {"not_", "not"},    {"lt", "<"},
+             {"le", "<="},         {"gt", ">"},        {"ge", ">="},
+             {"eq", "=="},         {"ne", "!="},       {"is_", "is"},
+             {"is_not", "is not"}, {"contains", "in"}, {"not_contains", "not in"},
+             {"getitem", "[]"}};
 
 static void name_operator(const struct mdf_operator *operator, char text[NAME_SIZE])
 {
     static const char prefix[] = "operator.";
+    const struct mdf_schema *schema;
     size_t i;
 
-    if (operator == NULL || operator->name == NULL) {
+    if (operator== NULL || operator->name == NULL) {
         snprintf(text, NAME_SIZE, "call");
         return;
     }
-    if (operator->since > 0) {
-        snprintf(text, NAME_SIZE, "onnx::%s", operator->name);
+    if (operator->since> 0) {
+        schema = mdf_schema_find_anywhere(operator->name, operator->since);
+        snprintf(text, NAME_SIZE, "%s::%s", schema != NULL ? mdf_schema_prefix(schema) : "onnx", operator->name);
         return;
     }
     if (strncmp(operator->name, prefix, sizeof prefix - 1) == 0) {
@@ -90,18 +97,17 @@ static bool name_python_formal(const char *formals, size_t i, char text[NAME_SIZ
 /* "input 'indices'", or "input 2" where the formal is not known. */
 static void name_input(const struct mdf_call *call, size_t i, char text[NAME_SIZE])
 {
-    const struct mdf_operator *operator = call->operator;
+    const struct mdf_operator *operator= call->operator;
     const struct mdf_schema *schema = NULL;
     const struct mdf_formal *formal = NULL;
 
-    if (operator != NULL && operator->since > 0) {
-        schema = mdf_schema_find("", operator->name, operator->since);
-        schema = schema == NULL ? mdf_schema_find("ai.onnx.ml", operator->name, operator->since) : schema;
+    if (operator!= NULL && operator->since> 0) {
+        schema = mdf_schema_find_anywhere(operator->name, operator->since);
         formal = schema == NULL ? NULL : mdf_schema_actual_input(schema, i);
     }
     if (formal != NULL) {
         snprintf(text, NAME_SIZE, "input '%s'", formal->name);
-    } else if (operator == NULL || operator->formals == NULL || !name_python_formal(operator->formals, i, text)) {
+    } else if (operator== NULL || operator->formals == NULL || !name_python_formal(operator->formals, i, text)) {
         snprintf(text, NAME_SIZE, "input %zu", i + 1);
     }
 }

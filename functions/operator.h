@@ -66,7 +66,8 @@ struct mdf_operator {
                             ONNX: NULL (schemas/ has them) */
 };
 
-/* The kernel row for an ONNX operator at a schema version (not an opset version); NULL where there is none. */
+/* The kernel row for an ONNX operator at a schema version (not an opset version); NULL where there is none. No two domains of ONNX
+ * have operators of one name. */
 const struct mdf_operator *mdf_operator_onnx(const char *name, int schema_version);
 /* The row of a Python function by its dotted name; NULL where there is none. "np." is not an alias. */
 const struct mdf_operator *mdf_operator_python(const char *name);

@@ -52,6 +52,47 @@ const struct mdf_schema *mdf_schema_find(const char *domain, const char *name, i
     return &schemas[i];
 }
 
+/* The first row of the domain behind that of row `i`; the number of rows after the last. */
+static size_t next_domain(size_t i)
+{
+    const char *domain = schemas[i].domain;
+
+    while (i < n_schemas && strcmp(schemas[i].domain, domain) == 0) {
+        i++;
+    }
+    return i;
+}
+
+const char *mdf_schema_prefix(const struct mdf_schema *schema)
+{
+    return schema->domain[0] == '\0' ? "onnx" : schema->domain;
+}
+
+const char *mdf_schema_split(const char *function, const char **name)
+{
+    size_t i, length;
+
+    for (i = 0; i < n_schemas; i = next_domain(i)) {
+        length = strlen(mdf_schema_prefix(&schemas[i]));
+        if (strncmp(function, mdf_schema_prefix(&schemas[i]), length) == 0 && strncmp(function + length, "::", 2) == 0) {
+            *name = function + length + 2;
+            return schemas[i].domain;
+        }
+    }
+    return NULL;
+}
+
+const struct mdf_schema *mdf_schema_find_anywhere(const char *name, int version)
+{
+    const struct mdf_schema *schema = NULL;
+    size_t i;
+
+    for (i = 0; i < n_schemas && schema == NULL; i = next_domain(i)) {
+        schema = mdf_schema_find(schemas[i].domain, name, version);
+    }
+    return schema;
+}
+
 const struct mdf_schema_attribute *mdf_schema_attribute(const struct mdf_schema *schema, const char *name)
 {
     size_t i;

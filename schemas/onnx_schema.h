@@ -66,6 +66,13 @@ struct mdf_schema {
 /* The schema of an operator at an opset version: the newest not newer than `opset`; where the operator was born later, its
  * first one. NULL where the domain has no such operator. Domain "ai.onnx" is "". */
 const struct mdf_schema *mdf_schema_find(const char *domain, const char *name, int opset);
+/* The domain that a function of a model is of, "" for "onnx::NAME", "ai.onnx.ml" for "ai.onnx.ml::NAME", and its name in it; NULL
+ * where it is of none that the data has. */
+const char *mdf_schema_split(const char *function, const char **name);
+/* What stands before "::" in a model: the domain, or "onnx". */
+const char *mdf_schema_prefix(const struct mdf_schema *schema);
+/* The schema of an operator whose name no other domain has, in whichever it is; as mdf_schema_find. */
+const struct mdf_schema *mdf_schema_find_anywhere(const char *name, int version);
 /* The attribute, or input, of a schema by name; NULL, or SIZE_MAX. */
 const struct mdf_schema_attribute *mdf_schema_attribute(const struct mdf_schema *schema, const char *name);
 size_t mdf_schema_input(const struct mdf_schema *schema, const char *name);

@@ -305,7 +305,8 @@ static bool write_attributes(struct onnx_import *import, const struct onnx_node 
         }
         if (!known) {
             mdf_warn(import->tree->warnings, import->document->file, 0, 0, import->path,
-                     "onnx::%.100s has no attribute '%.100s'; it is ignored", node->operator, attribute->name);
+                     "%.100s::%.100s has no attribute '%.100s'; it is ignored", *node->domain != '\0' ? node->domain : "onnx",
+                     node->operator, attribute->name);
         }
     }
     return true;

@@ -288,8 +288,8 @@ static bool read_setting(struct reading *reading, const struct mdf_schema *schem
     reading->node =
         reading->attribute != NULL ? find_attribute(reading->target->compiler, definition, reading->setting->name) : NULL;
     if (reading->node == NULL && reading->attribute != NULL && reading->attribute->required) {
-        compile_error(reading->target->compiler, MDF_MODEL, "onnx::%s needs the attribute '%s'", schema->name,
-                      reading->setting->name);
+        compile_error(reading->target->compiler, MDF_MODEL, "%s::%s needs the attribute '%s'", mdf_schema_prefix(schema),
+                      schema->name, reading->setting->name);
         return false;
     }
     if (reading->setting->type == MDF_SETTING_GRAPH) {

@@ -201,7 +201,7 @@ const struct mdf_graph_node *expand_states(struct compiler *compiler, const stru
 /* --- onnx_call.c */
 bool compile_onnx_call(struct target *target, const struct mdf_definition *definition, const struct usage *usage,
                        mdf_operand into, struct outcome *outcome);
-/* The schema of "onnx::NAME" at the model's opset; NULL where it is not one. */
+/* The schema of "onnx::NAME" or "DOMAIN::NAME" at the model's opset of that domain; NULL where it is not one. */
 const struct mdf_schema *find_onnx_schema(const struct compiler *compiler, const char *function);
 /* Whether a call's arguments are of a version's form: each a formal or an attribute, no attribute fed by an input port. */
 bool fits_schema(const struct compiler *compiler, const struct mdf_definition *definition, const struct mdf_schema *schema);

@@ -5,18 +5,40 @@
 #include "functions/standard/standard.h"
 #include "mdf_c/plan/compiler.h"
 
+#include <limits.h>
 #include <string.h>
-
-static const char ONNX_PREFIX[] = "onnx::";
 
 static bool is_onnx(const char *function)
 {
-    return strncmp(function, ONNX_PREFIX, sizeof ONNX_PREFIX - 1) == 0;
+    const char *name;
+
+    return mdf_schema_split(function, &name) != NULL;
+}
+
+/* The opset of another domain than ONNX's own: what the model's metadata says it imports, else the newest. */
+static int opset_of(const struct compiler *compiler, const char *domain)
+{
+    static const char *const path[] = {"metadata", "opset_imports"};
+    const struct mdf_node *node = compiler->model->source;
+    size_t i;
+
+    if (domain[0] == '\0') {
+        return compiler->model->opset;
+    }
+    for (i = 0; i < sizeof path / sizeof *path && node != NULL; i++) {
+        node = node->kind == MDF_NODE_OBJECT ? mdf_node_get(node, path[i]) : NULL;
+    }
+    node = node != NULL && node->kind == MDF_NODE_OBJECT ? mdf_node_get(node, domain) : NULL;
+    return node != NULL && node->kind == MDF_NODE_INT && node->as.integer >= 1 && node->as.integer < INT_MAX
+               ? (int)node->as.integer
+               : INT_MAX;
 }
 
 const struct mdf_schema *find_onnx_schema(const struct compiler *compiler, const char *function)
 {
-    return is_onnx(function) ? mdf_schema_find("", function + sizeof ONNX_PREFIX - 1, compiler->model->opset) : NULL;
+    const char *name, *domain = mdf_schema_split(function, &name);
+
+    return domain != NULL ? mdf_schema_find(domain, name, opset_of(compiler, domain)) : NULL;
 }
 
 static bool is_input_port(const struct compiler *compiler, const struct mdf_node *value)
@@ -55,34 +77,33 @@ bool fits_schema(const struct compiler *compiler, const struct mdf_definition *d
 const struct mdf_schema *find_called_schema(const struct compiler *compiler, const struct mdf_definition *definition)
 {
     const struct mdf_schema *schema = find_onnx_schema(compiler, definition->function), *newer;
-
     const struct mdf_operator *row = schema != NULL ? mdf_operator_onnx(schema->name, schema->since) : NULL;
 
-    if (schema == NULL || compiler->model->opset >= MDF_DEFAULT_OPSET || fits_schema(compiler, definition, schema) ||
-        (row != NULL && (row->flags & MDF_OPERATOR_INFERS) != 0)) {
+    if (schema == NULL || schema->domain[0] != '\0' || compiler->model->opset >= MDF_DEFAULT_OPSET ||
+        fits_schema(compiler, definition, schema) || (row != NULL && (row->flags & MDF_OPERATOR_INFERS) != 0)) {
         return schema;
     }
-    newer = mdf_schema_find("", definition->function + sizeof ONNX_PREFIX - 1, MDF_DEFAULT_OPSET);
+    newer = mdf_schema_find("", schema->name, MDF_DEFAULT_OPSET);
     return newer != NULL && fits_schema(compiler, definition, newer) ? newer : schema;
 }
 
 static bool unknown_function(struct target *target, const struct mdf_definition *definition)
 {
     struct place place = place_at(target->compiler, definition->function_source);
-    const char *name = definition->function, *guess;
+    const char *name = definition->function, *in_domain, *domain = mdf_schema_split(name, &in_domain), *guess;
     struct mdf_nearest nearest;
 
-    if (is_onnx(name)) {
-        mdf_nearest_begin(&nearest, name + sizeof ONNX_PREFIX - 1);
-        mdf_schema_offer("", &nearest);
+    if (domain != NULL) {
+        mdf_nearest_begin(&nearest, in_domain);
+        mdf_schema_offer(domain, &nearest);
     } else {
         mdf_nearest_begin(&nearest, name);
         mdf_standard_offer(&nearest);
         mdf_defined_function_offer(&nearest);
     }
     guess = mdf_nearest_result(&nearest);
-    compile_error(target->compiler, MDF_NAME, "unknown function '%s'%s%s%s%s", name, guess ? "; did you mean '" : "",
-                  guess && is_onnx(name) ? ONNX_PREFIX : "", guess ? guess : "", guess ? "'?" : "");
+    compile_error(target->compiler, MDF_NAME, "unknown function '%s'%s%.*s%s%s", name, guess ? "; did you mean '" : "",
+                  guess && domain != NULL ? (int)(in_domain - name) : 0, name, guess ? guess : "", guess ? "'?" : "");
     place_leave(target->compiler, place);
     return false;
 }

@@ -92,7 +92,8 @@ static bool refuse(struct target *target, const struct mdf_inference *inference)
     if (inference->status == MDF_OUT_OF_MEMORY) {
         compile_out_of_memory(target->compiler);
     } else {
-        compile_error(target->compiler, inference->status, "onnx::%s: %s", inference->schema->name, inference->message);
+        compile_error(target->compiler, inference->status, "%s::%s: %s", mdf_schema_prefix(inference->schema),
+                      inference->schema->name, inference->message);
     }
     return false;
 }

@@ -67,8 +67,8 @@ static bool add_single(struct call_builder *builder, const struct mdf_formal *fo
 
     if (given != NULL) {
         if (formal->option == MDF_FORMAL_SINGLE && find_argument(definition, formal->name) == NULL) {
-            compile_error(builder->target->compiler, MDF_MODEL, "onnx::%s needs the input '%s'", builder->schema->name,
-                          formal->name);
+            compile_error(builder->target->compiler, MDF_MODEL, "%s::%s needs the input '%s'", mdf_schema_prefix(builder->schema),
+                          builder->schema->name, formal->name);
             return false;
         }
         return add_argument(builder, formal->name, given);
@@ -77,7 +77,8 @@ static bool add_single(struct call_builder *builder, const struct mdf_formal *fo
         return found;
     }
     if (formal->option == MDF_FORMAL_SINGLE) {
-        compile_error(builder->target->compiler, MDF_MODEL, "onnx::%s needs the input '%s'", builder->schema->name, formal->name);
+        compile_error(builder->target->compiler, MDF_MODEL, "%s::%s needs the input '%s'", mdf_schema_prefix(builder->schema),
+                      builder->schema->name, formal->name);
         return false;
     }
     return add_operand(builder, MDF_NO_OPERAND);
@@ -126,8 +127,8 @@ static void warn_unknown_arguments(struct call_builder *builder)
         if (!is_known(builder->schema, entry->key)) {
             struct place place = place_at(builder->target->compiler, &entry->value);
 
-            compile_warning(builder->target->compiler, "onnx::%s has no input or attribute '%s'; it is ignored",
-                            builder->schema->name, entry->key);
+            compile_warning(builder->target->compiler, "%s::%s has no input or attribute '%s'; it is ignored",
+                            mdf_schema_prefix(builder->schema), builder->schema->name, entry->key);
             place_leave(builder->target->compiler, place);
         }
     }
@@ -155,8 +156,8 @@ static bool add_inputs(struct call_builder *builder)
     }
     if (builder->operands.n < schema->min_inputs ||
         (schema->max_inputs != SIZE_MAX && builder->operands.n > schema->max_inputs)) {
-        compile_error(builder->target->compiler, MDF_MODEL, "onnx::%s takes %zu inputs or more, not %zu", schema->name,
-                      schema->min_inputs, builder->operands.n);
+        compile_error(builder->target->compiler, MDF_MODEL, "%s::%s takes %zu inputs or more, not %zu", mdf_schema_prefix(schema),
+                      schema->name, schema->min_inputs, builder->operands.n);
         return false;
     }
     return true;
@@ -401,8 +402,9 @@ bool compile_onnx_call(struct target *target, const struct mdf_definition *defin
     if (builder.row == NULL) {
         struct place place = place_at(target->compiler, definition->function_source);
 
-        compile_error(target->compiler, MDF_UNSUPPORTED, "onnx::%s version %d (opset %d) is not supported", builder.schema->name,
-                      builder.schema->since, target->compiler->model->opset);
+        compile_error(target->compiler, MDF_UNSUPPORTED, "%s::%s version %d (opset %d) is not supported",
+                      mdf_schema_prefix(builder.schema), builder.schema->name, builder.schema->since,
+                      target->compiler->model->opset);
         place_leave(target->compiler, place);
         return false;
     }
