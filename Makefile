@@ -50,7 +50,7 @@ ONNX_MESSAGES := build/generated/onnx.pb-c
 # ---------------------------------------------------------------- flags
 
 # Looked up when first needed, so that "make deps" and "make help" work without the libraries.
-LIBRARY_PACKAGES := yaml-0.1 libcjson libbson-1.0 libprotobuf-c libzip
+LIBRARY_PACKAGES := yaml-0.1 libcjson libbson-1.0 libprotobuf-c libzip libpcre2-8
 SUITE_PACKAGES := criterion jansson
 package_flags = $(shell pkg-config --cflags $(LIBRARY_PACKAGES) $(SUITE_PACKAGES) | sed 's/-I/-isystem /g')
 package_libraries = $(shell pkg-config --libs $(LIBRARY_PACKAGES))

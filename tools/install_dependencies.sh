@@ -3,8 +3,8 @@
 set -eu
 
 tools="gcc make pkg-config protoc-c"
-libraries="yaml-0.1 libcjson libbson-1.0 libprotobuf-c libzip jansson criterion"
-packages="gcc libc6-dev make pkg-config libyaml-dev libcjson-dev libbson-dev libprotobuf-c-dev protobuf-c-compiler libzip-dev libjansson-dev libcriterion-dev"
+libraries="yaml-0.1 libcjson libbson-1.0 libprotobuf-c libzip libpcre2-8 jansson criterion"
+packages="gcc libc6-dev make pkg-config libyaml-dev libcjson-dev libbson-dev libprotobuf-c-dev protobuf-c-compiler libzip-dev libpcre2-dev libjansson-dev libcriterion-dev"
 
 missing() {
     for tool in $tools; do

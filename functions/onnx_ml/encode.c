@@ -4,7 +4,7 @@
  * it equals, or the default; of OneHotEncoder a row of zeros with a one at the category. Source: ONNX ai.onnx.ml, all versions.
  */
 #include "functions/indexing.h"
-#include "functions/onnx_ml/lookup.h"
+#include "functions/lookup.h"
 
 #include <string.h>
 

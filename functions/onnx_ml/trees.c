@@ -4,7 +4,7 @@
  * by target or class; of the classifier the label of the largest, too. Weights are added in float64. Source: ONNX ai.onnx.ml 1,
  * 3, 5. */
 #include "functions/onnx_ml/forest.h"
-#include "functions/onnx_ml/lookup.h"
+#include "functions/lookup.h"
 #include "functions/onnx_ml/scores.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* lookup.c - see lookup.h. A hash table with open addressing, less than half full. */
-#include "functions/onnx_ml/lookup.h"
+#include "functions/lookup.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* lookup.h - keys of attributes, found by value: what the encoders of ai.onnx.ml share.
+/* lookup.h - keys of attributes, found by value: a hash table that kernels make from attributes.
  *
  * Keys are whole numbers, reals or strings. Equal reals are one key, NaN equals NaN; of keys that stand twice the last counts. */
-#ifndef MDF_FUNCTIONS_ONNX_ML_LOOKUP_H
-#define MDF_FUNCTIONS_ONNX_ML_LOOKUP_H
+#ifndef MDF_FUNCTIONS_LOOKUP_H
+#define MDF_FUNCTIONS_LOOKUP_H
 
 #include "functions/workspace.h"
 
