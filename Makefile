@@ -24,7 +24,14 @@ SONAME := libmdf.so.0
 # ---------------------------------------------------------------- sources
 
 LIBRARY_FOLDERS := $(addprefix mdf_c/,base tensor document expression model code plan run write api) schemas functions
-LIBRARY_SOURCES := $(sort $(shell find $(LIBRARY_FOLDERS) -name '*.c' 2>/dev/null))
+# Decoders of images, each there where its library is: a file functions/image/decode_FORMAT.c.
+IMAGE_LIBRARIES := jpeg/libjpeg png/libpng webp/libwebp jpeg2000/libopenjp2 tiff/libtiff-4>=4.5
+found = $(if $(shell pkg-config --exists '$(subst >=, >= ,$(notdir $(1)))' 2>/dev/null && echo yes),$(1))
+IMAGE_FOUND := $(foreach pair,$(IMAGE_LIBRARIES),$(call found,$(pair)))
+IMAGE_FORMATS := $(patsubst %/,%,$(dir $(IMAGE_FOUND)))
+IMAGE_ABSENT := $(filter-out $(IMAGE_FORMATS),$(patsubst %/,%,$(dir $(IMAGE_LIBRARIES))))
+IMAGE_FLAGS := $(foreach format,$(IMAGE_FORMATS),-DMDF_IMAGE_$(shell echo $(format) | tr a-z A-Z))
+LIBRARY_SOURCES := $(filter-out $(IMAGE_ABSENT:%=functions/image/decode_%.c),$(sort $(shell find $(LIBRARY_FOLDERS) -name '*.c' 2>/dev/null)))
 PROGRAM_MAINS := mdf_c/cli/mdf_run.c mdf_c/cli/mdf_convert.c
 PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(wildcard mdf_c/cli/*.c)))
 SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
@@ -50,7 +57,7 @@ ONNX_MESSAGES := build/generated/onnx.pb-c
 # ---------------------------------------------------------------- flags
 
 # Looked up when first needed, so that "make deps" and "make help" work without the libraries.
-LIBRARY_PACKAGES := yaml-0.1 libcjson libbson-1.0 libprotobuf-c libzip libpcre2-8
+LIBRARY_PACKAGES := yaml-0.1 libcjson libbson-1.0 libprotobuf-c libzip libpcre2-8 $(foreach pair,$(notdir $(IMAGE_FOUND)),$(firstword $(subst >=, ,$(pair))))
 SUITE_PACKAGES := criterion jansson
 package_flags = $(shell pkg-config --cflags $(LIBRARY_PACKAGES) $(SUITE_PACKAGES) | sed 's/-I/-isystem /g')
 package_libraries = $(shell pkg-config --libs $(LIBRARY_PACKAGES))
@@ -138,6 +145,15 @@ $(BUILD)/object_list: force
 	@mkdir -p $(@D)
 	@echo '$(LIBRARY_OBJECTS) $(PROGRAM_SHARED_OBJECTS) $(SUITE_SHARED_OBJECTS)' > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# The libraries for images that were found: another set makes the operator anew.
+$(BUILD)/image_formats: force
+	@mkdir -p $(@D)
+	@echo '$(IMAGE_FLAGS)' > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(BUILD)/objects/functions/onnx/image_decoder.o: FILE_FLAGS += $(IMAGE_FLAGS)
+$(BUILD)/objects/functions/onnx/image_decoder.o: $(BUILD)/image_formats
 
 # The list of operator tables, read off the sources; replaced only when it changes.
 $(OPERATOR_TABLES): tools/list_operator_tables.sh $(filter functions/%,$(LIBRARY_SOURCES))

@@ -15,8 +15,23 @@ missing() {
     done
 }
 
-[ -n "$(missing)" ] || exit 0
-echo "Missing: $(missing | tr '\n' ' ')" >&2
+# ImageDecoder's libraries, each of which the build does without where it is not there. They are asked for once a build folder.
+optional="libjpeg libpng libtiff-4 libwebp libopenjp2"
+optional_packages="libjpeg-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev"
+asked=build/optional_libraries_asked_for
+
+absent() {
+    for library in $optional; do
+        pkg-config --exists "$library" 2>/dev/null || echo "$library"
+    done
+}
+
+wants_optional() {
+    [ ! -e "$asked" ] && [ -n "$(absent)" ] && command -v apt-get >/dev/null 2>&1
+}
+
+[ -n "$(missing)" ] || wants_optional || exit 0
+echo "Missing: $(missing | tr '\n' ' ')$(absent | tr '\n' ' ')" >&2
 if ! command -v apt-get >/dev/null 2>&1; then
     echo "This system has no apt-get: please install what corresponds to Debian's $packages" >&2
     exit 1
@@ -25,6 +40,15 @@ as_root=
 [ "$(id -u)" -eq 0 ] || as_root="sudo"
 export DEBIAN_FRONTEND=noninteractive
 # The lists of packages may be absent or old: they are fetched where the first attempt fails.
-# shellcheck disable=SC2086
-$as_root apt-get install -y -q $packages || { $as_root apt-get update -q && $as_root apt-get install -y -q $packages; }
+install() {
+    # shellcheck disable=SC2086
+    $as_root apt-get install -y -q $1 || { $as_root apt-get update -q && $as_root apt-get install -y -q $1; }
+}
+
+[ -z "$(missing)" ] || install "$packages"
+if wants_optional; then
+    mkdir -p build
+    : >"$asked"
+    install "$optional_packages" || echo "Without $(absent | tr '\n' ' '): ImageDecoder refuses their formats" >&2
+fi
 [ -z "$(missing)" ] || { echo "Still missing: $(missing | tr '\n' ' ')" >&2; exit 1; }
