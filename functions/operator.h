@@ -52,7 +52,9 @@ enum mdf_operator_flags {
     MDF_OPERATOR_RANDOM = 1,       /* draws random numbers: never folded at compile time */
     MDF_OPERATOR_KEEPS_INPUTS = 2, /* takes inputs of any kind as they are: no conversion of literals to a shared type */
     MDF_OPERATOR_METHOD = 4,       /* Python: may be called as a method of its first argument, "m.sum()" */
-    MDF_OPERATOR_INFERS = 8 /* ONNX: has no training yet: a call in a later version's form is the same, without its training */
+    MDF_OPERATOR_INFERS = 8,  /* ONNX: has no training yet: a call in a later version's form is the same, without its training */
+    MDF_OPERATOR_MAPS = 16,   /* the body takes as many inputs as the call, and yields its outputs */
+    MDF_OPERATOR_MODIFIES = 32 /* bodies may be left out; each takes one array and yields one; outputs are the schema's */
 };
 
 struct mdf_operator {
@@ -66,8 +68,8 @@ struct mdf_operator {
                             ONNX: NULL (schemas/ has them) */
 };
 
-/* The kernel row for an ONNX operator at a schema version (not an opset version); NULL where there is none. No two domains of ONNX
- * have operators of one name. */
+/* The kernel row for an ONNX operator at a schema version (not an opset version); NULL where there is none. No two domains of
+ * ONNX have operators of one name. */
 const struct mdf_operator *mdf_operator_onnx(const char *name, int schema_version);
 /* The row of a Python function by its dotted name; NULL where there is none. "np." is not an alias. */
 const struct mdf_operator *mdf_operator_python(const char *name);

@@ -452,6 +452,24 @@ static bool infer_if(struct mdf_inference *inference)
     return true;
 }
 
+/* ------------------------------------------------------------------ SequenceMap */
+
+/* Each output is a sequence of what the body yields. */
+static bool infer_sequence_map(struct mdf_inference *inference)
+{
+    const struct mdf_static_body *body = &inference->bodies[0];
+    size_t i;
+
+    for (i = 0; i < inference->n_outputs; i++) {
+        bool known = inference->n_bodies == 1 && i < body->n_yields && body->yields[i].kind == MDF_STATIC_TENSOR;
+
+        inference->outputs[i] = mdf_static_unknown;
+        inference->outputs[i].kind = MDF_STATIC_SEQUENCE;
+        inference->outputs[i].dtype = known ? body->yields[i].dtype : MDF_DTYPE_NONE;
+    }
+    return true;
+}
+
 /* ------------------------------------------------------------------ table */
 
 static bool scan_body(struct mdf_inference *inference)
@@ -470,5 +488,6 @@ const struct mdf_rule mdf_rules_control_flow[] = {
     {"Scan", infer_scan, scan_body},
     {"Loop", infer_loop, loop_body},
     {"If", infer_if, NULL},
+    {"SequenceMap", infer_sequence_map, NULL},
     {NULL, NULL, NULL},
 };

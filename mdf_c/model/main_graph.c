@@ -6,7 +6,7 @@
 /* Whether some attribute in the tree has the text `id` under a name that bodies go by. */
 static bool names_body(const struct mdf_node *node, const char *id)
 {
-    static const char *const attributes[] = {"body", "then_branch", "else_branch", "graph"};
+    static const char *const attributes[] = {"body", "then_branch", "else_branch", "score_mod", "prob_mod", "graph"};
     size_t i, j;
 
     for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {

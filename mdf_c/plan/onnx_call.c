@@ -180,6 +180,13 @@ static bool describe_bodies(struct call_builder *builder, struct body_request *r
     if (request->branch) {
         return true;
     }
+    if ((builder->row->flags & (MDF_OPERATOR_MAPS | MDF_OPERATOR_MODIFIES)) != 0) {
+        bool maps = (builder->row->flags & MDF_OPERATOR_MAPS) != 0;
+
+        request->n_scan_inputs = maps ? n_operands : 0;
+        request->n_states = maps ? 0 : 1;
+        return true;
+    }
     request->n_states = n_operands > fixed ? n_operands - fixed : 0;
     if (mdf_schema_attribute(builder->schema, "num_scan_inputs") == NULL) {
         return true;
@@ -231,6 +238,9 @@ static bool add_body(struct call_builder *builder, const struct graph_attribute 
         mdf_code_clear(builder->target->compiler->memory, result.code);
         return false;
     }
+    if ((builder->row->flags & MDF_OPERATOR_MODIFIES) != 0) {
+        return list_add(builder->target->compiler, &builder->bodies, &index, sizeof index);
+    }
     if (builder->bodies.n > 0 && result.n_yields != builder->n_outputs) {
         compile_error(builder->target->compiler, MDF_MODEL,
                       "the branches of onnx::%s yield %zu and %zu values: they must yield the same number", request->operator,
@@ -241,8 +251,21 @@ static bool add_body(struct call_builder *builder, const struct graph_attribute 
         builder->static_bodies[builder->bodies.n] = (struct mdf_static_body){NULL, 0, result.types, result.code->n_yields};
     }
     builder->n_outputs = result.n_yields;
-    return merge_flags(builder, result.facts, result.n_yields) &&
+    return ((builder->row->flags & MDF_OPERATOR_MAPS) != 0 || merge_flags(builder, result.facts, result.n_yields)) &&
            list_add(builder->target->compiler, &builder->bodies, &index, sizeof index);
+}
+
+/* A graph attribute that is not given, of an operator that can do without. */
+static bool is_left_out(const struct call_builder *builder, const struct graph_attribute *graph)
+{
+    return graph->node == NULL && (builder->row->flags & MDF_OPERATOR_MODIFIES) != 0;
+}
+
+static bool add_no_body(struct call_builder *builder)
+{
+    const uint32_t none = UINT32_MAX;
+
+    return list_add(builder->target->compiler, &builder->bodies, &none, sizeof none);
 }
 
 static struct call_types types_of_call(const struct call_builder *builder)
@@ -274,7 +297,7 @@ static bool add_bodies(struct call_builder *builder)
         return false;
     }
     for (i = 0; i < builder->graphs.n; i++) {
-        if (!add_body(builder, &graphs[i], &request)) {
+        if (!(is_left_out(builder, &graphs[i]) ? add_no_body(builder) : add_body(builder, &graphs[i], &request))) {
             return false;
         }
     }
@@ -291,7 +314,7 @@ static size_t count_outputs(const struct call_builder *builder, const struct usa
     bool bare = usage->n_ports > 0 || usage->elsewhere;
     size_t n;
 
-    if (builder->graphs.n > 0) {
+    if (builder->graphs.n > 0 && (builder->row->flags & MDF_OPERATOR_MODIFIES) == 0) {
         *several = builder->n_outputs > 1;
         return builder->n_outputs;
     }
