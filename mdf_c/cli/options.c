@@ -3,6 +3,7 @@
 
 #include "mdf_c/base/text.h"
 #include "mdf_c/cli/pictures.h"
+#include "mdf_c/write/operators_page.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -35,10 +36,10 @@ static const char help[] =
     "      --graph-detail N      1: names of nodes, 2: ports, parameters and functions too, 3: all; default 2, large graphs 1\n"
     "      --plot FILE           draw every step of the recorded ports, .svg .png .pdf (needs gnuplot) or .gp\n"
     "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"
-    "  -h, --help, --version\n";
+    "  -h, --help, --version, --ops   the last lists the operators, their versions and types\n";
 
 /* What an option's text is, and so how its field is set. */
-enum argument { FLAG, TEXT, COUNT, BYTES, REAL, THREADS, INPUT, IMAGE, DETAIL, PLOT, PROGRESS, QUIET, HELP, VERSION };
+enum argument { FLAG, TEXT, COUNT, BYTES, REAL, THREADS, INPUT, IMAGE, DETAIL, PLOT, PROGRESS, QUIET, HELP, VERSION, OPERATORS };
 
 struct option_row {
     const char *name;
@@ -76,6 +77,7 @@ static const struct option_row rows[] = {
     {"graph-detail", '\0', DETAIL, FIELD(graph_detail)},
     {"plot", '\0', PLOT, FIELD(plot_path)},
     {"from", '\0', TEXT, FIELD(format)},
+    {"ops", '\0', OPERATORS, 0},
     {"help", 'h', HELP, 0},
     {"version", '\0', VERSION, 0},
 };
@@ -195,6 +197,7 @@ static const char *set_option(struct run_options *options, const struct option_r
         return NULL;
     case HELP:
     case VERSION:
+    case OPERATORS:
         break;
     }
     return NULL;
@@ -270,6 +273,26 @@ static bool check_together(struct run_options *options, int argc, char **argv, i
     return true;
 }
 
+/* What is asked for in place of a run. */
+static int tell(enum argument argument)
+{
+    struct mdf_memory memory;
+    struct mdf_text text;
+    bool failed;
+
+    if (argument != OPERATORS) {
+        fputs(argument == HELP ? help : "mdf-run " MDF_VERSION "\n", stdout);
+        return EXIT_DONE;
+    }
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_text_init(&text, &memory);
+    mdf_write_operators_page(&text);
+    failed = text.failed;
+    fputs(failed ? "" : text.bytes, stdout);
+    mdf_text_release(&text);
+    return failed ? EXIT_MODEL : EXIT_DONE;
+}
+
 bool parse_run_options(int argc, char **argv, struct run_options *options, int *exit_status)
 {
     struct option table[N_ROWS + 1];
@@ -294,9 +317,8 @@ bool parse_run_options(int argc, char **argv, struct run_options *options, int *
         if (row == NULL) {
             return unknown_option(exit_status, code, argv[optind - 1]);
         }
-        if (row->argument == HELP || row->argument == VERSION) {
-            fputs(row->argument == HELP ? help : "mdf-run " MDF_VERSION "\n", stdout);
-            *exit_status = EXIT_DONE;
+        if (row->argument == HELP || row->argument == VERSION || row->argument == OPERATORS) {
+            *exit_status = tell(row->argument);
             return false;
         }
         wrong = set_option(options, row, optarg);
