@@ -312,14 +312,6 @@ static bool find_slot(const struct matcher *matcher, const struct mdf_chunk *chu
     }
 }
 
-/* The source takes both "True" and "False" in a pattern for "True" in a chunk. */
-static bool fits(struct mdf_span wanted, struct mdf_span value)
-{
-    return mdf_span_equal(wanted, value) ||
-           ((mdf_span_equal(wanted, mdf_span_of("True")) || mdf_span_equal(wanted, mdf_span_of("False"))) &&
-            mdf_span_equal(value, mdf_span_of("True")));
-}
-
 /* Literals, and the first meeting of each variable. */
 static bool passes_first(struct matcher *matcher, const struct mdf_chunk *chunk, const struct test *test)
 {
@@ -327,7 +319,7 @@ static bool passes_first(struct matcher *matcher, const struct mdf_chunk *chunk,
 
     switch (test->kind) {
     case TEST_EQUALS:
-        return find_slot(matcher, chunk, test, &value) && fits(test->text, value);
+        return find_slot(matcher, chunk, test, &value) && mdf_span_equal(test->text, value);
     case TEST_DIFFERS:
         return find_slot(matcher, chunk, test, &value) && !mdf_span_equal(test->text, value);
     case TEST_BINDS:
@@ -346,7 +338,7 @@ static bool passes_second(const struct matcher *matcher, const struct mdf_chunk 
 
     switch (test->kind) {
     case TEST_BINDS:
-        return find_slot(matcher, chunk, test, &value) && find_bound(matcher, test->text, &bound) && fits(bound, value);
+        return find_slot(matcher, chunk, test, &value) && find_bound(matcher, test->text, &bound) && mdf_span_equal(bound, value);
     case TEST_DIFFERS_FROM_BOUND:
         return find_slot(matcher, chunk, test, &value) && find_bound(matcher, test->text, &bound) &&
                !mdf_span_equal(bound, value);
