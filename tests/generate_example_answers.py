@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes tests/data/example_answers.json: what each model of examples/ must print with the options of its row in examples/README.md,
-computed here by plain Python. (The answers of examples/control_flow come from tools/make_control_flow_examples.py.)
+computed here by plain Python,
+with numpy for its random numbers. (The answers of examples/control_flow come from tools/make_control_flow_examples.py.)
 
     python3 tests/generate_example_answers.py
 """
@@ -8,6 +9,8 @@ computed here by plain Python. (The answers of examples/control_flow come from t
 import json
 import math
 import pathlib
+
+import numpy as np
 
 ANSWERS = {}
 
@@ -126,6 +129,26 @@ def slow_and_fast():
             fused += 1
     outputs = {"fast": {"reading": fast}, "slow": {"reading": slow}, "fuse": {"mean": (fast + slow) / 2}}
     return {"trace": [{"outputs": outputs, "schedule": schedule}]}
+
+
+@answer
+def drift_diffusion():
+    generator = np.random.RandomState(3)
+
+    def trial(start, drift, noise):
+        x, n = start, 0
+        while abs(x) < 1.0:
+            x, n = x + generator.normal(drift * 0.01, noise * 0.1), n + 1
+        return math.copysign(0.3 + n * 0.01, x)
+
+    times = [[trial(start, drift, 0.8) for drift in (0.2, 1.0, 3.0)] for start in (0.0, 0.5)]
+    return {"results": {"times": times, "times_without_noise": [trial(0.0, drift, 0.0) for drift in (0.2, 1.0, 3.0)],
+                        "share_of_yes": sum(time > 0 for row in times for time in row) / 6}}
+
+
+@answer
+def actr_retrieval():
+    return {"results": {"rule": "know", "goal": {"buffer": "goal", "ISA": "say", "word": "Rome"}}}
 
 
 def main():
