@@ -15,9 +15,12 @@ missing() {
     done
 }
 
-# ImageDecoder's libraries, each of which the build does without where it is not there. They are asked for once a build folder.
+# ImageDecoder's libraries, each of which the build does without where it is not there, and the programs that draw mdf-run's pictures. They
+# are asked for once a build folder.
 optional="libjpeg libpng libtiff-4 libwebp libopenjp2"
 optional_packages="libjpeg-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev"
+picture_programs="dot gnuplot"
+picture_packages="graphviz gnuplot-nox"
 asked=build/optional_libraries_asked_for
 
 absent() {
@@ -26,12 +29,18 @@ absent() {
     done
 }
 
+absent_programs() {
+    for program in $picture_programs; do
+        command -v "$program" >/dev/null 2>&1 || echo "$program"
+    done
+}
+
 wants_optional() {
-    [ ! -e "$asked" ] && [ -n "$(absent)" ] && command -v apt-get >/dev/null 2>&1
+    [ ! -e "$asked" ] && [ -n "$(absent)$(absent_programs)" ] && command -v apt-get >/dev/null 2>&1
 }
 
 [ -n "$(missing)" ] || wants_optional || exit 0
-echo "Missing: $(missing | tr '\n' ' ')$(absent | tr '\n' ' ')" >&2
+echo "Missing: $(missing | tr '\n' ' ')$(absent | tr '\n' ' ')$(absent_programs | tr '\n' ' ')" >&2
 if ! command -v apt-get >/dev/null 2>&1; then
     echo "This system has no apt-get: please install what corresponds to Debian's $packages" >&2
     exit 1
@@ -49,6 +58,8 @@ install() {
 if wants_optional; then
     mkdir -p build
     : >"$asked"
-    install "$optional_packages" || echo "Without $(absent | tr '\n' ' '): ImageDecoder refuses their formats" >&2
+    [ -z "$(absent)" ] || install "$optional_packages" || echo "Without $(absent | tr '\n' ' '): ImageDecoder refuses their formats" >&2
+    [ -z "$(absent_programs)" ] || install "--no-install-recommends $picture_packages" ||
+        echo "Without $(absent_programs | tr '\n' ' '): mdf-run draws no pictures by them" >&2
 fi
 [ -z "$(missing)" ] || { echo "Still missing: $(missing | tr '\n' ' ')" >&2; exit 1; }

@@ -1,6 +1,7 @@
 /* mdf_run.c - the program mdf-run: loads a model, compiles it, evaluates it, tells what it computed. See docs/man/mdf-run.1.
  *
- * Nothing goes to standard output, and no output file appears, before all has gone well. */
+ * Nothing goes to standard output, and no output file appears, before all has gone well; but for a picture of the graph, which is
+ * there as soon as the model is loaded. */
 #include "mdf_c/cli/messages.h"
 #include "mdf_c/cli/options.h"
 #include "mdf_c/cli/pictures.h"

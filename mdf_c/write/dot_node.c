@@ -354,7 +354,7 @@ void mdf_dot_termination_table(struct mdf_dot_label *label, const struct mdf_nod
     size_t i;
 
     begin_table(label);
-    add_title(label, "The run ends");
+    add_title(label, "Termination");
     for (i = 0; i < n_shown(label, terminations->as.object.n); i++) {
         add_condition_row(label, terminations->as.object.entries[i].key, &terminations->as.object.entries[i].value);
     }

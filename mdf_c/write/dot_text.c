@@ -35,6 +35,8 @@ static const char *entity(char c)
         return "&gt;";
     case '"':
         return "&quot;";
+    case ']':
+        return "&#93;"; /* Graphviz refuses a text that begins with a closing bracket, as in [<b>x</b>] */
     case '\\':
         return "\\\\"; /* Graphviz reads \N and its like as the name of the node */
     default:

@@ -26,6 +26,9 @@ enum {
     NARROW_PANEL = 640
 };
 
+/* What stands for a single quote: gnuplot has '' for it, but reads it otherwise at the ends of a text. */
+#define QUOTE "\xe2\x80\x99"
+
 /* What is drawn of a column. */
 struct track {
     size_t n_numbers; /* the most that a value has; 0: nothing is drawn */
@@ -60,12 +63,14 @@ static void add_name(struct mdf_text *script, const char *name)
 
     for (i = 0; i < shown; i += n) {
         n = mdf_drawn_character(name + i, length - i, &instead);
+        instead = name[i] == '\'' ? QUOTE : instead;
         if (instead != NULL) {
             mdf_text_append_string(script, instead);
             continue;
         }
-        /* gnuplot writes "]]>" into SVG as it is, where it may not stand. */
-        mdf_text_append_string(script, name[i] == '\'' ? "'" : i >= 2 && memcmp(name + i - 2, "]]>", 3) == 0 ? " " : "");
+        if (i >= 2 && memcmp(name + i - 2, "]]>", 3) == 0) {
+            mdf_text_append(script, " ", 1); /* gnuplot writes "]]>" into SVG as it is, where it may not stand */
+        }
         mdf_text_append(script, name + i, n);
     }
     mdf_text_append_string(script, shown < length ? MDF_DRAWN_ELLIPSIS : "");
