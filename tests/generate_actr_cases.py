@@ -11,6 +11,7 @@ Seeds are texts: they have up to 64 bits.
 "trials": {"seed", "args", "times"}: what drift_diffusion_integrator gives; arguments are numbers or arrays, called once for each element.
 "normals": {"seed", "numbers"}: numpy.random.standard_normal.
 "uniforms": {"seed", "numbers"}: random.random.
+"expressions": {"seed", "numbers"}: [expression, its value] in the order in which they draw.
 """
 import copy
 import json
@@ -135,6 +136,17 @@ def trials():
             yield {"seed": str(seed), "args": args, "times": times.tolist()}
 
 
+def expressions():
+    for seed in SEEDS[:6]:
+        seed_numpy(seed)
+        numbers = []
+        for text in ("numpy.random.random()", "numpy.random.random_sample((2, 2))", "numpy.random.rand()", "numpy.random.rand(2, 3)",
+                     "numpy.random.randn(3)", "numpy.random.standard_normal(size=2)", "numpy.random.normal()", "numpy.random.normal(1.5, 0.25, [2])",
+                     "numpy.random.uniform(-1, 3)", "numpy.random.uniform(high=2.5, size=(1, 2))", "numpy.random.randn()", "numpy.random.rand(0)"):
+            numbers.append([text, np.asarray(eval(text, {"numpy": np})).tolist()])
+        yield {"seed": str(seed), "numbers": numbers}
+
+
 def main():
     normals, uniforms = [], []
     for seed in SEEDS:
@@ -143,7 +155,7 @@ def main():
         random.seed(seed)
         uniforms.append({"seed": str(seed), "numbers": [random.random() for _ in range(700)][::7]})
     sections = {"calls": [run(*call) for call in calls()], "choices": list(choices()), "trials": list(trials()), "normals": normals,
-                "uniforms": uniforms}
+                "uniforms": uniforms, "expressions": list(expressions())}
     text = ",\n".join(f'"{name}": [\n' + ",\n".join(json.dumps(case) for case in cases) + "\n]" for name, cases in sections.items())
     (pathlib.Path(__file__).parent / "data" / "actr_cases.json").write_text("{\n" + text + "\n}\n")
 

@@ -179,9 +179,50 @@ Test(actr, choices_are_those_of_python)
     json_decref(file);
 }
 
+/* Objects in expressions, which such models compare with {}. */
+Test(actr, objects_in_expressions)
+{
+    static const struct {
+        const char *text, *wanted;
+    } cases[] = {{"{} == {}", "true"},
+                 {"{'a': 1} == {}", "false"},
+                 {"{'a': [1, 2], 'b': {'c': 'd'}, 'a': 3}", "{\"a\": 3, \"b\": {\"c\": \"d\"}}"},
+                 {"{'a': 1, 'b': 2.5}['b']", "2.5"},
+                 {"5 if {} else 6", "6"},
+                 {"3 == {}", "false"},
+                 {"[1, 2] != {}", "true"},
+                 {"'a' in {'a': 1}", "true"},
+                 {"{1: 2}", NULL}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        struct run run;
+        json_t *value;
+        char *got;
+
+        snprintf(text, sizeof text,
+                 "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"output_ports\": {\"o\": {\"value\": \"%s\"}}}}}}}}",
+                 cases[i].text);
+        run = begin(text, NULL);
+        value = step(&run);
+        got = value != NULL ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+        if (cases[i].wanted == NULL) {
+            cr_expect_not_null(strstr(run.error.message, "the key of an object is an int, not a string"), "%s",
+                               run.error.message);
+        } else {
+            cr_expect(got != NULL && strcmp(got, cases[i].wanted) == 0, "%s: %s%s", cases[i].text, got != NULL ? got : "",
+                      run.error.message);
+        }
+        free(got);
+        json_decref(value);
+        end(&run);
+    }
+}
+
 /* ------------------------------------------------------------------ drift diffusion */
 
-/* Times are whole numbers of steps; 1e-12 is for the last bits of their sum with the non-decision time. */
+/* 1e-12: times are whole numbers of steps, of whose sum with the non-decision time the last bits may differ; deviates differ as
+ * the logarithms of C libraries do. */
 static void expect_times(const json_t *got, const json_t *wanted, size_t number)
 {
     cr_expect_eq(json_array_size(got), json_array_size(wanted), "case %zu", number);
@@ -244,6 +285,44 @@ Test(random, numbers_are_those_of_numpy_and_python)
         }
         json_decref(file);
     }
+}
+
+/* One parameter an expression, evaluated in order: all draw from one stream. 1e-12 as for trials. */
+Test(random, expressions_draw_as_numpy_does)
+{
+    json_t *file, *cases = load_section("expressions", &file), *one, *pair;
+    size_t i, k;
+
+    json_array_foreach(cases, i, one)
+    {
+        mdf_options options = {.seed = seed_of(one)};
+        json_t *parameters = json_object(), *model, *values, *wanted = json_object_get(one, "numbers");
+        char *text, name[32], list[400] = "[";
+        struct run run;
+
+        json_array_foreach(wanted, k, pair)
+        {
+            snprintf(name, sizeof name, "p%zu", k);
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s,", name);
+            json_object_set_new(parameters, name, json_pack("{s:O}", "value", json_array_get(pair, 0)));
+        }
+        strcat(list, "]");
+        model = json_pack("{s:{s:{s:{s:{s:{s:o, s:{s:{s:s}}}}}}}}", "m", "graphs", "g", "nodes", "n", "parameters", parameters,
+                          "output_ports", "o", "value", list);
+        text = json_dumps(model, 0);
+        run = begin(text, &options);
+        values = step(&run);
+        cr_expect_eq(run.error.code, MDF_OK, "%s", run.error.message);
+        json_array_foreach(wanted, k, pair)
+        {
+            expect_times(json_array_get(values, k), json_array_get(pair, 1), k);
+        }
+        json_decref(values);
+        json_decref(model);
+        free(text);
+        end(&run);
+    }
+    json_decref(file);
 }
 
 /* What the reference can not show: numbers below bounds past 32 bits. From Python: random.seed(3), then

@@ -1,0 +1,142 @@
+/* numpy_random.c - numpy.random in expressions: random random_sample rand uniform, standard_normal randn normal.
+ *
+ * Comes in: a shape (none: one number), and for some a place and a scale, numbers. Goes out: draws of the generator that stands
+ * for numpy.random, in row-major order: those that numpy gives for the same seed. Source: numpy.random.RandomState, whose stream
+ * is frozen; docs/random.md. */
+#include "functions/python/python_values.h"
+
+#include <math.h>
+
+/* Slots. */
+enum { SLOT_SHAPE = MDF_SLOT_OWN };
+
+struct drawing {
+    double (*draw)(struct mdf_twister *twister);
+    double place, scale;
+    bool is_plain; /* no place and scale: the draws themselves */
+};
+
+static double draw_one(struct mdf_call *call, const struct drawing *drawing)
+{
+    double drawn = drawing->draw(mdf_random_as_numpy(call->context));
+
+    return drawing->is_plain ? drawn : drawing->place + drawing->scale * drawn;
+}
+
+/* Output 0 becomes an array of draws; where `shape` is NULL, one number. */
+static bool fill(struct mdf_call *call, const struct drawing *drawing, size_t rank, const int64_t *shape)
+{
+    struct mdf_value *target = mdf_call_target(call, 0);
+    mdf_dtype real = call->context->real;
+    char *elements;
+    size_t i;
+
+    if (shape == NULL) {
+        return mdf_python_make_real(call, target, draw_one(call, drawing));
+    }
+    for (i = 0; i < rank; i++) {
+        if (shape[i] < 0) {
+            return mdf_call_error(call, MDF_VALUE, "a size is negative: %lld", (long long)shape[i]);
+        }
+    }
+    elements = mdf_python_make(call, target, real, MDF_STRENGTH_LITERAL, rank, shape);
+    for (i = 0; elements != NULL && i < target->length; i++) {
+        double drawn = draw_one(call, drawing);
+
+        mdf_convert_elements(real, elements + i * mdf_dtype_size(real), MDF_DTYPE_FLOAT64, &drawn, 1, false);
+    }
+    return elements != NULL;
+}
+
+/* Input `i` is the shape, "size=". */
+static bool fill_size(struct mdf_call *call, const struct drawing *drawing, size_t i)
+{
+    const int64_t *shape;
+    size_t rank;
+
+    if (mdf_python_given(call, i) == NULL) {
+        return fill(call, drawing, 0, NULL);
+    }
+    shape = mdf_python_integers(call, i, SLOT_SHAPE, &rank);
+    return shape != NULL && fill(call, drawing, rank, shape);
+}
+
+/* Each input is a size, "*sizes". */
+static bool fill_sizes(struct mdf_call *call, const struct drawing *drawing)
+{
+    int64_t *shape = mdf_python_sizes(call, SLOT_SHAPE, call->n_inputs);
+    size_t i;
+
+    for (i = 0; shape != NULL && i < call->n_inputs; i++) {
+        if (!mdf_call_integer(call, i, &shape[i])) {
+            return false;
+        }
+    }
+    return shape != NULL && fill(call, drawing, call->n_inputs, call->n_inputs == 0 ? NULL : shape);
+}
+
+static bool run_random(struct mdf_call *call)
+{
+    return fill_size(call, &(struct drawing){mdf_twister_uniform, 0, 1, true}, 0);
+}
+
+static bool run_rand(struct mdf_call *call)
+{
+    return fill_sizes(call, &(struct drawing){mdf_twister_uniform, 0, 1, true});
+}
+
+/* "low= high= size=". */
+static bool run_uniform(struct mdf_call *call)
+{
+    struct drawing drawing = {mdf_twister_uniform, 0, 1, false};
+    double high;
+
+    if (!mdf_python_real(call, 0, 0, &drawing.place) || !mdf_python_real(call, 1, 1, &high)) {
+        return false;
+    }
+    drawing.scale = high - drawing.place;
+    if (!isfinite(drawing.scale)) {
+        return mdf_call_error(call, MDF_VALUE, "the range from %g to %g is not finite", drawing.place, high);
+    }
+    return fill_size(call, &drawing, 2);
+}
+
+static bool run_standard_normal(struct mdf_call *call)
+{
+    return fill_size(call, &(struct drawing){mdf_twister_normal, 0, 1, true}, 0);
+}
+
+static bool run_randn(struct mdf_call *call)
+{
+    return fill_sizes(call, &(struct drawing){mdf_twister_normal, 0, 1, true});
+}
+
+/* "loc= scale= size=". */
+static bool run_normal(struct mdf_call *call)
+{
+    struct drawing drawing = {mdf_twister_normal, 0, 1, false};
+
+    if (!mdf_python_real(call, 0, 0, &drawing.place) || !mdf_python_real(call, 1, 1, &drawing.scale)) {
+        return false;
+    }
+    if (!isnan(drawing.scale) && signbit(drawing.scale)) {
+        return mdf_call_error(call, MDF_VALUE, "scale is %g: a standard deviation is not negative", drawing.scale);
+    }
+    return fill_size(call, &drawing, 2);
+}
+
+#define ROW(name, kernel, formals)                                                                            \
+    {                                                                                                         \
+        "numpy.random." name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_RANDOM | MDF_OPERATOR_KEEPS_INPUTS, formals \
+    }
+
+const struct mdf_operator mdf_operators_python_numpy_random[] = {
+    ROW("random", run_random, "size="),
+    ROW("random_sample", run_random, "size="),
+    ROW("rand", run_rand, "*sizes"),
+    ROW("uniform", run_uniform, "low= high= size="),
+    ROW("standard_normal", run_standard_normal, "size="),
+    ROW("randn", run_randn, "*sizes"),
+    ROW("normal", run_normal, "loc= scale= size="),
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
+};
