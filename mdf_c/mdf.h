@@ -186,8 +186,11 @@ MDF_API mdf_model *mdf_model_load_file_as(const char *path, const char *format, 
 /* Reads a model from memory; `name` stands for the file in messages. */
 MDF_API mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char *format, const char *name,
                                         const mdf_options *options, mdf_error *error);
-/* Writes a model; the format follows the suffix. The file appears whole or not at all. */
+/* Writes a model; the format follows the suffix. The file appears whole or not at all. Arrays of a megabyte and more of a model that came
+ * from ONNX go into an archive PATH.npz beside it (docs/onnx.md, Weights beside the model). */
 MDF_API mdf_status mdf_model_save_file(const mdf_model *model, const char *path, mdf_error *error);
+/* The same; arrays of at least `beside_bytes` bytes go beside it, whatever the model came from. SIZE_MAX: none. */
+MDF_API mdf_status mdf_model_save_file_parted(const mdf_model *model, const char *path, size_t beside_bytes, mdf_error *error);
 MDF_API const char *mdf_model_id(const mdf_model *model);
 MDF_API size_t mdf_model_n_graphs(const mdf_model *model);
 MDF_API const char *mdf_model_graph_id(const mdf_model *model, size_t index);

@@ -413,10 +413,10 @@ Test(document, bson_errors)
              "a\x00"
              "123456789012\x00",
              "a", "the BSON type 'ObjectId' (0x07) has no place in a model, at byte 4"),
-        CASE("/\x00\x00\x00\x03m\x00'\x00\x00\x00\x04l\x00\x1f\x00\x00\x00\x10"
-             "0\x00\x01\x00\x00\x00\x13"
-             "1\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
-             "m.l[1]", "the BSON type 'decimal128'"),
+        CASE("'\x00\x00\x00\x03m\x00\x1f\x00\x00\x00\x04l\x00\x17\x00\x00\x00\x10"
+             "0\x00\x01\x00\x00\x00\x11"
+             "1\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
+             "m.l[1]", "the BSON type 'timestamp'"),
         CASE("\x18\x00\x00\x00\x03m\x00\x10\x00\x00\x00\x09"
              "d\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
              "m.d", "the BSON type 'date' (0x09) has no place in a model, at byte 11"),
@@ -562,8 +562,44 @@ Test(document, layout)
     cr_assert(write_tree(&document->root, "yaml", &text, &error));
     cr_expect_str_eq(text.bytes, yaml, "%s", text.bytes);
     mdf_text_release(&text);
+    mdf_document_free(document);
+}
+
+/* Whole numbers past 64 bits are decimals in BSON; those of more than 34 digits it can not hold. */
+Test(document, large_numbers_in_bson)
+{
+    static const char source[] =
+        "{\"a\": [18446744073709551616, -9223372036854775809], \"b\": 1234567890123456789012345678901234}";
+    struct mdf_document *document = parse("json", source), *again;
+    uint64_t wide[] = {1, UINT64_MAX};
+    int64_t shape = 2;
+    struct mdf_node numbers = {
+        .kind = MDF_NODE_NUMBERS, .packed_dtype = MDF_DTYPE_UINT64, .as.numbers = {.rank = 1, .shape = &shape, .elements = wide}};
+    struct mdf_node_entry entry = {.key = "w", .value = numbers};
+    struct mdf_node object = {.kind = MDF_NODE_OBJECT, .as.object = {.entries = &entry, .n = 1}};
+    struct mdf_text text;
+    mdf_error error;
+
+    cr_assert(write_tree(&document->root, "bson", &text, &error), "%s", error.message);
+    again = mdf_document_parse(&memory, "bson", "again", text.bytes, text.length, NULL, &error);
+    mdf_text_release(&text);
+    cr_assert(write_tree(&again->root, "json", &text, &error));
+    cr_expect_str_eq(text.bytes,
+                     "{\n    \"a\": [18446744073709551616, -9223372036854775809],\n"
+                     "    \"b\": 1234567890123456789012345678901234\n}\n",
+                     "%s", text.bytes);
+    mdf_text_release(&text);
+    mdf_document_free(again);
+    mdf_document_free(document);
+    cr_assert(write_tree(&object, "bson", &text, &error), "%s", error.message);
+    again = mdf_document_parse(&memory, "bson", "again", text.bytes, text.length, NULL, &error);
+    cr_expect_str_eq(again->root.as.object.entries[0].value.as.list.items[1].digits, "18446744073709551615");
+    mdf_text_release(&text);
+    mdf_document_free(again);
+    document = parse("json", "{\"a\": 12345678901234567890123456789012345}");
     cr_assert(!write_tree(&document->root, "bson", &text, &error));
-    cr_expect_str_eq(error.message, "BSON can not hold the whole number 18446744073709551616, which does not fit 64 bits");
+    cr_expect_str_eq(error.message,
+                     "BSON can not hold the whole number 12345678901234567890123456789012345, which has more than 34 digits");
     mdf_text_release(&text);
     mdf_document_free(document);
 }

@@ -1,6 +1,6 @@
 /* test_onnx_reader.c - ONNX files as models. The cases are files, tests/data/onnx/NAME.onnx with NAME.json beside it (generate.py
- * there writes both): the results of runs, or the words of an error. Each is run as it is, and again after it was written as JSON
- * and as YAML. */
+ * there writes both): the results of runs, or the words of an error. Each is run as it is, and again after it was written as JSON, YAML
+ * and BSON, and with its arrays beside it. */
 #include "mdf_c/mdf.h"
 #include "mdf_c/write/write.h"
 
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FOLDER "tests/data/onnx"
 
@@ -142,6 +143,26 @@ static mdf_model *rewrite(const char *path, const char *format)
     return model;
 }
 
+/* The model written as JSON with every array beside it, and read back. */
+static mdf_model *part(const char *path)
+{
+    char json_path[] = "/tmp/mdf_onnx_reader_XXXXXX.json", npz_path[sizeof json_path + 4];
+    int file = mkstemps(json_path, 5);
+    mdf_error error = {0};
+    mdf_model *model = mdf_model_load_file(path, &error);
+
+    cr_assert(file >= 0 && model != NULL, "%s: %s", path, error.message);
+    close(file);
+    cr_assert(mdf_model_save_file_parted(model, json_path, 1, &error) == MDF_OK, "%s: %s", path, error.message);
+    mdf_model_free(model);
+    model = mdf_model_load_file(json_path, &error);
+    cr_assert_not_null(model, "%s with arrays beside it: %s", path, error.message);
+    snprintf(npz_path, sizeof npz_path, "%s.npz", json_path);
+    unlink(json_path);
+    unlink(npz_path);
+    return model;
+}
+
 /* Loads, compiles and evaluates until something fails, as it must. */
 static void expect_error(const char *path, const char *words)
 {
@@ -158,7 +179,7 @@ static void expect_error(const char *path, const char *words)
 
 static void check_case(const char *path, const struct mdf_document *expected)
 {
-    static const char *const formats[] = {"onnx", "json", "yaml"};
+    static const char *const formats[] = {"onnx", "json", "yaml", "bson", "arrays beside"};
     const struct mdf_node *words = mdf_node_get(&expected->root, "error");
     mdf_error error = {0};
     char file[620];
@@ -170,7 +191,7 @@ static void check_case(const char *path, const struct mdf_document *expected)
         return;
     }
     for (i = 0; i < sizeof formats / sizeof *formats; i++) {
-        mdf_model *model = i == 0 ? mdf_model_load_file(file, &error) : rewrite(file, formats[i]);
+        mdf_model *model = i == 0 ? mdf_model_load_file(file, &error) : i == 4 ? part(file) : rewrite(file, formats[i]);
 
         cr_assert_not_null(model, "%s: %s", file, error.message);
         expect_runs(model, file, formats[i], expected, mdf_node_get(&expected->root, "runs"));

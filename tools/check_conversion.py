@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Shows that converted models evaluate to the same bits: every model.onnx below the given folders is run as it is, and again as
 
-    JSON, YAML, BSON; JSON to YAML to JSON; BSON to JSON
+    JSON, YAML, BSON; JSON to YAML to JSON; BSON to JSON; YAML to BSON; with every array beside it; with these taken in again
 
 with the same inputs, and what `mdf-run --typed` prints (all ports, every digit) is compared as text. A model that fails must fail
 alike, with the same message but for the position. Folders are laid out as ONNX's backend tests are: NAME/model.onnx and
@@ -25,7 +25,9 @@ from onnx import numpy_helper
 BOUNDS = ["--max-iterations", "1000000", "--max-memory", "1G"]
 # Each form and the names of the files that lead to it, one from the other; a name may be followed by options of mdf-convert.
 FORMS = {"json": ["a.json"], "yaml": ["b.yaml"], "bson": ["c.bson"], "json, yaml, json": ["d.json", "e.yaml", "f.json"],
-         "bson, json": ["g.bson", "h.json"], "yaml, bson": ["i.yaml", "j.bson"]}
+         "bson, json": ["g.bson", "h.json"], "yaml, bson": ["i.yaml", "j.bson"],
+         "arrays beside": [["k.json", "--weights-beside", "1"]],
+         "arrays beside, then inside": [["l.yaml", "--weights-beside", "1"], ["m.json", "--weights-inside"]]}
 
 
 def run(arguments):

@@ -2,6 +2,7 @@
 #include "mdf_c/mdf.h"
 
 #include "mdf_c/run/state.h"
+#include "mdf_c/write/beside.h"
 #include "mdf_c/write/save_model.h"
 #include "mdf_c/write/write.h"
 
@@ -32,7 +33,7 @@ static struct mdf_model *new_model(const mdf_options *options, mdf_error *error)
 
 static mdf_model *finish_model(struct mdf_model *model, mdf_error *error)
 {
-    if (model->document == NULL || mdf_model_read(model, error) != MDF_OK) {
+    if (model->document == NULL || !mdf_read_arrays_beside(model->document, error) || mdf_model_read(model, error) != MDF_OK) {
         mdf_model_free(model);
         return NULL;
     }
@@ -70,13 +71,18 @@ mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char
 
 mdf_status mdf_model_save_file(const mdf_model *model, const char *path, mdf_error *error)
 {
+    return mdf_model_save_file_parted(model, path, 0, error);
+}
+
+mdf_status mdf_model_save_file_parted(const mdf_model *model, const char *path, size_t beside_bytes, mdf_error *error)
+{
     const char *format = mdf_format_of_path(path);
 
     if (format == NULL) {
         return mdf_error_set(error, MDF_USAGE, "'%s' has no suffix of a format that can be written: .json, .yaml, .yml, .bson",
                              path);
     }
-    return mdf_model_write(model, path, format, error);
+    return mdf_model_write(model, path, format, beside_bytes, error);
 }
 
 const char *mdf_model_id(const mdf_model *model)
@@ -291,7 +297,8 @@ size_t mdf_schedule_set_size(const mdf_state *state, size_t set)
 
 size_t mdf_schedule_node(const mdf_state *state, size_t set, size_t entry)
 {
-    return entry < mdf_schedule_set_size(state, set) ? state->schedule.nodes[state->schedule.sets[set].first_node + entry] : SIZE_MAX;
+    return entry < mdf_schedule_set_size(state, set) ? state->schedule.nodes[state->schedule.sets[set].first_node + entry]
+                                                     : SIZE_MAX;
 }
 
 uint64_t mdf_schedule_pass(const mdf_state *state, size_t set)

@@ -99,8 +99,7 @@ static bool parse_count(const char *text, uint64_t *count)
     return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
 }
 
-/* "512M": bytes, with a factor of 1024, 1024^2 or 1024^3. */
-static bool parse_bytes(const char *text, size_t *n_bytes)
+bool parse_bytes(const char *text, size_t *n_bytes)
 {
     static const char factors[] = "KMG";
     size_t length = strlen(text), n_factors = 0;

@@ -32,4 +32,7 @@ struct run_options {
 bool parse_run_options(int argc, char **argv, struct run_options *options, int *exit_status);
 void release_run_options(struct run_options *options);
 
+/* "512M": a number of bytes, with a factor of 1024, 1024^2 or 1024^3. */
+bool parse_bytes(const char *text, size_t *n_bytes);
+
 #endif

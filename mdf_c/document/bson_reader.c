@@ -42,7 +42,6 @@ static const char *type_name(bson_type_t type)
         {BSON_TYPE_SYMBOL, "symbol"},
         {BSON_TYPE_CODEWSCOPE, "JavaScript code with scope"},
         {BSON_TYPE_TIMESTAMP, "timestamp"},
-        {BSON_TYPE_DECIMAL128, "decimal128"},
         {BSON_TYPE_MAXKEY, "max key"},
         {BSON_TYPE_MINKEY, "min key"},
     };
@@ -102,6 +101,32 @@ static bool read_string(const struct bson_place *place, const bson_iter_t *itera
     return node.as.string.bytes != NULL ? mdf_tree_add(place->tree, &node) : mdf_tree_out_of_memory(place->tree);
 }
 
+/* A decimal number: whole ones are written so where they are past 64 bits. */
+static bool read_decimal(const struct bson_place *place, const bson_iter_t *iterator)
+{
+    struct mdf_node node = {.kind = MDF_NODE_REAL};
+    char text[BSON_DECIMAL128_STRING];
+    bson_decimal128_t decimal;
+    int64_t integer;
+    bool is_integer;
+
+    bson_iter_decimal128(iterator, &decimal);
+    bson_decimal128_to_string(&decimal, text);
+    if (!mdf_parse_python_number(text, &node.as.real, &integer, &is_integer)) {
+        return fail(place, bson_iter_offset((bson_iter_t *)(uintptr_t)iterator), "a decimal number can not be read");
+    }
+    if (is_integer) {
+        return mdf_tree_add_number(place->tree, MDF_DTYPE_INT64, (uint64_t)integer, 0, 0);
+    }
+    if (text[strspn(text, "-0123456789")] == '\0') {
+        node.digits = mdf_arena_text(&place->tree->document->arena, text, strlen(text));
+        if (node.digits == NULL) {
+            return mdf_tree_out_of_memory(place->tree);
+        }
+    }
+    return mdf_tree_add(place->tree, &node);
+}
+
 static bool read_value(const struct bson_place *place, bson_iter_t *iterator)
 {
     struct mdf_node null = {.kind = MDF_NODE_NULL};
@@ -118,6 +143,8 @@ static bool read_value(const struct bson_place *place, bson_iter_t *iterator)
         return mdf_tree_add_number(place->tree, MDF_DTYPE_INT64, (uint64_t)bson_iter_as_int64(iterator), 0, 0);
     case BSON_TYPE_BOOL:
         return mdf_tree_add_number(place->tree, MDF_DTYPE_BOOL, bson_iter_bool(iterator), 0, 0);
+    case BSON_TYPE_DECIMAL128:
+        return read_decimal(place, iterator);
     case BSON_TYPE_NULL:
         return mdf_tree_add(place->tree, &null);
     case BSON_TYPE_UTF8:

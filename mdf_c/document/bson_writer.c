@@ -2,18 +2,24 @@
  *
  * libbson ends the process where its own allocation fails, so it is given a buffer of the caller's memory that is large
  * enough from the start: the size of the document is computed first. Whole numbers are int32 where they fit (as pymongo
- * writes them), else int64. */
+ * writes them), else int64, past that decimals. */
 #include "mdf_c/document/formats.h"
 
 #include <bson/bson.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { EMPTY_DOCUMENT_BYTES = 5 };
+enum { EMPTY_DOCUMENT_BYTES = 5, DECIMAL_BYTES = 16, MOST_DECIMAL_DIGITS = 34 };
 
 static bool is_small(int64_t integer)
 {
     return integer >= INT32_MIN && integer <= INT32_MAX;
+}
+
+/* Whether an item of packed numbers is a whole number that has no room in an int64: it becomes a decimal, as such numbers do. */
+static bool is_wide(const struct mdf_node *list, const struct mdf_node *item)
+{
+    return list->kind == MDF_NODE_NUMBERS && list->packed_dtype == MDF_DTYPE_UINT64 && item->kind == MDF_NODE_REAL;
 }
 
 /* ------------------------------------------------------------------ size */
@@ -36,10 +42,7 @@ static bool add_list_size(const struct mdf_node *node, size_t *size, mdf_error *
         if (!mdf_node_item(node, i, &item) || !add_size(&item, size, error)) {
             return false;
         }
-        if (node->kind == MDF_NODE_NUMBERS && node->packed_dtype == MDF_DTYPE_UINT64 && item.kind == MDF_NODE_REAL) {
-            mdf_error_set(error, MDF_VALUE, "BSON can not hold whole numbers that do not fit 64 bits with a sign");
-            return false;
-        }
+        *size += is_wide(node, &item) ? DECIMAL_BYTES - sizeof(double) : 0;
     }
     return true;
 }
@@ -73,9 +76,10 @@ static bool add_size(const struct mdf_node *node, size_t *size, mdf_error *error
         *size += is_small(node->as.integer) ? 4 : 8;
         break;
     case MDF_NODE_REAL:
-        *size += 8;
-        if (node->digits != NULL) {
-            mdf_error_set(error, MDF_VALUE, "BSON can not hold the whole number %.40s, which does not fit 64 bits", node->digits);
+        *size += node->digits != NULL ? DECIMAL_BYTES : sizeof(double);
+        if (node->digits != NULL && strlen(node->digits) - (node->digits[0] == '-') > MOST_DECIMAL_DIGITS) {
+            mdf_error_set(error, MDF_VALUE, "BSON can not hold the whole number %.40s, which has more than %d digits",
+                          node->digits, MOST_DECIMAL_DIGITS);
             done = false;
         }
         break;
@@ -103,6 +107,7 @@ static bool append_value(bson_t *parent, const char *key, size_t key_length, con
 static bool append_list(bson_t *parent, const char *key, size_t key_length, const struct mdf_node *node)
 {
     size_t n = mdf_node_length(node), i;
+    char digits[MDF_NUMBER_TEXT_SIZE];
     struct mdf_node item;
     bson_t child;
 
@@ -114,7 +119,14 @@ static bool append_list(bson_t *parent, const char *key, size_t key_length, cons
         const char *number;
         size_t length = bson_uint32_to_string((uint32_t)i, &number, room, sizeof room);
 
-        if (!mdf_node_item(node, i, &item) || !append_value(&child, number, length, &item)) {
+        if (!mdf_node_item(node, i, &item)) {
+            return false;
+        }
+        if (is_wide(node, &item)) {
+            mdf_format_element(MDF_DTYPE_UINT64, (const uint64_t *)node->as.numbers.elements + i, digits);
+            item.digits = digits;
+        }
+        if (!append_value(&child, number, length, &item)) {
             return false;
         }
     }
@@ -146,6 +158,7 @@ static bool append_object(bson_t *parent, const char *key, size_t key_length, co
 static bool append_value(bson_t *parent, const char *key, size_t key_length, const struct mdf_node *node)
 {
     int length = (int)key_length;
+    bson_decimal128_t decimal;
 
     switch (node->kind) {
     case MDF_NODE_NULL:
@@ -156,6 +169,9 @@ static bool append_value(bson_t *parent, const char *key, size_t key_length, con
         return is_small(node->as.integer) ? bson_append_int32(parent, key, length, (int32_t)node->as.integer)
                                           : bson_append_int64(parent, key, length, node->as.integer);
     case MDF_NODE_REAL:
+        if (node->digits != NULL) {
+            return bson_decimal128_from_string(node->digits, &decimal) && bson_append_decimal128(parent, key, length, &decimal);
+        }
         return bson_append_double(parent, key, length, node->as.real);
     case MDF_NODE_STRING:
         return bson_append_utf8(parent, key, length, node->as.string.bytes, (int)node->as.string.length);

@@ -71,6 +71,7 @@ struct mdf_document {
     struct mdf_arena arena;
     const char *file; /* as the caller named it */
     bool is_file;     /* it was read from the file of that name: files that it refers to lie beside it */
+    bool is_parted;   /* some of its arrays do */
     void *messages;   /* of an ONNX file: strings and numbers of the tree lie in them */
     struct mdf_kept_store *stores;
     struct mdf_node root;
@@ -101,6 +102,11 @@ struct mdf_document *mdf_document_load(struct mdf_memory *memory, const char *pa
 void mdf_document_free(struct mdf_document *document);
 /* Hands a store over to the document; false when out of memory, and the store is let go. */
 bool mdf_document_keep(struct mdf_document *document, struct mdf_store *store);
+
+/* Opens a file that the document refers to, which must lie in the folder of the document's own file. `holds` says what is in it ("the
+ * data of a tensor"). The file's full name goes to *path, in `arena`. -1 with the error set where it can not be done. */
+int mdf_document_open_beside(const struct mdf_document *document, const char *name, const char *holds, struct mdf_arena *arena,
+                             const char **path, mdf_error *error);
 
 /* The format that a file name's suffix names; NULL: none known. */
 const char *mdf_format_of_path(const char *path);

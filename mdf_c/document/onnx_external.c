@@ -1,12 +1,7 @@
-/* onnx_external.c - tensors whose bytes lie in a file of their own, beside the model.
- *
- * The file is named relative to the model's folder and must lie in it: no absolute name, no "..", and what symbolic links
- * lead to must be in the folder too. Source: onnx.proto, TensorProto.external_data. */
+/* onnx_external.c - tensors whose bytes lie in a file of their own, beside the model. Source: onnx.proto,
+ * TensorProto.external_data. */
 #include "mdf_c/document/onnx_import.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,61 +53,6 @@ static bool read_location(struct onnx_import *import, const Mdf__TensorProto *te
            mdf_onnx_fail(import, MDF_MODEL, "a tensor has external data without a location");
 }
 
-/* Whether a name is relative and has no part "..". */
-static bool stays_inside(const char *name)
-{
-    const char *part = name;
-
-    if (name[0] == '/') {
-        return false;
-    }
-    while (part != NULL) {
-        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0')) {
-            return false;
-        }
-        part = strchr(part, '/');
-        part += part != NULL;
-    }
-    return true;
-}
-
-/* The file's name without symbolic links, where it lies in the model's folder; in scratch, NULL with the error set. */
-static const char *resolve_name(struct onnx_import *import, const char *name)
-{
-    const char *file = import->document->file, *slash = strrchr(file, '/');
-    char folder[PATH_MAX], found[PATH_MAX], *path;
-    size_t length;
-
-    if (!import->document->is_file) {
-        mdf_onnx_fail(import, MDF_UNSUPPORTED,
-                      "the data of a tensor lie in the file '%.200s', which can only be found for a model read from a file",
-                      name);
-        return NULL;
-    }
-    path = slash != NULL ? mdf_arena_text(&import->scratch, file, (size_t)(slash - file) + 1)
-                         : mdf_arena_text(&import->scratch, "./", 2);
-    path = path != NULL && realpath(path, folder) != NULL ? mdf_arena_printf(&import->scratch, "%s/%s", folder, name) : NULL;
-    if (path == NULL) {
-        mdf_onnx_fail(import, MDF_FILE, "the folder of the model can not be read");
-        return NULL;
-    }
-    if (realpath(path, found) == NULL) {
-        mdf_onnx_fail(import, MDF_FILE, "the file '%.200s', which holds the data of a tensor, can not be read", name);
-        return NULL;
-    }
-    length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
-    if (strncmp(found, folder, length) != 0 || found[length] != '/') {
-        mdf_onnx_fail(import, MDF_MODEL,
-                      "the file '%.200s', which holds the data of a tensor, does not lie in the model's folder", name);
-        return NULL;
-    }
-    path = mdf_arena_text(&import->scratch, found, strlen(found));
-    if (path == NULL) {
-        mdf_onnx_out_of_memory(import);
-    }
-    return path;
-}
-
 static bool read_all(int file, uint64_t offset, char *bytes, size_t size)
 {
     while (size > 0) {
@@ -153,7 +93,7 @@ static bool take_part(struct onnx_import *import, int file, const char *path, co
 {
     struct stat status;
 
-    if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
         return fail_to_read(import, location);
     }
     if (location->offset > (uint64_t)status.st_size || raw->size > (uint64_t)status.st_size - location->offset) {
@@ -190,20 +130,15 @@ bool mdf_onnx_external_data(struct onnx_import *import, const Mdf__TensorProto *
         return mdf_onnx_fail(import, MDF_SHAPE, "a tensor that needs %zu bytes has %llu bytes of external data", size_bytes,
                              (unsigned long long)location.length);
     }
-    if (!stays_inside(location.name)) {
-        return mdf_onnx_fail(import, MDF_MODEL,
-                             "the file '%.200s', which holds the data of a tensor, does not lie in the model's folder",
-                             location.name);
-    }
-    path = resolve_name(import, location.name);
-    if (path == NULL) {
+    file = mdf_document_open_beside(import->document, location.name, "the data of a tensor", &import->scratch, &path,
+                                    import->tree->error);
+    if (file < 0) {
+        mdf_error_at(import->tree->error, import->document->file, 0, 0);
+        mdf_error_in(import->tree->error, "%s", import->path);
         return false;
     }
     raw->size = size_bytes;
-    file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     done = take_part(import, file, path, &location, raw);
-    if (file >= 0) {
-        close(file);
-    }
+    close(file);
     return done;
 }

@@ -1,4 +1,5 @@
-/* files.c - whole files in and out. See write.h. */
+/* files.c - whole files in and out. See write.h and new_file.h. */
+#include "mdf_c/write/new_file.h"
 #include "mdf_c/write/write.h"
 
 #include <errno.h>
@@ -29,7 +30,8 @@ static mdf_status fail(mdf_error *error, const char *path, const char *what, int
     return status;
 }
 
-static mdf_status read_stream(struct mdf_memory *memory, FILE *stream, const char *path, char **bytes, size_t *size_bytes, mdf_error *error)
+static mdf_status read_stream(struct mdf_memory *memory, FILE *stream, const char *path, char **bytes, size_t *size_bytes,
+                              mdf_error *error)
 {
     size_t capacity = 0, n;
     char *grown;
@@ -90,20 +92,6 @@ static bool write_all(int file, const char *bytes, size_t size_bytes)
     return true;
 }
 
-/* A path that is no regular file (/dev/stdout, a pipe) is written directly: there is nothing to replace. */
-static mdf_status write_directly(const char *path, const void *bytes, size_t size_bytes, mdf_error *error)
-{
-    FILE *stream = fopen(path, "wb");
-    bool done;
-
-    if (stream == NULL) {
-        return fail(error, path, "the file can not be written", errno);
-    }
-    done = fwrite(bytes, 1, size_bytes, stream) == size_bytes;
-    done = fclose(stream) == 0 && done;
-    return done ? MDF_OK : fail(error, path, "the file can not be written", errno);
-}
-
 /* Creates a new file beside `path`, which has room for the ending of its name. It gets the rights of the file that it is to
  * replace, where there is one, else those that any new file gets. -1: errno says why not. */
 static int create_beside(char *temporary, size_t length, const char *path)
@@ -127,35 +115,77 @@ static int create_beside(char *temporary, size_t length, const char *path)
     return file;
 }
 
-mdf_status mdf_save_file(struct mdf_memory *memory, const char *path, const void *bytes, size_t size_bytes, mdf_error *error)
+mdf_status mdf_new_file_open(struct mdf_new_file *new_file, struct mdf_memory *memory, const char *path, mdf_error *error)
 {
     size_t length = strlen(path);
     struct stat about;
-    char *temporary;
-    int file, reason;
-    bool done;
+    int reason;
 
+    *new_file = (struct mdf_new_file){.memory = memory, .path = path, .file = -1};
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
-        return write_directly(path, bytes, size_bytes, error);
+        new_file->file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        return new_file->file >= 0 ? MDF_OK : fail(error, path, "the file can not be written", errno);
     }
-    temporary = mdf_memory_allocate(memory, length + ENDING_SIZE);
-    if (temporary == NULL) {
+    new_file->temporary = mdf_memory_allocate(memory, length + ENDING_SIZE);
+    if (new_file->temporary == NULL) {
         return mdf_memory_error(memory, error);
     }
-    memcpy(temporary, path, length);
-    file = create_beside(temporary, length, path);
-    if (file < 0) {
+    memcpy(new_file->temporary, path, length);
+    new_file->file = create_beside(new_file->temporary, length, path);
+    if (new_file->file < 0) {
         reason = errno;
-        mdf_memory_release(memory, temporary);
+        mdf_memory_release(memory, new_file->temporary);
         return fail(error, path, "the file can not be written", reason);
     }
-    done = write_all(file, bytes, size_bytes);
-    done = close(file) == 0 && done;
-    done = done && rename(temporary, path) == 0;
+    return MDF_OK;
+}
+
+mdf_status mdf_new_file_write(struct mdf_new_file *new_file, const void *bytes, size_t size_bytes, mdf_error *error)
+{
+    return write_all(new_file->file, bytes, size_bytes) ? MDF_OK
+                                                        : fail(error, new_file->path, "the file can not be written", errno);
+}
+
+mdf_status mdf_new_file_commit(struct mdf_new_file *new_file, mdf_error *error)
+{
+    bool done = close(new_file->file) == 0;
+    int reason;
+
+    new_file->file = -1;
+    done = done && (new_file->temporary == NULL || rename(new_file->temporary, new_file->path) == 0);
     reason = errno;
-    if (!done) {
-        unlink(temporary);
+    if (!done && new_file->temporary != NULL) {
+        unlink(new_file->temporary);
     }
-    mdf_memory_release(memory, temporary);
-    return done ? MDF_OK : fail(error, path, "the file can not be written", reason);
+    mdf_memory_release(new_file->memory, new_file->temporary);
+    new_file->temporary = NULL;
+    return done ? MDF_OK : fail(error, new_file->path, "the file can not be written", reason);
+}
+
+void mdf_new_file_abandon(struct mdf_new_file *new_file)
+{
+    if (new_file->file >= 0) {
+        close(new_file->file);
+        if (new_file->temporary != NULL) {
+            unlink(new_file->temporary);
+        }
+        mdf_memory_release(new_file->memory, new_file->temporary);
+        new_file->file = -1;
+    }
+}
+
+mdf_status mdf_save_file(struct mdf_memory *memory, const char *path, const void *bytes, size_t size_bytes, mdf_error *error)
+{
+    struct mdf_new_file new_file;
+    mdf_status status = mdf_new_file_open(&new_file, memory, path, error);
+
+    if (status != MDF_OK) {
+        return status;
+    }
+    status = mdf_new_file_write(&new_file, bytes, size_bytes, error);
+    if (status != MDF_OK) {
+        mdf_new_file_abandon(&new_file);
+        return status;
+    }
+    return mdf_new_file_commit(&new_file, error);
 }

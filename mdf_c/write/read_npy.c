@@ -3,22 +3,13 @@
  *
  * Both byte orders and both element orders are read; what goes out is in the machine's byte order and row-major. Structured
  * types, Python objects and dates are refused. Nothing is believed that the size of the file does not bear out. */
+#include "mdf_c/write/npy.h"
 #include "mdf_c/write/write.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { DEEPEST_RANK = 64 /* NumPy's own limit */, MOST_EMPTY_STRINGS = 1 << 24 };
-
-struct npy {
-    const unsigned char *elements;
-    size_t n_bytes; /* of all elements */
-    bool swap, fortran_order;
-    char kind;           /* of the descr: b i u f c U S */
-    size_t element_size; /* bytes of one element in the file */
-    size_t rank;
-    int64_t shape[DEEPEST_RANK];
-};
+enum { MOST_EMPTY_STRINGS = 1 << 24 };
 
 static mdf_status malformed(mdf_error *error, const char *what)
 {
@@ -81,7 +72,7 @@ static bool take_string(struct cursor *cursor, char *text, size_t size)
     return take(cursor, quote);
 }
 
-static bool take_shape(struct cursor *cursor, struct npy *npy)
+static bool take_shape(struct cursor *cursor, struct mdf_npy *npy)
 {
     npy->rank = 0;
     if (!take(cursor, '(')) {
@@ -91,7 +82,7 @@ static bool take_shape(struct cursor *cursor, struct npy *npy)
         int64_t size = 0;
 
         skip_space(cursor);
-        if (npy->rank == DEEPEST_RANK || cursor->c == cursor->end || *cursor->c < '0' || *cursor->c > '9') {
+        if (npy->rank == MDF_NPY_DEEPEST_RANK || cursor->c == cursor->end || *cursor->c < '0' || *cursor->c > '9') {
             return false;
         }
         for (; cursor->c < cursor->end && *cursor->c >= '0' && *cursor->c <= '9'; cursor->c++) {
@@ -109,7 +100,7 @@ static bool take_shape(struct cursor *cursor, struct npy *npy)
 }
 
 /* "<f8": byte order, kind, bytes of an element (for U: characters). */
-static mdf_status read_descr(struct npy *npy, const char *descr, mdf_error *error)
+static mdf_status read_descr(struct mdf_npy *npy, const char *descr, mdf_error *error)
 {
     static const int one = 1;
     bool little = *(const char *)&one == 1;
@@ -131,7 +122,7 @@ static mdf_status read_descr(struct npy *npy, const char *descr, mdf_error *erro
     return MDF_OK;
 }
 
-static mdf_status read_dictionary(struct npy *npy, struct cursor cursor, mdf_error *error)
+static mdf_status read_dictionary(struct mdf_npy *npy, struct cursor cursor, mdf_error *error)
 {
     bool has_descr = false, has_order = false, has_shape = false, known = true;
     char key[32], descr[64] = "";
@@ -162,7 +153,7 @@ static mdf_status read_dictionary(struct npy *npy, struct cursor cursor, mdf_err
     return read_descr(npy, descr, error);
 }
 
-static mdf_status read_header(struct npy *npy, const unsigned char *bytes, size_t size_bytes, mdf_error *error)
+static mdf_status read_header(struct mdf_npy *npy, const unsigned char *bytes, size_t size_bytes, mdf_error *error)
 {
     size_t prefix, length, n_elements;
     struct cursor cursor;
@@ -209,7 +200,8 @@ static mdf_dtype dtype_of(char kind, size_t element_size)
     /* Types that NumPy lacks share kind and size with one that it has, which comes first by this test. */
     for (dtype = (mdf_dtype)0; dtype < MDF_DTYPE_COUNT; dtype++) {
         bool in_numpy = !(mdf_dtype_size(dtype) == 1 && mdf_dtype_kind(dtype) == 'f') && dtype != MDF_DTYPE_BFLOAT16 &&
-                        dtype != MDF_DTYPE_INT2 && dtype != MDF_DTYPE_INT4 && dtype != MDF_DTYPE_UINT2 && dtype != MDF_DTYPE_UINT4;
+                        dtype != MDF_DTYPE_INT2 && dtype != MDF_DTYPE_INT4 && dtype != MDF_DTYPE_UINT2 &&
+                        dtype != MDF_DTYPE_UINT4;
 
         if (in_numpy && mdf_dtype_kind(dtype) == kind && mdf_dtype_size(dtype) == element_size) {
             return dtype;
@@ -219,7 +211,7 @@ static mdf_dtype dtype_of(char kind, size_t element_size)
 }
 
 /* Place in the file, in elements, of the element that stands at `index` in row-major order. */
-static size_t column_major_place(const struct npy *npy, size_t index)
+static size_t column_major_place(const struct mdf_npy *npy, size_t index)
 {
     size_t place = 0, stride = 1, i;
 
@@ -234,7 +226,7 @@ static size_t column_major_place(const struct npy *npy, size_t index)
     return place;
 }
 
-static const unsigned char *element_at(const struct npy *npy, size_t index)
+static const unsigned char *element_at(const struct mdf_npy *npy, size_t index)
 {
     return npy->elements + (npy->fortran_order ? column_major_place(npy, index) : index) * npy->element_size;
 }
@@ -248,8 +240,15 @@ static void copy_swapped(unsigned char *target, const unsigned char *source, siz
     }
 }
 
-static void copy_numbers(const struct npy *npy, unsigned char *target, size_t n_elements)
+bool mdf_npy_is_plain(const struct mdf_npy *npy)
 {
+    return !npy->swap && !npy->fortran_order && npy->kind != 'b' && npy->dtype != MDF_DTYPE_STRING;
+}
+
+void mdf_npy_copy(const struct mdf_npy *npy, void *elements)
+{
+    unsigned char *target = elements;
+    size_t n_elements = npy->element_size > 0 ? npy->n_bytes / npy->element_size : 0;
     size_t size = npy->element_size, part = npy->kind == 'c' ? size / 2 : size, i, j;
 
     if (npy->kind == 'b') { /* any byte may stand in a file; a bool is 0 or 1 */
@@ -306,7 +305,7 @@ static void append_utf8(struct mdf_text *text, uint32_t code)
 }
 
 /* One string of the file, without the zeros that fill it up. Bytes (kind S) are taken for Latin-1. */
-static void decode_string(const struct npy *npy, const unsigned char *element, struct mdf_text *text)
+static void decode_string(const struct mdf_npy *npy, const unsigned char *element, struct mdf_text *text)
 {
     size_t unit = npy->kind == 'U' ? 4 : 1, n = npy->element_size / unit, i;
     uint32_t code;
@@ -326,7 +325,7 @@ static void decode_string(const struct npy *npy, const unsigned char *element, s
     }
 }
 
-static bool copy_strings(struct mdf_memory *memory, const struct npy *npy, char **target, size_t n_elements)
+static bool copy_strings(struct mdf_memory *memory, const struct mdf_npy *npy, char **target, size_t n_elements)
 {
     struct mdf_text text;
     bool done = true;
@@ -342,31 +341,42 @@ static bool copy_strings(struct mdf_memory *memory, const struct npy *npy, char 
     return done;
 }
 
-mdf_status mdf_read_npy(struct mdf_memory *memory, const void *bytes, size_t size_bytes, struct mdf_value *value, mdf_error *error)
+mdf_status mdf_npy_open(const void *bytes, size_t size_bytes, struct mdf_npy *npy, mdf_error *error)
 {
-    struct npy npy = {0};
-    mdf_status status = read_header(&npy, bytes, size_bytes, error);
-    mdf_dtype dtype;
+    mdf_status status;
+
+    memset(npy, 0, sizeof *npy);
+    status = read_header(npy, bytes, size_bytes, error);
+    if (status != MDF_OK) {
+        return status;
+    }
+    npy->dtype = dtype_of(npy->kind, npy->element_size);
+    if (npy->dtype == MDF_DTYPE_NONE) {
+        return mdf_error_set(error, MDF_UNSUPPORTED, "arrays of NumPy type '%c%zu' are not supported", npy->kind,
+                             npy->element_size);
+    }
+    return MDF_OK;
+}
+
+mdf_status mdf_read_npy(struct mdf_memory *memory, const void *bytes, size_t size_bytes, struct mdf_value *value,
+                        mdf_error *error)
+{
+    struct mdf_npy npy;
+    mdf_status status = mdf_npy_open(bytes, size_bytes, &npy, error);
     void *elements;
 
     if (status != MDF_OK) {
         return status;
     }
-    dtype = dtype_of(npy.kind, npy.element_size);
-    if (dtype == MDF_DTYPE_NONE) {
-        return mdf_error_set(error, MDF_UNSUPPORTED, "arrays of NumPy type '%c%zu' are not supported", npy.kind, npy.element_size);
-    }
-    elements = mdf_value_make_tensor(memory, value, dtype, npy.rank, npy.shape);
+    elements = mdf_value_make_tensor(memory, value, npy.dtype, npy.rank, npy.shape);
     if (elements == NULL) {
         return mdf_memory_error(memory, error);
     }
-    if (dtype == MDF_DTYPE_STRING) {
-        if (!copy_strings(memory, &npy, elements, value->length)) {
-            mdf_value_clear(memory, value);
-            return mdf_memory_error(memory, error);
-        }
-    } else {
-        copy_numbers(&npy, elements, value->length);
+    if (npy.dtype != MDF_DTYPE_STRING) {
+        mdf_npy_copy(&npy, elements);
+    } else if (!copy_strings(memory, &npy, elements, value->length)) {
+        mdf_value_clear(memory, value);
+        return mdf_memory_error(memory, error);
     }
     return MDF_OK;
 }

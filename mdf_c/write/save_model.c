@@ -1,9 +1,11 @@
 /* save_model.c - see save_model.h. */
 #include "mdf_c/write/save_model.h"
 
+#include "mdf_c/write/beside.h"
 #include "mdf_c/write/write.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* The model's object with one entry more. */
 static bool add_opset(struct mdf_arena *arena, const struct mdf_model *model, struct mdf_node *object)
@@ -49,27 +51,91 @@ static bool complete_tree(struct mdf_arena *arena, const struct mdf_model *model
     return true;
 }
 
-mdf_status mdf_model_write(const struct mdf_model *model, const char *path, const char *format, mdf_error *error)
-{
+/* What one writing of a model holds. */
+struct saving {
     struct mdf_memory memory;
     struct mdf_arena arena;
     struct mdf_text text;
     struct mdf_node root;
     struct mdf_node_entry entry;
+};
+
+static size_t choose_beside_bytes(const struct mdf_model *model, const char *path, size_t beside_bytes)
+{
+    struct stat about;
+
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
+        return SIZE_MAX; /* a pipe has nothing beside it */
+    }
+    return beside_bytes != 0                                                 ? beside_bytes
+           : model->document->messages != NULL || model->document->is_parted ? MDF_DEFAULT_BESIDE_BYTES
+                                                                             : SIZE_MAX;
+}
+
+/* Writes the document; with it, and before it, the archive, where there is one, comes into its place. */
+static mdf_status save_document(struct saving *saving, const char *path, const char *format, struct mdf_new_file *archive,
+                                mdf_error *error)
+{
+    struct mdf_new_file document;
     mdf_status status;
 
-    mdf_memory_init(&memory, &model->memory.allocator, 0);
-    mdf_arena_init(&arena, &memory);
-    mdf_text_init(&text, &memory);
-    if (!complete_tree(&arena, model, &root, &entry)) {
-        status = mdf_memory_error(&memory, error);
-    } else if (!mdf_document_write(&root, format, &text, error)) {
-        mdf_memory_error(&memory, error); /* where the writer has not said anything */
-        status = error != NULL ? error->code : MDF_OUT_OF_MEMORY;
-    } else {
-        status = mdf_save_file(&memory, path, text.bytes, text.length, error);
+    if (!mdf_document_write(&saving->root, format, &saving->text, error)) {
+        mdf_memory_error(&saving->memory, error); /* where the writer has not said anything */
+        return error != NULL ? error->code : MDF_OUT_OF_MEMORY;
     }
-    mdf_text_release(&text);
-    mdf_arena_release(&arena);
+    status = mdf_new_file_open(&document, &saving->memory, path, error);
+    if (status != MDF_OK) {
+        return status;
+    }
+    status = mdf_new_file_write(&document, saving->text.bytes, saving->text.length, error);
+    if (status == MDF_OK && archive != NULL) {
+        status = mdf_new_file_commit(archive, error);
+    }
+    if (status == MDF_OK) {
+        return mdf_new_file_commit(&document, error);
+    }
+    mdf_new_file_abandon(&document);
+    return status;
+}
+
+static mdf_status save_parted(struct saving *saving, const char *path, const char *format, size_t beside_bytes, mdf_error *error)
+{
+    char *archive_path = mdf_arena_printf(&saving->arena, "%s.npz", path);
+    struct mdf_new_file archive;
+    bool has_archive;
+    mdf_status status;
+
+    if (archive_path == NULL) {
+        return mdf_memory_error(&saving->memory, error);
+    }
+    status = mdf_write_arrays_beside(&saving->arena, &saving->root, beside_bytes, archive_path, &archive, &has_archive, error);
+    if (status == MDF_OK) {
+        status = save_document(saving, path, format, has_archive ? &archive : NULL, error);
+    }
+    if (has_archive) {
+        mdf_new_file_abandon(&archive);
+    }
+    return status;
+}
+
+mdf_status mdf_model_write(const struct mdf_model *model, const char *path, const char *format, size_t beside_bytes,
+                           mdf_error *error)
+{
+    struct saving saving;
+    mdf_status status;
+
+    mdf_memory_init(&saving.memory, &model->memory.allocator, 0);
+    mdf_arena_init(&saving.arena, &saving.memory);
+    mdf_text_init(&saving.text, &saving.memory);
+    beside_bytes = choose_beside_bytes(model, path, beside_bytes);
+    if (!complete_tree(&saving.arena, model, &saving.root, &saving.entry)) {
+        status = mdf_memory_error(&saving.memory, error);
+    } else if (beside_bytes != SIZE_MAX) {
+        status = save_parted(&saving, path, format, beside_bytes, error);
+    } else {
+        status = save_document(&saving, path, format, NULL, error);
+    }
+    mdf_text_release(&saving.text);
+    mdf_arena_release(&saving.arena);
     return status;
 }

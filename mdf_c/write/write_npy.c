@@ -3,6 +3,7 @@
  *
  * Elements are written in the byte order of the machine, which the header names. Strings are NumPy's fixed-width UTF-32. */
 #include "mdf_c/document/tree_builder.h"
+#include "mdf_c/write/npy.h"
 #include "mdf_c/write/write.h"
 
 #include <inttypes.h>
@@ -26,7 +27,8 @@ static mdf_dtype stored_dtype(mdf_dtype dtype)
     case MDF_DTYPE_UINT4:
         return MDF_DTYPE_UINT8;
     default:
-        return mdf_dtype_kind(dtype) == 'f' && (mdf_dtype_size(dtype) == 1 || dtype == MDF_DTYPE_BFLOAT16) ? MDF_DTYPE_FLOAT32 : dtype;
+        return mdf_dtype_kind(dtype) == 'f' && (mdf_dtype_size(dtype) == 1 || dtype == MDF_DTYPE_BFLOAT16) ? MDF_DTYPE_FLOAT32
+                                                                                                           : dtype;
     }
 }
 
@@ -100,7 +102,10 @@ static void append_header(struct mdf_text *bytes, const struct mdf_value *value,
     mdf_text_init(&header, bytes->memory);
     mdf_text_printf(&header, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
     for (i = 0; i < value->rank; i++) {
-        mdf_text_printf(&header, "%" PRId64 "%s", mdf_value_shape(value)[i], value->rank == 1 ? "," : i + 1 < value->rank ? ", " : "");
+        mdf_text_printf(&header, "%" PRId64 "%s", mdf_value_shape(value)[i],
+                        value->rank == 1      ? ","
+                        : i + 1 < value->rank ? ", "
+                                              : "");
     }
     mdf_text_append_string(&header, "), }");
     if (header.length + ALIGNMENT > UINT16_MAX) {
@@ -139,26 +144,37 @@ static mdf_status append_converted(struct mdf_text *bytes, const struct mdf_valu
     return status;
 }
 
+/* "<f4": byte order, kind, bytes of an element (of strings: characters). */
+static void append_head(struct mdf_text *bytes, const struct mdf_value *value, char kind, size_t size)
+{
+    char descr[32];
+
+    snprintf(descr, sizeof descr, "%c%c%zu", size == 1 && kind != 'U' ? '|' : BYTE_ORDER_MARK, kind, size);
+    append_header(bytes, value, descr);
+}
+
+void mdf_npy_append_head(struct mdf_text *bytes, const struct mdf_value *value)
+{
+    append_head(bytes, value, mdf_dtype_kind((mdf_dtype)value->dtype), mdf_dtype_size((mdf_dtype)value->dtype));
+}
+
 mdf_status mdf_write_npy(struct mdf_text *bytes, const struct mdf_value *value, mdf_error *error)
 {
     mdf_dtype dtype = stored_dtype((mdf_dtype)value->dtype);
-    size_t size = mdf_dtype_size(dtype), width = 0;
     mdf_status status = MDF_OK;
-    char descr[32], kind = mdf_dtype_kind(dtype);
+    size_t width;
 
-    if (kind == 's') {
+    if (dtype == MDF_DTYPE_STRING) {
         width = longest_string(value);
-        size = width;
-        kind = 'U';
-    }
-    snprintf(descr, sizeof descr, "%c%c%zu", size == 1 && width == 0 ? '|' : BYTE_ORDER_MARK, kind, size);
-    append_header(bytes, value, descr);
-    if (width > 0) {
+        append_head(bytes, value, 'U', width);
         append_strings(bytes, value, width);
-    } else if (dtype != (mdf_dtype)value->dtype) {
-        status = append_converted(bytes, value, dtype, error);
-    } else if (value->length > 0) {
-        mdf_text_append(bytes, value->data, value->length * size);
+    } else {
+        append_head(bytes, value, mdf_dtype_kind(dtype), mdf_dtype_size(dtype));
+        if (dtype != (mdf_dtype)value->dtype) {
+            status = append_converted(bytes, value, dtype, error);
+        } else if (value->length > 0) {
+            mdf_text_append(bytes, value->data, value->length * mdf_dtype_size(dtype));
+        }
     }
     return status == MDF_OK && bytes->failed ? mdf_memory_error(bytes->memory, error) : status;
 }

@@ -1,0 +1,268 @@
+/* write_beside.c - big arrays of a tree go into an archive beside the file that is written. See beside.h. Recursion is bounded by
+ * the document's depth.
+ *
+ * An array is called by the nearest key above it that is not one of MDF's own words ("w" for parameters.w.value), with a number
+ * behind where that name is taken. */
+#include "mdf_c/write/beside.h"
+#include "mdf_c/write/npy.h"
+#include "mdf_c/write/zip_writer.h"
+
+#include <string.h>
+
+enum { LONGEST_NAME = 60000 /* of an entry of a zip archive, nearly */ };
+
+struct writer {
+    struct mdf_arena *arena;
+    size_t least_bytes;
+    const char *file_name; /* by which references name the archive */
+    struct mdf_zip_writer zip;
+    const char **names; /* of arrays: a hash table, never full; NULL: free */
+    size_t n_names, capacity;
+    const char *name; /* of what is being looked at */
+    mdf_error *error;
+    mdf_status status;
+};
+
+static bool fail(struct writer *writer, mdf_status status)
+{
+    writer->status = status;
+    return false;
+}
+
+static bool out_of_memory(struct writer *writer)
+{
+    return fail(writer, mdf_memory_error(writer->arena->memory, writer->error));
+}
+
+/* ------------------------------------------------------------------ names */
+
+/* The slot of a name, or the free one where it would go. FNV-1a. */
+static const char **find_slot(const char **names, size_t capacity, const char *name)
+{
+    uint64_t sum = 0xcbf29ce484222325U;
+    const char *c;
+    size_t i;
+
+    for (c = name; *c != '\0'; c++) {
+        sum = (sum ^ (unsigned char)*c) * 0x100000001b3U;
+    }
+    for (i = (size_t)(sum ^ sum >> 32) & (capacity - 1); names[i] != NULL && strcmp(names[i], name) != 0;) {
+        i = (i + 1) & (capacity - 1);
+    }
+    return &names[i];
+}
+
+static bool grow(struct writer *writer)
+{
+    size_t capacity = writer->capacity == 0 ? 64 : writer->capacity * 2, i;
+    const char **grown = mdf_arena_array(writer->arena, capacity, sizeof *grown);
+
+    if (grown == NULL) {
+        return out_of_memory(writer);
+    }
+    for (i = 0; i < writer->capacity; i++) {
+        if (writer->names[i] != NULL) {
+            *find_slot(grown, capacity, writer->names[i]) = writer->names[i];
+        }
+    }
+    writer->names = grown;
+    writer->capacity = capacity;
+    return true;
+}
+
+/* A name that no other array has. */
+static const char *choose_name(struct writer *writer)
+{
+    const char *base = writer->name != NULL && strlen(writer->name) < LONGEST_NAME ? writer->name : "array", *name = base, **slot;
+    size_t number = writer->n_names;
+
+    if (writer->n_names * 2 >= writer->capacity && !grow(writer)) {
+        return NULL;
+    }
+    for (slot = find_slot(writer->names, writer->capacity, name); *slot != NULL; number++) {
+        name = mdf_arena_printf(writer->arena, "%s_%zu", base, number);
+        if (name == NULL) {
+            out_of_memory(writer);
+            return NULL;
+        }
+        slot = find_slot(writer->names, writer->capacity, name);
+    }
+    *slot = name;
+    writer->n_names++;
+    return name;
+}
+
+/* ------------------------------------------------------------------ arrays */
+
+/* The type by which NumPy can hold the elements, bit by bit. */
+static mdf_dtype stored_dtype(mdf_dtype dtype)
+{
+    switch (dtype) {
+    case MDF_DTYPE_INT2:
+    case MDF_DTYPE_INT4:
+        return MDF_DTYPE_INT8;
+    case MDF_DTYPE_UINT2:
+    case MDF_DTYPE_UINT4:
+        return MDF_DTYPE_UINT8;
+    case MDF_DTYPE_BFLOAT16:
+        return MDF_DTYPE_UINT16;
+    default:
+        return mdf_dtype_kind(dtype) == 'f' && mdf_dtype_size(dtype) == 1 ? MDF_DTYPE_UINT8 : dtype;
+    }
+}
+
+static bool write_array(struct writer *writer, const struct mdf_node *node, const char *name)
+{
+    char *entry = mdf_arena_printf(writer->arena, "%s.npy", name);
+    mdf_dtype dtype = stored_dtype((mdf_dtype)node->packed_dtype);
+    struct mdf_value array = {0};
+    struct mdf_text head;
+    mdf_status status;
+
+    if (entry == NULL) {
+        return out_of_memory(writer);
+    }
+    mdf_value_borrow_tensor(writer->arena->memory, &array, dtype, MDF_STRENGTH_TYPED, node->as.numbers.rank,
+                            node->as.numbers.shape, node->as.numbers.elements);
+    mdf_text_init(&head, writer->arena->memory);
+    mdf_npy_append_head(&head, &array);
+    status = head.failed ? mdf_memory_error(writer->arena->memory, writer->error)
+                         : mdf_zip_add(&writer->zip, entry, head.bytes, head.length, array.data,
+                                       array.length * mdf_dtype_size(dtype), writer->error);
+    mdf_text_release(&head);
+    return status == MDF_OK || fail(writer, status);
+}
+
+static void set_text(struct mdf_node_entry *entry, const char *key, const char *text)
+{
+    *entry = (struct mdf_node_entry){.key = key, .value = {.kind = MDF_NODE_STRING}};
+    entry->value.as.string.bytes = text;
+    entry->value.as.string.length = strlen(text);
+}
+
+/* {"npz", "array"}, and "type" where NumPy does not have it. */
+static bool refer(struct writer *writer, const struct mdf_node *node, struct mdf_node *reference)
+{
+    mdf_dtype dtype = (mdf_dtype)node->packed_dtype;
+    bool has_type = stored_dtype(dtype) != dtype;
+    struct mdf_node_entry *entries = mdf_arena_array(writer->arena, 3, sizeof *entries);
+    const char *name = choose_name(writer);
+
+    if (entries == NULL) {
+        return out_of_memory(writer);
+    }
+    if (name == NULL || !write_array(writer, node, name)) {
+        return false;
+    }
+    set_text(&entries[0], "npz", writer->file_name);
+    set_text(&entries[1], "array", name);
+    if (has_type) {
+        set_text(&entries[2], "type", mdf_dtype_name(dtype));
+    }
+    *reference = (struct mdf_node){.kind = MDF_NODE_OBJECT};
+    reference->as.object.entries = entries;
+    reference->as.object.n = 2U + has_type;
+    return true;
+}
+
+/* ------------------------------------------------------------------ the tree */
+
+static bool is_big(const struct writer *writer, const struct mdf_node *node)
+{
+    size_t n, n_bytes;
+
+    return node->kind == MDF_NODE_NUMBERS && node->as.numbers.rank <= MDF_NPY_DEEPEST_RANK &&
+           mdf_shape_n_elements(node->as.numbers.rank, node->as.numbers.shape, &n) && n > 0 &&
+           mdf_size_multiply(n, mdf_dtype_size((mdf_dtype)node->packed_dtype), &n_bytes) && n_bytes >= writer->least_bytes;
+}
+
+static bool holds_big(const struct writer *writer, const struct mdf_node *node)
+{
+    size_t i;
+
+    for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
+        if (holds_big(writer, &node->as.list.items[i])) {
+            return true;
+        }
+    }
+    for (i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
+        if (holds_big(writer, &node->as.object.entries[i].value)) {
+            return true;
+        }
+    }
+    return is_big(writer, node);
+}
+
+static bool is_word_of_mdf(const char *key)
+{
+    static const char *const words[] = {"value", "data", "default_value", "default_initial_value", "shape"};
+    size_t i;
+
+    for (i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(words[i], key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* *changed becomes the node without big arrays; lists and objects that hold some are copied. */
+static bool write_node(struct writer *writer, const struct mdf_node *node, struct mdf_node *changed)
+{
+    const char *name = writer->name;
+    size_t i;
+
+    *changed = *node;
+    if (is_big(writer, node)) {
+        return refer(writer, node, changed);
+    }
+    if (node->kind == MDF_NODE_LIST) {
+        changed->as.list.items = mdf_arena_array(writer->arena, node->as.list.n, sizeof *node->as.list.items);
+        for (i = 0; changed->as.list.items != NULL && i < node->as.list.n; i++) {
+            if (!write_node(writer, &node->as.list.items[i], &changed->as.list.items[i])) {
+                return false;
+            }
+        }
+        return changed->as.list.items != NULL || out_of_memory(writer);
+    }
+    if (node->kind == MDF_NODE_OBJECT) {
+        changed->as.object.entries = mdf_arena_array(writer->arena, node->as.object.n, sizeof *node->as.object.entries);
+        for (i = 0; changed->as.object.entries != NULL && i < node->as.object.n; i++) {
+            changed->as.object.entries[i] = node->as.object.entries[i];
+            writer->name = is_word_of_mdf(node->as.object.entries[i].key) ? name : node->as.object.entries[i].key;
+            if (!write_node(writer, &node->as.object.entries[i].value, &changed->as.object.entries[i].value)) {
+                return false;
+            }
+        }
+        writer->name = name;
+        return changed->as.object.entries != NULL || out_of_memory(writer);
+    }
+    return true;
+}
+
+mdf_status mdf_write_arrays_beside(struct mdf_arena *arena, struct mdf_node *root, size_t least_bytes, const char *path,
+                                   struct mdf_new_file *file, bool *is_written, mdf_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    struct writer writer = {
+        .arena = arena, .least_bytes = least_bytes, .file_name = slash != NULL ? slash + 1 : path, .error = error};
+    struct mdf_node changed;
+    mdf_status status;
+
+    *is_written = false;
+    if (!holds_big(&writer, root)) {
+        return MDF_OK;
+    }
+    status = mdf_new_file_open(file, arena->memory, path, error);
+    if (status != MDF_OK) {
+        return status;
+    }
+    *is_written = true;
+    mdf_zip_writer_init(&writer.zip, file, arena->memory);
+    if (write_node(&writer, root, &changed)) {
+        writer.status = mdf_zip_finish(&writer.zip, error);
+        *root = changed;
+    }
+    mdf_zip_writer_release(&writer.zip);
+    return writer.status;
+}
