@@ -111,6 +111,42 @@ Test(schema, attributes_and_defaults)
     cr_assert_eq(mdf_schema_input(gemm, "D"), SIZE_MAX);
 }
 
+Test(schema, functions_name_domains)
+{
+    static const struct {
+        const char *function, *domain, *name;
+    } cases[] = {{"onnx::Add", "", "Add"},
+                 {"ai.onnx.ml::Scaler", "ai.onnx.ml", "Scaler"},
+                 {"ai.onnx.preview.training::Adam", "ai.onnx.preview.training", "Adam"},
+                 {"ai.onnx.preview::FlexAttention", "ai.onnx.preview", "FlexAttention"},
+                 {"com.example::Fused", NULL, NULL},
+                 {"ai.onnx.mlx::Scaler", NULL, NULL},
+                 {"logistic", NULL, NULL}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *name = NULL, *domain = mdf_schema_split(cases[i].function, &name);
+
+        cr_expect_eq(domain == NULL, cases[i].domain == NULL, "%s", cases[i].function);
+        if (domain != NULL && cases[i].domain != NULL) {
+            cr_expect_str_eq(domain, cases[i].domain);
+            cr_expect_str_eq(name, cases[i].name);
+        }
+    }
+    cr_assert_str_eq(mdf_schema_prefix(mdf_schema_find("", "Add", 14)), "onnx");
+    cr_assert_str_eq(mdf_schema_prefix(mdf_schema_find_anywhere("Scaler", 1)), "ai.onnx.ml");
+    cr_assert_null(mdf_schema_find_anywhere("NoSuchOperator", 1));
+}
+
+/* The tables of kernels have no domains. */
+Test(schema, no_two_domains_share_a_name)
+{
+    const struct mdf_schema *schema;
+
+    for (size_t i = 0; (schema = mdf_schema_at(i)) != NULL; i++) {
+        cr_expect_str_eq(mdf_schema_find_anywhere(schema->name, schema->since)->domain, schema->domain, "%s", schema->name);
+    }
+}
+
 Test(schema, offers_names)
 {
     struct mdf_nearest nearest;
