@@ -213,37 +213,37 @@ static void draw_body_edge(struct drawing *drawing, size_t node, const struct cl
     mdf_text_append_string(drawing->dot, "</i>>];\n");
 }
 
-/* A body that is written where it is used: a graph, or {ID: graph}. */
-static mdf_status draw_inner_graph(struct drawing *drawing, size_t node, const char *attribute, const char *id,
-                                   const struct mdf_node *source)
+static mdf_status draw_inner_graph(struct drawing *drawing, size_t node, const char *attribute, const struct mdf_graph *graph)
 {
-    static const struct mdf_warnings no_warnings = {NULL, NULL}; /* the compiler gives them */
-    struct mdf_graph *graph = mdf_arena_allocate(&drawing->arena, sizeof *graph);
     struct cluster cluster = {0};
-    mdf_status status;
+    mdf_status status = draw_cluster(drawing, graph, &cluster);
 
-    if (graph == NULL) {
-        return out_of_memory(drawing);
-    }
-    status = mdf_model_read_graph(&drawing->arena, drawing->model->document, &no_warnings, id, source, graph, drawing->error);
-    if (status == MDF_OK) {
-        status = draw_cluster(drawing, graph, &cluster);
-    }
     if (status == MDF_OK) {
         draw_body_edge(drawing, node, &cluster, attribute);
     }
     return status;
 }
 
-/* Notes that a node uses a graph of the model. */
-static mdf_status refer(struct drawing *drawing, size_t node, const char *attribute, const char *id)
+/* A body that is written where it is used. */
+static mdf_status draw_written_body(struct drawing *drawing, size_t node, const char *attribute, const char *id,
+                                    const struct mdf_node *source)
 {
-    const struct mdf_graph *graph = mdf_model_find_graph(drawing->model, id);
-    struct reference *references = drawing->references;
+    static const struct mdf_warnings no_warnings = {NULL, NULL}; /* the compiler gives them */
+    struct mdf_graph *graph = mdf_arena_allocate(&drawing->arena, sizeof *graph);
+    mdf_status status;
 
     if (graph == NULL) {
-        return MDF_OK; /* the compiler says so, at the place */
+        return out_of_memory(drawing);
     }
+    status = mdf_model_read_graph(&drawing->arena, drawing->model->document, &no_warnings, id, source, graph, drawing->error);
+    return status == MDF_OK ? draw_inner_graph(drawing, node, attribute, graph) : status;
+}
+
+/* Notes that a node uses a graph of the model. */
+static mdf_status refer(struct drawing *drawing, size_t node, const char *attribute, const struct mdf_graph *graph)
+{
+    struct reference *references = drawing->references;
+
     if (drawing->n_references == drawing->references_capacity) {
         references = mdf_memory_grow(drawing->dot->memory, references, &drawing->references_capacity, drawing->n_references + 1,
                                      sizeof *references);
@@ -258,14 +258,17 @@ static mdf_status refer(struct drawing *drawing, size_t node, const char *attrib
 
 static mdf_status draw_body(struct drawing *drawing, size_t node, const char *attribute, const struct mdf_node *value)
 {
+    const struct mdf_graph *graph;
+
     if (value->kind == MDF_NODE_STRING) {
-        return refer(drawing, node, attribute, value->as.string.bytes);
+        graph = mdf_model_find_graph(drawing->model, value->as.string.bytes);
+        return graph != NULL ? refer(drawing, node, attribute, graph) : MDF_OK; /* the compiler says so, at the place */
     }
     if (mdf_node_is_graph(value)) {
-        return draw_inner_graph(drawing, node, attribute, attribute, value);
+        return draw_written_body(drawing, node, attribute, attribute, value);
     }
     if (value->kind == MDF_NODE_OBJECT && value->as.object.n == 1 && mdf_node_is_graph(&value->as.object.entries[0].value)) {
-        return draw_inner_graph(drawing, node, attribute, value->as.object.entries[0].key, &value->as.object.entries[0].value);
+        return draw_written_body(drawing, node, attribute, value->as.object.entries[0].key, &value->as.object.entries[0].value);
     }
     return MDF_OK;
 }
@@ -317,7 +320,20 @@ static mdf_status draw_bodies_of(struct drawing *drawing, const struct mdf_graph
     return status;
 }
 
-/* All graphs inside a node: the bodies of its functions, and a graph that the node itself is. */
+/* The graph that runs when a node does: its own, or one of the model, of which it has a copy. */
+static mdf_status draw_nested(struct drawing *drawing, const struct mdf_graph_node *node, size_t number)
+{
+    size_t i;
+
+    for (i = 0; i < drawing->model->n_graphs; i++) {
+        if (drawing->model->graphs[i].source == node->graph->source) {
+            return refer(drawing, number, "graph", &drawing->model->graphs[i]);
+        }
+    }
+    return draw_inner_graph(drawing, number, "graph", node->graph);
+}
+
+/* All graphs inside a node: the bodies of its functions, and that of the node itself. */
 static mdf_status draw_graphs_of(struct drawing *drawing, const struct mdf_graph_node *node, size_t number)
 {
     mdf_status status = MDF_OK;
@@ -329,8 +345,8 @@ static mdf_status draw_graphs_of(struct drawing *drawing, const struct mdf_graph
     for (i = 0; i < node->n_parameters && status == MDF_OK; i++) {
         status = draw_bodies_of(drawing, node, number, &node->parameters[i].definition);
     }
-    if (status == MDF_OK && mdf_node_is_graph(node->source)) {
-        status = draw_inner_graph(drawing, number, "graph", node->id, node->source);
+    if (status == MDF_OK && node->graph != NULL) {
+        status = draw_nested(drawing, node, number);
     }
     return status;
 }
