@@ -584,10 +584,7 @@ Test(document, large_numbers_in_bson)
     again = mdf_document_parse(&memory, "bson", "again", text.bytes, text.length, NULL, &error);
     mdf_text_release(&text);
     cr_assert(write_tree(&again->root, "json", &text, &error));
-    cr_expect_str_eq(text.bytes,
-                     "{\n    \"a\": [18446744073709551616, -9223372036854775809],\n"
-                     "    \"b\": 1234567890123456789012345678901234\n}\n",
-                     "%s", text.bytes);
+    cr_expect(strncmp(text.bytes, source, strlen(source)) == 0, "%s", text.bytes);
     mdf_text_release(&text);
     mdf_document_free(again);
     mdf_document_free(document);
