@@ -98,6 +98,7 @@ Test(pictures, conditions_as_phrases)
          "\"A\"}}]}}",
          "always and when <b>A</b> has just run"},
         {"{\"type\": \"All\"}", "All"},
+        {"{\"type\": \"AllHaveRun\", \"args\": {\"dependencies\": []}}", "when all nodes have run"},
         {"{\"type\": \"WhenFinishedAny\", \"args\": {\"nodes\": [\"A\", \"A\"]}}", "WhenFinishedAny (nodes = <b>A and A</b>)"},
         {"{\"type\": \"Threshold\", \"args\": {\"dependency\": \"A\", \"parameter\": \"p\", \"threshold\": 5, \"comparator\": "
          "\"<\"}}",
@@ -143,6 +144,30 @@ Test(pictures, values_are_cut)
         snprintf(fields, sizeof fields, "\"parameters\": {\"p\": {\"value\": %s}}", cases[i].value);
         snprintf(row, sizeof row, " = %s</td>", cases[i].shown);
         expect_in_node(fields, "", cases[i].detail, row);
+    }
+}
+
+Test(pictures, arguments_have_names_unless_they_stand_in_their_place)
+{
+    static const struct {
+        const char *call, *shown;
+    } cases[] = {
+        {"\"linear\", \"args\": {\"variable0\": 1, \"slope\": 2, \"intercept\": 3}", "<i>linear</i>(1, 2, 3)"},
+        {"\"linear\", \"args\": {\"variable0\": 1, \"intercept\": 3, \"slope\": 2}", "<i>linear</i>(1, intercept=3, slope=2)"},
+        {"\"linear\", \"args\": {\"slope\": 2, \"bogus\": 3}", "<i>linear</i>(slope=2, bogus=3)"},
+        {"\"linear\", \"args\": {\"variable0\": 1, \"slope\": 2, \"intercept\": 3, \"bogus\": 4}",
+         "<i>linear</i>(1, 2, 3, bogus=4)"},
+        {"\"onnx::Conv\", \"args\": {\"X\": \"x\", \"W\": \"w\", \"pads\": [1, 1]}", "<i>onnx::Conv</i>(x, w, pads=[1, 1&#93;)"},
+        {"\"onnx::Loop\", \"args\": {\"cond\": true, \"M\": 3}", "<i>onnx::Loop</i>(cond=True, M=3)"},
+        {"\"unknown\", \"args\": {\"a\": 1}", "<i>unknown</i>(a=1)"},
+        {"\"unknown\"", "<i>unknown</i>()"},
+    };
+    char fields[400], row[400];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(fields, sizeof fields, "\"functions\": {\"f\": {\"function\": %s}}", cases[i].call);
+        snprintf(row, sizeof row, " = %s</td>", cases[i].shown);
+        expect_in_node(fields, "", MDF_DETAIL_CONTENTS, row);
     }
 }
 

@@ -36,6 +36,7 @@ static const struct phrase phrases[] = {
     {"EveryNPasses", "every {n} passes"},
     {"JustRan", "when {dependency} has just run"},
     {"AllHaveRun", "when {dependency} have run"},
+    {"AllHaveRun", "when all nodes have run"},
     {"WhenFinished", "when {dependency} has finished"},
     {"WhenFinishedAny", "when one of {dependency} has finished"},
     {"WhenFinishedAll", "when {dependency} have finished"},
@@ -46,18 +47,6 @@ static const struct phrase phrases[] = {
     {"AfterNode", "after {node}"},
     {"AfterNodes", "after {node}"},
 };
-
-static const char *phrase_of(const char *condition)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof phrases / sizeof *phrases; i++) {
-        if (strcmp(phrases[i].condition, condition) == 0) {
-            return phrases[i].words;
-        }
-    }
-    return NULL;
-}
 
 /* The arguments of a condition, wherever they are written: in kwargs, in args, or beside the type. */
 static const struct mdf_node_entry *argument_at(const struct mdf_node *condition, size_t index)
@@ -99,6 +88,12 @@ static bool is_named(const char *name, const char *wanted, size_t length)
            (length == 4 && strncmp(wanted, "node", 4) == 0 && strcmp(name, "nodes") == 0);
 }
 
+/* Null and an empty list are as good as nothing. */
+static bool is_given(const struct mdf_node *value)
+{
+    return value->kind != MDF_NODE_NULL && !(value->kind >= MDF_NODE_LIST && mdf_node_length(value) == 0);
+}
+
 static const struct mdf_node *find_argument(const struct mdf_node *condition, const char *wanted, size_t length)
 {
     const struct mdf_node_entry *entry;
@@ -106,7 +101,7 @@ static const struct mdf_node *find_argument(const struct mdf_node *condition, co
 
     for (i = 0; (entry = argument_at(condition, i)) != NULL; i++) {
         if (is_named(entry->key, wanted, length)) {
-            return entry->value.kind != MDF_NODE_NULL ? &entry->value : NULL;
+            return is_given(&entry->value) ? &entry->value : NULL;
         }
     }
     return NULL;
@@ -125,9 +120,21 @@ static bool fits(const char *words, const struct mdf_node *condition)
         }
     }
     for (i = 0; (entry = argument_at(condition, i)) != NULL; i++) {
-        n_given += entry->value.kind != MDF_NODE_NULL;
+        n_given += is_given(&entry->value);
     }
     return n_given == n_named;
+}
+
+static const char *phrase_of(const char *type, const struct mdf_node *condition)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof phrases / sizeof *phrases; i++) {
+        if (strcmp(phrases[i].condition, type) == 0 && fits(phrases[i].words, condition)) {
+            return phrases[i].words;
+        }
+    }
+    return NULL;
 }
 
 static bool is_condition(const struct mdf_node *node)
@@ -231,7 +238,7 @@ static void tell_as_written(struct mdf_dot_label *label, const char *type, const
 
     mdf_dot_name(label, NULL, type);
     for (i = 0; (entry = argument_at(condition, i)) != NULL && n_told < MOST_PARTS; i++) {
-        if (entry->value.kind != MDF_NODE_NULL) {
+        if (is_given(&entry->value)) {
             mdf_text_append_string(label->dot, n_told++ > 0 ? ", " : " (");
             mdf_dot_name(label, NULL, entry->key);
             mdf_text_append_string(label->dot, " = ");
@@ -258,14 +265,14 @@ static void tell(struct mdf_dot_label *label, const struct mdf_node *condition, 
     type = mdf_node_get(condition, "type")->as.string.bytes;
     joint = joint_of(type);
     n_parts = joint != NULL ? tell_all_parts(label, condition, NULL) : 0;
-    words = phrase_of(type);
+    words = phrase_of(type, condition);
     if (n_parts > 0) {
         is_inner = is_inner && n_parts > 1;
         mdf_text_append_string(label->dot, is_inner ? "(" : "");
         tell_all_parts(label, condition, joint);
         mdf_text_append_string(label->dot, n_parts > MOST_PARTS ? " " MDF_DRAWN_ELLIPSIS : "");
         mdf_text_append_string(label->dot, is_inner ? ")" : "");
-    } else if (words != NULL && fits(words, condition)) {
+    } else if (words != NULL) {
         tell_phrase(label, words, condition);
     } else {
         tell_as_written(label, type, condition);

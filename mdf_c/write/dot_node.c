@@ -120,25 +120,43 @@ static const struct mdf_schema *schema_of(const struct mdf_dot_label *label, con
     return strncmp(function, "onnx::", 6) == 0 ? mdf_schema_find("", function + 6, label->opset) : NULL;
 }
 
-/* Whether an argument is told without its name: MDF's own functions have theirs in order, and so have the inputs of an operator.
- */
-static bool is_positional(const struct mdf_dot_label *label, const struct mdf_definition *definition, const char *argument)
+/* Whether `formals`, names separated by blanks, have this one at place `index`. */
+static bool has_formal(const char *formals, size_t index, const char *name)
 {
-    const struct mdf_schema *schema = schema_of(label, definition->function);
+    size_t length = strcspn(formals, " ");
 
-    return schema != NULL ? mdf_schema_attribute(schema, argument) == NULL : mdf_standard_function(definition->function) != NULL;
+    for (; index > 0 && formals[length] != '\0'; index--) {
+        formals += length + 1;
+        length = strcspn(formals, " ");
+    }
+    return index == 0 && strncmp(formals, name, length) == 0 && name[length] == '\0';
 }
 
+/* Whether an argument stands where the function has it. */
+static bool is_in_place(const struct mdf_dot_label *label, const char *function, size_t index, const char *argument)
+{
+    const struct mdf_schema *schema = function != NULL ? schema_of(label, function) : NULL;
+    const struct mdf_standard_function *standard = function != NULL ? mdf_standard_function(function) : NULL;
+
+    if (schema != NULL) {
+        return index < schema->n_inputs && strcmp(schema->inputs[index].name, argument) == 0;
+    }
+    return standard != NULL && has_formal(standard->formals, index, argument);
+}
+
+/* "(a, b, c=d)": as long as arguments stand in their place they need no names. */
 static void add_arguments(struct mdf_dot_label *label, const struct mdf_definition *definition)
 {
     size_t n = definition->args != NULL ? definition->args->as.object.n : 0, i;
+    bool in_place = true;
 
     mdf_text_append(label->dot, "(", 1);
     for (i = 0; i < n_shown(label, n); i++) {
         const struct mdf_node_entry *entry = &definition->args->as.object.entries[i];
 
         mdf_text_append_string(label->dot, i == 0 ? "" : i % 6 == 0 ? ",<br/>" : ", ");
-        if (definition->function == NULL || !is_positional(label, definition, entry->key)) {
+        in_place = in_place && is_in_place(label, definition->function, i, entry->key);
+        if (!in_place) {
             mdf_dot_name(label, NULL, entry->key);
             mdf_text_append(label->dot, "=", 1);
         }
