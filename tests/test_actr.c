@@ -325,6 +325,18 @@ Test(random, expressions_draw_as_numpy_does)
     json_decref(file);
 }
 
+/* What has to be constant is known before there is a seed. */
+Test(random, constants_draw_nothing)
+{
+    struct run run = begin("{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {\"default_value\": "
+                           "\"1 + numpy.random.rand()\"}}}}}}}}",
+                           NULL);
+
+    cr_expect_not_null(strstr(run.error.message, "'numpy.random.rand' draws random numbers; a constant is needed here"), "%s",
+                       run.error.message);
+    end(&run);
+}
+
 /* What the reference can not show: numbers below bounds past 32 bits. From Python: random.seed(3), then
  * random.randrange of each. */
 Test(random, bounds_past_32_bits)

@@ -216,6 +216,21 @@ static bool run_alone(struct compiler *compiler, struct mdf_code *code, mdf_oper
     return done;
 }
 
+/* Random numbers are drawn while the model runs, from its seed; a constant is there before. */
+static bool draws_nothing(struct compiler *compiler, const struct mdf_code *code)
+{
+    size_t i;
+
+    for (i = 0; i < code->n_calls; i++) {
+        if ((code->calls[i].operator->flags & MDF_OPERATOR_RANDOM) != 0) {
+            compile_error(compiler, MDF_MODEL, "'%s' draws random numbers; a constant is needed here",
+                          code->calls[i].operator->name);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool evaluate_text(struct target *target, const struct mdf_node *node, struct mdf_value *value)
 {
     struct unit unit = {0};
@@ -229,7 +244,7 @@ static bool evaluate_text(struct target *target, const struct mdf_node *node, st
         operand = compile_text(&alone, node->as.string.bytes, MDF_NO_OPERAND);
         code = operand == MDF_NO_OPERAND ? NULL : unit_finish(target->compiler, &unit);
         if (code != NULL) {
-            done = run_alone(target->compiler, code, operand, value);
+            done = draws_nothing(target->compiler, code) && run_alone(target->compiler, code, operand, value);
             mdf_code_clear(target->compiler->memory, code);
         }
     }
