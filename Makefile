@@ -77,7 +77,7 @@ $(BUILD)/objects/functions/%.o: FILE_FLAGS := $(if $(filter -O0 -Og,$(CFLAGS)),,
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test check-asan check-ubsan check-fuzz check-valgrind layers install uninstall format lint clean help suites programs force
+.PHONY: all deps demo test check-asan check-ubsan check-fuzz check-valgrind node-tests layers install uninstall format lint clean help suites programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -88,7 +88,7 @@ all: $(PROGRAMS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
-	@echo "demo test all deps check-asan check-ubsan check-fuzz check-valgrind layers install uninstall format lint clean"
+	@echo "demo test all deps check-asan check-ubsan check-fuzz check-valgrind node-tests layers install uninstall format lint clean"
 
 deps:
 	@tools/install_dependencies.sh
@@ -106,6 +106,10 @@ suites: $(PROGRAMS) $(SUITES)
 
 layers:
 	@tools/check_layers.sh
+
+# ONNX's own node tests, by the Python package onnx.
+node-tests: $(BUILD)/mdf-run
+	@python3 tests/run_node_tests.py --mdf-run $(BUILD)/mdf-run --expected tests/node_tests_not_yet.txt
 
 check-asan:
 	@$(MAKE) --no-print-directory suites BUILD=build/asan SANITIZE=address CFLAGS="-O1 -g"

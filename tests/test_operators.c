@@ -146,6 +146,82 @@ Test(operators, edges)
     }
 }
 
+/* ------------------------------------------------------------------ memory that runs out */
+
+struct failing {
+    long left;     /* allocations that succeed; < 0: all do */
+    long n_blocks; /* held */
+    long n_calls;
+};
+
+static bool is_refused(struct failing *failing)
+{
+    failing->n_calls++;
+    return failing->left >= 0 && failing->left-- == 0;
+}
+
+static void *allocate(void *context, size_t size)
+{
+    struct failing *failing = context;
+    void *block = is_refused(failing) ? NULL : malloc(size);
+
+    failing->n_blocks += block != NULL;
+    return block;
+}
+
+static void *reallocate(void *context, void *block, size_t size)
+{
+    struct failing *failing = context;
+    void *moved = is_refused(failing) ? NULL : realloc(block, size);
+
+    failing->n_blocks += moved != NULL && block == NULL;
+    return moved;
+}
+
+static void release(void *context, void *block)
+{
+    struct failing *failing = context;
+
+    failing->n_blocks -= block != NULL;
+    free(block);
+}
+
+/* Wherever memory runs out in an evaluation there is an error and nothing is lost. The model is compiled with enough of it. */
+Test(operators, out_of_memory)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct failing failing = {-1, 0, 0};
+        mdf_allocator allocator = {allocate, reallocate, release, &failing};
+        mdf_options options = {.allocator = &allocator};
+        char source[TEXT_SIZE];
+        mdf_error error = {0};
+        mdf_model *model;
+        mdf_program *program;
+        mdf_status status = MDF_OUT_OF_MEMORY;
+
+        snprintf(source, sizeof source, model_form, "28", "1", cases[i].function, cases[i].args, "f");
+        model = mdf_model_load_bytes(source, strlen(source), "json", "model", &options, &error);
+        program = model != NULL ? mdf_compile(model, &options, &error) : NULL;
+        for (long n = 0; program != NULL && status == MDF_OUT_OF_MEMORY && n < 5000; n++) {
+            mdf_state *state;
+
+            error = (mdf_error){0};
+            failing.left = n;
+            state = mdf_state_new(program, &error);
+            if (state != NULL) {
+                mdf_evaluate(state, (double)NAN, &error);
+            }
+            failing.left = -1;
+            status = error.code;
+            mdf_state_free(state);
+        }
+        cr_expect(program == NULL || status != MDF_OUT_OF_MEMORY, "%s(%s) never had enough", cases[i].function, cases[i].args);
+        mdf_program_free(program);
+        mdf_model_free(model);
+        cr_expect_eq(failing.n_blocks, 0, "%s(%s) lost %ld blocks", cases[i].function, cases[i].args, failing.n_blocks);
+    }
+}
+
 /* Trees by node; each fault leads out of them. */
 Test(operators, trees_that_are_none)
 {
