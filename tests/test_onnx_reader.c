@@ -278,15 +278,21 @@ static void expect_text(const struct mdf_document *document, const char *keys, c
 Test(onnx_reader, names_are_kept)
 {
     struct mdf_document *document = load("name_0"); /* values called "11", two nodes called "Add" */
+    struct mdf_node metadata;
 
     expect_text(document, "g>graphs>g>metadata>inputs>0>name", "11");
     expect_text(document, "g>graphs>g>metadata>inputs>0>port", "_11_1");
     expect_text(document, "g>graphs>g>nodes>Add_1>metadata>onnx_name", "Add");
     expect_text(document, "g>graphs>g>nodes>Add_1>output_ports>_112>metadata>onnx_name", "112");
     expect_text(document, "g>metadata>producer_name", "mdf_c tests");
+    metadata = at(document, "g>metadata");
+    cr_expect_null(mdf_node_get(&metadata, "opset_imports"));
     expect_text(document, "g>onnx_opset_version", "17");
     cr_expect(at(document, "g>metadata>ir_version").as.integer == 9);
+    mdf_document_free(document);
+    document = load("function_attribute");
     cr_expect(at(document, "g>metadata>opset_imports>ai.onnx").as.integer == 17);
+    cr_expect(at(document, "g>metadata>opset_imports>my").as.integer == 1);
     mdf_document_free(document);
 }
 

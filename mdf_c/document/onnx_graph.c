@@ -410,11 +410,36 @@ static bool write_edge(struct onnx_import *import, struct onnx_map *ids, const s
            mdf_onnx_write_text(import, "receiver_port", value->id) && mdf_onnx_close(import);
 }
 
+/* Whether a port of a node takes an output of another. */
+static bool is_wired(const struct onnx_graph *graph, const struct onnx_value *value)
+{
+    return value->kind == ONNX_VALUE_OUTPUT && value->graph == graph;
+}
+
+static bool has_edges(const struct onnx_graph *graph)
+{
+    size_t i, j;
+
+    for (i = 0; i < graph->nodes.n; i++) {
+        const struct onnx_node *node = graph->nodes.items[i];
+
+        for (j = 0; j < node->ports.n; j++) {
+            if (is_wired(graph, node->ports.items[j])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool write_edges(struct onnx_import *import, const struct onnx_graph *graph)
 {
     struct onnx_map ids = {0};
     size_t i, j;
 
+    if (!has_edges(graph)) {
+        return true;
+    }
     if (!mdf_onnx_open(import, "edges", MDF_NODE_OBJECT)) {
         return false;
     }
@@ -424,7 +449,7 @@ static bool write_edges(struct onnx_import *import, const struct onnx_graph *gra
         for (j = 0; j < node->ports.n; j++) {
             const struct onnx_value *value = node->ports.items[j];
 
-            if (value->kind == ONNX_VALUE_OUTPUT && value->graph == graph && !write_edge(import, &ids, value, node)) {
+            if (is_wired(graph, value) && !write_edge(import, &ids, value, node)) {
                 return false;
             }
         }
@@ -434,13 +459,17 @@ static bool write_edges(struct onnx_import *import, const struct onnx_graph *gra
 
 /* ------------------------------------------------------------------ interfaces */
 
-/* Users call inputs and outputs of the model's graph by their names in the file; bodies know nothing but ids. */
+/* Users call inputs and outputs of the model's graph by their names in the file; bodies know nothing but ids. A port that is
+ * called as the item needs no word, unless its name would read as NODE.PORT. */
 static bool write_item(struct onnx_import *import, const struct onnx_graph *graph, const char *name, const char *id,
                        const Mdf__TypeProto *type)
 {
-    return mdf_onnx_open(import, NULL, MDF_NODE_OBJECT) &&
-           mdf_onnx_write_text(import, "name", graph->owner == NULL ? name : id) && mdf_onnx_write_text(import, "port", id) &&
-           mdf_onnx_write_type(import, type) && (graph->owner == NULL || write_name(import, id, name)) && mdf_onnx_close(import);
+    const char *outside = graph->owner == NULL ? name : id;
+    bool names_port = strcmp(outside, id) == 0 && strchr(id, '.') == NULL;
+
+    return mdf_onnx_open(import, NULL, MDF_NODE_OBJECT) && mdf_onnx_write_text(import, "name", outside) &&
+           (names_port || mdf_onnx_write_text(import, "port", id)) && mdf_onnx_write_type(import, type) &&
+           (graph->owner == NULL || write_name(import, id, name)) && mdf_onnx_close(import);
 }
 
 static bool write_interface(struct onnx_import *import, const struct onnx_graph *graph)
@@ -490,10 +519,28 @@ static bool write_graph(struct onnx_import *import, const char *key, const struc
 
 /* ------------------------------------------------------------------ the model */
 
+static bool imports_other_domains(const Mdf__ModelProto *model)
+{
+    size_t i;
+
+    for (i = 0; i < model->n_opset_import; i++) {
+        const char *domain = mdf_onnx_text(model->opset_import[i]->domain);
+
+        if (*domain != '\0' && strcmp(domain, "ai.onnx") != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All opsets, where there is one beside ONNX's own, which is the model's. */
 static bool write_opsets(struct onnx_import *import)
 {
     size_t i;
 
+    if (!imports_other_domains(import->model)) {
+        return true;
+    }
     if (!mdf_onnx_open(import, "opset_imports", MDF_NODE_OBJECT)) {
         return false;
     }
