@@ -312,6 +312,13 @@ static bool write_attributes(struct onnx_import *import, const struct onnx_node 
     return true;
 }
 
+/* A function of the model may have another opset than the model. */
+static bool write_opset(struct onnx_import *import, const struct onnx_node *node)
+{
+    return node->opset == 0 || (mdf_onnx_open(import, "metadata", MDF_NODE_OBJECT) &&
+                                mdf_onnx_write_int(import, "onnx_opset_version", node->opset) && mdf_onnx_close(import));
+}
+
 static bool write_call(struct onnx_import *import, const struct onnx_node *node, const char *call)
 {
     const char *function =
@@ -321,9 +328,9 @@ static bool write_call(struct onnx_import *import, const struct onnx_node *node,
         return mdf_onnx_out_of_memory(import);
     }
     return mdf_onnx_open(import, "parameters", MDF_NODE_OBJECT) && mdf_onnx_open(import, call, MDF_NODE_OBJECT) &&
-           mdf_onnx_write_text(import, "function", function) && mdf_onnx_open(import, "args", MDF_NODE_OBJECT) &&
-           write_inputs(import, node) && write_attributes(import, node, true) && mdf_onnx_close(import) &&
-           mdf_onnx_close(import) && mdf_onnx_close(import);
+           mdf_onnx_write_text(import, "function", function) && write_opset(import, node) &&
+           mdf_onnx_open(import, "args", MDF_NODE_OBJECT) && write_inputs(import, node) && write_attributes(import, node, true) &&
+           mdf_onnx_close(import) && mdf_onnx_close(import) && mdf_onnx_close(import);
 }
 
 /* ------------------------------------------------------------------ nodes */

@@ -95,6 +95,7 @@ struct onnx_node {
     const Mdf__NodeProto *source; /* NULL: an Identity that was put in */
     const char *id, *domain, *operator;
     const struct mdf_schema *schema; /* NULL: not known */
+    int opset;                       /* by which it is another than by the model's; 0: it is not */
     struct onnx_graph *graph;
     struct onnx_list inputs, outputs; /* struct onnx_value; NULL: omitted */
     struct onnx_list attributes;      /* struct onnx_attribute */

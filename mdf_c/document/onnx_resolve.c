@@ -33,6 +33,29 @@ int mdf_onnx_opset(const struct onnx_import *import, const struct onnx_scope *sc
     return version > 0 ? version : version_in(import->model->opset_import, import->model->n_opset_import, domain);
 }
 
+/* A domain is imported once, or with one version. */
+static bool check_opsets(struct onnx_import *import)
+{
+    struct onnx_map seen = {0};
+    size_t i;
+
+    for (i = 0; i < import->model->n_opset_import; i++) {
+        const Mdf__OperatorSetIdProto *opset = import->model->opset_import[i], *other;
+        const char *domain = mdf_onnx_text(opset->domain);
+
+        domain = *domain == '\0' ? "ai.onnx" : domain;
+        other = mdf_onnx_map_get(&seen, domain, NULL);
+        if (other != NULL && other->version != opset->version) {
+            return mdf_onnx_fail(import, MDF_MODEL, "the model imports two opsets of the domain '%.200s', %lld and %lld", domain,
+                                 (long long)other->version, (long long)opset->version);
+        }
+        if (!mdf_onnx_map_put(import, &seen, domain, opset)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Files older than opset versions (IR version 2) are of opset 1. A model all of whose operators are of other domains has no
  * opset: it gets the newest. */
 static bool find_opset(struct onnx_import *import)
@@ -41,6 +64,9 @@ static bool find_opset(struct onnx_import *import)
 
     if (import->model->n_opset_import > ONNX_MAX_ENTRIES) {
         return mdf_onnx_fail(import, MDF_LIMIT, "the model imports more than %d opsets", ONNX_MAX_ENTRIES);
+    }
+    if (!check_opsets(import)) {
+        return false;
     }
     import->opset = mdf_onnx_opset(import, NULL, "");
     if (import->opset == 0) {
@@ -308,10 +334,11 @@ static bool add_bodies(struct onnx_import *import, struct onnx_node *node, struc
 static bool find_schema(struct onnx_import *import, const struct onnx_scope *scope, struct onnx_node *node)
 {
     int opset = mdf_onnx_opset(import, scope, node->domain);
-    const struct mdf_schema *other;
 
     if (*node->domain != '\0') {
         node->schema = mdf_schema_find(node->domain, node->operator, opset);
+        node->opset =
+            mdf_schema_find(node->domain, node->operator, mdf_onnx_opset(import, NULL, node->domain)) != node->schema ? opset : 0;
         return true;
     }
     if (opset == 0 && import->model->n_opset_import > 0) {
@@ -324,11 +351,8 @@ static bool find_schema(struct onnx_import *import, const struct onnx_scope *sco
         return mdf_onnx_fail(import, MDF_MODEL, "onnx::%s is not there in opset %d, only from opset %d on", node->operator, opset,
                              node->schema->since);
     }
-    other = mdf_schema_find("", node->operator, import->opset);
-    return other == node->schema ||
-           mdf_onnx_fail(import, MDF_UNSUPPORTED,
-                         "a function uses onnx::%s of opset %d, the model opset %d, where it is another: they can not be mixed",
-                         node->operator, opset, import->opset);
+    node->opset = mdf_schema_find("", node->operator, import->opset) != node->schema ? opset : 0;
+    return true;
 }
 
 static bool check_counts(struct onnx_import *import, const struct onnx_node *node)

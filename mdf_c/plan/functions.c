@@ -71,6 +71,20 @@ bool fits_schema(const struct compiler *compiler, const struct mdf_definition *d
     return true;
 }
 
+/* The schema of the opset that a call names in its metadata: a function of an ONNX model has opsets of its own, and its calls
+ * keep them where they are put in the place of its call. NULL: it names none. */
+static const struct mdf_schema *find_own_schema(const struct mdf_definition *definition)
+{
+    const struct mdf_node *metadata = mdf_node_get(definition->source, "metadata"),
+                          *opset = metadata != NULL ? mdf_node_get(metadata, "onnx_opset_version") : NULL;
+    const char *name, *domain = mdf_schema_split(definition->function, &name);
+
+    if (domain == NULL || opset == NULL || opset->kind != MDF_NODE_INT || opset->as.integer < 1 || opset->as.integer > INT_MAX) {
+        return NULL;
+    }
+    return mdf_schema_find(domain, name, (int)opset->as.integer);
+}
+
 /* The version that the model's opset selects. The importers of PyTorch write an old opset beside calls of newer form: where the
  * arguments do not fit that version but do fit the reference's default one, that one is meant; unless the old version does not
  * train, and so hands on its input, whatever the newer form says of training. */
@@ -78,7 +92,11 @@ const struct mdf_schema *find_called_schema(const struct compiler *compiler, con
 {
     const struct mdf_schema *schema = find_onnx_schema(compiler, definition->function), *newer;
     const struct mdf_operator *row = schema != NULL ? mdf_operator_onnx(schema->name, schema->since) : NULL;
+    const struct mdf_schema *own = find_own_schema(definition);
 
+    if (own != NULL) {
+        return own;
+    }
     if (schema == NULL || schema->domain[0] != '\0' || compiler->model->opset >= MDF_DEFAULT_OPSET ||
         fits_schema(compiler, definition, schema) || (row != NULL && (row->flags & MDF_OPERATOR_INFERS) != 0)) {
         return schema;

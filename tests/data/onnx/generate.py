@@ -391,7 +391,12 @@ def functions():
     same = function("S", ["a"], ["o"], [node("Sin", ["a"], ["o"])], imports=older)
     different = function("D", ["a"], ["o"], [node("ReduceSum", ["a"], ["o"], axes=[0])], imports=older)
     runs("function_opset_alike", with_functions([call("S", ["x"], ["y"])], [same]), ({"x": 0 * X}, {"y": 0 * X}))
-    refused("function_opset_differs", with_functions([call("D", ["x"], ["y"])], [different]), "can not be mixed")
+    runs("function_opset_differs", with_functions([call("D", ["x"], ["t"]), node("ReduceSum", ["t", "axes"], ["y"], keepdims=0)], [different],
+                                                  constants=[nh.from_array(np.array([0]), "axes")]), ({"x": X}, {"y": np.float32(3)}))
+    either = function("I", ["x", "c"], ["o"], [node("If", ["c"], ["o"], then_branch=graph([node("Squeeze", ["x"], ["s"], axes=[0])], [], [value("s")]),
+                                                    else_branch=graph([node("Neg", ["x"], ["n"])], [], [value("n")]))], imports=older)
+    made = model([call("I", ["x", "c"], ["y"])], [value("x"), value("c", T.BOOL)], [value("y")], functions=[either], imports=IMPORTS)
+    runs("function_opset_differs_in_body", made, ({"x": X[None], "c": np.bool_(True)}, {"y": X}), ({"x": X, "c": np.bool_(False)}, {"y": -X}))
     circle = function("R", ["a"], ["o"], [call("R", ["a"], ["o"])])
     refused("function_circle", with_functions([call("R", ["x"], ["y"])], [circle]), "in a circle?")
     doubling = [function("E0", ["a"], ["o"], [node("Neg", ["a"], ["o"])])]
@@ -432,6 +437,7 @@ def files():
     refused("operator_without_opset", model([node("Neg", ["x"], ["y"])], [value("x")], [value("y")], imports=[h.make_opsetid("com.example", 1)]),
             "imports no opset")
     refused("operator_not_yet_there", model([node("Scan", ["x"], ["y"])], [value("x")], [value("y")], opset=7), "only from opset 8 on")
+    refused("opset_twice", model([], [], [], imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx", 18)]), "two opsets of the domain 'ai.onnx', 17 and 18")
     refused("opset_not_known", model([], [], [], opset=99), "needs opset 99")
 
 
