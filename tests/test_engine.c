@@ -236,6 +236,15 @@ static const struct {
                "[\"c\", \"z\"]}, "
                "\"nodes\": {\"s\": {\"output_ports\": {\"z\": {\"value\": \"1 // (3 - int(i))\"}}}}}")),
      "(iteration 3 of onnx::Loop)"},
+    /* As modeci_mdf's importer writes it: the state is consumed inside the body, so that one output seems to be left. */
+    {NODE("\"parameters\": {\"xs\": {\"value\": [1, 2]}, \"zero\": {\"value\": 0}, \"s\": {\"function\": \"onnx::Scan\", "
+          "\"args\": "
+          "{\"initial_state_and_scan_inputs\": \"[zero, xs]\", \"num_scan_inputs\": 1, \"body\": {\"nodes\": "
+          "{\"a\": {\"input_ports\": {\"t\": {}, \"x\": {}}, \"output_ports\": {\"u\": {\"value\": \"t + x\"}}}, "
+          "\"b\": {\"input_ports\": {\"u\": {}}, \"output_ports\": {\"y\": {\"value\": \"u\"}}}}, "
+          "\"edges\": {\"e\": {\"sender\": \"a\", \"sender_port\": \"u\", \"receiver\": \"b\", \"receiver_port\": \"u\"}}}}}}, "
+          "\"output_ports\": {\"last\": {\"value\": \"s\"}, \"all\": {\"value\": \"s\"}}"),
+     "2 output ports take the outputs of onnx::Scan, whose body seems to yield 1"},
 };
 
 Test(engine, faulty_models_are_refused_with_a_reason)

@@ -645,6 +645,7 @@ static bool finish(struct body_builder *body, struct body_result *result)
     result->n_yields = n_yields - (body->request->loop ? 1 : 0);
     result->facts = facts + (body->request->loop ? 1 : 0);
     result->types = body->types.items;
+    result->is_inferred = !body->graph.declares_outputs;
     return true;
 }
 

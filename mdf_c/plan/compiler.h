@@ -219,7 +219,8 @@ struct call_types {
     size_t n_bodies;
 };
 /* What the body of a call is handed. False with the error set: the call can not run. */
-bool infer_formals(struct target *target, const struct call_types *call, size_t n_formals, const struct mdf_static_type **formals);
+bool infer_formals(struct target *target, const struct call_types *call, size_t n_formals,
+                   const struct mdf_static_type **formals);
 /* Notes what is known of the outputs; not of `into`, a slot that holds other values too. */
 bool infer_outputs(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs,
                    mdf_operand into);
@@ -245,16 +246,17 @@ struct body_request {
     /* graph, {ID: graph}, or the id of a graph of the model */
     const char *attribute;
     const char *operator;
-    size_t n_states, n_scan_inputs; /* operands of the call */
-    bool loop;                      /* two more formals, iteration and condition, and one more yield, the condition */
-    bool branch;                    /* takes no inputs */
+    size_t n_states, n_scan_inputs;        /* operands of the call */
+    bool loop;                             /* two more formals, iteration and condition, and one more yield, the condition */
+    bool branch;                           /* takes no inputs */
     const struct mdf_static_type *formals; /* what is known of the inputs */
 };
 struct body_result {
     struct mdf_code *code;
-    size_t n_yields;      /* the condition of a loop aside */
-    const struct operand_facts *facts; /* of each */
+    size_t n_yields;                     /* the condition of a loop aside */
+    const struct operand_facts *facts;   /* of each */
     const struct mdf_static_type *types; /* of all, the condition of a loop included */
+    bool is_inferred;                    /* the body does not declare what it yields */
 };
 bool compile_body(struct target *target, const struct body_request *request, struct body_result *result);
 

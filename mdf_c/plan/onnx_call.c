@@ -15,6 +15,7 @@ struct call_builder {
     struct list yield_flags; /* unsigned, enum operand_flags, of what the bodies yield */
     struct mdf_static_body static_bodies[MDF_STATIC_BODIES];
     size_t n_outputs;
+    bool is_inferred; /* what a body yields was not declared */
     const void *settings;
 };
 
@@ -251,6 +252,7 @@ static bool add_body(struct call_builder *builder, const struct graph_attribute 
         builder->static_bodies[builder->bodies.n] = (struct mdf_static_body){NULL, 0, result.types, result.code->n_yields};
     }
     builder->n_outputs = result.n_yields;
+    builder->is_inferred = builder->is_inferred || result.is_inferred;
     return ((builder->row->flags & MDF_OPERATOR_MAPS) != 0 || merge_flags(builder, result.facts, result.n_yields)) &&
            list_add(builder->target->compiler, &builder->bodies, &index, sizeof index);
 }
@@ -368,6 +370,22 @@ static unsigned flags_of_output(const struct call_builder *builder, size_t index
     return 0;
 }
 
+/* Ports that hold the bare id stand for one output each; where a body does not say what it yields, another number of them shows
+ * that something was lost: an output that a node of the body takes too, say. */
+static bool check_ports(const struct call_builder *builder, const struct usage *usage, size_t n_outputs)
+{
+    if (!builder->is_inferred || (builder->row->flags & MDF_OPERATOR_MODIFIES) != 0 || usage->n_ports < 2 ||
+        usage->n_ports == n_outputs) {
+        return true;
+    }
+    compile_error(builder->target->compiler, MDF_MODEL,
+                  "%zu output ports take the outputs of onnx::%s, whose body seems to yield %zu: declare metadata {\"outputs\": "
+                  "[...]} in the "
+                  "body",
+                  usage->n_ports, builder->schema->name, n_outputs);
+    return false;
+}
+
 static bool emit(struct call_builder *builder, const struct usage *usage, mdf_operand into, struct outcome *outcome)
 {
     struct target *target = builder->target;
@@ -379,6 +397,9 @@ static bool emit(struct call_builder *builder, const struct usage *usage, mdf_op
     bool several;
 
     n = count_outputs(builder, usage, &several);
+    if (!check_ports(builder, usage, n)) {
+        return false;
+    }
     n_wired = n == 0 ? 1 : n;
     outputs = mdf_arena_array(&compiler->scratch, n_wired, sizeof *outputs);
     if (outputs == NULL) {
