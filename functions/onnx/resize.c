@@ -61,7 +61,7 @@ struct resized_axis {
     double scale, roi_start, roi_end;
     bool is_same;     /* nothing happens to it */
     size_t n_taps;    /* of each place, not nearest */
-    int64_t *starts;  /* first tap of each place, which may lie outside; of nearest: the one place */
+    int64_t *sources; /* [n_out, n_taps]: the places in the input, those outside moved to its ends; of nearest [n_out] */
     double *weights;  /* [n_out, n_taps] */
     uint8_t *outside; /* of CROP_AND_RESIZE: places that get the extrapolation value; NULL: none */
 };
@@ -358,10 +358,11 @@ static double weigh(const struct resize *job, double distance)
 /* The weights of the taps of one place. With antialiasing, and where taps outside do not count, they are brought to a sum of 1.
  */
 static void weigh_taps(const struct resize *job, const struct resized_axis *axis, double x, double stretch, int64_t start,
-                       double *weights)
+                       size_t place)
 {
     bool normalised = job->antialias || job->exclude_outside;
-    double sum = 0;
+    double sum = 0, *weights = axis->weights + place * axis->n_taps;
+    int64_t last = (int64_t)axis->n_in - 1;
 
     for (size_t tap = 0; tap < axis->n_taps; tap++) {
         int64_t from = start + (int64_t)tap;
@@ -369,6 +370,7 @@ static void weigh_taps(const struct resize *job, const struct resized_axis *axis
 
         weights[tap] = counts ? weigh(job, ((double)from - x) * stretch) : 0;
         sum += weights[tap];
+        axis->sources[place * axis->n_taps + tap] = from < 0 ? 0 : from > last ? last : from;
     }
     for (size_t tap = 0; normalised && sum != 0 && tap < axis->n_taps; tap++) {
         weights[tap] /= sum;
@@ -383,10 +385,10 @@ static bool plan_axis(struct mdf_workspace *workspace, const struct resize *job,
 
     reach = reach < 4 * n_in + 4 ? reach : 4 * n_in + 4;
     axis->n_taps = job->mode == MODE_NEAREST ? 0 : 2 * (size_t)ceil(reach);
-    axis->starts = mdf_workspace_array(workspace, MDF_DTYPE_INT64, axis->n_out);
+    axis->sources = mdf_workspace_matrix(workspace, MDF_DTYPE_INT64, axis->n_out, axis->n_taps > 0 ? axis->n_taps : 1);
     axis->weights = mdf_workspace_matrix(workspace, MDF_DTYPE_FLOAT64, axis->n_out, axis->n_taps);
     axis->outside = mdf_workspace_array(workspace, MDF_DTYPE_UINT8, job->coordinates == CROP_AND_RESIZE ? axis->n_out : 0);
-    if (axis->starts == NULL || axis->weights == NULL || axis->outside == NULL) {
+    if (axis->sources == NULL || axis->weights == NULL || axis->outside == NULL) {
         return false;
     }
     for (size_t place = 0; place < axis->n_out; place++) {
@@ -398,10 +400,9 @@ static bool plan_axis(struct mdf_workspace *workspace, const struct resize *job,
         x = x > -n_in - 4 ? (x < 2 * n_in + 4 ? x : 2 * n_in + 4) : -n_in - 4; /* further out is no different; NaN too */
         if (job->mode == MODE_NEAREST) {
             x = nearest_of(job, axis, x);
-            axis->starts[place] = x < 0 ? 0 : x > n_in - 1 ? (int64_t)axis->n_in - 1 : (int64_t)x;
+            axis->sources[place] = x < 0 ? 0 : x > n_in - 1 ? (int64_t)axis->n_in - 1 : (int64_t)x;
         } else {
-            axis->starts[place] = (int64_t)floor(x) - (int64_t)ceil(reach) + 1;
-            weigh_taps(job, axis, x, stretch, axis->starts[place], axis->weights + place * axis->n_taps);
+            weigh_taps(job, axis, x, stretch, (int64_t)floor(x) - (int64_t)ceil(reach) + 1, place);
         }
     }
     return true;
@@ -450,7 +451,7 @@ static bool extrapolate(const struct resize *job)
 static bool take_nearest(struct mdf_workspace *workspace, const struct resize *job)
 {
     const struct mdf_value *x = job->call->inputs[0];
-    size_t n_axes = job->rank, n_block = 1, n_blocks = 1;
+    size_t n_axes = job->rank, n_block = 1, n_blocks, n_row;
     const int64_t *shape = shape_of(workspace, job);
     size_t *offsets;
     void *target;
@@ -471,17 +472,20 @@ static bool take_nearest(struct mdf_workspace *workspace, const struct resize *j
     n_blocks = mdf_axes_product(shape, 0, n_axes);
     _Static_assert(sizeof(size_t) == sizeof(uint64_t), "offsets lie in an array of uint64");
     offsets = mdf_workspace_array(workspace, MDF_DTYPE_UINT64, n_blocks);
-    for (size_t block = 0; offsets != NULL && block < n_blocks; block++) {
-        size_t left = block, stride = n_block;
+    n_row = n_axes > 0 ? job->axes[n_axes - 1].n_out : 1;
+    for (size_t row = 0; offsets != NULL && row < n_blocks / n_row; row++) {
+        size_t stride = n_axes > 0 ? n_block * job->axes[n_axes - 1].n_in : 0, left = row, base = 0;
 
-        offsets[block] = 0;
-        for (size_t i = n_axes; i-- > 0;) {
+        for (size_t i = n_axes > 0 ? n_axes - 1 : 0; i-- > 0;) {
             const struct resized_axis *axis = &job->axes[i];
             size_t place = left % axis->n_out;
 
             left /= axis->n_out;
-            offsets[block] += (axis->is_same ? place : (size_t)axis->starts[place]) * stride;
+            base += (axis->is_same ? place : (size_t)axis->sources[place]) * stride;
             stride *= axis->n_in;
+        }
+        for (size_t i = 0; i < n_row; i++) { /* the last axis is none that stays as it is */
+            offsets[row * n_row + i] = base + (n_axes > 0 ? (size_t)job->axes[n_axes - 1].sources[i] * n_block : 0);
         }
     }
     if (offsets == NULL) {
