@@ -96,12 +96,14 @@ Test(cli, output)
          "{\"model\": \"two_nodes\", \"graph\": \"other\", \"steps\": 1,\n \"results\": {\"three\": 3},\n"
          " \"outputs\": {\"C\": {\"three\": 3}}}\n"},
         {"tests/data/two_nodes.json -i 'x=[1, 2.5]' --record A.y --trace -n 2",
-         "{\"model\": \"two_nodes\", \"graph\": \"chain\", \"steps\": 2,\n \"results\": {\"y\": [2.0, 5.0], \"total\": [4.0, 10.0]},\n"
+         "{\"model\": \"two_nodes\", \"graph\": \"chain\", \"steps\": 2,\n \"results\": {\"y\": [2.0, 5.0], \"total\": [4.0, "
+         "10.0]},\n"
          " \"outputs\": {\"A\": {\"y\": [2.0, 5.0]}},\n \"trace\": [\n"
          "  {\"time\": null, \"outputs\": {\"A\": {\"y\": [2.0, 5.0]}}, \"schedule\": [[\"A\"], [\"B\"]]},\n"
          "  {\"time\": null, \"outputs\": {\"A\": {\"y\": [2.0, 5.0]}}, \"schedule\": [[\"A\"], [\"B\"]]}]}\n"},
         {"tests/data/decay.yaml --steps 3 --dt 0.5 --trace",
-         "{\"model\": \"decay\", \"graph\": \"g\", \"steps\": 3,\n \"results\": {\"v\": 2.0},\n \"outputs\": {\"N\": {\"v\": 2.0}},\n"
+         "{\"model\": \"decay\", \"graph\": \"g\", \"steps\": 3,\n \"results\": {\"v\": 2.0},\n \"outputs\": {\"N\": {\"v\": "
+         "2.0}},\n"
          " \"trace\": [\n"
          "  {\"time\": 0.0, \"outputs\": {\"N\": {\"v\": 8.0}}, \"schedule\": [[\"N\"]]},\n"
          "  {\"time\": 0.5, \"outputs\": {\"N\": {\"v\": 4.0}}, \"schedule\": [[\"N\"]]},\n"
@@ -138,7 +140,8 @@ Test(cli, inputs_from_files)
     char text[TEXT_SIZE];
 
     write_file(in_folder("list.json"), "[{\"x\": 1}, {\"A.x\": {\"type\": \"int64\", \"shape\": [], \"data\": [5]}}]");
-    outcome = call("mdf-run tests/data/two_nodes.json --inputs %s/list.json -n 3 --trace --record A.y -o %s/r.csv", folder, folder);
+    outcome =
+        call("mdf-run tests/data/two_nodes.json --inputs %s/list.json -n 3 --trace --record A.y -o %s/r.csv", folder, folder);
     cr_expect(outcome->exit_status == 0, "%s", outcome->errors);
     cr_expect_str_eq(outcome->output, "");
     read_file(in_folder("r.csv"), text);
@@ -165,7 +168,8 @@ Test(cli, repeats_start_afresh)
     const struct outcome *outcome = call("mdf-run tests/data/two_nodes.json -n 2 --repeat 3 --time");
 
     cr_expect(strstr(outcome->output, "\"total\": 6.0") != NULL, "%s", outcome->output);
-    cr_expect(strncmp(outcome->errors, "{\"load_s\": ", 11) == 0 && strstr(outcome->errors, "\"peak_bytes\": ") != NULL, "%s", outcome->errors);
+    cr_expect(strncmp(outcome->errors, "{\"load_s\": ", 11) == 0 && strstr(outcome->errors, "\"peak_bytes\": ") != NULL, "%s",
+              outcome->errors);
 }
 
 Test(cli, output_file_replaces_the_old_one_or_leaves_it)
@@ -212,7 +216,8 @@ Test(cli, errors)
         {"tests/data/two_nodes.json -g chian", 2, "mdf-run: error: the model has no graph 'chian'; did you mean 'chain'?"},
         {"tests/data/two_nodes.json -i 'x=[1,'", 2, "--input x:1:4: error: "},
         {"tests/data/two_nodes.json -i nosuch=1", 2, "mdf-run: error: no input port is called 'nosuch'"},
-        {"examples/slow_and_fast.yaml --max-passes 5", 1, "termination 'environment_state_update': the evaluation has not ended after 5 passes"},
+        {"examples/slow_and_fast.yaml --max-passes 5", 1,
+         "termination 'environment_state_update': the evaluation has not ended after 5 passes"},
         {"tests/data/two_nodes.json --record nosuch", 2, "mdf-run: error: --record: no output port is named 'nosuch'"},
         {"tests/data/two_nodes.json --record y", 2, "mdf-run: error: --record: 2 output ports are named 'y'"},
     };
@@ -237,7 +242,8 @@ Test(cli, warnings)
     /* A name in a file of inputs that no port has is told once, or refused. */
     write_file(in_folder("in.json"), "{\"nosuch\": 1, \"x\": 2}");
     outcome = call("mdf-run tests/data/two_nodes.json --inputs %s/in.json -n 3 --repeat 2 --record A.y", folder);
-    cr_expect(outcome->exit_status == 0 && strstr(outcome->output, "\"outputs\": {\"A\": {\"y\": 4}}") != NULL, "%s", outcome->output);
+    cr_expect(outcome->exit_status == 0 && strstr(outcome->output, "\"outputs\": {\"A\": {\"y\": 4}}") != NULL, "%s",
+              outcome->output);
     cr_expect(strstr(outcome->errors, "warning: no input port is called 'nosuch'") != NULL, "%s", outcome->errors);
     cr_expect(strchr(outcome->errors, '\n') == strrchr(outcome->errors, '\n'), "%s", outcome->errors);
     outcome = call("mdf-run tests/data/two_nodes.json --inputs %s/in.json --strict", folder);
@@ -259,7 +265,103 @@ Test(cli, help_fits_a_screen)
     cr_expect(strncmp(call("mdf-convert --version")->output, "mdf-convert ", 12) == 0);
 }
 
+/* ------------------------------------------------------------------ ONNX files */
+
+#define ONNX "tests/data/onnx/"
+
+Test(cli, onnx_files)
+{
+    static const struct {
+        const char *arguments, *results;
+    } cases[] = {
+        {ONNX "sequence_input.onnx --typed -i 's={\"sequence\": [[1, 2], {\"type\": \"float32\", \"shape\": [1], \"data\": "
+              "[3]}]}' -i i=1",
+         "{\"y\": {\"type\": \"float32\", \"shape\": [1], \"data\": [3.0]}}"},
+        {ONNX "sequence_input.onnx -i 's={\"sequence\": [[1, 2], [3]]}' -i i=-2", "{\"y\": [1.0, 2.0]}"},
+        {ONNX "sequence_input.onnx -i 's=[[1, 2], [3, 4]]' -i i=-2 --typed",
+         "{\"y\": {\"type\": \"float32\", \"shape\": [2], \"data\": [1.0, 2.0]}}"},
+        {ONNX "sequence_length.onnx -i s=[]", "{\"y\": 0}"},
+        {ONNX "sequence_length.onnx -i s=[1,2,3]", "{\"y\": 3}"},
+        {ONNX "sequence_output.onnx --typed -i x=[1,2]",
+         "{\"s\": {\"sequence\": [{\"type\": \"float32\", \"shape\": [], \"data\": [1.0]}, "
+         "{\"type\": \"float32\", \"shape\": [], \"data\": [2.0]}]}}"},
+        {ONNX "sequence_output.onnx -i x=[1,2]", "{\"s\": [1.0, 2.0]}"},
+        {ONNX "optional_input.onnx --typed -i s=null", "{\"y\": {\"type\": \"bool\", \"shape\": [], \"data\": [false]}}"},
+        {ONNX "optional_input.onnx", "{\"y\": false}"},
+        {ONNX "optional_input.onnx -i s=[1]", "{\"y\": true}"},
+        {ONNX "optional_output.onnx --typed -i x=[1] -i c=false", "{\"s\": null}"},
+        {ONNX "optional_output.onnx --typed -i x=[1] -i c=true",
+         "{\"s\": {\"type\": \"float32\", \"shape\": [1], \"data\": [1.0]}}"},
+        {ONNX "strings.onnx --typed",
+         "{\"y\": {\"type\": \"string\", \"shape\": [2, 2], \"data\": [\"a\", \"b\\n\", \"\", \"\xc3\xa4 [x]\"]}}"},
+        {ONNX "loop_grows.onnx -i m=2 -i c=true -i x=[1] --max-iterations 2 --max-memory 1M", "{\"y\": [1.0, 1.0, 1.0, 1.0]}"},
+        {"- --from onnx < " ONNX "default_input.onnx -i x=[1,2,3]", "{\"y\": [1.0, 12.0, 23.0]}"},
+    };
+    char expected[600];
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct outcome *outcome = call("mdf-run %s", cases[i].arguments);
+
+        snprintf(expected, sizeof expected, "\"results\": %s,\n", cases[i].results);
+        cr_expect(outcome->exit_status == 0 && outcome->errors[0] == '\0', "%s says %s", cases[i].arguments, outcome->errors);
+        cr_expect(strstr(outcome->output, expected) != NULL, "%s gives %s", cases[i].arguments, outcome->output);
+    }
+}
+
+Test(cli, onnx_files_at_fault)
+{
+    static const struct {
+        const char *arguments;
+        int exit_status;
+        const char *message;
+    } cases[] = {
+        {ONNX "loop_grows.onnx -i m=9 -i c=true -i x=[1] --max-iterations 8", 1, "the loop goes on after 8 iterations"},
+        {ONNX "loop_grows.onnx -i m=60 -i c=true -i x=[1] --max-memory 1M", 1, "more than the 1048576 bytes"},
+        {ONNX "loop_endless.onnx -i x=[1]", 1, "never ends"},
+        {ONNX "loop_endless.onnx -i x=[1] --max-iterations 5", 1, "the loop goes on after 5 iterations"},
+        {ONNX "sequence_input.onnx -i i=1", 1, "the graph's input 's' has no value"},
+        {ONNX "sequence_input.onnx -i 's={\"sequence\": [[1]]}' -i i=1", 1, "node 'SequenceAt_1'"},
+        {ONNX "default_input.onnx -i y=1", 2, "no input port is called 'y'"},
+        {ONNX "file_text.onnx", 1, ONNX "file_text.onnx: error: this is not an ONNX model"},
+        {"- --from json < " ONNX "default_input.onnx", 1, "standard input:1:1: error: "},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct outcome *outcome = call("mdf-run %s", cases[i].arguments);
+
+        cr_expect(outcome->exit_status == cases[i].exit_status, "%s: exit status %d", cases[i].arguments, outcome->exit_status);
+        cr_expect_str_eq(outcome->output, "", "%s prints %s", cases[i].arguments, outcome->output);
+        cr_expect(strstr(outcome->errors, cases[i].message) != NULL, "%s says %s", cases[i].arguments, outcome->errors);
+    }
+}
+
 /* ------------------------------------------------------------------ mdf-convert */
+
+Test(cli, convert_with_weights_beside)
+{
+    char direct[TEXT_SIZE];
+
+    cr_expect(call("mdf-convert " ONNX "default_input.onnx %s/a.json", folder)->exit_status == 0);
+    cr_expect(access(in_folder("a.json.npz"), F_OK) != 0); /* what is small stays */
+    cr_expect(call("mdf-convert --weights-beside 12 " ONNX "default_input.onnx %s/a.json", folder)->exit_status == 0);
+    cr_expect(access(in_folder("a.json.npz"), F_OK) == 0);
+    read_file(in_folder("a.json"), direct);
+    cr_expect(strstr(direct, "\"data\": {\"npz\": \"a.json.npz\", \"array\": \"w\"}") != NULL, "%s", direct);
+    strcpy(direct, call("mdf-run " ONNX "default_input.onnx -i x=[1,2,3] --typed")->output);
+    cr_expect_str_eq(call("mdf-run %s/a.json -i x=[1,2,3] --typed", folder)->output, direct);
+    cr_expect(call("mdf-convert %s/a.json %s/b.yaml --weights-inside", folder, folder)->exit_status == 0);
+    cr_expect(access(in_folder("b.yaml.npz"), F_OK) != 0);
+    cr_expect_str_eq(call("mdf-run %s/b.yaml -i x=[1,2,3] --typed", folder)->output, direct);
+    unlink(in_folder("a.json.npz"));
+    cr_expect(strstr(call("mdf-run %s/a.json", folder)->errors, "the file 'a.json.npz', which holds arrays, can not be read") !=
+              NULL);
+    cr_expect(call("mdf-convert --weights-beside a b")->exit_status == 2);
+    cr_expect(call("mdf-convert --weights-beside 0 a b")->exit_status == 2);
+    cr_expect(call("mdf-convert --nope a b")->exit_status == 2);
+    cr_expect(call("mdf-convert a b c")->exit_status == 2);
+}
 
 Test(cli, convert_through_all_formats)
 {

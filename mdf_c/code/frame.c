@@ -275,6 +275,9 @@ bool mdf_declare_value(struct mdf_context *context, struct mdf_value *target, co
     mdf_dtype dtype = declared_dtype(source, type);
     char want = mdf_dtype_kind(dtype), description[80];
 
+    if (mdf_is_other_sequence(source, type)) {
+        return mdf_declare_sequence(context, target, source, type);
+    }
     if (dtype == MDF_DTYPE_NONE) {
         if (borrowing) {
             borrow(context, target, source);

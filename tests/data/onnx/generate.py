@@ -301,6 +301,18 @@ def containers():
     optional = h.make_value_info("s", h.make_optional_type_proto(h.make_tensor_type_proto(T.FLOAT, None)))
     runs("optional_input", model([node("OptionalHasElement", ["s"], ["y"])], [optional], [value("y", T.BOOL)], opset=18),
          ({"s": X}, {"y": np.bool_(True)}), ({"s": None}, {"y": np.bool_(False)}), ({}, {"y": np.bool_(False)}))
+    runs("sequence_output", model([node("SplitToSequence", ["x"], ["s"], keepdims=0)], [value("x")], [sequence]),
+         ({"x": X}, {"s": [np.float32(0), np.float32(1), np.float32(2)]}))
+    some, none = (graph([made], [], [h.make_value_info("o", h.make_optional_type_proto(h.make_tensor_type_proto(T.FLOAT, None)))])
+                  for made in (node("Optional", ["x"], ["o"]), node("Optional", [], ["o"], type=h.make_tensor_type_proto(T.FLOAT, None))))
+    runs("optional_output", model([node("If", ["c"], ["s"], then_branch=some, else_branch=none)], [value("x"), value("c", T.BOOL)], [optional], opset=18),
+         ({"x": X, "c": np.bool_(True)}, {"s": X}), ({"x": X, "c": np.bool_(False)}, {"s": None}))
+    body = graph([node("Identity", ["c"], ["d"]), node("Concat", ["s", "s"], ["t"], axis=0)],
+                 [value("i", T.INT64, []), value("c", T.BOOL, []), value("s")], [value("d", T.BOOL, []), value("t")])
+    runs("loop_grows", model([node("Loop", ["m", "c", "x"], ["y"], body=body)], [value("m", T.INT64, []), value("c", T.BOOL, []), value("x")], [value("y")]),
+         ({"m": np.int64(2), "c": np.bool_(True), "x": X}, {"y": np.tile(X, 4)}))
+    endless = node("Loop", ["", "", "x"], ["y"], body=body)
+    runs("loop_endless", model([endless], [value("x")], [value("y")]), ({"x": X}, "never ends"))
 
 
 # ------------------------------------------------------------------ bodies and functions
