@@ -80,7 +80,9 @@ def main():
         rows.append(f"| {name} | {here.replace('|', ' ')} | {there.replace('|', ' ')} | {ratio} |")
     print("# Upstream's example models\n")
     print(f"One evaluation of each example file of ModECI/MDF without inputs, here and in the Python engine (modeci_mdf): {ran[0]} of "
-          f"{len(files)} run here, {ran[1]} there. Written by `tools/compare_upstream.py`; loading and compiling are not in the times.\n")
+          f"{len(files)} run here, {ran[1]} there. Written by `tools/compare_upstream.py`; loading and compiling are not in the times.\n"
+          "The ACT-R models wait for a goal and a pattern as inputs (`docs/actr_ddm.md`); with these they run. `PyTorch/ddm.json` has an "
+          "edge to a node that is missing.\n")
     print("| model | mdf_c | modeci_mdf | times faster |\n|---|---|---|---|")
     print("\n".join(rows))
 
