@@ -12,6 +12,8 @@
 #include "mdf_c/tensor/value.h"
 #include "schemas/inference.h"
 
+struct mdf_elementwise_trace;
+
 /* What all calls of one state share. */
 struct mdf_context {
     struct mdf_memory *memory;
@@ -24,6 +26,7 @@ struct mdf_context {
     struct mdf_twister numpy_random;  /* through mdf_random_as_numpy */
     struct mdf_twister python_random; /* through mdf_random_as_python */
     const atomic_bool *interrupted;
+    struct mdf_elementwise_trace *trace; /* of functions/elementwise.h; NULL but while a kernel is looked at */
 };
 
 /* A body graph of Scan, Loop or If, ready to run in the state of the call. Captured outer values are wired already. */

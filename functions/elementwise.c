@@ -391,6 +391,19 @@ static bool run_arrays(struct mdf_call *call, struct mdf_value *target, const st
     return job.target != NULL && run_job(call, operation, &job);
 }
 
+static void note_call(struct mdf_elementwise_trace *trace, const struct mdf_value *target, const struct mdf_operation *operation,
+                      size_t n_operands, const struct mdf_value *const operands[], const void *settings)
+{
+    mdf_dtype dtype = (mdf_dtype)operands[n_operands - 1]->dtype;
+
+    trace->n_calls++;
+    trace->loop = dtype < MDF_DTYPE_COUNT ? operation->loops[dtype] : NULL;
+    trace->settings = settings;
+    trace->n_operands = n_operands;
+    memcpy(trace->operands, operands, n_operands * sizeof *operands);
+    trace->target = target;
+}
+
 bool mdf_elementwise(struct mdf_call *call, struct mdf_value *target, const struct mdf_operation *operation, size_t n_operands,
                      const struct mdf_value *const operands[], const void *settings)
 {
@@ -406,6 +419,9 @@ bool mdf_elementwise(struct mdf_call *call, struct mdf_value *target, const stru
 
         direct = direct && mdf_value_is_scalar(operands[i]) && operands[i]->dtype == wanted;
         pointers[i] = operands[i]->data;
+    }
+    if (call->context->trace != NULL) {
+        note_call(call->context->trace, target, operation, n_operands, operands, settings);
     }
     if (!direct) {
         return check_types(call, operation, n_operands, operands) &&

@@ -40,6 +40,16 @@ bool mdf_elementwise(struct mdf_call *call, struct mdf_value *target, const stru
 /* The type through which elements of a type are computed with where they have no loop: itself, or as above. */
 mdf_dtype mdf_elementwise_carrier(mdf_dtype dtype);
 
+/* What a kernel did by mdf_elementwise while it was looked at (call->context->trace). */
+struct mdf_elementwise_trace {
+    size_t n_calls;
+    mdf_loop loop; /* of the last call; NULL: through another type */
+    const void *settings;
+    size_t n_operands;
+    const struct mdf_value *operands[MDF_MAX_OPERANDS];
+    const struct mdf_value *target;
+};
+
 /* Rows of a table of loops that the templates made for operation `name`:
  *   static const struct mdf_operation add = {.loops = {MDF_LOOPS_REALS(add), MDF_LOOPS_INTEGERS(add)}}; */
 #define MDF_LOOPS_REALS(name) [MDF_DTYPE_FLOAT32] = name##_float32, [MDF_DTYPE_FLOAT64] = name##_float64

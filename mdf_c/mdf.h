@@ -172,6 +172,7 @@ typedef struct mdf_options {
     const mdf_allocator *allocator; /* NULL: malloc */
     mdf_warning_handler warning;    /* NULL: warnings are dropped */
     void *warning_context;
+    bool plain; /* nothing is fused or made machine code: the same results, more slowly (docs/speed.md) */
 } mdf_options;
 
 /* ------------------------------------------------------------------ models */

@@ -26,7 +26,7 @@ static const char help[] =
     "      --typed               values as {\"type\", \"shape\", \"data\"}\n"
     "      --float32             reals without a declared type are float32, not float64\n"
     "      --seed N              for random functions\n"
-    "      --threads N           default: all cores\n"
+    "      --threads N, --plain  default: all cores; no fast ways, the same results (docs/speed.md)\n"
     "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
     "      --max-memory BYTES    bound on what one evaluation may hold (K, M, G may follow)\n"
     "      --check, --strict     load and compile only; warnings are errors\n"
@@ -63,6 +63,7 @@ static const struct option_row rows[] = {
     {"typed", '\0', FLAG, FIELD(typed)},
     {"float32", '\0', FLAG, FIELD(library.float32)},
     {"seed", '\0', COUNT, FIELD(library.seed)},
+    {"plain", '\0', FLAG, FIELD(library.plain)},
     {"threads", '\0', THREADS, FIELD(library.n_threads)},
     {"max-iterations", '\0', COUNT, FIELD(library.max_iterations)},
     {"max-passes", '\0', COUNT, FIELD(library.max_passes)},

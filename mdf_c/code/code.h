@@ -99,6 +99,10 @@ struct mdf_execution {
     /* Sets body->run and body->evaluator of a graph within a node, whose frame is made. False: out of memory. */
     bool (*attach)(struct mdf_shared_state *owner, const struct mdf_code *code, struct mdf_frame *frame, struct mdf_body *body);
     struct mdf_shared_state *owner; /* of the run layer */
+    /* Runs the call of an operator with bodies, instruction number `at`, in a faster way; false: nothing has changed, and it must be run as it
+     * stands. *kept, NULL at first, is what the call keeps for that, and release_fast lets go of. NULL: there is no such way. */
+    bool (*run_fast)(struct mdf_frame *frame, size_t at, void **kept);
+    void (*release_fast)(void *kept);
 };
 
 /* Makes a frame of a unit and of all its bodies; `outer` is the enclosing unit's frame, NULL at the top. NULL when out of
@@ -111,6 +115,8 @@ bool mdf_frame_run(struct mdf_frame *frame, size_t first, size_t end);
 /* The value of an operand. */
 const struct mdf_value *mdf_frame_value(const struct mdf_frame *frame, mdf_operand operand);
 struct mdf_value *mdf_frame_slot(struct mdf_frame *frame, mdf_operand slot);
+const struct mdf_code *mdf_frame_code(const struct mdf_frame *frame);
+struct mdf_execution *mdf_frame_execution(const struct mdf_frame *frame);
 
 /* Releases what a unit's constants hold, and those of its bodies (all else lies in an arena). */
 void mdf_code_clear(struct mdf_memory *memory, struct mdf_code *code);

@@ -19,6 +19,7 @@ struct frame_call {
      * signature need not be looked at. */
     uint64_t *settled_forms;
     bool is_settled, is_weak;
+    void *fast; /* execution->run_fast's */
 };
 
 struct body_handle {
@@ -52,6 +53,16 @@ const struct mdf_value *mdf_frame_value(const struct mdf_frame *frame, mdf_opera
 struct mdf_value *mdf_frame_slot(struct mdf_frame *frame, mdf_operand slot)
 {
     return &frame->slots[MDF_OPERAND_INDEX(slot)];
+}
+
+const struct mdf_code *mdf_frame_code(const struct mdf_frame *frame)
+{
+    return frame->code;
+}
+
+struct mdf_execution *mdf_frame_execution(const struct mdf_frame *frame)
+{
+    return frame->execution;
 }
 
 /* ------------------------------------------------------------------ building */
@@ -126,7 +137,7 @@ static bool build_call(struct mdf_frame *frame, const struct mdf_code_call *sour
     target->call.n_inputs = source->n_inputs;
     target->call.outputs = outputs;
     target->call.n_outputs = source->n_outputs;
-    target->call.bodies = bodies;
+    target->call.bodies = source->n_bodies > 0 ? bodies : NULL;
     target->call.context = &frame->execution->context;
     return true;
 }
@@ -181,6 +192,9 @@ void mdf_frame_clear(struct mdf_frame *frame)
         }
         for (j = 0; call->converted != NULL && j < call->n_inputs; j++) {
             mdf_value_clear(memory, &call->converted[j]);
+        }
+        if (call->fast != NULL) {
+            frame->execution->release_fast(call->fast);
         }
     }
     for (i = 0; i < frame->code->n_bodies; i++) {
@@ -357,6 +371,16 @@ static bool run_call(struct frame_call *call)
     return true;
 }
 
+static bool run_call_at(struct mdf_frame *frame, size_t at)
+{
+    struct frame_call *call = &frame->calls[frame->code->instructions[at].target];
+
+    if (call->call.bodies != NULL && frame->execution->run_fast != NULL && frame->execution->run_fast(frame, at, &call->fast)) {
+        return true;
+    }
+    return run_call(call);
+}
+
 static bool truth(struct mdf_context *context, const struct mdf_value *value, bool *result)
 {
     int truth = mdf_value_truth(value);
@@ -470,7 +494,7 @@ bool mdf_frame_run(struct mdf_frame *frame, size_t first, size_t end)
 
     while (at < end) {
         next = at + 1;
-        if (instructions[at].opcode == MDF_OPCODE_CALL ? !run_call(&frame->calls[instructions[at].target])
+        if (instructions[at].opcode == MDF_OPCODE_CALL ? !run_call_at(frame, at)
                                                        : !step(frame, &instructions[at], &next)) {
             origin = &frame->code->origins[instructions[at].origin];
             mdf_error_at(error, origin->file, origin->line, origin->column);

@@ -208,6 +208,10 @@ struct mdf_lowered_loop {
 struct mdf_lowered_output {
     struct mdf_value *slot;
     mdf_lowered_id id;
+    bool gives; /* an array made here, which no other output is: its memory and the slot's change places */
+    /* While it is put there: */
+    bool is_ready;
+    struct mdf_value spare;
 };
 
 struct mdf_lowered {

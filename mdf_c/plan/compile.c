@@ -567,6 +567,7 @@ static void take_options(struct mdf_program *program, const mdf_options *options
     program->seed = options->seed;
     program->max_memory_bytes = options->max_memory_bytes;
     program->n_threads = options->n_threads;
+    program->is_plain = options->plain;
 }
 
 static struct mdf_program *new_program(const mdf_allocator *allocator)

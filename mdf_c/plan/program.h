@@ -95,6 +95,7 @@ struct mdf_program {
     uint64_t max_iterations, max_passes, seed;
     size_t max_memory_bytes;
     int n_threads;
+    bool is_plain; /* instructions are run as they stand, never lowered */
 };
 
 /* Compiles a graph of a model. NULL on error. */

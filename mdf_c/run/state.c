@@ -3,6 +3,7 @@
 #include "mdf_c/run/state.h"
 
 #include "functions/random.h"
+#include "mdf_c/lower/fast.h"
 
 #include <math.h>
 #include <string.h>
@@ -80,6 +81,10 @@ static void init_shared(struct mdf_shared_state *shared, const struct mdf_progra
     atomic_init(&shared->interrupted, false);
     shared->execution.attach = attach_nested;
     shared->execution.owner = shared;
+    if (!program->is_plain) {
+        shared->execution.run_fast = mdf_fast_run_loop;
+        shared->execution.release_fast = mdf_fast_release_loop;
+    }
     context->memory = &shared->memory;
     context->real = program->real;
     context->max_iterations = program->max_iterations;

@@ -571,6 +571,12 @@ void mdf_value_swap(struct mdf_value *a, struct mdf_value *b)
     *b = held;
 }
 
+void *mdf_value_own_elements(const struct mdf_value *value)
+{
+    return value->kind == MDF_KIND_TENSOR && owned_alone(value->buffer) && value->data == elements_of(value->buffer) ? value->data
+                                                                                                                     : NULL;
+}
+
 void *mdf_value_writable(struct mdf_memory *memory, struct mdf_value *value)
 {
     struct mdf_value copy = {0};

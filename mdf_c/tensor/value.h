@@ -97,6 +97,8 @@ bool mdf_value_reshape(struct mdf_memory *memory, struct mdf_value *target, cons
 void mdf_value_swap(struct mdf_value *a, struct mdf_value *b);
 /* Makes sure that the elements of an array belong to this value alone, and returns them for writing; NULL when refused. */
 void *mdf_value_writable(struct mdf_memory *memory, struct mdf_value *value);
+/* The elements of an array where they belong to this value alone and may be written; else NULL. */
+void *mdf_value_own_elements(const struct mdf_value *value);
 /* `target` becomes `source` with elements of another type (strings excepted). */
 bool mdf_value_convert(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source, mdf_dtype dtype);
 

@@ -1,0 +1,82 @@
+/* fast.c - see fast.h. */
+#include "mdf_c/lower/fast.h"
+
+#include "mdf_c/lower/lowered_run.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Forms that go on changing, or a fast way that is always left, cost more than they save. */
+enum { MAX_TRIES = 4, MAX_LEAVES = 8 };
+
+static void drop(struct mdf_fast *fast)
+{
+    mdf_lowered_release(fast->lowered);
+    fast->lowered = NULL;
+}
+
+static bool lower(struct mdf_fast *fast, const struct mdf_lowering_request *request)
+{
+    drop(fast);
+    fast->n_tries++;
+    fast->is_with_dt = !isnan(mdf_frame_execution(request->frame)->dt);
+    fast->lowered = mdf_lower(request, &fast->why);
+    fast->is_given_up = fast->lowered == NULL && fast->n_tries >= MAX_TRIES;
+    return fast->lowered != NULL;
+}
+
+bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *request)
+{
+    enum mdf_lowered_outcome outcome;
+    bool is_new = false;
+
+    if (fast->is_given_up) {
+        return false;
+    }
+    if (fast->lowered == NULL || fast->is_with_dt == isnan(mdf_frame_execution(request->frame)->dt)) {
+        if (fast->n_tries >= MAX_TRIES) {
+            fast->is_given_up = true;
+            return false;
+        }
+        is_new = lower(fast, request);
+        if (!is_new) {
+            return false;
+        }
+    }
+    outcome = mdf_lowered_run(fast->lowered);
+    if (outcome == MDF_LOWERED_OTHER_FORM && !is_new) {
+        drop(fast);
+        return mdf_fast_run(fast, request);
+    }
+    if (outcome == MDF_LOWERED_LEFT && ++fast->n_leaves >= MAX_LEAVES) {
+        drop(fast);
+        fast->is_given_up = true;
+    }
+    return outcome == MDF_LOWERED_DONE;
+}
+
+void mdf_fast_release(struct mdf_fast *fast)
+{
+    drop(fast);
+}
+
+bool mdf_fast_run_loop(struct mdf_frame *frame, size_t at, void **kept)
+{
+    const struct mdf_code *code = mdf_frame_code(frame);
+    const char *name = code->calls[code->instructions[at].target].operator->name;
+    struct mdf_lowering_range range = {at, at + 1};
+    struct mdf_lowering_request request = {.frame = frame, .ranges = &range, .n_ranges = 1};
+
+    if (strcmp(name, "Loop") != 0 && strcmp(name, "Scan") != 0) {
+        return false;
+    }
+    if (*kept == NULL) {
+        *kept = mdf_arena_allocate(&mdf_frame_execution(frame)->arena, sizeof(struct mdf_fast));
+    }
+    return *kept != NULL && mdf_fast_run(*kept, &request);
+}
+
+void mdf_fast_release_loop(void *kept)
+{
+    mdf_fast_release(kept);
+}

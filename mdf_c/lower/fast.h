@@ -1,0 +1,25 @@
+/* fast.h - when to lower instructions, and when to let it be: the lowered form of one stretch, kept with whoever runs it. */
+#ifndef MDF_LOWER_FAST_H
+#define MDF_LOWER_FAST_H
+
+#include "mdf_c/lower/lower.h"
+
+struct mdf_fast {
+    struct mdf_lowered *lowered; /* NULL: none */
+    const char *why;             /* why there is none; NULL: there has been no try */
+    unsigned n_tries, n_leaves;
+    bool is_with_dt; /* lowered for an evaluation with a time increment */
+    bool is_given_up;
+};
+
+/* Runs the instructions of a request, lowering them first where they are not. False: they have not run, nothing has changed, and
+ * they must be run as they stand. What was left or refused too often is given up. */
+bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *request);
+void mdf_fast_release(struct mdf_fast *fast);
+
+/* Runs a call of Loop or Scan, instruction number `at` of a frame; mdf_execution's run_fast. *kept is the call's own, NULL at
+ * first; it lies in the execution's arena. */
+bool mdf_fast_run_loop(struct mdf_frame *frame, size_t at, void **kept);
+void mdf_fast_release_loop(void *kept);
+
+#endif

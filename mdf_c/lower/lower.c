@@ -1,0 +1,461 @@
+/* lower.c - see lower.h. Goes through the instructions as an evaluation would, with the ids of values in place of values: what is
+ * copied or borrowed is another name of the same value, jumps become branches. */
+#include "mdf_c/lower/lowering.h"
+
+#include "mdf_c/lower/emit.h"
+#include "mdf_c/lower/lowered_run.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ scopes */
+
+static struct binding *find_binding(const struct scope *scope, mdf_operand operand)
+{
+    size_t at = (operand * UINT32_C(2654435769)) & (scope->capacity - 1);
+
+    while (scope->bindings[at].operand != MDF_NO_OPERAND && scope->bindings[at].operand != operand) {
+        at = (at + 1) & (scope->capacity - 1);
+    }
+    return &scope->bindings[at];
+}
+
+static struct binding *new_bindings(struct lowering *lowering, size_t capacity)
+{
+    struct binding *bindings = mdf_arena_array(&lowering->scratch, capacity, sizeof *bindings);
+    size_t i;
+
+    for (i = 0; bindings != NULL && i < capacity; i++) {
+        bindings[i].operand = MDF_NO_OPERAND;
+    }
+    if (bindings == NULL) {
+        lowering_out_of_memory(lowering);
+    }
+    return bindings;
+}
+
+static bool grow_scope(struct lowering *lowering, struct scope *scope)
+{
+    struct scope grown = *scope;
+    size_t i;
+
+    grown.capacity = scope->capacity < 16 ? 32 : 2 * scope->capacity;
+    grown.bindings = new_bindings(lowering, grown.capacity);
+    if (grown.bindings == NULL) {
+        return false;
+    }
+    for (i = 0; i < scope->capacity; i++) {
+        if (scope->bindings[i].operand != MDF_NO_OPERAND) {
+            *find_binding(&grown, scope->bindings[i].operand) = scope->bindings[i];
+        }
+    }
+    *scope = grown;
+    return true;
+}
+
+static bool put_binding(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id, bool is_written)
+{
+    struct binding *binding;
+
+    if (2 * (scope->n + 1) > scope->capacity && !grow_scope(lowering, scope)) {
+        return false;
+    }
+    binding = find_binding(scope, operand);
+    if (binding->operand == MDF_NO_OPERAND) {
+        *binding = (struct binding){.operand = operand};
+        scope->n++;
+    }
+    binding->id = id;
+    binding->is_written = binding->is_written || is_written;
+    return true;
+}
+
+bool lowering_bind(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id)
+{
+    return id != MDF_LOWERED_NONE && put_binding(lowering, scope, operand, id, true);
+}
+
+/* The value of an operand that has not been met in its scope. */
+static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_operand operand)
+{
+    const struct mdf_value *value;
+    mdf_lowered_id id;
+
+    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT) {
+        return lowering_add_constant(lowering, &scope->code->constants[MDF_OPERAND_INDEX(operand)], true);
+    }
+    if (scope->frame == NULL) {
+        if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE) {
+            return lowering_value_of(lowering, scope->outer, scope->code->captures[MDF_OPERAND_INDEX(operand)]);
+        }
+        lowering_fail(lowering, "a value that is not always computed");
+        return MDF_LOWERED_NONE;
+    }
+    value = mdf_frame_value(scope->frame, operand);
+    id = lowering_add_value(lowering, MDF_LOWERED_INPUT, value);
+    if (id != MDF_LOWERED_NONE) {
+        lowering->lowered->values[id].source = value;
+    }
+    return id;
+}
+
+mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand)
+{
+    struct binding *binding;
+    mdf_lowered_id id;
+
+    if (operand == MDF_NO_OPERAND) {
+        lowering_fail(lowering, "an operand that is left out");
+        return operand;
+    }
+    binding = scope->capacity > 0 ? find_binding(scope, operand) : NULL;
+    if (binding != NULL && binding->operand == operand) {
+        if (binding->id == MDF_LOWERED_NONE) {
+            lowering_fail(lowering, "a value that is not always computed, or not always of one type");
+        } else if (lowering->facts[binding->id].is_open) {
+            lowering_fail(lowering, "an array whose length is not known");
+            return MDF_LOWERED_NONE;
+        }
+        return binding->id;
+    }
+    id = meet(lowering, scope, operand);
+    return id != MDF_LOWERED_NONE && put_binding(lowering, scope, operand, id, false) ? id : MDF_LOWERED_NONE;
+}
+
+static bool copy_scope(struct lowering *lowering, struct scope *copy, const struct scope *scope)
+{
+    *copy = *scope;
+    copy->bindings = scope->capacity > 0 ? new_bindings(lowering, scope->capacity) : NULL;
+    if (copy->bindings != NULL) {
+        memcpy(copy->bindings, scope->bindings, scope->capacity * sizeof *copy->bindings);
+    }
+    return scope->capacity == 0 || copy->bindings != NULL;
+}
+
+/* ------------------------------------------------------------------ branches */
+
+/* What a slot is after one branch; where the branch has not met it, what it was before. NONE: not to be had. */
+static mdf_lowered_id left_by(struct lowering *lowering, struct scope *before, const struct scope *branch, mdf_operand slot)
+{
+    const char *why = lowering->why;
+    struct binding *binding = branch->capacity > 0 ? find_binding(branch, slot) : NULL;
+    mdf_lowered_id id;
+
+    if (binding != NULL && binding->operand == slot) {
+        return binding->id;
+    }
+    if (before->frame != NULL && mdf_frame_value(before->frame, slot)->kind != MDF_KIND_TENSOR) {
+        return MDF_LOWERED_NONE;
+    }
+    id = lowering_value_of(lowering, before, slot);
+    if (id == MDF_LOWERED_NONE && lowering->why != NULL && strcmp(lowering->why, "out of memory") != 0) {
+        lowering->why = why; /* nobody may need it */
+    }
+    return id;
+}
+
+static bool merge_slot(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
+                       mdf_operand slot, struct mdf_lowered_if *branches)
+{
+    struct mdf_lowered_merge merge = {MDF_LOWERED_NONE, left_by(lowering, scope, then, slot),
+                                      left_by(lowering, scope, otherwise, slot)};
+
+    if (lowering->why != NULL) {
+        return false;
+    }
+    if (merge.then == MDF_LOWERED_NONE || merge.otherwise == MDF_LOWERED_NONE) {
+        return put_binding(lowering, scope, slot, MDF_LOWERED_NONE, true);
+    }
+    if (merge.then == merge.otherwise) {
+        return put_binding(lowering, scope, slot, merge.then, true);
+    }
+    merge.out = lowering_add_merge(lowering, merge.then, merge.otherwise);
+    if (merge.out == MDF_LOWERED_NONE) {
+        return lowering->why == NULL && put_binding(lowering, scope, slot, MDF_LOWERED_NONE, true);
+    }
+    branches->merges[branches->n_merges++] = merge;
+    return put_binding(lowering, scope, slot, merge.out, true);
+}
+
+static bool merge(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
+                  struct mdf_lowered_if *branches)
+{
+    const struct scope *sides[2] = {then, otherwise};
+    size_t i, j;
+
+    branches->merges = mdf_arena_array(&lowering->lowered->arena, then->n + otherwise->n, sizeof *branches->merges);
+    if (branches->merges == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < 2; i++) {
+        for (j = 0; j < sides[i]->capacity; j++) {
+            const struct binding *binding = &sides[i]->bindings[j];
+            const struct binding *there;
+
+            if (binding->operand == MDF_NO_OPERAND || MDF_OPERAND_KIND(binding->operand) != MDF_OPERAND_SLOT ||
+                !binding->is_written) {
+                continue;
+            }
+            there = i == 1 && then->capacity > 0 ? find_binding(then, binding->operand) : NULL;
+            if (there != NULL && there->operand == binding->operand && there->is_written) {
+                continue; /* merged already */
+            }
+            if (!merge_slot(lowering, scope, then, otherwise, binding->operand, branches)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* A side of a jump: instructions [first, end), in a scope that begins as a copy of `scope` in which nothing is written. */
+static bool run_side(struct lowering *lowering, const struct scope *scope, struct scope *side, size_t first, size_t end,
+                     struct mdf_lowered_region *result)
+{
+    struct region region;
+    size_t i;
+
+    if (!copy_scope(lowering, side, scope)) {
+        return false;
+    }
+    for (i = 0; i < side->capacity; i++) {
+        side->bindings[i].is_written = false;
+    }
+    lowering_enter(lowering, &region, REGION_BRANCH);
+    return lowering_run(lowering, side, first, end) && lowering_leave(lowering, result);
+}
+
+/* A jump that depends on a value; *next is where both ways meet. */
+static bool run_jump(struct lowering *lowering, struct scope *scope, size_t at, size_t *next)
+{
+    const struct mdf_instruction *code = scope->code->instructions, *jump = &code[at];
+    struct mdf_lowered_if *branches = mdf_arena_allocate(&lowering->lowered->arena, sizeof *branches);
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE, .of.branches = branches};
+    size_t target = jump->target, then_end = target;
+    bool unless = jump->opcode == MDF_OPCODE_JUMP_UNLESS, done;
+    struct scope then, otherwise;
+
+    if (branches == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    *next = target;
+    if (target > at + 1 && code[target - 1].opcode == MDF_OPCODE_JUMP && code[target - 1].target >= target) {
+        then_end = target - 1;
+        *next = code[target - 1].target;
+    }
+    branches->condition = lowering_truth(lowering, lowering_value_of(lowering, scope, jump->a));
+    if (target <= at || branches->condition == MDF_LOWERED_NONE) {
+        return lowering_fail(lowering, "a jump backwards");
+    }
+    /* The instructions behind the jump are run where it does not jump. */
+    done = run_side(lowering, scope, &then, at + 1, then_end, unless ? &branches->then : &branches->otherwise) &&
+           run_side(lowering, scope, &otherwise, target, *next, unless ? &branches->otherwise : &branches->then);
+    return done && merge(lowering, scope, unless ? &then : &otherwise, unless ? &otherwise : &then, branches) &&
+           lowering_add_op(lowering, lowering->region, &op);
+}
+
+/* ------------------------------------------------------------------ instructions */
+
+static bool run_alias(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
+{
+    mdf_lowered_id id = lowering_value_of(lowering, scope, instruction->b);
+
+    if (id != MDF_LOWERED_NONE && lowering_example(lowering, id)->kind != MDF_KIND_TENSOR &&
+        instruction->opcode == MDF_OPCODE_ARRAY) {
+        return lowering_fail(lowering, "a list that is made an array");
+    }
+    return lowering_bind(lowering, scope, instruction->a, id);
+}
+
+static bool run_declaration(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
+{
+    mdf_lowered_id id = lowering_value_of(lowering, scope, instruction->b);
+    const struct mdf_declared_type *type = &scope->code->declarations[instruction->c];
+    struct mdf_value declared = {0};
+    bool done;
+
+    if (id == MDF_LOWERED_NONE) {
+        return false;
+    }
+    if (!mdf_declare_value(&lowering->execution->context, &declared, lowering_example(lowering, id), type, false)) {
+        return lowering_fail(lowering, "a value that does not fit a declared type");
+    }
+    done = true;
+    if (declared.dtype != lowering_example(lowering, id)->dtype) {
+        char from = mdf_dtype_kind((mdf_dtype)lowering_example(lowering, id)->dtype),
+             to = mdf_dtype_kind((mdf_dtype)declared.dtype);
+
+        done = (to == 'f' && from != 'f') || (to == 'f' && declared.dtype == MDF_DTYPE_FLOAT64) ||
+               lowering_fail(lowering, "a conversion that may not be possible");
+        id = done ? lowering_cast(lowering, id, (mdf_dtype)declared.dtype) : MDF_LOWERED_NONE;
+    }
+    if (id != MDF_LOWERED_NONE && declared.strength != lowering_example(lowering, id)->strength) {
+        id = lowering_copy(lowering, id, declared.strength);
+    }
+    mdf_value_clear(lowering->memory, &declared);
+    return done && lowering_bind(lowering, scope, instruction->a, id);
+}
+
+static bool run_swap(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
+{
+    mdf_lowered_id a = lowering_value_of(lowering, scope, instruction->a), b = lowering_value_of(lowering, scope, instruction->b);
+
+    return a != MDF_LOWERED_NONE && lowering_bind(lowering, scope, instruction->a, b) &&
+           lowering_bind(lowering, scope, instruction->b, a);
+}
+
+/* Where the instruction comes from, "node 'B', parameter 'v'": v. */
+static void note_name(struct lowering *lowering, const struct mdf_code *code, const struct mdf_instruction *instruction)
+{
+    const char *path = code->origins[instruction->origin].path, *end = path == NULL ? NULL : strrchr(path, '\'');
+    const char *start = end;
+
+    lowering->name = NULL;
+    while (start != NULL && start > path && start[-1] != '\'') {
+        start--;
+    }
+    if (end != NULL && start > path && start < end) {
+        lowering->name = mdf_arena_text(&lowering->lowered->arena, start, (size_t)(end - start));
+    }
+}
+
+static bool run_instruction(struct lowering *lowering, struct scope *scope, size_t at, size_t *next)
+{
+    const struct mdf_instruction *instruction = &scope->code->instructions[at];
+
+    switch ((enum mdf_opcode)instruction->opcode) {
+    case MDF_OPCODE_CALL: {
+        const struct mdf_code_call *call = &scope->code->calls[instruction->target];
+
+        note_name(lowering, scope->code, instruction);
+        return call->n_bodies > 0 ? lowering_control(lowering, scope, call) : lowering_call(lowering, scope, call);
+    }
+    case MDF_OPCODE_COPY:
+    case MDF_OPCODE_BORROW:
+    case MDF_OPCODE_ARRAY:
+        return run_alias(lowering, scope, instruction);
+    case MDF_OPCODE_DECLARE:
+        return run_declaration(lowering, scope, instruction);
+    case MDF_OPCODE_SWAP:
+        return run_swap(lowering, scope, instruction);
+    case MDF_OPCODE_JUMP:
+        *next = instruction->target;
+        return instruction->target > at || lowering_fail(lowering, "a jump backwards");
+    case MDF_OPCODE_JUMP_IF:
+    case MDF_OPCODE_JUMP_UNLESS:
+        return run_jump(lowering, scope, at, next);
+    case MDF_OPCODE_JUMP_WITHOUT_DT:
+        if (isnan(lowering->execution->dt)) {
+            *next = instruction->target;
+        }
+        return true;
+    default:
+        return lowering_fail(lowering, "a list, or a graph within a node");
+    }
+}
+
+bool lowering_run(struct lowering *lowering, struct scope *scope, size_t first, size_t end)
+{
+    size_t at = first, next;
+
+    while (at < end) {
+        next = at + 1;
+        if (!run_instruction(lowering, scope, at, &next)) {
+            return lowering_fail(lowering, "something else");
+        }
+        at = next;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope)
+{
+    struct mdf_lowered *lowered = lowering->lowered;
+    size_t i, j;
+
+    lowered->outputs = mdf_arena_array(&lowered->arena, scope->n, sizeof *lowered->outputs);
+    if (lowered->outputs == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < scope->capacity; i++) {
+        const struct binding *binding = &scope->bindings[i];
+
+        if (binding->operand == MDF_NO_OPERAND || !binding->is_written ||
+            (request->is_observed != NULL && !request->is_observed[MDF_OPERAND_INDEX(binding->operand)])) {
+            continue;
+        }
+        if (binding->id == MDF_LOWERED_NONE || lowering_example(lowering, binding->id)->kind != MDF_KIND_TENSOR ||
+            lowering_example(lowering, binding->id)->dtype == MDF_DTYPE_STRING) {
+            return lowering_fail(lowering, "a result that is not always computed, or no array of numbers");
+        }
+        lowered->outputs[lowered->n_outputs++] =
+            (struct mdf_lowered_output){.slot = mdf_frame_slot(request->frame, binding->operand), .id = binding->id};
+    }
+    for (i = 0; i < lowered->n_outputs; i++) {
+        uint8_t place = lowered->values[lowered->outputs[i].id].place;
+
+        lowered->outputs[i].gives = place == MDF_LOWERED_RESULT || place == MDF_LOWERED_PARAMETER;
+        for (j = 0; j < lowered->n_outputs; j++) {
+            if (j != i && lowered->outputs[j].id == lowered->outputs[i].id) {
+                lowered->outputs[i].gives = false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool lower_all(struct lowering *lowering, const struct mdf_lowering_request *request)
+{
+    struct region whole = {0};
+    struct scope scope = {.code = mdf_frame_code(request->frame), .frame = request->frame};
+    size_t i;
+
+    lowering->region = &whole;
+    for (i = 0; i < request->n_ranges; i++) {
+        if (!lowering_run(lowering, &scope, request->ranges[i].first, request->ranges[i].end)) {
+            return false;
+        }
+    }
+    lowering->region = NULL;
+    if (!lowering_group(lowering, &whole)) {
+        return false;
+    }
+    lowering->lowered->region = (struct mdf_lowered_region){whole.ops, whole.n_ops};
+    return note_outputs(lowering, request, &scope) && lowering_finish(lowering);
+}
+
+struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, const char **why)
+{
+    struct mdf_execution *execution = mdf_frame_execution(request->frame);
+    struct lowering lowering = {.execution = execution, .memory = execution->context.memory};
+    mdf_error error = execution->context.error;
+    struct mdf_arena arena;
+    bool done = false;
+    size_t i;
+
+    mdf_arena_init(&arena, lowering.memory);
+    mdf_arena_init(&lowering.scratch, lowering.memory);
+    lowering.lowered = mdf_arena_allocate(&arena, sizeof *lowering.lowered);
+    if (lowering.lowered == NULL) {
+        lowering_out_of_memory(&lowering);
+        mdf_arena_release(&arena);
+    } else {
+        lowering.lowered->arena = arena;
+        lowering.lowered->context = &execution->context;
+        done = lower_all(&lowering, request);
+    }
+    for (i = 0; lowering.lowered != NULL && i < lowering.lowered->n_values; i++) {
+        mdf_value_clear(lowering.memory, &lowering.facts[i].example);
+    }
+    mdf_arena_release(&lowering.scratch);
+    execution->context.error = error; /* whatever a trial run said */
+    if (!done) {
+        *why = lowering.why;
+        mdf_lowered_release(lowering.lowered);
+        return NULL;
+    }
+    mdf_lowered_emit(lowering.lowered);
+    return lowering.lowered;
+}

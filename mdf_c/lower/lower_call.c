@@ -1,0 +1,505 @@
+/* lower_call.c - calls of kernels: element ops where a kernel runs one loop over elements, or computes Python's numbers; else
+ * CALL.
+ *
+ * The kernel is run once, on examples, so that nothing need be known about it but what it did: the type and shape of its outputs,
+ * and what loop it ran on which operands (functions/elementwise.h, mdf_elementwise_trace). What is taken for an element op has to
+ * give the same elements as the kernel did. */
+#include "mdf_c/lower/lowering.h"
+#include "mdf_c/lower/lowered_run.h"
+
+#include <string.h>
+
+/* One call, its inputs as the kernel sees them, and what came of it. */
+struct trial {
+    const struct mdf_code_call *source;
+    struct mdf_call call;
+    size_t n; /* inputs */
+    mdf_lowered_id *ids;
+    const struct mdf_value **given, **effective;
+    struct mdf_value *converted, *results, **outputs;
+    bool is_weak;
+    struct mdf_elementwise_trace trace;
+};
+
+/* ------------------------------------------------------------------ running the kernel */
+
+static bool begin_trial(struct lowering *lowering, struct scope *scope, struct trial *trial)
+{
+    const struct mdf_code_call *source = trial->source;
+    struct mdf_arena *arena = &lowering->scratch;
+    size_t i;
+
+    trial->n = source->n_inputs;
+    trial->ids = mdf_arena_array(arena, trial->n, sizeof *trial->ids);
+    trial->given = mdf_arena_array(arena, trial->n, sizeof *trial->given);
+    trial->effective = mdf_arena_array(arena, trial->n, sizeof *trial->effective);
+    trial->converted = mdf_arena_array(arena, trial->n, sizeof *trial->converted);
+    trial->results = mdf_arena_array(arena, source->n_outputs, sizeof *trial->results);
+    trial->outputs = mdf_arena_array(arena, source->n_outputs, sizeof *trial->outputs);
+    trial->call.scratch = mdf_arena_array(arena, MDF_CALL_SCRATCH, sizeof *trial->call.scratch);
+    if (trial->ids == NULL || trial->given == NULL || trial->effective == NULL || trial->converted == NULL ||
+        trial->results == NULL || trial->outputs == NULL || trial->call.scratch == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < trial->n; i++) {
+        trial->ids[i] = MDF_LOWERED_NONE;
+        if (source->inputs[i] == MDF_NO_OPERAND) {
+            continue;
+        }
+        trial->ids[i] = lowering_value_of(lowering, scope, source->inputs[i]);
+        if (trial->ids[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+        trial->given[i] = trial->effective[i] = lowering_example(lowering, trial->ids[i]);
+    }
+    for (i = 0; i < source->n_outputs; i++) {
+        trial->outputs[i] = source->outputs[i] == MDF_NO_OPERAND ? NULL : &trial->results[i];
+    }
+    trial->call.kernel = source->operator->kernel;
+    trial->call.operator= source->operator;
+    trial->call.settings = source->settings;
+    trial->call.inputs = trial->effective;
+    trial->call.n_inputs = trial->n;
+    trial->call.outputs = trial->outputs;
+    trial->call.n_outputs = source->n_outputs;
+    trial->call.context = &lowering->execution->context;
+    return true;
+}
+
+static void end_trial(struct lowering *lowering, struct trial *trial)
+{
+    size_t i;
+
+    for (i = 0; trial->call.scratch != NULL && i < MDF_CALL_SCRATCH; i++) {
+        mdf_value_clear(lowering->memory, &trial->call.scratch[i]);
+    }
+    for (i = 0; trial->converted != NULL && i < trial->n; i++) {
+        mdf_value_clear(lowering->memory, &trial->converted[i]);
+    }
+    for (i = 0; trial->results != NULL && i < trial->source->n_outputs; i++) {
+        mdf_value_clear(lowering->memory, &trial->results[i]);
+    }
+}
+
+/* Brings the inputs to the types that the operator wants. What is not constant may only become real: other conversions depend on
+ * the elements. */
+static bool convert_inputs(struct lowering *lowering, struct trial *trial)
+{
+    size_t i;
+
+    trial->is_weak = true;
+    if (!mdf_coerce_inputs(&trial->call, trial->source->signature, trial->given, trial->effective, trial->converted)) {
+        return lowering_fail(lowering, "inputs that do not fit an operator");
+    }
+    for (i = 0; i < trial->n; i++) {
+        const struct mdf_value *effective = trial->effective[i];
+        char kind;
+
+        trial->is_weak = trial->is_weak && (trial->given[i] == NULL || trial->given[i]->strength != MDF_STRENGTH_TYPED);
+        if (effective == NULL) {
+            trial->ids[i] = MDF_LOWERED_NONE;
+        }
+        if (effective == trial->given[i] || effective == NULL) {
+            continue;
+        }
+        kind = effective->kind == MDF_KIND_TENSOR ? mdf_dtype_kind((mdf_dtype)effective->dtype) : 's';
+        if (lowering_is_constant(lowering, trial->ids[i]) && kind != 's') {
+            trial->ids[i] = lowering_add_constant(lowering, effective, false);
+        } else if (kind == 'f' && effective->rank == trial->given[i]->rank && effective->length == trial->given[i]->length) {
+            trial->ids[i] = lowering_cast(lowering, trial->ids[i], (mdf_dtype)effective->dtype);
+        } else {
+            return lowering_fail(lowering, "an input whose conversion depends on its elements");
+        }
+        if (trial->ids[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Ones in place of all inputs that are not constant: for kernels that refuse the elements that happen to be there, as in a branch
+ * that is not taken. */
+static bool substitute_ones(struct lowering *lowering, struct trial *trial)
+{
+    static const double one = 1;
+    struct mdf_value source = {0};
+    size_t i, j;
+
+    mdf_value_borrow_tensor(lowering->memory, &source, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 0, NULL, &one);
+    for (i = 0; i < trial->n; i++) {
+        const struct mdf_value *value = trial->effective[i];
+        struct mdf_value element = {0}, *ones;
+        char *elements;
+        size_t size;
+
+        if (value == NULL || trial->ids[i] == MDF_LOWERED_NONE || lowering_is_constant(lowering, trial->ids[i])) {
+            continue;
+        }
+        ones = &trial->converted[i];
+        if (!mdf_value_convert(lowering->memory, &element, &source, (mdf_dtype)value->dtype) ||
+            !mdf_value_copy(lowering->memory, ones, value)) {
+            return lowering_out_of_memory(lowering);
+        }
+        elements = mdf_value_writable(lowering->memory, ones);
+        size = mdf_dtype_size((mdf_dtype)value->dtype);
+        for (j = 0; elements != NULL && j < ones->length; j++) {
+            memcpy(elements + j * size, element.data, size);
+        }
+        mdf_value_clear(lowering->memory, &element);
+        if (elements == NULL) {
+            return lowering_out_of_memory(lowering);
+        }
+        trial->effective[i] = ones;
+    }
+    return true;
+}
+
+static bool run_kernel(struct lowering *lowering, struct trial *trial)
+{
+    struct mdf_context *context = &lowering->execution->context;
+    bool done;
+
+    memset(&trial->trace, 0, sizeof trial->trace);
+    context->trace = &trial->trace;
+    done = trial->call.kernel(&trial->call);
+    context->trace = NULL;
+    return done;
+}
+
+static bool run_trial(struct lowering *lowering, struct trial *trial)
+{
+    if (trial->source->signature != NULL && !convert_inputs(lowering, trial)) {
+        return false;
+    }
+    if (!run_kernel(lowering, trial)) {
+        if (!substitute_ones(lowering, trial)) {
+            return false;
+        }
+        if (!run_kernel(lowering, trial)) {
+            return lowering_fail(lowering, "a call that fails");
+        }
+    }
+    if (trial->source->signature != NULL && trial->is_weak) {
+        mdf_weaken_outputs(&trial->call);
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ element ops */
+
+/* Whether the elements of a value lie as those of a result of n elements: one for all, or one for each. */
+static bool is_even(const struct mdf_value *value, const struct mdf_value *result)
+{
+    return value->length == 1 || value->length == result->length;
+}
+
+/* The value that operand number `k` of the loop was made from: an input, or its conversion. */
+static mdf_lowered_id operand_id(struct lowering *lowering, const struct trial *trial, size_t k)
+{
+    const struct mdf_value *operand = trial->trace.operands[k];
+    struct mdf_value converted = {0};
+    bool same;
+    size_t i;
+
+    for (i = 0; i < trial->n; i++) {
+        if (operand == trial->effective[i]) {
+            return trial->ids[i];
+        }
+    }
+    if (trial->trace.n_operands != trial->n || trial->ids[k] == MDF_LOWERED_NONE ||
+        trial->effective[k]->kind != MDF_KIND_TENSOR || trial->effective[k]->length != operand->length ||
+        mdf_dtype_kind((mdf_dtype)trial->effective[k]->dtype) == 's') {
+        return MDF_LOWERED_NONE;
+    }
+    if (!mdf_value_convert(lowering->memory, &converted, trial->effective[k], (mdf_dtype)operand->dtype)) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    same = memcmp(converted.data, operand->data, operand->length * mdf_dtype_size((mdf_dtype)operand->dtype)) == 0;
+    mdf_value_clear(lowering->memory, &converted);
+    if (!same || (mdf_dtype_kind((mdf_dtype)operand->dtype) != 'f' && !lowering_is_constant(lowering, trial->ids[k]))) {
+        return MDF_LOWERED_NONE;
+    }
+    return lowering_cast(lowering, trial->ids[k], (mdf_dtype)operand->dtype);
+}
+
+/* Whether the loop that was traced makes all of the result, as it is now. */
+static bool makes_result(struct lowering *lowering, const struct trial *trial)
+{
+    const struct mdf_elementwise_trace *trace = &trial->trace;
+    const struct mdf_value *result = &trial->results[0];
+    const void *pointers[MDF_MAX_OPERANDS] = {NULL};
+    size_t steps[MDF_MAX_OPERANDS] = {0}, n_bytes = result->length * mdf_dtype_size((mdf_dtype)result->dtype), i;
+    struct mdf_value again = {0};
+    bool same = false;
+
+    for (i = 0; i < trace->n_operands; i++) {
+        pointers[i] = trace->operands[i]->data;
+        steps[i] = trace->operands[i]->length != 1 || result->length == 1;
+    }
+    if (mdf_value_make_tensor(lowering->memory, &again, (mdf_dtype)result->dtype, result->rank, mdf_value_shape(result)) !=
+        NULL) {
+        same = trace->loop(again.data, pointers, steps, result->length, trace->settings) &&
+               memcmp(again.data, result->data, n_bytes) == 0;
+    }
+    mdf_value_clear(lowering->memory, &again);
+    return same;
+}
+
+/* Whether the code gives the first element of the result from those of the operands. */
+static bool agrees(const struct trial *trial, enum mdf_lowered_code code, mdf_dtype dtype, size_t n_operands,
+                   const struct mdf_value *const operands[])
+{
+    const struct mdf_value *result = &trial->results[0];
+    uint64_t cells[MDF_MAX_OPERANDS] = {0}, computed = 0;
+    const uint64_t *pointers[MDF_MAX_OPERANDS] = {&cells[0], &cells[1], &cells[2]};
+    size_t i;
+
+    for (i = 0; i < n_operands; i++) {
+        memcpy(&cells[i], operands[i]->data, mdf_dtype_size((mdf_dtype)operands[i]->dtype));
+    }
+    return mdf_lowered_compute(code, dtype, pointers, &computed) &&
+           memcmp(&computed, result->data, mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
+}
+
+/* The op for a kernel that ran one loop; false without lowering->why where it is no such op. */
+static bool trace_op(struct lowering *lowering, const struct trial *trial, struct mdf_lowered_op *op)
+{
+    const struct mdf_elementwise_trace *trace = &trial->trace;
+    const struct mdf_value *result = &trial->results[0];
+    enum mdf_lowered_code code;
+    size_t i;
+
+    if (trace->n_calls != 1 || trace->loop == NULL || trace->target != result ||
+        (trace->settings != NULL && trace->settings != trial->call.settings) || result->length == 0) {
+        return false;
+    }
+    for (i = 0; i < trace->n_operands; i++) {
+        if (!is_even(trace->operands[i], result)) {
+            return false;
+        }
+    }
+    if (!makes_result(lowering, trial)) {
+        return false;
+    }
+    op->dtype = trace->operands[trace->n_operands - 1]->dtype;
+    op->n_in = (uint8_t)trace->n_operands;
+    op->loop = trace->loop;
+    op->loop_settings = trace->settings;
+    for (i = 0; i < trace->n_operands; i++) {
+        op->in[i] = operand_id(lowering, trial, i);
+        if (op->in[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    code = lowering_rule(trial->source->operator, trial->source->settings, (mdf_dtype)op->dtype, true);
+    op->code = (uint8_t)(code != MDF_LOWERED_ELEMENTS && agrees(trial, code, (mdf_dtype)op->dtype, op->n_in, trace->operands)
+                             ? code
+                             : MDF_LOWERED_ELEMENTS);
+    return true;
+}
+
+static bool is_number(const struct mdf_value *value)
+{
+    return value != NULL && value->kind == MDF_KIND_TENSOR && value->rank == 0 &&
+           (value->dtype == MDF_DTYPE_FLOAT64 || value->dtype == MDF_DTYPE_INT64 || value->dtype == MDF_DTYPE_BOOL);
+}
+
+/* What a call of a C function gives. */
+static bool function_agrees(const struct trial *trial, const struct mdf_lowered_op *op)
+{
+    double a = *(const double *)trial->effective[0]->data, b = op->n_in > 1 ? *(const double *)trial->effective[1]->data : 0;
+    double result = op->n_in > 1 ? op->of.function_of_two(a, b) : op->of.function(a);
+
+    return memcmp(&result, trial->results[0].data, sizeof result) == 0;
+}
+
+/* The op for a kernel on Python's numbers. */
+static bool number_op(struct lowering *lowering, struct trial *trial, struct mdf_lowered_op *op)
+{
+    bool is_real = false, is_whole = true;
+    size_t i;
+
+    if (trial->trace.n_calls != 0 || trial->n == 0 || trial->n > 2 || !is_number(&trial->results[0])) {
+        return false;
+    }
+    for (i = 0; i < trial->n; i++) {
+        if (trial->ids[i] == MDF_LOWERED_NONE || !is_number(trial->effective[i])) {
+            return false;
+        }
+        is_real = is_real || trial->effective[i]->dtype == MDF_DTYPE_FLOAT64;
+        is_whole = is_whole && trial->effective[i]->dtype == MDF_DTYPE_INT64;
+    }
+    op->dtype = (uint8_t)(is_real ? MDF_DTYPE_FLOAT64 : is_whole ? MDF_DTYPE_INT64 : MDF_DTYPE_BOOL);
+    op->n_in = (uint8_t)trial->n;
+    for (i = 0; i < trial->n; i++) {
+        if (trial->effective[i]->dtype != op->dtype) {
+            struct mdf_value *converted = &trial->converted[i];
+
+            if (op->dtype != MDF_DTYPE_FLOAT64) {
+                return false;
+            }
+            op->in[i] = lowering_cast(lowering, trial->ids[i], MDF_DTYPE_FLOAT64);
+            if (op->in[i] == MDF_LOWERED_NONE ||
+                !mdf_value_convert(lowering->memory, converted, trial->effective[i], MDF_DTYPE_FLOAT64)) {
+                return false;
+            }
+            trial->effective[i] = converted;
+        } else {
+            op->in[i] = trial->ids[i];
+        }
+    }
+    op->code = (uint8_t)lowering_rule(trial->source->operator, trial->source->settings, (mdf_dtype)op->dtype, false);
+    if (op->code != MDF_LOWERED_ELEMENTS) {
+        return agrees(trial, (enum mdf_lowered_code)op->code, (mdf_dtype)op->dtype, op->n_in, trial->effective);
+    }
+    op->code = MDF_LOWERED_FUNCTION;
+    return op->dtype == MDF_DTYPE_FLOAT64 && trial->results[0].dtype == MDF_DTYPE_FLOAT64 &&
+           lowering_function_rule(trial->source->operator, op) && function_agrees(trial, op);
+}
+
+/* Kernels that give their first input's elements, in order, under another shape or type. */
+static bool keeps_elements(const char *name)
+{
+    static const char *const names[] = {"Identity", "Reshape", "Squeeze",  "Unsqueeze",
+                                        "Flatten",  "Cast",    "CastLike", "operator.pos"};
+    size_t i;
+
+    for (i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool casts_elements(mdf_dtype from, mdf_dtype to)
+{
+    bool known = (from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64 || from == MDF_DTYPE_INT32 || from == MDF_DTYPE_INT64 ||
+                  from == MDF_DTYPE_BOOL) &&
+                 (to == MDF_DTYPE_FLOAT32 || to == MDF_DTYPE_FLOAT64 || to == MDF_DTYPE_INT64 || to == MDF_DTYPE_BOOL ||
+                  (to == MDF_DTYPE_INT32 && from != MDF_DTYPE_INT64));
+
+    return from == to || known;
+}
+
+/* CAST or COPY for such a kernel. The shape may not depend on anything that changes. */
+static bool view_op(struct lowering *lowering, const struct trial *trial, struct mdf_lowered_op *op)
+{
+    const struct mdf_value *result = &trial->results[0];
+    struct mdf_value converted = {0};
+    bool same;
+    size_t i;
+
+    if (!keeps_elements(trial->source->operator->name) || trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE ||
+        result->kind != MDF_KIND_TENSOR || trial->effective[0]->kind != MDF_KIND_TENSOR || result->length == 0 ||
+        result->length != trial->effective[0]->length ||
+        !casts_elements((mdf_dtype)trial->effective[0]->dtype, (mdf_dtype)result->dtype)) {
+        return false;
+    }
+    for (i = 1; i < trial->n; i++) {
+        if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i]) &&
+            strcmp(trial->source->operator->name, "CastLike") != 0) {
+            return false;
+        }
+    }
+    if (!mdf_value_convert(lowering->memory, &converted, trial->effective[0], (mdf_dtype)result->dtype)) {
+        return lowering_out_of_memory(lowering);
+    }
+    same = memcmp(converted.data, result->data, result->length * mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
+    mdf_value_clear(lowering->memory, &converted);
+    op->code = (uint8_t)(result->dtype == trial->effective[0]->dtype ? MDF_LOWERED_COPY : MDF_LOWERED_CAST);
+    op->dtype = trial->effective[0]->dtype;
+    op->n_in = 1;
+    op->in[0] = trial->ids[0];
+    op->loop = NULL;
+    return same;
+}
+
+static bool add_element_op(struct lowering *lowering, struct scope *scope, const struct trial *trial, struct mdf_lowered_op *op)
+{
+    op->operator= trial->source->operator;
+    op->settings = trial->source->settings;
+    return lowering_bind(lowering, scope, trial->source->outputs[0], lowering_add_element_op(lowering, *op, &trial->results[0]));
+}
+
+/* ------------------------------------------------------------------ calls */
+
+/* The deepest region that an input comes from. */
+static size_t depth_of(const struct lowering *lowering, const struct trial *trial)
+{
+    size_t depth = 0, i;
+
+    for (i = 0; i < trial->n; i++) {
+        if (trial->ids[i] != MDF_LOWERED_NONE && lowering->facts[trial->ids[i]].depth > depth) {
+            depth = lowering->facts[trial->ids[i]].depth;
+        }
+    }
+    return depth;
+}
+
+static bool add_call(struct lowering *lowering, struct scope *scope, const struct trial *trial)
+{
+    struct region *region = lowering_place(lowering, depth_of(lowering, trial));
+    struct mdf_arena *arena = &lowering->lowered->arena;
+    struct mdf_lowered_call *call = mdf_arena_allocate(arena, sizeof *call);
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_CALL, .out = MDF_LOWERED_NONE, .of.call = call};
+    size_t n_outputs = trial->source->n_outputs, i;
+
+    if (call == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    call->inputs = mdf_arena_array(arena, trial->n, sizeof *call->inputs);
+    call->outputs = mdf_arena_array(arena, n_outputs, sizeof *call->outputs);
+    call->call = trial->call;
+    call->call.scratch = mdf_arena_array(arena, MDF_CALL_SCRATCH, sizeof *call->call.scratch);
+    if (call->inputs == NULL || call->outputs == NULL || call->call.scratch == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    call->n_inputs = trial->n;
+    call->n_outputs = n_outputs;
+    call->weakens = trial->source->signature != NULL && trial->is_weak;
+    memcpy(call->inputs, trial->ids, trial->n * sizeof *call->inputs);
+    op.operator= trial->source->operator;
+    op.settings = trial->source->settings;
+    for (i = 0; i < n_outputs; i++) {
+        call->outputs[i] = MDF_LOWERED_NONE;
+        if (trial->outputs[i] == NULL) {
+            continue;
+        }
+        call->outputs[i] = lowering_add_value(lowering, MDF_LOWERED_RESULT, &trial->results[i]);
+        if (!lowering_bind(lowering, scope, trial->source->outputs[i], call->outputs[i])) {
+            return false;
+        }
+        lowering->facts[call->outputs[i]].depth = region->depth;
+        lowering->facts[call->outputs[i]].region = region;
+    }
+    return lowering_add_op(lowering, region, &op);
+}
+
+static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial)
+{
+    struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
+    bool is_single = trial->source->n_outputs == 1 && trial->outputs[0] != NULL;
+
+    if (is_single && (trace_op(lowering, trial, &op) || view_op(lowering, trial, &op))) {
+        return add_element_op(lowering, scope, trial, &op);
+    }
+    if (is_single && lowering->why == NULL && number_op(lowering, trial, &op)) {
+        return add_element_op(lowering, scope, trial, &op);
+    }
+    return lowering->why == NULL && add_call(lowering, scope, trial);
+}
+
+bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    struct trial trial = {.source = source};
+    bool done;
+
+    if ((source->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
+        return lowering_fail(lowering, "random numbers");
+    }
+    done = begin_trial(lowering, scope, &trial) && run_trial(lowering, &trial) && add_ops(lowering, scope, &trial);
+    end_trial(lowering, &trial);
+    return done;
+}

@@ -1,0 +1,470 @@
+/* lower_control.c - Loop, Scan and If as structured ops: bodies are gone through once, with the first states as examples. A state
+ * has to keep its form from one run to the next; one that changes type, strength or shape is left to the plain way. */
+#include "mdf_c/lower/lowering.h"
+
+#include "functions/stack.h"
+
+#include <string.h>
+
+/* A Loop or Scan that is being lowered. */
+struct loop {
+    struct lowering *lowering;
+    struct scope *outer, inner;
+    const struct mdf_code_call *source;
+    const struct mdf_code *body;
+    struct mdf_lowered_loop *result;
+    struct region region;
+    mdf_lowered_id *yields;
+    size_t n_outputs; /* of the body: states, then stacks, from first_yield on */
+    size_t first_formal, first_yield;
+};
+
+static mdf_lowered_id add_parameter(struct loop *loop, const struct mdf_value *example)
+{
+    mdf_lowered_id id = lowering_add_value(loop->lowering, MDF_LOWERED_PARAMETER, example);
+
+    if (id != MDF_LOWERED_NONE) {
+        loop->lowering->facts[id].depth = loop->region.depth;
+    }
+    return id;
+}
+
+static bool begin_loop(struct loop *loop, size_t first_yield)
+{
+    struct mdf_arena *arena = &loop->lowering->lowered->arena;
+    struct mdf_lowered_loop *result = mdf_arena_allocate(arena, sizeof *result);
+
+    loop->body = loop->outer->code->bodies[loop->source->bodies[0]];
+    if (loop->body->program != NULL) {
+        return lowering_fail(loop->lowering, "a graph within a node");
+    }
+    loop->inner = (struct scope){.code = loop->body, .outer = loop->outer};
+    loop->first_yield = first_yield;
+    loop->n_outputs = loop->body->n_yields - first_yield;
+    loop->yields = mdf_arena_array(&loop->lowering->scratch, loop->body->n_yields, sizeof *loop->yields);
+    if (result == NULL || loop->yields == NULL) {
+        return lowering_out_of_memory(loop->lowering);
+    }
+    *result = (struct mdf_lowered_loop){.n_runs = SIZE_MAX,
+                                        .trip_count = MDF_LOWERED_NONE,
+                                        .condition = MDF_LOWERED_NONE,
+                                        .next_condition = MDF_LOWERED_NONE,
+                                        .number = MDF_LOWERED_NONE,
+                                        .is_going_on = MDF_LOWERED_NONE};
+    result->states = mdf_arena_array(arena, loop->n_outputs, sizeof *result->states);
+    result->stacks = mdf_arena_array(arena, loop->n_outputs, sizeof *result->stacks);
+    loop->result = result;
+    lowering_enter(loop->lowering, &loop->region, REGION_BODY);
+    return (result->states != NULL && result->stacks != NULL) || lowering_out_of_memory(loop->lowering);
+}
+
+/* Input number `input` of the call as state number `i`, bound to a formal. */
+static bool add_state(struct loop *loop, size_t input, size_t i, size_t formal)
+{
+    struct mdf_lowered_state *state = &loop->result->states[i];
+
+    state->initial = lowering_value_of(loop->lowering, loop->outer, loop->source->inputs[input]);
+    if (state->initial == MDF_LOWERED_NONE) {
+        return false;
+    }
+    state->parameter = add_parameter(loop, lowering_example(loop->lowering, state->initial));
+    loop->result->n_states = i + 1;
+    return lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal], state->parameter);
+}
+
+static bool run_body(struct loop *loop)
+{
+    size_t i;
+
+    if (!lowering_run(loop->lowering, &loop->inner, 0, loop->body->n_instructions)) {
+        return false;
+    }
+    for (i = 0; i < loop->body->n_yields; i++) {
+        loop->yields[i] = lowering_value_of(loop->lowering, &loop->inner, loop->body->yields[i]);
+        if (loop->yields[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether what is yielded can become the state by an exchange: it is made in the body itself, for this state alone. */
+static bool is_own(const struct loop *loop, size_t i, mdf_lowered_id id)
+{
+    const struct fact *fact = &loop->lowering->facts[id];
+    size_t j;
+
+    for (j = 0; j < i; j++) {
+        if (loop->result->states[j].next == id) {
+            return false;
+        }
+    }
+    return loop->lowering->lowered->values[id].place == MDF_LOWERED_RESULT && fact->region == &loop->region &&
+           (loop->lowering->lowered->values[id].is_scalar || !fact->is_merged);
+}
+
+static bool carry_states(struct loop *loop)
+{
+    struct lowering *lowering = loop->lowering;
+    size_t i;
+
+    for (i = 0; i < loop->result->n_states; i++) {
+        struct mdf_lowered_state *state = &loop->result->states[i];
+        mdf_lowered_id next = loop->yields[loop->first_yield + i];
+
+        if (!lowering_has_same_form(lowering_example(lowering, next), lowering_example(lowering, state->parameter))) {
+            return lowering_fail(lowering, "a state whose type or shape changes");
+        }
+        state->next = is_own(loop, i, next) ? next : lowering_copy(lowering, next, lowering_example(lowering, next)->strength);
+        if (state->next == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The array that output number `output` of the call becomes: `n_items` of `item`, or none where their number is open. */
+static bool add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool is_reversed)
+{
+    struct mdf_lowered_stack *stack = &loop->result->stacks[loop->result->n_stacks++];
+    const struct mdf_value *example = lowering_example(loop->lowering, item);
+    int64_t shape[MDF_INLINE_RANK];
+    struct mdf_value whole = {0};
+    size_t n_items = loop->result->n_runs == SIZE_MAX ? 0 : loop->result->n_runs;
+    bool made;
+
+    if (example->kind != MDF_KIND_TENSOR || example->rank >= MDF_INLINE_RANK) {
+        return lowering_fail(loop->lowering, "a scan output of more than four axes");
+    }
+    shape[0] = (int64_t)n_items;
+    memcpy(shape + 1, mdf_value_shape(example), example->rank * sizeof *shape);
+    made = mdf_value_make_tensor(loop->lowering->memory, &whole, (mdf_dtype)example->dtype, example->rank + 1, shape) != NULL;
+    if (made) {
+        memset(whole.data, 0, whole.length * mdf_dtype_size((mdf_dtype)whole.dtype));
+        whole.strength = example->strength;
+        stack->stack = lowering_add_value(loop->lowering, MDF_LOWERED_RESULT, &whole);
+    }
+    mdf_value_clear(loop->lowering->memory, &whole);
+    if (!made || stack->stack == MDF_LOWERED_NONE) {
+        return lowering_out_of_memory(loop->lowering);
+    }
+    loop->lowering->lowered->values[stack->stack].is_scalar = false;
+    loop->lowering->lowered->values[stack->stack].is_stored = true;
+    loop->lowering->facts[stack->stack].depth = loop->region.outer->depth;
+    loop->lowering->facts[stack->stack].region = loop->region.outer;
+    loop->lowering->facts[stack->stack].is_open = loop->result->n_runs == SIZE_MAX;
+    stack->item = item;
+    stack->is_reversed = is_reversed;
+    stack->item_bytes = example->length * mdf_dtype_size((mdf_dtype)example->dtype);
+    return loop->source->outputs[output] == MDF_NO_OPERAND ||
+           lowering_bind(loop->lowering, loop->outer, loop->source->outputs[output], stack->stack);
+}
+
+/* Ends the body, then says what may be written straight into a stack. */
+static bool end_loop(struct loop *loop)
+{
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_LOOP, .out = MDF_LOWERED_NONE, .of.loop = loop->result};
+    struct lowering *lowering = loop->lowering;
+    size_t i, j;
+
+    if (!lowering_leave(lowering, &loop->result->body)) {
+        return false;
+    }
+    for (i = 0; i < loop->result->n_stacks; i++) {
+        struct mdf_lowered_stack *stack = &loop->result->stacks[i];
+        const struct fact *fact = &lowering->facts[stack->item];
+        bool is_state = false;
+
+        for (j = 0; j < loop->result->n_states; j++) {
+            is_state = is_state || loop->result->states[j].next == stack->item;
+        }
+        stack->is_direct =
+            fact->fused != NULL && fact->region == &loop->region && (!is_state || loop->result->n_runs != SIZE_MAX);
+        for (j = 0; j < i; j++) {
+            stack->is_direct = stack->is_direct && loop->result->stacks[j].item != stack->item;
+        }
+        for (j = 0; stack->is_direct && j < loop->result->n_states; j++) {
+            loop->result->states[j].is_in_stack =
+                loop->result->states[j].is_in_stack || loop->result->states[j].next == stack->item;
+        }
+    }
+    for (i = 0; i < loop->result->n_states; i++) {
+        mdf_lowered_id last = loop->result->states[i].parameter;
+
+        lowering->facts[last].depth = loop->region.outer->depth; /* what it is after the loop */
+        if (loop->source->outputs[i] != MDF_NO_OPERAND && !lowering_bind(lowering, loop->outer, loop->source->outputs[i], last)) {
+            return false;
+        }
+    }
+    return lowering_add_op(lowering, lowering->region, &op);
+}
+
+/* ------------------------------------------------------------------ Loop */
+
+/* A scalar input of the loop, brought to a type; NONE in *id where it is left out. */
+static bool read_bound(struct loop *loop, size_t input, mdf_dtype dtype, mdf_lowered_id *id)
+{
+    struct lowering *lowering = loop->lowering;
+    const struct mdf_value *example;
+
+    *id = MDF_LOWERED_NONE;
+    if (loop->source->n_inputs <= input || loop->source->inputs[input] == MDF_NO_OPERAND) {
+        return true;
+    }
+    *id = lowering_value_of(lowering, loop->outer, loop->source->inputs[input]);
+    if (*id == MDF_LOWERED_NONE) {
+        return false;
+    }
+    example = lowering_example(lowering, *id);
+    if (example->kind == MDF_KIND_NONE) {
+        *id = MDF_LOWERED_NONE;
+        return true;
+    }
+    if (example->kind != MDF_KIND_TENSOR || example->length != 1 || mdf_is_typed_otherwise(example, dtype) ||
+        (dtype == MDF_DTYPE_INT64 && example->dtype != dtype)) {
+        return lowering_fail(lowering, "a trip count or condition of another type");
+    }
+    *id = lowering_cast(lowering, *id, dtype);
+    return *id != MDF_LOWERED_NONE;
+}
+
+static bool add_loop_formals(struct loop *loop)
+{
+    static const int64_t first_number = 0;
+    static const bool going_on = true;
+    struct lowering *lowering = loop->lowering;
+    struct mdf_value number = {0}, condition = {0};
+
+    mdf_value_borrow_tensor(lowering->memory, &number, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &first_number);
+    mdf_value_borrow_tensor(lowering->memory, &condition, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &going_on);
+    loop->result->number = add_parameter(loop, &number);
+    loop->result->is_going_on = add_parameter(loop, &condition);
+    return lowering_bind(lowering, &loop->inner, loop->body->formals[0], loop->result->number) &&
+           lowering_bind(lowering, &loop->inner, loop->body->formals[1], loop->result->is_going_on);
+}
+
+static bool read_bounds(struct loop *loop)
+{
+    struct mdf_lowered_loop *result = loop->result;
+    struct lowering *lowering = loop->lowering;
+
+    if (!read_bound(loop, 0, MDF_DTYPE_INT64, &result->trip_count) || !read_bound(loop, 1, MDF_DTYPE_BOOL, &result->condition)) {
+        return false;
+    }
+    result->limit = lowering->execution->context.max_iterations;
+    if (result->trip_count == MDF_LOWERED_NONE && result->condition == MDF_LOWERED_NONE && result->limit == 0) {
+        return lowering_fail(lowering, "a loop that never ends");
+    }
+    if (result->trip_count != MDF_LOWERED_NONE && result->condition == MDF_LOWERED_NONE &&
+        lowering_is_constant(lowering, result->trip_count)) {
+        int64_t n = *(const int64_t *)lowering_example(lowering, result->trip_count)->data;
+
+        result->n_runs = n < 0 ? 0 : (size_t)n;
+        result->trip_count = MDF_LOWERED_NONE;
+    }
+    return true;
+}
+
+static bool lower_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    enum { FIRST_STATE = 2, FIRST_YIELD = 1 };
+    struct loop loop = {.lowering = lowering, .outer = scope, .source = source};
+    size_t n_states = source->n_inputs > FIRST_STATE ? source->n_inputs - FIRST_STATE : 0, i;
+
+    if (!begin_loop(&loop, FIRST_YIELD) || !read_bounds(&loop) || !add_loop_formals(&loop)) {
+        return false;
+    }
+    for (i = 0; i < n_states; i++) {
+        if (!add_state(&loop, FIRST_STATE + i, i, FIRST_STATE + i)) {
+            return false;
+        }
+    }
+    if (!run_body(&loop)) {
+        return false;
+    }
+    if (loop.result->condition != MDF_LOWERED_NONE) {
+        loop.result->next_condition = lowering_truth(lowering, loop.yields[0]);
+        if (loop.result->next_condition == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    if (!carry_states(&loop)) {
+        return false;
+    }
+    for (i = n_states; i < loop.n_outputs; i++) {
+        if (!add_stack(&loop, loop.yields[FIRST_YIELD + i], i, false)) {
+            return false;
+        }
+    }
+    return end_loop(&loop);
+}
+
+/* ------------------------------------------------------------------ Scan */
+
+/* Entry number `i` of a list attribute, or 0. */
+static int64_t entry(const struct mdf_code_call *source, const char *name, size_t i)
+{
+    const struct mdf_ints *list = lowering_setting(source->operator, source->settings, name);
+
+    return list != NULL && list->items != NULL && i < list->n ? list->items[i] : 0;
+}
+
+static bool add_rows(struct loop *loop, size_t n_states, size_t n_rows)
+{
+    struct lowering *lowering = loop->lowering;
+    size_t i;
+
+    loop->result->rows = mdf_arena_array(&lowering->lowered->arena, n_rows, sizeof *loop->result->rows);
+    if (loop->result->rows == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < n_rows; i++) {
+        struct mdf_lowered_rows *rows = &loop->result->rows[i];
+        const struct mdf_value *whole;
+        struct mdf_value item = {0};
+        size_t length;
+
+        rows->source = lowering_value_of(lowering, loop->outer, loop->source->inputs[n_states + i]);
+        if (rows->source == MDF_LOWERED_NONE) {
+            return false;
+        }
+        whole = lowering_example(lowering, rows->source);
+        if (whole->kind != MDF_KIND_TENSOR || whole->rank == 0 || entry(loop->source, "scan_input_axes", i) != 0 ||
+            whole->length == 0) {
+            return lowering_fail(lowering, "a scan along another axis than the first, or of nothing");
+        }
+        length = (size_t)mdf_value_shape(whole)[0];
+        if (i > 0 && length != loop->result->n_runs) {
+            return lowering_fail(lowering, "scan inputs of different lengths");
+        }
+        loop->result->n_runs = length;
+        rows->is_reversed = entry(loop->source, "scan_input_directions", i) == 1;
+        mdf_value_borrow_tensor(lowering->memory, &item, (mdf_dtype)whole->dtype, (enum mdf_strength)whole->strength,
+                                whole->rank - 1, mdf_value_shape(whole) + 1, whole->data);
+        rows->parameter = add_parameter(loop, &item);
+        loop->result->n_rows = i + 1;
+        if (!lowering_bind(lowering, &loop->inner, loop->body->formals[n_states + i], rows->parameter)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool lower_scan(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    const int64_t *n_scan_inputs = lowering_setting(source->operator, source->settings, "num_scan_inputs");
+    struct loop loop = {.lowering = lowering, .outer = scope, .source = source};
+    size_t n_states, i;
+
+    if (source->operator->since<9 || n_scan_inputs == NULL || * n_scan_inputs<1 ||(size_t) * n_scan_inputs > source->n_inputs) {
+        return lowering_fail(lowering, "a Scan with a batch axis, or without inputs");
+    }
+    n_states = source->n_inputs - (size_t)*n_scan_inputs;
+    if (!begin_loop(&loop, 0)) {
+        return false;
+    }
+    for (i = 0; i < n_states; i++) {
+        if (!add_state(&loop, i, i, i)) {
+            return false;
+        }
+    }
+    if (!add_rows(&loop, n_states, (size_t)*n_scan_inputs) || !run_body(&loop) || !carry_states(&loop)) {
+        return false;
+    }
+    for (i = n_states; i < loop.n_outputs; i++) {
+        if (entry(source, "scan_output_axes", i - n_states) != 0) {
+            return lowering_fail(lowering, "a scan output along another axis than the first");
+        }
+        if (!add_stack(&loop, loop.yields[i], i, entry(source, "scan_output_directions", i - n_states) == 1)) {
+            return false;
+        }
+    }
+    return end_loop(&loop);
+}
+
+/* ------------------------------------------------------------------ If */
+
+static bool run_branch(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, size_t branch,
+                       mdf_lowered_id *yields, struct mdf_lowered_region *result)
+{
+    const struct mdf_code *body = scope->code->bodies[source->bodies[branch]];
+    struct scope inner = {.code = body, .outer = scope};
+    struct region region;
+    size_t i;
+
+    if (body->program != NULL) {
+        return lowering_fail(lowering, "a graph within a node");
+    }
+    lowering_enter(lowering, &region, REGION_BRANCH);
+    if (!lowering_run(lowering, &inner, 0, body->n_instructions)) {
+        return false;
+    }
+    for (i = 0; i < source->n_outputs; i++) {
+        yields[i] = lowering_value_of(lowering, &inner, body->yields[i]);
+        if (yields[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return lowering_leave(lowering, result);
+}
+
+static bool lower_if(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    struct mdf_arena *arena = &lowering->lowered->arena;
+    struct mdf_lowered_if *branches = mdf_arena_allocate(arena, sizeof *branches);
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE, .of.branches = branches};
+    mdf_lowered_id *yields[2], condition = lowering_value_of(lowering, scope, source->inputs[0]);
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        yields[i] = mdf_arena_array(&lowering->scratch, source->n_outputs, sizeof *yields[i]);
+    }
+    if (branches == NULL || yields[0] == NULL || yields[1] == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    branches->merges = mdf_arena_array(arena, source->n_outputs, sizeof *branches->merges);
+    if (condition == MDF_LOWERED_NONE || branches->merges == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    if (mdf_is_typed_otherwise(lowering_example(lowering, condition), MDF_DTYPE_BOOL)) {
+        return lowering_fail(lowering, "a condition of another type");
+    }
+    branches->condition = lowering_truth(lowering, condition);
+    if (branches->condition == MDF_LOWERED_NONE || !run_branch(lowering, scope, source, 0, yields[0], &branches->then) ||
+        !run_branch(lowering, scope, source, 1, yields[1], &branches->otherwise)) {
+        return false;
+    }
+    for (i = 0; i < source->n_outputs; i++) {
+        struct mdf_lowered_merge *merge = &branches->merges[branches->n_merges];
+
+        if (source->outputs[i] == MDF_NO_OPERAND) {
+            continue;
+        }
+        *merge = (struct mdf_lowered_merge){MDF_LOWERED_NONE, yields[0][i], yields[1][i]};
+        merge->out = lowering_add_merge(lowering, merge->then, merge->otherwise);
+        branches->n_merges++;
+        if (merge->out == MDF_LOWERED_NONE) {
+            return lowering_fail(lowering, "branches whose results differ in type or shape");
+        }
+        if (!lowering_bind(lowering, scope, source->outputs[i], merge->out)) {
+            return false;
+        }
+    }
+    return lowering_add_op(lowering, lowering->region, &op);
+}
+
+bool lowering_control(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    static const struct {
+        const char *name;
+        bool (*lower)(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
+    } operators[] = {{"Loop", lower_loop}, {"Scan", lower_scan}, {"If", lower_if}};
+    size_t i;
+
+    for (i = 0; i < sizeof operators / sizeof *operators; i++) {
+        if (strcmp(source->operator->name, operators[i].name) == 0) {
+            return operators[i].lower(lowering, scope, source) || lowering_fail(lowering, "a loop or branch");
+        }
+    }
+    return lowering_fail(lowering, "an operator with bodies");
+}

@@ -1,0 +1,266 @@
+/* lower_values.c - values, ops and regions of a lowered form under construction. See lowering.h. */
+#include "mdf_c/lower/lowering.h"
+
+#include <string.h>
+
+bool lowering_fail(struct lowering *lowering, const char *why)
+{
+    if (lowering->why == NULL) {
+        lowering->why = why;
+    }
+    return false;
+}
+
+bool lowering_out_of_memory(struct lowering *lowering)
+{
+    return lowering_fail(lowering, "out of memory");
+}
+
+/* ------------------------------------------------------------------ values */
+
+static bool grow_values(struct lowering *lowering)
+{
+    struct mdf_lowered *lowered = lowering->lowered;
+    size_t capacity = lowering->capacity < 16 ? 32 : 2 * lowering->capacity;
+    struct mdf_lowered_value *values = mdf_arena_array(&lowered->arena, capacity, sizeof *values);
+    struct fact *facts = mdf_arena_array(&lowering->scratch, capacity, sizeof *facts);
+
+    if (values == NULL || facts == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    if (lowered->n_values > 0) {
+        memcpy(values, lowered->values, lowered->n_values * sizeof *values);
+        memcpy(facts, lowering->facts, lowered->n_values * sizeof *facts);
+    }
+    lowered->values = values;
+    lowering->facts = facts;
+    lowering->capacity = capacity;
+    return true;
+}
+
+static mdf_lowered_id new_value(struct lowering *lowering, enum mdf_lowered_place place)
+{
+    struct mdf_lowered *lowered = lowering->lowered;
+    mdf_lowered_id id = (mdf_lowered_id)lowered->n_values;
+
+    if ((lowered->n_values == lowering->capacity && !grow_values(lowering)) || lowered->n_values >= MDF_LOWERED_NONE - 1) {
+        return MDF_LOWERED_NONE;
+    }
+    lowered->values[id].place = (uint8_t)place;
+    lowered->values[id].name = lowering->name;
+    lowered->n_values++;
+    return id;
+}
+
+mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_place place, const struct mdf_value *example)
+{
+    struct mdf_value *form;
+    mdf_lowered_id id;
+
+    if (example->kind != MDF_KIND_TENSOR || example->dtype == MDF_DTYPE_STRING || example->rank > MDF_INLINE_RANK) {
+        lowering_fail(lowering, "a value that is no array of numbers, or has more than four axes");
+        return MDF_LOWERED_NONE;
+    }
+    id = new_value(lowering, place);
+    if (id == MDF_LOWERED_NONE) {
+        return id;
+    }
+    if (place != MDF_LOWERED_RESULT) { /* what it is an example of stays as it is */
+        lowering->facts[id].example = *example;
+        lowering->facts[id].example.buffer = NULL;
+    } else if (!mdf_value_copy(lowering->memory, &lowering->facts[id].example, example)) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    form = &lowering->lowered->values[id].form;
+    *form = *example;
+    form->data = NULL;
+    form->buffer = NULL;
+    lowering->lowered->values[id].is_scalar = example->length == 1;
+    lowering->lowered->values[id].is_stored = example->length != 1;
+    return id;
+}
+
+mdf_lowered_id lowering_add_constant(struct lowering *lowering, const struct mdf_value *value, bool keeps)
+{
+    mdf_lowered_id id = new_value(lowering, MDF_LOWERED_CONSTANT);
+    struct mdf_lowered_value *constant;
+    void *elements;
+
+    if (id == MDF_LOWERED_NONE) {
+        return id;
+    }
+    constant = &lowering->lowered->values[id];
+    constant->form = *value;
+    constant->form.buffer = NULL;
+    constant->is_scalar = value->kind == MDF_KIND_TENSOR && value->length == 1 && value->dtype != MDF_DTYPE_STRING;
+    constant->is_stored = !constant->is_scalar;
+    if (!keeps) {
+        elements = mdf_arena_allocate(&lowering->lowered->arena, value->length * mdf_dtype_size((mdf_dtype)value->dtype));
+        if (elements == NULL) {
+            lowering_out_of_memory(lowering);
+            return MDF_LOWERED_NONE;
+        }
+        memcpy(elements, value->data, value->length * mdf_dtype_size((mdf_dtype)value->dtype));
+        constant->form.data = elements;
+    }
+    return id;
+}
+
+const struct mdf_value *lowering_example(const struct lowering *lowering, mdf_lowered_id id)
+{
+    return lowering_is_constant(lowering, id) ? &lowering->lowered->values[id].form : &lowering->facts[id].example;
+}
+
+bool lowering_is_constant(const struct lowering *lowering, mdf_lowered_id id)
+{
+    return lowering->lowered->values[id].place == MDF_LOWERED_CONSTANT;
+}
+
+bool lowering_has_same_form(const struct mdf_value *a, const struct mdf_value *b)
+{
+    return a->kind == b->kind && a->dtype == b->dtype && a->strength == b->strength && a->rank == b->rank &&
+           a->length == b->length &&
+           (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0);
+}
+
+/* ------------------------------------------------------------------ ops */
+
+struct region *lowering_place(struct lowering *lowering, size_t depth)
+{
+    struct region *region = lowering->region;
+
+    while (region->kind == REGION_BODY && region->depth > depth) {
+        region = region->outer;
+    }
+    return region;
+}
+
+bool lowering_add_op(struct lowering *lowering, struct region *region, const struct mdf_lowered_op *op)
+{
+    if (region->n_ops == region->capacity) {
+        size_t capacity = region->capacity < 8 ? 16 : 2 * region->capacity;
+        struct mdf_lowered_op *ops = mdf_arena_array(&lowering->lowered->arena, capacity, sizeof *ops);
+
+        if (ops == NULL) {
+            return lowering_out_of_memory(lowering);
+        }
+        if (region->n_ops > 0) {
+            memcpy(ops, region->ops, region->n_ops * sizeof *ops);
+        }
+        region->ops = ops;
+        region->capacity = capacity;
+    }
+    region->ops[region->n_ops++] = *op;
+    return true;
+}
+
+static mdf_lowered_id add_op_in(struct lowering *lowering, struct region *region, struct mdf_lowered_op op,
+                                const struct mdf_value *example)
+{
+    op.out = lowering_add_value(lowering, MDF_LOWERED_RESULT, example);
+    if (op.out == MDF_LOWERED_NONE || !lowering_add_op(lowering, region, &op)) {
+        return MDF_LOWERED_NONE;
+    }
+    lowering->facts[op.out].depth = region->depth;
+    lowering->facts[op.out].region = region;
+    lowering->facts[op.out].is_copied = op.code == MDF_LOWERED_COPY;
+    return op.out;
+}
+
+mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_lowered_op op, const struct mdf_value *example)
+{
+    size_t depth = 0, i;
+
+    for (i = 0; i < op.n_in; i++) {
+        depth = lowering->facts[op.in[i]].depth > depth ? lowering->facts[op.in[i]].depth : depth;
+    }
+    return add_op_in(lowering, lowering_place(lowering, depth), op, example);
+}
+
+static bool casts(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
+           dtype == MDF_DTYPE_BOOL;
+}
+
+mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype)
+{
+    const struct mdf_value *example = lowering_example(lowering, id);
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_CAST, .dtype = example->dtype, .n_in = 1, .in = {id}};
+    struct mdf_value converted = {0};
+    mdf_lowered_id result = MDF_LOWERED_NONE;
+
+    if (example->dtype == dtype) {
+        return id;
+    }
+    if (!casts((mdf_dtype)example->dtype) || !casts(dtype)) {
+        lowering_fail(lowering, "a conversion between types");
+        return MDF_LOWERED_NONE;
+    }
+    if (!mdf_value_convert(lowering->memory, &converted, example, dtype)) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    converted.strength = example->strength;
+    result = lowering_is_constant(lowering, id) ? lowering_add_constant(lowering, &converted, false)
+                                                : lowering_add_element_op(lowering, op, &converted);
+    mdf_value_clear(lowering->memory, &converted);
+    return result;
+}
+
+mdf_lowered_id lowering_copy(struct lowering *lowering, mdf_lowered_id id, uint8_t strength)
+{
+    struct mdf_value example = *lowering_example(lowering, id);
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_COPY, .dtype = example.dtype, .n_in = 1, .in = {id}};
+
+    example.buffer = NULL;
+    example.strength = strength;
+    return add_op_in(lowering, lowering->region, op, &example);
+}
+
+mdf_lowered_id lowering_add_merge(struct lowering *lowering, mdf_lowered_id then, mdf_lowered_id otherwise)
+{
+    const struct mdf_value *example = lowering_example(lowering, then);
+    mdf_lowered_id id;
+
+    if (!lowering_has_same_form(example, lowering_example(lowering, otherwise))) {
+        return MDF_LOWERED_NONE;
+    }
+    id = lowering_add_value(lowering, MDF_LOWERED_RESULT, example);
+    if (id != MDF_LOWERED_NONE) {
+        lowering->facts[id].depth = lowering->region->depth;
+        lowering->facts[id].region = lowering->region;
+        lowering->facts[id].is_merged = true;
+    }
+    return id;
+}
+
+mdf_lowered_id lowering_truth(struct lowering *lowering, mdf_lowered_id id)
+{
+    if (!lowering->lowered->values[id].is_scalar) {
+        lowering_fail(lowering, "a condition of several elements");
+        return MDF_LOWERED_NONE;
+    }
+    return lowering_cast(lowering, id, MDF_DTYPE_BOOL);
+}
+
+/* ------------------------------------------------------------------ regions */
+
+void lowering_enter(struct lowering *lowering, struct region *region, enum region_kind kind)
+{
+    *region = (struct region){.outer = lowering->region, .kind = kind, .depth = lowering->region->depth + 1};
+    lowering->region = region;
+}
+
+bool lowering_leave(struct lowering *lowering, struct mdf_lowered_region *result)
+{
+    struct region *region = lowering->region;
+
+    lowering->region = region->outer;
+    if (!lowering_group(lowering, region)) {
+        return false;
+    }
+    *result = (struct mdf_lowered_region){region->ops, region->n_ops};
+    return true;
+}

@@ -1,0 +1,110 @@
+/* lowering.h - for the files that lower instructions: values and regions under construction.
+ *
+ * In: instructions of a frame. While they are gone through, every value has an example: real elements, from a trial run of each
+ * kernel, of which only type and shape are kept. A function returns false (or NONE) where something can not be lowered;
+ * lowering->why says what. */
+#ifndef MDF_LOWER_LOWERING_H
+#define MDF_LOWER_LOWERING_H
+
+#include "mdf_c/lower/lower.h"
+
+enum region_kind { REGION_WHOLE, REGION_BODY, REGION_BRANCH };
+
+/* A region whose ops are still being added. */
+struct region {
+    struct region *outer;
+    enum region_kind kind;
+    size_t depth; /* of the whole: 0 */
+    struct mdf_lowered_op *ops;
+    size_t n_ops, capacity;
+};
+
+struct fact {
+    struct mdf_value example;
+    size_t depth;                          /* of the region that makes it; inputs and constants: 0 */
+    const struct region *region;           /* that makes it; NULL: inputs, constants, parameters */
+    const struct mdf_lowered_fused *fused; /* the op that it was put in */
+    bool is_merged, is_copied;             /* an If's result; a COPY's */
+    bool is_open;                          /* its length is not known before: nothing here can read it */
+};
+
+struct lowering {
+    struct mdf_lowered *lowered;
+    struct mdf_execution *execution;
+    struct mdf_memory *memory;
+    struct mdf_arena scratch;
+    struct fact *facts; /* of each value */
+    size_t capacity;    /* of values and facts */
+    struct region *region;
+    const char *name; /* of what is being computed, as the model calls it */
+    const char *why;
+};
+
+/* The values of a unit's operands, so far: a hash table. */
+struct binding {
+    mdf_operand operand; /* MDF_NO_OPERAND: free */
+    mdf_lowered_id id;
+    bool is_written;
+};
+
+struct scope {
+    const struct mdf_code *code;
+    struct mdf_frame *frame; /* of the outermost scope; else NULL */
+    struct scope *outer;
+    struct binding *bindings;
+    size_t n, capacity; /* capacity: a power of two */
+};
+
+/* --- lower_values.c */
+bool lowering_fail(struct lowering *lowering, const char *why);
+bool lowering_out_of_memory(struct lowering *lowering);
+/* A new value like `example`, which is copied; NONE on failure. */
+mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_place place, const struct mdf_value *example);
+/* A constant, whose elements are shared, or copied where the value would not last (`keeps` false). */
+mdf_lowered_id lowering_add_constant(struct lowering *lowering, const struct mdf_value *value, bool keeps);
+const struct mdf_value *lowering_example(const struct lowering *lowering, mdf_lowered_id id);
+bool lowering_is_constant(const struct lowering *lowering, mdf_lowered_id id);
+bool lowering_has_same_form(const struct mdf_value *a, const struct mdf_value *b);
+/* Adds an op to the region in which it belongs: the innermost, or one outside the loops in which it does not change. `depth` is
+ * that of the deepest of its operands. */
+struct region *lowering_place(struct lowering *lowering, size_t depth);
+bool lowering_add_op(struct lowering *lowering, struct region *region, const struct mdf_lowered_op *op);
+/* An element op: its new value, which is like `example`. */
+mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_lowered_op op, const struct mdf_value *example);
+/* A value of another type with the same elements, by a CAST; the same value where it has the type. */
+mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype);
+/* A copy, made in the innermost region, with another strength where that is asked for. */
+mdf_lowered_id lowering_copy(struct lowering *lowering, mdf_lowered_id id, uint8_t strength);
+/* The value that a branch leaves, of two of one form; NONE where they are not of one form (then lowering->why is not set), or on
+ * failure. It belongs to the innermost region. */
+mdf_lowered_id lowering_add_merge(struct lowering *lowering, mdf_lowered_id then, mdf_lowered_id otherwise);
+/* As Python has it: a bool scalar. */
+mdf_lowered_id lowering_truth(struct lowering *lowering, mdf_lowered_id id);
+void lowering_enter(struct lowering *lowering, struct region *region, enum region_kind kind);
+/* Ends the innermost region: its ops are grouped, and stand in `result`. */
+bool lowering_leave(struct lowering *lowering, struct mdf_lowered_region *result);
+
+/* --- lower.c */
+mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand);
+bool lowering_bind(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id);
+bool lowering_run(struct lowering *lowering, struct scope *scope, size_t first, size_t end);
+
+/* --- lower_call.c: a call of a kernel without bodies. */
+bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
+
+/* --- lower_control.c: Loop, Scan, If. */
+bool lowering_control(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
+/* --- lower_rules.c */
+/* The code for a kernel on operands of one type; ELEMENTS where there is none. `is_traced`: the kernel ran one loop over
+ * elements. */
+enum mdf_lowered_code lowering_rule(const struct mdf_operator *operator, const void * settings, mdf_dtype dtype, bool is_traced);
+/* The C function of one or two reals that a kernel on Python's numbers calls; sets op->of, false where there is none. */
+bool lowering_function_rule(const struct mdf_operator *operator, struct mdf_lowered_op * op);
+/* An attribute in settings that an operator laid out; NULL: it has none of the name. */
+const void *lowering_setting(const struct mdf_operator *operator, const void * settings, const char *name);
+
+/* --- lower_finish.c: grouping, what is stored, memory. */
+bool lowering_group(struct lowering *lowering, struct region *region);
+bool lowering_finish(struct lowering *lowering);
+
+#endif
