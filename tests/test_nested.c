@@ -300,8 +300,8 @@ Test(nested, settled_evaluations_allocate_nothing)
     size_t n_late = 0, n_warnings = 0;
     char text[600];
 
-    run(deep_model, 6, 0.1, &counter, text, sizeof text, &n_late, &n_warnings);
-    cr_expect_str_eq(text, "o 21.0");
+    run(deep_model, 10, 0.1, &counter, text, sizeof text, &n_late, &n_warnings);
+    cr_expect_str_eq(text, "o 55.0");
     cr_expect_eq(n_late, (size_t)0, "%zu allocations", n_late);
 }
 

@@ -399,7 +399,8 @@ static void counted_release(void *context, void *block)
     free(block);
 }
 
-/* A model of one call, run for eight steps; *n_late is how often the last four asked for memory. */
+/* A model of one call, run for twelve steps; *n_late is how often the last four asked for memory. (It takes a
+ * few for a node to be lowered, or given up; see mdf_c/lower/fast.h.) */
 static mdf_status run_counted(const char *function, struct counter *counter, size_t *n_late, mdf_error *error)
 {
     mdf_allocator allocator = {counted_allocate, counted_reallocate, counted_release, counter};
@@ -419,10 +420,10 @@ static mdf_status run_counted(const char *function, struct counter *counter, siz
     model = mdf_model_load_bytes(text, strlen(text), "json", "model", &options, error);
     program = model != NULL ? mdf_compile(model, &options, error) : NULL;
     state = program != NULL ? mdf_state_new(program, error) : NULL;
-    for (int step = 0; step < 8 && error->code == MDF_OK; step++) {
-        *n_late = step < 4 ? counter->n_calls : *n_late;
+    for (int step = 0; step < 12 && error->code == MDF_OK; step++) {
+        *n_late = step < 8 ? counter->n_calls : *n_late;
         mdf_evaluate(state, (double)NAN, error);
-        *n_late = step < 4 ? counter->n_calls : *n_late;
+        *n_late = step < 8 ? counter->n_calls : *n_late;
     }
     *n_late = counter->n_calls - *n_late;
     mdf_state_free(state);

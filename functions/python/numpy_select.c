@@ -2,65 +2,12 @@
  *
  * Source: numpy 2.4, "where", "clip", "round", "nan_to_num". */
 #include "functions/python/ufunc.h"
+#include "functions/where.h"
 
 #include <math.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ where */
-
-static inline __attribute__((always_inline)) void choose_sized(char *out, const void *const operands[], const size_t steps[],
-                                                               size_t n, size_t size)
-{
-    const uint8_t *condition = operands[0];
-    const char *x = operands[1], *y = operands[2];
-
-    for (size_t i = 0; i < n; i++) {
-        memcpy(out + i * size, condition[i * steps[0]] ? x + i * steps[1] * size : y + i * steps[2] * size, size);
-    }
-}
-
-static void choose_text(char **out, const void *const operands[], const size_t steps[], size_t n)
-{
-    const uint8_t *condition = operands[0];
-    char *const *x = operands[1], *const *y = operands[2];
-
-    for (size_t i = 0; i < n; i++) {
-        out[i] = mdf_string_share(condition[i * steps[0]] ? x[i * steps[1]] : y[i * steps[2]]);
-    }
-}
-
-/* Elements are chosen by their size, whatever their type. */
-static bool choose(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
-{
-    mdf_dtype dtype = *(const mdf_dtype *)settings;
-
-    if (dtype == MDF_DTYPE_STRING) {
-        choose_text(target, operands, steps, n);
-        return true;
-    }
-    switch (mdf_dtype_size(dtype)) {
-    case 1:
-        choose_sized(target, operands, steps, n, 1);
-        break;
-    case 2:
-        choose_sized(target, operands, steps, n, 2);
-        break;
-    case 4:
-        choose_sized(target, operands, steps, n, 4);
-        break;
-    case 8:
-        choose_sized(target, operands, steps, n, 8);
-        break;
-    default:
-        choose_sized(target, operands, steps, n, 16);
-        break;
-    }
-    return true;
-}
-
-#define CHOOSE(name, text, size, kind, onnx) [MDF_DTYPE_##name] = choose,
-static const struct mdf_operation where = {.loops = {MDF_DTYPE_LIST(CHOOSE)}, .selects = true};
-#undef CHOOSE
 
 /* `target` becomes operand 1 where operand 0 is true, else operand 2. */
 static bool choose_where(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *const operands[3])
@@ -88,7 +35,7 @@ static bool choose_where(struct mdf_call *call, struct mdf_value *target, const 
     }
     strength = mdf_numpy_strength(arrays[1]) > mdf_numpy_strength(arrays[2]) ? mdf_numpy_strength(arrays[1])
                                                                              : mdf_numpy_strength(arrays[2]);
-    if (!mdf_elementwise(call, target, &where, 3, arrays, &dtype)) {
+    if (!mdf_elementwise(call, target, &mdf_where, 3, arrays, NULL)) {
         return false;
     }
     target->strength = (uint8_t)strength;

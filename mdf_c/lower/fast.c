@@ -7,12 +7,32 @@
 #include <string.h>
 
 /* Forms that go on changing, or a fast way that is always left, cost more than they save. */
-enum { MAX_TRIES = 4, MAX_LEAVES = 8 };
+enum { MAX_TRIES = 3, LEAVE = 64, MAX_LEAVES = 8 * LEAVE }; /* one leave is made good by so many runs */
+
+/* Elements of arrays in a node: kernels go through longer ones on several threads. */
+enum { LARGEST_LENGTH = 1 << 18 };
 
 static void drop(struct mdf_fast *fast)
 {
     mdf_lowered_release(fast->lowered);
     fast->lowered = NULL;
+}
+
+/* Whether the lowered form has anything that kernels by themselves do not do: it costs memory. */
+static bool is_worth_it(const struct mdf_lowered *lowered)
+{
+    bool has_ops = false;
+    size_t i;
+
+    for (i = 0; i < lowered->region.n_ops; i++) {
+        has_ops = has_ops || lowered->region.ops[i].code != MDF_LOWERED_CALL;
+    }
+    for (i = 0; i < lowered->n_values; i++) {
+        if (lowered->values[i].form.length > LARGEST_LENGTH) {
+            return false;
+        }
+    }
+    return has_ops;
 }
 
 static bool lower(struct mdf_fast *fast, const struct mdf_lowering_request *request)
@@ -21,7 +41,11 @@ static bool lower(struct mdf_fast *fast, const struct mdf_lowering_request *requ
     fast->n_tries++;
     fast->is_with_dt = !isnan(mdf_frame_execution(request->frame)->dt);
     fast->lowered = mdf_lower(request, &fast->why);
-    fast->is_given_up = fast->lowered == NULL && fast->n_tries >= MAX_TRIES;
+    if (fast->lowered != NULL && request->readers != NULL && !is_worth_it(fast->lowered)) {
+        fast->why = "nothing but kernels, or long arrays";
+        fast->is_given_up = true;
+        drop(fast);
+    }
     return fast->lowered != NULL;
 }
 
@@ -48,7 +72,9 @@ bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *requ
         drop(fast);
         return mdf_fast_run(fast, request);
     }
-    if (outcome == MDF_LOWERED_LEFT && ++fast->n_leaves >= MAX_LEAVES) {
+    if (outcome == MDF_LOWERED_DONE) {
+        fast->n_leaves -= fast->n_leaves > 0;
+    } else if (outcome == MDF_LOWERED_LEFT && (fast->n_leaves += LEAVE) >= MAX_LEAVES) {
         drop(fast);
         fast->is_given_up = true;
     }

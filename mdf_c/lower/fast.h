@@ -12,8 +12,8 @@ struct mdf_fast {
     bool is_given_up;
 };
 
-/* Runs the instructions of a request, lowering them first where they are not. False: they have not run, nothing has changed, and
- * they must be run as they stand. What was left or refused too often is given up. */
+/* Runs the instructions of a request, which are those of a node, lowering them first where they are not. False: they have not
+ * run, nothing has changed, and they must be run as they stand. What was left or refused too often is given up. */
 bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *request);
 void mdf_fast_release(struct mdf_fast *fast);
 

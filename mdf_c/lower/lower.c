@@ -119,7 +119,11 @@ mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope,
         return binding->id;
     }
     id = meet(lowering, scope, operand);
-    return id != MDF_LOWERED_NONE && put_binding(lowering, scope, operand, id, false) ? id : MDF_LOWERED_NONE;
+    if (id == MDF_LOWERED_NONE || !put_binding(lowering, scope, operand, id, false)) {
+        return MDF_LOWERED_NONE;
+    }
+    find_binding(scope, operand)->is_input = lowering->lowered->values[id].place == MDF_LOWERED_INPUT;
+    return id;
 }
 
 static bool copy_scope(struct lowering *lowering, struct scope *copy, const struct scope *scope)
@@ -370,6 +374,14 @@ bool lowering_run(struct lowering *lowering, struct scope *scope, size_t first, 
 
 /* ------------------------------------------------------------------ the whole */
 
+/* Whether anybody looks at a slot after these instructions have run; also they themselves, when they run again. */
+static bool is_observed(const struct mdf_lowering_request *request, const struct binding *binding)
+{
+    uint32_t reader = request->readers == NULL ? MDF_READ_BY_ALL : request->readers[MDF_OPERAND_INDEX(binding->operand)];
+
+    return binding->is_input || (reader != MDF_READ_BY_NOBODY && reader != request->self);
+}
+
 static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope)
 {
     struct mdf_lowered *lowered = lowering->lowered;
@@ -382,8 +394,7 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
     for (i = 0; i < scope->capacity; i++) {
         const struct binding *binding = &scope->bindings[i];
 
-        if (binding->operand == MDF_NO_OPERAND || !binding->is_written ||
-            (request->is_observed != NULL && !request->is_observed[MDF_OPERAND_INDEX(binding->operand)])) {
+        if (binding->operand == MDF_NO_OPERAND || !binding->is_written || !is_observed(request, binding)) {
             continue;
         }
         if (binding->id == MDF_LOWERED_NONE || lowering_example(lowering, binding->id)->kind != MDF_KIND_TENSOR ||

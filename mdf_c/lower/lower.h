@@ -9,12 +9,17 @@ struct mdf_lowering_range {
     size_t first, end; /* instructions [first, end) */
 };
 
+enum { MDF_READ_BY_NOBODY = 0 };
+#define MDF_READ_BY_ALL UINT32_MAX
+
 struct mdf_lowering_request {
     struct mdf_frame *frame;                 /* its values that go in are all there */
     const struct mdf_lowering_range *ranges; /* run one after the other */
     size_t n_ranges;
-    /* For each slot of the frame's code, whether anything but these instructions looks at it; NULL: at all. */
-    const bool *is_observed;
+    /* Who looks at each slot of the frame's code, and which of them these instructions are: what only they look at, after they
+     * have written it, need not be kept. NULL: all is. */
+    const uint32_t *readers;
+    uint32_t self;
 };
 
 /* Lowers instructions. What a kernel makes of types and shapes is found out by running it, once, on the values that are there; so

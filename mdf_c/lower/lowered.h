@@ -211,7 +211,7 @@ struct mdf_lowered_output {
     bool gives; /* an array made here, which no other output is: its memory and the slot's change places */
     /* While it is put there: */
     bool is_ready;
-    struct mdf_value spare;
+    struct mdf_value spare; /* kept: its memory and the slot's change places where the output's own can not */
 };
 
 struct mdf_lowered {

@@ -532,11 +532,9 @@ static void put_output(struct mdf_lowered *lowered, struct mdf_lowered_output *o
             return;
         }
         mdf_value_swap(array, &output->spare);
-        mdf_value_clear(lowered->context->memory, &output->spare);
         return;
     }
     mdf_value_swap(output->slot, &output->spare);
-    mdf_value_clear(lowered->context->memory, &output->spare);
 }
 
 /* A slot may be what another output is copied from, by way of an input: copies are made before any slot changes. */
@@ -546,9 +544,6 @@ static bool put_outputs(struct mdf_lowered *lowered)
 
     for (i = 0; i < lowered->n_outputs; i++) {
         if (!prepare_output(lowered, &lowered->outputs[i])) {
-            while (i-- > 0) {
-                mdf_value_clear(lowered->context->memory, &lowered->outputs[i].spare);
-            }
             return false;
         }
     }

@@ -44,7 +44,7 @@ struct lowering {
 struct binding {
     mdf_operand operand; /* MDF_NO_OPERAND: free */
     mdf_lowered_id id;
-    bool is_written;
+    bool is_written, is_input; /* an input was read before it was written */
 };
 
 struct scope {

@@ -369,6 +369,7 @@ static bool keep_lists(struct condition_builder *builder, struct mdf_schedule *s
     schedule->watches = keep(compiler, &builder->watches, sizeof *schedule->watches);
     schedule->n_conditions = builder->conditions.n;
     schedule->n_usables = builder->usables.n;
+    schedule->n_watches = builder->watches.n;
     schedule->n_spent = builder->n_spent;
     schedule->end_of_update = builder->end_of_update;
     schedule->end_of_sequence = builder->end_of_sequence;

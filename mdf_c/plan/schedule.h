@@ -109,6 +109,7 @@ struct mdf_schedule {
     size_t n_usables;
     struct mdf_time_window *times;
     struct mdf_watch *watches;
+    size_t n_watches;
     size_t n_spent;
     bool is_absolute;        /* absolute time runs */
     int64_t interval, start; /* ticks a set, and where time is advanced to at the start of an evaluation */

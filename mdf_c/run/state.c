@@ -3,11 +3,14 @@
 #include "mdf_c/run/state.h"
 
 #include "functions/random.h"
-#include "mdf_c/lower/fast.h"
+#include "mdf_c/run/readers.h"
 
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
+
+/* A node is lowered once it has run this often: then the types and shapes of its values have settled. */
+enum { RUNS_BEFORE_LOWERING = 2 };
 
 /* Zeros for a port that nothing fills are made on demand, up to this size: a hostile shape must not take all memory. */
 #define LARGEST_DEFAULT_BYTES ((size_t)1 << 30)
@@ -49,7 +52,10 @@ static bool build(struct mdf_state *state)
 
     state->ports = mdf_arena_array(arena, program->n_ports, sizeof *state->ports);
     state->has_run = mdf_arena_array(arena, program->n_nodes, sizeof *state->has_run);
-    return state->ports != NULL && state->has_run != NULL &&
+    if (!program->is_plain) {
+        state->nodes = mdf_arena_array(arena, program->n_nodes, sizeof *state->nodes);
+    }
+    return state->ports != NULL && state->has_run != NULL && (program->is_plain || state->nodes != NULL) &&
            (program->schedule == NULL || mdf_scheduler_init(&state->scheduler, program, arena));
 }
 
@@ -122,6 +128,15 @@ struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error 
     return state;
 }
 
+static void release_nodes(struct mdf_state *state)
+{
+    size_t i;
+
+    for (i = 0; state->nodes != NULL && i < state->program->n_nodes; i++) {
+        mdf_fast_release(&state->nodes[i].fast);
+    }
+}
+
 void mdf_state_release(struct mdf_state *state)
 {
     struct mdf_memory memory;
@@ -130,6 +145,10 @@ void mdf_state_release(struct mdf_state *state)
 
     if (state == NULL) {
         return;
+    }
+    release_nodes(state);
+    for (nested = state->shared->nested; nested != NULL; nested = nested->next) {
+        release_nodes(nested);
     }
     if (state->frame != NULL) {
         mdf_frame_clear(state->frame);
@@ -315,6 +334,36 @@ static bool run_edge(struct mdf_state *state, const struct mdf_program_edge *edg
            arrive(state, edge->port, mdf_frame_value(state->frame, edge->value));
 }
 
+/* Runs a node that has run before in its lowered form; false: it must be run as it stands. */
+static bool run_lowered(struct mdf_state *state, size_t index)
+{
+    const struct mdf_program_node *node = &state->program->nodes[index];
+    struct mdf_lowering_range ranges[2] = {{node->first, node->initial}, {node->main, node->end}};
+    struct mdf_lowering_request request = {.frame = state->frame, .ranges = ranges, .n_ranges = 2, .self = (uint32_t)index + 1};
+
+    if (state->nodes == NULL || state->nodes[index].n_runs < RUNS_BEFORE_LOWERING) {
+        return false;
+    }
+    if (state->readers == NULL) {
+        state->readers = mdf_program_readers(state->program, &state->shared->execution.arena);
+    }
+    request.readers = state->readers;
+    return state->readers != NULL && mdf_fast_run(&state->nodes[index].fast, &request);
+}
+
+static bool run_as_it_stands(struct mdf_state *state, size_t index)
+{
+    const struct mdf_program_node *node = &state->program->nodes[index];
+
+    if (state->nodes != NULL && state->nodes[index].n_runs < RUNS_BEFORE_LOWERING) {
+        state->nodes[index].n_runs++;
+    }
+    if (state->has_run[index]) {
+        return mdf_frame_run(state->frame, node->first, node->initial) && mdf_frame_run(state->frame, node->main, node->end);
+    }
+    return mdf_frame_run(state->frame, node->first, node->end);
+}
+
 static bool run_node(struct mdf_state *state, size_t index)
 {
     const struct mdf_program_node *node = &state->program->nodes[index];
@@ -334,11 +383,7 @@ static bool run_node(struct mdf_state *state, size_t index)
         }
         state->ports[i].has_value = state->program->ports[i].is_required; /* which stays for all of the evaluation */
     }
-    if (state->has_run[index]) {
-        done = mdf_frame_run(state->frame, node->first, node->initial) && mdf_frame_run(state->frame, node->main, node->end);
-    } else {
-        done = mdf_frame_run(state->frame, node->first, node->end);
-    }
+    done = run_lowered(state, index) || run_as_it_stands(state, index);
     state->has_run[index] = true;
     return done;
 }

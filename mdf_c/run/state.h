@@ -2,6 +2,7 @@
 #ifndef MDF_RUN_STATE_H
 #define MDF_RUN_STATE_H
 
+#include "mdf_c/lower/fast.h"
 #include "mdf_c/plan/program.h"
 #include "mdf_c/run/schedule_record.h"
 #include "mdf_c/run/scheduler.h"
@@ -11,6 +12,11 @@ struct mdf_state_port {
     struct mdf_value input; /* set from outside for the next evaluation */
     bool has_input;
     bool has_value; /* something has arrived since the node ran last */
+};
+
+struct mdf_state_node {
+    struct mdf_fast fast;
+    unsigned n_runs; /* up to the number at which it is lowered */
 };
 
 /* What the state of a graph and those of the graphs within its nodes have in common. */
@@ -30,7 +36,10 @@ struct mdf_state {
     bool *has_run;                       /* of each node */
     struct mdf_schedule_record schedule; /* of the last evaluation */
     struct mdf_scheduler scheduler;      /* where the program has a schedule */
-    struct mdf_state *next;              /* of shared->nested */
+    /* Of each node, where instructions are lowered: its lowered form, once it has run some times. */
+    struct mdf_state_node *nodes;
+    uint32_t *readers;      /* of the frame's slots; see readers.h */
+    struct mdf_state *next; /* of shared->nested */
 };
 
 struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error *error);

@@ -1,0 +1,119 @@
+/* readers.c - see readers.h. */
+#include "mdf_c/run/readers.h"
+
+struct readers {
+    uint32_t *of_slot;
+    uint32_t reader; /* of what is gone through */
+};
+
+static void note(struct readers *readers, mdf_operand operand)
+{
+    uint32_t *reader;
+
+    if (operand == MDF_NO_OPERAND || MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT) {
+        return;
+    }
+    reader = &readers->of_slot[MDF_OPERAND_INDEX(operand)];
+    *reader = *reader == MDF_READ_BY_NOBODY || *reader == readers->reader ? readers->reader : MDF_READ_BY_ALL;
+}
+
+static void note_operands(struct readers *readers, const mdf_operand *operands, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        note(readers, operands[i]);
+    }
+}
+
+static void note_body(struct readers *readers, const struct mdf_code *body)
+{
+    note_operands(readers, body->captures, body->n_captures);
+}
+
+static void note_instruction(struct readers *readers, const struct mdf_code *code, const struct mdf_instruction *instruction)
+{
+    const struct mdf_code_call *call;
+    size_t i;
+
+    switch ((enum mdf_opcode)instruction->opcode) {
+    case MDF_OPCODE_CALL:
+        call = &code->calls[instruction->target];
+        note_operands(readers, call->inputs, call->n_inputs);
+        for (i = 0; i < call->n_bodies; i++) {
+            if (call->bodies[i] != UINT32_MAX) {
+                note_body(readers, code->bodies[call->bodies[i]]);
+            }
+        }
+        break;
+    case MDF_OPCODE_GRAPH:
+        note_body(readers, code->bodies[instruction->target]);
+        break;
+    case MDF_OPCODE_SWAP:
+    case MDF_OPCODE_JUMP_IF:
+    case MDF_OPCODE_JUMP_UNLESS:
+    case MDF_OPCODE_APPEND:
+    case MDF_OPCODE_NEXT:
+        note(readers, instruction->a);
+        note(readers, instruction->b);
+        note(readers, instruction->c);
+        break;
+    case MDF_OPCODE_COPY:
+    case MDF_OPCODE_BORROW:
+    case MDF_OPCODE_ARRAY:
+    case MDF_OPCODE_DECLARE:
+        note(readers, instruction->b);
+        break;
+    default:
+        break;
+    }
+}
+
+/* All but the instructions of nodes: ports, edges, conditions, results, bodies that hand a value on. */
+static void note_program(struct readers *readers, const struct mdf_program *program)
+{
+    size_t i, j;
+
+    readers->reader = MDF_READ_BY_ALL;
+    note_operands(readers, program->code->yields, program->code->n_yields);
+    for (i = 0; i < program->n_ports; i++) {
+        note(readers, program->ports[i].slot);
+        note(readers, program->ports[i].default_value);
+        note(readers, program->ports[i].arriving);
+    }
+    for (i = 0; i < program->n_edges; i++) {
+        note(readers, program->edges[i].source);
+        note(readers, program->edges[i].value);
+    }
+    for (i = 0; program->schedule != NULL && i < program->schedule->n_watches; i++) {
+        note(readers, program->schedule->watches[i].value);
+    }
+    for (i = 0; i < program->n_nodes; i++) {
+        for (j = 0; j < program->nodes[i].n_outputs; j++) {
+            note(readers, program->nodes[i].outputs[j].operand);
+        }
+    }
+}
+
+uint32_t *mdf_program_readers(const struct mdf_program *program, struct mdf_arena *arena)
+{
+    const struct mdf_code *code = program->code;
+    struct readers readers = {mdf_arena_array(arena, code->n_slots, sizeof(uint32_t)), MDF_READ_BY_ALL};
+    uint32_t *owner = mdf_arena_array(arena, code->n_instructions, sizeof *owner); /* the node of each instruction, plus 1 */
+    size_t i, j;
+
+    if (readers.of_slot == NULL || owner == NULL) {
+        return NULL;
+    }
+    for (i = 0; i < program->n_nodes; i++) {
+        for (j = program->nodes[i].first; j < program->nodes[i].end; j++) {
+            owner[j] = (uint32_t)i + 1;
+        }
+    }
+    note_program(&readers, program);
+    for (i = 0; i < code->n_instructions; i++) {
+        readers.reader = owner[i] != 0 ? owner[i] : MDF_READ_BY_ALL;
+        note_instruction(&readers, code, &code->instructions[i]);
+    }
+    return readers.of_slot;
+}
