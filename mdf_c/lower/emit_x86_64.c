@@ -1,0 +1,185 @@
+/* emit_x86_64.c - see emit_x86_64.h. The whole: plan, entry, steps, exits. By the calling convention of System V: rdi are the cells,
+ * rsi the arrays; rbx, rbp, r12 to r15 are given back as they were. */
+#include "mdf_c/lower/emit_x86_64.h"
+#include "mdf_c/lower/lowered_run.h"
+
+#include <string.h>
+
+enum { LARGEST_N_VALUES = 1 << 24 }; /* so that all cells and arrays are within reach of a displacement */
+
+static const uint8_t saved_registers[] = {RBX, RBP, R12, R13, R14, R15};
+
+/* With the return address and the saved registers it fills a multiple of 16 bytes. */
+static int32_t frame_size(const struct emission *emission)
+{
+    return (int32_t)((FRAME_EXTRAS + 8 * emission->n_extras + 15) / 16 * 16 + 8);
+}
+
+static void emit_entry(struct emission *emission)
+{
+    struct assembler *assembler = emission->assembler;
+    size_t i;
+
+    for (i = 0; i < sizeof saved_registers; i++) {
+        assemble_push(assembler, saved_registers[i]);
+    }
+    assemble_with_number(assembler, NUMBER_SUBTRACT, 8, in_register(RSP), frame_size(emission));
+    assemble_move(assembler, CELLS, RDI);
+    assemble_move(assembler, ARRAYS, RSI);
+    for (i = 0; i < emission->lowered->n_inputs; i++) {
+        mdf_lowered_id id = emission->lowered->inputs[i];
+        const struct life *life = &emission->lives[id];
+        bool is_float = life->size == 4;
+
+        if (life->number != NO_REGISTER && life->kind == LIFE_REAL) {
+            assemble_vector(assembler, is_float ? VECTOR_LOAD_FLOAT : VECTOR_LOAD_DOUBLE, 16, life->number, 0,
+                            emission_cell(emission, id));
+        } else if (life->number != NO_REGISTER) {
+            assemble_load(assembler, life->size, life->number, emission_cell(emission, id));
+        }
+    }
+}
+
+static void emit_exits(struct emission *emission)
+{
+    struct assembler *assembler = emission->assembler;
+    machine_label out = new_label(assembler);
+    size_t i;
+
+    for (i = 0; i < emission->lowered->n_outputs; i++) {
+        if (emission->lowered->values[emission->lowered->outputs[i].id].is_scalar) {
+            emission_publish(emission, emission->lowered->outputs[i].id);
+        }
+    }
+    assemble_move_number(assembler, RAX, 0);
+    bind_label(assembler, out);
+    assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RSP), frame_size(emission));
+    for (i = sizeof saved_registers; i-- > 0;) {
+        assemble_pop(assembler, saved_registers[i]);
+    }
+    assemble_vector_end(assembler);
+    assemble_return(assembler);
+    bind_label(assembler, emission->leave);
+    assemble_move_number(assembler, RAX, 1);
+    assemble_jump(assembler, out);
+}
+
+static void emit_call(struct emission *emission, const struct mdf_lowered_call *call)
+{
+    int (*run)(struct mdf_lowered *, struct mdf_lowered_call *) = mdf_lowered_run_call;
+    const void *address;
+    size_t i;
+
+    for (i = 0; i < call->n_inputs; i++) {
+        if (call->inputs[i] != MDF_LOWERED_NONE && emission->lowered->values[call->inputs[i]].is_scalar) {
+            emission_publish(emission, call->inputs[i]);
+        }
+    }
+    memcpy(&address, &run, sizeof address);
+    assemble_move_number(emission->assembler, RDI, (uint64_t)(uintptr_t)emission->lowered);
+    assemble_move_number(emission->assembler, RSI, (uint64_t)(uintptr_t)call);
+    emission_call_or_leave(emission, address);
+    emission_restore(emission);
+    for (i = 0; i < call->n_outputs; i++) {
+        if (call->outputs[i] != MDF_LOWERED_NONE && emission->lowered->values[call->outputs[i]].is_scalar) {
+            emission_fetch(emission, call->outputs[i]);
+        }
+    }
+}
+
+static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    if (op->code == MDF_LOWERED_CALL) {
+        emit_call(emission, op->of.call);
+    } else if (op->code == MDF_LOWERED_FUSED) {
+        emission_fused(emission, op);
+    } else if (emission->lives[op->out].kind == LIFE_NONE || emission->lives[op->out].n_uses > 0 || emission_may_leave(op)) {
+        emission_scalar(emission, op);
+    }
+}
+
+static void emit_merges(struct emission *emission, const struct mdf_lowered_if *branches, bool then)
+{
+    size_t i;
+
+    for (i = 0; i < branches->n_merges; i++) {
+        mdf_lowered_id out = branches->merges[i].out;
+        mdf_lowered_id source = then ? branches->merges[i].then : branches->merges[i].otherwise;
+
+        if (emission->lowered->values[out].is_scalar) {
+            emission_copy(emission, out, source);
+        } else {
+            assemble_load(emission->assembler, 8, RAX, emission_array_data(source));
+            assemble_store(emission->assembler, 8, RAX, emission_array_data(out));
+        }
+    }
+}
+
+static void emit_step(struct emission *emission, struct step *step)
+{
+    struct assembler *assembler = emission->assembler;
+    struct step *partner = &emission->steps[step->partner];
+
+    switch ((enum step_kind)step->kind) {
+    case STEP_OP:
+        emit_op(emission, step->op);
+        break;
+    case STEP_IF:
+        step->labels[0] = new_label(assembler);
+        emission_jump(emission, step->op->of.branches->condition, false, step->labels[0]);
+        break;
+    case STEP_ELSE:
+        emit_merges(emission, step->op->of.branches, true);
+        step->labels[1] = new_label(assembler);
+        assemble_jump(assembler, step->labels[1]);
+        bind_label(assembler, emission->steps[partner->partner].labels[0]);
+        break;
+    case STEP_END_IF:
+        emit_merges(emission, step->op->of.branches, false);
+        bind_label(assembler, emission->steps[partner->partner].labels[1]);
+        break;
+    case STEP_LOOP:
+        emission_begin_loop(emission, step);
+        break;
+    case STEP_END_LOOP:
+        emission_end_loop(emission, step);
+        break;
+    case STEP_END:
+        emit_exits(emission);
+        break;
+    case STEP_DEFERRED:
+        break;
+    }
+}
+
+static void release(struct emission *emission)
+{
+    size_t i;
+
+    for (i = 0; i < 16; i++) {
+        mdf_memory_release(emission->memory, emission->general[i].intervals);
+    }
+    for (i = 0; i < N_REAL_REGISTERS; i++) {
+        mdf_memory_release(emission->memory, emission->real[i].intervals);
+    }
+    mdf_memory_release(emission->memory, emission->steps);
+    mdf_memory_release(emission->memory, emission->lives);
+}
+
+bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler)
+{
+    struct emission emission = {.lowered = lowered, .assembler = assembler, .memory = assembler->memory};
+    bool done = lowered->n_values < LARGEST_N_VALUES && emission_lay_out(&emission) && emission_find_lives(&emission) &&
+                emission_allocate(&emission);
+
+    if (done) {
+        emission.leave = new_label(assembler);
+        emit_entry(&emission);
+        for (emission.at = 0; emission.at < emission.n_steps && !assembler->failed; emission.at++) {
+            emit_step(&emission, &emission.steps[emission.at]);
+        }
+        done = assembler_finish(assembler);
+    }
+    release(&emission);
+    return done;
+}
