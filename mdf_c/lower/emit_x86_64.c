@@ -1,5 +1,5 @@
-/* emit_x86_64.c - see emit_x86_64.h. The whole: plan, entry, steps, exits. By the calling convention of System V: rdi are the cells,
- * rsi the arrays; rbx, rbp, r12 to r15 are given back as they were. */
+/* emit_x86_64.c - see emit_x86_64.h. The whole: plan, entry, steps, exits. By the calling convention of System V: rdi are the
+ * cells, rsi the arrays; rbx, rbp, r12 to r15 are given back as they were. */
 #include "mdf_c/lower/emit_x86_64.h"
 #include "mdf_c/lower/lowered_run.h"
 

@@ -1,7 +1,7 @@
 /* emit_x86_64.h - for the files that turn a lowered region into machine code of x86-64.
  *
- * The structured region is first laid out as a row of steps. Each scalar has a life: the places in the row from the first to the last
- * at which it is needed. Lives that do not overlap may share a register; what finds none lies in its cell. Then code is
+ * The structured region is first laid out as a row of steps. Each scalar has a life: the places in the row from the first to the
+ * last at which it is needed. Lives that do not overlap may share a register; what finds none lies in its cell. Then code is
  * emitted step by step.
  *
  * While the code runs, rbx holds the cells, rbp the arrays; rax, rcx, rdx and the vector registers 13 to 15 are free within each
@@ -21,7 +21,8 @@ enum {
     N_REAL_REGISTERS = 13, /* that values may lie in: the first ones */
     LARGEST_NESTING = 64,  /* of structured ops; deeper ones are not emitted */
     LARGEST_N_EXTRAS = 4096,
-    FRAME_POINTERS = 0,             /* MDF_MAX_OPERANDS pointers, on the stack */
+    N_LOOP_EXTRAS = 3,                  /* of each loop, besides pointers: counter, bound, condition */
+    FRAME_POINTERS = 0,                 /* MDF_MAX_OPERANDS pointers, on the stack */
     FRAME_EXTRAS = MDF_MAX_OPERANDS * 8 /* behind them, the extras */
 };
 
@@ -37,11 +38,11 @@ enum step_kind {
 };
 
 struct step {
-    uint8_t kind;    /* enum step_kind */
-    bool clobbers;   /* changes the registers that a C function may change */
-    uint8_t depth;   /* loops around */
-    uint32_t region; /* number of the region that it stands in; of END_LOOP: of the body */
-    uint32_t partner; /* of IF: its ELSE; of ELSE: END_IF; of END_IF: IF; of LOOP: END_LOOP, and back */
+    uint8_t kind;         /* enum step_kind */
+    bool clobbers;        /* changes the registers that a C function may change */
+    uint8_t depth;        /* loops around */
+    uint32_t region;      /* number of the region that it stands in; of END_LOOP: of the body */
+    uint32_t partner;     /* of IF: its ELSE; of ELSE: END_IF; of END_IF: IF; of LOOP: END_LOOP, and back */
     uint32_t first_extra; /* of LOOP and END_LOOP: the first id of the loop's own extras */
     const struct mdf_lowered_op *op;
     machine_label labels[2]; /* of IF: the other branch, the end; of LOOP: the body, the end */
@@ -55,21 +56,21 @@ enum life_kind { LIFE_NONE, LIFE_GENERAL, LIFE_REAL };
 
 /* Of a value, or of an extra: what loops need besides values, whose ids follow those of the values. */
 struct life {
-    uint8_t kind;      /* enum life_kind; NONE: constants, arrays */
-    uint8_t size;      /* bytes */
-    uint8_t depth;     /* of the deepest place where it is needed */
-    uint8_t number;    /* of the group's register; NO_REGISTER: in the cell of the group's leader */
-    bool keeps_cell;   /* of the group: in a register that does not outlast calls, so the leader's cell has it too */
+    uint8_t kind;    /* enum life_kind; NONE: constants, arrays */
+    uint8_t size;    /* bytes */
+    uint8_t depth;   /* of the deepest place where it is needed */
+    uint8_t number;  /* of the group's register; NO_REGISTER: in the cell of the group's leader */
+    bool keeps_cell; /* of the group: in a register that does not outlast calls, so the leader's cell has it too */
     bool is_deferred;
     bool is_input;
-    uint32_t group;    /* the leader's id; the leader's own is itself */
-    uint32_t start, end; /* step * N_MOMENTS + moment; start UINT32_MAX: never written */
+    uint32_t group;                  /* the leader's id; the leader's own is itself */
+    uint32_t start, end;             /* step * N_MOMENTS + moment; start UINT32_MAX: never written */
     uint32_t group_start, group_end; /* of a leader */
     uint32_t n_uses;
     uint32_t n_as_condition; /* uses for which flags or a mask would do, in the region that makes it */
     uint32_t merged_at;      /* the step at which it became one group with a merge's result */
-    uint32_t step; /* that defines it; UINT32_MAX: none */
-    float weight;  /* how often it is needed, about; of a leader that of the group */
+    uint32_t step;           /* that defines it; UINT32_MAX: none */
+    float weight;            /* how often it is needed, about; of a leader that of the group */
 };
 
 /* Stretches of the row for which a register is taken, in order. */
@@ -94,7 +95,7 @@ struct emission {
     struct life *lives; /* of values, then of extras */
     size_t n_lives;
     struct register_plan general[16], real[N_REAL_REGISTERS];
-    uint32_t at; /* the step that is being looked at or emitted */
+    uint32_t at;                     /* the step that is being looked at or emitted */
     uint32_t loops[LARGEST_NESTING]; /* steps that begin the loops around it, from the outside */
     size_t n_loops;
     machine_label leave;
@@ -110,13 +111,15 @@ struct machine_test {
 struct loop_plan {
     const struct mdf_lowered_loop *loop;
     bool has_condition;
-    bool is_bounded;      /* by a number of runs or by the limit */
-    bool is_known;        /* the number of runs, before: no condition */
-    bool calls;           /* mdf_lowered_begin_loop and its kin */
-    bool counts;          /* has a counter */
-    uint64_t constant;    /* the bound where it is no value: UINT64_MAX */
+    bool is_bounded;   /* by a number of runs or by the limit */
+    bool is_known;     /* the number of runs, before: no condition */
+    bool calls;        /* mdf_lowered_begin_loop and its kin */
+    bool counts;       /* has a counter */
+    uint64_t constant; /* the bound where it is no value: UINT64_MAX */
     mdf_lowered_id counter;
     mdf_lowered_id bound; /* a value or extra; NONE: constant */
+    mdf_lowered_id
+        next_condition;          /* a copy where it is itself a state, which is something else by the time that it is looked at */
     mdf_lowered_id rows, stacks; /* pointers to the next item: the first of n_rows, n_stacks extras */
 };
 

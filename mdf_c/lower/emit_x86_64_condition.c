@@ -1,4 +1,5 @@
-/* emit_x86_64_condition.c - see emit_x86_64.h. Comparisons as flags, masks or bool values; jumps and choices that depend on them. */
+/* emit_x86_64_condition.c - see emit_x86_64.h. Comparisons as flags, masks or bool values; jumps and choices that depend on them.
+ */
 #include "mdf_c/lower/emit_x86_64.h"
 
 static bool is_real_type(unsigned dtype)
@@ -148,8 +149,8 @@ static void make_mask(struct emission *emission, mdf_lowered_id condition, unsig
         assemble_vector_with_number(assembler, VECTOR_COMPARE | real, 16, THIRD_SCRATCH_REAL, first,
                                     emission_operand(emission, op->in[1]), vector_comparison(op->code));
         if (op->dtype == MDF_DTYPE_FLOAT32 && size == 8) {
-            assemble_vector_with_number(assembler, VECTOR_SHUFFLE_INTS, 16, THIRD_SCRATCH_REAL, 0, in_register(THIRD_SCRATCH_REAL),
-                                        0);
+            assemble_vector_with_number(assembler, VECTOR_SHUFFLE_INTS, 16, THIRD_SCRATCH_REAL, 0,
+                                        in_register(THIRD_SCRATCH_REAL), 0);
         }
         return;
     }

@@ -1,8 +1,8 @@
 /* emit_x86_64_division.c - see emit_x86_64.h. Quotients and remainders of whole numbers.
  *
- * A constant divisor becomes a multiplication (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994; the
- * multiplier as in Warren, Hacker's Delight, chapter 10): with N bits, |d| >= 2 and the right s, floor(n / d) for 0 <= n < 2^(N-1) is
- * (n * m) >> (N + s). int32 numbers are divided as 64-bit ones. */
+ * A constant divisor becomes a multiplication (Granlund and Montgomery, Division by Invariant Integers using Multiplication,
+ * 1994; the multiplier as in Warren, Hacker's Delight, chapter 10): with N bits, |d| >= 2 and the right s, floor(n / d) for 0 <=
+ * n < 2^(N-1) is (n * m) >> (N + s). int32 numbers are divided as 64-bit ones. */
 #include "mdf_c/lower/emit_x86_64.h"
 
 /* m as a signed number: where it is negative, 2^64 is to be added. */
@@ -56,8 +56,8 @@ static void finish(struct emission *emission, const struct mdf_lowered_op *op, u
     emission_finish(emission, op->out, number);
 }
 
-/* rdx = rcx / d, from rcx, which is kept; changes rax. For floors, what is divided is n where n >= 0, else -n - 1 = ~n, and the quotient
- * is flipped back; else 1 is added where n < 0. */
+/* rdx = rcx / d, from rcx, which is kept; changes rax. For floors, what is divided is n where n >= 0, else -n - 1 = ~n, and the
+ * quotient is flipped back; else 1 is added where n < 0. */
 static void divide_by_multiplier(struct emission *emission, uint64_t d, bool is_floor)
 {
     struct assembler *assembler = emission->assembler;

@@ -1,5 +1,5 @@
-/* emit_x86_64_lives.c - see emit_x86_64.h. From the row of steps: the life of each scalar, which conditions become flags, and which
- * values share a place because one becomes the other: a branch's result and what is merged, a state and what it is next. */
+/* emit_x86_64_lives.c - see emit_x86_64.h. From the row of steps: the life of each scalar, which conditions become flags, and
+ * which values share a place because one becomes the other: a branch's result and what is merged, a state and what it is next. */
 #include "mdf_c/lower/emit_x86_64.h"
 
 static const uint32_t nowhere = UINT32_MAX;
@@ -52,8 +52,12 @@ static bool init_lives(struct emission *emission)
     for (id = 0; id < emission->n_lives; id++) {
         struct life *life = &emission->lives[id];
 
-        *life = (struct life){.number = NO_REGISTER, .group = (uint32_t)id, .start = nowhere, .group_start = nowhere,
-                              .step = nowhere, .merged_at = nowhere};
+        *life = (struct life){.number = NO_REGISTER,
+                              .group = (uint32_t)id,
+                              .start = nowhere,
+                              .group_start = nowhere,
+                              .step = nowhere,
+                              .merged_at = nowhere};
         if (id < n_values ? !init_life(emission->lowered, (mdf_lowered_id)id, life) : false) {
             return false;
         }
@@ -96,9 +100,10 @@ static bool is_logic(unsigned code)
     return code == MDF_LOWERED_NOT || code == MDF_LOWERED_AND || code == MDF_LOWERED_OR;
 }
 
-/* Notes that `id` is used as a condition by the step that is looked at, which stands in `region`. What the step `changed` writes may
- * have changed by then. */
-static void note_condition(struct emission *emission, mdf_lowered_id id, uint32_t region, uint32_t changed, bool jumps, size_t length)
+/* Notes that `id` is used as a condition by the step that is looked at, which stands in `region`. What the step `changed` writes
+ * may have changed by then. */
+static void note_condition(struct emission *emission, mdf_lowered_id id, uint32_t region, uint32_t changed, bool jumps,
+                           size_t length)
 {
     struct life *life = id != MDF_LOWERED_NONE ? &emission->lives[id] : NULL;
     const struct step *step;
@@ -140,8 +145,7 @@ static void defer_conditions(struct emission *emission)
             note_condition(emission, step->op->of.branches->condition, step->region, nowhere - 1, true, 0);
         } else if (step->kind == STEP_END_LOOP) {
             note_condition(emission, step->op->of.loop->next_condition, step->region, step->partner, true, 0);
-        } else if (step->kind == STEP_OP &&
-                   (step->op->code == MDF_LOWERED_SELECT || is_cast_of_condition(emission, step->op))) {
+        } else if (step->kind == STEP_OP && (step->op->code == MDF_LOWERED_SELECT || is_cast_of_condition(emission, step->op))) {
             note_condition(emission, step->op->in[0], step->region, nowhere - 1, false, 0);
         }
     }
@@ -223,8 +227,8 @@ static void unify(struct emission *emission, mdf_lowered_id a, mdf_lowered_id b)
     }
 }
 
-/* What a branch makes, and nothing needs besides the merge, is made where the result lies. `first` and `last` are the steps around the
- * branch. */
+/* What a branch makes, and nothing needs besides the merge, is made where the result lies. `first` and `last` are the steps
+ * around the branch. */
 static void unify_merge(struct emission *emission, mdf_lowered_id out, mdf_lowered_id value, uint32_t first, uint32_t last)
 {
     struct life *life = &emission->lives[value];

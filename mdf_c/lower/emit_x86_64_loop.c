@@ -250,7 +250,8 @@ static void store_item(struct emission *emission, const struct mdf_lowered_stack
         assemble_vector(assembler, stack->item_bytes == 4 ? VECTOR_STORE_FLOAT : VECTOR_STORE_DOUBLE, 16,
                         emission_real(emission, stack->item, SCRATCH_REAL), 0, in_memory(target, 0));
     } else {
-        assemble_store(assembler, (unsigned)stack->item_bytes, emission_general(emission, stack->item, RAX), in_memory(target, 0));
+        assemble_store(assembler, (unsigned)stack->item_bytes, emission_general(emission, stack->item, RAX),
+                       in_memory(target, 0));
     }
 }
 
@@ -299,6 +300,10 @@ static void end_run(struct emission *emission, const struct loop_plan *plan)
         if (!loop->stacks[i].is_direct) {
             store_item(emission, &loop->stacks[i], (mdf_lowered_id)(plan->stacks + i));
         }
+    }
+    if (plan->next_condition != loop->next_condition) {
+        emission_load_general(emission, loop->next_condition, RAX);
+        emission_finish(emission, plan->next_condition, RAX);
     }
     carry_states(emission, loop);
     for (i = 0; i < loop->n_rows; i++) {
@@ -380,7 +385,7 @@ void emission_end_loop(struct emission *emission, struct step *step)
 
     end_run(emission, &plan);
     if (plan.loop->next_condition != MDF_LOWERED_NONE) {
-        emission_jump(emission, plan.loop->next_condition, false, labels[1]);
+        emission_jump(emission, plan.next_condition, false, labels[1]);
     }
     if (plan.is_bounded) {
         compare_with_bound(emission, &plan);

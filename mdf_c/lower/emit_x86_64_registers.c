@@ -1,5 +1,5 @@
-/* emit_x86_64_registers.c - see emit_x86_64.h. Gives groups of values registers: those first that the innermost loops need most. A
- * group takes a register in which nothing lives at the same time; what finds none stays in its leader's cell. */
+/* emit_x86_64_registers.c - see emit_x86_64.h. Gives groups of values registers: those first that the innermost loops need most.
+ * A group takes a register in which nothing lives at the same time; what finds none stays in its leader's cell. */
 #include "mdf_c/lower/emit_x86_64.h"
 
 #include <stdlib.h>

@@ -210,8 +210,9 @@ static void truncate_real(struct emission *emission, const struct mdf_lowered_op
     /* What does not fit gives the lowest number, which fits itself. */
     assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), 1);
     assemble_jump_if(assembler, IF_NO_OVERFLOW, done);
-    assemble_vector(assembler, is_float ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE, 16, real, 0,
-                    constant_operand(assembler, is_float ? UINT64_C(0xDF000000) : UINT64_C(0xC3E0000000000000), is_float ? 4 : 8));
+    assemble_vector(
+        assembler, is_float ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE, 16, real, 0,
+        constant_operand(assembler, is_float ? UINT64_C(0xDF000000) : UINT64_C(0xC3E0000000000000), is_float ? 4 : 8));
     assemble_jump_if(assembler, IF_PARITY, emission->leave);
     assemble_jump_if(assembler, IF_NOT_EQUAL, emission->leave);
     bind_label(assembler, done);
@@ -253,8 +254,8 @@ static void cast_to_real(struct emission *emission, const struct mdf_lowered_op 
     uint8_t target = emission_target(emission, op->out, SCRATCH_REAL), number = emission_general(emission, op->in[0], RAX);
 
     assemble_vector(emission->assembler, VECTOR_EXCLUSIVE_OR, 16, target, target, in_register(target));
-    assemble_vector(emission->assembler, type_of(emission, op->out) == MDF_DTYPE_FLOAT32 ? to_float : to_double, 16, target, target,
-                    in_register(number));
+    assemble_vector(emission->assembler, type_of(emission, op->out) == MDF_DTYPE_FLOAT32 ? to_float : to_double, 16, target,
+                    target, in_register(number));
     emission_finish(emission, op->out, target);
 }
 

@@ -1,4 +1,5 @@
-/* emit_x86_64_steps.c - see emit_x86_64.h. Lays a structured region out as a row of steps, and says what each step reads and writes. */
+/* emit_x86_64_steps.c - see emit_x86_64.h. Lays a structured region out as a row of steps, and says what each step reads and
+ * writes. */
 #include "mdf_c/lower/emit_x86_64.h"
 
 bool emission_is_comparison(unsigned code)
@@ -37,8 +38,8 @@ static uint32_t add_step(struct emission *emission, enum step_kind kind, const s
     struct step *step;
 
     if (emission->n_steps == emission->step_capacity) {
-        struct step *steps = mdf_memory_grow(emission->memory, emission->steps, &emission->step_capacity, emission->n_steps + 1,
-                                             sizeof *steps);
+        struct step *steps =
+            mdf_memory_grow(emission->memory, emission->steps, &emission->step_capacity, emission->n_steps + 1, sizeof *steps);
 
         if (steps == NULL || emission->n_steps >= UINT32_MAX / (2 * N_MOMENTS)) {
             emission->steps = steps != NULL ? steps : emission->steps;
@@ -90,7 +91,7 @@ static bool lay_out_loop(struct emission *emission, const struct mdf_lowered_op 
     if (first == UINT32_MAX || loop->n_rows + loop->n_stacks > LARGEST_N_EXTRAS) {
         return false;
     }
-    emission->n_extras += (uint32_t)(loop->n_rows + loop->n_stacks + 2);
+    emission->n_extras += (uint32_t)(loop->n_rows + loop->n_stacks + N_LOOP_EXTRAS);
     emission->n_loops++;
     if (emission->n_extras > LARGEST_N_EXTRAS || !lay_out_region(emission, &loop->body, nesting)) {
         return false;
@@ -153,7 +154,8 @@ bool emission_lay_out(struct emission *emission)
 {
     /* Inputs are there before the first step, so that no step has number 0. */
     return add_step(emission, STEP_DEFERRED, NULL, UINT32_MAX) != UINT32_MAX &&
-           lay_out_region(emission, &emission->lowered->region, 0) && add_step(emission, STEP_END, NULL, UINT32_MAX) != UINT32_MAX;
+           lay_out_region(emission, &emission->lowered->region, 0) &&
+           add_step(emission, STEP_END, NULL, UINT32_MAX) != UINT32_MAX;
 }
 
 struct loop_plan emission_plan_loop(const struct emission *emission, const struct step *step)
@@ -161,14 +163,19 @@ struct loop_plan emission_plan_loop(const struct emission *emission, const struc
     const struct mdf_lowered_loop *loop = step->op->of.loop;
     mdf_lowered_id extra = (mdf_lowered_id)(emission->lowered->n_values + step->first_extra);
     bool has_trip_count = loop->n_runs == SIZE_MAX && loop->trip_count != MDF_LOWERED_NONE;
-    struct loop_plan plan = {.loop = loop, .rows = extra + 2, .stacks = (mdf_lowered_id)(extra + 2 + loop->n_rows)};
+    struct loop_plan plan = {.loop = loop, .rows = extra + N_LOOP_EXTRAS};
     size_t i;
 
+    plan.stacks = (mdf_lowered_id)(plan.rows + loop->n_rows);
     plan.has_condition = loop->condition != MDF_LOWERED_NONE || loop->next_condition != MDF_LOWERED_NONE;
     plan.is_bounded = loop->n_runs != SIZE_MAX || has_trip_count || loop->limit != 0;
     plan.is_known = !plan.has_condition && (loop->n_runs != SIZE_MAX || has_trip_count);
     plan.calls = loop->n_stacks > 0;
+    plan.next_condition = loop->next_condition;
     for (i = 0; i < loop->n_states; i++) {
+        if (loop->states[i].parameter == loop->next_condition) {
+            plan.next_condition = extra + 2;
+        }
         plan.calls |= !emission->lowered->values[loop->states[i].parameter].is_scalar;
     }
     plan.constant = loop->limit != 0 && loop->limit < loop->n_runs ? loop->limit : loop->n_runs;
@@ -305,6 +312,10 @@ static void visit_end_loop(struct emission *emission, visitor visit, const struc
         visit_read(emission, visit, loop->states[i].next, LATE);
     }
     visit_read(emission, visit, loop->next_condition, LATE);
+    if (plan.next_condition != loop->next_condition) {
+        visit(emission, plan.next_condition, DEFINITION);
+        visit(emission, plan.next_condition, AFTER);
+    }
     if (loop->is_going_on != MDF_LOWERED_NONE && emission->lives[loop->is_going_on].n_uses > 0) {
         visit_read(emission, visit, loop->is_going_on, AFTER); /* written once, before the first run */
     }

@@ -12,7 +12,8 @@ static bool is_bool(const struct mdf_lowered_op *op)
 }
 
 /* An operand of the op's size: its register or cell; of bool values, of which a cell has one byte, always a register. */
-static struct machine_operand operand_of(struct emission *emission, const struct mdf_lowered_op *op, mdf_lowered_id id, uint8_t scratch)
+static struct machine_operand operand_of(struct emission *emission, const struct mdf_lowered_op *op, mdf_lowered_id id,
+                                         uint8_t scratch)
 {
     return is_bool(op) ? in_register(emission_general(emission, id, scratch)) : emission_operand(emission, id);
 }
@@ -74,7 +75,8 @@ static bool emit_as_address(struct emission *emission, const struct mdf_lowered_
                          in_memory(first.number, subtracts ? -number : number));
     } else if (!subtracts && first.kind == IN_REGISTER && second.kind == IN_REGISTER && first.number != target &&
                second.number != target) {
-        assemble_general(emission->assembler, GENERAL_ADDRESS, size_of(op), target, in_memory_at(first.number, second.number, 1, 0));
+        assemble_general(emission->assembler, GENERAL_ADDRESS, size_of(op), target,
+                         in_memory_at(first.number, second.number, 1, 0));
     } else {
         return false;
     }
@@ -122,7 +124,8 @@ static uint8_t power_of_two(int32_t number)
 }
 
 /* A product with a constant. */
-static uint8_t multiply_by(struct emission *emission, const struct mdf_lowered_op *op, mdf_lowered_id id, int32_t number, bool is_exact)
+static uint8_t multiply_by(struct emission *emission, const struct mdf_lowered_op *op, mdf_lowered_id id, int32_t number,
+                           bool is_exact)
 {
     struct assembler *assembler = emission->assembler;
     uint8_t target = emission_target(emission, op->out, RAX), first;
@@ -183,9 +186,7 @@ static void emit_absolute(struct emission *emission, const struct mdf_lowered_op
 
 static void emit_logic(struct emission *emission, const struct mdf_lowered_op *op)
 {
-    unsigned code = op->code == MDF_LOWERED_AND  ? GENERAL_AND
-                    : op->code == MDF_LOWERED_OR ? GENERAL_OR
-                                                 : GENERAL_EXCLUSIVE_OR;
+    unsigned code = op->code == MDF_LOWERED_AND ? GENERAL_AND : op->code == MDF_LOWERED_OR ? GENERAL_OR : GENERAL_EXCLUSIVE_OR;
 
     if (op->code == MDF_LOWERED_NOT) {
         emission_finish(emission, op->out, emit_with_number(emission, op, op->in[0], NUMBER_EXCLUSIVE_OR, 1));

@@ -62,7 +62,8 @@ static void put_four(struct assembler *assembler, uint32_t number)
 
 static void add_fixup(struct assembler *assembler, machine_label label, unsigned n_behind)
 {
-    assembler->fixups = grow(assembler, assembler->fixups, &assembler->fixup_capacity, assembler->n_fixups, sizeof *assembler->fixups);
+    assembler->fixups =
+        grow(assembler, assembler->fixups, &assembler->fixup_capacity, assembler->n_fixups, sizeof *assembler->fixups);
     if (!assembler->failed) {
         assembler->fixups[assembler->n_fixups++] = (struct machine_fixup){assembler->n_bytes, label, (uint8_t)n_behind};
     }
@@ -129,8 +130,8 @@ struct machine_operand constant_operand(struct assembler *assembler, uint64_t pa
         }
     }
     operand.label = new_label(assembler);
-    assembler->constants =
-        grow(assembler, assembler->constants, &assembler->constant_capacity, assembler->n_constants, sizeof *assembler->constants);
+    assembler->constants = grow(assembler, assembler->constants, &assembler->constant_capacity, assembler->n_constants,
+                                sizeof *assembler->constants);
     if (!assembler->failed) {
         constant = &assembler->constants[assembler->n_constants++];
         *constant = (struct machine_constant){{pattern, pattern, pattern, pattern}, operand.label};
@@ -140,7 +141,8 @@ struct machine_operand constant_operand(struct assembler *assembler, uint64_t pa
 
 machine_label new_label(struct assembler *assembler)
 {
-    assembler->labels = grow(assembler, assembler->labels, &assembler->label_capacity, assembler->n_labels, sizeof *assembler->labels);
+    assembler->labels =
+        grow(assembler, assembler->labels, &assembler->label_capacity, assembler->n_labels, sizeof *assembler->labels);
     if (assembler->failed || assembler->n_labels >= UINT32_MAX) {
         assembler->failed = true;
         return 0;
@@ -243,7 +245,8 @@ void assemble_jump_if(struct assembler *assembler, enum machine_condition condit
 /* ------------------------------------------------------------------ integer instructions */
 
 /* `force`: the registers are seen as bytes, of which some need the prefix. */
-static void put_prefix(struct assembler *assembler, unsigned size, unsigned number, const struct machine_operand *operand, bool force)
+static void put_prefix(struct assembler *assembler, unsigned size, unsigned number, const struct machine_operand *operand,
+                       bool force)
 {
     unsigned prefix = (size == 8 ? 8u : 0u) | (number > 7 ? 4u : 0u) | (has_upper_index(operand) ? 2u : 0u) |
                       (has_upper_base(operand) ? 1u : 0u);
@@ -279,8 +282,8 @@ void assemble_single(struct assembler *assembler, enum general_single code, unsi
     }
 }
 
-void assemble_with_number(struct assembler *assembler, enum general_with_number code, unsigned size, struct machine_operand operand,
-                          int32_t number)
+void assemble_with_number(struct assembler *assembler, enum general_with_number code, unsigned size,
+                          struct machine_operand operand, int32_t number)
 {
     bool is_short = number >= -128 && number <= 127;
 
@@ -297,7 +300,8 @@ void assemble_with_number(struct assembler *assembler, enum general_with_number 
     }
 }
 
-void assemble_multiply_by(struct assembler *assembler, unsigned size, uint8_t target, struct machine_operand operand, int32_t number)
+void assemble_multiply_by(struct assembler *assembler, unsigned size, uint8_t target, struct machine_operand operand,
+                          int32_t number)
 {
     if (make_room(assembler)) {
         put_prefix(assembler, size, target, &operand, false);
@@ -353,7 +357,7 @@ void assemble_set_if(struct assembler *assembler, enum machine_condition conditi
 void assemble_move_number(struct assembler *assembler, uint8_t number, uint64_t value)
 {
     struct machine_operand operand = in_register(number);
-    bool is_sign_extended = (int64_t)value >= INT32_MIN && (int64_t)value < 0, is_wide = value > UINT32_MAX;
+    bool is_sign_extended = (int64_t)value >= INT32_MIN && (int64_t)value<0, is_wide = value> UINT32_MAX;
 
     if (!make_room(assembler)) {
         return;

@@ -1,8 +1,8 @@
 /* x86_64_assembler.h - instructions of x86-64 as bytes: integer ones, and those of SSE and AVX in their VEX form.
  *
- * In: instructions, one call each, with labels for places that are known later. Out: the bytes, constants behind them. Where memory is
- * refused or the code gets too long, `failed` is set and all else does nothing. Source: Intel 64 and IA-32 Architectures Software
- * Developer's Manual, volume 2. */
+ * In: instructions, one call each, with labels for places that are known later. Out: the bytes, constants behind them. Where
+ * memory is refused or the code gets too long, `failed` is set and all else does nothing. Source: Intel 64 and IA-32
+ * Architectures Software Developer's Manual, volume 2. */
 #ifndef MDF_LOWER_X86_64_ASSEMBLER_H
 #define MDF_LOWER_X86_64_ASSEMBLER_H
 
@@ -88,28 +88,28 @@ void assemble_jump_if(struct assembler *assembler, enum machine_condition condit
 /* --- integer instructions. `size` is 4 or 8: with 4 the upper half of a register that is written becomes 0. */
 
 enum general_code { /* 0x0F00: behind the byte 0F */
-    GENERAL_ADD = 0x03,
-    GENERAL_OR = 0x0B,
-    GENERAL_AND = 0x23,
-    GENERAL_SUBTRACT = 0x2B,
-    GENERAL_EXCLUSIVE_OR = 0x33,
-    GENERAL_COMPARE = 0x3B,
-    GENERAL_TEST = 0x85,
-    GENERAL_LOAD = 0x8B,
-    GENERAL_STORE = 0x89,
-    GENERAL_ADDRESS = 0x8D,      /* lea */
-    GENERAL_SIGN_EXTEND = 0x63,  /* movsxd: of 4 bytes, to size */
-    GENERAL_MULTIPLY = 0x0FAF,
-    GENERAL_LOAD_BYTE = 0x0FB6,  /* movzx */
-    GENERAL_LOAD_SHORT = 0x0FB7, /* movzx */
-    GENERAL_MOVE_IF = 0x0F40     /* + condition */
+                    GENERAL_ADD = 0x03,
+                    GENERAL_OR = 0x0B,
+                    GENERAL_AND = 0x23,
+                    GENERAL_SUBTRACT = 0x2B,
+                    GENERAL_EXCLUSIVE_OR = 0x33,
+                    GENERAL_COMPARE = 0x3B,
+                    GENERAL_TEST = 0x85,
+                    GENERAL_LOAD = 0x8B,
+                    GENERAL_STORE = 0x89,
+                    GENERAL_ADDRESS = 0x8D,     /* lea */
+                    GENERAL_SIGN_EXTEND = 0x63, /* movsxd: of 4 bytes, to size */
+                    GENERAL_MULTIPLY = 0x0FAF,
+                    GENERAL_LOAD_BYTE = 0x0FB6,  /* movzx */
+                    GENERAL_LOAD_SHORT = 0x0FB7, /* movzx */
+                    GENERAL_MOVE_IF = 0x0F40     /* + condition */
 };
 enum general_single { /* F7 or D3 and their kin: one operand; << 8 is the field in the second byte */
-    SINGLE_NOT = 0x2F7,
-    SINGLE_NEGATE = 0x3F7,
-    SINGLE_MULTIPLY_WIDE = 0x5F7, /* rdx:rax = rax * operand, signed */
-    SINGLE_DIVIDE = 0x7F7,        /* rax, rdx: quotient and remainder of rdx:rax, signed */
-    SINGLE_CALL = 0x2FF           /* size 4, although the address has 8 */
+                      SINGLE_NOT = 0x2F7,
+                      SINGLE_NEGATE = 0x3F7,
+                      SINGLE_MULTIPLY_WIDE = 0x5F7, /* rdx:rax = rax * operand, signed */
+                      SINGLE_DIVIDE = 0x7F7,        /* rax, rdx: quotient and remainder of rdx:rax, signed */
+                      SINGLE_CALL = 0x2FF           /* size 4, although the address has 8 */
 };
 enum general_with_number { NUMBER_ADD, NUMBER_OR, NUMBER_AND = 4, NUMBER_SUBTRACT, NUMBER_EXCLUSIVE_OR, NUMBER_COMPARE };
 enum general_shift { SHIFT_LEFT = 4, SHIFT_RIGHT = 5, SHIFT_RIGHT_SIGNED = 7 };
@@ -117,9 +117,10 @@ enum general_shift { SHIFT_LEFT = 4, SHIFT_RIGHT = 5, SHIFT_RIGHT_SIGNED = 7 };
 void assemble_general(struct assembler *assembler, unsigned code, unsigned size, uint8_t number, struct machine_operand operand);
 void assemble_single(struct assembler *assembler, enum general_single code, unsigned size, struct machine_operand operand);
 /* `size` may be 1 too, of an operand in memory and a number of one byte. */
-void assemble_with_number(struct assembler *assembler, enum general_with_number code, unsigned size, struct machine_operand operand,
+void assemble_with_number(struct assembler *assembler, enum general_with_number code, unsigned size,
+                          struct machine_operand operand, int32_t number);
+void assemble_multiply_by(struct assembler *assembler, unsigned size, uint8_t target, struct machine_operand operand,
                           int32_t number);
-void assemble_multiply_by(struct assembler *assembler, unsigned size, uint8_t target, struct machine_operand operand, int32_t number);
 void assemble_shift(struct assembler *assembler, enum general_shift code, unsigned size, uint8_t number, uint8_t n_bits);
 /* Stores the low `size` bytes, 1, 2, 4 or 8. */
 void assemble_store(struct assembler *assembler, unsigned size, uint8_t number, struct machine_operand operand);
@@ -200,8 +201,8 @@ enum vector_code {
     VECTOR_EXTEND_BYTES_TO_4 = VECTOR_CODE(2, 1, 0, 0x21), /* by their signs */
     VECTOR_EXTEND_BYTES_TO_8 = VECTOR_CODE(2, 1, 0, 0x22),
     VECTOR_EXTEND_INTS = VECTOR_CODE(2, 1, 0, 0x25),
-    VECTOR_PACK_INTS = VECTOR_CODE(1, 1, 0, 0x6B),   /* 4 bytes to 2, within each half */
-    VECTOR_PACK_SHORTS = VECTOR_CODE(1, 1, 0, 0x63), /* 2 bytes to 1 */
+    VECTOR_PACK_INTS = VECTOR_CODE(1, 1, 0, 0x6B),    /* 4 bytes to 2, within each half */
+    VECTOR_PACK_SHORTS = VECTOR_CODE(1, 1, 0, 0x63),  /* 2 bytes to 1 */
     VECTOR_SHIFT_INTS_8 = VECTOR_CODE(1, 1, 0, 0x73), /* register field: 2 right, 6 left; number: bits */
     VECTOR_SHUFFLE_INTS = VECTOR_CODE(1, 1, 0, 0x70),
     VECTOR_SHUFFLE_FLOATS = VECTOR_CODE(1, 0, 0, 0xC6),
