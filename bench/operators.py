@@ -1,0 +1,478 @@
+#!/usr/bin/env python3
+"""Times the heaviest ONNX operators, and graphs like squeezenet, mobilenetv2 and resnet, here and in ONNX Runtime.
+
+usage: bench/operators.py [--library build/libmdf.so] [--seconds S] [--markdown FILE] [NAME ...]
+
+Each case is a model with random weights that both run, with 1 and with 2 threads. The four take turns in one process, round by
+round; of each the shortest time counts, since whatever else the machine does only ever adds to it. Results are compared first. What
+is printed is a ratio: the time taken here over ONNX Runtime's with as many threads; below 1 is faster. NAME picks cases that have
+it in their name. Needs the Python packages numpy, onnx and onnxruntime.
+"""
+import argparse
+import ctypes
+import math
+import os
+import sys
+import time
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 20
+THREADS = (1, 2)
+DTYPES = ["bool", "int2", "int4", "int8", "int16", "int32", "int64", "uint2", "uint4", "uint8", "uint16", "uint32", "uint64",
+          "float4_e2m1fn", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float16",
+          "bfloat16", "float32", "float64", "complex64", "complex128"]  # in the order of enum mdf_dtype
+
+
+# ---------------------------------------------------------------------- this engine, through its C interface
+
+class Error(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_int), ("line", ctypes.c_int), ("column", ctypes.c_int), ("file", ctypes.c_char * 256),
+                ("path", ctypes.c_char * 512), ("message", ctypes.c_char * 1024)]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("dtype", ctypes.c_int), ("rank", ctypes.c_size_t), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("data", ctypes.c_void_p)]
+
+
+class Options(ctypes.Structure):
+    _fields_ = [("graph", ctypes.c_char_p), ("float32", ctypes.c_bool), ("max_iterations", ctypes.c_uint64),
+                ("max_passes", ctypes.c_uint64), ("max_memory_bytes", ctypes.c_size_t), ("seed", ctypes.c_uint64),
+                ("n_threads", ctypes.c_int), ("allocator", ctypes.c_void_p), ("warning", ctypes.c_void_p),
+                ("warning_context", ctypes.c_void_p)]
+
+
+def open_library(path):
+    library = ctypes.CDLL(path)
+    for name in ("mdf_model_load_bytes", "mdf_compile", "mdf_state_new", "mdf_result_at"):
+        getattr(library, name).restype = ctypes.c_void_p
+    library.mdf_value_tensor.restype = ctypes.c_bool
+    return library
+
+
+class Engine:
+    """A model, ready to run."""
+
+    def __init__(self, library, model, feeds, n_threads):
+        self.library, self.error = library, Error()
+        text = model.SerializeToString()
+        options = Options(n_threads=n_threads)
+        self.model = self.check(library.mdf_model_load_bytes(text, ctypes.c_size_t(len(text)), b"onnx", b"model", None,
+                                                             ctypes.byref(self.error)))
+        self.program = self.check(library.mdf_compile(ctypes.c_void_p(self.model), ctypes.byref(options),
+                                                      ctypes.byref(self.error)))
+        self.state = ctypes.c_void_p(self.check(library.mdf_state_new(ctypes.c_void_p(self.program), ctypes.byref(self.error))))
+        self.feeds = []
+        for name, array in feeds.items():
+            shape = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
+            tensor = Tensor(DTYPES.index(array.dtype.name), array.ndim, shape, array.ctypes.data)
+            self.feeds.append((name.encode(), tensor, array))
+        self.n_results = len(model.graph.output)
+
+    def check(self, result):
+        if not result:
+            raise RuntimeError(self.error.message.decode())
+        return result
+
+    def run(self):
+        for name, tensor, _ in self.feeds:
+            if self.library.mdf_set_input(self.state, name, ctypes.byref(tensor), ctypes.byref(self.error)) != 0:
+                raise RuntimeError(self.error.message.decode())
+        if self.library.mdf_evaluate(self.state, ctypes.c_double(math.nan), ctypes.byref(self.error)) != 0:
+            raise RuntimeError(self.error.message.decode())
+
+    def results(self):
+        arrays = []
+        for i in range(self.n_results):
+            value, tensor = self.library.mdf_result_at(self.state, ctypes.c_size_t(i)), Tensor()
+            assert self.library.mdf_value_tensor(ctypes.c_void_p(value), ctypes.byref(tensor))
+            shape, dtype = tensor.shape[:tensor.rank], np.dtype(DTYPES[tensor.dtype])
+            n_bytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+            arrays.append(np.frombuffer(ctypes.string_at(tensor.data, n_bytes), dtype).reshape(shape))
+        return arrays
+
+    def close(self):
+        self.library.mdf_state_free(self.state)
+        self.library.mdf_program_free(ctypes.c_void_p(self.program))
+        self.library.mdf_model_free(ctypes.c_void_p(self.model))
+
+
+class Runtime:
+    """The same in ONNX Runtime."""
+
+    def __init__(self, model, feeds, n_threads):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = n_threads
+        options.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        self.feeds = feeds
+
+    def run(self):
+        self.outputs = self.session.run(None, self.feeds)
+
+    def results(self):
+        return self.outputs
+
+    def close(self):
+        del self.session
+
+
+# ---------------------------------------------------------------------- models
+
+class Graph:
+    """Collects nodes, weights and inputs; random numbers are the same in each run."""
+
+    def __init__(self, seed=1):
+        self.nodes, self.weights, self.inputs, self.feeds, self.random = [], [], [], {}, np.random.default_rng(seed)
+
+    def name(self):
+        return f"v{len(self.nodes) + len(self.weights) + len(self.inputs)}"
+
+    def numbers(self, shape, scale=1.0):
+        return (self.random.standard_normal(shape) * scale).astype(np.float32)
+
+    def input(self, array):
+        name, array = self.name(), np.ascontiguousarray(array)
+        self.inputs.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape))
+        self.feeds[name] = array
+        return name
+
+    def weight(self, array):
+        name = self.name()
+        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return name
+
+    def node(self, operator, inputs, n_outputs=1, **attributes):
+        names = [f"{self.name()}_{i}" for i in range(n_outputs)]
+        self.nodes.append(helper.make_node(operator, inputs, names, **attributes))
+        return names[0] if n_outputs == 1 else names
+
+    def model(self, outputs, opset=OPSET):
+        results = [onnx.ValueInfoProto(name=name) for name in outputs]
+        graph = helper.make_graph(self.nodes, "graph", self.inputs, results, self.weights)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+        model = onnx.shape_inference.infer_shapes(model)
+        for result in model.graph.output:
+            if not result.type.HasField("tensor_type"):
+                result.type.tensor_type.elem_type = TensorProto.FLOAT
+        return model
+
+
+def one(operator, inputs, weights=(), n_outputs=1, opset=OPSET, **attributes):
+    """A model of one node: arrays that are inputs, then arrays that are weights (None: omitted)."""
+    graph = Graph()
+    names = [graph.input(array) for array in inputs] + ["" if array is None else graph.weight(array) for array in weights]
+    outputs = graph.node(operator, names, n_outputs, **attributes)
+    return graph.model([outputs] if n_outputs == 1 else outputs, opset), graph.feeds
+
+
+def numbers(*shape, scale=1.0, seed=7):
+    return (np.random.default_rng(seed + len(shape)).standard_normal(shape) * scale).astype(np.float32)
+
+
+def matmul(m, k, n):
+    return one("MatMul", [numbers(m, k)], [numbers(k, n, scale=k ** -0.5)])
+
+
+def batched(b, m, k, n):
+    return one("MatMul", [numbers(b, m, k), numbers(b, k, n, scale=k ** -0.5, seed=8)])
+
+
+def gemm(m, k, n):
+    return one("Gemm", [numbers(m, k)], [numbers(n, k, scale=k ** -0.5), numbers(n)], transB=1)
+
+
+def conv(batch, channels, size, outputs, kernel, stride=1, group=1, rank=2, operator="Conv"):
+    fan_in = channels // group * kernel ** rank
+    weights = (channels, outputs // group) if operator == "ConvTranspose" else (outputs, channels // group)
+    return one(operator, [numbers(batch, channels, *[size] * rank)],
+               [numbers(*weights, *[kernel] * rank, scale=fan_in ** -0.5), numbers(outputs)], strides=[stride] * rank,
+               pads=[kernel // 2] * 2 * rank, group=group)
+
+
+def recurrent(operator, steps, batch, n_input, hidden):
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[operator]
+    attributes = {"linear_before_reset": 1} if operator == "GRU" else {}
+    return one(operator, [numbers(steps, batch, n_input)],
+               [numbers(1, gates * hidden, n_input, scale=n_input ** -0.5),
+                numbers(1, gates * hidden, hidden, scale=hidden ** -0.5), numbers(1, 2 * gates * hidden)],
+               n_outputs=2, hidden_size=hidden, **attributes)
+
+
+def pool(operator, kernel, stride, channels=64, size=112):
+    attributes = {} if operator.startswith("Global") else {"kernel_shape": [kernel] * 2, "strides": [stride] * 2,
+                                                           "pads": [kernel // 2] * 4}
+    return one(operator, [numbers(1, channels, size, size)], **attributes)
+
+
+def attention(batch, heads, queries, keys, columns):
+    arrays = [numbers(batch, heads, n, columns, seed=i) for i, n in enumerate((queries, keys, keys))]
+    return one("Attention", arrays, opset=23)
+
+
+def resize(mode, size_in, size_out, channels=32, **attributes):
+    return one("Resize", [numbers(1, channels, size_in, size_in)],
+               [None, None, np.array([1, channels, size_out, size_out], np.int64)], mode=mode, **attributes)
+
+
+def grid_sample(mode, channels=16, size=64):
+    grid = np.random.default_rng(1).uniform(-1.1, 1.1, (1, size, size, 2)).astype(np.float32)
+    return one("GridSample", [numbers(1, channels, size, size), grid], mode=mode)
+
+
+def einsum(equation, *shapes):
+    return one("Einsum", [numbers(*shape, seed=i) for i, shape in enumerate(shapes)], equation=equation)
+
+
+def norm(operator, shape, n):
+    n_weights = {"BatchNormalization": 4}.get(operator, 2)
+    attributes = {"axis": -1} if operator == "LayerNormalization" else {}
+    return one(operator, [numbers(*shape)], [np.abs(numbers(n, seed=i)) + 0.5 for i in range(n_weights)], **attributes)
+
+
+def unary(operator, n=1 << 18, **attributes):
+    return one(operator, [numbers(n // 512, 512, scale=3)], **attributes)
+
+
+def dft(batch, n):
+    return one("DFT", [numbers(batch, n, 1)], [None, np.array(1, np.int64)])
+
+
+def top_k(rows, n, k):
+    return one("TopK", [numbers(rows, n)], [np.array([k], np.int64)], n_outputs=2)
+
+
+# ---------------------------------------------------------------------- networks
+
+class Network(Graph):
+    """A graph over an image; `self.x` is the latest value, of `self.n` channels."""
+
+    def __init__(self):
+        super().__init__()
+        self.n, self.x = 3, self.input(self.numbers((1, 3, 224, 224)))
+
+    def conv(self, n, kernel, stride=1, group=1):
+        fan_in = self.n // group * kernel ** 2
+        weights = self.weight(self.numbers((n, self.n // group, kernel, kernel), (2 / fan_in) ** 0.5))
+        self.x = self.node("Conv", [self.x, weights, self.weight(self.numbers(n, 0.1))], strides=[stride] * 2,
+                           pads=[kernel // 2] * 4, kernel_shape=[kernel] * 2, group=group)
+        self.n = n
+        return self
+
+    def relu(self):
+        self.x = self.node("Relu", [self.x])
+        return self
+
+    def clip(self):
+        self.x = self.node("Clip", [self.x, self.weight(np.float32(0)), self.weight(np.float32(6))])
+        return self
+
+    def max_pool(self, pad):
+        self.x = self.node("MaxPool", [self.x], kernel_shape=[3, 3], strides=[2, 2], pads=[pad] * 4)
+        return self
+
+    def classify(self):
+        self.x = self.node("Flatten", [self.node("GlobalAveragePool", [self.x])])
+        self.x = self.node("Gemm", [self.x, self.weight(self.numbers((1000, self.n), self.n ** -0.5)),
+                                    self.weight(self.numbers(1000))], transB=1)
+        return self.model([self.x]), self.feeds
+
+
+def squeezenet():
+    net = Network().conv(64, 3, 2).relu().max_pool(0)
+    for squeeze, expand, pools in ((16, 64, 0), (16, 64, 1), (32, 128, 0), (32, 128, 1), (48, 192, 0), (48, 192, 0),
+                                   (64, 256, 0), (64, 256, 0)):
+        inner = net.conv(squeeze, 1).relu().x
+        left = net.conv(expand, 1).relu().x
+        net.x, net.n = inner, squeeze
+        right = net.conv(expand, 3).relu().x
+        net.x, net.n = net.node("Concat", [left, right], axis=1), 2 * expand
+        if pools:
+            net.max_pool(0)
+    net.conv(1000, 1).relu()
+    net.x = net.node("Softmax", [net.node("Flatten", [net.node("GlobalAveragePool", [net.x])])])
+    return net.model([net.x]), net.feeds
+
+
+def mobilenetv2():
+    net = Network().conv(32, 3, 2).clip()
+    for expand, channels, repeats, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
+                                              (6, 160, 3, 2), (6, 320, 1, 1)):
+        for i in range(repeats):
+            before, n_before = net.x, net.n
+            if expand > 1:
+                net.conv(net.n * expand, 1).clip()
+            net.conv(net.n, 3, stride if i == 0 else 1, net.n).clip().conv(channels, 1)
+            if i > 0 and n_before == channels:
+                net.x = net.node("Add", [before, net.x])
+    return net.conv(1280, 1).clip().classify()
+
+
+def resnet18():
+    net = Network().conv(64, 7, 2).relu().max_pool(1)
+    for channels, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
+        for first in (True, False):
+            before, n_before = net.x, net.n
+            net.conv(channels, 3, stride if first else 1).relu().conv(channels, 3)
+            after = net.x
+            if first and n_before != channels:
+                net.x, net.n = before, n_before
+                before = net.conv(channels, 1, stride).x
+            net.x, net.n = net.node("Add", [after, before]), channels
+            net.relu()
+    return net.classify()
+
+
+CASES = {
+    "MatMul 16x16x16": lambda: matmul(16, 16, 16),
+    "MatMul 1x64x64": lambda: matmul(1, 64, 64),
+    "MatMul 16x64x64": lambda: matmul(16, 64, 64),
+    "MatMul 64x64x64": lambda: matmul(64, 64, 64),
+    "MatMul 1x512x512": lambda: matmul(1, 512, 512),
+    "MatMul 16x512x512": lambda: matmul(16, 512, 512),
+    "MatMul 256x256x256": lambda: matmul(256, 256, 256),
+    "MatMul 512x512x512": lambda: matmul(512, 512, 512),
+    "MatMul 1024x1024x1024": lambda: matmul(1024, 1024, 1024),
+    "MatMul 32 of 64x64x64": lambda: batched(32, 64, 64, 64),
+    "Gemm 1x1024x1000": lambda: gemm(1, 1024, 1000),
+    "Gemm 128x768x768": lambda: gemm(128, 768, 768),
+    "Conv 3x3 3>64 s2 of 224": lambda: conv(1, 3, 224, 64, 3, 2),
+    "Conv 7x7 3>64 s2 of 224": lambda: conv(1, 3, 224, 64, 7, 2),
+    "Conv 3x3 64>64 of 56": lambda: conv(1, 64, 56, 64, 3),
+    "Conv 3x3 256>256 of 14": lambda: conv(1, 256, 14, 256, 3),
+    "Conv 3x3 512>512 of 7": lambda: conv(1, 512, 7, 512, 3),
+    "Conv 1x1 64>256 of 56": lambda: conv(1, 64, 56, 256, 1),
+    "Conv 1x1 960>160 of 7": lambda: conv(1, 960, 7, 160, 1),
+    "Conv 3x3 depthwise 144 of 56": lambda: conv(1, 144, 56, 144, 3, 1, 144),
+    "Conv 3x3 depthwise 144 s2 of 56": lambda: conv(1, 144, 56, 144, 3, 2, 144),
+    "Conv 5x5 depthwise 240 of 28": lambda: conv(1, 240, 28, 240, 5, 1, 240),
+    "Conv 3x3 8 groups 128 of 28": lambda: conv(1, 128, 28, 128, 3, 1, 8),
+    "Conv 3 1-d 64>64 of 4096": lambda: conv(1, 64, 4096, 64, 3, rank=1),
+    "Conv 3x3x3 3-d 16>32 of 24": lambda: conv(1, 16, 24, 32, 3, rank=3),
+    "ConvTranspose 3x3 s2 64>32 of 28": lambda: conv(1, 64, 28, 32, 3, 2, operator="ConvTranspose"),
+    "MaxPool 3x3 s2": lambda: pool("MaxPool", 3, 2),
+    "MaxPool 5x5 s1": lambda: pool("MaxPool", 5, 1, 32, 56),
+    "AveragePool 3x3 s2": lambda: pool("AveragePool", 3, 2),
+    "GlobalAveragePool": lambda: pool("GlobalAveragePool", 0, 0, 512, 28),
+    "LSTM 50 steps, batch 1, hidden 64": lambda: recurrent("LSTM", 50, 1, 64, 64),
+    "LSTM 50 steps, batch 16, hidden 256": lambda: recurrent("LSTM", 50, 16, 256, 256),
+    "GRU 50 steps, batch 1, hidden 128": lambda: recurrent("GRU", 50, 1, 64, 128),
+    "GRU 50 steps, batch 16, hidden 256": lambda: recurrent("GRU", 50, 16, 256, 256),
+    "RNN 50 steps, batch 1, hidden 64": lambda: recurrent("RNN", 50, 1, 64, 64),
+    "Attention 8 heads, 128 by 128, 64": lambda: attention(1, 8, 128, 128, 64),
+    "Attention 12 heads, 512 by 512, 64": lambda: attention(1, 12, 512, 512, 64),
+    "Attention 8 heads, 1 by 512, 64": lambda: attention(1, 8, 1, 512, 64),
+    "Softmax 1024x1024": lambda: one("Softmax", [numbers(1024, 1024)]),
+    "Softmax 64 channels of 56, axis 1": lambda: one("Softmax", [numbers(1, 64, 56, 56)], axis=1),
+    "LayerNormalization 512x768": lambda: norm("LayerNormalization", (512, 768), 768),
+    "BatchNormalization 64 of 56": lambda: norm("BatchNormalization", (1, 64, 56, 56), 64),
+    "InstanceNormalization 64 of 56": lambda: norm("InstanceNormalization", (1, 64, 56, 56), 64),
+    "Resize nearest 56>112": lambda: resize("nearest", 56, 112, nearest_mode="floor",
+                                            coordinate_transformation_mode="asymmetric"),
+    "Resize linear 56>112": lambda: resize("linear", 56, 112),
+    "Resize linear 112>70": lambda: resize("linear", 112, 70),
+    "Resize cubic 56>112": lambda: resize("cubic", 56, 112),
+    "GridSample linear": lambda: grid_sample("linear"),
+    "GridSample nearest": lambda: grid_sample("nearest"),
+    "GridSample cubic": lambda: grid_sample("cubic"),
+    "Einsum bij,bjk->bik": lambda: einsum("bij,bjk->bik", (8, 64, 96), (8, 96, 64)),
+    "Einsum bhid,bhjd->bhij": lambda: einsum("bhid,bhjd->bhij", (1, 8, 128, 64), (1, 8, 128, 64)),
+    "DFT 64 of 1024": lambda: dft(64, 1024),
+    "DFT 64 of 1000": lambda: dft(64, 1000),
+    "TopK 10 of 256x1000": lambda: top_k(256, 1000, 10),
+    "ReduceSum 1024x1024, axis 1": lambda: one("ReduceSum", [numbers(1024, 1024)], [np.array([1], np.int64)]),
+    "ReduceMean 1024x1024, axis 0": lambda: one("ReduceMean", [numbers(1024, 1024)], [np.array([0], np.int64)]),
+    "Transpose 0,2,3,1 of 64x56x56": lambda: one("Transpose", [numbers(1, 64, 56, 56)], perm=[0, 2, 3, 1]),
+    "Exp": lambda: unary("Exp"),
+    "Tanh": lambda: unary("Tanh"),
+    "Sigmoid": lambda: unary("Sigmoid"),
+    "Erf": lambda: unary("Erf"),
+    "Gelu": lambda: unary("Gelu"),
+    "squeezenet-like": squeezenet,
+    "mobilenetv2-like": mobilenetv2,
+    "resnet18-like": resnet18,
+}
+
+
+# ---------------------------------------------------------------------- measuring
+
+def differ(a, b):
+    """The largest difference, relative to the largest element."""
+    worst = 0.0
+    for x, y in zip(a, b, strict=True):
+        x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+        if x.shape != y.shape:
+            return math.inf
+        worst = max(worst, float(np.max(np.abs(x - y), initial=0) / max(1e-30, np.max(np.abs(y), initial=0))))
+    return worst
+
+
+def time_runs(run, n):
+    start = time.perf_counter()
+    for _ in range(n):
+        run()
+    return (time.perf_counter() - start) / n
+
+
+def measure(library, name, seconds):
+    """Ratios by number of threads, and the largest difference between results."""
+    model, feeds = CASES[name]()
+    runners = {(who, n): Engine(library, model, feeds, n) if who == "here" else Runtime(model, feeds, n)
+               for n in THREADS for who in ("here", "there")}
+    best = {}
+    for key, runner in runners.items():
+        runner.run()
+        runner.run()
+        best[key] = time_runs(runner.run, 1)
+    same = all(np.array_equal(a, b, equal_nan=True)
+               for a, b in zip(runners["here", 1].results(), runners["here", 2].results(), strict=True))
+    difference = differ(runners["here", 1].results(), runners["there", 1].results()) if same else math.inf
+    end, n_rounds = time.perf_counter() + seconds, 0
+    while n_rounds < 5 or time.perf_counter() < end:
+        for key, runner in runners.items():
+            # ONNX Runtime's threads wait for work in a loop, for a while: let them fall asleep before somebody else's turn.
+            time.sleep(0.003)
+            best[key] = min(best[key], time_runs(runner.run, max(1, min(100, int(0.003 / best[key])))))
+        n_rounds += 1
+    for runner in runners.values():
+        runner.close()
+    return {n: best["here", n] / best["there", n] for n in THREADS}, difference, best["there", 1], n_rounds
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", default=os.path.join(os.path.dirname(__file__), "..", "build", "libmdf.so"))
+    parser.add_argument("--seconds", type=float, default=1.0, help="for each case, at least")
+    parser.add_argument("--markdown", help="write the table to this file too")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    library = open_library(os.path.abspath(arguments.library))
+    names = [name for name in CASES if not arguments.names or any(part in name for part in arguments.names)]
+    lines = ["| case | 1 thread | 2 threads | largest difference |", "|---|---:|---:|---:|"]
+    print("\n".join(lines), flush=True)
+    wrong, ratios = 0, {n: [] for n in THREADS}
+    for name in names:
+        ratio, difference, _, _ = measure(library, name, arguments.seconds)
+        lines.append(f"| {name} | " + " | ".join(f"{ratio[n]:.2f}" for n in THREADS) + f" | {difference:.0e} |")
+        print(lines[-1], flush=True)
+        wrong += not difference < 1e-4
+        for n in THREADS:
+            ratios[n].append(ratio[n])
+    lines.append("| geometric mean | " + " | ".join(f"{math.exp(np.mean(np.log(ratios[n]))):.2f}" for n in THREADS) + " | |")
+    print(lines[-1])
+    if arguments.markdown:
+        with open(arguments.markdown, "w", encoding="utf-8") as file:
+            file.write(f"# Operators and networks: time here over ONNX Runtime {onnxruntime.__version__}'s\n\nMade by "
+                       "`bench/operators.py --markdown`; the shortest of many runs that took turns in one process, random weights, "
+                       "float32. Below 1 is\nfaster. The difference is the largest one, relative to the largest element.\n\n")
+            file.write("\n".join(lines) + "\n")
+    if wrong:
+        sys.exit(f"{wrong} results differ")
+
+
+if __name__ == "__main__":
+    main()
