@@ -143,7 +143,7 @@ class Graph:
 
     def weight(self, array):
         name = self.name()
-        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        self.weights.append(numpy_helper.from_array(np.asarray(array, order="C"), name))
         return name
 
     def node(self, operator, inputs, n_outputs=1, **attributes):
