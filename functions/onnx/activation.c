@@ -3,6 +3,7 @@
  *
  * NaN gives NaN (ThresholdedRelu: 0, as the comparison in its definition says). Sources: the ONNX operators of these names. */
 #include "functions/elementwise.h"
+#include "functions/vector_math.h"
 #include "functions/workspace.h"
 
 #include <math.h>
@@ -70,6 +71,7 @@ struct activation_settings {
 
 /* x * sigmoid(alpha * x); exp(-infinity) is 0 where the exponential overflows otherwise. */
 #define OPERATION swish
+#define ONLY_FLOAT64
 #define SETTINGS struct activation_settings
 #define UNARY(x) x / (1 + MATH(exp)(-ATTRIBUTE(alpha) * x))
 #include "functions/elementwise_reals.inc"
@@ -77,6 +79,7 @@ struct activation_settings {
 #include "functions/elementwise_end.inc"
 
 #define OPERATION swiglu
+#define ONLY_FLOAT64
 #define SETTINGS struct activation_settings
 #define BINARY(a, b) a / (1 + MATH(exp)(-ATTRIBUTE(alpha) * a)) * b
 #include "functions/elementwise_reals.inc"
@@ -91,12 +94,14 @@ struct activation_settings {
 
 /* x * Phi(x); erfc keeps its digits where 1 + erf would lose them. */
 #define OPERATION gelu
+#define ONLY_FLOAT64
 #define UNARY(x) x *(ELEMENT)0.5 * MATH(erfc)(x * (ELEMENT)-0.70710678118654752440)
 #include "functions/elementwise_reals.inc"
 
 #include "functions/elementwise_end.inc"
 
 #define OPERATION gelu_tanh
+#define ONLY_FLOAT64
 #define UNARY(x) x *(ELEMENT)0.5 * (1 + MATH(tanh)((ELEMENT)0.79788456080286535588 * (x + (ELEMENT)0.044715 * x * x * x)))
 #include "functions/elementwise_reals.inc"
 
@@ -108,6 +113,64 @@ struct activation_settings {
 #include "functions/elementwise_reals.inc"
 
 #include "functions/elementwise_end.inc"
+
+static bool gelu_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    (void)steps;
+    (void)settings;
+    mdf_vector_math()->gelu(n, operands[0], target);
+    return true;
+}
+
+static bool gelu_tanh_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    const float *x = operands[0];
+    float *y = target;
+
+    (void)steps;
+    (void)settings;
+    for (size_t i = 0; i < n; i++) {
+        y[i] = 0.79788456080286535588f * (x[i] + 0.044715f * x[i] * x[i] * x[i]);
+    }
+    mdf_vector_math()->tanh(n, y, y);
+    for (size_t i = 0; i < n; i++) {
+        y[i] = x[i] * 0.5f * (1 + y[i]);
+    }
+    return true;
+}
+
+/* x / (1 + exp(-alpha x)). */
+static void swish_elements(const struct activation_settings *given, size_t n, const float *x, size_t step, float *y)
+{
+    float alpha = (float)given->alpha;
+
+    for (size_t i = 0; i < n; i++) {
+        y[i] = -alpha * x[i * step];
+    }
+    mdf_vector_math()->exp(n, y, y);
+    for (size_t i = 0; i < n; i++) {
+        y[i] = x[i * step] / (1 + y[i]);
+    }
+}
+
+static bool swish_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    (void)steps;
+    swish_elements(settings, n, operands[0], 1, target);
+    return true;
+}
+
+static bool swiglu_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    const float *b = operands[1];
+    float *y = target;
+
+    swish_elements(settings, n, operands[0], steps[0], y);
+    for (size_t i = 0; i < n; i++) {
+        y[i] *= b[i * steps[1]];
+    }
+    return true;
+}
 
 /* Whole numbers shrink as reals and are cut off again, at the ends of their range too. */
 static double shrink_real(double x, const struct activation_settings *given)
@@ -148,14 +211,14 @@ static const struct mdf_setting activation_settings[] = {ATTRIBUTE_ROW("alpha", 
     }
 ACTIVATION_KERNEL(celu, 10, MDF_LOOPS_REALS(celu))
 ACTIVATION_KERNEL(elu, 10, MDF_LOOPS_REALS(elu))
-ACTIVATION_KERNEL(gelu, 10, MDF_LOOPS_REALS(gelu))
-ACTIVATION_KERNEL(gelu_tanh, 15, MDF_LOOPS_REALS(gelu_tanh))
+ACTIVATION_KERNEL(gelu, 1, MDF_LOOPS_REALS(gelu))
+ACTIVATION_KERNEL(gelu_tanh, 1, MDF_LOOPS_REALS(gelu_tanh))
 ACTIVATION_KERNEL(hard_sigmoid, 0, MDF_LOOPS_REALS(hard_sigmoid))
 ACTIVATION_KERNEL(hard_swish, 1, MDF_LOOPS_REALS(hard_swish))
 ACTIVATION_KERNEL(leaky_relu, 0, MDF_LOOPS_REALS(leaky_relu))
 ACTIVATION_KERNEL(mish, 30, MDF_LOOPS_REALS(mish))
 ACTIVATION_KERNEL(selu, 10, MDF_LOOPS_REALS(selu))
-ACTIVATION_KERNEL(swish, 10, MDF_LOOPS_REALS(swish))
+ACTIVATION_KERNEL(swish, 1, MDF_LOOPS_REALS(swish))
 ACTIVATION_KERNEL(thresholded_relu, 0, MDF_LOOPS_REALS(thresholded_relu))
 ACTIVATION_KERNEL(shrink, 1, MDF_LOOPS_REALS(shrink), MDF_LOOPS_INTEGERS(shrink))
 
@@ -174,7 +237,7 @@ static bool run_gelu_by_name(struct mdf_call *call)
 
 static bool run_swiglu(struct mdf_call *call)
 {
-    static const struct mdf_operation operation = {.loops = {MDF_LOOPS_REALS(swiglu)}, .cost_ns = 10};
+    static const struct mdf_operation operation = {.loops = {MDF_LOOPS_REALS(swiglu)}, .cost_ns = 1};
     const struct mdf_value *a = mdf_call_tensor(call, 0), *b = a != NULL ? mdf_call_tensor(call, 1) : NULL;
 
     return b != NULL && mdf_workspace_check_shape(call, "B", b, a->rank, mdf_value_shape(a)) &&

@@ -5,6 +5,7 @@
  * is left for gets zeros. float16 and bfloat16 are computed in float32 and rounded once. Heads are done in groups whose scores
  * stay small. Source: ONNX Attention 23, 24, 25 with its errata. */
 #include "functions/onnx/heads.h"
+#include "functions/vector_math.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,7 +35,7 @@ enum stage { STAGE_RAW, STAGE_CAPPED, STAGE_MASKED, STAGE_WEIGHTS };
 enum { N_SLOTS = 16, GROUP_ELEMENTS = 1 << 20 /* of scores, held at a time */ };
 
 /* Rough time of one score, to judge what is worth a thread. */
-static const double score_ns = 3;
+static const double score_ns = 0.5;
 
 /* What is added to the scores, or says which ones count; elements NULL: nothing. Strides in elements, 0 where it repeats. */
 struct mask {
@@ -85,14 +86,43 @@ static void find_keys(const struct rows *job, size_t batch, size_t query, size_t
     *end = *end > *begin ? *end : *begin;
 }
 
+static float largest_float32(size_t n, const float *scores)
+{
+    return mdf_vector_math()->largest(n, scores);
+}
+
+static double largest_float64(size_t n, const double *scores)
+{
+    double largest = -INFINITY;
+
+    for (size_t i = 0; i < n; i++) {
+        largest = scores[i] > largest ? scores[i] : largest;
+    }
+    return largest;
+}
+
+static double exp_sum_float32(size_t n, const float *scores, float shift, float *powers)
+{
+    return mdf_vector_math()->exp_sum(n, scores, shift, powers);
+}
+
+static double exp_sum_float64(size_t n, const double *scores, double shift, double *powers)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        powers[i] = exp(scores[i] - shift);
+        sum += powers[i];
+    }
+    return sum;
+}
+
 #define ELEMENT float
 #define NAME(x) x##_float32
-#define EXP expf
 #define TANH tanhf
 #include "functions/onnx/attention_rows.inc"
 #define ELEMENT double
 #define NAME(x) x##_float64
-#define EXP exp
 #define TANH tanh
 #include "functions/onnx/attention_rows.inc"
 

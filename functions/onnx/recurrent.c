@@ -5,6 +5,7 @@
  * end, and the last states. Layout 1 has the batch first. The products with W are done for all steps at once. Source: the
  * ONNX operators, all versions. */
 #include "functions/gemm.h"
+#include "functions/vector_math.h"
 #include "functions/workspace.h"
 
 #include <math.h>
@@ -94,6 +95,30 @@ struct pass {
     size_t direction;
     bool is_reverse;
 };
+
+static void tanh_row_float32(size_t n, float *x)
+{
+    mdf_vector_math()->tanh(n, x, x);
+}
+
+static void sigmoid_row_float32(size_t n, float *x)
+{
+    mdf_vector_math()->sigmoid(n, x, x);
+}
+
+static void tanh_row_float64(size_t n, double *x)
+{
+    for (size_t i = 0; i < n; i++) {
+        x[i] = tanh(x[i]);
+    }
+}
+
+static void sigmoid_row_float64(size_t n, double *x)
+{
+    for (size_t i = 0; i < n; i++) {
+        x[i] = 1 / (1 + exp(-x[i]));
+    }
+}
 
 #define ELEMENT float
 #define NAME(x) x##_float32

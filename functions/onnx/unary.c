@@ -3,6 +3,7 @@
  * Reals are computed in their own type, whole numbers wrap. Sources: the ONNX operators of the names in the table. */
 #include "functions/elementwise.h"
 #include "functions/operator.h"
+#include "functions/vector_math.h"
 
 #include <math.h>
 
@@ -63,6 +64,7 @@
 #include "functions/elementwise_end.inc"
 
 #define OPERATION exponential
+#define ONLY_FLOAT64
 #define UNARY(x) MATH(exp)(x)
 #include "functions/elementwise_reals.inc"
 
@@ -117,6 +119,7 @@
 #include "functions/elementwise_end.inc"
 
 #define OPERATION tangent_hyperbolic
+#define ONLY_FLOAT64
 #define UNARY(x) MATH(tanh)(x)
 #include "functions/elementwise_reals.inc"
 
@@ -130,6 +133,7 @@
 
 /* For large |x| the naive form would be infinity by infinity. */
 #define OPERATION sigmoid
+#define ONLY_FLOAT64
 #define UNARY(x) x >= 0 ? 1 / (1 + MATH(exp)(-x)) : MATH(exp)(x) / (1 + MATH(exp)(x))
 #include "functions/elementwise_reals.inc"
 
@@ -199,6 +203,7 @@
 #include "functions/elementwise_end.inc"
 
 #define OPERATION error_function
+#define ONLY_FLOAT64
 #define UNARY(x) MATH(erf)(x)
 #include "functions/elementwise_reals.inc"
 
@@ -217,6 +222,21 @@
 #include "functions/elementwise_bool.inc"
 
 #include "functions/elementwise_end.inc"
+
+/* Loops over float32 in vectors. */
+#define VECTOR_LOOP(name, map)                                                                                                   \
+    static bool name##_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings) \
+    {                                                                                                                            \
+        (void)steps;                                                                                                             \
+        (void)settings;                                                                                                          \
+        mdf_vector_math()->map(n, operands[0], target);                                                                          \
+        return true;                                                                                                             \
+    }
+
+VECTOR_LOOP(exponential, exp)
+VECTOR_LOOP(tangent_hyperbolic, tanh)
+VECTOR_LOOP(sigmoid, sigmoid)
+VECTOR_LOOP(error_function, erf)
 
 /* ------------------------------------------------------------------ operations */
 
@@ -238,7 +258,7 @@ UNARY_KERNEL(arc_tangent_hyperbolic, 10, MDF_LOOPS_REALS(arc_tangent_hyperbolic)
 UNARY_KERNEL(ceiling, 2, MDF_LOOPS_REALS(ceiling))
 UNARY_KERNEL(cosine, 10, MDF_LOOPS_REALS(cosine))
 UNARY_KERNEL(cosine_hyperbolic, 10, MDF_LOOPS_REALS(cosine_hyperbolic))
-UNARY_KERNEL(exponential, 10, MDF_LOOPS_REALS(exponential))
+UNARY_KERNEL(exponential, 1, MDF_LOOPS_REALS(exponential))
 UNARY_KERNEL(floor_of, 2, MDF_LOOPS_REALS(floor_of))
 UNARY_KERNEL(logarithm, 10, MDF_LOOPS_REALS(logarithm))
 UNARY_KERNEL(reciprocal, 1, MDF_LOOPS_REALS(reciprocal))
@@ -247,15 +267,15 @@ UNARY_KERNEL(sine, 10, MDF_LOOPS_REALS(sine))
 UNARY_KERNEL(sine_hyperbolic, 10, MDF_LOOPS_REALS(sine_hyperbolic))
 UNARY_KERNEL(square_root, 2, MDF_LOOPS_REALS(square_root))
 UNARY_KERNEL(tangent, 10, MDF_LOOPS_REALS(tangent))
-UNARY_KERNEL(tangent_hyperbolic, 10, MDF_LOOPS_REALS(tangent_hyperbolic))
+UNARY_KERNEL(tangent_hyperbolic, 1, MDF_LOOPS_REALS(tangent_hyperbolic))
 UNARY_KERNEL(softsign, 1, MDF_LOOPS_REALS(softsign))
-UNARY_KERNEL(sigmoid, 10, MDF_LOOPS_REALS(sigmoid))
+UNARY_KERNEL(sigmoid, 1, MDF_LOOPS_REALS(sigmoid))
 UNARY_KERNEL(softplus, 20, MDF_LOOPS_REALS(softplus))
 UNARY_KERNEL(absolute, 0, MDF_LOOPS_REALS(absolute), MDF_LOOPS_INTEGERS(absolute))
 UNARY_KERNEL(negative, 0, MDF_LOOPS_REALS(negative), MDF_LOOPS_SIGNED(negative))
 UNARY_KERNEL(positive_part, 0, MDF_LOOPS_REALS(positive_part), MDF_LOOPS_SIGNED(positive_part))
 UNARY_KERNEL(sign, 0, MDF_LOOPS_REALS(sign), MDF_LOOPS_INTEGERS(sign))
-UNARY_KERNEL(error_function, 10, MDF_LOOPS_REALS(error_function), MDF_LOOPS_INTEGERS(error_function))
+UNARY_KERNEL(error_function, 1, MDF_LOOPS_REALS(error_function), MDF_LOOPS_INTEGERS(error_function))
 UNARY_KERNEL(negation, 0, MDF_LOOPS_BOOL(negation))
 
 /* Any kind of value: arrays, sequences, an optional that holds nothing. */

@@ -1,0 +1,46 @@
+/* vector_math.c - see vector_math.h. Sources: W. Cody and W. Waite, Software manual for the elementary functions (1980), for the
+ * reduction of arguments; W. Press et al., Numerical recipes, for the form of erfc. Coefficients are least-maximum fits made for
+ * these forms. */
+#include "functions/vector_math.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { SUM_PARTS = 16 /* partial sums, whatever the width of vectors */ };
+
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx512f,avx512dq")))
+#define NAME(x) x##_avx512
+#define LANES 16
+/* The instructions yield their second operand where there is a NaN. */
+#define NOT_ABOVE(limit, x) (VECTOR) _mm512_min_ps(_mm512_set1_ps(limit), (__m512)(x))
+#define NOT_BELOW(limit, x) (VECTOR) _mm512_max_ps(_mm512_set1_ps(limit), (__m512)(x))
+#include "functions/vector_math.inc"
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_avx2
+#define LANES 8
+#define NOT_ABOVE(limit, x) (VECTOR) _mm256_min_ps(_mm256_set1_ps(limit), (__m256)(x))
+#define NOT_BELOW(limit, x) (VECTOR) _mm256_max_ps(_mm256_set1_ps(limit), (__m256)(x))
+#include "functions/vector_math.inc"
+#endif
+#define TARGET
+#define NAME(x) x##_plain
+#define LANES 4
+#include "functions/vector_math.inc"
+
+const struct mdf_vector_math *mdf_vector_math(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
+        return &math_avx512;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        return &math_avx2;
+    }
+#endif
+    return &math_plain;
+}
