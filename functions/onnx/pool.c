@@ -3,6 +3,7 @@
  * Comes in: X [n, c, ...]. Goes out: Y [n, c, ...], the largest element, mean or p-norm of each window; of MaxPool also where
  * that element lies in X, flattened (-1: the window is all padding). Source: the ONNX operators of these names, all versions. */
 #include "functions/onnx/sliding.h"
+#include "functions/vector_rows.h"
 
 #include <math.h>
 
@@ -37,9 +38,11 @@ struct pooling {
     struct mdf_taps taps;
     const void *x;
     void *y;
-    int64_t *indices;       /* of MaxPool; NULL: not wanted */
-    const double *divisors; /* of AveragePool: taps of each window that count */
-    double p;               /* of LpPool */
+    const struct mdf_vector_rows *rows;
+    int64_t *indices; /* of MaxPool; NULL: not wanted */
+    /* Of AveragePool: taps that count, of the windows along the last axis, and of each position on the other axes. */
+    const double *last_divisors, *outer_divisors;
+    double p; /* of LpPool */
 };
 
 enum whole_kind { WHOLE_MAX, WHOLE_AVERAGE, WHOLE_NORM };
@@ -48,6 +51,7 @@ struct whole {
     const void *x;
     void *y;
     size_t size; /* of a plane */
+    const struct mdf_vector_rows *rows;
     enum whole_kind kind;
     double p;
 };
@@ -62,6 +66,15 @@ static double root(double x, double p)
     return p == 2 ? sqrt(x) : p == 1 ? x : pow(x, 1 / p);
 }
 
+/* Elements of a stretch of rows that windows are combined in; windows wider than half of it are taken tap by tap. */
+enum { STRETCH = 512, LARGEST_PARTS = 64 };
+
+/* Elements from the first to the last tap of a window along the last axis. */
+static size_t window_span(const struct mdf_taps *taps)
+{
+    return (size_t)(taps->offsets[taps->n_last * taps->rank - 1] - taps->offsets[taps->rank - 1]) + 1;
+}
+
 #define ELEMENT float
 #define NAME(x) x##_float32
 #include "functions/onnx/pool_rows.inc"
@@ -70,7 +83,7 @@ static double root(double x, double p)
 #include "functions/onnx/pool_rows.inc"
 
 /* Rough time of one tap, to judge what is worth a thread. */
-static const double tap_ns = 0.5;
+static const double tap_ns = 0.1;
 
 /* ------------------------------------------------------------------ pools over windows */
 
@@ -83,13 +96,14 @@ static bool prepare_pool(struct mdf_workspace *workspace, const struct mdf_windo
     struct mdf_call *call = workspace->call;
     const struct mdf_value *x = mdf_call_tensor(call, 0);
 
-    if (x == NULL || !mdf_workspace_begin(workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), 6) ||
+    if (x == NULL || !mdf_workspace_begin(workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), 7) ||
         !mdf_windows_read(workspace, settings, x, NULL, windows) || !mdf_windows_count(call, settings, windows)) {
         return false;
     }
     for (size_t i = 0; i < x->rank; i++) {
         windows->shape[i] = i < 2 ? mdf_value_shape(x)[i] : windows->axes[i - 2].windows;
     }
+    job->rows = mdf_vector_rows(workspace->dtype);
     job->x = mdf_workspace_input(workspace, 0);
     job->y = job->x == NULL ? NULL : mdf_workspace_output(workspace, 0, (mdf_dtype)x->dtype, x->rank, windows->shape);
     return job->y != NULL && mdf_taps_prepare(workspace, windows, true, &job->taps);
@@ -155,7 +169,8 @@ static bool max_pool(struct mdf_call *call)
             return false;
         }
     }
-    run_pool(&workspace, &job, pool_max_float32, pool_max_float64);
+    run_pool(&workspace, &job, job.indices != NULL ? pool_max_indices_float32 : pool_max_float32,
+             job.indices != NULL ? pool_max_indices_float64 : pool_max_float64);
     if (job.indices != NULL && mdf_call_result(call, 1)->length > 0) {
         place_indices(&job, (size_t)windows.shape[0] * (size_t)windows.shape[1], settings->storage_order == 1);
     }
@@ -173,28 +188,31 @@ static int64_t count_taps(const struct mdf_window_axis *axis, int64_t window, in
     return last > first ? last - first : 0;
 }
 
-/* Number of taps by which each window's sum is divided; 1 where there are none, so that the mean of nothing is 0. */
+/* Number of taps by which each window's sum is divided, along the last axis and along the others. */
 static bool count_divisors(struct mdf_workspace *workspace, const struct mdf_windows *windows, bool with_padding,
                            struct pooling *job)
 {
-    size_t n_run = (size_t)job->taps.n_run, n = job->taps.n_outer * n_run;
-    double *divisors = mdf_workspace_matrix(workspace, MDF_DTYPE_FLOAT64, job->taps.n_outer, n_run);
+    size_t n_run = (size_t)job->taps.n_run;
+    double *last = mdf_workspace_array(workspace, MDF_DTYPE_FLOAT64, n_run);
+    double *outer = last != NULL ? mdf_workspace_array(workspace, MDF_DTYPE_FLOAT64, job->taps.n_outer) : NULL;
 
-    for (size_t window = 0; divisors != NULL && window < n; window++) {
-        size_t left = window;
+    for (size_t window = 0; outer != NULL && window < n_run + job->taps.n_outer; window++) {
+        bool is_last = window < n_run;
+        size_t left = is_last ? window : window - n_run, end = is_last ? windows->rank : windows->rank - 1;
+        double *divisor = is_last ? &last[left] : &outer[left];
 
-        divisors[window] = 1;
-        for (size_t i = windows->rank; i-- > 0;) {
+        *divisor = 1;
+        for (size_t i = end; i-- > (is_last ? windows->rank - 1 : 0);) {
             const struct mdf_window_axis *axis = &windows->axes[i];
             int64_t low = with_padding ? -axis->pad_begin : 0, high = axis->array + (with_padding ? axis->pad_end : 0);
 
-            divisors[window] *= (double)count_taps(axis, (int64_t)(left % (size_t)axis->windows), low, high);
+            *divisor *= (double)count_taps(axis, (int64_t)(left % (size_t)axis->windows), low, high);
             left /= (size_t)axis->windows;
         }
-        divisors[window] = divisors[window] > 0 ? divisors[window] : 1;
     }
-    job->divisors = divisors;
-    return divisors != NULL;
+    job->last_divisors = last;
+    job->outer_divisors = outer;
+    return outer != NULL;
 }
 
 static bool average_pool(struct mdf_call *call)
@@ -253,6 +271,7 @@ static bool pool_whole(struct mdf_call *call, enum whole_kind kind, double p)
     if (x->rank < 2) {
         return mdf_call_error(call, MDF_SHAPE, "X has rank %u, but needs a batch and a channel axis", x->rank);
     }
+    job.rows = mdf_vector_rows(workspace.dtype);
     shape = mdf_workspace_array(&workspace, MDF_DTYPE_INT64, x->rank);
     job.x = shape == NULL ? NULL : mdf_workspace_input(&workspace, 0);
     if (job.x == NULL || !mdf_workspace_product(call, mdf_value_shape(x), 0, 2, &n_planes) ||

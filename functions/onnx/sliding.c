@@ -179,6 +179,7 @@ static bool count_taps(struct mdf_call *call, const struct mdf_windows *windows,
         fits = fits && mdf_size_multiply(n_taps, (size_t)(last - first), &n_taps) &&
                mdf_size_multiply(array_size, (size_t)axis->array, &array_size) &&
                (i + 1 == windows->rank || mdf_size_multiply(n_outer, (size_t)axis->windows, &n_outer));
+        taps->n_last = (size_t)(last - first);
     }
     taps->n_taps = n_taps;
     taps->n_outer = n_outer;

@@ -47,6 +47,7 @@ bool mdf_windows_count(struct mdf_call *call, const struct mdf_window_settings *
 /* The taps, laid out for loops over rows: runs of windows along the last axis, for one position on the outer axes. */
 struct mdf_taps {
     size_t rank, n_taps, n_outer; /* taps of a window; positions on all axes but the last */
+    size_t n_last;                /* taps along the last axis, the fastest */
     int64_t n_run;                /* windows along the last axis */
     int64_t stride;               /* of the last axis */
     size_t array_size;            /* elements of one array */
@@ -60,12 +61,11 @@ struct mdf_taps {
  * workspace. False with the error set. */
 bool mdf_taps_prepare(struct mdf_workspace *workspace, const struct mdf_windows *windows, bool clip, struct mdf_taps *taps);
 
-/* Where the run of windows at `outer` meets tap `tap`: *offset is the array position of window `first` of the run (which may
- * not exist). False where all are in the padding. */
-static inline bool mdf_taps_run(const struct mdf_taps *taps, size_t outer, size_t tap, int64_t *offset)
+/* Where the row along the last axis begins that tap `tap` of the run of windows at `outer` meets; false where it is padding. */
+static inline bool mdf_taps_row(const struct mdf_taps *taps, size_t outer, size_t tap, int64_t *row)
 {
     const int64_t *offsets = taps->offsets + tap * taps->rank, *positions = taps->positions + outer * (taps->rank - 1);
-    int64_t row = 0;
+    int64_t number = 0;
 
     for (size_t axis = 0; axis + 1 < taps->rank; axis++) {
         int64_t at = positions[axis] + offsets[axis];
@@ -73,9 +73,22 @@ static inline bool mdf_taps_run(const struct mdf_taps *taps, size_t outer, size_
         if (at < 0 || at >= taps->axes[axis].array) {
             return false;
         }
-        row = row * taps->axes[axis].array + at;
+        number = number * taps->axes[axis].array + at;
     }
-    *offset = row * taps->axes[taps->rank - 1].array + offsets[taps->rank - 1];
+    *row = number * taps->axes[taps->rank - 1].array;
+    return true;
+}
+
+/* Where the run of windows at `outer` meets tap `tap`: *offset is the array position of window `first` of the run (which may
+ * not exist). False where all are in the padding. */
+static inline bool mdf_taps_run(const struct mdf_taps *taps, size_t outer, size_t tap, int64_t *offset)
+{
+    int64_t row;
+
+    if (!mdf_taps_row(taps, outer, tap, &row)) {
+        return false;
+    }
+    *offset = row + taps->offsets[(tap + 1) * taps->rank - 1];
     return taps->first[tap] < taps->last[tap];
 }
 

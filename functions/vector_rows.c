@@ -1,0 +1,46 @@
+/* vector_rows.c - see vector_rows.h. The compiler makes vectors of plain loops, once for each instruction set. */
+#include "functions/vector_rows.h"
+
+enum { SUM_PARTS = 16 };
+
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq")))
+#define NAME(x) x##_float32_avx512
+#define ELEMENT float
+#include "functions/vector_rows.inc"
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq")))
+#define NAME(x) x##_float64_avx512
+#define ELEMENT double
+#include "functions/vector_rows.inc"
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_float32_avx2
+#define ELEMENT float
+#include "functions/vector_rows.inc"
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_float64_avx2
+#define ELEMENT double
+#include "functions/vector_rows.inc"
+#endif
+#define TARGET
+#define NAME(x) x##_float32
+#define ELEMENT float
+#include "functions/vector_rows.inc"
+#define TARGET
+#define NAME(x) x##_float64
+#define ELEMENT double
+#include "functions/vector_rows.inc"
+
+const struct mdf_vector_rows *mdf_vector_rows(mdf_dtype dtype)
+{
+    bool is_float32 = dtype == MDF_DTYPE_FLOAT32;
+
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+        return is_float32 ? &rows_float32_avx512 : &rows_float64_avx512;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        return is_float32 ? &rows_float32_avx2 : &rows_float64_avx2;
+    }
+#endif
+    return is_float32 ? &rows_float32 : &rows_float64;
+}
