@@ -47,6 +47,7 @@ struct mdf_call {
     const struct mdf_value *const *inputs; /* NULL: an omitted optional input */
     struct mdf_value *const *outputs;      /* NULL: an output that nobody reads */
     size_t n_inputs, n_outputs;
+    const bool *constants;          /* by input: its elements are the same in each run of the call; NULL: nothing is known */
     struct mdf_body *const *bodies; /* graph attributes, in the order of the settings table; NULL: not given */
     struct mdf_value *scratch;      /* MDF_CALL_SCRATCH values for the kernel's own use, kept between runs */
     struct mdf_context *context;
@@ -67,6 +68,12 @@ static inline const struct mdf_value *mdf_call_input(const struct mdf_call *call
 static inline struct mdf_value *mdf_call_result(const struct mdf_call *call, size_t i)
 {
     return i < call->n_outputs ? call->outputs[i] : NULL;
+}
+
+/* Whether the elements of input `i` are the same in each run of the call, so that what was made of them may be kept. */
+static inline bool mdf_call_is_constant(const struct mdf_call *call, size_t i)
+{
+    return call->constants != NULL && i < call->n_inputs && call->constants[i];
 }
 
 /* Sets the error, "onnx::Gather: ..." in front; returns false. */

@@ -12,12 +12,12 @@
 #endif
 
 enum {
-    DEPTH = 256,           /* rows of a block of B */
-    BLOCK_PANELS = 12,     /* panels of a block of B */
-    MAX_ROWS = 12,         /* of a tile */
-    MAX_COLUMNS = 32,      /* of a tile */
-    PACK_ROWS = 4,         /* packed together */
-    PLAIN_COLUMNS = 16,    /* fewer are added without a call */
+    DEPTH = 256,       /* rows of a block of B */
+    BLOCK_PANELS = 12, /* panels of a block of B */
+    MAX_ROWS = 12,     /* of a tile */
+    MAX_COLUMNS = 32,  /* of a tile */
+    PACK_ROWS = 4,     /* packed together */
+
     PLAIN_PRODUCTS = 2000, /* a product with fewer multiplications is not worth packing */
     DOT_PARTS = 32,        /* partial sums of a scalar product */
     MAX_SLOTS = 64,
@@ -27,13 +27,20 @@ enum {
 /* Rough time of one multiplication and addition, to judge what is worth a thread. */
 static const double multiply_ns = 0.04;
 
-typedef void (*tile_function)(size_t depth, const void *a_packed, const void *b_packed, void *target, int64_t c_row, bool add);
+typedef void (*tile_function)(size_t depth, const void *a_packed, const void *b_packed, const void *start, void *target,
+                              int64_t c_row, bool add);
+typedef void (*row_function)(size_t depth, const void *a, int64_t a_step, const void *b_packed, const void *start, void *target,
+                             bool add);
 
 /* The innermost loops for one element type and instruction set. */
 struct kernels {
     size_t rows, lanes;        /* a tile has up to `rows` rows and 2 * lanes columns */
     tile_function tiles[3][2]; /* of 1/3, 2/3, 3/3 of the rows; of 1, 2 vectors */
+    row_function row_tiles[3]; /* of one row; of 1 vector, 2 vectors, 4 panels of 2 vectors */
     mdf_add_scaled add_scaled;
+    /* y += alpha a B for one row of A, the elements of its rows adjacent; without fused operations */
+    void (*add_rows)(size_t n, size_t k, const void *alpha, const void *a, int64_t a_column, const void *b, int64_t b_row,
+                     void *y);
     void (*dot)(size_t n, const void *x, const void *y, void *result);
 };
 
@@ -184,7 +191,7 @@ struct plain_job {
 
 static bool is_plain(const struct mdf_product *product)
 {
-    if (product->row != NULL) {
+    if (product->row != NULL || product->packed_a != NULL || product->packed_b != NULL) {
         return false;
     }
     return choose_type(product->dtype) == &integer_type || product->m <= 2 || product->n == 1 ||
@@ -211,7 +218,7 @@ static struct mdf_product turn_vector(const struct mdf_product *product)
 {
     struct mdf_product turned = *product;
 
-    if (product->n == 1 && product->m > 1 && product->c_row == 1 && product->a_row == 1) {
+    if (product->n == 1 && product->m > 1 && product->c_row == 1 && product->a_row == 1 && product->start == NULL) {
         turned.m = 1;
         turned.n = product->m;
         turned.a = product->b;
@@ -250,7 +257,9 @@ struct packed_job {
     size_t n_block, n_column_blocks;   /* columns of a block of B */
     size_t n_row_panels, n_row_blocks; /* panels of A of one task */
     size_t n_slots, slot_bytes;
-    char *a, *slots;
+    char *packed;  /* A, to be packed here */
+    const char *a; /* packed; NULL: its rows are taken as they lie */
+    char *slots;
     mdf_product_locate locate; /* of a batch done whole in each slot */
     const void *locate_context;
     size_t n_batches;
@@ -271,10 +280,18 @@ static size_t last_panel_columns(const struct packed_job *job, size_t n)
     return left == 0 || left > lanes ? 2 * lanes : lanes;
 }
 
-/* Packed A: for each block of depth, its panels one after the other. */
-static char *panel_of_a(const struct packed_job *job, char *a, size_t first, size_t depth, size_t panel)
+/* Columns of B when all of it is packed, with those that fill up its last panel. */
+static size_t packed_columns(const struct packed_job *job)
 {
-    return a + (first * job->n_a + panel * job->kernels->rows * depth) * job->type->size_bytes;
+    size_t n_panel = 2 * job->kernels->lanes, n = job->product->n;
+
+    return n % n_panel == 0 ? n : n / n_panel * n_panel + last_panel_columns(job, n);
+}
+
+/* Packed A: for each block of depth, its panels one after the other. */
+static size_t panel_of_a(const struct packed_job *job, size_t first, size_t depth, size_t panel)
+{
+    return (first * job->n_a + panel * job->kernels->rows * depth) * job->type->size_bytes;
 }
 
 static void pack_panels(const struct packed_job *job, const struct mdf_product *product, char *a, size_t first_panel,
@@ -287,7 +304,7 @@ static void pack_panels(const struct packed_job *job, const struct mdf_product *
         for (size_t first = 0; first < product->k; first += DEPTH) {
             size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
 
-            job->type->pack_a(product, row, n, rows, first, depth, panel_of_a(job, a, first, depth, panel));
+            job->type->pack_a(product, row, n, rows, first, depth, a + panel_of_a(job, first, depth, panel));
         }
     }
 }
@@ -296,27 +313,50 @@ static void pack_shared_panels(void *context, size_t first, size_t last)
 {
     const struct packed_job *job = context;
 
-    pack_panels(job, job->product, job->a, first, last);
+    pack_panels(job, job->product, job->packed, first, last);
 }
 
 /* One panel of A times one panel of B. */
-static void multiply_panels(const struct packed_job *job, const char *a, const char *b, char *c, size_t rows, size_t n_rows,
-                            size_t columns, size_t n_columns, size_t depth, bool add)
+static void multiply_panels(const struct packed_job *job, const char *a, const char *b, const char *start, char *c, size_t rows,
+                            size_t n_rows, size_t columns, size_t n_columns, size_t depth, bool add)
 {
     const struct kernels *kernels = job->kernels;
     tile_function tile = kernels->tiles[rows * 3 / kernels->rows - 1][columns / kernels->lanes - 1];
-    double edge[MAX_ROWS * MAX_COLUMNS];
+    double edge[MAX_ROWS * MAX_COLUMNS], starts[MAX_ROWS] = {0};
 
     if (n_rows == rows && n_columns == columns) {
-        tile(depth, a, b, c, job->product->c_row, add);
+        tile(depth, a, b, start, c, job->product->c_row, add);
         return;
     }
-    tile(depth, a, b, edge, (int64_t)columns, false);
+    if (start != NULL) {
+        memcpy(starts, start, n_rows * job->type->size_bytes);
+    }
+    tile(depth, a, b, starts, edge, (int64_t)columns, false);
     job->type->store_edge(edge, columns, c, job->product->c_row, n_rows, n_columns, add);
 }
 
+/* One row of C, of n columns. */
+static void multiply_row(const struct packed_job *job, const char *a, int64_t a_column, const char *b, const char *start, char *c,
+                         size_t n, size_t depth, bool add)
+{
+    const struct kernels *kernels = job->kernels;
+    size_t n_panel = 2 * kernels->lanes, size = job->type->size_bytes, j = 0;
+    double edge[MAX_COLUMNS];
+
+    for (; j + 4 * n_panel <= n; j += 4 * n_panel) {
+        kernels->row_tiles[2](depth, a, a_column, b + j * depth * size, start, c + j * size, add);
+    }
+    for (; j + n_panel <= n; j += n_panel) {
+        kernels->row_tiles[1](depth, a, a_column, b + j * depth * size, start, c + j * size, add);
+    }
+    if (j < n) {
+        kernels->row_tiles[n - j > kernels->lanes](depth, a, a_column, b + j * depth * size, start, edge, false);
+        job->type->store_edge(edge, n_panel, c + j * size, 0, 1, n - j, add);
+    }
+}
+
 /* The panels [first_panel, last_panel) of A times one packed block of B. */
-static void multiply_block(const struct packed_job *job, const struct mdf_product *product, char *a, const char *b,
+static void multiply_block(const struct packed_job *job, const struct mdf_product *product, const char *a, const char *b,
                            size_t first_panel, size_t last_panel, size_t first, size_t depth, size_t column, size_t n)
 {
     size_t n_panel = 2 * job->kernels->lanes, size = job->type->size_bytes, n_last = last_panel_columns(job, n);
@@ -325,33 +365,60 @@ static void multiply_block(const struct packed_job *job, const struct mdf_produc
     for (size_t panel = first_panel; panel < last_panel; panel++) {
         size_t row = panel * job->kernels->rows, rows = panel_rows(job, row);
         size_t n_rows = product->m - row < rows ? product->m - row : rows;
-        const char *panel_a = panel_of_a(job, a, first, depth, panel);
+        const char *panel_a = a + panel_of_a(job, first, depth, panel);
         char *c = (char *)product->c + ((int64_t)row * product->c_row + (int64_t)column) * (int64_t)size;
+        const char *start = product->start == NULL || first > 0 ? NULL : (const char *)product->start + row * size;
 
         for (size_t j = 0; j < n; j += n_panel) {
             size_t n_columns = n - j < n_panel ? n - j : n_panel, columns = n - j < n_panel ? n_last : n_panel;
 
-            multiply_panels(job, panel_a, b + j * depth * size, c + j * size, rows, n_rows, columns, n_columns, depth, add);
+            multiply_panels(job, panel_a, b + j * depth * size, start, c + j * size, rows, n_rows, columns, n_columns, depth,
+                            add);
         }
     }
 }
 
-/* One task: some panels of A times some columns of B, packed in `slot`. */
-static void multiply_task(const struct packed_job *job, const struct mdf_product *product, size_t batch, char *a, char *slot,
-                          size_t task)
+/* The rows [first_row, last_row) of A, as they lie, times one packed block of B. */
+static void multiply_rows(const struct packed_job *job, const struct mdf_product *product, const char *b, size_t first_row,
+                          size_t last_row, size_t first, size_t depth, size_t column, size_t n)
+{
+    int64_t size = (int64_t)job->type->size_bytes;
+
+    for (size_t row = first_row; row < last_row && row < product->m; row++) {
+        const char *a = (const char *)product->a + ((int64_t)row * product->a_row + (int64_t)first * product->a_column) * size;
+        char *c = (char *)product->c + ((int64_t)row * product->c_row + (int64_t)column) * size;
+        const char *start = product->start == NULL || first > 0 ? NULL : (const char *)product->start + (int64_t)row * size;
+
+        multiply_row(job, a, product->a_column, b, start, c, n, depth, product->add || first > 0);
+    }
+}
+
+/* One task: some panels of A times some columns of B, which are packed in `slot` where B is not packed before. */
+static void multiply_task(const struct packed_job *job, const struct mdf_product *product, size_t batch, const char *a,
+                          char *slot, size_t task)
 {
     size_t row_block = task / job->n_column_blocks, column = task % job->n_column_blocks * job->n_block;
     size_t first_panel = row_block * job->n_row_panels, last_panel = first_panel + job->n_row_panels;
-    size_t n = product->n - column < job->n_block ? product->n - column : job->n_block;
-    char *row = slot + job->n_block * DEPTH * job->type->size_bytes;
+    size_t n = product->n - column < job->n_block ? product->n - column : job->n_block, size = job->type->size_bytes;
+    char *row = slot + job->n_block * DEPTH * size;
 
     last_panel = last_panel < job->n_panels ? last_panel : job->n_panels;
     for (size_t first = 0; first < product->k; first += DEPTH) {
         size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
+        const char *b = slot;
 
-        job->type->pack_b(product, batch, first, depth, column, n, 2 * job->kernels->lanes, last_panel_columns(job, n), slot,
-                          row);
-        multiply_block(job, product, a, slot, first_panel, last_panel, first, depth, column, n);
+        if (product->packed_b != NULL) {
+            b = (const char *)product->packed_b + (first * packed_columns(job) + column * depth) * size;
+        } else {
+            job->type->pack_b(product, batch, first, depth, column, n, 2 * job->kernels->lanes, last_panel_columns(job, n), slot,
+                              row);
+        }
+        if (a == NULL) {
+            multiply_rows(job, product, b, first_panel * job->kernels->rows, last_panel * job->kernels->rows, first, depth,
+                          column, n);
+        } else {
+            multiply_block(job, product, a, b, first_panel, last_panel, first, depth, column, n);
+        }
     }
 }
 
@@ -410,31 +477,53 @@ static void plan_blocks(struct packed_job *job, size_t n_threads)
     job->n_row_blocks = divide_up(job->n_panels, job->n_row_panels);
 }
 
-/* Room for packed A (once, or once a slot) and for the slots. */
-static bool make_room(struct mdf_call *call, struct mdf_value *scratch, struct packed_job *job, bool a_in_slots)
+static bool too_large(struct mdf_call *call, const struct mdf_product *product)
 {
-    size_t size = job->type->size_bytes, a_bytes, total;
-    int64_t n_bytes;
-    bool fits = mdf_size_multiply(job->n_a, job->product->k, &a_bytes) && mdf_size_multiply(a_bytes, size, &a_bytes);
+    return mdf_call_error(call, MDF_LIMIT, "a product of %zu by %zu by %zu elements is larger than any memory", product->m,
+                          product->k, product->n);
+}
 
-    a_bytes = fits ? (a_bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES : 0;
-    job->slot_bytes = job->n_block * (DEPTH + 1) * size;
-    fits = fits && (!a_in_slots || mdf_size_add(job->slot_bytes, a_bytes, &job->slot_bytes));
-    job->slot_bytes = (job->slot_bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-    fits = fits && mdf_size_multiply(job->slot_bytes, job->n_slots, &total) &&
-           (a_in_slots || mdf_size_add(total, a_bytes, &total)) && total <= PTRDIFF_MAX - LINE_BYTES;
-    if (!fits) {
-        return mdf_call_error(call, MDF_LIMIT, "a matrix of %zu rows and %zu columns is larger than any memory", job->product->m,
-                              job->product->k);
+/* `n_bytes` bytes in a value, the first one on a line of the cache. NULL with the error set. */
+static char *make_lines(struct mdf_call *call, struct mdf_value *value, size_t n_bytes)
+{
+    int64_t size = (int64_t)(n_bytes + LINE_BYTES);
+    char *bytes = mdf_value_make_tensor(call->context->memory, value, MDF_DTYPE_UINT8, 1, &size);
+
+    if (bytes == NULL) {
+        mdf_call_out_of_memory(call);
+        return NULL;
     }
-    n_bytes = (int64_t)(total + LINE_BYTES);
-    job->a = mdf_value_make_tensor(call->context->memory, scratch, MDF_DTYPE_UINT8, 1, &n_bytes);
-    if (job->a == NULL) {
-        return mdf_call_out_of_memory(call);
+    return bytes + (LINE_BYTES - (uintptr_t)bytes % LINE_BYTES) % LINE_BYTES;
+}
+
+/* Bytes of `rows` times `columns` elements in whole lines; false where there are too many. */
+static bool count_bytes(const struct packed_job *job, size_t rows, size_t columns, size_t *n_bytes)
+{
+    if (!mdf_size_multiply(rows, columns, n_bytes) || !mdf_size_multiply(*n_bytes, job->type->size_bytes, n_bytes) ||
+        *n_bytes > PTRDIFF_MAX / 4) {
+        return false;
     }
-    job->a += (LINE_BYTES - (uintptr_t)job->a % LINE_BYTES) % LINE_BYTES;
-    job->slots = a_in_slots ? job->a : job->a + a_bytes;
+    *n_bytes = (*n_bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
     return true;
+}
+
+/* Room for packed A (once, or once a slot), where it is to be packed, and for the slots. */
+static bool make_room(struct mdf_call *call, struct mdf_value *scratch, struct packed_job *job, bool packs_a, bool a_in_slots)
+{
+    size_t a_bytes = 0, total;
+
+    job->slot_bytes = 0;
+    if ((packs_a && !count_bytes(job, job->n_a, job->product->k, &a_bytes)) ||
+        (job->product->packed_b == NULL && !count_bytes(job, job->n_block, DEPTH + 1, &job->slot_bytes))) {
+        return too_large(call, job->product);
+    }
+    job->slot_bytes += a_in_slots ? a_bytes : 0;
+    if (!mdf_size_multiply(job->slot_bytes, job->n_slots, &total) || total > PTRDIFF_MAX / 4) {
+        return too_large(call, job->product);
+    }
+    job->packed = make_lines(call, scratch, total + (a_in_slots ? 0 : a_bytes));
+    job->slots = a_in_slots || job->packed == NULL ? job->packed : job->packed + a_bytes;
+    return job->packed != NULL;
 }
 
 static double cost_of(const struct mdf_product *product)
@@ -446,16 +535,23 @@ static bool multiply_packed(struct mdf_call *call, struct mdf_value *scratch, co
 {
     struct packed_job job = {.kernels = choose_kernels(product->dtype), .type = choose_type(product->dtype), .product = product};
     size_t n_threads = call->context->n_threads > 1 ? (size_t)call->context->n_threads : 1, n_tasks;
+    /* Few rows are not worth packing, if they need not be scaled. */
+    bool takes_rows = product->packed_a == NULL && product->m <= 2 && product->alpha == 1;
+    bool packs_a = product->packed_a == NULL && !takes_rows;
 
     job.batch = batch;
     plan_blocks(&job, n_threads < MAX_SLOTS ? n_threads : MAX_SLOTS);
     n_tasks = job.n_column_blocks * job.n_row_blocks;
     job.n_slots = n_tasks < n_threads ? n_tasks : n_threads;
     job.n_slots = job.n_slots < MAX_SLOTS ? job.n_slots : MAX_SLOTS;
-    if (!make_room(call, scratch, &job, false)) {
+    if (!make_room(call, scratch, &job, packs_a, false)) {
         return false;
     }
-    mdf_parallel_for(call->context, job.n_panels, (double)product->k * (double)job.kernels->rows * 0.5, pack_shared_panels, &job);
+    job.a = packs_a ? job.packed : product->packed_a;
+    if (packs_a) {
+        mdf_parallel_for(call->context, job.n_panels, (double)product->k * (double)job.kernels->rows * 0.5, pack_shared_panels,
+                         &job);
+    }
     mdf_parallel_for(call->context, job.n_slots, cost_of(product) / (double)job.n_slots, run_tasks, &job);
     return true;
 }
@@ -474,7 +570,7 @@ static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scr
     plan_blocks(&job, 1);
     n_threads = n_threads < MAX_SLOTS ? n_threads : MAX_SLOTS;
     job.n_slots = n_batches < n_threads ? n_batches : n_threads;
-    if (!make_room(call, scratch, &job, true)) {
+    if (!make_room(call, scratch, &job, true, true)) {
         return false;
     }
     mdf_parallel_for(call->context, job.n_slots, cost_of(product) * (double)n_batches / (double)job.n_slots, run_batches, &job);
@@ -483,26 +579,12 @@ static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scr
 
 /* ------------------------------------------------------------------ products */
 
-/* A sum of nothing is zero. */
-static void clear_product(const struct mdf_product *product)
-{
-    size_t size = choose_type(product->dtype)->size_bytes;
-
-    for (size_t i = 0; !product->add && i < product->m; i++) {
-        memset((char *)product->c + (int64_t)i * product->c_row * (int64_t)size, 0, product->n * size);
-    }
-}
-
 static bool multiply_one(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t batch)
 {
     if (product->m == 0 || product->n == 0) {
         return true;
     }
-    if (product->k == 0) {
-        clear_product(product);
-        return true;
-    }
-    if (is_plain(product)) {
+    if (product->k == 0 || is_plain(product)) {
         multiply_as_it_lies(call->context, product);
         return true;
     }
@@ -559,4 +641,107 @@ bool mdf_multiply_batch(struct mdf_call *call, struct mdf_value *scratch, const 
         }
     }
     return true;
+}
+
+/* ------------------------------------------------------------------ matrices kept packed */
+
+bool mdf_product_is_packed(const struct mdf_product *product)
+{
+    return !is_plain(product);
+}
+
+/* What a matrix was when it was packed; stands before the packed elements. */
+struct kept {
+    const void *elements;
+    size_t n, k;
+    int64_t row, column;
+    double alpha;
+    mdf_dtype dtype;
+};
+
+enum { KEPT_BYTES = LINE_BYTES };
+
+_Static_assert(sizeof(struct kept) <= KEPT_BYTES, "the packed elements begin on the next line");
+
+/* Room in `value` for a matrix that is packed in `n_bytes` bytes; *is_there: it is packed there already. NULL with the error set.
+ */
+static char *keep(struct mdf_call *call, struct mdf_value *value, bool is_constant, size_t n_bytes, const struct kept *wanted,
+                  bool *is_there)
+{
+    char *bytes;
+
+    *is_there = false;
+    if (value->kind == MDF_KIND_TENSOR && value->length == n_bytes + KEPT_BYTES + LINE_BYTES) {
+        bytes = (char *)value->data + (LINE_BYTES - (uintptr_t)value->data % LINE_BYTES) % LINE_BYTES;
+        *is_there = is_constant && memcmp(bytes, wanted, sizeof *wanted) == 0;
+    } else {
+        bytes = make_lines(call, value, n_bytes + KEPT_BYTES);
+    }
+    if (bytes != NULL && !*is_there) {
+        memcpy(bytes, wanted, sizeof *wanted);
+    }
+    return bytes == NULL ? NULL : bytes + KEPT_BYTES;
+}
+
+bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product)
+{
+    struct packed_job job = {.kernels = choose_kernels(product->dtype), .type = choose_type(product->dtype), .product = product};
+    struct kept wanted;
+    size_t n_bytes;
+    bool is_there;
+
+    memset(&wanted, 0, sizeof wanted); /* padding too: it is compared */
+    wanted.elements = product->a;
+    wanted.n = product->m;
+    wanted.k = product->k;
+    wanted.row = product->a_row;
+    wanted.column = product->a_column;
+    wanted.alpha = product->alpha;
+    wanted.dtype = product->dtype;
+    if (product->m == 0 || product->n == 0 || product->k == 0) {
+        return true;
+    }
+    plan_blocks(&job, 1);
+    if (!count_bytes(&job, job.n_a, product->k, &n_bytes)) {
+        return too_large(call, product);
+    }
+    job.packed = keep(call, kept, is_constant, n_bytes, &wanted, &is_there);
+    if (job.packed != NULL && !is_there) {
+        pack_panels(&job, product, job.packed, 0, job.n_panels);
+    }
+    product->packed_a = job.packed;
+    return job.packed != NULL;
+}
+
+bool mdf_product_keep_b(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product)
+{
+    struct packed_job job = {.kernels = choose_kernels(product->dtype), .type = choose_type(product->dtype), .product = product};
+    size_t n_bytes, n_columns, size = job.type->size_bytes;
+    struct kept wanted;
+    bool is_there;
+    char *packed;
+
+    memset(&wanted, 0, sizeof wanted);
+    wanted.elements = product->b;
+    wanted.n = product->n;
+    wanted.k = product->k;
+    wanted.row = product->b_row;
+    wanted.column = product->b_column;
+    wanted.dtype = product->dtype;
+    if (product->n == 0 || product->k == 0) {
+        return true;
+    }
+    n_columns = packed_columns(&job);
+    if (!count_bytes(&job, n_columns, product->k, &n_bytes)) {
+        return too_large(call, product);
+    }
+    packed = keep(call, kept, is_constant, n_bytes, &wanted, &is_there);
+    for (size_t first = 0; packed != NULL && !is_there && first < product->k; first += DEPTH) {
+        size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
+
+        job.type->pack_b(product, 0, first, depth, 0, product->n, 2 * job.kernels->lanes, last_panel_columns(&job, product->n),
+                         packed + first * n_columns * size, NULL);
+    }
+    product->packed_b = packed;
+    return packed != NULL;
 }

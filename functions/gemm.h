@@ -18,11 +18,13 @@ struct mdf_product {
     const void *a, *b;                        /* b: NULL where `row` gives B */
     int64_t a_row, a_column, b_row, b_column; /* strides, any */
     void *c;
-    int64_t c_row; /* stride from row to row; columns are adjacent */
-    bool add;      /* C is added to, otherwise overwritten */
+    int64_t c_row;     /* stride from row to row; columns are adjacent */
+    bool add;          /* C is added to, otherwise overwritten */
+    const void *start; /* without `add`: m elements, what the rows of C begin with; NULL: 0 */
     double alpha;
     mdf_product_row row;
     const void *row_context;
+    const void *packed_a, *packed_b; /* what mdf_product_keep_a, mdf_product_keep_b made of A, of B; NULL: nothing */
 };
 
 /* Where the matrices of one of several products lie: sets a, b, c of a product. */
@@ -35,6 +37,15 @@ bool mdf_multiply(struct mdf_call *call, struct mdf_value *scratch, const struct
 /* Computes `n_batches` products of one size; no two write the same elements. */
 bool mdf_multiply_batch(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t n_batches,
                         mdf_product_locate locate, const void *locate_context);
+
+/* Whether a product of these sizes is made of packed matrices; others are multiplied as they lie. */
+bool mdf_product_is_packed(const struct mdf_product *product);
+/* Keeps A or B packed in `kept`, a value of the kernel's own, for any number of products with it. With `is_constant`, the
+ * elements are those of the last time wherever they lie at the same place, in the same form. Afterwards a product is made of
+ * packed matrices, whatever its sizes; its sums are the same with and without this where mdf_product_is_packed. False with the
+ * error set. */
+bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product);
+bool mdf_product_keep_b(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product);
 
 /* y += scale x for `n` adjacent elements, in the widest vectors that the processor has. */
 typedef void (*mdf_add_scaled)(size_t n, const void *scale, const void *x, void *y);

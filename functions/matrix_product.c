@@ -129,14 +129,14 @@ static bool has_one_second(const struct mdf_matrix_product *plan)
 }
 
 bool mdf_matrix_product_run(struct mdf_workspace *workspace, const struct mdf_matrix_product *plan, const void *a, const void *b,
-                            void *c)
+                            bool b_is_constant, void *c)
 {
     struct mdf_product product = {
         .dtype = workspace->dtype, .m = plan->m, .n = plan->n, .k = plan->k, .a = a, .b = b, .c = c, .alpha = 1};
     struct place place = {plan, a, b, c, mdf_dtype_size(workspace->dtype)};
-    struct mdf_value *scratch = mdf_workspace_value(workspace);
+    struct mdf_value *scratch = mdf_workspace_value(workspace), *kept = mdf_workspace_value(workspace);
 
-    if (scratch == NULL) {
+    if (scratch == NULL || kept == NULL) {
         return false;
     }
     if (plan->n_batches == 0 || plan->m == 0 || plan->n == 0) {
@@ -147,6 +147,9 @@ bool mdf_matrix_product_run(struct mdf_workspace *workspace, const struct mdf_ma
     product.b_row = product.c_row = (int64_t)plan->n;
     if (plan->k > 0 && has_one_second(plan)) {
         product.m *= plan->n_batches;
+        if (b_is_constant && mdf_product_is_packed(&product) && !mdf_product_keep_b(workspace->call, kept, true, &product)) {
+            return false;
+        }
         return mdf_multiply(workspace->call, scratch, &product);
     }
     return mdf_multiply_batch(workspace->call, scratch, &product, plan->n_batches, locate, &place);

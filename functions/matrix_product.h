@@ -18,8 +18,9 @@ struct mdf_matrix_product {
 /* Works out sizes and strides; false with the error set where the shapes do not fit. Uses one array of the workspace. */
 bool mdf_matrix_product_plan(struct mdf_workspace *workspace, const struct mdf_value *a, const struct mdf_value *b,
                              struct mdf_matrix_product *plan);
-/* Computes the product of elements of the workspace's type. Uses one array of the workspace. */
+/* Computes the product of elements of the workspace's type; `b_is_constant`: B's are the same in each run of the call. Uses two
+ * arrays of the workspace. */
 bool mdf_matrix_product_run(struct mdf_workspace *workspace, const struct mdf_matrix_product *plan, const void *a, const void *b,
-                            void *c);
+                            bool b_is_constant, void *c);
 
 #endif

@@ -19,6 +19,7 @@ struct convolution {
     size_t n_groups, n_outputs, group_channels, group_outputs;
     size_t size_bytes; /* of an element */
     bool is_pointwise; /* the unrolled array is the array */
+    bool weights_are_constant;
     mdf_add_scaled add_scaled;
 };
 
@@ -30,7 +31,7 @@ struct convolution {
 #include "functions/onnx/conv_rows.inc"
 
 /* Rough times of one element, to judge what is worth a thread. */
-static const double fill_ns = 0.3, tap_ns = 0.3;
+static const double tap_ns = 0.3;
 
 static bool check_channels(struct mdf_call *call, const struct mdf_conv_settings *settings, const struct mdf_value *x,
                            const struct mdf_value *weights, const struct mdf_value *bias)
@@ -67,6 +68,7 @@ bool mdf_conv_read(struct mdf_workspace *workspace, const struct mdf_conv_settin
     plan->n_channels = (size_t)mdf_value_shape(x)[1];
     plan->n_groups = (size_t)settings->group;
     plan->n_outputs = (size_t)mdf_value_shape(weights)[0];
+    plan->weights_are_constant = false;
     windows->shape[0] = (int64_t)plan->n_batches;
     windows->shape[1] = (int64_t)plan->n_outputs;
     for (size_t i = 0; i < windows->rank; i++) {
@@ -95,6 +97,7 @@ static void locate_group(const void *context, size_t batch, struct mdf_product *
 
     product->a = (const char *)job->weights + group * product->m * product->k * job->size_bytes;
     product->c = (char *)job->y + batch * product->m * product->n * job->size_bytes;
+    product->start = job->bias == NULL ? NULL : (const char *)job->bias + group * product->m * job->size_bytes;
     if (job->is_pointwise) {
         product->b = (const char *)job->x + batch * product->k * product->n * job->size_bytes;
     }
@@ -102,8 +105,8 @@ static void locate_group(const void *context, size_t batch, struct mdf_product *
 
 static bool multiply_groups(struct mdf_workspace *workspace, const struct convolution *job, size_t n_batches)
 {
-    struct mdf_product product = {.dtype = workspace->dtype, .alpha = 1, .a_column = 1, .b_column = 1, .add = job->bias != NULL};
-    struct mdf_value *scratch = mdf_workspace_value(workspace);
+    struct mdf_product product = {.dtype = workspace->dtype, .alpha = 1, .a_column = 1, .b_column = 1};
+    struct mdf_value *scratch = mdf_workspace_value(workspace), *kept = mdf_workspace_value(workspace);
 
     product.m = job->group_outputs;
     product.n = job->taps.n_outer * (size_t)job->taps.n_run;
@@ -116,8 +119,15 @@ static bool multiply_groups(struct mdf_workspace *workspace, const struct convol
         product.row = workspace->dtype == MDF_DTYPE_FLOAT32 ? unroll_row_float32 : unroll_row_float64;
         product.row_context = job;
     }
-    return scratch != NULL &&
-           mdf_multiply_batch(workspace->call, scratch, &product, n_batches * job->n_groups, locate_group, job);
+    if (scratch == NULL || kept == NULL) {
+        return false;
+    }
+    product.a = job->weights;
+    if (job->n_groups == 1 && mdf_product_is_packed(&product) &&
+        !mdf_product_keep_a(workspace->call, kept, job->weights_are_constant, &product)) {
+        return false;
+    }
+    return mdf_multiply_batch(workspace->call, scratch, &product, n_batches * job->n_groups, locate_group, job);
 }
 
 bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, const void *x, const void *weights,
@@ -143,15 +153,12 @@ bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *p
     job.group_outputs = plan->n_outputs / plan->n_groups;
     job.size_bytes = mdf_dtype_size(workspace->dtype);
     job.is_pointwise = is_pointwise(&plan->windows);
+    job.weights_are_constant = plan->weights_are_constant;
     job.add_scaled = mdf_add_scaled_for(workspace->dtype);
     if (job.group_channels == 1 && job.group_outputs <= 2) {
         mdf_parallel_for(context, n_planes, (double)plane_size * (double)job.taps.n_taps * tap_ns,
                          is_float32 ? convolve_planes_float32 : convolve_planes_float64, &job);
         return true;
-    }
-    if (bias != NULL) {
-        mdf_parallel_for(context, n_planes, (double)plane_size * fill_ns, is_float32 ? fill_planes_float32 : fill_planes_float64,
-                         &job);
     }
     return multiply_groups(workspace, &job, plan->n_batches);
 }
@@ -171,6 +178,7 @@ static bool conv(struct mdf_call *call)
         !mdf_conv_read(&workspace, call->settings, x, weights, bias, &plan)) {
         return false;
     }
+    plan.weights_are_constant = mdf_call_is_constant(call, 1);
     for (size_t i = 0; i < (bias != NULL ? 3 : 2); i++) {
         elements[i] = mdf_workspace_input(&workspace, i);
         if (elements[i] == NULL) {

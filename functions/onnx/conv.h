@@ -15,10 +15,11 @@ extern const struct mdf_setting mdf_conv_setting_table[];
 struct mdf_conv_plan {
     struct mdf_windows windows;
     size_t n_batches, n_channels, n_groups, n_outputs;
+    bool weights_are_constant; /* the same in each run of the call; mdf_conv_read says that they are not */
 };
 
 /* Arrays of the workspace that the two functions below use. */
-enum { MDF_CONV_ARRAYS = 4 };
+enum { MDF_CONV_ARRAYS = 5 };
 
 /* Reads shapes and attributes; windows.shape holds the shape of the result, of windows.rank + 2 axes. False with the error
  * set. `bias` may be NULL. */

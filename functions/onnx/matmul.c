@@ -12,7 +12,7 @@ bool mdf_matmul(struct mdf_call *call)
     const void *a_elements, *b_elements;
     void *c;
 
-    if (a == NULL || b == NULL || !mdf_workspace_begin(&workspace, call, mdf_product_dtype((mdf_dtype)a->dtype), 5)) {
+    if (a == NULL || b == NULL || !mdf_workspace_begin(&workspace, call, mdf_product_dtype((mdf_dtype)a->dtype), 6)) {
         return false;
     }
     a_elements = mdf_workspace_input(&workspace, 0);
@@ -21,7 +21,8 @@ bool mdf_matmul(struct mdf_call *call)
         return false;
     }
     c = mdf_workspace_output(&workspace, 0, (mdf_dtype)a->dtype, plan.rank, plan.shape);
-    return c != NULL && mdf_matrix_product_run(&workspace, &plan, a_elements, b_elements, c) && mdf_workspace_end(&workspace);
+    return c != NULL && mdf_matrix_product_run(&workspace, &plan, a_elements, b_elements, mdf_call_is_constant(call, 1), c) &&
+           mdf_workspace_end(&workspace);
 }
 
 /* ------------------------------------------------------------------ Gemm */
@@ -119,7 +120,7 @@ static bool gemm(struct mdf_call *call)
     struct mdf_product product = {.alpha = settings->alpha};
     struct addend addend = {.beta = settings->beta};
     struct mdf_workspace workspace;
-    struct mdf_value *scratch;
+    struct mdf_value *scratch, *kept;
     mdf_dtype dtype;
 
     if (!plan_gemm(call, &product) || (c != NULL && !place_addend(call, c, product.m, product.n, &addend))) {
@@ -130,7 +131,7 @@ static bool gemm(struct mdf_call *call)
     if (product.alpha != 1 || addend.beta != 1) {
         product.dtype = dtype == MDF_DTYPE_FLOAT64 || mdf_dtype_kind(dtype) != 'f' ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32;
     }
-    if (!mdf_workspace_begin(&workspace, call, product.dtype, 5)) {
+    if (!mdf_workspace_begin(&workspace, call, product.dtype, 6)) {
         return false;
     }
     product.a = mdf_workspace_input(&workspace, 0);
@@ -138,13 +139,17 @@ static bool gemm(struct mdf_call *call)
     addend.elements = c != NULL ? mdf_workspace_input(&workspace, 2) : NULL;
     product.c = mdf_workspace_output(&workspace, 0, dtype, 2, (const int64_t[2]){(int64_t)product.m, (int64_t)product.n});
     scratch = mdf_workspace_value(&workspace);
-    if (product.a == NULL || product.b == NULL || product.c == NULL || scratch == NULL ||
+    kept = mdf_workspace_value(&workspace);
+    if (product.a == NULL || product.b == NULL || product.c == NULL || scratch == NULL || kept == NULL ||
         (c != NULL && addend.elements == NULL)) {
         return false;
     }
     if (c != NULL) {
         fill(product.dtype, &addend, product.m, product.n, product.c);
         product.add = true;
+    }
+    if (mdf_call_is_constant(call, 1) && mdf_product_is_packed(&product) && !mdf_product_keep_b(call, kept, true, &product)) {
+        return false;
     }
     return mdf_multiply(call, scratch, &product) && mdf_workspace_end(&workspace);
 }

@@ -123,7 +123,7 @@ static bool multiply(struct mdf_workspace *workspace, size_t b_input, const doub
         return false;
     }
     *y = mdf_workspace_output(workspace, 0, dtype, plan->rank, plan->shape);
-    return *y != NULL && mdf_matrix_product_run(workspace, plan, a, b, *y);
+    return *y != NULL && mdf_matrix_product_run(workspace, plan, a, b, false, *y);
 }
 
 /* The axis that numbers of a first operand go along: its rows; and of a second one: its columns. */
@@ -164,7 +164,7 @@ static bool qlinear_matmul(struct mdf_call *call)
     size_t rows, columns, n;
     double *y;
 
-    if (!mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 12)) {
+    if (!mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 13)) {
         return false;
     }
     a = centre(&workspace, 0, 2, row_axis(mdf_call_input(call, 0)));

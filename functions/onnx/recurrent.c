@@ -89,9 +89,10 @@ struct network {
 struct pass {
     const struct activation *activations;
     const void *biases, *peepholes;
-    void *hidden, *cells;         /* states, [batch, hidden] */
-    void *products;               /* H R^T */
-    void *reset, *reset_products; /* of a GRU: r H, and its product */
+    void *hidden, *cells;                              /* states, [batch, hidden] */
+    void *products;                                    /* H R^T */
+    void *reset, *reset_products;                      /* of a GRU: r H, and its product */
+    struct mdf_value *kept, *kept_hidden, *kept_input; /* R (of a GRU its last gate may be apart) and W, packed */
     size_t direction;
     bool is_reverse;
 };
@@ -392,7 +393,7 @@ static struct mdf_product transposed_product(mdf_dtype dtype, size_t m, size_t n
 static bool run_steps(struct mdf_workspace *workspace, const struct network *network, const struct pass *pass,
                       struct mdf_value *scratch)
 {
-    bool is_float32 = workspace->dtype == MDF_DTYPE_FLOAT32,
+    bool is_float32 = workspace->dtype == MDF_DTYPE_FLOAT32, is_constant = mdf_call_is_constant(workspace->call, 2),
          resets_first = network->kind == CELL_GRU && !network->linear_before_reset;
     size_t n = network->n_hidden, n_products = (resets_first ? 2 : network->n_gates) * n,
            size_bytes = mdf_dtype_size(workspace->dtype);
@@ -405,6 +406,10 @@ static bool run_steps(struct mdf_workspace *workspace, const struct network *net
     static const step_function float32_steps[] = {step_plain_float32, step_gru_float32, step_lstm_float32},
                                float64_steps[] = {step_plain_float64, step_gru_float64, step_lstm_float64};
 
+    if (!mdf_product_keep_b(workspace->call, pass->kept, is_constant, &product) ||
+        (resets_first && !mdf_product_keep_b(workspace->call, pass->kept_hidden, is_constant, &reset_product))) {
+        return false;
+    }
     for (size_t i = 0; i < network->n_steps; i++) {
         if (!mdf_multiply(workspace->call, scratch, &product)) {
             return false;
@@ -432,6 +437,10 @@ static bool multiply_inputs(struct mdf_workspace *workspace, const struct networ
 
     product.add = true;
     (workspace->dtype == MDF_DTYPE_FLOAT32 ? fill_biases_float32 : fill_biases_float64)(network, pass->biases, network->inputs);
+    if (mdf_product_is_packed(&product) &&
+        !mdf_product_keep_b(workspace->call, pass->kept_input, mdf_call_is_constant(workspace->call, 1), &product)) {
+        return false;
+    }
     return mdf_multiply(workspace->call, scratch, &product);
 }
 
@@ -457,6 +466,12 @@ static bool run_directions(struct mdf_workspace *workspace, struct network *netw
     pass.reset_products = states + 3 * n_state * size_bytes;
     pass.products = states + 4 * n_state * size_bytes;
     for (pass.direction = 0; pass.direction < network->n_directions; pass.direction++) {
+        pass.kept = mdf_workspace_value(workspace);
+        pass.kept_hidden = mdf_workspace_value(workspace);
+        pass.kept_input = mdf_workspace_value(workspace);
+        if (pass.kept_input == NULL) {
+            return false;
+        }
         pass.is_reverse = pass.direction == 1 || network->first_is_reverse;
         pass.activations = network->activations + pass.direction * network->n_activations;
         pass.biases = direction_part(network->biases, pass.direction, 2 * network->n_gates * n * size_bytes);

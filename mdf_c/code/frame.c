@@ -32,6 +32,7 @@ struct mdf_frame {
     struct mdf_execution *execution;
     struct mdf_value *slots;
     const struct mdf_value **captures;
+    bool *capture_is_constant;
     struct frame_call *calls;
     struct body_handle *bodies;
 };
@@ -48,6 +49,13 @@ const struct mdf_value *mdf_frame_value(const struct mdf_frame *frame, mdf_opera
     default:
         return frame->captures[index];
     }
+}
+
+/* Whether the operand never changes while the program lives. */
+static bool is_constant(const struct mdf_frame *frame, mdf_operand operand)
+{
+    return MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT ||
+           (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE && frame->capture_is_constant[MDF_OPERAND_INDEX(operand)]);
 }
 
 struct mdf_value *mdf_frame_slot(struct mdf_frame *frame, mdf_operand slot)
@@ -103,12 +111,13 @@ static bool build_call(struct mdf_frame *frame, const struct mdf_code_call *sour
     struct mdf_arena *arena = &frame->execution->arena;
     struct mdf_value **outputs = mdf_arena_array(arena, source->n_outputs, sizeof *outputs);
     struct mdf_body **bodies = mdf_arena_array(arena, source->n_bodies, sizeof *bodies);
+    bool *constants = mdf_arena_array(arena, source->n_inputs, sizeof *constants);
     size_t i;
 
     target->given = mdf_arena_array(arena, source->n_inputs, sizeof *target->given);
     target->call.scratch = mdf_arena_array(arena, MDF_CALL_SCRATCH, sizeof *target->call.scratch);
     target->effective = target->given;
-    if (outputs == NULL || bodies == NULL || target->given == NULL || target->call.scratch == NULL) {
+    if (outputs == NULL || bodies == NULL || constants == NULL || target->given == NULL || target->call.scratch == NULL) {
         return false;
     }
     if (source->signature != NULL) {
@@ -121,6 +130,7 @@ static bool build_call(struct mdf_frame *frame, const struct mdf_code_call *sour
     }
     for (i = 0; i < source->n_inputs; i++) {
         target->given[i] = source->inputs[i] == MDF_NO_OPERAND ? NULL : mdf_frame_value(frame, source->inputs[i]);
+        constants[i] = source->inputs[i] != MDF_NO_OPERAND && is_constant(frame, source->inputs[i]);
     }
     for (i = 0; i < source->n_outputs; i++) {
         outputs[i] = source->outputs[i] == MDF_NO_OPERAND ? NULL : mdf_frame_slot(frame, source->outputs[i]);
@@ -135,6 +145,7 @@ static bool build_call(struct mdf_frame *frame, const struct mdf_code_call *sour
     target->call.settings = source->settings;
     target->call.inputs = target->effective;
     target->call.n_inputs = source->n_inputs;
+    target->call.constants = constants;
     target->call.outputs = outputs;
     target->call.n_outputs = source->n_outputs;
     target->call.bodies = source->n_bodies > 0 ? bodies : NULL;
@@ -155,13 +166,16 @@ struct mdf_frame *mdf_frame_new(struct mdf_execution *execution, const struct md
     frame->execution = execution;
     frame->slots = mdf_arena_array(arena, code->n_slots, sizeof *frame->slots);
     frame->captures = mdf_arena_array(arena, code->n_captures, sizeof *frame->captures);
+    frame->capture_is_constant = mdf_arena_array(arena, code->n_captures, sizeof *frame->capture_is_constant);
     frame->calls = mdf_arena_array(arena, code->n_calls, sizeof *frame->calls);
     frame->bodies = mdf_arena_array(arena, code->n_bodies, sizeof *frame->bodies);
-    if (frame->slots == NULL || frame->captures == NULL || frame->calls == NULL || frame->bodies == NULL) {
+    if (frame->slots == NULL || frame->captures == NULL || frame->capture_is_constant == NULL || frame->calls == NULL ||
+        frame->bodies == NULL) {
         return NULL;
     }
     for (i = 0; i < code->n_captures; i++) {
         frame->captures[i] = mdf_frame_value(outer, code->captures[i]);
+        frame->capture_is_constant[i] = is_constant(outer, code->captures[i]);
     }
     for (i = 0; i < code->n_bodies; i++) {
         if (!build_body(frame, code->bodies[i], &frame->bodies[i])) {
