@@ -60,6 +60,7 @@ struct resized_axis {
     size_t n_in, n_out;
     double scale, roi_start, roi_end;
     bool is_same;     /* nothing happens to it */
+    bool is_doubled;  /* of nearest: each place is taken twice */
     size_t n_taps;    /* of each place, not nearest */
     int64_t *sources; /* [n_out, n_taps]: the places in the input, those outside moved to its ends; of nearest [n_out] */
     double *weights;  /* [n_out, n_taps] */
@@ -85,8 +86,8 @@ struct pass {
     size_t inner;
 };
 
-/* Rough time of one tap, to judge what is worth a thread. */
-static const double tap_ns = 1;
+/* Rough times of one tap, and of one element that is moved, to judge what is worth a thread. */
+static const double tap_ns = 0.3, move_ns = 0.2;
 
 #define ELEMENT float
 #define NAME(x) x##_float32
@@ -94,6 +95,32 @@ static const double tap_ns = 1;
 #define ELEMENT double
 #define NAME(x) x##_float64
 #include "functions/onnx/resize_taps.inc"
+
+#define ELEMENT uint8_t
+#define NAME(x) x##_1
+#include "functions/onnx/resize_nearest.inc"
+#define ELEMENT uint16_t
+#define NAME(x) x##_2
+#include "functions/onnx/resize_nearest.inc"
+#define ELEMENT uint32_t
+#define NAME(x) x##_4
+#include "functions/onnx/resize_nearest.inc"
+#define ELEMENT uint64_t
+#define NAME(x) x##_8
+#include "functions/onnx/resize_nearest.inc"
+
+typedef void (*row_function)(const struct resized_axis *axis, const void *source, void *target);
+
+/* For elements that may be moved as bytes; NULL for others. */
+static row_function row_function_for(mdf_dtype dtype)
+{
+    size_t size = mdf_dtype_size(dtype);
+
+    if (mdf_dtype_kind(dtype) == 's') {
+        return NULL;
+    }
+    return size == 1 ? take_row_1 : size == 2 ? take_row_2 : size == 4 ? take_row_4 : size == 8 ? take_row_8 : NULL;
+}
 
 /* ------------------------------------------------------------------ settings */
 
@@ -391,6 +418,7 @@ static bool plan_axis(struct mdf_workspace *workspace, const struct resize *job,
     if (axis->sources == NULL || axis->weights == NULL || axis->outside == NULL) {
         return false;
     }
+    axis->is_doubled = job->mode == MODE_NEAREST && axis->n_out == 2 * axis->n_in;
     for (size_t place = 0; place < axis->n_out; place++) {
         double x = origin_of(job, axis, place);
 
@@ -401,6 +429,7 @@ static bool plan_axis(struct mdf_workspace *workspace, const struct resize *job,
         if (job->mode == MODE_NEAREST) {
             x = nearest_of(job, axis, x);
             axis->sources[place] = x < 0 ? 0 : x > n_in - 1 ? (int64_t)axis->n_in - 1 : (int64_t)x;
+            axis->is_doubled = axis->is_doubled && axis->sources[place] == (int64_t)(place / 2);
         } else {
             weigh_taps(job, axis, x, stretch, (int64_t)floor(x) - (int64_t)ceil(reach) + 1, place);
         }
@@ -447,51 +476,95 @@ static bool extrapolate(const struct resize *job)
     return true;
 }
 
+/* Element at which row `row` of the result begins in the input, where rows are as long as the axes from `n_axes` on. */
+static size_t source_row(const struct resize *job, size_t n_axes, size_t row, size_t n_row)
+{
+    size_t base = 0, stride = n_row;
+
+    for (size_t i = n_axes; i-- > 0;) {
+        const struct resized_axis *axis = &job->axes[i];
+        size_t place = row % axis->n_out;
+
+        row /= axis->n_out;
+        base += (axis->is_same ? place : (size_t)axis->sources[place]) * stride;
+        stride *= axis->n_in;
+    }
+    return base;
+}
+
+/* The last axis is resized, and elements are moved as bytes. */
+struct rows_job {
+    const struct resize *job;
+    row_function take_row;
+    const char *x;
+    char *y;
+    size_t size_bytes; /* of an element */
+};
+
+static void take_rows(void *context, size_t first, size_t last)
+{
+    const struct rows_job *rows = context;
+    const struct resized_axis *axis = &rows->job->axes[rows->job->rank - 1];
+    size_t n_bytes = axis->n_out * rows->size_bytes, before = SIZE_MAX;
+
+    for (size_t row = first; row < last; row++) {
+        size_t source = source_row(rows->job, rows->job->rank - 1, row, axis->n_in);
+
+        if (source == before) {
+            memcpy(rows->y + row * n_bytes, rows->y + (row - 1) * n_bytes, n_bytes);
+        } else {
+            rows->take_row(axis, rows->x + source * rows->size_bytes, rows->y + row * n_bytes);
+        }
+        before = source;
+    }
+}
+
 /* Elements of any type are moved, in blocks as long as the axes at the end stay as they are. */
-static bool take_nearest(struct mdf_workspace *workspace, const struct resize *job)
+static bool take_blocks(struct mdf_workspace *workspace, const struct resize *job, void *target)
 {
     const struct mdf_value *x = job->call->inputs[0];
     size_t n_axes = job->rank, n_block = 1, n_blocks, n_row;
-    const int64_t *shape = shape_of(workspace, job);
     size_t *offsets;
-    void *target;
 
-    if (shape == NULL) {
-        return false;
-    }
-    target = mdf_call_output(job->call, 0, (mdf_dtype)x->dtype, job->rank, shape);
-    if (target == NULL) {
-        return false;
-    }
-    if (mdf_call_target(job->call, 0)->length == 0) {
-        return true;
-    }
     while (n_axes > 0 && job->axes[n_axes - 1].is_same) {
         n_block *= job->axes[--n_axes].n_in;
     }
-    n_blocks = mdf_axes_product(shape, 0, n_axes);
+    n_blocks = mdf_call_target(job->call, 0)->length / n_block;
     _Static_assert(sizeof(size_t) == sizeof(uint64_t), "offsets lie in an array of uint64");
     offsets = mdf_workspace_array(workspace, MDF_DTYPE_UINT64, n_blocks);
+    if (offsets == NULL) {
+        return false;
+    }
     n_row = n_axes > 0 ? job->axes[n_axes - 1].n_out : 1;
-    for (size_t row = 0; offsets != NULL && row < n_blocks / n_row; row++) {
-        size_t stride = n_axes > 0 ? n_block * job->axes[n_axes - 1].n_in : 0, left = row, base = 0;
+    for (size_t row = 0; row < n_blocks / n_row; row++) {
+        size_t base = n_axes > 0 ? source_row(job, n_axes - 1, row, n_block * job->axes[n_axes - 1].n_in) : 0;
 
-        for (size_t i = n_axes > 0 ? n_axes - 1 : 0; i-- > 0;) {
-            const struct resized_axis *axis = &job->axes[i];
-            size_t place = left % axis->n_out;
-
-            left /= axis->n_out;
-            base += (axis->is_same ? place : (size_t)axis->sources[place]) * stride;
-            stride *= axis->n_in;
-        }
         for (size_t i = 0; i < n_row; i++) { /* the last axis is none that stays as it is */
             offsets[row * n_row + i] = base + (n_axes > 0 ? (size_t)job->axes[n_axes - 1].sources[i] * n_block : 0);
         }
     }
-    if (offsets == NULL) {
+    mdf_blocks_gather(job->call, (mdf_dtype)x->dtype, target, x->data, offsets, n_blocks, n_block);
+    return true;
+}
+
+static bool take_nearest(struct mdf_workspace *workspace, const struct resize *job)
+{
+    const struct mdf_value *x = job->call->inputs[0];
+    const int64_t *shape = shape_of(workspace, job);
+    void *target = shape == NULL ? NULL : mdf_call_output(job->call, 0, (mdf_dtype)x->dtype, job->rank, shape);
+    struct rows_job rows = {job, row_function_for((mdf_dtype)x->dtype), x->data, target, mdf_dtype_size((mdf_dtype)x->dtype)};
+
+    if (target == NULL || mdf_call_target(job->call, 0)->length == 0) {
+        return target != NULL;
+    }
+    if (rows.take_row != NULL && job->rank > 0 && !job->axes[job->rank - 1].is_same) {
+        size_t n_row = job->axes[job->rank - 1].n_out;
+
+        mdf_parallel_for(job->call->context, mdf_call_target(job->call, 0)->length / n_row, move_ns * (double)n_row, take_rows,
+                         &rows);
+    } else if (!take_blocks(workspace, job, target)) {
         return false;
     }
-    mdf_blocks_gather(job->call, (mdf_dtype)x->dtype, target, x->data, offsets, n_blocks, n_block);
     return extrapolate(job);
 }
 
@@ -513,36 +586,58 @@ static bool hand_over(struct mdf_workspace *workspace, const void *elements, siz
     return true;
 }
 
+/* Whether the axes in front of the last one, which is the slowest one to go along, leave less of it to do. */
+static bool shrinks_in_front(const struct resize *job)
+{
+    double change = 1;
+
+    for (size_t i = 0; i + 1 < job->rank; i++) {
+        change *= (double)job->axes[i].n_out / (double)job->axes[i].n_in;
+    }
+    return change < 1;
+}
+
+/* Interpolates along axis `i`. `sizes` are those that the axes have by then. NULL with the error set. */
+static const void *interpolate_axis(struct mdf_workspace *workspace, const struct resize *job, size_t i, int64_t *sizes,
+                                    const void *elements)
+{
+    const struct resized_axis *axis = &job->axes[i];
+    size_t outer = mdf_axes_product(sizes, 0, i), inner = mdf_axes_product(sizes, i + 1, job->rank);
+    struct pass pass = {axis, elements, mdf_workspace_matrix(workspace, workspace->dtype, outer * inner, axis->n_out), inner};
+
+    if (pass.y != NULL) {
+        sizes[i] = (int64_t)axis->n_out;
+        mdf_parallel_for(job->call->context, outer * axis->n_out, tap_ns * (double)axis->n_taps * (double)inner,
+                         workspace->dtype == MDF_DTYPE_FLOAT32 ? interpolate_float32 : interpolate_float64, &pass);
+    }
+    return pass.y;
+}
+
 static bool interpolate(struct mdf_workspace *workspace, const struct resize *job)
 {
     const struct mdf_value *x = job->call->inputs[0];
     const int64_t *shape = shape_of(workspace, job);
+    int64_t *sizes = mdf_workspace_array(workspace, MDF_DTYPE_INT64, job->rank);
     const void *elements = mdf_workspace_input(workspace, 0);
-    void *y =
-        shape == NULL || elements == NULL ? NULL : mdf_workspace_output(workspace, 0, (mdf_dtype)x->dtype, job->rank, shape);
-    struct mdf_value *result = mdf_call_target(job->call, 0);
-    size_t n = x->length, inner = 1;
+    void *y = NULL;
+    bool from_front = shrinks_in_front(job);
 
-    if (y == NULL || result->length == 0) {
+    if (shape != NULL && sizes != NULL && elements != NULL) {
+        y = mdf_workspace_output(workspace, 0, (mdf_dtype)x->dtype, job->rank, shape);
+    }
+    if (y == NULL || mdf_call_target(job->call, 0)->length == 0) {
         return y != NULL;
     }
-    for (size_t i = job->rank; i-- > 0; inner *= job->axes[i].n_out) {
-        struct resized_axis *axis = &job->axes[i];
-        struct pass pass = {axis, elements, NULL, inner};
+    memcpy(sizes, mdf_value_shape(x), job->rank * sizeof *sizes);
+    for (size_t step = 0; step < job->rank && elements != NULL; step++) {
+        size_t i = from_front ? step : job->rank - 1 - step;
 
-        if (axis->is_same) {
-            continue;
+        if (!job->axes[i].is_same) {
+            elements = interpolate_axis(workspace, job, i, sizes, elements);
         }
-        pass.y = mdf_workspace_matrix(workspace, workspace->dtype, n / axis->n_in, axis->n_out);
-        if (pass.y == NULL) {
-            return false;
-        }
-        n = n / axis->n_in * axis->n_out;
-        mdf_parallel_for(job->call->context, n / inner, tap_ns * (double)axis->n_taps * (double)inner,
-                         workspace->dtype == MDF_DTYPE_FLOAT32 ? interpolate_float32 : interpolate_float64, &pass);
-        elements = pass.y;
     }
-    return hand_over(workspace, elements, n, y) && mdf_workspace_end(workspace) && extrapolate(job);
+    return elements != NULL && hand_over(workspace, elements, mdf_axes_product(sizes, 0, job->rank), y) &&
+           mdf_workspace_end(workspace) && extrapolate(job);
 }
 
 /* An axis of its old size, at a scale of 1 and without a region of its own, is left alone. */
@@ -576,7 +671,7 @@ static bool begin(struct mdf_workspace *workspace, struct mdf_call *call, struct
         return mdf_call_error(call, MDF_TYPE, "%s can not be interpolated", mdf_dtype_name((mdf_dtype)x->dtype));
     }
     return mdf_workspace_begin(workspace, call, kind == 'f' ? mdf_workspace_dtype((mdf_dtype)x->dtype) : MDF_DTYPE_FLOAT64,
-                               8 + 4 * (size_t)x->rank) &&
+                               9 + 4 * (size_t)x->rank) &&
            prepare_axes(workspace, x, job);
 }
 
