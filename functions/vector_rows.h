@@ -11,6 +11,7 @@ struct mdf_vector_rows {
     /* y = the larger of x and y; NaN where one of them is. */
     void (*larger)(size_t n, const void *x, size_t step, void *y);
     void (*add)(size_t n, const void *x, size_t step, void *y); /* y += x */
+    void (*add_wide)(size_t n, const void *x, double *totals);  /* totals += x */
     double (*sum)(size_t n, const void *x);
     double (*sum_squares)(size_t n, const void *x, double mean); /* of (x - mean)^2, in float64 */
     /* y = (x - mean) factor + shift, in the elements' type */

@@ -4,6 +4,7 @@
  * Comes in: an array, scale and bias (the first also mean and variance). Goes out: (x - mean) / sqrt(variance + epsilon) * scale
  * + bias, the statistics being those of a channel, plane, group of channels or the last axes. Variances are of the population.
  * Source: the ONNX operators, all versions. */
+#include "functions/vector_rows.h"
 #include "functions/workspace.h"
 
 #include <math.h>
@@ -51,14 +52,16 @@ struct batch {
 };
 
 #define ELEMENT float
+#define TYPE MDF_DTYPE_FLOAT32
 #define NAME(x) x##_float32
 #include "functions/onnx/normalise_lines.inc"
 #define ELEMENT double
+#define TYPE MDF_DTYPE_FLOAT64
 #define NAME(x) x##_float64
 #include "functions/onnx/normalise_lines.inc"
 
 /* Rough time of one element, to judge what is worth a thread. */
-static const double element_ns = 1;
+static const double element_ns = 0.2;
 
 /* ------------------------------------------------------------------ statistics of channels */
 

@@ -7,6 +7,7 @@
  * Source: the ONNX operators of these names, all versions; numpy's reductions. */
 #include "functions/indexing.h"
 #include "functions/operator.h"
+#include "functions/vector_rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -80,6 +81,21 @@ struct fold {
 #define HIGHEST UINT64_MAX
 #define MAGNITUDE(x) (x)
 #include "functions/onnx/reduce_type.inc"
+
+/* Sums of float32, the most frequent fold, in vectors; in place of float32_sum_row and float32_sum_columns. */
+static void sum_row(void *total, const void *elements, size_t n, double shift)
+{
+    (void)shift;
+    *(double *)total += mdf_vector_rows(MDF_DTYPE_FLOAT32)->sum(n, elements);
+}
+
+static void sum_columns(void *totals, const void *elements, size_t n, const double *shifts)
+{
+    (void)shifts;
+    mdf_vector_rows(MDF_DTYPE_FLOAT32)->add_wide(n, elements, totals);
+}
+
+static const struct fold vector_sums = {sum_row, sum_columns};
 
 /* A total, in the type that the elements are folded to. */
 union total {
@@ -181,6 +197,9 @@ static void fold_elements(const struct job *job, enum fold_kind kind, union tota
     double converted[N_TOTALS]; /* room for elements of any type that folds take */
 
     if (job->folding.element == job->dtype) {
+        if (kind == FOLD_SUM && job->dtype == MDF_DTYPE_FLOAT32) {
+            fold = &vector_sums;
+        }
         if (job->inner_reduced) {
             fold->row(totals, elements, n, shifts[0]);
         } else {

@@ -126,6 +126,9 @@ void mdf_code_clear(struct mdf_memory *memory, struct mdf_code *code);
 bool mdf_declare_value(struct mdf_context *context, struct mdf_value *target, const struct mdf_value *source,
                        const struct mdf_declared_type *type, bool borrow);
 
+/* Exchanges `target` and `source` where `source` has the declared type already; false: it is to be declared. */
+bool mdf_declare_swap(struct mdf_value *target, struct mdf_value *source, const struct mdf_declared_type *type);
+
 /* --- declare_sequence.c: whether a value is not yet what a declared sequence holds, but can be made so; making it so. */
 bool mdf_is_other_sequence(const struct mdf_value *source, const struct mdf_declared_type *type);
 bool mdf_declare_sequence(struct mdf_context *context, struct mdf_value *target, const struct mdf_value *source,

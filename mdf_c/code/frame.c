@@ -329,6 +329,18 @@ bool mdf_declare_value(struct mdf_context *context, struct mdf_value *target, co
     return true;
 }
 
+bool mdf_declare_swap(struct mdf_value *target, struct mdf_value *source, const struct mdf_declared_type *type)
+{
+    if (source->kind != MDF_KIND_TENSOR || type->sequence || declared_dtype(source, type) != MDF_DTYPE_NONE) {
+        return false;
+    }
+    mdf_value_swap(target, source);
+    if (type->exact && target->dtype == type->dtype) {
+        target->strength = MDF_STRENGTH_TYPED;
+    }
+    return true;
+}
+
 /* Kind, type, strength and rank in one word; of an omitted input a word that no value has. */
 static uint64_t form_of(const struct mdf_value *value)
 {

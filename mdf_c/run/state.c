@@ -279,7 +279,11 @@ static bool take_inputs(struct mdf_state *state)
         }
         if (filled->has_input) {
             filled->has_input = false;
-            if (!arrive(state, i, &filled->input)) {
+            /* The first to arrive needs no copy: the input is not looked at again. */
+            if (!filled->has_value &&
+                mdf_declare_swap(mdf_frame_slot(state->frame, port->slot), &filled->input, &port->declaration.type)) {
+                filled->has_value = true;
+            } else if (!arrive(state, i, &filled->input)) {
                 return false;
             }
         }
