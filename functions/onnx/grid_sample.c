@@ -24,7 +24,7 @@ static const struct mdf_setting grid_table[] = {
 enum padding { PAD_ZEROS, PAD_BORDER, PAD_REFLECTION };
 
 /* A point that is interpolated from more neighbours can not be meant. */
-enum { MAX_CHOICES = 1 << 20, OUTSIDE = -1 };
+enum { MAX_CHOICES = 1 << 20, OUTSIDE = -1, BLOCK_CHOICES = 256 };
 
 struct sampling {
     const void *x;
@@ -39,7 +39,7 @@ struct sampling {
 };
 
 /* Rough time of one neighbour, to judge what is worth a thread. */
-static const double tap_ns = 3;
+static const double tap_ns = 1;
 
 /* Offset and weight of neighbour number `choice`; false where it does not count. */
 static bool combine(const struct sampling *job, const int64_t *offsets, const double *weights, size_t choice, int64_t *offset,
@@ -57,6 +57,38 @@ static bool combine(const struct sampling *job, const int64_t *offsets, const do
         *weight *= weights[tap];
     }
     return true;
+}
+
+/* A neighbour that counts. */
+struct chosen {
+    int64_t offset;
+    double weight;
+};
+
+/* The neighbours of point `at` that count, up to n_choices, those that combine() gives, in its order; behind them, if there are
+ * fewer, such that are OUTSIDE. */
+static void choose(const struct sampling *job, size_t at, struct chosen *chosen)
+{
+    const int64_t *offsets = job->offsets + at * job->rank * job->n_taps;
+    const double *weights = job->weights + at * job->rank * job->n_taps;
+    struct chosen before[BLOCK_CHOICES];
+    size_t n = 1, n_before;
+
+    chosen[0] = (struct chosen){0, 1};
+    for (size_t axis = 0; axis < job->rank; axis++, offsets += job->n_taps, weights += job->n_taps) {
+        for (n_before = 0; n_before < n; n_before++) {
+            before[n_before] = chosen[n_before];
+        }
+        n = 0;
+        for (size_t tap = 0; tap < job->n_taps; tap++) {
+            for (size_t i = 0; i < n_before && offsets[tap] != OUTSIDE && weights[tap] != 0; i++) {
+                chosen[n++] = (struct chosen){before[i].offset + offsets[tap], before[i].weight * weights[tap]};
+            }
+        }
+    }
+    for (; n < job->n_choices; n++) {
+        chosen[n].offset = OUTSIDE;
+    }
 }
 
 #define ELEMENT float
@@ -232,6 +264,7 @@ static bool sample(struct mdf_workspace *workspace, const struct mdf_value *x, c
 {
     char kind = mdf_dtype_kind((mdf_dtype)x->dtype);
     bool in_place = job->n_taps == 1 || kind == 'c';
+    void (*work)(void *context, size_t first, size_t last);
 
     if (kind == 's' && job->n_taps > 1) {
         return mdf_call_error(workspace->call, MDF_TYPE, "strings can not be interpolated");
@@ -255,9 +288,13 @@ static bool sample(struct mdf_workspace *workspace, const struct mdf_value *x, c
     if (job->n_taps == 1) {
         return move_nearest(workspace->call, x, job, job->y);
     }
+    if (workspace->dtype == MDF_DTYPE_FLOAT32) {
+        work = job->n_choices <= BLOCK_CHOICES ? sample_points_float32 : sample_points_one_by_one_float32;
+    } else {
+        work = job->n_choices <= BLOCK_CHOICES ? sample_points_float64 : sample_points_one_by_one_float64;
+    }
     mdf_parallel_for(workspace->call->context, job->n_batches * job->n_points,
-                     tap_ns * (double)job->n_choices * (double)(job->n_channels + 2),
-                     workspace->dtype == MDF_DTYPE_FLOAT32 ? sample_points_float32 : sample_points_float64, job);
+                     tap_ns * (double)job->n_choices * (double)(job->n_channels + 2), work, job);
     return mdf_workspace_end(workspace);
 }
 
