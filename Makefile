@@ -77,7 +77,7 @@ $(BUILD)/objects/functions/%.o: FILE_FLAGS := $(if $(filter -O0 -Og,$(CFLAGS)),,
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test check-asan check-ubsan check-fuzz check-valgrind node-tests layers install uninstall format lint clean help suites programs force
+.PHONY: all deps demo test bench check-asan check-ubsan check-fuzz check-valgrind node-tests layers install uninstall format lint clean help suites programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -88,7 +88,7 @@ all: $(PROGRAMS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
-	@echo "demo test all deps check-asan check-ubsan check-fuzz check-valgrind node-tests layers install uninstall format lint clean"
+	@echo "demo test all deps bench check-asan check-ubsan check-fuzz check-valgrind node-tests layers install uninstall format lint clean"
 
 deps:
 	@tools/install_dependencies.sh
@@ -110,6 +110,21 @@ layers:
 # ONNX's own node tests, by the Python package onnx.
 node-tests: $(BUILD)/mdf-run
 	@python3 tests/run_node_tests.py --mdf-run $(BUILD)/mdf-run --expected tests/node_tests_not_yet.txt
+
+# Speed beside other engines and hand-written C, to bench/results.md; BENCH_FLAGS: see bench/README.md.
+bench: $(BUILD)/mdf-run $(SHARED_LIBRARY) $(BUILD)/bench/libhandwritten.so
+	@BUILD=$(BUILD) CC="$(CC)" python3 bench/run.py $(BENCH_FLAGS)
+
+BENCH_OBJECTS := $(patsubst bench/c/%.c,$(BUILD)/bench/%.o,$(wildcard bench/c/*.c))
+# Nets may sum in any order, which lets loops over tanh become vectors; the rest gives the same bits everywhere.
+$(BUILD)/bench/nets.o: BENCH_FLOATS := -ffast-math
+$(BUILD)/bench/%.o: BENCH_FLOATS ?= -ffp-contract=off
+$(BUILD)/bench/%.o: bench/c/%.c bench/c/handwritten.h mdf_c/mdf.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O3 -march=native -fPIC -I. $(WARNINGS) $(BENCH_FLOATS) -c -o $@ $<
+
+$(BUILD)/bench/libhandwritten.so: $(BENCH_OBJECTS)
+	$(CC) -shared -o $@ $^ -lm
 
 check-asan:
 	@$(MAKE) --no-print-directory suites BUILD=build/asan SANITIZE=address CFLAGS="-O1 -g"
