@@ -5,6 +5,7 @@
  * document is an error, and !!omap is an object. A value that an alias stands for is shared with its anchor: the tree is
  * immutable, so this costs no memory, but whoever walks the tree walks the copies; MDF_DOCUMENT_MAX_ALIAS_NODES bounds them. */
 #include "mdf_c/document/formats.h"
+#include "mdf_c/document/yaml_outline.h"
 #include "mdf_c/document/yaml_scalar.h"
 
 #include <stdio.h>
@@ -31,8 +32,18 @@ struct anchor {
     bool open;              /* the value has not ended yet */
 };
 
+/* Where places in the outline lie in the file: those of the line of the last run that stand after it, and those of later lines.
+ */
+struct shift {
+    size_t line, from_column; /* counted from 0, in the outline */
+    size_t lines, columns;    /* to be added, modulo the range of size_t */
+};
+
 struct yaml_reader {
     struct mdf_tree *tree;
+    const struct mdf_yaml_outline *outline; /* NULL: the file itself is read */
+    size_t n_runs;                          /* of the outline, that have come */
+    struct shift shift;
     yaml_parser_t parser;
     const char *bytes;
     size_t size_bytes;
@@ -264,6 +275,48 @@ static bool on_alias(struct yaml_reader *reader, const yaml_event_t *event)
     node.line = line;
     node.column = column;
     return mdf_tree_add(reader->tree, &node);
+}
+
+/* ------------------------------------------------------------------ runs of numbers */
+
+/* From a place in the outline to that in the file. */
+static void shift_mark(const struct yaml_reader *reader, yaml_mark_t *mark)
+{
+    if (mark->line == reader->shift.line && mark->column >= reader->shift.from_column) {
+        mark->column += reader->shift.columns;
+    }
+    mark->line += reader->shift.lines;
+}
+
+/* Whether an event stands for a run: the word alone, as an item of a list. */
+static bool is_run(struct yaml_reader *reader, const yaml_event_t *event)
+{
+    const struct mdf_tree_frame *frame = mdf_tree_top(reader->tree);
+
+    return reader->n_runs < reader->outline->n_runs && frame != NULL && frame->kind == MDF_NODE_LIST &&
+           event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && event->data.scalar.anchor == NULL &&
+           event->data.scalar.tag == NULL && event->data.scalar.length == sizeof MDF_YAML_RUN_WORD - 1 &&
+           memcmp(event->data.scalar.value, MDF_YAML_RUN_WORD, sizeof MDF_YAML_RUN_WORD - 1) == 0;
+}
+
+/* Adds a run's numbers; `mark` is where the outline has the word. */
+static bool on_run(struct yaml_reader *reader, const yaml_mark_t *mark)
+{
+    yaml_mark_t begin = *mark;
+    uint32_t line, column;
+
+    shift_mark(reader, &begin);
+    line = line_of(&begin);
+    column = column_of(&begin);
+    if (!mdf_yaml_run_add(reader->tree, &reader->outline->runs[reader->n_runs], &line, &column)) {
+        return false;
+    }
+    reader->n_runs++;
+    reader->shift.line = mark->line;
+    reader->shift.from_column = mark->column + sizeof MDF_YAML_RUN_WORD - 1;
+    reader->shift.lines = line - 1 - mark->line;
+    reader->shift.columns = column - 1 - reader->shift.from_column;
+    return true;
 }
 
 /* ------------------------------------------------------------------ scalars */
@@ -626,7 +679,12 @@ static bool read_events(struct yaml_reader *reader)
             return fail_parser(reader);
         }
         ended = event.type == YAML_STREAM_END_EVENT;
-        done = on_event(reader, &event, &n_documents);
+        if (reader->outline != NULL && event.type == YAML_SCALAR_EVENT && is_run(reader, &event)) {
+            done = on_run(reader, &event.start_mark);
+        } else {
+            shift_mark(reader, &event.start_mark);
+            done = on_event(reader, &event, &n_documents);
+        }
         yaml_event_delete(&event);
         if (!done) {
             return false;
@@ -635,7 +693,8 @@ static bool read_events(struct yaml_reader *reader)
     return n_documents > 0 || mdf_tree_fail(reader->tree, MDF_SYNTAX, 1, 1, "the file is empty");
 }
 
-bool mdf_yaml_read(struct mdf_tree *tree, const void *bytes, size_t size_bytes)
+/* Reads a text, which is that of `outline` where there is one. */
+static bool read_text(struct mdf_tree *tree, const char *bytes, size_t size_bytes, const struct mdf_yaml_outline *outline)
 {
     struct mdf_memory *memory = tree->document->memory;
     struct yaml_reader *reader = mdf_memory_allocate_zeroed(memory, 1, sizeof *reader);
@@ -645,16 +704,49 @@ bool mdf_yaml_read(struct mdf_tree *tree, const void *bytes, size_t size_bytes)
         return mdf_tree_out_of_memory(tree);
     }
     reader->tree = tree;
+    reader->outline = outline;
+    reader->shift.line = SIZE_MAX;
     reader->bytes = bytes;
     reader->size_bytes = size_bytes;
     if (yaml_parser_initialize(&reader->parser) == 0) {
         done = mdf_tree_out_of_memory(tree);
     } else {
-        yaml_parser_set_input_string(&reader->parser, bytes, size_bytes);
-        done = read_events(reader);
+        yaml_parser_set_input_string(&reader->parser, (const yaml_char_t *)bytes, size_bytes);
+        done = read_events(reader) && (outline == NULL || reader->n_runs == outline->n_runs);
         yaml_parser_delete(&reader->parser);
     }
     mdf_memory_release(memory, reader->anchors);
     mdf_memory_release(memory, reader);
     return done;
+}
+
+static void note_warning(void *context, const mdf_error *warning)
+{
+    (void)warning;
+    *(bool *)context = true;
+}
+
+/* Reads the outline of a file where it has one. False: nothing has come of it, and the file is to be read; what is wrong with it
+ * is found then, and warned of. */
+static bool read_outline(struct mdf_tree *tree, const char *bytes, size_t size_bytes)
+{
+    bool warned = false, done = false;
+    struct mdf_warnings warnings = {note_warning, &warned};
+    struct mdf_document *document = tree->document;
+    struct mdf_yaml_outline outline;
+    struct mdf_tree trial;
+    mdf_error error = {.code = MDF_OK};
+
+    if (mdf_yaml_outline_make(document->memory, bytes, size_bytes, &outline)) {
+        mdf_tree_init(&trial, document, &warnings, &error);
+        done = read_text(&trial, outline.text.bytes, outline.text.length, &outline) && !warned;
+        mdf_tree_release(&trial);
+    }
+    mdf_yaml_outline_release(&outline);
+    return done;
+}
+
+bool mdf_yaml_read(struct mdf_tree *tree, const void *bytes, size_t size_bytes)
+{
+    return read_outline(tree, bytes, size_bytes) || read_text(tree, bytes, size_bytes, NULL);
 }
