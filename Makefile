@@ -53,14 +53,17 @@ PROGRAMS := $(BUILD)/mdf-run $(BUILD)/mdf-convert
 SUITES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(SUITE_SOURCES))
 OPERATOR_TABLES := build/generated/operator_tables.inc
 ONNX_MESSAGES := build/generated/onnx.pb-c
+LATE_NAMES := build/generated/late_libraries.h
 
 # ---------------------------------------------------------------- flags
 
 # Looked up when first needed, so that "make deps" and "make help" work without the libraries.
-LIBRARY_PACKAGES := yaml-0.1 libcjson libbson-1.0 libprotobuf-c libzip libpcre2-8 $(foreach pair,$(notdir $(IMAGE_FOUND)),$(firstword $(subst >=, ,$(pair))))
+LIBRARY_PACKAGES := yaml-0.1 libcjson libbson-1.0 libprotobuf-c libpcre2-8
+# Libraries that are loaded when they are needed (mdf_c/base/late_library.h), not linked with.
+LATE_LIBRARIES := zip/libzip $(foreach pair,$(IMAGE_FOUND),$(firstword $(subst >=, ,$(pair))))
 SUITE_PACKAGES := criterion jansson
-package_flags = $(shell pkg-config --cflags $(LIBRARY_PACKAGES) $(SUITE_PACKAGES) | sed 's/-I/-isystem /g')
-package_libraries = $(shell pkg-config --libs $(LIBRARY_PACKAGES))
+package_flags = $(shell pkg-config --cflags $(LIBRARY_PACKAGES) $(notdir $(LATE_LIBRARIES)) $(SUITE_PACKAGES) | sed 's/-I/-isystem /g')
+package_libraries = $(shell pkg-config --libs $(LIBRARY_PACKAGES)) -ldl
 suite_libraries = $(shell pkg-config --libs $(SUITE_PACKAGES))
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes \
@@ -171,6 +174,11 @@ $(BUILD)/image_formats: force
 	@echo '$(IMAGE_FLAGS)' > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
+# What the loader knows the late libraries by; replaced only when it changes.
+$(LATE_NAMES): tools/list_late_libraries.sh $(BUILD)/image_formats
+	@mkdir -p $(@D)
+	@CC="$(CC)" tools/list_late_libraries.sh $(LATE_LIBRARIES) > $@.new.$$$$ && if cmp -s $@.new.$$$$ $@; then rm $@.new.$$$$; else mv $@.new.$$$$ $@; fi
+
 $(BUILD)/objects/functions/onnx/image_decoder.o: FILE_FLAGS += $(IMAGE_FLAGS)
 $(BUILD)/objects/functions/onnx/image_decoder.o: $(BUILD)/image_formats
 
@@ -192,7 +200,7 @@ $(BUILD)/objects/generated/%.o: build/generated/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(if $(VERBOSE),,@echo "  CC   $<" &&) $(CC) $(COMPILE_FLAGS) -w $(call package_flags) -MMD -MP -c -o $@ $<
 
-$(BUILD)/objects/%.o: %.c $(BUILD)/flags | $(ONNX_MESSAGES).h
+$(BUILD)/objects/%.o: %.c $(BUILD)/flags | $(ONNX_MESSAGES).h $(LATE_NAMES)
 	@mkdir -p $(@D)
 	$(if $(VERBOSE),,@echo "  CC   $<" &&) $(CC) $(COMPILE_FLAGS) $(FILE_FLAGS) $(call package_flags) -MMD -MP -c -o $@ $<
 
@@ -243,7 +251,7 @@ Description: A native engine for MDF (ModECI Model Description Format) models
 Version: $(VERSION)
 Requires.private: $(LIBRARY_PACKAGES)
 Libs: -L$${libdir} -lmdf
-Libs.private: -lm -lpthread
+Libs.private: -lm -lpthread -ldl
 Cflags: -I$${includedir}
 endef
 export PKG_CONFIG_FILE

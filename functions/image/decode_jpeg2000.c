@@ -4,6 +4,29 @@
 #include <openjpeg.h>
 #include <string.h>
 
+#define FUNCTIONS(X)                      \
+    X(opj_create_decompress)              \
+    X(opj_stream_default_create)          \
+    X(opj_stream_set_user_data)           \
+    X(opj_stream_set_user_data_length)    \
+    X(opj_stream_set_read_function)       \
+    X(opj_stream_set_skip_function)       \
+    X(opj_stream_set_seek_function)       \
+    X(opj_set_default_decoder_parameters) \
+    X(opj_setup_decoder)                  \
+    X(opj_read_header)                    \
+    X(opj_decode)                         \
+    X(opj_end_decompress)                 \
+    X(opj_image_destroy)                  \
+    X(opj_stream_destroy)                 \
+    X(opj_destroy_codec)
+
+struct jpeg2000_library {
+    FUNCTIONS(MDF_LATE_POINTER)
+};
+
+static const char *const names[] = {FUNCTIONS(MDF_LATE_NAME)};
+
 struct file {
     const uint8_t *bytes;
     size_t n, at;
@@ -98,17 +121,17 @@ static bool copy_pixels(const opj_image_t *source, struct mdf_image *image)
     return true;
 }
 
-static bool decode(opj_codec_t *codec, opj_stream_t *stream, struct mdf_image *image)
+static bool decode(const struct jpeg2000_library *library, opj_codec_t *codec, opj_stream_t *stream, struct mdf_image *image)
 {
     opj_dparameters_t parameters;
     opj_image_t *source = NULL;
     bool done;
 
-    opj_set_default_decoder_parameters(&parameters);
-    done = opj_setup_decoder(codec, &parameters) && opj_read_header(stream, codec, &source) &&
+    library->opj_set_default_decoder_parameters(&parameters);
+    done = library->opj_setup_decoder(codec, &parameters) && library->opj_read_header(stream, codec, &source) &&
            (uint64_t)(source->x1 - source->x0) * (source->y1 - source->y0) <= (uint64_t)1 << 28 &&
-           opj_decode(codec, stream, source) && opj_end_decompress(codec, stream) && copy_pixels(source, image);
-    opj_image_destroy(source);
+           library->opj_decode(codec, stream, source) && library->opj_end_decompress(codec, stream) && copy_pixels(source, image);
+    library->opj_image_destroy(source);
     return done;
 }
 
@@ -116,23 +139,29 @@ bool mdf_image_decode_jpeg2000(struct mdf_image *image)
 {
     struct file file = {image->bytes, image->n_bytes, 0};
     bool is_bare = image->bytes[0] == 0xff;
-    opj_codec_t *codec = opj_create_decompress(is_bare ? OPJ_CODEC_J2K : OPJ_CODEC_JP2);
-    opj_stream_t *stream = opj_stream_default_create(OPJ_TRUE);
+    struct jpeg2000_library library;
+    opj_codec_t *codec;
+    opj_stream_t *stream;
     bool done = false;
 
+    if (!mdf_image_load_library(image, MDF_LATE_JPEG2000, names, sizeof names / sizeof *names, &library)) {
+        return false;
+    }
+    codec = library.opj_create_decompress(is_bare ? OPJ_CODEC_J2K : OPJ_CODEC_JP2);
+    stream = library.opj_stream_default_create(OPJ_TRUE);
     if (codec != NULL && stream != NULL) {
-        opj_stream_set_user_data(stream, &file, NULL);
-        opj_stream_set_user_data_length(stream, file.n);
-        opj_stream_set_read_function(stream, read_bytes);
-        opj_stream_set_skip_function(stream, skip_bytes);
-        opj_stream_set_seek_function(stream, seek);
-        done = decode(codec, stream, image);
+        library.opj_stream_set_user_data(stream, &file, NULL);
+        library.opj_stream_set_user_data_length(stream, file.n);
+        library.opj_stream_set_read_function(stream, read_bytes);
+        library.opj_stream_set_skip_function(stream, skip_bytes);
+        library.opj_stream_set_seek_function(stream, seek);
+        done = decode(&library, codec, stream, image);
     }
     if (stream != NULL) {
-        opj_stream_destroy(stream);
+        library.opj_stream_destroy(stream);
     }
     if (codec != NULL) {
-        opj_destroy_codec(codec);
+        library.opj_destroy_codec(codec);
     }
     return done;
 }

@@ -4,10 +4,21 @@
 #include <png.h>
 #include <string.h>
 
+#define FUNCTIONS(X)                    \
+    X(png_image_begin_read_from_memory) \
+    X(png_image_finish_read)            \
+    X(png_image_free)
+
+struct png_library {
+    FUNCTIONS(MDF_LATE_POINTER)
+};
+
+static const char *const names[] = {FUNCTIONS(MDF_LATE_NAME)};
+
 /* Four samples a pixel, read into `pixels`, keep three. */
-static bool read_pixels(png_image *file, struct mdf_image *image, uint8_t *pixels)
+static bool read_pixels(const struct png_library *png, png_image *file, struct mdf_image *image, uint8_t *pixels)
 {
-    if (!png_image_finish_read(file, NULL, pixels, 0, NULL)) {
+    if (!png->png_image_finish_read(file, NULL, pixels, 0, NULL)) {
         return false;
     }
     for (size_t i = 0; i < image->width * image->height; i++) {
@@ -19,26 +30,28 @@ static bool read_pixels(png_image *file, struct mdf_image *image, uint8_t *pixel
 bool mdf_image_decode_png(struct mdf_image *image)
 {
     struct mdf_memory *memory = image->call->context->memory;
+    struct png_library png;
     png_image file;
     uint8_t *pixels;
     bool done;
 
     memset(&file, 0, sizeof file);
     file.version = PNG_IMAGE_VERSION;
-    if (!png_image_begin_read_from_memory(&file, image->bytes, image->n_bytes)) {
+    if (!mdf_image_load_library(image, MDF_LATE_PNG, names, sizeof names / sizeof *names, &png) ||
+        !png.png_image_begin_read_from_memory(&file, image->bytes, image->n_bytes)) {
         return false;
     }
     file.format = PNG_FORMAT_RGBA; /* transparency apart, so that colours stay as they are */
     if (!mdf_image_make(image, file.width, file.height)) {
-        png_image_free(&file);
+        png.png_image_free(&file);
         return false;
     }
     pixels = mdf_memory_allocate(memory, image->width * image->height * 4);
     if (pixels == NULL) {
-        png_image_free(&file);
+        png.png_image_free(&file);
         return mdf_call_out_of_memory(image->call);
     }
-    done = read_pixels(&file, image, pixels);
+    done = read_pixels(&png, &file, image, pixels);
     mdf_memory_release(memory, pixels);
     return done;
 }

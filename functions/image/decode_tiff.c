@@ -4,6 +4,22 @@
 #include <string.h>
 #include <tiffio.h>
 
+#define FUNCTIONS(X)                        \
+    X(TIFFOpenOptionsAlloc)                 \
+    X(TIFFOpenOptionsFree)                  \
+    X(TIFFOpenOptionsSetErrorHandlerExtR)   \
+    X(TIFFOpenOptionsSetWarningHandlerExtR) \
+    X(TIFFClientOpenExt)                    \
+    X(TIFFGetField)                         \
+    X(TIFFReadRGBAImageOriented)            \
+    X(TIFFClose)
+
+struct tiff_library {
+    FUNCTIONS(MDF_LATE_POINTER)
+};
+
+static const char *const names[] = {FUNCTIONS(MDF_LATE_NAME)};
+
 /* The bytes as a file. */
 struct file {
     const uint8_t *bytes;
@@ -59,27 +75,28 @@ static int say_nothing(TIFF *tiff, void *context, const char *module, const char
     return 1;
 }
 
-static TIFF *open_file(struct file *file)
+static TIFF *open_file(const struct tiff_library *library, struct file *file)
 {
-    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+    TIFFOpenOptions *options = library->TIFFOpenOptionsAlloc();
     TIFF *tiff;
 
     if (options == NULL) {
         return NULL;
     }
-    TIFFOpenOptionsSetErrorHandlerExtR(options, say_nothing, NULL);
-    TIFFOpenOptionsSetWarningHandlerExtR(options, say_nothing, NULL);
-    tiff = TIFFClientOpenExt("image", "rm", file, read_bytes, write_bytes, seek, close_file, size_of, NULL, NULL, options);
-    TIFFOpenOptionsFree(options);
+    library->TIFFOpenOptionsSetErrorHandlerExtR(options, say_nothing, NULL);
+    library->TIFFOpenOptionsSetWarningHandlerExtR(options, say_nothing, NULL);
+    tiff =
+        library->TIFFClientOpenExt("image", "rm", file, read_bytes, write_bytes, seek, close_file, size_of, NULL, NULL, options);
+    library->TIFFOpenOptionsFree(options);
     return tiff;
 }
 
-static bool read_pixels(TIFF *tiff, struct mdf_image *image)
+static bool read_pixels(const struct tiff_library *library, TIFF *tiff, struct mdf_image *image)
 {
     uint32_t width = 0, height = 0, *raster;
     bool done;
 
-    if (!TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &width) || !TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &height) ||
+    if (!library->TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &width) || !library->TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &height) ||
         !mdf_image_make(image, width, height)) {
         return false;
     }
@@ -87,7 +104,7 @@ static bool read_pixels(TIFF *tiff, struct mdf_image *image)
     if (raster == NULL) {
         return mdf_call_out_of_memory(image->call);
     }
-    done = TIFFReadRGBAImageOriented(tiff, width, height, raster, ORIENTATION_TOPLEFT, 1);
+    done = library->TIFFReadRGBAImageOriented(tiff, width, height, raster, ORIENTATION_TOPLEFT, 1);
     for (size_t i = 0; i < image->width * image->height; i++) {
         image->pixels[3 * i] = (uint8_t)TIFFGetR(raster[i]);
         image->pixels[3 * i + 1] = (uint8_t)TIFFGetG(raster[i]);
@@ -100,11 +117,17 @@ static bool read_pixels(TIFF *tiff, struct mdf_image *image)
 bool mdf_image_decode_tiff(struct mdf_image *image)
 {
     struct file file = {image->bytes, image->n_bytes, 0};
-    TIFF *tiff = open_file(&file);
-    bool done = tiff != NULL && read_pixels(tiff, image);
+    struct tiff_library library;
+    bool done = false;
+    TIFF *tiff;
 
+    if (!mdf_image_load_library(image, MDF_LATE_TIFF, names, sizeof names / sizeof *names, &library)) {
+        return false;
+    }
+    tiff = open_file(&library, &file);
     if (tiff != NULL) {
-        TIFFClose(tiff);
+        done = read_pixels(&library, tiff, image);
+        library.TIFFClose(tiff);
     }
     return done;
 }

@@ -89,6 +89,12 @@ bool mdf_image_make(struct mdf_image *image, uint64_t width, uint64_t height)
     return true;
 }
 
+bool mdf_image_load_library(struct mdf_image *image, const char *file, const char *const *names, size_t n, void *pointers)
+{
+    return mdf_late_library_load(file, names, n, pointers) ||
+           mdf_call_error(image->call, MDF_UNSUPPORTED, "the image needs the library %s, which can not be loaded", file);
+}
+
 static bool output_pixels(struct mdf_call *call, const struct mdf_image *image, bool grey, bool reversed)
 {
     int64_t shape[3] = {(int64_t)image->height, (int64_t)image->width, grey ? 1 : 3};

@@ -3,8 +3,15 @@
  * A .npz file is a zip file of .npy files, stored or deflated; libzip opens it and checks its sums. */
 #include "mdf_c/write/write.h"
 
+#include "mdf_c/write/zip_library.h"
+
 #include <string.h>
-#include <zip.h>
+
+/* An archive that is open. */
+struct archive {
+    struct mdf_zip_library libzip;
+    zip_t *zip;
+};
 
 static const char suffix[] = ".npy";
 enum { SUFFIX_LENGTH = sizeof suffix - 1 };
@@ -23,42 +30,43 @@ static mdf_status fail(mdf_error *error, const char *name, const char *why)
 }
 
 /* The unpacked bytes of an entry, whose announced size is checked against what there is; the caller releases them. */
-static mdf_status unpack(struct mdf_memory *memory, zip_t *zip, zip_uint64_t entry, const char *name, char **bytes, size_t *size_bytes,
-                         mdf_error *error)
+static mdf_status unpack(struct mdf_memory *memory, const struct archive *archive, zip_uint64_t entry, const char *name,
+                         char **bytes, size_t *size_bytes, mdf_error *error)
 {
     mdf_status status = MDF_OK;
     zip_file_t *file;
     zip_stat_t about;
     zip_int64_t n;
 
-    if (zip_stat_index(zip, entry, 0, &about) != 0 || !(about.valid & ZIP_STAT_SIZE)) {
-        return fail(error, name, zip_strerror(zip));
+    if (archive->libzip.zip_stat_index(archive->zip, entry, 0, &about) != 0 || !(about.valid & ZIP_STAT_SIZE)) {
+        return fail(error, name, archive->libzip.zip_strerror(archive->zip));
     }
     if (about.size > MDF_DOCUMENT_MAX_BYTES) {
         return mdf_error_set(error, MDF_LIMIT, "the array '%s' has more than %zu bytes", name, MDF_DOCUMENT_MAX_BYTES);
     }
-    file = zip_fopen_index(zip, entry, 0);
+    file = archive->libzip.zip_fopen_index(archive->zip, entry, 0);
     if (file == NULL) {
-        return fail(error, name, zip_strerror(zip));
+        return fail(error, name, archive->libzip.zip_strerror(archive->zip));
     }
     *size_bytes = (size_t)about.size;
     *bytes = mdf_memory_allocate(memory, *size_bytes);
     if (*bytes == NULL) {
         status = mdf_memory_error(memory, error);
     } else {
-        n = zip_fread(file, *bytes, about.size);
-        if (n < 0 || (zip_uint64_t)n != about.size || zip_fread(file, &(char){0}, 1) != 0) {
+        n = archive->libzip.zip_fread(file, *bytes, about.size);
+        if (n < 0 || (zip_uint64_t)n != about.size || archive->libzip.zip_fread(file, &(char){0}, 1) != 0) {
             status = fail(error, name, "the archive is damaged");
         }
     }
-    zip_fclose(file);
+    archive->libzip.zip_fclose(file);
     return status;
 }
 
 /* Reads one entry into a pair of the object: its key and its array. */
-static mdf_status read_entry(struct mdf_memory *memory, zip_t *zip, zip_uint64_t entry, struct mdf_value *pair, mdf_error *error)
+static mdf_status read_entry(struct mdf_memory *memory, const struct archive *archive, zip_uint64_t entry, struct mdf_value *pair,
+                             mdf_error *error)
 {
-    const char *name = zip_get_name(zip, entry, 0);
+    const char *name = archive->libzip.zip_get_name(archive->zip, entry, 0);
     char *bytes = NULL;
     size_t size_bytes = 0;
     mdf_status status;
@@ -69,7 +77,7 @@ static mdf_status read_entry(struct mdf_memory *memory, zip_t *zip, zip_uint64_t
     if (key_length(name) == 0) {
         return fail(error, name, "its name does not end in .npy");
     }
-    status = unpack(memory, zip, entry, name, &bytes, &size_bytes, error);
+    status = unpack(memory, archive, entry, name, &bytes, &size_bytes, error);
     if (status == MDF_OK) {
         status = mdf_read_npy(memory, bytes, size_bytes, &pair[1], error);
         mdf_error_in(error, "array '%.*s'", (int)key_length(name), name);
@@ -87,26 +95,31 @@ mdf_status mdf_read_npz_file(struct mdf_memory *memory, const char *path, struct
     mdf_status status = MDF_OK;
     zip_int64_t n_entries, i;
     zip_error_t why;
+    struct archive archive;
     int code = 0;
-    zip_t *zip = zip_open(path, ZIP_RDONLY, &code);
 
-    if (zip == NULL) {
-        zip_error_init_with_code(&why, code);
-        status = mdf_error_set(error, MDF_FILE, "the archive can not be read: %s", zip_error_strerror(&why));
-        zip_error_fini(&why);
+    if (mdf_zip_library_load(&archive.libzip, error) != MDF_OK) {
+        mdf_error_at(error, path, 0, 0);
+        return MDF_UNSUPPORTED;
+    }
+    archive.zip = archive.libzip.zip_open(path, ZIP_RDONLY, &code);
+    if (archive.zip == NULL) {
+        archive.libzip.zip_error_init_with_code(&why, code);
+        status = mdf_error_set(error, MDF_FILE, "the archive can not be read: %s", archive.libzip.zip_error_strerror(&why));
+        archive.libzip.zip_error_fini(&why);
         mdf_error_at(error, path, 0, 0);
         return status;
     }
-    n_entries = zip_get_num_entries(zip, 0);
+    n_entries = archive.libzip.zip_get_num_entries(archive.zip, 0);
     pairs = mdf_value_make_dict(memory, object, n_entries > 0 ? (size_t)n_entries : 0);
     if (pairs == NULL) {
         status = mdf_memory_error(memory, error);
     }
     for (i = 0; i < n_entries && status == MDF_OK; i++) {
-        status = read_entry(memory, zip, (zip_uint64_t)i, &pairs[2 * i], error);
+        status = read_entry(memory, &archive, (zip_uint64_t)i, &pairs[2 * i], error);
     }
     mdf_error_at(error, path, 0, 0);
-    zip_discard(zip);
+    archive.libzip.zip_discard(archive.zip);
     if (status != MDF_OK) {
         mdf_value_clear(memory, object);
     }

@@ -3,15 +3,17 @@
  * libzip reads the files' bytes when the archive is closed, so they are kept until then. */
 #include "mdf_c/write/write.h"
 
+#include "mdf_c/write/zip_library.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <zip.h>
 
 /* Noon of 2 January 1980: the same run gives the same bytes, in every time zone. */
 static const time_t entry_time = 315662400;
 
 struct archive {
     struct mdf_memory *memory;
+    struct mdf_zip_library libzip;
     zip_t *zip;
     struct mdf_text *files; /* the bytes of the entries */
     size_t n_files, capacity;
@@ -34,15 +36,17 @@ static mdf_status add_file(struct archive *archive, const char *name, struct mdf
         archive->files = files;
     }
     files[archive->n_files++] = *file;
-    source = zip_source_buffer(archive->zip, file->bytes, file->length, 0);
-    entry = source != NULL ? zip_file_add(archive->zip, name, source, ZIP_FL_ENC_UTF_8) : -1;
+    source = archive->libzip.zip_source_buffer(archive->zip, file->bytes, file->length, 0);
+    entry = source != NULL ? archive->libzip.zip_file_add(archive->zip, name, source, ZIP_FL_ENC_UTF_8) : -1;
     if (entry < 0) {
-        zip_source_free(source);
-        return mdf_error_set(archive->error, MDF_FILE, "'%s' can not be put into the archive: %s", name, zip_strerror(archive->zip));
+        archive->libzip.zip_source_free(source);
+        return mdf_error_set(archive->error, MDF_FILE, "'%s' can not be put into the archive: %s", name,
+                             archive->libzip.zip_strerror(archive->zip));
     }
-    if (zip_set_file_compression(archive->zip, (zip_uint64_t)entry, ZIP_CM_STORE, 0) != 0 ||
-        zip_file_set_mtime(archive->zip, (zip_uint64_t)entry, entry_time, 0) != 0) {
-        return mdf_error_set(archive->error, MDF_FILE, "the archive can not be written: %s", zip_strerror(archive->zip));
+    if (archive->libzip.zip_set_file_compression(archive->zip, (zip_uint64_t)entry, ZIP_CM_STORE, 0) != 0 ||
+        archive->libzip.zip_file_set_mtime(archive->zip, (zip_uint64_t)entry, entry_time, 0) != 0) {
+        return mdf_error_set(archive->error, MDF_FILE, "the archive can not be written: %s",
+                             archive->libzip.zip_strerror(archive->zip));
     }
     return MDF_OK;
 }
@@ -194,25 +198,27 @@ static mdf_status add_column(struct archive *archive, const struct mdf_report *r
 /* ------------------------------------------------------------------ the archive */
 
 /* Copies what libzip has written to `source`. */
-static mdf_status copy_archive(struct mdf_text *bytes, zip_source_t *source, mdf_error *error)
+static mdf_status copy_archive(const struct mdf_zip_library *libzip, struct mdf_text *bytes, zip_source_t *source,
+                               mdf_error *error)
 {
     char block[1 << 14];
     zip_int64_t n;
 
-    if (zip_source_open(source) != 0) {
+    if (libzip->zip_source_open(source) != 0) {
         return mdf_error_set(error, MDF_FILE, "the archive can not be written");
     }
-    while ((n = zip_source_read(source, block, sizeof block)) > 0) {
+    while ((n = libzip->zip_source_read(source, block, sizeof block)) > 0) {
         mdf_text_append(bytes, block, (size_t)n);
     }
-    zip_source_close(source);
+    libzip->zip_source_close(source);
     if (n < 0) {
         return mdf_error_set(error, MDF_FILE, "the archive can not be written");
     }
     return bytes->failed ? mdf_memory_error(bytes->memory, error) : MDF_OK;
 }
 
-static mdf_status write_archive(struct archive *archive, const struct mdf_report *report, zip_source_t *source, struct mdf_text *bytes)
+static mdf_status write_archive(struct archive *archive, const struct mdf_report *report, zip_source_t *source,
+                                struct mdf_text *bytes)
 {
     mdf_status status = MDF_OK;
     size_t column;
@@ -223,11 +229,12 @@ static mdf_status write_archive(struct archive *archive, const struct mdf_report
     if (status == MDF_OK && archive->n_files == 0) {
         status = mdf_error_set(archive->error, MDF_VALUE, "no port has a value that could be written to a .npz file");
     }
-    if (status == MDF_OK && zip_close(archive->zip) != 0) {
-        status = mdf_error_set(archive->error, MDF_FILE, "the archive can not be written: %s", zip_strerror(archive->zip));
+    if (status == MDF_OK && archive->libzip.zip_close(archive->zip) != 0) {
+        status = mdf_error_set(archive->error, MDF_FILE, "the archive can not be written: %s",
+                               archive->libzip.zip_strerror(archive->zip));
     } else if (status == MDF_OK) {
         archive->zip = NULL;
-        status = copy_archive(bytes, source, archive->error);
+        status = copy_archive(&archive->libzip, bytes, source, archive->error);
     }
     return status;
 }
@@ -235,26 +242,30 @@ static mdf_status write_archive(struct archive *archive, const struct mdf_report
 mdf_status mdf_write_report_npz(struct mdf_text *bytes, const struct mdf_report *report, mdf_error *error)
 {
     struct archive archive = {.memory = bytes->memory, .error = error};
-    zip_source_t *source = zip_source_buffer_create(NULL, 0, 0, NULL);
+    zip_source_t *source;
     mdf_status status;
     size_t i;
 
+    if (mdf_zip_library_load(&archive.libzip, error) != MDF_OK) {
+        return MDF_UNSUPPORTED;
+    }
+    source = archive.libzip.zip_source_buffer_create(NULL, 0, 0, NULL);
     if (source == NULL) {
         return mdf_memory_error(bytes->memory, error);
     }
-    zip_source_keep(source); /* zip_close lets go of it once */
-    archive.zip = zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, NULL);
+    archive.libzip.zip_source_keep(source); /* closing it lets go of it once */
+    archive.zip = archive.libzip.zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, NULL);
     mdf_text_init(&archive.name, archive.memory);
     if (archive.zip == NULL) {
-        zip_source_free(source);
+        archive.libzip.zip_source_free(source);
         status = mdf_memory_error(bytes->memory, error);
     } else {
         status = write_archive(&archive, report, source, bytes);
     }
     if (archive.zip != NULL) {
-        zip_discard(archive.zip);
+        archive.libzip.zip_discard(archive.zip);
     }
-    zip_source_free(source);
+    archive.libzip.zip_source_free(source);
     for (i = 0; i < archive.n_files; i++) {
         mdf_text_release(&archive.files[i]);
     }

@@ -2,9 +2,10 @@
  * entries that are packed. */
 #include "mdf_c/write/zip_reader.h"
 
+#include "mdf_c/write/zip_library.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <zip.h>
 
 enum {
     END_SIGNATURE = 0x06054b50,
@@ -221,20 +222,20 @@ const struct mdf_zip_entry *mdf_zip_find(const struct mdf_zip *zip, const char *
 
 /* ------------------------------------------------------------------ packed entries */
 
-static bool unpack_entry(zip_t *archive, const struct mdf_zip_entry *entry, void *target)
+static bool unpack_entry(const struct mdf_zip_library *libzip, zip_t *archive, const struct mdf_zip_entry *entry, void *target)
 {
-    zip_int64_t index, n_entries = zip_get_num_entries(archive, 0), n = -1;
+    zip_int64_t index, n_entries = libzip->zip_get_num_entries(archive, 0), n = -1;
     zip_file_t *file;
 
     for (index = 0; index < n_entries; index++) {
-        const char *name = zip_get_name(archive, (zip_uint64_t)index, ZIP_FL_ENC_RAW);
+        const char *name = libzip->zip_get_name(archive, (zip_uint64_t)index, ZIP_FL_ENC_RAW);
 
         if (name != NULL && strlen(name) == entry->name_length && memcmp(name, entry->name, entry->name_length) == 0) {
-            file = zip_fopen_index(archive, (zip_uint64_t)index, 0);
+            file = libzip->zip_fopen_index(archive, (zip_uint64_t)index, 0);
             if (file != NULL) {
-                n = zip_fread(file, target, entry->size);
-                n = zip_fread(file, &(char){0}, 1) == 0 ? n : -1; /* the sum is checked at the end */
-                zip_fclose(file);
+                n = libzip->zip_fread(file, target, entry->size);
+                n = libzip->zip_fread(file, &(char){0}, 1) == 0 ? n : -1; /* the sum is checked at the end */
+                libzip->zip_fclose(file);
             }
             break;
         }
@@ -244,6 +245,7 @@ static bool unpack_entry(zip_t *archive, const struct mdf_zip_entry *entry, void
 
 mdf_status mdf_zip_unpack(const struct mdf_zip *zip, const struct mdf_zip_entry *entry, void *target, mdf_error *error)
 {
+    struct mdf_zip_library libzip;
     zip_source_t *source;
     zip_t *archive;
     bool done;
@@ -254,13 +256,16 @@ mdf_status mdf_zip_unpack(const struct mdf_zip *zip, const struct mdf_zip_entry 
         }
         return MDF_OK;
     }
-    source = zip_source_buffer_create(mdf_store_bytes(zip->store), mdf_store_size(zip->store), 0, NULL);
-    archive = source != NULL ? zip_open_from_source(source, ZIP_RDONLY, NULL) : NULL;
+    if (mdf_zip_library_load(&libzip, error) != MDF_OK) {
+        return MDF_UNSUPPORTED;
+    }
+    source = libzip.zip_source_buffer_create(mdf_store_bytes(zip->store), mdf_store_size(zip->store), 0, NULL);
+    archive = source != NULL ? libzip.zip_open_from_source(source, ZIP_RDONLY, NULL) : NULL;
     if (archive == NULL) {
-        zip_source_free(source);
+        libzip.zip_source_free(source);
         return damaged(error);
     }
-    done = unpack_entry(archive, entry, target);
-    zip_discard(archive);
+    done = unpack_entry(&libzip, archive, entry, target);
+    libzip.zip_discard(archive);
     return done ? MDF_OK : damaged(error);
 }
