@@ -1,0 +1,34 @@
+/* compiled.h - what a shared library made of a program's C source exports as `mdf_compiled`, when it is compiled with -DMDF_COMPILED.
+ *
+ * The same declarations stand in the generated source (source_interface.c), which includes nothing of this project. */
+#ifndef MDF_SOURCE_COMPILED_H
+#define MDF_SOURCE_COMPILED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mdf_compiled_port {
+    const char *node, *port; /* node NULL: an input of the graph that no port of a node takes */
+    int dtype;               /* enum mdf_dtype */
+    size_t rank;
+    const int64_t *shape;
+    size_t n_elements;
+};
+
+struct mdf_compiled {
+    const char *version; /* MDF_VERSION of what wrote the source */
+    size_t state_bytes;
+    void (*init)(void *state);
+    size_t n_inputs;
+    const struct mdf_compiled_port *inputs; /* program->ports */
+    int (*set_input)(void *state, size_t input, const void *elements);
+    int (*step)(void *state, double dt); /* 0: done */
+    const char *(*message)(const void *state);
+    size_t n_outputs;
+    const struct mdf_compiled_port *outputs; /* of all nodes, in order */
+    const void *(*output)(const void *state, size_t output); /* NULL: its node has not run */
+    /* `observer` is told of each node that runs, and of each new set (node SIZE_MAX) with its pass and tick. */
+    void (*observe)(void *state, void (*observer)(void *context, size_t node, uint64_t pass, int64_t tick), void *context);
+};
+
+#endif

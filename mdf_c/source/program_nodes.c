@@ -1,0 +1,324 @@
+/* program_nodes.c - a C function for each node: it takes what its edges bring, then computes, as run_node of mdf_c/run/state.c does. */
+#include "mdf_c/source/program_writer.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------ functions */
+
+bool mdf_source_begin_function(struct mdf_source_program *program, const char *name)
+{
+    struct mdf_source_writer *writer = &program->writer;
+
+    memset(&writer->locals, 0, sizeof writer->locals);
+    mdf_text_release(&writer->declarations);
+    mdf_text_release(&writer->body);
+    mdf_text_release(&writer->work);
+    mdf_text_init(&writer->declarations, writer->memory);
+    mdf_text_init(&writer->body, writer->memory);
+    mdf_text_init(&writer->work, writer->memory);
+    writer->depth = 0;
+    writer->stack_bytes = 0;
+    writer->work_name = mdf_source_text(writer, "s->work.%s", name);
+    return true;
+}
+
+void mdf_source_end_function(struct mdf_source_program *program, const char *name, const char *comment)
+{
+    struct mdf_source_writer *writer = &program->writer;
+    struct mdf_text *functions = &program->functions;
+    const char *body = writer->body.bytes != NULL ? writer->body.bytes : "";
+
+    if (writer->work.length > 0) {
+        mdf_text_printf(&program->unions, "        struct {\n");
+        mdf_text_append(&program->unions, writer->work.bytes, writer->work.length);
+        mdf_text_printf(&program->unions, "        } %s;\n", name);
+    }
+    mdf_text_printf(functions, "/* %s */\nstatic const char *%s(struct %s *s)\n{\n", mdf_source_comment(writer, comment), name, program->name);
+    if (writer->declarations.length > 0) {
+        mdf_text_append(functions, writer->declarations.bytes, writer->declarations.length);
+        mdf_text_append_string(functions, "\n");
+    }
+    if (strstr(body, "s->") == NULL && strstr(body, "(s)") == NULL) {
+        mdf_text_append_string(functions, "    (void)s;\n");
+    }
+    mdf_text_append(functions, body, writer->body.length);
+    mdf_text_append_string(functions, "    return NULL;\n}\n\n");
+    functions->failed = functions->failed || writer->body.failed || writer->declarations.failed || writer->work.failed;
+}
+
+/* ------------------------------------------------------------------ copies */
+
+void mdf_source_copy(struct mdf_source_program *program, const struct mdf_source_slot *to, const struct mdf_source_slot *from)
+{
+    struct mdf_source_writer *writer = &program->writer;
+    const char *cast = to->dtype == from->dtype ? "" : mdf_source_text(writer, "(%s)", mdf_source_type(to->dtype));
+
+    if (strcmp(to->name, from->name) == 0 || to->length == 0) {
+        return;
+    }
+    if (to->length == 1) {
+        mdf_source_line(writer, "%s = %s%s;", mdf_source_operand_element(program, to, 0), cast, mdf_source_operand_element(program, from, 0));
+    } else if (to->dtype == from->dtype) {
+        mdf_source_line(writer, "memcpy(%s, %s, sizeof %s);", to->name, from->name, to->name);
+    } else {
+        mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", to->length);
+        mdf_source_line(writer, "%s[i] = %s%s[i];", to->name, cast, from->name);
+        mdf_source_close(writer);
+    }
+}
+
+/* Whether a value can be put into a place as it is, or from whole numbers to real ones. */
+static bool fits(const struct mdf_source_slot *to, const struct mdf_source_slot *from)
+{
+    char to_kind = mdf_dtype_kind(to->dtype), from_kind = mdf_dtype_kind(from->dtype);
+
+    return to->length == from->length && (to->dtype == from->dtype || to_kind == 'f' || (from_kind != 'f' && to_kind != 'b'));
+}
+
+static bool write_ranges(struct mdf_source_program *program, const struct mdf_range ranges[], size_t n, bool has_dt)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (ranges[i].first < ranges[i].end && !mdf_source_write_lowered(&program->writer, mdf_source_find_range(program, ranges[i], has_dt))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ ports */
+
+bool mdf_source_write_arrival(struct mdf_source_program *program, size_t index, const struct mdf_source_slot *value)
+{
+    const struct mdf_program_port *port = &program->program->ports[index];
+    const struct mdf_source_slot *slot = mdf_source_find_operand(program, port->slot), *arriving;
+    struct mdf_source_writer *writer = &program->writer;
+
+    if (slot == NULL) {
+        mdf_source_line(writer, "s->has_value[%zu] = true;", index);
+        return true;
+    }
+    if (!fits(slot, value)) {
+        return mdf_source_refuse(writer, "what arrives at input port '%s' has not always the same shape and type", port->id);
+    }
+    if (port->reduce == MDF_REDUCE_OVERWRITE) {
+        mdf_source_copy(program, slot, value);
+        mdf_source_line(writer, "s->has_value[%zu] = true;", index);
+        return true;
+    }
+    arriving = mdf_source_find_operand(program, port->arriving);
+    mdf_source_open(writer, "if (s->has_value[%zu])", index);
+    if (arriving != NULL) {
+        if (!fits(arriving, value)) {
+            return mdf_source_refuse(writer, "what arrives at input port '%s' has not always the same shape and type", port->id);
+        }
+        mdf_source_copy(program, arriving, value);
+    }
+    if (!write_ranges(program, &port->combine, 1, false)) {
+        return false;
+    }
+    writer->depth--;
+    mdf_source_line(writer, "} else {");
+    writer->depth++;
+    mdf_source_copy(program, slot, value);
+    mdf_source_line(writer, "s->has_value[%zu] = true;", index);
+    mdf_source_close(writer);
+    return true;
+}
+
+/* The value of a port that nothing has reached, as state.c makes it. */
+static bool make_default(struct mdf_source_program *program, const struct mdf_program_port *port, struct mdf_value *value)
+{
+    struct mdf_memory *memory = &program->state->shared->memory;
+    const struct mdf_declaration *declaration = &port->declaration;
+    mdf_dtype dtype = declaration->type.dtype != MDF_DTYPE_NONE && mdf_dtype_kind(declaration->type.dtype) != 's' ? declaration->type.dtype
+                                                                                                                 : program->program->real;
+    size_t n;
+    void *elements;
+
+    if (port->default_value != MDF_NO_OPERAND) {
+        return mdf_declare_value(&program->state->shared->execution.context, value,
+                                 mdf_frame_value(program->state->frame, port->default_value), &declaration->type, false);
+    }
+    if (!mdf_shape_n_elements(declaration->rank, declaration->shape, &n) || n > ((size_t)1 << 30) / mdf_dtype_size(dtype)) {
+        return false;
+    }
+    elements = mdf_value_make_tensor(memory, value, dtype, declaration->rank, declaration->shape);
+    if (elements != NULL) {
+        memset(elements, 0, n * mdf_dtype_size(dtype));
+    }
+    return elements != NULL;
+}
+
+static bool write_default(struct mdf_source_program *program, size_t index)
+{
+    const struct mdf_program_port *port = &program->program->ports[index];
+    const struct mdf_source_slot *slot = mdf_source_find_operand(program, port->slot);
+    struct mdf_source_writer *writer = &program->writer;
+    struct mdf_memory *memory = &program->state->shared->memory;
+    struct mdf_value value = {0}, converted = {0};
+    bool fits_slot;
+
+    if (slot == NULL) {
+        return true;
+    }
+    mdf_source_open(writer, "if (!s->has_value[%zu])", index);
+    fits_slot = make_default(program, port, &value) && value.kind == MDF_KIND_TENSOR && value.length == slot->length &&
+                mdf_value_convert(memory, &converted, &value, slot->dtype);
+    if (fits_slot && slot->length > 0) {
+        char *copy = mdf_arena_allocate(&writer->arena, slot->length * mdf_dtype_size(slot->dtype));
+
+        if (copy != NULL) {
+            struct mdf_source_slot from = *slot;
+
+            memcpy(copy, converted.data, slot->length * mdf_dtype_size(slot->dtype));
+            if (slot->length == 1) {
+                from.is_scalar = true;
+                from.name = mdf_source_literal(writer, slot->dtype, copy);
+            } else {
+                from.name = mdf_source_constant_array(writer, slot->dtype, copy, slot->length, mdf_source_text(writer, "%s_default", slot->hint));
+            }
+            mdf_source_copy(program, slot, &from);
+        }
+    } else if (!fits_slot) {
+        mdf_source_line(writer, "return %s;",
+                        mdf_source_quote(writer, mdf_source_text(writer, "%s: input port '%s' has no value of the shape that the model was compiled for; "
+                                                                         "give it one",
+                                                                 writer->place, port->id)));
+    }
+    mdf_source_close(writer);
+    mdf_value_clear(memory, &value);
+    mdf_value_clear(memory, &converted);
+    return true;
+}
+
+static bool write_ports(struct mdf_source_program *program, const struct mdf_program_node *node)
+{
+    struct mdf_source_writer *writer = &program->writer;
+    size_t i;
+
+    for (i = 0; i < node->n_edges; i++) {
+        const struct mdf_program_edge *edge = &program->program->edges[node->edges[i]];
+        const struct mdf_source_slot *value;
+
+        if (!program->state->has_run[edge->sender]) {
+            continue;
+        }
+        value = mdf_source_find_operand(program, edge->value);
+        if (value == NULL) {
+            return mdf_source_refuse(writer, "what an edge brings to input port '%s' is no array", program->program->ports[edge->port].id);
+        }
+        mdf_source_open(writer, "if (s->has_run[%zu])", edge->sender);
+        if (!write_ranges(program, &edge->weigh, 1, false) || !mdf_source_write_arrival(program, edge->port, value)) {
+            return false;
+        }
+        mdf_source_close(writer);
+    }
+    for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
+        if (!write_default(program, i)) {
+            return false;
+        }
+        mdf_source_line(writer, "s->has_value[%zu] = %s;", i, program->program->ports[i].is_required ? "true" : "false");
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ nodes */
+
+/* One way of running a node: its first run or a later one, with or without a time increment. */
+static bool write_variant(struct mdf_source_program *program, const struct mdf_program_node *node, const char *name, bool is_first, bool has_dt,
+                          const char *what)
+{
+    const struct mdf_range first[1] = {{node->first, node->end}}, later[2] = {{node->first, node->initial}, {node->main, node->end}};
+
+    if (!mdf_source_begin_function(program, name) || !write_ranges(program, is_first ? first : later, is_first ? 1 : 2, has_dt)) {
+        return false;
+    }
+    mdf_source_end_function(program, name, mdf_source_text(&program->writer, "Node '%s'%s%s.", node->id, what,
+                                                           mdf_source_depends_on_dt(program->program, node)
+                                                               ? (has_dt ? ", with a time increment" : ", without time increment")
+                                                               : ""));
+    return true;
+}
+
+static bool write_variants(struct mdf_source_program *program, const struct mdf_program_node *node, const char *names[2][2])
+{
+    struct mdf_source_writer *writer = &program->writer;
+    bool differs = node->initial < node->main, depends = mdf_source_depends_on_dt(program->program, node);
+    const char *id = program->node_names[node - program->program->nodes];
+    size_t later, dt;
+
+    for (later = 0; later < 2; later++) {
+        for (dt = 0; dt < 2; dt++) {
+            if (later == 1 && !differs) {
+                names[later][dt] = names[0][dt];
+                continue;
+            }
+            if (dt == 1 && !depends) {
+                names[later][dt] = names[later][0];
+                continue;
+            }
+            names[later][dt] = mdf_source_name(writer, &writer->globals,
+                                               mdf_source_text(writer, "%s_%s%s", later == 1 ? "compute" : differs ? "begin" : "compute", id,
+                                                               depends && dt == 0 ? "_without_dt" : ""));
+            if (!write_variant(program, node, names[later][dt], later == 0, dt == 1, !differs ? "" : later == 0 ? ": its first run" : ": a later run")) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void write_choice(struct mdf_source_program *program, const char *indent, const char *const names[2])
+{
+    if (strcmp(names[0], names[1]) == 0) {
+        mdf_source_line(&program->writer, "%sreturn %s(s);", indent, names[0]);
+    } else {
+        mdf_source_line(&program->writer, "%sreturn s->has_dt ? %s(s) : %s(s);", indent, names[1], names[0]);
+    }
+}
+
+static bool write_node(struct mdf_source_program *program, size_t index)
+{
+    const struct mdf_program_node *node = &program->program->nodes[index];
+    struct mdf_source_writer *writer = &program->writer;
+    const char *name = mdf_source_name(writer, &writer->globals, mdf_source_text(writer, "run_%s", program->node_names[index]));
+    const char *names[2][2] = {{NULL, NULL}, {NULL, NULL}};
+
+    writer->place = mdf_source_text(writer, "node '%s'", node->id);
+    program->node_names[index] = mdf_source_text(writer, "%s", name + 4);
+    if (!program->state->has_run[index]) {
+        mdf_source_begin_function(program, name);
+        mdf_source_line(writer, "return %s;", mdf_source_quote(writer, mdf_source_text(writer, "%s did not run when the model was compiled, so that its shapes "
+                                                                                               "are not known", writer->place)));
+    } else {
+        if (!write_variants(program, node, names) || !mdf_source_begin_function(program, name) || !write_ports(program, node)) {
+            return false;
+        }
+        if (names[0][0] != names[1][0]) {
+            mdf_source_line(writer, "if (!s->has_run[%zu]) {", index);
+            mdf_source_line(writer, "    s->has_run[%zu] = true;", index);
+            write_choice(program, "    ", names[0]);
+            mdf_source_line(writer, "}");
+        } else {
+            mdf_source_line(writer, "s->has_run[%zu] = true;", index);
+        }
+        write_choice(program, "", names[1]);
+    }
+    writer->depth = -1;
+    mdf_source_end_function(program, name, mdf_source_text(writer, "Node '%s': takes what its edges bring, and computes.", node->id));
+    return true;
+}
+
+bool mdf_source_write_nodes(struct mdf_source_program *program)
+{
+    size_t i;
+
+    for (i = 0; i < program->program->n_nodes; i++) {
+        if (!write_node(program, i)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,330 @@
+/* program_slots.c - the values of a frame that last from one stretch of instructions to another: which ones generated code has to keep,
+ * and as what. */
+#include "mdf_c/source/program_writer.h"
+
+#include "mdf_c/lower/lower.h"
+#include "mdf_c/lower/lowered_run.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct mdf_value *constant_values(const struct mdf_source_program *program)
+{
+    return program->program->code->constants;
+}
+
+/* ------------------------------------------------------------------ ranges */
+
+const struct mdf_lowered *mdf_source_find_range(const struct mdf_source_program *program, struct mdf_range range, bool has_dt)
+{
+    const struct mdf_source_range *found;
+
+    for (found = program->ranges; found != NULL; found = found->next) {
+        if (found->range.first == range.first && found->range.end == range.end && found->has_dt == has_dt) {
+            return found->lowered;
+        }
+    }
+    return NULL;
+}
+
+static bool lower_range(struct mdf_source_program *program, struct mdf_range range, bool has_dt)
+{
+    struct mdf_execution *execution = &program->state->shared->execution;
+    struct mdf_source_range *added;
+    double kept = execution->dt;
+    const char *why = "it can not be lowered";
+
+    if (range.first >= range.end || mdf_source_find_range(program, range, has_dt) != NULL) {
+        return true;
+    }
+    added = mdf_arena_allocate(&program->writer.arena, sizeof *added);
+    if (added == NULL) {
+        return mdf_source_out_of_memory(&program->writer);
+    }
+    execution->dt = has_dt ? 0 : (double)NAN;
+    added->range = range;
+    added->has_dt = has_dt;
+    added->lowered = mdf_lower(program->state->frame, range.first, range.end, &why);
+    execution->dt = kept;
+    if (added->lowered == NULL) {
+        return mdf_source_refuse(&program->writer, "%s", why);
+    }
+    added->next = program->ranges;
+    program->ranges = added;
+    return true;
+}
+
+void mdf_source_release_ranges(struct mdf_source_program *program)
+{
+    struct mdf_source_range *range;
+
+    for (range = program->ranges; range != NULL; range = range->next) {
+        mdf_lowered_release(range->lowered);
+    }
+}
+
+bool mdf_source_depends_on_dt(const struct mdf_program *program, const struct mdf_program_node *node)
+{
+    size_t i;
+
+    for (i = node->first; i < node->end; i++) {
+        if (program->code->instructions[i].opcode == MDF_OPCODE_JUMP_WITHOUT_DT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool lower_node(struct mdf_source_program *program, const struct mdf_program_node *node)
+{
+    bool depends = mdf_source_depends_on_dt(program->program, node), has_dt = false;
+
+    program->writer.place = mdf_source_text(&program->writer, "node '%s'", node->id);
+    do {
+        if (!lower_range(program, (struct mdf_range){node->first, node->end}, has_dt)) {
+            return false;
+        }
+        if (node->initial < node->main && (!lower_range(program, (struct mdf_range){node->first, node->initial}, has_dt) ||
+                                           !lower_range(program, (struct mdf_range){node->main, node->end}, has_dt))) {
+            return false;
+        }
+        has_dt = !has_dt;
+    } while (depends && has_dt);
+    return true;
+}
+
+/* What combines values needs two: where none have met yet, the second is like the first. */
+static bool fill_arriving(struct mdf_source_program *program, const struct mdf_program_port *port)
+{
+    struct mdf_value *arriving = mdf_frame_slot(program->state->frame, port->arriving);
+
+    return arriving->kind != MDF_KIND_NONE ||
+           mdf_value_copy(&program->state->shared->memory, arriving, mdf_frame_slot(program->state->frame, port->slot)) ||
+           mdf_source_out_of_memory(&program->writer);
+}
+
+static bool lower_all(struct mdf_source_program *program)
+{
+    const struct mdf_program *own = program->program;
+    size_t i;
+
+    for (i = 0; i < own->n_ports; i++) {
+        if (own->ports[i].combine.first < own->ports[i].combine.end) {
+            program->writer.place = mdf_source_text(&program->writer, "input port '%s'", own->ports[i].id);
+            if (!fill_arriving(program, &own->ports[i]) || !lower_range(program, own->ports[i].combine, false)) {
+                return false;
+            }
+        }
+    }
+    for (i = 0; i < own->n_edges; i++) {
+        program->writer.place = mdf_source_text(&program->writer, "an edge to input port '%s'", own->ports[own->edges[i].port].id);
+        if (!lower_range(program, own->edges[i].weigh, false)) {
+            return false;
+        }
+    }
+    for (i = 0; i < own->n_nodes; i++) {
+        if (program->state->has_run[i] && !lower_node(program, &own->nodes[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ slots */
+
+static bool is_slot(const struct mdf_source_program *program, const struct mdf_value *value)
+{
+    return value >= program->values && value < program->values + program->program->code->n_slots;
+}
+
+static bool is_constant(const struct mdf_source_program *program, const struct mdf_value *value)
+{
+    return value >= constant_values(program) && value < constant_values(program) + program->program->code->n_constants;
+}
+
+static void read_operand(struct mdf_source_program *program, mdf_operand operand)
+{
+    if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT) {
+        program->is_read[MDF_OPERAND_INDEX(operand)] = true;
+    }
+}
+
+static void hint_operand(struct mdf_source_program *program, mdf_operand operand, const char *node, const char *id)
+{
+    const char **hint;
+
+    if (operand == MDF_NO_OPERAND || MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT) {
+        return;
+    }
+    hint = &program->hints[MDF_OPERAND_INDEX(operand)];
+    if (*hint == NULL) {
+        *hint = node != NULL ? mdf_source_text(&program->writer, "%s_%s", node, id) : id;
+    }
+}
+
+/* Slots that something outside of the instructions reads. */
+static void read_from_outside(struct mdf_source_program *program)
+{
+    const struct mdf_program *own = program->program;
+    size_t i, j;
+
+    program->hints[0] = "dt";
+    for (i = 0; i < own->n_nodes; i++) {
+        for (j = 0; j < own->nodes[i].n_outputs; j++) {
+            hint_operand(program, own->nodes[i].outputs[j].operand, own->nodes[i].id, own->nodes[i].outputs[j].id);
+            if (program->state->has_run[i]) {
+                read_operand(program, own->nodes[i].outputs[j].operand);
+            }
+        }
+    }
+    for (i = 0; i < own->n_ports; i++) {
+        hint_operand(program, own->ports[i].slot, own->ports[i].node == SIZE_MAX ? NULL : own->nodes[own->ports[i].node].id, own->ports[i].id);
+    }
+    for (i = 0; i < own->n_results; i++) {
+        if (own->results[i].output == SIZE_MAX) {
+            read_operand(program, own->ports[own->results[i].node].slot);
+        }
+    }
+    for (i = 0; i < own->n_edges; i++) {
+        if (program->state->has_run[own->edges[i].sender]) {
+            read_operand(program, own->edges[i].source);
+            read_operand(program, own->edges[i].value);
+        }
+    }
+}
+
+/* Slots that instructions read, or conditions. */
+static void read_from_inside(struct mdf_source_program *program)
+{
+    const struct mdf_schedule *schedule = program->program->schedule;
+    const struct mdf_source_range *range;
+    size_t i;
+
+    for (range = program->ranges; range != NULL; range = range->next) {
+        for (i = 0; i < range->lowered->n_inputs; i++) {
+            const struct mdf_lowered_value *value = &range->lowered->values[range->lowered->inputs[i]];
+
+            if (is_slot(program, value->source)) {
+                program->is_read[value->source - program->values] = true;
+                if (program->hints[value->source - program->values] == NULL) {
+                    program->hints[value->source - program->values] = value->name;
+                }
+            }
+        }
+        for (i = 0; i < range->lowered->n_outputs; i++) {
+            const struct mdf_lowered_output *output = &range->lowered->outputs[i];
+
+            if (is_slot(program, output->slot) && program->hints[output->slot - program->values] == NULL) {
+                program->hints[output->slot - program->values] = range->lowered->values[output->id].name;
+            }
+        }
+    }
+    for (i = 0; schedule != NULL && i < schedule->n_conditions; i++) {
+        const struct mdf_condition *condition = &schedule->conditions[i];
+        uint32_t k, n = condition->kind == MDF_CONDITION_THRESHOLD ? 1 : condition->kind >= MDF_CONDITION_FINISHED_ANY ? condition->n_items : 0;
+
+        for (k = 0; k < n; k++) {
+            read_operand(program, schedule->watches[condition->index + k].value);
+        }
+    }
+}
+
+/* What a value of the frame is in generated code. */
+static bool make_slot(struct mdf_source_program *program, size_t index)
+{
+    struct mdf_source_writer *writer = &program->writer;
+    const struct mdf_value *value = &program->values[index];
+    struct mdf_source_slot *slot = &program->slots[index];
+    const char *type, *member;
+
+    slot->hint = program->hints[index] != NULL ? program->hints[index] : "kept";
+    writer->place = mdf_source_text(writer, "the value '%s'", slot->hint);
+    if (value->kind != MDF_KIND_TENSOR) {
+        return value->kind == MDF_KIND_NONE ||
+               mdf_source_refuse(writer, value->kind == MDF_KIND_LIST ? "it is a list, not an array" : "it is an object, not an array");
+    }
+    type = mdf_source_type((mdf_dtype)value->dtype);
+    if (type == NULL) {
+        return mdf_source_refuse(writer, "its elements have type %s", mdf_dtype_name((mdf_dtype)value->dtype));
+    }
+    member = mdf_source_name(writer, &program->members, slot->hint);
+    slot->name = mdf_source_text(writer, "s->%s", member);
+    slot->dtype = (mdf_dtype)value->dtype;
+    slot->length = value->length;
+    slot->is_scalar = value->length == 1;
+    if (slot->is_scalar) {
+        mdf_text_printf(&program->fields, "    %s %s;\n", type, member);
+    } else {
+        mdf_text_printf(&program->fields, "    %s %s[%zu];\n", type, member, value->length > 0 ? value->length : 1);
+    }
+    return true;
+}
+
+/* A constant of the unit that is taken as it is. */
+static const struct mdf_source_slot *constant_slot(struct mdf_source_program *program, size_t index)
+{
+    struct mdf_source_writer *writer = &program->writer;
+    const struct mdf_value *value = &constant_values(program)[index];
+    struct mdf_source_slot *slot = &program->constants[index];
+
+    if (slot->name == NULL && value->kind == MDF_KIND_TENSOR && mdf_source_type((mdf_dtype)value->dtype) != NULL) {
+        slot->hint = "constant";
+        slot->dtype = (mdf_dtype)value->dtype;
+        slot->length = value->length;
+        slot->is_scalar = false;
+        slot->name = mdf_source_constant_array(writer, slot->dtype, value->data, value->length, NULL);
+    }
+    return slot->name != NULL ? slot : NULL;
+}
+
+static const struct mdf_source_slot *find_slot(void *context, const struct mdf_value *value)
+{
+    struct mdf_source_program *program = context;
+
+    if (is_slot(program, value)) {
+        const struct mdf_source_slot *slot = &program->slots[value - program->values];
+
+        return slot->name != NULL ? slot : NULL;
+    }
+    return is_constant(program, value) ? constant_slot(program, (size_t)(value - constant_values(program))) : NULL;
+}
+
+const struct mdf_source_slot *mdf_source_find_operand(struct mdf_source_program *program, mdf_operand operand)
+{
+    return operand == MDF_NO_OPERAND ? NULL : find_slot(program, mdf_frame_value(program->state->frame, operand));
+}
+
+const char *mdf_source_operand_element(struct mdf_source_program *program, const struct mdf_source_slot *slot, size_t index)
+{
+    return slot->is_scalar ? slot->name : mdf_source_text(&program->writer, "%s[%zu]", slot->name, index);
+}
+
+bool mdf_source_collect(struct mdf_source_program *program)
+{
+    const struct mdf_code *code = program->program->code;
+    struct mdf_arena *arena = &program->writer.arena;
+    size_t i;
+
+    program->values = mdf_frame_slot(program->state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, 0));
+    program->slots = mdf_arena_array(arena, code->n_slots, sizeof *program->slots);
+    program->is_read = mdf_arena_array(arena, code->n_slots, sizeof *program->is_read);
+    program->hints = mdf_arena_array(arena, code->n_slots, sizeof *program->hints);
+    program->constants = mdf_arena_array(arena, code->n_constants, sizeof *program->constants);
+    if (program->slots == NULL || program->is_read == NULL || program->hints == NULL || program->constants == NULL) {
+        return mdf_source_out_of_memory(&program->writer);
+    }
+    program->writer.find_slot = find_slot;
+    program->writer.slot_context = program;
+    if (!lower_all(program)) {
+        return false;
+    }
+    read_from_outside(program);
+    read_from_inside(program);
+    program->is_read[0] = true;
+    for (i = 0; i < code->n_slots; i++) {
+        if (program->is_read[i] && !make_slot(program, i)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,62 @@
+/* program_writer.h - what the parts share that write a whole program: its slots, and the lowered forms of its instructions. */
+#ifndef MDF_SOURCE_PROGRAM_WRITER_H
+#define MDF_SOURCE_PROGRAM_WRITER_H
+
+#include "mdf_c/run/state.h"
+#include "mdf_c/source/source_writer.h"
+
+/* A range of instructions, lowered. */
+struct mdf_source_range {
+    struct mdf_source_range *next;
+    struct mdf_range range;
+    bool has_dt; /* lowered for evaluations with a time increment */
+    struct mdf_lowered *lowered;
+};
+
+struct mdf_source_program {
+    struct mdf_source_writer writer;
+    const struct mdf_program *program;
+    struct mdf_state *state;
+    const char *name;
+    struct mdf_value *values;         /* the frame's slots */
+    struct mdf_source_slot *slots;    /* by number of slot; name NULL: nobody reads it */
+    bool *is_read;                    /* of each slot */
+    const char **hints;               /* of each slot */
+    struct mdf_source_slot *constants; /* of the unit's constants that something reads */
+    struct mdf_source_range *ranges;
+    struct mdf_source_names members;
+    struct mdf_text fields;    /* of the state */
+    struct mdf_text functions; /* of nodes, complete */
+    struct mdf_text unions;    /* of buffers of functions */
+    const char **node_names;   /* of each node, an identifier */
+};
+
+/* --- program_slots.c */
+
+/* Lowers all instructions and finds out which slots are read. */
+bool mdf_source_collect(struct mdf_source_program *program);
+void mdf_source_release_ranges(struct mdf_source_program *program);
+const struct mdf_lowered *mdf_source_find_range(const struct mdf_source_program *program, struct mdf_range range, bool has_dt);
+/* Whether what a node computes depends on whether there is a time increment. */
+bool mdf_source_depends_on_dt(const struct mdf_program *program, const struct mdf_program_node *node);
+/* The place of an operand; NULL: nobody reads it. */
+const struct mdf_source_slot *mdf_source_find_operand(struct mdf_source_program *program, mdf_operand operand);
+/* The text of an element of an operand's value, of its first where it is a scalar. */
+const char *mdf_source_operand_element(struct mdf_source_program *program, const struct mdf_source_slot *slot, size_t index);
+
+/* --- program_nodes.c: a C function for each node, and the functions that it consists of. */
+bool mdf_source_write_nodes(struct mdf_source_program *program);
+/* Copies a value from one place to another, converted where the types differ; lengths are equal. */
+void mdf_source_copy(struct mdf_source_program *program, const struct mdf_source_slot *to, const struct mdf_source_slot *from);
+bool mdf_source_begin_function(struct mdf_source_program *program, const char *name);
+void mdf_source_end_function(struct mdf_source_program *program, const char *name, const char *comment);
+/* Puts the value that has arrived into a port: of an edge, or from outside. */
+bool mdf_source_write_arrival(struct mdf_source_program *program, size_t port, const struct mdf_source_slot *value);
+
+/* --- program_schedule.c: the order in which nodes run. Appends fields of the state and the function run_graph. */
+bool mdf_source_write_order(struct mdf_source_program *program);
+
+/* --- program_interface.c: the texts around it. */
+bool mdf_source_write_interface(struct mdf_source_program *program, const char *header_name, struct mdf_text *source, struct mdf_text *header);
+
+#endif

@@ -1,0 +1,211 @@
+/* source_broadcast.c - functions of elements on arrays whose shapes broadcast: nested loops over the axes of the result. */
+#include "mdf_c/source/source_writer.h"
+
+#include <string.h>
+
+enum { MAX_FOLDED = 16 }; /* operands of Sum, Max, Min, Mean */
+
+/* Opens loops over the axes of the result, and finds the index of each operand's element; the number of loops. Axes along which all
+ * operands go on evenly are one. */
+static size_t open_loops(struct mdf_source_writer *writer, const struct mdf_value *form, size_t n_operands,
+                         const struct mdf_value *const operands[], const char *indices[], const char **out_index)
+{
+    const int64_t *shape = mdf_value_shape(form);
+    int64_t strides[MAX_FOLDED + 1], ends[MAX_FOLDED + 1], step = (int64_t)form->length, size = 1;
+    size_t axis, i, n_open = 0;
+    bool is_one = form->length > 0;
+
+    *out_index = "0";
+    for (i = 0; i < n_operands; i++) {
+        indices[i] = "0";
+        is_one = is_one && (operands[i]->length == form->length || operands[i]->length == 1);
+        ends[i] = (int64_t)operands[i]->length;
+    }
+    if (is_one) {
+        mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", form->length);
+        for (i = 0; i < n_operands; i++) {
+            indices[i] = operands[i]->length == form->length ? "i" : "0";
+        }
+        *out_index = "i";
+        return 1;
+    }
+    for (axis = 0; axis < form->rank; axis++) {
+        const char *index;
+
+        size = shape[axis];
+        step /= size;
+        for (i = 0; i < n_operands; i++) {
+            size_t missing = form->rank - operands[i]->rank;
+            int64_t own = axis < missing ? 1 : mdf_value_shape(operands[i])[axis - missing];
+
+            ends[i] /= own;
+            strides[i] = own == 1 ? 0 : ends[i];
+        }
+        if (size == 1) {
+            continue;
+        }
+        index = mdf_source_text(writer, "i%zu", n_open++);
+        mdf_source_open(writer, "for (size_t %s = 0; %s < %lld; %s++)", index, index, (long long)size, index);
+        for (i = 0; i < n_operands; i++) {
+            if (strides[i] != 0) {
+                indices[i] = mdf_source_text(writer, "%s%s%s * %lld", strcmp(indices[i], "0") == 0 ? "" : indices[i],
+                                             strcmp(indices[i], "0") == 0 ? "" : " + ", index, (long long)strides[i]);
+            }
+        }
+        *out_index = mdf_source_text(writer, "%s%s%s * %lld", strcmp(*out_index, "0") == 0 ? "" : *out_index,
+                                     strcmp(*out_index, "0") == 0 ? "" : " + ", index, (long long)step);
+    }
+    return n_open;
+}
+
+/* The type in which elements are computed: the operands', or, where they differ, the result's. */
+static mdf_dtype computed_dtype(const struct mdf_value *form, size_t n_operands, const struct mdf_value *const operands[])
+{
+    mdf_dtype dtype = (mdf_dtype)operands[n_operands - 1]->dtype;
+    size_t i;
+
+    for (i = 0; i < n_operands; i++) {
+        if (operands[i]->dtype != dtype && !(i == 0 && n_operands == 3)) {
+            return form->dtype == MDF_DTYPE_BOOL ? MDF_DTYPE_FLOAT64 : (mdf_dtype)form->dtype;
+        }
+    }
+    return dtype;
+}
+
+/* The text of an operand's element in the type of the computation. */
+static const char *operand_text(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i, const char *index,
+                                mdf_dtype dtype, bool is_condition)
+{
+    mdf_lowered_id id = call->call->inputs[i];
+    const char *element = mdf_source_element(writer, id, index);
+
+    return is_condition || writer->lowered->values[id].form.dtype == dtype ? element
+                                                                           : mdf_source_text(writer, "(%s)%s", mdf_source_type(dtype), element);
+}
+
+/* Of two operands and more: folded from the left. */
+static bool express_folded(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_dtype dtype, size_t n_operands,
+                           const char *const operands[], struct mdf_source_expression *expression)
+{
+    bool is_mean = strcmp(call->operator->name, "Mean") == 0;
+    struct mdf_operator adding = *call->operator;
+    const char *left = operands[0];
+    size_t i;
+
+    if (is_mean) {
+        adding.name = "Sum";
+    }
+    memset(expression, 0, sizeof *expression);
+    expression->text = left;
+    for (i = 1; i < n_operands; i++) {
+        const char *const pair[2] = {left, operands[i]};
+
+        if (!mdf_source_express_operator(writer, &adding, call->settings, dtype, 2, pair, expression)) {
+            return false;
+        }
+        if (i + 1 < n_operands || is_mean) {
+            left = mdf_source_name(writer, &writer->locals, "t");
+            mdf_source_line(writer, "const %s %s = %s;", mdf_source_type(dtype), left, expression->text);
+        }
+    }
+    if (is_mean && n_operands > 1) {
+        expression->text = mdf_source_text(writer, "%s / %zu", left, n_operands);
+    }
+    return true;
+}
+
+static bool is_folding(const char *name)
+{
+    return strcmp(name, "Sum") == 0 || strcmp(name, "Max") == 0 || strcmp(name, "Min") == 0 || strcmp(name, "Mean") == 0;
+}
+
+bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct mdf_source_call *call)
+{
+    const struct mdf_value *form = mdf_source_output(writer, call, 0), *operands[MAX_FOLDED];
+    const char *indices[MAX_FOLDED], *texts[MAX_FOLDED], *out_index, *guard = NULL;
+    size_t n = call->call->n_inputs, n_open, i;
+    struct mdf_source_expression expression;
+    mdf_dtype dtype;
+
+    if (n == 0 || n > MAX_FOLDED || form == NULL || mdf_source_type((mdf_dtype)form->dtype) == NULL) {
+        return mdf_source_refuse(writer, "the operator %s has %zu operands", call->operator->name, n);
+    }
+    for (i = 0; i < n; i++) {
+        operands[i] = mdf_source_input(writer, call, i);
+        if (operands[i] == NULL || mdf_source_type((mdf_dtype)operands[i]->dtype) == NULL || operands[i]->rank > form->rank) {
+            return mdf_source_refuse(writer, "operand %zu of the operator %s", i + 1, call->operator->name);
+        }
+    }
+    if (form->length == 0) {
+        return true;
+    }
+    dtype = computed_dtype(form, n, operands);
+    n_open = open_loops(writer, form, n, operands, indices, &out_index);
+    for (i = 0; i < n; i++) {
+        texts[i] = operand_text(writer, call, i, indices[i], dtype, i == 0 && n == 3);
+    }
+    if (is_folding(call->operator->name) ? !express_folded(writer, call, dtype, n, texts, &expression)
+                                         : !mdf_source_express_operator(writer, call->operator, call->settings, dtype, n, texts, &expression)) {
+        return false;
+    }
+    guard = expression.refused;
+    if (guard != NULL) {
+        mdf_source_leave_if(writer, guard, expression.why);
+    }
+    mdf_source_line(writer, "%s = %s;", mdf_source_element(writer, call->call->outputs[0], out_index), expression.text);
+    for (i = 0; i < n_open; i++) {
+        mdf_source_close(writer);
+    }
+    return true;
+}
+
+bool mdf_source_write_broadcast_as(struct mdf_source_writer *writer, const struct mdf_source_call *call, const char *name)
+{
+    struct mdf_operator operator = *call->operator;
+    struct mdf_source_call renamed = *call;
+
+    operator.name = name;
+    renamed.operator = &operator;
+    return mdf_source_write_broadcast(writer, &renamed);
+}
+
+/* Bounds are inputs 1 and 2, or attributes. */
+bool mdf_source_write_clip(struct mdf_source_writer *writer, const struct mdf_source_call *call)
+{
+    static const char *const names[2] = {"min", "max"};
+    const struct mdf_value *form = mdf_source_output(writer, call, 0);
+    const char *bounds[2] = {NULL, NULL}, *x;
+    mdf_dtype dtype = (mdf_dtype)form->dtype;
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        double real;
+
+        if (mdf_source_input(writer, call, i + 1) != NULL) {
+            bounds[i] = mdf_source_element(writer, call->call->inputs[i + 1], "0");
+        } else if (mdf_source_real_setting(call->operator, call->settings, names[i], &real)) {
+            uint64_t element = 0;
+
+            mdf_convert_elements(dtype, &element, MDF_DTYPE_FLOAT64, &real, 1, false);
+            bounds[i] = mdf_source_literal(writer, dtype, &element);
+        }
+    }
+    if (form->length == 0) {
+        return true;
+    }
+    mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", form->length);
+    x = mdf_source_element(writer, call->call->inputs[0], "i");
+    if (bounds[0] != NULL) {
+        const char *name = mdf_source_name(writer, &writer->locals, "t");
+
+        mdf_source_line(writer, "const %s %s = %s < %s || %s != %s ? %s : %s;", mdf_source_type(dtype), name, x, bounds[0], bounds[0],
+                        bounds[0], bounds[0], x);
+        x = name;
+    }
+    if (bounds[1] != NULL) {
+        x = mdf_source_text(writer, "%s > %s || %s != %s ? %s : %s", x, bounds[1], bounds[1], bounds[1], bounds[1], x);
+    }
+    mdf_source_line(writer, "%s = %s;", mdf_source_element(writer, call->call->outputs[0], "i"), x);
+    mdf_source_close(writer);
+    return true;
+}

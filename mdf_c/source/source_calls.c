@@ -1,0 +1,238 @@
+/* source_calls.c - a kernel on whole values as C: which operators there is a form for, by name. */
+#include "mdf_c/source/source_writer.h"
+
+#include <string.h>
+
+typedef bool (*write_function)(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+
+struct call_row {
+    const char *names; /* between blanks */
+    write_function write;
+};
+
+static const struct call_row rows[] = {
+    {" Reshape Transpose Squeeze Unsqueeze Flatten Expand Concat Slice Split Tile Identity DepthToSpace SpaceToDepth Compress Trilu "
+     "ReverseSequence GatherElements GatherND CenterCropPad numpy.reshape numpy.ndarray.reshape numpy.ravel numpy.ndarray.flatten "
+     "numpy.expand_dims numpy.squeeze numpy.atleast_1d numpy.atleast_2d numpy.atleast_3d numpy.broadcast_to numpy.transpose "
+     "numpy.permute_dims numpy.ndarray.transpose numpy.swapaxes numpy.moveaxis numpy.flip numpy.fliplr numpy.flipud numpy.roll numpy.tile "
+     "numpy.repeat operator.getitem T numpy.copy numpy.array numpy.asarray numpy.ndarray.copy numpy.diag numpy.diagonal numpy.rot90 ",
+     mdf_source_write_move},
+    {" MatMul numpy.matmul numpy.dot operator.matmul numpy.ndarray.dot ", mdf_source_write_matmul},
+    {" Gemm ", mdf_source_write_gemm},
+    {" Softmax LogSoftmax Hardmax ", mdf_source_write_softmax},
+    {" Gather ", mdf_source_write_gather},
+    {" Clip ", mdf_source_write_clip},
+    {" ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare ",
+     mdf_source_write_reduce},
+    {" numpy.sum numpy.mean numpy.prod numpy.max numpy.amax numpy.min numpy.amin numpy.any numpy.all ", mdf_source_write_numpy_reduce},
+};
+
+static bool names_contain(const char *names, const char *name)
+{
+    size_t length = strlen(name);
+    const char *found = names;
+
+    while ((found = strstr(found, name)) != NULL) {
+        if (found[-1] == ' ' && found[length] == ' ') {
+            return true;
+        }
+        found += length;
+    }
+    return false;
+}
+
+const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i)
+{
+    return i < call->call->n_inputs && call->call->inputs[i] != MDF_LOWERED_NONE ? &writer->lowered->values[call->call->inputs[i]].form : NULL;
+}
+
+const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i)
+{
+    return i < call->call->n_outputs && call->call->outputs[i] != MDF_LOWERED_NONE ? &writer->lowered->values[call->call->outputs[i]].form
+                                                                                  : NULL;
+}
+
+static bool is_constant(const struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    return id != MDF_LOWERED_NONE && writer->lowered->values[id].place == MDF_LOWERED_CONSTANT;
+}
+
+bool mdf_source_constant_integers(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i, const int64_t **integers,
+                                  size_t *n)
+{
+    const struct mdf_value *form = mdf_source_input(writer, call, i);
+    int64_t *items;
+    size_t k;
+
+    *n = 0;
+    *integers = NULL;
+    if (form == NULL) {
+        return false;
+    }
+    if (!is_constant(writer, call->call->inputs[i])) {
+        return mdf_source_refuse(writer, "input %zu of the operator %s is not a constant", i + 1, call->operator->name);
+    }
+    items = mdf_arena_array(&writer->arena, form->length + 1, sizeof *items);
+    if (items == NULL) {
+        return mdf_source_out_of_memory(writer);
+    }
+    for (k = 0; k < form->length; k++) {
+        items[k] = mdf_element_to_int64((mdf_dtype)form->dtype, (const char *)form->data + k * mdf_dtype_size((mdf_dtype)form->dtype));
+    }
+    *n = form->length;
+    *integers = items;
+    return true;
+}
+
+bool mdf_source_try(struct mdf_source_writer *writer, const struct mdf_source_call *call, const struct mdf_value *const inputs[],
+                    struct mdf_value *const outputs[])
+{
+    struct mdf_context *context = writer->lowered->context;
+    struct mdf_value scratch[MDF_CALL_SCRATCH] = {{0}};
+    struct mdf_call trial = call->call->call;
+    mdf_error kept = context->error;
+    bool done;
+    size_t i;
+
+    trial.inputs = inputs;
+    trial.outputs = outputs;
+    trial.scratch = scratch;
+    done = trial.kernel(&trial);
+    context->error = kept;
+    for (i = 0; i < MDF_CALL_SCRATCH; i++) {
+        mdf_value_clear(context->memory, &scratch[i]);
+    }
+    return done;
+}
+
+/* A call whose inputs are all constants is made now, and its outputs are constants. */
+static bool fold(struct mdf_source_writer *writer, const struct mdf_source_call *call, bool *is_folded)
+{
+    size_t n = call->call->n_outputs, i;
+    struct mdf_value *results = mdf_arena_array(&writer->arena, n, sizeof *results);
+    struct mdf_value **outputs = mdf_arena_array(&writer->arena, n, sizeof *outputs);
+
+    *is_folded = (call->operator->flags & MDF_OPERATOR_RANDOM) == 0;
+    for (i = 0; i < call->call->n_inputs; i++) {
+        *is_folded = *is_folded && (call->call->inputs[i] == MDF_LOWERED_NONE || is_constant(writer, call->call->inputs[i]));
+    }
+    if (results == NULL || outputs == NULL) {
+        return mdf_source_out_of_memory(writer);
+    }
+    for (i = 0; i < n; i++) {
+        outputs[i] = call->call->outputs[i] != MDF_LOWERED_NONE ? &results[i] : NULL;
+    }
+    *is_folded = *is_folded && mdf_source_try(writer, call, call->call->call.inputs, outputs);
+    for (i = 0; i < n && *is_folded; i++) {
+        mdf_lowered_id id = call->call->outputs[i];
+
+        if (id != MDF_LOWERED_NONE && writer->values[id].is_live) {
+            mdf_dtype dtype = (mdf_dtype)results[i].dtype;
+            size_t n_bytes = results[i].length * mdf_dtype_size(dtype);
+            char *copy = mdf_arena_allocate(&writer->arena, n_bytes + 1);
+
+            if (copy == NULL || mdf_source_type(dtype) == NULL) {
+                *is_folded = false;
+                break;
+            }
+            memcpy(copy, results[i].data, n_bytes);
+            writer->values[id].name = writer->lowered->values[id].is_scalar
+                                          ? mdf_source_literal(writer, dtype, copy)
+                                          : mdf_source_constant_array(writer, dtype, copy, results[i].length, mdf_source_hint(writer, id));
+        }
+    }
+    for (i = 0; i < n; i++) {
+        mdf_value_clear(writer->lowered->context->memory, &results[i]);
+    }
+    return true;
+}
+
+/* The sizes of an array are known. */
+static bool write_shape(struct mdf_source_writer *writer, const struct mdf_source_call *call, bool *is_written)
+{
+    const struct mdf_value *inputs[2] = {mdf_source_input(writer, call, 0), NULL};
+    struct mdf_value zeros = {0}, result = {0}, *outputs[1] = {&result};
+    struct mdf_memory *memory = writer->lowered->context->memory;
+    mdf_lowered_id id = call->call->outputs[0];
+
+    *is_written = names_contain(" Shape Size shape size ndim len numpy.shape numpy.size numpy.ndim ", call->operator->name) &&
+                  call->call->n_inputs == 1 && inputs[0] != NULL;
+    if (!*is_written) {
+        return true;
+    }
+    if (mdf_value_make_tensor(memory, &zeros, (mdf_dtype)inputs[0]->dtype, inputs[0]->rank, mdf_value_shape(inputs[0])) == NULL) {
+        return mdf_source_out_of_memory(writer);
+    }
+    inputs[0] = &zeros;
+    *is_written = mdf_source_try(writer, call, inputs, outputs) && result.kind == MDF_KIND_TENSOR;
+    if (*is_written) {
+        size_t n_bytes = result.length * mdf_dtype_size((mdf_dtype)result.dtype);
+        char *copy = mdf_arena_allocate(&writer->arena, n_bytes + 1);
+
+        if (copy != NULL) {
+            memcpy(copy, result.data, n_bytes);
+            writer->values[id].name =
+                writer->lowered->values[id].is_scalar
+                    ? mdf_source_literal(writer, (mdf_dtype)result.dtype, copy)
+                    : mdf_source_constant_array(writer, (mdf_dtype)result.dtype, copy, result.length, mdf_source_hint(writer, id));
+        }
+    }
+    mdf_value_clear(memory, &zeros);
+    mdf_value_clear(memory, &result);
+    return true;
+}
+
+static bool declare_outputs(struct mdf_source_writer *writer, const struct mdf_source_call *call)
+{
+    size_t i;
+
+    for (i = 0; i < call->call->n_outputs; i++) {
+        mdf_lowered_id id = call->call->outputs[i];
+
+        if (id != MDF_LOWERED_NONE && writer->values[id].is_live && !mdf_source_declare_result(writer, id)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static write_function find(const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (names_contain(rows[i].names, name)) {
+            return rows[i].write;
+        }
+    }
+    return mdf_source_knows_elements(name) || strcmp(name, "Mean") == 0 ? mdf_source_write_broadcast : NULL;
+}
+
+bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_call *lowered = op->of.call;
+    struct mdf_source_call call = {op, lowered, lowered->call.operator, lowered->call.settings};
+    write_function write = find(call.operator->name);
+    bool any = false, is_done;
+    size_t i;
+
+    for (i = 0; i < lowered->n_outputs; i++) {
+        any = any || (lowered->outputs[i] != MDF_LOWERED_NONE && writer->values[lowered->outputs[i]].is_live);
+    }
+    if (!any) {
+        return true;
+    }
+    if (!fold(writer, &call, &is_done)) {
+        return false;
+    }
+    if (!is_done && !write_shape(writer, &call, &is_done)) {
+        return false;
+    }
+    if (is_done) {
+        return true;
+    }
+    if (write == NULL) {
+        return mdf_source_refuse(writer, "there is no form in C of the operator %s", call.operator->name);
+    }
+    return declare_outputs(writer, &call) && write(writer, &call);
+}

@@ -1,0 +1,330 @@
+/* source_loop.c - a LOOP of a lowered region as a for loop.
+ *
+ * Scalar states are variables. An array state is computed in place where each of its elements is read before it is written, and
+ * nowhere later; else it has two buffers that change places; or it is the last item of a stack. */
+#include "mdf_c/source/source_writer.h"
+
+#include <stdlib.h>
+
+enum state_form { STATE_UNUSED, STATE_SCALAR, STATE_IN_PLACE, STATE_TWO_BUFFERS, STATE_IN_STACK };
+
+struct state_plan {
+    enum state_form form;
+    const char *outer, *next; /* what the state and its next value are called outside of the body; next: of TWO_BUFFERS */
+};
+
+struct loop_plan {
+    const struct mdf_lowered_loop *loop;
+    struct state_plan *states;
+    const char *run;      /* the variable that counts */
+    const char *n_runs;   /* NULL: no such bound */
+    const char *going_on; /* NULL: no condition */
+};
+
+static const struct mdf_lowered_value *value_of(const struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    return &writer->lowered->values[id];
+}
+
+static bool is_live(const struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    return id != MDF_LOWERED_NONE && writer->values[id].is_live;
+}
+
+/* ------------------------------------------------------------------ before the loop */
+
+/* Whether an item is written into its stack directly. */
+static bool is_direct_item(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (loop->stacks[i].item == id && loop->stacks[i].is_direct && is_live(writer, loop->stacks[i].stack)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether anything that follows the body looks at a value of the body. */
+static bool is_read_by_loop(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (loop->stacks[i].item == id && is_live(writer, loop->stacks[i].stack)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum state_form choose_form(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
+                                   const struct mdf_lowered_state *state)
+{
+    size_t index;
+
+    if (!is_live(writer, state->parameter)) {
+        return STATE_UNUSED;
+    }
+    if (value_of(writer, state->parameter)->is_scalar) {
+        return STATE_SCALAR;
+    }
+    if (is_direct_item(writer, loop, state->next)) {
+        return STATE_IN_STACK;
+    }
+    if (mdf_source_find_maker(&loop->body, state->next, &index) && !mdf_source_is_read_after(&loop->body, index, state->parameter, state->next) &&
+        !is_read_by_loop(writer, loop, state->parameter)) {
+        return STATE_IN_PLACE;
+    }
+    return STATE_TWO_BUFFERS;
+}
+
+static void fill_state(struct mdf_source_writer *writer, const struct mdf_lowered_state *state, const char *buffer)
+{
+    if (value_of(writer, state->parameter)->form.length > 0) {
+        mdf_source_line(writer, "memcpy(%s, %s, sizeof %s);", buffer, mdf_source_address(writer, state->initial), buffer);
+    }
+}
+
+static bool declare_state(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop, const struct mdf_lowered_state *state,
+                          struct state_plan *plan)
+{
+    const struct mdf_lowered_value *value = value_of(writer, state->parameter);
+    const char *type = mdf_source_type((mdf_dtype)value->form.dtype), *hint = mdf_source_hint(writer, state->parameter), *first, *second;
+
+    plan->form = choose_form(writer, loop, state);
+    if (plan->form == STATE_UNUSED) {
+        return true;
+    }
+    if (type == NULL) {
+        return mdf_source_refuse(writer, "elements of type %s", mdf_dtype_name((mdf_dtype)value->form.dtype));
+    }
+    switch (plan->form) {
+    case STATE_UNUSED:
+    case STATE_SCALAR:
+        plan->outer = mdf_source_name(writer, &writer->locals, hint);
+        mdf_source_line(writer, "%s %s = %s;", type, plan->outer, mdf_source_element(writer, state->initial, "0"));
+        break;
+    case STATE_IN_PLACE:
+        plan->outer = mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, value->form.length, hint);
+        fill_state(writer, state, plan->outer);
+        break;
+    case STATE_TWO_BUFFERS:
+        first = mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, value->form.length, mdf_source_text(writer, "%s_first", hint));
+        second = mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, value->form.length, mdf_source_text(writer, "%s_second", hint));
+        plan->outer = mdf_source_name(writer, &writer->locals, hint);
+        plan->next = mdf_source_name(writer, &writer->locals, mdf_source_text(writer, "%s_next", hint));
+        mdf_source_line(writer, "%s *%s = %s, *%s = %s;", type, plan->outer, first, plan->next, second);
+        fill_state(writer, state, first);
+        break;
+    case STATE_IN_STACK:
+        plan->outer = mdf_source_name(writer, &writer->locals, hint);
+        mdf_source_line(writer, "const %s *%s = %s;", type, plan->outer, mdf_source_address(writer, state->initial));
+        break;
+    }
+    return true;
+}
+
+static bool declare_stacks(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (!is_live(writer, loop->stacks[i].stack)) {
+            continue;
+        }
+        if (loop->n_runs == SIZE_MAX) {
+            return mdf_source_refuse(writer, "a Loop stacks values, and how often it runs is only known when it runs, so that the size of its "
+                                             "output is not fixed");
+        }
+        if (!mdf_source_declare_result(writer, loop->stacks[i].stack)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ in the body */
+
+/* The number of the item of this run. */
+static const char *item_number(struct mdf_source_writer *writer, const struct loop_plan *plan, bool is_reversed)
+{
+    return is_reversed ? mdf_source_text(writer, "(%zu - %s)", plan->loop->n_runs - 1, plan->run) : plan->run;
+}
+
+static void name_rows(struct mdf_source_writer *writer, const struct loop_plan *plan)
+{
+    size_t i;
+
+    for (i = 0; i < plan->loop->n_rows; i++) {
+        const struct mdf_lowered_rows *rows = &plan->loop->rows[i];
+        const struct mdf_lowered_value *value = value_of(writer, rows->parameter);
+        const char *type = mdf_source_type((mdf_dtype)value->form.dtype), *name, *number;
+
+        if (!is_live(writer, rows->parameter)) {
+            continue;
+        }
+        name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, rows->parameter));
+        number = item_number(writer, plan, rows->is_reversed);
+        if (value->is_scalar) {
+            mdf_source_line(writer, "const %s %s = %s;", type, name, mdf_source_element(writer, rows->source, number));
+        } else {
+            mdf_source_line(writer, "const %s *restrict %s = %s + %s * %zu;", type, name, mdf_source_address(writer, rows->source), number,
+                            value->form.length);
+        }
+        writer->values[rows->parameter].name = name;
+    }
+}
+
+static void name_direct_items(struct mdf_source_writer *writer, const struct loop_plan *plan)
+{
+    size_t i;
+
+    for (i = 0; i < plan->loop->n_stacks; i++) {
+        const struct mdf_lowered_stack *stack = &plan->loop->stacks[i];
+        struct mdf_source_value *item = &writer->values[stack->item];
+
+        if (!is_live(writer, stack->stack) || !stack->is_direct || item->is_buffered) {
+            continue;
+        }
+        item->name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, stack->item));
+        item->is_buffered = true;
+        mdf_source_line(writer, "%s *restrict %s = %s + %s * %zu;", mdf_source_type((mdf_dtype)value_of(writer, stack->item)->form.dtype),
+                        item->name, writer->values[stack->stack].name, item_number(writer, plan, stack->is_reversed),
+                        value_of(writer, stack->item)->form.length);
+    }
+}
+
+static void name_states(struct mdf_source_writer *writer, const struct loop_plan *plan)
+{
+    size_t i;
+
+    for (i = 0; i < plan->loop->n_states; i++) {
+        const struct mdf_lowered_state *state = &plan->loop->states[i];
+        const struct state_plan *own = &plan->states[i];
+        struct mdf_source_value *now = &writer->values[state->parameter], *next = &writer->values[state->next];
+        const char *type = mdf_source_type((mdf_dtype)value_of(writer, state->parameter)->form.dtype), *hint = own->outer;
+
+        now->name = own->outer;
+        if (own->form == STATE_IN_PLACE) {
+            next->name = own->outer;
+            next->is_buffered = true;
+        } else if (own->form == STATE_TWO_BUFFERS) {
+            now->name = mdf_source_name(writer, &writer->locals, mdf_source_text(writer, "%s_now", hint));
+            next->name = mdf_source_name(writer, &writer->locals, mdf_source_text(writer, "%s_then", hint));
+            next->is_buffered = true;
+            mdf_source_line(writer, "const %s *restrict %s = %s;", type, now->name, own->outer);
+            mdf_source_line(writer, "%s *restrict %s = %s;", type, next->name, own->next);
+        }
+    }
+}
+
+static void name_counters(struct mdf_source_writer *writer, const struct loop_plan *plan)
+{
+    const struct mdf_lowered_loop *loop = plan->loop;
+
+    if (is_live(writer, loop->number)) {
+        writer->values[loop->number].name = plan->run;
+    }
+    if (is_live(writer, loop->is_going_on)) {
+        writer->values[loop->is_going_on].name = plan->going_on != NULL ? plan->going_on : "true";
+    }
+}
+
+/* Items into their stacks, then what the states are in the next run. */
+static void carry_on(struct mdf_source_writer *writer, const struct loop_plan *plan)
+{
+    const struct mdf_lowered_loop *loop = plan->loop;
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        const struct mdf_lowered_stack *stack = &loop->stacks[i];
+        const char *number = item_number(writer, plan, stack->is_reversed), *name;
+        size_t length = value_of(writer, stack->item)->form.length;
+
+        if (!is_live(writer, stack->stack)) {
+            continue;
+        }
+        name = writer->values[stack->stack].name;
+        if (value_of(writer, stack->item)->is_scalar) {
+            mdf_source_line(writer, "%s[%s] = %s;", name, number, mdf_source_element(writer, stack->item, "0"));
+        } else if (!stack->is_direct && length > 0) {
+            mdf_source_line(writer, "memcpy(%s + %s * %zu, %s, %zu * sizeof *%s);", name, number, length,
+                            mdf_source_address(writer, stack->item), length, name);
+        }
+    }
+    if (plan->going_on != NULL && loop->next_condition != MDF_LOWERED_NONE) {
+        mdf_source_line(writer, "%s = %s;", plan->going_on, mdf_source_element(writer, loop->next_condition, "0"));
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        const struct state_plan *own = &plan->states[i];
+        const char *next = writer->values[loop->states[i].next].name;
+
+        if (own->form == STATE_SCALAR || own->form == STATE_IN_STACK) {
+            mdf_source_line(writer, "%s = %s;", own->outer, next);
+        } else if (own->form == STATE_TWO_BUFFERS) {
+            mdf_source_line(writer, "%s = %s;", own->next, own->outer);
+            mdf_source_line(writer, "%s = %s;", own->outer, next);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ the loop */
+
+static void open_loop(struct mdf_source_writer *writer, struct loop_plan *plan)
+{
+    const struct mdf_lowered_loop *loop = plan->loop;
+    const char *bound = "";
+
+    plan->run = mdf_source_name(writer, &writer->locals, "run");
+    if (loop->n_runs != SIZE_MAX) {
+        bound = mdf_source_text(writer, "%s < %zu", plan->run, loop->n_runs);
+    } else if (loop->trip_count != MDF_LOWERED_NONE) {
+        bound = mdf_source_text(writer, "%s < %s", plan->run, mdf_source_element(writer, loop->trip_count, "0"));
+    }
+    if (loop->condition != MDF_LOWERED_NONE || loop->next_condition != MDF_LOWERED_NONE) {
+        plan->going_on = mdf_source_name(writer, &writer->locals, "going_on");
+        mdf_source_line(writer, "bool %s = %s;", plan->going_on,
+                        loop->condition != MDF_LOWERED_NONE ? mdf_source_element(writer, loop->condition, "0") : "true");
+        bound = bound[0] != '\0' ? mdf_source_text(writer, "%s && %s", plan->going_on, bound) : plan->going_on;
+    }
+    mdf_source_open(writer, "for (int64_t %s = 0; %s; %s++)", plan->run, bound, plan->run);
+    if (loop->limit > 0) {
+        mdf_source_leave_if(writer, mdf_source_text(writer, "%s >= INT64_C(%llu)", plan->run, (unsigned long long)loop->limit),
+                            "a Loop runs more often than it was allowed to");
+    }
+}
+
+bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
+{
+    struct loop_plan plan = {.loop = loop};
+    size_t i;
+
+    plan.states = mdf_arena_array(&writer->arena, loop->n_states, sizeof *plan.states);
+    if (plan.states == NULL) {
+        return mdf_source_out_of_memory(writer);
+    }
+    if (!declare_stacks(writer, loop)) {
+        return false;
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        if (!declare_state(writer, loop, &loop->states[i], &plan.states[i])) {
+            return false;
+        }
+    }
+    open_loop(writer, &plan);
+    name_counters(writer, &plan);
+    name_rows(writer, &plan);
+    name_direct_items(writer, &plan);
+    name_states(writer, &plan);
+    if (!mdf_source_write_region(writer, &loop->body)) {
+        return false;
+    }
+    carry_on(writer, &plan);
+    mdf_source_close(writer);
+    for (i = 0; i < loop->n_states; i++) {
+        writer->values[loop->states[i].parameter].name = plan.states[i].outer;
+    }
+    return true;
+}

@@ -1,0 +1,288 @@
+/* source_moves.c - operators that only move elements: Reshape, Transpose, Slice, Concat, indexing and many more.
+ *
+ * Where what says how to move is constant, each element of the result is a fixed element of an input. The kernel itself tells which:
+ * it is run on arrays whose elements are their own positions. The result is written as one copy, as nested loops where positions go
+ * in even strides, as a few copies of pieces, or else by a table of positions. */
+#include "mdf_c/source/source_writer.h"
+
+#include <string.h>
+
+enum { MAX_PIECES = 8 };
+
+
+/* How many of the inputs are moved; the others say how. */
+static size_t count_data(const struct mdf_source_call *call)
+{
+    return strcmp(call->operator->name, "Concat") == 0 ? call->call->n_inputs : 1;
+}
+
+static bool check_constants(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t n_data)
+{
+    size_t i;
+
+    for (i = n_data; i < call->call->n_inputs; i++) {
+        if (call->call->inputs[i] != MDF_LOWERED_NONE &&
+            writer->lowered->values[call->call->inputs[i]].place != MDF_LOWERED_CONSTANT) {
+            return mdf_source_refuse(writer, "input %zu of the operator %s is not a constant", i + 1, call->operator->name);
+        }
+    }
+    return true;
+}
+
+/* The kernel's results on positions; they are released by the caller. */
+static bool find_positions(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t n_data, struct mdf_value *positions,
+                           struct mdf_value *results)
+{
+    struct mdf_memory *memory = writer->lowered->context->memory;
+    size_t n_inputs = call->call->n_inputs, n_outputs = call->call->n_outputs, i, k;
+    const struct mdf_value **inputs = mdf_arena_array(&writer->arena, n_inputs, sizeof *inputs);
+    struct mdf_value **outputs = mdf_arena_array(&writer->arena, n_outputs, sizeof *outputs);
+    int64_t next = 0;
+
+    if (inputs == NULL || outputs == NULL) {
+        return mdf_source_out_of_memory(writer);
+    }
+    for (i = 0; i < n_inputs; i++) {
+        const struct mdf_value *form = mdf_source_input(writer, call, i);
+        int64_t *elements;
+
+        inputs[i] = call->call->call.inputs[i];
+        if (form == NULL || i >= n_data) {
+            continue;
+        }
+        elements = mdf_value_make_tensor(memory, &positions[i], MDF_DTYPE_INT64, form->rank, mdf_value_shape(form));
+        if (elements == NULL) {
+            return mdf_source_out_of_memory(writer);
+        }
+        for (k = 0; k < form->length; k++) {
+            elements[k] = next++;
+        }
+        inputs[i] = &positions[i];
+    }
+    for (i = 0; i < n_outputs; i++) {
+        outputs[i] = call->call->outputs[i] != MDF_LOWERED_NONE ? &results[i] : NULL;
+    }
+    if (!mdf_source_try(writer, call, inputs, outputs)) {
+        return mdf_source_refuse(writer, "the operator %s does not say where its elements go", call->operator->name);
+    }
+    return true;
+}
+
+/* The input that a position lies in, and where. */
+static size_t input_of(const struct mdf_source_writer *writer, const struct mdf_source_call *call, int64_t position, int64_t *within)
+{
+    size_t i;
+
+    for (i = 0; i < call->call->n_inputs; i++) {
+        const struct mdf_value *form = mdf_source_input(writer, call, i);
+        int64_t n = form != NULL ? (int64_t)form->length : 0;
+
+        if (position < n) {
+            break;
+        }
+        position -= n;
+    }
+    *within = position;
+    return i;
+}
+
+/* Elements from `first` on that come from adjacent places of one input. */
+static size_t piece_length(const struct mdf_source_writer *writer, const struct mdf_source_call *call, const int64_t *map, size_t first,
+                           size_t n)
+{
+    size_t end = first + 1, input;
+    int64_t within;
+
+    input = input_of(writer, call, map[first], &within);
+    while (end < n && map[end] == map[end - 1] + 1) {
+        int64_t next;
+
+        if (input_of(writer, call, map[end], &next) != input) {
+            break;
+        }
+        end++;
+    }
+    return end - first;
+}
+
+static size_t count_pieces(const struct mdf_source_writer *writer, const struct mdf_source_call *call, const int64_t *map, size_t n)
+{
+    size_t n_pieces = 0, first;
+
+    for (first = 0; first < n && n_pieces <= MAX_PIECES; first += piece_length(writer, call, map, first, n)) {
+        n_pieces++;
+    }
+    return n_pieces;
+}
+
+static void write_pieces(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_lowered_id out, const int64_t *map, size_t n)
+{
+    size_t first, length;
+    int64_t within;
+
+    for (first = 0; first < n; first += length) {
+        mdf_lowered_id in = call->call->inputs[input_of(writer, call, map[first], &within)];
+        const char *to = writer->values[out].name;
+
+        length = piece_length(writer, call, map, first, n);
+        if (length == 1) {
+            mdf_source_line(writer, "%s = %s;", mdf_source_element(writer, out, mdf_source_text(writer, "%zu", first)),
+                            mdf_source_element(writer, in, mdf_source_text(writer, "%lld", (long long)within)));
+        } else {
+            mdf_source_line(writer, "memcpy(%s + %zu, %s + %lld, %zu * sizeof *%s);", to, first, mdf_source_address(writer, in),
+                            (long long)within, length, to);
+        }
+    }
+}
+
+/* Whether positions go in even strides along each axis of a shape, all in one input. */
+static bool find_strides(const struct mdf_source_writer *writer, const struct mdf_source_call *call, const int64_t *map,
+                         const struct mdf_value *form, int64_t *strides)
+{
+    const int64_t *shape = mdf_value_shape(form);
+    int64_t within, ignored, position;
+    size_t step = 1, axis, i, input;
+
+    input = input_of(writer, call, map[0], &within);
+    for (axis = form->rank; axis-- > 0;) {
+        strides[axis] = shape[axis] > 1 ? map[step] - map[0] : 0;
+        step *= (size_t)shape[axis];
+    }
+    for (i = 0; i < form->length; i++) {
+        size_t rest = i;
+
+        position = map[0];
+        for (axis = form->rank; axis-- > 0;) {
+            position += (int64_t)(rest % (size_t)shape[axis]) * strides[axis];
+            rest /= (size_t)shape[axis];
+        }
+        if (position != map[i] || input_of(writer, call, map[i], &ignored) != input) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void write_strides(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_lowered_id out, int64_t first,
+                          const int64_t *strides)
+{
+    const struct mdf_value *form = &writer->lowered->values[out].form;
+    const int64_t *shape = mdf_value_shape(form);
+    const char *to = "", *from;
+    int64_t within, step = (int64_t)form->length;
+    mdf_lowered_id in = call->call->inputs[input_of(writer, call, first, &within)];
+    size_t axis, n_open = 0;
+
+    from = mdf_source_text(writer, "%lld", (long long)within);
+    for (axis = 0; axis < form->rank; axis++) {
+        const char *index;
+
+        step /= shape[axis];
+        if (shape[axis] == 1) {
+            continue;
+        }
+        index = mdf_source_text(writer, "i%zu", n_open++);
+        mdf_source_open(writer, "for (int64_t %s = 0; %s < %lld; %s++)", index, index, (long long)shape[axis], index);
+        to = mdf_source_text(writer, "%s%s%s * %lld", to, to[0] != '\0' ? " + " : "", index, (long long)step);
+        from = strides[axis] == 0 ? from : mdf_source_text(writer, "%s + %s * %lld", from, index, (long long)strides[axis]);
+    }
+    mdf_source_line(writer, "%s = %s;", mdf_source_element(writer, out, to), mdf_source_element(writer, in, from));
+    while (n_open-- > 0) {
+        mdf_source_close(writer);
+    }
+}
+
+/* By a table of positions for each input. */
+static bool write_table(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_lowered_id out, const int64_t *map, size_t n)
+{
+    size_t i, k;
+    int64_t within;
+
+    for (i = 0; i < call->call->n_inputs; i++) {
+        int64_t *to = mdf_arena_array(&writer->arena, n, sizeof *to), *from = mdf_arena_array(&writer->arena, n, sizeof *from);
+        const char *to_name, *from_name;
+        size_t n_here = 0;
+
+        if (to == NULL || from == NULL) {
+            return mdf_source_out_of_memory(writer);
+        }
+        for (k = 0; k < n; k++) {
+            if (input_of(writer, call, map[k], &within) == i) {
+                to[n_here] = (int64_t)k;
+                from[n_here++] = within;
+            }
+        }
+        if (n_here == 0) {
+            continue;
+        }
+        from_name = mdf_source_constant_array(writer, MDF_DTYPE_INT64, from, n_here, "from");
+        to_name = n_here == n ? NULL : mdf_source_constant_array(writer, MDF_DTYPE_INT64, to, n_here, "to");
+        mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", n_here);
+        mdf_source_line(writer, "%s = %s;", mdf_source_element(writer, out, to_name == NULL ? "i" : mdf_source_text(writer, "%s[i]", to_name)),
+                        mdf_source_element(writer, call->call->inputs[i], mdf_source_text(writer, "%s[i]", from_name)));
+        mdf_source_close(writer);
+    }
+    return true;
+}
+
+static bool write_output(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_lowered_id out,
+                         const struct mdf_value *positions)
+{
+    const struct mdf_value *form = &writer->lowered->values[out].form;
+    const int64_t *map = positions->data;
+    int64_t *strides = mdf_arena_array(&writer->arena, (size_t)form->rank + 1, sizeof *strides), within;
+    size_t i;
+
+    if (positions->kind != MDF_KIND_TENSOR || positions->dtype != MDF_DTYPE_INT64 || positions->length != form->length) {
+        return mdf_source_refuse(writer, "the operator %s makes other elements than those it is given", call->operator->name);
+    }
+    for (i = 0; i < form->length; i++) {
+        size_t input = map[i] < 0 ? call->call->n_inputs : input_of(writer, call, map[i], &within);
+
+        if (input == call->call->n_inputs || mdf_source_input(writer, call, input)->dtype != form->dtype) {
+            return mdf_source_refuse(writer, "the operator %s makes other elements than those it is given", call->operator->name);
+        }
+    }
+    if (form->length == 0) {
+        return true;
+    }
+    if (strides == NULL) {
+        return mdf_source_out_of_memory(writer);
+    }
+    if (count_pieces(writer, call, map, form->length) <= MAX_PIECES) {
+        write_pieces(writer, call, out, map, form->length);
+        return true;
+    }
+    if (find_strides(writer, call, map, form, strides)) {
+        write_strides(writer, call, out, map[0], strides);
+        return true;
+    }
+    return write_table(writer, call, out, map, form->length);
+}
+
+bool mdf_source_write_move(struct mdf_source_writer *writer, const struct mdf_source_call *call)
+{
+    size_t n_inputs = call->call->n_inputs, n_outputs = call->call->n_outputs, n_data = count_data(call), i;
+    struct mdf_value *positions = mdf_arena_array(&writer->arena, n_inputs, sizeof *positions);
+    struct mdf_value *results = mdf_arena_array(&writer->arena, n_outputs, sizeof *results);
+    bool done;
+
+    if (positions == NULL || results == NULL) {
+        return mdf_source_out_of_memory(writer);
+    }
+    done = check_constants(writer, call, n_data) && find_positions(writer, call, n_data, positions, results);
+    for (i = 0; i < n_outputs && done; i++) {
+        mdf_lowered_id id = call->call->outputs[i];
+
+        if (id != MDF_LOWERED_NONE && writer->values[id].is_live) {
+            done = write_output(writer, call, id, &results[i]);
+        }
+    }
+    for (i = 0; i < n_inputs; i++) {
+        mdf_value_clear(writer->lowered->context->memory, &positions[i]);
+    }
+    for (i = 0; i < n_outputs; i++) {
+        mdf_value_clear(writer->lowered->context->memory, &results[i]);
+    }
+    return done;
+}

@@ -1,0 +1,412 @@
+/* source_region.c - a lowered region as statements of C. See source_writer.h. */
+#include "mdf_c/source/source_writer.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------ element ops */
+
+/* A text with "$r" replaced. */
+static const char *with_result(struct mdf_source_writer *writer, const char *text, const char *result)
+{
+    const char *found = strstr(text, "$r");
+
+    return found == NULL ? text : mdf_source_text(writer, "%.*s%s%s", (int)(found - text), text, result, found + 2);
+}
+
+/* Leaves at once, or, within a loop over elements, after it. */
+static void leave(struct mdf_source_writer *writer, const char *condition, const char *why, bool in_fused)
+{
+    if (in_fused) {
+        mdf_source_line(writer, "refused |= %s;", condition);
+    } else {
+        mdf_source_leave_if(writer, condition, why);
+    }
+}
+
+/* Declares `name` with the value of the expression. */
+static void define(struct mdf_source_writer *writer, const char *type, const char *name, const struct mdf_source_expression *expression,
+                   bool in_fused)
+{
+    if (expression->refused != NULL) {
+        leave(writer, expression->refused, expression->why, in_fused);
+    }
+    if (expression->checked != NULL) {
+        mdf_source_line(writer, "%s %s;", type, name);
+        leave(writer, mdf_source_text(writer, "!%s", with_result(writer, expression->checked, mdf_source_text(writer, "&%s", name))),
+              expression->why, in_fused);
+    } else {
+        mdf_source_line(writer, "const %s %s = %s;", type, name, expression->text);
+    }
+    if (expression->unwanted != NULL) {
+        leave(writer, with_result(writer, expression->unwanted, name), expression->why, in_fused);
+    }
+}
+
+static bool express(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, struct mdf_source_expression *expression)
+{
+    const char *operands[MDF_MAX_OPERANDS] = {"", "", ""};
+    size_t i;
+
+    for (i = 0; i < op->n_in; i++) {
+        operands[i] = mdf_source_element(writer, op->in[i], "i");
+    }
+    return mdf_source_express(writer, op, operands, expression);
+}
+
+static bool write_scalar_op(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
+{
+    struct mdf_source_value *own = &writer->values[op->out];
+    mdf_dtype dtype = (mdf_dtype)writer->lowered->values[op->out].form.dtype;
+    struct mdf_source_expression expression;
+
+    if (!own->is_live && !mdf_source_may_leave(op)) {
+        return true;
+    }
+    if (mdf_source_type(dtype) == NULL) {
+        return mdf_source_refuse(writer, "elements of type %s", mdf_dtype_name(dtype));
+    }
+    if (!express(writer, op, &expression)) {
+        return false;
+    }
+    own->name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, op->out));
+    define(writer, mdf_source_type(dtype), own->name, &expression, false);
+    if (!own->is_live) {
+        mdf_source_line(writer, "(void)%s;", own->name);
+    }
+    return true;
+}
+
+static bool write_array_copy(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
+{
+    const char *to, *from;
+
+    if (!writer->values[op->out].is_live) {
+        return true;
+    }
+    if (!mdf_source_declare_result(writer, op->out)) {
+        return false;
+    }
+    to = writer->values[op->out].name;
+    from = mdf_source_address(writer, op->in[0]);
+    if (strcmp(to, from) != 0 && writer->lowered->values[op->out].form.length > 0) {
+        mdf_source_line(writer, "memcpy(%s, %s, %zu * sizeof *%s);", to, from, writer->lowered->values[op->out].form.length, to);
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ FUSED */
+
+/* Whether an op later in the loop reads the element. */
+static bool is_read_in(const struct mdf_lowered_region *body, size_t index, mdf_lowered_id id)
+{
+    for (index++; index < body->n_ops; index++) {
+        if (mdf_source_reads(&body->ops[index], id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool write_fused_op(struct mdf_source_writer *writer, const struct mdf_lowered_region *body, size_t index)
+{
+    const struct mdf_lowered_op *op = &body->ops[index];
+    const struct mdf_lowered_value *value = &writer->lowered->values[op->out];
+    struct mdf_source_value *own = &writer->values[op->out];
+    const char *type = mdf_source_type((mdf_dtype)value->form.dtype), *name;
+    struct mdf_source_expression expression;
+    bool is_plain;
+
+    if (!own->is_live && !mdf_source_may_leave(op)) {
+        return true;
+    }
+    if (!express(writer, op, &expression)) {
+        return false;
+    }
+    is_plain = expression.refused == NULL && expression.checked == NULL && expression.unwanted == NULL;
+    if (own->is_live && value->is_stored && is_plain && !is_read_in(body, index, op->out)) {
+        mdf_source_line(writer, "%s[i] = %s;", own->name, expression.text);
+        return true;
+    }
+    name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, op->out));
+    define(writer, type, name, &expression, true);
+    if (own->is_live && value->is_stored) {
+        mdf_source_line(writer, "%s[i] = %s;", own->name, name);
+    }
+    own->element = name;
+    return true;
+}
+
+/* Gives the arrays that it makes their places; *may_refuse: an element can be refused, for the reason *why. */
+static bool prepare_fused(struct mdf_source_writer *writer, const struct mdf_lowered_fused *fused, bool *any, bool *may_refuse, const char **why)
+{
+    size_t i;
+
+    *any = *may_refuse = false;
+    for (i = 0; i < fused->body.n_ops; i++) {
+        const struct mdf_lowered_op *op = &fused->body.ops[i];
+        const char *const operands[MDF_MAX_OPERANDS] = {"a", "b", "c"};
+        struct mdf_source_expression expression;
+        bool is_live = writer->values[op->out].is_live;
+
+        if (!is_live && !mdf_source_may_leave(op)) {
+            continue;
+        }
+        *any = true;
+        if (mdf_source_type((mdf_dtype)writer->lowered->values[op->out].form.dtype) == NULL) {
+            return mdf_source_refuse(writer, "elements of type %s", mdf_dtype_name((mdf_dtype)writer->lowered->values[op->out].form.dtype));
+        }
+        if (!mdf_source_express(writer, op, operands, &expression)) {
+            return false;
+        }
+        if (expression.refused != NULL || expression.checked != NULL || expression.unwanted != NULL) {
+            *may_refuse = true;
+            *why = expression.why;
+        }
+        if (is_live && writer->lowered->values[op->out].is_stored && !mdf_source_declare_result(writer, op->out)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool write_fused(struct mdf_source_writer *writer, const struct mdf_lowered_fused *fused)
+{
+    const char *why = NULL;
+    bool any, may_refuse;
+    size_t i;
+
+    if (!prepare_fused(writer, fused, &any, &may_refuse, &why)) {
+        return false;
+    }
+    if (!any || fused->n == 0) {
+        return true;
+    }
+    if (may_refuse) {
+        mdf_source_open(writer, "%s", "");
+        mdf_source_line(writer, "bool refused = false;");
+        mdf_source_line(writer, "%s", "");
+    }
+    mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", fused->n);
+    for (i = 0; i < fused->body.n_ops; i++) {
+        if (!write_fused_op(writer, &fused->body, i)) {
+            return false;
+        }
+    }
+    mdf_source_close(writer);
+    if (may_refuse) {
+        mdf_source_leave_if(writer, "refused", why);
+        mdf_source_close(writer);
+    }
+    for (i = 0; i < fused->body.n_ops; i++) {
+        writer->values[fused->body.ops[i].out].element = NULL;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ IF */
+
+static bool has_live_merges(const struct mdf_source_writer *writer, const struct mdf_lowered_if *branches)
+{
+    size_t i;
+
+    for (i = 0; i < branches->n_merges; i++) {
+        if (writer->values[branches->merges[i].out].is_live) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool declare_merges(struct mdf_source_writer *writer, const struct mdf_lowered_if *branches)
+{
+    size_t i;
+
+    for (i = 0; i < branches->n_merges; i++) {
+        mdf_lowered_id id = branches->merges[i].out;
+        const struct mdf_lowered_value *value = &writer->lowered->values[id];
+        const char *type = mdf_source_type((mdf_dtype)value->form.dtype);
+
+        if (!writer->values[id].is_live) {
+            continue;
+        }
+        if (type == NULL) {
+            return mdf_source_refuse(writer, "elements of type %s", mdf_dtype_name((mdf_dtype)value->form.dtype));
+        }
+        writer->values[id].name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, id));
+        mdf_source_line(writer, value->is_scalar ? "%s %s;" : "const %s *%s;", type, writer->values[id].name);
+    }
+    return true;
+}
+
+static bool write_branch(struct mdf_source_writer *writer, const struct mdf_lowered_if *branches, bool is_then)
+{
+    size_t i;
+
+    if (!mdf_source_write_region(writer, is_then ? &branches->then : &branches->otherwise)) {
+        return false;
+    }
+    for (i = 0; i < branches->n_merges; i++) {
+        mdf_lowered_id out = branches->merges[i].out, from = is_then ? branches->merges[i].then : branches->merges[i].otherwise;
+
+        if (writer->values[out].is_live) {
+            mdf_source_line(writer, "%s = %s;", writer->values[out].name,
+                            writer->lowered->values[out].is_scalar ? mdf_source_element(writer, from, "0") : mdf_source_address(writer, from));
+        }
+    }
+    return true;
+}
+
+static bool write_if(struct mdf_source_writer *writer, const struct mdf_lowered_if *branches)
+{
+    bool has_else = branches->otherwise.n_ops > 0 || has_live_merges(writer, branches);
+
+    if (!declare_merges(writer, branches)) {
+        return false;
+    }
+    mdf_source_open(writer, "if (%s)", writer->values[branches->condition].name);
+    if (!write_branch(writer, branches, true)) {
+        return false;
+    }
+    if (has_else) {
+        writer->depth--;
+        mdf_source_line(writer, "} else {");
+        writer->depth++;
+        if (!write_branch(writer, branches, false)) {
+            return false;
+        }
+    }
+    mdf_source_close(writer);
+    return true;
+}
+
+/* ------------------------------------------------------------------ regions */
+
+static bool write_op(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
+{
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_CALL:
+        return mdf_source_write_call(writer, op);
+    case MDF_LOWERED_FUSED:
+        return write_fused(writer, op->of.fused);
+    case MDF_LOWERED_IF:
+        return write_if(writer, op->of.branches);
+    case MDF_LOWERED_LOOP:
+        return mdf_source_write_loop(writer, op->of.loop);
+    default:
+        break;
+    }
+    if (op->code == MDF_LOWERED_COPY && !writer->lowered->values[op->out].is_scalar) {
+        return write_array_copy(writer, op);
+    }
+    if (!writer->lowered->values[op->out].is_scalar) {
+        return mdf_source_refuse(writer, "an operation on arrays stands alone");
+    }
+    return write_scalar_op(writer, op);
+}
+
+bool mdf_source_write_region(struct mdf_source_writer *writer, const struct mdf_lowered_region *region)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        if (!write_op(writer, &region->ops[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+/* Whether what is in a slot is not needed any more once op number `index` makes its new value, but for that op itself, element by
+ * element. */
+static bool may_overwrite(struct mdf_source_writer *writer, const struct mdf_source_slot *slot, size_t index, mdf_lowered_id made)
+{
+    const struct mdf_lowered *lowered = writer->lowered;
+    size_t i, j;
+
+    for (i = 0; i < lowered->n_inputs; i++) {
+        mdf_lowered_id id = lowered->inputs[i];
+
+        if (lowered->values[id].is_scalar || writer->find_slot(writer->slot_context, lowered->values[id].source) != slot) {
+            continue;
+        }
+        if (mdf_source_is_read_after(&lowered->region, index, id, made)) {
+            return false;
+        }
+        for (j = 0; j < lowered->n_outputs; j++) {
+            if (lowered->outputs[j].id == id) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Arrays that end up in a slot are computed there, where that disturbs nobody. */
+static void place_outputs(struct mdf_source_writer *writer)
+{
+    const struct mdf_lowered *lowered = writer->lowered;
+    size_t i, index;
+
+    for (i = 0; i < lowered->n_outputs; i++) {
+        mdf_lowered_id id = lowered->outputs[i].id;
+        const struct mdf_source_slot *slot = writer->find_slot(writer->slot_context, lowered->outputs[i].slot);
+        const struct mdf_lowered_value *value = &lowered->values[id];
+
+        if (slot == NULL || slot->is_scalar || value->is_scalar || value->place != MDF_LOWERED_RESULT || writer->values[id].is_buffered ||
+            slot->dtype != (mdf_dtype)value->form.dtype || slot->length != value->form.length ||
+            !mdf_source_find_maker(&lowered->region, id, &index) || !may_overwrite(writer, slot, index, id)) {
+            continue;
+        }
+        writer->values[id].name = slot->name;
+        writer->values[id].is_buffered = true;
+    }
+}
+
+static bool store_output(struct mdf_source_writer *writer, const struct mdf_lowered_output *output)
+{
+    const struct mdf_source_slot *slot = writer->find_slot(writer->slot_context, output->slot);
+    const struct mdf_lowered_value *value = &writer->lowered->values[output->id];
+    bool is_same = slot != NULL && slot->dtype == (mdf_dtype)value->form.dtype;
+    const char *name;
+
+    if (slot == NULL) {
+        return true;
+    }
+    if (slot->length != value->form.length || (!is_same && slot->length != 1)) {
+        return mdf_source_refuse(writer, "the shape or type of '%s' is not the same in every evaluation", slot->hint);
+    }
+    if (slot->is_scalar) {
+        mdf_source_line(writer, is_same ? "%s = %s%s;" : "%s = (%s)%s;", slot->name, is_same ? "" : mdf_source_type(slot->dtype),
+                        mdf_source_element(writer, output->id, "0"));
+        return true;
+    }
+    name = mdf_source_address(writer, output->id);
+    if (strcmp(name, slot->name) != 0 && slot->length > 0) {
+        mdf_source_line(writer, "memcpy(%s, %s, sizeof %s);", slot->name, name, slot->name);
+    }
+    return true;
+}
+
+bool mdf_source_write_lowered(struct mdf_source_writer *writer, const struct mdf_lowered *lowered)
+{
+    size_t i;
+
+    writer->lowered = lowered;
+    writer->values = mdf_arena_array(&writer->arena, lowered->n_values, sizeof *writer->values);
+    if (writer->values == NULL) {
+        return mdf_source_out_of_memory(writer);
+    }
+    mdf_source_mark_live(writer);
+    place_outputs(writer);
+    if (!mdf_source_name_values(writer) || !mdf_source_write_region(writer, &lowered->region)) {
+        return false;
+    }
+    for (i = 0; i < lowered->n_outputs; i++) {
+        if (!store_output(writer, &lowered->outputs[i])) {
+            return false;
+        }
+    }
+    return !writer->body.failed || mdf_source_out_of_memory(writer);
+}

@@ -1,0 +1,58 @@
+/* source_settings.c - attributes of a call by name, as the settings table of its operator lays them out. */
+#include "mdf_c/source/source_writer.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The field of an attribute; NULL: there is none of that name and type. */
+static const void *find(const struct mdf_operator *operator, const void *settings, const char *name, enum mdf_setting_type type)
+{
+    const struct mdf_setting *setting;
+
+    for (setting = operator->settings; settings != NULL && setting != NULL && setting->name != NULL; setting++) {
+        if (setting->type == type && strcmp(setting->name, name) == 0) {
+            return (const char *)settings + setting->offset;
+        }
+    }
+    return NULL;
+}
+
+bool mdf_source_int_setting(const struct mdf_operator *operator, const void *settings, const char *name, int64_t *integer)
+{
+    const int64_t *field = find(operator, settings, name, MDF_SETTING_INT);
+
+    if (field == NULL || *field == MDF_NOT_GIVEN) {
+        return false;
+    }
+    *integer = *field;
+    return true;
+}
+
+bool mdf_source_real_setting(const struct mdf_operator *operator, const void *settings, const char *name, double *real)
+{
+    const double *field = find(operator, settings, name, MDF_SETTING_FLOAT);
+
+    if (field == NULL || isnan(*field)) {
+        return false;
+    }
+    *real = *field;
+    return true;
+}
+
+bool mdf_source_ints_setting(const struct mdf_operator *operator, const void *settings, const char *name, struct mdf_ints *ints)
+{
+    const struct mdf_ints *field = find(operator, settings, name, MDF_SETTING_INTS);
+
+    if (field == NULL || field->items == NULL) {
+        return false;
+    }
+    *ints = *field;
+    return true;
+}
+
+const char *mdf_source_string_setting(const struct mdf_operator *operator, const void *settings, const char *name)
+{
+    const char *const *field = find(operator, settings, name, MDF_SETTING_STRING);
+
+    return field != NULL ? *field : NULL;
+}

@@ -1,0 +1,62 @@
+/* source_softmax.c - Softmax, LogSoftmax, Hardmax along lines of an array, as functions/onnx/softmax_lines.inc computes them. */
+#include "mdf_c/source/source_writer.h"
+
+#include <string.h>
+
+bool mdf_source_write_softmax(struct mdf_source_writer *writer, const struct mdf_source_call *call)
+{
+    const struct mdf_value *form = mdf_source_output(writer, call, 0);
+    const int64_t *shape = mdf_value_shape(form);
+    bool is_flat = call->operator->since < 13, is_log = strcmp(call->operator->name, "LogSoftmax") == 0;
+    bool is_hard = strcmp(call->operator->name, "Hardmax") == 0;
+    mdf_dtype dtype = (mdf_dtype)form->dtype;
+    const char *type = mdf_source_type(dtype), *suffix = dtype == MDF_DTYPE_FLOAT32 ? "f" : "", *x, *y;
+    int64_t axis = is_flat ? 1 : -1;
+    size_t n = 1, inner = 1, i;
+
+    if (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) {
+        return mdf_source_refuse(writer, "the operator %s on elements of type %s", call->operator->name, mdf_dtype_name(dtype));
+    }
+    mdf_source_int_setting(call->operator, call->settings, "axis", &axis);
+    axis = axis < 0 ? axis + (int64_t)form->rank : axis;
+    for (i = (size_t)axis; i < form->rank; i++) {
+        n *= i == (size_t)axis || is_flat ? (size_t)shape[i] : 1;
+        inner *= i == (size_t)axis || is_flat ? 1 : (size_t)shape[i];
+    }
+    if (form->length == 0) {
+        return true;
+    }
+    x = mdf_source_address(writer, call->call->inputs[0]);
+    y = mdf_source_address(writer, call->call->outputs[0]);
+    mdf_source_open(writer, "for (size_t line = 0; line < %zu; line++)", form->length / n);
+    mdf_source_line(writer, "const %s *x = %s + line / %zu * %zu + line %% %zu;", type, x, inner, n * inner, inner);
+    mdf_source_line(writer, "%s *y = %s + line / %zu * %zu + line %% %zu;", type, y, inner, n * inner, inner);
+    mdf_source_line(writer, "size_t largest = 0;");
+    mdf_source_line(writer, "double sum = 0;");
+    mdf_source_line(writer, "%s", "");
+    mdf_source_open(writer, "for (size_t i = 1; i < %zu; i++)", n);
+    mdf_source_line(writer, "largest = x[i * %zu] > x[largest * %zu] ? i : largest;", inner, inner);
+    mdf_source_close(writer);
+    mdf_source_line(writer, "const %s shift = x[largest * %zu];", type, inner);
+    mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", n);
+    if (is_hard) {
+        mdf_source_line(writer, "y[i * %zu] = i == largest;", inner);
+    } else {
+        mdf_source_line(writer, "const %s power = exp%s(x[i * %zu] - shift);", type, suffix, inner);
+        mdf_source_line(writer, "%s", "");
+        mdf_source_line(writer, "sum += (double)power;");
+        mdf_source_line(writer, is_log ? "y[i * %zu] = x[i * %zu] - shift;" : "y[i * %zu] = power;", inner, inner);
+    }
+    mdf_source_close(writer);
+    if (is_hard) {
+        mdf_source_line(writer, "(void)sum;");
+        mdf_source_line(writer, "(void)shift;");
+    } else {
+        mdf_source_line(writer, is_log ? "const %s factor = (%s)log(sum);" : "const %s factor = (%s)(1 / sum);", type, type);
+        mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", n);
+        mdf_source_line(writer, is_log ? "y[i * %zu] -= factor;" : "y[i * %zu] *= factor;", inner);
+        mdf_source_close(writer);
+    }
+    mdf_source_close(writer);
+    return true;
+}

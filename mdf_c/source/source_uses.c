@@ -1,0 +1,314 @@
+/* source_uses.c - who reads which value of a lowered region: what need not be written at all, and what may share memory. */
+#include "mdf_c/source/source_writer.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------ live values */
+
+bool mdf_source_may_leave(const struct mdf_lowered_op *op)
+{
+    return op->code == MDF_LOWERED_DIVIDE_NONZERO || (op->code >= MDF_LOWERED_QUOTIENT && op->code <= MDF_LOWERED_NEGATE_EXACT) ||
+           op->code == MDF_LOWERED_FUNCTION;
+}
+
+static bool mark(struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    if (id == MDF_LOWERED_NONE || writer->values[id].is_live) {
+        return false;
+    }
+    writer->values[id].is_live = true;
+    return true;
+}
+
+static bool is_live(const struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    return id != MDF_LOWERED_NONE && writer->values[id].is_live;
+}
+
+static bool mark_region(struct mdf_source_writer *writer, const struct mdf_lowered_region *region);
+
+static bool mark_call(struct mdf_source_writer *writer, const struct mdf_lowered_call *call)
+{
+    bool any = false, changed = false;
+    size_t i;
+
+    for (i = 0; i < call->n_outputs; i++) {
+        any = any || is_live(writer, call->outputs[i]);
+    }
+    for (i = 0; any && i < call->n_inputs; i++) {
+        changed |= mark(writer, call->inputs[i]);
+    }
+    return changed;
+}
+
+static bool mark_branches(struct mdf_source_writer *writer, const struct mdf_lowered_if *branches)
+{
+    bool changed = mark(writer, branches->condition);
+    size_t i;
+
+    for (i = 0; i < branches->n_merges; i++) {
+        if (is_live(writer, branches->merges[i].out)) {
+            changed |= mark(writer, branches->merges[i].then) | mark(writer, branches->merges[i].otherwise);
+        }
+    }
+    return changed | mark_region(writer, &branches->then) | mark_region(writer, &branches->otherwise);
+}
+
+static bool mark_loop(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
+{
+    bool changed = mark(writer, loop->trip_count) | mark(writer, loop->condition) | mark(writer, loop->next_condition);
+    size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        if (is_live(writer, loop->states[i].parameter)) {
+            changed |= mark(writer, loop->states[i].initial) | mark(writer, loop->states[i].next);
+        }
+    }
+    for (i = 0; i < loop->n_rows; i++) {
+        changed |= is_live(writer, loop->rows[i].parameter) && mark(writer, loop->rows[i].source);
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        changed |= is_live(writer, loop->stacks[i].stack) && mark(writer, loop->stacks[i].item);
+    }
+    return changed | mark_region(writer, &loop->body);
+}
+
+static bool mark_op(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
+{
+    bool changed = false;
+    size_t i;
+
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_CALL:
+        return mark_call(writer, op->of.call);
+    case MDF_LOWERED_FUSED:
+        return mark_region(writer, &op->of.fused->body);
+    case MDF_LOWERED_IF:
+        return mark_branches(writer, op->of.branches);
+    case MDF_LOWERED_LOOP:
+        return mark_loop(writer, op->of.loop);
+    default:
+        break;
+    }
+    if (!is_live(writer, op->out) && !mdf_source_may_leave(op)) {
+        return false;
+    }
+    for (i = 0; i < op->n_in; i++) {
+        changed |= mark(writer, op->in[i]);
+    }
+    return changed;
+}
+
+static bool mark_region(struct mdf_source_writer *writer, const struct mdf_lowered_region *region)
+{
+    bool changed = false;
+    size_t i;
+
+    for (i = region->n_ops; i-- > 0;) {
+        changed |= mark_op(writer, &region->ops[i]);
+    }
+    return changed;
+}
+
+void mdf_source_mark_live(struct mdf_source_writer *writer)
+{
+    const struct mdf_lowered *lowered = writer->lowered;
+    size_t i;
+
+    for (i = 0; i < lowered->n_outputs; i++) {
+        if (writer->find_slot(writer->slot_context, lowered->outputs[i].slot) != NULL) {
+            mark(writer, lowered->outputs[i].id);
+        }
+    }
+    while (mark_region(writer, &lowered->region)) {
+    }
+}
+
+/* ------------------------------------------------------------------ reads */
+
+static bool region_reads(const struct mdf_lowered_region *region, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        if (mdf_source_reads(&region->ops[i], id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool call_reads(const struct mdf_lowered_call *call, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < call->n_inputs; i++) {
+        if (call->inputs[i] == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool branches_read(const struct mdf_lowered_if *branches, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < branches->n_merges; i++) {
+        if (branches->merges[i].then == id || branches->merges[i].otherwise == id) {
+            return true;
+        }
+    }
+    return branches->condition == id || region_reads(&branches->then, id) || region_reads(&branches->otherwise, id);
+}
+
+static bool loop_reads(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        if (loop->states[i].initial == id || loop->states[i].next == id) {
+            return true;
+        }
+    }
+    for (i = 0; i < loop->n_rows; i++) {
+        if (loop->rows[i].source == id) {
+            return true;
+        }
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (loop->stacks[i].item == id) {
+            return true;
+        }
+    }
+    return loop->trip_count == id || loop->condition == id || loop->next_condition == id || region_reads(&loop->body, id);
+}
+
+bool mdf_source_reads(const struct mdf_lowered_op *op, mdf_lowered_id id)
+{
+    size_t i;
+
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_CALL:
+        return call_reads(op->of.call, id);
+    case MDF_LOWERED_FUSED:
+        return region_reads(&op->of.fused->body, id);
+    case MDF_LOWERED_IF:
+        return branches_read(op->of.branches, id);
+    case MDF_LOWERED_LOOP:
+        return loop_reads(op->of.loop, id);
+    default:
+        break;
+    }
+    for (i = 0; i < op->n_in; i++) {
+        if (op->in[i] == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a value gets a second name somewhere: as a branch's result or a loop's state. */
+static bool is_renamed(const struct mdf_lowered_region *region, mdf_lowered_id id)
+{
+    size_t i, j;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        if (op->code == MDF_LOWERED_IF) {
+            for (j = 0; j < op->of.branches->n_merges; j++) {
+                if (op->of.branches->merges[j].then == id || op->of.branches->merges[j].otherwise == id) {
+                    return true;
+                }
+            }
+            if (is_renamed(&op->of.branches->then, id) || is_renamed(&op->of.branches->otherwise, id)) {
+                return true;
+            }
+        } else if (op->code == MDF_LOWERED_LOOP) {
+            for (j = 0; j < op->of.loop->n_states; j++) {
+                if (op->of.loop->states[j].initial == id) {
+                    return true;
+                }
+            }
+            if (is_renamed(&op->of.loop->body, id)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The same within one op: of a FUSED, what reads the old element comes before what writes the new one. */
+static bool is_read_within(const struct mdf_lowered_op *op, mdf_lowered_id id, mdf_lowered_id made)
+{
+    const struct mdf_lowered_region *body;
+    size_t i;
+
+    if (op->code != MDF_LOWERED_FUSED) {
+        return mdf_source_reads(op, id);
+    }
+    body = &op->of.fused->body;
+    for (i = body->n_ops; i-- > 0 && body->ops[i].out != made;) {
+        if (mdf_source_reads(&body->ops[i], id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool mdf_source_is_read_after(const struct mdf_lowered_region *region, size_t index, mdf_lowered_id id, mdf_lowered_id made)
+{
+    size_t i;
+
+    if (is_renamed(region, id) || is_read_within(&region->ops[index], id, made)) {
+        return true;
+    }
+    for (i = index + 1; i < region->n_ops; i++) {
+        if (mdf_source_reads(&region->ops[i], id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------ makers */
+
+static bool makes(const struct mdf_lowered_op *op, mdf_lowered_id id)
+{
+    size_t i;
+
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_CALL:
+        for (i = 0; i < op->of.call->n_outputs; i++) {
+            if (op->of.call->outputs[i] == id) {
+                return true;
+            }
+        }
+        return false;
+    case MDF_LOWERED_FUSED:
+        return mdf_source_find_maker(&op->of.fused->body, id, &i);
+    case MDF_LOWERED_LOOP:
+        for (i = 0; i < op->of.loop->n_stacks; i++) {
+            if (op->of.loop->stacks[i].stack == id) {
+                return true;
+            }
+        }
+        return false;
+    default:
+        return op->code < MDF_LOWERED_CALL && op->out == id;
+    }
+}
+
+bool mdf_source_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id, size_t *index)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        if (makes(&region->ops[i], id)) {
+            *index = i;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,160 @@
+/* source_values.c - how values of a lowered region are called in C. See source_writer.h. */
+#include "mdf_c/source/source_writer.h"
+
+#include <string.h>
+
+static const struct mdf_lowered_value *value_of(const struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    return &writer->lowered->values[id];
+}
+
+const char *mdf_source_hint(const struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    const struct mdf_lowered_value *value = value_of(writer, id);
+
+    return value->name != NULL && value->name[0] != '\0' ? value->name : value->is_scalar ? "t" : "array";
+}
+
+const void *mdf_source_constant_element(const struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    const struct mdf_lowered_value *value = value_of(writer, id);
+
+    return value->place == MDF_LOWERED_CONSTANT && value->form.length == 1 ? value->form.data : NULL;
+}
+
+const char *mdf_source_element(struct mdf_source_writer *writer, mdf_lowered_id id, const char *index)
+{
+    const struct mdf_source_value *value = &writer->values[id];
+
+    if (value->element != NULL) {
+        return value->element;
+    }
+    return value_of(writer, id)->is_scalar ? value->name : mdf_source_text(writer, "%s[%s]", value->name, index);
+}
+
+const char *mdf_source_address(struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    const struct mdf_lowered_value *value = value_of(writer, id);
+
+    if (!value->is_scalar) {
+        return writer->values[id].name;
+    }
+    if (value->place == MDF_LOWERED_CONSTANT) {
+        return mdf_source_constant_array(writer, (mdf_dtype)value->form.dtype, value->form.data, 1, value->name);
+    }
+    return mdf_source_text(writer, "&%s", writer->values[id].name);
+}
+
+bool mdf_source_declare_result(struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    const struct mdf_lowered_value *value = value_of(writer, id);
+    struct mdf_source_value *own = &writer->values[id];
+    const char *type = mdf_source_type((mdf_dtype)value->form.dtype);
+
+    if (type == NULL) {
+        return mdf_source_refuse(writer, "elements of type %s", mdf_dtype_name((mdf_dtype)value->form.dtype));
+    }
+    if (own->is_buffered) {
+        return true;
+    }
+    if (value->is_scalar) {
+        own->name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, id));
+        mdf_source_line(writer, "%s %s;", type, own->name);
+    } else {
+        own->name = mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, value->form.length, mdf_source_hint(writer, id));
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ inputs and constants */
+
+static bool name_constant(struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    const struct mdf_value *form = &value_of(writer, id)->form;
+    mdf_dtype dtype = (mdf_dtype)form->dtype;
+
+    if (mdf_source_type(dtype) == NULL) {
+        return mdf_source_refuse(writer, "a constant has elements of type %s", mdf_dtype_name(dtype));
+    }
+    writer->values[id].name = value_of(writer, id)->is_scalar
+                                  ? mdf_source_literal(writer, dtype, form->data)
+                                  : mdf_source_constant_array(writer, dtype, form->data, form->length, value_of(writer, id)->name);
+    return true;
+}
+
+/* Whether an output of the region other than `id` goes to the same place. */
+static bool is_overwritten(struct mdf_source_writer *writer, mdf_lowered_id id, const struct mdf_source_slot *slot)
+{
+    const struct mdf_lowered *lowered = writer->lowered;
+    size_t i;
+
+    for (i = 0; i < lowered->n_outputs; i++) {
+        if (lowered->outputs[i].id != id && writer->find_slot(writer->slot_context, lowered->outputs[i].slot) == slot) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_output(const struct mdf_lowered *lowered, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < lowered->n_outputs; i++) {
+        if (lowered->outputs[i].id == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Scalars are read into variables at once; arrays are read where they lie, but for one that is still needed after its place
+ * has been given to another value. */
+static bool name_input(struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    const struct mdf_lowered_value *value = value_of(writer, id);
+    const struct mdf_source_slot *slot = writer->find_slot(writer->slot_context, value->source);
+    struct mdf_source_value *own = &writer->values[id];
+    mdf_dtype dtype = (mdf_dtype)value->form.dtype;
+    const char *type = mdf_source_type(dtype);
+
+    if (slot == NULL || type == NULL) {
+        return mdf_source_refuse(writer, slot == NULL ? "a value comes from where C code can not look" : "elements of type %s",
+                                 mdf_dtype_name(dtype));
+    }
+    if (slot->length != value->form.length || (slot->dtype != dtype && !value->is_scalar)) {
+        return mdf_source_refuse(writer, "the shape or type of '%s' is not the same in every evaluation", mdf_source_hint(writer, id));
+    }
+    if (value->is_scalar) {
+        own->name = mdf_source_name(writer, &writer->locals, slot->hint);
+        mdf_source_line(writer, slot->dtype == dtype ? "const %s %s = %s%s;" : "const %s %s = (%s)%s;", type, own->name,
+                        slot->dtype == dtype ? "" : type, slot->is_scalar ? slot->name : mdf_source_text(writer, "%s[0]", slot->name));
+        return true;
+    }
+    own->name = slot->is_scalar ? mdf_source_text(writer, "(&%s)", slot->name) : slot->name;
+    if (is_output(writer->lowered, id) && is_overwritten(writer, id, slot)) {
+        const char *copy = mdf_source_buffer(writer, dtype, value->form.length, slot->hint);
+
+        mdf_source_line(writer, "memcpy(%s, %s, sizeof %s);", copy, own->name, copy);
+        own->name = copy;
+    }
+    return true;
+}
+
+bool mdf_source_name_values(struct mdf_source_writer *writer)
+{
+    const struct mdf_lowered *lowered = writer->lowered;
+    mdf_lowered_id id;
+
+    for (id = 0; id < lowered->n_values; id++) {
+        uint8_t place = lowered->values[id].place;
+
+        if (!writer->values[id].is_live || (place != MDF_LOWERED_INPUT && place != MDF_LOWERED_CONSTANT)) {
+            continue;
+        }
+        if (place == MDF_LOWERED_INPUT ? !name_input(writer, id) : !name_constant(writer, id)) {
+            return false;
+        }
+    }
+    return true;
+}

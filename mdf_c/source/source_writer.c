@@ -1,0 +1,440 @@
+/* source_writer.c - see source_writer.h: the texts, names, constants and buffers of generated code. */
+#include "mdf_c/source/source_writer.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    STACK_ARRAY_BYTES = 1024, /* the largest buffer that lies on the stack */
+    STACK_BYTES = 16384       /* all of one function's */
+};
+
+bool mdf_source_begin(struct mdf_source_writer *writer, struct mdf_memory *memory, mdf_error *error)
+{
+    static const char *const taken[] = {
+        "auto",     "break",    "case",    "char",   "const",    "continue", "default",  "do",      "double",  "else",   "enum",    "extern",
+        "float",    "for",      "goto",    "if",     "inline",   "int",      "long",     "register", "restrict", "return", "short",  "signed",
+        "sizeof",   "static",   "struct",  "switch", "typedef",  "union",    "unsigned", "void",    "volatile", "while",  "bool",    "true",
+        "false",    "size_t",   "int8_t",  "int16_t", "int32_t", "int64_t",  "uint8_t",  "uint16_t", "uint32_t", "uint64_t", "s",    "i",
+        "refused",  "memcpy",   "memset",  "isfinite", "isnan",  "NAN",      "INFINITY", "NULL",    "dt",      "acos",   "acosh",   "asin",
+        "asinh",    "atan",     "atan2",   "atanh",  "cbrt",     "ceil",     "copysign", "cos",     "cosh",    "erf",    "erfc",    "exp",
+        "exp2",     "expm1",    "fabs",    "fdim",   "floor",    "fma",      "fmax",     "fmin",    "fmod",    "frexp",  "gamma",   "hypot",
+        "j0",       "j1",       "jn",      "ldexp",  "lgamma",   "log",      "log10",    "log1p",   "log2",    "logb",   "modf",    "nan",
+        "nextafter", "pow",     "remainder", "rint", "round",    "scalb",    "sin",      "sinh",    "sqrt",    "tan",    "tanh",    "tgamma",
+        "trunc",    "y0",       "y1",      "yn",     "main",     "signgam",  "linux",    "unix",    "index",   "time"};
+    size_t i;
+
+    memset(writer, 0, sizeof *writer);
+    writer->memory = memory;
+    writer->error = error;
+    writer->last_helper = &writer->helpers;
+    mdf_arena_init(&writer->arena, memory);
+    mdf_text_init(&writer->constants, memory);
+    mdf_text_init(&writer->functions, memory);
+    mdf_text_init(&writer->declarations, memory);
+    mdf_text_init(&writer->body, memory);
+    mdf_text_init(&writer->work, memory);
+    for (i = 0; i < sizeof taken / sizeof *taken; i++) {
+        mdf_source_take_name(writer, &writer->globals, taken[i]);
+    }
+    return !writer->body.failed;
+}
+
+void mdf_source_end(struct mdf_source_writer *writer)
+{
+    mdf_text_release(&writer->constants);
+    mdf_text_release(&writer->functions);
+    mdf_text_release(&writer->declarations);
+    mdf_text_release(&writer->body);
+    mdf_text_release(&writer->work);
+    mdf_arena_release(&writer->arena);
+}
+
+bool mdf_source_refuse(struct mdf_source_writer *writer, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    mdf_error_set(writer->error, MDF_UNSUPPORTED, "%s can not be written as C: %s; run the model without compiling it (mdf-run without --compile)",
+                  writer->place != NULL ? writer->place : "the model", text);
+    return false;
+}
+
+bool mdf_source_out_of_memory(struct mdf_source_writer *writer)
+{
+    mdf_memory_error(writer->memory, writer->error);
+    return false;
+}
+
+const char *mdf_source_text(struct mdf_source_writer *writer, const char *format, ...)
+{
+    struct mdf_text text;
+    const char *copy = NULL;
+    va_list arguments;
+    char small[256];
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(small, sizeof small, format, arguments);
+    va_end(arguments);
+    if (length >= 0 && (size_t)length < sizeof small) {
+        copy = mdf_arena_text(&writer->arena, small, (size_t)length);
+    } else if (length >= 0) {
+        char *room = mdf_arena_allocate(&writer->arena, (size_t)length + 1);
+
+        if (room != NULL) {
+            va_start(arguments, format);
+            vsnprintf(room, (size_t)length + 1, format, arguments);
+            va_end(arguments);
+        }
+        copy = room;
+    }
+    (void)text;
+    if (copy == NULL) {
+        writer->body.failed = true;
+    }
+    return copy != NULL ? copy : "";
+}
+
+/* ------------------------------------------------------------------ names */
+
+static struct mdf_source_name **list_of(struct mdf_source_names *names, const char *text)
+{
+    uint32_t hash = 2166136261u;
+
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (uint8_t)*text) * 16777619u;
+    }
+    return &names->lists[hash % MDF_SOURCE_NAME_LISTS];
+}
+
+static bool is_taken(struct mdf_source_names *names, const char *text)
+{
+    const struct mdf_source_name *name;
+
+    for (name = *list_of(names, text); name != NULL && strcmp(name->text, text) != 0; name = name->next) {
+    }
+    return name != NULL;
+}
+
+void mdf_source_take_name(struct mdf_source_writer *writer, struct mdf_source_names *names, const char *text)
+{
+    struct mdf_source_name *name = mdf_arena_allocate(&writer->arena, sizeof *name), **list = list_of(names, text);
+
+    if (name == NULL) {
+        writer->body.failed = true;
+        return;
+    }
+    name->text = text;
+    name->next = *list;
+    *list = name;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The letters and digits of a text, other characters as single underscores; longer texts are cut. */
+static void sanitise(const char *hint, char text[64])
+{
+    size_t n = 0;
+
+    if (!is_letter(hint[0]) || strncmp(hint, "mdf_", 4) == 0) {
+        text[n++] = 'v';
+        text[n++] = '_';
+    }
+    for (; *hint != '\0' && n < 48; hint++) {
+        if (is_letter(*hint) || is_digit(*hint)) {
+            text[n++] = *hint;
+        } else if (n > 0 && text[n - 1] != '_') {
+            text[n++] = '_';
+        }
+    }
+    while (n > 1 && text[n - 1] == '_') {
+        n--;
+    }
+    text[n] = '\0';
+}
+
+const char *mdf_source_name(struct mdf_source_writer *writer, struct mdf_source_names *names, const char *hint)
+{
+    char stem[64];
+    const char *text;
+    unsigned number;
+
+    sanitise(hint != NULL && hint[0] != '\0' ? hint : "value", stem);
+    text = mdf_source_text(writer, "%s", stem);
+    for (number = 2; is_taken(names, text) || is_taken(&writer->globals, text); number++) {
+        text = mdf_source_text(writer, "%s_%u", stem, number);
+        if (text[0] == '\0') {
+            return "";
+        }
+    }
+    mdf_source_take_name(writer, names, text);
+    return text;
+}
+
+/* ------------------------------------------------------------------ constants */
+
+const char *mdf_source_type(mdf_dtype dtype)
+{
+    switch (dtype) {
+    case MDF_DTYPE_BOOL:
+        return "bool";
+    case MDF_DTYPE_INT8:
+        return "int8_t";
+    case MDF_DTYPE_INT16:
+        return "int16_t";
+    case MDF_DTYPE_INT32:
+        return "int32_t";
+    case MDF_DTYPE_INT64:
+        return "int64_t";
+    case MDF_DTYPE_UINT8:
+        return "uint8_t";
+    case MDF_DTYPE_UINT16:
+        return "uint16_t";
+    case MDF_DTYPE_UINT32:
+        return "uint32_t";
+    case MDF_DTYPE_UINT64:
+        return "uint64_t";
+    case MDF_DTYPE_FLOAT32:
+        return "float";
+    case MDF_DTYPE_FLOAT64:
+        return "double";
+    default:
+        return NULL;
+    }
+}
+
+static void append_real(struct mdf_text *text, double value, bool single)
+{
+    char digits[MDF_NUMBER_TEXT_SIZE];
+
+    if (isnan(value)) {
+        mdf_text_append_string(text, signbit(value) ? "-NAN" : "NAN");
+    } else if (isinf(value)) {
+        mdf_text_append_string(text, value < 0 ? "-INFINITY" : "INFINITY");
+    } else {
+        if (single) {
+            mdf_format_float32((float)value, digits);
+        } else {
+            mdf_format_float64(value, digits);
+        }
+        mdf_text_printf(text, "%s%s", digits, single ? "f" : "");
+    }
+}
+
+void mdf_source_append_literal(struct mdf_text *text, mdf_dtype dtype, const void *element)
+{
+    int64_t integer;
+    uint64_t natural;
+
+    switch (mdf_dtype_kind(dtype)) {
+    case 'f':
+        append_real(text, mdf_element_to_double(dtype, element), dtype == MDF_DTYPE_FLOAT32);
+        return;
+    case 'b':
+        mdf_text_append_string(text, *(const uint8_t *)element != 0 ? "true" : "false");
+        return;
+    case 'u':
+        mdf_convert_elements(MDF_DTYPE_UINT64, &natural, dtype, element, 1, false);
+        mdf_text_printf(text, natural > UINT32_MAX ? "UINT64_C(%llu)" : "%lluu", (unsigned long long)natural);
+        return;
+    default:
+        break;
+    }
+    integer = mdf_element_to_int64(dtype, element);
+    if (integer == INT64_MIN) {
+        mdf_text_append_string(text, "INT64_MIN");
+    } else if (integer == INT32_MIN) {
+        mdf_text_append_string(text, "INT32_MIN");
+    } else {
+        mdf_text_printf(text, integer > INT32_MAX || integer < INT32_MIN ? "INT64_C(%lld)" : "%lld", (long long)integer);
+    }
+}
+
+const char *mdf_source_literal(struct mdf_source_writer *writer, mdf_dtype dtype, const void *element)
+{
+    struct mdf_text text;
+    const char *literal;
+
+    mdf_text_init(&text, writer->memory);
+    mdf_source_append_literal(&text, dtype, element);
+    literal = text.failed ? "" : mdf_source_text(writer, text.bytes[0] == '-' ? "(%s)" : "%s", text.bytes);
+    writer->body.failed = writer->body.failed || text.failed;
+    mdf_text_release(&text);
+    return literal;
+}
+
+const char *mdf_source_constant_array(struct mdf_source_writer *writer, mdf_dtype dtype, const void *data, size_t length,
+                                      const char *hint)
+{
+    enum { PER_LINE = 8 };
+    struct mdf_source_constant *constant;
+    size_t size = mdf_dtype_size(dtype), i;
+
+    for (constant = writer->constant_list; constant != NULL; constant = constant->next) {
+        if (constant->dtype == dtype && constant->length == length &&
+            (constant->data == data || (length < 4096 && memcmp(constant->data, data, length * size) == 0))) {
+            return constant->name;
+        }
+    }
+    constant = mdf_arena_allocate(&writer->arena, sizeof *constant);
+    if (constant == NULL) {
+        writer->body.failed = true;
+        return "";
+    }
+    constant->dtype = (uint8_t)dtype;
+    constant->length = length;
+    constant->data = data;
+    constant->name = mdf_source_name(writer, &writer->globals, hint != NULL ? hint : "constant");
+    constant->next = writer->constant_list;
+    writer->constant_list = constant;
+    mdf_text_printf(&writer->constants, "static const %s %s[%zu] = {", mdf_source_type(dtype), constant->name, length > 0 ? length : 1);
+    for (i = 0; i < length; i++) {
+        mdf_text_append_string(&writer->constants, i % PER_LINE == 0 && length > PER_LINE ? (i > 0 ? ",\n    " : "\n    ") : i > 0 ? ", " : "");
+        mdf_source_append_literal(&writer->constants, dtype, (const char *)data + i * size);
+    }
+    mdf_text_append_string(&writer->constants, length == 0 ? "0};\n" : "};\n");
+    return constant->name;
+}
+
+const char *mdf_source_quote(struct mdf_source_writer *writer, const char *text)
+{
+    struct mdf_text quoted;
+    const char *copy;
+
+    mdf_text_init(&quoted, writer->memory);
+    mdf_text_append_string(&quoted, "\"");
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\') {
+            mdf_text_printf(&quoted, "\\%c", *text);
+        } else if ((uint8_t)*text < 32 || *text == 127 || *text == '?') {
+            mdf_text_printf(&quoted, "\\%03o", (unsigned)(uint8_t)*text);
+        } else {
+            mdf_text_append(&quoted, text, 1);
+        }
+    }
+    mdf_text_append_string(&quoted, "\"");
+    copy = quoted.failed ? "" : mdf_source_text(writer, "%s", quoted.bytes);
+    writer->body.failed = writer->body.failed || quoted.failed;
+    mdf_text_release(&quoted);
+    return copy;
+}
+
+const char *mdf_source_comment(struct mdf_source_writer *writer, const char *text)
+{
+    char *copy = mdf_arena_text(&writer->arena, text, strlen(text));
+    size_t i;
+
+    if (copy == NULL) {
+        writer->body.failed = true;
+        return "";
+    }
+    for (i = 0; copy[i] != '\0'; i++) {
+        bool opens = copy[i] == '/' && (copy[i + 1] == '*' || (i > 0 && copy[i - 1] == '*'));
+
+        if (opens || (uint8_t)copy[i] < 32 || copy[i] == '\\') {
+            copy[i] = ' ';
+        }
+    }
+    return copy;
+}
+
+/* ------------------------------------------------------------------ lines */
+
+static void append_formatted(struct mdf_text *text, const char *format, va_list arguments)
+{
+    char small[512];
+    va_list again;
+    int length;
+
+    va_copy(again, arguments);
+    length = vsnprintf(small, sizeof small, format, arguments);
+    if (length < 0) {
+        text->failed = true;
+    } else if ((size_t)length < sizeof small) {
+        mdf_text_append(text, small, (size_t)length);
+    } else {
+        char *room = mdf_memory_allocate(text->memory, (size_t)length + 1);
+
+        if (room == NULL) {
+            text->failed = true;
+        } else {
+            vsnprintf(room, (size_t)length + 1, format, again);
+            mdf_text_append(text, room, (size_t)length);
+            mdf_memory_release(text->memory, room);
+        }
+    }
+    va_end(again);
+}
+
+static void indent(struct mdf_source_writer *writer)
+{
+    int i;
+
+    for (i = 0; i < writer->depth + 1; i++) {
+        mdf_text_append(&writer->body, "    ", 4);
+    }
+}
+
+void mdf_source_line(struct mdf_source_writer *writer, const char *format, ...)
+{
+    va_list arguments;
+
+    indent(writer);
+    va_start(arguments, format);
+    append_formatted(&writer->body, format, arguments);
+    va_end(arguments);
+    mdf_text_append_string(&writer->body, "\n");
+}
+
+void mdf_source_open(struct mdf_source_writer *writer, const char *format, ...)
+{
+    va_list arguments;
+
+    indent(writer);
+    va_start(arguments, format);
+    append_formatted(&writer->body, format, arguments);
+    va_end(arguments);
+    mdf_text_append_string(&writer->body, format[0] != '\0' ? " {\n" : "{\n");
+    writer->depth++;
+}
+
+void mdf_source_close(struct mdf_source_writer *writer)
+{
+    writer->depth--;
+    mdf_source_line(writer, "}");
+}
+
+void mdf_source_leave_if(struct mdf_source_writer *writer, const char *condition, const char *why)
+{
+    mdf_source_open(writer, "if (%s)", condition);
+    mdf_source_line(writer, "return %s;", mdf_source_quote(writer, mdf_source_text(writer, "%s: %s", writer->place, why)));
+    mdf_source_close(writer);
+}
+
+const char *mdf_source_buffer(struct mdf_source_writer *writer, mdf_dtype dtype, size_t length, const char *hint)
+{
+    size_t n = length > 0 ? length : 1, n_bytes = n * mdf_dtype_size(dtype);
+    const char *name = mdf_source_name(writer, &writer->locals, hint), *type = mdf_source_type(dtype);
+
+    if (n_bytes <= STACK_ARRAY_BYTES && writer->stack_bytes + n_bytes <= STACK_BYTES) {
+        writer->stack_bytes += n_bytes;
+        mdf_text_printf(&writer->declarations, "    %s %s[%zu];\n", type, name, n);
+        return name;
+    }
+    mdf_text_printf(&writer->work, "            %s %s[%zu];\n", type, name, n);
+    return mdf_source_text(writer, "%s.%s", writer->work_name, name);
+}

@@ -1,0 +1,233 @@
+/* source_writer.h - what the parts of mdf_c/source share while they write a model as C: texts that grow side by side, names
+ * that are taken, the helper functions that are needed, and how each value of the region at hand is called.
+ *
+ * A C function is written for one stretch of instructions. Scalars become variables; arrays become arrays: those of the state,
+ * constants at file scope, and buffers of the function (small ones on the stack, others in the state's `work`). */
+#ifndef MDF_SOURCE_SOURCE_WRITER_H
+#define MDF_SOURCE_SOURCE_WRITER_H
+
+#include "mdf_c/base/text.h"
+#include "mdf_c/code/code.h"
+#include "mdf_c/lower/lowered.h"
+
+/* A function that generated code calls; it is written out once, where it is needed. */
+struct mdf_source_helper {
+    struct mdf_source_helper *next;
+    const char *name, *definition;
+};
+
+struct mdf_source_name {
+    struct mdf_source_name *next;
+    const char *text;
+};
+
+enum { MDF_SOURCE_NAME_LISTS = 256 };
+
+/* Identifiers that are taken. */
+struct mdf_source_names {
+    struct mdf_source_name *lists[MDF_SOURCE_NAME_LISTS];
+};
+
+/* An array constant that lies at file scope. */
+struct mdf_source_constant {
+    struct mdf_source_constant *next;
+    const void *data;
+    uint8_t dtype;
+    size_t length;
+    const char *name;
+};
+
+/* How a value of the region at hand is written. */
+struct mdf_source_value {
+    const char *name;    /* of a scalar the expression, of an array the name of its first element's place; NULL: not yet made */
+    const char *element; /* within the FUSED that is being written: its element there; else NULL */
+    bool is_live;        /* something that matters depends on it */
+    bool is_buffered;    /* the name was given before the op that makes it is written */
+};
+
+/* How the values of frame slots are called in generated code: of a value of the frame, and how its elements are held. */
+struct mdf_source_slot {
+    const char *name; /* of a scalar "s->x", of an array "s->y" */
+    const char *hint; /* for variables that hold its value */
+    mdf_dtype dtype;
+    size_t length;  /* elements */
+    bool is_scalar; /* not declared as an array */
+};
+
+struct mdf_source_writer {
+    struct mdf_memory *memory;
+    struct mdf_arena arena;
+    mdf_error *error; /* never NULL */
+    struct mdf_source_names globals, locals;
+    struct mdf_source_helper *helpers, **last_helper;
+    struct mdf_source_constant *constant_list;
+    struct mdf_text constants; /* definitions at file scope */
+    struct mdf_text functions; /* those that are complete */
+    /* Of the function at hand: */
+    struct mdf_text declarations, body, work; /* work: members of its part of the state's buffers */
+    int depth;                                /* of the block at hand */
+    size_t stack_bytes;                       /* of its arrays */
+    const char *place;                        /* "node 'B'", for messages */
+    const char *work_name;                    /* "s->work.run_B" */
+    /* Of the region at hand: */
+    const struct mdf_lowered *lowered;
+    struct mdf_source_value *values;
+    /* Asks whoever writes the whole for the place of a slot's value; NULL: it has none (for an output: nobody reads it). */
+    const struct mdf_source_slot *(*find_slot)(void *context, const struct mdf_value *value);
+    void *slot_context;
+};
+
+/* --- source_writer.c */
+
+bool mdf_source_begin(struct mdf_source_writer *writer, struct mdf_memory *memory, mdf_error *error);
+void mdf_source_end(struct mdf_source_writer *writer);
+/* Sets the error; returns false. */
+bool mdf_source_refuse(struct mdf_source_writer *writer, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
+bool mdf_source_out_of_memory(struct mdf_source_writer *writer);
+/* Text in the writer's arena; never NULL: where memory is refused the texts have failed, and it is "". */
+const char *mdf_source_text(struct mdf_source_writer *writer, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
+
+/* An identifier like `hint` (any text; NULL: "value") that is not taken in `names` or among the global ones; now it is. */
+const char *mdf_source_name(struct mdf_source_writer *writer, struct mdf_source_names *names, const char *hint);
+/* Takes a name as it is. */
+void mdf_source_take_name(struct mdf_source_writer *writer, struct mdf_source_names *names, const char *name);
+
+/* The C type of elements; NULL where there is none (small floats, complex numbers, strings). */
+const char *mdf_source_type(mdf_dtype dtype);
+/* A constant of C that has the value of an element. */
+const char *mdf_source_literal(struct mdf_source_writer *writer, mdf_dtype dtype, const void *element);
+/* The same without parentheses, for lists of elements. */
+void mdf_source_append_literal(struct mdf_text *text, mdf_dtype dtype, const void *element);
+/* The name of an array at file scope with these elements. */
+const char *mdf_source_constant_array(struct mdf_source_writer *writer, mdf_dtype dtype, const void *data, size_t length,
+                                      const char *hint);
+/* A text as a C string literal, quotes included. */
+const char *mdf_source_quote(struct mdf_source_writer *writer, const char *text);
+/* A text that can stand in a comment. */
+const char *mdf_source_comment(struct mdf_source_writer *writer, const char *text);
+
+/* A line of the body, indented; blocks. */
+void mdf_source_line(struct mdf_source_writer *writer, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
+void mdf_source_open(struct mdf_source_writer *writer, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
+void mdf_source_close(struct mdf_source_writer *writer);
+/* "return MESSAGE;" in a block of its own after `condition`. */
+void mdf_source_leave_if(struct mdf_source_writer *writer, const char *condition, const char *why);
+
+/* A buffer of the function for `length` elements: its name. */
+const char *mdf_source_buffer(struct mdf_source_writer *writer, mdf_dtype dtype, size_t length, const char *hint);
+
+/* --- source_helpers.c */
+
+/* A helper function of generated code: "mdf_" and `name`, which is returned. `definition` is all of its text. */
+const char *mdf_source_helper(struct mdf_source_writer *writer, const char *name, const char *definition);
+/* One of the fixed ones, by its name without "mdf_". */
+const char *mdf_source_use(struct mdf_source_writer *writer, const char *name);
+/* A text with each "$T" replaced by a type, "$f" by the suffix of its functions in math.h, "$U" by the unsigned type to compute in,
+ * "$n" by the name of the element type. */
+const char *mdf_source_of_type(struct mdf_source_writer *writer, const char *text, mdf_dtype dtype);
+
+/* --- source_settings.c: attributes of a call, by name. False: it has none of that name, or none was given. */
+bool mdf_source_int_setting(const struct mdf_operator *operator, const void *settings, const char *name, int64_t *integer);
+bool mdf_source_real_setting(const struct mdf_operator *operator, const void *settings, const char *name, double *real);
+bool mdf_source_ints_setting(const struct mdf_operator *operator, const void *settings, const char *name, struct mdf_ints *ints);
+const char *mdf_source_string_setting(const struct mdf_operator *operator, const void *settings, const char *name);
+
+/* --- source_values.c */
+
+/* The element of a value at an index (C text; of a scalar it does not matter). */
+const char *mdf_source_element(struct mdf_source_writer *writer, mdf_lowered_id id, const char *index);
+/* Where a result that an op of whole values is about to write lies: declares it. Its elements are then written through
+ * mdf_source_element. */
+bool mdf_source_declare_result(struct mdf_source_writer *writer, mdf_lowered_id id);
+/* The address of a value's first element. */
+const char *mdf_source_address(struct mdf_source_writer *writer, mdf_lowered_id id);
+/* Makes inputs and constants known under their names. */
+bool mdf_source_name_values(struct mdf_source_writer *writer);
+/* A hint for the name of a value. */
+const char *mdf_source_hint(const struct mdf_source_writer *writer, mdf_lowered_id id);
+/* Whether the value is a constant with one element; that element as an integer or real. */
+const void *mdf_source_constant_element(const struct mdf_source_writer *writer, mdf_lowered_id id);
+
+/* --- source_elements.c */
+
+/* What an op of elements comes to in C. */
+struct mdf_source_expression {
+    const char *text;      /* the result */
+    const char *refused;   /* a condition on the operands under which it is left; NULL: none */
+    const char *unwanted;  /* the same on the result; "$r" stands for it; NULL: none */
+    const char *checked;   /* instead of `text`: a call that is false where it is left, "$r" the address of the result; else NULL */
+    const char *why;       /* what is wrong where it is left */
+};
+
+/* `operands`: texts that are names or constants. False with the error set: there is no way to write it. */
+bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
+                        struct mdf_source_expression *expression);
+/* The same of an operator by name, on operands of one type. NULL refused: no such function of elements is known. */
+bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct mdf_operator *operator, const void *settings,
+                                 mdf_dtype dtype, size_t n_operands, const char *const operands[],
+                                 struct mdf_source_expression *expression);
+/* Whether mdf_source_express_operator knows the operator at all. */
+bool mdf_source_knows_elements(const char *name);
+
+/* --- source_calls.c */
+
+bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lowered_op *op);
+
+/* One call while it is written. */
+struct mdf_source_call {
+    const struct mdf_lowered_op *op;
+    const struct mdf_lowered_call *call;
+    const struct mdf_operator *operator;
+    const void *settings;
+};
+
+/* The form of an input or output; NULL: omitted, unread. */
+const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i);
+const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i);
+/* Whole numbers of a constant input, in the writer's arena; false: it is omitted (*n is 0), or not a constant (the error is set). */
+bool mdf_source_constant_integers(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i, const int64_t **integers,
+                                  size_t *n);
+/* Runs the kernel of a call on other inputs. False: it does not work, no error is set. */
+bool mdf_source_try(struct mdf_source_writer *writer, const struct mdf_source_call *call, const struct mdf_value *const inputs[],
+                    struct mdf_value *const outputs[]);
+
+/* --- source_moves.c: operators that only move elements. source_broadcast.c: functions of elements over arrays that broadcast.
+ * source_reduce.c, source_product.c, source_softmax.c, source_gather.c. */
+bool mdf_source_write_move(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+/* The same as another operator of elements. */
+bool mdf_source_write_broadcast_as(struct mdf_source_writer *writer, const struct mdf_source_call *call, const char *name);
+bool mdf_source_write_clip(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+bool mdf_source_write_reduce(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+bool mdf_source_write_numpy_reduce(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+bool mdf_source_write_matmul(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+bool mdf_source_write_gemm(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+bool mdf_source_write_softmax(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+bool mdf_source_write_gather(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+
+/* --- source_uses.c */
+
+/* Sets is_live of all values. */
+void mdf_source_mark_live(struct mdf_source_writer *writer);
+/* Whether an op, or one inside it, reads a value. */
+bool mdf_source_reads(const struct mdf_lowered_op *op, mdf_lowered_id id);
+/* Whether the elements of a value are still needed when op number `index` of a region writes those of `made`, which it makes, in their
+ * place; true too where the value has another name. */
+bool mdf_source_is_read_after(const struct mdf_lowered_region *region, size_t index, mdf_lowered_id id, mdf_lowered_id made);
+/* The op of a region itself that makes a value; false: none does. */
+bool mdf_source_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id, size_t *index);
+/* Whether an op can be left although nobody needs its result. */
+bool mdf_source_may_leave(const struct mdf_lowered_op *op);
+
+/* --- source_loop.c */
+
+bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop);
+
+/* --- source_region.c */
+
+bool mdf_source_write_region(struct mdf_source_writer *writer, const struct mdf_lowered_region *region);
+
+/* Writes the whole of a lowered stretch into the body of the function at hand, and its results into their slots. */
+bool mdf_source_write_lowered(struct mdf_source_writer *writer, const struct mdf_lowered *lowered);
+
+#endif
