@@ -12,7 +12,7 @@ function layer(path) {
     return ""
 }
 BEGIN {
-    n = split("base tensor schemas document functions expression model code lower plan run write api cli", order, " ")
+    n = split("base tensor schemas document functions expression model code lower plan run source write api cli", order, " ")
     for (i = 1; i <= n; i++) height[order[i]] = i
     # Neighbours in the order that know nothing of each other.
     apart["functions", "document"] = apart["functions", "expression"] = apart["expression", "functions"] = 1

@@ -22,6 +22,17 @@ bool mdf_source_begin_function(struct mdf_source_program *program, const char *n
     return true;
 }
 
+/* Whether the last statement of a body leaves the function. */
+static bool ends_with_return(const char *body)
+{
+    size_t length = strlen(body);
+
+    while (length > 1 && body[length - 2] != '\n') {
+        length--;
+    }
+    return length > 0 && strncmp(body + length - 1, "    return ", 11) == 0;
+}
+
 void mdf_source_end_function(struct mdf_source_program *program, const char *name, const char *comment)
 {
     struct mdf_source_writer *writer = &program->writer;
@@ -42,7 +53,7 @@ void mdf_source_end_function(struct mdf_source_program *program, const char *nam
         mdf_text_append_string(functions, "    (void)s;\n");
     }
     mdf_text_append(functions, body, writer->body.length);
-    mdf_text_append_string(functions, "    return NULL;\n}\n\n");
+    mdf_text_append_string(functions, ends_with_return(body) ? "}\n\n" : "    return NULL;\n}\n\n");
     functions->failed = functions->failed || writer->body.failed || writer->declarations.failed || writer->work.failed;
 }
 
@@ -75,16 +86,17 @@ static bool fits(const struct mdf_source_slot *to, const struct mdf_source_slot 
     return to->length == from->length && (to->dtype == from->dtype || to_kind == 'f' || (from_kind != 'f' && to_kind != 'b'));
 }
 
-static bool write_ranges(struct mdf_source_program *program, const struct mdf_range ranges[], size_t n, bool has_dt)
+static bool write_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
 {
-    size_t i;
+    return (n == 1 && ranges[0].first >= ranges[0].end) ||
+           mdf_source_write_lowered(&program->writer, mdf_source_find_stretch(program, ranges, n, has_dt));
+}
 
-    for (i = 0; i < n; i++) {
-        if (ranges[i].first < ranges[i].end && !mdf_source_write_lowered(&program->writer, mdf_source_find_range(program, ranges[i], has_dt))) {
-            return false;
-        }
-    }
-    return true;
+static bool write_range(struct mdf_source_program *program, struct mdf_range range)
+{
+    const struct mdf_lowering_range ranges[1] = {{range.first, range.end}};
+
+    return write_stretch(program, ranges, 1, false);
 }
 
 /* ------------------------------------------------------------------ ports */
@@ -115,7 +127,7 @@ bool mdf_source_write_arrival(struct mdf_source_program *program, size_t index, 
         }
         mdf_source_copy(program, arriving, value);
     }
-    if (!write_ranges(program, &port->combine, 1, false)) {
+    if (!write_range(program, port->combine)) {
         return false;
     }
     writer->depth--;
@@ -210,7 +222,7 @@ static bool write_ports(struct mdf_source_program *program, const struct mdf_pro
             return mdf_source_refuse(writer, "what an edge brings to input port '%s' is no array", program->program->ports[edge->port].id);
         }
         mdf_source_open(writer, "if (s->has_run[%zu])", edge->sender);
-        if (!write_ranges(program, &edge->weigh, 1, false) || !mdf_source_write_arrival(program, edge->port, value)) {
+        if (!write_range(program, edge->weigh) || !mdf_source_write_arrival(program, edge->port, value)) {
             return false;
         }
         mdf_source_close(writer);
@@ -230,9 +242,10 @@ static bool write_ports(struct mdf_source_program *program, const struct mdf_pro
 static bool write_variant(struct mdf_source_program *program, const struct mdf_program_node *node, const char *name, bool is_first, bool has_dt,
                           const char *what)
 {
-    const struct mdf_range first[1] = {{node->first, node->end}}, later[2] = {{node->first, node->initial}, {node->main, node->end}};
+    struct mdf_lowering_range ranges[2];
+    size_t n = mdf_source_node_ranges(node, is_first, ranges);
 
-    if (!mdf_source_begin_function(program, name) || !write_ranges(program, is_first ? first : later, is_first ? 1 : 2, has_dt)) {
+    if (!mdf_source_begin_function(program, name) || !write_stretch(program, ranges, n, has_dt)) {
         return false;
     }
     mdf_source_end_function(program, name, mdf_source_text(&program->writer, "Node '%s'%s%s.", node->id, what,
@@ -306,7 +319,6 @@ static bool write_node(struct mdf_source_program *program, size_t index)
         }
         write_choice(program, "", names[1]);
     }
-    writer->depth = -1;
     mdf_source_end_function(program, name, mdf_source_text(writer, "Node '%s': takes what its edges bring, and computes.", node->id));
     return true;
 }

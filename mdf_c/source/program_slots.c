@@ -13,28 +13,39 @@ static const struct mdf_value *constant_values(const struct mdf_source_program *
     return program->program->code->constants;
 }
 
-/* ------------------------------------------------------------------ ranges */
+/* ------------------------------------------------------------------ stretches */
 
-const struct mdf_lowered *mdf_source_find_range(const struct mdf_source_program *program, struct mdf_range range, bool has_dt)
+size_t mdf_source_node_ranges(const struct mdf_program_node *node, bool is_first, struct mdf_lowering_range ranges[2])
 {
-    const struct mdf_source_range *found;
+    bool is_whole = is_first || node->initial == node->main;
 
-    for (found = program->ranges; found != NULL; found = found->next) {
-        if (found->range.first == range.first && found->range.end == range.end && found->has_dt == has_dt) {
+    ranges[0] = (struct mdf_lowering_range){node->first, is_whole ? node->end : node->initial};
+    ranges[1] = (struct mdf_lowering_range){node->main, is_whole ? node->main : node->end};
+    return is_whole ? 1 : 2;
+}
+
+const struct mdf_lowered *mdf_source_find_stretch(const struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n,
+                                                  bool has_dt)
+{
+    const struct mdf_source_stretch *found;
+
+    for (found = program->stretches; found != NULL; found = found->next) {
+        if (found->has_dt == has_dt && found->n_ranges == n && memcmp(found->ranges, ranges, n * sizeof *ranges) == 0) {
             return found->lowered;
         }
     }
     return NULL;
 }
 
-static bool lower_range(struct mdf_source_program *program, struct mdf_range range, bool has_dt)
+static bool lower_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
 {
     struct mdf_execution *execution = &program->state->shared->execution;
-    struct mdf_source_range *added;
+    struct mdf_lowering_request request = {program->state->frame, ranges, n, program->is_read};
+    struct mdf_source_stretch *added;
     double kept = execution->dt;
     const char *why = "it can not be lowered";
 
-    if (range.first >= range.end || mdf_source_find_range(program, range, has_dt) != NULL) {
+    if ((n == 1 && ranges[0].first >= ranges[0].end) || mdf_source_find_stretch(program, ranges, n, has_dt) != NULL) {
         return true;
     }
     added = mdf_arena_allocate(&program->writer.arena, sizeof *added);
@@ -42,24 +53,25 @@ static bool lower_range(struct mdf_source_program *program, struct mdf_range ran
         return mdf_source_out_of_memory(&program->writer);
     }
     execution->dt = has_dt ? 0 : (double)NAN;
-    added->range = range;
+    memcpy(added->ranges, ranges, n * sizeof *ranges);
+    added->n_ranges = n;
     added->has_dt = has_dt;
-    added->lowered = mdf_lower(program->state->frame, range.first, range.end, &why);
+    added->lowered = mdf_lower(&request, &why);
     execution->dt = kept;
     if (added->lowered == NULL) {
         return mdf_source_refuse(&program->writer, "%s", why);
     }
-    added->next = program->ranges;
-    program->ranges = added;
+    added->next = program->stretches;
+    program->stretches = added;
     return true;
 }
 
-void mdf_source_release_ranges(struct mdf_source_program *program)
+void mdf_source_release_stretches(struct mdf_source_program *program)
 {
-    struct mdf_source_range *range;
+    struct mdf_source_stretch *stretch;
 
-    for (range = program->ranges; range != NULL; range = range->next) {
-        mdf_lowered_release(range->lowered);
+    for (stretch = program->stretches; stretch != NULL; stretch = stretch->next) {
+        mdf_lowered_release(stretch->lowered);
     }
 }
 
@@ -75,22 +87,44 @@ bool mdf_source_depends_on_dt(const struct mdf_program *program, const struct md
     return false;
 }
 
-static bool lower_node(struct mdf_source_program *program, const struct mdf_program_node *node)
+/* Calls `visit` on every stretch: what combines values in ports and weighs them on edges, nodes in their first and later runs. */
+static bool for_each_stretch(struct mdf_source_program *program,
+                             bool (*visit)(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt))
 {
-    bool depends = mdf_source_depends_on_dt(program->program, node), has_dt = false;
+    const struct mdf_program *own = program->program;
+    struct mdf_lowering_range ranges[2];
+    size_t i, n, way;
 
-    program->writer.place = mdf_source_text(&program->writer, "node '%s'", node->id);
-    do {
-        if (!lower_range(program, (struct mdf_range){node->first, node->end}, has_dt)) {
+    for (i = 0; i < own->n_ports; i++) {
+        program->writer.place = mdf_source_text(&program->writer, "input port '%s'", own->ports[i].id);
+        ranges[0] = (struct mdf_lowering_range){own->ports[i].combine.first, own->ports[i].combine.end};
+        if (!visit(program, ranges, 1, false)) {
             return false;
         }
-        if (node->initial < node->main && (!lower_range(program, (struct mdf_range){node->first, node->initial}, has_dt) ||
-                                           !lower_range(program, (struct mdf_range){node->main, node->end}, has_dt))) {
+    }
+    for (i = 0; i < own->n_edges; i++) {
+        program->writer.place = mdf_source_text(&program->writer, "an edge to input port '%s'", own->ports[own->edges[i].port].id);
+        ranges[0] = (struct mdf_lowering_range){own->edges[i].weigh.first, own->edges[i].weigh.end};
+        if (program->state->has_run[own->edges[i].sender] && !visit(program, ranges, 1, false)) {
             return false;
         }
-        has_dt = !has_dt;
-    } while (depends && has_dt);
+    }
+    for (i = 0; i < own->n_nodes; i++) {
+        program->writer.place = mdf_source_text(&program->writer, "node '%s'", own->nodes[i].id);
+        for (way = 0; program->state->has_run[i] && way < 4; way++) {
+            n = mdf_source_node_ranges(&own->nodes[i], way % 2 == 0, ranges);
+            if ((way < 2 || mdf_source_depends_on_dt(own, &own->nodes[i])) && !visit(program, ranges, n, way >= 2)) {
+                return false;
+            }
+        }
+    }
     return true;
+}
+
+static bool visit_reads(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
+{
+    (void)has_dt;
+    return mdf_source_find_reads(program, ranges, n, program->is_read);
 }
 
 /* What combines values needs two: where none have met yet, the second is like the first. */
@@ -103,27 +137,13 @@ static bool fill_arriving(struct mdf_source_program *program, const struct mdf_p
            mdf_source_out_of_memory(&program->writer);
 }
 
-static bool lower_all(struct mdf_source_program *program)
+static bool fill_all(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->program;
     size_t i;
 
     for (i = 0; i < own->n_ports; i++) {
-        if (own->ports[i].combine.first < own->ports[i].combine.end) {
-            program->writer.place = mdf_source_text(&program->writer, "input port '%s'", own->ports[i].id);
-            if (!fill_arriving(program, &own->ports[i]) || !lower_range(program, own->ports[i].combine, false)) {
-                return false;
-            }
-        }
-    }
-    for (i = 0; i < own->n_edges; i++) {
-        program->writer.place = mdf_source_text(&program->writer, "an edge to input port '%s'", own->ports[own->edges[i].port].id);
-        if (!lower_range(program, own->edges[i].weigh, false)) {
-            return false;
-        }
-    }
-    for (i = 0; i < own->n_nodes; i++) {
-        if (program->state->has_run[i] && !lower_node(program, &own->nodes[i])) {
+        if (own->ports[i].combine.first < own->ports[i].combine.end && !fill_arriving(program, &own->ports[i])) {
             return false;
         }
     }
@@ -193,32 +213,12 @@ static void read_from_outside(struct mdf_source_program *program)
     }
 }
 
-/* Slots that instructions read, or conditions. */
-static void read_from_inside(struct mdf_source_program *program)
+/* Slots that conditions look at. */
+static void read_by_conditions(struct mdf_source_program *program)
 {
     const struct mdf_schedule *schedule = program->program->schedule;
-    const struct mdf_source_range *range;
     size_t i;
 
-    for (range = program->ranges; range != NULL; range = range->next) {
-        for (i = 0; i < range->lowered->n_inputs; i++) {
-            const struct mdf_lowered_value *value = &range->lowered->values[range->lowered->inputs[i]];
-
-            if (is_slot(program, value->source)) {
-                program->is_read[value->source - program->values] = true;
-                if (program->hints[value->source - program->values] == NULL) {
-                    program->hints[value->source - program->values] = value->name;
-                }
-            }
-        }
-        for (i = 0; i < range->lowered->n_outputs; i++) {
-            const struct mdf_lowered_output *output = &range->lowered->outputs[i];
-
-            if (is_slot(program, output->slot) && program->hints[output->slot - program->values] == NULL) {
-                program->hints[output->slot - program->values] = range->lowered->values[output->id].name;
-            }
-        }
-    }
     for (i = 0; schedule != NULL && i < schedule->n_conditions; i++) {
         const struct mdf_condition *condition = &schedule->conditions[i];
         uint32_t k, n = condition->kind == MDF_CONDITION_THRESHOLD ? 1 : condition->kind >= MDF_CONDITION_FINISHED_ANY ? condition->n_items : 0;
@@ -227,6 +227,44 @@ static void read_from_inside(struct mdf_source_program *program)
             read_operand(program, schedule->watches[condition->index + k].value);
         }
     }
+}
+
+/* Names for slots that have none yet, from what the lowered forms call their values. */
+static void take_hints(struct mdf_source_program *program)
+{
+    const struct mdf_source_stretch *stretch;
+    size_t i;
+
+    for (stretch = program->stretches; stretch != NULL; stretch = stretch->next) {
+        for (i = 0; i < stretch->lowered->n_outputs; i++) {
+            const struct mdf_lowered_output *output = &stretch->lowered->outputs[i];
+
+            if (is_slot(program, output->slot) && program->hints[output->slot - program->values] == NULL) {
+                program->hints[output->slot - program->values] = stretch->lowered->values[output->id].name;
+            }
+        }
+    }
+}
+
+/* Of the slots that may be read, those that some lowered form does read, or that are seen from outside. */
+static bool find_needed(struct mdf_source_program *program)
+{
+    const struct mdf_source_stretch *stretch;
+    size_t i;
+
+    memset(program->is_read, 0, program->program->code->n_slots * sizeof *program->is_read);
+    read_from_outside(program);
+    read_by_conditions(program);
+    for (stretch = program->stretches; stretch != NULL; stretch = stretch->next) {
+        for (i = 0; i < stretch->lowered->n_inputs; i++) {
+            const struct mdf_value *source = stretch->lowered->values[stretch->lowered->inputs[i]].source;
+
+            if (is_slot(program, source)) {
+                program->is_read[source - program->values] = true;
+            }
+        }
+    }
+    return true;
 }
 
 /* What a value of the frame is in generated code. */
@@ -247,7 +285,7 @@ static bool make_slot(struct mdf_source_program *program, size_t index)
     if (type == NULL) {
         return mdf_source_refuse(writer, "its elements have type %s", mdf_dtype_name((mdf_dtype)value->dtype));
     }
-    member = mdf_source_name(writer, &program->members, slot->hint);
+    member = index == 0 ? "dt" : mdf_source_name(writer, &program->members, slot->hint);
     slot->name = mdf_source_text(writer, "s->%s", member);
     slot->dtype = (mdf_dtype)value->dtype;
     slot->length = value->length;
@@ -315,11 +353,12 @@ bool mdf_source_collect(struct mdf_source_program *program)
     }
     program->writer.find_slot = find_slot;
     program->writer.slot_context = program;
-    if (!lower_all(program)) {
+    read_from_outside(program);
+    read_by_conditions(program);
+    if (!fill_all(program) || !for_each_stretch(program, visit_reads) || !for_each_stretch(program, lower_stretch) || !find_needed(program)) {
         return false;
     }
-    read_from_outside(program);
-    read_from_inside(program);
+    take_hints(program);
     program->is_read[0] = true;
     for (i = 0; i < code->n_slots; i++) {
         if (program->is_read[i] && !make_slot(program, i)) {

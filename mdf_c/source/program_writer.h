@@ -2,13 +2,15 @@
 #ifndef MDF_SOURCE_PROGRAM_WRITER_H
 #define MDF_SOURCE_PROGRAM_WRITER_H
 
+#include "mdf_c/lower/lower.h"
 #include "mdf_c/run/state.h"
 #include "mdf_c/source/source_writer.h"
 
-/* A range of instructions, lowered. */
-struct mdf_source_range {
-    struct mdf_source_range *next;
-    struct mdf_range range;
+/* Instructions that run one after the other, lowered. */
+struct mdf_source_stretch {
+    struct mdf_source_stretch *next;
+    struct mdf_lowering_range ranges[2];
+    size_t n_ranges;
     bool has_dt; /* lowered for evaluations with a time increment */
     struct mdf_lowered *lowered;
 };
@@ -23,7 +25,7 @@ struct mdf_source_program {
     bool *is_read;                    /* of each slot */
     const char **hints;               /* of each slot */
     struct mdf_source_slot *constants; /* of the unit's constants that something reads */
-    struct mdf_source_range *ranges;
+    struct mdf_source_stretch *stretches;
     struct mdf_source_names members;
     struct mdf_text fields;    /* of the state */
     struct mdf_text functions; /* of nodes, complete */
@@ -35,14 +37,20 @@ struct mdf_source_program {
 
 /* Lowers all instructions and finds out which slots are read. */
 bool mdf_source_collect(struct mdf_source_program *program);
-void mdf_source_release_ranges(struct mdf_source_program *program);
-const struct mdf_lowered *mdf_source_find_range(const struct mdf_source_program *program, struct mdf_range range, bool has_dt);
+void mdf_source_release_stretches(struct mdf_source_program *program);
+const struct mdf_lowered *mdf_source_find_stretch(const struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n,
+                                                  bool has_dt);
+/* The instructions of a node's first run, or of a later one; how many ranges they are. */
+size_t mdf_source_node_ranges(const struct mdf_program_node *node, bool is_first, struct mdf_lowering_range ranges[2]);
 /* Whether what a node computes depends on whether there is a time increment. */
 bool mdf_source_depends_on_dt(const struct mdf_program *program, const struct mdf_program_node *node);
 /* The place of an operand; NULL: nobody reads it. */
 const struct mdf_source_slot *mdf_source_find_operand(struct mdf_source_program *program, mdf_operand operand);
 /* The text of an element of an operand's value, of its first where it is a scalar. */
 const char *mdf_source_operand_element(struct mdf_source_program *program, const struct mdf_source_slot *slot, size_t index);
+
+/* --- program_reads.c: adds the slots that instructions read before they write them. False: out of memory, the error is set. */
+bool mdf_source_find_reads(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool *is_read);
 
 /* --- program_nodes.c: a C function for each node, and the functions that it consists of. */
 bool mdf_source_write_nodes(struct mdf_source_program *program);

@@ -408,5 +408,5 @@ bool mdf_source_write_lowered(struct mdf_source_writer *writer, const struct mdf
             return false;
         }
     }
-    return !writer->body.failed || mdf_source_out_of_memory(writer);
+    return writer->error->code == MDF_OK && (!writer->body.failed || mdf_source_out_of_memory(writer));
 }

@@ -29,6 +29,10 @@ const char *mdf_source_element(struct mdf_source_writer *writer, mdf_lowered_id 
     if (value->element != NULL) {
         return value->element;
     }
+    if (value->name == NULL) {
+        mdf_source_refuse(writer, "a value is no array of numbers");
+        return "";
+    }
     return value_of(writer, id)->is_scalar ? value->name : mdf_source_text(writer, "%s[%s]", value->name, index);
 }
 
@@ -36,6 +40,10 @@ const char *mdf_source_address(struct mdf_source_writer *writer, mdf_lowered_id 
 {
     const struct mdf_lowered_value *value = value_of(writer, id);
 
+    if (writer->values[id].name == NULL) {
+        mdf_source_refuse(writer, "a value is no array of numbers");
+        return "";
+    }
     if (!value->is_scalar) {
         return writer->values[id].name;
     }
@@ -73,8 +81,8 @@ static bool name_constant(struct mdf_source_writer *writer, mdf_lowered_id id)
     const struct mdf_value *form = &value_of(writer, id)->form;
     mdf_dtype dtype = (mdf_dtype)form->dtype;
 
-    if (mdf_source_type(dtype) == NULL) {
-        return mdf_source_refuse(writer, "a constant has elements of type %s", mdf_dtype_name(dtype));
+    if (form->kind != MDF_KIND_TENSOR || mdf_source_type(dtype) == NULL) {
+        return true; /* what it says is looked up when the code is written */
     }
     writer->values[id].name = value_of(writer, id)->is_scalar
                                   ? mdf_source_literal(writer, dtype, form->data)

@@ -1,0 +1,147 @@
+/* source.c - see source.h. */
+#include "mdf_c/source/source.h"
+
+#include "mdf_c/source/program_writer.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_SETTLING_STEPS = 64 };
+
+/* ------------------------------------------------------------------ settling */
+
+/* Kind, type and shape of a value in one number (not its strength, which code in C does not have). */
+static uint64_t form_hash(const struct mdf_value *value)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    uint32_t axis;
+
+    hash = (hash ^ value->kind) * UINT64_C(1099511628211);
+    if (value->kind == MDF_KIND_TENSOR) {
+        hash = (hash ^ value->dtype) * UINT64_C(1099511628211);
+        for (axis = 0; axis < value->rank; axis++) {
+            hash = (hash ^ (uint64_t)mdf_value_shape(value)[axis]) * UINT64_C(1099511628211);
+        }
+        hash = (hash ^ value->length) * UINT64_C(1099511628211);
+    }
+    return hash;
+}
+
+static uint64_t all_forms(const struct mdf_state *state)
+{
+    uint64_t hash = 0;
+    size_t i;
+
+    for (i = 0; i < state->program->code->n_slots; i++) {
+        hash = hash * 31 + form_hash(mdf_frame_value(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i)));
+    }
+    return hash;
+}
+
+static bool have_all_run(const struct mdf_state *state)
+{
+    size_t i;
+
+    for (i = 0; i < state->program->n_nodes; i++) {
+        if (!state->has_run[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mdf_source_settle(struct mdf_state *state, mdf_source_feed feed, void *context, double dt, mdf_error *error)
+{
+    uint64_t before = 0, step;
+    bool is_settled = false;
+
+    for (step = 0; step < MAX_SETTLING_STEPS && !(is_settled && have_all_run(state)); step++) {
+        uint64_t now;
+
+        if ((feed != NULL && !feed(context, state, step, error)) ||
+            mdf_state_evaluate(state, step == 0 ? (double)NAN : isnan(dt) ? 0 : dt, error) != MDF_OK) {
+            return false;
+        }
+        now = all_forms(state);
+        is_settled = step > 1 && now == before;
+        before = now;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+static void begin(struct mdf_source_program *program, const struct mdf_source_options *options)
+{
+    static const char *const functions[] = {"observe",   "complain", "spend",     "is_close",      "count_run",    "open_set",  "end_set",
+                                            "run_pass",  "run_graph", "is_over",  "is_settled",    "ends_update",  "ends_sequence", "take_inputs",
+                                            "table_init", "table_set_input", "table_step", "table_message", "table_output", "table_observe",
+                                            "table_of_inputs", "table_of_outputs"};
+    static const char *const members[] = {"dt",       "has_dt",  "has_run", "has_value", "is_given",     "message", "observer", "observer_context",
+                                          "counts",   "n_have_run", "marks", "spent",    "last_sets",    "n_sets",  "clocks",   "n_idle",
+                                          "tick",     "in_set",  "has_changed", "work"};
+    const char *suffixes[] = {"size", "init", "set_input", "step", "message", "output", "n_inputs", "n_outputs", "H"};
+    struct mdf_source_writer *writer = &program->writer;
+    const char *name = options->name != NULL ? options->name : program->program->model_id;
+    size_t i;
+
+    for (i = 0; i < sizeof functions / sizeof *functions; i++) {
+        mdf_source_take_name(writer, &writer->globals, functions[i]);
+    }
+    for (i = 0; i < program->program->n_layers; i++) {
+        mdf_source_take_name(writer, &writer->globals, mdf_source_text(writer, "run_layer_%zu", i));
+    }
+    for (i = 0; i < sizeof members / sizeof *members; i++) {
+        mdf_source_take_name(writer, &program->members, members[i]);
+    }
+    for (i = 0; i < program->program->n_ports; i++) {
+        mdf_source_take_name(writer, &program->members, mdf_source_text(writer, "input_%zu", i));
+    }
+    program->name = mdf_source_name(writer, &writer->globals, name != NULL && name[0] != '\0' ? name : "model");
+    for (i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        mdf_source_take_name(writer, &writer->globals, mdf_source_text(writer, "%s_%s", program->name, suffixes[i]));
+    }
+}
+
+static bool name_nodes(struct mdf_source_program *program)
+{
+    const struct mdf_program *own = program->program;
+    size_t i;
+
+    program->node_names = mdf_arena_array(&program->writer.arena, own->n_nodes + 1, sizeof *program->node_names);
+    if (program->node_names == NULL) {
+        return mdf_source_out_of_memory(&program->writer);
+    }
+    for (i = 0; i < own->n_nodes; i++) {
+        program->node_names[i] = own->nodes[i].id;
+    }
+    return true;
+}
+
+bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *options, struct mdf_text *source, struct mdf_text *header,
+                      mdf_error *error)
+{
+    struct mdf_source_program program = {.program = state->program, .state = state};
+    mdf_error own_error = {0};
+    bool done;
+
+    mdf_source_begin(&program.writer, &state->shared->memory, &own_error);
+    mdf_text_init(&program.fields, &state->shared->memory);
+    mdf_text_init(&program.functions, &state->shared->memory);
+    mdf_text_init(&program.unions, &state->shared->memory);
+    begin(&program, options);
+    done = name_nodes(&program) && mdf_source_collect(&program) && mdf_source_write_nodes(&program) && mdf_source_write_order(&program) &&
+           mdf_source_write_interface(&program, options->header, source, header);
+    if (done && (program.fields.failed || program.functions.failed || program.unions.failed || program.writer.constants.failed)) {
+        done = mdf_source_out_of_memory(&program.writer);
+    }
+    mdf_source_release_stretches(&program);
+    mdf_text_release(&program.fields);
+    mdf_text_release(&program.functions);
+    mdf_text_release(&program.unions);
+    mdf_source_end(&program.writer);
+    if (!done && error != NULL && error->code == MDF_OK) {
+        *error = own_error;
+    }
+    return done;
+}
