@@ -32,7 +32,7 @@ IMAGE_FORMATS := $(patsubst %/,%,$(dir $(IMAGE_FOUND)))
 IMAGE_ABSENT := $(filter-out $(IMAGE_FORMATS),$(patsubst %/,%,$(dir $(IMAGE_LIBRARIES))))
 IMAGE_FLAGS := $(foreach format,$(IMAGE_FORMATS),-DMDF_IMAGE_$(shell echo $(format) | tr a-z A-Z))
 LIBRARY_SOURCES := $(filter-out $(IMAGE_ABSENT:%=functions/image/decode_%.c),$(sort $(shell find $(LIBRARY_FOLDERS) -name '*.c' 2>/dev/null)))
-PROGRAM_MAINS := mdf_c/cli/mdf_run.c mdf_c/cli/mdf_convert.c
+PROGRAM_MAINS := mdf_c/cli/mdf_run.c mdf_c/cli/mdf_convert.c mdf_c/cli/mdf_compile.c
 PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(wildcard mdf_c/cli/*.c)))
 SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
 SUITE_SHARED_SOURCES := $(sort $(filter-out $(SUITE_SOURCES),$(wildcard tests/*.c)))
@@ -49,7 +49,7 @@ ALL_OBJECTS := $(call objects,$(LIBRARY_SOURCES) $(PROGRAM_MAINS) $(PROGRAM_SHAR
 
 STATIC_LIBRARY := $(BUILD)/libmdf.a
 SHARED_LIBRARY := $(BUILD)/libmdf.so
-PROGRAMS := $(BUILD)/mdf-run $(BUILD)/mdf-convert
+PROGRAMS := $(BUILD)/mdf-run $(BUILD)/mdf-convert $(BUILD)/mdf-compile
 SUITES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(SUITE_SOURCES))
 OPERATOR_TABLES := build/generated/operator_tables.inc
 ONNX_MESSAGES := build/generated/onnx.pb-c
@@ -216,8 +216,9 @@ $(SHARED_LIBRARY): $(LIBRARY_OBJECTS) $(BUILD)/object_list
 
 $(BUILD)/mdf-run: $(BUILD)/objects/mdf_c/cli/mdf_run.o
 $(BUILD)/mdf-convert: $(BUILD)/objects/mdf_c/cli/mdf_convert.o
+$(BUILD)/mdf-compile: $(BUILD)/objects/mdf_c/cli/mdf_compile.o
 $(PROGRAMS): $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
-	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread -ldl
 
 $(BUILD)/fuzz: $(call objects,$(FUZZ_SOURCES)) $(STATIC_LIBRARY) $(BUILD)/object_list
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread
@@ -238,8 +239,9 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
-INSTALLED := $(BINDIR)/mdf-run $(BINDIR)/mdf-convert $(LIBDIR)/libmdf.a $(LIBDIR)/libmdf.so $(LIBDIR)/$(SONAME) \
-    $(LIBDIR)/libmdf.so.$(VERSION) $(LIBDIR)/pkgconfig/mdf.pc $(INCLUDEDIR)/mdf.h $(MANDIR)/man1/mdf-run.1 $(MANDIR)/man1/mdf-convert.1
+INSTALLED := $(BINDIR)/mdf-run $(BINDIR)/mdf-convert $(BINDIR)/mdf-compile $(LIBDIR)/libmdf.a $(LIBDIR)/libmdf.so $(LIBDIR)/$(SONAME) \
+    $(LIBDIR)/libmdf.so.$(VERSION) $(LIBDIR)/pkgconfig/mdf.pc $(INCLUDEDIR)/mdf.h $(MANDIR)/man1/mdf-run.1 $(MANDIR)/man1/mdf-convert.1 \
+    $(MANDIR)/man1/mdf-compile.1
 
 define PKG_CONFIG_FILE
 prefix=$(PREFIX)
@@ -264,7 +266,7 @@ install: all
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmdf.so
 	echo "$$PKG_CONFIG_FILE" > $(DESTDIR)$(LIBDIR)/pkgconfig/mdf.pc
 	install -m 644 mdf_c/mdf.h $(DESTDIR)$(INCLUDEDIR)
-	install -m 644 docs/man/mdf-run.1 docs/man/mdf-convert.1 $(DESTDIR)$(MANDIR)/man1
+	install -m 644 docs/man/mdf-run.1 docs/man/mdf-convert.1 docs/man/mdf-compile.1 $(DESTDIR)$(MANDIR)/man1
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))

@@ -2,6 +2,7 @@
  *
  * Nothing goes to standard output, and no output file appears, before all has gone well; but for a picture of the graph, which is
  * there as soon as the model is loaded. */
+#include "mdf_c/cli/compiled_run.h"
 #include "mdf_c/cli/messages.h"
 #include "mdf_c/cli/options.h"
 #include "mdf_c/cli/pictures.h"
@@ -26,6 +27,7 @@ struct run {
     struct run_inputs inputs;
     struct run_report report;
     struct progress_bar bar;
+    struct compiled_run compiled;
     double load_s, compile_s;
     double *evaluate_s; /* of each repeat */
     size_t peak_bytes;
@@ -102,6 +104,11 @@ static int compile(struct run *run)
 
 /* ------------------------------------------------------------------ evaluate */
 
+static mdf_status evaluate_once(struct run *run, mdf_state *state, double dt)
+{
+    return run->options.compile ? evaluate_compiled(&run->compiled, state, dt, &run->error) : mdf_evaluate(state, dt, &run->error);
+}
+
 /* All steps on a fresh state; recorded where this is the last repeat. The time spent on recording is not counted. */
 static int evaluate_steps(struct run *run, mdf_state *state, uint64_t repeat)
 {
@@ -113,12 +120,15 @@ static int evaluate_steps(struct run *run, mdf_state *state, uint64_t repeat)
 
     for (step = 0; step < options->n_steps && exit_status == EXIT_DONE; step++) {
         exit_status = set_run_inputs(&run->inputs, state, step, &run->error);
-        if (exit_status == EXIT_DONE && mdf_evaluate(state, step == 0 ? NAN : options->dt, &run->error) != MDF_OK) {
+        if (exit_status == EXIT_DONE && evaluate_once(run, state, step == 0 ? NAN : options->dt) != MDF_OK) {
             exit_status = EXIT_MODEL;
         }
         if (exit_status == EXIT_DONE && is_last &&
             (records_every_step(options) || options->schedule || step + 1 == options->n_steps)) {
             recording_start_s = clock_s();
+            if (options->compile) {
+                show_compiled_values(&run->compiled, state);
+            }
             exit_status = record_step(&run->report, state, step, &run->error);
             recording_s += clock_s() - recording_start_s;
         }
@@ -154,7 +164,8 @@ static int evaluate(struct run *run)
         if (state == NULL) {
             return EXIT_MODEL;
         }
-        exit_status = evaluate_steps(run, state, repeat);
+        exit_status = options->compile && !begin_compiled(&run->compiled, options->trace || options->schedule) ? EXIT_MODEL
+                                                                                                       : evaluate_steps(run, state, repeat);
         run->peak_bytes = mdf_state_peak_bytes(state) > run->peak_bytes ? mdf_state_peak_bytes(state) : run->peak_bytes;
         if (exit_status == EXIT_DONE && repeat + 1 == options->n_repeats) {
             end_progress(&run->bar);
@@ -190,6 +201,16 @@ static int perform(struct run *run)
     }
     exit_status = load_run_inputs(&run->inputs, &run->memory, options, &run->warnings, &run->error);
     if (exit_status != EXIT_DONE) {
+        return exit_status;
+    }
+    if (options->compile) {
+        double start_s = clock_s();
+
+        exit_status = open_compiled(&run->compiled, &run->memory, options, run->program, &run->warnings, &run->error);
+        run->compile_s += clock_s() - start_s;
+    }
+    if (exit_status != EXIT_DONE) {
+        release_run_inputs(&run->inputs);
         return exit_status;
     }
     exit_status = init_run_report(&run->report, &run->memory, options, run->program, &run->error);
@@ -244,6 +265,7 @@ int main(int argc, char **argv)
         if (run.error.code != MDF_OK) {
             print_error(&run.error, exit_status == EXIT_MODEL ? run.options.model_path : "mdf-run");
         }
+        close_compiled(&run.compiled);
         mdf_program_free(run.program);
         mdf_model_free(run.model);
         mdf_memory_release(&run.memory, run.evaluate_s);

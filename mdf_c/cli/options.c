@@ -31,6 +31,7 @@ static const char help[] =
     "      --max-memory BYTES    bound on what one evaluation may hold (K, M, G may follow)\n"
     "      --check, --strict     load and compile only; warnings are errors\n"
     "      --time, --repeat N    a line of JSON on standard error; evaluate N times, each from a fresh state\n"
+    "      --compile             as C, by the system's compiler, and kept for the next time (see mdf-compile)\n"
     "      --progress, --quiet   show a progress bar, or never\n"
     "      --graph-image FILE    draw the graph, .svg .png .pdf (needs Graphviz) or .dot; with --check without running it\n"
     "      --graph-detail N      1: names of nodes, 2: ports, parameters and functions too, 3: all; default 2, large graphs 1\n"
@@ -71,6 +72,7 @@ static const struct option_row rows[] = {
     {"check", '\0', FLAG, FIELD(check)},
     {"strict", '\0', FLAG, FIELD(strict)},
     {"time", '\0', FLAG, FIELD(time)},
+    {"compile", '\0', FLAG, FIELD(compile)},
     {"repeat", '\0', COUNT, FIELD(n_repeats)},
     {"progress", '\0', PROGRESS, 0},
     {"quiet", '\0', QUIET, 0},

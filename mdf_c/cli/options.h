@@ -23,7 +23,7 @@ struct run_options {
     const char *record;      /* NAME,NAME,...; NULL: all ports */
     uint64_t n_steps, n_repeats;
     double dt; /* NaN: none */
-    bool trace, schedule, typed, check, strict, time;
+    bool trace, schedule, typed, check, strict, time, compile;
     enum progress progress;
     mdf_options library; /* what goes to mdf_compile */
 };

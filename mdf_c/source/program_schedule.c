@@ -29,7 +29,7 @@ static bool write_layers(struct mdf_source_program *program)
 
     mdf_source_begin_function(program, "run_graph");
     mdf_source_line(writer, "const char *message;");
-    mdf_source_line(writer, "%s", "");
+    mdf_source_blank(writer);
     for (i = 0; i < program->program->n_layers; i++) {
         mdf_source_line(writer, "observe(s, SIZE_MAX, 0, 0);");
         for (j = 0; j < program->program->layers[i].n_nodes; j++) {
@@ -344,7 +344,7 @@ static bool write_make_set(struct mdf_source_program *program, size_t layer, con
 
     mdf_source_begin_function(program, name);
     mdf_source_line(writer, "size_t n_in_set = 0, n_before;");
-    mdf_source_line(writer, "%s", "");
+    mdf_source_blank(writer);
     mdf_source_line(writer, "do {");
     writer->depth++;
     mdf_source_line(writer, "n_before = n_in_set;");

@@ -103,7 +103,7 @@ static void write_plain(struct mdf_source_writer *writer, const struct product_t
         mdf_source_line(writer, "const %s scale = %s;", wide,
                         scaled(writer, product, mdf_source_text(writer, "(%s)%s[%s]", wide, product->a,
                                                                 at(writer, "row", product->a_row, "k", product->a_column))));
-        mdf_source_line(writer, "%s", "");
+        mdf_source_blank(writer);
         mdf_source_open(writer, "for (size_t column = 0; column < %zu; column++)", product->n);
         mdf_source_line(writer, "%s[row * %zu + column] = (%s)((%s)%s[row * %zu + column] + scale * (%s)%s[%s]);", product->c, product->n, type,
                         wide, product->c, product->n, wide, product->b, at(writer, "k", product->b_row, "column", product->b_column));
@@ -122,14 +122,14 @@ static void write_blocks(struct mdf_source_writer *writer, const struct product_
     mdf_source_open(writer, "for (size_t row = 0; row < %zu; row++)", product->m);
     mdf_source_open(writer, "for (size_t first = 0; first < %zu; first += %d)", product->k, (int)DEPTH);
     mdf_source_line(writer, "const size_t end = first + %d < %zu ? first + %d : %zu;", (int)DEPTH, product->k, (int)DEPTH, product->k);
-    mdf_source_line(writer, "%s", "");
+    mdf_source_blank(writer);
     mdf_source_open(writer, "for (size_t column = 0; column < %zu; column++)", product->n);
     mdf_source_line(writer, "%s[column] = 0;", sums);
     mdf_source_close(writer);
     mdf_source_open(writer, "for (size_t k = first; k < end; k++)");
     mdf_source_line(writer, "const %s scale = %s;", type,
                     scaled(writer, product, mdf_source_text(writer, "%s[%s]", product->a, at(writer, "row", product->a_row, "k", product->a_column))));
-    mdf_source_line(writer, "%s", "");
+    mdf_source_blank(writer);
     mdf_source_open(writer, "for (size_t column = 0; column < %zu; column++)", product->n);
     mdf_source_line(writer, has_fused(product->dtype) ? "%s[column] = fma%s(scale, %s, %s[column]);" : "%s[column] = %s%s * scale + %s[column];", sums,
                     has_fused(product->dtype) ? suffix : "", b, sums);
@@ -231,7 +231,7 @@ static bool write_batches(struct mdf_source_writer *writer, const struct mdf_val
     mdf_source_line(writer, "const %s *left = %s + %s;", type, product->a, batch_offset(writer, a, n_axes, product->m * product->k));
     mdf_source_line(writer, "const %s *right = %s + %s;", type, product->b, batch_offset(writer, b, n_axes, product->k * product->n));
     mdf_source_line(writer, "%s *result = %s + %s;", type, product->c, c_offset);
-    mdf_source_line(writer, "%s", "");
+    mdf_source_blank(writer);
     product->a = "left";
     product->b = "right";
     product->c = "result";

@@ -474,7 +474,7 @@ bool mdf_source_write_numpy_reduce(struct mdf_source_writer *writer, const struc
     place = open_axes(writer, &plan.kept, "k", "0");
     mdf_source_line(writer, "size_t n = 0;");
     mdf_source_line(writer, "%s result = 0;", mdf_source_type((mdf_dtype)form->dtype));
-    mdf_source_line(writer, "%s", "");
+    mdf_source_blank(writer);
     at = open_axes(writer, &plan.reduced, "r", place);
     if (plan.n_inner > 1) {
         mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", plan.n_inner);

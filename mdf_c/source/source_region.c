@@ -184,7 +184,7 @@ static bool write_fused(struct mdf_source_writer *writer, const struct mdf_lower
     if (may_refuse) {
         mdf_source_open(writer, "%s", "");
         mdf_source_line(writer, "bool refused = false;");
-        mdf_source_line(writer, "%s", "");
+        mdf_source_blank(writer);
     }
     mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", fused->n);
     for (i = 0; i < fused->body.n_ops; i++) {

@@ -33,7 +33,7 @@ bool mdf_source_write_softmax(struct mdf_source_writer *writer, const struct mdf
     mdf_source_line(writer, "%s *y = %s + line / %zu * %zu + line %% %zu;", type, y, inner, n * inner, inner);
     mdf_source_line(writer, "size_t largest = 0;");
     mdf_source_line(writer, "double sum = 0;");
-    mdf_source_line(writer, "%s", "");
+    mdf_source_blank(writer);
     mdf_source_open(writer, "for (size_t i = 1; i < %zu; i++)", n);
     mdf_source_line(writer, "largest = x[i * %zu] > x[largest * %zu] ? i : largest;", inner, inner);
     mdf_source_close(writer);
@@ -43,7 +43,7 @@ bool mdf_source_write_softmax(struct mdf_source_writer *writer, const struct mdf
         mdf_source_line(writer, "y[i * %zu] = i == largest;", inner);
     } else {
         mdf_source_line(writer, "const %s power = exp%s(x[i * %zu] - shift);", type, suffix, inner);
-        mdf_source_line(writer, "%s", "");
+        mdf_source_blank(writer);
         mdf_source_line(writer, "sum += (double)power;");
         mdf_source_line(writer, is_log ? "y[i * %zu] = x[i * %zu] - shift;" : "y[i * %zu] = power;", inner, inner);
     }

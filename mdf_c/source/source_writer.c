@@ -73,7 +73,6 @@ bool mdf_source_out_of_memory(struct mdf_source_writer *writer)
 
 const char *mdf_source_text(struct mdf_source_writer *writer, const char *format, ...)
 {
-    struct mdf_text text;
     const char *copy = NULL;
     va_list arguments;
     char small[256];
@@ -94,7 +93,6 @@ const char *mdf_source_text(struct mdf_source_writer *writer, const char *format
         }
         copy = room;
     }
-    (void)text;
     if (copy == NULL) {
         writer->body.failed = true;
     }
@@ -416,6 +414,11 @@ void mdf_source_close(struct mdf_source_writer *writer)
 {
     writer->depth--;
     mdf_source_line(writer, "}");
+}
+
+void mdf_source_blank(struct mdf_source_writer *writer)
+{
+    mdf_text_append_string(&writer->body, "\n");
 }
 
 void mdf_source_leave_if(struct mdf_source_writer *writer, const char *condition, const char *why)

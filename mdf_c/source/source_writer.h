@@ -110,6 +110,7 @@ const char *mdf_source_comment(struct mdf_source_writer *writer, const char *tex
 void mdf_source_line(struct mdf_source_writer *writer, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
 void mdf_source_open(struct mdf_source_writer *writer, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
 void mdf_source_close(struct mdf_source_writer *writer);
+void mdf_source_blank(struct mdf_source_writer *writer);
 /* "return MESSAGE;" in a block of its own after `condition`. */
 void mdf_source_leave_if(struct mdf_source_writer *writer, const char *condition, const char *why);
 
