@@ -159,6 +159,33 @@ MDF_API const mdf_value *mdf_value_item(const mdf_value *value, size_t index);
 /* Key of entry number `index` of an object; NULL otherwise. */
 MDF_API const char *mdf_value_key(const mdf_value *value, size_t index);
 
+/* Values that the caller makes: of kind NONE; an array (copied); a number, truth or text as Python has them, or, with
+ * mdf_value_new_literal, an array of numbers as a model's file has it, which take the type of what they meet in an operator; a list
+ * or an object of `n` values (copied). NULL on error. A list of arrays is an ONNX sequence. */
+MDF_API mdf_value *mdf_value_new_none(mdf_error *error);
+MDF_API mdf_value *mdf_value_new_tensor(const mdf_tensor *tensor, mdf_error *error);
+MDF_API mdf_value *mdf_value_new_literal(const mdf_tensor *tensor, mdf_error *error);
+MDF_API mdf_value *mdf_value_new_real(double real, mdf_error *error);
+MDF_API mdf_value *mdf_value_new_integer(int64_t integer, mdf_error *error);
+MDF_API mdf_value *mdf_value_new_truth(bool truth, mdf_error *error);
+MDF_API mdf_value *mdf_value_new_text(const char *text, mdf_error *error);
+MDF_API mdf_value *mdf_value_new_list(const mdf_value *const *items, size_t n, mdf_error *error);
+MDF_API mdf_value *mdf_value_new_dict(const char *const *keys, const mdf_value *const *items, size_t n, mdf_error *error);
+/* A value that a state holds, as it is now: without copying where that is possible, and unchanged by later evaluations. Release it
+ * before the state. */
+MDF_API mdf_value *mdf_value_keep(const mdf_value *value, mdf_error *error);
+/* Releases a value that the caller made; never one that a getter returned. */
+MDF_API void mdf_value_free(mdf_value *value);
+
+/* ------------------------------------------------------------------ operators */
+
+/* Name of ONNX operator number `index` ("Gemm"), in alphabetical order; NULL past the last. */
+MDF_API const char *mdf_onnx_operator_name(size_t index);
+/* The form of an ONNX operator at an opset version as text: names of inputs, "|", of outputs, "|", of attributes, each followed by a
+ * space; '?' after the name of an optional one, '*' after that of one that stands for any number: "A B C? | Y | alpha beta ".
+ * Always terminated within `size` bytes; returns the length that the whole text has, 0 where there is no such operator. */
+MDF_API size_t mdf_onnx_operator_form(const char *name, int opset, char *text, size_t size);
+
 /* ------------------------------------------------------------------ options */
 
 typedef struct mdf_options {
@@ -210,6 +237,12 @@ MDF_API size_t mdf_program_n_nodes(const mdf_program *program);
 MDF_API const char *mdf_program_node_id(const mdf_program *program, size_t node);
 MDF_API size_t mdf_program_n_outputs(const mdf_program *program, size_t node);
 MDF_API const char *mdf_program_output_id(const mdf_program *program, size_t node, size_t output);
+/* The parts of a node whose values can be looked at, in the order of the file. */
+typedef enum mdf_part { MDF_PART_INPUT, MDF_PART_FUNCTION, MDF_PART_PARAMETER, MDF_PART_OUTPUT, MDF_PART_COUNT } mdf_part;
+MDF_API size_t mdf_program_n_parts(const mdf_program *program, size_t node, mdf_part kind);
+MDF_API const char *mdf_program_part_id(const mdf_program *program, size_t node, mdf_part kind, size_t part);
+/* How many values a part has: more than one for a function of several outputs, 0 for a part that is never computed. */
+MDF_API size_t mdf_program_part_n_values(const mdf_program *program, size_t node, mdf_part kind, size_t part);
 /* What the graph as a whole takes and yields (see docs/control-flow.md, Interface). */
 MDF_API size_t mdf_program_n_graph_inputs(const mdf_program *program);
 MDF_API const char *mdf_program_graph_input_name(const mdf_program *program, size_t index);
@@ -235,6 +268,24 @@ MDF_API mdf_status mdf_set_input_json(mdf_state *state, const char *name, const 
  * NaN: none (time derivatives take their initial values). */
 MDF_API mdf_status mdf_evaluate(mdf_state *state, double dt, mdf_error *error);
 
+/* A port whose values mdf_evaluate_steps writes down: after step s its elements go to data + s * size_bytes. */
+typedef struct mdf_record {
+    size_t node, output;
+    mdf_dtype dtype; /* of a number, with the shape below; a value of another form ends the evaluation of steps */
+    size_t rank;
+    const int64_t *shape;
+    size_t size_bytes; /* of one value */
+    void *data;        /* room for all steps */
+} mdf_record;
+
+/* Evaluates the graph up to `n_steps` times, each time with the inputs that were set before the call (they are spent when it ends),
+ * and stops early after about `budget_s` seconds (0: never). The first evaluation gets `first_dt`, each other `dt`; NaN is none.
+ * *n_done is the number of evaluations that were done. A value that does not have the form of its record ends the call with MDF_OK
+ * after that evaluation; *n_recorded, else equal to *n_done, does not count it. */
+MDF_API mdf_status mdf_evaluate_steps(mdf_state *state, uint64_t n_steps, double first_dt, double dt, double budget_s,
+                                      const mdf_record *records, size_t n_records, uint64_t *n_done, uint64_t *n_recorded,
+                                      mdf_error *error);
+
 /* Value of an output port after the last evaluation; NULL where there is no such port. */
 MDF_API const mdf_value *mdf_output(const mdf_state *state, const char *node, const char *port);
 /* The same by position. */
@@ -242,10 +293,18 @@ MDF_API const mdf_value *mdf_output_at(const mdf_state *state, size_t node, size
 /* A result of the graph, by position. */
 MDF_API const mdf_value *mdf_result_at(const mdf_state *state, size_t index);
 
+/* Value number `index` of a part of a node after the last evaluation; of an input port, the value that the node used last. NULL
+ * where there is no such part or value, and where the node has never run. */
+MDF_API const mdf_value *mdf_part_at(const mdf_state *state, size_t node, mdf_part kind, size_t part, size_t index);
+
 /* Execution sets of the last evaluation, in the order they ran: number of sets, size of one, node of one entry. */
 MDF_API size_t mdf_schedule_n_sets(const mdf_state *state);
 MDF_API size_t mdf_schedule_set_size(const mdf_state *state, size_t set);
 MDF_API size_t mdf_schedule_node(const mdf_state *state, size_t set, size_t entry);
+
+/* All of it at once: the number of sets, then for each set its size and its nodes, into `words`, which has room for `n_words`.
+ * Returns how many words the whole takes. */
+MDF_API size_t mdf_schedule_read(const mdf_state *state, size_t *words, size_t n_words);
 
 /* The pass that a set belongs to, counted from 0 (without conditions there is one pass), and the absolute time of the set in
  * milliseconds; NaN where no condition is one of time. */

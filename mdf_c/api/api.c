@@ -1,7 +1,7 @@
 /* api.c - the public interface of mdf.h over the layers below. */
 #include "mdf_c/mdf.h"
 
-#include "mdf_c/run/state.h"
+#include "mdf_c/run/steps.h"
 #include "mdf_c/write/beside.h"
 #include "mdf_c/write/save_model.h"
 #include "mdf_c/write/write.h"
@@ -260,6 +260,14 @@ mdf_status mdf_evaluate(mdf_state *state, double dt, mdf_error *error)
     return mdf_state_evaluate(state, dt, error);
 }
 
+mdf_status mdf_evaluate_steps(mdf_state *state, uint64_t n_steps, double first_dt, double dt, double budget_s, const mdf_record *records,
+                              size_t n_records, uint64_t *n_done, uint64_t *n_recorded, mdf_error *error)
+{
+    const struct mdf_steps steps = {n_steps, first_dt, dt, budget_s, records, n_records};
+
+    return mdf_state_evaluate_steps(state, &steps, n_done, n_recorded, error);
+}
+
 const mdf_value *mdf_output_at(const mdf_state *state, size_t node, size_t output)
 {
     return output < mdf_program_n_outputs(state->program, node) ? mdf_state_output(state, node, output) : NULL;
@@ -299,6 +307,27 @@ size_t mdf_schedule_node(const mdf_state *state, size_t set, size_t entry)
 {
     return entry < mdf_schedule_set_size(state, set) ? state->schedule.nodes[state->schedule.sets[set].first_node + entry]
                                                      : SIZE_MAX;
+}
+
+size_t mdf_schedule_read(const mdf_state *state, size_t *words, size_t n_words)
+{
+    size_t n_sets = state->schedule.n_sets, n = 0, set, i;
+
+    if (n < n_words) {
+        words[n] = n_sets;
+    }
+    n++;
+    for (set = 0; set < n_sets; set++) {
+        size_t size = mdf_schedule_record_size(&state->schedule, set);
+        const uint32_t *nodes = state->schedule.nodes + state->schedule.sets[set].first_node;
+
+        for (i = 0; i <= size; i++, n++) {
+            if (n < n_words) {
+                words[n] = i == 0 ? size : nodes[i - 1];
+            }
+        }
+    }
+    return n;
 }
 
 uint64_t mdf_schedule_pass(const mdf_state *state, size_t set)

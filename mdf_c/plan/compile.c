@@ -456,6 +456,9 @@ static bool keep_nodes(struct graph_builder *builder)
         node->initial = plan->initial;
         node->main = plan->main;
         node->end = plan->end;
+        if (!keep_parts(builder, i)) {
+            return false;
+        }
     }
     return true;
 }

@@ -152,6 +152,8 @@ bool scope_bind_outcome(struct compiler *compiler, struct scope *scope, const ch
 bool scope_find(struct target *target, const char *name, struct outcome *outcome);
 /* The same among the scopes of the current node only (attributes and inputs that are not given in args). */
 bool scope_find_in_node(struct target *target, const char *name, struct outcome *outcome);
+/* What a scope itself binds a name to; NULL: nothing. */
+const struct binding *scope_find_here(const struct scope *scope, const char *name);
 void scope_offer(const struct scope *scope, struct mdf_nearest *nearest);
 /* An outcome as one operand: its single output, or a list of all. */
 mdf_operand scope_as_operand(struct target *target, const struct outcome *outcome);
@@ -334,6 +336,10 @@ bool nested_take_yields(struct graph_builder *builder, struct list *yields);
 bool graph_has_conditions(const struct mdf_graph *graph);
 /* The schedule and the layers of a graph with conditions, whose nodes are compiled. */
 bool compile_schedule(struct graph_builder *builder);
+
+/* --- parts.c */
+/* Notes where the values of a compiled node's ports, functions and parameters are. */
+bool keep_parts(const struct graph_builder *builder, size_t index);
 
 /* --- node.c */
 bool compile_node(struct graph_builder *builder, size_t index);

@@ -17,6 +17,19 @@ struct mdf_program_output {
     mdf_operand operand;
 };
 
+/* A named part of a node whose value can be looked at; several operands: the outputs of one function. */
+struct mdf_program_part {
+    const char *id;
+    const mdf_operand *operands;
+    size_t n_operands;
+};
+
+/* The parts of one kind, in the order of the file. */
+struct mdf_program_parts {
+    struct mdf_program_part *items;
+    size_t n;
+};
+
 /* An input port that is filled at run time: by mdf_set_input, by edges, or by its default. (A port that always takes the value of
  * one earlier node is wired at compile time and is not listed.) */
 struct mdf_program_port {
@@ -52,6 +65,7 @@ struct mdf_program_node {
     size_t first_port, n_ports; /* in program->ports */
     size_t *edges;              /* in program->edges, in the order of the file */
     size_t n_edges;
+    struct mdf_program_parts parts[MDF_PART_COUNT]; /* by enum mdf_part */
 };
 
 /* A name of the graph's interface. */

@@ -23,7 +23,7 @@ bool scope_bind(struct compiler *compiler, struct scope *scope, const char *name
     return scope_bind_outcome(compiler, scope, name, &outcome);
 }
 
-static const struct binding *find_here(const struct scope *scope, const char *name)
+const struct binding *scope_find_here(const struct scope *scope, const char *name)
 {
     const struct binding *bindings = scope->bindings.items;
     size_t i;
@@ -87,7 +87,7 @@ bool scope_find(struct target *target, const char *name, struct outcome *outcome
     struct scope *scope;
 
     for (scope = target->scope; scope != NULL; scope = scope->outer) {
-        const struct binding *binding = find_here(scope, name);
+        const struct binding *binding = scope_find_here(scope, name);
 
         if (binding != NULL) {
             return bring(target, scope->unit, &binding->outcome, outcome);
@@ -104,7 +104,7 @@ bool scope_find_in_node(struct target *target, const char *name, struct outcome 
     struct scope *scope;
 
     for (scope = target->scope; scope != NULL && scope->graph == NULL; scope = scope->outer) {
-        const struct binding *binding = find_here(scope, name);
+        const struct binding *binding = scope_find_here(scope, name);
 
         if (binding != NULL) {
             return bring(target, scope->unit, &binding->outcome, outcome);

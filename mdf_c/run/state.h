@@ -11,6 +11,7 @@
 struct mdf_state_port {
     struct mdf_value input; /* set from outside for the next evaluation */
     bool has_input;
+    bool repeats;   /* the input is given in each of several evaluations in a row */
     bool has_value; /* something has arrived since the node ran last */
 };
 

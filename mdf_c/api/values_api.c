@@ -1,0 +1,171 @@
+/* values_api.c - values that the caller makes. See mdf.h. Each has memory of its own, so that it depends on no state. */
+#include "mdf_c/base/error.h"
+#include "mdf_c/tensor/value.h"
+
+#include <string.h>
+
+/* The value comes first: the caller's pointer to it is a pointer to the whole. */
+struct made_value {
+    struct mdf_value value;
+    struct mdf_memory memory;
+};
+
+static struct made_value *new_value(mdf_error *error)
+{
+    struct mdf_memory memory;
+    struct made_value *made;
+
+    mdf_memory_init(&memory, NULL, 0);
+    made = mdf_memory_allocate_zeroed(&memory, 1, sizeof *made);
+    if (made == NULL) {
+        mdf_error_set(error, MDF_OUT_OF_MEMORY, "out of memory");
+        return NULL;
+    }
+    mdf_memory_init(&made->memory, NULL, 0);
+    return made;
+}
+
+void mdf_value_free(mdf_value *value)
+{
+    struct made_value *made = (struct made_value *)(void *)value;
+    struct mdf_memory memory;
+
+    if (made == NULL) {
+        return;
+    }
+    mdf_value_clear(&made->memory, &made->value);
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_memory_release(&memory, made);
+}
+
+/* The value, or NULL where it could not be filled. */
+static mdf_value *finish(struct made_value *made, bool done, mdf_error *error)
+{
+    if (done) {
+        return &made->value;
+    }
+    if (made != NULL) {
+        mdf_error_set(error, MDF_OUT_OF_MEMORY, "out of memory");
+        mdf_value_free(&made->value);
+    }
+    return NULL;
+}
+
+/* A copy in the value's own memory: nothing is shared with what the caller goes on using. */
+static bool copy_strings(struct made_value *made, const mdf_tensor *tensor)
+{
+    char **strings = mdf_value_make_tensor(&made->memory, &made->value, MDF_DTYPE_STRING, tensor->rank, tensor->shape);
+    const char *const *texts = tensor->data;
+    size_t i;
+
+    for (i = 0; strings != NULL && i < made->value.length; i++) {
+        strings[i] = mdf_string_new(&made->memory, texts[i], strlen(texts[i]));
+        if (strings[i] == NULL) {
+            return false;
+        }
+    }
+    return strings != NULL;
+}
+
+static bool copy_numbers(struct made_value *made, const mdf_tensor *tensor)
+{
+    void *elements = mdf_value_make_tensor(&made->memory, &made->value, tensor->dtype, tensor->rank, tensor->shape);
+
+    if (elements != NULL && made->value.length > 0) {
+        memcpy(elements, tensor->data, made->value.length * mdf_dtype_size(tensor->dtype));
+    }
+    return elements != NULL;
+}
+
+mdf_value *mdf_value_new_none(mdf_error *error)
+{
+    struct made_value *made = new_value(error);
+
+    return finish(made, made != NULL, error);
+}
+
+mdf_value *mdf_value_new_tensor(const mdf_tensor *tensor, mdf_error *error)
+{
+    struct made_value *made;
+
+    if ((unsigned)tensor->dtype >= MDF_DTYPE_COUNT) {
+        mdf_error_set(error, MDF_USAGE, "the tensor has no element type");
+        return NULL;
+    }
+    made = new_value(error);
+    return finish(made,
+                  made != NULL && (tensor->dtype == MDF_DTYPE_STRING ? copy_strings(made, tensor) : copy_numbers(made, tensor)),
+                  error);
+}
+
+mdf_value *mdf_value_new_literal(const mdf_tensor *tensor, mdf_error *error)
+{
+    mdf_value *value = mdf_value_new_tensor(tensor, error);
+
+    if (value != NULL) {
+        value->strength = MDF_STRENGTH_LITERAL;
+    }
+    return value;
+}
+
+mdf_value *mdf_value_new_real(double real, mdf_error *error)
+{
+    struct made_value *made = new_value(error);
+
+    return finish(made, made != NULL && mdf_value_make_double(&made->memory, &made->value, real), error);
+}
+
+mdf_value *mdf_value_new_integer(int64_t integer, mdf_error *error)
+{
+    struct made_value *made = new_value(error);
+
+    return finish(made, made != NULL && mdf_value_make_int(&made->memory, &made->value, integer), error);
+}
+
+mdf_value *mdf_value_new_truth(bool truth, mdf_error *error)
+{
+    struct made_value *made = new_value(error);
+
+    return finish(made, made != NULL && mdf_value_make_bool(&made->memory, &made->value, truth), error);
+}
+
+mdf_value *mdf_value_new_text(const char *text, mdf_error *error)
+{
+    struct made_value *made = new_value(error);
+
+    return finish(made, made != NULL && mdf_value_make_string(&made->memory, &made->value, text, strlen(text)), error);
+}
+
+mdf_value *mdf_value_new_list(const mdf_value *const *items, size_t n, mdf_error *error)
+{
+    struct made_value *made = new_value(error);
+    struct mdf_value *copies = made != NULL ? mdf_value_make_list(&made->memory, &made->value, n) : NULL;
+    bool done = copies != NULL;
+    size_t i;
+
+    for (i = 0; done && i < n; i++) {
+        done = mdf_value_copy_apart(&made->memory, &copies[i], items[i]);
+    }
+    return finish(made, done, error);
+}
+
+mdf_value *mdf_value_new_dict(const char *const *keys, const mdf_value *const *items, size_t n, mdf_error *error)
+{
+    struct made_value *made = new_value(error);
+    struct mdf_value *copies = made != NULL ? mdf_value_make_dict(&made->memory, &made->value, n) : NULL;
+    bool done = copies != NULL;
+    size_t i;
+
+    for (i = 0; done && i < n; i++) {
+        done = mdf_value_make_string(&made->memory, &copies[2 * i], keys[i], strlen(keys[i])) &&
+               mdf_value_copy_apart(&made->memory, &copies[2 * i + 1], items[i]);
+    }
+    return finish(made, done, error);
+}
+
+mdf_value *mdf_value_keep(const mdf_value *value, mdf_error *error)
+{
+    struct made_value *made = new_value(error);
+
+    return finish(made, made != NULL && mdf_value_share(&made->memory, &made->value, value), error);
+}

@@ -1,0 +1,94 @@
+/* steps.c - many evaluations in a row without going back to the caller: the inputs stay, the values of some ports are written
+ * down. See mdf_evaluate_steps in mdf.h. */
+#include "mdf_c/run/steps.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+static double clock_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Inputs that were set before the first step are given again in each. */
+static void keep_inputs(struct mdf_state *state)
+{
+    size_t i;
+
+    for (i = 0; i < state->program->n_ports; i++) {
+        state->ports[i].repeats = state->ports[i].has_input;
+    }
+}
+
+static void give_inputs(struct mdf_state *state)
+{
+    size_t i;
+
+    for (i = 0; i < state->program->n_ports; i++) {
+        state->ports[i].has_input = state->ports[i].repeats;
+    }
+}
+
+static const struct mdf_value *recorded_value(const struct mdf_state *state, const mdf_record *record)
+{
+    const struct mdf_program *program = state->program;
+
+    return record->node < program->n_nodes && record->output < program->nodes[record->node].n_outputs
+               ? mdf_state_output(state, record->node, record->output)
+               : NULL;
+}
+
+static bool has_form(const struct mdf_value *value, const mdf_record *record)
+{
+    return value != NULL && value->kind == MDF_KIND_TENSOR && (mdf_dtype)value->dtype == record->dtype &&
+           value->dtype != MDF_DTYPE_STRING && value->rank == record->rank &&
+           (value->rank == 0 || memcmp(mdf_value_shape(value), record->shape, value->rank * sizeof(int64_t)) == 0);
+}
+
+/* False: a value has another form than its record. */
+static bool write_down(const struct mdf_state *state, const mdf_record *records, size_t n_records, uint64_t step)
+{
+    size_t i;
+
+    for (i = 0; i < n_records; i++) {
+        if (!has_form(recorded_value(state, &records[i]), &records[i])) {
+            return false;
+        }
+    }
+    for (i = 0; i < n_records; i++) {
+        const struct mdf_value *value = recorded_value(state, &records[i]);
+
+        if (records[i].size_bytes > 0) {
+            memcpy((char *)records[i].data + step * records[i].size_bytes, value->data, records[i].size_bytes);
+        }
+    }
+    return true;
+}
+
+mdf_status mdf_state_evaluate_steps(struct mdf_state *state, const struct mdf_steps *steps, uint64_t *n_done,
+                                    uint64_t *n_recorded, mdf_error *error)
+{
+    double end_s = steps->budget_s > 0 ? clock_s() + steps->budget_s : INFINITY;
+    mdf_status status = MDF_OK;
+    bool fits = true;
+
+    keep_inputs(state);
+    *n_done = *n_recorded = 0;
+    while (status == MDF_OK && fits && *n_done < steps->n_steps) {
+        give_inputs(state);
+        status = mdf_state_evaluate(state, *n_done == 0 ? steps->first_dt : steps->dt, error);
+        if (status == MDF_OK) {
+            fits = write_down(state, steps->records, steps->n_records, *n_done);
+            *n_done += 1;
+            *n_recorded += fits;
+        }
+        if (isfinite(end_s) && clock_s() >= end_s) {
+            break;
+        }
+    }
+    return status;
+}

@@ -1,0 +1,208 @@
+/* test_api.c - the parts of the public interface that bindings use: values made by the caller, values that outlive an evaluation,
+ * parts of nodes, many steps in one call, schedules at once, forms of operators. */
+#include "mdf_c/mdf.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+struct fixture {
+    mdf_error error;
+    mdf_model *model;
+    mdf_program *program;
+    mdf_state *state;
+};
+
+static void begin(struct fixture *fixture, const char *model)
+{
+    memset(fixture, 0, sizeof *fixture);
+    fixture->model = mdf_model_load_bytes(model, strlen(model), "json", "model.json", NULL, &fixture->error);
+    fixture->program = fixture->model != NULL ? mdf_compile(fixture->model, NULL, &fixture->error) : NULL;
+    fixture->state = fixture->program != NULL ? mdf_state_new(fixture->program, &fixture->error) : NULL;
+    cr_assert_not_null(fixture->state, "%s", fixture->error.message);
+}
+
+static void end(struct fixture *fixture)
+{
+    mdf_state_free(fixture->state);
+    mdf_program_free(fixture->program);
+    mdf_model_free(fixture->model);
+}
+
+static double number_in(const mdf_value *value)
+{
+    mdf_tensor tensor;
+
+    cr_assert(value != NULL && mdf_value_tensor(value, &tensor));
+    return tensor.dtype == MDF_DTYPE_INT64 ? (double)*(const int64_t *)tensor.data : *(const double *)tensor.data;
+}
+
+#define COUNTER                                                                                                                 \
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {}}, \"functions\": {\"f\": {\"value\": \"x * " \
+    "2\"}, \"t\": "                                                                                                             \
+    "{\"function\": \"onnx::TopK\", \"args\": {\"X\": \"[x, 1.0]\", \"K\": 1}}}, \"parameters\": {\"k\": {\"value\": \"k + "    \
+    "f\", "                                                                                                                     \
+    "\"default_initial_value\": 0}}, \"output_ports\": {\"k\": {\"value\": \"k\"}, \"a\": {\"value\": \"t[0]\"}, \"b\": "       \
+    "{\"value\": "                                                                                                              \
+    "\"t[1]\"}}}}}}}}"
+#define ECHO                                                                                                                 \
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {}}, \"output_ports\": {\"y\": {\"value\": " \
+    "\"x\"}}}}}}}}"
+
+Test(api, values_of_parts_are_found_by_position)
+{
+    struct fixture fixture;
+
+    begin(&fixture, COUNTER);
+    cr_assert_eq(mdf_program_n_parts(fixture.program, 0, MDF_PART_FUNCTION), 2);
+    cr_assert_str_eq(mdf_program_part_id(fixture.program, 0, MDF_PART_FUNCTION, 1), "t");
+    cr_assert_eq(mdf_program_part_n_values(fixture.program, 0, MDF_PART_FUNCTION, 1), 2);
+    cr_assert_str_eq(mdf_program_part_id(fixture.program, 0, MDF_PART_PARAMETER, 0), "k");
+    cr_assert_null(mdf_program_part_id(fixture.program, 0, MDF_PART_PARAMETER, 1));
+    cr_assert_eq(mdf_program_n_parts(fixture.program, 7, MDF_PART_INPUT), 0);
+    cr_assert_null(mdf_part_at(fixture.state, 0, MDF_PART_PARAMETER, 0, 0), "the node has not run");
+    cr_assert_eq(mdf_set_input_json(fixture.state, "x", "3.0", NULL), MDF_OK);
+    cr_assert_eq(mdf_evaluate(fixture.state, NAN, &fixture.error), MDF_OK);
+    cr_assert_eq(number_in(mdf_part_at(fixture.state, 0, MDF_PART_INPUT, 0, 0)), 3);
+    cr_assert_eq(number_in(mdf_part_at(fixture.state, 0, MDF_PART_FUNCTION, 0, 0)), 6);
+    cr_assert_eq(number_in(mdf_part_at(fixture.state, 0, MDF_PART_FUNCTION, 1, 1)), 0);
+    cr_assert_eq(number_in(mdf_part_at(fixture.state, 0, MDF_PART_PARAMETER, 0, 0)), 6);
+    cr_assert_eq(mdf_part_at(fixture.state, 0, MDF_PART_OUTPUT, 0, 0), mdf_output(fixture.state, "n", "k"));
+    cr_assert_null(mdf_part_at(fixture.state, 0, MDF_PART_OUTPUT, 0, 1));
+    end(&fixture);
+}
+
+/* What the caller makes may be released as soon as it is set. */
+Test(api, made_values_of_every_kind_pass_through)
+{
+    static const int64_t shape[] = {2};
+    static const float singles[] = {1.5f, 2.5f};
+    static const char *const texts[] = {"a", "b"}, *const keys[] = {"p", "q"};
+    const mdf_tensor numbers = {MDF_DTYPE_FLOAT32, 1, shape, singles}, words = {MDF_DTYPE_STRING, 1, shape, texts};
+    mdf_value *items[] = {mdf_value_new_tensor(&numbers, NULL), mdf_value_new_tensor(&words, NULL)};
+    mdf_value *list = mdf_value_new_list((const mdf_value *const *)items, 2, NULL);
+    mdf_value *dict = mdf_value_new_dict(keys, (const mdf_value *const *)items, 2, NULL);
+    struct fixture fixture;
+    const mdf_value *echo;
+    mdf_tensor tensor;
+
+    begin(&fixture, ECHO);
+    mdf_value_free(items[0]);
+    mdf_value_free(items[1]);
+    cr_assert_eq(mdf_set_input_value(fixture.state, "x", list, NULL), MDF_OK);
+    mdf_value_free(list);
+    cr_assert_eq(mdf_evaluate(fixture.state, NAN, &fixture.error), MDF_OK, "%s", fixture.error.message);
+    echo = mdf_output(fixture.state, "n", "y");
+    cr_assert_eq(mdf_value_kind(echo), MDF_KIND_LIST);
+    cr_assert(mdf_value_tensor(mdf_value_item(echo, 0), &tensor) && ((const float *)tensor.data)[1] == 2.5f);
+    cr_assert(mdf_value_tensor(mdf_value_item(echo, 1), &tensor));
+    cr_assert_str_eq(((const char *const *)tensor.data)[1], "b");
+    cr_assert_eq(mdf_set_input_value(fixture.state, "x", dict, NULL), MDF_OK);
+    mdf_value_free(dict);
+    cr_assert_eq(mdf_evaluate(fixture.state, NAN, &fixture.error), MDF_OK, "%s", fixture.error.message);
+    echo = mdf_output(fixture.state, "n", "y");
+    cr_assert_eq(mdf_value_kind(echo), MDF_KIND_DICT);
+    cr_assert_str_eq(mdf_value_key(echo, 1), "q");
+    end(&fixture);
+}
+
+Test(api, scalars_and_literals_have_their_types)
+{
+    static const int64_t shape[] = {2};
+    static const int64_t integers[] = {1, 2};
+    const mdf_tensor tensor = {MDF_DTYPE_INT64, 1, shape, integers}, untyped = {MDF_DTYPE_NONE, 0, NULL, NULL};
+    static const mdf_dtype expected[] = {MDF_DTYPE_FLOAT64, MDF_DTYPE_INT64, MDF_DTYPE_BOOL, MDF_DTYPE_STRING, MDF_DTYPE_INT64};
+    mdf_value *values[] = {mdf_value_new_real(0.5, NULL), mdf_value_new_integer(3, NULL), mdf_value_new_truth(true, NULL),
+                           mdf_value_new_text("t", NULL), mdf_value_new_literal(&tensor, NULL)};
+    mdf_value *none = mdf_value_new_none(NULL);
+    mdf_error error = {0};
+    mdf_tensor read;
+
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        cr_assert(mdf_value_tensor(values[i], &read));
+        cr_assert_eq(read.dtype, expected[i]);
+        mdf_value_free(values[i]);
+    }
+    cr_assert_eq(mdf_value_kind(none), MDF_KIND_NONE);
+    mdf_value_free(none);
+    cr_assert_null(mdf_value_new_tensor(&untyped, &error));
+    cr_assert_eq(error.code, MDF_USAGE);
+    mdf_value_free(NULL);
+}
+
+Test(api, a_kept_value_outlives_later_evaluations)
+{
+    struct fixture fixture;
+    mdf_value *kept;
+
+    begin(&fixture, COUNTER);
+    mdf_set_input_json(fixture.state, "x", "1.0", NULL);
+    mdf_evaluate(fixture.state, NAN, NULL);
+    kept = mdf_value_keep(mdf_output(fixture.state, "n", "k"), &fixture.error);
+    mdf_set_input_json(fixture.state, "x", "1.0", NULL);
+    mdf_evaluate(fixture.state, NAN, NULL);
+    cr_assert_eq(number_in(kept), 2);
+    cr_assert_eq(number_in(mdf_output(fixture.state, "n", "k")), 4);
+    mdf_value_free(kept);
+    end(&fixture);
+}
+
+Test(api, steps_repeat_the_inputs_and_write_values_down)
+{
+    double values[4] = {0};
+    mdf_record record = {.node = 0, .output = 0, .dtype = MDF_DTYPE_FLOAT64, .size_bytes = sizeof(double), .data = values};
+    struct fixture fixture;
+    uint64_t n_done, n_recorded;
+
+    begin(&fixture, COUNTER);
+    mdf_set_input_json(fixture.state, "x", "1.0", NULL);
+    cr_assert_eq(mdf_evaluate_steps(fixture.state, 4, NAN, NAN, 0, &record, 1, &n_done, &n_recorded, &fixture.error), MDF_OK);
+    cr_assert(n_done == 4 && n_recorded == 4);
+    cr_assert_eq(values[0], 2);
+    cr_assert_eq(values[3], 8);
+    record.dtype = MDF_DTYPE_FLOAT32; /* not the form that the port has */
+    cr_assert_eq(mdf_evaluate_steps(fixture.state, 4, NAN, NAN, 0, &record, 1, &n_done, &n_recorded, &fixture.error), MDF_OK);
+    cr_assert(n_done == 1 && n_recorded == 0);
+    cr_assert_eq(number_in(mdf_output(fixture.state, "n", "k")), 8, "the inputs of earlier steps are spent");
+    cr_assert_eq(mdf_evaluate_steps(fixture.state, UINT64_MAX, NAN, NAN, 1e-3, NULL, 0, &n_done, &n_recorded, &fixture.error),
+                 MDF_OK);
+    cr_assert(n_done > 0 && n_recorded == n_done, "the time was up");
+    mdf_state_interrupt(fixture.state);
+    cr_assert_eq(mdf_evaluate_steps(fixture.state, 9, NAN, NAN, 0, NULL, 0, &n_done, &n_recorded, &fixture.error),
+                 MDF_INTERRUPTED);
+    cr_assert_eq(n_done, 0);
+    end(&fixture);
+}
+
+Test(api, a_schedule_is_read_at_once)
+{
+    size_t words[3] = {9, 9, 9};
+    struct fixture fixture;
+
+    begin(&fixture, ECHO);
+    mdf_evaluate(fixture.state, NAN, NULL);
+    cr_assert_eq(mdf_schedule_read(fixture.state, words, 2), 3, "all that it would take");
+    cr_assert(words[0] == 1 && words[1] == 1 && words[2] == 9);
+    cr_assert_eq(mdf_schedule_read(fixture.state, words, 3), 3);
+    cr_assert_eq(words[2], 0);
+    end(&fixture);
+}
+
+Test(api, operators_tell_their_form)
+{
+    char text[256], small[8];
+    size_t n = 0;
+
+    cr_assert_eq(mdf_onnx_operator_form("Gemm", 15, text, sizeof text), strlen(text));
+    cr_assert_str_eq(text, "A B C? | Y | alpha beta transA transB ");
+    cr_assert_eq(mdf_onnx_operator_form("Gemm", 15, small, sizeof small), strlen(text));
+    cr_assert_str_eq(small, "A B C? ");
+    cr_assert(mdf_onnx_operator_form("Scan", 15, text, sizeof text) > 0 &&
+              strncmp(text, "initial_state_and_scan_inputs* | ", 33) == 0);
+    cr_assert_eq(mdf_onnx_operator_form("Gem", 15, text, sizeof text), 0);
+    cr_assert_str_eq(text, "");
+    for (const char *last = "", *name; (name = mdf_onnx_operator_name(n)) != NULL; n++, last = name) {
+        cr_assert(strcmp(last, name) < 0, "%s before %s", last, name);
+    }
+    cr_assert_gt(n, 150);
+}
