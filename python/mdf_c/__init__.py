@@ -1,0 +1,47 @@
+"""mdf_c - a native engine for MDF (ModECI Model Description Format) models.
+
+>>> import mdf_c
+>>> result = mdf_c.run("model.json", inputs={"x": 1.0}, steps=100, dt=0.01, record=True)  # doctest: +SKIP
+"""
+
+from .conversion import from_onnx
+from .engine import Model, Program, Settings, State, check, compile, load
+from .errors import (
+    MdfError,
+    MdfFileError,
+    MdfInterrupted,
+    MdfMemoryError,
+    MdfNameError,
+    MdfSyntaxError,
+    MdfTypeError,
+    MdfUnsupportedError,
+    MdfWarning,
+)
+from .evaluable import EvaluableGraph
+from .registration import register
+from .running import Result, run
+
+__version__ = "0.1.0"
+__all__ = [
+    "EvaluableGraph",
+    "MdfError",
+    "MdfFileError",
+    "MdfInterrupted",
+    "MdfMemoryError",
+    "MdfNameError",
+    "MdfSyntaxError",
+    "MdfTypeError",
+    "MdfUnsupportedError",
+    "MdfWarning",
+    "Model",
+    "Program",
+    "Result",
+    "Settings",
+    "State",
+    "check",
+    "compile",
+    "from_onnx",
+    "load",
+    "register",
+    "run",
+]

@@ -1,0 +1,191 @@
+"""The shared library, found, loaded, and with the prototypes of mdf_c/mdf.h."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from pathlib import Path
+
+from .errors import BY_STATUS, MdfError
+
+# In the order of MDF_STATUS_LIST.
+STATUSES = (
+    "OK OUT_OF_MEMORY LIMIT FILE SYNTAX MODEL EXPRESSION TYPE SHAPE VALUE NAME UNSUPPORTED USAGE INTERRUPTED".split()
+)
+KIND_NONE, KIND_TENSOR, KIND_LIST, KIND_DICT = range(4)
+PART_INPUT, PART_FUNCTION, PART_PARAMETER, PART_OUTPUT = range(4)
+
+
+class Error(ctypes.Structure):
+    """mdf_error."""
+
+    _fields_ = [
+        ("code", c_int),
+        ("line", c_int),
+        ("column", c_int),
+        ("file", ctypes.c_char * 256),
+        ("path", ctypes.c_char * 512),
+        ("message", ctypes.c_char * 1024),
+    ]
+
+    def parts(self) -> dict:
+        """The message and position, as the exceptions and warnings take them."""
+        return {
+            "message": self.message.decode(errors="replace"),
+            "file": self.file.decode(errors="replace") or None,
+            "line": self.line or None,
+            "column": self.column or None,
+            "path": self.path.decode(errors="replace") or None,
+        }
+
+    def exception(self) -> MdfError:
+        """The exception that stands for this error."""
+        return BY_STATUS.get(STATUSES[self.code], MdfError)(**self.parts())
+
+
+class Tensor(ctypes.Structure):
+    """mdf_tensor."""
+
+    _fields_ = [("dtype", c_int), ("rank", c_size_t), ("shape", POINTER(c_int64)), ("data", c_void_p)]
+
+
+class Record(ctypes.Structure):
+    """mdf_record."""
+
+    _fields_ = [
+        ("node", c_size_t),
+        ("output", c_size_t),
+        ("dtype", c_int),
+        ("rank", c_size_t),
+        ("shape", POINTER(c_int64)),
+        ("size_bytes", c_size_t),
+        ("data", c_void_p),
+    ]
+
+
+WARNING_HANDLER = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Error))
+
+
+class Options(ctypes.Structure):
+    """mdf_options."""
+
+    _fields_ = [
+        ("graph", c_char_p),
+        ("float32", c_bool),
+        ("max_iterations", c_uint64),
+        ("max_passes", c_uint64),
+        ("max_memory_bytes", c_size_t),
+        ("seed", c_uint64),
+        ("n_threads", c_int),
+        ("allocator", c_void_p),
+        ("warning", WARNING_HANDLER),
+        ("warning_context", c_void_p),
+    ]
+
+
+_ERROR, _POINTERS, _COUNT = POINTER(Error), POINTER(c_void_p), POINTER(c_uint64)
+
+# Name: result, arguments.
+_PROTOTYPES: dict[str, tuple] = {
+    "mdf_dtype_name": (c_char_p, c_int),
+    "mdf_value_kind": (c_int, c_void_p),
+    "mdf_value_tensor": (c_bool, c_void_p, POINTER(Tensor)),
+    "mdf_value_length": (c_size_t, c_void_p),
+    "mdf_value_item": (c_void_p, c_void_p, c_size_t),
+    "mdf_value_key": (c_char_p, c_void_p, c_size_t),
+    "mdf_value_new_none": (c_void_p, _ERROR),
+    "mdf_value_new_tensor": (c_void_p, POINTER(Tensor), _ERROR),
+    "mdf_value_new_literal": (c_void_p, POINTER(Tensor), _ERROR),
+    "mdf_value_new_real": (c_void_p, c_double, _ERROR),
+    "mdf_value_new_integer": (c_void_p, c_int64, _ERROR),
+    "mdf_value_new_truth": (c_void_p, c_bool, _ERROR),
+    "mdf_value_new_text": (c_void_p, c_char_p, _ERROR),
+    "mdf_value_new_list": (c_void_p, _POINTERS, c_size_t, _ERROR),
+    "mdf_value_new_dict": (c_void_p, POINTER(c_char_p), _POINTERS, c_size_t, _ERROR),
+    "mdf_value_keep": (c_void_p, c_void_p, _ERROR),
+    "mdf_value_free": (None, c_void_p),
+    "mdf_onnx_operator_name": (c_char_p, c_size_t),
+    "mdf_onnx_operator_form": (c_size_t, c_char_p, c_int, c_char_p, c_size_t),
+    "mdf_model_load_file_as": (c_void_p, c_char_p, c_char_p, POINTER(Options), _ERROR),
+    "mdf_model_load_bytes": (c_void_p, c_char_p, c_size_t, c_char_p, c_char_p, POINTER(Options), _ERROR),
+    "mdf_model_save_file": (c_int, c_void_p, c_char_p, _ERROR),
+    "mdf_model_id": (c_char_p, c_void_p),
+    "mdf_model_n_graphs": (c_size_t, c_void_p),
+    "mdf_model_graph_id": (c_char_p, c_void_p, c_size_t),
+    "mdf_model_free": (None, c_void_p),
+    "mdf_compile": (c_void_p, c_void_p, POINTER(Options), _ERROR),
+    "mdf_program_free": (None, c_void_p),
+    "mdf_program_model_id": (c_char_p, c_void_p),
+    "mdf_program_graph_id": (c_char_p, c_void_p),
+    "mdf_program_n_nodes": (c_size_t, c_void_p),
+    "mdf_program_node_id": (c_char_p, c_void_p, c_size_t),
+    "mdf_program_n_parts": (c_size_t, c_void_p, c_size_t, c_int),
+    "mdf_program_part_id": (c_char_p, c_void_p, c_size_t, c_int, c_size_t),
+    "mdf_program_part_n_values": (c_size_t, c_void_p, c_size_t, c_int, c_size_t),
+    "mdf_program_n_graph_inputs": (c_size_t, c_void_p),
+    "mdf_program_graph_input_name": (c_char_p, c_void_p, c_size_t),
+    "mdf_program_n_results": (c_size_t, c_void_p),
+    "mdf_program_result_name": (c_char_p, c_void_p, c_size_t),
+    "mdf_state_new": (c_void_p, c_void_p, _ERROR),
+    "mdf_state_free": (None, c_void_p),
+    "mdf_set_input": (c_int, c_void_p, c_char_p, POINTER(Tensor), _ERROR),
+    "mdf_set_input_value": (c_int, c_void_p, c_char_p, c_void_p, _ERROR),
+    "mdf_evaluate": (c_int, c_void_p, c_double, _ERROR),
+    "mdf_evaluate_steps": (
+        c_int, c_void_p, c_uint64, c_double, c_double, c_double, POINTER(Record), c_size_t, _COUNT, _COUNT, _ERROR,
+    ),
+    "mdf_output_at": (c_void_p, c_void_p, c_size_t, c_size_t),
+    "mdf_part_at": (c_void_p, c_void_p, c_size_t, c_int, c_size_t, c_size_t),
+    "mdf_result_at": (c_void_p, c_void_p, c_size_t),
+    "mdf_schedule_read": (c_size_t, c_void_p, POINTER(c_size_t), c_size_t),
+    "mdf_state_peak_bytes": (c_size_t, c_void_p),
+    "mdf_state_interrupt": (None, c_void_p),
+}  # fmt: skip
+
+
+def native_file(name: str) -> Path:
+    """A file of the native engine: beside this module in a wheel, in ``build/`` in a checkout of the source.
+
+    Raises
+    ------
+    ImportError
+        It is in neither place.
+    """
+    here = Path(__file__).resolve().parent
+    places = [here / "native" / name, here.parent.parent / "build" / name]
+    if "MDF_C_BUILD" in os.environ:
+        places.insert(0, Path(os.environ["MDF_C_BUILD"]) / name)
+    for place in places:
+        if place.exists():
+            return place
+    raise ImportError(f"{name} is not there: install the package with pip, or run make in the source (looked at {places})")
+
+
+def _load() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(native_file("libmdf.so")))
+    for name, (result, *arguments) in _PROTOTYPES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+lib = _load()
+
+
+def checked(result, error: Error):
+    """`result`, unless `error` is set.
+
+    Raises
+    ------
+    MdfError
+        The error.
+    """
+    if error.code:
+        raise error.exception()
+    return result
+
+
+def text(value: bytes | None) -> str | None:
+    """A C string."""
+    return None if value is None else value.decode(errors="replace")

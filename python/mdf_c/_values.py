@@ -1,0 +1,281 @@
+"""Python's values as the engine's, and back.
+
+Into the engine: anything with ``__array__``, the buffer protocol or DLPack is an array of its own type, read where it lies.
+A Python number, or a list of numbers, is as if it stood in the model: it takes the type of what it meets. A list of arrays
+is a sequence; ``None`` is nothing.
+
+Out of the engine: arrays are copied once, or are read-only views of what the state then leaves as it is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ._library import KIND_LIST, KIND_NONE, KIND_TENSOR, Error, Tensor, checked, lib
+
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+
+STRING = "string"
+
+
+def _table() -> list[np.dtype | str | None]:
+    table: list[np.dtype | str | None] = []
+    while (name := lib.mdf_dtype_name(len(table)).decode()) != "none":
+        if name == STRING:
+            table.append(STRING)
+        elif ml_dtypes is not None and hasattr(ml_dtypes, name):
+            table.append(np.dtype(getattr(ml_dtypes, name)))
+        else:
+            table.append(np.dtype(name) if hasattr(np, name) else None)
+    return table
+
+
+_DTYPES = _table()
+_NUMBERS = {dtype: number for number, dtype in enumerate(_DTYPES) if dtype is not None}
+
+
+def dtype_number(dtype: np.dtype) -> int:
+    """The engine's number of an element type.
+
+    Raises
+    ------
+    TypeError
+        There is none.
+    """
+    number = _NUMBERS.get(dtype) if dtype.isnative else None
+    if number is None:
+        raise TypeError(f"arrays of {dtype} have no counterpart in MDF")
+    return number
+
+
+# ---------------------------------------------------------------- in
+
+
+def as_array(value: Any) -> np.ndarray:
+    """`value` as a dense array in native byte order; a view where that is possible.
+
+    Raises
+    ------
+    TypeError
+        It is not an array.
+    """
+    if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
+        array = np.asarray(value)
+    elif hasattr(value, "__dlpack__"):
+        array = np.from_dlpack(value)
+    else:
+        array = np.asarray(memoryview(value))
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def tensor_of(array: np.ndarray) -> Tensor:
+    """A view of a dense array; keep the array alive while it is used."""
+    shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+    if array.dtype.kind in "OUST":
+        texts = [_utf8(item) for item in array.ravel().tolist()]
+        data = (ctypes.c_char_p * len(texts))(*texts)
+        tensor = Tensor(_NUMBERS[STRING], array.ndim, shape, ctypes.cast(data, ctypes.c_void_p))
+        tensor.keeps = data
+        return tensor
+    return Tensor(dtype_number(array.dtype), array.ndim, shape, array.ctypes.data)
+
+
+def _utf8(item: Any) -> bytes:
+    if isinstance(item, str):
+        item = item.encode()
+    if not isinstance(item, bytes):
+        raise TypeError(f"an array of objects must hold texts, not {type(item).__name__}")
+    if b"\0" in item:
+        raise ValueError("a text can not hold the character NUL")
+    return item
+
+
+def is_array(value: Any) -> bool:
+    """Whether `value` has a type of element of its own, and so is no literal."""
+    if isinstance(value, (str, bytes, list, tuple, Mapping, bool, int, float)) or value is None:
+        return False
+    return hasattr(value, "__array__") or hasattr(value, "__dlpack__") or _has_buffer(value)
+
+
+def _has_buffer(value: Any) -> bool:
+    try:
+        memoryview(value)
+    except TypeError:
+        return False
+    return True
+
+
+class Value:
+    """A value that this side made and releases.
+
+    Parameters
+    ----------
+    source
+        A number, text, array, None, or nested lists or dicts of these.
+
+    Raises
+    ------
+    TypeError
+        It is none of these.
+    """
+
+    __slots__ = ("pointer",)
+
+    def __init__(self, source: Any) -> None:
+        self.pointer = None
+        error = Error()
+        self.pointer = checked(_make(source, error), error)
+
+    def __del__(self) -> None:
+        if self.pointer is not None:
+            lib.mdf_value_free(self.pointer)
+
+
+def _make(source: Any, error: Error) -> int | None:
+    if source is None:
+        return lib.mdf_value_new_none(error)
+    if isinstance(source, (bool, int, float, str)) and not isinstance(source, np.generic):
+        return _make_scalar(source, error)
+    if isinstance(source, Mapping):
+        return _make_dict(source, error)
+    if isinstance(source, (list, tuple)):
+        return _make_list(source, error)
+    if is_array(source):
+        array = as_array(source)
+        return lib.mdf_value_new_tensor(tensor_of(array), error)
+    if isinstance(source, numbers.Real):
+        return lib.mdf_value_new_real(float(source), error)
+    raise TypeError(f"a value of type {type(source).__name__} has no counterpart in MDF")
+
+
+def _make_scalar(source: bool | int | float | str, error: Error) -> int | None:
+    if isinstance(source, bool):
+        return lib.mdf_value_new_truth(source, error)
+    if isinstance(source, int):
+        if not -(2**63) <= source < 2**63:
+            raise OverflowError(f"{source} does not fit 64 bits")
+        return lib.mdf_value_new_integer(source, error)
+    if isinstance(source, float):
+        return lib.mdf_value_new_real(source, error)
+    return lib.mdf_value_new_text(_utf8(source), error)
+
+
+def _make_dict(source: Mapping, error: Error) -> int | None:
+    items = [Value(item) for item in source.values()]
+    keys = (ctypes.c_char_p * len(items))(*(_utf8(str(key)) for key in source))
+    return lib.mdf_value_new_dict(keys, _pointers(items), len(items), error)
+
+
+def _make_list(source: list | tuple, error: Error) -> int | None:
+    literal = _literal(source)
+    if literal is not None:
+        return lib.mdf_value_new_literal(tensor_of(literal), error)
+    items = [Value(item) for item in source]
+    return lib.mdf_value_new_list(_pointers(items), len(items), error)
+
+
+def _pointers(items: list[Value]) -> ctypes.Array:
+    return (ctypes.c_void_p * len(items))(*(item.pointer for item in items))
+
+
+def _literal(source: list | tuple) -> np.ndarray | None:
+    """Rectangular nested lists of Python's numbers, as an array; None for anything else."""
+    if not source or not _only_numbers(source):
+        return None
+    try:
+        array = np.array(source)
+    except (ValueError, OverflowError):
+        return None
+    return array if array.dtype.kind in "bif" and array.dtype in _NUMBERS else None
+
+
+def _only_numbers(source: list | tuple) -> bool:
+    return all(
+        _only_numbers(item) if isinstance(item, (list, tuple)) else type(item) in (bool, int, float) for item in source
+    )
+
+
+# ---------------------------------------------------------------- out
+
+
+class _Kept:
+    """A value of a state, unchanged by later evaluations, for as long as an array looks at it."""
+
+    def __init__(self, pointer: int, owner: Any) -> None:
+        error = Error()
+        self.owner = owner  # lives longer than the value
+        self.pointer = checked(lib.mdf_value_keep(pointer, error), error)
+
+    def __del__(self) -> None:
+        if getattr(self, "pointer", None):
+            lib.mdf_value_free(self.pointer)
+
+
+def _texts_of(tensor: Tensor, shape: tuple[int, ...], size: int) -> np.ndarray:
+    texts = ctypes.cast(tensor.data, ctypes.POINTER(ctypes.c_char_p))
+    array = np.empty(size, dtype=object)
+    array[:] = [(texts[i] or b"").decode(errors="replace") for i in range(size)]
+    return array.reshape(shape)
+
+
+def _array_of(pointer: int, owner: Any) -> np.ndarray:
+    kept = None if owner is None else _Kept(pointer, owner)
+    tensor = Tensor()
+    lib.mdf_value_tensor(pointer if kept is None else kept.pointer, tensor)
+    shape = tuple(tensor.shape[: tensor.rank]) if tensor.rank else ()
+    size = math.prod(shape)
+    dtype = _DTYPES[tensor.dtype]
+    if dtype is None:
+        raise TypeError(f"arrays of {lib.mdf_dtype_name(tensor.dtype).decode()} need the package ml_dtypes")
+    if isinstance(dtype, str):
+        return _texts_of(tensor, shape, size)
+    if kept is not None and size:
+        memory = (ctypes.c_char * (size * dtype.itemsize)).from_address(tensor.data)
+        memory.kept = kept
+        view = np.frombuffer(memory, dtype).reshape(shape)
+        view.flags.writeable = False
+        return view
+    array = np.empty(shape, dtype)
+    if size:
+        ctypes.memmove(array.ctypes.data, tensor.data, array.nbytes)
+    return array
+
+
+def to_python(pointer: int | None, *, scalars: bool = False, owner: Any = None) -> Any:
+    """What a value of the engine holds.
+
+    Parameters
+    ----------
+    pointer
+        The value, borrowed; None is nothing.
+    scalars
+        Arrays without axes become NumPy scalars, and texts.
+    owner
+        The state that the value is of: arrays are read-only views, which keep it alive, and not copies.
+
+    Returns
+    -------
+    numpy.ndarray, numpy.generic, str, list, dict or None
+    """
+    kind = lib.mdf_value_kind(pointer) if pointer else KIND_NONE
+    if kind == KIND_NONE:
+        return None
+    if kind == KIND_TENSOR:
+        array = _array_of(pointer, owner)
+        return array[()] if scalars and array.ndim == 0 else array
+    length = lib.mdf_value_length(pointer)
+    items = [to_python(lib.mdf_value_item(pointer, i), scalars=scalars, owner=owner) for i in range(length)]
+    if kind == KIND_LIST:
+        return items
+    return {lib.mdf_value_key(pointer, i).decode(errors="replace"): item for i, item in enumerate(items)}

@@ -1,0 +1,438 @@
+"""Models, programs and states: the life of an evaluation, as mdf.h has it."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import threading
+import time
+import warnings
+from collections.abc import Mapping
+from ctypes import byref
+from dataclasses import dataclass
+from typing import Any
+
+from ._documents import Source, as_bytes
+from ._interrupt import interruptible
+from ._library import PART_INPUT, PART_OUTPUT, WARNING_HANDLER, Error, Options, checked, lib, text
+from ._values import Value, as_array, is_array, tensor_of, to_python
+from .errors import MdfError, MdfNameError, MdfWarning
+
+# An evaluation that took longer than this is watched for Ctrl-C the next time (see _interrupt.py), as is the first.
+_LONG_S = 0.005
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is compiled and evaluated.
+
+    Attributes
+    ----------
+    graph : str, optional
+        Id of the graph to run; by default the first that no other uses as a body.
+    float32 : bool
+        Reals without a declared type are float32, not float64.
+    max_iterations : int
+        Bound on the iterations of one Loop; 0: none, and an endless Loop is refused.
+    max_passes : int
+        Bound on the passes of one evaluation of a graph with conditions; 0: a million.
+    max_memory : int
+        Bound on the bytes that one state may hold; 0: none.
+    seed : int
+        For random functions: the same seed gives the same numbers.
+    threads : int
+        For big kernels; 0: all cores.
+    """
+
+    graph: str | None = None
+    float32: bool = False
+    max_iterations: int = 0
+    max_passes: int = 0
+    max_memory: int = 0
+    seed: int = 0
+    threads: int = 0
+
+
+class _Warnings:
+    """Collects what the engine warns of, and gives it to Python's warnings afterwards."""
+
+    def __init__(self) -> None:
+        self.found: list[MdfWarning] = []
+        self.handler = WARNING_HANDLER(lambda _context, warning: self.found.append(MdfWarning(**warning.contents.parts())))
+
+    def emit(self) -> None:
+        for warning in self.found:
+            warnings.warn(warning, stacklevel=4)
+
+
+def _options(settings: Settings, collected: _Warnings) -> Options:
+    return Options(
+        graph=settings.graph.encode() if settings.graph is not None else None,
+        float32=settings.float32,
+        max_iterations=settings.max_iterations,
+        max_passes=settings.max_passes,
+        max_memory_bytes=settings.max_memory,
+        seed=settings.seed,
+        n_threads=settings.threads,
+        warning=collected.handler,
+    )
+
+
+class Model:
+    """A model that has been read. Made by :func:`load`.
+
+    Attributes
+    ----------
+    id : str
+    graphs : list of str
+        Ids of its graphs.
+    """
+
+    def __init__(self, source: Source, format: str | None = None) -> None:
+        self._pointer = None
+        collected, error = _Warnings(), Error()
+        options = _options(Settings(), collected)
+        made = as_bytes(source)
+        if made is None:
+            path = os.fsencode(source)
+            pointer = lib.mdf_model_load_file_as(path, format.encode() if format else None, options, error)
+        else:
+            content, guessed, name = made
+            pointer = lib.mdf_model_load_bytes(
+                content, len(content), (format or guessed).encode(), name.encode(), options, error
+            )
+        self._pointer = checked(pointer, error)
+        self.id = text(lib.mdf_model_id(pointer))
+        self.graphs = [text(lib.mdf_model_graph_id(pointer, i)) for i in range(lib.mdf_model_n_graphs(pointer))]
+        collected.emit()
+
+    def __del__(self) -> None:
+        if getattr(self, "_pointer", None):
+            lib.mdf_model_free(self._pointer)
+
+    def __repr__(self) -> str:
+        return f"<mdf_c.Model {self.id!r}, graphs {self.graphs}>"
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the model: .json, .yaml, .yml or .bson by suffix.
+
+        Raises
+        ------
+        MdfError
+            The suffix is none of these, or the file can not be written.
+        """
+        error = Error()
+        checked(lib.mdf_model_save_file(self._pointer, os.fsencode(path), error), error)
+
+    def compile(self, **settings: Any) -> Program:
+        """The program of one graph. Keywords are those of :class:`Settings`.
+
+        Raises
+        ------
+        MdfError
+            The model is invalid.
+        """
+        return Program(self, Settings(**settings))
+
+
+class Program:
+    """A compiled graph. Immutable: threads may share it, each with states of its own. Made by :func:`compile`.
+
+    Attributes
+    ----------
+    model_id, graph_id : str
+    nodes : list of str
+        Ids of the nodes, in the order of the file.
+    inputs : list of str
+        What the graph takes.
+    results : list of str
+        What the graph yields.
+    outputs : dict of (str, str) to (int, int)
+        Position of every output port, by node and port.
+    """
+
+    def __init__(self, model: Model, settings: Settings) -> None:
+        self._pointer = None
+        collected, error = _Warnings(), Error()
+        pointer = lib.mdf_compile(model._pointer, _options(settings, collected), error)
+        self._pointer = checked(pointer, error)
+        self.settings = settings
+        self.model_id = text(lib.mdf_program_model_id(pointer))
+        self.graph_id = text(lib.mdf_program_graph_id(pointer))
+        self.nodes = [text(lib.mdf_program_node_id(pointer, i)) for i in range(lib.mdf_program_n_nodes(pointer))]
+        self.inputs = [
+            text(lib.mdf_program_graph_input_name(pointer, i)) for i in range(lib.mdf_program_n_graph_inputs(pointer))
+        ]
+        self.results = [text(lib.mdf_program_result_name(pointer, i)) for i in range(lib.mdf_program_n_results(pointer))]
+        self.outputs = {
+            (node, port): (i, j)
+            for i, node in enumerate(self.nodes)
+            for j, port in enumerate(self.part_ids(i, PART_OUTPUT))
+        }
+        collected.emit()
+
+    def __del__(self) -> None:
+        if getattr(self, "_pointer", None):
+            lib.mdf_program_free(self._pointer)
+
+    def __repr__(self) -> str:
+        return f"<mdf_c.Program of graph {self.graph_id!r}, inputs {self.inputs}, results {self.results}>"
+
+    def part_ids(self, node: int, kind: int) -> list[str]:
+        """Ids of the parts of one kind (PART_INPUT, ...) that node number `node` has."""
+        count = lib.mdf_program_n_parts(self._pointer, node, kind)
+        return [text(lib.mdf_program_part_id(self._pointer, node, kind, i)) for i in range(count)]
+
+    def input_ports(self) -> list[tuple[str, str]]:
+        """Every input port, as (node, port)."""
+        return [(node, port) for i, node in enumerate(self.nodes) for port in self.part_ids(i, PART_INPUT)]
+
+    def find_outputs(self, name: str) -> list[tuple[str, str]]:
+        """The output ports that NODE.PORT, or a unique PORT, stands for.
+
+        Raises
+        ------
+        MdfNameError
+            There is none, or PORT is not unique.
+        """
+        exact = [key for key in self.outputs if f"{key[0]}.{key[1]}" == name]
+        found = exact or [key for key in self.outputs if key[1] == name]
+        if len(found) == 1:
+            return found
+        if not found:
+            raise MdfNameError(f"no output port is named '{name}'")
+        raise MdfNameError(f"{len(found)} output ports are named '{name}': say NODE.{name}")
+
+    def state(self) -> State:
+        """A new state: the buffers of one thread's evaluations."""
+        return State(self)
+
+
+class State:
+    """What evaluations of a program work on. One thread at a time may use it; others wait.
+
+    Parameters
+    ----------
+    program : Program
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._pointer = None
+        self._error = Error()
+        self._error_reference = byref(self._error)
+        self.program = program
+        self._pointer = self._check(lib.mdf_state_new(program._pointer, self._error))
+        self._lock = threading.Lock()
+        self._words = (ctypes.c_size_t * 64)()
+        self._may_be_long = True
+
+    def __del__(self) -> None:
+        if getattr(self, "_pointer", None):
+            lib.mdf_state_free(self._pointer)
+
+    def _check(self, result: Any) -> Any:
+        if not self._error.code:
+            return result
+        exception = self._error.exception()
+        self._error.code = 0
+        ctypes.memset(byref(self._error), 0, ctypes.sizeof(Error))
+        raise exception
+
+    def set_input(self, name: str, value: Any) -> None:
+        """Sets an input for the next evaluation.
+
+        Parameters
+        ----------
+        name : str
+            PORT (every port of that name, in any node) or NODE.PORT.
+        value
+            An array (NumPy, buffer protocol, DLPack), number, text, list, dict or None; copied.
+
+        Raises
+        ------
+        MdfNameError
+            No port that takes inputs has that name.
+        """
+        with self._lock:
+            self._set_input(name, value)
+
+    def _set_input(self, name: str, value: Any) -> None:
+        if is_array(value):
+            array = as_array(value)
+            self._check(lib.mdf_set_input(self._pointer, name.encode(), tensor_of(array), self._error))
+        else:
+            made = Value(value)
+            self._check(lib.mdf_set_input_value(self._pointer, name.encode(), made.pointer, self._error))
+
+    def set_inputs(self, inputs: Mapping[str, Any]) -> None:
+        """:meth:`set_input` for each."""
+        with self._lock:
+            for name, value in inputs.items():
+                self._set_input(name, value)
+
+    def evaluate(self, dt: float | None = None) -> None:
+        """Evaluates the graph once.
+
+        Parameters
+        ----------
+        dt : float, optional
+            The time increment. Without one, time derivatives take their initial values.
+
+        Raises
+        ------
+        MdfError
+            The evaluation failed.
+        KeyboardInterrupt
+            Ctrl-C; the state can be evaluated again. It is heard in the first evaluation of a state and in those that
+            follow one of more than 5 ms; else at the end of the evaluation.
+        """
+        increment = math.nan if dt is None else dt
+        with self._lock:
+            if self._may_be_long:
+                start = time.perf_counter()
+                self._guard(lambda: lib.mdf_evaluate(self._pointer, increment, self._error_reference))
+            else:
+                start = time.perf_counter()
+                lib.mdf_evaluate(self._pointer, increment, self._error_reference)
+            self._may_be_long = time.perf_counter() - start > _LONG_S
+            if self._error.code:
+                self._check(None)
+
+    def _guard(self, call):
+        try:
+            return interruptible(call, self.interrupt)
+        except BaseException:
+            ctypes.memset(byref(self._error), 0, ctypes.sizeof(Error))
+            raise
+
+    def interrupt(self) -> None:
+        """Asks the evaluation that is running to stop, from any thread; it then raises MdfInterrupted."""
+        lib.mdf_state_interrupt(self._pointer)
+
+    def output(self, node: str, port: str, *, copy: bool = True) -> Any:
+        """Value of an output port after the last evaluation; None where its node has never run.
+
+        Parameters
+        ----------
+        node, port : str
+        copy : bool
+            False: an array is a read-only view; later evaluations do not change it.
+
+        Raises
+        ------
+        MdfNameError
+            There is no such port.
+        """
+        place = self.program.outputs.get((node, port))
+        if place is None:
+            raise MdfNameError(f"there is no output port '{port}' of a node '{node}'")
+        with self._lock:
+            return to_python(lib.mdf_output_at(self._pointer, *place), owner=None if copy else self)
+
+    def outputs(self) -> dict[str, dict[str, Any]]:
+        """Every output port's value, by node and port."""
+        values: dict[str, dict[str, Any]] = {node: {} for node in self.program.nodes}
+        for node, port in self.program.outputs:
+            values[node][port] = self.output(node, port)
+        return values
+
+    def results(self) -> dict[str, Any]:
+        """What the graph yields, by name."""
+        with self._lock:
+            return {name: to_python(lib.mdf_result_at(self._pointer, i)) for i, name in enumerate(self.program.results)}
+
+    def part(self, node: int, kind: int, index: int, n_values: int) -> Any:
+        """Value of a part of a node (see mdf_part_at): NumPy scalars for arrays without axes; a list where it has several."""
+        with self._lock:
+            values = [
+                to_python(lib.mdf_part_at(self._pointer, node, kind, index, i), scalars=True) for i in range(n_values)
+            ]
+        return values[0] if n_values == 1 else values or None
+
+    def schedule_words(self) -> bytes:
+        """The last evaluation's execution sets, packed; see :func:`unpack_schedule`."""
+        with self._lock:
+            needed = lib.mdf_schedule_read(self._pointer, self._words, len(self._words))
+            if needed > len(self._words):
+                self._words = (ctypes.c_size_t * (2 * needed))()
+                lib.mdf_schedule_read(self._pointer, self._words, needed)
+            return bytes(memoryview(self._words).cast("B")[: needed * ctypes.sizeof(ctypes.c_size_t)])
+
+    def schedule(self) -> list[list[str]]:
+        """Execution sets of the last evaluation, in the order they ran, as ids of nodes."""
+        return [[self.program.nodes[i] for i in numbers] for numbers in unpack_schedule(self.schedule_words())]
+
+    @property
+    def peak_bytes(self) -> int:
+        """Most bytes that the state held at any time."""
+        return lib.mdf_state_peak_bytes(self._pointer)
+
+
+def unpack_schedule(words: bytes) -> list[list[int]]:
+    """Execution sets as numbers of nodes, from :meth:`State.schedule_words`."""
+    numbers = memoryview(words).cast("N").tolist()
+    sets, place = [], 1
+    for _ in range(numbers[0]):
+        sets.append(numbers[place + 1 : place + 1 + numbers[place]])
+        place += 1 + numbers[place]
+    return sets
+
+
+def load(source: Source, format: str | None = None) -> Model:
+    """Reads a model.
+
+    Parameters
+    ----------
+    source
+        A path (.json, .yaml, .yml, .bson, .onnx), JSON text, bytes, a dict, a modeci_mdf Model or Graph, or an ONNX
+        ModelProto.
+    format : str, optional
+        "json", "yaml", "bson" or "onnx", whatever the suffix.
+
+    Raises
+    ------
+    MdfError
+        It can not be read, or is invalid.
+    """
+    return source if isinstance(source, Model) else Model(source, format)
+
+
+def compile(source: Source, **settings: Any) -> Program:
+    """Compiles one graph of a model, or returns `source` where it is a program already.
+
+    Parameters
+    ----------
+    source
+        What :func:`load` takes, or a Model or Program.
+    **settings
+        Those of :class:`Settings`.
+
+    Raises
+    ------
+    MdfError
+        The model is invalid.
+    """
+    if isinstance(source, Program):
+        if settings:
+            raise TypeError("a program is compiled already: settings belong to compile")
+        return source
+    return load(source).compile(**settings)
+
+
+def check(source: Source, **settings: Any) -> list[MdfError | MdfWarning]:
+    """What is wrong with a model, without running it: an error, warnings, or nothing.
+
+    Parameters
+    ----------
+    source, **settings
+        As for :func:`compile`.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            compile(source, **settings)
+            found: list[MdfError | MdfWarning] = []
+        except MdfError as error:
+            found = [error]
+    return found + [item.message for item in caught if isinstance(item.message, MdfWarning)]

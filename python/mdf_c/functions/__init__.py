@@ -1,0 +1,5 @@
+"""Functions of MDF as plain functions of arrays."""
+
+from . import onnx
+
+__all__ = ["onnx"]

@@ -1,0 +1,264 @@
+"""run: a model, its inputs and a number of steps in; named arrays out."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from ._documents import Source
+from ._library import Record, lib
+from ._values import dtype_number
+from .engine import Program, State, compile
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+# How long the engine evaluates before Python may look at signals.
+_BUDGET_S = 0.05
+
+Inputs = Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
+
+
+@dataclass
+class Result:
+    """What a run computed. ``result["NODE.PORT"]``, ``result["PORT"]`` and ``result["NAME"]`` look values up.
+
+    Attributes
+    ----------
+    program : Program
+    state : State
+        As the last step left it; it can be evaluated further.
+    steps : int
+    results : dict of str to value
+        What the graph yields.
+    outputs : dict of str to dict of str to value
+        Every output port after the last step, by node and port.
+    trace : dict of str to numpy.ndarray
+        Recorded ports, by NODE.PORT: the first axis is the step. A port whose form changes has an array of objects.
+    times : numpy.ndarray, shape (steps,)
+        Time of each step; NaN without a time increment.
+    """
+
+    program: Program
+    state: State
+    steps: int
+    results: dict[str, Any]
+    outputs: dict[str, dict[str, Any]]
+    trace: dict[str, np.ndarray] = field(default_factory=dict)
+    times: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self.results:
+            return self.results[name]
+        ((node, port),) = self.program.find_outputs(name)
+        return self.outputs[node][port]
+
+    def recorded(self, name: str) -> np.ndarray:
+        """The trace of NODE.PORT, or of a unique PORT; shape (steps, ...).
+
+        Raises
+        ------
+        MdfNameError
+            There is no such port.
+        KeyError
+            It was not recorded.
+        """
+        ((node, port),) = self.program.find_outputs(name)
+        return self.trace[f"{node}.{port}"]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The trace as a table, a row a step; an array of several numbers has a column each, ``PORT[i,j]``.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+        """
+        import pandas
+
+        columns: dict[str, np.ndarray] = {}
+        for name, values in self.trace.items():
+            if values.ndim == 1:
+                columns[name] = values
+                continue
+            for index in np.ndindex(values.shape[1:]):
+                columns[f"{name}[{','.join(map(str, index))}]"] = values[(slice(None), *index)]
+        return pandas.DataFrame(columns, index=pandas.Index(self._axis()[1], name=self._axis()[0]))
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The trace as a data set with the axis "time" (or "step", without a time increment).
+
+        Raises
+        ------
+        ImportError
+            xarray is not installed.
+        """
+        import xarray
+
+        axis, ticks = self._axis()
+        variables = {
+            name: ([axis, *(f"{name}_{i}" for i in range(values.ndim - 1))], values) for name, values in self.trace.items()
+        }
+        return xarray.Dataset(variables, coords={axis: ticks})
+
+    def _axis(self) -> tuple[str, np.ndarray]:
+        if np.isnan(self.times).any():
+            return "step", np.arange(len(self.times))
+        return "time", self.times
+
+
+class _Recorder:
+    """Values of some ports, step by step: packed arrays, filled by the engine, while the form of a port stays the same."""
+
+    def __init__(self, program: Program, ports: list[tuple[str, str]], steps: int) -> None:
+        self.program, self.ports, self.steps = program, ports, steps
+        self.arrays: list[np.ndarray] = []
+
+    def store(self, state: State, step: int) -> None:
+        """Writes the values after a step; the first one says what form the ports have."""
+        for i, (node, port) in enumerate(self.ports):
+            value = state.output(node, port)
+            if step == 0:
+                self.arrays.append(self._new(value))
+            if self.arrays[i].dtype != object and not self._fits(self.arrays[i], value):
+                self._loosen(i, step)
+            if self.arrays[i].dtype == object:
+                self.arrays[i][step] = value[()] if getattr(value, "ndim", 1) == 0 else value
+            else:
+                self.arrays[i][step] = value
+
+    def _new(self, value: Any) -> np.ndarray:
+        if isinstance(value, np.ndarray) and value.dtype != object:
+            return np.empty((self.steps, *value.shape), value.dtype)
+        return np.empty(self.steps, object)
+
+    @staticmethod
+    def _fits(array: np.ndarray, value: Any) -> bool:
+        return isinstance(value, np.ndarray) and value.dtype == array.dtype and value.shape == array.shape[1:]
+
+    def _loosen(self, i: int, n_filled: int) -> None:
+        loose = np.empty(self.steps, object)
+        for step in range(n_filled):
+            loose[step] = self.arrays[i][step]
+        self.arrays[i] = loose
+
+    def records(self, step: int) -> ctypes.Array | None:
+        """Where the engine itself writes from `step` on; None where a port's values are no numbers of one form."""
+        if any(array.dtype == object for array in self.arrays):
+            return None
+        records = (Record * len(self.arrays))()
+        for record, array, key in zip(records, self.arrays, self.ports):
+            record.node, record.output = self.program.outputs[key]
+            shape = array.shape[1:]
+            record.dtype, record.rank = dtype_number(array.dtype), len(shape)
+            record.shape = (ctypes.c_int64 * len(shape))(*shape)
+            record.size_bytes = array.itemsize * math.prod(shape)
+            record.data = array.ctypes.data + step * record.size_bytes
+        return records
+
+
+def _evaluate_many(state: State, recorder: _Recorder, first: int, steps: int, dt: float) -> int:
+    """Evaluates from step `first` on, as far as one call of the engine gets; the next step."""
+    records = recorder.records(first)
+    if records is None:
+        state.evaluate(dt)
+        recorder.store(state, first)
+        return first + 1
+    n_done, n_recorded = ctypes.c_uint64(), ctypes.c_uint64()
+    arguments = (state._pointer, steps - first, dt, dt, _BUDGET_S, records, len(records), n_done, n_recorded)
+    with state._lock:
+        if state._may_be_long:
+            state._guard(lambda: lib.mdf_evaluate_steps(*arguments, state._error))
+        else:
+            lib.mdf_evaluate_steps(*arguments, state._error)
+        state._check(None)
+    if n_recorded.value < n_done.value:
+        recorder.store(state, first + n_recorded.value)
+    return first + n_done.value
+
+
+def _ports(program: Program, record: bool | str | Iterable[str]) -> list[tuple[str, str]]:
+    if record is True:
+        return list(program.outputs)
+    if not record:
+        return []
+    names = [record] if isinstance(record, str) else record
+    return [key for name in names for key in program.find_outputs(name)]
+
+
+def run(
+    model: Source | Program,
+    inputs: Inputs | None = None,
+    steps: int = 1,
+    dt: float | None = None,
+    record: bool | str | Iterable[str] = (),
+    *,
+    progress: Callable[[int], None] | None = None,
+    **settings: Any,
+) -> Result:
+    """Evaluates a graph for some steps.
+
+    Parameters
+    ----------
+    model
+        What :func:`mdf_c.compile` takes.
+    inputs
+        ``{name: value}``, given in every step, or a sequence of such dicts, one a step (steps past its end get none). A name
+        is PORT or NODE.PORT.
+    steps : int
+        Evaluations of the graph.
+    dt : float, optional
+        The time increment. The first evaluation sets the initial values and gets none.
+    record
+        Ports whose values are kept for every step: True for all, or names (NODE.PORT or a unique PORT).
+    progress
+        Called now and then with the number of steps that are done, as ``tqdm.update`` is with a difference.
+    **settings
+        Those of :class:`mdf_c.Settings`.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    MdfError
+        The model, an input or the evaluation is at fault.
+    KeyboardInterrupt
+        Ctrl-C.
+    """
+    if steps < 1:
+        raise ValueError("steps must be at least 1")
+    program = compile(model, **settings)
+    state = program.state()
+    recorder = _Recorder(program, _ports(program, record), steps)
+    step = 0
+    while step < steps:
+        start = time.perf_counter()
+        _give_inputs(state, inputs, step)
+        if step == 0 or (inputs is not None and not isinstance(inputs, Mapping) and step < len(inputs)):
+            state.evaluate(None if step == 0 else dt)
+            recorder.store(state, step)
+            step += 1
+        else:
+            last, step = step, _evaluate_many(state, recorder, step, steps, math.nan if dt is None else dt)
+            state._may_be_long = time.perf_counter() - start > 2 * _BUDGET_S * (step - last > 0)
+        if progress is not None:
+            progress(step)
+    times = np.full(steps, np.nan) if dt is None else dt * np.arange(steps)
+    trace = {f"{node}.{port}": array for (node, port), array in zip(recorder.ports, recorder.arrays)}
+    return Result(program, state, steps, state.results(), state.outputs(), trace, times)
+
+
+def _give_inputs(state: State, inputs: Inputs | None, step: int) -> None:
+    if isinstance(inputs, Mapping):
+        state.set_inputs(inputs)
+    elif inputs is not None and step < len(inputs):
+        state.set_inputs(inputs[step])
