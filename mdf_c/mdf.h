@@ -315,6 +315,8 @@ MDF_API double mdf_schedule_time_ms(const mdf_state *state, size_t set);
 MDF_API size_t mdf_state_peak_bytes(const mdf_state *state);
 /* Asks a running evaluation of `state` to stop with MDF_INTERRUPTED; may be called from a signal handler or another thread. */
 MDF_API void mdf_state_interrupt(mdf_state *state);
+/* Takes back a request to stop that came too late for the evaluation that it was meant for. */
+MDF_API void mdf_state_forget_interrupt(mdf_state *state);
 
 #ifdef __cplusplus
 }

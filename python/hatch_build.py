@@ -1,6 +1,7 @@
 """Builds the native engine into the wheel: the shared library, mdf-run, and the libraries that they need.
 
-The wheel then works on a system without a compiler and without these libraries. The C library itself is the system's."""
+The wheel then works on a system without a compiler and without these libraries. The C library itself is the system's.
+"""
 
 from __future__ import annotations
 

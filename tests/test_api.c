@@ -171,6 +171,9 @@ Test(api, steps_repeat_the_inputs_and_write_values_down)
     cr_assert_eq(mdf_evaluate_steps(fixture.state, 9, NAN, NAN, 0, NULL, 0, &n_done, &n_recorded, &fixture.error),
                  MDF_INTERRUPTED);
     cr_assert_eq(n_done, 0);
+    mdf_state_interrupt(fixture.state);
+    mdf_state_forget_interrupt(fixture.state);
+    cr_assert_eq(mdf_evaluate(fixture.state, NAN, NULL), MDF_OK);
     end(&fixture);
 }
 

@@ -354,3 +354,8 @@ void mdf_state_interrupt(mdf_state *state)
 {
     atomic_store(&state->shared->interrupted, true);
 }
+
+void mdf_state_forget_interrupt(mdf_state *state)
+{
+    atomic_store(&state->shared->interrupted, false);
+}

@@ -11,7 +11,20 @@ from .errors import BY_STATUS, MdfError
 
 # In the order of MDF_STATUS_LIST.
 STATUSES = (
-    "OK OUT_OF_MEMORY LIMIT FILE SYNTAX MODEL EXPRESSION TYPE SHAPE VALUE NAME UNSUPPORTED USAGE INTERRUPTED".split()
+    "OK",
+    "OUT_OF_MEMORY",
+    "LIMIT",
+    "FILE",
+    "SYNTAX",
+    "MODEL",
+    "EXPRESSION",
+    "TYPE",
+    "SHAPE",
+    "VALUE",
+    "NAME",
+    "UNSUPPORTED",
+    "USAGE",
+    "INTERRUPTED",
 )
 KIND_NONE, KIND_TENSOR, KIND_LIST, KIND_DICT = range(4)
 PART_INPUT, PART_FUNCTION, PART_PARAMETER, PART_OUTPUT = range(4)
@@ -141,6 +154,7 @@ _PROTOTYPES: dict[str, tuple] = {
     "mdf_schedule_read": (c_size_t, c_void_p, POINTER(c_size_t), c_size_t),
     "mdf_state_peak_bytes": (c_size_t, c_void_p),
     "mdf_state_interrupt": (None, c_void_p),
+    "mdf_state_forget_interrupt": (None, c_void_p),
 }  # fmt: skip
 
 

@@ -201,9 +201,7 @@ def _literal(source: list | tuple) -> np.ndarray | None:
 
 
 def _only_numbers(source: list | tuple) -> bool:
-    return all(
-        _only_numbers(item) if isinstance(item, (list, tuple)) else type(item) in (bool, int, float) for item in source
-    )
+    return all(_only_numbers(item) if isinstance(item, (list, tuple)) else type(item) in (bool, int, float) for item in source)
 
 
 # ---------------------------------------------------------------- out

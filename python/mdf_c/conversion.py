@@ -39,7 +39,8 @@ def from_onnx(source: Source) -> Model:
 
     Parameters
     ----------
-    source : path, bytes or onnx.ModelProto
+    source
+        A path, bytes or onnx.ModelProto.
 
     Raises
     ------

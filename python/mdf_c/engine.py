@@ -99,9 +99,7 @@ class Model:
             pointer = lib.mdf_model_load_file_as(path, format.encode() if format else None, options, error)
         else:
             content, guessed, name = made
-            pointer = lib.mdf_model_load_bytes(
-                content, len(content), (format or guessed).encode(), name.encode(), options, error
-            )
+            pointer = lib.mdf_model_load_bytes(content, len(content), (format or guessed).encode(), name.encode(), options, error)
         self._pointer = checked(pointer, error)
         self.id = text(lib.mdf_model_id(pointer))
         self.graphs = [text(lib.mdf_model_graph_id(pointer, i)) for i in range(lib.mdf_model_n_graphs(pointer))]
@@ -161,14 +159,10 @@ class Program:
         self.model_id = text(lib.mdf_program_model_id(pointer))
         self.graph_id = text(lib.mdf_program_graph_id(pointer))
         self.nodes = [text(lib.mdf_program_node_id(pointer, i)) for i in range(lib.mdf_program_n_nodes(pointer))]
-        self.inputs = [
-            text(lib.mdf_program_graph_input_name(pointer, i)) for i in range(lib.mdf_program_n_graph_inputs(pointer))
-        ]
+        self.inputs = [text(lib.mdf_program_graph_input_name(pointer, i)) for i in range(lib.mdf_program_n_graph_inputs(pointer))]
         self.results = [text(lib.mdf_program_result_name(pointer, i)) for i in range(lib.mdf_program_n_results(pointer))]
         self.outputs = {
-            (node, port): (i, j)
-            for i, node in enumerate(self.nodes)
-            for j, port in enumerate(self.part_ids(i, PART_OUTPUT))
+            (node, port): (i, j) for i, node in enumerate(self.nodes) for j, port in enumerate(self.part_ids(i, PART_OUTPUT))
         }
         collected.emit()
 
@@ -289,11 +283,10 @@ class State:
         """
         increment = math.nan if dt is None else dt
         with self._lock:
+            start = time.perf_counter()
             if self._may_be_long:
-                start = time.perf_counter()
                 self._guard(lambda: lib.mdf_evaluate(self._pointer, increment, self._error_reference))
             else:
-                start = time.perf_counter()
                 lib.mdf_evaluate(self._pointer, increment, self._error_reference)
             self._may_be_long = time.perf_counter() - start > _LONG_S
             if self._error.code:
@@ -303,6 +296,7 @@ class State:
         try:
             return interruptible(call, self.interrupt)
         except BaseException:
+            lib.mdf_state_forget_interrupt(self._pointer)  # the evaluation may have ended before it was heard
             ctypes.memset(byref(self._error), 0, ctypes.sizeof(Error))
             raise
 
@@ -316,6 +310,7 @@ class State:
         Parameters
         ----------
         node, port : str
+            Their ids.
         copy : bool
             False: an array is a read-only view; later evaluations do not change it.
 
@@ -345,9 +340,7 @@ class State:
     def part(self, node: int, kind: int, index: int, n_values: int) -> Any:
         """Value of a part of a node (see mdf_part_at): NumPy scalars for arrays without axes; a list where it has several."""
         with self._lock:
-            values = [
-                to_python(lib.mdf_part_at(self._pointer, node, kind, index, i), scalars=True) for i in range(n_values)
-            ]
+            values = [to_python(lib.mdf_part_at(self._pointer, node, kind, index, i), scalars=True) for i in range(n_values)]
         return values[0] if n_values == 1 else values or None
 
     def schedule_words(self) -> bytes:

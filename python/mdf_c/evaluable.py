@@ -34,6 +34,7 @@ class EvaluablePart:
 
     @property
     def curr_value(self) -> Any:
+        """The value; see the class."""
         return self._enode._state.part(self._enode._number, self._kind, self._index, self._n_values)
 
     def __repr__(self) -> str:
@@ -45,6 +46,7 @@ class EvaluableInput(EvaluablePart):
 
     @property
     def input_port(self) -> Any:
+        """The port as the graph has it; None where that was not given as objects."""
         return self.definition
 
     def set_input_value(self, value: Any) -> None:
@@ -63,6 +65,7 @@ class EvaluableFunction(EvaluablePart):
 
     @property
     def function(self) -> Any:
+        """The function as the graph has it."""
         return self.definition
 
 
@@ -71,6 +74,7 @@ class EvaluableParameter(EvaluablePart):
 
     @property
     def parameter(self) -> Any:
+        """The parameter as the graph has it."""
         return self.definition
 
 
@@ -79,6 +83,7 @@ class EvaluableOutput(EvaluablePart):
 
     @property
     def output_port(self) -> Any:
+        """The port as the graph has it."""
         return self.definition
 
 

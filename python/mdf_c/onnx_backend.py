@@ -32,6 +32,8 @@ class Prepared(BackendRep):
         ----------
         inputs : sequence or dict
             Arrays (lists of them for sequences, None for an empty optional), in the order of the model or by name.
+        **kwargs
+            Passed over.
 
         Returns
         -------
@@ -95,10 +97,15 @@ class MdfBackend(Backend):
         Parameters
         ----------
         node : onnx.NodeProto
+            The node.
         inputs : sequence or dict
             Arrays, in the order of the node's inputs that are not left out.
-        opset_version : int, optional
-            By default the newest that onnx knows.
+        device : str
+            The CPU.
+        outputs_info
+            Passed over.
+        **kwargs
+            ``opset_version``, by default the newest that onnx knows.
         """
         names = [name for name in node.input if name]
         graph = helper.make_graph(

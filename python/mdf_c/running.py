@@ -173,11 +173,13 @@ def _evaluate_many(state: State, recorder: _Recorder, first: int, steps: int, dt
         return first + 1
     n_done, n_recorded = ctypes.c_uint64(), ctypes.c_uint64()
     arguments = (state._pointer, steps - first, dt, dt, _BUDGET_S, records, len(records), n_done, n_recorded)
+    start = time.perf_counter()
     with state._lock:
         if state._may_be_long:
             state._guard(lambda: lib.mdf_evaluate_steps(*arguments, state._error))
         else:
             lib.mdf_evaluate_steps(*arguments, state._error)
+        state._may_be_long = time.perf_counter() - start > 2 * _BUDGET_S
         state._check(None)
     if n_recorded.value < n_done.value:
         recorder.store(state, first + n_recorded.value)
@@ -241,15 +243,13 @@ def run(
     recorder = _Recorder(program, _ports(program, record), steps)
     step = 0
     while step < steps:
-        start = time.perf_counter()
         _give_inputs(state, inputs, step)
         if step == 0 or (inputs is not None and not isinstance(inputs, Mapping) and step < len(inputs)):
             state.evaluate(None if step == 0 else dt)
             recorder.store(state, step)
             step += 1
         else:
-            last, step = step, _evaluate_many(state, recorder, step, steps, math.nan if dt is None else dt)
-            state._may_be_long = time.perf_counter() - start > 2 * _BUDGET_S * (step - last > 0)
+            step = _evaluate_many(state, recorder, step, steps, math.nan if dt is None else dt)
         if progress is not None:
             progress(step)
     times = np.full(steps, np.nan) if dt is None else dt * np.arange(steps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from .._documents import as_bytes, as_graph
@@ -24,7 +24,7 @@ class Form(NamedTuple):
     attributes: tuple[str, ...]
 
 
-@lru_cache(maxsize=None)
+@cache
 def form_of(operator: str, opset: int = DEFAULT_OPSET) -> Form:
     """The form of an operator.
 
@@ -134,9 +134,7 @@ def _evaluate(operator: str, form: Form, call: _Call, opset: int, n_outputs: int
     return outcome[0] if len(outcome) == 1 else tuple(outcome)
 
 
-def call_operator(
-    operator: str, *args: Any, opset: int = DEFAULT_OPSET, n_outputs: int | None = None, **kwargs: Any
-) -> Any:
+def call_operator(operator: str, *args: Any, opset: int = DEFAULT_OPSET, n_outputs: int | None = None, **kwargs: Any) -> Any:
     """Calls an operator by ONNX's name; see the module."""
     form = form_of(operator, opset)
     bodies = [name for name in form.attributes if hasattr(kwargs.get(name), "SerializeToString")]

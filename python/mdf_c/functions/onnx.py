@@ -11,8 +11,8 @@ TypeError where an argument fits no formal.
 """
 
 # Some of the functions have the names of Python's builtins: nothing but their definition belongs in this module.
-from ._onnx_define import DEFAULT_OPSET, OPERATORS, define_all
 from ._onnx_call import call_operator
+from ._onnx_define import DEFAULT_OPSET, OPERATORS, define_all
 
 _FUNCTIONS = define_all()
 globals().update(_FUNCTIONS)
