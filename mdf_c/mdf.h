@@ -230,6 +230,12 @@ typedef struct mdf_program mdf_program;
 
 /* Compiles one graph of a model: names resolved, expressions parsed, attributes read, bodies wired. `options` may be NULL. */
 MDF_API mdf_program *mdf_compile(const mdf_model *model, const mdf_options *options, mdf_error *error);
+/* The same; parameters of these names (NODE.PARAMETER; PARAMETER: every one of that name, in any node, and the graph's) are kept
+ * changeable: each state may set them with mdf_set_parameter, and nothing is worked out from the values that the model gives them,
+ * which hold until then. Only numbers and arrays of numbers can be kept so, as a parameter's value or as its
+ * default_initial_value; the names need not outlive the call. */
+MDF_API mdf_program *mdf_compile_changeable(const mdf_model *model, const char *const *parameters, size_t n_parameters,
+                                            const mdf_options *options, mdf_error *error);
 MDF_API void mdf_program_free(mdf_program *program);
 MDF_API const char *mdf_program_model_id(const mdf_program *program);
 MDF_API const char *mdf_program_graph_id(const mdf_program *program);
@@ -255,6 +261,11 @@ typedef struct mdf_state mdf_state;
 
 MDF_API mdf_state *mdf_state_new(const mdf_program *program, mdf_error *error);
 MDF_API void mdf_state_free(mdf_state *state);
+/* Makes a state as it was when it was new, with another seed for random functions; its memory stays for later use. */
+MDF_API mdf_status mdf_state_reset(mdf_state *state, uint64_t seed, mdf_error *error);
+/* Sets a parameter that was kept changeable, before the first evaluation or the first after a reset. Numbers of type float64, int64
+ * and bool are taken as if they stood in the model; others keep their type. MDF_NAME where no such parameter has that name. */
+MDF_API mdf_status mdf_set_parameter(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error);
 
 /* Sets an input for the next evaluation: NAME is PORT (every port of that name, in any node) or NODE.PORT.
  * The tensor is copied. MDF_NAME where no port has that name. */

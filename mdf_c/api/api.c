@@ -1,6 +1,7 @@
 /* api.c - the public interface of mdf.h over the layers below. */
 #include "mdf_c/mdf.h"
 
+#include "mdf_c/run/restart.h"
 #include "mdf_c/run/steps.h"
 #include "mdf_c/write/beside.h"
 #include "mdf_c/write/save_model.h"
@@ -117,7 +118,13 @@ void mdf_model_free(mdf_model *model)
 
 mdf_program *mdf_compile(const mdf_model *model, const mdf_options *options, mdf_error *error)
 {
-    return mdf_program_compile(model, options, error);
+    return mdf_program_compile(model, NULL, 0, options, error);
+}
+
+mdf_program *mdf_compile_changeable(const mdf_model *model, const char *const *parameters, size_t n_parameters,
+                                    const mdf_options *options, mdf_error *error)
+{
+    return mdf_program_compile(model, parameters, n_parameters, options, error);
 }
 
 void mdf_program_free(mdf_program *program)
@@ -253,6 +260,22 @@ mdf_status mdf_set_input_json(mdf_state *state, const char *name, const char *js
     }
     mdf_value_clear(&state->shared->memory, &value);
     return status;
+}
+
+mdf_status mdf_set_parameter(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error)
+{
+    struct mdf_value view = {0};
+
+    if ((unsigned)value->dtype >= MDF_DTYPE_COUNT || value->dtype == MDF_DTYPE_STRING) {
+        return mdf_error_set(error, MDF_USAGE, "parameter '%s': only numbers can be set", name);
+    }
+    mdf_parameter_value(&state->shared->memory, &view, value);
+    return mdf_state_set_parameter(state, name, &view, error);
+}
+
+mdf_status mdf_state_reset(mdf_state *state, uint64_t seed, mdf_error *error)
+{
+    return mdf_state_restart(state, seed, error);
 }
 
 mdf_status mdf_evaluate(mdf_state *state, double dt, mdf_error *error)

@@ -110,6 +110,8 @@ struct mdf_execution {
 struct mdf_frame *mdf_frame_new(struct mdf_execution *execution, const struct mdf_code *code, struct mdf_frame *outer);
 /* Lets go of all values of a frame and of the frames below it. */
 void mdf_frame_clear(struct mdf_frame *frame);
+/* Takes the values out of a frame and the frames below it, which can then run as new ones; memory stays for later use. */
+void mdf_frame_forget(struct mdf_frame *frame);
 /* Runs the instructions [first, end). False: execution->context.error is set. */
 bool mdf_frame_run(struct mdf_frame *frame, size_t first, size_t end);
 /* The value of an operand. */

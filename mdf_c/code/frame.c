@@ -216,6 +216,34 @@ void mdf_frame_clear(struct mdf_frame *frame)
     }
 }
 
+static void forget(struct mdf_value *value)
+{
+    static const struct mdf_value nothing;
+
+    if (value->buffer == NULL) {
+        *value = nothing;
+    }
+    value->kind = MDF_KIND_NONE; /* a buffer stays */
+    value->length = 0;
+}
+
+void mdf_frame_forget(struct mdf_frame *frame)
+{
+    size_t i, j;
+
+    for (i = 0; i < frame->code->n_slots; i++) {
+        forget(&frame->slots[i]);
+    }
+    for (i = 0; i < frame->code->n_calls; i++) {
+        for (j = 0; j < MDF_CALL_SCRATCH; j++) {
+            forget(&frame->calls[i].call.scratch[j]);
+        }
+    }
+    for (i = 0; i < frame->code->n_bodies; i++) {
+        mdf_frame_forget(frame->bodies[i].frame);
+    }
+}
+
 void mdf_code_clear(struct mdf_memory *memory, struct mdf_code *code)
 {
     size_t i;

@@ -292,6 +292,12 @@ static bool read_setting(struct reading *reading, const struct mdf_schema *schem
                       schema->name, reading->setting->name);
         return false;
     }
+    if (reading->node != NULL && is_changeable(reading->target->compiler, reading->node)) {
+        compile_error(reading->target->compiler, MDF_MODEL,
+                      "attribute '%s' of %s::%s can not be kept changeable: it is fixed when the model is compiled",
+                      reading->setting->name, mdf_schema_prefix(schema), schema->name);
+        return false;
+    }
     if (reading->setting->type == MDF_SETTING_GRAPH) {
         graph.node = reading->node;
         return list_add(reading->target->compiler, graphs, &graph, sizeof graph);

@@ -52,8 +52,7 @@ static bool is_wired(const struct graph_builder *builder, size_t node, size_t po
     return fed->n > 0 && input->default_value == NULL && input->reduce == MDF_REDUCE_OVERWRITE;
 }
 
-/* The declaration with its shape in the program's arena. */
-static bool keep_declaration(struct compiler *compiler, const struct mdf_declaration *source, struct mdf_declaration *kept)
+bool keep_declaration(struct compiler *compiler, const struct mdf_declaration *source, struct mdf_declaration *kept)
 {
     int64_t *shape = mdf_arena_array(compiler->arena, source->rank, sizeof *shape);
 
@@ -559,7 +558,9 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
         return false;
     }
     program->code = unit_finish(compiler, unit);
-    return program->code != NULL && (nested != NULL || keep_origins(compiler));
+    return program->code != NULL && (nested != NULL || (keep_origins(compiler) && all_changeables_are_met(compiler, graph) &&
+                                                        keep_list(compiler, &compiler->parameters, sizeof *program->parameters,
+                                                                  &program->parameters, &program->n_parameters)));
 }
 
 static void take_options(struct mdf_program *program, const mdf_options *options)
@@ -587,7 +588,20 @@ static struct mdf_program *new_program(const mdf_allocator *allocator)
     return program;
 }
 
-struct mdf_program *mdf_program_compile(const struct mdf_model *model, const mdf_options *options, mdf_error *error)
+/* The names of parameters that are to be kept changeable. */
+static bool want(struct compiler *compiler, const char *const *parameters, size_t n_parameters)
+{
+    compiler->wanted = parameters;
+    compiler->n_wanted = n_parameters;
+    compiler->is_met = mdf_arena_array(&compiler->scratch, n_parameters, sizeof *compiler->is_met);
+    if (compiler->is_met == NULL) {
+        compile_out_of_memory(compiler);
+    }
+    return compiler->is_met != NULL;
+}
+
+struct mdf_program *mdf_program_compile(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
+                                        const mdf_options *options, mdf_error *error)
 {
     static const mdf_options defaults;
     struct compiler compiler = {.model = model};
@@ -603,6 +617,7 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const mdf
         return NULL;
     }
     compiler.root = compiler.program;
+    compiler.root_unit = &unit;
     take_options(compiler.program, options);
     compiler.memory = &compiler.program->memory;
     compiler.arena = &compiler.program->arena;
@@ -612,7 +627,7 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const mdf
     mdf_arena_init(&compiler.scratch, compiler.memory);
     place_at(&compiler, model->source);
     graph = choose_graph(&compiler, options->graph);
-    if (graph != NULL) {
+    if (graph != NULL && want(&compiler, parameters, n_parameters)) {
         compiler.program->model_id = keep_text(&compiler, model->id);
         compiler.program->graph_id = keep_text(&compiler, graph->id);
         done = compile_graph(&compiler, graph, &unit, NULL);

@@ -13,6 +13,12 @@ struct open_graph {
     const struct mdf_node *source;
 };
 
+/* A growing array in the compiler's scratch. */
+struct list {
+    void *items;
+    size_t n, capacity;
+};
+
 struct compiler {
     const struct mdf_model *model;
     struct mdf_program *program; /* of the graph that is compiled */
@@ -33,24 +39,25 @@ struct compiler {
     const struct open_graph *open;     /* graphs that are being compiled, the innermost first */
     const struct mdf_graph_node *node; /* being compiled */
     mdf_operand dt;                    /* what holds the time increment in the unit of the graph that is compiled */
+    struct unit *root_unit;            /* of the outermost graph */
+    const char *const *wanted;         /* names of parameters that are to be kept changeable */
+    bool *is_met;                      /* of each: there is one of that name */
+    size_t n_wanted;
+    struct list parameters;  /* struct mdf_program_parameter: those that are */
+    struct list changeables; /* of changeable.c */
 };
 
 /* What is known of an operand. */
 enum operand_flags {
     OPERAND_MAY_BE_LIST = 1, /* may hold a Python list */
     OPERAND_MUTABLE = 2,     /* a parameter that changes while the node runs */
-    OPERAND_IS_BOOL = 4      /* a boolean, for sure */
+    OPERAND_IS_BOOL = 4,     /* a boolean, for sure */
+    OPERAND_IS_FIXED = 8     /* a slot that code only reads: it holds a value before the first run */
 };
 
 struct operand_facts {
     unsigned flags; /* enum operand_flags */
     struct mdf_static_type type;
-};
-
-/* A growing array in the compiler's scratch. */
-struct list {
-    void *items;
-    size_t n, capacity;
 };
 
 /* A unit under construction. */
@@ -315,6 +322,10 @@ bool graph_layers(struct graph_builder *builder, struct mdf_program_layer **laye
 /* Compiles all nodes in an order that has senders before receivers where that is possible. */
 bool graph_compile_nodes(struct graph_builder *builder);
 
+/* --- compile.c */
+/* The declaration with its shape in the program's arena. */
+bool keep_declaration(struct compiler *compiler, const struct mdf_declaration *source, struct mdf_declaration *kept);
+
 /* --- compile.c, nested.c: a graph within a node */
 struct nested {
     struct target *outer; /* the node's */
@@ -340,6 +351,18 @@ bool compile_schedule(struct graph_builder *builder);
 /* --- parts.c */
 /* Notes where the values of a compiled node's ports, functions and parameters are. */
 bool keep_parts(const struct graph_builder *builder, size_t index);
+
+/* --- changeable.c: parameters that each state may set for itself */
+/* Before a node is compiled: if it was asked for, the constant of a parameter gets a slot. */
+bool keep_changeable(struct target *target, const struct mdf_graph_node *node, const struct mdf_parameter *parameter, bool is_literal,
+                     bool is_text);
+bool keep_graph_changeable(struct target *target, const char *id, const struct mdf_node *field,
+                           const struct mdf_declaration *declaration);
+/* Whether the value of a field of the model is in such a slot; the slot, or its capture; MDF_NO_OPERAND where it is not. */
+bool is_changeable(const struct compiler *compiler, const struct mdf_node *field);
+mdf_operand changeable_operand(struct target *target, const struct mdf_node *field);
+/* False with the error set: a parameter that was asked for is not there. */
+bool all_changeables_are_met(struct compiler *compiler, const struct mdf_graph *graph);
 
 /* --- node.c */
 bool compile_node(struct graph_builder *builder, size_t index);

@@ -105,11 +105,15 @@ static bool bind_parameters(struct graph_builder *builder)
         struct mdf_value constant = {0};
         mdf_operand operand;
 
+        if (value == NULL) {
+            value = &entry->value;
+        }
         if (!read_parameter_declaration(builder->compiler, metadata, &declaration) ||
-            !compile_declared_constant(&target, value != NULL ? value : &entry->value, &declaration, &constant)) {
+            !keep_graph_changeable(&target, entry->key, value, &declaration) ||
+            (!is_changeable(builder->compiler, value) && !compile_declared_constant(&target, value, &declaration, &constant))) {
             return false;
         }
-        operand = unit_add_constant(&target, &constant, 0);
+        operand = is_changeable(builder->compiler, value) ? changeable_operand(&target, value) : unit_add_constant(&target, &constant, 0);
         if (operand == MDF_NO_OPERAND || !scope_bind(builder->compiler, &builder->scope, entry->key, operand)) {
             return false;
         }

@@ -211,6 +211,21 @@ static bool previous_value_is_read(const struct node_builder *builder, size_t in
     return false;
 }
 
+static struct place enter_item(struct node_builder *builder, const struct item *item)
+{
+    return place_enter(builder->compiler, item->parameter != NULL ? "parameter" : "function", item->definition->id,
+                       item->definition->source);
+}
+
+static bool describe_changeable(struct node_builder *builder, const struct item *item)
+{
+    struct place place = enter_item(builder, item);
+    bool done = keep_changeable(&builder->target, builder->node, item->parameter, item->is_literal, item->is_text);
+
+    place_leave(builder->compiler, place);
+    return done;
+}
+
 static bool describe_items(struct node_builder *builder)
 {
     const struct mdf_graph_node *node = builder->node;
@@ -232,7 +247,8 @@ static bool describe_items(struct node_builder *builder)
     }
     for (i = 0; i < node->n_parameters; i++) {
         if (!describe_parameter(compiler, &node->parameters[i], &builder->parameters[i]) ||
-            !find_usage(compiler, node, node->parameters[i].definition.id, &builder->parameters[i].usage)) {
+            !find_usage(compiler, node, node->parameters[i].definition.id, &builder->parameters[i].usage) ||
+            !describe_changeable(builder, &builder->parameters[i])) {
             return false;
         }
     }
@@ -244,12 +260,6 @@ static bool describe_items(struct node_builder *builder)
     return true;
 }
 
-static struct place enter_item(struct node_builder *builder, const struct item *item)
-{
-    return place_enter(builder->compiler, item->parameter != NULL ? "parameter" : "function", item->definition->id,
-                       item->definition->source);
-}
-
 /* Objects are constants that a body or an attribute may read; they are values only where something names them. */
 static bool bind_literal(struct node_builder *builder, const struct item *item)
 {
@@ -259,6 +269,11 @@ static bool bind_literal(struct node_builder *builder, const struct item *item)
     mdf_operand operand;
     unsigned flags;
 
+    if (is_changeable(builder->compiler, value)) {
+        operand = changeable_operand(&builder->target, value);
+        place_leave(builder->compiler, place);
+        return operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, item->definition->id, operand);
+    }
     if (item->is_text) {
         if (!mdf_value_make_string(builder->compiler->memory, &constant, value->as.string.bytes, value->as.string.length)) {
             compile_out_of_memory(builder->compiler);

@@ -74,6 +74,15 @@ struct mdf_program_result {
     size_t node, output; /* output SIZE_MAX: an input passed through, port `node` of program->ports */
 };
 
+/* A parameter that each state may set for itself before its first evaluation. */
+struct mdf_program_parameter {
+    const char *node; /* NULL: a parameter of the graph */
+    const char *id;
+    mdf_operand slot, default_value; /* of the outermost unit; a constant */
+    struct mdf_declaration declaration;
+    struct mdf_origin origin;
+};
+
 /* A value that settings of operators point to. */
 struct mdf_kept_value {
     struct mdf_kept_value *next;
@@ -103,6 +112,8 @@ struct mdf_program {
     size_t n_results;
     const char **input_names; /* of the graph's interface */
     size_t n_inputs;
+    struct mdf_program_parameter *parameters;
+    size_t n_parameters;
     struct mdf_kept_value *kept;
     /* options */
     mdf_dtype real;
@@ -112,8 +123,11 @@ struct mdf_program {
     bool is_plain; /* instructions are run as they stand, never lowered */
 };
 
-/* Compiles a graph of a model. NULL on error. */
-struct mdf_program *mdf_program_compile(const struct mdf_model *model, const mdf_options *options, mdf_error *error);
+/* Compiles a graph of a model; parameters of these names are kept changeable. NULL on error. */
+struct mdf_program *mdf_program_compile(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
+                                        const mdf_options *options, mdf_error *error);
+/* Whether `name` is PARAMETER, or NODE.PARAMETER; `node` NULL: a parameter of the graph. */
+bool mdf_parameter_is_named(const char *node, const char *id, const char *name);
 void mdf_program_release(struct mdf_program *program);
 
 #endif

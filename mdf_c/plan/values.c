@@ -130,8 +130,12 @@ mdf_operand compile_value(struct target *target, const struct mdf_node *node, md
     struct place place = place_at(target->compiler, node);
     mdf_operand operand;
 
-    operand =
-        node->kind == MDF_NODE_STRING ? compile_text(target, node->as.string.bytes, into) : compile_literal(target, node, into);
+    if (is_changeable(target->compiler, node)) {
+        operand = compile_move(target, changeable_operand(target, node), into);
+    } else {
+        operand = node->kind == MDF_NODE_STRING ? compile_text(target, node->as.string.bytes, into)
+                                                : compile_literal(target, node, into);
+    }
     place_leave(target->compiler, place);
     return operand;
 }

@@ -26,6 +26,26 @@ bool mdf_scheduler_init(struct mdf_scheduler *scheduler, const struct mdf_progra
     return scheduler->marks != NULL && scheduler->spent != NULL && scheduler->last_sets != NULL && scheduler->in_set != NULL;
 }
 
+void mdf_scheduler_clear(struct mdf_scheduler *scheduler, const struct mdf_program *program)
+{
+    const struct mdf_schedule *schedule = program->schedule;
+    struct mdf_scheduler fresh = {.marks = scheduler->marks,
+                                  .spent = scheduler->spent,
+                                  .last_sets = scheduler->last_sets,
+                                  .in_set = scheduler->in_set};
+    size_t i;
+
+    for (i = 0; i < MDF_SCOPE_COUNT; i++) {
+        fresh.counts[i] = scheduler->counts[i];
+        memset(fresh.counts[i], 0, program->n_nodes * sizeof *fresh.counts[i]);
+    }
+    memset(fresh.marks, 0, schedule->n_usables * sizeof *fresh.marks);
+    memset(fresh.spent, 0, schedule->n_spent * sizeof *fresh.spent);
+    memset(fresh.last_sets, 0, program->n_nodes * sizeof *fresh.last_sets);
+    memset(fresh.in_set, 0, program->n_nodes * sizeof *fresh.in_set);
+    *scheduler = fresh;
+}
+
 /* ------------------------------------------------------------------ messages */
 
 static enum outcome_of_condition broken(struct mdf_state *state, const struct mdf_condition *condition)

@@ -1,6 +1,6 @@
 /* state.c - see state.h. One evaluation: inputs to ports, then the nodes, of each layer of the queue once, or as the conditions
  * say (scheduler.h); a node first takes what its edges bring, then runs. */
-#include "mdf_c/run/state.h"
+#include "mdf_c/run/restart.h"
 
 #include "functions/random.h"
 #include "mdf_c/run/readers.h"
@@ -120,7 +120,7 @@ struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error 
     if (build(state)) {
         state->frame = mdf_frame_new(&state->shared->execution, program->code, NULL);
     }
-    if (state->frame == NULL) {
+    if (state->frame == NULL || !mdf_state_set_defaults(state)) {
         mdf_memory_error(&state->shared->memory, error);
         mdf_state_release(state);
         return NULL;
@@ -445,6 +445,7 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
 
     memset(&context->error, 0, sizeof context->error);
     state->shared->execution.dt = dt;
+    state->shared->has_begun = true;
     done = mdf_value_make_double(&state->shared->memory, mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, 0)),
                                  isnan(dt) ? 0.0 : dt) ||
            out_of_memory(state);

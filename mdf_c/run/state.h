@@ -25,6 +25,7 @@ struct mdf_shared_state {
     struct mdf_memory memory;
     struct mdf_execution execution;
     atomic_bool interrupted;
+    bool has_begun;           /* an evaluation has */
     struct mdf_state *nested; /* all states but the outermost */
 };
 

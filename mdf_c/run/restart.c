@@ -1,0 +1,153 @@
+/* restart.c - a state before its first evaluation: as it was when it was new, with the parameters that the caller sets.
+ * Holds after a restart: an evaluation gives the bits that it gives in a new state with the same seed. */
+#include "mdf_c/run/restart.h"
+
+#include "functions/random.h"
+
+#include <string.h>
+
+static void forget_graph(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+    size_t i;
+
+    for (i = 0; i < program->n_ports; i++) {
+        state->ports[i].has_input = state->ports[i].repeats = state->ports[i].has_value = false;
+    }
+    memset(state->has_run, 0, program->n_nodes * sizeof *state->has_run);
+    mdf_schedule_record_clear(&state->schedule);
+    if (program->schedule != NULL) {
+        mdf_scheduler_clear(&state->scheduler, program);
+    }
+}
+
+bool mdf_state_set_defaults(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+    size_t i;
+
+    for (i = 0; i < program->n_parameters; i++) {
+        if (!mdf_value_copy(&state->shared->memory, mdf_frame_slot(state->frame, program->parameters[i].slot),
+                            mdf_frame_value(state->frame, program->parameters[i].default_value))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+mdf_status mdf_state_restart(struct mdf_state *state, uint64_t seed, mdf_error *error)
+{
+    struct mdf_context *context = &state->shared->execution.context;
+    struct mdf_state *nested;
+
+    forget_graph(state);
+    for (nested = state->shared->nested; nested != NULL; nested = nested->next) {
+        forget_graph(nested);
+    }
+    mdf_frame_forget(state->frame);
+    state->shared->has_begun = false;
+    context->seed = seed;
+    mdf_random_seed(context->random_state, seed);
+    context->numpy_random.is_seeded = context->python_random.is_seeded = false;
+    return mdf_state_set_defaults(state) ? MDF_OK : mdf_memory_error(&state->shared->memory, error);
+}
+
+/* ------------------------------------------------------------------ parameters */
+
+static mdf_status unknown_parameter(const struct mdf_program *program, const char *name, mdf_error *error)
+{
+    struct mdf_nearest nearest;
+    const char *guess;
+    size_t i;
+
+    mdf_nearest_begin(&nearest, name);
+    for (i = 0; i < program->n_parameters; i++) {
+        mdf_nearest_offer(&nearest, program->parameters[i].id);
+    }
+    guess = mdf_nearest_result(&nearest);
+    return mdf_error_set(error, MDF_NAME,
+                         "the program has no changeable parameter '%s'%s%s%s; name it to mdf_compile_changeable to keep it so",
+                         name, guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+}
+
+static bool has_declared_shape(const struct mdf_declaration *declaration, const struct mdf_value *value)
+{
+    size_t i;
+
+    for (i = 0; declaration->has_shape && i < declaration->rank; i++) {
+        if (declaration->shape[i] < 0) {
+            return true; /* an open axis: nothing is promised */
+        }
+    }
+    return !declaration->has_shape || !declaration->type.exact ||
+           (value->kind == MDF_KIND_TENSOR && value->rank == declaration->rank &&
+            (value->rank == 0 || memcmp(mdf_value_shape(value), declaration->shape, value->rank * sizeof(int64_t)) == 0));
+}
+
+static mdf_status at_parameter(const struct mdf_program_parameter *parameter, mdf_status status, mdf_error *error)
+{
+    mdf_error_at(error, parameter->origin.file, parameter->origin.line, parameter->origin.column);
+    mdf_error_in(error, "%s", parameter->origin.path);
+    return status;
+}
+
+static mdf_status set_one(struct mdf_state *state, const struct mdf_program_parameter *parameter, const struct mdf_value *value,
+                          mdf_error *error)
+{
+    struct mdf_context *context = &state->shared->execution.context;
+    struct mdf_value *slot = mdf_frame_slot(state->frame, parameter->slot);
+    char description[80];
+
+    if (!has_declared_shape(&parameter->declaration, value)) {
+        mdf_value_describe(value, description, sizeof description);
+        return at_parameter(
+            parameter,
+            mdf_error_set(error, MDF_SHAPE, "the value (%s) does not have the shape that the parameter declares", description),
+            error);
+    }
+    if (parameter->declaration.type.dtype == MDF_DTYPE_NONE && state->program->real == MDF_DTYPE_FLOAT32 &&
+        value->kind == MDF_KIND_TENSOR && value->dtype == MDF_DTYPE_FLOAT64 && value->strength != MDF_STRENGTH_TYPED) {
+        return mdf_value_convert(&state->shared->memory, slot, value, MDF_DTYPE_FLOAT32)
+                   ? MDF_OK
+                   : mdf_memory_error(&state->shared->memory, error);
+    }
+    memset(&context->error, 0, sizeof context->error);
+    if (!mdf_declare_value(context, slot, value, &parameter->declaration.type, false)) {
+        if (error != NULL && error->code == MDF_OK) {
+            *error = context->error;
+        }
+        return at_parameter(parameter, context->error.code, error);
+    }
+    return MDF_OK;
+}
+
+mdf_status mdf_state_set_parameter(struct mdf_state *state, const char *name, const struct mdf_value *value, mdf_error *error)
+{
+    const struct mdf_program *program = state->program;
+    mdf_status status = MDF_OK;
+    size_t n_found = 0, i;
+
+    if (state->shared->has_begun) {
+        return mdf_error_set(error, MDF_USAGE, "parameter '%s' is set after the first evaluation: reset the state before", name);
+    }
+    for (i = 0; status == MDF_OK && i < program->n_parameters; i++) {
+        const struct mdf_program_parameter *parameter = &program->parameters[i];
+
+        if (mdf_parameter_is_named(parameter->node, parameter->id, name)) {
+            n_found++;
+            status = set_one(state, parameter, value, error);
+        }
+    }
+    return n_found > 0 ? status : unknown_parameter(program, name, error);
+}
+
+void mdf_parameter_value(struct mdf_memory *memory, struct mdf_value *value, const mdf_tensor *tensor)
+{
+    bool is_plain = tensor->dtype == MDF_DTYPE_FLOAT64 || tensor->dtype == MDF_DTYPE_INT64 || tensor->dtype == MDF_DTYPE_BOOL;
+
+    mdf_value_borrow_tensor(memory, value, tensor->dtype,
+                            !is_plain           ? MDF_STRENGTH_TYPED
+                            : tensor->rank == 0 ? MDF_STRENGTH_PYTHON
+                                                : MDF_STRENGTH_LITERAL,
+                            tensor->rank, tensor->shape, tensor->data);
+}
