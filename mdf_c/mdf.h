@@ -329,6 +329,64 @@ MDF_API void mdf_state_interrupt(mdf_state *state);
 /* Takes back a request to stop that came too late for the evaluation that it was meant for. */
 MDF_API void mdf_state_forget_interrupt(mdf_state *state);
 
+/* ------------------------------------------------------------------ sweeps */
+
+/* A sweep evaluates one program many times (instances), on several threads, with other values of its changeable parameters (see
+ * mdf_compile_changeable), other inputs and another seed in each. What an instance gives is what a new state gives with these values
+ * and that seed: the same bits whatever the number of threads. See docs/sweeps.md. */
+typedef struct mdf_sweep mdf_sweep;
+
+/* Leading axes of an array of values, before those of one value; of both, the one of instances is first. */
+enum {
+    MDF_SWEEP_PER_INSTANCE = 1, /* one for each instance; without it all instances have the same */
+    MDF_SWEEP_PER_STEP = 2,     /* of inputs: one for each step; without it a value is given in each step */
+    MDF_SWEEP_TYPED = 4         /* values keep their type; without it float64, int64 and bool are as numbers that stand in a model */
+};
+
+/* Values of a changeable parameter, or of an input: names as for mdf_set_parameter and mdf_set_input. */
+typedef struct mdf_sweep_values {
+    const char *name;
+    unsigned axes;     /* flags from above */
+    mdf_tensor values; /* of numbers; its data is borrowed while the sweep lives */
+} mdf_sweep_values;
+
+/* Zero-initialise it. Arrays are borrowed while mdf_sweep_new runs; what values and `seeds` point to, while the sweep lives. */
+typedef struct mdf_sweep_options {
+    size_t n_instances;
+    const mdf_sweep_values *parameters, *inputs;
+    size_t n_parameters, n_inputs;
+    const mdf_record *records; /* node and output of the ports that are recorded; type and shape, where the type is not
+                                  MDF_DTYPE_NONE; else these are found by evaluating the first instance */
+    size_t n_records;
+    uint64_t n_steps;      /* evaluations of each instance */
+    double dt;             /* of all but the first; NaN: none */
+    uint64_t record_every; /* k: after each k-th step; 0: after the last one only */
+    const uint64_t *seeds; /* of each instance; NULL: mdf_sweep_seed(seed, number of the instance) */
+    uint64_t seed;
+    int n_threads; /* 0: all cores */
+    /* Called ten times a second, and at the end, by the thread that called mdf_sweep_run; false asks to stop. May be NULL. */
+    bool (*progress)(void *context, size_t n_done, size_t n_instances);
+    void *progress_context;
+} mdf_sweep_options;
+
+/* Checks all that is asked for. NULL on error. The program must live as long as the sweep. */
+MDF_API mdf_sweep *mdf_sweep_new(const mdf_program *program, const mdf_sweep_options *options, mdf_error *error);
+MDF_API void mdf_sweep_free(mdf_sweep *sweep);
+/* Steps of each instance that are recorded. */
+MDF_API size_t mdf_sweep_n_rows(const mdf_sweep *sweep);
+/* Type and shape of one value of record number `record`; false where there is none, or no instance to find it. A narrower value
+ * (an initial 0 before reals) is widened, a single number fills the shape, and a node that has not run yet gives NaN. */
+MDF_API bool mdf_sweep_form(const mdf_sweep *sweep, size_t record, mdf_tensor *form);
+/* Evaluates all instances. arrays[record] is the caller's, of shape [instances, rows, shape of one value], row-major. On
+ * MDF_INTERRUPTED, and on an error, which is that of the first instance that fails, its rows are written in part. */
+MDF_API mdf_status mdf_sweep_run(mdf_sweep *sweep, void *const *arrays, mdf_error *error);
+/* Instances that are done, while the sweep runs or after it; asks a running sweep to stop. Any thread may call them, and a signal
+ * handler. */
+MDF_API size_t mdf_sweep_n_done(const mdf_sweep *sweep);
+MDF_API void mdf_sweep_interrupt(mdf_sweep *sweep);
+/* The seed of an instance: number `instance` + 1 of the numbers that SplitMix64 gives from `seed`. */
+MDF_API uint64_t mdf_sweep_seed(uint64_t seed, uint64_t instance);
+
 #ifdef __cplusplus
 }
 #endif

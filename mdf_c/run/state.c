@@ -168,8 +168,7 @@ void mdf_state_release(struct mdf_state *state)
 
 /* ------------------------------------------------------------------ inputs */
 
-/* Whether `name` is PORT, or NODE.PORT, of a port, or its name in the graph's interface. */
-static bool is_named(const struct mdf_program *program, const struct mdf_program_port *port, const char *name)
+bool mdf_port_is_named(const struct mdf_program *program, const struct mdf_program_port *port, const char *name)
 {
     const char *node = port->node == SIZE_MAX ? NULL : program->nodes[port->node].id;
     size_t length;
@@ -181,7 +180,7 @@ static bool is_named(const struct mdf_program *program, const struct mdf_program
     return node != NULL && strncmp(name, node, length) == 0 && name[length] == '.' && strcmp(name + length + 1, port->id) == 0;
 }
 
-static mdf_status unknown_input(const struct mdf_program *program, const char *name, mdf_error *error)
+mdf_status mdf_port_unknown(const struct mdf_program *program, const char *name, mdf_error *error)
 {
     struct mdf_nearest nearest;
     const char *guess;
@@ -196,33 +195,39 @@ static mdf_status unknown_input(const struct mdf_program *program, const char *n
                          guess ? guess : "", guess ? "'?" : "");
 }
 
+bool mdf_state_set_port(struct mdf_state *state, size_t port, const struct mdf_value *value)
+{
+    struct mdf_value *input = &state->ports[port].input, single = {0};
+
+    state->ports[port].has_input = true;
+    if (!mdf_value_copy_apart(&state->shared->memory, input, value)) {
+        return false;
+    }
+    if (state->program->real == MDF_DTYPE_FLOAT32 && input->kind == MDF_KIND_TENSOR && input->dtype == MDF_DTYPE_FLOAT64 &&
+        input->strength != MDF_STRENGTH_TYPED) {
+        if (!mdf_value_convert(&state->shared->memory, &single, input, MDF_DTYPE_FLOAT32)) {
+            return false;
+        }
+        mdf_value_swap(&single, input);
+        mdf_value_clear(&state->shared->memory, &single);
+    }
+    return true;
+}
+
 mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const struct mdf_value *value, mdf_error *error)
 {
     size_t n_found = 0, i;
 
     for (i = 0; i < state->program->n_ports; i++) {
-        struct mdf_state_port *port = &state->ports[i];
-
-        if (!is_named(state->program, &state->program->ports[i], name)) {
+        if (!mdf_port_is_named(state->program, &state->program->ports[i], name)) {
             continue;
         }
         n_found++;
-        port->has_input = true;
-        if (!mdf_value_copy_apart(&state->shared->memory, &port->input, value)) {
+        if (!mdf_state_set_port(state, i, value)) {
             return mdf_memory_error(&state->shared->memory, error);
         }
-        if (state->program->real == MDF_DTYPE_FLOAT32 && port->input.kind == MDF_KIND_TENSOR &&
-            port->input.dtype == MDF_DTYPE_FLOAT64 && port->input.strength != MDF_STRENGTH_TYPED) {
-            struct mdf_value single = {0};
-
-            if (!mdf_value_convert(&state->shared->memory, &single, &port->input, MDF_DTYPE_FLOAT32)) {
-                return mdf_memory_error(&state->shared->memory, error);
-            }
-            mdf_value_swap(&single, &port->input);
-            mdf_value_clear(&state->shared->memory, &single);
-        }
     }
-    return n_found > 0 ? MDF_OK : unknown_input(state->program, name, error);
+    return n_found > 0 ? MDF_OK : mdf_port_unknown(state->program, name, error);
 }
 
 static bool port_error(struct mdf_state *state, const struct mdf_program_port *port)

@@ -1,0 +1,435 @@
+/* test_sweep.c - sweeps: each instance gives the bits of a run of its own, whatever the number of threads; what goes wrong is
+ * told. */
+#include "mdf_c/mdf.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A cell with an initial value that is a whole number, an input, noise, and a counter that runs in every second pass only. */
+static const char cell[] =
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"I\": {}}, \"parameters\": {\"a\": {\"value\": 0.7}, "
+    "\"noise\": {\"value\": 0.0}, \"V\": {\"default_initial_value\": 1, \"time_derivative\": \"I - a * V + noise * "
+    "numpy.random.normal()\"}}, \"output_ports\": {\"V\": {\"value\": \"V\"}, \"pair\": {\"value\": \"[V, a]\"}, \"text\": "
+    "{\"value\": \"'yes'\"}}}, \"late\": {\"input_ports\": {\"x\": {\"default_value\": 0.5}}, \"output_ports\": {\"x\": "
+    "{\"value\": "
+    "\"x * 2\"}}}}, \"conditions\": {\"node_specific\": {\"late\": {\"type\": \"AfterNCalls\", \"kwargs\": {\"dependency\": "
+    "\"n\", "
+    "\"n\": 3}}}}}}}}";
+
+enum { N = 23, STEPS = 40 };
+
+struct fixture {
+    mdf_error error;
+    mdf_model *model;
+    mdf_program *program;
+    mdf_sweep *sweep;
+    double a[N], currents[STEPS], results[N * STEPS];
+    int64_t shape[2];
+    mdf_sweep_values parameters[2], inputs[1];
+    mdf_record records[1];
+    mdf_sweep_options options;
+};
+
+static void begin_with(struct fixture *fixture, const char *text, const char *const *parameters, size_t n,
+                       const mdf_options *options)
+{
+    memset(fixture, 0, sizeof *fixture);
+    fixture->model = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &fixture->error);
+    cr_assert_not_null(fixture->model, "%s", fixture->error.message);
+    fixture->program = mdf_compile_changeable(fixture->model, parameters, n, options, &fixture->error);
+    cr_assert_not_null(fixture->program, "%s", fixture->error.message);
+}
+
+/* N values of a, an input that changes with the steps, V after each step. */
+static void begin(struct fixture *fixture)
+{
+    static const char *const parameters[] = {"n.a", "noise"};
+    static const double noise = 0.25;
+    int i;
+
+    begin_with(fixture, cell, parameters, 2, NULL);
+    for (i = 0; i < N; i++) {
+        fixture->a[i] = 0.1 + 0.05 * i;
+    }
+    for (i = 0; i < STEPS; i++) {
+        fixture->currents[i] = sin(0.3 * i);
+    }
+    fixture->shape[0] = N;
+    fixture->shape[1] = STEPS;
+    fixture->parameters[0] =
+        (mdf_sweep_values){"n.a", MDF_SWEEP_PER_INSTANCE, {MDF_DTYPE_FLOAT64, 1, fixture->shape, fixture->a}};
+    fixture->parameters[1] = (mdf_sweep_values){"noise", 0, {MDF_DTYPE_FLOAT64, 0, NULL, &noise}};
+    fixture->inputs[0] =
+        (mdf_sweep_values){"I", MDF_SWEEP_PER_STEP, {MDF_DTYPE_FLOAT64, 1, fixture->shape + 1, fixture->currents}};
+    fixture->records[0] = (mdf_record){.dtype = MDF_DTYPE_NONE};
+    fixture->options = (mdf_sweep_options){.n_instances = N,
+                                           .parameters = fixture->parameters,
+                                           .n_parameters = 2,
+                                           .inputs = fixture->inputs,
+                                           .n_inputs = 1,
+                                           .records = fixture->records,
+                                           .n_records = 1,
+                                           .n_steps = STEPS,
+                                           .dt = 0.1,
+                                           .record_every = 1,
+                                           .seed = 5,
+                                           .n_threads = 1};
+}
+
+static void end(struct fixture *fixture)
+{
+    mdf_sweep_free(fixture->sweep);
+    mdf_program_free(fixture->program);
+    mdf_model_free(fixture->model);
+}
+
+static mdf_status run(struct fixture *fixture)
+{
+    void *arrays[] = {fixture->results};
+
+    mdf_sweep_free(fixture->sweep);
+    memset(&fixture->error, 0, sizeof fixture->error);
+    fixture->sweep = mdf_sweep_new(fixture->program, &fixture->options, &fixture->error);
+    return fixture->sweep != NULL ? mdf_sweep_run(fixture->sweep, arrays, &fixture->error) : fixture->error.code;
+}
+
+/* The same as run of its own, on a state that is new. */
+static void run_alone(struct fixture *fixture, int instance, double *values)
+{
+    mdf_state *state = mdf_state_new(fixture->program, &fixture->error);
+    const double noise = 0.25;
+    int step;
+
+    cr_assert_eq(mdf_state_reset(state, mdf_sweep_seed(5, (uint64_t)instance), &fixture->error), MDF_OK);
+    mdf_set_parameter(state, "n.a", &(mdf_tensor){MDF_DTYPE_FLOAT64, 0, NULL, &fixture->a[instance]}, &fixture->error);
+    mdf_set_parameter(state, "n.noise", &(mdf_tensor){MDF_DTYPE_FLOAT64, 0, NULL, &noise}, &fixture->error);
+    for (step = 0; step < STEPS; step++) {
+        mdf_tensor current = {MDF_DTYPE_FLOAT64, 0, NULL, &fixture->currents[step]}, value;
+
+        mdf_set_input(state, "I", &current, &fixture->error);
+        cr_assert_eq(mdf_evaluate(state, step == 0 ? NAN : 0.1, &fixture->error), MDF_OK, "%s", fixture->error.message);
+        cr_assert(mdf_value_tensor(mdf_output_at(state, 0, 0), &value));
+        values[step] = value.dtype == MDF_DTYPE_INT64 ? (double)*(const int64_t *)value.data : *(const double *)value.data;
+    }
+    mdf_state_free(state);
+}
+
+Test(sweep, each_instance_is_a_run_of_its_own_whatever_the_number_of_threads)
+{
+    struct fixture fixture;
+    double alone[STEPS];
+    int threads[] = {1, 2, 7, 0}, i, j;
+    mdf_tensor form;
+
+    begin(&fixture);
+    for (i = 0; i < 4; i++) {
+        fixture.options.n_threads = threads[i];
+        memset(fixture.results, 0xff, sizeof fixture.results);
+        cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
+        cr_assert_eq(mdf_sweep_n_done(fixture.sweep), N);
+        cr_assert_eq(mdf_sweep_n_rows(fixture.sweep), STEPS);
+        cr_assert(mdf_sweep_form(fixture.sweep, 0, &form) && form.dtype == MDF_DTYPE_FLOAT64 && form.rank == 0);
+        for (j = 0; j < N; j++) {
+            run_alone(&fixture, j, alone);
+            cr_assert_eq(memcmp(alone, fixture.results + j * STEPS, sizeof alone), 0, "instance %d on %d threads", j, threads[i]);
+        }
+    }
+    cr_assert_eq(fixture.results[0], 1, "the whole number that V begins with is widened");
+    end(&fixture);
+}
+
+Test(sweep, seeds_and_steps_can_be_chosen)
+{
+    struct fixture fixture;
+    uint64_t seeds[N];
+    double all[N * STEPS];
+    int i;
+
+    begin(&fixture);
+    cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
+    memcpy(all, fixture.results, sizeof all);
+    for (i = 0; i < N; i++) {
+        seeds[i] = mdf_sweep_seed(5, (uint64_t)i);
+    }
+    fixture.options.seed = 0;
+    fixture.options.seeds = seeds;
+    fixture.options.record_every = 15;
+    cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
+    cr_assert_eq(mdf_sweep_n_rows(fixture.sweep), 2);
+    cr_assert_eq(fixture.results[2 * 3], all[3 * STEPS + 14]);
+    cr_assert_eq(fixture.results[2 * 3 + 1], all[3 * STEPS + 29]);
+    fixture.options.record_every = 0;
+    cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
+    cr_assert_eq(mdf_sweep_n_rows(fixture.sweep), 1);
+    cr_assert_eq(fixture.results[4], all[4 * STEPS + STEPS - 1]);
+    seeds[4]++;
+    cr_assert_eq(run(&fixture), MDF_OK);
+    cr_assert_neq(fixture.results[4], all[4 * STEPS + STEPS - 1]);
+    cr_assert_eq(fixture.results[5], all[5 * STEPS + STEPS - 1]);
+    end(&fixture);
+}
+
+Test(sweep, the_seed_of_an_instance_is_a_number_of_splitmix64)
+{
+    /* The first three numbers from seed 1234567, as the reference implementation (prng.di.unimi.it/splitmix64.c) gives them. */
+    cr_assert_eq(mdf_sweep_seed(1234567, 0), 6457827717110365317u);
+    cr_assert_eq(mdf_sweep_seed(1234567, 1), 3203168211198807973u);
+    cr_assert_eq(mdf_sweep_seed(1234567, 2), 9817491932198370423u);
+}
+
+Test(sweep, lists_of_numbers_are_arrays_and_what_has_not_run_is_nan)
+{
+    struct fixture fixture;
+    double pairs[N * STEPS * 2], late[N * STEPS];
+    mdf_record records[] = {{.node = 0, .output = 1, .dtype = MDF_DTYPE_NONE}, {.node = 1, .output = 0, .dtype = MDF_DTYPE_NONE}};
+    void *arrays[] = {pairs, late};
+    mdf_tensor form;
+
+    begin(&fixture);
+    fixture.options.records = records;
+    fixture.options.n_records = 2;
+    fixture.sweep = mdf_sweep_new(fixture.program, &fixture.options, &fixture.error);
+    cr_assert_not_null(fixture.sweep, "%s", fixture.error.message);
+    cr_assert(mdf_sweep_form(fixture.sweep, 0, &form) && form.rank == 1 && form.shape[0] == 2);
+    cr_assert(!mdf_sweep_form(fixture.sweep, 2, &form));
+    cr_assert_eq(mdf_sweep_run(fixture.sweep, arrays, &fixture.error), MDF_OK, "%s", fixture.error.message);
+    cr_assert_eq(pairs[2 * STEPS * 6 + 1], fixture.a[6]);
+    cr_assert_not(isnan(late[STEPS - 1]));
+    end(&fixture);
+}
+
+Test(sweep, a_node_that_has_not_run_yet_gives_nan)
+{
+    static const char model[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"k\": {\"value\": \"k + 1\", "
+        "\"default_initial_value\": "
+        "0}}, \"output_ports\": {\"k\": {\"value\": \"k\"}}}, \"late\": {\"output_ports\": {\"x\": {\"value\": \"2.5\"}}}}, "
+        "\"conditions\": {\"node_specific\": {\"n\": {\"type\": \"Always\"}, \"late\": {\"type\": \"AfterNCalls\", \"kwargs\": "
+        "{\"dependency\": \"n\", \"n\": 3, \"time_scale\": \"TimeScale.LIFE\"}}}, \"termination\": "
+        "{\"environment_state_update\": "
+        "{\"type\": \"AfterPass\", \"kwargs\": {\"n\": 0}}}}}}}}";
+    struct fixture fixture;
+    mdf_record record = {.node = 1, .dtype = MDF_DTYPE_NONE};
+
+    begin_with(&fixture, model, NULL, 0, NULL);
+    fixture.options =
+        (mdf_sweep_options){.n_instances = 1, .records = &record, .n_records = 1, .n_steps = 5, .dt = NAN, .record_every = 1};
+    cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
+    cr_assert(isnan(fixture.results[0]));
+    cr_assert_eq(fixture.results[4], 2.5);
+    end(&fixture);
+}
+
+/* What is asked for wrongly, and a piece of what is said. */
+enum mistake { NO_STEPS, NO_SUCH_PORT, NO_SUCH_INPUT, NO_SUCH_PARAMETER, TOO_FEW_VALUES, PARAMETER_PER_STEP, TEXTS, TEXT_PORT };
+
+static const struct {
+    enum mistake mistake;
+    const char *message;
+} mistakes[] = {
+    {NO_STEPS, "at least one step"},
+    {NO_SUCH_PORT, "the program has no output port 9 of node 0"},
+    {NO_SUCH_INPUT, "no input port is called 'II'; did you mean 'I'?"},
+    {NO_SUCH_PARAMETER, "the program has no changeable parameter 'V'"},
+    {TOO_FEW_VALUES, "axis 0 of the values must have 24 entries, one for each instance"},
+    {PARAMETER_PER_STEP, "a parameter has one value for all steps"},
+    {TEXTS, "its values must be numbers"},
+    {TEXT_PORT, "a sweep records numbers, not texts"},
+};
+
+static void make_mistake(struct fixture *fixture, enum mistake mistake)
+{
+    switch (mistake) {
+    case NO_STEPS:
+        fixture->options.n_steps = 0;
+        break;
+    case NO_SUCH_PORT:
+        fixture->records[0].output = 9;
+        break;
+    case NO_SUCH_INPUT:
+        fixture->inputs[0].name = "II";
+        break;
+    case NO_SUCH_PARAMETER:
+        fixture->parameters[0].name = "V";
+        break;
+    case TOO_FEW_VALUES:
+        fixture->options.n_instances = N + 1;
+        break;
+    case PARAMETER_PER_STEP:
+        fixture->parameters[0].axes |= MDF_SWEEP_PER_STEP;
+        break;
+    case TEXTS:
+        fixture->inputs[0].values.dtype = MDF_DTYPE_STRING;
+        break;
+    case TEXT_PORT:
+        fixture->records[0].output = 2;
+        break;
+    }
+}
+
+Test(sweep, mistakes_are_told)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        struct fixture fixture;
+
+        begin(&fixture);
+        make_mistake(&fixture, mistakes[i].mistake);
+        cr_assert_neq(run(&fixture), MDF_OK, "%s", mistakes[i].message);
+        cr_assert_not_null(strstr(fixture.error.message, mistakes[i].message), "%s", fixture.error.message);
+        end(&fixture);
+    }
+}
+
+Test(sweep, the_error_is_that_of_the_first_instance_that_fails)
+{
+    static const char model[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {}}, \"output_ports\": "
+        "{\"y\": {\"value\": \"[1.0, 2.0, 3.0][x]\"}}}}}}}}";
+    struct fixture fixture;
+    int64_t places[200], shape[] = {200};
+    mdf_sweep_values input = {"x", MDF_SWEEP_PER_INSTANCE, {MDF_DTYPE_INT64, 1, shape, places}};
+    mdf_record record = {.dtype = MDF_DTYPE_NONE};
+    int threads, i;
+
+    begin_with(&fixture, model, NULL, 0, NULL);
+    for (i = 0; i < 200; i++) {
+        places[i] = i >= 37 && i % 2 == 1 ? 5 : 1;
+    }
+    fixture.options = (mdf_sweep_options){
+        .n_instances = 200, .inputs = &input, .n_inputs = 1, .records = &record, .n_records = 1, .n_steps = 1, .dt = NAN};
+    for (threads = 1; threads < 6; threads++) {
+        fixture.options.n_threads = threads;
+        cr_assert_neq(run(&fixture), MDF_OK);
+        cr_assert_not_null(strstr(fixture.error.message, "(instance 37, step 1)"), "%s", fixture.error.message);
+        cr_assert_str_eq(fixture.error.path, "node 'n', output port 'y'");
+    }
+    end(&fixture);
+}
+
+static bool stop_at_once(void *context, size_t n_done, size_t n_instances)
+{
+    *(size_t *)context += 1;
+    cr_assert_leq(n_done, n_instances);
+    return false;
+}
+
+Test(sweep, the_caller_can_stop_it)
+{
+    static const char endless[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"x\": {\"value\": 1.0}, \"v\": {\"function\": "
+        "\"onnx::Loop\", \"args\": {\"M\": 100000000000, \"v_initial\": \"[x]\", \"body\": {\"nodes\": {\"b\": {\"input_ports\": "
+        "{\"i\": {}, \"c\": {}, \"s\": {}}, \"output_ports\": {\"go\": {\"value\": \"c\"}, \"o\": {\"value\": \"s + 1\"}}}}, "
+        "\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"go\", \"o\"]}}}}}, \"output_ports\": {\"v\": "
+        "{\"value\": "
+        "\"v\"}}}}}}}}";
+    struct fixture fixture;
+    mdf_record record = {.dtype = MDF_DTYPE_FLOAT64};
+    size_t n_calls = 0;
+
+    begin_with(&fixture, endless, NULL, 0, NULL);
+    fixture.options = (mdf_sweep_options){.n_instances = 9,
+                                          .records = &record,
+                                          .n_records = 1,
+                                          .n_steps = 3,
+                                          .dt = NAN,
+                                          .n_threads = 2,
+                                          .progress = stop_at_once,
+                                          .progress_context = &n_calls};
+    cr_assert_eq(run(&fixture), MDF_INTERRUPTED);
+    cr_assert_geq(n_calls, 1);
+    end(&fixture);
+}
+
+Test(sweep, no_instances_are_no_work)
+{
+    struct fixture fixture;
+
+    begin(&fixture);
+    fixture.options.n_instances = 0;
+    fixture.shape[0] = 0;
+    cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
+    end(&fixture);
+}
+
+/* ------------------------------------------------------------------ memory */
+
+/* Refuses from the n-th allocation on; threads share it. */
+struct meter {
+    pthread_mutex_t lock;
+    long left, held;
+};
+
+static void *allocate(void *context, size_t size_bytes)
+{
+    struct meter *meter = context;
+    void *block = NULL;
+
+    pthread_mutex_lock(&meter->lock);
+    if (meter->left-- > 0) {
+        block = malloc(size_bytes);
+        meter->held += block != NULL;
+    }
+    pthread_mutex_unlock(&meter->lock);
+    return block;
+}
+
+static void *reallocate(void *context, void *block, size_t size_bytes)
+{
+    struct meter *meter = context;
+    void *moved = NULL;
+
+    pthread_mutex_lock(&meter->lock);
+    if (meter->left-- > 0) {
+        moved = realloc(block, size_bytes);
+        meter->held += moved != NULL && block == NULL;
+    }
+    pthread_mutex_unlock(&meter->lock);
+    return moved;
+}
+
+static void release(void *context, void *block)
+{
+    struct meter *meter = context;
+
+    pthread_mutex_lock(&meter->lock);
+    meter->held -= block != NULL;
+    pthread_mutex_unlock(&meter->lock);
+    free(block);
+}
+
+Test(sweep, any_allocation_may_fail)
+{
+    static const char *const parameters[] = {"n.a", "noise"};
+    struct meter meter = {.left = 1000000};
+    mdf_allocator allocator = {allocate, reallocate, release, &meter};
+    mdf_options options = {.allocator = &allocator};
+    bool failed = true;
+    long n;
+
+    pthread_mutex_init(&meter.lock, NULL);
+    for (n = 0; failed; n++) {
+        struct fixture fixture;
+        mdf_program *program;
+
+        begin(&fixture);
+        meter.left = n;
+        program = mdf_compile_changeable(fixture.model, parameters, 2, &options, &fixture.error);
+        failed = program == NULL;
+        if (program != NULL) {
+            mdf_program_free(fixture.program);
+            fixture.program = program;
+            fixture.options.n_threads = 2;
+            failed = run(&fixture) != MDF_OK;
+        }
+        cr_assert(!failed || fixture.error.code == MDF_OUT_OF_MEMORY, "%ld: %s", n, fixture.error.message);
+        end(&fixture);
+        cr_assert_eq(meter.held, 0, "%ld blocks were not released when allocation %ld failed", meter.held, n);
+    }
+    cr_assert_gt(n, 50);
+    pthread_mutex_destroy(&meter.lock);
+}
