@@ -353,6 +353,7 @@ typedef struct mdf_sweep_values {
 /* Zero-initialise it. Arrays are borrowed while mdf_sweep_new runs; what values and `seeds` point to, while the sweep lives. */
 typedef struct mdf_sweep_options {
     size_t n_instances;
+    size_t first_instance; /* the number that the first has in messages, and for its seed: of a sweep that is cut into parts */
     const mdf_sweep_values *parameters, *inputs;
     size_t n_parameters, n_inputs;
     const mdf_record *records; /* node and output of the ports that are recorded; type and shape, where the type is not
@@ -361,7 +362,7 @@ typedef struct mdf_sweep_options {
     uint64_t n_steps;      /* evaluations of each instance */
     double dt;             /* of all but the first; NaN: none */
     uint64_t record_every; /* k: after each k-th step; 0: after the last one only */
-    const uint64_t *seeds; /* of each instance; NULL: mdf_sweep_seed(seed, number of the instance) */
+    const uint64_t *seeds; /* of each instance; NULL: mdf_sweep_seed(seed, first_instance + i) */
     uint64_t seed;
     int n_threads; /* 0: all cores */
     /* Called ten times a second, and at the end, by the thread that called mdf_sweep_run; false asks to stop. May be NULL. */

@@ -165,6 +165,18 @@ Test(sweep, seeds_and_steps_can_be_chosen)
     cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
     cr_assert_eq(mdf_sweep_n_rows(fixture.sweep), 1);
     cr_assert_eq(fixture.results[4], all[4 * STEPS + STEPS - 1]);
+    fixture.options.seeds = NULL; /* a part of the sweep */
+    fixture.options.seed = 5;
+    fixture.options.first_instance = 4;
+    fixture.options.n_instances = 3;
+    fixture.shape[0] = 3;
+    fixture.parameters[0].values.data = fixture.a + 4;
+    cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
+    cr_assert_eq(fixture.results[0], all[4 * STEPS + STEPS - 1]);
+    cr_assert_eq(fixture.results[2], all[6 * STEPS + STEPS - 1]);
+    fixture.options.seeds = seeds;
+    fixture.options.n_instances = fixture.shape[0] = N;
+    fixture.parameters[0].values.data = fixture.a;
     seeds[4]++;
     cr_assert_eq(run(&fixture), MDF_OK);
     cr_assert_neq(fixture.results[4], all[4 * STEPS + STEPS - 1]);

@@ -175,6 +175,7 @@ static bool take_options(struct mdf_sweep *sweep, const mdf_sweep_options *optio
         return false;
     }
     sweep->n_instances = options->n_instances;
+    sweep->first_instance = options->first_instance;
     sweep->n_steps = options->n_steps;
     sweep->record_every = options->record_every;
     sweep->n_rows = options->record_every > 0 ? (size_t)(options->n_steps / options->record_every) : 1;

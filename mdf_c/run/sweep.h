@@ -30,7 +30,7 @@ struct mdf_sweep {
     struct mdf_memory memory;
     struct mdf_arena arena;
     const struct mdf_program *program;
-    size_t n_instances, n_rows;
+    size_t n_instances, first_instance, n_rows;
     uint64_t n_steps, record_every, seed;
     double dt;
     const uint64_t *seeds; /* of each instance; NULL: from `seed` */

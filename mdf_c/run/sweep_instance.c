@@ -268,7 +268,8 @@ static mdf_status run_steps(const struct instance *instance)
         }
     }
     if (status != MDF_OK && status != MDF_INTERRUPTED) {
-        mdf_error_append(instance->error, " (instance %zu, step %" PRIu64 ")", instance->number, step > 0 ? step : 1);
+        mdf_error_append(instance->error, " (instance %zu, step %" PRIu64 ")", sweep->first_instance + instance->number,
+                         step > 0 ? step : 1);
     }
     return status;
 }
@@ -276,7 +277,8 @@ static mdf_status run_steps(const struct instance *instance)
 static mdf_status run(const struct instance *instance)
 {
     const struct mdf_sweep *sweep = instance->sweep;
-    uint64_t seed = sweep->seeds != NULL ? sweep->seeds[instance->number] : mdf_sweep_seed(sweep->seed, instance->number);
+    uint64_t seed = sweep->seeds != NULL ? sweep->seeds[instance->number]
+                                         : mdf_sweep_seed(sweep->seed, sweep->first_instance + instance->number);
     mdf_status status = mdf_state_restart(instance->state, seed, instance->error);
 
     return status == MDF_OK ? run_steps(instance) : status;

@@ -20,6 +20,7 @@ from .errors import (
 from .evaluable import EvaluableGraph
 from .registration import register
 from .running import Result, run
+from .sweeping import SweepResult, instance_seeds, sweep
 
 __version__ = "0.1.0"
 __all__ = [
@@ -38,10 +39,13 @@ __all__ = [
     "Result",
     "Settings",
     "State",
+    "SweepResult",
     "check",
     "compile",
     "from_onnx",
+    "instance_seeds",
     "load",
     "register",
     "run",
+    "sweep",
 ]

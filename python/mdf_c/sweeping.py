@@ -1,0 +1,416 @@
+"""sweep: one model evaluated thousands of times, with other parameters, inputs and seeds; on all cores, or on a cluster."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._documents import Source, as_bytes
+from ._library import PART_PARAMETER, Error, checked, lib
+from ._sweep_library import PER_INSTANCE, PER_STEP, TYPED, NativeSweep, Plan, Swept
+from ._values import as_array, is_array
+from .engine import Model, Program, Settings, _options, _Warnings
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+# Parts that a cluster's work is cut into, for each of its threads: enough that a lost worker costs little.
+_CHUNKS_PER_THREAD = 8
+
+
+@dataclass
+class SweepResult:
+    """What a sweep computed. ``result["NODE.PORT"]`` and ``result["PORT"]`` look arrays up.
+
+    Attributes
+    ----------
+    axes : dict of str to numpy.ndarray
+        The swept names and their values: of a grid, an axis each; else each has one value an instance.
+    dims : tuple of str
+        Names of the leading axes of every array: those of the instances (the swept names of a grid, or "instance"), and
+        then, where more than the last step is recorded, "step".
+    outputs : dict of str to numpy.ndarray
+        Values by NODE.PORT; shape: that of `dims`, then that of one value. A node that had not run yet has NaN.
+    seeds : numpy.ndarray of uint64
+        The seed of each instance; shape: that of the instances.
+    steps : numpy.ndarray of int
+        The recorded steps, counted from 1.
+    times : numpy.ndarray
+        Their times; NaN without a time increment.
+    """
+
+    axes: dict[str, np.ndarray]
+    dims: tuple[str, ...]
+    outputs: dict[str, np.ndarray]
+    seeds: np.ndarray
+    steps: np.ndarray
+    times: np.ndarray
+    is_grid: bool = field(default=True, repr=False)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        found = [key for key in self.outputs if name in (key, key.split(".", 1)[-1])]
+        if len(found) != 1:
+            raise KeyError(f"'{name}' is not one of the recorded ports {list(self.outputs)}")
+        return self.outputs[found[0]]
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The arrays as a data set whose coordinates are the swept values and the steps.
+
+        Raises
+        ------
+        ImportError
+            xarray is not installed.
+        """
+        import xarray
+
+        n = len(self.dims)
+        variables = {
+            name: ([*self.dims, *(f"{name}_{i}" for i in range(values.ndim - n))], values)
+            for name, values in self.outputs.items()
+        }
+        coordinates: dict[str, Any] = {"seed": (self.dims[: self.seeds.ndim], self.seeds)}
+        for name, values in self.axes.items():
+            if not self.is_grid:
+                coordinates[name] = (("instance", *(f"{name}_{i}" for i in range(values.ndim - 1))), values)
+            elif values.ndim == 1:
+                coordinates[name] = values
+        if "step" in self.dims:
+            coordinates["step"] = self.steps
+            if not np.isnan(self.times).any():
+                coordinates["time"] = ("step", self.times)
+        return xarray.Dataset(variables, coords=coordinates)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A table with a row for each instance and recorded step.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+        """
+        return self.to_xarray().to_dataframe().reset_index()
+
+
+def sweep(
+    model: Source,
+    parameters: Mapping[str, Any],
+    inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+    steps: int = 1,
+    dt: float | None = None,
+    record: str | Iterable[str] | None = None,
+    every: int = 0,
+    seeds: int | Sequence[int] | np.ndarray = 0,
+    combine: str = "grid",
+    threads: int = 0,
+    client: Any = None,
+    progress: bool | Callable[[int], None] = True,
+    **settings: Any,
+) -> SweepResult:
+    """Evaluates a graph for many values of its parameters and inputs.
+
+    An instance gives the bits that a run of its own gives, with its values in the model and its seed: whatever the number of
+    threads or workers.
+
+    Parameters
+    ----------
+    model
+        What :func:`mdf_c.load` takes.
+    parameters : dict
+        ``{name: values}``: NODE.PARAMETER, or PARAMETER for all of that name; or an input, as NODE.PORT or PORT. The first
+        axis of the values goes through the instances, the rest is the shape of one value.
+    inputs
+        What all instances get: ``{name: value}``, given in every step, or a sequence of such dicts, one a step.
+    steps : int
+        Evaluations of each instance.
+    dt : float, optional
+        The time increment of all evaluations but the first.
+    record
+        Ports whose values are kept, NODE.PORT or a unique PORT; by default what the graph yields.
+    every : int
+        k: values after each k-th step are kept; 0: after the last one only.
+    seeds
+        For random functions: a number, from which each instance gets a seed of its own (:func:`instance_seeds`), or an array
+        of them, of the shape of the instances.
+    combine : {"grid", "zip"}
+        Each value with each, or the first with the first, the second with the second.
+    threads : int
+        0: all cores.
+    client : dask.distributed.Client, optional
+        Spreads the instances over its workers, where this package must be installed. Work of a worker that is lost is done
+        again by others.
+    progress
+        True: a bar, where tqdm is installed; or a function, called now and then with the number of instances done.
+    **settings
+        Those of :class:`mdf_c.Settings`, but for seed and threads.
+
+    Returns
+    -------
+    SweepResult
+
+    Raises
+    ------
+    MdfError
+        The model or a value is at fault, or an instance fails: the first one that does.
+    ValueError
+        The values do not fit together.
+    KeyboardInterrupt
+        Ctrl-C.
+    """
+    program = _ChangeableProgram(_Program.of(model), parameters, settings)
+    axes = {name: _axis(name, values) for name, values in parameters.items()}
+    shape = _instances(axes, combine)
+    plan = _plan(program, axes, shape, inputs, steps, dt, record, every, seeds, combine)
+    n = math.prod(shape)
+    with _progress(progress, n) as tell:
+        if client is None:
+            arrays = NativeSweep(program.pointer, plan, threads, tell).run() if n else None
+        else:
+            plan.forms = NativeSweep(program.pointer, plan.part(0, 1), 1).forms() if n else []
+            arrays = _run_on_cluster(client, program, plan, n, tell) if n else None
+    return _result(program, plan, axes, shape, arrays, combine)
+
+
+def instance_seeds(seed: int, n: int) -> np.ndarray:
+    """The seeds of `n` instances: the numbers that SplitMix64 gives from `seed`."""
+    return np.array([lib.mdf_sweep_seed(seed, i) for i in range(n)], np.uint64)
+
+
+# ---------------------------------------------------------------- programs
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A model as bytes, so that it can travel."""
+
+    content: bytes
+    format: str
+    name: str
+
+    @classmethod
+    def of(cls, model: Source) -> _Program:
+        if isinstance(model, Program):
+            raise TypeError("a sweep compiles the model itself, to keep its parameters changeable: give it the model")
+        if isinstance(model, Model):
+            raise TypeError("give a sweep what the model was loaded from: it travels as bytes")
+        made = as_bytes(model)
+        if made is None:
+            path = Path(model)
+            suffix = path.suffix.lower().lstrip(".")
+            made = (path.read_bytes(), {"yml": "yaml"}.get(suffix, suffix), str(path))
+        return cls(*made)
+
+
+class _ChangeableProgram:
+    """A compiled program in which the swept parameters are kept changeable. Those that are inputs are `input_names`."""
+
+    def __init__(self, source: _Program, names: Iterable[str], settings: Mapping[str, Any]) -> None:
+        self.pointer = None
+        self.source, self.settings = source, dict(settings)
+        for name in ("seed", "threads"):
+            if name in settings:
+                raise TypeError(f"'{name}' is no setting of a sweep: see seeds and threads")
+        self._model = _load(source)
+        program = Program(self._model, Settings(**settings))
+        self.outputs, self.find_outputs, self.results = program.outputs, program.find_outputs, program.results
+        self.parameters = [name for name in names if not _is_input(program, name)]
+        self.input_names = [name for name in names if name not in self.parameters]
+        self.pointer = _compile(self._model, tuple(self.parameters), self.settings)
+
+    def __del__(self) -> None:
+        if getattr(self, "pointer", None):
+            lib.mdf_program_free(self.pointer)
+
+
+def _load(source: _Program) -> Model:
+    model = Model.__new__(Model)
+    model._pointer = None
+    error, collected = Error(), _Warnings()
+    options = _options(Settings(), collected)
+    pointer = lib.mdf_model_load_bytes(
+        source.content, len(source.content), source.format.encode(), source.name.encode(), options, error
+    )
+    model._pointer = checked(pointer, error)
+    return model
+
+
+def _compile(model: Model, parameters: tuple[str, ...], settings: Mapping[str, Any]) -> int:
+    error, collected = Error(), _Warnings()
+    names = (ctypes.c_char_p * len(parameters))(*(name.encode() for name in parameters))
+    options = _options(Settings(**settings), collected)
+    return checked(lib.mdf_compile_changeable(model._pointer, names, len(names), options, error), error)
+
+
+def _is_input(program: Program, name: str) -> bool:
+    """Of one name, a parameter goes before an input."""
+    for i, node in enumerate(program.nodes):
+        if any(name in (part, f"{node}.{part}") for part in program.part_ids(i, PART_PARAMETER)):
+            return False
+    return name in program.inputs or any(name in (port, f"{node}.{port}") for node, port in program.input_ports())
+
+
+# ---------------------------------------------------------------- the plan
+
+
+def _axis(name: str, values: Any) -> np.ndarray:
+    array = as_array(values) if is_array(values) else np.array(values)
+    if array.ndim == 0 or array.dtype.kind not in "bifuc" and array.dtype.kind != "V":
+        raise ValueError(f"the values of '{name}' must be a list or an array of numbers")
+    return array
+
+
+def _instances(axes: Mapping[str, np.ndarray], combine: str) -> tuple[int, ...]:
+    """Shape of the instances."""
+    lengths = tuple(len(values) for values in axes.values())
+    if combine == "grid":
+        return lengths or (1,)
+    if combine != "zip":
+        raise ValueError(f"combine must be 'grid' or 'zip', not {combine!r}")
+    if len(set(lengths)) > 1:
+        raise ValueError(f"to be combined one by one, names need equally many values, not {dict(zip(axes, lengths))}")
+    return lengths[:1] or (1,)
+
+
+def _spread(values: np.ndarray, axis: int, shape: tuple[int, ...], combine: str) -> np.ndarray:
+    """The value of each instance, in a row."""
+    if combine == "zip":
+        return values
+    index = np.indices(shape)[axis].ravel()
+    return values[index]
+
+
+def _shared(inputs: Any, steps: int) -> list[Swept]:
+    """Inputs that all instances have."""
+    if inputs is None:
+        return []
+    if isinstance(inputs, Mapping):
+        return [Swept(name, *_value(name, value)) for name, value in inputs.items()]
+    if len(inputs) != steps or any(set(each) != set(inputs[0]) for each in inputs):
+        raise ValueError(f"inputs by step must be {steps} dicts with the same names")
+    swept = []
+    for name in inputs[0]:
+        values = [_value(name, each[name]) for each in inputs]
+        swept.append(Swept(name, np.stack([array for array, _ in values]), values[0][1] | PER_STEP))
+    return swept
+
+
+def _value(name: str, value: Any) -> tuple[np.ndarray, int]:
+    """An array has a type of its own; numbers and lists are as if they stood in the model."""
+    array = as_array(value) if is_array(value) else np.array(value)
+    if array.dtype.kind in "OUSTmM":
+        raise ValueError(f"input '{name}' of a sweep must be a number or an array of numbers")
+    return array, TYPED if is_array(value) else 0
+
+
+def _plan(program, axes, shape, inputs, steps, dt, record, every, seeds, combine) -> Plan:
+    if steps < 1 or not 0 <= every <= steps:
+        raise ValueError("steps must be at least 1, and every between 0 and steps")
+    n = math.prod(shape)
+    if np.ndim(seeds) == 0:
+        seeds = instance_seeds(int(seeds), n)
+    seeds = np.asarray(seeds, np.uint64)
+    if seeds.size != n:
+        raise ValueError(f"{seeds.size} seeds were given for {n} instances")
+    spread = [Swept(name, _spread(values, i, shape, combine), PER_INSTANCE) for i, (name, values) in enumerate(axes.items())]
+    return Plan(
+        [swept for swept in spread if swept.name in program.parameters],
+        [swept for swept in spread if swept.name in program.input_names] + _shared(inputs, steps),
+        [program.outputs[key] for key in _ports(program, record)],
+        seeds.ravel(), steps, math.nan if dt is None else dt, every,
+    )  # fmt: skip
+
+
+def _ports(program: _ChangeableProgram, record: str | Iterable[str] | None) -> list[tuple[str, str]]:
+    if record is None:
+        names = program.results
+        known = [key for key in program.outputs if key[1] in names or f"{key[0]}.{key[1]}" in names]
+        return known or list(program.outputs)
+    names = [record] if isinstance(record, str) else list(record)
+    return [key for name in names for key in program.find_outputs(name)]
+
+
+def _result(program, plan: Plan, axes, shape, arrays, combine: str) -> SweepResult:
+    steps = np.arange(plan.every, plan.steps + 1, plan.every) if plan.every else np.array([plan.steps])
+    names = {place: f"{node}.{port}" for (node, port), place in program.outputs.items()}
+    outputs = {}
+    for i, place in enumerate(plan.records):
+        values = arrays[i] if arrays is not None else np.empty((0, len(steps)))
+        trailing = values.shape[1:] if plan.every else values.shape[2:]
+        outputs[names[place]] = values.reshape(*shape, *trailing)
+    dims = (tuple(axes) if combine == "grid" and axes else ("instance",)) + (("step",) if plan.every else ())
+    times = plan.dt * (steps - 1)
+    return SweepResult(dict(axes), dims, outputs, plan.seeds.reshape(shape), steps, times, combine == "grid" and bool(axes))
+
+
+# ---------------------------------------------------------------- progress
+
+
+@contextmanager
+def _progress(wish: bool | Callable[[int], None], n: int):
+    """What is called with the number of instances that are done."""
+    bar = None
+    if wish is True:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            wish = False
+        else:
+            bar = tqdm(total=n, unit="run", disable=None)
+    try:
+        yield (lambda done: bar.update(done - bar.n)) if bar is not None else wish or None
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+# ---------------------------------------------------------------- on a cluster
+
+
+@functools.lru_cache(maxsize=4)
+def _compiled(source: _Program, parameters: tuple[str, ...], settings: tuple[tuple[str, Any], ...]) -> _ChangeableProgram:
+    """A worker compiles a program once."""
+    program = _ChangeableProgram.__new__(_ChangeableProgram)
+    program._model = _load(source)
+    program.pointer = _compile(program._model, parameters, dict(settings))
+    return program
+
+
+def _evaluate_part(source: _Program, parameters: tuple[str, ...], settings: tuple, plan: Plan) -> list[np.ndarray]:
+    """What a worker does: some of the instances, on the one thread that it does it in."""
+    return NativeSweep(_compiled(source, parameters, settings).pointer, plan, 1).run()
+
+
+def _run_on_cluster(client, program: _ChangeableProgram, plan: Plan, n: int, tell) -> list[np.ndarray]:
+    from distributed import as_completed
+
+    n_threads = max(1, sum(worker["nthreads"] for worker in client.scheduler_info()["workers"].values()))
+    size = max(1, math.ceil(n / (n_threads * _CHUNKS_PER_THREAD)))
+    common = (program.source, tuple(program.parameters), tuple(program.settings.items()))
+    # Not pure: dask would take parts that are alike, but for what it can not see, for one.
+    futures = {
+        client.submit(_evaluate_part, *common, plan.part(first, first + size), pure=False): first for first in range(0, n, size)
+    }
+    rows = plan.steps // plan.every if plan.every else 1
+    arrays = [np.empty((n, rows, *shape), dtype) for dtype, shape in plan.forms]
+    done = 0
+    try:
+        for future in as_completed(list(futures)):
+            first = futures[future]
+            part = future.result()
+            for array, values in zip(arrays, part):
+                array[first : first + size] = values
+            done += min(size, n - first)
+            if tell is not None:
+                tell(done)
+    except BaseException:
+        client.cancel(list(futures))
+        raise
+    return arrays

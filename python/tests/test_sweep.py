@@ -1,0 +1,189 @@
+"""sweep: shapes and names, equality with runs of one's own, and with a cluster that loses a worker."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mdf_c
+
+PACKAGE = Path(mdf_c.__file__).resolve().parent.parent
+
+# Two parameters, a whole number as initial value, noise and an input.
+CELL = {
+    "cell": {
+        "graphs": {
+            "g": {
+                "nodes": {
+                    "n": {
+                        "input_ports": {"I": {}},
+                        "parameters": {
+                            "a": {"value": 0.7},
+                            "noise": {"value": 0.5},
+                            "V": {
+                                "default_initial_value": 1,
+                                "time_derivative": "I - a * V + noise * numpy.random.normal()",
+                            },
+                        },
+                        "output_ports": {"V": {"value": "V"}, "pair": {"value": "[V, a]"}},
+                    }
+                }
+            }
+        }
+    }
+}
+
+
+def cell(a: float, noise: float) -> dict:
+    """The model with these values in it."""
+    node = {**CELL["cell"]["graphs"]["g"]["nodes"]["n"]}
+    node["parameters"] = {**node["parameters"], "a": {"value": a}, "noise": {"value": noise}}
+    return {"cell": {"graphs": {"g": {"nodes": {"n": node}}}}}
+
+
+A, NOISE = np.linspace(0.1, 0.9, 5), [0.0, 0.25]
+
+
+def sweep(**keywords):
+    given = {"parameters": {"n.a": A, "noise": NOISE}, "inputs": {"I": 0.3}, "steps": 30, "dt": 0.1, "progress": False}
+    return mdf_c.sweep(CELL, **{**given, **keywords})
+
+
+def test_a_grid_has_an_axis_for_each_name_and_equals_runs_of_ones_own():
+    result = sweep(record="V", every=1, seeds=11)
+    assert result.dims == ("n.a", "noise", "step")
+    assert result["V"].shape == (5, 2, 30)
+    assert result["n.V"].dtype == np.float64
+    seeds = mdf_c.instance_seeds(11, 10).reshape(5, 2)
+    assert (result.seeds == seeds).all()
+    for i, a in enumerate(A):
+        for j, noise in enumerate(NOISE):
+            alone = mdf_c.run(cell(a, noise), {"I": 0.3}, 30, 0.1, record="V", seed=int(seeds[i, j]))
+            assert result["V"][i, j].tobytes() == alone.recorded("V").astype(float).tobytes()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5, 0])
+def test_the_number_of_threads_changes_nothing(threads):
+    assert sweep(record=["V", "pair"], threads=threads)["pair"].tobytes() == sweep(record="pair", threads=3)["pair"].tobytes()
+
+
+def test_values_one_by_one_and_the_last_step_only():
+    result = sweep(parameters={"n.a": A, "n.I": A[::-1]}, inputs=None, combine="zip", record="pair")
+    assert result.dims == ("instance",)
+    assert result["pair"].shape == (5, 2)
+    assert (result["pair"][:, 1] == A).all()
+    assert result.steps.tolist() == [30]
+
+
+def test_inputs_may_differ_from_step_to_step_and_seeds_be_given():
+    inputs = [{"I": np.sin(step)} for step in range(30)]
+    seeds = np.arange(10)
+    result = sweep(inputs=inputs, every=10, seeds=seeds, record="V")
+    alone = mdf_c.run(cell(A[2], NOISE[1]), inputs, 30, 0.1, record="V", seed=5)
+    assert result["V"].shape == (5, 2, 3)
+    assert result["V"][2, 1].tolist() == alone.recorded("V")[[9, 19, 29]].tolist()
+    assert result.times.tolist() == pytest.approx([0.9, 1.9, 2.9])
+
+
+def test_results_by_default_are_what_the_graph_yields():
+    assert set(sweep().outputs) == {"n.V", "n.pair"}
+
+
+def test_names_of_axes_reach_xarray_and_pandas():
+    xarray = pytest.importorskip("xarray", reason="xarray is not installed")
+    data = sweep(record="V", every=1).to_xarray()
+    assert isinstance(data, xarray.Dataset)
+    assert data["n.V"].dims == ("n.a", "noise", "step")
+    assert data["n.V"].sel({"n.a": A[1], "noise": 0.25, "step": 1}).item() == 1
+    assert len(sweep(record="V").to_pandas()) == 10
+    zipped = sweep(parameters={"n.a": A, "noise": A}, combine="zip").to_xarray()
+    assert zipped["n.V"].dims == ("instance",)
+    assert zipped["n.a"].values.tolist() == A.tolist()
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "message"),
+    [
+        ({"parameters": {"n.aa": A}}, mdf_c.MdfNameError, "no parameter is called 'n.aa'; did you mean 'n.a'"),
+        ({"parameters": {"n.a": 3}}, ValueError, "must be a list or an array"),
+        ({"combine": "zip"}, ValueError, "equally many values"),
+        ({"combine": "product"}, ValueError, "'grid' or 'zip'"),
+        ({"seeds": [1, 2]}, ValueError, "2 seeds were given for 10 instances"),
+        ({"inputs": {"J": 1.0}}, mdf_c.MdfNameError, "no input port is called 'J'"),
+        ({"inputs": {"I": "x"}}, ValueError, "must be a number"),
+        ({"inputs": [{"I": 1.0}]}, ValueError, "must be 30 dicts"),
+        ({"record": "W"}, mdf_c.MdfNameError, "no output port is named 'W'"),
+        ({"steps": 0}, ValueError, "at least 1"),
+        ({"seed": 3}, TypeError, "see seeds"),
+    ],
+)
+def test_mistakes_are_told(keywords, error, message):
+    with pytest.raises(error, match=message):
+        sweep(**keywords)
+
+
+def test_progress_is_told_and_ctrl_c_stops():
+    counts = []
+    sweep(progress=counts.append)
+    assert counts[-1] == 10
+    stop = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    start = time.perf_counter()
+    stop.start()
+    with pytest.raises(KeyboardInterrupt):
+        sweep(parameters={"n.a": np.linspace(0, 1, 10_000)}, steps=100_000)
+    assert time.perf_counter() - start < 20
+
+
+def test_an_exception_of_the_progress_function_comes_out():
+    def fail(_done):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        sweep(parameters={"n.a": np.linspace(0, 1, 1000)}, steps=10_000, progress=fail)
+
+
+# ---------------------------------------------------------------- a cluster
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    path = os.pathsep.join([str(PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    before, os.environ["PYTHONPATH"] = os.environ.get("PYTHONPATH"), path
+    try:
+        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as started:
+            yield started
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
+
+
+def test_a_cluster_that_loses_a_worker_gives_the_same_bits(cluster):
+    distributed = pytest.importorskip("distributed")
+    many = {"parameters": {"n.a": np.linspace(0, 1, 400), "noise": NOISE}, "steps": 20_000, "record": ["V", "pair"], "seeds": 3}
+    here = sweep(**many)
+    killed = []
+
+    def kill_one(_done):
+        if not killed:
+            killed.append(client.submit(os.getpid, pure=False).result())
+            os.kill(killed[0], signal.SIGKILL)
+
+    with distributed.Client(cluster) as client:
+        there = sweep(client=client, progress=kill_one, **many)
+    assert killed, "no worker was lost"
+    assert there["V"].tobytes() == here["V"].tobytes()
+    assert there["pair"].tobytes() == here["pair"].tobytes()
+
+
+def test_an_error_on_a_cluster_is_the_engines(cluster):
+    distributed = pytest.importorskip("distributed")
+    model = {"m": {"graphs": {"g": {"nodes": {"n": {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "[1.0][x]"}}}}}}}}
+    with distributed.Client(cluster) as client, pytest.raises(mdf_c.MdfError, match="instance 50, step 1"):
+        mdf_c.sweep(model, {"x": [0] * 50 + [7]}, client=client, progress=False)
