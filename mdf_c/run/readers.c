@@ -69,10 +69,25 @@ static void note_instruction(struct readers *readers, const struct mdf_code *cod
     }
 }
 
+/* What can be looked at by name. */
+static void note_node(struct readers *readers, const struct mdf_program_node *node)
+{
+    size_t kind, i;
+
+    for (i = 0; i < node->n_outputs; i++) {
+        note(readers, node->outputs[i].operand);
+    }
+    for (kind = 0; kind < MDF_PART_COUNT; kind++) {
+        for (i = 0; i < node->parts[kind].n; i++) {
+            note_operands(readers, node->parts[kind].items[i].operands, node->parts[kind].items[i].n_operands);
+        }
+    }
+}
+
 /* All but the instructions of nodes: ports, edges, conditions, results, bodies that hand a value on. */
 static void note_program(struct readers *readers, const struct mdf_program *program)
 {
-    size_t i, j;
+    size_t i;
 
     readers->reader = MDF_READ_BY_ALL;
     note_operands(readers, program->code->yields, program->code->n_yields);
@@ -89,9 +104,7 @@ static void note_program(struct readers *readers, const struct mdf_program *prog
         note(readers, program->schedule->watches[i].value);
     }
     for (i = 0; i < program->n_nodes; i++) {
-        for (j = 0; j < program->nodes[i].n_outputs; j++) {
-            note(readers, program->nodes[i].outputs[j].operand);
-        }
+        note_node(readers, &program->nodes[i]);
     }
 }
 

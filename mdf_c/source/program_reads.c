@@ -6,22 +6,23 @@
 /* One stretch while it is gone through. */
 struct reading {
     const struct mdf_code *code;
-    bool *is_read;    /* of each slot: before it is written for certain */
-    bool *is_written; /* of each slot: for certain */
+    uint32_t *is_read;      /* of each slot: before it is written for certain */
+    bool *is_written;       /* of each slot: for certain */
     size_t uncertain_until; /* instructions before this may be jumped over */
 };
 
 static void read_operand(struct reading *reading, mdf_operand operand)
 {
-    if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && !reading->is_written[MDF_OPERAND_INDEX(operand)]) {
-        reading->is_read[MDF_OPERAND_INDEX(operand)] = true;
+    if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT &&
+        !reading->is_written[MDF_OPERAND_INDEX(operand)]) {
+        reading->is_read[MDF_OPERAND_INDEX(operand)] = MDF_READ_BY_ALL;
     }
 }
 
 static void write_operand(struct reading *reading, size_t at, mdf_operand operand)
 {
     if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && at >= reading->uncertain_until) {
-        reading->is_written[MDF_OPERAND_INDEX(operand)] = true;
+        reading->is_written[MDF_OPERAND_INDEX(operand)] = MDF_READ_BY_ALL;
     }
 }
 
@@ -92,7 +93,8 @@ static void go_through(struct reading *reading, size_t at)
     }
 }
 
-bool mdf_source_find_reads(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool *is_read)
+bool mdf_source_find_reads(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n,
+                           uint32_t *is_read)
 {
     const struct mdf_code *code = program->program->code;
     struct reading reading = {.code = code, .is_read = is_read};

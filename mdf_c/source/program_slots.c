@@ -40,7 +40,7 @@ const struct mdf_lowered *mdf_source_find_stretch(const struct mdf_source_progra
 static bool lower_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
 {
     struct mdf_execution *execution = &program->state->shared->execution;
-    struct mdf_lowering_request request = {program->state->frame, ranges, n, program->is_read};
+    struct mdf_lowering_request request = {.frame = program->state->frame, .ranges = ranges, .n_ranges = n, .readers = program->is_read};
     struct mdf_source_stretch *added;
     double kept = execution->dt;
     const char *why = "it can not be lowered";
@@ -165,7 +165,7 @@ static bool is_constant(const struct mdf_source_program *program, const struct m
 static void read_operand(struct mdf_source_program *program, mdf_operand operand)
 {
     if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT) {
-        program->is_read[MDF_OPERAND_INDEX(operand)] = true;
+        program->is_read[MDF_OPERAND_INDEX(operand)] = MDF_READ_BY_ALL;
     }
 }
 
@@ -260,7 +260,7 @@ static bool find_needed(struct mdf_source_program *program)
             const struct mdf_value *source = stretch->lowered->values[stretch->lowered->inputs[i]].source;
 
             if (is_slot(program, source)) {
-                program->is_read[source - program->values] = true;
+                program->is_read[source - program->values] = MDF_READ_BY_ALL;
             }
         }
     }
@@ -359,9 +359,9 @@ bool mdf_source_collect(struct mdf_source_program *program)
         return false;
     }
     take_hints(program);
-    program->is_read[0] = true;
+    program->is_read[0] = MDF_READ_BY_ALL;
     for (i = 0; i < code->n_slots; i++) {
-        if (program->is_read[i] && !make_slot(program, i)) {
+        if (program->is_read[i] != MDF_READ_BY_NOBODY && !make_slot(program, i)) {
             return false;
         }
     }

@@ -22,7 +22,7 @@ struct mdf_source_program {
     const char *name;
     struct mdf_value *values;         /* the frame's slots */
     struct mdf_source_slot *slots;    /* by number of slot; name NULL: nobody reads it */
-    bool *is_read;                    /* of each slot */
+    uint32_t *is_read;                /* of each slot: MDF_READ_BY_ALL, or by nobody */
     const char **hints;               /* of each slot */
     struct mdf_source_slot *constants; /* of the unit's constants that something reads */
     struct mdf_source_stretch *stretches;
@@ -50,7 +50,7 @@ const struct mdf_source_slot *mdf_source_find_operand(struct mdf_source_program 
 const char *mdf_source_operand_element(struct mdf_source_program *program, const struct mdf_source_slot *slot, size_t index);
 
 /* --- program_reads.c: adds the slots that instructions read before they write them. False: out of memory, the error is set. */
-bool mdf_source_find_reads(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool *is_read);
+bool mdf_source_find_reads(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, uint32_t *is_read);
 
 /* --- program_nodes.c: a C function for each node, and the functions that it consists of. */
 bool mdf_source_write_nodes(struct mdf_source_program *program);
