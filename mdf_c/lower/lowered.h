@@ -133,13 +133,18 @@ struct mdf_lowered_call {
 
 enum { MDF_LOWERED_TILE = 512 }; /* elements */
 
-/* Element ops, each on arrays of n elements and scalars, whose results are arrays of n elements: may run element by element, or
- * stretch by stretch. Arrays that an op in the region makes and that are not is_stored need no memory, but may use a tile of
- * MDF_LOWERED_TILE elements of 8 bytes for each op of the body, one behind the other. */
+struct mdf_lowered_step;
+
+/* Element ops, each on one array of n elements or more and else on scalars, whose results are arrays of n elements: may run
+ * element by element, or stretch by stretch. Arrays that an op in the region makes and that are not is_stored need no memory, but
+ * may use a tile of MDF_LOWERED_TILE elements of 8 bytes for each op of the body, one behind the other. */
 struct mdf_lowered_fused {
     struct mdf_lowered_region body;
     size_t n;
     char *tiles; /* aligned to 64 bytes */
+    /* Of mdf_lowered_run_fused, which makes them in its first run: */
+    struct mdf_lowered_step *steps;
+    size_t tile_length; /* elements */
 };
 
 struct mdf_lowered_merge {
@@ -180,7 +185,7 @@ struct mdf_lowered_stack {
     size_t item_bytes;
     /* While it is filled (mdf_lowered_begin_loop and its kin, lowered_run.h): */
     char *items;
-    size_t capacity; /* items that there is room for */
+    size_t capacity; /* items that there is room for; all stacks of a loop have the same */
 };
 
 struct mdf_lowered_loop {
@@ -209,10 +214,9 @@ struct mdf_lowered_output {
     struct mdf_value *slot;
     mdf_lowered_id id;
     bool gives; /* an array made here, which no other output is: its memory and the slot's change places */
-    /* While it is put there: */
-    bool is_ready;
-    struct mdf_value spare; /* kept: its memory and the slot's change places where the output's own can not */
 };
+
+struct mdf_lowered_ports;
 
 struct mdf_lowered {
     struct mdf_arena arena; /* has all of this */
@@ -224,9 +228,10 @@ struct mdf_lowered {
     struct mdf_lowered_output *outputs;
     size_t n_outputs;
     struct mdf_context *context;
+    struct mdf_lowered_ports *ports; /* inputs and outputs made ready for mdf_lowered_run, by its first run */
     /* The memory of a run, index by id: cells, of which a scalar takes the first bytes, in its own type; and arrays, values whose
      * data is where the elements are at the moment. Constants are there from the start, as is the memory of stored results of
-     * FUSED and COPY. */
+     * FUSED and COPY; a CALL makes its results, a LOOP its array states and its stacks. */
     uint64_t *cells;
     struct mdf_value *arrays;
     /* Machine code for `region`; NULL: lowered_run.c runs it. 0: done, else left. */

@@ -5,20 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the elements of a buffer own. */
-enum content { CONTENT_BYTES, CONTENT_STRINGS, CONTENT_VALUES };
-
-struct mdf_buffer {
-    atomic_size_t n_owners;
-    struct mdf_memory *memory;
-    size_t capacity_bytes; /* of data */
-    size_t n_owned;        /* strings or values from data + offset on, to be let go with the buffer */
-    size_t offset;         /* of the elements: a large shape lies before them */
-    enum content content;
-    struct mdf_store *store; /* where the elements lie, not to be written; NULL: in data */
-    max_align_t data[];
-};
-
 /* A string of a string array: the array points at its bytes. */
 struct string {
     atomic_size_t n_owners;
@@ -108,20 +94,20 @@ static void empty_buffer(struct mdf_buffer *buffer)
 {
     size_t i;
 
-    if (buffer->content == CONTENT_STRINGS) {
+    if (buffer->content == MDF_CONTENT_STRINGS) {
         char **strings = elements_of(buffer);
 
         for (i = 0; i < buffer->n_owned; i++) {
             mdf_string_release(buffer->memory, strings[i]);
         }
-    } else if (buffer->content == CONTENT_VALUES) {
+    } else if (buffer->content == MDF_CONTENT_VALUES) {
         struct mdf_value *values = elements_of(buffer);
 
         for (i = 0; i < buffer->n_owned; i++) {
             mdf_value_clear(buffer->memory, &values[i]);
         }
     }
-    buffer->content = CONTENT_BYTES;
+    buffer->content = MDF_CONTENT_BYTES;
     buffer->n_owned = 0;
 }
 
@@ -152,7 +138,7 @@ static struct mdf_buffer *find_buffer(struct mdf_memory *memory, const struct md
     }
     if (!owned_alone(buffer) || buffer->capacity_bytes < total) {
         buffer = new_buffer(memory, total < sizeof(max_align_t) ? sizeof(max_align_t) : total);
-    } else if (buffer->content != CONTENT_BYTES) {
+    } else if (buffer->content != MDF_CONTENT_BYTES) {
         empty_buffer(buffer);
     }
     if (buffer != NULL) {
@@ -231,7 +217,7 @@ static void *make_tensor(struct mdf_memory *memory, struct mdf_value *value, mdf
     value->data = elements_of(buffer);
     if (dtype == MDF_DTYPE_STRING) {
         memset(value->data, 0, n_bytes);
-        buffer->content = CONTENT_STRINGS;
+        buffer->content = MDF_CONTENT_STRINGS;
         buffer->n_owned = n_elements;
     }
     return value->data;
@@ -352,7 +338,7 @@ static struct mdf_value *make_items(struct mdf_memory *memory, struct mdf_value 
     }
     replace_buffer(value, buffer);
     memset(buffer->data, 0, n_bytes);
-    buffer->content = CONTENT_VALUES;
+    buffer->content = MDF_CONTENT_VALUES;
     buffer->n_owned = n_items;
     value->kind = (uint8_t)kind;
     value->dtype = MDF_DTYPE_NONE;
@@ -414,7 +400,7 @@ static bool has_room_behind(const struct mdf_memory *memory, const struct mdf_va
 {
     const struct mdf_buffer *buffer = list->buffer;
 
-    return buffer != NULL && buffer->memory == memory && buffer->content == CONTENT_VALUES &&
+    return buffer != NULL && buffer->memory == memory && buffer->content == MDF_CONTENT_VALUES &&
            buffer->capacity_bytes / sizeof(struct mdf_value) > list->length &&
            (owned_alone(buffer) || buffer->n_owned == list->length);
 }
@@ -569,12 +555,6 @@ void mdf_value_swap(struct mdf_value *a, struct mdf_value *b)
 
     *a = *b;
     *b = held;
-}
-
-void *mdf_value_own_elements(const struct mdf_value *value)
-{
-    return value->kind == MDF_KIND_TENSOR && owned_alone(value->buffer) && value->data == elements_of(value->buffer) ? value->data
-                                                                                                                     : NULL;
 }
 
 void *mdf_value_writable(struct mdf_memory *memory, struct mdf_value *value)

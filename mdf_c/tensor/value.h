@@ -13,9 +13,24 @@
 #include "mdf_c/base/store.h"
 #include "mdf_c/tensor/dtype.h"
 
+#include <stddef.h>
+
 enum { MDF_INLINE_RANK = 4 };
 
-struct mdf_buffer; /* reference-counted bytes, or items, of one memory */
+/* What the elements of a buffer own. */
+enum mdf_content { MDF_CONTENT_BYTES, MDF_CONTENT_STRINGS, MDF_CONTENT_VALUES };
+
+/* Reference-counted bytes, or items, of one memory. Only value.c changes them; they stand here for mdf_value_own_elements. */
+struct mdf_buffer {
+    atomic_size_t n_owners;
+    struct mdf_memory *memory;
+    size_t capacity_bytes; /* of data */
+    size_t n_owned;        /* strings or values from data + offset on, to be let go with the buffer */
+    size_t offset;         /* of the elements: a large shape lies before them */
+    enum mdf_content content;
+    struct mdf_store *store; /* where the elements lie, not to be written; NULL: in data */
+    max_align_t data[];
+};
 
 struct mdf_value {
     uint8_t kind;     /* enum mdf_kind */
@@ -98,7 +113,15 @@ void mdf_value_swap(struct mdf_value *a, struct mdf_value *b);
 /* Makes sure that the elements of an array belong to this value alone, and returns them for writing; NULL when refused. */
 void *mdf_value_writable(struct mdf_memory *memory, struct mdf_value *value);
 /* The elements of an array where they belong to this value alone and may be written; else NULL. */
-void *mdf_value_own_elements(const struct mdf_value *value);
+static inline void *mdf_value_own_elements(const struct mdf_value *value)
+{
+    struct mdf_buffer *buffer = value->buffer;
+    bool is_own = value->kind == MDF_KIND_TENSOR && buffer != NULL &&
+                  atomic_load_explicit(&buffer->n_owners, memory_order_acquire) == 1 && buffer->store == NULL &&
+                  value->data == (char *)buffer->data + buffer->offset;
+
+    return is_own ? value->data : NULL;
+}
 /* `target` becomes `source` with elements of another type (strings excepted). */
 bool mdf_value_convert(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source, mdf_dtype dtype);
 
