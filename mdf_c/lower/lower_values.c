@@ -52,6 +52,12 @@ static mdf_lowered_id new_value(struct lowering *lowering, enum mdf_lowered_plac
     return id;
 }
 
+/* A scalar has to fit its cell. */
+static bool is_too_wide(const struct mdf_value *value)
+{
+    return value->kind == MDF_KIND_TENSOR && value->length == 1 && mdf_dtype_size((mdf_dtype)value->dtype) > sizeof(uint64_t);
+}
+
 mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_place place, const struct mdf_value *example)
 {
     struct mdf_value *form;
@@ -59,6 +65,10 @@ mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_pl
 
     if (example->kind != MDF_KIND_TENSOR || example->dtype == MDF_DTYPE_STRING || example->rank > MDF_INLINE_RANK) {
         lowering_fail(lowering, "a value that is no array of numbers, or has more than four axes");
+        return MDF_LOWERED_NONE;
+    }
+    if (is_too_wide(example)) {
+        lowering_fail(lowering, "a complex number of 16 bytes");
         return MDF_LOWERED_NONE;
     }
     id = new_value(lowering, place);
@@ -83,11 +93,12 @@ mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_pl
 
 mdf_lowered_id lowering_add_constant(struct lowering *lowering, const struct mdf_value *value, bool keeps)
 {
-    mdf_lowered_id id = new_value(lowering, MDF_LOWERED_CONSTANT);
+    mdf_lowered_id id = is_too_wide(value) ? MDF_LOWERED_NONE : new_value(lowering, MDF_LOWERED_CONSTANT);
     struct mdf_lowered_value *constant;
     void *elements;
 
     if (id == MDF_LOWERED_NONE) {
+        lowering_fail(lowering, "a complex number of 16 bytes"); /* unless memory was refused */
         return id;
     }
     constant = &lowering->lowered->values[id];
