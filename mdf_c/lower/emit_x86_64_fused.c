@@ -6,7 +6,7 @@
 
 void emission_fused(struct emission *emission, const struct mdf_lowered_op *op)
 {
-    int (*run)(struct mdf_lowered *, const struct mdf_lowered_fused *) = mdf_lowered_run_fused;
+    int (*run)(struct mdf_lowered *, struct mdf_lowered_fused *) = mdf_lowered_run_fused;
     const struct mdf_lowered_fused *fused = op->of.fused;
     const void *address;
     size_t i, j;

@@ -284,8 +284,8 @@ static bool take_inputs(struct mdf_state *state)
         }
         if (filled->has_input) {
             filled->has_input = false;
-            /* The first to arrive needs no copy: the input is not looked at again. */
-            if (!filled->has_value &&
+            /* The first to arrive needs no copy where the input is not looked at again. */
+            if (!filled->has_value && !filled->repeats &&
                 mdf_declare_swap(mdf_frame_slot(state->frame, port->slot), &filled->input, &port->declaration.type)) {
                 filled->has_value = true;
             } else if (!arrive(state, i, &filled->input)) {
@@ -448,7 +448,9 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
     struct mdf_context *context = context_of(state);
     bool done;
 
-    memset(&context->error, 0, sizeof context->error);
+    if (context->error.code != MDF_OK) { /* a large thing, which is all zeros already */
+        memset(&context->error, 0, sizeof context->error);
+    }
     state->shared->execution.dt = dt;
     state->shared->has_begun = true;
     done = mdf_value_make_double(&state->shared->memory, mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, 0)),
