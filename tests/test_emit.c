@@ -21,6 +21,7 @@ struct generator {
     size_t n_pool;
     size_t budget; /* ops that may still be made */
     bool only_scalars;
+    bool only_common; /* ops that are done on several elements at a time */
 };
 
 static uint64_t draw(struct generator *generator, uint64_t n)
@@ -199,6 +200,7 @@ static mdf_lowered_id make_element(struct generator *generator, struct mdf_lower
         code = (enum mdf_lowered_code)draw(generator, MDF_LOWERED_CAST);
         dtype = dtypes[draw(generator, COUNT(dtypes))];
     } while (!fits(code, dtype, scalar) || (wanted != MDF_DTYPE_NONE && build_result_type(code, dtype) != wanted) ||
+             (generator->only_common && code >= MDF_LOWERED_QUOTIENT && code <= MDF_LOWERED_FLOOR_REMAINDER) ||
              (code >= MDF_LOWERED_ADD_EXACT && code <= MDF_LOWERED_NEGATE_EXACT && draw(generator, 4) != 0));
     for (i = 0; i < build_n_operands(code); i++) {
         bool takes_scalar = scalar || draw(generator, 4) == 0;
@@ -219,8 +221,11 @@ static mdf_lowered_id make_cast(struct generator *generator, struct mdf_lowered_
 {
     mdf_dtype from = dtypes[draw(generator, COUNT(dtypes))], to = dtypes[draw(generator, COUNT(dtypes))];
 
-    if (is_real(from) && !is_real(to) && to != MDF_DTYPE_BOOL && draw(generator, 8) != 0) {
+    if (is_real(from) && !is_real(to) && to != MDF_DTYPE_BOOL && (generator->only_common || draw(generator, 8) != 0)) {
         to = MDF_DTYPE_FLOAT64; /* the others leave often */
+    }
+    if (generator->only_common && from == MDF_DTYPE_INT64 && is_real(to)) {
+        to = MDF_DTYPE_INT32;
     }
     return build_cast(&generator->build, region, to, pick(generator, from, scalar));
 }
@@ -291,11 +296,14 @@ static mdf_lowered_id make_fused(struct generator *generator, struct mdf_lowered
 {
     struct mdf_lowered_fused *fused = build_fused(&generator->build, region, generator->length);
     size_t n = 1 + draw(generator, draw(generator, 8) == 0 ? 40 : 6), i;
+    mdf_lowered_id result;
+
+    generator->only_common = draw(generator, 4) != 0;
 
     for (i = 0; i < n; i++) {
         if (draw(generator, 5) == 0) {
             keep(generator, make_cast(generator, &fused->body, false));
-        } else if (draw(generator, 16) == 0) {
+        } else if (!generator->only_common && draw(generator, 4) == 0) {
             mdf_lowered_id in = pick(generator, MDF_DTYPE_FLOAT64, false);
 
             keep(generator, build_elements(&generator->build, &fused->body, twice_plus_one, NULL, MDF_DTYPE_FLOAT64,
@@ -304,7 +312,9 @@ static mdf_lowered_id make_fused(struct generator *generator, struct mdf_lowered
             keep(generator, make_element(generator, &fused->body, MDF_DTYPE_NONE, false));
         }
     }
-    return keep(generator, make_element(generator, &fused->body, wanted, false));
+    result = keep(generator, make_element(generator, &fused->body, wanted, false));
+    generator->only_common = false;
+    return result;
 }
 
 /* ------------------------------------------------------------------ structured ops */

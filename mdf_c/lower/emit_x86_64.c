@@ -164,6 +164,7 @@ static void release(struct emission *emission)
     }
     mdf_memory_release(emission->memory, emission->steps);
     mdf_memory_release(emission->memory, emission->lives);
+    mdf_memory_release(emission->memory, emission->items);
 }
 
 bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler)

@@ -99,6 +99,7 @@ struct emission {
     uint32_t loops[LARGEST_NESTING]; /* steps that begin the loops around it, from the outside */
     size_t n_loops;
     machine_label leave;
+    uint32_t *items; /* for emit_x86_64_items.c: of each value, UINT32_MAX in between; made when it is first needed */
 };
 
 /* How flags, or two of them, say that a comparison holds. */

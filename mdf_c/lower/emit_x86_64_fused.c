@@ -1,13 +1,15 @@
-/* emit_x86_64_fused.c - see emit_x86_64.h. Ops of elements over arrays. */
-#include "mdf_c/lower/emit_x86_64.h"
+/* emit_x86_64_fused.c - see emit_x86_64.h. Groups of element ops over arrays: one loop, in which everything that the group does
+ * not store lies in registers. The last elements, fewer than the loop takes at a time, are done by going back so far that they
+ * are enough: arrays that come in and arrays that are made never share memory. Groups with ops that are not covered are called.
+ */
+#include "mdf_c/lower/emit_x86_64_packed.h"
 #include "mdf_c/lower/lowered_run.h"
 
 #include <string.h>
 
-void emission_fused(struct emission *emission, const struct mdf_lowered_op *op)
+static void call_fused(struct emission *emission, const struct mdf_lowered_fused *fused)
 {
-    int (*run)(struct mdf_lowered *, struct mdf_lowered_fused *) = mdf_lowered_run_fused;
-    const struct mdf_lowered_fused *fused = op->of.fused;
+    int (*run)(struct mdf_lowered *, const struct mdf_lowered_fused *) = mdf_lowered_run_fused;
     const void *address;
     size_t i, j;
 
@@ -22,5 +24,120 @@ void emission_fused(struct emission *emission, const struct mdf_lowered_op *op)
     assemble_move_number(emission->assembler, RDI, (uint64_t)(uintptr_t)emission->lowered);
     assemble_move_number(emission->assembler, RSI, (uint64_t)(uintptr_t)fused);
     emission_call_or_leave(emission, address);
+}
+
+/* Whether all of a group is covered; the width of its widest type. */
+static bool covers(const struct emission *emission, const struct mdf_lowered_fused *fused, unsigned *width)
+{
+    const struct mdf_lowered_value *values = emission->lowered->values;
+    size_t i, j;
+
+    *width = 4;
+    if (fused->body.n_ops == 0 || fused->body.n_ops > LARGEST_GROUP || fused->tiles == NULL) {
+        return false;
+    }
+    for (i = 0; i < fused->body.n_ops; i++) {
+        const struct mdf_lowered_op *op = &fused->body.ops[i];
+
+        if (!packed_covers(emission, op)) {
+            return false;
+        }
+        *width = mdf_dtype_size((mdf_dtype)values[op->out].form.dtype) == 8 ? 8 : *width;
+        for (j = 0; j < op->n_in; j++) {
+            *width = mdf_dtype_size((mdf_dtype)values[op->in[j]].form.dtype) == 8 ? 8 : *width;
+        }
+    }
+    return true;
+}
+
+static bool is_needed(const struct packed *packed, size_t at)
+{
+    const struct mdf_lowered_op *op = packed->ops[at].op;
+    size_t i, j;
+
+    if (packed->emission->lowered->values[op->out].is_stored || op->code == MDF_LOWERED_DIVIDE_NONZERO) {
+        return true;
+    }
+    for (i = at + 1; i < packed->n_ops; i++) {
+        for (j = 0; j < packed->ops[i].op->n_in; j++) {
+            if (packed->ops[i].in[j] == packed->ops[at].out) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void emit_body(struct packed *packed)
+{
+    for (packed->at = 0; packed->at < packed->n_ops; packed->at++) {
+        if (is_needed(packed, packed->at)) {
+            packed_emit_op(packed);
+            packed_store(packed, packed->ops[packed->at].out);
+            packed_drop(packed);
+        }
+    }
+    packed_forget(packed);
+}
+
+static void emit_loop(struct packed *packed)
+{
+    struct assembler *assembler = packed->assembler;
+    machine_label body = new_label(assembler), done = new_label(assembler);
+    size_t n = packed->fused->n, last = n - packed->lanes;
+
+    packed_enter(packed);
+    assemble_move_number(assembler, COUNTER, 0);
+    if (last > 0) {
+        assemble_align(assembler, 32);
+    }
+    bind_label(assembler, body);
+    emit_body(packed);
+    if (last > 0) {
+        assemble_with_number(assembler, NUMBER_ADD, 8, in_register(COUNTER), (int32_t)packed->lanes);
+        assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(COUNTER), (int32_t)last);
+        assemble_jump_if(assembler, IF_BELOW_OR_EQUAL, body);
+    }
+    if (n % packed->lanes != 0) {
+        assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(COUNTER), (int32_t)n);
+        assemble_jump_if(assembler, IF_EQUAL, done);
+        assemble_move_number(assembler, COUNTER, last);
+        assemble_jump(assembler, body);
+    }
+    bind_label(assembler, done);
+    if (packed->lanes > 1) {
+        assemble_vector_end(assembler);
+    }
+}
+
+static bool emit_group(struct emission *emission, const struct mdf_lowered_fused *fused)
+{
+    struct packed packed = {.lanes = 1};
+
+    if (fused->n > INT32_MAX || !covers(emission, fused, &packed.width)) {
+        return false;
+    }
+    if (fused->n >= 8 && packed.width == 4) {
+        packed.lanes = 8;
+    } else if (fused->n >= 4) {
+        packed.lanes = 4;
+    }
+    if (fused->n == 0) {
+        return true;
+    }
+    if (!packed_init(&packed, emission, fused)) {
+        emission->assembler->failed = true;
+        return true;
+    }
+    emit_loop(&packed);
+    packed_release(&packed);
+    return true;
+}
+
+void emission_fused(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    if (!emit_group(emission, op->of.fused)) {
+        call_fused(emission, op->of.fused);
+    }
     emission_restore(emission);
 }

@@ -206,6 +206,7 @@ enum vector_code {
     VECTOR_SHIFT_INTS_8 = VECTOR_CODE(1, 1, 0, 0x73), /* register field: 2 right, 6 left; number: bits */
     VECTOR_SHUFFLE_INTS = VECTOR_CODE(1, 1, 0, 0x70),
     VECTOR_SHUFFLE_FLOATS = VECTOR_CODE(1, 0, 0, 0xC6),
+    VECTOR_STORE_BYTE = VECTOR_CODE(3, 1, 0, 0x14), /* number: which byte */
     VECTOR_UPPER_HALF = VECTOR_CODE(3, 1, 0, 0x39), /* the register field is the source */
     VECTOR_BROADCAST_4 = VECTOR_CODE(2, 1, 0, 0x58),
     VECTOR_BROADCAST_8 = VECTOR_CODE(2, 1, 0, 0x59)
