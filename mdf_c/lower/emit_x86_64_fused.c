@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-static void call_fused(struct emission *emission, const struct mdf_lowered_fused *fused)
+static void call_fused(struct emission *emission, struct mdf_lowered_fused *fused)
 {
-    int (*run)(struct mdf_lowered *, const struct mdf_lowered_fused *) = mdf_lowered_run_fused;
+    int (*run)(struct mdf_lowered *, struct mdf_lowered_fused *) = mdf_lowered_run_fused;
     const void *address;
     size_t i, j;
 
