@@ -13,6 +13,7 @@
 #include "schemas/inference.h"
 
 struct mdf_elementwise_trace;
+struct mdf_threads; /* of one state, see mdf_threads_new */
 
 /* What all calls of one state share. */
 struct mdf_context {
@@ -21,6 +22,7 @@ struct mdf_context {
     mdf_dtype real;          /* type of reals without a declared type */
     uint64_t max_iterations; /* of one Loop; 0: no bound */
     int n_threads;
+    struct mdf_threads *threads;      /* those that help; NULL: none do */
     uint64_t seed;                    /* of all random numbers; see functions/random.h */
     uint64_t random_state[4];         /* xoshiro256** */
     struct mdf_twister numpy_random;  /* through mdf_random_as_numpy */
@@ -101,6 +103,10 @@ bool mdf_call_axis(struct mdf_call *call, int64_t axis, size_t rank, size_t *res
 
 /* The shape that two shapes broadcast to, by numpy's rules, into `shape` (room for the larger rank); false: they do not. */
 bool mdf_broadcast_shape(size_t a_rank, const int64_t *a, size_t b_rank, const int64_t *b, int64_t *shape);
+
+/* The threads of one state, none of them started yet; NULL: refused, and all work is left to the caller's thread. */
+struct mdf_threads *mdf_threads_new(struct mdf_memory *memory);
+void mdf_threads_free(struct mdf_threads *threads, struct mdf_memory *memory);
 
 /* Calls `work(context, first, last)` for ranges that cover [0, n), on up to n_threads threads where n * cost_per_item (in rough
  * nanoseconds) is worth it. The result does not depend on the number of threads. */

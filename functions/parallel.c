@@ -1,15 +1,18 @@
 /* parallel.c - one loop on several threads.
  *
- * Comes in: work on ranges of [0, n). Holds afterwards: every item was worked on exactly once, and all threads have ended.
- * Which thread takes which range is left to chance, so work on an item may write only what belongs to that item. */
+ * Comes in: work on ranges of [0, n). Holds afterwards: every item was worked on exactly once, and no thread is at it any more.
+ * Which thread takes which range is left to chance, so work on an item may write only what belongs to that item.
+ *
+ * The threads of a state are started when there is work for them, and stay: they look out for more for a short while, then
+ * sleep. */
 #include "functions/call.h"
 
 #include <pthread.h>
 
-enum { MAX_THREADS = 64, RANGES_PER_THREAD = 4 };
+enum { MAX_THREADS = 64, RANGES_PER_THREAD = 4, LOOKS = 4000 /* for work, before a thread sleeps: some 50 microseconds */ };
 
-/* Work that takes less than this is done before another thread has started. */
-static const double ns_per_thread = 100e3;
+/* Work that takes less than this is done before another thread has come to help. */
+static const double ns_per_thread = 25e3;
 
 struct job {
     void (*work)(void *work_context, size_t first, size_t last);
@@ -18,15 +21,34 @@ struct job {
     atomic_size_t next;
 };
 
-static void *run(void *argument)
-{
-    struct job *job = argument;
+struct mdf_threads {
+    pthread_mutex_t lock;
+    pthread_cond_t posted, left; /* there is a job, or the end; a helper has left a job */
+    struct job *job;             /* with `n_wanted`, n_joined, n_asleep, is_ending: under the lock */
+    size_t n_wanted, n_joined;   /* helpers that the job may have, and had */
+    size_t n_asleep;
+    bool is_ending;
+    atomic_size_t n_jobs;   /* posted so far */
+    atomic_size_t n_leaves; /* of this job's helpers, those that have left it */
+    bool is_busy;           /* the state's thread is within a loop already */
+    size_t n_helpers;
+    pthread_t helpers[MAX_THREADS];
+};
 
+static void pause_shortly(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static void run(struct job *job)
+{
     for (;;) {
         size_t first = atomic_fetch_add_explicit(&job->next, job->n_range, memory_order_relaxed), n_range = job->n_range;
 
         if (first >= job->n) {
-            return NULL;
+            return;
         }
         if (n_range > job->n - first) {
             n_range = job->n - first;
@@ -35,11 +57,129 @@ static void *run(void *argument)
     }
 }
 
+/* Waits for a job that wants one more helper, and joins it; NULL: the end. */
+static struct job *join_job(struct mdf_threads *threads)
+{
+    size_t n_jobs = atomic_load_explicit(&threads->n_jobs, memory_order_acquire);
+    struct job *job = NULL;
+
+    for (int look = 0; look < LOOKS && atomic_load_explicit(&threads->n_jobs, memory_order_acquire) == n_jobs; look++) {
+        pause_shortly();
+    }
+    pthread_mutex_lock(&threads->lock);
+    while (!threads->is_ending && (threads->job == NULL || threads->n_joined >= threads->n_wanted)) {
+        threads->n_asleep++;
+        pthread_cond_wait(&threads->posted, &threads->lock);
+        threads->n_asleep--;
+    }
+    if (!threads->is_ending) {
+        threads->n_joined++;
+        job = threads->job;
+    }
+    pthread_mutex_unlock(&threads->lock);
+    return job;
+}
+
+static void *help(void *argument)
+{
+    struct mdf_threads *threads = argument;
+    struct job *job;
+
+    while ((job = join_job(threads)) != NULL) {
+        run(job);
+        pthread_mutex_lock(&threads->lock);
+        atomic_fetch_add_explicit(&threads->n_leaves, 1, memory_order_release);
+        pthread_cond_signal(&threads->left);
+        pthread_mutex_unlock(&threads->lock);
+    }
+    return NULL;
+}
+
+struct mdf_threads *mdf_threads_new(struct mdf_memory *memory)
+{
+    struct mdf_threads *threads = mdf_memory_allocate_zeroed(memory, 1, sizeof *threads);
+
+    if (threads == NULL) {
+        return NULL;
+    }
+    if (pthread_mutex_init(&threads->lock, NULL) != 0) {
+        mdf_memory_release(memory, threads);
+        return NULL;
+    }
+    if (pthread_cond_init(&threads->posted, NULL) != 0) {
+        pthread_mutex_destroy(&threads->lock);
+        mdf_memory_release(memory, threads);
+        return NULL;
+    }
+    if (pthread_cond_init(&threads->left, NULL) != 0) {
+        pthread_cond_destroy(&threads->posted);
+        pthread_mutex_destroy(&threads->lock);
+        mdf_memory_release(memory, threads);
+        return NULL;
+    }
+    return threads;
+}
+
+void mdf_threads_free(struct mdf_threads *threads, struct mdf_memory *memory)
+{
+    if (threads == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&threads->lock);
+    threads->is_ending = true;
+    pthread_cond_broadcast(&threads->posted);
+    pthread_mutex_unlock(&threads->lock);
+    while (threads->n_helpers > 0) {
+        pthread_join(threads->helpers[--threads->n_helpers], NULL);
+    }
+    pthread_cond_destroy(&threads->left);
+    pthread_cond_destroy(&threads->posted);
+    pthread_mutex_destroy(&threads->lock);
+    mdf_memory_release(memory, threads);
+}
+
+static void post(struct mdf_threads *threads, struct job *job, size_t n_wanted)
+{
+    /* Where the system refuses a thread, those that there are do its part. */
+    while (threads->n_helpers < n_wanted && pthread_create(&threads->helpers[threads->n_helpers], NULL, help, threads) == 0) {
+        threads->n_helpers++;
+    }
+    pthread_mutex_lock(&threads->lock);
+    threads->job = job;
+    threads->n_wanted = n_wanted;
+    threads->n_joined = 0;
+    atomic_store_explicit(&threads->n_leaves, 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&threads->n_jobs, 1, memory_order_release);
+    if (threads->n_asleep > 0) {
+        pthread_cond_broadcast(&threads->posted);
+    }
+    pthread_mutex_unlock(&threads->lock);
+}
+
+/* Waits for the helpers that are still at the job; no more may join. */
+static void finish(struct mdf_threads *threads)
+{
+    size_t n_joined;
+
+    pthread_mutex_lock(&threads->lock);
+    threads->job = NULL;
+    n_joined = threads->n_joined;
+    pthread_mutex_unlock(&threads->lock);
+    for (int look = 0; look < LOOKS && atomic_load_explicit(&threads->n_leaves, memory_order_acquire) < n_joined; look++) {
+        pause_shortly();
+    }
+    pthread_mutex_lock(&threads->lock);
+    while (atomic_load_explicit(&threads->n_leaves, memory_order_acquire) < n_joined) {
+        pthread_cond_wait(&threads->left, &threads->lock);
+    }
+    pthread_mutex_unlock(&threads->lock);
+}
+
 /* Threads that the work is worth, the caller's included. */
 static size_t useful_threads(const struct mdf_context *context, size_t n, double cost_per_item_ns)
 {
     double worth = (double)n * cost_per_item_ns / ns_per_thread;
-    size_t n_threads = context->n_threads > 1 ? (size_t)context->n_threads : 1;
+    size_t n_threads = context->n_threads > 1 && context->threads != NULL ? (size_t)context->n_threads : 1;
 
     if (n_threads > MAX_THREADS) {
         n_threads = MAX_THREADS;
@@ -53,26 +193,22 @@ static size_t useful_threads(const struct mdf_context *context, size_t n, double
 void mdf_parallel_for(const struct mdf_context *context, size_t n, double cost_per_item_ns,
                       void (*work)(void *work_context, size_t first, size_t last), void *work_context)
 {
-    size_t n_threads = useful_threads(context, n, cost_per_item_ns), n_started = 0;
-    pthread_t threads[MAX_THREADS];
+    size_t n_threads = useful_threads(context, n, cost_per_item_ns);
     struct job job = {work, work_context, n, 0, 0};
 
     if (n == 0) {
         return;
     }
-    if (n_threads <= 1) {
+    if (n_threads <= 1 || context->threads->is_busy) {
         work(work_context, 0, n);
         return;
     }
     job.n_range = n / (n_threads * RANGES_PER_THREAD);
     job.n_range = job.n_range > 0 ? job.n_range : 1;
     atomic_init(&job.next, 0);
-    /* Where the system refuses a thread, those that there are do its part. */
-    while (n_started + 1 < n_threads && pthread_create(&threads[n_started], NULL, run, &job) == 0) {
-        n_started++;
-    }
+    context->threads->is_busy = true;
+    post(context->threads, &job, n_threads - 1);
     run(&job);
-    while (n_started > 0) {
-        pthread_join(threads[--n_started], NULL);
-    }
+    finish(context->threads);
+    context->threads->is_busy = false;
 }

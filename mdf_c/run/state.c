@@ -95,6 +95,7 @@ static void init_shared(struct mdf_shared_state *shared, const struct mdf_progra
     context->real = program->real;
     context->max_iterations = program->max_iterations;
     context->n_threads = program->n_threads > 0 ? program->n_threads : n_cores();
+    context->threads = context->n_threads > 1 ? mdf_threads_new(&shared->memory) : NULL;
     context->interrupted = &shared->interrupted;
     context->seed = program->seed;
     mdf_random_seed(context->random_state, program->seed);
@@ -160,6 +161,7 @@ void mdf_state_release(struct mdf_state *state)
     for (nested = state->shared->nested; nested != NULL; nested = nested->next) {
         mdf_schedule_record_release(&nested->schedule, &state->shared->memory);
     }
+    mdf_threads_free(state->shared->execution.context.threads, &state->shared->memory);
     mdf_arena_release(&state->shared->execution.arena);
     mdf_memory_init(&memory, &state->shared->memory.allocator, 0);
     mdf_memory_release(&memory, state->shared);
