@@ -66,13 +66,26 @@ static double root(double x, double p)
     return p == 2 ? sqrt(x) : p == 1 ? x : pow(x, 1 / p);
 }
 
-/* Elements of a stretch of rows that windows are combined in; windows wider than half of it are taken tap by tap. */
-enum { STRETCH = 512, LARGEST_PARTS = 64 };
+/* Elements of a stretch of rows that windows are combined in; windows wider than half of it, or with more rows or taps along the
+ * last axis, or further apart, are taken tap by tap. */
+enum { STRETCH = 512, MAX_ROWS = 64, MAX_STRIDE = 4, LARGEST_PARTS = 64 };
+
+/* How elements are combined: of one row, and of several. */
+struct combination {
+    void (*one)(size_t n, const void *x, size_t step, void *y);
+    void (*rows)(size_t n, size_t n_rows, const int64_t *offsets, const void *x, void *y);
+};
 
 /* Elements from the first to the last tap of a window along the last axis. */
 static size_t window_span(const struct mdf_taps *taps)
 {
     return (size_t)(taps->offsets[taps->n_last * taps->rank - 1] - taps->offsets[taps->rank - 1]) + 1;
+}
+
+static bool fits_stretch(const struct mdf_taps *taps)
+{
+    return window_span(taps) <= STRETCH / 2 && taps->n_last <= MAX_ROWS && taps->n_taps / taps->n_last <= MAX_ROWS &&
+           taps->stride <= MAX_STRIDE;
 }
 
 #define ELEMENT float

@@ -3,6 +3,7 @@
  * NaN goes through Clip; where the lower bound is above the upper one, the upper one wins, as in numpy. Sources: the ONNX
  * operators of these names. */
 #include "functions/elementwise.h"
+#include "functions/vector_rows.h"
 #include "functions/operator.h"
 #include "functions/where.h"
 
@@ -21,6 +22,7 @@ static bool run_where(struct mdf_call *call)
 #define AT_MOST(x, high) ((x) > (high) || (high) != (high) ? (high) : (x))
 
 #define OPERATION confine
+#define ONLY_FLOAT64
 #define SETTINGS void *const
 #define PREPARE                                                           \
     ELEMENT low = given[0] != NULL ? *(const ELEMENT *)given[0] : LOWEST; \
@@ -31,6 +33,17 @@ static bool run_where(struct mdf_call *call)
 #include "functions/elementwise_unsigned.inc"
 
 #include "functions/elementwise_end.inc"
+
+static bool confine_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    const float lowest = -INFINITY, largest = INFINITY;
+    void *const *given = settings;
+
+    (void)steps;
+    mdf_vector_rows(MDF_DTYPE_FLOAT32)
+        ->confine(n, operands[0], given[0] != NULL ? given[0] : &lowest, given[1] != NULL ? given[1] : &largest, target);
+    return true;
+}
 
 static const struct mdf_operation confine = {.loops = {MDF_LOOPS_REALS(confine), MDF_LOOPS_INTEGERS(confine)}};
 
