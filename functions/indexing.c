@@ -3,6 +3,9 @@
 #include "functions/indexing.h"
 
 #include <string.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 
 enum { TILE = 64 };
 
@@ -37,6 +40,46 @@ struct block {
 #define ELEMENT word128
 #define COPY_BLOCK copy_block_128
 #include "functions/copy_block.inc"
+
+#if defined(__SSE2__)
+/* A block whose rows are columns in the source, by squares of 4 by 4 elements in registers. What is left at the edges goes as in
+ * any other block. */
+static void turn_block_32(void *target_bytes, const void *source_bytes, const struct block *block)
+{
+    int64_t rows = block->rows / 4 * 4, columns = block->columns / 4 * 4;
+    struct block right = *block, below = *block;
+    const float *source = source_bytes;
+    float *target = target_bytes;
+
+    for (int64_t tile = 0; tile < rows; tile += TILE) {
+        for (int64_t column = 0; column < columns; column += 4) {
+            for (int64_t row = tile; row < tile + TILE && row < rows; row += 4) {
+                const float *from = source + column * block->source_column + row;
+                float *to = target + row * block->target_row + column;
+                __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + block->source_column),
+                       c = _mm_loadu_ps(from + 2 * block->source_column), d = _mm_loadu_ps(from + 3 * block->source_column);
+
+                _MM_TRANSPOSE4_PS(a, b, c, d);
+                _mm_storeu_ps(to, a);
+                _mm_storeu_ps(to + block->target_row, b);
+                _mm_storeu_ps(to + 2 * block->target_row, c);
+                _mm_storeu_ps(to + 3 * block->target_row, d);
+            }
+        }
+    }
+    right.rows = rows;
+    right.columns -= columns;
+    below.rows -= rows;
+    if (right.columns > 0 && right.rows > 0) {
+        copy_block_32(target + columns, source + columns * block->source_column, &right);
+    }
+    if (below.rows > 0) {
+        copy_block_32(target + rows * block->target_row, source + rows, &below);
+    }
+}
+#else
+#define turn_block_32 copy_block_32
+#endif
 
 static void copy_string(struct mdf_memory *memory, char **target, char *source)
 {
@@ -77,6 +120,8 @@ static void copy_block(struct mdf_memory *memory, mdf_dtype dtype, void *target,
         copy_block_8(target, source, block);
     } else if (size == 2) {
         copy_block_16(target, source, block);
+    } else if (size == 4 && block->target_column == 1 && block->source_row == 1) {
+        turn_block_32(target, source, block);
     } else if (size == 4) {
         copy_block_32(target, source, block);
     } else if (size == 8) {
