@@ -20,6 +20,7 @@ enum {
 
     PLAIN_PRODUCTS = 2000, /* a product with fewer multiplications is not worth packing */
     DOT_PARTS = 32,        /* partial sums of a scalar product */
+    SLACK_ROWS = 8,        /* behind a packed block of B: room for a row, and for MDF_PANEL_SLACK elements */
     MAX_SLOTS = 64,
     LINE_BYTES = 64
 };
@@ -191,7 +192,7 @@ struct plain_job {
 
 static bool is_plain(const struct mdf_product *product)
 {
-    if (product->row != NULL || product->packed_a != NULL || product->packed_b != NULL) {
+    if (product->row != NULL || product->panel != NULL || product->packed_a != NULL || product->packed_b != NULL) {
         return false;
     }
     return choose_type(product->dtype) == &integer_type || product->m <= 2 || product->n == 1 ||
@@ -514,7 +515,7 @@ static bool make_room(struct mdf_call *call, struct mdf_value *scratch, struct p
 
     job->slot_bytes = 0;
     if ((packs_a && !count_bytes(job, job->n_a, job->product->k, &a_bytes)) ||
-        (job->product->packed_b == NULL && !count_bytes(job, job->n_block, DEPTH + 1, &job->slot_bytes))) {
+        (job->product->packed_b == NULL && !count_bytes(job, job->n_block, DEPTH + SLACK_ROWS, &job->slot_bytes))) {
         return too_large(call, job->product);
     }
     job->slot_bytes += a_in_slots ? a_bytes : 0;
@@ -671,7 +672,7 @@ static char *keep(struct mdf_call *call, struct mdf_value *value, bool is_consta
     char *bytes;
 
     *is_there = false;
-    if (value->kind == MDF_KIND_TENSOR && value->length == n_bytes + KEPT_BYTES + LINE_BYTES) {
+    if (value->kind == MDF_KIND_TENSOR && value->dtype == MDF_DTYPE_UINT8 && value->length == n_bytes + KEPT_BYTES + LINE_BYTES) {
         bytes = (char *)value->data + (LINE_BYTES - (uintptr_t)value->data % LINE_BYTES) % LINE_BYTES;
         *is_there = is_constant && memcmp(bytes, wanted, sizeof *wanted) == 0;
     } else {

@@ -7,6 +7,7 @@
 
 #include "functions/gemm.h"
 #include "functions/onnx/conv_planes.h"
+#include "functions/onnx/padded_planes.h"
 
 #include <string.h>
 
@@ -18,10 +19,21 @@ struct convolution {
     const void *x, *weights, *bias;
     void *y;
     size_t n_groups, n_outputs, group_channels, group_outputs;
+    mdf_dtype dtype;
     size_t size_bytes; /* of an element */
     bool is_pointwise; /* the unrolled array is the array */
     bool weights_are_constant;
+    struct mdf_padded_planes padded; /* of one batch's planes, where they are laid out in `laid_out` */
+    char *laid_out;
     mdf_add_scaled add_scaled;
+};
+
+/* Elements that are copied at a time, and the parts of runs that a panel of at most MAX_STRETCHES columns consists of. */
+enum { PART_ELEMENTS = 16, MAX_STRETCHES = 64, LARGEST_LAYOUT = 1 << 27 };
+
+struct stretch {
+    size_t at;
+    int64_t offset;
 };
 
 #define ELEMENT float
@@ -32,7 +44,7 @@ struct convolution {
 #include "functions/onnx/conv_rows.inc"
 
 /* Rough times of one element, to judge what is worth a thread. */
-static const double tap_ns = 0.3;
+static const double tap_ns = 0.3, lay_out_ns = 0.2;
 
 static bool check_channels(struct mdf_call *call, const struct mdf_conv_settings *settings, const struct mdf_value *x,
                            const struct mdf_value *weights, const struct mdf_value *bias)
@@ -104,8 +116,53 @@ static void locate_group(const void *context, size_t batch, struct mdf_product *
     }
 }
 
-static bool multiply_groups(struct mdf_workspace *workspace, const struct convolution *job, size_t n_batches)
+static void lay_out_planes(void *context, size_t first, size_t last)
 {
+    const struct convolution *job = context;
+
+    for (size_t plane = first; plane < last; plane++) {
+        mdf_padded_planes_fill(&job->padded, job->dtype, (const char *)job->x + plane * job->taps.array_size * job->size_bytes,
+                               job->laid_out + plane * job->padded.n_plane * job->size_bytes);
+    }
+}
+
+/* One batch after the other, its planes laid out first. */
+static bool multiply_laid_out(struct mdf_workspace *workspace, struct convolution *job, struct mdf_value *scratch,
+                              const struct mdf_product *product, size_t n_batches)
+{
+    size_t n_channels = job->n_groups * job->group_channels;
+
+    memset(job->laid_out + n_channels * job->padded.n_plane * job->size_bytes, 0, MDF_PADDED_SLACK * job->size_bytes);
+    for (size_t batch = 0; batch < n_batches; batch++) {
+        mdf_parallel_for(workspace->call->context, n_channels, lay_out_ns * (double)job->padded.n_plane, lay_out_planes, job);
+        if (!mdf_multiply_batch(workspace->call, scratch, product, job->n_groups, locate_group, job)) {
+            return false;
+        }
+        job->x = (const char *)job->x + n_channels * job->taps.array_size * job->size_bytes;
+        job->y = (char *)job->y + job->n_groups * product->m * product->n * job->size_bytes;
+    }
+    return true;
+}
+
+/* Room for the planes of one batch; *fits: they are to be laid out. */
+static bool prepare_planes(struct mdf_workspace *workspace, struct convolution *job, bool *fits)
+{
+    size_t n_channels = job->n_groups * job->group_channels;
+
+    *fits = !job->is_pointwise && job->group_channels > 0 && mdf_padded_planes_fit(&job->taps);
+    if (*fits && !mdf_padded_planes_prepare(workspace, &job->taps, &job->padded)) {
+        return false;
+    }
+    *fits = *fits && (double)job->padded.n_plane * (double)n_channels < LARGEST_LAYOUT;
+    if (*fits) {
+        job->laid_out = mdf_workspace_array(workspace, workspace->dtype, job->padded.n_plane * n_channels + MDF_PADDED_SLACK);
+    }
+    return !*fits || job->laid_out != NULL;
+}
+
+static bool multiply_groups(struct mdf_workspace *workspace, struct convolution *job, size_t n_batches)
+{
+    bool fits;
     struct mdf_product product = {.dtype = workspace->dtype, .alpha = 1, .a_column = 1, .b_column = 1};
     struct mdf_value *scratch = mdf_workspace_value(workspace), *kept = mdf_workspace_value(workspace);
 
@@ -116,10 +173,15 @@ static bool multiply_groups(struct mdf_workspace *workspace, const struct convol
     }
     product.a_row = (int64_t)product.k;
     product.b_row = product.c_row = (int64_t)product.n;
-    if (!job->is_pointwise) {
-        product.row = workspace->dtype == MDF_DTYPE_FLOAT32 ? unroll_row_float32 : unroll_row_float64;
-        product.row_context = job;
+    if (!prepare_planes(workspace, job, &fits)) {
+        return false;
     }
+    if (fits) {
+        product.panel = workspace->dtype == MDF_DTYPE_FLOAT32 ? unroll_panel_float32 : unroll_panel_float64;
+    } else if (!job->is_pointwise) {
+        product.row = workspace->dtype == MDF_DTYPE_FLOAT32 ? unroll_row_float32 : unroll_row_float64;
+    }
+    product.row_context = job;
     if (scratch == NULL || kept == NULL) {
         return false;
     }
@@ -128,7 +190,8 @@ static bool multiply_groups(struct mdf_workspace *workspace, const struct convol
         !mdf_product_keep_a(workspace->call, kept, job->weights_are_constant, &product)) {
         return false;
     }
-    return mdf_multiply_batch(workspace->call, scratch, &product, n_batches * job->n_groups, locate_group, job);
+    return fits ? multiply_laid_out(workspace, job, scratch, &product, n_batches)
+                : mdf_multiply_batch(workspace->call, scratch, &product, n_batches * job->n_groups, locate_group, job);
 }
 
 bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, const void *x, const void *weights,
@@ -152,6 +215,7 @@ bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *p
     plane_size = job.taps.n_outer * (size_t)job.taps.n_run;
     job.group_channels = plan->n_channels / plan->n_groups;
     job.group_outputs = plan->n_outputs / plan->n_groups;
+    job.dtype = workspace->dtype;
     job.size_bytes = mdf_dtype_size(workspace->dtype);
     job.is_pointwise = is_pointwise(&plan->windows);
     job.weights_are_constant = plan->weights_are_constant;

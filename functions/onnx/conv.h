@@ -19,7 +19,7 @@ struct mdf_conv_plan {
 };
 
 /* Arrays of the workspace that the two functions below use. */
-enum { MDF_CONV_ARRAYS = 6 };
+enum { MDF_CONV_ARRAYS = 8 };
 
 /* Reads shapes and attributes; windows.shape holds the shape of the result, of windows.rank + 2 axes. False with the error
  * set. `bias` may be NULL. */
