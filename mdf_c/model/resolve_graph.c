@@ -67,6 +67,11 @@ static mdf_status resolve_node(struct mdf_reader *reader, const struct mdf_graph
     return mdf_reader_fail_with_guess(reader, mdf_node_get(edge->source, role), message, &nearest);
 }
 
+static const char *port_id(const void *ports, size_t index, size_t size)
+{
+    return *(const char *const *)(const void *)((const char *)ports + index * size);
+}
+
 /* Index of the port `id` in an array of ports, each `size` bytes with its id first. */
 static mdf_status resolve_port(struct mdf_reader *reader, const struct mdf_edge *edge, const char *role, const char *what,
                                const char *node_id, const char *id, const void *ports, size_t n, size_t size, size_t *index)
@@ -75,15 +80,15 @@ static mdf_status resolve_port(struct mdf_reader *reader, const struct mdf_edge 
     char message[240];
     size_t i;
 
-    mdf_nearest_begin(&nearest, id);
     for (i = 0; i < n; i++) {
-        const char *candidate = *(const char *const *)(const void *)((const char *)ports + i * size);
-
-        if (strcmp(candidate, id) == 0) {
+        if (strcmp(port_id(ports, i, size), id) == 0) {
             *index = i;
             return MDF_OK;
         }
-        mdf_nearest_offer(&nearest, candidate);
+    }
+    mdf_nearest_begin(&nearest, id);
+    for (i = 0; i < n; i++) {
+        mdf_nearest_offer(&nearest, port_id(ports, i, size));
     }
     snprintf(message, sizeof message, "node '%.60s' has no %s '%.60s'", node_id, what, id);
     return mdf_reader_fail_with_guess(reader, mdf_node_get(edge->source, role), message, &nearest);

@@ -370,15 +370,21 @@ static bool infer_results(const struct graph_builder *builder, struct list *resu
     return true;
 }
 
-static bool declare_result(struct compiler *compiler, const struct mdf_graph *graph, const struct list *ports,
-                           const struct mdf_interface_item *item, struct list *results)
+static bool declare_result(const struct graph_builder *builder, const struct list *ports, const struct mdf_interface_item *item,
+                           struct list *results)
 {
+    const struct mdf_graph *graph = builder->graph;
+    struct compiler *compiler = builder->compiler;
+    const size_t *number = name_table_find(&builder->output_names, item->port);
+    const struct output_place *first = number != NULL ? &builder->output_places[*number - 1] : NULL;
     size_t i, j;
 
-    for (i = 0; i < graph->n_nodes; i++) {
-        for (j = 0; j < graph->nodes[i].n_output_ports; j++) {
-            if ((item->node == NULL || strcmp(graph->nodes[i].id, item->node) == 0) &&
-                strcmp(graph->nodes[i].output_ports[j].id, item->port) == 0) {
+    if (first != NULL && item->node == NULL) {
+        return add_result(compiler, results, item->name, first->node, first->output);
+    }
+    for (i = 0; first != NULL && i < graph->n_nodes; i++) {
+        for (j = 0; strcmp(graph->nodes[i].id, item->node) == 0 && j < graph->nodes[i].n_output_ports; j++) {
+            if (strcmp(graph->nodes[i].output_ports[j].id, item->port) == 0) {
                 return add_result(compiler, results, item->name, i, j);
             }
         }
@@ -403,7 +409,7 @@ static bool add_results(const struct graph_builder *builder, const struct list *
         return infer_results(builder, results);
     }
     for (i = 0; i < graph->n_outputs; i++) {
-        if (!declare_result(builder->compiler, graph, ports, &graph->outputs[i], results)) {
+        if (!declare_result(builder, ports, &graph->outputs[i], results)) {
             return false;
         }
     }

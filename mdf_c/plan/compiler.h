@@ -3,6 +3,7 @@
 #define MDF_PLAN_COMPILER_H
 
 #include "mdf_c/expression/expression.h"
+#include "mdf_c/plan/name_table.h"
 #include "mdf_c/plan/program.h"
 #include "schemas/inference.h"
 
@@ -38,6 +39,7 @@ struct compiler {
     int depth;                         /* of body graphs */
     const struct open_graph *open;     /* graphs that are being compiled, the innermost first */
     const struct mdf_graph_node *node; /* being compiled */
+    struct usages *usages;             /* of the node that find_usage was asked of last */
     mdf_operand dt;                    /* what holds the time increment in the unit of the graph that is compiled */
     struct unit *root_unit;            /* of the outermost graph */
     const char *const *wanted;         /* names of parameters that are to be kept changeable */
@@ -94,6 +96,7 @@ struct scope {
     struct scope *outer;
     struct unit *unit;
     struct list bindings;        /* struct binding; later ones hide earlier ones */
+    struct name_table index;     /* of many bindings: which is the last of a name, counted from 1 */
     struct graph_builder *graph; /* its nodes' output ports are visible to the bodies inside it; NULL: none */
 };
 
@@ -289,15 +292,23 @@ struct node_plan {
 
 struct port_edges;
 
+/* An output port, by a name that it may share with others. */
+struct output_place {
+    size_t node, output;
+    bool is_unique;
+};
+
 struct graph_builder {
     struct compiler *compiler;
     const struct mdf_graph *graph;
     struct unit *unit;
     struct scope scope; /* graph parameters, inputs */
     struct node_plan *nodes;
-    struct port_edges *fed; /* of all input ports, in document order; see graph_edges_into */
-    size_t *first_port;     /* of each node, in `fed` */
-    size_t current_node;    /* being compiled */
+    struct port_edges *fed;         /* of all input ports, in document order; see graph_edges_into */
+    size_t *first_port;             /* of each node, in `fed` */
+    struct name_table output_names; /* of all output ports: their places in `output_places`, counted from 1 */
+    struct output_place *output_places;
+    size_t current_node; /* being compiled */
     bool is_body;
     bool is_nested;    /* stands in a node of another graph */
     bool is_scheduled; /* has conditions: an edge's sender may run after its receiver, or never */
@@ -354,8 +365,8 @@ bool keep_parts(const struct graph_builder *builder, size_t index);
 
 /* --- changeable.c: parameters that each state may set for itself */
 /* Before a node is compiled: if it was asked for, the constant of a parameter gets a slot. */
-bool keep_changeable(struct target *target, const struct mdf_graph_node *node, const struct mdf_parameter *parameter, bool is_literal,
-                     bool is_text);
+bool keep_changeable(struct target *target, const struct mdf_graph_node *node, const struct mdf_parameter *parameter,
+                     bool is_literal, bool is_text);
 bool keep_graph_changeable(struct target *target, const char *id, const struct mdf_node *field,
                            const struct mdf_declaration *declaration);
 /* Whether the value of a field of the model is in such a slot; the slot, or its capture; MDF_NO_OPERAND where it is not. */

@@ -66,6 +66,37 @@ static bool index_edges(struct graph_builder *builder)
     return true;
 }
 
+/* Finds output ports by their names. */
+static bool index_outputs(struct graph_builder *builder)
+{
+    const struct mdf_graph *graph = builder->graph;
+    struct mdf_arena *arena = &builder->compiler->scratch;
+    size_t n_outputs = 0, i, j;
+
+    for (i = 0; i < graph->n_nodes; i++) {
+        n_outputs += graph->nodes[i].n_output_ports;
+    }
+    builder->output_places = mdf_arena_array(arena, n_outputs, sizeof *builder->output_places);
+    n_outputs = 0;
+    for (i = 0; builder->output_places != NULL && i < graph->n_nodes; i++) {
+        for (j = 0; j < graph->nodes[i].n_output_ports; j++) {
+            size_t *number = name_table_add(&builder->output_names, arena, graph->nodes[i].output_ports[j].id);
+
+            if (number == NULL) {
+                compile_out_of_memory(builder->compiler);
+                return false;
+            }
+            if (*number != 0) {
+                builder->output_places[*number - 1].is_unique = false;
+                continue;
+            }
+            builder->output_places[n_outputs++] = (struct output_place){i, j, true};
+            *number = n_outputs;
+        }
+    }
+    return builder->output_places != NULL || compile_out_of_memory(builder->compiler) != MDF_NO_OPERAND;
+}
+
 const struct port_edges *graph_edges_into(const struct graph_builder *builder, size_t node, size_t port)
 {
     return &builder->fed[builder->first_port[node] + port];
@@ -77,7 +108,8 @@ bool graph_is_consumed(const struct graph_builder *builder, size_t node, size_t 
 }
 
 /* Metadata is free: it declares a type only where it reads as one. */
-static bool read_parameter_declaration(struct compiler *compiler, const struct mdf_node *metadata, struct mdf_declaration *declaration)
+static bool read_parameter_declaration(struct compiler *compiler, const struct mdf_node *metadata,
+                                       struct mdf_declaration *declaration)
 {
     const struct mdf_node *type = metadata != NULL ? mdf_node_get(metadata, "type") : NULL;
     struct mdf_declared_type declared;
@@ -113,7 +145,8 @@ static bool bind_parameters(struct graph_builder *builder)
             (!is_changeable(builder->compiler, value) && !compile_declared_constant(&target, value, &declaration, &constant))) {
             return false;
         }
-        operand = is_changeable(builder->compiler, value) ? changeable_operand(&target, value) : unit_add_constant(&target, &constant, 0);
+        operand = is_changeable(builder->compiler, value) ? changeable_operand(&target, value)
+                                                          : unit_add_constant(&target, &constant, 0);
         if (operand == MDF_NO_OPERAND || !scope_bind(builder->compiler, &builder->scope, entry->key, operand)) {
             return false;
         }
@@ -146,7 +179,7 @@ bool graph_begin(struct graph_builder *builder, struct compiler *compiler, const
             return false;
         }
     }
-    return index_edges(builder) && bind_parameters(builder);
+    return index_edges(builder) && index_outputs(builder) && bind_parameters(builder);
 }
 
 static bool add_sender(struct graph_builder *builder, size_t receiver, size_t sender)
@@ -188,18 +221,15 @@ mdf_operand graph_output(struct graph_builder *builder, size_t node, size_t outp
 
 bool graph_find_output(const struct graph_builder *builder, const char *name, size_t *node, size_t *output)
 {
-    size_t n_found = 0, i, j;
+    const size_t *number = name_table_find(&builder->output_names, name);
+    const struct output_place *place = number != NULL ? &builder->output_places[*number - 1] : NULL;
 
-    for (i = 0; i < builder->graph->n_nodes; i++) {
-        for (j = 0; j < builder->graph->nodes[i].n_output_ports; j++) {
-            if (strcmp(builder->graph->nodes[i].output_ports[j].id, name) == 0) {
-                *node = i;
-                *output = j;
-                n_found++;
-            }
-        }
+    if (place == NULL || !place->is_unique) {
+        return false;
     }
-    return n_found == 1;
+    *node = place->node;
+    *output = place->output;
+    return true;
 }
 
 /* ------------------------------------------------------------------ order */

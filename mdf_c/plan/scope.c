@@ -3,11 +3,33 @@
 
 #include <string.h>
 
+/* Scopes with fewer bindings are searched without an index. */
+enum { LEAST_INDEXED = 16 };
+
+/* Notes the bindings that are not in the index yet. */
+static bool index_bindings(struct compiler *compiler, struct scope *scope, size_t n_indexed)
+{
+    const struct binding *bindings = scope->bindings.items;
+
+    for (; n_indexed < scope->bindings.n; n_indexed++) {
+        size_t *last = name_table_add(&scope->index, &compiler->scratch, bindings[n_indexed].name);
+
+        if (last == NULL) {
+            compile_out_of_memory(compiler);
+            return false;
+        }
+        *last = n_indexed + 1;
+    }
+    return true;
+}
+
 bool scope_bind_outcome(struct compiler *compiler, struct scope *scope, const char *name, const struct outcome *outcome)
 {
     struct binding binding = {name, outcome->outputs[0], *outcome};
+    size_t n = scope->bindings.n;
 
-    return list_add(compiler, &scope->bindings, &binding, sizeof binding);
+    return list_add(compiler, &scope->bindings, &binding, sizeof binding) &&
+           (n < LEAST_INDEXED || index_bindings(compiler, scope, n == LEAST_INDEXED ? 0 : n));
 }
 
 bool scope_bind(struct compiler *compiler, struct scope *scope, const char *name, mdf_operand operand)
@@ -28,6 +50,11 @@ const struct binding *scope_find_here(const struct scope *scope, const char *nam
     const struct binding *bindings = scope->bindings.items;
     size_t i;
 
+    if (scope->bindings.n > LEAST_INDEXED) {
+        const size_t *last = name_table_find(&scope->index, name);
+
+        return last != NULL ? &bindings[*last - 1] : NULL;
+    }
     for (i = scope->bindings.n; i-- > 0;) {
         if (strcmp(bindings[i].name, name) == 0) {
             return &bindings[i];

@@ -4,23 +4,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct finder {
-    struct compiler *compiler;
-    const char *id;
-    struct usage *usage;
+/* What one node refers to, found once for all names. */
+struct usages {
+    const struct mdf_graph_node *node;
+    struct name_table names; /* the place of each in `items`, counted from 1 */
+    struct list items;       /* struct usage */
+    bool failed;             /* memory ran out */
 };
 
-static void note_index(struct finder *finder, int64_t index)
+static struct usage *usage_of(struct compiler *compiler, struct usages *usages, const char *name)
 {
-    if (index > finder->usage->max_index) {
-        finder->usage->max_index = index;
+    static const struct usage none = {0, false, -1};
+    size_t *number = name_table_add(&usages->names, &compiler->scratch, name);
+
+    if (number == NULL) {
+        compile_out_of_memory(compiler);
     }
-    if (index < 0) {
-        finder->usage->elsewhere = true; /* f[-1]: all outputs are needed */
+    if (number == NULL || (*number == 0 && !list_add(compiler, &usages->items, &none, sizeof none))) {
+        usages->failed = true;
+        return NULL;
+    }
+    if (*number == 0) {
+        *number = usages->items.n;
+    }
+    return (struct usage *)usages->items.items + *number - 1;
+}
+
+/* The name stands for all outputs. */
+static void note_whole(struct compiler *compiler, struct usages *usages, const char *name)
+{
+    struct usage *usage = usage_of(compiler, usages, name);
+
+    if (usage != NULL) {
+        usage->elsewhere = true;
     }
 }
 
-static void find_in_tree(struct finder *finder, const struct mdf_expression *tree)
+static void note_index(struct compiler *compiler, struct usages *usages, const char *name, int64_t index)
+{
+    struct usage *usage = usage_of(compiler, usages, name);
+
+    if (usage != NULL) {
+        usage->max_index = index > usage->max_index ? index : usage->max_index;
+        usage->elsewhere |= index < 0; /* f[-1]: all outputs are needed */
+    }
+}
+
+static void find_in_tree(struct compiler *compiler, struct usages *usages, const struct mdf_expression *tree)
 {
     size_t i;
 
@@ -37,15 +67,11 @@ static void find_in_tree(struct finder *finder, const struct mdf_expression *tre
     case MDF_EXPRESSION_ELLIPSIS:
         return;
     case MDF_EXPRESSION_NAME:
-        if (strcmp(tree->as.text.bytes, finder->id) == 0) {
-            finder->usage->elsewhere = true;
-        }
+        note_whole(compiler, usages, tree->as.text.bytes);
         return;
     case MDF_EXPRESSION_SUBSCRIPT:
-        if (tree->as.list.items[0]->kind == MDF_EXPRESSION_NAME &&
-            strcmp(tree->as.list.items[0]->as.text.bytes, finder->id) == 0 &&
-            tree->as.list.items[1]->kind == MDF_EXPRESSION_INT) {
-            note_index(finder, tree->as.list.items[1]->as.integer);
+        if (tree->as.list.items[0]->kind == MDF_EXPRESSION_NAME && tree->as.list.items[1]->kind == MDF_EXPRESSION_INT) {
+            note_index(compiler, usages, tree->as.list.items[0]->as.text.bytes, tree->as.list.items[1]->as.integer);
             return;
         }
         break;
@@ -53,98 +79,139 @@ static void find_in_tree(struct finder *finder, const struct mdf_expression *tre
         break;
     }
     for (i = 0; i < tree->as.list.n; i++) {
-        find_in_tree(finder, tree->as.list.items[i]);
+        find_in_tree(compiler, usages, tree->as.list.items[i]);
     }
 }
 
-static bool find_in_text(struct finder *finder, const char *text)
+/* An id may be no name of an expression ("a/b"): a text that is the id and an index refers to it all the same. */
+static void find_in_text(struct compiler *compiler, struct usages *usages, const char *text)
 {
-    size_t length = strlen(finder->id), offset;
-    mdf_error ignored = {0};
-    struct mdf_expression *tree;
-    char *end;
+    const char *bracket = strrchr(text, '[');
+    mdf_error ignored = {.code = MDF_OK};
+    size_t offset;
 
-    if (strcmp(text, finder->id) == 0) {
-        finder->usage->elsewhere = true;
-        return true;
-    }
-    if (strstr(text, finder->id) == NULL) {
-        return true;
-    }
-    if (strncmp(text, finder->id, length) == 0 && text[length] == '[') {
-        long long index = strtoll(text + length + 1, &end, 10);
+    if (bracket != NULL) {
+        char *end, *name = mdf_arena_text(&compiler->scratch, text, (size_t)(bracket - text));
+        long long index = strtoll(bracket + 1, &end, 10);
 
+        if (name == NULL) {
+            compile_out_of_memory(compiler);
+            usages->failed = true;
+            return;
+        }
         if (strcmp(end, "]") == 0) {
-            note_index(finder, index);
-            return true;
+            note_index(compiler, usages, name, index);
         }
     }
-    tree = mdf_expression_parse(&finder->compiler->scratch, text, &offset, &ignored);
-    find_in_tree(finder, tree);
-    return true;
+    find_in_tree(compiler, usages, mdf_expression_parse(&compiler->scratch, text, &offset, &ignored));
 }
 
-static bool find_in_node(struct finder *finder, const struct mdf_node *node)
+static void find_in_node(struct compiler *compiler, struct usages *usages, const struct mdf_node *node)
 {
     struct list pieces = {0};
     size_t i;
 
     if (node == NULL) {
-        return true;
+        return;
     }
     if (node->kind == MDF_NODE_OBJECT) {
         for (i = 0; i < node->as.object.n; i++) {
-            if (!find_in_node(finder, &node->as.object.entries[i].value)) {
-                return false;
-            }
+            find_in_node(compiler, usages, &node->as.object.entries[i].value);
         }
-        return true;
+        return;
     }
     if (node->kind != MDF_NODE_STRING && node->kind != MDF_NODE_LIST) {
-        return true;
+        return;
     }
-    if (!split_variadic(finder->compiler, node, &pieces)) {
-        return false;
+    if (!split_variadic(compiler, node, &pieces)) {
+        usages->failed = true;
+        return;
     }
     for (i = 0; i < pieces.n; i++) {
         const struct mdf_node *piece = ((const struct mdf_node **)pieces.items)[i];
 
-        if (piece->kind == MDF_NODE_STRING && !find_in_text(finder, piece->as.string.bytes)) {
-            return false;
+        if (piece->kind == MDF_NODE_STRING) {
+            note_whole(compiler, usages, piece->as.string.bytes);
+            find_in_text(compiler, usages, piece->as.string.bytes);
         }
     }
-    return true;
+}
+
+static void find_in_parameter(struct compiler *compiler, struct usages *usages, const struct mdf_parameter *parameter)
+{
+    size_t i;
+
+    find_in_node(compiler, usages, parameter->definition.args);
+    find_in_node(compiler, usages, parameter->definition.value);
+    find_in_node(compiler, usages, parameter->time_derivative);
+    find_in_node(compiler, usages, parameter->default_initial_value);
+    for (i = 0; i < parameter->n_conditions; i++) {
+        find_in_node(compiler, usages, parameter->conditions[i].test);
+        find_in_node(compiler, usages, parameter->conditions[i].value);
+    }
+}
+
+/* An output port that holds a bare id uses that function, and refers to nothing else; an id that is no name of an expression may
+ * be one that has others in it. */
+static void find_in_output(struct compiler *compiler, struct usages *usages, const struct mdf_node *value)
+{
+    struct usage *usage;
+
+    if (value == NULL || value->kind != MDF_NODE_STRING) {
+        find_in_node(compiler, usages, value);
+        return;
+    }
+    usage = usage_of(compiler, usages, value->as.string.bytes);
+    if (usage != NULL) {
+        struct usage before = *usage;
+
+        before.n_ports++;
+        find_in_node(compiler, usages, value);
+        usage = usage_of(compiler, usages, value->as.string.bytes);
+        if (usage != NULL) {
+            *usage = before;
+        }
+    }
+}
+
+/* What a node refers to, kept until another node is asked about; NULL with the error set. */
+static struct usages *find_usages(struct compiler *compiler, const struct mdf_graph_node *node)
+{
+    struct usages *usages = compiler->usages;
+    size_t i;
+
+    if (usages != NULL && usages->node == node) {
+        return usages;
+    }
+    compiler->usages = NULL;
+    usages = mdf_arena_allocate(&compiler->scratch, sizeof *usages);
+    if (usages == NULL) {
+        compile_out_of_memory(compiler);
+        return NULL;
+    }
+    usages->node = node;
+    for (i = 0; i < node->n_output_ports; i++) {
+        find_in_output(compiler, usages, node->output_ports[i].value);
+    }
+    for (i = 0; i < node->n_functions; i++) {
+        find_in_node(compiler, usages, node->functions[i].args);
+        find_in_node(compiler, usages, node->functions[i].value);
+    }
+    for (i = 0; i < node->n_parameters; i++) {
+        find_in_parameter(compiler, usages, &node->parameters[i]);
+    }
+    compiler->usages = usages->failed ? NULL : usages;
+    return compiler->usages;
 }
 
 bool find_usage(struct compiler *compiler, const struct mdf_graph_node *node, const char *id, struct usage *usage)
 {
-    struct finder finder = {compiler, id, usage};
-    bool found = true;
-    size_t i, j;
+    const struct usages *usages = find_usages(compiler, node);
+    const size_t *number = usages != NULL ? name_table_find(&usages->names, id) : NULL;
 
     *usage = (struct usage){0, false, -1};
-    for (i = 0; i < node->n_output_ports; i++) {
-        const struct mdf_node *value = node->output_ports[i].value;
-
-        if (value != NULL && value->kind == MDF_NODE_STRING && strcmp(value->as.string.bytes, id) == 0) {
-            usage->n_ports++;
-        } else {
-            found = found && find_in_node(&finder, value);
-        }
+    if (number != NULL) {
+        *usage = ((const struct usage *)usages->items.items)[*number - 1];
     }
-    for (i = 0; i < node->n_functions; i++) {
-        found = found && find_in_node(&finder, node->functions[i].args) && find_in_node(&finder, node->functions[i].value);
-    }
-    for (i = 0; i < node->n_parameters; i++) {
-        const struct mdf_parameter *parameter = &node->parameters[i];
-
-        found = found && find_in_node(&finder, parameter->definition.args) &&
-                find_in_node(&finder, parameter->definition.value) && find_in_node(&finder, parameter->time_derivative) &&
-                find_in_node(&finder, parameter->default_initial_value);
-        for (j = 0; j < parameter->n_conditions; j++) {
-            found = found && find_in_node(&finder, parameter->conditions[j].test) &&
-                    find_in_node(&finder, parameter->conditions[j].value);
-        }
-    }
-    return found;
+    return usages != NULL;
 }

@@ -282,9 +282,12 @@ bool names_contain(const struct list *names, const char *name)
     return false;
 }
 
+/* Names stand in a list once while it is short; a search of a long one costs more than a name that stands in it twice. */
 static bool add_name(struct compiler *compiler, struct list *names, const char *name)
 {
-    return names_contain(names, name) || list_add(compiler, names, &name, sizeof name);
+    enum { SHORT = 64 };
+
+    return (names->n < SHORT && names_contain(names, name)) || list_add(compiler, names, &name, sizeof name);
 }
 
 /* "a.b.c" where a tree is that; NULL: it is not, or the memory is out. */
