@@ -14,11 +14,51 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* No contraction, no reordering: results are those of mdf-run. Loops over elements become vectors of what the processor has. */
-static const char *const flags[] = {"-std=gnu11",      "-O3",    "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
-                                    "-DMDF_COMPILED", "-fPIC", "-shared",      "-x",               "c",               "-"};
+/* No contraction, no reordering, and no functions of math.h at compile time, where compilers round better than the library does: results are
+ * those of mdf-run. Loops over elements become vectors of what the processor has. */
+#define NO_BUILTIN(function) "-fno-builtin-" function, "-fno-builtin-" function "f"
+static const char *const flags[] = {"-std=gnu11",
+                                    "-O3",
+                                    "-march=native",
+                                    "-ffp-contract=off",
+                                    "-fno-math-errno",
+                                    "-fno-trapping-math",
+                                    NO_BUILTIN("exp"),
+                                    NO_BUILTIN("exp2"),
+                                    NO_BUILTIN("expm1"),
+                                    NO_BUILTIN("log"),
+                                    NO_BUILTIN("log2"),
+                                    NO_BUILTIN("log10"),
+                                    NO_BUILTIN("log1p"),
+                                    NO_BUILTIN("pow"),
+                                    NO_BUILTIN("cbrt"),
+                                    NO_BUILTIN("hypot"),
+                                    NO_BUILTIN("sin"),
+                                    NO_BUILTIN("cos"),
+                                    NO_BUILTIN("tan"),
+                                    NO_BUILTIN("asin"),
+                                    NO_BUILTIN("acos"),
+                                    NO_BUILTIN("atan"),
+                                    NO_BUILTIN("atan2"),
+                                    NO_BUILTIN("sinh"),
+                                    NO_BUILTIN("cosh"),
+                                    NO_BUILTIN("tanh"),
+                                    NO_BUILTIN("asinh"),
+                                    NO_BUILTIN("acosh"),
+                                    NO_BUILTIN("atanh"),
+                                    NO_BUILTIN("erf"),
+                                    NO_BUILTIN("erfc"),
+                                    "-DMDF_COMPILED",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-x",
+                                    "c",
+                                    "-"};
+/* gcc 12.2 with AVX-512 copies some constants wrongly in pieces of 32 bytes (it broadcasts their first half); other compilers do not know
+ * these flags, and are then called without. */
+static const char *const careful_flags[] = {"-mmove-max=128", "-mstore-max=128"};
 
-enum { N_FLAGS = sizeof flags / sizeof *flags };
+enum { N_FLAGS = sizeof flags / sizeof *flags, N_CAREFUL_FLAGS = sizeof careful_flags / sizeof *careful_flags };
 
 static const char *compiler(void)
 {
@@ -40,30 +80,45 @@ static char *join(struct mdf_memory *memory, const char *a, const char *b, const
     return text;
 }
 
-mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, mdf_error *error)
+static mdf_status run_compiler(struct mdf_memory *memory, const struct mdf_text *source, const char *target, bool is_careful, mdf_error *error)
 {
-    const char *arguments[N_FLAGS + 6];
-    char suffix[32], *temporary;
+    const char *arguments[N_FLAGS + N_CAREFUL_FLAGS + 5];
     struct mdf_text output;
     mdf_status status;
     size_t n = 0, i;
+
+    arguments[n++] = compiler();
+    for (i = 0; is_careful && i < N_CAREFUL_FLAGS; i++) {
+        arguments[n++] = careful_flags[i];
+    }
+    for (i = 0; i < N_FLAGS; i++) {
+        arguments[n++] = flags[i];
+    }
+    arguments[n++] = "-o";
+    arguments[n++] = target;
+    arguments[n++] = "-lm";
+    arguments[n] = NULL;
+    mdf_text_init(&output, memory);
+    status = run_child(arguments, source, &output, error);
+    mdf_text_release(&output);
+    return status;
+}
+
+mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, mdf_error *error)
+{
+    char suffix[32], *temporary;
+    mdf_error first = {0};
+    mdf_status status;
 
     snprintf(suffix, sizeof suffix, ".%ld.new", (long)getpid());
     temporary = join(memory, path, suffix, "", error);
     if (temporary == NULL) {
         return MDF_OUT_OF_MEMORY;
     }
-    arguments[n++] = compiler();
-    for (i = 0; i < N_FLAGS; i++) {
-        arguments[n++] = flags[i];
+    status = run_compiler(memory, source, temporary, true, &first);
+    if (status != MDF_OK) {
+        status = run_compiler(memory, source, temporary, false, error);
     }
-    arguments[n++] = "-o";
-    arguments[n++] = temporary;
-    arguments[n++] = "-lm";
-    arguments[n] = NULL;
-    mdf_text_init(&output, memory);
-    status = run_child(arguments, source, &output, error);
-    mdf_text_release(&output);
     if (status == MDF_OK && rename(temporary, path) != 0) {
         status = mdf_error_set(error, MDF_FILE, "%s can not be written: %s", path, strerror(errno));
     }
@@ -130,6 +185,9 @@ static mdf_status add_compiler(struct mdf_memory *memory, struct hash *hash, mdf
         add_bytes(hash, version.bytes != NULL ? version.bytes : "", version.length);
         for (i = 0; i < N_FLAGS; i++) {
             add_text(hash, flags[i]);
+        }
+        for (i = 0; i < N_CAREFUL_FLAGS; i++) {
+            add_text(hash, careful_flags[i]);
         }
     }
     mdf_text_release(&nothing);

@@ -202,7 +202,7 @@ static void append_set_input(struct mdf_source_program *program, const struct md
 
 /* ------------------------------------------------------------------ functions */
 
-static void append_output(struct mdf_source_program *program)
+static bool append_output(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->program;
     struct mdf_text *text = &program->functions;
@@ -214,12 +214,17 @@ static void append_output(struct mdf_source_program *program)
             const struct mdf_source_slot *slot =
                 program->state->has_run[i] ? mdf_source_find_operand(program, own->nodes[i].outputs[j].operand) : NULL;
 
+            if (slot == NULL && output_value(program, i, j)->kind != MDF_KIND_NONE) {
+                program->writer.place = mdf_source_text(&program->writer, "output port '%s' of node '%s'", own->nodes[i].outputs[j].id, own->nodes[i].id);
+                return mdf_source_refuse(&program->writer, "it is no array of numbers");
+            }
             if (slot != NULL) {
                 mdf_text_printf(text, "    case %zu:\n        return s->has_run[%zu] ? %s%s : NULL;\n", n, i, slot->is_scalar ? "&" : "", slot->name);
             }
         }
     }
     mdf_text_append_string(text, "    default:\n        return NULL;\n    }\n}\n\n");
+    return true;
 }
 
 static void append_step(struct mdf_source_program *program)
@@ -367,7 +372,9 @@ bool mdf_source_write_interface(struct mdf_source_program *program, const char *
         return false;
     }
     append_set_input(program, places);
-    append_output(program);
+    if (!append_output(program)) {
+        return false;
+    }
     append_step(program);
     append_source(program, header_name, source);
     if (header_name != NULL) {

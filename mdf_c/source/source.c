@@ -54,13 +54,20 @@ bool mdf_source_settle(struct mdf_state *state, mdf_source_feed feed, void *cont
 {
     uint64_t before = 0, step;
     bool is_settled = false;
+    mdf_error fault = {0};
 
     for (step = 0; step < MAX_SETTLING_STEPS && !(is_settled && have_all_run(state)); step++) {
         uint64_t now;
 
         if ((feed != NULL && !feed(context, state, step, error)) ||
-            mdf_state_evaluate(state, step == 0 ? (double)NAN : isnan(dt) ? 0 : dt, error) != MDF_OK) {
+            (mdf_state_evaluate(state, step == 0 ? (double)NAN : isnan(dt) ? 0 : dt, &fault) != MDF_OK && step == 0)) {
+            if (error != NULL && error->code == MDF_OK) {
+                *error = fault;
+            }
             return false;
+        }
+        if (fault.code != MDF_OK) {
+            return true; /* types and shapes are known from the steps before; the caller may not take as many */
         }
         now = all_forms(state);
         is_settled = step > 1 && now == before;
