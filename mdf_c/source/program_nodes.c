@@ -78,12 +78,31 @@ void mdf_source_copy(struct mdf_source_program *program, const struct mdf_source
     }
 }
 
-/* Whether a value can be put into a place as it is, or from whole numbers to real ones. */
+/* Whether a value can be put into a place, converted where the types differ. */
 static bool fits(const struct mdf_source_slot *to, const struct mdf_source_slot *from)
 {
-    char to_kind = mdf_dtype_kind(to->dtype), from_kind = mdf_dtype_kind(from->dtype);
+    return to->length == from->length && (to->dtype == from->dtype || mdf_dtype_kind(to->dtype) != 'b');
+}
 
-    return to->length == from->length && (to->dtype == from->dtype || to_kind == 'f' || (from_kind != 'f' && to_kind != 'b'));
+/* What arrives at a port of a whole type has to be whole. */
+static void check_whole(struct mdf_source_program *program, const struct mdf_source_slot *to, const struct mdf_source_slot *from)
+{
+    struct mdf_source_writer *writer = &program->writer;
+    const char *x;
+
+    if (mdf_dtype_kind(from->dtype) != 'f' || mdf_dtype_kind(to->dtype) == 'f' || from->length == 0) {
+        return;
+    }
+    if (from->length > 1) {
+        mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", from->length);
+    }
+    x = from->length > 1 ? mdf_source_text(writer, "(double)%s[i]", from->name)
+                         : mdf_source_text(writer, "(double)%s", mdf_source_operand_element(program, from, 0));
+    mdf_source_leave_if(writer, mdf_source_text(writer, "!(%s == floor(%s) && fabs(%s) < 0x1p63)", x, x, x),
+                        "a value with a fraction does not fit the declared type of an input port");
+    if (from->length > 1) {
+        mdf_source_close(writer);
+    }
 }
 
 static bool write_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
@@ -114,6 +133,7 @@ bool mdf_source_write_arrival(struct mdf_source_program *program, size_t index, 
     if (!fits(slot, value)) {
         return mdf_source_refuse(writer, "what arrives at input port '%s' has not always the same shape and type", port->id);
     }
+    check_whole(program, slot, value);
     if (port->reduce == MDF_REDUCE_OVERWRITE) {
         mdf_source_copy(program, slot, value);
         mdf_source_line(writer, "s->has_value[%zu] = true;", index);

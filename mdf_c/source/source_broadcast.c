@@ -58,11 +58,15 @@ static size_t open_loops(struct mdf_source_writer *writer, const struct mdf_valu
     return n_open;
 }
 
-/* The type in which elements are computed: the operands', or, where they differ, the result's. */
+/* The type in which elements are computed: the operands', or, where they differ or are whole and the result is real, the result's. */
 static mdf_dtype computed_dtype(const struct mdf_value *form, size_t n_operands, const struct mdf_value *const operands[])
 {
     mdf_dtype dtype = (mdf_dtype)operands[n_operands - 1]->dtype;
     size_t i;
+
+    if (mdf_dtype_kind((mdf_dtype)form->dtype) == 'f' && mdf_dtype_kind(dtype) != 'f') {
+        return (mdf_dtype)form->dtype;
+    }
 
     for (i = 0; i < n_operands; i++) {
         if (operands[i]->dtype != dtype && !(i == 0 && n_operands == 3)) {
@@ -167,6 +171,42 @@ bool mdf_source_write_broadcast_as(struct mdf_source_writer *writer, const struc
     operator.name = name;
     renamed.operator = &operator;
     return mdf_source_write_broadcast(writer, &renamed);
+}
+
+/* Python's int and float of a number. */
+bool mdf_source_write_number(struct mdf_source_writer *writer, const struct mdf_source_call *call)
+{
+    const struct mdf_value *form = mdf_source_output(writer, call, 0), *given = mdf_source_input(writer, call, 0);
+    const char *x = call->call->n_inputs == 1 ? mdf_source_element(writer, call->call->inputs[0], "0") : "";
+    const char *to = mdf_source_element(writer, call->call->outputs[0], "0");
+    char kind = call->call->n_inputs == 1 ? mdf_dtype_kind((mdf_dtype)given->dtype) : 's';
+
+    if (form->length != 1 || kind == 's' || kind == 'c' || given->length != 1) {
+        return mdf_source_refuse(writer, "the function %s of what is not one number", call->operator->name);
+    }
+    if (kind == 'f' && form->dtype == MDF_DTYPE_INT64) {
+        mdf_source_leave_if(writer, mdf_source_text(writer, "!%s((double)%s, &%s)", mdf_source_use(writer, "float64_to_int64"), x, to),
+                            "a real number does not fit a whole one");
+    } else {
+        mdf_source_line(writer, "%s = (%s)%s;", to, mdf_source_type((mdf_dtype)form->dtype), x);
+    }
+    return true;
+}
+
+/* A quotient of Python's whole numbers, rounded from the exact operands. */
+bool mdf_source_write_quotient(struct mdf_source_writer *writer, const struct mdf_source_call *call)
+{
+    const struct mdf_value *a = mdf_source_input(writer, call, 0), *b = mdf_source_input(writer, call, 1);
+    bool are_numbers = a != NULL && b != NULL && a->rank == 0 && b->rank == 0 && a->strength == MDF_STRENGTH_PYTHON &&
+                       b->strength == MDF_STRENGTH_PYTHON && mdf_dtype_kind((mdf_dtype)a->dtype) != 'f' && mdf_dtype_kind((mdf_dtype)b->dtype) != 'f';
+
+    if (!are_numbers) {
+        return mdf_source_write_broadcast(writer, call);
+    }
+    mdf_source_leave_if(writer, mdf_source_text(writer, "%s == 0", mdf_source_element(writer, call->call->inputs[1], "0")), "division by zero");
+    mdf_source_line(writer, "%s = (double)((long double)%s / (long double)%s);", mdf_source_element(writer, call->call->outputs[0], "0"),
+                    mdf_source_element(writer, call->call->inputs[0], "0"), mdf_source_element(writer, call->call->inputs[1], "0"));
+    return true;
 }
 
 /* Bounds are inputs 1 and 2, or attributes. */

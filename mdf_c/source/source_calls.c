@@ -22,6 +22,8 @@ static const struct call_row rows[] = {
     {" Softmax LogSoftmax Hardmax ", mdf_source_write_softmax},
     {" Gather ", mdf_source_write_gather},
     {" Clip ", mdf_source_write_clip},
+    {" operator.truediv ", mdf_source_write_quotient},
+    {" int float ", mdf_source_write_number},
     {" ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare ",
      mdf_source_write_reduce},
     {" numpy.sum numpy.mean numpy.prod numpy.max numpy.amax numpy.min numpy.amin numpy.any numpy.all ", mdf_source_write_numpy_reduce},

@@ -88,6 +88,7 @@ static const struct element_row rows[] = {
      "{alpha} * $a + {beta} < 0 ? 0 : {alpha} * $a + {beta} > 1 ? 1 : {alpha} * $a + {beta}", NULL, NULL},
     {" HardSwish ", REALS, 1, "$a * ($a / 6 + ($T)0.5 < 0 ? 0 : $a / 6 + ($T)0.5 > 1 ? 1 : $a / 6 + ($T)0.5)", NULL, NULL},
     {" Swish ", REALS, 1, "$a / (1 + exp$f(-{alpha} * $a))", NULL, NULL},
+    {" SwiGLU ", REALS, 2, "$a / (1 + exp$f(-{alpha} * $a)) * $b", NULL, NULL},
     {" Mish ", REALS, 1, "$a * tanh$f(($a > 0 ? $a : 0) + log1p$f(exp$f(-fabs$f($a))))", NULL, NULL},
     {" Gelu ", REALS, 1, "$a * ($T)0.5 * erfc$f($a * ($T)-0.70710678118654752440)", NULL, NULL},
     {" Shrink ", REALS, 1, "$a < -{lambd} ? $a + {bias} : $a > {lambd} ? $a - {bias} : 0", NULL, NULL},
@@ -277,6 +278,19 @@ static const struct element_row modulo_rows[] = {
 static const struct element_row gelu_tanh_row = {
     "", REALS, 1,
     "$a * ($T)0.5 * (1 + tanh$f(($T)0.79788456080286535588 * ($a + ($T)0.044715 * $a * $a * $a)))", NULL, NULL};
+/* Of float32, as functions/vector_math.inc computes them. */
+static const struct element_row single_rows[] = {
+    {" Exp ", REALS, 1, "@exp_float32@($a)", NULL, NULL},
+    {" Tanh ", REALS, 1, "@tanh_float32@($a)", NULL, NULL},
+    {" Sigmoid ", REALS, 1, "@sigmoid_float32@($a)", NULL, NULL},
+    {" Erf ", REALS, 1, "@erf_float32@($a)", NULL, NULL},
+    {" Gelu ", REALS, 1, "@gelu_float32@($a)", NULL, NULL},
+    {" Swish ", REALS, 1, "$a / (1 + @exp_float32@(-{alpha} * $a))", NULL, NULL},
+    {" SwiGLU ", REALS, 2, "$a / (1 + @exp_float32@(-{alpha} * $a)) * $b", NULL, NULL},
+};
+static const struct element_row single_gelu_tanh_row = {
+    "", REALS, 1,
+    "$a * 0.5f * (1 + @tanh_float32@(0.79788456080286535588f * ($a + 0.044715f * $a * $a * $a)))", NULL, NULL};
 static const struct element_row plain_power_row = {"", REALS, 2, "pow$f($a, $b)", NULL, NULL};
 
 static const struct element_row *row_of_kind(const struct element_row *of_three, uint8_t kind)
@@ -289,6 +303,7 @@ static const struct element_row *choose_row(const struct mdf_operator *operator,
     uint8_t kind = kind_of(dtype);
     int64_t integer = 0;
     const char *string;
+    size_t i;
 
     if (n_operands == 2 && strcmp(operator->name, "Pow") == 0) {
         return row_of_kind(power_rows, kind);
@@ -299,7 +314,14 @@ static const struct element_row *choose_row(const struct mdf_operator *operator,
     }
     if (strcmp(operator->name, "Gelu") == 0) {
         string = mdf_source_string_setting(operator, settings, "approximate");
-        return string != NULL && strcmp(string, "tanh") == 0 && kind == REALS ? &gelu_tanh_row : find_row("Gelu", kind, n_operands);
+        if (string != NULL && strcmp(string, "tanh") == 0 && kind == REALS) {
+            return dtype == MDF_DTYPE_FLOAT32 ? &single_gelu_tanh_row : &gelu_tanh_row;
+        }
+    }
+    for (i = 0; dtype == MDF_DTYPE_FLOAT32 && i < sizeof single_rows / sizeof *single_rows; i++) {
+        if (single_rows[i].n_operands == n_operands && names_contain(single_rows[i].names, operator->name)) {
+            return &single_rows[i];
+        }
     }
     if (n_operands == 2 && (strcmp(operator->name, "operator.pow") == 0 || strcmp(operator->name, "numpy.power") == 0 ||
                             strcmp(operator->name, "numpy.pow") == 0)) {

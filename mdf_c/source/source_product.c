@@ -242,10 +242,29 @@ static bool write_batches(struct mdf_source_writer *writer, const struct mdf_val
     return true;
 }
 
+/* The address of an operand's elements, which are converted first where they have another type. */
+static const char *operand_address(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i, mdf_dtype dtype)
+{
+    const struct mdf_value *form = mdf_source_input(writer, call, i);
+    const char *converted;
+
+    if (form->dtype == dtype) {
+        return mdf_source_text(writer, "(%s)", mdf_source_address(writer, call->call->inputs[i]));
+    }
+    converted = mdf_source_buffer(writer, dtype, form->length, "converted");
+    mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", form->length);
+    mdf_source_line(writer, "%s[i] = (%s)%s;", converted, mdf_source_type(dtype), mdf_source_element(writer, call->call->inputs[i], "i"));
+    mdf_source_close(writer);
+    return converted;
+}
+
 static bool check_types(struct mdf_source_writer *writer, const struct mdf_source_call *call, const struct mdf_value *a, const struct mdf_value *b,
                         mdf_dtype result)
 {
-    if (a == NULL || b == NULL || a->dtype != b->dtype || a->dtype != (uint8_t)result ||
+    bool is_onnx = strchr(call->operator->name, '.') == NULL;
+
+    if (a == NULL || b == NULL || (is_onnx && (a->dtype != b->dtype || a->dtype != (uint8_t)result)) ||
+        mdf_source_type((mdf_dtype)a->dtype) == NULL || mdf_source_type((mdf_dtype)b->dtype) == NULL ||
         (result != MDF_DTYPE_FLOAT32 && result != MDF_DTYPE_FLOAT64 && result != MDF_DTYPE_INT64 && result != MDF_DTYPE_UINT64)) {
         return mdf_source_refuse(writer, "the operator %s on elements of types %s and %s", call->operator->name,
                                  mdf_dtype_name(a != NULL ? (mdf_dtype)a->dtype : MDF_DTYPE_NONE),
@@ -279,8 +298,8 @@ bool mdf_source_write_matmul(struct mdf_source_writer *writer, const struct mdf_
     product.a_row = (int64_t)product.k;
     product.a_column = product.b_column = 1;
     product.b_row = (int64_t)product.n;
-    product.a = mdf_source_address(writer, call->call->inputs[0]);
-    product.b = mdf_source_address(writer, call->call->inputs[1]);
+    product.a = operand_address(writer, call, 0, product.dtype);
+    product.b = operand_address(writer, call, 1, product.dtype);
     product.c = mdf_source_text(writer, form->length == 1 && writer->lowered->values[call->call->outputs[0]].is_scalar ? "(%s)" : "%s",
                                 mdf_source_address(writer, call->call->outputs[0]));
     for (axis = 0; axis < n_axes; axis++) {
@@ -342,8 +361,8 @@ bool mdf_source_write_gemm(struct mdf_source_writer *writer, const struct mdf_so
     product.a_column = turn_a != 0 ? mdf_value_shape(a)[1] : 1;
     product.b_row = turn_b != 0 ? 1 : mdf_value_shape(b)[1];
     product.b_column = turn_b != 0 ? mdf_value_shape(b)[1] : 1;
-    product.a = mdf_source_address(writer, call->call->inputs[0]);
-    product.b = mdf_source_address(writer, call->call->inputs[1]);
+    product.a = operand_address(writer, call, 0, product.dtype);
+    product.b = operand_address(writer, call, 1, product.dtype);
     product.c = mdf_source_text(writer, "(%s)", mdf_source_address(writer, call->call->outputs[0]));
     if (c != NULL) {
         write_addend(writer, call, c, beta, &product);

@@ -244,9 +244,15 @@ static void fold_elements(struct mdf_source_writer *writer, const struct reduce_
     const char *name = mdf_source_text(writer, "%s_%s", fold->name, mdf_dtype_name(plan->dtype));
     const char *at;
 
-    mdf_source_helper(writer, name, fold_text(writer, text, plan->dtype, order));
     mdf_source_line(writer, "%s %s = %s;", type, total, start);
     at = open_axes(writer, &plan->reduced, "r", place);
+    if (fold == &sum_fold && plan->dtype == MDF_DTYPE_FLOAT32 && plan->n_inner > 1) {
+        mdf_source_line(writer, "%s += %s(%s + %s, %zu);", total, mdf_source_use(writer, "sum_float32_row"), mdf_source_address(writer, in), at,
+                        plan->n_inner);
+        close_axes(writer, &plan->reduced);
+        return;
+    }
+    mdf_source_helper(writer, name, fold_text(writer, text, plan->dtype, order));
     if (plan->n_inner > 1) {
         mdf_source_line(writer, "%s = mdf_%s_combine_%s(%s, mdf_%s_row_%s(%s + %s, %zu, %s));", total, fold->name, mdf_dtype_name(plan->dtype),
                         total, fold->name, mdf_dtype_name(plan->dtype), mdf_source_address(writer, in), at, plan->n_inner, shift);

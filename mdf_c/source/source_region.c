@@ -374,12 +374,18 @@ static bool store_output(struct mdf_source_writer *writer, const struct mdf_lowe
     if (slot == NULL) {
         return true;
     }
-    if (slot->length != value->form.length || (!is_same && slot->length != 1)) {
+    if (slot->length != value->form.length || (!is_same && slot->length != 1 && mdf_dtype_kind(slot->dtype) != 'f')) {
         return mdf_source_refuse(writer, "the shape or type of '%s' is not the same in every evaluation", slot->hint);
     }
     if (slot->is_scalar) {
         mdf_source_line(writer, is_same ? "%s = %s%s;" : "%s = (%s)%s;", slot->name, is_same ? "" : mdf_source_type(slot->dtype),
                         mdf_source_element(writer, output->id, "0"));
+        return true;
+    }
+    if (!is_same) { /* whole numbers that are real ones later */
+        mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", slot->length);
+        mdf_source_line(writer, "%s[i] = (%s)%s;", slot->name, mdf_source_type(slot->dtype), mdf_source_element(writer, output->id, "i"));
+        mdf_source_close(writer);
         return true;
     }
     name = mdf_source_address(writer, output->id);

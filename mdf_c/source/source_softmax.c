@@ -3,6 +3,37 @@
 
 #include <string.h>
 
+/* Adjacent elements of float32: exponentials as functions/vector_math.inc has them, added in 16 parts. */
+static void write_adjacent(struct mdf_source_writer *writer, const char *x, const char *y, size_t n_lines, size_t n, bool is_log)
+{
+    const char *exponential = mdf_source_use(writer, "exp_float32");
+
+    mdf_source_open(writer, "for (size_t line = 0; line < %zu; line++)", n_lines);
+    mdf_source_line(writer, "const float *x = %s + line * %zu;", x, n);
+    mdf_source_line(writer, "float *y = %s + line * %zu, shift = -INFINITY, change;", y, n);
+    mdf_source_line(writer, "double parts[16] = {0};");
+    mdf_source_blank(writer);
+    mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", n);
+    mdf_source_line(writer, "shift = x[i] > shift ? x[i] : shift;");
+    mdf_source_close(writer);
+    mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", n);
+    mdf_source_line(writer, "y[i] = %s(x[i] - shift);", exponential);
+    mdf_source_close(writer);
+    mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", n);
+    mdf_source_line(writer, "parts[i %% 16] += (double)y[i];");
+    mdf_source_close(writer);
+    mdf_source_open(writer, "for (size_t half = 8; half > 0; half /= 2)");
+    mdf_source_open(writer, "for (size_t part = 0; part < half; part++)");
+    mdf_source_line(writer, "parts[part] += parts[part + half];");
+    mdf_source_close(writer);
+    mdf_source_close(writer);
+    mdf_source_line(writer, is_log ? "change = (float)log(parts[0]);" : "change = (float)(1 / parts[0]);");
+    mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", n);
+    mdf_source_line(writer, is_log ? "y[i] = x[i] - shift - change;" : "y[i] *= change;");
+    mdf_source_close(writer);
+    mdf_source_close(writer);
+}
+
 bool mdf_source_write_softmax(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
     const struct mdf_value *form = mdf_source_output(writer, call, 0);
@@ -28,6 +59,10 @@ bool mdf_source_write_softmax(struct mdf_source_writer *writer, const struct mdf
     }
     x = mdf_source_address(writer, call->call->inputs[0]);
     y = mdf_source_address(writer, call->call->outputs[0]);
+    if (dtype == MDF_DTYPE_FLOAT32 && inner == 1 && !is_hard) {
+        write_adjacent(writer, x, y, form->length / n, n, is_log);
+        return true;
+    }
     mdf_source_open(writer, "for (size_t line = 0; line < %zu; line++)", form->length / n);
     mdf_source_line(writer, "const %s *x = %s + line / %zu * %zu + line %% %zu;", type, x, inner, n * inner, inner);
     mdf_source_line(writer, "%s *y = %s + line / %zu * %zu + line %% %zu;", type, y, inner, n * inner, inner);

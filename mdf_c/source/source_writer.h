@@ -198,6 +198,8 @@ bool mdf_source_write_move(struct mdf_source_writer *writer, const struct mdf_so
 bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 /* The same as another operator of elements. */
 bool mdf_source_write_broadcast_as(struct mdf_source_writer *writer, const struct mdf_source_call *call, const char *name);
+bool mdf_source_write_quotient(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+bool mdf_source_write_number(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 bool mdf_source_write_clip(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 bool mdf_source_write_reduce(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 bool mdf_source_write_numpy_reduce(struct mdf_source_writer *writer, const struct mdf_source_call *call);
