@@ -126,6 +126,19 @@ static bool declare_state(struct mdf_source_writer *writer, const struct mdf_low
     return true;
 }
 
+/* The items of the stacks of a loop that does not say how often it runs; SIZE_MAX: it has no such stacks. */
+static size_t open_items(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks && loop->n_runs == SIZE_MAX; i++) {
+        if (is_live(writer, loop->stacks[i].stack)) {
+            return writer->values[loop->stacks[i].stack].n_items;
+        }
+    }
+    return SIZE_MAX;
+}
+
 static bool declare_stacks(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
 {
     size_t i;
@@ -133,10 +146,6 @@ static bool declare_stacks(struct mdf_source_writer *writer, const struct mdf_lo
     for (i = 0; i < loop->n_stacks; i++) {
         if (!is_live(writer, loop->stacks[i].stack)) {
             continue;
-        }
-        if (loop->n_runs == SIZE_MAX) {
-            return mdf_source_refuse(writer, "a Loop stacks values, and how often it runs is only known when it runs, so that the size of its "
-                                             "output is not fixed");
         }
         if (!mdf_source_declare_result(writer, loop->stacks[i].stack)) {
             return false;
@@ -272,10 +281,14 @@ static void carry_on(struct mdf_source_writer *writer, const struct loop_plan *p
 
 /* ------------------------------------------------------------------ the loop */
 
+static const char other_number[] = "a Loop that stacks values does not run as often as when the model was compiled";
+
 static void open_loop(struct mdf_source_writer *writer, struct loop_plan *plan)
 {
     const struct mdf_lowered_loop *loop = plan->loop;
     const char *bound = "";
+
+    size_t n_items = open_items(writer, loop);
 
     plan->run = mdf_source_name(writer, &writer->locals, "run");
     if (loop->n_runs != SIZE_MAX) {
@@ -289,7 +302,13 @@ static void open_loop(struct mdf_source_writer *writer, struct loop_plan *plan)
                         loop->condition != MDF_LOWERED_NONE ? mdf_source_element(writer, loop->condition, "0") : "true");
         bound = bound[0] != '\0' ? mdf_source_text(writer, "%s && %s", plan->going_on, bound) : plan->going_on;
     }
-    mdf_source_open(writer, "for (int64_t %s = 0; %s; %s++)", plan->run, bound, plan->run);
+    if (n_items != SIZE_MAX) {
+        mdf_source_line(writer, "int64_t %s = 0;", plan->run);
+        mdf_source_open(writer, "for (; %s; %s++)", bound, plan->run);
+        mdf_source_leave_if(writer, mdf_source_text(writer, "%s >= %zu", plan->run, n_items), other_number);
+    } else {
+        mdf_source_open(writer, "for (int64_t %s = 0; %s; %s++)", plan->run, bound, plan->run);
+    }
     if (loop->limit > 0) {
         mdf_source_leave_if(writer, mdf_source_text(writer, "%s >= INT64_C(%llu)", plan->run, (unsigned long long)loop->limit),
                             "a Loop runs more often than it was allowed to");
@@ -323,6 +342,9 @@ bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lo
     }
     carry_on(writer, &plan);
     mdf_source_close(writer);
+    if (open_items(writer, loop) != SIZE_MAX) {
+        mdf_source_leave_if(writer, mdf_source_text(writer, "%s != %zu", plan.run, open_items(writer, loop)), other_number);
+    }
     for (i = 0; i < loop->n_states; i++) {
         writer->values[loop->states[i].parameter].name = plan.states[i].outer;
     }

@@ -343,6 +343,24 @@ static bool may_overwrite(struct mdf_source_writer *writer, const struct mdf_sou
     return true;
 }
 
+/* Stacks of loops that do not say how often they run have the items that their slots had when the program was evaluated; what
+ * such a stack is called only the output knows. */
+static void count_open_items(struct mdf_source_writer *writer)
+{
+    const struct mdf_lowered *lowered = writer->lowered;
+    size_t i;
+
+    for (i = 0; i < lowered->n_outputs; i++) {
+        const struct mdf_lowered_value *value = &lowered->values[lowered->outputs[i].id];
+        const struct mdf_value *there = lowered->outputs[i].slot;
+
+        if (!value->is_scalar && value->place == MDF_LOWERED_RESULT && value->form.length == 0 && value->form.rank > 0 &&
+            there->kind == MDF_KIND_TENSOR && there->rank == value->form.rank) {
+            writer->values[lowered->outputs[i].id].n_items = (size_t)mdf_value_shape(there)[0];
+        }
+    }
+}
+
 /* Arrays that end up in a slot are computed there, where that disturbs nobody. */
 static void place_outputs(struct mdf_source_writer *writer)
 {
@@ -355,7 +373,7 @@ static void place_outputs(struct mdf_source_writer *writer)
         const struct mdf_lowered_value *value = &lowered->values[id];
 
         if (slot == NULL || slot->is_scalar || value->is_scalar || value->place != MDF_LOWERED_RESULT || writer->values[id].is_buffered ||
-            slot->dtype != (mdf_dtype)value->form.dtype || slot->length != value->form.length ||
+            slot->dtype != (mdf_dtype)value->form.dtype || slot->length != mdf_source_length(writer, id) ||
             !mdf_source_find_maker(&lowered->region, id, &index) || !may_overwrite(writer, slot, index, id)) {
             continue;
         }
@@ -374,7 +392,7 @@ static bool store_output(struct mdf_source_writer *writer, const struct mdf_lowe
     if (slot == NULL) {
         return true;
     }
-    if (slot->length != value->form.length || (!is_same && slot->length != 1 && mdf_dtype_kind(slot->dtype) != 'f')) {
+    if (slot->length != mdf_source_length(writer, output->id) || (!is_same && slot->length != 1 && mdf_dtype_kind(slot->dtype) != 'f')) {
         return mdf_source_refuse(writer, "the shape or type of '%s' is not the same in every evaluation", slot->hint);
     }
     if (slot->is_scalar) {
@@ -405,6 +423,7 @@ bool mdf_source_write_lowered(struct mdf_source_writer *writer, const struct mdf
         return mdf_source_out_of_memory(writer);
     }
     mdf_source_mark_live(writer);
+    count_open_items(writer);
     place_outputs(writer);
     if (!mdf_source_name_values(writer) || !mdf_source_write_region(writer, &lowered->region)) {
         return false;

@@ -15,6 +15,18 @@ const char *mdf_source_hint(const struct mdf_source_writer *writer, mdf_lowered_
     return value->name != NULL && value->name[0] != '\0' ? value->name : value->is_scalar ? "t" : "array";
 }
 
+size_t mdf_source_length(const struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    const struct mdf_value *form = &value_of(writer, id)->form;
+    size_t n = writer->values[id].n_items;
+    uint32_t axis;
+
+    for (axis = 1; n > 0 && axis < form->rank; axis++) {
+        n *= (size_t)mdf_value_shape(form)[axis];
+    }
+    return n > 0 ? n : form->length;
+}
+
 const void *mdf_source_constant_element(const struct mdf_source_writer *writer, mdf_lowered_id id)
 {
     const struct mdf_lowered_value *value = value_of(writer, id);
@@ -69,7 +81,7 @@ bool mdf_source_declare_result(struct mdf_source_writer *writer, mdf_lowered_id 
         own->name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, id));
         mdf_source_line(writer, "%s %s;", type, own->name);
     } else {
-        own->name = mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, value->form.length, mdf_source_hint(writer, id));
+        own->name = mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, mdf_source_length(writer, id), mdf_source_hint(writer, id));
     }
     return true;
 }

@@ -43,6 +43,7 @@ struct mdf_source_value {
     const char *element; /* within the FUSED that is being written: its element there; else NULL */
     bool is_live;        /* something that matters depends on it */
     bool is_buffered;    /* the name was given before the op that makes it is written */
+    size_t n_items;      /* of a stack whose loop does not say how often it runs: items that there were when the program was evaluated */
 };
 
 /* How the values of frame slots are called in generated code: of a value of the frame, and how its elements are held. */
@@ -137,6 +138,8 @@ const char *mdf_source_string_setting(const struct mdf_operator *operator, const
 
 /* The element of a value at an index (C text; of a scalar it does not matter). */
 const char *mdf_source_element(struct mdf_source_writer *writer, mdf_lowered_id id, const char *index);
+/* The elements of a value. */
+size_t mdf_source_length(const struct mdf_source_writer *writer, mdf_lowered_id id);
 /* Where a result that an op of whole values is about to write lies: declares it. Its elements are then written through
  * mdf_source_element. */
 bool mdf_source_declare_result(struct mdf_source_writer *writer, mdf_lowered_id id);
