@@ -132,7 +132,7 @@ static const struct {
      "\"R\": 0.5, \"T\": 1, \"inputs\": [1.0, 2.0], \"alpha\": 0.5, \"beta\": 0.5, \"norm_coefficient\": 0.0, \"mode\": "
      "\"standard\"",
      "are not variables"},
-    {"ai.onnx.preview.training::Gradient", "\"Inputs\": [1.0], \"xs\": [\"x\"], \"y\": \"y\"", "is not supported"},
+    {"ai.onnx.preview.training::Gradient", "\"Inputs\": [1.0], \"xs\": [\"x\"], \"y\": \"y\"", "no value 'y' to derive by"},
 };
 
 Test(operators, edges)

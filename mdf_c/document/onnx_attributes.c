@@ -219,3 +219,50 @@ bool mdf_onnx_write_attribute(struct onnx_import *import, const char *key, const
     mdf_onnx_leave(import, place);
     return done;
 }
+
+/* ------------------------------------------------------------------ attributes that name values */
+
+/* The id of the value that a text names where the attribute stands; the text itself where it names none. */
+static const char *id_of(struct onnx_import *import, const struct onnx_attribute *attribute, const ProtobufCBinaryData *text)
+{
+    const char *name = mdf_arena_text(&import->document->arena, text->len > 0 ? (const char *)text->data : "", text->len);
+    const struct onnx_value *value = NULL;
+    const struct onnx_scope *scope;
+
+    for (scope = attribute->scope; name != NULL && scope != NULL && value == NULL; scope = scope->outer) {
+        value = mdf_onnx_map_get(&scope->values, name, NULL);
+    }
+    return value != NULL ? value->id : name;
+}
+
+static bool write_id(struct onnx_import *import, const char *key, const struct onnx_attribute *attribute,
+                     const ProtobufCBinaryData *text)
+{
+    const char *id = id_of(import, attribute, text);
+
+    if (id == NULL) {
+        return mdf_onnx_out_of_memory(import);
+    }
+    if (mdf_utf8_valid_length(id, strlen(id)) != strlen(id)) {
+        return mdf_onnx_fail(import, MDF_SYNTAX, "the attribute '%.100s' is not valid UTF-8", attribute->name);
+    }
+    return mdf_onnx_write_text(import, key, id);
+}
+
+bool mdf_onnx_write_names(struct onnx_import *import, const struct onnx_attribute *attribute)
+{
+    size_t i;
+
+    if (type_of(attribute->source) == MDF_ATTRIBUTE_STRING) {
+        return write_id(import, attribute->name, attribute, &attribute->source->s);
+    }
+    if (!mdf_onnx_open(import, attribute->name, MDF_NODE_LIST)) {
+        return false;
+    }
+    for (i = 0; i < attribute->source->n_strings; i++) {
+        if (!write_id(import, NULL, attribute, &attribute->source->strings[i])) {
+            return false;
+        }
+    }
+    return mdf_onnx_close(import);
+}

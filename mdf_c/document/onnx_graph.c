@@ -289,6 +289,12 @@ static bool is_known(const struct onnx_node *node, const struct onnx_attribute *
     return node->schema == NULL || mdf_schema_attribute(node->schema, attribute->name) != NULL;
 }
 
+/* Whether the attributes of a node name values of the graph: they get the ids of these. */
+static bool names_values(const struct onnx_node *node)
+{
+    return strcmp(node->domain, "ai.onnx.preview.training") == 0 && strcmp(node->operator, "Gradient") == 0;
+}
+
 static bool write_attributes(struct onnx_import *import, const struct onnx_node *node, bool known)
 {
     size_t i;
@@ -300,6 +306,7 @@ static bool write_attributes(struct onnx_import *import, const struct onnx_node 
             continue;
         }
         if (attribute->graphs.n > 0 ? !write_bodies(import, attribute)
+            : names_values(node)    ? !mdf_onnx_write_names(import, attribute)
                                     : !mdf_onnx_write_attribute(import, attribute->name, attribute->source)) {
             return false;
         }

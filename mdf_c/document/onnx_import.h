@@ -247,6 +247,8 @@ bool mdf_onnx_external_data(struct onnx_import *import, const Mdf__TensorProto *
 bool mdf_onnx_constant(struct onnx_import *import, const struct onnx_constant *constant, struct onnx_array *array);
 
 /* Writes the value of an attribute that is no graph. */
+/* The texts of an attribute that names values, as the ids of these. */
+bool mdf_onnx_write_names(struct onnx_import *import, const struct onnx_attribute *attribute);
 bool mdf_onnx_write_attribute(struct onnx_import *import, const char *key, const Mdf__AttributeProto *attribute);
 
 /* --- onnx_tree.c: what comes next in the tree, under a key (NULL: in a list). */

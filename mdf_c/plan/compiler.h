@@ -9,6 +9,8 @@
 
 enum { MDF_MAX_BODY_DEPTH = 64 }; /* graphs within graphs */
 
+struct graph_builder;
+
 struct open_graph {
     const struct open_graph *outer;
     const struct mdf_node *source;
@@ -40,6 +42,7 @@ struct compiler {
     const struct open_graph *open;     /* graphs that are being compiled, the innermost first */
     const struct mdf_graph_node *node; /* being compiled */
     struct usages *usages;             /* of the node that find_usage was asked of last */
+    bool derives;                      /* a rule for a derivative is being compiled: it may name functions that a model can not */
     mdf_operand dt;                    /* what holds the time increment in the unit of the graph that is compiled */
     struct unit *root_unit;            /* of the outermost graph */
     const char *const *wanted;         /* names of parameters that are to be kept changeable */
@@ -237,6 +240,13 @@ bool infer_formals(struct target *target, const struct call_types *call, size_t 
 bool infer_outputs(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs,
                    mdf_operand into);
 
+/* --- gradient.c: derivatives of a value by others, from the code that computes it */
+/* The outcomes of a call of Gradient; `inputs` are the values to derive at. */
+bool compile_gradient(struct target *target, const void *settings, const mdf_operand *inputs, size_t n_inputs,
+                      struct outcome *outcome);
+/* Makes nodes that call it wait for the nodes that compute the values it names. */
+bool gradient_add_senders(struct graph_builder *builder);
+
 /* --- attributes.c */
 /* A graph attribute as the model gives it. */
 struct graph_attribute {
@@ -328,6 +338,8 @@ bool graph_is_consumed(const struct graph_builder *builder, size_t node, size_t 
 mdf_operand graph_output(struct graph_builder *builder, size_t node, size_t output);
 /* The one output port of that name in the graph; false where there is none, or several. */
 bool graph_find_output(const struct graph_builder *builder, const char *name, size_t *node, size_t *output);
+/* Makes node `receiver` depend on node `sender`. */
+bool graph_add_sender(struct graph_builder *builder, size_t receiver, size_t sender);
 /* Nodes in layers, each after those it depends on; false with the error set where there is a cycle. */
 bool graph_layers(struct graph_builder *builder, struct mdf_program_layer **layers, size_t *n_layers);
 /* Compiles all nodes in an order that has senders before receivers where that is possible. */

@@ -294,7 +294,8 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
 
     if (name != NULL) {
         row = mdf_operator_python(name);
-        if (row == NULL || strncmp(name, "operator.", 9) == 0) {
+        if (row == NULL || strncmp(name, "operator.", 9) == 0 ||
+            (strncmp(name, "gradient.", 9) == 0 && !target->compiler->derives)) {
             return unknown_function(target, name);
         }
     } else if (callee->kind == MDF_EXPRESSION_ATTRIBUTE) {

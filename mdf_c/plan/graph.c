@@ -182,7 +182,7 @@ bool graph_begin(struct graph_builder *builder, struct compiler *compiler, const
     return index_edges(builder) && index_outputs(builder) && bind_parameters(builder);
 }
 
-static bool add_sender(struct graph_builder *builder, size_t receiver, size_t sender)
+bool graph_add_sender(struct graph_builder *builder, size_t receiver, size_t sender)
 {
     return receiver == sender || list_add(builder->compiler, &builder->nodes[receiver].senders, &sender, sizeof sender);
 }
@@ -201,7 +201,7 @@ mdf_operand graph_output(struct graph_builder *builder, size_t node, size_t outp
 {
     struct node_plan *plan = &builder->nodes[node];
 
-    if (builder->current_node != SIZE_MAX && !add_sender(builder, builder->current_node, node)) {
+    if (builder->current_node != SIZE_MAX && !graph_add_sender(builder, builder->current_node, node)) {
         return MDF_NO_OPERAND;
     }
     if (plan->outputs[output] != MDF_NO_OPERAND) {
@@ -352,11 +352,11 @@ static bool add_dependencies(struct graph_builder *builder)
         const struct mdf_edge *edge = &graph->edges[i];
         const struct mdf_input_port *port = &graph->nodes[edge->receiver_node].input_ports[edge->receiver_index];
 
-        if (port->default_value == NULL && !add_sender(builder, edge->receiver_node, edge->sender_node)) {
+        if (port->default_value == NULL && !graph_add_sender(builder, edge->receiver_node, edge->sender_node)) {
             return false;
         }
     }
-    return true;
+    return gradient_add_senders(builder);
 }
 
 bool graph_compile_nodes(struct graph_builder *builder)

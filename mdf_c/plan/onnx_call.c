@@ -452,7 +452,12 @@ bool compile_onnx_call(struct target *target, const struct mdf_definition *defin
         place_leave(target->compiler, place);
         return false;
     }
-    return add_inputs(&builder) &&
-           compile_settings(target, definition, builder.schema, builder.row, &builder.settings, &builder.graphs) &&
-           add_bodies(&builder) && emit(&builder, usage, into, outcome);
+    if (!add_inputs(&builder) ||
+        !compile_settings(target, definition, builder.schema, builder.row, &builder.settings, &builder.graphs)) {
+        return false;
+    }
+    if ((builder.row->flags & MDF_OPERATOR_DERIVES) != 0) {
+        return compile_gradient(target, builder.settings, builder.operands.items, builder.operands.n, outcome);
+    }
+    return add_bodies(&builder) && emit(&builder, usage, into, outcome);
 }

@@ -244,6 +244,21 @@ def names():
     runs("nodes_of_one_name", model([node("Neg", ["x"], ["n"], name="n"), node("Neg", ["n"], ["y"], name="n"), node("Neg", ["y"], ["z"])],
                                     [value("x")], [value("z")]), ({"x": X}, {"z": -X}))
     runs("nodes_unsorted", model([node("Neg", ["t"], ["y"]), node("Abs", ["x"], ["t"])], [value("x")], [value("y")]), ({"x": -X}, {"y": -X}))
+    training = [h.make_opsetid("", 17), h.make_opsetid("ai.onnx.preview.training", 1)]
+    gradient = {"domain": "ai.onnx.preview.training"}
+    runs("names_in_attributes", model([node("Mul", ["1", "w"], ["2"]), node("Mul", ["2", "2"], ["3"]),
+                                       node("Gradient", ["1", "w"], ["", "4"], xs=["1", "w"], y="3", **gradient),
+                                       node("Gradient", ["2"], ["5"], xs=["2"], y="3", **gradient)],
+                                      [value("1")], [value("4"), value("5")], [nh.from_array(X + 1, "w")], imports=training),
+         ({"1": X}, {"4": 2 * X * X * (X + 1), "5": 2 * X * (X + 1)}))
+    step = graph([node("Identity", ["go"], ["go_on"]), node("Sub", ["7", "target"], ["8"]), node("Mul", ["8", "8"], ["9"]),
+                  node("Gradient", ["7"], ["10"], xs=["7"], y="9", **gradient), node("Mul", ["10", "rate"], ["11"]),
+                  node("Sub", ["7", "11"], ["12"])],
+                 [value("i", T.INT64, []), value("go", T.BOOL, []), value("7")], [value("go_on", T.BOOL, []), value("12")])
+    runs("gradient_in_loop", model([node("Loop", ["n", "", "x"], ["y"], body=step)], [value("x")], [value("y")],
+                                   [nh.from_array(np.int64(3), "n"), nh.from_array(X * 4, "target"), nh.from_array(np.float32(0.25), "rate")],
+                                   imports=training),
+         ({"x": X * 0}, {"y": X * 4 * (1 - 0.5**3)}))
     refused("constant_of_one_name", identity([nh.from_array(X, "c"), nh.from_array(X, "c")]), "assigned twice")
     refused("outputs_of_one_name", model([node("Neg", ["x"], ["y"]), node("Abs", ["x"], ["y"])], [value("x")], [value("y")]), "assigned twice")
     refused("name_unknown", model([node("Neg", ["nowhere"], ["y"])], [], [value("y")]), "'nowhere' is used")

@@ -1,0 +1,417 @@
+/* gradients.c - what the rules for derivatives (functions/derivatives.c) need beyond the functions of numpy.
+ *
+ * Comes in: gradients g of some later value, and the values that they are to be handed back to. Goes out: gradients in the shape
+ * and type of those. Sums are made in float64 and rounded once. An expression of a model can not name these functions: only the
+ * rules do. */
+#include "functions/python/python_values.h"
+
+#include <string.h>
+
+enum { SLOT_FIRST = MDF_SLOT_OWN, SLOT_SECOND, SLOT_SIZES };
+
+static const int64_t *shape_of(const struct mdf_value *array)
+{
+    return mdf_value_shape(array);
+}
+
+/* Nothing changes smoothly with whole numbers that were declared such. */
+static bool is_declared_whole(const struct mdf_value *array)
+{
+    return array->strength == MDF_STRENGTH_TYPED && mdf_dtype_kind((mdf_dtype)array->dtype) != 'f';
+}
+
+/* The sum of the elements of g that are made from each element of `like`, whose numbers, from 1 on, are `numbers`; 0: from none.
+ */
+static bool send_back(struct mdf_call *call, const struct mdf_value *g, const int64_t *numbers, const struct mdf_value *like)
+{
+    double *sums = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_FLOAT64, like->length);
+    size_t size = mdf_dtype_size((mdf_dtype)g->dtype);
+    mdf_dtype dtype;
+    void *target;
+
+    if (mdf_dtype_kind((mdf_dtype)g->dtype) == 'c' || g->dtype == MDF_DTYPE_STRING || like->dtype == MDF_DTYPE_STRING) {
+        return mdf_call_error(call, MDF_UNSUPPORTED, "there are derivatives by real numbers only");
+    }
+    dtype = mdf_dtype_kind((mdf_dtype)like->dtype) == 'f' ? (mdf_dtype)like->dtype : (mdf_dtype)g->dtype;
+    target = sums == NULL
+                 ? NULL
+                 : mdf_python_make(call, mdf_call_target(call, 0), dtype, mdf_numpy_strength(like), like->rank, shape_of(like));
+    if (target == NULL) {
+        return false;
+    }
+    memset(sums, 0, like->length * sizeof *sums);
+    for (size_t i = 0; i < g->length && !is_declared_whole(like); i++) {
+        if (numbers[i] > 0 && (uint64_t)numbers[i] <= like->length) {
+            sums[numbers[i] - 1] += mdf_element_to_double((mdf_dtype)g->dtype, (const char *)g->data + i * size);
+        }
+    }
+    return mdf_convert_elements(dtype, target, MDF_DTYPE_FLOAT64, sums, like->length, false);
+}
+
+/* "g numbers like": the gradient of `like`, whose elements were moved about as the numbers say. */
+static bool run_send_back(struct mdf_call *call)
+{
+    const struct mdf_value *g = mdf_python_input_array(call, 0, SLOT_FIRST), *like = mdf_python_input_array(call, 2, SLOT_SECOND);
+    size_t n = 0;
+    const int64_t *numbers = g != NULL && like != NULL ? mdf_call_integers(call, 1, MDF_SCRATCH_AXES, &n) : NULL;
+
+    if (numbers == NULL) {
+        return false;
+    }
+    if (n != g->length) {
+        return mdf_call_error(call, MDF_SHAPE, "%zu places do not fit %zu elements", n, g->length);
+    }
+    return send_back(call, g, numbers, like);
+}
+
+/* "a numbers": the elements that the numbers name; 0 where they name none. */
+static bool run_take(struct mdf_call *call)
+{
+    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST), *numbers = mdf_call_tensor(call, 1);
+    const int64_t *items;
+    char *target;
+    size_t size, n;
+
+    items = a != NULL && numbers != NULL ? mdf_call_integers(call, 1, MDF_SCRATCH_AXES, &n) : NULL;
+    if (items == NULL) {
+        return false;
+    }
+    target = mdf_python_make_like(call, mdf_call_target(call, 0), a, numbers->rank, shape_of(numbers));
+    size = mdf_dtype_size((mdf_dtype)a->dtype);
+    for (size_t i = 0; target != NULL && i < numbers->length; i++) {
+        if (items[i] > 0 && (uint64_t)items[i] <= a->length) {
+            memcpy(target + i * size, (const char *)a->data + (size_t)(items[i] - 1) * size, size);
+        } else {
+            memset(target + i * size, 0, size);
+        }
+    }
+    return target != NULL;
+}
+
+/* "a": an array of its shape that holds 1, 2, 3, ... */
+static bool run_numbers(struct mdf_call *call)
+{
+    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST);
+    int64_t *items = NULL;
+
+    if (a != NULL) {
+        items = mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, a->rank, shape_of(a));
+    }
+    for (size_t i = 0; items != NULL && i < a->length; i++) {
+        items[i] = (int64_t)i + 1;
+    }
+    return items != NULL;
+}
+
+/* "a": the same with zeros. */
+static bool run_no_numbers(struct mdf_call *call)
+{
+    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST);
+    int64_t *items = NULL;
+
+    if (a != NULL) {
+        items = mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, a->rank, shape_of(a));
+    }
+    if (items != NULL) {
+        memset(items, 0, a->length * sizeof *items);
+    }
+    return items != NULL;
+}
+
+/* ------------------------------------------------------------------ broadcasting undone */
+
+/* Numbers of the elements of a box of `shape`, where axis i advances by strides[i]. `index` has room for rank sizes. */
+static void number_elements(size_t rank, const int64_t *shape, const int64_t *strides, int64_t *index, size_t n, int64_t *numbers)
+{
+    int64_t at = 1;
+
+    memset(index, 0, rank * sizeof *index);
+    for (size_t i = 0; i < n; i++) {
+        numbers[i] = at;
+        for (size_t axis = rank; axis-- > 0;) {
+            at += strides[axis];
+            if (++index[axis] < shape[axis]) {
+                break;
+            }
+            at -= strides[axis] * shape[axis];
+            index[axis] = 0;
+        }
+    }
+}
+
+/* Strides of `small` seen with the axes of a shape that it broadcasts to; false: it does not. */
+static bool broadcast_strides(const struct mdf_value *small, size_t rank, const int64_t *shape, int64_t *strides)
+{
+    int64_t stride = 1;
+
+    if (small->rank > rank) {
+        return false;
+    }
+    memset(strides, 0, rank * sizeof *strides);
+    for (size_t k = 0; k < small->rank; k++) {
+        int64_t size = shape_of(small)[small->rank - 1 - k];
+        size_t axis = rank - 1 - k;
+
+        if (size != 1 && size != shape[axis]) {
+            return false;
+        }
+        strides[axis] = size == 1 ? 0 : stride;
+        stride *= size;
+    }
+    return true;
+}
+
+static bool has_shape_of(const struct mdf_value *a, const struct mdf_value *b)
+{
+    return a->rank == b->rank && (a->rank == 0 || memcmp(shape_of(a), shape_of(b), a->rank * sizeof(int64_t)) == 0);
+}
+
+/* "g like": g summed to the shape of what it was broadcast from, in its type. */
+static bool run_sum_to(struct mdf_call *call)
+{
+    const struct mdf_value *g = mdf_python_input_array(call, 0, SLOT_FIRST), *like = mdf_python_input_array(call, 1, SLOT_SECOND);
+    int64_t *sizes, *numbers;
+
+    if (g == NULL || like == NULL) {
+        return false;
+    }
+    if (has_shape_of(g, like) && g->dtype == like->dtype && !is_declared_whole(like)) {
+        return mdf_python_copy(call, mdf_call_target(call, 0), g);
+    }
+    sizes = mdf_python_sizes(call, SLOT_SIZES, 2 * (size_t)g->rank + g->length + 1);
+    if (sizes == NULL) {
+        return false;
+    }
+    numbers = sizes + 2 * (size_t)g->rank;
+    if (g->length == like->length) { /* axes of size 1 more or fewer */
+        for (size_t i = 0; i < g->length; i++) {
+            numbers[i] = (int64_t)i + 1;
+        }
+    } else if (broadcast_strides(like, g->rank, shape_of(g), sizes)) {
+        number_elements(g->rank, shape_of(g), sizes, sizes + g->rank, g->length, numbers);
+    } else {
+        char from[MDF_PYTHON_KIND_TEXT_SIZE], to[MDF_PYTHON_KIND_TEXT_SIZE];
+
+        return mdf_call_error(call, MDF_SHAPE, "a gradient of %s is not one of %s", mdf_python_kind(g, from),
+                              mdf_python_kind(like, to));
+    }
+    return send_back(call, g, numbers, like);
+}
+
+/* ------------------------------------------------------------------ reductions undone */
+
+/* The shape of `a` with 1 at the axes that were reduced. */
+static bool reduced_shape(struct mdf_call *call, const struct mdf_value *a, const int64_t *axes, size_t n_axes, bool all,
+                          int64_t *shape)
+{
+    size_t axis;
+
+    for (size_t i = 0; i < a->rank; i++) {
+        shape[i] = all ? 1 : shape_of(a)[i];
+    }
+    for (size_t i = 0; i < n_axes; i++) {
+        if (!mdf_call_axis(call, axes[i], a->rank, &axis)) {
+            return false;
+        }
+        shape[axis] = 1;
+    }
+    return true;
+}
+
+/* "g a axes none_is_all": g, of what reduced `a` along axes, with the shape of `a`. */
+static bool run_spread(struct mdf_call *call)
+{
+    const struct mdf_value *g = mdf_python_input_array(call, 0, SLOT_FIRST), *a = mdf_python_input_array(call, 1, SLOT_SECOND);
+    const struct mdf_value *given = mdf_python_given(call, 2);
+    const int64_t *axes = NULL;
+    int64_t *sizes, *numbers, stride = 1;
+    size_t n_axes = 0, size, i;
+    bool all = true;
+    char *target;
+
+    if (g == NULL || a == NULL || !mdf_python_truth(call, 3, true, &all)) {
+        return false;
+    }
+    axes = given != NULL ? mdf_python_integers(call, 2, MDF_SLOT_OPERANDS, &n_axes) : NULL;
+    sizes = given != NULL && axes == NULL ? NULL : mdf_python_sizes(call, SLOT_SIZES, 3 * (size_t)a->rank + a->length + 1);
+    if (sizes == NULL || !reduced_shape(call, a, axes, n_axes, all && n_axes == 0, sizes)) {
+        return false;
+    }
+    numbers = sizes + 3 * (size_t)a->rank;
+    for (i = a->rank; i-- > 0;) { /* strides of g with all axes kept */
+        sizes[a->rank + i] = sizes[i] == 1 ? 0 : stride;
+        stride *= sizes[i];
+    }
+    if ((size_t)stride != g->length) {
+        return mdf_call_error(call, MDF_SHAPE, "a gradient of %zu elements is not one of %lld", g->length, (long long)stride);
+    }
+    number_elements(a->rank, shape_of(a), sizes + a->rank, sizes + 2 * (size_t)a->rank, a->length, numbers);
+    target = mdf_python_make_like(call, mdf_call_target(call, 0), g, a->rank, shape_of(a));
+    size = mdf_dtype_size((mdf_dtype)g->dtype);
+    for (i = 0; target != NULL && i < a->length; i++) {
+        memcpy(target + i * size, (const char *)g->data + (size_t)(numbers[i] - 1) * size, size);
+    }
+    return target != NULL;
+}
+
+/* "a axes none_is_all": zeros, in the shape of what reduces `a` along axes that it keeps. */
+static bool run_kept(struct mdf_call *call)
+{
+    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST), *given = mdf_python_given(call, 1);
+    const int64_t *axes = NULL;
+    int64_t *shape;
+    size_t n_axes = 0, n;
+    bool all = true;
+    void *target;
+
+    if (a == NULL || !mdf_python_truth(call, 2, true, &all)) {
+        return false;
+    }
+    axes = given != NULL ? mdf_python_integers(call, 1, MDF_SLOT_OPERANDS, &n_axes) : NULL;
+    shape = given != NULL && axes == NULL ? NULL : mdf_python_sizes(call, SLOT_SIZES, a->rank);
+    if (shape == NULL || !reduced_shape(call, a, axes, n_axes, all && n_axes == 0, shape)) {
+        return false;
+    }
+    target = mdf_python_make_like(call, mdf_call_target(call, 0), a, a->rank, shape);
+    n = mdf_axes_product(shape, 0, a->rank);
+    return target != NULL && mdf_elements_fill(call, (mdf_dtype)a->dtype, target, n, NULL);
+}
+
+/* "a first": the numbers of the axes of `a` from one on. */
+static bool run_axes_from(struct mdf_call *call)
+{
+    const struct mdf_value *a = mdf_call_tensor(call, 0);
+    int64_t axis, n, *axes;
+
+    if (a == NULL || !mdf_python_integer(call, 1, 0, &axis)) {
+        return false;
+    }
+    axis = axis < 0 ? axis + a->rank : axis;
+    if (axis < 0 || axis > a->rank) {
+        return mdf_call_error(call, MDF_VALUE, "there is no axis %lld", (long long)axis);
+    }
+    n = a->rank - axis;
+    axes = mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 1, &n);
+    for (int64_t i = 0; axes != NULL && i < n; i++) {
+        axes[i] = axis + i;
+    }
+    return axes != NULL;
+}
+
+/* ------------------------------------------------------------------ matrices */
+
+/* `target` becomes `a` with an axis of size 1 put in at `at`. */
+static bool with_axis(struct mdf_call *call, const struct mdf_value *a, size_t at)
+{
+    int64_t *shape = mdf_python_sizes(call, SLOT_SIZES, (size_t)a->rank + 1);
+
+    if (shape == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i <= a->rank; i++) {
+        shape[i] = i < at ? shape_of(a)[i] : i == at ? 1 : shape_of(a)[i - 1];
+    }
+    return mdf_python_reshape(call, mdf_call_target(call, 0), a, (size_t)a->rank + 1, shape);
+}
+
+/* "a": an array of rank 1 as a matrix of one row, or column; others as they are. */
+static bool run_row(struct mdf_call *call)
+{
+    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST);
+
+    return a != NULL && (a->rank == 1 ? with_axis(call, a, 0) : mdf_python_copy(call, mdf_call_target(call, 0), a));
+}
+
+static bool run_column(struct mdf_call *call)
+{
+    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST);
+
+    return a != NULL && (a->rank == 1 ? with_axis(call, a, 1) : mdf_python_copy(call, mdf_call_target(call, 0), a));
+}
+
+/* "g a b": g, of the product of a and b, as if both had been matrices. */
+static bool run_product_of_matrices(struct mdf_call *call)
+{
+    const struct mdf_value *g = mdf_python_input_array(call, 0, SLOT_FIRST), *a = mdf_call_tensor(call, 1),
+                           *b = mdf_call_tensor(call, 2);
+    struct mdf_value *target = mdf_call_target(call, 0);
+    int64_t *shape;
+
+    if (g == NULL || a == NULL || b == NULL) {
+        return false;
+    }
+    if (a->rank == 1 && b->rank == 1) {
+        shape = mdf_python_sizes(call, SLOT_SIZES, 2);
+        return shape != NULL && (shape[0] = shape[1] = 1, mdf_python_reshape(call, target, g, 2, shape));
+    }
+    if ((a->rank == 1 || b->rank == 1) && g->rank > 0) {
+        return with_axis(call, g, b->rank == 1 ? g->rank : (size_t)g->rank - 1);
+    }
+    return a->rank == 1 || b->rank == 1 ? with_axis(call, g, 0) : mdf_python_copy(call, target, g);
+}
+
+/* "g a": g without its last axis, of size 1, where `a` has rank 1. */
+static bool run_without_column(struct mdf_call *call)
+{
+    const struct mdf_value *g = mdf_python_input_array(call, 0, SLOT_FIRST), *a = mdf_call_tensor(call, 1);
+
+    if (g == NULL || a == NULL) {
+        return false;
+    }
+    return a->rank == 1 && g->rank > 0 ? mdf_python_reshape(call, mdf_call_target(call, 0), g, (size_t)g->rank - 1, shape_of(g))
+                                       : mdf_python_copy(call, mdf_call_target(call, 0), g);
+}
+
+/* "a swap": its last two axes change places where `swap` is true. */
+static bool run_turn(struct mdf_call *call)
+{
+    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST);
+    size_t rows, columns, size, n;
+    int64_t *shape;
+    char *target;
+    bool swap;
+
+    if (a == NULL || !mdf_python_truth(call, 1, true, &swap)) {
+        return false;
+    }
+    shape = mdf_python_sizes(call, SLOT_SIZES, a->rank);
+    if (shape == NULL || !swap || a->rank < 2) {
+        return shape != NULL && mdf_python_copy(call, mdf_call_target(call, 0), a);
+    }
+    memcpy(shape, shape_of(a), a->rank * sizeof *shape);
+    rows = (size_t)shape[a->rank - 2];
+    columns = (size_t)shape[a->rank - 1];
+    shape[a->rank - 2] = (int64_t)columns;
+    shape[a->rank - 1] = (int64_t)rows;
+    target = mdf_python_make_like(call, mdf_call_target(call, 0), a, a->rank, shape);
+    size = mdf_dtype_size((mdf_dtype)a->dtype);
+    n = rows * columns;
+    for (size_t i = 0; target != NULL && i < a->length; i++) {
+        size_t in_matrix = i % n, from = i - in_matrix + in_matrix % rows * columns + in_matrix / rows;
+
+        memcpy(target + i * size, (const char *)a->data + from * size, size);
+    }
+    return target != NULL;
+}
+
+#define ROW(name, kernel, formals)                                      \
+    {                                                                   \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
+    }
+
+const struct mdf_operator mdf_operators_python_gradients[] = {
+    ROW("gradient.numbers", run_numbers, "a"),
+    ROW("gradient.no_numbers", run_no_numbers, "a"),
+    ROW("gradient.send_back", run_send_back, "g numbers like"),
+    ROW("gradient.take", run_take, "a numbers"),
+    ROW("gradient.sum_to", run_sum_to, "g like"),
+    ROW("gradient.spread", run_spread, "g a axes= none_is_all="),
+    ROW("gradient.kept", run_kept, "a axes= none_is_all="),
+    ROW("gradient.axes_from", run_axes_from, "a first"),
+    ROW("gradient.row", run_row, "a"),
+    ROW("gradient.column", run_column, "a"),
+    ROW("gradient.product_of_matrices", run_product_of_matrices, "g a b"),
+    ROW("gradient.without_column", run_without_column, "g a"),
+    ROW("gradient.turn", run_turn, "a swap"),
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
+};

@@ -1,0 +1,385 @@
+#!/usr/bin/env python3
+"""Calls every ONNX operator, in every version, with every element type that the standard allows, and compares the answers.
+
+    pip install onnx numpy ml_dtypes onnxruntime
+    make all && python3 tests/sweep_operators.py [--only WORD] [--jobs N] [--all]
+
+The calls are those of ONNX's own node tests of one operator. Each is brought to the other versions of the operator (an input that was an attribute in
+an older version becomes one) and to the other types of each type variable, one variable at a time; types that an attribute selects (to, dtype,
+output_dtype) are swept alike. What the answer should be says onnx.reference; where it can not, ONNX Runtime; where neither can, the same call in
+float32 (float64, int64), rounded to the type. Printed are calls that are refused, and answers that differ, by name; at the end their numbers, and of the
+calls that nobody else could answer, so that at least their success is known. Exit status 1 where a call that the schema allows is refused or crashes.
+"""
+import argparse
+import itertools
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import ml_dtypes
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from run_node_tests import ROOT, draws, run_once, typed  # noqa: E402
+
+warnings.filterwarnings("ignore")
+MOST_SEEDS = 2  # calls of one operator version that are swept
+NUMPY = {
+    "bool": np.bool_, "int8": np.int8, "int16": np.int16, "int32": np.int32, "int64": np.int64, "uint8": np.uint8, "uint16": np.uint16,
+    "uint32": np.uint32, "uint64": np.uint64, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float": np.float32, "double": np.float64,
+    "complex64": np.complex64, "complex128": np.complex128, "string": object, "int4": ml_dtypes.int4, "uint4": ml_dtypes.uint4,
+    "int2": ml_dtypes.int2, "uint2": ml_dtypes.uint2, "float4e2m1": ml_dtypes.float4_e2m1fn, "float8e4m3fn": ml_dtypes.float8_e4m3fn,
+    "float8e4m3fnuz": ml_dtypes.float8_e4m3fnuz, "float8e5m2": ml_dtypes.float8_e5m2, "float8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+    "float8e8m0": ml_dtypes.float8_e8m0fnu,
+}  # fmt: skip
+WITHOUT_DTYPE = {"float6e2m3", "float6e3m2"}  # no numpy type, and none here
+# A result's relative error: a few units in the last place, where sums are rounded at each step by one side and once by the other.
+TOLERANCE = {"float16": 5e-3, "bfloat16": 4e-2, "float": 1e-4, "double": 1e-5, "complex64": 1e-4, "complex128": 1e-5, "float8e4m3fn": 0.13,
+             "float8e4m3fnuz": 0.13, "float8e5m2": 0.26, "float8e5m2fnuz": 0.26, "float4e2m1": 0.5, "float8e8m0": 1.0}  # fmt: skip
+TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype")
+ONNX_NUMBER = {"float": "FLOAT", "double": "DOUBLE"}
+
+
+def onnx_number(name):
+    return TensorProto.DataType.Value(ONNX_NUMBER.get(name, name.upper()))
+
+
+def element(text):
+    """The element type in tensor(T), seq(tensor(T)), optional(...); None: a map, or none that numpy has."""
+    match = re.fullmatch(r"(?:optional\()?(?:seq\()?tensor\((\w+)\)+", text)
+    return match.group(1) if match and match.group(1) not in WITHOUT_DTYPE else None
+
+
+def in_type(value, name):
+    """A tensor or sequence of the seed in another type, with values that the type has."""
+    if isinstance(value, list):
+        return [in_type(v, name) for v in value]
+    a, target = np.asarray(value), NUMPY[name]
+    if a.dtype == target or value is None:
+        return value
+    if name == "string":
+        return a.astype(str).astype(object)
+    if a.dtype.kind in "OUS":
+        a = np.array([len(str(v)) for v in a.ravel()]).reshape(a.shape)
+    if name == "bool":
+        return a.astype(np.float64) > 0 if a.dtype.kind != "c" else a.real > 0
+    if np.issubdtype(a.dtype, np.complexfloating):
+        a = a.real
+    if name.startswith("complex"):
+        return (a.astype(np.float64) + 0.5j).astype(target)
+    reals = a.astype(np.float64)
+    if name.startswith(("int", "uint")):
+        info = ml_dtypes.iinfo(target)
+        fine = a.dtype.kind not in "biu" and np.isfinite(reals).all() and np.abs(reals).max(initial=0) < 3
+        whole = np.rint(np.nan_to_num(reals * 3 if fine else reals))
+        whole = np.where((whole == 0) & (reals != 0), 1, whole)
+        whole = np.abs(whole) if info.min == 0 else whole
+        return np.clip(whole, float(info.min), float(min(info.max, 2**53))).astype(target)
+    if name == "float8e8m0":
+        reals = np.abs(reals) + (reals == 0)
+    return reals.astype(np.float32 if name not in ("double",) else np.float64).astype(target)
+
+
+def value_info(name, formal_types, value, element_name):
+    """How a model declares a value: the form that the seed has, of another element type."""
+    number = onnx_number(element_name)
+    if isinstance(value, list):
+        return helper.make_tensor_sequence_value_info(name, number, None)
+    return helper.make_tensor_value_info(name, number, np.shape(value) if value is not None else None)
+
+
+class Call:
+    """One call: an operator version, its inputs by formal (None: omitted) with their element types, and attributes."""
+
+    def __init__(self, schema, values, names, attributes, outputs, form):
+        self.schema, self.values, self.names, self.attributes = schema, values, names, attributes
+        self.outputs, self.form = outputs, form
+
+    def formal(self, i):
+        return self.schema.inputs[min(i, len(self.schema.inputs) - 1)]
+
+    def with_type(self, variable, name):
+        names = [name if self.formal(i).type_str == variable and n is not None else n for i, n in enumerate(self.names)]
+        values = [in_type(v, n) if n is not None else v for v, n in zip(self.values, names)]
+        return Call(self.schema, values, names, self.attributes, self.outputs, self.form)
+
+    def with_attribute(self, name, number):
+        changed = [a for a in self.attributes if a.name != name] + [helper.make_attribute(name, number)]
+        return Call(self.schema, self.values, self.names, changed, self.outputs, self.form)
+
+    def model(self):
+        inputs, node_inputs = [], []
+        for i, (value, name) in enumerate(zip(self.values, self.names)):
+            node_inputs.append(f"i{i}" if name is not None else "")
+            if name is not None:
+                inputs.append(value_info(f"i{i}", None, value, name))
+        outputs = [f"o{i}" if used else "" for i, used in enumerate(self.outputs)]
+        node = helper.make_node(self.schema.name, node_inputs, outputs, domain=self.schema.domain)
+        node.attribute.extend(self.attributes)
+        infos = [onnx.ValueInfoProto(name=o) for o in outputs if o]
+        graph = helper.make_graph([node], "sweep", inputs, infos)
+        imports = [helper.make_opsetid(self.schema.domain, self.schema.since_version)]
+        if self.schema.domain:
+            imports.append(helper.make_opsetid("", 15))
+        model = helper.make_model(graph, opset_imports=imports, ir_version=10)
+        return model
+
+    def given(self):
+        return [v for v, n in zip(self.values, self.names) if n is not None]
+
+
+# ------------------------------------------------------------------ seeds
+
+
+def element_of(value):
+    if isinstance(value, list):
+        return element_of(value[0]) if value else "float"
+    a = np.asarray(value)
+    if a.dtype.kind in "OUS":
+        return "string"
+    return next((n for n, t in NUMPY.items() if a.dtype == t), None)
+
+
+def as_attribute(name, array, kind):
+    """An input as the attribute that it was in an older version."""
+    number = int if kind.startswith("INT") else float
+    made = onnx.AttributeProto(name=name, type=onnx.AttributeProto.AttributeType.Value(kind))
+    items = [number(v) for v in array.ravel()]
+    if kind in ("INT", "FLOAT"):
+        setattr(made, "i" if kind == "INT" else "f", items[0])
+    elif kind in ("INTS", "FLOATS"):
+        getattr(made, kind.lower()).extend(items)
+    else:
+        raise ValueError(f"attribute {name} is {kind}")
+    return made
+
+
+def brought_to(schema, test_schema, node, values):
+    """The seed as a call of another version; None: it has a part that the version has not."""
+    formals = [test_schema.inputs[min(i, len(test_schema.inputs) - 1)].name for i in range(len(values))]
+    attributes = {a.name: a for a in node.attribute}
+    known = [f.name for f in schema.inputs]
+    moved, kept = [], []
+    for formal, value in zip(formals, values):
+        if value is not None and formal not in known and formal in schema.attributes and not isinstance(value, list):
+            attributes[formal] = as_attribute(formal, np.asarray(value), schema.attributes[formal].type.name)
+            moved.append(formal)
+        else:
+            kept.append((formal, value))
+    variadic = bool(schema.inputs) and schema.inputs[-1].option == onnx.defs.OpSchema.FormalParameterOption.Variadic
+    same = schema.since_version == test_schema.since_version
+    if not same and not variadic and [k for k, v in kept if v is not None and k not in known]:
+        positions = [i for i, (k, v) in enumerate(kept) if v is not None]
+        if moved or positions and positions[-1] >= len(schema.inputs):
+            return None
+    if not same and not variadic and len(kept) > len(schema.inputs):
+        while kept and kept[-1][1] is None:
+            kept.pop()
+        if len(kept) > len(schema.inputs):
+            return None
+    if any(name not in schema.attributes for name in attributes):
+        return None
+    if any(a.required and name not in attributes for name, a in schema.attributes.items()):
+        return None
+    values = [v for _, v in kept]
+    if len(values) < schema.min_input or len(node.output) > schema.max_output:
+        return None
+    names = []
+    for i, value in enumerate(values):
+        formal = schema.inputs[min(i, len(schema.inputs) - 1)]
+        allowed = [element(t) for t in sorted(formal.types)]
+        name = element_of(value) if value is not None else None
+        if value is not None and name not in allowed:
+            name = next((n for n in ("float", "int64", *NUMPY) if n in allowed), None)
+            if name is None:
+                return None
+        names.append(name)
+    call = Call(schema, values, names, list(attributes.values()), [bool(o) for o in node.output], None)
+    call.values = [in_type(v, n) if n is not None else v for v, n in zip(call.values, call.names)]
+    return call
+
+
+def node_tests():
+    """(schema, node, values by position) of the node tests of one node."""
+    from onnx.backend.test.case.node import collect_testcases
+
+    found = {}
+    for test in collect_testcases(None):
+        graph = test.model.graph
+        if len(graph.node) != 1 or graph.initializer or any(a.HasField("g") for a in graph.node[0].attribute):
+            continue
+        node, domain = graph.node[0], graph.node[0].domain
+        version = next((o.version for o in test.model.opset_import if o.domain == domain or not domain and o.domain == "ai.onnx"), None)
+        if version is None or not test.data_sets or draws(test.model):
+            continue
+        by_name = dict(zip([i.name for i in graph.input], test.data_sets[0][0]))
+        values = [by_name.get(n) if n else None for n in node.input]
+        if any(n and by_name.get(n) is None for n in node.input) or any(isinstance(v, dict) or hasattr(v, "SerializeToString") for v in values):
+            continue
+        if sum(np.size(v) for v in values if v is not None and not isinstance(v, list)) > 20000:
+            continue
+        schema = onnx.defs.get_schema(node.op_type, version, domain)
+        found.setdefault((domain, node.op_type), []).append((schema, node, values, test.name))
+    return found
+
+
+def all_calls(word):
+    """(what, Call) for every version, seed, variable and type."""
+    seeds = node_tests()
+    missing = []
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if word and word not in schema.name:
+            continue
+        n = 0
+        for test_schema, node, values, name in sorted(seeds.get((schema.domain, schema.name), []), key=lambda s: -s[0].since_version):
+            call = brought_to(schema, test_schema, node, values)
+            if call is None or n >= MOST_SEEDS or schema.deprecated:
+                continue
+            n += 1
+            yield from variants(schema, call, name)
+        if n == 0 and not schema.deprecated:
+            missing.append(f"{schema.domain or 'onnx'}::{schema.name} {schema.since_version}")
+    print(f"no node test to start from: {', '.join(missing)}", file=sys.stderr)
+
+
+def variants(schema, call, name):
+    label = f"{schema.domain or 'onnx'}::{schema.name} {schema.since_version}"
+    yield f"{label} as is ({name})", call
+    used = {call.formal(i).type_str: [element(t) for t in sorted(call.formal(i).types)] for i, n in enumerate(call.names) if n is not None}
+    for variable, allowed in used.items():
+        for e in dict.fromkeys(x for x in allowed if x):
+            if any(call.formal(i).type_str == variable and n not in (None, e) for i, n in enumerate(call.names)):
+                yield f"{label} {variable}={e} ({name})", call.with_type(variable, e)
+    for attribute in TYPE_ATTRIBUTES:
+        if attribute in schema.attributes and schema.outputs and schema.attributes[attribute].type.name == "INT":
+            for e in sorted(x for x in {element(t) for t in schema.outputs[0].types} if x):
+                yield f"{label} {attribute}={e} ({name})", call.with_attribute(attribute, onnx_number(e))
+
+
+# ------------------------------------------------------------------ answers
+
+
+def by_reference(model, feeds):
+    from onnx.reference import ReferenceEvaluator
+
+    return ReferenceEvaluator(model).run(None, feeds)
+
+
+def by_runtime(model, feeds):
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(4)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
+def inferred(model):
+    """The model with the types of its outputs, which ONNX Runtime asks for."""
+    return onnx.shape_inference.infer_shapes(model)
+
+
+def answers(call):
+    """(results, who) or (None, None)."""
+    model = call.model()
+    feeds = {f"i{i}": v for i, (v, n) in enumerate(zip(call.values, call.names)) if n is not None}
+    found = []
+    for who, ask in (("onnx.reference", by_reference), ("ONNX Runtime", by_runtime)):
+        try:
+            with np.errstate(all="ignore"):
+                found.append((ask(inferred(model) if who == "ONNX Runtime" else model, feeds), who))
+        except Exception:  # no answer from there
+            continue
+    return found
+
+
+def close(got, want):
+    """None, or how the typed results differ."""
+    if got is None or want is None:
+        return None if got is want else "nothing"
+    if "sequence" in want or "sequence" in got:
+        a, b = got.get("sequence", []), want.get("sequence", [])
+        return f"{len(a)} items, not {len(b)}" if len(a) != len(b) else next((d for d in map(close, a, b) if d), None)
+    if "type" not in want or "type" not in got:
+        return None
+    if got["type"] != want["type"]:
+        return f"type {got['type']}, not {want['type']}"
+    if got["shape"] != want["shape"]:
+        return f"shape {got['shape']}, not {want['shape']}"
+    if want["type"] in ("string", "bool"):
+        return None if got["data"] == want["data"] else f"{got['data'][:6]}, not {want['data'][:6]}"
+    name = next(n for n, t in NUMPY.items() if np.dtype(t).name == want["type"] or want["type"] == n)
+    rtol = TOLERANCE.get(name, 0)
+    a, b = np.array(got["data"], np.float64), np.array(want["data"], np.float64)
+    atol = rtol * max(np.abs(b[np.isfinite(b)]).max(initial=0), 1e-3) if rtol else 0
+    if np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True):
+        return None
+    at = np.flatnonzero(~np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True))[0]
+    return f"{name}: {a.ravel()[at]}, not {b.ravel()[at]} (at {at})"
+
+
+def check(mdf_run, what, call):
+    """(kind, text): ok, unknown, refused, differs."""
+    try:
+        model = call.model()
+        found = answers(call)
+    except Exception as why:
+        return "unmade", f"{what}: {type(why).__name__}: {str(why)[:100]}"
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.onnx")
+        with open(path, "wb") as f:
+            f.write(model.SerializeToString())
+        results, fault = run_once(mdf_run, path, model.graph, call.given())
+    if fault:
+        refused_by_all = not found
+        return "refused" if not refused_by_all else "refused by all", f"{what}: {fault}"
+    if not found:
+        return "unknown", what
+    names = [o.name for o in model.graph.output]
+    worst = []
+    for wanted, who in found:
+        wrong = [f"{n}: {d}" for n, w in zip(names, wanted) for d in [close(results.get(n), typed(w))] if d]
+        if not wrong:
+            return "ok", who
+        worst.append(f"{who}: {wrong[0]}")
+    return "differs", f"{what}: {'; '.join(worst)}"
+
+
+def batches(items, size):
+    items = iter(items)
+    while some := list(itertools.islice(items, size)):
+        yield some
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--mdf-run", default=os.path.join(ROOT, "build", "mdf-run"))
+    parser.add_argument("--only", default="", metavar="WORD", help="only operators whose name holds this")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--all", action="store_true", help="also name the calls that nobody else could answer")
+    args = parser.parse_args()
+    counts = Counter()
+
+    def one(item):
+        return check(args.mdf_run, *item)
+
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for some in batches(all_calls(args.only), 64):
+            for kind, text in pool.map(one, some):
+                counts[kind] += 1
+                if kind not in ("ok", "unknown") or args.all and kind == "unknown":
+                    print(f"{kind.upper()} {text}", flush=True)
+    print(", ".join(f"{n} {kind}" for kind, n in counts.most_common()))
+    return 1 if counts["refused"] or not counts else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
