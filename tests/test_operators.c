@@ -110,6 +110,7 @@ static const struct {
      "lies past the last"},
     {"onnx::Col2Im", "\"input\": [[[1.0], [2.0]]], \"image_shape\": [2, 2], \"block_shape\": [1, 5]", "are needed"},
     {"onnx::Col2Im", "\"input\": [[[1], [2]]], \"image_shape\": [1, 2], \"block_shape\": [1, 2]", "[[[[1, 2]]]]"},
+    {"onnx::Col2Im", "\"input\": [[[\"a\"]]], \"image_shape\": [1, 1], \"block_shape\": [1, 1]", "can not be added"},
     /* Texts. */
     {"onnx::RegexFullMatch", "\"X\": [\"a\"], \"pattern\": \"(a\"", "the pattern is wrong at its character 3"},
     {"onnx::RegexFullMatch", "\"X\": [\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\"], \"pattern\": \"(a+)+(a+)+(a+)+[cd]\"",

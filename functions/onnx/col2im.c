@@ -1,8 +1,7 @@
 /* col2im.c - blocks of columns put back into images, added where they overlap: Col2Im.
  *
  * Comes in: [batch, channels * taps of a block, blocks], the sizes of the image and of a block. Goes out: [batch, channels,
- * image...]. Integers are added in 64 bits, of which the type keeps the low ones; complex numbers are not supported. Source: ONNX
- * Col2Im 18. */
+ * image...]. Integers are added in 64 bits, of which the type keeps the low ones. Source: ONNX Col2Im 18. */
 #include "functions/workspace.h"
 
 #include <string.h>
@@ -65,6 +64,25 @@ static bool find_row(const struct columns *job, size_t tap, size_t outer, int64_
 #define ELEMENT uint64_t
 #define NAME(x) x##_integer
 #include "functions/onnx/col2im_add.inc"
+#define ELEMENT float _Complex
+#define NAME(x) x##_complex64
+#include "functions/onnx/col2im_add.inc"
+#define ELEMENT double _Complex
+#define NAME(x) x##_complex128
+#include "functions/onnx/col2im_add.inc"
+
+/* The type that elements are added in, and what adds them. */
+static void (*choose_sum(mdf_dtype dtype, mdf_dtype *carrier))(void *job, size_t first, size_t last)
+{
+    char kind = mdf_dtype_kind(dtype);
+
+    *carrier = kind == 'c' ? dtype : kind == 'f' ? mdf_workspace_dtype(dtype) : MDF_DTYPE_UINT64;
+    return *carrier == MDF_DTYPE_COMPLEX64    ? add_planes_complex64
+           : *carrier == MDF_DTYPE_COMPLEX128 ? add_planes_complex128
+           : *carrier == MDF_DTYPE_FLOAT32    ? add_planes_float32
+           : *carrier == MDF_DTYPE_FLOAT64    ? add_planes_float64
+                                              : add_planes_integer;
+}
 
 /* Number `i` of an attribute of `n` numbers; `otherwise` where it is not given. False where it is out of range. */
 static bool read_number(struct mdf_call *call, const struct mdf_ints *attribute, size_t i, size_t n, int64_t least,
@@ -147,19 +165,20 @@ static bool col2im(struct mdf_call *call)
 {
     const struct mdf_value *x = mdf_call_tensor(call, 0);
     mdf_dtype dtype = x != NULL ? (mdf_dtype)x->dtype : MDF_DTYPE_NONE;
-    char kind = mdf_dtype_kind(dtype);
+    void (*add)(void *job, size_t first, size_t last);
     struct mdf_workspace workspace;
     struct columns job = {0};
     int64_t *shape = NULL;
+    mdf_dtype carrier;
 
     if (x == NULL) {
         return false;
     }
-    if (kind == 's' || kind == 'c') {
-        return mdf_call_error(call, MDF_TYPE, "%s is not supported", mdf_dtype_name(dtype));
+    if (dtype == MDF_DTYPE_STRING) {
+        return mdf_call_error(call, MDF_TYPE, "strings can not be added");
     }
-    if (!mdf_workspace_begin(&workspace, call, kind == 'f' ? mdf_workspace_dtype(dtype) : MDF_DTYPE_UINT64, 4) ||
-        !plan(&workspace, x, &job, &shape)) {
+    add = choose_sum(dtype, &carrier);
+    if (!mdf_workspace_begin(&workspace, call, carrier, 4) || !plan(&workspace, x, &job, &shape)) {
         return false;
     }
     job.x = mdf_workspace_input(&workspace, 0);
@@ -174,10 +193,7 @@ static bool col2im(struct mdf_call *call)
         return mdf_workspace_end(&workspace);
     }
     mdf_parallel_for(call->context, (size_t)shape[0] * (size_t)shape[1], element_ns * (double)job.n_taps * (double)job.n_windows,
-                     workspace.dtype == MDF_DTYPE_FLOAT32   ? add_planes_float32
-                     : workspace.dtype == MDF_DTYPE_FLOAT64 ? add_planes_float64
-                                                            : add_planes_integer,
-                     &job);
+                     add, &job);
     return mdf_workspace_end(&workspace);
 }
 

@@ -468,6 +468,15 @@ def files():
     refused("opset_not_known", model([], [], [], opset=99), "needs opset 99")
 
 
+# ------------------------------------------------------------------ operators on types that other engines do not take
+
+def types():
+    columns = np.array([[[1 + 2j, 3], [0.5 + 0.5j, complex(0, -1)]]], np.complex64)
+    runs("col2im_complex", model([node("Col2Im", ["x", "image", "block"], ["y"])], [value("x", T.COMPLEX64)], [value("y", T.COMPLEX64)],
+                                 [nh.from_array(np.array([1, 3]), "image"), nh.from_array(np.array([1, 2]), "block")], opset=18),
+         ({"x": columns}, {"y": np.array([[[[1 + 2j, 3.5 + 0.5j, complex(0, -1)]]]], np.complex64)}))
+
+
 if __name__ == "__main__":
-    for part in (tensors, sparse, external, names, wiring, attributes, containers, bodies, functions, files):
+    for part in (types, tensors, sparse, external, names, wiring, attributes, containers, bodies, functions, files):
         part()
