@@ -184,6 +184,28 @@ Test(sweep, seeds_and_steps_can_be_chosen)
     end(&fixture);
 }
 
+Test(sweep, an_input_is_given_in_each_step)
+{
+    struct fixture fixture;
+    double each[N * STEPS];
+    int64_t shape[] = {N};
+    int i;
+
+    begin(&fixture);
+    for (i = 0; i < STEPS; i++) {
+        fixture.currents[i] = 0.5;
+    }
+    cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
+    memcpy(each, fixture.results, sizeof each);
+    fixture.inputs[0] = (mdf_sweep_values){"n.I", 0, {MDF_DTYPE_FLOAT64, 0, NULL, fixture.currents}};
+    cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
+    cr_assert_eq(memcmp(each, fixture.results, sizeof each), 0);
+    fixture.inputs[0] = (mdf_sweep_values){"n.I", MDF_SWEEP_PER_INSTANCE, {MDF_DTYPE_FLOAT64, 1, shape, fixture.currents}};
+    cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
+    cr_assert_eq(memcmp(each, fixture.results, sizeof each), 0);
+    end(&fixture);
+}
+
 Test(sweep, the_seed_of_an_instance_is_a_number_of_splitmix64)
 {
     /* The first three numbers from seed 1234567, as the reference implementation (prng.di.unimi.it/splitmix64.c) gives them. */

@@ -103,6 +103,8 @@ struct mdf_execution {
      * stands. *kept, NULL at first, is what the call keeps for that, and release_fast lets go of. NULL: there is no such way. */
     bool (*run_fast)(struct mdf_frame *frame, size_t at, void **kept);
     void (*release_fast)(void *kept);
+    /* The frame begins anew: what was tried in vain may be tried again. */
+    void (*renew_fast)(void *kept);
 };
 
 /* Makes a frame of a unit and of all its bodies; `outer` is the enclosing unit's frame, NULL at the top. NULL when out of

@@ -238,6 +238,9 @@ void mdf_frame_forget(struct mdf_frame *frame)
         for (j = 0; j < MDF_CALL_SCRATCH; j++) {
             forget(&frame->calls[i].call.scratch[j]);
         }
+        if (frame->calls[i].fast != NULL) {
+            frame->execution->renew_fast(frame->calls[i].fast);
+        }
     }
     for (i = 0; i < frame->code->n_bodies; i++) {
         mdf_frame_forget(frame->bodies[i].frame);

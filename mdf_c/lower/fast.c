@@ -57,7 +57,9 @@ bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *requ
     if (fast->is_given_up) {
         return false;
     }
-    if (fast->lowered == NULL || fast->is_with_dt == isnan(mdf_frame_execution(request->frame)->dt)) {
+    /* Of a loop, nothing hangs on the time increment: bodies have no time derivatives. */
+    if (fast->lowered == NULL ||
+        (request->readers != NULL && fast->is_with_dt == isnan(mdf_frame_execution(request->frame)->dt))) {
         if (fast->n_tries >= MAX_TRIES) {
             fast->is_given_up = true;
             return false;
@@ -105,4 +107,11 @@ bool mdf_fast_run_loop(struct mdf_frame *frame, size_t at, void **kept)
 void mdf_fast_release_loop(void *kept)
 {
     mdf_fast_release(kept);
+}
+
+void mdf_fast_renew_loop(void *kept)
+{
+    struct mdf_fast *fast = kept;
+
+    fast->n_tries = fast->lowered != NULL;
 }

@@ -21,5 +21,7 @@ void mdf_fast_release(struct mdf_fast *fast);
  * first; it lies in the execution's arena. */
 bool mdf_fast_run_loop(struct mdf_frame *frame, size_t at, void **kept);
 void mdf_fast_release_loop(void *kept);
+/* What it is called with begins anew, perhaps with other forms: it may be lowered as often as at first. */
+void mdf_fast_renew_loop(void *kept);
 
 #endif

@@ -15,6 +15,9 @@ static void forget_graph(struct mdf_state *state)
         state->ports[i].has_input = state->ports[i].repeats = state->ports[i].has_value = false;
     }
     memset(state->has_run, 0, program->n_nodes * sizeof *state->has_run);
+    for (i = 0; state->nodes != NULL && i < program->n_nodes; i++) {
+        state->nodes[i].n_runs = 0; /* lowered forms stay, and are used again once types and shapes have settled */
+    }
     mdf_schedule_record_clear(&state->schedule);
     if (program->schedule != NULL) {
         mdf_scheduler_clear(&state->scheduler, program);

@@ -90,6 +90,7 @@ static void init_shared(struct mdf_shared_state *shared, const struct mdf_progra
     if (!program->is_plain) {
         shared->execution.run_fast = mdf_fast_run_loop;
         shared->execution.release_fast = mdf_fast_release_loop;
+        shared->execution.renew_fast = mdf_fast_renew_loop;
     }
     context->memory = &shared->memory;
     context->real = program->real;

@@ -70,8 +70,11 @@ static mdf_status set_inputs(const struct instance *instance, uint64_t step)
             view.strength = MDF_STRENGTH_TYPED;
         }
         for (j = 0; j < values->n_ports; j++) {
-            if (step > 0 && values->step_bytes == 0) {
-                instance->state->ports[values->ports[j]].has_input = true;
+            struct mdf_state_port *port = &instance->state->ports[values->ports[j]];
+
+            port->repeats = values->step_bytes == 0;
+            if (step > 0 && port->repeats) {
+                port->has_input = true;
             } else if (!mdf_state_set_port(instance->state, values->ports[j], &view)) {
                 return out_of_memory(instance);
             }
