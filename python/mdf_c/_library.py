@@ -94,6 +94,7 @@ class Options(ctypes.Structure):
         ("allocator", c_void_p),
         ("warning", WARNING_HANDLER),
         ("warning_context", c_void_p),
+        ("plain", c_bool),
     ]
 
 
