@@ -9,6 +9,7 @@
 #include "mdf_c/cli/progress_bar.h"
 #include "mdf_c/cli/run_inputs.h"
 #include "mdf_c/cli/run_report.h"
+#include "mdf_c/cli/run_sweep.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -241,6 +242,9 @@ static int run_all(struct run *run)
     }
     if (exit_status == EXIT_DONE && run->options.strict && run->warnings.n_warnings > 0) {
         return EXIT_MODEL;
+    }
+    if (exit_status == EXIT_DONE && run->options.sweep_path != NULL) {
+        return run_sweep(&run->memory, &run->options, run->model, run->program, &run->error);
     }
     if (exit_status == EXIT_DONE && !run->options.check) {
         exit_status = perform(run);

@@ -23,15 +23,14 @@ static const char help[] =
     "      --trace               tell every step, not just the last\n"
     "      --schedule            tell who ran when, as text in place of JSON (which -o still writes)\n"
     "      --record NAME,...     only these ports (NODE.PORT or a unique PORT)\n"
-    "      --typed               values as {\"type\", \"shape\", \"data\"}\n"
-    "      --float32             reals without a declared type are float32, not float64\n"
+    "      --sweep FILE          evaluate for many values of parameters, as the file says (docs/sweeps.md)\n"
+    "      --typed, --float32    values as {\"type\", \"shape\", \"data\"}; reals without a declared type are float32\n"
     "      --seed N              for random functions\n"
     "      --threads N, --plain, --compile   default: all cores; no fast ways; as C, by the system's compiler (mdf-compile)\n"
     "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
     "      --max-memory BYTES    bound on what one evaluation may hold (K, M, G may follow)\n"
-    "      --check, --strict     load and compile only; warnings are errors\n"
     "      --time, --repeat N    a line of JSON on standard error; evaluate N times, each from a fresh state\n"
-    "      --progress, --quiet   show a progress bar, or never\n"
+    "      --check, --strict, --progress, --quiet   load and compile only; warnings are errors; show a bar, or never\n"
     "      --graph-image FILE    draw the graph, .svg .png .pdf (needs Graphviz) or .dot; with --check without running it\n"
     "      --graph-detail N      1: names of nodes, 2: ports, parameters and functions too, 3: all; default 2, large graphs 1\n"
     "      --plot FILE           draw every step of the recorded ports, .svg .png .pdf (needs gnuplot) or .gp\n"
@@ -60,6 +59,7 @@ static const struct option_row rows[] = {
     {"trace", '\0', FLAG, FIELD(trace)},
     {"schedule", '\0', FLAG, FIELD(schedule)},
     {"record", '\0', TEXT, FIELD(record)},
+    {"sweep", '\0', TEXT, FIELD(sweep_path)},
     {"typed", '\0', FLAG, FIELD(typed)},
     {"float32", '\0', FLAG, FIELD(library.float32)},
     {"seed", '\0', COUNT, FIELD(library.seed)},
@@ -270,6 +270,10 @@ static bool check_together(struct run_options *options, int argc, char **argv, i
     }
     if (options->n_repeats == 0) {
         return usage_error(exit_status, "repeat", "must be at least 1");
+    }
+    if (options->sweep_path != NULL && (options->inputs_path != NULL || options->plot_path != NULL || options->schedule ||
+                                        options->typed || options->compile || options->n_repeats > 1)) {
+        return usage_error(exit_status, "sweep", "does not go with --inputs, --plot, --schedule, --typed, --compile or --repeat");
     }
     return true;
 }

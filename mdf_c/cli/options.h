@@ -20,6 +20,7 @@ struct run_options {
     const char *output_path; /* NULL: standard output */
     const char *graph_image_path, *plot_path; /* NULL: none */
     enum mdf_detail graph_detail;
+    const char *sweep_path;  /* NULL: one evaluation */
     const char *record;      /* NAME,NAME,...; NULL: all ports */
     uint64_t n_steps, n_repeats;
     double dt; /* NaN: none */

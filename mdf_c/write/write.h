@@ -103,6 +103,13 @@ mdf_status mdf_read_value(struct mdf_memory *memory, const struct mdf_document *
 
 /* An array as a .npy file. Types that NumPy lacks are widened: small reals to float32, small integers to 8 bits. */
 mdf_status mdf_write_npy(struct mdf_text *bytes, const struct mdf_value *value, mdf_error *error);
+/* An array and its name in an archive. */
+struct mdf_named_value {
+    const char *name;
+    struct mdf_value value;
+};
+/* Arrays as a .npz archive, in the order given. */
+mdf_status mdf_write_npz_arrays(struct mdf_text *bytes, const struct mdf_named_value *arrays, size_t n, mdf_error *error);
 /* An array from the bytes of a .npy file. */
 mdf_status mdf_read_npy(struct mdf_memory *memory, const void *bytes, size_t size_bytes, struct mdf_value *value, mdf_error *error);
 /* All arrays of a .npz file, as an object. */

@@ -217,15 +217,35 @@ static mdf_status copy_archive(const struct mdf_zip_library *libzip, struct mdf_
     return bytes->failed ? mdf_memory_error(bytes->memory, error) : MDF_OK;
 }
 
-static mdf_status write_archive(struct archive *archive, const struct mdf_report *report, zip_source_t *source,
+/* What goes into an archive: the ports of a report, or arrays. */
+struct content {
+    const struct mdf_report *report; /* NULL: arrays */
+    const struct mdf_named_value *arrays;
+    size_t n_arrays;
+};
+
+static mdf_status add_content(struct archive *archive, const struct content *content)
+{
+    const struct mdf_recording *recording = content->report != NULL ? content->report->recording : NULL;
+    mdf_status status = MDF_OK;
+    size_t i;
+
+    for (i = 0; recording != NULL && i < recording->n_columns && recording->n_steps > 0 && status == MDF_OK; i++) {
+        status = add_column(archive, content->report, i);
+    }
+    for (i = 0; i < content->n_arrays && status == MDF_OK; i++) {
+        archive->name.length = 0;
+        mdf_text_append_string(&archive->name, content->arrays[i].name);
+        status = add_value(archive, &content->arrays[i].value);
+    }
+    return status;
+}
+
+static mdf_status write_archive(struct archive *archive, const struct content *content, zip_source_t *source,
                                 struct mdf_text *bytes)
 {
-    mdf_status status = MDF_OK;
-    size_t column;
+    mdf_status status = add_content(archive, content);
 
-    for (column = 0; column < report->recording->n_columns && report->recording->n_steps > 0 && status == MDF_OK; column++) {
-        status = add_column(archive, report, column);
-    }
     if (status == MDF_OK && archive->n_files == 0) {
         status = mdf_error_set(archive->error, MDF_VALUE, "no port has a value that could be written to a .npz file");
     }
@@ -239,7 +259,7 @@ static mdf_status write_archive(struct archive *archive, const struct mdf_report
     return status;
 }
 
-mdf_status mdf_write_report_npz(struct mdf_text *bytes, const struct mdf_report *report, mdf_error *error)
+static mdf_status write_content(struct mdf_text *bytes, const struct content *content, mdf_error *error)
 {
     struct archive archive = {.memory = bytes->memory, .error = error};
     zip_source_t *source;
@@ -260,7 +280,7 @@ mdf_status mdf_write_report_npz(struct mdf_text *bytes, const struct mdf_report 
         archive.libzip.zip_source_free(source);
         status = mdf_memory_error(bytes->memory, error);
     } else {
-        status = write_archive(&archive, report, source, bytes);
+        status = write_archive(&archive, content, source, bytes);
     }
     if (archive.zip != NULL) {
         archive.libzip.zip_discard(archive.zip);
@@ -272,4 +292,14 @@ mdf_status mdf_write_report_npz(struct mdf_text *bytes, const struct mdf_report 
     mdf_memory_release(archive.memory, archive.files);
     mdf_text_release(&archive.name);
     return status;
+}
+
+mdf_status mdf_write_report_npz(struct mdf_text *bytes, const struct mdf_report *report, mdf_error *error)
+{
+    return write_content(bytes, &(struct content){.report = report}, error);
+}
+
+mdf_status mdf_write_npz_arrays(struct mdf_text *bytes, const struct mdf_named_value *arrays, size_t n, mdf_error *error)
+{
+    return write_content(bytes, &(struct content){.arrays = arrays, .n_arrays = n}, error);
 }
