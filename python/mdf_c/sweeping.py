@@ -65,6 +65,8 @@ class SweepResult:
     def to_xarray(self) -> xarray.Dataset:
         """The arrays as a data set whose coordinates are the swept values and the steps.
 
+        A swept name that is that of a recorded port too has "swept." before it.
+
         Raises
         ------
         ImportError
@@ -72,18 +74,19 @@ class SweepResult:
         """
         import xarray
 
-        n = len(self.dims)
+        axes = {f"swept.{name}" if name in self.outputs else name: values for name, values in self.axes.items()}
+        dims = tuple(f"swept.{name}" if name in self.outputs else name for name in self.dims)
         variables = {
-            name: ([*self.dims, *(f"{name}_{i}" for i in range(values.ndim - n))], values)
+            name: ([*dims, *(f"{name}_{i}" for i in range(values.ndim - len(dims)))], values)
             for name, values in self.outputs.items()
         }
-        coordinates: dict[str, Any] = {"seed": (self.dims[: self.seeds.ndim], self.seeds)}
-        for name, values in self.axes.items():
+        coordinates: dict[str, Any] = {"seed": (dims[: self.seeds.ndim], self.seeds)}
+        for name, values in axes.items():
             if not self.is_grid:
                 coordinates[name] = (("instance", *(f"{name}_{i}" for i in range(values.ndim - 1))), values)
             elif values.ndim == 1:
                 coordinates[name] = values
-        if "step" in self.dims:
+        if "step" in dims:
             coordinates["step"] = self.steps
             if not np.isnan(self.times).any():
                 coordinates["time"] = ("step", self.times)

@@ -100,6 +100,9 @@ def test_names_of_axes_reach_xarray_and_pandas():
     assert data["n.V"].dims == ("n.a", "noise", "step")
     assert data["n.V"].sel({"n.a": A[1], "noise": 0.25, "step": 1}).item() == 1
     assert len(sweep(record="V").to_pandas()) == 10
+    initial = sweep(parameters={"n.V": [1.0, 2.0]}, record="V", every=1)
+    assert initial["V"][:, 0].tolist() == [1, 2]
+    assert initial.to_xarray()["n.V"].sel({"swept.n.V": 2.0, "step": 1}).item() == 2
     zipped = sweep(parameters={"n.a": A, "noise": A}, combine="zip").to_xarray()
     assert zipped["n.V"].dims == ("instance",)
     assert zipped["n.a"].values.tolist() == A.tolist()
