@@ -6,10 +6,10 @@ The wheel then works on a system without a compiler and without these libraries.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
-import sysconfig
 from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
@@ -26,15 +26,46 @@ def needed_libraries(binary: Path) -> dict[str, Path]:
     return {name: Path(path) for name, path in found if not SYSTEM_LIBRARIES.match(name)}
 
 
-def carry_along(folder: Path, names: tuple[str, ...]) -> None:
-    """Copies what the named binaries need into their folder, under names that no other package's library has."""
-    needed = {name: path for binary in names for name, path in needed_libraries(folder / binary).items()}
+def find_library(name: str) -> Path | None:
+    """Where the loader finds a library; None where it does not."""
+    listed = subprocess.run(
+        ["ldconfig", "-p"], capture_output=True, text=True, env={**os.environ, "PATH": os.environ["PATH"] + ":/sbin"}
+    )
+    found = re.findall(rf"^\s*{re.escape(name)} \(.*\) => (/\S+)", listed.stdout, re.MULTILINE)
+    return Path(found[0]) if found else None
+
+
+def late_libraries(source: Path) -> dict[str, Path]:
+    """Libraries that the engine loads by name when it first needs them (mdf_c/base/late_library.h)."""
+    names = re.findall(r'"(.+)"', (source / "build" / "generated" / "late_libraries.h").read_text())
+    found = {name: find_library(name) for name in names}
+    return {name: path for name, path in found.items() if path is not None}
+
+
+def carry_along(folder: Path, late: dict[str, Path]) -> None:
+    """Copies what the binaries need into their folder, under names that no other package's library has.
+
+    Late libraries keep their names, by which the engine asks for them.
+    """
+    for name, path in late.items():
+        shutil.copy(path, folder / name)
+    named = (*BINARIES, *late)
+    needed = {name: path for binary in named for name, path in needed_libraries(folder / binary).items() if name not in late}
     for name, path in needed.items():
         shutil.copy(path, folder / f"mdf_c-{name}")
     renamed = [part for name in needed for part in ("--replace-needed", name, f"mdf_c-{name}")]
-    for binary in (*names, *(f"mdf_c-{name}" for name in needed)):
+    for binary in (*named, *(f"mdf_c-{name}" for name in needed)):
         soname = ["--set-soname", binary] if ".so" in binary else []
         subprocess.run(["patchelf", "--set-rpath", "$ORIGIN", *renamed, *soname, str(folder / binary)], check=True)
+
+
+def platform_tag(folder: Path) -> str:
+    """The oldest systems that the binaries run on, as manylinux has it: by the newest version of the C library's symbols."""
+    newest = (2, 17)
+    for binary in folder.iterdir():
+        symbols = subprocess.run(["objdump", "-T", str(binary)], check=True, capture_output=True, text=True).stdout
+        newest = max([newest, *((int(major), int(minor)) for major, minor in re.findall(r"GLIBC_(\d+)\.(\d+)", symbols))])
+    return f"manylinux_{newest[0]}_{newest[1]}_{platform.machine()}"
 
 
 class NativeBuildHook(BuildHookInterface):
@@ -52,8 +83,7 @@ class NativeBuildHook(BuildHookInterface):
         staged.mkdir(parents=True)
         for name in BINARIES:
             shutil.copy(build / name, staged / name)
-        carry_along(staged, BINARIES)
+        carry_along(staged, late_libraries(source))
         build_data["force_include"][str(staged)] = "mdf_c/native"
-        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-        build_data["tag"] = f"py3-none-{platform}"
+        build_data["tag"] = f"py3-none-{platform_tag(staged)}"
         build_data["pure_python"] = False

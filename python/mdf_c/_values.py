@@ -241,9 +241,7 @@ def _array_of(pointer: int, owner: Any) -> np.ndarray:
     if kept is not None and size:
         memory = (ctypes.c_char * (size * dtype.itemsize)).from_address(tensor.data)
         memory.kept = kept
-        view = np.frombuffer(memory, dtype).reshape(shape)
-        view.flags.writeable = False
-        return view
+        return np.frombuffer(memoryview(memory).toreadonly(), dtype).reshape(shape)
     array = np.empty(shape, dtype)
     if size:
         ctypes.memmove(array.ctypes.data, tensor.data, array.nbytes)

@@ -71,7 +71,11 @@ class MdfUnsupportedError(MdfError, NotImplementedError):
 
 
 class MdfMemoryError(MdfError, MemoryError):
-    """Memory ran out, or would have passed the bound that was set."""
+    """Memory ran out."""
+
+
+class MdfLimitError(MdfError):
+    """A bound was passed: on memory, passes or iterations (see :class:`mdf_c.Settings`), or the engine's own."""
 
 
 class MdfInterrupted(MdfError):
@@ -85,6 +89,7 @@ class MdfWarning(_Placed, UserWarning):
 # By the names of mdf.h's status codes; what is missing is a plain MdfError.
 BY_STATUS: dict[str, type[MdfError]] = {
     "OUT_OF_MEMORY": MdfMemoryError,
+    "LIMIT": MdfLimitError,
     "FILE": MdfFileError,
     "SYNTAX": MdfSyntaxError,
     "NAME": MdfNameError,

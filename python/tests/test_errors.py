@@ -1,0 +1,142 @@
+"""Exceptions, warnings, interruption, threads."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+import warnings
+
+import mdf_c
+import pytest
+from conftest import DOUBLE, ENDLESS, model_of
+
+WRONG = '{"m": {"graphs": {"g": {"nodes": {"B": {\n  "output_ports": {"o": {"value": "sinn(1)"}}}}}}}}'
+
+
+def test_an_error_knows_its_place(tmp_path):
+    path = tmp_path / "wrong.json"
+    path.write_text(WRONG)
+    with pytest.raises(mdf_c.MdfNameError) as caught:
+        mdf_c.run(path)
+    error = caught.value
+    assert (error.file, error.line, error.path) == (str(path), 2, "node 'B', output port 'o'") and error.column > 1
+    assert "sinn" in error.message and str(error) == f"{path}:2:{error.column}: {error.path}: {error.message}"
+    assert isinstance(error, ValueError)
+
+
+def test_errors_survive_pickling():
+    with pytest.raises(mdf_c.MdfError) as caught:
+        mdf_c.compile(WRONG)
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert type(copy) is type(caught.value) and str(copy) == str(caught.value) and copy.line == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "also"),
+    [
+        ('{"m": ', mdf_c.MdfSyntaxError, ValueError),
+        ("no/such/file.json", mdf_c.MdfFileError, OSError),
+        (model_of({"functions": {"f": {"function": "onnx::Ad", "args": {}}}}), mdf_c.MdfNameError, ValueError),
+    ],
+)
+def test_kinds_of_errors(source, kind, also):
+    with pytest.raises(kind) as caught:
+        mdf_c.compile(source)
+    assert isinstance(caught.value, also)
+
+
+def test_a_state_can_be_used_after_an_error():
+    model = model_of({"input_ports": {"x": {}}, "output_ports": {"y": {"value": "x[3]"}}})
+    state = mdf_c.compile(model).state()
+    state.set_input("x", [1.0, 2.0])
+    with pytest.raises(mdf_c.MdfError) as caught:
+        state.evaluate()
+    assert caught.value.path == "node 'n', output port 'y'"
+    state.set_input("x", [1.0, 2.0, 3.0, 4.0])
+    state.evaluate()
+    assert state.output("n", "y") == 4
+
+
+def test_warnings_go_through_the_warnings_module():
+    model = model_of({**DOUBLE, "output_prots": {}})
+    with pytest.warns(mdf_c.MdfWarning, match="output_prots") as caught:
+        mdf_c.load(model)
+    assert caught[0].message.line == 1
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mdf_c.MdfWarning)
+        with pytest.raises(mdf_c.MdfWarning):
+            mdf_c.load(model)
+
+
+def interrupt_soon():
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+
+@pytest.mark.parametrize("steps", [1, 10**12])
+def test_ctrl_c_stops_an_evaluation(steps):
+    start = time.perf_counter()
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):
+        mdf_c.run(model_of(ENDLESS if steps == 1 else DOUBLE), steps=steps)
+    assert time.perf_counter() - start < 30
+
+
+def test_a_state_can_be_used_after_ctrl_c():
+    model = model_of(ENDLESS)
+    model["m"]["graphs"]["g"]["nodes"]["n"]["input_ports"]["trips"] = {"default_value": 10**12}
+    model["m"]["graphs"]["g"]["nodes"]["n"]["functions"]["f"]["args"]["M"] = "trips"
+    state = mdf_c.compile(model).state()
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):
+        state.evaluate()
+    state.set_input("trips", 2)
+    state.evaluate()
+    assert state.output("n", "y") is not None
+
+
+def test_another_thread_can_stop_an_evaluation():
+    state = mdf_c.compile(model_of(ENDLESS)).state()
+    threading.Timer(0.2, state.interrupt).start()
+    with pytest.raises(mdf_c.MdfInterrupted):
+        state.evaluate()
+
+
+def test_the_interpreter_goes_on_while_a_model_is_evaluated():
+    state = mdf_c.compile(model_of(ENDLESS)).state()
+    caught = []
+
+    def work():
+        try:
+            state.evaluate()
+        except mdf_c.MdfInterrupted as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    turns, end = 0, time.perf_counter() + 0.2
+    while time.perf_counter() < end:
+        turns += 1
+    state.interrupt()
+    thread.join(30)
+    assert caught and turns > 100  # a lock held all the time would leave one
+
+
+def test_threads_share_a_program():
+    program = mdf_c.compile(model_of(DOUBLE))
+    found = {}
+
+    def work(number):
+        state = program.state()
+        for i in range(200):
+            state.set_input("x", float(number * 1000 + i))
+            state.evaluate()
+        found[number] = (float(state.output("n", "y")), int(state.output("n", "count")))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {i: (2 * (i * 1000 + 199), 200) for i in range(4)}

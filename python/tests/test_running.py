@@ -1,0 +1,140 @@
+"""load, compile, check, run: steps, inputs, traces, tables."""
+
+import json
+from pathlib import Path
+
+import mdf_c
+import numpy as np
+import pytest
+from conftest import DECAY, DOUBLE, model_of
+
+
+def test_a_file_its_text_and_its_dict_are_one_model(tmp_path):
+    model = model_of(DOUBLE)
+    path = tmp_path / "double.json"
+    path.write_text(json.dumps(model))
+    for source in (path, str(path), path.read_text(), path.read_bytes(), model, mdf_c.load(model), mdf_c.compile(model)):
+        assert mdf_c.run(source, {"x": 4.0})["y"] == 8
+    assert mdf_c.load(model).graphs == ["g"] and mdf_c.load(model).id == "m"
+    with pytest.raises(TypeError, match="does not stand for a model"):
+        mdf_c.load(3)
+
+
+def test_a_model_is_saved_in_other_formats(tmp_path):
+    for suffix in (".yaml", ".bson", ".json"):
+        path = tmp_path / f"double{suffix}"
+        mdf_c.load(model_of(DOUBLE)).save(path)
+        assert mdf_c.run(path, {"x": 4.0})["y"] == 8
+    with pytest.raises(mdf_c.MdfError):
+        mdf_c.load(model_of(DOUBLE)).save(tmp_path / "double.txt")
+
+
+def test_a_program_tells_its_names():
+    program = mdf_c.compile(model_of(DOUBLE))
+    assert (program.model_id, program.graph_id, program.nodes) == ("m", "g", ["n"])
+    assert program.inputs == ["x"] and program.results == ["y", "count"]
+    assert program.input_ports() == [("n", "x")] and program.outputs[("n", "count")] == (0, 1)
+    with pytest.raises(TypeError, match="settings"):
+        mdf_c.compile(program, seed=3)
+
+
+def test_states_share_a_program_and_are_used_again():
+    program = mdf_c.compile(model_of(DOUBLE))
+    first, second = program.state(), program.state()
+    for _ in range(3):
+        first.evaluate()
+    second.evaluate()
+    assert first.output("n", "count") == 3 and second.output("n", "count") == 1
+    assert first.outputs()["n"]["y"] == 2 and first.results()["y"] == 2
+    assert first.schedule() == [["n"]] and first.peak_bytes > 0
+    with pytest.raises(mdf_c.MdfNameError):
+        first.output("n", "z")
+    with pytest.raises(mdf_c.MdfNameError, match="'z'"):
+        first.set_input("z", 1)
+
+
+def test_steps_advance_by_dt_and_are_recorded():
+    result = mdf_c.run(model_of(DECAY), steps=101, dt=0.01, record=True)
+    assert result.trace["n.v"].shape == (101,) and result.trace["n.v"][0] == 1
+    np.testing.assert_allclose(result.recorded("v"), 0.99 ** np.arange(101), rtol=1e-12)  # Euler's steps, rounded
+    np.testing.assert_allclose(result.times, 0.01 * np.arange(101))
+    assert result["v"] == result["n.v"] == result.trace["n.v"][-1] == result.results["v"]
+    assert mdf_c.run(model_of(DECAY), steps=2, dt=0.5).trace == {}
+    with pytest.raises(ValueError):
+        mdf_c.run(model_of(DECAY), steps=0)
+    with pytest.raises(mdf_c.MdfNameError):
+        mdf_c.run(model_of(DECAY), record="w")
+
+
+def test_inputs_are_given_in_every_step_or_one_dict_a_step():
+    result = mdf_c.run(model_of(DOUBLE), {"x": [1.0, 2.0]}, steps=1000, record="y")
+    assert result.trace["n.y"].shape == (1000, 2)
+    np.testing.assert_array_equal(result.trace["n.y"][-1], [2, 4])
+    result = mdf_c.run(model_of(DOUBLE), [{"n.x": float(i)} for i in range(5)], steps=8, record=["n.y"])
+    np.testing.assert_array_equal(result.recorded("y"), [0, 2, 4, 6, 8, 2, 2, 2])
+
+
+def test_a_port_whose_form_changes_is_recorded_as_objects():
+    inputs = [{"x": np.zeros(2)}, {"x": np.zeros(2)}, {"x": np.zeros(3)}]
+    trace = mdf_c.run(model_of(DOUBLE), inputs, steps=4, record="y").trace["n.y"]
+    assert trace.dtype == object and [np.shape(value) for value in trace] == [(2,), (2,), (3,), ()]
+
+
+def test_nodes_that_did_not_run_are_recorded_as_none():
+    nodes = {"n": DOUBLE, "late": DOUBLE}
+    conditions = {"node_specific": {"late": {"type": "AfterNCalls", "kwargs": {"dependency": "n", "n": 2}}}}
+    model = model_of(nodes=nodes, conditions=conditions)
+    assert mdf_c.run(model, steps=3, record="late.count")["n.count"] >= 2
+
+
+def test_progress_is_told():
+    told = []
+    mdf_c.run(model_of(DECAY), steps=50, dt=0.1, progress=told.append)
+    assert told[0] == 1 and told[-1] == 50
+
+
+def test_settings():
+    noise = model_of({"parameters": {"r": {"value": "numpy.random.normal()"}}, "output_ports": {"r": {"value": "r"}}})
+    draws = [mdf_c.run(noise, seed=seed)["r"] for seed in (1, 1, 2)]
+    assert draws[0] == draws[1] != draws[2]
+    assert mdf_c.run(model_of(DECAY), float32=True)["v"].dtype == np.float32
+    two = {"m": {"graphs": {"a": {"nodes": {"n": DOUBLE}}, "b": {"nodes": {"n": DECAY}}}}}
+    assert mdf_c.run(two, graph="b").program.graph_id == "b"
+    with pytest.raises(mdf_c.MdfError):
+        mdf_c.run(two, graph="c")
+    with pytest.raises(TypeError):
+        mdf_c.run(two, no_such_setting=1)
+    with pytest.raises(mdf_c.MdfLimitError):
+        mdf_c.run(model_of(DOUBLE), {"x": np.zeros(100_000)}, max_memory=100_000)
+
+
+def test_a_trace_as_a_table():
+    pandas = pytest.importorskip("pandas")
+    frame = mdf_c.run(model_of(DECAY), steps=3, dt=0.5, record=True).to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.index) == [0, 0.5, 1] and frame.index.name == "time" and list(frame["n.v"]) == [1, 0.5, 0.25]
+    frame = mdf_c.run(model_of(DOUBLE), {"x": [[1, 2], [3, 4]]}, steps=2, record="y").to_pandas()
+    assert frame.index.name == "step" and list(frame.columns) == ["n.y[0,0]", "n.y[0,1]", "n.y[1,0]", "n.y[1,1]"]
+    assert list(frame.iloc[1]) == [2, 4, 6, 8]
+
+
+def test_a_trace_as_a_data_set():
+    xarray = pytest.importorskip("xarray")
+    data = mdf_c.run(model_of(DOUBLE), {"x": [1.0, 2.0]}, steps=3, dt=0.1, record=True).to_xarray()
+    assert isinstance(data, xarray.Dataset) and data["n.y"].dims == ("time", "n.y_0") and data["n.y"].shape == (3, 2)
+    np.testing.assert_allclose(data["time"], [0, 0.1, 0.2])
+
+
+def test_check():
+    assert mdf_c.check(model_of(DOUBLE)) == []
+    (warning,) = mdf_c.check(model_of({**DOUBLE, "output_prots": {}}))
+    assert isinstance(warning, mdf_c.MdfWarning) and "output_ports" in warning.message
+    (error,) = mdf_c.check(model_of({"output_ports": {"y": {"value": "nowhere"}}}))
+    assert isinstance(error, mdf_c.MdfNameError)
+
+
+def test_every_example_runs(examples):
+    for path in sorted(examples.glob("*.json")) + sorted(examples.glob("*.yaml")):
+        if path.name == "actr_retrieval.json":  # waits for a question
+            continue
+        assert mdf_c.run(Path(path), dt=None).outputs

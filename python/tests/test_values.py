@@ -1,0 +1,135 @@
+"""Values into the engine and out of it: types, views, buffers, DLPack."""
+
+import array
+import gc
+
+import mdf_c
+import numpy as np
+import pytest
+from conftest import DOUBLE, model_of
+
+PASS = {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "x"}}}
+
+
+def through(value):
+    """`value` as the engine gives it back."""
+    state = mdf_c.compile(model_of(PASS)).state()
+    state.set_input("x", value)
+    state.evaluate()
+    return state.output("n", "y")
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split(),
+)
+def test_arrays_keep_type_and_shape(dtype):
+    for shape in [(), (3,), (2, 0), (2, 3, 1, 4)]:
+        given = (np.arange(np.prod(shape)) % 2).reshape(shape).astype(dtype)
+        got = through(given)
+        assert got.dtype == given.dtype and got.shape == shape
+        np.testing.assert_array_equal(got, given)
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4", "float4_e2m1fn"])
+def test_narrow_types(name):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    if not hasattr(ml_dtypes, name):
+        pytest.skip(f"this ml_dtypes has no {name}")
+    given = np.array([0, 1, 2, 3], dtype=getattr(ml_dtypes, name))
+    got = through(given)
+    assert got.dtype == given.dtype
+    np.testing.assert_array_equal(got.astype(float), given.astype(float))
+
+
+def test_texts():
+    assert through("grün") == np.array("grün", dtype=object)
+    np.testing.assert_array_equal(through(np.array([["a", "b"], ["", "d"]])), np.array([["a", "b"], ["", "d"]], dtype=object))
+    with pytest.raises(ValueError, match="NUL"):
+        through("a\0b")
+    with pytest.raises(TypeError, match="texts"):
+        through(np.array([object()]))
+
+
+def test_arrays_that_are_not_dense_or_native():
+    matrix = np.arange(12.0).reshape(3, 4)
+    for given in (matrix.T, matrix[::2, ::-1], matrix.astype(">f8"), np.broadcast_to(matrix[0], (5, 4))):
+        np.testing.assert_array_equal(through(given), given)
+
+
+@pytest.mark.parametrize("given", [array.array("d", [1, 2, 3]), memoryview(np.array([1.0, 2, 3])), bytearray(b"\1\2\3")])
+def test_buffers(given):
+    got = through(given)
+    np.testing.assert_array_equal(got, [1, 2, 3])
+    assert got.dtype == np.asarray(memoryview(given)).dtype
+
+
+class OnlyDLPack:
+    """An array of another package: all it has is DLPack."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __dlpack__(self, **keywords):
+        return self.values.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+def test_dlpack():
+    got = through(OnlyDLPack(np.array([[1, 2], [3, 4]], dtype=np.int32)))
+    assert got.dtype == np.int32
+    np.testing.assert_array_equal(got, [[1, 2], [3, 4]])
+
+
+def test_numbers_lists_objects_and_nothing():
+    assert through(3) == 3 and through(2.5) == 2.5 and through(np.float32(2.5)).dtype == np.float32
+    assert through(True).dtype == bool and through(np.True_).dtype == bool
+    np.testing.assert_array_equal(through([[1, 2], [3, 4]]), [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(through([1.5, 2]), [1.5, 2.0])
+    sequence = through([np.zeros(2), np.ones(3)])
+    assert isinstance(sequence, list) and [len(item) for item in sequence] == [2, 3]
+    found = through({"a": 1.5, "b": {"c": "text"}})
+    assert found["a"] == 1.5 and found["b"]["c"] == "text"
+    with pytest.raises(OverflowError):
+        through(2**63)
+    with pytest.raises(TypeError, match="no counterpart"):
+        through(object())
+    with pytest.raises(TypeError, match="no counterpart"):
+        through(np.zeros(2, dtype="datetime64[s]"))
+
+
+def test_a_view_is_no_copy_stays_as_it_is_and_lives_longer_than_the_state():
+    state = mdf_c.compile(model_of(DOUBLE)).state()
+    state.set_input("x", np.arange(4.0))
+    state.evaluate()
+    first, again = state.output("n", "y", copy=False), state.output("n", "y", copy=False)
+    assert first.ctypes.data == again.ctypes.data != state.output("n", "y").ctypes.data
+    assert not first.flags.writeable
+    with pytest.raises(ValueError):
+        first.flags.writeable = True
+    state.set_input("x", np.arange(4.0) + 10)
+    state.evaluate()
+    np.testing.assert_array_equal(first, [0, 2, 4, 6])
+    np.testing.assert_array_equal(state.output("n", "y", copy=False), [20, 22, 24, 26])
+    del state, again
+    gc.collect()
+    np.testing.assert_array_equal(first, [0, 2, 4, 6])
+
+
+def test_copies_are_the_callers_own():
+    state = mdf_c.compile(model_of(DOUBLE)).state()
+    state.evaluate()
+    copy = state.output("n", "y")
+    copy[...] = 99
+    assert state.output("n", "y") == 2
+
+
+def test_an_input_is_taken_as_it_is_when_it_is_set():
+    state = mdf_c.compile(model_of(PASS)).state()
+    given = np.ones(3)
+    state.set_input("x", given)
+    given[:] = 5
+    state.evaluate()
+    np.testing.assert_array_equal(state.output("n", "y"), [1, 1, 1])
