@@ -18,6 +18,9 @@ BINARIES = ("libmdf.so", "mdf-run")
 # The loader's own, and the C library's: never carried along.
 SYSTEM_LIBRARIES = re.compile(r"(linux-vdso|ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv|libgcc_s|libutil)\.so")
 
+# libtiff may need libraries under the GPL: the engine finds the system's where there is one.
+LEFT_OUT = ("libtiff",)
+
 
 def needed_libraries(binary: Path) -> dict[str, Path]:
     """The libraries outside the system's base that a binary needs, directly or not, by the name that it needs them under."""
@@ -38,7 +41,7 @@ def find_library(name: str) -> Path | None:
 def late_libraries(source: Path) -> dict[str, Path]:
     """Libraries that the engine loads by name when it first needs them (mdf_c/base/late_library.h)."""
     names = re.findall(r'"(.+)"', (source / "build" / "generated" / "late_libraries.h").read_text())
-    found = {name: find_library(name) for name in names}
+    found = {name: find_library(name) for name in names if not name.startswith(LEFT_OUT)}
     return {name: path for name, path in found.items() if path is not None}
 
 
@@ -85,5 +88,6 @@ class NativeBuildHook(BuildHookInterface):
             shutil.copy(build / name, staged / name)
         carry_along(staged, late_libraries(source))
         build_data["force_include"][str(staged)] = "mdf_c/native"
+        build_data["force_include"][str(source / "LICENSE")] = "mdf_c/LICENSE"
         build_data["tag"] = f"py3-none-{platform_tag(staged)}"
         build_data["pure_python"] = False

@@ -13,13 +13,13 @@ import numpy as np
 def _time_scale(value: Any) -> Any:
     import graph_scheduler
 
-    match = re.match(r"(?:TimeScale)?\.?(\w+)$", value) if isinstance(value, str) else None
+    match = re.match(r"(?:TimeScale\.|TIMESCALE\.)?(\w+)$", value) if isinstance(value, str) else None
     return graph_scheduler.TimeScale.__members__.get(match.group(1)) if match else None
 
 
 def as_time_scale(value: Any) -> Any:
-    """graph_scheduler's time scale of that name; `value` itself where there is none."""
-    scale = _time_scale(value)
+    """graph_scheduler's time scale of that name, in capitals or not; `value` itself where there is none."""
+    scale = _time_scale(value.upper() if isinstance(value, str) else value)
     return value if scale is None else scale
 
 
@@ -82,7 +82,7 @@ class ConditionReader:
 
     def _argument(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self.nodes.get(value, as_time_scale(value))
+            return self.nodes.get(value, _time_scale(value) or value)
         if isinstance(value, (list, tuple)):
             return [self._argument(item) for item in value]
         if hasattr(value, "id"):
