@@ -317,6 +317,21 @@ static bool group_fits(const struct coercion *coercion, size_t leader, mdf_dtype
     return true;
 }
 
+/* Whether the arrays of a group have no elements: a list of none may be one of strings. */
+static bool group_is_empty(const struct coercion *coercion, size_t leader)
+{
+    size_t i;
+
+    for (i = leader; i != SIZE_MAX; i = coercion->signature->inputs[i].next) {
+        const struct mdf_value *value = array_at(coercion, i);
+
+        if (value != NULL && value->length > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The type that a group gets: its common type, or what may stand for it; MDF_DTYPE_NONE where nothing may. */
 static mdf_dtype choose_type(const struct coercion *coercion, size_t leader, const struct common *group)
 {
@@ -342,7 +357,9 @@ static mdf_dtype choose_type(const struct coercion *coercion, size_t leader, con
             return integer_types[i];
         }
     }
-    return MDF_DTYPE_NONE;
+    return group->declared == MDF_DTYPE_NONE && contains(allowed, MDF_DTYPE_STRING) && group_is_empty(coercion, leader)
+               ? MDF_DTYPE_STRING
+               : MDF_DTYPE_NONE;
 }
 
 /* Makes input `i` an array of `dtype`. */
@@ -360,7 +377,9 @@ static bool convert_input(struct coercion *coercion, size_t i, mdf_dtype dtype)
         mdf_value_swap(&own, converted);
         value = &own;
     }
-    done = mdf_value_convert(memory, converted, value, dtype);
+    done = dtype == MDF_DTYPE_STRING
+               ? mdf_value_make_tensor(memory, converted, dtype, value->rank, mdf_value_shape(value)) != NULL /* of no elements */
+               : mdf_value_convert(memory, converted, value, dtype);
     mdf_value_clear(memory, &own);
     coercion->effective[i] = converted;
     return done || mdf_call_out_of_memory(coercion->call);

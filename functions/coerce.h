@@ -36,7 +36,7 @@ struct mdf_signature *mdf_signature_new(struct mdf_arena *arena, const struct md
  *   - a bare number given for indices, sizes or axes is an array of one, as in the reference engine;
  *   - where that type is not allowed: integers and bools become real (context->real, else float32), undeclared reals the
  *     other of float32 and float64; whole numbers become the first integer type that holds them, 0 and 1 bools, where no
- *     real type is allowed;
+ *     real type is allowed; arrays without elements strings;
  *   - a number becomes an integer only where it keeps its value. */
 bool mdf_coerce_inputs(struct mdf_call *call, const struct mdf_signature *signature, const struct mdf_value *const *given,
                        const struct mdf_value **effective, struct mdf_value *converted);

@@ -217,6 +217,9 @@ def composed_cases():
         "max_roi_pool": (graph_model([helper.make_node("MaxRoiPool", ["x", "r"], ["y"], pooled_shape=[1, 1])],
                                      {"x": np.array([[[[1, 2], [3, 4]]]], np.float32), "r": np.array([[0, 0, 0, 1, 1]], np.float32)},
                                      {"y": tensor()}), {"y": np.array([[[[4]]]], np.float32)}),
+        "gradient": (graph_model([helper.make_node("Mul", ["a", "b"], ["p"]), helper.make_node("Exp", ["p"], ["y"]),
+                                  helper.make_node("Gradient", ["a", "b"], ["d"], domain="ai.onnx.preview.training", xs=["a"], zs=["b"], y="y")],
+                                 {"a": f, "b": f + 2}, {"d": tensor()}, (("", 18), ("ai.onnx.preview.training", 1))), {"d": (f + 2) * np.exp(f * (f + 2))}),
     }
     for name, (model, answer) in models.items():
         names = [o.name for o in model.graph.output]

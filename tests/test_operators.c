@@ -111,7 +111,13 @@ static const struct {
     {"onnx::Col2Im", "\"input\": [[[1.0], [2.0]]], \"image_shape\": [2, 2], \"block_shape\": [1, 5]", "are needed"},
     {"onnx::Col2Im", "\"input\": [[[1], [2]]], \"image_shape\": [1, 2], \"block_shape\": [1, 2]", "[[[[1, 2]]]]"},
     {"onnx::Col2Im", "\"input\": [[[\"a\"]]], \"image_shape\": [1, 1], \"block_shape\": [1, 1]", "can not be added"},
+    /* A bare number is a length for all parts, a list has one for each. */
+    {"onnx::SplitToSequence", "\"input\": [1, 2, 3, 4], \"split\": 2", "[[1, 2], [3, 4]]"},
+    {"onnx::SplitToSequence", "\"input\": [1, 2, 3, 4], \"split\": [4]", "[[1, 2, 3, 4]]"},
+    {"onnx::SplitToSequence", "\"input\": [1, 2, 3, 4], \"split\": [2]", "do not make up axis 0"},
     /* Texts. */
+    {"onnx::RegexFullMatch", "\"X\": [], \"pattern\": \"a\"", "[]"},
+    {"onnx::StringConcat", "\"X\": [\"a\"], \"Y\": [[]]", "have different types"},
     {"onnx::RegexFullMatch", "\"X\": [\"a\"], \"pattern\": \"(a\"", "the pattern is wrong at its character 3"},
     {"onnx::RegexFullMatch", "\"X\": [\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\"], \"pattern\": \"(a+)+(a+)+(a+)+[cd]\"",
      "too costly"},

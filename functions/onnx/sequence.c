@@ -338,7 +338,7 @@ const struct mdf_operator mdf_operators_sequence[] = {
     {"SequenceErase", 11, 99, sequence_erase, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},
     {"SequenceAt", 11, 99, sequence_at, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},
     {"SequenceLength", 11, 99, sequence_length, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},
-    {"SplitToSequence", 11, 99, split_to_sequence, split_table, sizeof(struct split_settings), MDF_OPERATOR_PURE, NULL},
+    {"SplitToSequence", 11, 99, split_to_sequence, split_table, sizeof(struct split_settings), MDF_OPERATOR_KEEPS_SCALARS, NULL},
     {"ConcatFromSequence", 11, 99, concat_from_sequence, join_table, sizeof(struct join_settings), MDF_OPERATOR_KEEPS_INPUTS,
      NULL},
     {"Optional", 15, 99, optional, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},

@@ -431,6 +431,9 @@ static bool emit(struct call_builder *builder, const struct usage *usage, mdf_op
             compile_out_of_memory(compiler);
             return false;
         }
+        for (i = 0; (builder->row->flags & MDF_OPERATOR_KEEPS_SCALARS) != 0 && i < call.signature->n_inputs; i++) {
+            call.signature->inputs[i].counts = false;
+        }
     }
     *outcome = (struct outcome){outputs, n_wired, several};
     return unit_emit_call(target, &call) && infer_outputs(target, &types, outputs, n, into);
