@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-enum { LARGEST_N_FIXED = 7, SLOT = 32 /* bytes for an item in memory */ };
+enum {
+    SMALLEST_N_MOVING = 5, /* registers for what is not the same in each run of the loop */
+    SLOT = 32              /* bytes for an item in memory */
+};
 
 /* rax and rcx are taken, and r11. */
 static const uint8_t pointer_registers[] = {RDX, RSI, RDI, R8, R9, R10};
@@ -27,7 +30,7 @@ static unsigned register_size(const struct packed *packed, uint32_t item)
 /* ------------------------------------------------------------------ finding items */
 
 /* The item of a value; `ids` lists those of all values, NO_ITEM where there is none yet. */
-static uint32_t find_item(struct packed *packed, uint32_t *ids, mdf_lowered_id id, bool is_made)
+static uint32_t find_item(struct packed *packed, uint32_t *ids, mdf_lowered_id id, size_t at, bool is_made)
 {
     const struct mdf_lowered_value *value = &packed->emission->lowered->values[id];
     struct packed_item *item;
@@ -36,7 +39,8 @@ static uint32_t find_item(struct packed *packed, uint32_t *ids, mdf_lowered_id i
         return ids[id];
     }
     item = &packed->items[packed->n_items];
-    *item = (struct packed_item){.id = id, .number = NO_REGISTER, .pointer = NO_REGISTER};
+    *item = (struct packed_item){
+        .id = id, .number = NO_REGISTER, .pointer = NO_REGISTER, .first = (uint32_t)at, .last = (uint32_t)at};
     item->is_bool = value->form.dtype == MDF_DTYPE_BOOL;
     item->size = (uint8_t)(item->is_bool ? packed->width : mdf_dtype_size((mdf_dtype)value->form.dtype));
     item->kind = is_made                                ? ITEM_MADE
@@ -55,19 +59,54 @@ static void find_items(struct packed *packed, uint32_t *ids)
 
         op->op = &packed->fused->body.ops[i];
         for (j = 0; j < op->op->n_in; j++) {
-            op->in[j] = find_item(packed, ids, op->op->in[j], false);
+            op->in[j] = find_item(packed, ids, op->op->in[j], i, false);
+            packed->items[op->in[j]].last = (uint32_t)i;
         }
-        op->out = find_item(packed, ids, op->op->out, true);
+        op->out = find_item(packed, ids, op->op->out, i, true);
     }
     for (i = 0; i < packed->n_items; i++) {
         ids[packed->items[i].id] = NO_ITEM;
     }
 }
 
+/* The most items at a time that are no scalars in all lanes: what comes in from its first use, what is made, to its last use. */
+static size_t count_moving(const struct packed *packed)
+{
+    size_t at, i, n, most = 0;
+
+    for (at = 0; at < packed->n_ops; at++) {
+        for (i = 0, n = 0; i < packed->n_items; i++) {
+            const struct packed_item *item = &packed->items[i];
+
+            n += (item->kind == ITEM_ARRAY || item->kind == ITEM_MADE) && item->first <= at && at <= item->last;
+        }
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static void fix(struct packed *packed, enum item_kind kind, size_t most, size_t *n_fixed)
+{
+    size_t i;
+
+    for (i = 0; i < packed->n_items && *n_fixed < most; i++) {
+        struct packed_item *item = &packed->items[i];
+
+        if (item->kind == kind) {
+            item->is_fixed = true;
+            item->number = (uint8_t)(N_REAL_REGISTERS - 1 - (*n_fixed)++);
+            packed->in_registers[item->number] = (uint32_t)i;
+        }
+    }
+}
+
+/* Scalars first, then constants, which can as well be read from memory, stay in registers where there is room for the rest. */
 static void give_registers(struct packed *packed)
 {
-    size_t n_pointers = 0, n_fixed = 0, i;
+    size_t n_moving = count_moving(packed) + 1, n_pointers = 0, n_fixed = 0, i;
+    size_t room = n_moving + SMALLEST_N_MOVING < N_REAL_REGISTERS ? N_REAL_REGISTERS - n_moving : SMALLEST_N_MOVING;
 
+    room = room > N_REAL_REGISTERS - SMALLEST_N_MOVING ? N_REAL_REGISTERS - SMALLEST_N_MOVING : room;
     for (i = 0; i < packed->n_items; i++) {
         struct packed_item *item = &packed->items[i];
         bool has_array = item->kind == ITEM_ARRAY || (item->kind == ITEM_MADE && value_of(packed, (uint32_t)i)->is_stored);
@@ -75,11 +114,10 @@ static void give_registers(struct packed *packed)
         if (has_array && n_pointers < sizeof pointer_registers) {
             item->pointer = pointer_registers[n_pointers++];
         }
-        if (item->kind == ITEM_SCALAR && n_fixed < LARGEST_N_FIXED) {
-            item->is_fixed = true;
-            item->number = (uint8_t)(N_REAL_REGISTERS - 1 - n_fixed++);
-            packed->in_registers[item->number] = (uint32_t)i;
-        }
+    }
+    fix(packed, ITEM_SCALAR, room, &n_fixed);
+    if (packed->fused->n > packed->lanes) {
+        fix(packed, ITEM_CONSTANT, room, &n_fixed);
     }
 }
 
@@ -265,6 +303,8 @@ void packed_enter(struct packed *packed)
     for (i = 0; i < packed->n_items; i++) {
         if (packed->items[i].kind == ITEM_SCALAR) {
             enter_scalar(packed, i);
+        } else if (packed->items[i].is_fixed) {
+            assemble_vector(assembler, VECTOR_LOAD, 32, packed->items[i].number, 0, constant_of(packed, i));
         }
         if (packed->items[i].pointer != NO_REGISTER) {
             assemble_load(assembler, 8, packed->items[i].pointer, emission_array_data(packed->items[i].id));
@@ -298,7 +338,7 @@ static void empty_register(struct packed *packed, uint8_t number)
         return;
     }
     of = &packed->items[item];
-    if (of->kind == ITEM_MADE && !of->is_saved && next_use(packed, item, packed->at) != SIZE_MAX) {
+    if (of->kind == ITEM_MADE && !of->is_saved && of->last >= packed->at) {
         assemble_vector(packed->assembler, VECTOR_STORE, register_size(packed, item), number, 0, slot_of(item));
         of->is_saved = true;
     }
@@ -357,7 +397,7 @@ struct machine_operand packed_operand(struct packed *packed, uint32_t item)
         if (of->kind == ITEM_CONSTANT) {
             return constant_of(packed, item);
         }
-        if (of->kind == ITEM_ARRAY && is_whole && next_use(packed, item, packed->at + 1) == SIZE_MAX) {
+        if (of->kind == ITEM_ARRAY && is_whole && packed->items[item].last <= packed->at) {
             return elements_of(packed, item);
         }
     }
@@ -372,7 +412,7 @@ uint8_t packed_target(struct packed *packed, uint32_t item)
     for (number = 0; number < N_REAL_REGISTERS; number++) {
         uint32_t there = packed->in_registers[number];
 
-        if (there != NO_ITEM && !packed->items[there].is_fixed && next_use(packed, there, packed->at + 1) == SIZE_MAX) {
+        if (there != NO_ITEM && !packed->items[there].is_fixed && packed->items[there].last <= packed->at) {
             packed->items[there].number = NO_REGISTER;
             packed->in_registers[number] = NO_ITEM;
             packed->pinned &= ~(1u << number);
@@ -391,7 +431,7 @@ void packed_drop(struct packed *packed)
     for (number = 0; number < N_REAL_REGISTERS; number++) {
         uint32_t item = packed->in_registers[number];
 
-        if (item != NO_ITEM && !packed->items[item].is_fixed && next_use(packed, item, packed->at + 1) == SIZE_MAX) {
+        if (item != NO_ITEM && !packed->items[item].is_fixed && packed->items[item].last <= packed->at) {
             packed->items[item].number = NO_REGISTER;
             packed->in_registers[number] = NO_ITEM;
         }

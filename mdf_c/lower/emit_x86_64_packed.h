@@ -20,10 +20,11 @@ struct packed_item {
     uint8_t kind; /* enum item_kind */
     uint8_t size; /* of an element in a register */
     bool is_bool;
-    bool is_fixed;   /* in its register throughout the loop */
-    bool is_saved;   /* its memory has it */
-    uint8_t number;  /* of its register at the moment; NO_REGISTER: none */
-    uint8_t pointer; /* the general register that has its array's address; NO_REGISTER: none */
+    bool is_fixed;        /* in its register throughout the loop */
+    bool is_saved;        /* its memory has it */
+    uint8_t number;       /* of its register at the moment; NO_REGISTER: none */
+    uint32_t first, last; /* ops that need it */
+    uint8_t pointer;      /* the general register that has its array's address; NO_REGISTER: none */
 };
 
 struct packed_op {
