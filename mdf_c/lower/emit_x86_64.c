@@ -165,13 +165,14 @@ static void release(struct emission *emission)
     mdf_memory_release(emission->memory, emission->steps);
     mdf_memory_release(emission->memory, emission->lives);
     mdf_memory_release(emission->memory, emission->items);
+    mdf_memory_release(emission->memory, emission->arrays);
 }
 
 bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler)
 {
     struct emission emission = {.lowered = lowered, .assembler = assembler, .memory = assembler->memory};
-    bool done = lowered->n_values < LARGEST_N_VALUES && emission_lay_out(&emission) && emission_find_lives(&emission) &&
-                emission_allocate(&emission);
+    bool done = lowered->n_values < LARGEST_N_VALUES && emission_lay_out(&emission) && emission_find_states(&emission) &&
+                emission_find_lives(&emission) && emission_allocate(&emission);
 
     if (done) {
         emission.leave = new_label(assembler);

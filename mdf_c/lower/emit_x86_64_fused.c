@@ -50,6 +50,13 @@ static bool covers(const struct emission *emission, const struct mdf_lowered_fus
     return true;
 }
 
+bool emission_covers_group(const struct emission *emission, const struct mdf_lowered_fused *fused)
+{
+    unsigned width;
+
+    return fused->n <= INT32_MAX && covers(emission, fused, &width);
+}
+
 static bool is_needed(const struct packed *packed, size_t at)
 {
     const struct mdf_lowered_op *op = packed->ops[at].op;
@@ -80,14 +87,50 @@ static void emit_body(struct packed *packed)
     packed_forget(packed);
 }
 
-static void emit_loop(struct packed *packed)
+static bool is_in_place(const struct packed *packed)
+{
+    size_t i;
+
+    for (i = 0; i < packed->n_ops; i++) {
+        if (packed->emission->arrays[packed->ops[i].op->out].is_in_place) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each element once: what is left of eight at a time is done four at a time, then one by one. */
+static void emit_in_place(struct packed *packed)
+{
+    struct assembler *assembler = packed->assembler;
+    size_t n = packed->fused->n, first = 0, end;
+
+    for (; first < n; packed->lanes = packed->lanes == 8 ? 4 : 1) {
+        machine_label body = new_label(assembler);
+
+        end = n - (n - first) % packed->lanes;
+        if (end - first > packed->lanes) {
+            assemble_align(assembler, 32);
+        }
+        bind_label(assembler, body);
+        if (end > first) {
+            emit_body(packed);
+            assemble_with_number(assembler, NUMBER_ADD, 8, in_register(COUNTER), (int32_t)packed->lanes);
+        }
+        if (end - first > packed->lanes) {
+            assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(COUNTER), (int32_t)end);
+            assemble_jump_if(assembler, IF_BELOW, body);
+        }
+        first = end;
+    }
+}
+
+static void emit_overlapping(struct packed *packed)
 {
     struct assembler *assembler = packed->assembler;
     machine_label body = new_label(assembler), done = new_label(assembler);
     size_t n = packed->fused->n, last = n - packed->lanes;
 
-    packed_enter(packed);
-    assemble_move_number(assembler, COUNTER, 0);
     if (last > 0) {
         assemble_align(assembler, 32);
     }
@@ -105,18 +148,28 @@ static void emit_loop(struct packed *packed)
         assemble_jump(assembler, body);
     }
     bind_label(assembler, done);
-    if (packed->lanes > 1) {
-        assemble_vector_end(assembler);
+}
+
+static void emit_loop(struct packed *packed)
+{
+    packed_enter(packed);
+    assemble_move_number(packed->assembler, COUNTER, 0);
+    if (is_in_place(packed)) {
+        emit_in_place(packed);
+    } else {
+        emit_overlapping(packed);
     }
+    assemble_vector_end(packed->assembler);
 }
 
 static bool emit_group(struct emission *emission, const struct mdf_lowered_fused *fused)
 {
     struct packed packed = {.lanes = 1};
 
-    if (fused->n > INT32_MAX || !covers(emission, fused, &packed.width)) {
+    if (!emission_covers_group(emission, fused)) {
         return false;
     }
+    covers(emission, fused, &packed.width);
     if (fused->n >= 8 && packed.width == 4) {
         packed.lanes = 8;
     } else if (fused->n >= 4) {
