@@ -13,21 +13,28 @@
 static_assert(offsetof(struct mdf_value, length) == sizeof(uint64_t),
               "kind, type, strength and rank are the first word of a value");
 
-struct input {
+struct scalar_input {
     const struct mdf_value *source;
     uint64_t head; /* the first word that the source has to have */
-    size_t length;
-    const int64_t *shape; /* NULL: it follows from rank and length */
+    uint64_t *cell;
+    size_t size; /* bytes */
+};
+
+struct array_input {
+    const struct mdf_value *source;
+    const struct mdf_value *form;
     mdf_lowered_id id;
-    uint8_t size; /* bytes of a scalar */
 };
 
 struct scalar_output {
     struct mdf_value *slot;
     uint64_t head;
-    void *place; /* in the slot's own memory, while outputs are put there; NULL: it has none */
+    const uint64_t *cell;
+    /* The slot's own memory, as it was the last time: where it still is, nothing else need be looked at. NULL: it had none. */
+    struct mdf_buffer *buffer;
+    void *place;
+    size_t size;
     mdf_lowered_id id;
-    uint8_t size;
 };
 
 enum way {
@@ -44,14 +51,17 @@ struct array_output {
     struct mdf_value spare;
 };
 
+/* Scalars of 8 bytes come first: [0, n_words). */
 struct mdf_lowered_ports {
-    struct input *inputs; /* scalars of 8 bytes, other scalars, arrays */
-    size_t n_words, n_scalars, n_inputs;
-    struct scalar_output *scalars;
-    struct mdf_value *spares; /* of `scalars` */
-    size_t n_scalar_outputs;
-    struct array_output *arrays;
-    size_t n_arrays;
+    struct scalar_input *scalar_inputs;
+    size_t n_input_words, n_scalar_inputs;
+    struct array_input *array_inputs;
+    size_t n_array_inputs;
+    struct scalar_output *scalar_outputs;
+    struct mdf_value *spares; /* of scalar outputs */
+    size_t n_output_words, n_scalar_outputs;
+    struct array_output *array_outputs;
+    size_t n_array_outputs;
 };
 
 static uint64_t head_of(const struct mdf_value *value)
@@ -99,28 +109,40 @@ static void copy_element(void *target, const void *source, size_t size)
 
 /* ------------------------------------------------------------------ tables */
 
-/* Inputs of one kind come one after the other: 0: scalars of 8 bytes, 1: other scalars, 2: arrays. */
-static size_t add_inputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports, int kind)
+static bool is_word(const struct mdf_lowered *lowered, mdf_lowered_id id)
+{
+    return mdf_lowered_element_size(lowered, id) == sizeof(uint64_t);
+}
+
+/* The scalars that are words, or those that are not. */
+static void add_scalar_inputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports, bool words)
 {
     size_t i;
 
     for (i = 0; i < lowered->n_inputs; i++) {
         mdf_lowered_id id = lowered->inputs[i];
-        const struct mdf_lowered_value *value = &lowered->values[id];
-        size_t size = mdf_lowered_element_size(lowered, id);
 
-        if ((value->is_scalar ? size != sizeof(uint64_t) : 2) != kind) {
-            continue;
+        if (lowered->values[id].is_scalar && is_word(lowered, id) == words) {
+            ports->scalar_inputs[ports->n_scalar_inputs++] = (struct scalar_input){.source = lowered->values[id].source,
+                                                                                   .head = head_of(&lowered->values[id].form),
+                                                                                   .cell = &lowered->cells[id],
+                                                                                   .size = mdf_lowered_element_size(lowered, id)};
         }
-        ports->inputs[ports->n_inputs++] =
-            (struct input){.source = value->source,
-                           .head = head_of(&value->form),
-                           .length = value->form.length,
-                           .shape = value->is_scalar || value->form.rank < 2 ? NULL : mdf_value_shape(&value->form),
-                           .id = id,
-                           .size = (uint8_t)size};
     }
-    return ports->n_inputs;
+}
+
+static void add_array_inputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
+{
+    size_t i;
+
+    for (i = 0; i < lowered->n_inputs; i++) {
+        mdf_lowered_id id = lowered->inputs[i];
+
+        if (!lowered->values[id].is_scalar) {
+            ports->array_inputs[ports->n_array_inputs++] =
+                (struct array_input){lowered->values[id].source, &lowered->values[id].form, id};
+        }
+    }
 }
 
 /* Whether a CALL or LOOP of the whole region makes an array anew in each run. */
@@ -148,21 +170,33 @@ static bool is_remade(const struct mdf_lowered *lowered, mdf_lowered_id id)
     return false;
 }
 
-static void add_outputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
+static void add_scalar_outputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports, bool words)
+{
+    size_t i;
+
+    for (i = 0; i < lowered->n_outputs; i++) {
+        mdf_lowered_id id = lowered->outputs[i].id;
+
+        if (lowered->values[id].is_scalar && is_word(lowered, id) == words) {
+            ports->scalar_outputs[ports->n_scalar_outputs++] =
+                (struct scalar_output){.slot = lowered->outputs[i].slot,
+                                       .head = head_of(&lowered->values[id].form),
+                                       .cell = &lowered->cells[id],
+                                       .size = mdf_lowered_element_size(lowered, id),
+                                       .id = id};
+        }
+    }
+}
+
+static void add_array_outputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
 {
     size_t i;
 
     for (i = 0; i < lowered->n_outputs; i++) {
         const struct mdf_lowered_output *output = &lowered->outputs[i];
 
-        if (lowered->values[output->id].is_scalar) {
-            ports->scalars[ports->n_scalar_outputs++] =
-                (struct scalar_output){.slot = output->slot,
-                                       .head = head_of(&lowered->values[output->id].form),
-                                       .id = output->id,
-                                       .size = (uint8_t)mdf_lowered_element_size(lowered, output->id)};
-        } else {
-            ports->arrays[ports->n_arrays++] =
+        if (!lowered->values[output->id].is_scalar) {
+            ports->array_outputs[ports->n_array_outputs++] =
                 (struct array_output){.output = output, .is_remade = is_remade(lowered, output->id)};
         }
     }
@@ -176,45 +210,63 @@ static bool make_ports(struct mdf_lowered *lowered)
     if (ports == NULL) {
         return false;
     }
-    ports->inputs = mdf_arena_array(arena, lowered->n_inputs, sizeof *ports->inputs);
-    ports->scalars = mdf_arena_array(arena, lowered->n_outputs, sizeof *ports->scalars);
+    ports->scalar_inputs = mdf_arena_array(arena, lowered->n_inputs, sizeof *ports->scalar_inputs);
+    ports->array_inputs = mdf_arena_array(arena, lowered->n_inputs, sizeof *ports->array_inputs);
+    ports->scalar_outputs = mdf_arena_array(arena, lowered->n_outputs, sizeof *ports->scalar_outputs);
     ports->spares = mdf_arena_array(arena, lowered->n_outputs, sizeof *ports->spares);
-    ports->arrays = mdf_arena_array(arena, lowered->n_outputs, sizeof *ports->arrays);
-    if (ports->inputs == NULL || ports->scalars == NULL || ports->spares == NULL || ports->arrays == NULL) {
+    ports->array_outputs = mdf_arena_array(arena, lowered->n_outputs, sizeof *ports->array_outputs);
+    if (ports->scalar_inputs == NULL || ports->array_inputs == NULL || ports->scalar_outputs == NULL || ports->spares == NULL ||
+        ports->array_outputs == NULL) {
         return false;
     }
-    ports->n_words = add_inputs(lowered, ports, 0);
-    ports->n_scalars = add_inputs(lowered, ports, 1);
-    add_inputs(lowered, ports, 2);
-    add_outputs(lowered, ports);
+    add_scalar_inputs(lowered, ports, true);
+    ports->n_input_words = ports->n_scalar_inputs;
+    add_scalar_inputs(lowered, ports, false);
+    add_array_inputs(lowered, ports);
+    add_scalar_outputs(lowered, ports, true);
+    ports->n_output_words = ports->n_scalar_outputs;
+    add_scalar_outputs(lowered, ports, false);
+    add_array_outputs(lowered, ports);
     lowered->ports = ports;
     return true;
 }
 
 /* ------------------------------------------------------------------ in */
 
-/* False: another form. */
-static bool take_inputs(struct mdf_lowered *lowered)
+static inline bool is_scalar_of(const struct mdf_value *value, uint64_t head)
 {
-    const struct mdf_lowered_ports *ports = lowered->ports;
-    const struct input *input = ports->inputs, *words_end = input + ports->n_words;
-    const struct input *scalars_end = input + ports->n_scalars, *end = input + ports->n_inputs;
+    return head_of(value) == head && value->length == 1;
+}
 
-    for (; input < words_end; input++) {
-        if (head_of(input->source) != input->head || input->source->length != 1) {
-            return false;
-        }
-        memcpy(&lowered->cells[input->id], input->source->data, sizeof(uint64_t));
-    }
-    for (; input < scalars_end; input++) {
-        if (head_of(input->source) != input->head || input->source->length != 1) {
-            return false;
-        }
-        copy_element(&lowered->cells[input->id], input->source->data, input->size);
-    }
+/* False: another form. */
+static inline bool take_words(const struct scalar_input *input, const struct scalar_input *end)
+{
     for (; input < end; input++) {
-        if (head_of(input->source) != input->head || input->source->length != input->length ||
-            (input->shape != NULL && !has_shape(input->source, input->shape))) {
+        const struct mdf_value *source = input->source;
+
+        if (!is_scalar_of(source, input->head)) {
+            return false;
+        }
+        memcpy(input->cell, source->data, sizeof *input->cell);
+    }
+    return true;
+}
+
+static bool take_scalars(const struct scalar_input *input, const struct scalar_input *end)
+{
+    for (; input < end; input++) {
+        if (!is_scalar_of(input->source, input->head)) {
+            return false;
+        }
+        copy_element(input->cell, input->source->data, input->size);
+    }
+    return true;
+}
+
+static bool take_arrays(struct mdf_lowered *lowered, const struct array_input *input, const struct array_input *end)
+{
+    for (; input < end; input++) {
+        if (!has_form(input->source, input->form)) {
             return false;
         }
         lowered->arrays[input->id].data = input->source->data;
@@ -222,27 +274,73 @@ static bool take_inputs(struct mdf_lowered *lowered)
     return true;
 }
 
+static inline bool take_inputs(struct mdf_lowered *lowered)
+{
+    const struct mdf_lowered_ports *ports = lowered->ports;
+
+    return take_words(ports->scalar_inputs, ports->scalar_inputs + ports->n_input_words) &&
+           take_scalars(ports->scalar_inputs + ports->n_input_words, ports->scalar_inputs + ports->n_scalar_inputs) &&
+           take_arrays(lowered, ports->array_inputs, ports->array_inputs + ports->n_array_inputs);
+}
+
 /* ------------------------------------------------------------------ out */
 
-/* Memory for the scalars whose slot has none of its own. */
-static bool prepare_scalars(struct mdf_lowered *lowered)
+/* Looks for the memory that a slot has for a scalar, and makes some where it has none. */
+static bool find_place(const struct mdf_lowered *lowered, struct scalar_output *output, struct mdf_value *spare)
 {
-    struct mdf_lowered_ports *ports = lowered->ports;
-    size_t i;
+    struct mdf_value *slot = output->slot;
 
-    for (i = 0; i < ports->n_scalar_outputs; i++) {
-        struct scalar_output *output = &ports->scalars[i];
-        struct mdf_value *slot = output->slot;
+    output->place = is_scalar_of(slot, output->head) ? mdf_value_own_elements(slot) : NULL;
+    output->buffer = output->place != NULL ? slot->buffer : NULL;
+    if (output->place != NULL) {
+        return true;
+    }
+    if (!mdf_lowered_make_array(lowered, output->id, spare, SIZE_MAX)) {
+        return false;
+    }
+    copy_element(spare->data, output->cell, output->size);
+    return true;
+}
 
-        output->place = head_of(slot) == output->head && slot->length == 1 ? mdf_value_own_elements(slot) : NULL;
-        if (output->place == NULL) {
-            if (!mdf_lowered_make_array(lowered, output->id, &ports->spares[i], SIZE_MAX)) {
-                return false;
-            }
-            copy_element(ports->spares[i].data, &lowered->cells[output->id], output->size);
+static inline bool prepare_scalars(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
+{
+    struct scalar_output *output = ports->scalar_outputs, *end = output + ports->n_scalar_outputs;
+
+    for (; output < end; output++) {
+        const struct mdf_value *slot = output->slot;
+        bool is_as_before = is_scalar_of(slot, output->head) && slot->buffer == output->buffer && slot->data == output->place &&
+                            output->buffer != NULL && atomic_load_explicit(&output->buffer->n_owners, memory_order_acquire) == 1;
+
+        if (!is_as_before && !find_place(lowered, output, &ports->spares[output - ports->scalar_outputs])) {
+            return false;
         }
     }
     return true;
+}
+
+/* A slot without memory of its own gets that of the spare. */
+static void put_spare(const struct mdf_lowered *lowered, struct scalar_output *output, struct mdf_value *spare)
+{
+    mdf_value_swap(output->slot, spare);
+    mdf_value_clear(lowered->context->memory, spare);
+    output->buffer = output->slot->buffer;
+    output->place = output->slot->data;
+}
+
+static inline void put_scalars(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
+{
+    struct scalar_output *output = ports->scalar_outputs, *end = output + ports->n_scalar_outputs;
+    const struct scalar_output *words_end = output + ports->n_output_words;
+
+    for (; output < end; output++) {
+        if (output->place == NULL) {
+            put_spare(lowered, output, &ports->spares[output - ports->scalar_outputs]);
+        } else if (output < words_end) {
+            memcpy(output->place, output->cell, sizeof *output->cell);
+        } else {
+            copy_element(output->place, output->cell, output->size);
+        }
+    }
 }
 
 static bool prepare_array(struct mdf_lowered *lowered, struct array_output *output)
@@ -298,31 +396,22 @@ static void put_array(struct mdf_lowered *lowered, struct array_output *output)
 }
 
 /* What is copied may lie in a slot, by way of an input: all copies are made before any slot changes. */
-static bool put_outputs(struct mdf_lowered *lowered)
+static inline bool put_outputs(struct mdf_lowered *lowered)
 {
     struct mdf_lowered_ports *ports = lowered->ports;
     size_t i;
 
-    if (!prepare_scalars(lowered)) {
+    if (!prepare_scalars(lowered, ports)) {
         return false;
     }
-    for (i = 0; i < ports->n_arrays; i++) {
-        if (!prepare_array(lowered, &ports->arrays[i])) {
+    for (i = 0; i < ports->n_array_outputs; i++) {
+        if (!prepare_array(lowered, &ports->array_outputs[i])) {
             return false;
         }
     }
-    for (i = 0; i < ports->n_scalar_outputs; i++) {
-        struct scalar_output *output = &ports->scalars[i];
-
-        if (output->place != NULL) {
-            copy_element(output->place, &lowered->cells[output->id], output->size);
-        } else {
-            mdf_value_swap(output->slot, &ports->spares[i]);
-            mdf_value_clear(lowered->context->memory, &ports->spares[i]);
-        }
-    }
-    for (i = 0; i < ports->n_arrays; i++) {
-        put_array(lowered, &ports->arrays[i]);
+    put_scalars(lowered, ports);
+    for (i = 0; i < ports->n_array_outputs; i++) {
+        put_array(lowered, &ports->array_outputs[i]);
     }
     return true;
 }
@@ -385,8 +474,8 @@ static void release_ports(struct mdf_memory *memory, struct mdf_lowered_ports *p
     for (i = 0; i < ports->n_scalar_outputs; i++) {
         mdf_value_clear(memory, &ports->spares[i]);
     }
-    for (i = 0; i < ports->n_arrays; i++) {
-        mdf_value_clear(memory, &ports->arrays[i].spare);
+    for (i = 0; i < ports->n_array_outputs; i++) {
+        mdf_value_clear(memory, &ports->array_outputs[i].spare);
     }
 }
 
