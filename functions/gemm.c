@@ -18,7 +18,7 @@ enum {
     MAX_COLUMNS = 32,  /* of a tile */
     PACK_ROWS = 4,     /* packed together */
 
-    PLAIN_PRODUCTS = 2000, /* a product with fewer multiplications is not worth packing */
+    PLAIN_PRODUCTS = 5000, /* a product with fewer multiplications is not worth packing */
     DOT_PARTS = 32,        /* partial sums of a scalar product */
     SLACK_ROWS = 8,        /* behind a packed block of B: room for a row, and for MDF_PANEL_SLACK elements */
     MAX_SLOTS = 64,
@@ -42,6 +42,7 @@ struct kernels {
     /* y += alpha a B for one row of A, the elements of its rows adjacent; without fused operations */
     void (*add_rows)(size_t n, size_t k, const void *alpha, const void *a, int64_t a_column, const void *b, int64_t b_row,
                      void *y);
+    void (*multiply_small)(const struct mdf_product *product); /* NULL: there is none */
     void (*dot)(size_t n, const void *x, const void *y, void *result);
 };
 
@@ -56,6 +57,8 @@ struct range {
 #define ELEMENT float
 #define LANES 16
 #define ROWS 12
+#define LOAD_SOME(from, n) (VECTOR) _mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), from)
+#define STORE_SOME(to, n, vector) _mm512_mask_storeu_ps(to, (__mmask16)((1u << (n)) - 1), (__m512)(vector))
 #define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm512_fmadd_ps(_mm512_set1_ps(element), (__m512)(vector), (__m512)(sums))
 #include "functions/gemm_kernel.inc"
 #undef ELEMENT
@@ -72,6 +75,8 @@ struct range {
 #define ELEMENT double
 #define LANES 8
 #define ROWS 12
+#define LOAD_SOME(from, n) (VECTOR) _mm512_maskz_loadu_pd((__mmask8)((1u << (n)) - 1), from)
+#define STORE_SOME(to, n, vector) _mm512_mask_storeu_pd(to, (__mmask8)((1u << (n)) - 1), (__m512d)(vector))
 #define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm512_fmadd_pd(_mm512_set1_pd(element), (__m512d)(vector), (__m512d)(sums))
 #include "functions/gemm_kernel.inc"
 #undef ELEMENT
@@ -580,13 +585,28 @@ static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scr
 
 /* ------------------------------------------------------------------ products */
 
+/* A small product with a kernel of its own; false: it has none. */
+static bool multiply_small(const struct mdf_product *product)
+{
+    const struct kernels *kernels = choose_kernels(product->dtype);
+
+    if (kernels->multiply_small == NULL || product->b_column != 1 || product->n == 1 ||
+        (double)product->m * (double)product->n * (double)product->k >= PLAIN_PRODUCTS) {
+        return false;
+    }
+    kernels->multiply_small(product);
+    return true;
+}
+
 static bool multiply_one(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t batch)
 {
     if (product->m == 0 || product->n == 0) {
         return true;
     }
     if (product->k == 0 || is_plain(product)) {
-        multiply_as_it_lies(call->context, product);
+        if (!multiply_small(product)) {
+            multiply_as_it_lies(call->context, product);
+        }
         return true;
     }
     return multiply_packed(call, scratch, product, batch);
@@ -613,7 +633,9 @@ static void multiply_plain_batches(void *context, size_t first, size_t last)
         struct mdf_product product = *job->product;
 
         job->locate(job->locate_context, batch, &product);
-        choose_type(product.dtype)->multiply_plain(choose_kernels(product.dtype), &product, &range);
+        if (!multiply_small(&product)) {
+            choose_type(product.dtype)->multiply_plain(choose_kernels(product.dtype), &product, &range);
+        }
     }
 }
 
