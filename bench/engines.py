@@ -31,6 +31,9 @@ MDF_RUN = libmdf.BUILD / "mdf-run"
 Engine = collections.namedtuple("Engine", "name about onnx mdf")
 
 
+NOT_WRITTEN = "nobody wrote it by hand"
+
+
 class Absent(Exception):
     """This engine can not run this problem here."""
 
@@ -129,7 +132,7 @@ class Program:
         command = [MDF_RUN, "--time", "--quiet", "-o", self.output, *self.options, *arguments]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
-            raise libmdf.Failure(done.stderr.strip().splitlines()[-1])
+            raise Absent(done.stderr.strip().splitlines()[-1].rpartition("error: ")[2])
         return min(json.loads(done.stderr.strip().splitlines()[-1])["evaluate_s"])
 
     def run(self):
@@ -318,7 +321,7 @@ class HandwrittenSteps:
 
     def __init__(self, problem):
         if problem.c is None:
-            raise Absent("nobody wrote it by hand")
+            raise Absent(NOT_WRITTEN)
         self.problem, self.units = problem, problem.steps
         self.function = handwritten(problem.c)
         self.dt = np.array(math.nan if problem.dt is None else problem.dt)

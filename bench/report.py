@@ -95,6 +95,17 @@ def cell(timing, engine):
     return number(value)
 
 
+def absences(findings):
+    """Why a table has dashes: each reason with the workloads that it holds for."""
+    reasons = {}
+    for timing in findings.timings:
+        for engine, why in timing.absent.items():
+            reasons.setdefault((engine, why), []).append(timing.name)
+    lines = [f"- {engine}: {why} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})"
+             for (engine, why), names in reasons.items() if why != engines.NOT_WRITTEN]
+    return "\n" + "\n".join(lines) + "\n" if lines else ""
+
+
 def times(findings):
     text = "## Times\n\nEach engine's time for one iteration or step, in times that of mdf_c. " \
         "The last columns: mdf_c's time in times that of C.\n\n"
@@ -107,9 +118,7 @@ def times(findings):
             text += table(("workload", *columns, "mdf_c / C", "compiled / C"), rows) + "\n"
     wrong = [f"{timing.name}: {name} differs by {size:.2g}" for timing in findings.timings for name, size in timing.wrong.items()]
     text += "Results differ: " + "; ".join(wrong) + ".\n" if wrong else "All results agree.\n"
-    absent = sorted({f"{name}: {why}" for timing in findings.timings for name, why in timing.absent.items()
-                     if name in {engine.name for engine in engines.ENGINES} and why != "nobody wrote it by hand"})
-    return text + ("".join(f"\n- {line}" for line in absent) + "\n" if absent else "")
+    return text + absences(findings)
 
 
 def start(findings):

@@ -19,24 +19,38 @@ HANDWRITTEN(cumulative_sum)
     }
 }
 
-/* size: steps, neurons. */
-#define INTEGRATE_AND_FIRE(name, real)                                        \
-    HANDWRITTEN(name)                                                         \
-    {                                                                         \
-        int64_t n_steps = size[0], n = size[1];                               \
-        const real *restrict input = in[2], *restrict bias = in[3];           \
-        real *restrict v = out[0], *restrict n_spikes = out[1];               \
-                                                                              \
-        memcpy(v, in[0], (size_t)n * sizeof *v);                              \
-        memcpy(n_spikes, in[1], (size_t)n * sizeof *n_spikes);                \
-        for (int64_t t = 0; t < n_steps; t++) {                               \
-            for (int64_t i = 0; i < n; i++) {                                 \
-                real risen = v[i] + (bias[i] + input[t] - v[i]) * (real)0.05; \
-                                                                              \
-                n_spikes[i] += risen >= 1 ? (real)1 : (real)0;                \
-                v[i] = risen >= 1 ? (real)0 : risen;                          \
-            }                                                                 \
-        }                                                                     \
+/* size: steps, neurons. A few neurons go through all steps one by one, in registers. */
+#define INTEGRATE_AND_FIRE(name, real)                                  \
+    static inline void name##_step(real *v, real *n_spikes, real drive) \
+    {                                                                   \
+        real risen = *v + (drive - *v) * (real)0.05;                    \
+                                                                        \
+        *n_spikes += risen >= 1 ? (real)1 : (real)0;                    \
+        *v = risen >= 1 ? (real)0 : risen;                              \
+    }                                                                   \
+                                                                        \
+    HANDWRITTEN(name)                                                   \
+    {                                                                   \
+        int64_t n_steps = size[0], n = size[1];                         \
+        const real *restrict input = in[2], *restrict bias = in[3];     \
+        real *restrict v = out[0], *restrict n_spikes = out[1];         \
+                                                                        \
+        memcpy(v, in[0], (size_t)n * sizeof *v);                        \
+        memcpy(n_spikes, in[1], (size_t)n * sizeof *n_spikes);          \
+        for (int64_t i = 0; i < n && n < 8; i++) {                      \
+            real v_i = v[i], spikes_i = n_spikes[i];                    \
+                                                                        \
+            for (int64_t t = 0; t < n_steps; t++) {                     \
+                name##_step(&v_i, &spikes_i, bias[i] + input[t]);       \
+            }                                                           \
+            v[i] = v_i;                                                 \
+            n_spikes[i] = spikes_i;                                     \
+        }                                                               \
+        for (int64_t t = 0; t < n_steps && n >= 8; t++) {               \
+            for (int64_t i = 0; i < n; i++) {                           \
+                name##_step(&v[i], &n_spikes[i], bias[i] + input[t]);   \
+            }                                                           \
+        }                                                               \
     }
 
 INTEGRATE_AND_FIRE(integrate_and_fire_f32, float)

@@ -37,12 +37,25 @@ static inline __attribute__((always_inline)) void block(int R, int V, int64_t in
     }
 }
 
-/* Columns that fill no vector. */
+/* Columns that fill no vector: four at a time, then one. */
 static void narrow(int64_t rows, int64_t inner, int64_t columns, const float *a, const float *b, int64_t step, float *out)
 {
-    for (int64_t r = 0; r < rows; r++) {
-        for (int64_t k = 0; k < inner; k++) {
-            for (int64_t c = 0; c < columns; c++) {
+    typedef float quarter __attribute__((vector_size(4 * sizeof(float)), aligned(sizeof(float))));
+    int64_t c = 0;
+
+    for (; c + 4 <= columns; c += 4) {
+        for (int64_t r = 0; r < rows; r++) {
+            quarter sum = *(const quarter *)(out + r * step + c);
+
+            for (int64_t k = 0; k < inner; k++) {
+                sum += a[r * inner + k] * *(const quarter *)(b + k * step + c);
+            }
+            *(quarter *)(out + r * step + c) = sum;
+        }
+    }
+    for (; c < columns; c++) {
+        for (int64_t r = 0; r < rows; r++) {
+            for (int64_t k = 0; k < inner; k++) {
                 out[r * step + c] += a[r * inner + k] * b[k * step + c];
             }
         }
@@ -96,6 +109,25 @@ static void fill_rows(int64_t rows, int64_t n, const float *row, float *out)
     }
 }
 
+/* In whole vectors, so that the last few take one call, too. */
+static void tanh_all(float *x, int64_t n)
+{
+    int64_t i, whole = n / LANES * LANES;
+
+    for (i = 0; i < whole; i++) {
+        x[i] = tanhf(x[i]);
+    }
+    if (i < n) {
+        float rest[LANES] = {0};
+
+        memcpy(rest, x + i, (size_t)(n - i) * sizeof *x);
+        for (int lane = 0; lane < LANES; lane++) {
+            rest[lane] = tanhf(rest[lane]);
+        }
+        memcpy(x + i, rest, (size_t)(n - i) * sizeof *x);
+    }
+}
+
 /* size: steps, batch, hidden. The share of the input is worked out for all steps at once. */
 HANDWRITTEN(elman)
 {
@@ -109,9 +141,7 @@ HANDWRITTEN(elman)
         float *now = all + t * n_state;
 
         multiply(batch, n, n, h, from_h, now, panel);
-        for (int64_t i = 0; i < n_state; i++) {
-            now[i] = tanhf(now[i]);
-        }
+        tanh_all(now, n_state);
         h = now;
     }
     memcpy(last, h, (size_t)n_state * sizeof *last);
