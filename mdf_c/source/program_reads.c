@@ -3,36 +3,41 @@
 
 #include <string.h>
 
-/* One stretch while it is gone through. */
+/* One stretch while it is gone through. Jumps go forward: what lies between a jump and its target may be jumped over, and what is
+ * written there is written for certain only for those who read there. */
 struct reading {
     const struct mdf_code *code;
-    uint32_t *is_read;      /* of each slot: before it is written for certain */
-    bool *is_written;       /* of each slot: for certain */
-    size_t uncertain_until; /* instructions before this may be jumped over */
+    uint32_t *is_read;     /* of each slot: before it is written for certain */
+    size_t *written_until; /* of each slot: it is written for certain for the instructions before this */
+    size_t *ends;          /* of the parts that may be jumped over and that the instruction lies in, the innermost last */
+    size_t n_ends;
 };
 
-static void read_operand(struct reading *reading, mdf_operand operand)
+static void read_operand(struct reading *reading, size_t at, mdf_operand operand)
 {
     if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT &&
-        !reading->is_written[MDF_OPERAND_INDEX(operand)]) {
+        reading->written_until[MDF_OPERAND_INDEX(operand)] <= at) {
         reading->is_read[MDF_OPERAND_INDEX(operand)] = MDF_READ_BY_ALL;
     }
 }
 
-static void write_operand(struct reading *reading, size_t at, mdf_operand operand)
+static void write_operand(struct reading *reading, mdf_operand operand)
 {
-    if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && at >= reading->uncertain_until) {
-        reading->is_written[MDF_OPERAND_INDEX(operand)] = MDF_READ_BY_ALL;
+    size_t until = reading->n_ends > 0 ? reading->ends[reading->n_ends - 1] : SIZE_MAX;
+
+    if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT &&
+        reading->written_until[MDF_OPERAND_INDEX(operand)] < until) {
+        reading->written_until[MDF_OPERAND_INDEX(operand)] = until;
     }
 }
 
-static void read_captures(struct reading *reading, uint32_t body)
+static void read_captures(struct reading *reading, size_t at, uint32_t body)
 {
     const struct mdf_code *code = body == UINT32_MAX ? NULL : reading->code->bodies[body];
     size_t i;
 
     for (i = 0; code != NULL && i < code->n_captures; i++) {
-        read_operand(reading, code->captures[i]);
+        read_operand(reading, at, code->captures[i]);
     }
 }
 
@@ -41,13 +46,13 @@ static void go_through_call(struct reading *reading, size_t at, const struct mdf
     size_t i;
 
     for (i = 0; i < call->n_inputs; i++) {
-        read_operand(reading, call->inputs[i]);
+        read_operand(reading, at, call->inputs[i]);
     }
     for (i = 0; i < call->n_bodies; i++) {
-        read_captures(reading, call->bodies[i]);
+        read_captures(reading, at, call->bodies[i]);
     }
     for (i = 0; i < call->n_outputs; i++) {
-        write_operand(reading, at, call->outputs[i]);
+        write_operand(reading, call->outputs[i]);
     }
 }
 
@@ -63,33 +68,33 @@ static void go_through(struct reading *reading, size_t at)
     case MDF_OPCODE_BORROW:
     case MDF_OPCODE_ARRAY:
     case MDF_OPCODE_DECLARE:
-        read_operand(reading, instruction->b);
-        write_operand(reading, at, instruction->a);
+        read_operand(reading, at, instruction->b);
+        write_operand(reading, instruction->a);
         return;
     case MDF_OPCODE_JUMP_IF:
     case MDF_OPCODE_JUMP_UNLESS:
-        read_operand(reading, instruction->a);
+        read_operand(reading, at, instruction->a);
         break;
     case MDF_OPCODE_JUMP:
     case MDF_OPCODE_JUMP_WITHOUT_DT:
         break;
     case MDF_OPCODE_LIST:
     case MDF_OPCODE_YIELD:
-        write_operand(reading, at, instruction->a);
+        write_operand(reading, instruction->a);
         return;
     case MDF_OPCODE_GRAPH:
-        read_captures(reading, instruction->target);
+        read_captures(reading, at, instruction->target);
         return;
     case MDF_OPCODE_SWAP:
     case MDF_OPCODE_APPEND:
     case MDF_OPCODE_NEXT:
-        read_operand(reading, instruction->a);
-        read_operand(reading, instruction->b);
-        read_operand(reading, instruction->opcode == MDF_OPCODE_NEXT ? instruction->c : MDF_NO_OPERAND);
+        read_operand(reading, at, instruction->a);
+        read_operand(reading, at, instruction->b);
+        read_operand(reading, at, instruction->opcode == MDF_OPCODE_NEXT ? instruction->c : MDF_NO_OPERAND);
         return;
     }
-    if (instruction->target > reading->uncertain_until) {
-        reading->uncertain_until = instruction->target;
+    if (instruction->target > at + 1) {
+        reading->ends[reading->n_ends++] = instruction->target;
     }
 }
 
@@ -97,19 +102,22 @@ bool mdf_source_find_reads(struct mdf_source_program *program, const struct mdf_
                            uint32_t *is_read)
 {
     const struct mdf_code *code = program->program->code;
+    struct mdf_memory *memory = program->writer.memory;
     struct reading reading = {.code = code, .is_read = is_read};
     size_t i, at;
 
-    reading.is_written = mdf_memory_allocate_zeroed(program->writer.memory, code->n_slots, sizeof *reading.is_written);
-    if (reading.is_written == NULL) {
-        return mdf_source_out_of_memory(&program->writer);
-    }
-    for (i = 0; i < n; i++) {
-        reading.uncertain_until = 0;
+    reading.written_until = mdf_memory_allocate_zeroed(memory, code->n_slots + 1, sizeof *reading.written_until);
+    reading.ends = mdf_memory_allocate_zeroed(memory, code->n_instructions + 1, sizeof *reading.ends);
+    for (i = 0; i < n && reading.written_until != NULL && reading.ends != NULL; i++) {
+        reading.n_ends = 0;
         for (at = ranges[i].first; at < ranges[i].end; at++) {
+            while (reading.n_ends > 0 && reading.ends[reading.n_ends - 1] <= at) {
+                reading.n_ends--;
+            }
             go_through(&reading, at);
         }
     }
-    mdf_memory_release(program->writer.memory, reading.is_written);
-    return true;
+    mdf_memory_release(memory, reading.written_until);
+    mdf_memory_release(memory, reading.ends);
+    return i == n || mdf_source_out_of_memory(&program->writer);
 }

@@ -70,6 +70,33 @@ static const char *quoted_at(struct mdf_source_program *program, const struct md
     return mdf_source_quote(&program->writer, mdf_source_text(&program->writer, "%s: %s", origin->path != NULL ? origin->path : "a condition", message));
 }
 
+/* Helpers of conditions, by name. */
+static const char *complain(struct mdf_source_program *program)
+{
+    return mdf_source_helper(&program->writer, "complain",
+                             mdf_source_text(&program->writer,
+                                             "/* A condition can not be told. */\nstatic inline double mdf_complain(struct %s *s, const char *message)\n{\n"
+                                             "    s->message = s->message != NULL ? s->message : message;\n    return 0;\n}\n",
+                                             program->name));
+}
+
+static const char *spend(struct mdf_source_program *program)
+{
+    return mdf_source_helper(&program->writer, "spend",
+                             mdf_source_text(&program->writer,
+                                             "/* NWhen: one of its times is used up. */\nstatic inline bool mdf_spend(struct %s *s, size_t index)\n{\n"
+                                             "    s->spent[index]++;\n    s->has_changed = true;\n    return true;\n}\n",
+                                             program->name));
+}
+
+static const char *is_close(struct mdf_source_program *program)
+{
+    return mdf_source_helper(&program->writer, "is_close",
+                             "static inline bool mdf_is_close(double value, double limit, double absolute, double relative)\n{\n"
+                             "    return value == limit || (isfinite(value) && isfinite(limit) && fabs(value - limit) <= absolute + relative * fabs(limit));\n"
+                             "}\n");
+}
+
 /* The element of a value that the indices lead to; false: there is none. */
 static bool find_element(const struct mdf_value *value, const int64_t *indices, size_t n, size_t *element)
 {
@@ -114,7 +141,7 @@ static bool watched_number(struct mdf_source_program *program, const struct mdf_
         *text = mdf_source_text(writer, "(s->has_run[%zu] ? %s : %s)", watch->node, *text,
                                 watch->has_initial
                                     ? number(program, watch->initial)
-                                    : mdf_source_text(writer, "complain(s, %s)",
+                                    : mdf_source_text(writer, "%s(s, %s)", complain(program),
                                                       quoted_at(program, condition, "the value that it looks at is not there before its node has run; give "
                                                                                     "it a default_initial_value")));
     }
@@ -134,7 +161,7 @@ static bool express_threshold(struct mdf_source_program *program, const struct m
         *text = compared(program, value, condition->comparison, condition->n);
         return true;
     }
-    *text = mdf_source_text(writer, "is_close(%s, %s, %s, %s) == %s", value, number(program, condition->n), number(program, watch->absolute_tolerance),
+    *text = mdf_source_text(writer, "%s(%s, %s, %s, %s) == %s", is_close(program), value, number(program, condition->n), number(program, watch->absolute_tolerance),
                             number(program, watch->relative_tolerance), condition->comparison == MDF_COMPARISON_EQUAL ? "true" : "false");
     return true;
 }
@@ -221,8 +248,8 @@ static bool express_composite(struct mdf_source_program *program, uint32_t index
     if (condition->kind == MDF_CONDITION_NOT) {
         *text = mdf_source_text(writer, "!(%s)", parts);
     } else if (condition->kind == MDF_CONDITION_N_WHEN) {
-        *text = mdf_source_text(writer, "((double)s->spent[%u] < %s && (%s) && spend(s, %u))", (unsigned)condition->index,
-                                number(program, condition->n), parts, (unsigned)condition->index);
+        *text = mdf_source_text(writer, "((double)s->spent[%u] < %s && (%s) && %s(s, %u))", (unsigned)condition->index,
+                                number(program, condition->n), parts, spend(program), (unsigned)condition->index);
     } else {
         *text = mdf_source_text(writer, "(%s)", parts);
     }
@@ -263,7 +290,7 @@ static bool express_condition(struct mdf_source_program *program, uint32_t index
         return true;
     case MDF_CONDITION_JUST_RAN:
         *text = mdf_source_text(
-            writer, "(s->n_sets == 0 ? complain(s, %s) != 0 : s->last_sets[%u] == s->n_sets)",
+            writer, "(s->n_sets == 0 ? %s(s, %s) != 0 : s->last_sets[%u] == s->n_sets)", complain(program),
             quoted_at(program, condition, "JustRan looks at the last execution set before there is any; let another condition go before it, as "
                                           "All(AfterNPasses(1), JustRan(...))"),
             (unsigned)condition->index);
@@ -300,26 +327,17 @@ static void append_fields(struct mdf_source_program *program)
                     (int)MDF_SCOPE_COUNT, n, (int)MDF_SCOPE_COUNT, schedule->n_usables + 1, schedule->n_spent + 1, n, (int)MDF_CLOCK_COUNT, n);
 }
 
-/* Functions that conditions need. */
+/* What puts a node into a set. */
 static void append_helpers(struct mdf_source_program *program)
 {
     struct mdf_text *functions = &program->functions;
-    const char *name = program->name;
 
-    mdf_text_printf(functions,
-                    "/* A condition can not be told. */\nstatic inline double complain(struct %s *s, const char *message)\n{\n"
-                    "    s->message = s->message != NULL ? s->message : message;\n    return 0;\n}\n\n"
-                    "/* NWhen: one of its times is used up. */\nstatic inline bool spend(struct %s *s, size_t index)\n{\n"
-                    "    s->spent[index]++;\n    s->has_changed = true;\n    return true;\n}\n\n"
-                    "static inline bool is_close(double value, double limit, double absolute, double relative)\n{\n"
-                    "    return value == limit || (isfinite(value) && isfinite(limit) && fabs(value - limit) <= absolute + relative * fabs(limit));\n}\n\n",
-                    name, name);
     mdf_text_printf(functions,
                     "/* A node is put into the set. */\nstatic inline void count_run(struct %s *s, size_t node)\n{\n"
                     "    for (size_t scope = 0; scope < %d; scope++) {\n"
                     "        s->n_have_run[scope] += s->counts[scope][node]++ == 0;\n    }\n"
                     "    s->in_set[node] = true;\n}\n\n",
-                    name, (int)MDF_SCOPE_COUNT);
+                    program->name, (int)MDF_SCOPE_COUNT);
 }
 
 static bool write_predicate(struct mdf_source_program *program, const char *function, uint32_t condition)

@@ -80,7 +80,7 @@ bool mdf_source_settle(struct mdf_state *state, mdf_source_feed feed, void *cont
 
 static void begin(struct mdf_source_program *program, const struct mdf_source_options *options)
 {
-    static const char *const functions[] = {"observe",   "complain", "spend",     "is_close",      "count_run",    "open_set",  "end_set",
+    static const char *const functions[] = {"observe",   "count_run",    "open_set",  "end_set",
                                             "run_pass",  "run_graph", "is_over",  "is_settled",    "ends_update",  "ends_sequence", "take_inputs",
                                             "table_init", "table_set_input", "table_step", "table_message", "table_output", "table_observe",
                                             "table_of_inputs", "table_of_outputs"};

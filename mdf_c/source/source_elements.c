@@ -61,6 +61,7 @@ static const struct element_row rows[] = {
     {" Sigmoid ", REALS, 1, "$a >= 0 ? 1 / (1 + exp$f(-$a)) : exp$f($a) / (1 + exp$f($a))", NULL, NULL},
     {" Softplus ", REALS, 1, "($a > 0 ? $a : 0) + log1p$f(exp$f(-fabs$f($a)))", NULL, NULL},
     {" Abs numpy.abs numpy.absolute ", SIGNED, 1, "$a < 0 ? ($T)(0 - ($U)$a) : $a", NULL, NULL},
+    {" abs ", SIGNED, 1, "$a < 0 ? ($T)(0 - ($U)$a) : $a", "$a == INT64_MIN", "a whole number past 64 bits"},
     {" Abs numpy.abs numpy.absolute ", UNSIGNED | TRUTHS, 1, "$a", NULL, NULL},
     {" Neg numpy.negative operator.neg ", REALS, 1, "-$a", NULL, NULL},
     {" Neg numpy.negative operator.neg ", WHOLE, 1, "($T)(0 - ($U)$a)", NULL, NULL},
@@ -563,12 +564,12 @@ static bool express_clip(struct mdf_source_writer *writer, const struct mdf_lowe
 static const char *power_way(const struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
     enum { N_TRIALS = 4096 };
-    const void *exponent = mdf_source_constant_element(writer, op->in[1]);
+    const void *exponent = op->n_in == 2 ? mdf_source_constant_element(writer, op->in[1]) : NULL;
     static const size_t steps[MDF_MAX_OPERANDS] = {1, 0, 0};
     bool is_square = true, is_root = true, is_reciprocal = true;
     size_t i;
 
-    if (exponent == NULL || op->loop == NULL || op->dtype != MDF_DTYPE_FLOAT64) {
+    if ((op->n_in == 2 && exponent == NULL) || op->loop == NULL || op->dtype != MDF_DTYPE_FLOAT64) {
         return NULL;
     }
     for (i = 1; i <= N_TRIALS; i++) {
@@ -596,7 +597,7 @@ static bool express_elements(struct mdf_source_writer *writer, const struct mdf_
     if (strcmp(op->operator->name, "Clip") == 0) {
         return express_clip(writer, op, operands, expression);
     }
-    way = op->n_in == 2 && strstr(op->operator->name, "pow") != NULL ? power_way(writer, op) : NULL;
+    way = strstr(op->operator->name, "pow") != NULL ? power_way(writer, op) : NULL;
     if (way != NULL) {
         bool twice = way[0] == '%';
 

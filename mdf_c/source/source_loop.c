@@ -268,7 +268,9 @@ static void carry_on(struct mdf_source_writer *writer, const struct loop_plan *p
     }
     for (i = 0; i < loop->n_states; i++) {
         const struct state_plan *own = &plan->states[i];
-        const char *next = writer->values[loop->states[i].next].name;
+        const char *next = own->form == STATE_UNUSED   ? NULL
+                           : own->form == STATE_SCALAR ? mdf_source_element(writer, loop->states[i].next, "0")
+                                                       : writer->values[loop->states[i].next].name;
 
         if (own->form == STATE_SCALAR || own->form == STATE_IN_STACK) {
             mdf_source_line(writer, "%s = %s;", own->outer, next);

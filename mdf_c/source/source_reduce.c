@@ -171,7 +171,9 @@ static const char folding_helpers[] =
     "{\n"
     "    (void)shift;\n"
     "    return $E;\n"
-    "}\n\n"
+    "}\n";
+
+static const char row_helper[] =
     "/* Adjacent elements through eight lanes in blocks, and blocks in pairs. */\n"
     "static $S mdf_@_row_$n(const $T *x, size_t n, double shift)\n"
     "{\n"
@@ -240,7 +242,7 @@ static void fold_elements(struct mdf_source_writer *writer, const struct reduce_
     mdf_lowered_id in = plan->call->call->inputs[0];
     bool order = is_order(fold);
     const char *start = fold_text(writer, fold->start, plan->dtype, order), *type = fold_text(writer, "$S", plan->dtype, order);
-    const char *text = with_name(writer, folding_helpers, fold);
+    const char *text = with_name(writer, folding_helpers, fold), *row_text = with_name(writer, row_helper, fold);
     const char *name = mdf_source_text(writer, "%s_%s", fold->name, mdf_dtype_name(plan->dtype));
     const char *at;
 
@@ -254,6 +256,7 @@ static void fold_elements(struct mdf_source_writer *writer, const struct reduce_
     }
     mdf_source_helper(writer, name, fold_text(writer, text, plan->dtype, order));
     if (plan->n_inner > 1) {
+        mdf_source_helper(writer, mdf_source_text(writer, "%s_row", name), fold_text(writer, row_text, plan->dtype, order));
         mdf_source_line(writer, "%s = mdf_%s_combine_%s(%s, mdf_%s_row_%s(%s + %s, %zu, %s));", total, fold->name, mdf_dtype_name(plan->dtype),
                         total, fold->name, mdf_dtype_name(plan->dtype), mdf_source_address(writer, in), at, plan->n_inner, shift);
     } else {

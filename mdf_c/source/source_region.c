@@ -263,7 +263,7 @@ static bool write_if(struct mdf_source_writer *writer, const struct mdf_lowered_
     if (!declare_merges(writer, branches)) {
         return false;
     }
-    mdf_source_open(writer, "if (%s)", writer->values[branches->condition].name);
+    mdf_source_open(writer, "if (%s)", mdf_source_element(writer, branches->condition, "0"));
     if (!write_branch(writer, branches, true)) {
         return false;
     }

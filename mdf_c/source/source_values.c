@@ -34,6 +34,23 @@ const void *mdf_source_constant_element(const struct mdf_source_writer *writer, 
     return value->place == MDF_LOWERED_CONSTANT && value->form.length == 1 ? value->form.data : NULL;
 }
 
+/* A value's name; of a constant that has none yet it is made. NULL: it is no array of numbers, the error is set. */
+static const char *name_of(struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    const struct mdf_lowered_value *value = value_of(writer, id);
+    struct mdf_source_value *own = &writer->values[id];
+    mdf_dtype dtype = (mdf_dtype)value->form.dtype;
+
+    if (own->name == NULL && value->place == MDF_LOWERED_CONSTANT && value->form.kind == MDF_KIND_TENSOR && mdf_source_type(dtype) != NULL) {
+        own->name = value->is_scalar ? mdf_source_literal(writer, dtype, value->form.data)
+                                     : mdf_source_constant_array(writer, dtype, value->form.data, value->form.length, value->name);
+    }
+    if (own->name == NULL) {
+        mdf_source_refuse(writer, "a value is no array of numbers");
+    }
+    return own->name;
+}
+
 const char *mdf_source_element(struct mdf_source_writer *writer, mdf_lowered_id id, const char *index)
 {
     const struct mdf_source_value *value = &writer->values[id];
@@ -41,8 +58,7 @@ const char *mdf_source_element(struct mdf_source_writer *writer, mdf_lowered_id 
     if (value->element != NULL) {
         return value->element;
     }
-    if (value->name == NULL) {
-        mdf_source_refuse(writer, "a value is no array of numbers");
+    if (name_of(writer, id) == NULL) {
         return "";
     }
     return value_of(writer, id)->is_scalar ? value->name : mdf_source_text(writer, "%s[%s]", value->name, index);
@@ -52,8 +68,7 @@ const char *mdf_source_address(struct mdf_source_writer *writer, mdf_lowered_id 
 {
     const struct mdf_lowered_value *value = value_of(writer, id);
 
-    if (writer->values[id].name == NULL) {
-        mdf_source_refuse(writer, "a value is no array of numbers");
+    if (name_of(writer, id) == NULL) {
         return "";
     }
     if (!value->is_scalar) {
@@ -86,21 +101,7 @@ bool mdf_source_declare_result(struct mdf_source_writer *writer, mdf_lowered_id 
     return true;
 }
 
-/* ------------------------------------------------------------------ inputs and constants */
-
-static bool name_constant(struct mdf_source_writer *writer, mdf_lowered_id id)
-{
-    const struct mdf_value *form = &value_of(writer, id)->form;
-    mdf_dtype dtype = (mdf_dtype)form->dtype;
-
-    if (form->kind != MDF_KIND_TENSOR || mdf_source_type(dtype) == NULL) {
-        return true; /* what it says is looked up when the code is written */
-    }
-    writer->values[id].name = value_of(writer, id)->is_scalar
-                                  ? mdf_source_literal(writer, dtype, form->data)
-                                  : mdf_source_constant_array(writer, dtype, form->data, form->length, value_of(writer, id)->name);
-    return true;
-}
+/* ------------------------------------------------------------------ inputs */
 
 /* Whether an output of the region other than `id` goes to the same place. */
 static bool is_overwritten(struct mdf_source_writer *writer, mdf_lowered_id id, const struct mdf_source_slot *slot)
@@ -169,10 +170,7 @@ bool mdf_source_name_values(struct mdf_source_writer *writer)
     for (id = 0; id < lowered->n_values; id++) {
         uint8_t place = lowered->values[id].place;
 
-        if (!writer->values[id].is_live || (place != MDF_LOWERED_INPUT && place != MDF_LOWERED_CONSTANT)) {
-            continue;
-        }
-        if (place == MDF_LOWERED_INPUT ? !name_input(writer, id) : !name_constant(writer, id)) {
+        if (writer->values[id].is_live && place == MDF_LOWERED_INPUT && !name_input(writer, id)) {
             return false;
         }
     }

@@ -145,7 +145,7 @@ size_t mdf_source_length(const struct mdf_source_writer *writer, mdf_lowered_id 
 bool mdf_source_declare_result(struct mdf_source_writer *writer, mdf_lowered_id id);
 /* The address of a value's first element. */
 const char *mdf_source_address(struct mdf_source_writer *writer, mdf_lowered_id id);
-/* Makes inputs and constants known under their names. */
+/* Makes inputs known under their names. */
 bool mdf_source_name_values(struct mdf_source_writer *writer);
 /* A hint for the name of a value. */
 const char *mdf_source_hint(const struct mdf_source_writer *writer, mdf_lowered_id id);
