@@ -1,0 +1,217 @@
+/* test_compile.c - mdf-compile and mdf-run --compile: generated source compiles without a warning and computes, to the last bit, what
+ * mdf-run computes; what has no form in C is refused in words; the cache holds what it should and takes nothing from others. */
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { COMMAND_SIZE = 2048, OUTPUT_SIZE = 1 << 22 };
+
+/* A folder of the test's own, which holds its cache too. */
+static char folder[] = "/tmp/mdf_test_compile_XXXXXX";
+
+static void set_up(void)
+{
+    cr_assert(mkdtemp(folder) != NULL && setenv("XDG_CACHE_HOME", folder, 1) == 0);
+}
+
+static void tear_down(void)
+{
+    char command[COMMAND_SIZE];
+
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    cr_assert(system(command) == 0);
+}
+
+TestSuite(compile, .init = set_up, .fini = tear_down);
+
+/* Runs a command ("$BUILD/" may be in it); its exit status. What it prints is left in `output`, which holds OUTPUT_SIZE bytes. */
+static __attribute__((format(printf, 2, 3))) int run(char *output, const char *format, ...)
+{
+    char command[COMMAND_SIZE];
+    va_list values;
+    FILE *stream;
+    size_t n;
+    int status;
+
+    setenv("BUILD", "build", 0);
+    va_start(values, format);
+    vsnprintf(command, sizeof command, format, values);
+    va_end(values);
+    stream = popen(command, "r");
+    cr_assert(stream != NULL);
+    n = fread(output, 1, OUTPUT_SIZE - 1, stream);
+    output[n] = '\0';
+    status = pclose(stream);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static char *new_output(void)
+{
+    char *output = malloc(OUTPUT_SIZE);
+
+    cr_assert(output != NULL);
+    return output;
+}
+
+/* The same numbers, to the last bit; a whole number may be a real one of that value, since a variable of C has one type from the first
+ * step on. */
+static bool is_same(json_t *a, json_t *b)
+{
+    const char *key;
+    json_t *item;
+    size_t i;
+    bool same;
+
+    if (json_is_number(a) && json_is_number(b)) {
+        double x = json_number_value(a), y = json_number_value(b);
+
+        return memcmp(&x, &y, sizeof x) == 0;
+    }
+    if (json_is_array(a) && json_is_array(b)) {
+        same = json_array_size(a) == json_array_size(b);
+        for (i = 0; same && i < json_array_size(a); i++) {
+            same = is_same(json_array_get(a, i), json_array_get(b, i));
+        }
+        return same;
+    }
+    if (json_is_object(a) && json_is_object(b)) {
+        same = json_object_size(a) == json_object_size(b);
+        json_object_foreach(a, key, item)
+        {
+            same = same && json_object_get(b, key) != NULL && is_same(item, json_object_get(b, key));
+        }
+        return same;
+    }
+    return json_equal(a, b);
+}
+
+/* What mdf-run prints with and without --compile; NaN and infinities, which JSON has not, as texts. */
+static void expect_same(const char *arguments)
+{
+    char *plain = new_output(), *compiled = new_output();
+    const char *filter = "sed 's/-Infinity/\"low\"/g; s/Infinity/\"high\"/g; s/NaN/\"nan\"/g'";
+    json_t *a, *b;
+
+    run(plain, "$BUILD/mdf-run %s --quiet 2>&1 | %s", arguments, filter);
+    run(compiled, "$BUILD/mdf-run %s --quiet --compile 2>&1 | %s", arguments, filter);
+    a = json_loads(plain, 0, NULL);
+    b = json_loads(compiled, 0, NULL);
+    cr_expect(a != NULL, "%s: %.300s", arguments, plain);
+    cr_expect(b != NULL, "%s --compile: %.300s", arguments, compiled);
+    cr_expect(a == NULL || b == NULL || is_same(a, b), "%s: compiled, other numbers", arguments);
+    json_decref(a);
+    json_decref(b);
+    free(plain);
+    free(compiled);
+}
+
+/* Operators, states with derivatives, conditions of parameters, loops and scans, edges with weights, reduce, the scheduler. */
+Test(compile, computes_the_same)
+{
+    static const char *const rows[] = {
+        "tests/data/compile/operators.json --trace -n 2",
+        "examples/newton_sqrt.json -i a=10.0",
+        "examples/cooling.yaml --trace -n 20 --dt 10",
+        "examples/cooling.yaml --trace -n 3",
+        "examples/fitzhugh_nagumo.yaml --trace -n 50 --dt 0.05",
+        "examples/lif_population.json --trace -n 20 --dt 0.001",
+        "examples/elman_rnn.json --typed",
+        "examples/compound_interest.yaml",
+        "examples/recurrence.yaml --trace -n 4",
+        "examples/shared_body.json",
+        "examples/multiplication_table.yaml",
+        "examples/slow_and_fast.yaml --trace -n 6",
+        "examples/traffic_light.yaml --trace -n 6",
+        "examples/weighted_edges.json --trace -n 3",
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect_same(rows[i]);
+    }
+}
+
+/* Header and source, without a warning in strict C11. */
+Test(compile, source_is_clean)
+{
+    static const char *const models[] = {"tests/data/compile/operators.json", "examples/fitzhugh_nagumo.yaml", "examples/elman_rnn.json",
+                                         "examples/traffic_light.yaml", "examples/weighted_edges.json"};
+    char *output = new_output();
+    size_t i;
+
+    for (i = 0; i < sizeof models / sizeof *models; i++) {
+        cr_expect_eq(run(output, "$BUILD/mdf-compile %s -o %s/model.h 2>&1", models[i], folder), 0, "%s: %s", models[i], output);
+        cr_expect_eq(run(output, "${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -O1 -c %s/model.c -o %s/model.o 2>&1", folder, folder), 0,
+                     "%s: %.500s", models[i], output);
+    }
+    free(output);
+}
+
+/* The interface, as its documentation says: docs/compile.md. */
+Test(compile, can_be_embedded)
+{
+    static const char program[] = "#include \"sqrt.h\"\n#include <math.h>\n#include <stdio.h>\n"
+                                  "int main(void)\n{\n    struct root s;\n    double a = 2;\n\n    root_init(&s);\n"
+                                  "    if (root_set_input(&s, root_input_solver_a, &a) != 0 || root_step(&s, NAN) != 0) {\n        return 1;\n    }\n"
+                                  "    printf(\"%.17g %d\\n\", *(const double *)root_output(&s, root_output_solver_x), root_size() == sizeof s);\n"
+                                  "    a = 0;\n    root_set_input(&s, root_input_solver_a, &a);\n"
+                                  "    printf(\"%d \", root_step(&s, NAN));\n    printf(\"%s\\n\", root_message(&s));\n    return 0;\n}\n";
+    char *output = new_output(), path[256];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/main.c", folder);
+    file = fopen(path, "w");
+    cr_assert(file != NULL && fputs(program, file) >= 0 && fclose(file) == 0);
+    cr_expect_eq(run(output, "$BUILD/mdf-compile examples/newton_sqrt.json --name root -o %s/sqrt.h", folder), 0);
+    cr_expect_eq(run(output, "cd %s && ${CC:-cc} -std=c11 -O2 -ffp-contract=off main.c sqrt.c -o main -lm && ./main", folder), 0);
+    cr_expect_str_eq(output, "1.4142135623730949 1\n1 node 'solver': division by zero\n");
+    free(output);
+}
+
+/* What has no form in C is named, with what to do; the command line is told from the model. */
+Test(compile, refusals_are_clear)
+{
+    char *output = new_output();
+
+    cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/drift_diffusion.yaml 2>&1"), 1);
+    cr_expect(strstr(output, "node 'decision' can not be written as C") != NULL && strstr(output, "mdf-run without --compile") != NULL, "%s", output);
+    cr_expect_eq(run(output, "$BUILD/mdf-compile examples/cooling.yaml -o %s/x.txt 2>&1", folder), 2);
+    cr_expect_eq(run(output, "$BUILD/mdf-compile examples/cooling.yaml 2>&1"), 2);
+    cr_expect_eq(run(output, "$BUILD/mdf-compile tests/data/nosuch.json -o %s/x.c 2>&1", folder), 1);
+    cr_expect_eq(run(output, "CC=/nosuch/cc $BUILD/mdf-compile examples/cooling.yaml -o %s/x.so 2>&1", folder), 1);
+    cr_expect(strstr(output, "/nosuch/cc") != NULL, "%s", output);
+    cr_expect_eq(run(output, "ls %s", folder), 0);
+    cr_expect_str_empty(output, "something is left: %s", output);
+    free(output);
+}
+
+/* A run finds what an earlier one has compiled; a folder that others may write is not used. */
+Test(compile, cache)
+{
+    char *output = new_output(), path[256];
+    struct stat before, after;
+
+    cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json && ls %s/mdf_c/*.so", folder), 0);
+    cr_expect_eq(run(output, "ls %s/mdf_c", folder), 0);
+    cr_assert(strlen(output) == 36 && strcmp(output + 32, ".so\n") == 0, "the cache holds %s", output);
+    output[35] = '\0';
+    snprintf(path, sizeof path, "%s/mdf_c/%s", folder, output);
+    cr_assert(stat(path, &before) == 0);
+    cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json"), 0);
+    cr_assert(stat(path, &after) == 0);
+    cr_expect(before.st_ino == after.st_ino && before.st_mtim.tv_nsec == after.st_mtim.tv_nsec, "it is compiled again");
+    cr_assert(chmod(path, 0666) == 0);
+    cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json"), 0);
+    cr_expect(stat(path, &after) == 0 && before.st_ino != after.st_ino, "a file that others may write is used");
+    snprintf(path, sizeof path, "%s/mdf_c", folder);
+    cr_assert(chmod(path, 0777) == 0);
+    cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json 2>&1"), 1);
+    cr_expect(strstr(output, "nobody else may write") != NULL, "%s", output);
+    free(output);
+}
