@@ -59,6 +59,7 @@ for _name, (_result, *_arguments) in {
     "mdf_sweep_run": (c_int, c_void_p, POINTER(c_void_p), POINTER(Error)),
     "mdf_sweep_interrupt": (None, c_void_p),
     "mdf_sweep_seed": (c_uint64, c_uint64, c_uint64),
+    "mdf_model_save_file_parted": (c_int, c_void_p, c_char_p, c_size_t, POINTER(Error)),
 }.items():
     _function = getattr(lib, _name)
     _function.restype, _function.argtypes = _result, _arguments

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
+import os
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 # Parts that a cluster's work is cut into, for each of its threads: enough that a lost worker costs little.
 _CHUNKS_PER_THREAD = 8
+# No array is so large that it would be put beside the file.
+_WHOLE = ctypes.c_size_t(-1).value
 
 
 @dataclass
@@ -126,7 +130,7 @@ def sweep(
     Parameters
     ----------
     model
-        What :func:`mdf_c.load` takes.
+        What :func:`mdf_c.load` takes, or a Model.
     parameters : dict
         ``{name: values}``: NODE.PARAMETER, or PARAMETER for all of that name; or an input, as NODE.PORT or PORT. The first
         axis of the values goes through the instances, the rest is the shape of one value.
@@ -203,13 +207,21 @@ class _Program:
         if isinstance(model, Program):
             raise TypeError("a sweep compiles the model itself, to keep its parameters changeable: give it the model")
         if isinstance(model, Model):
-            raise TypeError("give a sweep what the model was loaded from: it travels as bytes")
+            return cls(_written(model), "json", f"{model.id}.json")
         made = as_bytes(model)
         if made is None:
             path = Path(model)
             suffix = path.suffix.lower().lstrip(".")
             made = (path.read_bytes(), {"yml": "yaml"}.get(suffix, suffix), str(path))
         return cls(*made)
+
+
+def _written(model: Model) -> bytes:
+    """A model as one file, whatever it was loaded from."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, error = Path(folder, "model.json"), Error()
+        checked(lib.mdf_model_save_file_parted(model._pointer, os.fsencode(path), _WHOLE, error), error)
+        return path.read_bytes()
 
 
 class _ChangeableProgram:

@@ -89,6 +89,13 @@ def test_inputs_may_differ_from_step_to_step_and_seeds_be_given():
     assert result.times.tolist() == pytest.approx([0.9, 1.9, 2.9])
 
 
+def test_a_model_that_is_loaded_will_do_and_a_program_will_not():
+    loaded = mdf_c.sweep(mdf_c.load(CELL), {"n.a": A}, {"I": 0.3}, 5, 0.1, progress=False)
+    assert loaded["V"].tobytes() == mdf_c.sweep(CELL, {"n.a": A}, {"I": 0.3}, 5, 0.1, progress=False)["V"].tobytes()
+    with pytest.raises(TypeError, match="give it the model"):
+        mdf_c.sweep(mdf_c.compile(CELL), {"n.a": A})
+
+
 def test_results_by_default_are_what_the_graph_yields():
     assert set(sweep().outputs) == {"n.V", "n.pair"}
 
