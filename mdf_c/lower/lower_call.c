@@ -477,11 +477,49 @@ static bool add_call(struct lowering *lowering, struct scope *scope, const struc
     return lowering_add_op(lowering, region, &op);
 }
 
+static bool is_constant(const struct lowering *lowering, const struct trial *trial)
+{
+    size_t i;
+
+    for (i = 0; i < trial->n; i++) {
+        if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What constants give is constant, also a list. */
+static bool fold(struct lowering *lowering, struct scope *scope, struct trial *trial)
+{
+    size_t i;
+
+    for (i = 0; i < trial->source->n_outputs; i++) {
+        struct mdf_lowered_kept *kept = mdf_arena_allocate(&lowering->lowered->arena, sizeof *kept);
+
+        if (trial->outputs[i] == NULL) {
+            continue;
+        }
+        if (kept == NULL || !mdf_value_copy_apart(lowering->memory, &kept->value, &trial->results[i])) {
+            return lowering_out_of_memory(lowering);
+        }
+        kept->next = lowering->lowered->kept;
+        lowering->lowered->kept = kept;
+        if (!lowering_bind(lowering, scope, trial->source->outputs[i], lowering_add_constant(lowering, &kept->value, true))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial)
 {
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
     bool is_single = trial->source->n_outputs == 1 && trial->outputs[0] != NULL;
 
+    if (is_constant(lowering, trial)) {
+        return fold(lowering, scope, trial);
+    }
     if (is_single && (trace_op(lowering, trial, &op) || view_op(lowering, trial, &op))) {
         return add_element_op(lowering, scope, trial, &op);
     }

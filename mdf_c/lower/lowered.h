@@ -218,10 +218,17 @@ struct mdf_lowered_output {
 
 struct mdf_lowered_ports;
 
+/* A value that a constant looks at. */
+struct mdf_lowered_kept {
+    struct mdf_lowered_kept *next;
+    struct mdf_value value;
+};
+
 struct mdf_lowered {
     struct mdf_arena arena; /* has all of this */
     struct mdf_lowered_value *values;
     size_t n_values;
+    struct mdf_lowered_kept *kept;
     struct mdf_lowered_region region;
     mdf_lowered_id *inputs; /* values whose place is INPUT */
     size_t n_inputs;

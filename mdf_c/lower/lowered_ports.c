@@ -481,6 +481,7 @@ static void release_ports(struct mdf_memory *memory, struct mdf_lowered_ports *p
 
 void mdf_lowered_release(struct mdf_lowered *lowered)
 {
+    struct mdf_lowered_kept *kept;
     struct mdf_memory *memory;
     struct mdf_arena arena;
     size_t i;
@@ -496,6 +497,9 @@ void mdf_lowered_release(struct mdf_lowered *lowered)
     }
     if (lowered->ports != NULL) {
         release_ports(memory, lowered->ports);
+    }
+    for (kept = lowered->kept; kept != NULL; kept = kept->next) {
+        mdf_value_clear(memory, &kept->value);
     }
     arena = lowered->arena;
     mdf_arena_release(&arena);

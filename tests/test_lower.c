@@ -1,0 +1,196 @@
+/* test_lower.c - the lowered form of nodes and loops gives what their instructions give as they stand, bit for bit, whatever
+ * comes up in between: results past 64 bits, divisions by zero, values that change type or shape. */
+#include "mdf_c/base/text.h"
+#include "mdf_c/run/state.h"
+#include "mdf_c/write/write.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ running both ways */
+
+static struct mdf_memory memory;
+
+struct engine {
+    mdf_model *model;
+    mdf_program *program;
+    mdf_state *state;
+    mdf_error error;
+};
+
+static void begin(struct engine *engine, const char *text, const char *path, bool plain)
+{
+    mdf_options options = {.plain = plain, .seed = 7};
+
+    memset(engine, 0, sizeof *engine);
+    engine->model = text != NULL ? mdf_model_load_bytes(text, strlen(text), "json", "model.json", &options, &engine->error)
+                                 : mdf_model_load_file(path, &engine->error);
+    engine->program = engine->model != NULL ? mdf_compile(engine->model, &options, &engine->error) : NULL;
+    engine->state = engine->program != NULL ? mdf_state_new(engine->program, &engine->error) : NULL;
+    cr_assert_not_null(engine->state, "%s: %s", path != NULL ? path : text, engine->error.message);
+}
+
+static void end(struct engine *engine)
+{
+    mdf_state_free(engine->state);
+    mdf_program_free(engine->program);
+    mdf_model_free(engine->model);
+}
+
+/* All outputs with their types, or the error. The text is the caller's, in `memory`. */
+static void step(struct engine *engine, double dt, struct mdf_text *text)
+{
+    size_t i, j;
+
+    memset(&engine->error, 0, sizeof engine->error);
+    text->length = 0;
+    if (mdf_evaluate(engine->state, dt, &engine->error) != MDF_OK) {
+        mdf_text_append_string(text, engine->error.message);
+        return;
+    }
+    for (i = 0; i < mdf_program_n_nodes(engine->program); i++) {
+        for (j = 0; j < mdf_program_n_outputs(engine->program, i); j++) {
+            mdf_text_printf(text, "%s.%s ", mdf_program_node_id(engine->program, i),
+                            mdf_program_output_id(engine->program, i, j));
+            mdf_write_json_value(text, mdf_output_at(engine->state, i, j), true, NULL);
+            mdf_text_append_string(text, "\n");
+        }
+    }
+}
+
+static const struct mdf_fast *fast_of(const struct engine *engine, size_t node)
+{
+    return &engine->state->nodes[node].fast;
+}
+
+/* Runs a model both ways. Returns why its first node is not lowered at the end; NULL: it is. */
+static const char *compare(const char *text, const char *path, int n_steps, double dt)
+{
+    struct engine plain, lowered;
+    struct mdf_text want, got;
+    const char *why;
+
+    begin(&plain, text, path, true);
+    begin(&lowered, text, path, false);
+    mdf_text_init(&want, &memory);
+    mdf_text_init(&got, &memory);
+    for (int i = 0; i < n_steps; i++) {
+        step(&plain, i == 0 ? (double)NAN : dt, &want);
+        step(&lowered, i == 0 ? (double)NAN : dt, &got);
+        cr_expect_str_eq(got.bytes, want.bytes, "%s, step %d", path != NULL ? path : text, i);
+    }
+    why = fast_of(&lowered, 0)->lowered != NULL ? NULL
+          : fast_of(&lowered, 0)->why != NULL   ? fast_of(&lowered, 0)->why
+                                                : "never tried";
+    mdf_text_release(&want);
+    mdf_text_release(&got);
+    end(&plain);
+    end(&lowered);
+    return why;
+}
+
+/* ------------------------------------------------------------------ nodes */
+
+#define NODE(parts) "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {" parts "}}}}}}"
+#define PARAMETER(text) NODE("\"parameters\": {" text "}, \"output_ports\": {\"o\": {\"value\": \"p\"}}")
+#define STATE(value, initial) PARAMETER("\"p\": {\"value\": \"" value "\", \"default_initial_value\": " initial "}")
+
+struct lowered_case {
+    const char *model;
+    bool is_lowered; /* at the end */
+};
+
+static const struct lowered_case cases[] = {
+    {STATE("p * 1.5 - 0.25", "1.0"), true},
+    {STATE("p + 1", "0"), true},
+    {STATE("(p * 7 + 3) // 4 % 11 - (-p) // 3", "5"), true},
+    {STATE("-p ** 2 + math.sin(p) * math.exp(-p)", "0.3"), true},
+    {STATE("p * p", "3"), true}, /* a real past 64 bits: lowered anew */
+    {STATE("p / (3 - p) if p < 2 else 0.5", "0.5"), true},
+    {STATE("1 / p if p != 0 else 4.0", "0.0"), true}, /* the branch that is not taken would fail */
+    {STATE("p + 1 if p < 20 else p + 0.5", "0"), false},
+    {STATE("p + (2 < p < 9) + (p > 3 and p < 7 or p == 1)", "0"), true}, /* a whole number plus a truth */
+    {STATE("[p[1], p[0] + 1]", "[1, 2]"), false},
+    {STATE("p * 0.5 + numpy.array([1.0, 2.0, 3.0])", "[[0.5, 1.5, 2.5], [1.0, 2.0, 3.0]]"), true},
+    {STATE("numpy.where(p > 2.0, p - 2.0, p * 1.25)", "[0.5, 1.5, 2.5, 7.0, 1e300]"), true},
+    {STATE("numpy.tanh(p) + numpy.sum(p) * 0.01", "[0.5, -1.5, 2.5]"), true},
+    {PARAMETER("\"p\": {\"default_initial_value\": 1.0, \"time_derivative\": \"-p * r + 0.1\"}, \"r\": {\"value\": 0.7}"), true},
+    {PARAMETER(
+         "\"p\": {\"default_initial_value\": [1.0, 2.0], \"time_derivative\": \"p * p - 3.0\", \"conditions\": [{\"id\": \"c\", "
+         "\"test\": \"p > 2.5\", \"value\": \"0.125\"}]}"),
+     true},
+    {STATE("p + numpy.random.rand()", "0.0"), false}, /* drawn once, not again by a trial */
+};
+
+Test(lower, nodes_compute_what_their_instructions_say)
+{
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *why = compare(cases[i].model, NULL, 60, 0.01);
+
+        cr_expect(cases[i].is_lowered == (why == NULL), "%s: %s", cases[i].model, why != NULL ? why : "lowered");
+    }
+}
+
+/* Inputs of other types and shapes, one after the other. */
+Test(lower, other_forms_are_lowered_anew_or_given_up)
+{
+    static const char model[] =
+        NODE("\"input_ports\": {\"x\": {}}, \"parameters\": {\"p\": {\"value\": \"x * 2 + 1\"}}, \"output_ports\": "
+             "{\"o\": {\"value\": \"p\"}}");
+    static const char *const inputs[] = {
+        "1",    "2",  "3",     "0.5", "0.25", "[1.5, 2.5]", "[1, 2]", "[[1.0], [2.0]]", "4", "5", "9223372036854775807",
+        "true", "[]", "[0.5]", "6.0"};
+    struct engine plain, lowered;
+    struct mdf_text want, got;
+
+    mdf_memory_init(&memory, NULL, 0);
+    begin(&plain, model, NULL, true);
+    begin(&lowered, model, NULL, false);
+    mdf_text_init(&want, &memory);
+    mdf_text_init(&got, &memory);
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        mdf_set_input_json(plain.state, "x", inputs[i], NULL);
+        mdf_set_input_json(lowered.state, "x", inputs[i], NULL);
+        step(&plain, NAN, &want);
+        step(&lowered, NAN, &got);
+        cr_expect_str_eq(got.bytes, want.bytes, "%s", inputs[i]);
+    }
+    mdf_text_release(&want);
+    mdf_text_release(&got);
+    end(&plain);
+    end(&lowered);
+}
+
+/* ------------------------------------------------------------------ examples */
+
+static void compare_folder(const char *folder)
+{
+    DIR *directory = opendir(folder);
+    const struct dirent *entry;
+    size_t n = 0;
+
+    cr_assert_not_null(directory, "%s", folder);
+    while ((entry = readdir(directory)) != NULL) {
+        const char *suffix = strrchr(entry->d_name, '.');
+        char path[512];
+
+        if (suffix != NULL && (strcmp(suffix, ".json") == 0 || strcmp(suffix, ".yaml") == 0)) {
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+            compare(NULL, path, 8, 0.01);
+            n++;
+        }
+    }
+    closedir(directory);
+    cr_expect(n > 5, "%zu examples in %s", n, folder);
+}
+
+Test(lower, examples_give_the_same_either_way)
+{
+    mdf_memory_init(&memory, NULL, 0);
+    compare_folder("examples");
+    compare_folder("examples/control_flow");
+}
