@@ -448,6 +448,35 @@ static void store_complex(mdf_dtype dtype, void *target, const double *real, con
     }
 }
 
+/* A whole number as float64, rounded so that a narrower type rounds it as if from the whole number itself: what is cut off sets
+ * the last bit ("round to odd"). */
+static double whole_to_odd(uint64_t magnitude)
+{
+    int cut = 11 - __builtin_clzll(magnitude | 1);
+    uint64_t kept;
+
+    if (cut <= 0) {
+        return (double)magnitude;
+    }
+    kept = magnitude >> cut;
+    kept |= (magnitude & ((1ULL << cut) - 1)) != 0;
+    return (double)kept * (double)(1 << cut);
+}
+
+/* Integers of 64 bits on their way into a type narrower than float64. */
+static void load_odd(mdf_dtype dtype, double *target, const void *source, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (dtype == MDF_DTYPE_UINT64) {
+            target[i] = whole_to_odd(((const uint64_t *)source)[i]);
+        } else {
+            int64_t x = ((const int64_t *)source)[i];
+
+            target[i] = x < 0 ? -whole_to_odd(0 - (uint64_t)x) : whole_to_odd((uint64_t)x);
+        }
+    }
+}
+
 static void convert_block(mdf_dtype target_dtype, void *target, mdf_dtype source_dtype, const void *source, size_t n,
                           bool saturate)
 {
@@ -461,7 +490,12 @@ static void convert_block(mdf_dtype target_dtype, void *target, mdf_dtype source
         store_int64(target_dtype, target, integers, n);
         return;
     }
-    load_double(source_dtype, reals, source, n);
+    if ((source_dtype == MDF_DTYPE_INT64 || source_dtype == MDF_DTYPE_UINT64) && mdf_dtype_kind(target_dtype) == 'f' &&
+        mdf_dtype_size(target_dtype) < sizeof(float)) {
+        load_odd(source_dtype, reals, source, n);
+    } else {
+        load_double(source_dtype, reals, source, n);
+    }
     if (!is_complex(target_dtype) && (!is_complex(source_dtype) || target_dtype != MDF_DTYPE_BOOL)) {
         store_double(target_dtype, target, reals, n, saturate);
         return;
