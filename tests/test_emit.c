@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -616,4 +617,133 @@ Test(emit, random_programs_of_arrays)
         n_done += check_seed(100000 + seed, lengths[seed % COUNT(lengths)], false);
     }
     cr_assert_gt(n_done, n / 8, "only %zu were not left", n_done);
+}
+
+/* ------------------------------------------------------------------ division by constants */
+
+/* A number with a random number of bits, of either sign. */
+static int64_t draw_whole(struct generator *generator, unsigned n_bits)
+{
+    uint64_t bits = draw(generator, UINT64_C(1) << 44) << 20 ^ draw(generator, UINT64_C(1) << 44);
+
+    bits >>= 64 - n_bits + draw(generator, n_bits);
+    return draw(generator, 2) == 0 ? (int64_t)bits : (int64_t)(0 - bits);
+}
+
+/* Quotients and remainders of `n` numbers by a constant: as the plain form has them. */
+static void check_divisor(mdf_dtype dtype, int64_t divisor, uint64_t seed)
+{
+    static const int64_t ends[] = {0, 1, -1, 2, -2, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1};
+    enum { N = 400 };
+    static struct generator generator;
+    struct mdf_lowered_loop *loop;
+    mdf_lowered_id row, by, in[2];
+    int64_t wide[N], length = N;
+    int32_t narrow[N], narrow_divisor = (int32_t)divisor;
+    size_t i, code;
+
+    memset(&generator, 0, sizeof generator);
+    generator.random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    for (i = 0; i < N; i++) {
+        int64_t near = divisor * (draw_whole(&generator, 20)) + (int64_t)draw(&generator, 3) - 1;
+
+        wide[i] = i < COUNT(ends) ? ends[i] : i % 2 == 0 ? near : draw_whole(&generator, 64);
+        narrow[i] = (int32_t)(uint32_t)(uint64_t)(i % 4 == 1 ? draw_whole(&generator, 32) : wide[i]);
+    }
+    build_begin(&generator.build, NULL);
+    by = build_constant(&generator.build, dtype, 0, NULL, dtype == MDF_DTYPE_INT64 ? (void *)&divisor : (void *)&narrow_divisor);
+    in[0] = build_constant(&generator.build, dtype, 1, &length, dtype == MDF_DTYPE_INT64 ? (void *)wide : (void *)narrow);
+    loop = build_loop(&generator.build, &generator.build.lowered->region, N);
+    row = build_rows(&generator.build, loop, in[0], false);
+    for (code = MDF_LOWERED_QUOTIENT; code <= MDF_LOWERED_FLOOR_REMAINDER; code++) {
+        in[0] = row;
+        in[1] = by;
+        in[0] = build_element(&generator.build, &loop->body, (enum mdf_lowered_code)code, dtype, in);
+        build_output(&generator.build, build_slot(&generator.build), build_stack(&generator.build, loop, in[0], false, false));
+    }
+    build_finish(&generator.build);
+    check_program(&generator, seed);
+    build_end(&generator.build);
+}
+
+/* Two million operands of each type. */
+Test(emit, division_by_constants)
+{
+    static struct generator generator = {.random = 88172645463325252};
+    static const int64_t divisors[] = {1,
+                                       -1,
+                                       2,
+                                       3,
+                                       -3,
+                                       5,
+                                       7,
+                                       10,
+                                       641,
+                                       1000000007,
+                                       INT32_MAX,
+                                       INT32_MIN,
+                                       INT64_MAX,
+                                       INT64_MIN,
+                                       INT64_MIN + 1,
+                                       1 << 30,
+                                       INT64_C(1) << 62,
+                                       -(INT64_C(1) << 62)};
+    size_t i;
+
+    for (i = 0; i < 1300; i++) {
+        int64_t divisor = i < COUNT(divisors)        ? divisors[i]
+                          : i < COUNT(divisors) + 62 ? (INT64_C(1) << (i - COUNT(divisors))) + 1
+                                                     : draw_whole(&generator, 64);
+
+        check_divisor(MDF_DTYPE_INT64, divisor != 0 ? divisor : 9, i + 1);
+        check_divisor(MDF_DTYPE_INT32, (int32_t)divisor != 0 ? (int32_t)divisor : 9, i + 1);
+    }
+}
+
+/* ------------------------------------------------------------------ refused memory */
+
+static size_t n_left;
+
+static void *allocate_some(void *context, size_t size)
+{
+    (void)context;
+    return n_left > 0 && n_left-- > 0 ? malloc(size) : NULL;
+}
+
+static void *reallocate_some(void *context, void *block, size_t size)
+{
+    (void)context;
+    return n_left > 0 && n_left-- > 0 ? realloc(block, size) : NULL;
+}
+
+static void release_all(void *context, void *block)
+{
+    (void)context;
+    free(block);
+}
+
+/* Whichever allocation is the first that fails: there is no code then, and nothing leaks. */
+Test(emit, refused_memory)
+{
+    static const mdf_allocator allocator = {allocate_some, reallocate_some, release_all, NULL};
+    static struct generator generator;
+    struct mdf_memory memory, *plain;
+    size_t n;
+
+    generator.random = 12345;
+    generator.length = 9;
+    make_program(&generator);
+    plain = generator.build.lowered->arena.memory;
+    mdf_memory_init(&memory, &allocator, 0);
+    generator.build.lowered->arena.memory = &memory;
+    for (n = 0; n < 100 && generator.build.lowered->code == NULL; n++) {
+        n_left = n;
+        mdf_lowered_emit(generator.build.lowered);
+        cr_assert_eq(atomic_load(&memory.used_bytes), (size_t)0, "%zu allocations: something leaks", n);
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        cr_assert(n > 5 && n < 100, "code with %zu allocations", n);
+    }
+    generator.build.lowered->arena.memory = plain;
+    build_end(&generator.build);
 }
