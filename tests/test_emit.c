@@ -645,7 +645,7 @@ static void check_divisor(mdf_dtype dtype, int64_t divisor, uint64_t seed)
     memset(&generator, 0, sizeof generator);
     generator.random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
     for (i = 0; i < N; i++) {
-        int64_t near = divisor * (draw_whole(&generator, 20)) + (int64_t)draw(&generator, 3) - 1;
+        int64_t near = (int64_t)((uint64_t)divisor * (uint64_t)draw_whole(&generator, 20) + draw(&generator, 3) - 1);
 
         wide[i] = i < COUNT(ends) ? ends[i] : i % 2 == 0 ? near : draw_whole(&generator, 64);
         narrow[i] = (int32_t)(uint32_t)(uint64_t)(i % 4 == 1 ? draw_whole(&generator, 32) : wide[i]);
