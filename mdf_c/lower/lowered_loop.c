@@ -5,6 +5,9 @@
 
 /* Room for items whose number is not known: so many at first, but not more bytes. */
 enum { FIRST_CAPACITY = 1024, FIRST_BYTES = 64 * 1024, LEAST_CAPACITY = 4 };
+/* From so many bytes on a stack grows by an eighth instead of to twice its size: there the allocator moves pages, not bytes, and
+ * half of it would lie idle. */
+enum { LARGE_BYTES = 1024 * 1024 };
 
 static bool is_interrupted(const struct mdf_lowered *lowered)
 {
@@ -88,24 +91,29 @@ int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop 
     return 0;
 }
 
+/* The next capacity, of at least n_items. */
+static size_t next_capacity(const struct mdf_lowered_loop *loop, size_t n_items)
+{
+    size_t capacity = loop->stacks[0].capacity, largest = 0, i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        largest = loop->stacks[i].item_bytes > largest ? loop->stacks[i].item_bytes : largest;
+    }
+    capacity += largest > 0 && capacity > LARGE_BYTES / largest ? capacity / 8 : capacity;
+    return capacity < n_items ? n_items : capacity;
+}
+
 int mdf_lowered_grow_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_items)
 {
-    struct mdf_memory *memory = lowered->context->memory;
-    size_t i;
+    size_t capacity = next_capacity(loop, n_items), i;
 
     for (i = 0; i < loop->n_stacks; i++) {
         struct mdf_lowered_stack *stack = &loop->stacks[i];
-        struct mdf_value *old = &lowered->arrays[stack->stack], grown = {0};
-        size_t capacity = 2 * stack->capacity;
 
-        capacity = capacity < n_items ? n_items : capacity;
-        if (!mdf_lowered_make_array(lowered, stack->stack, &grown, capacity)) {
+        if (!mdf_value_lengthen(lowered->context->memory, &lowered->arrays[stack->stack], capacity)) {
             return 1;
         }
-        copy_bytes(grown.data, stack->items, stack->capacity * stack->item_bytes);
-        mdf_value_swap(&grown, old);
-        mdf_value_clear(memory, &grown);
-        stack->items = old->data;
+        stack->items = lowered->arrays[stack->stack].data;
         stack->capacity = capacity;
     }
     return 0;

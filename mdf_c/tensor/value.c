@@ -572,6 +572,45 @@ void *mdf_value_writable(struct mdf_memory *memory, struct mdf_value *value)
     return value->data;
 }
 
+/* Makes an array's own buffer hold so many bytes. */
+static bool widen(struct mdf_memory *memory, struct mdf_value *array, size_t bytes)
+{
+    struct mdf_buffer *buffer = array->buffer;
+    size_t total;
+
+    if (!mdf_size_add(bytes, buffer->offset, &bytes) || !mdf_size_add(bytes, sizeof *buffer, &total)) {
+        return false;
+    }
+    if (bytes <= buffer->capacity_bytes) {
+        return true;
+    }
+    buffer = mdf_memory_resize(memory, buffer, total);
+    if (buffer == NULL) {
+        return false;
+    }
+    buffer->capacity_bytes = bytes;
+    array->buffer = buffer;
+    array->data = elements_of(buffer);
+    if (array->rank > MDF_INLINE_RANK) {
+        array->shape.large = (int64_t *)buffer->data;
+    }
+    return true;
+}
+
+bool mdf_value_lengthen(struct mdf_memory *memory, struct mdf_value *array, size_t n_items)
+{
+    size_t item, length, bytes;
+
+    if (n_items > INT64_MAX || !mdf_shape_n_elements(array->rank - 1, mdf_value_shape(array) + 1, &item) ||
+        !mdf_size_multiply(n_items, item, &length) || !mdf_size_multiply(length, mdf_dtype_size(array->dtype), &bytes) ||
+        mdf_value_writable(memory, array) == NULL || !widen(memory, array, bytes)) {
+        return false;
+    }
+    *(array->rank > MDF_INLINE_RANK ? array->shape.large : array->shape.sizes) = (int64_t)n_items;
+    array->length = length;
+    return true;
+}
+
 bool mdf_value_convert(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source, mdf_dtype dtype)
 {
     void *elements;
