@@ -400,6 +400,13 @@ CASES = {
 
 # ---------------------------------------------------------------------- measuring
 
+# Results may differ by this much, relative to the largest element: both sum float32 in orders of their own.
+TOLERANCE = 1e-4
+# ONNX Runtime sums transforms whose length is no power of 2 term by term, with float32 angles; numpy's float64 transform shows the
+# difference to be its own.
+TOLERANCES = {"DFT 64 of 1000": 1e-3}
+
+
 def differ(a, b):
     """The largest difference, relative to the largest element."""
     worst = 0.0
@@ -411,11 +418,13 @@ def differ(a, b):
     return worst
 
 
-def time_runs(run, n):
-    start = time.perf_counter()
+def time_runs(run, n, n_threads):
+    """Seconds of one run: of one thread its processor time, which others on the machine disturb least."""
+    clock = time.thread_time if n_threads == 1 else time.perf_counter
+    start = clock()
     for _ in range(n):
         run()
-    return (time.perf_counter() - start) / n
+    return max(clock() - start, 1e-9) / n
 
 
 def measure(library, name, seconds):
@@ -427,7 +436,7 @@ def measure(library, name, seconds):
     for key, runner in runners.items():
         runner.run()
         runner.run()
-        best[key] = time_runs(runner.run, 1)
+        best[key] = time_runs(runner.run, 1, key[1])
     same = all(np.array_equal(a, b, equal_nan=True)
                for a, b in zip(runners["here", 1].results(), runners["here", 2].results(), strict=True))
     difference = differ(runners["here", 1].results(), runners["there", 1].results()) if same else math.inf
@@ -436,7 +445,7 @@ def measure(library, name, seconds):
         for key, runner in runners.items():
             # ONNX Runtime's threads wait for work in a loop, for a while: let them fall asleep before somebody else's turn.
             time.sleep(0.003)
-            best[key] = min(best[key], time_runs(runner.run, max(1, min(100, int(0.003 / best[key])))))
+            best[key] = min(best[key], time_runs(runner.run, max(1, min(100, int(0.003 / best[key]))), key[1]))
         n_rounds += 1
     for runner in runners.values():
         runner.close()
@@ -459,7 +468,7 @@ def main():
         ratio, difference, _, _ = measure(library, name, arguments.seconds)
         lines.append(f"| {name} | " + " | ".join(f"{ratio[n]:.2f}" for n in THREADS) + f" | {difference:.0e} |")
         print(lines[-1], flush=True)
-        wrong += not difference < 1e-4
+        wrong += not difference < TOLERANCES.get(name, TOLERANCE)
         for n in THREADS:
             ratios[n].append(ratio[n])
     lines.append("| geometric mean | " + " | ".join(f"{math.exp(np.mean(np.log(ratios[n]))):.2f}" for n in THREADS) + " | |")
