@@ -10,7 +10,8 @@
 struct mdf_vector_rows {
     /* y = the larger of x and y; NaN where one of them is. */
     void (*larger)(size_t n, const void *x, size_t step, void *y);
-    void (*add)(size_t n, const void *x, size_t step, void *y); /* y += x */
+    void (*add)(size_t n, const void *x, size_t step, void *y);  /* y += x */
+    void (*take)(size_t n, const void *x, size_t step, void *y); /* y = x */
     /* The same with rows of adjacent elements one after the other, row t beginning at x + offsets[t]. */
     void (*larger_of_rows)(size_t n, size_t n_rows, const int64_t *offsets, const void *x, void *y);
     void (*add_rows)(size_t n, size_t n_rows, const int64_t *offsets, const void *x, void *y);

@@ -1,14 +1,20 @@
 /* padded_planes.c - see padded_planes.h. */
 #include "functions/onnx/padded_planes.h"
 
+#include "functions/vector_rows.h"
+
 #include <string.h>
 
 enum { MAX_STRIDE = 4, SMALL_PLANE = 1 << 16, LARGEST_PLANE = 1 << 26 };
 
+typedef void (*take_function)(size_t n, const void *x, size_t step, void *y);
+
 #define ELEMENT float
+#define TYPE MDF_DTYPE_FLOAT32
 #define NAME(x) x##_float32
 #include "functions/onnx/padded_rows.inc"
 #define ELEMENT double
+#define TYPE MDF_DTYPE_FLOAT64
 #define NAME(x) x##_float64
 #include "functions/onnx/padded_rows.inc"
 

@@ -70,8 +70,9 @@ static double root(double x, double p)
  * last axis, or further apart, are taken tap by tap. */
 enum { STRETCH = 512, MAX_ROWS = 64, MAX_STRIDE = 4, LARGEST_PARTS = 64 };
 
-/* How elements are combined: of one row, and of several. */
+/* How elements are taken from a row, and combined: of one row, and of several. */
 struct combination {
+    void (*take)(size_t n, const void *x, size_t step, void *y);
     void (*one)(size_t n, const void *x, size_t step, void *y);
     void (*rows)(size_t n, size_t n_rows, const int64_t *offsets, const void *x, void *y);
 };
