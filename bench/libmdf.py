@@ -24,13 +24,6 @@ class Tensor(ctypes.Structure):
                 ("data", ctypes.c_void_p)]
 
 
-class Options(ctypes.Structure):
-    _fields_ = [("graph", ctypes.c_char_p), ("float32", ctypes.c_bool), ("max_iterations", ctypes.c_uint64),
-                ("max_passes", ctypes.c_uint64), ("max_memory_bytes", ctypes.c_size_t), ("seed", ctypes.c_uint64),
-                ("n_threads", ctypes.c_int), ("allocator", ctypes.c_void_p), ("warning", ctypes.c_void_p),
-                ("warning_context", ctypes.c_void_p), ("plain", ctypes.c_bool)]
-
-
 class Failure(Exception):
     pass
 
@@ -44,7 +37,7 @@ def _library():
             ("mdf_value_tensor", ctypes.c_bool, pointer, ctypes.POINTER(Tensor)),
             ("mdf_model_load_file", pointer, text, error),
             ("mdf_model_free", None, pointer),
-            ("mdf_compile", pointer, pointer, ctypes.POINTER(Options), error),
+            ("mdf_compile", pointer, pointer, pointer, error),
             ("mdf_program_free", None, pointer),
             ("mdf_program_n_results", size, pointer),
             ("mdf_state_new", pointer, pointer, error),
@@ -66,14 +59,13 @@ DTYPES = {LIBRARY.mdf_dtype_name(i).decode(): i for i in range(26)}
 class Model:
     """A model that was loaded and compiled, and one state of it."""
 
-    def __init__(self, path, n_threads=0):
+    def __init__(self, path):
         self.error = Error()
         self.model = self.program = self.state = None
-        options = Options(n_threads=n_threads)
         times = [time.perf_counter()]
         self.model = self.made(LIBRARY.mdf_model_load_file(str(path).encode(), self.error))
         times.append(time.perf_counter())
-        self.program = self.made(LIBRARY.mdf_compile(self.model, options, self.error))
+        self.program = self.made(LIBRARY.mdf_compile(self.model, None, self.error))
         times.append(time.perf_counter())
         self.load_s, self.compile_s = times[1] - times[0], times[2] - times[1]
         self.restart()
