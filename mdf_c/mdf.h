@@ -365,7 +365,8 @@ typedef struct mdf_sweep_options {
     const uint64_t *seeds; /* of each instance; NULL: mdf_sweep_seed(seed, first_instance + i) */
     uint64_t seed;
     int n_threads; /* 0: all cores */
-    /* Called ten times a second, and at the end, by the thread that called mdf_sweep_run; false asks to stop. May be NULL. */
+    /* Called ten times a second, and at the end, by the thread that called mdf_sweep_new (where that evaluates the first instance) or
+     * mdf_sweep_run; false asks to stop. May be NULL. */
     bool (*progress)(void *context, size_t n_done, size_t n_instances);
     void *progress_context;
 } mdf_sweep_options;

@@ -364,6 +364,7 @@ Test(sweep, the_caller_can_stop_it)
     struct fixture fixture;
     mdf_record record = {.dtype = MDF_DTYPE_FLOAT64};
     size_t n_calls = 0;
+    mdf_sweep *sweep;
 
     begin_with(&fixture, endless, NULL, 0, NULL);
     fixture.options = (mdf_sweep_options){.n_instances = 9,
@@ -376,6 +377,10 @@ Test(sweep, the_caller_can_stop_it)
                                           .progress_context = &n_calls};
     cr_assert_eq(run(&fixture), MDF_INTERRUPTED);
     cr_assert_geq(n_calls, 1);
+    memset(&fixture.error, 0, sizeof fixture.error);
+    record.dtype = MDF_DTYPE_NONE; /* the first instance is evaluated to find it */
+    sweep = mdf_sweep_new(fixture.program, &fixture.options, &fixture.error);
+    cr_assert(sweep == NULL && fixture.error.code == MDF_INTERRUPTED);
     end(&fixture);
 }
 

@@ -223,6 +223,7 @@ static const struct {
     {"parameters: {n.aa: [1]}", "", 1, "no parameter is called 'n.aa'; did you mean 'n.a'?"},
     {"parameters: {a: [1]}", "--plot p.svg", 2, "--sweep does not go with"},
     {"parameters: {a: [1]}\na: [", "", 1, "s.yaml:"},
+    {"parameters: {a: [1]}\nsteps: 1\nsteps: 2", "--strict", 1, "s.yaml:3:1: error: "},
 };
 
 Test(sweep_file, mistakes_are_told_with_their_place)

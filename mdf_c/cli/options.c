@@ -89,7 +89,8 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 static bool takes_argument(const struct option_row *row)
 {
     return row->argument == TEXT || row->argument == COUNT || row->argument == BYTES || row->argument == REAL ||
-           row->argument == THREADS || row->argument == INPUT || row->argument == IMAGE || row->argument == DETAIL || row->argument == PLOT;
+           row->argument == THREADS || row->argument == INPUT || row->argument == IMAGE || row->argument == DETAIL ||
+           row->argument == PLOT;
 }
 
 static bool parse_count(const char *text, uint64_t *count)
@@ -206,7 +207,8 @@ static const char *set_option(struct run_options *options, const struct option_r
 
 static bool usage_error(int *exit_status, const char *option, const char *why)
 {
-    fprintf(stderr, "mdf-run: error: %s%s%s%s\n", option != NULL ? "--" : "", option != NULL ? option : "", option != NULL ? " " : "", why);
+    fprintf(stderr, "mdf-run: error: %s%s%s%s\n", option != NULL ? "--" : "", option != NULL ? option : "",
+            option != NULL ? " " : "", why);
     fprintf(stderr, "Try 'mdf-run --help'.\n");
     *exit_status = EXIT_USAGE;
     return false;
@@ -272,8 +274,9 @@ static bool check_together(struct run_options *options, int argc, char **argv, i
         return usage_error(exit_status, "repeat", "must be at least 1");
     }
     if (options->sweep_path != NULL && (options->inputs_path != NULL || options->plot_path != NULL || options->schedule ||
-                                        options->typed || options->compile || options->n_repeats > 1)) {
-        return usage_error(exit_status, "sweep", "does not go with --inputs, --plot, --schedule, --typed, --compile or --repeat");
+                                        options->typed || options->compile || options->time || options->n_repeats > 1)) {
+        return usage_error(exit_status, "sweep",
+                           "does not go with --inputs, --plot, --schedule, --typed, --compile, --time or --repeat");
     }
     return true;
 }

@@ -447,6 +447,9 @@ static int perform(struct sweep_run *run, const mdf_model *model)
         !count_instances(run)) {
         return EXIT_MODEL;
     }
+    if (run->options->strict && ((const struct warning_printer *)run->options->library.warning_context)->n_warnings > 0) {
+        return EXIT_MODEL;
+    }
     exit_status = load_run_inputs(&run->inputs, run->memory, run->options, &printer, run->error);
     if (exit_status != EXIT_DONE) {
         return exit_status;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 /* An instance that is being evaluated. */
 struct instance {
@@ -251,15 +252,40 @@ static bool is_recorded(const struct mdf_sweep *sweep, uint64_t step)
     return sweep->record_every > 0 ? (step + 1) % sweep->record_every == 0 : step + 1 == sweep->n_steps;
 }
 
+static double clock_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Whether the caller wants no more. While forms are looked for nobody watches: the caller is asked here, now and then. */
+static bool is_stopped(const struct instance *instance, double *next_s)
+{
+    const struct mdf_sweep *sweep = instance->sweep;
+    double now_s;
+
+    if (instance->forms != NULL && sweep->progress != NULL) {
+        now_s = clock_s();
+        if (now_s >= *next_s) {
+            *next_s = now_s + 0.1;
+            return !sweep->progress(sweep->progress_context, 0, sweep->n_instances);
+        }
+    }
+    return atomic_load_explicit(&sweep->interrupted, memory_order_relaxed);
+}
+
 static mdf_status run_steps(const struct instance *instance)
 {
     const struct mdf_sweep *sweep = instance->sweep;
     mdf_status status = set_parameters(instance);
+    double next_s = 0;
     size_t row = 0;
     uint64_t step;
 
     for (step = 0; step < sweep->n_steps && status == MDF_OK; step++) {
-        if (atomic_load_explicit(&sweep->interrupted, memory_order_relaxed)) {
+        if (is_stopped(instance, &next_s)) {
             return mdf_error_set(instance->error, MDF_INTERRUPTED, "interrupted");
         }
         status = set_inputs(instance, step);

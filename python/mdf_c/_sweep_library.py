@@ -134,7 +134,7 @@ class NativeSweep:
 
     def __init__(self, program: int, plan: Plan, threads: int, progress: Callable[[int], None] | None = None) -> None:
         self._pointer = None
-        self._progress, self._failure = progress, None
+        self._progress, self._failure, self._is_stopped = progress, None, False
         self._callback = PROGRESS(self._tell)
         self._plan = plan
         self._parameters, self._inputs = _values(plan.parameters), _values(plan.inputs)
@@ -156,7 +156,15 @@ class NativeSweep:
             progress=self._callback,
         )
         error = Error()
-        self._pointer = checked(lib.mdf_sweep_new(program, options, error), error)
+        made: list[int | None] = []
+        try:
+            interruptible(lambda: made.append(lib.mdf_sweep_new(program, options, error)), self._stop)
+        except BaseException:
+            lib.mdf_sweep_free(made[0])
+            raise
+        if self._failure is not None:
+            raise self._failure
+        self._pointer = checked(made[0], error)
 
     def __del__(self) -> None:
         if getattr(self, "_pointer", None):
@@ -168,7 +176,10 @@ class NativeSweep:
                 self._progress(n_done)
         except BaseException as failure:  # noqa: BLE001 - raised again by run
             self._failure = failure
-        return self._failure is None
+        return self._failure is None and not self._is_stopped
+
+    def _stop(self) -> None:
+        self._is_stopped = True
 
     def forms(self) -> list[tuple[np.dtype, tuple[int, ...]]]:
         """Type and shape of one value of each record."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mdf_c
+from mdf_c._library import lib
 
 PACKAGE = Path(mdf_c.__file__).resolve().parent.parent
 
@@ -96,6 +97,11 @@ def test_a_model_that_is_loaded_will_do_and_a_program_will_not():
         mdf_c.sweep(mdf_c.compile(CELL), {"n.a": A})
 
 
+def test_seeds_are_numbers_of_splitmix64():
+    assert mdf_c.instance_seeds(1234567, 2).tolist() == [6457827717110365317, 3203168211198807973]
+    assert mdf_c.instance_seeds(-1, 1)[0] == lib.mdf_sweep_seed(2**64 - 1, 0)
+
+
 def test_results_by_default_are_what_the_graph_yields():
     assert set(sweep().outputs) == {"n.V", "n.pair"}
 
@@ -146,6 +152,13 @@ def test_progress_is_told_and_ctrl_c_stops():
     with pytest.raises(KeyboardInterrupt):
         sweep(parameters={"n.a": np.linspace(0, 1, 10_000)}, steps=100_000)
     assert time.perf_counter() - start < 20
+
+
+def test_ctrl_c_stops_the_first_instance_too():
+    stop = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    stop.start()
+    with pytest.raises(KeyboardInterrupt):
+        sweep(parameters={"n.a": [0.5]}, steps=10**9)
 
 
 def test_an_exception_of_the_progress_function_comes_out():
