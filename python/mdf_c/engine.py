@@ -15,7 +15,7 @@ from typing import Any
 
 from ._documents import Source, as_bytes
 from ._interrupt import interruptible
-from ._library import PART_INPUT, PART_OUTPUT, WARNING_HANDLER, Error, Options, checked, lib, text
+from ._library import PART_FUNCTION, PART_INPUT, PART_OUTPUT, WARNING_HANDLER, Error, Options, checked, lib, text
 from ._values import Value, as_array, is_array, tensor_of, to_python
 from .errors import MdfError, MdfNameError, MdfWarning
 
@@ -342,6 +342,12 @@ class State:
         with self._lock:
             values = [to_python(lib.mdf_part_at(self._pointer, node, kind, index, i), scalars=True) for i in range(n_values)]
         return values[0] if n_values == 1 else values or None
+
+    def function_values(self, node: int, function: int) -> list[Any]:
+        """What a function yields, a value for each of its outputs."""
+        count = lib.mdf_program_part_n_values(self.program._pointer, node, PART_FUNCTION, function)
+        with self._lock:
+            return [to_python(lib.mdf_part_at(self._pointer, node, PART_FUNCTION, function, i)) for i in range(count)]
 
     def schedule_words(self) -> bytes:
         """The last evaluation's execution sets, packed; see :func:`unpack_schedule`."""

@@ -130,6 +130,8 @@ def _evaluate(operator: str, form: Form, call: _Call, opset: int, n_outputs: int
     state = _program(document.decode()).state()
     state.set_inputs(ports)
     state.evaluate()
+    if n_outputs is None:
+        return state.function_values(0, 0)
     outcome = [state.output("call", f"out_{i}") for i in range(len(values))]
     return outcome[0] if len(outcome) == 1 else tuple(outcome)
 
@@ -147,8 +149,7 @@ def call_operator(operator: str, *args: Any, opset: int = DEFAULT_OPSET, n_outpu
             if kwargs.get(name) is not None:
                 kwargs[name] = _plain_body(kwargs[name])
     call = _bind(operator, form, args, kwargs)
-    outcome = _evaluate(operator, form, call, opset, n_outputs or _count_outputs(operator, form, call))
-    return [outcome] if operator in _CONTROL_FLOW and not isinstance(outcome, list) else outcome
+    return _evaluate(operator, form, call, opset, n_outputs or _count_outputs(operator, form, call))
 
 
 def _is_onnx_file(kwargs: dict[str, Any]) -> bool:

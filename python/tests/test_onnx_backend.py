@@ -1,0 +1,67 @@
+"""ONNX's own tests of backends, unchanged: of the nodes, those that say most about a backend."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # the tests' own data divide by zero
+    import onnx.backend.test
+
+    import mdf_c.onnx_backend as backend
+
+    TESTS = onnx.backend.test.BackendTest(backend, __name__)
+    for part in (
+        "loop",
+        "scan",
+        "if",
+        "sequence",
+        "optional",
+        "gemm",
+        "conv_",
+        "softmax",
+        "einsum",
+        "string",
+        "cast_",
+        "reshape",
+    ):
+        TESTS.include(rf"^test_{part}.*_cpu$")
+    # ONNX's runner can not compare the output of this test with itself: len() of an array without axes.
+    TESTS.exclude("test_loop16_seq_none_cpu")
+    OnnxBackendNodeModelTest = TESTS.test_cases["OnnxBackendNodeModelTest"]
+    for name, method in list(vars(OnnxBackendNodeModelTest).items()):
+        if getattr(method, "__unittest_skip__", False):  # of other devices, or not included
+            delattr(OnnxBackendNodeModelTest, name)
+
+
+def make_model():
+    helper, real = onnx.helper, onnx.TensorProto.FLOAT
+    info = helper.make_tensor_value_info
+    node = helper.make_node("Add", ["a", "b"], ["sum"])
+    graph = helper.make_graph([node], "g", [info("a", real, [2]), info("b", real, [2])], [info("sum", real, [2])])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+
+
+def test_prepare_and_run():
+    a, b = np.array([1, 2], np.float32), np.array([3, 4], np.float32)
+    prepared = backend.prepare(make_model())
+    for inputs in ([a, b], {"b": b, "a": a}):
+        found = prepared.run(inputs)
+        np.testing.assert_array_equal(found.sum, [4, 6])
+    np.testing.assert_array_equal(backend.run_model(make_model(), [a, a])[0], [2, 4])
+    (found,) = backend.run_node(onnx.helper.make_node("Mul", ["x", "y"], ["z"]), [a, b])
+    np.testing.assert_array_equal(found, [3, 8])
+    (found,) = backend.run_node(onnx.helper.make_node("Clip", ["x", "", "m"], ["z"]), [b, np.float32(3.5)])
+    np.testing.assert_array_equal(found, [3, 3.5])
+
+
+def test_devices_and_compatibility():
+    assert backend.supports_device("CPU") and backend.supports_device("cpu:0") and not backend.supports_device("CUDA")
+    with pytest.raises(ValueError, match="CUDA"):
+        backend.prepare(make_model(), "CUDA")
+    assert backend.is_compatible(make_model())
+    wrong = make_model()
+    wrong.graph.node[0].op_type = "Addd"
+    assert not backend.is_compatible(wrong)
