@@ -87,8 +87,18 @@ static void emit_call(struct emission *emission, const struct mdf_lowered_call *
     }
 }
 
+/* Whether the op makes an array that nothing reads. */
+static bool is_unread_copy(const struct emission *emission, const struct mdf_lowered_op *op)
+{
+    return op->code == MDF_LOWERED_COPY && !emission->lowered->values[op->out].is_scalar &&
+           emission->arrays[op->out].user == UINT32_MAX;
+}
+
 static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
 {
+    if (is_unread_copy(emission, op)) {
+        return;
+    }
     if (op->code == MDF_LOWERED_CALL) {
         emit_call(emission, op->of.call);
     } else if (op->code == MDF_LOWERED_FUSED) {

@@ -87,7 +87,7 @@ static void use_as_items(struct emission *emission, const struct mdf_lowered_loo
     }
 }
 
-/* The loop's body has been gone through. */
+/* The loop's body has been gone through. What is only the next of a state is used by the loop. */
 static void decide(struct emission *emission, const struct step *step)
 {
     const struct mdf_lowered_loop *loop = step->op->of.loop;
@@ -97,6 +97,7 @@ static void decide(struct emission *emission, const struct step *step)
         const struct mdf_lowered_state *state = &loop->states[i];
         const struct array_use *parameter = &emission->arrays[state->parameter], *next = &emission->arrays[state->next];
 
+        use(emission, state->next, several);
         if (!is_array(emission, state->parameter) || state->is_in_stack || next->is_shared || next->maker == nobody ||
             parameter->user != next->maker || parameter->last > next->made_by) {
             continue;
@@ -135,6 +136,9 @@ bool emission_find_states(struct emission *emission)
                 share(emission, step->op->of.branches->merges[j].otherwise);
             }
         }
+    }
+    for (i = 0; i < emission->lowered->n_outputs; i++) {
+        use(emission, emission->lowered->outputs[i].id, several);
     }
     return true;
 }

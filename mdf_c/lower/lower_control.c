@@ -160,6 +160,18 @@ static bool add_stack(struct loop *loop, mdf_lowered_id item, size_t output, boo
            lowering_bind(loop->lowering, loop->outer, loop->source->outputs[output], stack->stack);
 }
 
+/* What is stacked is a copy: the stack may as well take the original, which often can be written straight into it. */
+static void look_through_copies(const struct mdf_lowered_region *body, struct mdf_lowered_stack *stack)
+{
+    size_t i;
+
+    for (i = body->n_ops; i-- > 0;) {
+        if (body->ops[i].code == MDF_LOWERED_COPY && body->ops[i].out == stack->item) {
+            stack->item = body->ops[i].in[0];
+        }
+    }
+}
+
 /* Ends the body, then says what may be written straight into a stack. */
 static bool end_loop(struct loop *loop)
 {
@@ -172,9 +184,11 @@ static bool end_loop(struct loop *loop)
     }
     for (i = 0; i < loop->result->n_stacks; i++) {
         struct mdf_lowered_stack *stack = &loop->result->stacks[i];
-        const struct fact *fact = &lowering->facts[stack->item];
+        const struct fact *fact;
         bool is_state = false;
 
+        look_through_copies(&loop->result->body, stack);
+        fact = &lowering->facts[stack->item];
         for (j = 0; j < loop->result->n_states; j++) {
             is_state = is_state || loop->result->states[j].next == stack->item;
         }
