@@ -129,10 +129,10 @@ struct loop_plan {
     bool counts;       /* has a counter */
     uint64_t constant; /* the bound where it is no value: UINT64_MAX */
     mdf_lowered_id counter;
-    mdf_lowered_id bound; /* a value or extra; NONE: constant */
-    mdf_lowered_id
-        next_condition;          /* a copy where it is itself a state, which is something else by the time that it is looked at */
-    mdf_lowered_id rows, stacks; /* pointers to the next item: the first of n_rows, n_stacks extras */
+    mdf_lowered_id bound;          /* a value or extra; NONE: constant */
+    mdf_lowered_id next_condition; /* NONE: goes on; a copy where it is itself a state, which is something
+                                        else by the time that it is looked at */
+    mdf_lowered_id rows, stacks;   /* pointers to the next item: the first of n_rows, n_stacks extras */
 };
 
 /* --- emit_x86_64.c: false: not covered. */

@@ -56,19 +56,30 @@ static void finish(struct emission *emission, const struct mdf_lowered_op *op, u
     emission_finish(emission, op->out, number);
 }
 
-/* rdx = rcx / d, from rcx, which is kept; changes rax. For floors, what is divided is n where n >= 0, else -n - 1 = ~n, and the
- * quotient is flipped back; else 1 is added where n < 0. */
-static void divide_by_multiplier(struct emission *emission, uint64_t d, bool is_floor)
+/* Whether a number is known not to be negative: then it makes no difference which way is rounded. */
+static bool is_natural(const struct emission *emission, mdf_lowered_id id)
+{
+    const struct step *step = emission->lives[id].step != UINT32_MAX ? &emission->steps[emission->lives[id].step] : NULL;
+    int32_t number;
+
+    if (emission_is_constant(emission, id)) {
+        return emission_small_constant(emission, id, &number) && number >= 0;
+    }
+    if (step == NULL || step->op == NULL) {
+        return false;
+    }
+    if (step->op->code == MDF_LOWERED_LOOP) {
+        return step->op->of.loop->number == id;
+    }
+    return step->op->code == MDF_LOWERED_FLOOR_REMAINDER && step->op->out == id &&
+           emission_small_constant(emission, step->op->in[1], &number) && number > 0;
+}
+
+/* rdx = (rcx * multiplier) >> 64 >> shift; changes rax. */
+static void multiply(struct emission *emission, struct multiplier multiplier)
 {
     struct assembler *assembler = emission->assembler;
-    struct multiplier multiplier = find_multiplier(d);
 
-    assemble_move(assembler, RDX, RCX);
-    if (is_floor) {
-        assemble_shift(assembler, SHIFT_RIGHT_SIGNED, 8, RDX, 63);
-        assemble_general(assembler, GENERAL_EXCLUSIVE_OR, 8, RCX, in_register(RDX));
-        assemble_push(assembler, RDX);
-    }
     assemble_move_number(assembler, RAX, (uint64_t)multiplier.m);
     assemble_single(assembler, SINGLE_MULTIPLY_WIDE, 8, in_register(RCX));
     if (multiplier.m < 0) {
@@ -77,11 +88,28 @@ static void divide_by_multiplier(struct emission *emission, uint64_t d, bool is_
     if (multiplier.shift > 0) {
         assemble_shift(assembler, SHIFT_RIGHT_SIGNED, 8, RDX, multiplier.shift);
     }
-    if (is_floor) {
+}
+
+/* rdx = rcx / d, from rcx, which is kept; changes rax. For floors, what is divided is n where n >= 0, else -n - 1 = ~n, and the
+ * quotient is flipped back; else 1 is added where n < 0. */
+static void divide_by_multiplier(struct emission *emission, const struct mdf_lowered_op *op, uint64_t d)
+{
+    struct assembler *assembler = emission->assembler;
+    struct multiplier multiplier = find_multiplier(d);
+
+    if (is_natural(emission, op->in[0])) {
+        multiply(emission, multiplier);
+    } else if (floors(op)) {
+        assemble_move(assembler, RDX, RCX);
+        assemble_shift(assembler, SHIFT_RIGHT_SIGNED, 8, RDX, 63);
+        assemble_general(assembler, GENERAL_EXCLUSIVE_OR, 8, RCX, in_register(RDX));
+        assemble_push(assembler, RDX);
+        multiply(emission, multiplier);
         assemble_pop(assembler, RAX);
         assemble_general(assembler, GENERAL_EXCLUSIVE_OR, 8, RDX, in_register(RAX));
         assemble_general(assembler, GENERAL_EXCLUSIVE_OR, 8, RCX, in_register(RAX));
     } else {
+        multiply(emission, multiplier);
         assemble_move(assembler, RAX, RCX);
         assemble_shift(assembler, SHIFT_RIGHT, 8, RAX, 63);
         assemble_general(assembler, GENERAL_ADD, 8, RDX, in_register(RAX));
@@ -108,13 +136,19 @@ static void divide_by_power(struct emission *emission, const struct mdf_lowered_
 {
     struct assembler *assembler = emission->assembler;
 
+    bool rounds_down = floors(op) || is_natural(emission, op->in[0]);
+
     assemble_move(assembler, RDX, RCX);
-    if (floors(op) && wants_remainder(op)) { /* the low bits */
+    if (rounds_down && wants_remainder(op) && n_bits < 32) { /* the low bits */
+        assemble_with_number(assembler, NUMBER_AND, 4, in_register(RDX), (int32_t)((UINT32_C(1) << n_bits) - 1));
+        return;
+    }
+    if (rounds_down && wants_remainder(op)) {
         assemble_shift(assembler, SHIFT_LEFT, 8, RDX, (uint8_t)(64 - n_bits));
         assemble_shift(assembler, SHIFT_RIGHT, 8, RDX, (uint8_t)(64 - n_bits));
         return;
     }
-    if (!floors(op)) { /* of negative ones, rounded up */
+    if (!rounds_down) { /* of negative ones, rounded up */
         assemble_shift(assembler, SHIFT_RIGHT_SIGNED, 8, RDX, 63);
         assemble_shift(assembler, SHIFT_RIGHT, 8, RDX, (uint8_t)(64 - n_bits));
         assemble_general(assembler, GENERAL_ADD, 8, RDX, in_register(RCX));
@@ -147,7 +181,7 @@ static void divide_by_constant(struct emission *emission, const struct mdf_lower
     if (n_bits > 0) {
         divide_by_power(emission, op, n_bits);
     } else {
-        divide_by_multiplier(emission, d, floors(op));
+        divide_by_multiplier(emission, op, d);
         if (wants_remainder(op)) {
             remainder_of_quotient(emission, (int64_t)d);
         }

@@ -308,7 +308,7 @@ static void end_run(struct emission *emission, const struct loop_plan *plan)
             store_item(emission, &loop->stacks[i], (mdf_lowered_id)(plan->stacks + i));
         }
     }
-    if (plan->next_condition != loop->next_condition) {
+    if (plan->next_condition != MDF_LOWERED_NONE && plan->next_condition != loop->next_condition) {
         emission_load_general(emission, loop->next_condition, RAX);
         emission_finish(emission, plan->next_condition, RAX);
     }
@@ -391,7 +391,9 @@ void emission_end_loop(struct emission *emission, struct step *step)
     machine_label reached = new_label(assembler);
 
     end_run(emission, &plan);
-    if (plan.loop->next_condition != MDF_LOWERED_NONE) {
+    if (plan.next_condition != MDF_LOWERED_NONE && !plan.is_bounded && !may_grow) {
+        emission_jump(emission, plan.next_condition, true, labels[0]);
+    } else if (plan.next_condition != MDF_LOWERED_NONE) {
         emission_jump(emission, plan.next_condition, false, labels[1]);
     }
     if (plan.is_bounded) {
@@ -401,7 +403,7 @@ void emission_end_loop(struct emission *emission, struct step *step)
     if (may_grow) {
         grow_where_full(emission, &plan, labels[0]);
     }
-    if (may_grow || !plan.is_bounded) {
+    if (may_grow || (!plan.is_bounded && plan.next_condition == MDF_LOWERED_NONE)) {
         assemble_jump(assembler, labels[0]);
     }
     bind_label(assembler, reached);

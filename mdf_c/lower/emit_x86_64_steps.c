@@ -158,6 +158,30 @@ bool emission_lay_out(struct emission *emission)
            add_step(emission, STEP_END, NULL, UINT32_MAX) != UINT32_MAX;
 }
 
+static bool is_read(const struct emission *emission, mdf_lowered_id id)
+{
+    return id != MDF_LOWERED_NONE && emission->lives != NULL && emission->lives[id].n_uses > 0;
+}
+
+/* Whether the condition that a run yields is that before it, or a constant: the loop goes on. */
+static bool always_goes_on(const struct emission *emission, const struct mdf_lowered_loop *loop)
+{
+    mdf_lowered_id id = loop->next_condition;
+    const struct step *step;
+
+    while (id != MDF_LOWERED_NONE && id != loop->is_going_on && emission->lives != NULL &&
+           emission->lives[id].step != UINT32_MAX) {
+        step = &emission->steps[emission->lives[id].step];
+        if (step->kind != STEP_OP || step->op->code != MDF_LOWERED_COPY) {
+            return false;
+        }
+        id = step->op->in[0];
+    }
+    return id == MDF_LOWERED_NONE || id == loop->is_going_on ||
+           (emission->lowered->values[id].place == MDF_LOWERED_CONSTANT &&
+            *(const uint8_t *)emission->lowered->values[id].form.data != 0);
+}
+
 struct loop_plan emission_plan_loop(const struct emission *emission, const struct step *step)
 {
     const struct mdf_lowered_loop *loop = step->op->of.loop;
@@ -171,16 +195,16 @@ struct loop_plan emission_plan_loop(const struct emission *emission, const struc
     plan.is_bounded = loop->n_runs != SIZE_MAX || has_trip_count || loop->limit != 0;
     plan.is_known = !plan.has_condition && (loop->n_runs != SIZE_MAX || has_trip_count);
     plan.calls = loop->n_stacks > 0;
-    plan.next_condition = loop->next_condition;
+    plan.next_condition = always_goes_on(emission, loop) ? MDF_LOWERED_NONE : loop->next_condition;
     for (i = 0; i < loop->n_states; i++) {
-        if (loop->states[i].parameter == loop->next_condition) {
+        if (plan.next_condition != MDF_LOWERED_NONE && loop->states[i].parameter == loop->next_condition) {
             plan.next_condition = extra + 2;
         }
         plan.calls |= !emission->lowered->values[loop->states[i].parameter].is_scalar;
     }
     plan.constant = loop->limit != 0 && loop->limit < loop->n_runs ? loop->limit : loop->n_runs;
     plan.counter = loop->number != MDF_LOWERED_NONE ? loop->number : extra;
-    plan.counts = plan.is_bounded || loop->n_stacks > 0 || loop->number != MDF_LOWERED_NONE || plan.calls;
+    plan.counts = plan.is_bounded || plan.calls || is_read(emission, loop->number);
     plan.bound = !has_trip_count ? MDF_LOWERED_NONE : loop->limit == 0 ? loop->trip_count : extra + 1;
     return plan;
 }
@@ -265,9 +289,7 @@ static void visit_loop(struct emission *emission, visitor visit, const struct st
     const struct mdf_lowered_loop *loop = plan.loop;
     size_t i;
 
-    if (plan.counts) {
-        visit(emission, plan.counter, DEFINITION);
-    }
+    visit_write(emission, visit, plan.counts ? plan.counter : loop->number);
     if (plan.bound != MDF_LOWERED_NONE && plan.bound >= emission->lowered->n_values) {
         visit(emission, plan.bound, DEFINITION);
     }
@@ -311,8 +333,8 @@ static void visit_end_loop(struct emission *emission, visitor visit, const struc
     for (i = 0; i < loop->n_states; i++) {
         visit_read(emission, visit, loop->states[i].next, LATE);
     }
-    visit_read(emission, visit, loop->next_condition, LATE);
-    if (plan.next_condition != loop->next_condition) {
+    visit_read(emission, visit, plan.next_condition != MDF_LOWERED_NONE ? loop->next_condition : MDF_LOWERED_NONE, LATE);
+    if (plan.next_condition != MDF_LOWERED_NONE && plan.next_condition != loop->next_condition) {
         visit(emission, plan.next_condition, DEFINITION);
         visit(emission, plan.next_condition, AFTER);
     }
