@@ -23,6 +23,8 @@ int open_compiled(struct compiled_run *run, struct mdf_memory *memory, const str
 bool begin_compiled(struct compiled_run *run, bool records);
 /* One step, with the inputs that were set in `state`. */
 mdf_status evaluate_compiled(struct compiled_run *run, mdf_state *state, double dt, mdf_error *error);
+/* `n` steps without inputs, which nobody looks at; *n_done of them are done. */
+mdf_status evaluate_compiled_steps(struct compiled_run *run, uint64_t n, double dt, uint64_t *n_done, mdf_error *error);
 /* Gives `state` the outputs of the last step. */
 void show_compiled_values(struct compiled_run *run, mdf_state *state);
 void close_compiled(struct compiled_run *run);
