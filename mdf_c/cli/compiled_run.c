@@ -144,14 +144,9 @@ mdf_status evaluate_compiled(struct compiled_run *run, mdf_state *state, double 
 
 mdf_status evaluate_compiled_steps(struct compiled_run *run, uint64_t n, double dt, uint64_t *n_done, mdf_error *error)
 {
-    int (*step)(void *state, double dt) = run->model->step;
-
-    for (*n_done = 0; *n_done < n; ++*n_done) {
-        if (step(run->state, dt) != 0) {
-            return mdf_error_set(error, MDF_VALUE, "%s (compiled)", run->model->message(run->state));
-        }
-    }
-    return MDF_OK;
+    return run->model->steps(run->state, n, dt, n_done) == 0
+               ? MDF_OK
+               : mdf_error_set(error, MDF_VALUE, "%s (compiled)", run->model->message(run->state));
 }
 
 /* ------------------------------------------------------------------ outputs */

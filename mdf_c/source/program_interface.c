@@ -96,10 +96,12 @@ static void append_prototypes(struct mdf_source_program *program, struct mdf_tex
                     "int %s_set_input(struct %s *s, int input, const void *elements);\n"
                     "/* Evaluates the model once. dt: the time increment; NAN: none, as in a first step, which takes initial values. 0: done, else\n"
                     " * %s_message says why not, and the state has to be made anew by %s_init. */\n"
-                    "int %s_step(struct %s *s, double dt);\nconst char *%s_message(const struct %s *s);\n"
+                    "int %s_step(struct %s *s, double dt);\n"
+                    "/* The same n times, without new inputs in between; *n_done of them are done (NULL: nobody asks). */\n"
+                    "int %s_steps(struct %s *s, uint64_t n, double dt, uint64_t *n_done);\nconst char *%s_message(const struct %s *s);\n"
                     "/* The elements of an output after a step; NULL: its node has never run. They stay until the next step. */\n"
                     "const void *%s_output(const struct %s *s, int output);\n",
-                    name, name, name, name, name, name, name, name, name, name, name, name, name);
+                    name, name, name, name, name, name, name, name, name, name, name, name, name, name, name);
 }
 
 static void append_title(struct mdf_source_program *program, struct mdf_text *text, const char *what)
@@ -227,17 +229,34 @@ static bool append_output(struct mdf_source_program *program)
     return true;
 }
 
+/* Many steps: of a small state a copy is advanced that nobody else can see, so that its values stay in registers. */
+static void append_steps(struct mdf_source_program *program)
+{
+    const char *name = program->name;
+
+    mdf_text_printf(&program->functions,
+                    "int %s_steps(struct %s *s, uint64_t n, double dt, uint64_t *n_done)\n{\n    uint64_t i = 0;\n\n"
+                    "    if (sizeof *s <= 4096 && s->observer == NULL && n > 1) {\n        struct %s copy = *s;\n\n"
+                    "        copy.observer = NULL;\n"
+                    "        while (i < n && advance(&copy, dt) == 0) {\n            i++;\n        }\n        *s = copy;\n    } else {\n"
+                    "        while (i < n && advance(s, dt) == 0) {\n            i++;\n        }\n    }\n"
+                    "    if (n_done != NULL) {\n        *n_done = i;\n    }\n    return i < n;\n}\n\n",
+                    name, name, name);
+}
+
 static void append_step(struct mdf_source_program *program)
 {
     const char *name = program->name;
 
     mdf_text_printf(&program->functions,
                     "size_t %s_size(void)\n{\n    return sizeof(struct %s);\n}\n\nvoid %s_init(struct %s *s)\n{\n    memset(s, 0, sizeof *s);\n}\n\n"
-                    "int %s_step(struct %s *s, double dt)\n{\n    s->has_dt = !isnan(dt);\n    s->dt = s->has_dt ? dt : 0;\n    s->message = NULL;\n"
+                    "static inline int advance(struct %s *s, double dt)\n{\n    s->has_dt = !isnan(dt);\n    s->dt = s->has_dt ? dt : 0;\n    s->message = NULL;\n"
                     "    s->message = take_inputs(s);\n    if (s->message == NULL) {\n        s->message = run_graph(s);\n    }\n"
                     "    return s->message != NULL;\n}\n\n"
+                    "int %s_step(struct %s *s, double dt)\n{\n    return advance(s, dt);\n}\n\n"
                     "const char *%s_message(const struct %s *s)\n{\n    return s->message != NULL ? s->message : \"no error\";\n}\n\n",
-                    name, name, name, name, name, name, name, name);
+                    name, name, name, name, name, name, name, name, name);
+    append_steps(program);
 }
 
 /* ------------------------------------------------------------------ the table for shared libraries */
@@ -260,6 +279,7 @@ static const char table_types[] =
     "    const struct mdf_compiled_port *inputs;\n"
     "    int (*set_input)(void *state, size_t input, const void *elements);\n"
     "    int (*step)(void *state, double dt);\n"
+    "    int (*steps)(void *state, uint64_t n, double dt, uint64_t *n_done);\n"
     "    const char *(*message)(const void *state);\n"
     "    size_t n_outputs;\n"
     "    const struct mdf_compiled_port *outputs;\n"
@@ -309,14 +329,15 @@ static void append_table(struct mdf_source_program *program, struct mdf_text *te
                     "static void table_init(void *state)\n{\n    %s_init(state);\n}\n\n"
                     "static int table_set_input(void *state, size_t input, const void *elements)\n{\n    return %s_set_input(state, (int)input, elements);\n}\n\n"
                     "static int table_step(void *state, double dt)\n{\n    return %s_step(state, dt);\n}\n\n"
+                    "static int table_steps(void *state, uint64_t n, double dt, uint64_t *n_done)\n{\n    return %s_steps(state, n, dt, n_done);\n}\n\n"
                     "static const char *table_message(const void *state)\n{\n    return %s_message(state);\n}\n\n"
                     "static const void *table_output(const void *state, size_t output)\n{\n    return %s_output(state, (int)output);\n}\n\n",
-                    name, name, name, name, name);
+                    name, name, name, name, name, name);
     mdf_text_printf(text,
                     "static void table_observe(void *state, void (*observer)(void *, size_t, uint64_t, int64_t), void *context)\n{\n"
                     "    struct %s *s = state;\n\n    s->observer = observer;\n    s->observer_context = context;\n}\n\n"
                     "extern const struct mdf_compiled mdf_compiled;\n"
-                    "const struct mdf_compiled mdf_compiled = {\n    \"%s\", sizeof(struct %s), table_init, %zu, table_of_inputs, table_set_input, table_step,\n"
+                    "const struct mdf_compiled mdf_compiled = {\n    \"%s\", sizeof(struct %s), table_init, %zu, table_of_inputs, table_set_input, table_step, table_steps,\n"
                     "    table_message, %zu, table_of_outputs, table_output, table_observe};\n#endif\n",
                     name, MDF_VERSION, name, own->n_ports, n_outputs);
 }

@@ -56,8 +56,14 @@ static const char *number(struct mdf_source_program *program, double value)
     return mdf_source_literal(&program->writer, MDF_DTYPE_FLOAT64, &value);
 }
 
+/* `left` is a count. Where `right` is a whole number they are compared as such, which is the same and takes less time. */
 static const char *compared(struct mdf_source_program *program, const char *left, uint8_t comparison, double right)
 {
+    if (right >= 0 && right < 0x1p53 && right == floor(right) && (comparison != MDF_COMPARISON_MULTIPLE || right > 0)) {
+        return comparison == MDF_COMPARISON_MULTIPLE
+                   ? mdf_source_text(&program->writer, "%s %% %llu == 0", left, (unsigned long long)right)
+                   : mdf_source_text(&program->writer, "%s %s UINT64_C(%llu)", left, comparisons[comparison], (unsigned long long)right);
+    }
     return comparison == MDF_COMPARISON_MULTIPLE
                ? mdf_source_text(&program->writer, "fmod((double)%s, %s) == 0", left, number(program, right))
                : mdf_source_text(&program->writer, "(double)%s %s %s", left, comparisons[comparison], number(program, right));
@@ -158,7 +164,9 @@ static bool express_threshold(struct mdf_source_program *program, const struct m
         return false;
     }
     if (condition->comparison != MDF_COMPARISON_EQUAL && condition->comparison != MDF_COMPARISON_NOT_EQUAL) {
-        *text = compared(program, value, condition->comparison, condition->n);
+        *text = condition->comparison == MDF_COMPARISON_MULTIPLE
+                    ? mdf_source_text(writer, "fmod(%s, %s) == 0", value, number(program, condition->n))
+                    : mdf_source_text(writer, "%s %s %s", value, comparisons[condition->comparison], number(program, condition->n));
         return true;
     }
     *text = mdf_source_text(writer, "%s(%s, %s, %s, %s) == %s", is_close(program), value, number(program, condition->n), number(program, watch->absolute_tolerance),
@@ -248,8 +256,10 @@ static bool express_composite(struct mdf_source_program *program, uint32_t index
     if (condition->kind == MDF_CONDITION_NOT) {
         *text = mdf_source_text(writer, "!(%s)", parts);
     } else if (condition->kind == MDF_CONDITION_N_WHEN) {
-        *text = mdf_source_text(writer, "((double)s->spent[%u] < %s && (%s) && %s(s, %u))", (unsigned)condition->index,
-                                number(program, condition->n), parts, spend(program), (unsigned)condition->index);
+        *text = mdf_source_text(writer, "(%s && (%s) && %s(s, %u))",
+                                compared(program, mdf_source_text(writer, "s->spent[%u]", (unsigned)condition->index), MDF_COMPARISON_LESS,
+                                         condition->n),
+                                parts, spend(program), (unsigned)condition->index);
     } else {
         *text = mdf_source_text(writer, "(%s)", parts);
     }
@@ -426,7 +436,7 @@ static bool write_layer(struct mdf_source_program *program, size_t layer)
     write_run_set(program, layer);
     mdf_source_close(writer);
     mdf_text_printf(functions, "/* Layer %zu: a set of those whose conditions hold, and their run; *n is how many they are. */\n", layer);
-    mdf_text_printf(functions, "static const char *%s(struct %s *s, size_t *n)\n{\n    const char *message;\n\n    (void)message;\n", name, program->name);
+    mdf_text_printf(functions, "static inline const char *%s(struct %s *s, size_t *n)\n{\n    const char *message;\n\n    (void)message;\n", name, program->name);
     mdf_text_append(functions, writer->body.bytes, writer->body.length);
     mdf_text_append_string(functions, "    return NULL;\n}\n\n");
     functions->failed = functions->failed || writer->body.failed;
@@ -454,7 +464,7 @@ static void append_pass(struct mdf_source_program *program)
     size_t i;
 
     mdf_text_printf(functions,
-                    "static const char *run_pass(struct %s *s)\n{\n    size_t n_in_pass = 0, n = 0;\n    const char *message;\n\n"
+                    "static inline const char *run_pass(struct %s *s)\n{\n    size_t n_in_pass = 0, n = 0;\n    const char *message;\n\n"
                     "    memset(s->counts[%d], 0, sizeof s->counts[%d]);\n    s->n_have_run[%d] = 0;\n",
                     program->name, (int)MDF_SCOPE_PASS, (int)MDF_SCOPE_PASS, (int)MDF_SCOPE_PASS);
     for (i = 0; i < program->program->n_layers; i++) {
@@ -496,7 +506,7 @@ static void append_passes(struct mdf_source_program *program)
     int update = MDF_SCOPE_UPDATE, pass = MDF_SCOPE_PASS;
 
     mdf_text_printf(functions,
-                    "/* Passes until the evaluation is over. */\nstatic const char *run_graph(struct %s *s)\n{\n    const char *message;\n\n"
+                    "/* Passes until the evaluation is over. */\nstatic inline const char *run_graph(struct %s *s)\n{\n    const char *message;\n\n"
                     "    memset(s->counts[%d], 0, sizeof s->counts[%d]);\n    memset(s->counts[%d], 0, sizeof s->counts[%d]);\n"
                     "    memset(s->in_set, 0, sizeof s->in_set);\n"
                     "    s->n_have_run[%d] = s->n_have_run[%d] = 0;\n    memset(s->marks, 0, sizeof s->marks);\n"

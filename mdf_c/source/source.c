@@ -82,12 +82,12 @@ static void begin(struct mdf_source_program *program, const struct mdf_source_op
 {
     static const char *const functions[] = {"observe",   "count_run",    "open_set",  "end_set",
                                             "run_pass",  "run_graph", "is_over",  "is_settled",    "ends_update",  "ends_sequence", "take_inputs",
-                                            "table_init", "table_set_input", "table_step", "table_message", "table_output", "table_observe",
+                                            "table_init", "table_set_input", "table_step", "table_steps", "advance", "table_message", "table_output", "table_observe",
                                             "table_of_inputs", "table_of_outputs"};
     static const char *const members[] = {"dt",       "has_dt",  "has_run", "has_value", "is_given",     "message", "observer", "observer_context",
                                           "counts",   "n_have_run", "marks", "spent",    "last_sets",    "n_sets",  "clocks",   "n_idle",
                                           "tick",     "in_set",  "has_changed", "work"};
-    const char *suffixes[] = {"size", "init", "set_input", "step", "message", "output", "n_inputs", "n_outputs", "H"};
+    const char *suffixes[] = {"size", "init", "set_input", "step", "steps", "message", "output", "n_inputs", "n_outputs", "H"};
     struct mdf_source_writer *writer = &program->writer;
     const char *name = options->name != NULL ? options->name : program->program->model_id;
     size_t i;
