@@ -27,6 +27,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import random_calls as random  # noqa: E402
 from run_node_tests import ROOT, draws, run_once, typed  # noqa: E402
 
 warnings.filterwarnings("ignore")
@@ -316,6 +317,28 @@ def conversions():
                 yield f"corners of Cast from {source} to {target}{'' if saturate else ', not saturating'}", call
 
 
+def random_calls(n, seed, word):
+    """`n` calls of operators in their newest versions; see random_calls.py."""
+    known = set(NUMPY) - {"string", "complex64", "complex128", "float8e8m0"}
+
+    def allowed(op):
+        schema = onnx.defs.get_schema(op)
+        formal = schema.inputs[1 if op == "Where" else 2 if op == "OneHot" else 0]
+        names = {element(t) for t in formal.types} & known & set(random.REALS + random.WHOLE + ["bool"])
+        return sorted(names)
+
+    source = random.Source(seed, NUMPY)
+    while n > 0:
+        op, values, attributes = source.pick(random.FAMILIES)(source, allowed)
+        if word not in op:
+            continue
+        n -= 1
+        outputs = [True] * (3 if op == "Split" else 2 if op == "TopK" else 1)
+        made = [helper.make_attribute(k, v) for k, v in attributes.items()]
+        shapes = " ".join(f"{element_of(v)}{list(np.shape(v))}" for v in values)
+        yield f"random {op} {shapes} {attributes}", Call(onnx.defs.get_schema(op), values, [element_of(v) for v in values], made, outputs, None)
+
+
 # ------------------------------------------------------------------ answers
 
 
@@ -457,6 +480,8 @@ def main():
     parser.add_argument("--only", default="", metavar="WORD", help="only operators whose name holds this")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--all", action="store_true", help="also name the calls that nobody else could answer")
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="N random calls instead of the sweep")
+    parser.add_argument("--seed", type=int, default=0, help="of the random calls")
     args = parser.parse_args()
     counts = Counter()
 
@@ -464,7 +489,8 @@ def main():
         return check(args.mdf_run, *item)
 
     with ThreadPoolExecutor(args.jobs) as pool:
-        for some in batches(all_calls(args.only), 64):
+        calls = random_calls(args.random, args.seed, args.only) if args.random else all_calls(args.only)
+        for some in batches(calls, 64):
             for kind, text in pool.map(one, some):
                 counts[kind] += 1
                 if kind not in ("ok", "unknown", "impossible") or args.all and kind == "unknown":
