@@ -80,7 +80,7 @@ $(BUILD)/objects/functions/%.o: FILE_FLAGS := $(if $(filter -O0 -Og,$(CFLAGS)),,
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test bench check-asan check-ubsan check-fuzz check-valgrind node-tests layers install uninstall format lint clean help suites programs force
+.PHONY: all deps demo test python-tests wheel bench check-asan check-ubsan check-fuzz check-valgrind node-tests layers install uninstall format lint clean help suites programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -103,12 +103,19 @@ demo: deps
 
 test: deps
 	@$(MAKE) --no-print-directory all suites
-	@status=0; tools/check_layers.sh || status=1; BUILD=$(BUILD) tools/run_suites.sh $(SUITES) || status=1; exit $$status
+	@status=0; tools/check_layers.sh || status=1; BUILD=$(BUILD) WITH_PYTHON=$(if $(SANITIZE),,1) tools/run_suites.sh $(SUITES) || status=1; exit $$status
 
 suites: $(PROGRAMS) $(SUITES)
 
 layers:
 	@tools/check_layers.sh
+
+# The Python package: its tests, and a wheel with the engine inside (in build/wheel; needs Python's build package).
+python-tests: all
+	@BUILD=$(BUILD) tools/run_python_tests.sh
+
+wheel:
+	@python3 -m build --wheel --outdir $(BUILD)/wheel python
 
 # ONNX's own node tests, by the Python package onnx.
 node-tests: $(BUILD)/mdf-run

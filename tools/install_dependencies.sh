@@ -15,12 +15,13 @@ missing() {
     done
 }
 
-# ImageDecoder's libraries, each of which the build does without where it is not there, and the programs that draw mdf-run's pictures. They
-# are asked for once a build folder.
+# ImageDecoder's libraries, each of which the build does without where it is not there, the programs that draw mdf-run's pictures, and what
+# the tests of the Python package need. They are asked for once a build folder.
 optional="libjpeg libpng libtiff-4 libwebp libopenjp2"
 optional_packages="libjpeg-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev"
 picture_programs="dot gnuplot"
 picture_packages="graphviz gnuplot-nox"
+python_packages="python3 python3-numpy python3-pytest"
 asked=build/optional_libraries_asked_for
 
 absent() {
@@ -35,12 +36,16 @@ absent_programs() {
     done
 }
 
+absent_python() {
+    tools/find_python.sh >/dev/null || echo "python3 with numpy and pytest"
+}
+
 wants_optional() {
-    [ ! -e "$asked" ] && [ -n "$(absent)$(absent_programs)" ] && command -v apt-get >/dev/null 2>&1
+    [ ! -e "$asked" ] && [ -n "$(absent)$(absent_programs)$(absent_python)" ] && command -v apt-get >/dev/null 2>&1
 }
 
 [ -n "$(missing)" ] || wants_optional || exit 0
-echo "Missing: $(missing | tr '\n' ' ')$(absent | tr '\n' ' ')$(absent_programs | tr '\n' ' ')" >&2
+echo "Missing: $(missing | tr '\n' ' ')$(absent | tr '\n' ' ')$(absent_programs | tr '\n' ' ')$(absent_python)" >&2
 if ! command -v apt-get >/dev/null 2>&1; then
     echo "This system has no apt-get: please install what corresponds to Debian's $packages" >&2
     exit 1
@@ -61,5 +66,7 @@ if wants_optional; then
     [ -z "$(absent)" ] || install "$optional_packages" || echo "Without $(absent | tr '\n' ' '): ImageDecoder refuses their formats" >&2
     [ -z "$(absent_programs)" ] || install "--no-install-recommends $picture_packages" ||
         echo "Without $(absent_programs | tr '\n' ' '): mdf-run draws no pictures by them" >&2
+    [ -z "$(absent_python)" ] || install "--no-install-recommends $python_packages" ||
+        echo "Without $(absent_python): the Python package is not tested" >&2
 fi
 [ -z "$(missing)" ] || { echo "Still missing: $(missing | tr '\n' ' ')" >&2; exit 1; }

@@ -5,8 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import mdf_c
 import pytest
+
+import mdf_c
 from mdf_c._library import native_file
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(mdf_c.__file__).resolve().parent.parent)}

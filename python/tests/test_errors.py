@@ -7,9 +7,10 @@ import threading
 import time
 import warnings
 
-import mdf_c
 import pytest
 from conftest import DOUBLE, ENDLESS, model_of
+
+import mdf_c
 
 WRONG = '{"m": {"graphs": {"g": {"nodes": {"B": {\n  "output_ports": {"o": {"value": "sinn(1)"}}}}}}}}'
 

@@ -1,9 +1,10 @@
 """EvaluableGraph: the scope of modeci_mdf's own tests of its class, first with dicts, then with modeci_mdf's objects."""
 
-import mdf_c
 import numpy as np
 import pytest
 from conftest import DECAY, DOUBLE, model_of
+
+import mdf_c
 
 
 def evaluated(model, initializer=None, dt=None, **settings):

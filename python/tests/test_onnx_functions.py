@@ -2,9 +2,10 @@
 
 import json
 
-import mdf_c
 import numpy as np
 import pytest
+
+import mdf_c
 from mdf_c.functions import onnx as ops
 
 # Sums what it is given: state, element -> new state, its double.

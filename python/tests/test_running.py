@@ -3,10 +3,11 @@
 import json
 from pathlib import Path
 
-import mdf_c
 import numpy as np
 import pytest
 from conftest import DECAY, DOUBLE, model_of
+
+import mdf_c
 
 
 def test_a_file_its_text_and_its_dict_are_one_model(tmp_path):

@@ -3,11 +3,14 @@
 import array
 import gc
 
-import mdf_c
 import numpy as np
 import pytest
 from conftest import DOUBLE, model_of
 
+import mdf_c
+
+TYPES = ["bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))]
+TYPES += ["float16", "float32", "float64", "complex64", "complex128"]
 PASS = {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "x"}}}
 
 
@@ -19,10 +22,7 @@ def through(value):
     return state.output("n", "y")
 
 
-@pytest.mark.parametrize(
-    "dtype",
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split(),
-)
+@pytest.mark.parametrize("dtype", TYPES)
 def test_arrays_keep_type_and_shape(dtype):
     for shape in [(), (3,), (2, 0), (2, 3, 1, 4)]:
         given = (np.arange(np.prod(shape)) % 2).reshape(shape).astype(dtype)

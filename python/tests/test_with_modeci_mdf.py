@@ -1,10 +1,11 @@
 """register and from_onnx: what this package gives modeci_mdf."""
 
-import mdf_c
 import numpy as np
 import pytest
 from conftest import model_of
 from test_onnx_functions import HALVE, SUM, branch
+
+import mdf_c
 
 mdf = pytest.importorskip("modeci_mdf.mdf")
 engine = pytest.importorskip("modeci_mdf.execution_engine")
