@@ -13,7 +13,9 @@
 
 enum item_kind { ITEM_ARRAY, ITEM_SCALAR, ITEM_CONSTANT, ITEM_MADE };
 
-enum { NO_ITEM = UINT32_MAX, COUNTER = RAX, ITEM_MEMORY = R11, LARGEST_GROUP = 512 /* ops */ };
+#define NO_ITEM UINT32_MAX
+
+enum { COUNTER = RAX, ITEM_MEMORY = R11, LARGEST_GROUP = 512 /* ops */ };
 
 struct packed_item {
     mdf_lowered_id id;
