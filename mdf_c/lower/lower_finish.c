@@ -273,14 +273,17 @@ static bool connect_call(struct lowering *lowering, struct mdf_lowered_call *cal
     const struct mdf_value **inputs = mdf_arena_array(arena, call->n_inputs, sizeof *inputs);
     struct mdf_value **outputs = mdf_arena_array(arena, call->n_outputs, sizeof *outputs);
     struct mdf_value *arrays = lowering->lowered->arrays;
+    bool *constants = mdf_arena_array(arena, call->n_inputs, sizeof *constants);
     size_t i;
 
-    if (inputs == NULL || outputs == NULL) {
+    if (inputs == NULL || outputs == NULL || constants == NULL) {
         return lowering_out_of_memory(lowering);
     }
     for (i = 0; i < call->n_inputs; i++) {
         inputs[i] = call->inputs[i] == MDF_LOWERED_NONE ? NULL : &arrays[call->inputs[i]];
+        constants[i] = inputs[i] != NULL && lowering_is_constant(lowering, call->inputs[i]);
     }
+    call->call.constants = constants;
     for (i = 0; i < call->n_outputs; i++) {
         outputs[i] = call->outputs[i] == MDF_LOWERED_NONE ? NULL : &arrays[call->outputs[i]];
         if (outputs[i] != NULL) {
