@@ -4,7 +4,7 @@
 usage: bench/operators.py [--library build/libmdf.so] [--seconds S] [--markdown FILE] [NAME ...]
 
 Each case is a model with random weights that both run, with 1 and with 2 threads. The four take turns in one process, round by
-round; of each the shortest time counts, since whatever else the machine does only ever adds to it. Results are compared first. What
+round; of each the shortest time counts (with one thread the processor's), since whatever else the machine does only adds to it. Results are compared first. What
 is printed is a ratio: the time taken here over ONNX Runtime's with as many threads; below 1 is faster. NAME picks cases that have
 it in their name. Needs the Python packages numpy, onnx and onnxruntime.
 """
@@ -477,7 +477,8 @@ def main():
         with open(arguments.markdown, "w", encoding="utf-8") as file:
             file.write(f"# Operators and networks: time here over ONNX Runtime {onnxruntime.__version__}'s\n\nMade by "
                        "`bench/operators.py --markdown`; the shortest of many runs that took turns in one process, random weights, "
-                       "float32. Below 1 is\nfaster. The difference is the largest one, relative to the largest element.\n\n")
+                       "float32; with one\nthread its processor time. Below 1 is faster. The difference is the largest one, relative "
+                       "to the largest element.\n\n")
             file.write("\n".join(lines) + "\n")
     if wrong:
         sys.exit(f"{wrong} results differ")
