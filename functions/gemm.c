@@ -2,8 +2,8 @@
  *
  * A is packed whole, into panels as high as a tile. B is packed block by block, DEPTH rows by some panels of columns, so that
  * a block stays in the second-level cache; each task has one block of columns, and packs into memory of its thread's own.
- * Small and thin matrices are multiplied as they lie, constant ones are kept packed. Tiles use fused multiplication and addition where the processor has it;
- * all else gives one result everywhere. */
+ * Small and thin matrices are multiplied as they lie; constant ones are kept packed. Tiles use fused multiplication and addition
+ * where the processor has it; all else gives one result everywhere. */
 #include "functions/gemm.h"
 
 #include <string.h>
