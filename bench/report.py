@@ -125,7 +125,7 @@ def start(findings):
     own = next(seconds for name, seconds in findings.start.items() if name.startswith("mdf-run"))
     rows = [(name, number(seconds and seconds * 1e3), number(seconds and own and seconds / own))
             for name, seconds in findings.start.items()]
-    text = "## Start\n\nWhole processes, median. Target: mdf-run at most 3 ms.\n\n"
+    text = "## Start\n\nWhole processes. Target: mdf-run at most 3 ms.\n\n"
     return text + table(("command", "ms", "in times mdf-run's"), rows)
 
 
@@ -160,8 +160,8 @@ def memory(findings):
 
 
 def growth(findings):
-    text = "## Growth\n\nTime for each unit, in times that at the smallest size, and the exponent of growth between the last two\n" \
-        "sizes (1: linear; what leaves a cache costs more from there on).\n"
+    text = "## Growth\n\nProcessor time for each unit, in times that at the smallest size, and the exponent of growth between\n" \
+        "the last two sizes (1: linear; what leaves a cache costs more from there on).\n"
     for title, unit, sizes, columns in findings.growth:
         rows = []
         for name, (seconds, power) in columns.items():
