@@ -6,7 +6,7 @@
 A FILE is a model, run for some steps without and with a time increment. A FOLDER holds cases as the reference folders do: cases/*.json
 (model, graph, steps, dt, inputs) or index.json (ONNX backend-test layout; needs the Python package onnx). A case counts as
     equal       both print the same numbers, to the last bit (but a whole number may be a real one of that value: a variable of C has one type
-                from the first step on),
+                from the first step on, and so may be an array all of which is that number),
     refused     mdf-run alone runs it; the compiler says that it has no form in C, and what to do,
     skipped     mdf-run alone does not run it either,
     different   anything else: this is a fault, as is C source that does not compile.
@@ -50,6 +50,8 @@ def compare(mdf_run, arguments):
 def same_values(a, b):
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same_values(a[key], b[key]) for key in a)
+    if type(a) in (int, float) and isinstance(b, list):
+        return len(b) > 1 and all(same_values(a, item) for item in b)
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(same_values, a, b))
     if type(a) in (int, float) and type(b) in (int, float):

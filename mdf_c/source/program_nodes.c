@@ -17,6 +17,7 @@ bool mdf_source_begin_function(struct mdf_source_program *program, const char *n
     mdf_text_init(&writer->body, writer->memory);
     mdf_text_init(&writer->work, writer->memory);
     writer->depth = 0;
+    writer->is_first = false;
     writer->stack_bytes = 0;
     writer->work_name = mdf_source_text(writer, "s->work.%s", name);
     return true;
@@ -265,7 +266,9 @@ static bool write_variant(struct mdf_source_program *program, const struct mdf_p
     struct mdf_lowering_range ranges[2];
     size_t n = mdf_source_node_ranges(node, is_first, ranges);
 
-    if (!mdf_source_begin_function(program, name) || !write_stretch(program, ranges, n, has_dt)) {
+    mdf_source_begin_function(program, name);
+    program->writer.is_first = is_first && node->initial < node->main;
+    if (!write_stretch(program, ranges, n, has_dt)) {
         return false;
     }
     mdf_source_end_function(program, name, mdf_source_text(&program->writer, "Node '%s'%s%s.", node->id, what,

@@ -387,9 +387,17 @@ static bool store_output(struct mdf_source_writer *writer, const struct mdf_lowe
     const struct mdf_source_slot *slot = writer->find_slot(writer->slot_context, output->slot);
     const struct mdf_lowered_value *value = &writer->lowered->values[output->id];
     bool is_same = slot != NULL && slot->dtype == (mdf_dtype)value->form.dtype;
+    bool fills = writer->is_first && value->form.length == 1 && slot != NULL && slot->length > 1 &&
+                 (is_same || mdf_dtype_kind(slot->dtype) == 'f');
     const char *name;
 
     if (slot == NULL) {
+        return true;
+    }
+    if (fills) { /* what is an array in all later runs */
+        mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", slot->length);
+        mdf_source_line(writer, "%s[i] = (%s)%s;", slot->name, mdf_source_type(slot->dtype), mdf_source_element(writer, output->id, "0"));
+        mdf_source_close(writer);
         return true;
     }
     if (slot->length != mdf_source_length(writer, output->id) || (!is_same && slot->length != 1 && mdf_dtype_kind(slot->dtype) != 'f')) {

@@ -70,6 +70,7 @@ struct mdf_source_writer {
     size_t stack_bytes;                       /* of its arrays */
     const char *place;                        /* "node 'B'", for messages */
     const char *work_name;                    /* "s->work.run_B" */
+    bool is_first;                            /* it is a node's first run: an initial value that is one number fills an array */
     /* Of the region at hand: */
     const struct mdf_lowered *lowered;
     struct mdf_source_value *values;
