@@ -76,6 +76,44 @@ static const char *quoted_at(struct mdf_source_program *program, const struct md
     return mdf_source_quote(&program->writer, mdf_source_text(&program->writer, "%s: %s", origin->path != NULL ? origin->path : "a condition", message));
 }
 
+/* What conditions look at, so that nothing else need be counted. */
+struct looked_at {
+    bool counts[MDF_SCOPE_COUNT], have_run[MDF_SCOPE_COUNT], last_sets;
+};
+
+static struct looked_at find_looked_at(const struct mdf_schedule *schedule)
+{
+    struct looked_at found = {{false, false, false}, {false, false, false}, false};
+    size_t i;
+
+    for (i = 0; i < schedule->n_conditions; i++) {
+        const struct mdf_condition *condition = &schedule->conditions[i];
+
+        switch ((enum mdf_condition_kind)condition->kind) {
+        case MDF_CONDITION_CALLS:
+        case MDF_CONDITION_CALLS_SUM:
+        case MDF_CONDITION_HAVE_RUN:
+            found.counts[condition->scope] = true;
+            break;
+        case MDF_CONDITION_ALL_HAVE_RUN:
+            found.counts[condition->scope] = found.have_run[condition->scope] = true;
+            break;
+        case MDF_CONDITION_USABLE_CALLS:
+        case MDF_CONDITION_FINISHED_ANY:
+        case MDF_CONDITION_FINISHED_ALL:
+            found.counts[MDF_SCOPE_UPDATE] = true;
+            break;
+        case MDF_CONDITION_JUST_RAN:
+            found.last_sets = true;
+            break;
+        default:
+            break;
+        }
+    }
+    found.counts[MDF_SCOPE_UPDATE] = found.counts[MDF_SCOPE_UPDATE] || schedule->n_usables > 0;
+    return found;
+}
+
 /* Helpers of conditions, by name. */
 static const char *complain(struct mdf_source_program *program)
 {
@@ -340,14 +378,20 @@ static void append_fields(struct mdf_source_program *program)
 /* What puts a node into a set. */
 static void append_helpers(struct mdf_source_program *program)
 {
+    struct looked_at looked_at = find_looked_at(program->program->schedule);
     struct mdf_text *functions = &program->functions;
+    int scope;
 
-    mdf_text_printf(functions,
-                    "/* A node is put into the set. */\nstatic inline void count_run(struct %s *s, size_t node)\n{\n"
-                    "    for (size_t scope = 0; scope < %d; scope++) {\n"
-                    "        s->n_have_run[scope] += s->counts[scope][node]++ == 0;\n    }\n"
-                    "    s->in_set[node] = true;\n}\n\n",
-                    program->name, (int)MDF_SCOPE_COUNT);
+    mdf_text_printf(functions, "/* A node is put into the set. */\nstatic inline void count_run(struct %s *s, size_t node)\n{\n", program->name);
+    for (scope = 0; scope < MDF_SCOPE_COUNT; scope++) {
+        if (looked_at.have_run[scope]) {
+            mdf_text_printf(functions, "    s->n_have_run[%d] += s->counts[%d][node] == 0;\n", scope, scope);
+        }
+        if (looked_at.counts[scope]) {
+            mdf_text_printf(functions, "    s->counts[%d][node]++;\n", scope);
+        }
+    }
+    mdf_text_printf(functions, "    s->in_set[node] = true;\n}\n\n");
 }
 
 static bool write_predicate(struct mdf_source_program *program, const char *function, uint32_t condition)
@@ -415,7 +459,9 @@ static void write_run_set(struct mdf_source_program *program, size_t layer)
 
         mdf_source_open(writer, "if (s->in_set[%zu])", node);
         mdf_source_line(writer, "s->in_set[%zu] = false;", node);
-        mdf_source_line(writer, "s->last_sets[%zu] = s->n_sets;", node);
+        if (find_looked_at(program->program->schedule).last_sets) {
+            mdf_source_line(writer, "s->last_sets[%zu] = s->n_sets;", node);
+        }
         mdf_source_line(writer, "observe(s, %zu, s->clocks[%d], s->tick);", node, (int)MDF_CLOCK_PASSES_IN_UPDATE);
         write_checked(program, node_call(program, node));
         mdf_source_close(writer);
@@ -464,9 +510,12 @@ static void append_pass(struct mdf_source_program *program)
     size_t i;
 
     mdf_text_printf(functions,
-                    "static inline const char *run_pass(struct %s *s)\n{\n    size_t n_in_pass = 0, n = 0;\n    const char *message;\n\n"
-                    "    memset(s->counts[%d], 0, sizeof s->counts[%d]);\n    s->n_have_run[%d] = 0;\n",
-                    program->name, (int)MDF_SCOPE_PASS, (int)MDF_SCOPE_PASS, (int)MDF_SCOPE_PASS);
+                    "static inline const char *run_pass(struct %s *s)\n{\n    size_t n_in_pass = 0, n = 0;\n    const char *message;\n\n",
+                    program->name);
+    if (find_looked_at(schedule).counts[MDF_SCOPE_PASS]) {
+        mdf_text_printf(functions, "    memset(s->counts[%d], 0, sizeof s->counts[%d]);\n    s->n_have_run[%d] = 0;\n", (int)MDF_SCOPE_PASS,
+                        (int)MDF_SCOPE_PASS, (int)MDF_SCOPE_PASS);
+    }
     for (i = 0; i < program->program->n_layers; i++) {
         mdf_text_printf(functions,
                         "    if (is_over(s) || s->message != NULL) {\n        goto end;\n    }\n"
@@ -494,6 +543,9 @@ static void append_settled(struct mdf_source_program *program)
         return;
     }
     for (i = 0; i < MDF_CLOCK_COUNT; i++) {
+        if (settlement->clocks[i] < 0) {
+            continue;
+        }
         mdf_text_printf(functions, "!((double)s->clocks[%zu] <= %s) && ", i, number(program, settlement->clocks[i]));
     }
     mdf_text_printf(functions, "s->tick > %s;\n}\n\n", mdf_source_literal(&program->writer, MDF_DTYPE_INT64, &settlement->time));
