@@ -1,5 +1,6 @@
-/* test_compile.c - mdf-compile and mdf-run --compile: generated source compiles without a warning and computes, to the last bit, what
- * mdf-run computes; what has no form in C is refused in words; the cache holds what it should and takes nothing from others. */
+/* test_compile.c - mdf-compile and mdf-run --compile: generated source compiles without a warning and computes, to the last bit,
+ * what mdf-run computes; what has no form in C is refused in words; the cache holds what it should and takes nothing from others.
+ */
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <stdarg.h>
@@ -59,8 +60,8 @@ static char *new_output(void)
     return output;
 }
 
-/* The same numbers, to the last bit; a whole number may be a real one of that value, since a variable of C has one type from the first
- * step on. */
+/* The same numbers, to the last bit; a whole number may be a real one of that value, since a variable of C has one type from the
+ * first step on. */
 static bool is_same(json_t *a, json_t *b)
 {
     const char *key;
@@ -140,15 +141,17 @@ Test(compile, computes_the_same)
 /* Header and source, without a warning in strict C11. */
 Test(compile, source_is_clean)
 {
-    static const char *const models[] = {"tests/data/compile/operators.json", "examples/fitzhugh_nagumo.yaml", "examples/elman_rnn.json",
-                                         "examples/traffic_light.yaml", "examples/weighted_edges.json"};
+    static const char *const models[] = {"tests/data/compile/operators.json", "examples/fitzhugh_nagumo.yaml",
+                                         "examples/elman_rnn.json", "examples/traffic_light.yaml",
+                                         "examples/weighted_edges.json"};
     char *output = new_output();
     size_t i;
 
     for (i = 0; i < sizeof models / sizeof *models; i++) {
         cr_expect_eq(run(output, "$BUILD/mdf-compile %s -o %s/model.h 2>&1", models[i], folder), 0, "%s: %s", models[i], output);
-        cr_expect_eq(run(output, "${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -O1 -c %s/model.c -o %s/model.o 2>&1", folder, folder), 0,
-                     "%s: %.500s", models[i], output);
+        cr_expect_eq(run(output, "${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -O1 -c %s/model.c -o %s/model.o 2>&1",
+                         folder, folder),
+                     0, "%s: %.500s", models[i], output);
     }
     free(output);
 }
@@ -156,12 +159,13 @@ Test(compile, source_is_clean)
 /* The interface, as its documentation says: docs/compile.md. */
 Test(compile, can_be_embedded)
 {
-    static const char program[] = "#include \"sqrt.h\"\n#include <math.h>\n#include <stdio.h>\n"
-                                  "int main(void)\n{\n    struct root s;\n    double a = 2;\n\n    root_init(&s);\n"
-                                  "    if (root_set_input(&s, root_input_solver_a, &a) != 0 || root_step(&s, NAN) != 0) {\n        return 1;\n    }\n"
-                                  "    printf(\"%.17g %d\\n\", *(const double *)root_output(&s, root_output_solver_x), root_size() == sizeof s);\n"
-                                  "    a = 0;\n    root_set_input(&s, root_input_solver_a, &a);\n"
-                                  "    printf(\"%d \", root_step(&s, NAN));\n    printf(\"%s\\n\", root_message(&s));\n    return 0;\n}\n";
+    static const char program[] =
+        "#include \"sqrt.h\"\n#include <math.h>\n#include <stdio.h>\n"
+        "int main(void)\n{\n    struct root s;\n    double a = 2;\n\n    root_init(&s);\n"
+        "    if (root_set_input(&s, root_input_solver_a, &a) != 0 || root_step(&s, NAN) != 0) {\n        return 1;\n    }\n"
+        "    printf(\"%.17g %d\\n\", *(const double *)root_output(&s, root_output_solver_x), root_size() == sizeof s);\n"
+        "    a = 0;\n    root_set_input(&s, root_input_solver_a, &a);\n"
+        "    printf(\"%d \", root_step(&s, NAN));\n    printf(\"%s\\n\", root_message(&s));\n    return 0;\n}\n";
     char *output = new_output(), path[256];
     FILE *file;
 
@@ -180,7 +184,9 @@ Test(compile, refusals_are_clear)
     char *output = new_output();
 
     cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/drift_diffusion.yaml 2>&1"), 1);
-    cr_expect(strstr(output, "node 'decision' can not be written as C") != NULL && strstr(output, "mdf-run without --compile") != NULL, "%s", output);
+    cr_expect(strstr(output, "node 'decision' can not be written as C") != NULL &&
+                  strstr(output, "mdf-run without --compile") != NULL,
+              "%s", output);
     cr_expect_eq(run(output, "$BUILD/mdf-compile examples/cooling.yaml -o %s/x.txt 2>&1", folder), 2);
     cr_expect_eq(run(output, "$BUILD/mdf-compile examples/cooling.yaml 2>&1"), 2);
     cr_expect_eq(run(output, "$BUILD/mdf-compile tests/data/nosuch.json -o %s/x.c 2>&1", folder), 1);

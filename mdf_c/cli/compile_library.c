@@ -1,7 +1,7 @@
 /* compile_library.c - see compile_library.h.
  *
- * A file of the cache is named by a hash of all that decides what is in it: the source, the compiler with its version, its flags, the
- * processor. It is written under another name and then renamed, so that what has its name is whole. */
+ * A file of the cache is named by a hash of all that decides what is in it: the source, the compiler with its version, its flags,
+ * the processor. It is written under another name and then renamed, so that what has its name is whole. */
 #include "mdf_c/cli/compile_library.h"
 
 #include "mdf_c/cli/child.h"
@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* No contraction, no reordering, and no functions of math.h at compile time, where compilers round better than the library does: results are
- * those of mdf-run. Loops over elements become vectors of what the processor has. */
+/* No contraction, no reordering, and no functions of math.h at compile time, where compilers round better than the library does:
+ * results are those of mdf-run. Loops over elements become vectors of what the processor has. */
 #define NO_BUILTIN(function) "-fno-builtin-" function, "-fno-builtin-" function "f"
 static const char *const flags[] = {"-std=gnu11",
                                     "-O3",
@@ -55,8 +55,8 @@ static const char *const flags[] = {"-std=gnu11",
                                     "-x",
                                     "c",
                                     "-"};
-/* gcc 12.2 with AVX-512 copies some constants wrongly in pieces of 32 bytes (it broadcasts their first half); other compilers do not know
- * these flags, and are then called without. */
+/* gcc 12.2 with AVX-512 copies some constants wrongly in pieces of 32 bytes (it broadcasts their first half); other compilers do
+ * not know these flags, and are then called without. */
 static const char *const careful_flags[] = {"-mmove-max=128", "-mstore-max=128"};
 
 enum { N_FLAGS = sizeof flags / sizeof *flags, N_CAREFUL_FLAGS = sizeof careful_flags / sizeof *careful_flags };
@@ -81,7 +81,8 @@ static char *join(struct mdf_memory *memory, const char *a, const char *b, const
     return text;
 }
 
-static mdf_status run_compiler(struct mdf_memory *memory, const struct mdf_text *source, const char *target, bool is_careful, mdf_error *error)
+static mdf_status run_compiler(struct mdf_memory *memory, const struct mdf_text *source, const char *target, bool is_careful,
+                               mdf_error *error)
 {
     const char *arguments[N_FLAGS + N_CAREFUL_FLAGS + 5];
     struct mdf_text output;

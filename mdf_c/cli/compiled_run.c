@@ -1,5 +1,5 @@
-/* compiled_run.c - see compiled_run.h. The state of the library stands for that of the run, which is given inputs and asked for outputs
- * as ever: before a step its inputs go over, after it outputs come back where somebody looks at them. */
+/* compiled_run.c - see compiled_run.h. The state of the library stands for that of the run, which is given inputs and asked for
+ * outputs as ever: before a step its inputs go over, after it outputs come back where somebody looks at them. */
 #include "mdf_c/cli/compiled_run.h"
 
 #include "mdf_c/cli/compile_library.h"
@@ -19,7 +19,8 @@ static bool fits(const struct mdf_compiled *model, const struct mdf_program *pro
     return strcmp(model->version, MDF_VERSION) == 0 && model->n_inputs == program->n_ports && model->n_outputs == n_outputs;
 }
 
-static mdf_status open_library(struct compiled_run *run, const struct mdf_text *source, const mdf_program *program, mdf_error *error)
+static mdf_status open_library(struct compiled_run *run, const struct mdf_text *source, const mdf_program *program,
+                               mdf_error *error)
 {
     char *path = cached_library(run->memory, source, error);
 
@@ -35,8 +36,8 @@ static mdf_status open_library(struct compiled_run *run, const struct mdf_text *
     return error->code;
 }
 
-int open_compiled(struct compiled_run *run, struct mdf_memory *memory, const struct run_options *options, const mdf_program *program,
-                  struct warning_printer *warnings, mdf_error *error)
+int open_compiled(struct compiled_run *run, struct mdf_memory *memory, const struct run_options *options,
+                  const mdf_program *program, struct warning_printer *warnings, mdf_error *error)
 {
     const struct mdf_source_options how = {.name = "model"};
     struct mdf_text source;
@@ -81,14 +82,15 @@ bool begin_compiled(struct compiled_run *run, bool records)
 
 /* ------------------------------------------------------------------ inputs */
 
-static mdf_status refuse_form(const struct mdf_program_port *port, const struct mdf_value *value, const struct mdf_compiled_port *compiled,
-                              mdf_error *error)
+static mdf_status refuse_form(const struct mdf_program_port *port, const struct mdf_value *value,
+                              const struct mdf_compiled_port *compiled, mdf_error *error)
 {
     char text[128];
 
     mdf_value_describe(value, text, sizeof text);
-    return mdf_error_set(error, MDF_SHAPE, "input '%s' is %s, but the model was compiled for %zu elements of type %s: shapes have to stay the same", port->id,
-                         text, compiled->n_elements, mdf_dtype_name((mdf_dtype)compiled->dtype));
+    return mdf_error_set(error, MDF_SHAPE,
+                         "input '%s' is %s, but the model was compiled for %zu elements of type %s: shapes have to stay the same",
+                         port->id, text, compiled->n_elements, mdf_dtype_name((mdf_dtype)compiled->dtype));
 }
 
 static bool has_shape(const struct mdf_value *value, const struct mdf_compiled_port *compiled)
@@ -111,7 +113,9 @@ static mdf_status take_input(struct compiled_run *run, struct mdf_state *state, 
         return error->code;
     }
     if (compiled->dtype == MDF_DTYPE_NONE) {
-        return run->model->set_input(run->state, index, NULL) == 0 ? MDF_OK : mdf_error_set(error, MDF_USAGE, "input %zu is not known", index);
+        return run->model->set_input(run->state, index, NULL) == 0
+                   ? MDF_OK
+                   : mdf_error_set(error, MDF_USAGE, "input %zu is not known", index);
     }
     if (!has_shape(slot, compiled)) {
         return refuse_form(port, slot, compiled, error);
@@ -158,7 +162,8 @@ static void show_output(const struct mdf_compiled_port *port, const void *elemen
     if (MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT || port->dtype == MDF_DTYPE_NONE) {
         return;
     }
-    target = mdf_value_make_tensor(&state->shared->memory, mdf_frame_slot(state->frame, operand), (mdf_dtype)port->dtype, port->rank, port->shape);
+    target = mdf_value_make_tensor(&state->shared->memory, mdf_frame_slot(state->frame, operand), (mdf_dtype)port->dtype,
+                                   port->rank, port->shape);
     if (target != NULL && port->n_elements > 0) {
         memcpy(target, elements, port->n_elements * mdf_dtype_size((mdf_dtype)port->dtype));
     }

@@ -17,8 +17,8 @@ struct compiled_run {
 };
 
 /* Writes and compiles the program, or finds it in the cache. Returns EXIT_DONE, or the exit status with the error set. */
-int open_compiled(struct compiled_run *run, struct mdf_memory *memory, const struct run_options *options, const mdf_program *program,
-                  struct warning_printer *warnings, mdf_error *error);
+int open_compiled(struct compiled_run *run, struct mdf_memory *memory, const struct run_options *options,
+                  const mdf_program *program, struct warning_printer *warnings, mdf_error *error);
 /* Before the first step; `records`: which nodes run is recorded. */
 bool begin_compiled(struct compiled_run *run, bool records);
 /* One step, with the inputs that were set in `state`. */

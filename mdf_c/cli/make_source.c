@@ -30,10 +30,13 @@ int make_source(const struct run_options *options, const mdf_program *program, s
     if (exit_status != EXIT_DONE) {
         return exit_status;
     }
-    feeding.n_steps = feeding.inputs.path != NULL && !feeding.inputs.same_each_step && feeding.inputs.n_steps > 0 ? feeding.inputs.n_steps : UINT64_MAX;
+    feeding.n_steps = feeding.inputs.path != NULL && !feeding.inputs.same_each_step && feeding.inputs.n_steps > 0
+                          ? feeding.inputs.n_steps
+                          : UINT64_MAX;
     exit_status = EXIT_MODEL;
     state = mdf_state_new(program, error);
-    if (state != NULL && mdf_source_settle(state, feed, &feeding, options->dt, error) && mdf_source_write(state, how, source, header, error)) {
+    if (state != NULL && mdf_source_settle(state, feed, &feeding, options->dt, error) &&
+        mdf_source_write(state, how, source, header, error)) {
         exit_status = EXIT_DONE;
     }
     mdf_state_free(state);

@@ -6,7 +6,8 @@
 #include "mdf_c/cli/options.h"
 #include "mdf_c/source/source.h"
 
-/* Inputs are those of the options: --input, --inputs; the time increment too. Returns EXIT_DONE, or the exit status with the error set. */
+/* Inputs are those of the options: --input, --inputs; the time increment too. Returns EXIT_DONE, or the exit status with the
+ * error set. */
 int make_source(const struct run_options *options, const mdf_program *program, struct warning_printer *warnings,
                 const struct mdf_source_options *how, struct mdf_text *source, struct mdf_text *header, mdf_error *error);
 

@@ -9,20 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: mdf-compile [options] MODEL -o OUT      MODEL: .json .yaml .yml .bson .onnx\n"
-    "Writes a model as C source that needs C11 and libm only. OUT: out.c; out.h for out.h and out.c; out.so, compiled by $CC or cc.\n"
-    "The model is evaluated a few times first, as types and shapes have to be known.\n"
-    "  -o, --output OUT          see above\n"
-    "      --name NAME           of the model in C: NAME_init, NAME_step, ...; default: its id\n"
-    "  -g, --graph ID            the graph; default: the first that no other uses as a body\n"
-    "  -i, --input NAME=VALUE    an input for these evaluations, as in mdf-run; its shape counts\n"
-    "      --inputs FILE         the same from a file\n"
-    "      --dt T                their time increment\n"
-    "      --float32             reals without a declared type are float32, not float64\n"
-    "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
-    "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"
-    "  -h, --help, --version\n";
+static const char help[] = "usage: mdf-compile [options] MODEL -o OUT      MODEL: .json .yaml .yml .bson .onnx\n"
+                           "Writes a model as C source that needs C11 and libm only. OUT: out.c; out.h for out.h and out.c; "
+                           "out.so, compiled by $CC or cc.\n"
+                           "The model is evaluated a few times first, as types and shapes have to be known.\n"
+                           "  -o, --output OUT          see above\n"
+                           "      --name NAME           of the model in C: NAME_init, NAME_step, ...; default: its id\n"
+                           "  -g, --graph ID            the graph; default: the first that no other uses as a body\n"
+                           "  -i, --input NAME=VALUE    an input for these evaluations, as in mdf-run; its shape counts\n"
+                           "      --inputs FILE         the same from a file\n"
+                           "      --dt T                their time increment\n"
+                           "      --float32             reals without a declared type are float32, not float64\n"
+                           "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
+                           "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"
+                           "  -h, --help, --version\n";
 
 struct compilation {
     struct run_options options;
@@ -57,7 +57,16 @@ static bool read_real(const char *text, double *real)
     return end != text && *end == '\0';
 }
 
-enum letter { LETTER_NAME = 256, LETTER_INPUTS, LETTER_DT, LETTER_FLOAT32, LETTER_ITERATIONS, LETTER_PASSES, LETTER_FROM, LETTER_VERSION };
+enum letter {
+    LETTER_NAME = 256,
+    LETTER_INPUTS,
+    LETTER_DT,
+    LETTER_FLOAT32,
+    LETTER_ITERATIONS,
+    LETTER_PASSES,
+    LETTER_FROM,
+    LETTER_VERSION
+};
 
 static int take_option(struct compilation *compilation, int letter, const char *text)
 {
@@ -72,7 +81,8 @@ static int take_option(struct compilation *compilation, int letter, const char *
         return EXIT_DONE;
     case 'i':
         options->inputs[options->n_inputs++] = text;
-        return strchr(text, '=') != NULL && text[0] != '=' ? EXIT_DONE : usage_error("--input must have the form NAME=VALUE: ", text);
+        return strchr(text, '=') != NULL && text[0] != '=' ? EXIT_DONE
+                                                           : usage_error("--input must have the form NAME=VALUE: ", text);
     case LETTER_NAME:
         compilation->name = text;
         return EXIT_DONE;
@@ -85,9 +95,12 @@ static int take_option(struct compilation *compilation, int letter, const char *
         options->library.float32 = true;
         return EXIT_DONE;
     case LETTER_ITERATIONS:
-        return read_count(text, &options->library.max_iterations) ? EXIT_DONE : usage_error("--max-iterations must be a whole number: ", text);
+        return read_count(text, &options->library.max_iterations)
+                   ? EXIT_DONE
+                   : usage_error("--max-iterations must be a whole number: ", text);
     case LETTER_PASSES:
-        return read_count(text, &options->library.max_passes) ? EXIT_DONE : usage_error("--max-passes must be a whole number: ", text);
+        return read_count(text, &options->library.max_passes) ? EXIT_DONE
+                                                              : usage_error("--max-passes must be a whole number: ", text);
     case LETTER_FROM:
         options->format = text;
         return EXIT_DONE;
@@ -105,13 +118,17 @@ static bool has_suffix(const char *path, const char *suffix)
 
 static int parse(int argc, char **argv, struct compilation *compilation)
 {
-    static const struct option table[] = {
-        {"output", required_argument, NULL, 'o'},          {"graph", required_argument, NULL, 'g'},
-        {"input", required_argument, NULL, 'i'},           {"name", required_argument, NULL, LETTER_NAME},
-        {"inputs", required_argument, NULL, LETTER_INPUTS}, {"dt", required_argument, NULL, LETTER_DT},
-        {"float32", no_argument, NULL, LETTER_FLOAT32},    {"max-iterations", required_argument, NULL, LETTER_ITERATIONS},
-        {"max-passes", required_argument, NULL, LETTER_PASSES}, {"from", required_argument, NULL, LETTER_FROM},
-        {NULL, 0, NULL, 0}};
+    static const struct option table[] = {{"output", required_argument, NULL, 'o'},
+                                          {"graph", required_argument, NULL, 'g'},
+                                          {"input", required_argument, NULL, 'i'},
+                                          {"name", required_argument, NULL, LETTER_NAME},
+                                          {"inputs", required_argument, NULL, LETTER_INPUTS},
+                                          {"dt", required_argument, NULL, LETTER_DT},
+                                          {"float32", no_argument, NULL, LETTER_FLOAT32},
+                                          {"max-iterations", required_argument, NULL, LETTER_ITERATIONS},
+                                          {"max-passes", required_argument, NULL, LETTER_PASSES},
+                                          {"from", required_argument, NULL, LETTER_FROM},
+                                          {NULL, 0, NULL, 0}};
     int letter, status = EXIT_DONE;
 
     while (status == EXIT_DONE && (letter = getopt_long(argc, argv, "o:g:i:", table, NULL)) != -1) {
@@ -127,7 +144,8 @@ static int parse(int argc, char **argv, struct compilation *compilation)
     if (compilation->output == NULL) {
         return usage_error("--output is needed", "");
     }
-    return has_suffix(compilation->output, ".c") || has_suffix(compilation->output, ".h") || has_suffix(compilation->output, ".so")
+    return has_suffix(compilation->output, ".c") || has_suffix(compilation->output, ".h") ||
+                   has_suffix(compilation->output, ".so")
                ? EXIT_DONE
                : usage_error("the output must end in .c, .h or .so: ", compilation->output);
 }
@@ -169,7 +187,8 @@ static mdf_status write_output(struct compilation *compilation)
     if (has_suffix(compilation->output, ".so")) {
         return compile_library(&compilation->memory, &compilation->source, compilation->output, &compilation->error);
     }
-    return has_suffix(compilation->output, ".h") ? write_both(compilation) : write_file(compilation, compilation->output, &compilation->source);
+    return has_suffix(compilation->output, ".h") ? write_both(compilation)
+                                                 : write_file(compilation, compilation->output, &compilation->source);
 }
 
 static int compile(struct compilation *compilation)
@@ -182,8 +201,8 @@ static int compile(struct compilation *compilation)
     int status = compilation->error.code == MDF_USAGE ? EXIT_USAGE : EXIT_MODEL;
 
     if (program != NULL) {
-        status = make_source(options, program, &compilation->warnings, &how, &compilation->source, how.header != NULL ? &compilation->header : NULL,
-                             &compilation->error);
+        status = make_source(options, program, &compilation->warnings, &how, &compilation->source,
+                             how.header != NULL ? &compilation->header : NULL, &compilation->error);
     }
     if (status == EXIT_DONE && write_output(compilation) != MDF_OK) {
         status = EXIT_MODEL;

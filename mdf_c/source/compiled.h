@@ -1,4 +1,5 @@
-/* compiled.h - what a shared library made of a program's C source exports as `mdf_compiled`, when it is compiled with -DMDF_COMPILED.
+/* compiled.h - what a shared library made of a program's C source exports as `mdf_compiled`, when it is compiled with
+ * -DMDF_COMPILED.
  *
  * The same declarations stand in the generated source (source_interface.c), which includes nothing of this project. */
 #ifndef MDF_SOURCE_COMPILED_H
@@ -22,11 +23,11 @@ struct mdf_compiled {
     size_t n_inputs;
     const struct mdf_compiled_port *inputs; /* program->ports */
     int (*set_input)(void *state, size_t input, const void *elements);
-    int (*step)(void *state, double dt); /* 0: done */
+    int (*step)(void *state, double dt);                                /* 0: done */
     int (*steps)(void *state, uint64_t n, double dt, uint64_t *n_done); /* n steps; 0: all are done */
     const char *(*message)(const void *state);
     size_t n_outputs;
-    const struct mdf_compiled_port *outputs; /* of all nodes, in order */
+    const struct mdf_compiled_port *outputs;                 /* of all nodes, in order */
     const void *(*output)(const void *state, size_t output); /* NULL: its node has not run */
     /* `observer` is told of each node that runs, and of each new set (node SIZE_MAX) with its pass and tick. */
     void (*observe)(void *state, void (*observer)(void *context, size_t node, uint64_t pass, int64_t tick), void *context);

@@ -1,4 +1,5 @@
-/* program_interface.c - what surrounds the functions of nodes: the state, init, set_input, step, output, and how it is documented. */
+/* program_interface.c - what surrounds the functions of nodes: the state, init, set_input, step, output, and how it is
+ * documented. */
 #include "mdf_c/source/program_writer.h"
 
 #include <string.h>
@@ -8,8 +9,9 @@
 /* "node 'A', port 'x'" or the id of an input of the graph. */
 static const char *port_text(struct mdf_source_program *program, const struct mdf_program_port *port)
 {
-    return port->node == SIZE_MAX ? mdf_source_text(&program->writer, "input '%s' of the graph", port->id)
-                                  : mdf_source_text(&program->writer, "port '%s' of node '%s'", port->id, program->program->nodes[port->node].id);
+    return port->node == SIZE_MAX
+               ? mdf_source_text(&program->writer, "input '%s' of the graph", port->id)
+               : mdf_source_text(&program->writer, "port '%s' of node '%s'", port->id, program->program->nodes[port->node].id);
 }
 
 static const char *enum_name(struct mdf_source_program *program, const char *kind, const char *node, const char *port)
@@ -32,7 +34,9 @@ static const struct mdf_value *output_value(const struct mdf_source_program *pro
 {
     static const struct mdf_value nothing;
 
-    return program->state->has_run[node] ? mdf_frame_value(program->state->frame, program->program->nodes[node].outputs[output].operand) : &nothing;
+    return program->state->has_run[node]
+               ? mdf_frame_value(program->state->frame, program->program->nodes[node].outputs[output].operand)
+               : &nothing;
 }
 
 static void append_enums(struct mdf_source_program *program, struct mdf_text *text)
@@ -49,12 +53,14 @@ static void append_enums(struct mdf_source_program *program, struct mdf_text *te
                         mdf_source_comment(&program->writer, port_text(program, port)),
                         form_text(program, mdf_frame_value(program->state->frame, port->slot)));
     }
-    mdf_text_printf(text, "    %s_n_inputs = %zu\n};\n\n/* Outputs: for %s_output. */\nenum {\n", program->name, own->n_ports, program->name);
+    mdf_text_printf(text, "    %s_n_inputs = %zu\n};\n\n/* Outputs: for %s_output. */\nenum {\n", program->name, own->n_ports,
+                    program->name);
     for (i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++) {
             mdf_text_printf(text, "    %s = %zu, /* port '%s' of node '%s': %s */\n",
                             enum_name(program, "output", own->nodes[i].id, own->nodes[i].outputs[j].id), n++,
-                            mdf_source_comment(&program->writer, own->nodes[i].outputs[j].id), mdf_source_comment(&program->writer, own->nodes[i].id),
+                            mdf_source_comment(&program->writer, own->nodes[i].outputs[j].id),
+                            mdf_source_comment(&program->writer, own->nodes[i].id),
                             form_text(program, output_value(program, i, j)));
         }
     }
@@ -68,14 +74,19 @@ static void append_struct(struct mdf_source_program *program, struct mdf_text *t
     const struct mdf_program *own = program->program;
     size_t n_nodes = own->n_nodes > 0 ? own->n_nodes : 1, n_ports = own->n_ports > 0 ? own->n_ports : 1;
 
-    mdf_text_printf(text, "/* All that lasts from one step to the next: allocate it in any way (it needs no more than it has), and give it to\n"
-                          " * %s_init first. */\nstruct %s {\n", program->name, program->name);
+    mdf_text_printf(
+        text,
+        "/* All that lasts from one step to the next: allocate it in any way (it needs no more than it has), and give it to\n"
+        " * %s_init first. */\nstruct %s {\n",
+        program->name, program->name);
     mdf_text_append(text, program->fields.bytes, program->fields.length);
-    mdf_text_printf(text,
-                    "\n    bool has_dt;\n    bool has_run[%zu]; /* of each node */\n    bool has_value[%zu], is_given[%zu]; /* of each input */\n"
-                    "    const char *message; /* why the last step failed; NULL: it did not */\n"
-                    "    void (*observer)(void *context, size_t node, uint64_t pass, int64_t tick);\n    void *observer_context;\n",
-                    n_nodes, n_ports, n_ports);
+    mdf_text_printf(
+        text,
+        "\n    bool has_dt;\n    bool has_run[%zu]; /* of each node */\n    bool has_value[%zu], is_given[%zu]; /* of each input "
+        "*/\n"
+        "    const char *message; /* why the last step failed; NULL: it did not */\n"
+        "    void (*observer)(void *context, size_t node, uint64_t pass, int64_t tick);\n    void *observer_context;\n",
+        n_nodes, n_ports, n_ports);
     if (program->unions.length > 0) {
         mdf_text_printf(text, "    union { /* of use within one function only */\n");
         mdf_text_append(text, program->unions.bytes, program->unions.length);
@@ -88,29 +99,34 @@ static void append_prototypes(struct mdf_source_program *program, struct mdf_tex
 {
     const char *name = program->name;
 
-    mdf_text_printf(text,
-                    "/* The bytes of a state, for those who do not see its declaration. */\nsize_t %s_size(void);\n"
-                    "/* Makes a state what it is before the first step. */\nvoid %s_init(struct %s *s);\n"
-                    "/* Sets an input for the next step: its elements, of the type and shape above, row by row. They are copied. 0: done; 1: there is no\n"
-                    " * such input. An input that is not set keeps what its port gives it: a default value, zeros, or what edges bring. */\n"
-                    "int %s_set_input(struct %s *s, int input, const void *elements);\n"
-                    "/* Evaluates the model once. dt: the time increment; NAN: none, as in a first step, which takes initial values. 0: done, else\n"
-                    " * %s_message says why not, and the state has to be made anew by %s_init. */\n"
-                    "int %s_step(struct %s *s, double dt);\n"
-                    "/* The same n times, without new inputs in between; *n_done of them are done (NULL: nobody asks). */\n"
-                    "int %s_steps(struct %s *s, uint64_t n, double dt, uint64_t *n_done);\nconst char *%s_message(const struct %s *s);\n"
-                    "/* The elements of an output after a step; NULL: its node has never run. They stay until the next step. */\n"
-                    "const void *%s_output(const struct %s *s, int output);\n",
-                    name, name, name, name, name, name, name, name, name, name, name, name, name, name, name);
+    mdf_text_printf(
+        text,
+        "/* The bytes of a state, for those who do not see its declaration. */\nsize_t %s_size(void);\n"
+        "/* Makes a state what it is before the first step. */\nvoid %s_init(struct %s *s);\n"
+        "/* Sets an input for the next step: its elements, of the type and shape above, row by row. They are copied. 0: done; 1: "
+        "there is no\n"
+        " * such input. An input that is not set keeps what its port gives it: a default value, zeros, or what edges bring. */\n"
+        "int %s_set_input(struct %s *s, int input, const void *elements);\n"
+        "/* Evaluates the model once. dt: the time increment; NAN: none, as in a first step, which takes initial values. 0: "
+        "done, else\n"
+        " * %s_message says why not, and the state has to be made anew by %s_init. */\n"
+        "int %s_step(struct %s *s, double dt);\n"
+        "/* The same n times, without new inputs in between; *n_done of them are done (NULL: nobody asks). */\n"
+        "int %s_steps(struct %s *s, uint64_t n, double dt, uint64_t *n_done);\nconst char *%s_message(const struct %s *s);\n"
+        "/* The elements of an output after a step; NULL: its node has never run. They stay until the next step. */\n"
+        "const void *%s_output(const struct %s *s, int output);\n",
+        name, name, name, name, name, name, name, name, name, name, name, name, name, name, name);
 }
 
 static void append_title(struct mdf_source_program *program, struct mdf_text *text, const char *what)
 {
     const struct mdf_program *own = program->program;
 
-    mdf_text_printf(text, "/* %s of the model '%s', graph '%s', written by mdf-compile %s.\n *\n"
-                          " * C11 and libm; nothing is allocated. Compile with -ffp-contract=off (and without -ffast-math) for results that are the same to\n"
-                          " * the last bit as those of mdf-run. */\n",
+    mdf_text_printf(text,
+                    "/* %s of the model '%s', graph '%s', written by mdf-compile %s.\n *\n"
+                    " * C11 and libm; nothing is allocated. Compile with -ffp-contract=off (and without -ffast-math) for results "
+                    "that are the same to\n"
+                    " * the last bit as those of mdf-run. */\n",
                     what, own->model_id != NULL ? mdf_source_comment(&program->writer, own->model_id) : "",
                     own->graph_id != NULL ? mdf_source_comment(&program->writer, own->graph_id) : "", MDF_VERSION);
 }
@@ -138,8 +154,8 @@ static struct mdf_source_slot *make_kept(struct mdf_source_program *program, siz
     if (kept != NULL) {
         *kept = *slot;
         kept->name = mdf_source_text(&program->writer, "s->%s", member);
-        mdf_text_printf(&program->fields, slot->is_scalar ? "    %s %s;\n" : "    %s %s[%zu];\n", mdf_source_type(slot->dtype), member,
-                        slot->length > 0 ? slot->length : 1);
+        mdf_text_printf(&program->fields, slot->is_scalar ? "    %s %s;\n" : "    %s %s[%zu];\n", mdf_source_type(slot->dtype),
+                        member, slot->length > 0 ? slot->length : 1);
     }
     return kept;
 }
@@ -158,7 +174,8 @@ static bool write_take_inputs(struct mdf_source_program *program, const struct m
 
         writer->place = port_text(program, port);
         if (port->is_required) {
-            mdf_source_leave_if(writer, mdf_source_text(writer, "!s->is_given[%zu]", i), "the input has no value; set it before each step");
+            mdf_source_leave_if(writer, mdf_source_text(writer, "!s->is_given[%zu]", i),
+                                "the input has no value; set it before each step");
             mdf_source_line(writer, "s->has_value[%zu] = false;", i);
         }
         mdf_source_open(writer, "if (s->is_given[%zu])", i);
@@ -195,7 +212,8 @@ static void append_set_input(struct mdf_source_program *program, const struct md
     for (i = 0; i < program->program->n_ports; i++) {
         mdf_text_printf(text, "    case %zu:\n", i);
         if (places[i] != NULL && places[i]->length > 0) {
-            mdf_text_printf(text, "        memcpy(%s%s, elements, sizeof %s);\n", places[i]->is_scalar ? "&" : "", places[i]->name, places[i]->name);
+            mdf_text_printf(text, "        memcpy(%s%s, elements, sizeof %s);\n", places[i]->is_scalar ? "&" : "",
+                            places[i]->name, places[i]->name);
         }
         mdf_text_append_string(text, "        break;\n");
     }
@@ -210,18 +228,21 @@ static bool append_output(struct mdf_source_program *program)
     struct mdf_text *text = &program->functions;
     size_t i, j, n = 0;
 
-    mdf_text_printf(text, "const void *%s_output(const struct %s *s, int output)\n{\n    (void)s;\n    switch (output) {\n", program->name, program->name);
+    mdf_text_printf(text, "const void *%s_output(const struct %s *s, int output)\n{\n    (void)s;\n    switch (output) {\n",
+                    program->name, program->name);
     for (i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++, n++) {
             const struct mdf_source_slot *slot =
                 program->state->has_run[i] ? mdf_source_find_operand(program, own->nodes[i].outputs[j].operand) : NULL;
 
             if (slot == NULL && output_value(program, i, j)->kind != MDF_KIND_NONE) {
-                program->writer.place = mdf_source_text(&program->writer, "output port '%s' of node '%s'", own->nodes[i].outputs[j].id, own->nodes[i].id);
+                program->writer.place = mdf_source_text(&program->writer, "output port '%s' of node '%s'",
+                                                        own->nodes[i].outputs[j].id, own->nodes[i].id);
                 return mdf_source_refuse(&program->writer, "it is no array of numbers");
             }
             if (slot != NULL) {
-                mdf_text_printf(text, "    case %zu:\n        return s->has_run[%zu] ? %s%s : NULL;\n", n, i, slot->is_scalar ? "&" : "", slot->name);
+                mdf_text_printf(text, "    case %zu:\n        return s->has_run[%zu] ? %s%s : NULL;\n", n, i,
+                                slot->is_scalar ? "&" : "", slot->name);
             }
         }
     }
@@ -234,65 +255,70 @@ static void append_steps(struct mdf_source_program *program)
 {
     const char *name = program->name;
 
-    mdf_text_printf(&program->functions,
-                    "int %s_steps(struct %s *s, uint64_t n, double dt, uint64_t *n_done)\n{\n    uint64_t i = 0;\n\n"
-                    "    if (sizeof *s <= 4096 && s->observer == NULL && n > 1) {\n        struct %s copy = *s;\n\n"
-                    "        copy.observer = NULL;\n"
-                    "        while (i < n && advance(&copy, dt) == 0) {\n            i++;\n        }\n        *s = copy;\n    } else {\n"
-                    "        while (i < n && advance(s, dt) == 0) {\n            i++;\n        }\n    }\n"
-                    "    if (n_done != NULL) {\n        *n_done = i;\n    }\n    return i < n;\n}\n\n",
-                    name, name, name);
+    mdf_text_printf(
+        &program->functions,
+        "int %s_steps(struct %s *s, uint64_t n, double dt, uint64_t *n_done)\n{\n    uint64_t i = 0;\n\n"
+        "    if (sizeof *s <= 4096 && s->observer == NULL && n > 1) {\n        struct %s copy = *s;\n\n"
+        "        copy.observer = NULL;\n"
+        "        while (i < n && advance(&copy, dt) == 0) {\n            i++;\n        }\n        *s = copy;\n    } else {\n"
+        "        while (i < n && advance(s, dt) == 0) {\n            i++;\n        }\n    }\n"
+        "    if (n_done != NULL) {\n        *n_done = i;\n    }\n    return i < n;\n}\n\n",
+        name, name, name);
 }
 
 static void append_step(struct mdf_source_program *program)
 {
     const char *name = program->name;
 
-    mdf_text_printf(&program->functions,
-                    "size_t %s_size(void)\n{\n    return sizeof(struct %s);\n}\n\nvoid %s_init(struct %s *s)\n{\n    memset(s, 0, sizeof *s);\n}\n\n"
-                    "static inline int advance(struct %s *s, double dt)\n{\n    s->has_dt = !isnan(dt);\n    s->dt = s->has_dt ? dt : 0;\n    s->message = NULL;\n"
-                    "    s->message = take_inputs(s);\n    if (s->message == NULL) {\n        s->message = run_graph(s);\n    }\n"
-                    "    return s->message != NULL;\n}\n\n"
-                    "int %s_step(struct %s *s, double dt)\n{\n    return advance(s, dt);\n}\n\n"
-                    "const char *%s_message(const struct %s *s)\n{\n    return s->message != NULL ? s->message : \"no error\";\n}\n\n",
-                    name, name, name, name, name, name, name, name, name);
+    mdf_text_printf(
+        &program->functions,
+        "size_t %s_size(void)\n{\n    return sizeof(struct %s);\n}\n\nvoid %s_init(struct %s *s)\n{\n    memset(s, 0, sizeof "
+        "*s);\n}\n\n"
+        "static inline int advance(struct %s *s, double dt)\n{\n    s->has_dt = !isnan(dt);\n    s->dt = s->has_dt ? dt : 0;\n   "
+        " s->message = NULL;\n"
+        "    s->message = take_inputs(s);\n    if (s->message == NULL) {\n        s->message = run_graph(s);\n    }\n"
+        "    return s->message != NULL;\n}\n\n"
+        "int %s_step(struct %s *s, double dt)\n{\n    return advance(s, dt);\n}\n\n"
+        "const char *%s_message(const struct %s *s)\n{\n    return s->message != NULL ? s->message : \"no error\";\n}\n\n",
+        name, name, name, name, name, name, name, name, name);
     append_steps(program);
 }
 
 /* ------------------------------------------------------------------ the table for shared libraries */
 
-static const char table_types[] =
-    "#ifdef MDF_COMPILED\n"
-    "/* What mdf-run looks for in a shared library. */\n"
-    "struct mdf_compiled_port {\n"
-    "    const char *node, *port;\n"
-    "    int dtype;\n"
-    "    size_t rank;\n"
-    "    const int64_t *shape;\n"
-    "    size_t n_elements;\n"
-    "};\n\n"
-    "struct mdf_compiled {\n"
-    "    const char *version;\n"
-    "    size_t state_bytes;\n"
-    "    void (*init)(void *state);\n"
-    "    size_t n_inputs;\n"
-    "    const struct mdf_compiled_port *inputs;\n"
-    "    int (*set_input)(void *state, size_t input, const void *elements);\n"
-    "    int (*step)(void *state, double dt);\n"
-    "    int (*steps)(void *state, uint64_t n, double dt, uint64_t *n_done);\n"
-    "    const char *(*message)(const void *state);\n"
-    "    size_t n_outputs;\n"
-    "    const struct mdf_compiled_port *outputs;\n"
-    "    const void *(*output)(const void *state, size_t output);\n"
-    "    void (*observe)(void *state, void (*observer)(void *context, size_t node, uint64_t pass, int64_t tick), void *context);\n"
-    "};\n\n";
+static const char table_types[] = "#ifdef MDF_COMPILED\n"
+                                  "/* What mdf-run looks for in a shared library. */\n"
+                                  "struct mdf_compiled_port {\n"
+                                  "    const char *node, *port;\n"
+                                  "    int dtype;\n"
+                                  "    size_t rank;\n"
+                                  "    const int64_t *shape;\n"
+                                  "    size_t n_elements;\n"
+                                  "};\n\n"
+                                  "struct mdf_compiled {\n"
+                                  "    const char *version;\n"
+                                  "    size_t state_bytes;\n"
+                                  "    void (*init)(void *state);\n"
+                                  "    size_t n_inputs;\n"
+                                  "    const struct mdf_compiled_port *inputs;\n"
+                                  "    int (*set_input)(void *state, size_t input, const void *elements);\n"
+                                  "    int (*step)(void *state, double dt);\n"
+                                  "    int (*steps)(void *state, uint64_t n, double dt, uint64_t *n_done);\n"
+                                  "    const char *(*message)(const void *state);\n"
+                                  "    size_t n_outputs;\n"
+                                  "    const struct mdf_compiled_port *outputs;\n"
+                                  "    const void *(*output)(const void *state, size_t output);\n"
+                                  "    void (*observe)(void *state, void (*observer)(void *context, size_t node, uint64_t pass, "
+                                  "int64_t tick), void *context);\n"
+                                  "};\n\n";
 
-static void append_port(struct mdf_source_program *program, struct mdf_text *text, const char *node, const char *port, const struct mdf_value *value,
-                        const struct mdf_source_slot *slot)
+static void append_port(struct mdf_source_program *program, struct mdf_text *text, const char *node, const char *port,
+                        const struct mdf_value *value, const struct mdf_source_slot *slot)
 {
     uint32_t axis;
 
-    mdf_text_printf(text, "    {%s, %s, ", node != NULL ? mdf_source_quote(&program->writer, node) : "NULL", mdf_source_quote(&program->writer, port));
+    mdf_text_printf(text, "    {%s, %s, ", node != NULL ? mdf_source_quote(&program->writer, node) : "NULL",
+                    mdf_source_quote(&program->writer, port));
     if (slot == NULL || value->kind != MDF_KIND_TENSOR) {
         mdf_text_printf(text, "%d, 0, NULL, 0},\n", (int)MDF_DTYPE_NONE);
         return;
@@ -315,36 +341,44 @@ static void append_table(struct mdf_source_program *program, struct mdf_text *te
     mdf_text_append_string(text, "static const struct mdf_compiled_port table_of_inputs[] = {\n");
     for (i = 0; i < own->n_ports; i++) {
         append_port(program, text, own->ports[i].node == SIZE_MAX ? NULL : own->nodes[own->ports[i].node].id, own->ports[i].id,
-                    mdf_frame_value(program->state->frame, own->ports[i].slot), mdf_source_find_operand(program, own->ports[i].slot));
+                    mdf_frame_value(program->state->frame, own->ports[i].slot),
+                    mdf_source_find_operand(program, own->ports[i].slot));
     }
-    mdf_text_append_string(text, "    {NULL, NULL, 0, 0, NULL, 0}};\n\nstatic const struct mdf_compiled_port table_of_outputs[] = {\n");
+    mdf_text_append_string(text,
+                           "    {NULL, NULL, 0, 0, NULL, 0}};\n\nstatic const struct mdf_compiled_port table_of_outputs[] = {\n");
     for (i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++, n_outputs++) {
             append_port(program, text, own->nodes[i].id, own->nodes[i].outputs[j].id, output_value(program, i, j),
                         mdf_source_find_operand(program, own->nodes[i].outputs[j].operand));
         }
     }
-    mdf_text_printf(text,
-                    "    {NULL, NULL, 0, 0, NULL, 0}};\n\n"
-                    "static void table_init(void *state)\n{\n    %s_init(state);\n}\n\n"
-                    "static int table_set_input(void *state, size_t input, const void *elements)\n{\n    return %s_set_input(state, (int)input, elements);\n}\n\n"
-                    "static int table_step(void *state, double dt)\n{\n    return %s_step(state, dt);\n}\n\n"
-                    "static int table_steps(void *state, uint64_t n, double dt, uint64_t *n_done)\n{\n    return %s_steps(state, n, dt, n_done);\n}\n\n"
-                    "static const char *table_message(const void *state)\n{\n    return %s_message(state);\n}\n\n"
-                    "static const void *table_output(const void *state, size_t output)\n{\n    return %s_output(state, (int)output);\n}\n\n",
-                    name, name, name, name, name, name);
-    mdf_text_printf(text,
-                    "static void table_observe(void *state, void (*observer)(void *, size_t, uint64_t, int64_t), void *context)\n{\n"
-                    "    struct %s *s = state;\n\n    s->observer = observer;\n    s->observer_context = context;\n}\n\n"
-                    "extern const struct mdf_compiled mdf_compiled;\n"
-                    "const struct mdf_compiled mdf_compiled = {\n    \"%s\", sizeof(struct %s), table_init, %zu, table_of_inputs, table_set_input, table_step, table_steps,\n"
-                    "    table_message, %zu, table_of_outputs, table_output, table_observe};\n#endif\n",
-                    name, MDF_VERSION, name, own->n_ports, n_outputs);
+    mdf_text_printf(
+        text,
+        "    {NULL, NULL, 0, 0, NULL, 0}};\n\n"
+        "static void table_init(void *state)\n{\n    %s_init(state);\n}\n\n"
+        "static int table_set_input(void *state, size_t input, const void *elements)\n{\n    return %s_set_input(state, "
+        "(int)input, elements);\n}\n\n"
+        "static int table_step(void *state, double dt)\n{\n    return %s_step(state, dt);\n}\n\n"
+        "static int table_steps(void *state, uint64_t n, double dt, uint64_t *n_done)\n{\n    return %s_steps(state, n, dt, "
+        "n_done);\n}\n\n"
+        "static const char *table_message(const void *state)\n{\n    return %s_message(state);\n}\n\n"
+        "static const void *table_output(const void *state, size_t output)\n{\n    return %s_output(state, (int)output);\n}\n\n",
+        name, name, name, name, name, name);
+    mdf_text_printf(
+        text,
+        "static void table_observe(void *state, void (*observer)(void *, size_t, uint64_t, int64_t), void *context)\n{\n"
+        "    struct %s *s = state;\n\n    s->observer = observer;\n    s->observer_context = context;\n}\n\n"
+        "extern const struct mdf_compiled mdf_compiled;\n"
+        "const struct mdf_compiled mdf_compiled = {\n    \"%s\", sizeof(struct %s), table_init, %zu, table_of_inputs, "
+        "table_set_input, table_step, table_steps,\n"
+        "    table_message, %zu, table_of_outputs, table_output, table_observe};\n#endif\n",
+        name, MDF_VERSION, name, own->n_ports, n_outputs);
 }
 
 /* ------------------------------------------------------------------ the texts */
 
-static const char includes[] = "#include <math.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n";
+static const char includes[] =
+    "#include <math.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n";
 
 static void append_text(struct mdf_text *text, const struct mdf_text *part)
 {
@@ -374,14 +408,16 @@ static void append_source(struct mdf_source_program *program, const char *header
         mdf_text_printf(source, "%s\n", helper->definition);
     }
     mdf_text_printf(source,
-                    "/* Tells who runs, where somebody wants to know. */\nstatic inline void observe(struct %s *s, size_t node, uint64_t pass, int64_t tick)\n{\n"
+                    "/* Tells who runs, where somebody wants to know. */\nstatic inline void observe(struct %s *s, size_t node, "
+                    "uint64_t pass, int64_t tick)\n{\n"
                     "    if (s->observer != NULL) {\n        s->observer(s->observer_context, node, pass, tick);\n    }\n}\n\n",
                     program->name);
     append_text(source, &program->functions);
     append_table(program, source);
 }
 
-bool mdf_source_write_interface(struct mdf_source_program *program, const char *header_name, struct mdf_text *source, struct mdf_text *header)
+bool mdf_source_write_interface(struct mdf_source_program *program, const char *header_name, struct mdf_text *source,
+                                struct mdf_text *header)
 {
     const struct mdf_source_slot **places =
         mdf_arena_array(&program->writer.arena, program->program->n_ports + 1, sizeof *places);
@@ -402,7 +438,8 @@ bool mdf_source_write_interface(struct mdf_source_program *program, const char *
         const char *guard = mdf_source_text(&program->writer, "%s_H", program->name);
 
         append_title(program, header, "The interface");
-        mdf_text_printf(header, "#ifndef %s\n#define %s\n\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n", guard, guard);
+        mdf_text_printf(header, "#ifndef %s\n#define %s\n\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n",
+                        guard, guard);
         append_declarations(program, header);
         mdf_text_append_string(header, "\n#endif\n");
     }

@@ -1,4 +1,5 @@
-/* program_nodes.c - a C function for each node: it takes what its edges bring, then computes, as run_node of mdf_c/run/state.c does. */
+/* program_nodes.c - a C function for each node: it takes what its edges bring, then computes, as run_node of mdf_c/run/state.c
+ * does. */
 #include "mdf_c/source/program_writer.h"
 
 #include <string.h>
@@ -45,7 +46,8 @@ void mdf_source_end_function(struct mdf_source_program *program, const char *nam
         mdf_text_append(&program->unions, writer->work.bytes, writer->work.length);
         mdf_text_printf(&program->unions, "        } %s;\n", name);
     }
-    mdf_text_printf(functions, "/* %s */\nstatic inline const char *%s(struct %s *s)\n{\n", mdf_source_comment(writer, comment), name, program->name);
+    mdf_text_printf(functions, "/* %s */\nstatic inline const char *%s(struct %s *s)\n{\n", mdf_source_comment(writer, comment),
+                    name, program->name);
     if (writer->declarations.length > 0) {
         mdf_text_append(functions, writer->declarations.bytes, writer->declarations.length);
         mdf_text_append_string(functions, "\n");
@@ -69,7 +71,8 @@ void mdf_source_copy(struct mdf_source_program *program, const struct mdf_source
         return;
     }
     if (to->length == 1) {
-        mdf_source_line(writer, "%s = %s%s;", mdf_source_operand_element(program, to, 0), cast, mdf_source_operand_element(program, from, 0));
+        mdf_source_line(writer, "%s = %s%s;", mdf_source_operand_element(program, to, 0), cast,
+                        mdf_source_operand_element(program, from, 0));
     } else if (to->dtype == from->dtype) {
         mdf_source_line(writer, "memcpy(%s, %s, sizeof %s);", to->name, from->name, to->name);
     } else {
@@ -165,8 +168,9 @@ static bool make_default(struct mdf_source_program *program, const struct mdf_pr
 {
     struct mdf_memory *memory = &program->state->shared->memory;
     const struct mdf_declaration *declaration = &port->declaration;
-    mdf_dtype dtype = declaration->type.dtype != MDF_DTYPE_NONE && mdf_dtype_kind(declaration->type.dtype) != 's' ? declaration->type.dtype
-                                                                                                                 : program->program->real;
+    mdf_dtype dtype = declaration->type.dtype != MDF_DTYPE_NONE && mdf_dtype_kind(declaration->type.dtype) != 's'
+                          ? declaration->type.dtype
+                          : program->program->real;
     size_t n;
     void *elements;
 
@@ -210,15 +214,19 @@ static bool write_default(struct mdf_source_program *program, size_t index)
                 from.is_scalar = true;
                 from.name = mdf_source_literal(writer, slot->dtype, copy);
             } else {
-                from.name = mdf_source_constant_array(writer, slot->dtype, copy, slot->length, mdf_source_text(writer, "%s_default", slot->hint));
+                from.name = mdf_source_constant_array(writer, slot->dtype, copy, slot->length,
+                                                      mdf_source_text(writer, "%s_default", slot->hint));
             }
             mdf_source_copy(program, slot, &from);
         }
     } else if (!fits_slot) {
-        mdf_source_line(writer, "return %s;",
-                        mdf_source_quote(writer, mdf_source_text(writer, "%s: input port '%s' has no value of the shape that the model was compiled for; "
-                                                                         "give it one",
-                                                                 writer->place, port->id)));
+        mdf_source_line(
+            writer, "return %s;",
+            mdf_source_quote(writer,
+                             mdf_source_text(writer,
+                                             "%s: input port '%s' has no value of the shape that the model was compiled for; "
+                                             "give it one",
+                                             writer->place, port->id)));
     }
     mdf_source_close(writer);
     mdf_value_clear(memory, &value);
@@ -240,7 +248,8 @@ static bool write_ports(struct mdf_source_program *program, const struct mdf_pro
         }
         value = mdf_source_find_operand(program, edge->value);
         if (value == NULL) {
-            return mdf_source_refuse(writer, "what an edge brings to input port '%s' is no array", program->program->ports[edge->port].id);
+            return mdf_source_refuse(writer, "what an edge brings to input port '%s' is no array",
+                                     program->program->ports[edge->port].id);
         }
         mdf_source_open(writer, "if (s->has_run[%zu])", edge->sender);
         if (!write_range(program, edge->weigh) || !mdf_source_write_arrival(program, edge->port, value)) {
@@ -260,8 +269,8 @@ static bool write_ports(struct mdf_source_program *program, const struct mdf_pro
 /* ------------------------------------------------------------------ nodes */
 
 /* One way of running a node: its first run or a later one, with or without a time increment. */
-static bool write_variant(struct mdf_source_program *program, const struct mdf_program_node *node, const char *name, bool is_first, bool has_dt,
-                          const char *what)
+static bool write_variant(struct mdf_source_program *program, const struct mdf_program_node *node, const char *name,
+                          bool is_first, bool has_dt, const char *what)
 {
     struct mdf_lowering_range ranges[2];
     size_t n = mdf_source_node_ranges(node, is_first, ranges);
@@ -271,10 +280,11 @@ static bool write_variant(struct mdf_source_program *program, const struct mdf_p
     if (!write_stretch(program, ranges, n, has_dt)) {
         return false;
     }
-    mdf_source_end_function(program, name, mdf_source_text(&program->writer, "Node '%s'%s%s.", node->id, what,
-                                                           mdf_source_depends_on_dt(program->program, node)
-                                                               ? (has_dt ? ", with a time increment" : ", without time increment")
-                                                               : ""));
+    mdf_source_end_function(program, name,
+                            mdf_source_text(&program->writer, "Node '%s'%s%s.", node->id, what,
+                                            mdf_source_depends_on_dt(program->program, node)
+                                                ? (has_dt ? ", with a time increment" : ", without time increment")
+                                                : ""));
     return true;
 }
 
@@ -296,9 +306,15 @@ static bool write_variants(struct mdf_source_program *program, const struct mdf_
                 continue;
             }
             names[later][dt] = mdf_source_name(writer, &writer->globals,
-                                               mdf_source_text(writer, "%s_%s%s", later == 1 ? "compute" : differs ? "begin" : "compute", id,
-                                                               depends && dt == 0 ? "_without_dt" : ""));
-            if (!write_variant(program, node, names[later][dt], later == 0, dt == 1, !differs ? "" : later == 0 ? ": its first run" : ": a later run")) {
+                                               mdf_source_text(writer, "%s_%s%s",
+                                                               later == 1 ? "compute"
+                                                               : differs  ? "begin"
+                                                                          : "compute",
+                                                               id, depends && dt == 0 ? "_without_dt" : ""));
+            if (!write_variant(program, node, names[later][dt], later == 0, dt == 1,
+                               !differs     ? ""
+                               : later == 0 ? ": its first run"
+                                            : ": a later run")) {
                 return false;
             }
         }
@@ -326,8 +342,11 @@ static bool write_node(struct mdf_source_program *program, size_t index)
     program->node_names[index] = mdf_source_text(writer, "%s", name + 4);
     if (!program->state->has_run[index]) {
         mdf_source_begin_function(program, name);
-        mdf_source_line(writer, "return %s;", mdf_source_quote(writer, mdf_source_text(writer, "%s did not run when the model was compiled, so that its shapes "
-                                                                                               "are not known", writer->place)));
+        mdf_source_line(writer, "return %s;",
+                        mdf_source_quote(writer, mdf_source_text(writer,
+                                                                 "%s did not run when the model was compiled, so that its shapes "
+                                                                 "are not known",
+                                                                 writer->place)));
     } else {
         if (!write_variants(program, node, names) || !mdf_source_begin_function(program, name) || !write_ports(program, node)) {
             return false;
@@ -342,7 +361,8 @@ static bool write_node(struct mdf_source_program *program, size_t index)
         }
         write_choice(program, "", names[1]);
     }
-    mdf_source_end_function(program, name, mdf_source_text(writer, "Node '%s': takes what its edges bring, and computes.", node->id));
+    mdf_source_end_function(program, name,
+                            mdf_source_text(writer, "Node '%s': takes what its edges bring, and computes.", node->id));
     return true;
 }
 

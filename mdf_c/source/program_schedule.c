@@ -48,8 +48,9 @@ static bool write_layers(struct mdf_source_program *program)
 
 /* ------------------------------------------------------------------ conditions */
 
-static const char *const comparisons[] = {[MDF_COMPARISON_LESS] = "<",      [MDF_COMPARISON_AT_MOST] = "<=", [MDF_COMPARISON_EQUAL] = "==",
-                                          [MDF_COMPARISON_NOT_EQUAL] = "!=", [MDF_COMPARISON_GREATER] = ">", [MDF_COMPARISON_AT_LEAST] = ">="};
+static const char *const comparisons[] = {
+    [MDF_COMPARISON_LESS] = "<",       [MDF_COMPARISON_AT_MOST] = "<=", [MDF_COMPARISON_EQUAL] = "==",
+    [MDF_COMPARISON_NOT_EQUAL] = "!=", [MDF_COMPARISON_GREATER] = ">",  [MDF_COMPARISON_AT_LEAST] = ">="};
 
 static const char *number(struct mdf_source_program *program, double value)
 {
@@ -62,7 +63,8 @@ static const char *compared(struct mdf_source_program *program, const char *left
     if (right >= 0 && right < 0x1p53 && right == floor(right) && (comparison != MDF_COMPARISON_MULTIPLE || right > 0)) {
         return comparison == MDF_COMPARISON_MULTIPLE
                    ? mdf_source_text(&program->writer, "%s %% %llu == 0", left, (unsigned long long)right)
-                   : mdf_source_text(&program->writer, "%s %s UINT64_C(%llu)", left, comparisons[comparison], (unsigned long long)right);
+                   : mdf_source_text(&program->writer, "%s %s UINT64_C(%llu)", left, comparisons[comparison],
+                                     (unsigned long long)right);
     }
     return comparison == MDF_COMPARISON_MULTIPLE
                ? mdf_source_text(&program->writer, "fmod((double)%s, %s) == 0", left, number(program, right))
@@ -73,7 +75,8 @@ static const char *quoted_at(struct mdf_source_program *program, const struct md
 {
     const struct mdf_origin *origin = &program->program->code->origins[condition->origin];
 
-    return mdf_source_quote(&program->writer, mdf_source_text(&program->writer, "%s: %s", origin->path != NULL ? origin->path : "a condition", message));
+    return mdf_source_quote(&program->writer, mdf_source_text(&program->writer, "%s: %s",
+                                                              origin->path != NULL ? origin->path : "a condition", message));
 }
 
 /* What conditions look at, so that nothing else need be counted. */
@@ -117,27 +120,31 @@ static struct looked_at find_looked_at(const struct mdf_schedule *schedule)
 /* Helpers of conditions, by name. */
 static const char *complain(struct mdf_source_program *program)
 {
-    return mdf_source_helper(&program->writer, "complain",
-                             mdf_source_text(&program->writer,
-                                             "/* A condition can not be told. */\nstatic inline double mdf_complain(struct %s *s, const char *message)\n{\n"
-                                             "    s->message = s->message != NULL ? s->message : message;\n    return 0;\n}\n",
-                                             program->name));
+    return mdf_source_helper(
+        &program->writer, "complain",
+        mdf_source_text(
+            &program->writer,
+            "/* A condition can not be told. */\nstatic inline double mdf_complain(struct %s *s, const char *message)\n{\n"
+            "    s->message = s->message != NULL ? s->message : message;\n    return 0;\n}\n",
+            program->name));
 }
 
 static const char *spend(struct mdf_source_program *program)
 {
-    return mdf_source_helper(&program->writer, "spend",
-                             mdf_source_text(&program->writer,
-                                             "/* NWhen: one of its times is used up. */\nstatic inline bool mdf_spend(struct %s *s, size_t index)\n{\n"
-                                             "    s->spent[index]++;\n    s->has_changed = true;\n    return true;\n}\n",
-                                             program->name));
+    return mdf_source_helper(
+        &program->writer, "spend",
+        mdf_source_text(&program->writer,
+                        "/* NWhen: one of its times is used up. */\nstatic inline bool mdf_spend(struct %s *s, size_t index)\n{\n"
+                        "    s->spent[index]++;\n    s->has_changed = true;\n    return true;\n}\n",
+                        program->name));
 }
 
 static const char *is_close(struct mdf_source_program *program)
 {
     return mdf_source_helper(&program->writer, "is_close",
                              "static inline bool mdf_is_close(double value, double limit, double absolute, double relative)\n{\n"
-                             "    return value == limit || (isfinite(value) && isfinite(limit) && fabs(value - limit) <= absolute + relative * fabs(limit));\n"
+                             "    return value == limit || (isfinite(value) && isfinite(limit) && fabs(value - limit) <= "
+                             "absolute + relative * fabs(limit));\n"
                              "}\n");
 }
 
@@ -160,8 +167,8 @@ static bool find_element(const struct mdf_value *value, const int64_t *indices, 
 }
 
 /* The number that a watch sees, as an expression. */
-static bool watched_number(struct mdf_source_program *program, const struct mdf_condition *condition, const struct mdf_watch *watch,
-                           const char **text)
+static bool watched_number(struct mdf_source_program *program, const struct mdf_condition *condition,
+                           const struct mdf_watch *watch, const char **text)
 {
     struct mdf_source_writer *writer = &program->writer;
     const struct mdf_source_slot *slot = mdf_source_find_operand(program, watch->value);
@@ -177,17 +184,20 @@ static bool watched_number(struct mdf_source_program *program, const struct mdf_
             *text = number(program, watch->initial);
             return true;
         }
-        writer->place = mdf_source_text(writer, "the condition on '%s' of node '%s'", watch->name, program->program->nodes[watch->node].id);
+        writer->place =
+            mdf_source_text(writer, "the condition on '%s' of node '%s'", watch->name, program->program->nodes[watch->node].id);
         return mdf_source_refuse(writer, "it looks at what is not one number");
     }
     *text = mdf_source_text(writer, "(double)%s", mdf_source_operand_element(program, slot, element));
     if (!watch->always) {
-        *text = mdf_source_text(writer, "(s->has_run[%zu] ? %s : %s)", watch->node, *text,
-                                watch->has_initial
-                                    ? number(program, watch->initial)
-                                    : mdf_source_text(writer, "%s(s, %s)", complain(program),
-                                                      quoted_at(program, condition, "the value that it looks at is not there before its node has run; give "
-                                                                                    "it a default_initial_value")));
+        *text = mdf_source_text(
+            writer, "(s->has_run[%zu] ? %s : %s)", watch->node, *text,
+            watch->has_initial
+                ? number(program, watch->initial)
+                : mdf_source_text(writer, "%s(s, %s)", complain(program),
+                                  quoted_at(program, condition,
+                                            "the value that it looks at is not there before its node has run; give "
+                                            "it a default_initial_value")));
     }
     return true;
 }
@@ -202,13 +212,15 @@ static bool express_threshold(struct mdf_source_program *program, const struct m
         return false;
     }
     if (condition->comparison != MDF_COMPARISON_EQUAL && condition->comparison != MDF_COMPARISON_NOT_EQUAL) {
-        *text = condition->comparison == MDF_COMPARISON_MULTIPLE
-                    ? mdf_source_text(writer, "fmod(%s, %s) == 0", value, number(program, condition->n))
-                    : mdf_source_text(writer, "%s %s %s", value, comparisons[condition->comparison], number(program, condition->n));
+        *text =
+            condition->comparison == MDF_COMPARISON_MULTIPLE
+                ? mdf_source_text(writer, "fmod(%s, %s) == 0", value, number(program, condition->n))
+                : mdf_source_text(writer, "%s %s %s", value, comparisons[condition->comparison], number(program, condition->n));
         return true;
     }
-    *text = mdf_source_text(writer, "%s(%s, %s, %s, %s) == %s", is_close(program), value, number(program, condition->n), number(program, watch->absolute_tolerance),
-                            number(program, watch->relative_tolerance), condition->comparison == MDF_COMPARISON_EQUAL ? "true" : "false");
+    *text = mdf_source_text(writer, "%s(%s, %s, %s, %s) == %s", is_close(program), value, number(program, condition->n),
+                            number(program, watch->absolute_tolerance), number(program, watch->relative_tolerance),
+                            condition->comparison == MDF_COMPARISON_EQUAL ? "true" : "false");
     return true;
 }
 
@@ -250,11 +262,15 @@ static const char *express_list(struct mdf_source_program *program, const struct
     uint32_t i;
 
     for (i = 0; i < condition->n_items; i++) {
-        text = mdf_source_text(writer, "%s%ss->counts[%u][%u]%s", text, i == 0 ? "" : sums ? " + " : " && ", (unsigned)condition->scope,
-                               (unsigned)nodes[condition->index + i], sums ? "" : " > 0");
+        text = mdf_source_text(writer, "%s%ss->counts[%u][%u]%s", text,
+                               i == 0 ? ""
+                               : sums ? " + "
+                                      : " && ",
+                               (unsigned)condition->scope, (unsigned)nodes[condition->index + i], sums ? "" : " > 0");
     }
     if (sums) {
-        return compared(program, mdf_source_text(writer, "(%s)", text[0] != '\0' ? text : "0"), MDF_COMPARISON_AT_LEAST, condition->n);
+        return compared(program, mdf_source_text(writer, "(%s)", text[0] != '\0' ? text : "0"), MDF_COMPARISON_AT_LEAST,
+                        condition->n);
     }
     return mdf_source_text(writer, "(%s)", text[0] != '\0' ? text : "true");
 }
@@ -262,11 +278,13 @@ static const char *express_list(struct mdf_source_program *program, const struct
 static const char *express_time(struct mdf_source_program *program, const struct mdf_time_window *window)
 {
     struct mdf_source_writer *writer = &program->writer;
-    const char *text = mdf_source_text(writer, "s->tick >= %s && s->tick <= %s", mdf_source_literal(writer, MDF_DTYPE_INT64, &window->first),
-                                       mdf_source_literal(writer, MDF_DTYPE_INT64, &window->last));
+    const char *text =
+        mdf_source_text(writer, "s->tick >= %s && s->tick <= %s", mdf_source_literal(writer, MDF_DTYPE_INT64, &window->first),
+                        mdf_source_literal(writer, MDF_DTYPE_INT64, &window->last));
 
     if (window->repeat != 0) {
-        text = mdf_source_text(writer, "%s && (s->tick - %s) %% %s == 0", text, mdf_source_literal(writer, MDF_DTYPE_INT64, &window->offset),
+        text = mdf_source_text(writer, "%s && (s->tick - %s) %% %s == 0", text,
+                               mdf_source_literal(writer, MDF_DTYPE_INT64, &window->offset),
                                mdf_source_literal(writer, MDF_DTYPE_INT64, &window->repeat));
     }
     return mdf_source_text(writer, "(%s)", text);
@@ -286,7 +304,11 @@ static bool express_composite(struct mdf_source_program *program, uint32_t index
         if (!express_condition(program, i, &part)) {
             return false;
         }
-        parts = mdf_source_text(writer, "%s%s%s", parts, i == index + 1 ? "" : condition->kind == MDF_CONDITION_ALL ? " && " : " || ", part);
+        parts = mdf_source_text(writer, "%s%s%s", parts,
+                                i == index + 1                         ? ""
+                                : condition->kind == MDF_CONDITION_ALL ? " && "
+                                                                       : " || ",
+                                part);
     }
     if (parts[0] == '\0') {
         parts = condition->kind == MDF_CONDITION_ALL ? "true" : "false";
@@ -295,8 +317,8 @@ static bool express_composite(struct mdf_source_program *program, uint32_t index
         *text = mdf_source_text(writer, "!(%s)", parts);
     } else if (condition->kind == MDF_CONDITION_N_WHEN) {
         *text = mdf_source_text(writer, "(%s && (%s) && %s(s, %u))",
-                                compared(program, mdf_source_text(writer, "s->spent[%u]", (unsigned)condition->index), MDF_COMPARISON_LESS,
-                                         condition->n),
+                                compared(program, mdf_source_text(writer, "s->spent[%u]", (unsigned)condition->index),
+                                         MDF_COMPARISON_LESS, condition->n),
                                 parts, spend(program), (unsigned)condition->index);
     } else {
         *text = mdf_source_text(writer, "(%s)", parts);
@@ -320,7 +342,8 @@ static bool express_condition(struct mdf_source_program *program, uint32_t index
     case MDF_CONDITION_N_WHEN:
         return express_composite(program, index, text);
     case MDF_CONDITION_CALLS:
-        *text = compared(program, mdf_source_text(writer, "s->counts[%u][%u]", (unsigned)condition->scope, (unsigned)condition->index),
+        *text = compared(program,
+                         mdf_source_text(writer, "s->counts[%u][%u]", (unsigned)condition->scope, (unsigned)condition->index),
                          condition->comparison, condition->n);
         return true;
     case MDF_CONDITION_CALLS_SUM:
@@ -334,13 +357,15 @@ static bool express_condition(struct mdf_source_program *program, uint32_t index
                          MDF_COMPARISON_AT_LEAST, condition->n);
         return true;
     case MDF_CONDITION_CLOCK:
-        *text = compared(program, mdf_source_text(writer, "s->clocks[%u]", (unsigned)condition->scope), condition->comparison, condition->n);
+        *text = compared(program, mdf_source_text(writer, "s->clocks[%u]", (unsigned)condition->scope), condition->comparison,
+                         condition->n);
         return true;
     case MDF_CONDITION_JUST_RAN:
         *text = mdf_source_text(
             writer, "(s->n_sets == 0 ? %s(s, %s) != 0 : s->last_sets[%u] == s->n_sets)", complain(program),
-            quoted_at(program, condition, "JustRan looks at the last execution set before there is any; let another condition go before it, as "
-                                          "All(AfterNPasses(1), JustRan(...))"),
+            quoted_at(program, condition,
+                      "JustRan looks at the last execution set before there is any; let another condition go before it, as "
+                      "All(AfterNPasses(1), JustRan(...))"),
             (unsigned)condition->index);
         return true;
     case MDF_CONDITION_ALL_HAVE_RUN:
@@ -367,12 +392,14 @@ static void append_fields(struct mdf_source_program *program)
     size_t n = program->program->n_nodes > 0 ? program->program->n_nodes : 1;
 
     mdf_text_printf(fields,
-                    "\n    /* The scheduler: runs of each node in the pass, in the evaluation and in all; clocks; and what lasts between. */\n"
+                    "\n    /* The scheduler: runs of each node in the pass, in the evaluation and in all; clocks; and what lasts "
+                    "between. */\n"
                     "    uint64_t counts[%d][%zu], n_have_run[%d], marks[%zu], spent[%zu], last_sets[%zu];\n"
                     "    uint64_t n_sets, clocks[%d], n_idle;\n"
                     "    int64_t tick;\n"
                     "    bool in_set[%zu], has_changed;\n",
-                    (int)MDF_SCOPE_COUNT, n, (int)MDF_SCOPE_COUNT, schedule->n_usables + 1, schedule->n_spent + 1, n, (int)MDF_CLOCK_COUNT, n);
+                    (int)MDF_SCOPE_COUNT, n, (int)MDF_SCOPE_COUNT, schedule->n_usables + 1, schedule->n_spent + 1, n,
+                    (int)MDF_CLOCK_COUNT, n);
 }
 
 /* What puts a node into a set. */
@@ -382,7 +409,8 @@ static void append_helpers(struct mdf_source_program *program)
     struct mdf_text *functions = &program->functions;
     int scope;
 
-    mdf_text_printf(functions, "/* A node is put into the set. */\nstatic inline void count_run(struct %s *s, size_t node)\n{\n", program->name);
+    mdf_text_printf(functions, "/* A node is put into the set. */\nstatic inline void count_run(struct %s *s, size_t node)\n{\n",
+                    program->name);
     for (scope = 0; scope < MDF_SCOPE_COUNT; scope++) {
         if (looked_at.have_run[scope]) {
             mdf_text_printf(functions, "    s->n_have_run[%d] += s->counts[%d][node] == 0;\n", scope, scope);
@@ -401,7 +429,8 @@ static bool write_predicate(struct mdf_source_program *program, const char *func
     if (!express_condition(program, condition, &text)) {
         return false;
     }
-    mdf_text_printf(&program->functions, "static inline bool %s(struct %s *s)\n{\n    (void)s;\n    return %s;\n}\n\n", function, program->name, text);
+    mdf_text_printf(&program->functions, "static inline bool %s(struct %s *s)\n{\n    (void)s;\n    return %s;\n}\n\n", function,
+                    program->name, text);
     return true;
 }
 
@@ -429,7 +458,8 @@ static bool write_make_set(struct mdf_source_program *program, size_t layer, con
             return false;
         }
         mdf_source_open(writer, "if (!s->in_set[%zu] && %s && s->message == NULL)", node, text);
-        mdf_source_line(writer, "count_run(s, %zu); /* %s */", node, mdf_source_comment(writer, program->program->nodes[node].id));
+        mdf_source_line(writer, "count_run(s, %zu); /* %s */", node,
+                        mdf_source_comment(writer, program->program->nodes[node].id));
         for (k = conditions->first_usable; k < conditions->first_usable + conditions->n_usables; k++) {
             mdf_source_line(writer, "s->marks[%u] = s->counts[%d][%u]%s;", (unsigned)k, (int)MDF_SCOPE_UPDATE,
                             (unsigned)schedule->usables[k].dependency, schedule->usables[k].own ? " - 1" : "");
@@ -481,8 +511,11 @@ static bool write_layer(struct mdf_source_program *program, size_t layer)
     mdf_source_open(writer, program->program->schedule->is_absolute ? "if (true)" : "if (n_in_set > 0)");
     write_run_set(program, layer);
     mdf_source_close(writer);
-    mdf_text_printf(functions, "/* Layer %zu: a set of those whose conditions hold, and their run; *n is how many they are. */\n", layer);
-    mdf_text_printf(functions, "static inline const char *%s(struct %s *s, size_t *n)\n{\n    const char *message;\n\n    (void)message;\n", name, program->name);
+    mdf_text_printf(functions, "/* Layer %zu: a set of those whose conditions hold, and their run; *n is how many they are. */\n",
+                    layer);
+    mdf_text_printf(functions,
+                    "static inline const char *%s(struct %s *s, size_t *n)\n{\n    const char *message;\n\n    (void)message;\n",
+                    name, program->name);
     mdf_text_append(functions, writer->body.bytes, writer->body.length);
     mdf_text_append_string(functions, "    return NULL;\n}\n\n");
     functions->failed = functions->failed || writer->body.failed;
@@ -493,12 +526,16 @@ static void append_sets(struct mdf_source_program *program)
 {
     const struct mdf_schedule *schedule = program->program->schedule;
 
-    mdf_text_printf(&program->functions,
-                    "static inline void open_set(struct %s *s)\n{\n    s->n_sets++;\n    observe(s, SIZE_MAX, s->clocks[%d], s->tick);\n}\n\n"
-                    "/* A set is over: clocks go on. */\nstatic inline void end_set(struct %s *s)\n{\n    s->clocks[%d]++;\n    s->clocks[%d]++;\n",
-                    program->name, (int)MDF_CLOCK_PASSES_IN_UPDATE, program->name, (int)MDF_CLOCK_SETS_IN_UPDATE, (int)MDF_CLOCK_SETS_IN_LIFE);
+    mdf_text_printf(
+        &program->functions,
+        "static inline void open_set(struct %s *s)\n{\n    s->n_sets++;\n    observe(s, SIZE_MAX, s->clocks[%d], s->tick);\n}\n\n"
+        "/* A set is over: clocks go on. */\nstatic inline void end_set(struct %s *s)\n{\n    s->clocks[%d]++;\n    "
+        "s->clocks[%d]++;\n",
+        program->name, (int)MDF_CLOCK_PASSES_IN_UPDATE, program->name, (int)MDF_CLOCK_SETS_IN_UPDATE,
+        (int)MDF_CLOCK_SETS_IN_LIFE);
     if (schedule->is_absolute) {
-        mdf_text_printf(&program->functions, "    s->tick += %s;\n", mdf_source_literal(&program->writer, MDF_DTYPE_INT64, &schedule->interval));
+        mdf_text_printf(&program->functions, "    s->tick += %s;\n",
+                        mdf_source_literal(&program->writer, MDF_DTYPE_INT64, &schedule->interval));
     }
     mdf_text_append_string(&program->functions, "}\n\n");
 }
@@ -509,20 +546,23 @@ static void append_pass(struct mdf_source_program *program)
     struct mdf_text *functions = &program->functions;
     size_t i;
 
-    mdf_text_printf(functions,
-                    "static inline const char *run_pass(struct %s *s)\n{\n    size_t n_in_pass = 0, n = 0;\n    const char *message;\n\n",
-                    program->name);
+    mdf_text_printf(
+        functions,
+        "static inline const char *run_pass(struct %s *s)\n{\n    size_t n_in_pass = 0, n = 0;\n    const char *message;\n\n",
+        program->name);
     if (find_looked_at(schedule).counts[MDF_SCOPE_PASS]) {
-        mdf_text_printf(functions, "    memset(s->counts[%d], 0, sizeof s->counts[%d]);\n    s->n_have_run[%d] = 0;\n", (int)MDF_SCOPE_PASS,
-                        (int)MDF_SCOPE_PASS, (int)MDF_SCOPE_PASS);
+        mdf_text_printf(functions, "    memset(s->counts[%d], 0, sizeof s->counts[%d]);\n    s->n_have_run[%d] = 0;\n",
+                        (int)MDF_SCOPE_PASS, (int)MDF_SCOPE_PASS, (int)MDF_SCOPE_PASS);
     }
     for (i = 0; i < program->program->n_layers; i++) {
         mdf_text_printf(functions,
                         "    if (is_over(s) || s->message != NULL) {\n        goto end;\n    }\n"
-                        "    message = run_layer_%zu(s, &n);\n    if (message != NULL) {\n        return message;\n    }\n    n_in_pass += n;\n",
+                        "    message = run_layer_%zu(s, &n);\n    if (message != NULL) {\n        return message;\n    }\n    "
+                        "n_in_pass += n;\n",
                         i);
     }
-    mdf_text_append_string(functions, program->program->n_layers > 0 ? "end:\n    (void)message;\n" : "    (void)message;\n    (void)n;\n");
+    mdf_text_append_string(functions,
+                           program->program->n_layers > 0 ? "end:\n    (void)message;\n" : "    (void)message;\n    (void)n;\n");
     mdf_text_append_string(functions, "    if (s->message != NULL) {\n        return s->message;\n    }\n");
     if (!schedule->is_absolute) {
         mdf_text_append_string(functions, "    if (n_in_pass == 0) {\n        open_set(s);\n        end_set(s);\n    }\n");
@@ -558,31 +598,36 @@ static void append_passes(struct mdf_source_program *program)
     int update = MDF_SCOPE_UPDATE, pass = MDF_SCOPE_PASS;
 
     mdf_text_printf(functions,
-                    "/* Passes until the evaluation is over. */\nstatic inline const char *run_graph(struct %s *s)\n{\n    const char *message;\n\n"
+                    "/* Passes until the evaluation is over. */\nstatic inline const char *run_graph(struct %s *s)\n{\n    const "
+                    "char *message;\n\n"
                     "    memset(s->counts[%d], 0, sizeof s->counts[%d]);\n    memset(s->counts[%d], 0, sizeof s->counts[%d]);\n"
                     "    memset(s->in_set, 0, sizeof s->in_set);\n"
                     "    s->n_have_run[%d] = s->n_have_run[%d] = 0;\n    memset(s->marks, 0, sizeof s->marks);\n"
                     "    s->clocks[%d] = s->clocks[%d] = 0;\n    s->n_idle = 0;\n",
-                    program->name, pass, pass, update, update, pass, update, (int)MDF_CLOCK_PASSES_IN_UPDATE, (int)MDF_CLOCK_SETS_IN_UPDATE);
+                    program->name, pass, pass, update, update, pass, update, (int)MDF_CLOCK_PASSES_IN_UPDATE,
+                    (int)MDF_CLOCK_SETS_IN_UPDATE);
     if (schedule->is_absolute) {
         const char *start = mdf_source_literal(&program->writer, MDF_DTYPE_INT64, &schedule->start);
 
         mdf_text_printf(functions, "    s->tick = s->tick < %s ? %s : s->tick;\n", start, start);
     }
+    mdf_text_printf(
+        functions,
+        "    while ((s->has_changed = false, !is_over(s)) && s->message == NULL) {\n        bool was_settled = is_settled(s);\n\n"
+        "        message = run_pass(s);\n        if (message != NULL) {\n            return message;\n        }\n"
+        "        s->clocks[%d]++;\n        s->clocks[%d]++;\n"
+        "        s->n_idle = s->has_changed || !was_settled ? 0 : s->n_idle + 1;\n"
+        "        if (s->n_idle > UINT64_C(%llu)) {\n"
+        "            return \"the evaluation can never end: no node can run any more, and the termination does not hold\";\n     "
+        "   }\n"
+        "        if (s->clocks[%d] >= UINT64_C(%llu)) {\n"
+        "            return \"the evaluation has not ended after %llu passes\";\n        }\n    }\n",
+        (int)MDF_CLOCK_PASSES_IN_UPDATE, (int)MDF_CLOCK_PASSES_IN_LIFE, (unsigned long long)schedule->settlement.period,
+        (int)MDF_CLOCK_PASSES_IN_UPDATE, (unsigned long long)program->program->max_passes,
+        (unsigned long long)program->program->max_passes);
     mdf_text_printf(functions,
-                    "    while ((s->has_changed = false, !is_over(s)) && s->message == NULL) {\n        bool was_settled = is_settled(s);\n\n"
-                    "        message = run_pass(s);\n        if (message != NULL) {\n            return message;\n        }\n"
-                    "        s->clocks[%d]++;\n        s->clocks[%d]++;\n"
-                    "        s->n_idle = s->has_changed || !was_settled ? 0 : s->n_idle + 1;\n"
-                    "        if (s->n_idle > UINT64_C(%llu)) {\n"
-                    "            return \"the evaluation can never end: no node can run any more, and the termination does not hold\";\n        }\n"
-                    "        if (s->clocks[%d] >= UINT64_C(%llu)) {\n"
-                    "            return \"the evaluation has not ended after %llu passes\";\n        }\n    }\n",
-                    (int)MDF_CLOCK_PASSES_IN_UPDATE, (int)MDF_CLOCK_PASSES_IN_LIFE, (unsigned long long)schedule->settlement.period,
-                    (int)MDF_CLOCK_PASSES_IN_UPDATE, (unsigned long long)program->program->max_passes,
-                    (unsigned long long)program->program->max_passes);
-    mdf_text_printf(functions,
-                    "    if (s->message == NULL) {\n        s->clocks[%d]++;\n        ends_sequence(s); /* looked at once more, as it counts for an NWhen in "
+                    "    if (s->message == NULL) {\n        s->clocks[%d]++;\n        ends_sequence(s); /* looked at once more, "
+                    "as it counts for an NWhen in "
                     "it */\n    }\n    return s->message;\n}\n\n",
                     (int)MDF_CLOCK_UPDATES);
 }
@@ -595,10 +640,12 @@ static bool write_scheduler(struct mdf_source_program *program)
     append_fields(program);
     append_helpers(program);
     append_sets(program);
-    if (!write_predicate(program, "ends_update", schedule->end_of_update) || !write_predicate(program, "ends_sequence", schedule->end_of_sequence)) {
+    if (!write_predicate(program, "ends_update", schedule->end_of_update) ||
+        !write_predicate(program, "ends_sequence", schedule->end_of_sequence)) {
         return false;
     }
-    mdf_text_printf(&program->functions, "static inline bool is_over(struct %s *s)\n{\n    return ends_update(s) || ends_sequence(s);\n}\n\n",
+    mdf_text_printf(&program->functions,
+                    "static inline bool is_over(struct %s *s)\n{\n    return ends_update(s) || ends_sequence(s);\n}\n\n",
                     program->name);
     for (i = 0; i < program->program->n_layers; i++) {
         if (!write_layer(program, i)) {

@@ -1,5 +1,5 @@
-/* program_slots.c - the values of a frame that last from one stretch of instructions to another: which ones generated code has to keep,
- * and as what. */
+/* program_slots.c - the values of a frame that last from one stretch of instructions to another: which ones generated code has to
+ * keep, and as what. */
 #include "mdf_c/source/program_writer.h"
 
 #include "mdf_c/lower/lower.h"
@@ -24,8 +24,8 @@ size_t mdf_source_node_ranges(const struct mdf_program_node *node, bool is_first
     return is_whole ? 1 : 2;
 }
 
-const struct mdf_lowered *mdf_source_find_stretch(const struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n,
-                                                  bool has_dt)
+const struct mdf_lowered *mdf_source_find_stretch(const struct mdf_source_program *program,
+                                                  const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
 {
     const struct mdf_source_stretch *found;
 
@@ -40,7 +40,8 @@ const struct mdf_lowered *mdf_source_find_stretch(const struct mdf_source_progra
 static bool lower_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
 {
     struct mdf_execution *execution = &program->state->shared->execution;
-    struct mdf_lowering_request request = {.frame = program->state->frame, .ranges = ranges, .n_ranges = n, .readers = program->is_read};
+    struct mdf_lowering_request request = {
+        .frame = program->state->frame, .ranges = ranges, .n_ranges = n, .readers = program->is_read};
     struct mdf_source_stretch *added;
     double kept = execution->dt;
     const char *why = "it can not be lowered";
@@ -89,7 +90,8 @@ bool mdf_source_depends_on_dt(const struct mdf_program *program, const struct md
 
 /* Calls `visit` on every stretch: what combines values in ports and weighs them on edges, nodes in their first and later runs. */
 static bool for_each_stretch(struct mdf_source_program *program,
-                             bool (*visit)(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt))
+                             bool (*visit)(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n,
+                                           bool has_dt))
 {
     const struct mdf_program *own = program->program;
     struct mdf_lowering_range ranges[2];
@@ -103,7 +105,8 @@ static bool for_each_stretch(struct mdf_source_program *program,
         }
     }
     for (i = 0; i < own->n_edges; i++) {
-        program->writer.place = mdf_source_text(&program->writer, "an edge to input port '%s'", own->ports[own->edges[i].port].id);
+        program->writer.place =
+            mdf_source_text(&program->writer, "an edge to input port '%s'", own->ports[own->edges[i].port].id);
         ranges[0] = (struct mdf_lowering_range){own->edges[i].weigh.first, own->edges[i].weigh.end};
         if (program->state->has_run[own->edges[i].sender] && !visit(program, ranges, 1, false)) {
             return false;
@@ -198,7 +201,8 @@ static void read_from_outside(struct mdf_source_program *program)
         }
     }
     for (i = 0; i < own->n_ports; i++) {
-        hint_operand(program, own->ports[i].slot, own->ports[i].node == SIZE_MAX ? NULL : own->nodes[own->ports[i].node].id, own->ports[i].id);
+        hint_operand(program, own->ports[i].slot, own->ports[i].node == SIZE_MAX ? NULL : own->nodes[own->ports[i].node].id,
+                     own->ports[i].id);
     }
     for (i = 0; i < own->n_results; i++) {
         if (own->results[i].output == SIZE_MAX) {
@@ -221,7 +225,9 @@ static void read_by_conditions(struct mdf_source_program *program)
 
     for (i = 0; schedule != NULL && i < schedule->n_conditions; i++) {
         const struct mdf_condition *condition = &schedule->conditions[i];
-        uint32_t k, n = condition->kind == MDF_CONDITION_THRESHOLD ? 1 : condition->kind >= MDF_CONDITION_FINISHED_ANY ? condition->n_items : 0;
+        uint32_t k, n = condition->kind == MDF_CONDITION_THRESHOLD      ? 1
+                        : condition->kind >= MDF_CONDITION_FINISHED_ANY ? condition->n_items
+                                                                        : 0;
 
         for (k = 0; k < n; k++) {
             read_operand(program, schedule->watches[condition->index + k].value);
@@ -279,7 +285,8 @@ static bool make_slot(struct mdf_source_program *program, size_t index)
     writer->place = mdf_source_text(writer, "the value '%s'", slot->hint);
     if (value->kind != MDF_KIND_TENSOR) {
         return value->kind == MDF_KIND_NONE ||
-               mdf_source_refuse(writer, value->kind == MDF_KIND_LIST ? "it is a list, not an array" : "it is an object, not an array");
+               mdf_source_refuse(writer,
+                                 value->kind == MDF_KIND_LIST ? "it is a list, not an array" : "it is an object, not an array");
     }
     type = mdf_source_type((mdf_dtype)value->dtype);
     if (type == NULL) {
@@ -355,7 +362,8 @@ bool mdf_source_collect(struct mdf_source_program *program)
     program->writer.slot_context = program;
     read_from_outside(program);
     read_by_conditions(program);
-    if (!fill_all(program) || !for_each_stretch(program, visit_reads) || !for_each_stretch(program, lower_stretch) || !find_needed(program)) {
+    if (!fill_all(program) || !for_each_stretch(program, visit_reads) || !for_each_stretch(program, lower_stretch) ||
+        !find_needed(program)) {
         return false;
     }
     take_hints(program);

@@ -20,10 +20,10 @@ struct mdf_source_program {
     const struct mdf_program *program;
     struct mdf_state *state;
     const char *name;
-    struct mdf_value *values;         /* the frame's slots */
-    struct mdf_source_slot *slots;    /* by number of slot; name NULL: nobody reads it */
-    uint32_t *is_read;                /* of each slot: MDF_READ_BY_ALL, or by nobody */
-    const char **hints;               /* of each slot */
+    struct mdf_value *values;          /* the frame's slots */
+    struct mdf_source_slot *slots;     /* by number of slot; name NULL: nobody reads it */
+    uint32_t *is_read;                 /* of each slot: MDF_READ_BY_ALL, or by nobody */
+    const char **hints;                /* of each slot */
     struct mdf_source_slot *constants; /* of the unit's constants that something reads */
     struct mdf_source_stretch *stretches;
     struct mdf_source_names members;
@@ -38,8 +38,8 @@ struct mdf_source_program {
 /* Lowers all instructions and finds out which slots are read. */
 bool mdf_source_collect(struct mdf_source_program *program);
 void mdf_source_release_stretches(struct mdf_source_program *program);
-const struct mdf_lowered *mdf_source_find_stretch(const struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n,
-                                                  bool has_dt);
+const struct mdf_lowered *mdf_source_find_stretch(const struct mdf_source_program *program,
+                                                  const struct mdf_lowering_range ranges[], size_t n, bool has_dt);
 /* The instructions of a node's first run, or of a later one; how many ranges they are. */
 size_t mdf_source_node_ranges(const struct mdf_program_node *node, bool is_first, struct mdf_lowering_range ranges[2]);
 /* Whether what a node computes depends on whether there is a time increment. */
@@ -50,7 +50,8 @@ const struct mdf_source_slot *mdf_source_find_operand(struct mdf_source_program 
 const char *mdf_source_operand_element(struct mdf_source_program *program, const struct mdf_source_slot *slot, size_t index);
 
 /* --- program_reads.c: adds the slots that instructions read before they write them. False: out of memory, the error is set. */
-bool mdf_source_find_reads(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, uint32_t *is_read);
+bool mdf_source_find_reads(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n,
+                           uint32_t *is_read);
 
 /* --- program_nodes.c: a C function for each node, and the functions that it consists of. */
 bool mdf_source_write_nodes(struct mdf_source_program *program);
@@ -65,6 +66,7 @@ bool mdf_source_write_arrival(struct mdf_source_program *program, size_t port, c
 bool mdf_source_write_order(struct mdf_source_program *program);
 
 /* --- program_interface.c: the texts around it. */
-bool mdf_source_write_interface(struct mdf_source_program *program, const char *header_name, struct mdf_text *source, struct mdf_text *header);
+bool mdf_source_write_interface(struct mdf_source_program *program, const char *header_name, struct mdf_text *source,
+                                struct mdf_text *header);
 
 #endif

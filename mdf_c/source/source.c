@@ -59,8 +59,12 @@ bool mdf_source_settle(struct mdf_state *state, mdf_source_feed feed, void *cont
     for (step = 0; step < MAX_SETTLING_STEPS && !(is_settled && have_all_run(state)); step++) {
         uint64_t now;
 
-        if ((feed != NULL && !feed(context, state, step, error)) ||
-            (mdf_state_evaluate(state, step == 0 ? (double)NAN : isnan(dt) ? 0 : dt, &fault) != MDF_OK && step == 0)) {
+        if ((feed != NULL && !feed(context, state, step, error)) || (mdf_state_evaluate(state,
+                                                                                        step == 0   ? (double)NAN
+                                                                                        : isnan(dt) ? 0
+                                                                                                    : dt,
+                                                                                        &fault) != MDF_OK &&
+                                                                     step == 0)) {
             if (error != NULL && error->code == MDF_OK) {
                 *error = fault;
             }
@@ -80,13 +84,14 @@ bool mdf_source_settle(struct mdf_state *state, mdf_source_feed feed, void *cont
 
 static void begin(struct mdf_source_program *program, const struct mdf_source_options *options)
 {
-    static const char *const functions[] = {"observe",   "count_run",    "open_set",  "end_set",
-                                            "run_pass",  "run_graph", "is_over",  "is_settled",    "ends_update",  "ends_sequence", "take_inputs",
-                                            "table_init", "table_set_input", "table_step", "table_steps", "advance", "table_message", "table_output", "table_observe",
-                                            "table_of_inputs", "table_of_outputs"};
-    static const char *const members[] = {"dt",       "has_dt",  "has_run", "has_value", "is_given",     "message", "observer", "observer_context",
-                                          "counts",   "n_have_run", "marks", "spent",    "last_sets",    "n_sets",  "clocks",   "n_idle",
-                                          "tick",     "in_set",  "has_changed", "work"};
+    static const char *const functions[] = {
+        "observe",     "count_run",   "open_set",      "end_set",      "run_pass",      "run_graph",       "is_over",
+        "is_settled",  "ends_update", "ends_sequence", "take_inputs",  "table_init",    "table_set_input", "table_step",
+        "table_steps", "advance",     "table_message", "table_output", "table_observe", "table_of_inputs", "table_of_outputs"};
+    static const char *const members[] = {"dt",      "has_dt",   "has_run",          "has_value",   "is_given",
+                                          "message", "observer", "observer_context", "counts",      "n_have_run",
+                                          "marks",   "spent",    "last_sets",        "n_sets",      "clocks",
+                                          "n_idle",  "tick",     "in_set",           "has_changed", "work"};
     const char *suffixes[] = {"size", "init", "set_input", "step", "steps", "message", "output", "n_inputs", "n_outputs", "H"};
     struct mdf_source_writer *writer = &program->writer;
     const char *name = options->name != NULL ? options->name : program->program->model_id;
@@ -125,8 +130,8 @@ static bool name_nodes(struct mdf_source_program *program)
     return true;
 }
 
-bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *options, struct mdf_text *source, struct mdf_text *header,
-                      mdf_error *error)
+bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *options, struct mdf_text *source,
+                      struct mdf_text *header, mdf_error *error)
 {
     struct mdf_source_program program = {.program = state->program, .state = state};
     mdf_error own_error = {0};
@@ -137,8 +142,8 @@ bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *
     mdf_text_init(&program.functions, &state->shared->memory);
     mdf_text_init(&program.unions, &state->shared->memory);
     begin(&program, options);
-    done = name_nodes(&program) && mdf_source_collect(&program) && mdf_source_write_nodes(&program) && mdf_source_write_order(&program) &&
-           mdf_source_write_interface(&program, options->header, source, header);
+    done = name_nodes(&program) && mdf_source_collect(&program) && mdf_source_write_nodes(&program) &&
+           mdf_source_write_order(&program) && mdf_source_write_interface(&program, options->header, source, header);
     if (done && (program.fields.failed || program.functions.failed || program.unions.failed || program.writer.constants.failed)) {
         done = mdf_source_out_of_memory(&program.writer);
     }

@@ -5,8 +5,8 @@
 
 enum { MAX_FOLDED = 16 }; /* operands of Sum, Max, Min, Mean */
 
-/* Opens loops over the axes of the result, and finds the index of each operand's element; the number of loops. Axes along which all
- * operands go on evenly are one. */
+/* Opens loops over the axes of the result, and finds the index of each operand's element; the number of loops. Axes along which
+ * all operands go on evenly are one. */
 static size_t open_loops(struct mdf_source_writer *writer, const struct mdf_value *form, size_t n_operands,
                          const struct mdf_value *const operands[], const char *indices[], const char **out_index)
 {
@@ -58,7 +58,8 @@ static size_t open_loops(struct mdf_source_writer *writer, const struct mdf_valu
     return n_open;
 }
 
-/* The type in which elements are computed: the operands', or, where they differ or are whole and the result is real, the result's. */
+/* The type in which elements are computed: the operands', or, where they differ or are whole and the result is real, the
+ * result's. */
 static mdf_dtype computed_dtype(const struct mdf_value *form, size_t n_operands, const struct mdf_value *const operands[])
 {
     mdf_dtype dtype = (mdf_dtype)operands[n_operands - 1]->dtype;
@@ -83,13 +84,14 @@ static const char *operand_text(struct mdf_source_writer *writer, const struct m
     mdf_lowered_id id = call->call->inputs[i];
     const char *element = mdf_source_element(writer, id, index);
 
-    return is_condition || writer->lowered->values[id].form.dtype == dtype ? element
-                                                                           : mdf_source_text(writer, "(%s)%s", mdf_source_type(dtype), element);
+    return is_condition || writer->lowered->values[id].form.dtype == dtype
+               ? element
+               : mdf_source_text(writer, "(%s)%s", mdf_source_type(dtype), element);
 }
 
 /* Of two operands and more: folded from the left. */
-static bool express_folded(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_dtype dtype, size_t n_operands,
-                           const char *const operands[], struct mdf_source_expression *expression)
+static bool express_folded(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_dtype dtype,
+                           size_t n_operands, const char *const operands[], struct mdf_source_expression *expression)
 {
     bool is_mean = strcmp(call->operator->name, "Mean") == 0;
     struct mdf_operator adding = *call->operator;
@@ -148,8 +150,9 @@ bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct m
     for (i = 0; i < n; i++) {
         texts[i] = operand_text(writer, call, i, indices[i], dtype, i == 0 && n == 3);
     }
-    if (is_folding(call->operator->name) ? !express_folded(writer, call, dtype, n, texts, &expression)
-                                         : !mdf_source_express_operator(writer, call->operator, call->settings, dtype, n, texts, &expression)) {
+    if (is_folding(call->operator->name)
+            ? !express_folded(writer, call, dtype, n, texts, &expression)
+            : !mdf_source_express_operator(writer, call->operator, call->settings, dtype, n, texts, &expression)) {
         return false;
     }
     guard = expression.refused;
@@ -165,11 +168,11 @@ bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct m
 
 bool mdf_source_write_broadcast_as(struct mdf_source_writer *writer, const struct mdf_source_call *call, const char *name)
 {
-    struct mdf_operator operator = *call->operator;
+    struct mdf_operator operator= * call->operator;
     struct mdf_source_call renamed = *call;
 
     operator.name = name;
-    renamed.operator = &operator;
+    renamed.operator= & operator;
     return mdf_source_write_broadcast(writer, &renamed);
 }
 
@@ -185,7 +188,8 @@ bool mdf_source_write_number(struct mdf_source_writer *writer, const struct mdf_
         return mdf_source_refuse(writer, "the function %s of what is not one number", call->operator->name);
     }
     if (kind == 'f' && form->dtype == MDF_DTYPE_INT64) {
-        mdf_source_leave_if(writer, mdf_source_text(writer, "!%s((double)%s, &%s)", mdf_source_use(writer, "float64_to_int64"), x, to),
+        mdf_source_leave_if(writer,
+                            mdf_source_text(writer, "!%s((double)%s, &%s)", mdf_source_use(writer, "float64_to_int64"), x, to),
                             "a real number does not fit a whole one");
     } else {
         mdf_source_line(writer, "%s = (%s)%s;", to, mdf_source_type((mdf_dtype)form->dtype), x);
@@ -198,14 +202,17 @@ bool mdf_source_write_quotient(struct mdf_source_writer *writer, const struct md
 {
     const struct mdf_value *a = mdf_source_input(writer, call, 0), *b = mdf_source_input(writer, call, 1);
     bool are_numbers = a != NULL && b != NULL && a->rank == 0 && b->rank == 0 && a->strength == MDF_STRENGTH_PYTHON &&
-                       b->strength == MDF_STRENGTH_PYTHON && mdf_dtype_kind((mdf_dtype)a->dtype) != 'f' && mdf_dtype_kind((mdf_dtype)b->dtype) != 'f';
+                       b->strength == MDF_STRENGTH_PYTHON && mdf_dtype_kind((mdf_dtype)a->dtype) != 'f' &&
+                       mdf_dtype_kind((mdf_dtype)b->dtype) != 'f';
 
     if (!are_numbers) {
         return mdf_source_write_broadcast(writer, call);
     }
-    mdf_source_leave_if(writer, mdf_source_text(writer, "%s == 0", mdf_source_element(writer, call->call->inputs[1], "0")), "division by zero");
-    mdf_source_line(writer, "%s = (double)((long double)%s / (long double)%s);", mdf_source_element(writer, call->call->outputs[0], "0"),
-                    mdf_source_element(writer, call->call->inputs[0], "0"), mdf_source_element(writer, call->call->inputs[1], "0"));
+    mdf_source_leave_if(writer, mdf_source_text(writer, "%s == 0", mdf_source_element(writer, call->call->inputs[1], "0")),
+                        "division by zero");
+    mdf_source_line(
+        writer, "%s = (double)((long double)%s / (long double)%s);", mdf_source_element(writer, call->call->outputs[0], "0"),
+        mdf_source_element(writer, call->call->inputs[0], "0"), mdf_source_element(writer, call->call->inputs[1], "0"));
     return true;
 }
 
@@ -238,8 +245,8 @@ bool mdf_source_write_clip(struct mdf_source_writer *writer, const struct mdf_so
     if (bounds[0] != NULL) {
         const char *name = mdf_source_name(writer, &writer->locals, "t");
 
-        mdf_source_line(writer, "const %s %s = %s < %s || %s != %s ? %s : %s;", mdf_source_type(dtype), name, x, bounds[0], bounds[0],
-                        bounds[0], bounds[0], x);
+        mdf_source_line(writer, "const %s %s = %s < %s || %s != %s ? %s : %s;", mdf_source_type(dtype), name, x, bounds[0],
+                        bounds[0], bounds[0], bounds[0], x);
         x = name;
     }
     if (bounds[1] != NULL) {

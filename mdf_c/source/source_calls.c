@@ -11,11 +11,15 @@ struct call_row {
 };
 
 static const struct call_row rows[] = {
-    {" Reshape Transpose Squeeze Unsqueeze Flatten Expand Concat Slice Split Tile Identity DepthToSpace SpaceToDepth Compress Trilu "
-     "ReverseSequence GatherElements GatherND CenterCropPad numpy.reshape numpy.ndarray.reshape numpy.ravel numpy.ndarray.flatten "
+    {" Reshape Transpose Squeeze Unsqueeze Flatten Expand Concat Slice Split Tile Identity DepthToSpace SpaceToDepth Compress "
+     "Trilu "
+     "ReverseSequence GatherElements GatherND CenterCropPad numpy.reshape numpy.ndarray.reshape numpy.ravel "
+     "numpy.ndarray.flatten "
      "numpy.expand_dims numpy.squeeze numpy.atleast_1d numpy.atleast_2d numpy.atleast_3d numpy.broadcast_to numpy.transpose "
-     "numpy.permute_dims numpy.ndarray.transpose numpy.swapaxes numpy.moveaxis numpy.flip numpy.fliplr numpy.flipud numpy.roll numpy.tile "
-     "numpy.repeat operator.getitem T numpy.copy numpy.array numpy.asarray numpy.ndarray.copy numpy.diag numpy.diagonal numpy.rot90 ",
+     "numpy.permute_dims numpy.ndarray.transpose numpy.swapaxes numpy.moveaxis numpy.flip numpy.fliplr numpy.flipud numpy.roll "
+     "numpy.tile "
+     "numpy.repeat operator.getitem T numpy.copy numpy.array numpy.asarray numpy.ndarray.copy numpy.diag numpy.diagonal "
+     "numpy.rot90 ",
      mdf_source_write_move},
     {" MatMul numpy.matmul numpy.dot operator.matmul numpy.ndarray.dot ", mdf_source_write_matmul},
     {" Gemm ", mdf_source_write_gemm},
@@ -26,7 +30,8 @@ static const struct call_row rows[] = {
     {" int float ", mdf_source_write_number},
     {" ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare ",
      mdf_source_write_reduce},
-    {" numpy.sum numpy.mean numpy.prod numpy.max numpy.amax numpy.min numpy.amin numpy.any numpy.all ", mdf_source_write_numpy_reduce},
+    {" numpy.sum numpy.mean numpy.prod numpy.max numpy.amax numpy.min numpy.amin numpy.any numpy.all ",
+     mdf_source_write_numpy_reduce},
 };
 
 static bool names_contain(const char *names, const char *name)
@@ -45,13 +50,16 @@ static bool names_contain(const char *names, const char *name)
 
 const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i)
 {
-    return i < call->call->n_inputs && call->call->inputs[i] != MDF_LOWERED_NONE ? &writer->lowered->values[call->call->inputs[i]].form : NULL;
+    return i < call->call->n_inputs && call->call->inputs[i] != MDF_LOWERED_NONE
+               ? &writer->lowered->values[call->call->inputs[i]].form
+               : NULL;
 }
 
 const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i)
 {
-    return i < call->call->n_outputs && call->call->outputs[i] != MDF_LOWERED_NONE ? &writer->lowered->values[call->call->outputs[i]].form
-                                                                                  : NULL;
+    return i < call->call->n_outputs && call->call->outputs[i] != MDF_LOWERED_NONE
+               ? &writer->lowered->values[call->call->outputs[i]].form
+               : NULL;
 }
 
 static bool is_constant(const struct mdf_source_writer *writer, mdf_lowered_id id)
@@ -59,8 +67,8 @@ static bool is_constant(const struct mdf_source_writer *writer, mdf_lowered_id i
     return id != MDF_LOWERED_NONE && writer->lowered->values[id].place == MDF_LOWERED_CONSTANT;
 }
 
-bool mdf_source_constant_integers(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i, const int64_t **integers,
-                                  size_t *n)
+bool mdf_source_constant_integers(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i,
+                                  const int64_t **integers, size_t *n)
 {
     const struct mdf_value *form = mdf_source_input(writer, call, i);
     int64_t *items;
@@ -79,7 +87,8 @@ bool mdf_source_constant_integers(struct mdf_source_writer *writer, const struct
         return mdf_source_out_of_memory(writer);
     }
     for (k = 0; k < form->length; k++) {
-        items[k] = mdf_element_to_int64((mdf_dtype)form->dtype, (const char *)form->data + k * mdf_dtype_size((mdf_dtype)form->dtype));
+        items[k] =
+            mdf_element_to_int64((mdf_dtype)form->dtype, (const char *)form->data + k * mdf_dtype_size((mdf_dtype)form->dtype));
     }
     *n = form->length;
     *integers = items;
@@ -138,9 +147,10 @@ static bool fold(struct mdf_source_writer *writer, const struct mdf_source_call 
                 break;
             }
             memcpy(copy, results[i].data, n_bytes);
-            writer->values[id].name = writer->lowered->values[id].is_scalar
-                                          ? mdf_source_literal(writer, dtype, copy)
-                                          : mdf_source_constant_array(writer, dtype, copy, results[i].length, mdf_source_hint(writer, id));
+            writer->values[id].name =
+                writer->lowered->values[id].is_scalar
+                    ? mdf_source_literal(writer, dtype, copy)
+                    : mdf_source_constant_array(writer, dtype, copy, results[i].length, mdf_source_hint(writer, id));
         }
     }
     for (i = 0; i < n; i++) {
@@ -173,10 +183,10 @@ static bool write_shape(struct mdf_source_writer *writer, const struct mdf_sourc
 
         if (copy != NULL) {
             memcpy(copy, result.data, n_bytes);
-            writer->values[id].name =
-                writer->lowered->values[id].is_scalar
-                    ? mdf_source_literal(writer, (mdf_dtype)result.dtype, copy)
-                    : mdf_source_constant_array(writer, (mdf_dtype)result.dtype, copy, result.length, mdf_source_hint(writer, id));
+            writer->values[id].name = writer->lowered->values[id].is_scalar
+                                          ? mdf_source_literal(writer, (mdf_dtype)result.dtype, copy)
+                                          : mdf_source_constant_array(writer, (mdf_dtype)result.dtype, copy, result.length,
+                                                                      mdf_source_hint(writer, id));
         }
     }
     mdf_value_clear(memory, &zeros);
@@ -213,7 +223,7 @@ static write_function find(const char *name)
 bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_call *lowered = op->of.call;
-    struct mdf_source_call call = {op, lowered, lowered->call.operator, lowered->call.settings};
+    struct mdf_source_call call = {op, lowered, lowered->call.operator, lowered->call.settings };
     write_function write = find(call.operator->name);
     bool any = false, is_done;
     size_t i;

@@ -1,14 +1,22 @@
 /* source_elements.c - functions of elements as expressions of C.
  *
  * Each row is what a loop of functions/ computes for one element, written with the same operations in the same order and the same
- * functions of math.h, so that the result has the same bits. In a row $a $b $c stand for the operands, $T for the operands' type, $U
- * for the type to compute whole numbers in without overflow, $f for the suffix of math functions, {name} for an attribute. */
+ * functions of math.h, so that the result has the same bits. In a row $a $b $c stand for the operands, $T for the operands' type,
+ * $U for the type to compute whole numbers in without overflow, $f for the suffix of math functions, {name} for an attribute. */
 #include "mdf_c/source/source_writer.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { REALS = 1, SIGNED = 2, UNSIGNED = 4, TRUTHS = 8, WHOLE = SIGNED | UNSIGNED, NUMBERS = REALS | WHOLE, ALL = NUMBERS | TRUTHS };
+enum {
+    REALS = 1,
+    SIGNED = 2,
+    UNSIGNED = 4,
+    TRUTHS = 8,
+    WHOLE = SIGNED | UNSIGNED,
+    NUMBERS = REALS | WHOLE,
+    ALL = NUMBERS | TRUTHS
+};
 
 struct element_row {
     const char *names; /* of the operators, between blanks */
@@ -21,9 +29,9 @@ struct element_row {
 
 static const char by_zero[] = "whole number divided by zero";
 
-#define MATH_ROW(names, function)                                        \
-    {                                                                    \
-        " " names " ", REALS, 1, #function "$f($a)", NULL, NULL          \
+#define MATH_ROW(names, function)                               \
+    {                                                           \
+        " " names " ", REALS, 1, #function "$f($a)", NULL, NULL \
     }
 
 static const struct element_row rows[] = {
@@ -85,8 +93,8 @@ static const struct element_row rows[] = {
     {" LeakyRelu ", REALS, 1, "$a < 0 ? {alpha} * $a : $a", NULL, NULL},
     {" Selu ", REALS, 1, "{gamma} * ($a > 0 ? $a : {alpha} * expm1$f($a))", NULL, NULL},
     {" ThresholdedRelu ", REALS, 1, "$a > {alpha} ? $a : 0", NULL, NULL},
-    {" HardSigmoid ", REALS, 1,
-     "{alpha} * $a + {beta} < 0 ? 0 : {alpha} * $a + {beta} > 1 ? 1 : {alpha} * $a + {beta}", NULL, NULL},
+    {" HardSigmoid ", REALS, 1, "{alpha} * $a + {beta} < 0 ? 0 : {alpha} * $a + {beta} > 1 ? 1 : {alpha} * $a + {beta}", NULL,
+     NULL},
     {" HardSwish ", REALS, 1, "$a * ($a / 6 + ($T)0.5 < 0 ? 0 : $a / 6 + ($T)0.5 > 1 ? 1 : $a / 6 + ($T)0.5)", NULL, NULL},
     {" Swish ", REALS, 1, "$a / (1 + exp$f(-{alpha} * $a))", NULL, NULL},
     {" SwiGLU ", REALS, 2, "$a / (1 + exp$f(-{alpha} * $a)) * $b", NULL, NULL},
@@ -102,8 +110,7 @@ static const struct element_row rows[] = {
     {" Div numpy.divide numpy.true_divide operator.truediv ", REALS, 2, "$a / $b", NULL, NULL},
     {" Div ", SIGNED, 2, "$b == -1 ? ($T)(0 - ($U)$a) : ($T)($a / ($b != 0 ? $b : 1))", "$b == 0", by_zero},
     {" Div ", UNSIGNED, 2, "($T)($a / ($b != 0 ? $b : 1))", "$b == 0", by_zero},
-    {" numpy.floor_divide operator.floordiv ", REALS, 2,
-     "$b == 0 ? $a / $b : ($T)@floor_quotient_float64@($a, $b)", NULL, NULL},
+    {" numpy.floor_divide operator.floordiv ", REALS, 2, "$b == 0 ? $a / $b : ($T)@floor_quotient_float64@($a, $b)", NULL, NULL},
     {" numpy.floor_divide operator.floordiv ", SIGNED, 2, "($T)@floor_quotient_int64@($a, $b)", NULL, NULL},
     {" numpy.mod numpy.remainder operator.mod ", REALS, 2, "$b == 0 ? ($T)NAN : ($T)@modulo_float64@($a, $b)", NULL, NULL},
     {" numpy.mod numpy.remainder operator.mod ", SIGNED, 2, "($T)@floor_remainder_int64@($a, $b)", NULL, NULL},
@@ -191,8 +198,8 @@ bool mdf_source_knows_elements(const char *name)
             return true;
         }
     }
-    return strcmp(name, "Pow") == 0 || strcmp(name, "Mod") == 0 || strcmp(name, "Clip") == 0 || strcmp(name, "operator.pow") == 0 ||
-           strcmp(name, "numpy.power") == 0 || strcmp(name, "numpy.pow") == 0;
+    return strcmp(name, "Pow") == 0 || strcmp(name, "Mod") == 0 || strcmp(name, "Clip") == 0 ||
+           strcmp(name, "operator.pow") == 0 || strcmp(name, "numpy.power") == 0 || strcmp(name, "numpy.pow") == 0;
 }
 
 /* What the row of a call needs. */
@@ -277,8 +284,7 @@ static const struct element_row modulo_rows[] = {
     {"", UNSIGNED, 2, "($T)($a % ($b != 0 ? $b : 1))", "$b == 0", by_zero},
 };
 static const struct element_row gelu_tanh_row = {
-    "", REALS, 1,
-    "$a * ($T)0.5 * (1 + tanh$f(($T)0.79788456080286535588 * ($a + ($T)0.044715 * $a * $a * $a)))", NULL, NULL};
+    "", REALS, 1, "$a * ($T)0.5 * (1 + tanh$f(($T)0.79788456080286535588 * ($a + ($T)0.044715 * $a * $a * $a)))", NULL, NULL};
 /* Of float32, as functions/vector_math.inc computes them. */
 static const struct element_row single_rows[] = {
     {" Exp ", REALS, 1, "@exp_float32@($a)", NULL, NULL},
@@ -290,8 +296,7 @@ static const struct element_row single_rows[] = {
     {" SwiGLU ", REALS, 2, "$a / (1 + @exp_float32@(-{alpha} * $a)) * $b", NULL, NULL},
 };
 static const struct element_row single_gelu_tanh_row = {
-    "", REALS, 1,
-    "$a * 0.5f * (1 + @tanh_float32@(0.79788456080286535588f * ($a + 0.044715f * $a * $a * $a)))", NULL, NULL};
+    "", REALS, 1, "$a * 0.5f * (1 + @tanh_float32@(0.79788456080286535588f * ($a + 0.044715f * $a * $a * $a)))", NULL, NULL};
 static const struct element_row plain_power_row = {"", REALS, 2, "pow$f($a, $b)", NULL, NULL};
 
 static const struct element_row *row_of_kind(const struct element_row *of_three, uint8_t kind)
@@ -299,7 +304,8 @@ static const struct element_row *row_of_kind(const struct element_row *of_three,
     return kind == REALS ? &of_three[0] : kind == SIGNED ? &of_three[1] : kind == UNSIGNED ? &of_three[2] : NULL;
 }
 
-static const struct element_row *choose_row(const struct mdf_operator *operator, const void *settings, mdf_dtype dtype, size_t n_operands)
+static const struct element_row *choose_row(const struct mdf_operator *operator, const void * settings, mdf_dtype dtype,
+                                            size_t n_operands)
 {
     uint8_t kind = kind_of(dtype);
     int64_t integer = 0;
@@ -331,7 +337,7 @@ static const struct element_row *choose_row(const struct mdf_operator *operator,
     return find_row(operator->name, kind, n_operands);
 }
 
-bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct mdf_operator *operator, const void *settings,
+bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct mdf_operator *operator, const void * settings,
                                  mdf_dtype dtype, size_t n_operands, const char *const operands[],
                                  struct mdf_source_expression *expression)
 {
@@ -345,7 +351,8 @@ bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct 
                                  mdf_dtype_name(dtype));
     }
     if (row == &modulo_rows[0]) {
-        expression->text = expand(writer, dtype == MDF_DTYPE_FLOAT32 ? "@modulo_float32@($a, $b)" : "@modulo_float64@($a, $b)", &expansion);
+        expression->text =
+            expand(writer, dtype == MDF_DTYPE_FLOAT32 ? "@modulo_float32@($a, $b)" : "@modulo_float64@($a, $b)", &expansion);
     } else {
         expression->text = expand(writer, row->text, &expansion);
     }
@@ -406,8 +413,8 @@ static bool constant_whole(const struct mdf_source_writer *writer, const struct 
 }
 
 /* A divisor that is a constant other than 0 and -1 needs neither question nor helper. */
-static bool express_constant_divisor(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
-                                     struct mdf_source_expression *expression)
+static bool express_constant_divisor(struct mdf_source_writer *writer, const struct mdf_lowered_op *op,
+                                     const char *const operands[], struct mdf_source_expression *expression)
 {
     int64_t divisor;
 
@@ -422,8 +429,10 @@ static bool express_constant_divisor(struct mdf_source_writer *writer, const str
     } else {
         expression->text = mdf_source_text(
             writer, "%s(%s, %s)",
-            mdf_source_use(writer, mdf_source_of_type(writer, op->code == MDF_LOWERED_FLOOR_QUOTIENT ? "floor_quotient_$n" : "floor_remainder_$n",
-                                                      (mdf_dtype)op->dtype)),
+            mdf_source_use(writer,
+                           mdf_source_of_type(writer,
+                                              op->code == MDF_LOWERED_FLOOR_QUOTIENT ? "floor_quotient_$n" : "floor_remainder_$n",
+                                              (mdf_dtype)op->dtype)),
             operands[0], operands[1]);
     }
     return true;
@@ -442,7 +451,8 @@ static bool express_code(struct mdf_source_writer *writer, const struct mdf_lowe
         return true;
     }
     if (text == NULL || mdf_source_type(dtype) == NULL) {
-        return mdf_source_refuse(writer, "operation %d on elements of type %s is not known", (int)op->code, mdf_dtype_name(dtype));
+        return mdf_source_refuse(writer, "operation %d on elements of type %s is not known", (int)op->code,
+                                 mdf_dtype_name(dtype));
     }
     expression->text = expand(writer, mdf_source_of_type(writer, text, dtype), &expansion);
     expression->refused = row->refused != NULL ? expand(writer, row->refused, &expansion) : NULL;
@@ -484,9 +494,9 @@ static bool express_cast(struct mdf_source_writer *writer, const struct mdf_lowe
     if (to == MDF_DTYPE_BOOL) {
         expression->text = mdf_source_text(writer, "%s != 0", operands[0]);
     } else if (kind_of(from) == REALS && kind_of(to) == SIGNED) {
-        expression->checked = mdf_source_text(writer, "%s(%s, $r)",
-                                              mdf_source_use(writer, mdf_source_text(writer, "%s_to_%s", mdf_dtype_name(from), mdf_dtype_name(to))),
-                                              operands[0]);
+        expression->checked = mdf_source_text(
+            writer, "%s(%s, $r)",
+            mdf_source_use(writer, mdf_source_text(writer, "%s_to_%s", mdf_dtype_name(from), mdf_dtype_name(to))), operands[0]);
         expression->why = "a real number does not fit a whole one";
     } else {
         expression->text = from == to ? operands[0] : mdf_source_text(writer, "(%s)%s", type, operands[0]);
@@ -500,14 +510,16 @@ static const char *math_name(const struct mdf_lowered_op *op)
     static const struct {
         double (*function)(double);
         const char *name;
-    } of_one[] = {{acos, "acos"},   {acosh, "acosh"}, {asin, "asin"},   {asinh, "asinh"}, {atan, "atan"},   {atanh, "atanh"}, {cbrt, "cbrt"},
-                  {cos, "cos"},     {cosh, "cosh"},   {erf, "erf"},     {erfc, "erfc"},   {exp, "exp"},     {exp2, "exp2"},   {expm1, "expm1"},
-                  {fabs, "fabs"},   {log, "log"},     {log10, "log10"}, {log1p, "log1p"}, {log2, "log2"},   {sin, "sin"},     {sinh, "sinh"},
-                  {sqrt, "sqrt"},   {tan, "tan"},     {tanh, "tanh"},   {floor, "floor"}, {ceil, "ceil"},   {trunc, "trunc"}, {rint, "rint"}};
+    } of_one[] = {{acos, "acos"},   {acosh, "acosh"}, {asin, "asin"},   {asinh, "asinh"}, {atan, "atan"},   {atanh, "atanh"},
+                  {cbrt, "cbrt"},   {cos, "cos"},     {cosh, "cosh"},   {erf, "erf"},     {erfc, "erfc"},   {exp, "exp"},
+                  {exp2, "exp2"},   {expm1, "expm1"}, {fabs, "fabs"},   {log, "log"},     {log10, "log10"}, {log1p, "log1p"},
+                  {log2, "log2"},   {sin, "sin"},     {sinh, "sinh"},   {sqrt, "sqrt"},   {tan, "tan"},     {tanh, "tanh"},
+                  {floor, "floor"}, {ceil, "ceil"},   {trunc, "trunc"}, {rint, "rint"}};
     static const struct {
         double (*function)(double, double);
         const char *name;
-    } of_two[] = {{pow, "pow"}, {fmod, "fmod"}, {atan2, "atan2"}, {hypot, "hypot"}, {copysign, "copysign"}, {remainder, "remainder"}, {nextafter, "nextafter"}};
+    } of_two[] = {{pow, "pow"},           {fmod, "fmod"},           {atan2, "atan2"},        {hypot, "hypot"},
+                  {copysign, "copysign"}, {remainder, "remainder"}, {nextafter, "nextafter"}};
     size_t i;
 
     for (i = 0; op->n_in == 1 && i < sizeof of_one / sizeof *of_one; i++) {
@@ -531,9 +543,10 @@ static bool express_function(struct mdf_source_writer *writer, const struct mdf_
     if (name != NULL) {
         expression->text = op->n_in == 1 ? mdf_source_text(writer, "%s(%s)", name, operands[0])
                                          : mdf_source_text(writer, "%s(%s, %s)", name, operands[0], operands[1]);
-    } else if (op->operator == NULL) {
+    } else if (op->operator== NULL) {
         return mdf_source_refuse(writer, "a function of math.h is not known");
-    } else if (!mdf_source_express_operator(writer, op->operator, op->settings, (mdf_dtype)op->dtype, op->n_in, operands, expression)) {
+    } else if (!mdf_source_express_operator(writer, op->operator, op->settings, (mdf_dtype)op->dtype, op->n_in, operands,
+                                            expression)) {
         return false;
     }
     expression->unwanted = "!isfinite($r)";
@@ -591,7 +604,7 @@ static bool express_elements(struct mdf_source_writer *writer, const struct mdf_
 {
     const char *way;
 
-    if (op->operator == NULL) {
+    if (op->operator== NULL) {
         return mdf_source_refuse(writer, "a function of elements has no name");
     }
     if (strcmp(op->operator->name, "Clip") == 0) {
@@ -601,7 +614,7 @@ static bool express_elements(struct mdf_source_writer *writer, const struct mdf_
     if (way != NULL) {
         bool twice = way[0] == '%';
 
-        expression->text = twice ? mdf_source_text(writer, "%s * %s", operands[0], operands[0])
+        expression->text = twice           ? mdf_source_text(writer, "%s * %s", operands[0], operands[0])
                            : way[0] == 's' ? mdf_source_text(writer, "sqrt(%s)", operands[0])
                                            : mdf_source_text(writer, "1 / %s", operands[0]);
         return true;

@@ -1,5 +1,5 @@
-/* source_helpers.c - functions that generated code needs and C does not have: exact sums, rounded-down quotients, conversions that
- * say where a number does not fit. Each is written out where something uses it. */
+/* source_helpers.c - functions that generated code needs and C does not have: exact sums, rounded-down quotients, conversions
+ * that say where a number does not fit. Each is written out where something uses it. */
 #include "mdf_c/source/source_writer.h"
 
 #include <string.h>
@@ -8,104 +8,108 @@ struct fixed_helper {
     const char *name, *definition;
 };
 
-#define CHECKED(name, symbol, builtin, wide)                                              \
-    {                                                                                     \
-        name, "/* False: the result does not fit. */\n"                                   \
-              "static inline bool mdf_" name "(int64_t a, int64_t b, int64_t *result)\n"  \
-              "{\n"                                                                       \
-              "#if defined(__GNUC__)\n"                                                   \
-              "    return !" builtin "(a, b, result);\n"                                  \
-              "#else\n"                                                                   \
-              "    *result = (int64_t)((uint64_t)a " symbol " (uint64_t)b);\n"            \
-              "    return " wide ";\n"                                                    \
-              "#endif\n"                                                                  \
-              "}\n"                                                                       \
+#define CHECKED(name, symbol, builtin, wide)                                             \
+    {                                                                                    \
+        name, "/* False: the result does not fit. */\n"                                  \
+              "static inline bool mdf_" name "(int64_t a, int64_t b, int64_t *result)\n" \
+              "{\n"                                                                      \
+              "#if defined(__GNUC__)\n"                                                  \
+              "    return !" builtin "(a, b, result);\n"                                 \
+              "#else\n"                                                                  \
+              "    *result = (int64_t)((uint64_t)a " symbol " (uint64_t)b);\n"           \
+              "    return " wide ";\n"                                                   \
+              "#endif\n"                                                                 \
+              "}\n"                                                                      \
     }
 
-#define WHOLE(bits)                                                                                                       \
-    {"quotient_int" bits, "/* The lowest number by -1 wraps. */\n"                                                        \
-                          "static inline int" bits "_t mdf_quotient_int" bits "(int" bits "_t a, int" bits "_t b)\n"      \
-                          "{\n"                                                                                           \
-                          "    return b == 0 ? 0 : b == -1 ? (int" bits "_t)(0 - (uint" bits "_t)a) : a / b;\n"           \
-                          "}\n"},                                                                                         \
+#define WHOLE(bits)                                                                                                        \
+    {"quotient_int" bits, "/* The lowest number by -1 wraps. */\n"                                                         \
+                          "static inline int" bits "_t mdf_quotient_int" bits "(int" bits "_t a, int" bits "_t b)\n"       \
+                          "{\n"                                                                                            \
+                          "    return b == 0 ? 0 : b == -1 ? (int" bits "_t)(0 - (uint" bits "_t)a) : a / b;\n"            \
+                          "}\n"},                                                                                          \
         {"remainder_int" bits, "static inline int" bits "_t mdf_remainder_int" bits "(int" bits "_t a, int" bits "_t b)\n" \
-                               "{\n"                                                                                      \
-                               "    return b == 0 || b == -1 ? 0 : a % b;\n"                                              \
-                               "}\n"},                                                                                    \
-        {"floor_quotient_int" bits,                                                                                       \
-         "static inline int" bits "_t mdf_floor_quotient_int" bits "(int" bits "_t a, int" bits "_t b)\n"                 \
-         "{\n"                                                                                                            \
-         "    return b == 0    ? 0\n"                                                                                     \
-         "           : b == -1 ? (int" bits "_t)(0 - (uint" bits "_t)a)\n"                                                \
-         "                     : a / b - (a % b != 0 && (a < 0) != (b < 0));\n"                                           \
-         "}\n"},                                                                                                          \
-        {"floor_remainder_int" bits,                                                                                      \
-         "static inline int" bits "_t mdf_floor_remainder_int" bits "(int" bits "_t a, int" bits "_t b)\n"                \
-         "{\n"                                                                                                            \
-         "    return b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);\n"                       \
-         "}\n"}
-
-#define TO_WHOLE(from, type, bits, limit, lowest)                                                                   \
-    {                                                                                                               \
-        from "_to_int" bits, "/* Cut off towards zero. False: the number does not fit. */\n"                        \
-                             "static inline bool mdf_" from "_to_int" bits "(" type " x, int" bits "_t *result)\n"  \
-                             "{\n"                                                                                  \
-                             "    bool fits = x " lowest " && x < " limit ";\n"                                     \
-                             "\n"                                                                                   \
-                             "    *result = fits ? (int" bits "_t)x : 0;\n"                                         \
-                             "    return fits;\n"                                                                   \
-                             "}\n"                                                                                  \
+                               "{\n"                                                                                       \
+                               "    return b == 0 || b == -1 ? 0 : a % b;\n"                                               \
+                               "}\n"},                                                                                     \
+        {"floor_quotient_int" bits,                                                                                        \
+         "static inline int" bits "_t mdf_floor_quotient_int" bits "(int" bits "_t a, int" bits "_t b)\n"                  \
+         "{\n"                                                                                                             \
+         "    return b == 0    ? 0\n"                                                                                      \
+         "           : b == -1 ? (int" bits "_t)(0 - (uint" bits "_t)a)\n"                                                 \
+         "                     : a / b - (a % b != 0 && (a < 0) != (b < 0));\n"                                            \
+         "}\n"},                                                                                                           \
+    {                                                                                                                      \
+        "floor_remainder_int" bits,                                                                                        \
+            "static inline int" bits "_t mdf_floor_remainder_int" bits "(int" bits "_t a, int" bits "_t b)\n"              \
+            "{\n"                                                                                                          \
+            "    return b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);\n"                     \
+            "}\n"                                                                                                          \
     }
 
-#define MODULO(name, type, suffix)                                                      \
-    {                                                                                   \
-        "modulo_" name, "/* The remainder with the sign of b. */\n"                     \
+#define TO_WHOLE(from, type, bits, limit, lowest)                                                                  \
+    {                                                                                                              \
+        from "_to_int" bits, "/* Cut off towards zero. False: the number does not fit. */\n"                       \
+                             "static inline bool mdf_" from "_to_int" bits "(" type " x, int" bits "_t *result)\n" \
+                             "{\n"                                                                                 \
+                             "    bool fits = x " lowest " && x < " limit ";\n"                                    \
+                             "\n"                                                                                  \
+                             "    *result = fits ? (int" bits "_t)x : 0;\n"                                        \
+                             "    return fits;\n"                                                                  \
+                             "}\n"                                                                                 \
+    }
+
+#define MODULO(name, type, suffix)                                                             \
+    {                                                                                          \
+        "modulo_" name, "/* The remainder with the sign of b. */\n"                            \
                         "static inline " type " mdf_modulo_" name "(" type " a, " type " b)\n" \
-                        "{\n"                                                           \
-                        "    " type " rest = fmod" suffix "(a, b);\n"                   \
-                        "\n"                                                            \
-                        "    if (rest == 0) {\n"                                        \
-                        "        return copysign" suffix "(0, b);\n"                    \
-                        "    }\n"                                                       \
-                        "    return (b < 0) != (rest < 0) ? rest + b : rest;\n"         \
-                        "}\n"                                                           \
+                        "{\n"                                                                  \
+                        "    " type " rest = fmod" suffix "(a, b);\n"                          \
+                        "\n"                                                                   \
+                        "    if (rest == 0) {\n"                                               \
+                        "        return copysign" suffix "(0, b);\n"                           \
+                        "    }\n"                                                              \
+                        "    return (b < 0) != (rest < 0) ? rest + b : rest;\n"                \
+                        "}\n"                                                                  \
     }
 
 /* What the functions of float32 share: see functions/vector_math.inc, whose results these are. */
-#define SINGLE_BASE                                                                                                       \
-    "/* exp, tanh and their kin of float32, as the library has them: without branches, so that loops become vectors. */\n" \
-    "static inline uint32_t mdf_bits(float x)\n{\n    uint32_t bits;\n\n    memcpy(&bits, &x, sizeof bits);\n    return bits;\n}\n\n" \
-    "static inline float mdf_single(uint32_t bits)\n{\n    float x;\n\n    memcpy(&x, &bits, sizeof x);\n    return x;\n}\n\n"   \
-    "static inline float mdf_magnitude(float x)\n{\n    return mdf_single(mdf_bits(x) & 0x7fffffffu);\n}\n\n"            \
-    "static inline float mdf_with_sign_of(float x, float y)\n{\n    return mdf_single(mdf_bits(y) | (mdf_bits(x) & 0x80000000u));\n}\n\n" \
-    "static inline float mdf_not_above(float limit, float x)\n{\n    return limit < x ? limit : x;\n}\n\n"             \
-    "static inline float mdf_not_below(float limit, float x)\n{\n    return limit > x ? limit : x;\n}\n\n"             \
-    "/* x - less = n log 2 + r: exp(r) - 1, and n. */\n"                                                                   \
-    "static inline float mdf_reduce(float x, float less, uint32_t *n)\n"                                                 \
-    "{\n"                                                                                                                 \
-    "    const float to_whole = 12582912.0f;\n"                                                                           \
-    "    const float shifted = (x - less) * 1.44269504f + to_whole, whole = shifted - to_whole;\n"                        \
-    "    const float r = ((x - whole * 0.693359375f) - whole * -2.12194440e-4f) - less;\n"                                \
-    "    float q = 0.008370135f + r * 0.0013811662f;\n"                                                                   \
-    "\n"                                                                                                                  \
-    "    q = 0.16666509f + r * (0.041668527f + r * q);\n"                                                                 \
-    "    q = 0.49999994f + r * q;\n"                                                                                      \
-    "    *n = mdf_bits(shifted) - mdf_bits(to_whole);\n"                                                                  \
-    "    return r + r * r * q;\n"                                                                                         \
-    "}\n\n"                                                                                                               \
-    "static inline float mdf_power_of_two(uint32_t n)\n{\n    return mdf_single((n + 127u) << 23);\n}\n\n"                 \
-    "static inline float mdf_scale(float y, uint32_t n)\n"                                                               \
-    "{\n"                                                                                                                 \
-    "    const uint32_t half = (uint32_t)((int32_t)n >> 1);\n"                                                            \
-    "\n"                                                                                                                  \
-    "    return y * mdf_power_of_two(half) * mdf_power_of_two(n - half);\n"                                               \
-    "}\n\n"                                                                                                               \
-    "static inline float mdf_exp_float32(float x)\n"                                                                     \
-    "{\n"                                                                                                                 \
-    "    uint32_t n;\n"                                                                                                   \
-    "    const float y = mdf_reduce(mdf_not_below(-104.0f, mdf_not_above(89.0f, x)), 0.0f, &n);\n"                        \
-    "\n"                                                                                                                  \
-    "    return mdf_scale(1.0f + y, n);\n"                                                                                \
+#define SINGLE_BASE                                                                                                            \
+    "/* exp, tanh and their kin of float32, as the library has them: without branches, so that loops become vectors. */\n"     \
+    "static inline uint32_t mdf_bits(float x)\n{\n    uint32_t bits;\n\n    memcpy(&bits, &x, sizeof bits);\n    return "      \
+    "bits;\n}\n\n"                                                                                                             \
+    "static inline float mdf_single(uint32_t bits)\n{\n    float x;\n\n    memcpy(&x, &bits, sizeof x);\n    return x;\n}\n\n" \
+    "static inline float mdf_magnitude(float x)\n{\n    return mdf_single(mdf_bits(x) & 0x7fffffffu);\n}\n\n"                  \
+    "static inline float mdf_with_sign_of(float x, float y)\n{\n    return mdf_single(mdf_bits(y) | (mdf_bits(x) & "           \
+    "0x80000000u));\n}\n\n"                                                                                                    \
+    "static inline float mdf_not_above(float limit, float x)\n{\n    return limit < x ? limit : x;\n}\n\n"                     \
+    "static inline float mdf_not_below(float limit, float x)\n{\n    return limit > x ? limit : x;\n}\n\n"                     \
+    "/* x - less = n log 2 + r: exp(r) - 1, and n. */\n"                                                                       \
+    "static inline float mdf_reduce(float x, float less, uint32_t *n)\n"                                                       \
+    "{\n"                                                                                                                      \
+    "    const float to_whole = 12582912.0f;\n"                                                                                \
+    "    const float shifted = (x - less) * 1.44269504f + to_whole, whole = shifted - to_whole;\n"                             \
+    "    const float r = ((x - whole * 0.693359375f) - whole * -2.12194440e-4f) - less;\n"                                     \
+    "    float q = 0.008370135f + r * 0.0013811662f;\n"                                                                        \
+    "\n"                                                                                                                       \
+    "    q = 0.16666509f + r * (0.041668527f + r * q);\n"                                                                      \
+    "    q = 0.49999994f + r * q;\n"                                                                                           \
+    "    *n = mdf_bits(shifted) - mdf_bits(to_whole);\n"                                                                       \
+    "    return r + r * r * q;\n"                                                                                              \
+    "}\n\n"                                                                                                                    \
+    "static inline float mdf_power_of_two(uint32_t n)\n{\n    return mdf_single((n + 127u) << 23);\n}\n\n"                     \
+    "static inline float mdf_scale(float y, uint32_t n)\n"                                                                     \
+    "{\n"                                                                                                                      \
+    "    const uint32_t half = (uint32_t)((int32_t)n >> 1);\n"                                                                 \
+    "\n"                                                                                                                       \
+    "    return y * mdf_power_of_two(half) * mdf_power_of_two(n - half);\n"                                                    \
+    "}\n\n"                                                                                                                    \
+    "static inline float mdf_exp_float32(float x)\n"                                                                           \
+    "{\n"                                                                                                                      \
+    "    uint32_t n;\n"                                                                                                        \
+    "    const float y = mdf_reduce(mdf_not_below(-104.0f, mdf_not_above(89.0f, x)), 0.0f, &n);\n"                             \
+    "\n"                                                                                                                       \
+    "    return mdf_scale(1.0f + y, n);\n"                                                                                     \
     "}\n"
 
 /* Helpers that others are built on. */
@@ -120,40 +124,37 @@ static const struct needed_helper needed[] = {{"tanh_float32", "exp_float32"},
 
 static const struct fixed_helper fixed[] = {
     {"exp_float32", SINGLE_BASE},
-    {"tanh_float32",
-     "static inline float mdf_tanh_float32(float x)\n"
-     "{\n"
-     "    const float a = mdf_not_above(10.0f, mdf_magnitude(x)), square = a * a;\n"
-     "    float small = -0.053743497f + square * (0.020650586f + square * -0.0057170447f), e;\n"
-     "    uint32_t n;\n"
-     "\n"
-     "    small = a + a * square * (-0.33333284f + square * (0.13331491f + square * small));\n"
-     "    e = mdf_reduce(a + a, 0.0f, &n);\n"
-     "    e = mdf_power_of_two(n) * (1.0f + e);\n"
-     "    e = 1.0f - 2.0f / (e + 1.0f);\n"
-     "    return mdf_with_sign_of(x, a < 0.625f ? small : e);\n"
-     "}\n"},
-    {"sigmoid_float32",
-     "static inline float mdf_sigmoid_float32(float x)\n"
-     "{\n"
-     "    const float e = mdf_exp_float32(mdf_single(mdf_bits(x) | 0x80000000u));\n"
-     "\n"
-     "    return (x >= 0.0f ? 1.0f : e) / (1.0f + e);\n"
-     "}\n"},
-    {"erf_float32",
-     "static inline float mdf_erf_float32(float x)\n"
-     "{\n"
-     "    const float a = mdf_not_above(4.0f, mdf_magnitude(x)), square = a * a;\n"
-     "    float small = 0.0051883277f + square * (-0.00080101937f + square * 7.853861e-05f), log;\n"
-     "\n"
-     "    small = -0.37612626f + square * (0.112835854f + square * (-0.026853813f + square * small));\n"
-     "    small = a + a * (0.12837917f + square * small);\n"
-     "    log = 0.02520824f + a * (-0.0042045563f + a * (0.0004413353f + a * -2.1686763e-05f));\n"
-     "    log = -1.1295784f + a * (-0.6332199f + a * (-0.108418554f + a * log));\n"
-     "    log = 0.00018803704f + a * log;\n"
-     "    log = 1.0f - mdf_exp_float32(log);\n"
-     "    return mdf_with_sign_of(x, a < 1.0f ? small : log);\n"
-     "}\n"},
+    {"tanh_float32", "static inline float mdf_tanh_float32(float x)\n"
+                     "{\n"
+                     "    const float a = mdf_not_above(10.0f, mdf_magnitude(x)), square = a * a;\n"
+                     "    float small = -0.053743497f + square * (0.020650586f + square * -0.0057170447f), e;\n"
+                     "    uint32_t n;\n"
+                     "\n"
+                     "    small = a + a * square * (-0.33333284f + square * (0.13331491f + square * small));\n"
+                     "    e = mdf_reduce(a + a, 0.0f, &n);\n"
+                     "    e = mdf_power_of_two(n) * (1.0f + e);\n"
+                     "    e = 1.0f - 2.0f / (e + 1.0f);\n"
+                     "    return mdf_with_sign_of(x, a < 0.625f ? small : e);\n"
+                     "}\n"},
+    {"sigmoid_float32", "static inline float mdf_sigmoid_float32(float x)\n"
+                        "{\n"
+                        "    const float e = mdf_exp_float32(mdf_single(mdf_bits(x) | 0x80000000u));\n"
+                        "\n"
+                        "    return (x >= 0.0f ? 1.0f : e) / (1.0f + e);\n"
+                        "}\n"},
+    {"erf_float32", "static inline float mdf_erf_float32(float x)\n"
+                    "{\n"
+                    "    const float a = mdf_not_above(4.0f, mdf_magnitude(x)), square = a * a;\n"
+                    "    float small = 0.0051883277f + square * (-0.00080101937f + square * 7.853861e-05f), log;\n"
+                    "\n"
+                    "    small = -0.37612626f + square * (0.112835854f + square * (-0.026853813f + square * small));\n"
+                    "    small = a + a * (0.12837917f + square * small);\n"
+                    "    log = 0.02520824f + a * (-0.0042045563f + a * (0.0004413353f + a * -2.1686763e-05f));\n"
+                    "    log = -1.1295784f + a * (-0.6332199f + a * (-0.108418554f + a * log));\n"
+                    "    log = 0.00018803704f + a * log;\n"
+                    "    log = 1.0f - mdf_exp_float32(log);\n"
+                    "    return mdf_with_sign_of(x, a < 1.0f ? small : log);\n"
+                    "}\n"},
     {"gelu_float32",
      "static inline float mdf_gelu_float32(float x)\n"
      "{\n"
@@ -168,32 +169,30 @@ static const struct fixed_helper fixed[] = {
      "    tail = mdf_scale(0.5f * a * t * tail, n);\n"
      "    return x >= 0.0f ? x - tail : -tail;\n"
      "}\n"},
-    {"sum_float32_row",
-     "/* A sum in 16 parts, in float64. */\n"
-     "static double mdf_sum_float32_row(const float *x, size_t n)\n"
-     "{\n"
-     "    double parts[16] = {0};\n"
-     "    size_t i = 0;\n"
-     "\n"
-     "    for (; i + 16 <= n; i += 16) {\n"
-     "        for (size_t part = 0; part < 16; part++) {\n"
-     "            parts[part] += (double)x[i + part];\n"
-     "        }\n"
-     "    }\n"
-     "    for (size_t part = 0; i + part < n; part++) {\n"
-     "        parts[part] += (double)x[i + part];\n"
-     "    }\n"
-     "    for (size_t half = 8; half > 0; half /= 2) {\n"
-     "        for (size_t part = 0; part < half; part++) {\n"
-     "            parts[part] += parts[part + half];\n"
-     "        }\n"
-     "    }\n"
-     "    return parts[0];\n"
-     "}\n"},
+    {"sum_float32_row", "/* A sum in 16 parts, in float64. */\n"
+                        "static double mdf_sum_float32_row(const float *x, size_t n)\n"
+                        "{\n"
+                        "    double parts[16] = {0};\n"
+                        "    size_t i = 0;\n"
+                        "\n"
+                        "    for (; i + 16 <= n; i += 16) {\n"
+                        "        for (size_t part = 0; part < 16; part++) {\n"
+                        "            parts[part] += (double)x[i + part];\n"
+                        "        }\n"
+                        "    }\n"
+                        "    for (size_t part = 0; i + part < n; part++) {\n"
+                        "        parts[part] += (double)x[i + part];\n"
+                        "    }\n"
+                        "    for (size_t half = 8; half > 0; half /= 2) {\n"
+                        "        for (size_t part = 0; part < half; part++) {\n"
+                        "            parts[part] += parts[part + half];\n"
+                        "        }\n"
+                        "    }\n"
+                        "    return parts[0];\n"
+                        "}\n"},
     CHECKED("add_exact", "+", "__builtin_add_overflow", "b >= 0 ? *result >= a : *result < a"),
     CHECKED("subtract_exact", "-", "__builtin_sub_overflow", "b >= 0 ? *result <= a : *result > a"),
-    CHECKED("multiply_exact", "*", "__builtin_mul_overflow",
-            "a == 0 || (!(a == -1 && b == INT64_MIN) && *result / a == b)"),
+    CHECKED("multiply_exact", "*", "__builtin_mul_overflow", "a == 0 || (!(a == -1 && b == INT64_MIN) && *result / a == b)"),
     WHOLE("32"),
     WHOLE("64"),
     TO_WHOLE("float32", "float", "32", "2147483648.0f", ">= -2147483648.0f"),

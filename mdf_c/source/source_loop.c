@@ -73,7 +73,8 @@ static enum state_form choose_form(const struct mdf_source_writer *writer, const
     if (is_direct_item(writer, loop, state->next)) {
         return STATE_IN_STACK;
     }
-    if (mdf_source_find_maker(&loop->body, state->next, &index) && !mdf_source_is_read_after(&loop->body, index, state->parameter, state->next) &&
+    if (mdf_source_find_maker(&loop->body, state->next, &index) &&
+        !mdf_source_is_read_after(&loop->body, index, state->parameter, state->next) &&
         !is_read_by_loop(writer, loop, state->parameter)) {
         return STATE_IN_PLACE;
     }
@@ -87,11 +88,12 @@ static void fill_state(struct mdf_source_writer *writer, const struct mdf_lowere
     }
 }
 
-static bool declare_state(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop, const struct mdf_lowered_state *state,
-                          struct state_plan *plan)
+static bool declare_state(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
+                          const struct mdf_lowered_state *state, struct state_plan *plan)
 {
     const struct mdf_lowered_value *value = value_of(writer, state->parameter);
-    const char *type = mdf_source_type((mdf_dtype)value->form.dtype), *hint = mdf_source_hint(writer, state->parameter), *first, *second;
+    const char *type = mdf_source_type((mdf_dtype)value->form.dtype), *hint = mdf_source_hint(writer, state->parameter), *first,
+               *second;
 
     plan->form = choose_form(writer, loop, state);
     if (plan->form == STATE_UNUSED) {
@@ -111,8 +113,10 @@ static bool declare_state(struct mdf_source_writer *writer, const struct mdf_low
         fill_state(writer, state, plan->outer);
         break;
     case STATE_TWO_BUFFERS:
-        first = mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, value->form.length, mdf_source_text(writer, "%s_first", hint));
-        second = mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, value->form.length, mdf_source_text(writer, "%s_second", hint));
+        first = mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, value->form.length,
+                                  mdf_source_text(writer, "%s_first", hint));
+        second = mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, value->form.length,
+                                   mdf_source_text(writer, "%s_second", hint));
         plan->outer = mdf_source_name(writer, &writer->locals, hint);
         plan->next = mdf_source_name(writer, &writer->locals, mdf_source_text(writer, "%s_next", hint));
         mdf_source_line(writer, "%s *%s = %s, *%s = %s;", type, plan->outer, first, plan->next, second);
@@ -179,8 +183,8 @@ static void name_rows(struct mdf_source_writer *writer, const struct loop_plan *
         if (value->is_scalar) {
             mdf_source_line(writer, "const %s %s = %s;", type, name, mdf_source_element(writer, rows->source, number));
         } else {
-            mdf_source_line(writer, "const %s *restrict %s = %s + %s * %zu;", type, name, mdf_source_address(writer, rows->source), number,
-                            value->form.length);
+            mdf_source_line(writer, "const %s *restrict %s = %s + %s * %zu;", type, name,
+                            mdf_source_address(writer, rows->source), number, value->form.length);
         }
         writer->values[rows->parameter].name = name;
     }
@@ -199,8 +203,9 @@ static void name_direct_items(struct mdf_source_writer *writer, const struct loo
         }
         item->name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, stack->item));
         item->is_buffered = true;
-        mdf_source_line(writer, "%s *restrict %s = %s + %s * %zu;", mdf_source_type((mdf_dtype)value_of(writer, stack->item)->form.dtype),
-                        item->name, writer->values[stack->stack].name, item_number(writer, plan, stack->is_reversed),
+        mdf_source_line(writer, "%s *restrict %s = %s + %s * %zu;",
+                        mdf_source_type((mdf_dtype)value_of(writer, stack->item)->form.dtype), item->name,
+                        writer->values[stack->stack].name, item_number(writer, plan, stack->is_reversed),
                         value_of(writer, stack->item)->form.length);
     }
 }

@@ -1,14 +1,13 @@
 /* source_moves.c - operators that only move elements: Reshape, Transpose, Slice, Concat, indexing and many more.
  *
- * Where what says how to move is constant, each element of the result is a fixed element of an input. The kernel itself tells which:
- * it is run on arrays whose elements are their own positions. The result is written as one copy, as nested loops where positions go
- * in even strides, as a few copies of pieces, or else by a table of positions. */
+ * Where what says how to move is constant, each element of the result is a fixed element of an input. The kernel itself tells
+ * which: it is run on arrays whose elements are their own positions. The result is written as one copy, as nested loops where
+ * positions go in even strides, as a few copies of pieces, or else by a table of positions. */
 #include "mdf_c/source/source_writer.h"
 
 #include <string.h>
 
 enum { MAX_PIECES = 8 };
-
 
 /* How many of the inputs are moved; the others say how. */
 static size_t count_data(const struct mdf_source_call *call)
@@ -30,8 +29,8 @@ static bool check_constants(struct mdf_source_writer *writer, const struct mdf_s
 }
 
 /* The kernel's results on positions; they are released by the caller. */
-static bool find_positions(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t n_data, struct mdf_value *positions,
-                           struct mdf_value *results)
+static bool find_positions(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t n_data,
+                           struct mdf_value *positions, struct mdf_value *results)
 {
     struct mdf_memory *memory = writer->lowered->context->memory;
     size_t n_inputs = call->call->n_inputs, n_outputs = call->call->n_outputs, i, k;
@@ -69,7 +68,8 @@ static bool find_positions(struct mdf_source_writer *writer, const struct mdf_so
 }
 
 /* The input that a position lies in, and where. */
-static size_t input_of(const struct mdf_source_writer *writer, const struct mdf_source_call *call, int64_t position, int64_t *within)
+static size_t input_of(const struct mdf_source_writer *writer, const struct mdf_source_call *call, int64_t position,
+                       int64_t *within)
 {
     size_t i;
 
@@ -87,8 +87,8 @@ static size_t input_of(const struct mdf_source_writer *writer, const struct mdf_
 }
 
 /* Elements from `first` on that come from adjacent places of one input. */
-static size_t piece_length(const struct mdf_source_writer *writer, const struct mdf_source_call *call, const int64_t *map, size_t first,
-                           size_t n)
+static size_t piece_length(const struct mdf_source_writer *writer, const struct mdf_source_call *call, const int64_t *map,
+                           size_t first, size_t n)
 {
     size_t end = first + 1, input;
     int64_t within;
@@ -105,7 +105,8 @@ static size_t piece_length(const struct mdf_source_writer *writer, const struct 
     return end - first;
 }
 
-static size_t count_pieces(const struct mdf_source_writer *writer, const struct mdf_source_call *call, const int64_t *map, size_t n)
+static size_t count_pieces(const struct mdf_source_writer *writer, const struct mdf_source_call *call, const int64_t *map,
+                           size_t n)
 {
     size_t n_pieces = 0, first;
 
@@ -115,7 +116,8 @@ static size_t count_pieces(const struct mdf_source_writer *writer, const struct 
     return n_pieces;
 }
 
-static void write_pieces(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_lowered_id out, const int64_t *map, size_t n)
+static void write_pieces(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_lowered_id out,
+                         const int64_t *map, size_t n)
 {
     size_t first, length;
     int64_t within;
@@ -193,7 +195,8 @@ static void write_strides(struct mdf_source_writer *writer, const struct mdf_sou
 }
 
 /* By a table of positions for each input. */
-static bool write_table(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_lowered_id out, const int64_t *map, size_t n)
+static bool write_table(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_lowered_id out,
+                        const int64_t *map, size_t n)
 {
     size_t i, k;
     int64_t within;
@@ -218,7 +221,8 @@ static bool write_table(struct mdf_source_writer *writer, const struct mdf_sourc
         from_name = mdf_source_constant_array(writer, MDF_DTYPE_INT64, from, n_here, "from");
         to_name = n_here == n ? NULL : mdf_source_constant_array(writer, MDF_DTYPE_INT64, to, n_here, "to");
         mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", n_here);
-        mdf_source_line(writer, "%s = %s;", mdf_source_element(writer, out, to_name == NULL ? "i" : mdf_source_text(writer, "%s[i]", to_name)),
+        mdf_source_line(writer, "%s = %s;",
+                        mdf_source_element(writer, out, to_name == NULL ? "i" : mdf_source_text(writer, "%s[i]", to_name)),
                         mdf_source_element(writer, call->call->inputs[i], mdf_source_text(writer, "%s[i]", from_name)));
         mdf_source_close(writer);
     }

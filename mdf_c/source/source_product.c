@@ -1,9 +1,9 @@
 /* source_product.c - products of matrices: MatMul, Gemm, numpy's matmul and dot.
  *
- * Each element is summed in the order of functions/gemm*: products that are multiplied as they lie (one or two rows, one column, few
- * multiplications, whole numbers) row by row, or as scalar products in 32 parts; larger ones in blocks of 256, with fused
- * multiplication and addition where the processor that writes the code has it, as the library does. Results are then the same to the
- * last bit. */
+ * Each element is summed in the order of functions/gemm*: products that are multiplied as they lie (one or two rows, one column,
+ * few multiplications, whole numbers) row by row, or as scalar products in 32 parts; larger ones in blocks of 256, with fused
+ * multiplication and addition where the processor that writes the code has it, as the library does. Results are then the same to
+ * the last bit. */
 #include "mdf_c/source/source_writer.h"
 
 #include "functions/gemm.h"
@@ -22,28 +22,27 @@ struct product_text {
     double alpha;
 };
 
-static const char dot_helper[] =
-    "/* A scalar product of adjacent elements, in 32 parts. */\n"
-    "static $T mdf_dot_$n(size_t n, const $T *x, const $T *y)\n"
-    "{\n"
-    "    $T parts[32] = {0};\n"
-    "    size_t i = 0;\n"
-    "\n"
-    "    for (; i + 32 <= n; i += 32) {\n"
-    "        for (size_t part = 0; part < 32; part++) {\n"
-    "            parts[part] += x[i + part] * y[i + part];\n"
-    "        }\n"
-    "    }\n"
-    "    for (size_t half = 16; half > 0 && n >= 32; half /= 2) {\n"
-    "        for (size_t part = 0; part < half; part++) {\n"
-    "            parts[part] += parts[part + half];\n"
-    "        }\n"
-    "    }\n"
-    "    for (; i < n; i++) {\n"
-    "        parts[0] += x[i] * y[i];\n"
-    "    }\n"
-    "    return parts[0];\n"
-    "}\n";
+static const char dot_helper[] = "/* A scalar product of adjacent elements, in 32 parts. */\n"
+                                 "static $T mdf_dot_$n(size_t n, const $T *x, const $T *y)\n"
+                                 "{\n"
+                                 "    $T parts[32] = {0};\n"
+                                 "    size_t i = 0;\n"
+                                 "\n"
+                                 "    for (; i + 32 <= n; i += 32) {\n"
+                                 "        for (size_t part = 0; part < 32; part++) {\n"
+                                 "            parts[part] += x[i + part] * y[i + part];\n"
+                                 "        }\n"
+                                 "    }\n"
+                                 "    for (size_t half = 16; half > 0 && n >= 32; half /= 2) {\n"
+                                 "        for (size_t part = 0; part < half; part++) {\n"
+                                 "            parts[part] += parts[part + half];\n"
+                                 "        }\n"
+                                 "    }\n"
+                                 "    for (; i < n; i++) {\n"
+                                 "        parts[0] += x[i] * y[i];\n"
+                                 "    }\n"
+                                 "    return parts[0];\n"
+                                 "}\n";
 
 /* Whether the library multiplies large matrices with fused multiplication and addition on this processor. */
 static bool has_fused(mdf_dtype dtype)
@@ -57,7 +56,8 @@ static bool has_fused(mdf_dtype dtype)
 #endif
 }
 
-static const char *at(struct mdf_source_writer *writer, const char *row, int64_t row_stride, const char *column, int64_t column_stride)
+static const char *at(struct mdf_source_writer *writer, const char *row, int64_t row_stride, const char *column,
+                      int64_t column_stride)
 {
     return mdf_source_text(writer, "%s * %lld + %s * %lld", row, (long long)row_stride, column, (long long)column_stride);
 }
@@ -67,10 +67,12 @@ static const char *scaled(struct mdf_source_writer *writer, const struct product
     double alpha = product->alpha;
     float single = (float)alpha;
 
-    return alpha == 1 ? element
-                      : mdf_source_text(writer, "%s * %s",
-                                        mdf_source_literal(writer, product->dtype, product->dtype == MDF_DTYPE_FLOAT32 ? (void *)&single : (void *)&alpha),
-                                        element);
+    return alpha == 1
+               ? element
+               : mdf_source_text(writer, "%s * %s",
+                                 mdf_source_literal(writer, product->dtype,
+                                                    product->dtype == MDF_DTYPE_FLOAT32 ? (void *)&single : (void *)&alpha),
+                                 element);
 }
 
 /* The unsigned type for whole numbers, which wrap. */
@@ -91,22 +93,26 @@ static void write_plain(struct mdf_source_writer *writer, const struct product_t
         mdf_source_close(writer);
     }
     if (uses_dot) {
-        mdf_source_helper(writer, mdf_source_of_type(writer, "dot_$n", product->dtype), mdf_source_of_type(writer, dot_helper, product->dtype));
+        mdf_source_helper(writer, mdf_source_of_type(writer, "dot_$n", product->dtype),
+                          mdf_source_of_type(writer, dot_helper, product->dtype));
         mdf_source_open(writer, "for (size_t column = 0; column < %zu; column++)", product->n);
-        mdf_source_line(writer, "%s[row * %zu + column] += %s;", product->c, product->n,
-                        scaled(writer, product, mdf_source_text(writer, "mdf_dot_%s(%zu, %s + row * %lld, %s + column * %lld)",
-                                                                mdf_dtype_name(product->dtype), product->k, product->a, (long long)product->a_row,
-                                                                product->b, (long long)product->b_column)));
+        mdf_source_line(
+            writer, "%s[row * %zu + column] += %s;", product->c, product->n,
+            scaled(writer, product,
+                   mdf_source_text(writer, "mdf_dot_%s(%zu, %s + row * %lld, %s + column * %lld)", mdf_dtype_name(product->dtype),
+                                   product->k, product->a, (long long)product->a_row, product->b, (long long)product->b_column)));
         mdf_source_close(writer);
     } else {
         mdf_source_open(writer, "for (size_t k = 0; k < %zu; k++)", product->k);
         mdf_source_line(writer, "const %s scale = %s;", wide,
-                        scaled(writer, product, mdf_source_text(writer, "(%s)%s[%s]", wide, product->a,
-                                                                at(writer, "row", product->a_row, "k", product->a_column))));
+                        scaled(writer, product,
+                               mdf_source_text(writer, "(%s)%s[%s]", wide, product->a,
+                                               at(writer, "row", product->a_row, "k", product->a_column))));
         mdf_source_blank(writer);
         mdf_source_open(writer, "for (size_t column = 0; column < %zu; column++)", product->n);
-        mdf_source_line(writer, "%s[row * %zu + column] = (%s)((%s)%s[row * %zu + column] + scale * (%s)%s[%s]);", product->c, product->n, type,
-                        wide, product->c, product->n, wide, product->b, at(writer, "k", product->b_row, "column", product->b_column));
+        mdf_source_line(writer, "%s[row * %zu + column] = (%s)((%s)%s[row * %zu + column] + scale * (%s)%s[%s]);", product->c,
+                        product->n, type, wide, product->c, product->n, wide, product->b,
+                        at(writer, "k", product->b_row, "column", product->b_column));
         mdf_source_close(writer);
         mdf_source_close(writer);
     }
@@ -117,30 +123,37 @@ static void write_plain(struct mdf_source_writer *writer, const struct product_t
 static void write_blocks(struct mdf_source_writer *writer, const struct product_text *product)
 {
     const char *type = mdf_source_type(product->dtype), *sums = mdf_source_buffer(writer, product->dtype, product->n, "sums");
-    const char *suffix = product->dtype == MDF_DTYPE_FLOAT32 ? "f" : "", *b = mdf_source_text(writer, "%s[%s]", product->b, at(writer, "k", product->b_row, "column", product->b_column));
+    const char *suffix = product->dtype == MDF_DTYPE_FLOAT32 ? "f" : "",
+               *b = mdf_source_text(writer, "%s[%s]", product->b, at(writer, "k", product->b_row, "column", product->b_column));
 
     mdf_source_open(writer, "for (size_t row = 0; row < %zu; row++)", product->m);
     mdf_source_open(writer, "for (size_t first = 0; first < %zu; first += %d)", product->k, (int)DEPTH);
-    mdf_source_line(writer, "const size_t end = first + %d < %zu ? first + %d : %zu;", (int)DEPTH, product->k, (int)DEPTH, product->k);
+    mdf_source_line(writer, "const size_t end = first + %d < %zu ? first + %d : %zu;", (int)DEPTH, product->k, (int)DEPTH,
+                    product->k);
     mdf_source_blank(writer);
     mdf_source_open(writer, "for (size_t column = 0; column < %zu; column++)", product->n);
     mdf_source_line(writer, "%s[column] = 0;", sums);
     mdf_source_close(writer);
     mdf_source_open(writer, "for (size_t k = first; k < end; k++)");
-    mdf_source_line(writer, "const %s scale = %s;", type,
-                    scaled(writer, product, mdf_source_text(writer, "%s[%s]", product->a, at(writer, "row", product->a_row, "k", product->a_column))));
+    mdf_source_line(
+        writer, "const %s scale = %s;", type,
+        scaled(writer, product,
+               mdf_source_text(writer, "%s[%s]", product->a, at(writer, "row", product->a_row, "k", product->a_column))));
     mdf_source_blank(writer);
     mdf_source_open(writer, "for (size_t column = 0; column < %zu; column++)", product->n);
-    mdf_source_line(writer, has_fused(product->dtype) ? "%s[column] = fma%s(scale, %s, %s[column]);" : "%s[column] = %s%s * scale + %s[column];", sums,
-                    has_fused(product->dtype) ? suffix : "", b, sums);
+    mdf_source_line(writer,
+                    has_fused(product->dtype) ? "%s[column] = fma%s(scale, %s, %s[column]);"
+                                              : "%s[column] = %s%s * scale + %s[column];",
+                    sums, has_fused(product->dtype) ? suffix : "", b, sums);
     mdf_source_close(writer);
     mdf_source_close(writer);
     mdf_source_open(writer, "for (size_t column = 0; column < %zu; column++)", product->n);
     if (product->add) {
-        mdf_source_line(writer, "%s[row * %zu + column] = %s[column] + %s[row * %zu + column];", product->c, product->n, sums, product->c, product->n);
+        mdf_source_line(writer, "%s[row * %zu + column] = %s[column] + %s[row * %zu + column];", product->c, product->n, sums,
+                        product->c, product->n);
     } else {
-        mdf_source_line(writer, "%s[row * %zu + column] = first > 0 ? %s[column] + %s[row * %zu + column] : %s[column];", product->c, product->n,
-                        sums, product->c, product->n, sums);
+        mdf_source_line(writer, "%s[row * %zu + column] = first > 0 ? %s[column] + %s[row * %zu + column] : %s[column];",
+                        product->c, product->n, sums, product->c, product->n, sums);
     }
     mdf_source_close(writer);
     mdf_source_close(writer);
@@ -228,8 +241,10 @@ static bool write_batches(struct mdf_source_writer *writer, const struct mdf_val
         c_offset = mdf_source_text(writer, "%s + batch%zu * %lld", c_offset, axis, (long long)stride);
         stride *= size;
     }
-    mdf_source_line(writer, "const %s *left = %s + %s;", type, product->a, batch_offset(writer, a, n_axes, product->m * product->k));
-    mdf_source_line(writer, "const %s *right = %s + %s;", type, product->b, batch_offset(writer, b, n_axes, product->k * product->n));
+    mdf_source_line(writer, "const %s *left = %s + %s;", type, product->a,
+                    batch_offset(writer, a, n_axes, product->m * product->k));
+    mdf_source_line(writer, "const %s *right = %s + %s;", type, product->b,
+                    batch_offset(writer, b, n_axes, product->k * product->n));
     mdf_source_line(writer, "%s *result = %s + %s;", type, product->c, c_offset);
     mdf_source_blank(writer);
     product->a = "left";
@@ -243,7 +258,8 @@ static bool write_batches(struct mdf_source_writer *writer, const struct mdf_val
 }
 
 /* The address of an operand's elements, which are converted first where they have another type. */
-static const char *operand_address(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i, mdf_dtype dtype)
+static const char *operand_address(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i,
+                                   mdf_dtype dtype)
 {
     const struct mdf_value *form = mdf_source_input(writer, call, i);
     const char *converted;
@@ -253,13 +269,14 @@ static const char *operand_address(struct mdf_source_writer *writer, const struc
     }
     converted = mdf_source_buffer(writer, dtype, form->length, "converted");
     mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", form->length);
-    mdf_source_line(writer, "%s[i] = (%s)%s;", converted, mdf_source_type(dtype), mdf_source_element(writer, call->call->inputs[i], "i"));
+    mdf_source_line(writer, "%s[i] = (%s)%s;", converted, mdf_source_type(dtype),
+                    mdf_source_element(writer, call->call->inputs[i], "i"));
     mdf_source_close(writer);
     return converted;
 }
 
-static bool check_types(struct mdf_source_writer *writer, const struct mdf_source_call *call, const struct mdf_value *a, const struct mdf_value *b,
-                        mdf_dtype result)
+static bool check_types(struct mdf_source_writer *writer, const struct mdf_source_call *call, const struct mdf_value *a,
+                        const struct mdf_value *b, mdf_dtype result)
 {
     bool is_onnx = strchr(call->operator->name, '.') == NULL;
 
@@ -300,8 +317,9 @@ bool mdf_source_write_matmul(struct mdf_source_writer *writer, const struct mdf_
     product.b_row = (int64_t)product.n;
     product.a = operand_address(writer, call, 0, product.dtype);
     product.b = operand_address(writer, call, 1, product.dtype);
-    product.c = mdf_source_text(writer, form->length == 1 && writer->lowered->values[call->call->outputs[0]].is_scalar ? "(%s)" : "%s",
-                                mdf_source_address(writer, call->call->outputs[0]));
+    product.c =
+        mdf_source_text(writer, form->length == 1 && writer->lowered->values[call->call->outputs[0]].is_scalar ? "(%s)" : "%s",
+                        mdf_source_address(writer, call->call->outputs[0]));
     for (axis = 0; axis < n_axes; axis++) {
         int64_t a_size = batch_size(a, axis, n_axes);
 
@@ -318,8 +336,8 @@ bool mdf_source_write_matmul(struct mdf_source_writer *writer, const struct mdf_
 /* ------------------------------------------------------------------ Gemm */
 
 /* Writes beta C into the result. */
-static void write_addend(struct mdf_source_writer *writer, const struct mdf_source_call *call, const struct mdf_value *c, double beta,
-                         const struct product_text *product)
+static void write_addend(struct mdf_source_writer *writer, const struct mdf_source_call *call, const struct mdf_value *c,
+                         double beta, const struct product_text *product)
 {
     const int64_t *shape = mdf_value_shape(c);
     size_t rows = c->rank > 1 ? (size_t)shape[c->rank - 2] : 1, columns = c->rank > 0 ? (size_t)shape[c->rank - 1] : 1;
@@ -337,7 +355,8 @@ static void write_addend(struct mdf_source_writer *writer, const struct mdf_sour
 
 bool mdf_source_write_gemm(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
-    const struct mdf_value *a = mdf_source_input(writer, call, 0), *b = mdf_source_input(writer, call, 1), *c = mdf_source_input(writer, call, 2);
+    const struct mdf_value *a = mdf_source_input(writer, call, 0), *b = mdf_source_input(writer, call, 1),
+                           *c = mdf_source_input(writer, call, 2);
     const struct mdf_value *form = mdf_source_output(writer, call, 0);
     struct product_text product = {.alpha = 1};
     int64_t turn_a = 0, turn_b = 0;

@@ -16,7 +16,8 @@ struct fold_row {
 
 static const struct fold_row sum_fold = {"sum", "0", "($S)x", "a + b"}, product_fold = {"product", "1", "($S)x", "a * b"},
                              square_fold = {"squares", "0", "($S)x * ($S)x", "a + b"},
-                             magnitude_fold = {"magnitudes", "0", "$M", "a + b"}, maximum_fold = {"maximum", "$L", "($S)x", LARGER},
+                             magnitude_fold = {"magnitudes", "0", "$M", "a + b"},
+                             maximum_fold = {"maximum", "$L", "($S)x", LARGER},
                              minimum_fold = {"minimum", "$H", "($S)x", SMALLER},
                              power_fold = {"powers", "0", "exp((double)x - shift)", "a + b"};
 
@@ -26,11 +27,16 @@ struct reduce_row {
     const char *after; /* "$r" is the total, "$k" the number of elements; NULL: nothing */
 };
 
-static const struct reduce_row onnx_rows[] = {
-    {"ReduceSum", &sum_fold, NULL},           {"ReduceMean", &sum_fold, "$r / $k"},      {"ReduceMax", &maximum_fold, NULL},
-    {"ReduceMin", &minimum_fold, NULL},       {"ReduceProd", &product_fold, NULL},       {"ReduceL1", &magnitude_fold, NULL},
-    {"ReduceL2", &square_fold, "sqrt((double)$r)"}, {"ReduceLogSum", &sum_fold, "log((double)$r)"}, {"ReduceLogSumExp", &power_fold, "log($r) + shift"},
-    {"ReduceSumSquare", &square_fold, NULL}};
+static const struct reduce_row onnx_rows[] = {{"ReduceSum", &sum_fold, NULL},
+                                              {"ReduceMean", &sum_fold, "$r / $k"},
+                                              {"ReduceMax", &maximum_fold, NULL},
+                                              {"ReduceMin", &minimum_fold, NULL},
+                                              {"ReduceProd", &product_fold, NULL},
+                                              {"ReduceL1", &magnitude_fold, NULL},
+                                              {"ReduceL2", &square_fold, "sqrt((double)$r)"},
+                                              {"ReduceLogSum", &sum_fold, "log((double)$r)"},
+                                              {"ReduceLogSumExp", &power_fold, "log($r) + shift"},
+                                              {"ReduceSumSquare", &square_fold, NULL}};
 
 /* ------------------------------------------------------------------ axes */
 
@@ -100,8 +106,8 @@ static const char *open_axes(struct mdf_source_writer *writer, const struct axes
         const char *index = mdf_source_text(writer, "%s%zu", letter, i);
 
         mdf_source_open(writer, "for (size_t %s = 0; %s < %lld; %s++)", index, index, (long long)axes->sizes[i], index);
-        place = mdf_source_text(writer, "%s%s%s * %lld", strcmp(place, "0") == 0 ? "" : place, strcmp(place, "0") == 0 ? "" : " + ", index,
-                                (long long)axes->strides[i]);
+        place = mdf_source_text(writer, "%s%s%s * %lld", strcmp(place, "0") == 0 ? "" : place,
+                                strcmp(place, "0") == 0 ? "" : " + ", index, (long long)axes->strides[i]);
     }
     return place;
 }
@@ -144,9 +150,15 @@ static const char *fold_text(struct mdf_source_writer *writer, const char *text,
     for (; *text != '\0'; text++) {
         const char *found = text[0] != '$'   ? NULL
                             : text[1] == 'S' ? total
-                            : text[1] == 'L' ? (kind == 'f' ? "-INFINITY" : kind == 'i' ? "INT64_MIN" : "0")
-                            : text[1] == 'H' ? (kind == 'f' ? "INFINITY" : kind == 'i' ? "INT64_MAX" : "UINT64_MAX")
-                            : text[1] == 'M' ? (kind == 'f' ? "fabs((double)x)" : kind == 'i' ? "(x < 0 ? 0 - (uint64_t)x : (uint64_t)x)" : "x")
+                            : text[1] == 'L' ? (kind == 'f'   ? "-INFINITY"
+                                                : kind == 'i' ? "INT64_MIN"
+                                                              : "0")
+                            : text[1] == 'H' ? (kind == 'f'   ? "INFINITY"
+                                                : kind == 'i' ? "INT64_MAX"
+                                                              : "UINT64_MAX")
+                            : text[1] == 'M' ? (kind == 'f'   ? "fabs((double)x)"
+                                                : kind == 'i' ? "(x < 0 ? 0 - (uint64_t)x : (uint64_t)x)"
+                                                              : "x")
                                              : NULL;
 
         if (found != NULL) {
@@ -162,16 +174,15 @@ static const char *fold_text(struct mdf_source_writer *writer, const char *text,
     return copy;
 }
 
-static const char folding_helpers[] =
-    "static inline $S mdf_@_combine_$n($S a, $S b)\n"
-    "{\n"
-    "    return $C;\n"
-    "}\n\n"
-    "static inline $S mdf_@_term_$n($T x, double shift)\n"
-    "{\n"
-    "    (void)shift;\n"
-    "    return $E;\n"
-    "}\n";
+static const char folding_helpers[] = "static inline $S mdf_@_combine_$n($S a, $S b)\n"
+                                      "{\n"
+                                      "    return $C;\n"
+                                      "}\n\n"
+                                      "static inline $S mdf_@_term_$n($T x, double shift)\n"
+                                      "{\n"
+                                      "    (void)shift;\n"
+                                      "    return $E;\n"
+                                      "}\n";
 
 static const char row_helper[] =
     "/* Adjacent elements through eight lanes in blocks, and blocks in pairs. */\n"
@@ -213,7 +224,11 @@ static const char *with_name(struct mdf_source_writer *writer, const char *text,
 
     mdf_text_init(&result, writer->memory);
     for (; *text != '\0'; text++) {
-        const char *found = text[0] != '$' ? NULL : text[1] == 'C' ? fold->combine : text[1] == 'E' ? fold->term : text[1] == 'B' ? fold->start : NULL;
+        const char *found = text[0] != '$'   ? NULL
+                            : text[1] == 'C' ? fold->combine
+                            : text[1] == 'E' ? fold->term
+                            : text[1] == 'B' ? fold->start
+                                             : NULL;
 
         if (*text == '@') {
             mdf_text_append_string(&result, fold->name);
@@ -236,8 +251,8 @@ static bool is_order(const struct fold_row *fold)
 }
 
 /* Declares `total` and folds all elements of one output element, whose first place is `place`, into it. */
-static void fold_elements(struct mdf_source_writer *writer, const struct reduce_plan *plan, const struct fold_row *fold, const char *total,
-                          const char *place, const char *shift)
+static void fold_elements(struct mdf_source_writer *writer, const struct reduce_plan *plan, const struct fold_row *fold,
+                          const char *total, const char *place, const char *shift)
 {
     mdf_lowered_id in = plan->call->call->inputs[0];
     bool order = is_order(fold);
@@ -249,19 +264,21 @@ static void fold_elements(struct mdf_source_writer *writer, const struct reduce_
     mdf_source_line(writer, "%s %s = %s;", type, total, start);
     at = open_axes(writer, &plan->reduced, "r", place);
     if (fold == &sum_fold && plan->dtype == MDF_DTYPE_FLOAT32 && plan->n_inner > 1) {
-        mdf_source_line(writer, "%s += %s(%s + %s, %zu);", total, mdf_source_use(writer, "sum_float32_row"), mdf_source_address(writer, in), at,
-                        plan->n_inner);
+        mdf_source_line(writer, "%s += %s(%s + %s, %zu);", total, mdf_source_use(writer, "sum_float32_row"),
+                        mdf_source_address(writer, in), at, plan->n_inner);
         close_axes(writer, &plan->reduced);
         return;
     }
     mdf_source_helper(writer, name, fold_text(writer, text, plan->dtype, order));
     if (plan->n_inner > 1) {
         mdf_source_helper(writer, mdf_source_text(writer, "%s_row", name), fold_text(writer, row_text, plan->dtype, order));
-        mdf_source_line(writer, "%s = mdf_%s_combine_%s(%s, mdf_%s_row_%s(%s + %s, %zu, %s));", total, fold->name, mdf_dtype_name(plan->dtype),
-                        total, fold->name, mdf_dtype_name(plan->dtype), mdf_source_address(writer, in), at, plan->n_inner, shift);
+        mdf_source_line(writer, "%s = mdf_%s_combine_%s(%s, mdf_%s_row_%s(%s + %s, %zu, %s));", total, fold->name,
+                        mdf_dtype_name(plan->dtype), total, fold->name, mdf_dtype_name(plan->dtype),
+                        mdf_source_address(writer, in), at, plan->n_inner, shift);
     } else {
-        mdf_source_line(writer, "%s = mdf_%s_combine_%s(%s, mdf_%s_term_%s(%s, %s));", total, fold->name, mdf_dtype_name(plan->dtype), total,
-                        fold->name, mdf_dtype_name(plan->dtype), mdf_source_element(writer, in, at), shift);
+        mdf_source_line(writer, "%s = mdf_%s_combine_%s(%s, mdf_%s_term_%s(%s, %s));", total, fold->name,
+                        mdf_dtype_name(plan->dtype), total, fold->name, mdf_dtype_name(plan->dtype),
+                        mdf_source_element(writer, in, at), shift);
     }
     close_axes(writer, &plan->reduced);
 }
@@ -277,8 +294,8 @@ static const char *finish(struct mdf_source_writer *writer, const struct reduce_
     }
     if (strcmp(plan->row->name, "ReduceMean") == 0) {
         return is_real ? mdf_source_text(writer, "(%s)(%s / (double)%zu)", type, total, plan->n_reduced)
-                       : mdf_source_text(writer, "(%s)((%s)%s / %zu)", type, mdf_dtype_kind(plan->dtype) == 'i' ? "int64_t" : "uint64_t", total,
-                                         plan->n_reduced);
+                       : mdf_source_text(writer, "(%s)((%s)%s / %zu)", type,
+                                         mdf_dtype_kind(plan->dtype) == 'i' ? "int64_t" : "uint64_t", total, plan->n_reduced);
     }
     if (strcmp(plan->row->name, "ReduceLogSumExp") == 0) {
         return mdf_source_text(writer, "(%s)(log(%s) + shift)", type, total);
@@ -330,9 +347,10 @@ bool mdf_source_write_reduce(struct mdf_source_writer *writer, const struct mdf_
     if (marks == NULL) {
         return mdf_source_out_of_memory(writer);
     }
-    if (plan.dtype != MDF_DTYPE_FLOAT64 && plan.dtype != MDF_DTYPE_FLOAT32 && plan.dtype != MDF_DTYPE_INT64 && plan.dtype != MDF_DTYPE_INT32 &&
-        plan.dtype != MDF_DTYPE_UINT64) {
-        return mdf_source_refuse(writer, "the operator %s on elements of type %s", call->operator->name, mdf_dtype_name(plan.dtype));
+    if (plan.dtype != MDF_DTYPE_FLOAT64 && plan.dtype != MDF_DTYPE_FLOAT32 && plan.dtype != MDF_DTYPE_INT64 &&
+        plan.dtype != MDF_DTYPE_INT32 && plan.dtype != MDF_DTYPE_UINT64) {
+        return mdf_source_refuse(writer, "the operator %s on elements of type %s", call->operator->name,
+                                 mdf_dtype_name(plan.dtype));
     }
     if (data->length == 0) {
         return mdf_source_refuse(writer, "the operator %s on an array without elements", call->operator->name);
@@ -402,11 +420,18 @@ struct numpy_row {
 static const struct numpy_row numpy_rows[] = {
     {"numpy.sum", "result = ($T)sum;", true},
     {"numpy.mean", "result = sum / ($T)n;", true},
-    {"numpy.prod", "$U product = 1;\nfor (size_t i = 0; i < n; i++) {\n    product *= ($U)items[i];\n}\nresult = ($T)product;", false},
-    {"numpy.max", "result = items[0];\nfor (size_t i = 0; i < n; i++) {\n    if (items[i] != items[i]) {\n        result = items[i];\n        break;\n"
-                  "    }\n    result = items[i] > result ? items[i] : result;\n}", false},
-    {"numpy.min", "result = items[0];\nfor (size_t i = 0; i < n; i++) {\n    if (items[i] != items[i]) {\n        result = items[i];\n        break;\n"
-                  "    }\n    result = items[i] < result ? items[i] : result;\n}", false},
+    {"numpy.prod", "$U product = 1;\nfor (size_t i = 0; i < n; i++) {\n    product *= ($U)items[i];\n}\nresult = ($T)product;",
+     false},
+    {"numpy.max",
+     "result = items[0];\nfor (size_t i = 0; i < n; i++) {\n    if (items[i] != items[i]) {\n        result = items[i];\n        "
+     "break;\n"
+     "    }\n    result = items[i] > result ? items[i] : result;\n}",
+     false},
+    {"numpy.min",
+     "result = items[0];\nfor (size_t i = 0; i < n; i++) {\n    if (items[i] != items[i]) {\n        result = items[i];\n        "
+     "break;\n"
+     "    }\n    result = items[i] < result ? items[i] : result;\n}",
+     false},
     {"numpy.any", "for (size_t i = 0; i < n; i++) {\n    result = result || items[i] != 0;\n}", false},
     {"numpy.all", "result = 1;\nfor (size_t i = 0; i < n; i++) {\n    result = result && items[i] != 0;\n}", false},
 };
@@ -416,7 +441,8 @@ static const struct numpy_row *find_numpy_row(const char *name)
     size_t i;
 
     for (i = 0; i < sizeof numpy_rows / sizeof *numpy_rows; i++) {
-        if (strcmp(numpy_rows[i].name, name) == 0 || (strcmp(name, "numpy.amax") == 0 && strcmp(numpy_rows[i].name, "numpy.max") == 0) ||
+        if (strcmp(numpy_rows[i].name, name) == 0 ||
+            (strcmp(name, "numpy.amax") == 0 && strcmp(numpy_rows[i].name, "numpy.max") == 0) ||
             (strcmp(name, "numpy.amin") == 0 && strcmp(numpy_rows[i].name, "numpy.min") == 0)) {
             return &numpy_rows[i];
         }
@@ -472,7 +498,8 @@ bool mdf_source_write_numpy_reduce(struct mdf_source_writer *writer, const struc
     }
     if (row == NULL || type == NULL || data->length == 0 || mdf_source_type((mdf_dtype)data->dtype) == NULL ||
         (row->needs_sum && carrier != MDF_DTYPE_FLOAT64 && carrier != MDF_DTYPE_FLOAT32 && carrier != MDF_DTYPE_INT64)) {
-        return mdf_source_refuse(writer, "the operator %s on elements of type %s", call->operator->name, mdf_dtype_name((mdf_dtype)data->dtype));
+        return mdf_source_refuse(writer, "the operator %s on elements of type %s", call->operator->name,
+                                 mdf_dtype_name((mdf_dtype)data->dtype));
     }
     if (!mark_numpy_axes(writer, call, data->rank, marks) || !plan_axes(writer, &plan, data, marks)) {
         return false;
@@ -496,7 +523,8 @@ bool mdf_source_write_numpy_reduce(struct mdf_source_writer *writer, const struc
     close_axes(writer, &plan.reduced);
     mdf_source_open(writer, "%s", "");
     if (row->needs_sum) {
-        mdf_source_helper(writer, mdf_source_of_type(writer, "pairwise_$n", carrier), mdf_source_of_type(writer, pairwise_helper, carrier));
+        mdf_source_helper(writer, mdf_source_of_type(writer, "pairwise_$n", carrier),
+                          mdf_source_of_type(writer, pairwise_helper, carrier));
         write_lines(writer, mdf_source_of_type(writer, "$U sum = 0;", carrier));
         mdf_source_line(writer, "for (size_t i = 0; i < n; i += %zu) {", segment);
         mdf_source_line(writer, "    sum += mdf_pairwise_%s(%s + i, %zu);", mdf_dtype_name(carrier), items, segment);

@@ -24,15 +24,16 @@ static void leave(struct mdf_source_writer *writer, const char *condition, const
 }
 
 /* Declares `name` with the value of the expression. */
-static void define(struct mdf_source_writer *writer, const char *type, const char *name, const struct mdf_source_expression *expression,
-                   bool in_fused)
+static void define(struct mdf_source_writer *writer, const char *type, const char *name,
+                   const struct mdf_source_expression *expression, bool in_fused)
 {
     if (expression->refused != NULL) {
         leave(writer, expression->refused, expression->why, in_fused);
     }
     if (expression->checked != NULL) {
         mdf_source_line(writer, "%s %s;", type, name);
-        leave(writer, mdf_source_text(writer, "!%s", with_result(writer, expression->checked, mdf_source_text(writer, "&%s", name))),
+        leave(writer,
+              mdf_source_text(writer, "!%s", with_result(writer, expression->checked, mdf_source_text(writer, "&%s", name))),
               expression->why, in_fused);
     } else {
         mdf_source_line(writer, "const %s %s = %s;", type, name, expression->text);
@@ -137,7 +138,8 @@ static bool write_fused_op(struct mdf_source_writer *writer, const struct mdf_lo
 }
 
 /* Gives the arrays that it makes their places; *may_refuse: an element can be refused, for the reason *why. */
-static bool prepare_fused(struct mdf_source_writer *writer, const struct mdf_lowered_fused *fused, bool *any, bool *may_refuse, const char **why)
+static bool prepare_fused(struct mdf_source_writer *writer, const struct mdf_lowered_fused *fused, bool *any, bool *may_refuse,
+                          const char **why)
 {
     size_t i;
 
@@ -153,7 +155,8 @@ static bool prepare_fused(struct mdf_source_writer *writer, const struct mdf_low
         }
         *any = true;
         if (mdf_source_type((mdf_dtype)writer->lowered->values[op->out].form.dtype) == NULL) {
-            return mdf_source_refuse(writer, "elements of type %s", mdf_dtype_name((mdf_dtype)writer->lowered->values[op->out].form.dtype));
+            return mdf_source_refuse(writer, "elements of type %s",
+                                     mdf_dtype_name((mdf_dtype)writer->lowered->values[op->out].form.dtype));
         }
         if (!mdf_source_express(writer, op, operands, &expression)) {
             return false;
@@ -250,7 +253,8 @@ static bool write_branch(struct mdf_source_writer *writer, const struct mdf_lowe
 
         if (writer->values[out].is_live) {
             mdf_source_line(writer, "%s = %s;", writer->values[out].name,
-                            writer->lowered->values[out].is_scalar ? mdf_source_element(writer, from, "0") : mdf_source_address(writer, from));
+                            writer->lowered->values[out].is_scalar ? mdf_source_element(writer, from, "0")
+                                                                   : mdf_source_address(writer, from));
         }
     }
     return true;
@@ -372,9 +376,10 @@ static void place_outputs(struct mdf_source_writer *writer)
         const struct mdf_source_slot *slot = writer->find_slot(writer->slot_context, lowered->outputs[i].slot);
         const struct mdf_lowered_value *value = &lowered->values[id];
 
-        if (slot == NULL || slot->is_scalar || value->is_scalar || value->place != MDF_LOWERED_RESULT || writer->values[id].is_buffered ||
-            slot->dtype != (mdf_dtype)value->form.dtype || slot->length != mdf_source_length(writer, id) ||
-            !mdf_source_find_maker(&lowered->region, id, &index) || !may_overwrite(writer, slot, index, id)) {
+        if (slot == NULL || slot->is_scalar || value->is_scalar || value->place != MDF_LOWERED_RESULT ||
+            writer->values[id].is_buffered || slot->dtype != (mdf_dtype)value->form.dtype ||
+            slot->length != mdf_source_length(writer, id) || !mdf_source_find_maker(&lowered->region, id, &index) ||
+            !may_overwrite(writer, slot, index, id)) {
             continue;
         }
         writer->values[id].name = slot->name;
@@ -396,11 +401,13 @@ static bool store_output(struct mdf_source_writer *writer, const struct mdf_lowe
     }
     if (fills) { /* what is an array in all later runs */
         mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", slot->length);
-        mdf_source_line(writer, "%s[i] = (%s)%s;", slot->name, mdf_source_type(slot->dtype), mdf_source_element(writer, output->id, "0"));
+        mdf_source_line(writer, "%s[i] = (%s)%s;", slot->name, mdf_source_type(slot->dtype),
+                        mdf_source_element(writer, output->id, "0"));
         mdf_source_close(writer);
         return true;
     }
-    if (slot->length != mdf_source_length(writer, output->id) || (!is_same && slot->length != 1 && mdf_dtype_kind(slot->dtype) != 'f')) {
+    if (slot->length != mdf_source_length(writer, output->id) ||
+        (!is_same && slot->length != 1 && mdf_dtype_kind(slot->dtype) != 'f')) {
         return mdf_source_refuse(writer, "the shape or type of '%s' is not the same in every evaluation", slot->hint);
     }
     if (slot->is_scalar) {
@@ -410,7 +417,8 @@ static bool store_output(struct mdf_source_writer *writer, const struct mdf_lowe
     }
     if (!is_same) { /* whole numbers that are real ones later */
         mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", slot->length);
-        mdf_source_line(writer, "%s[i] = (%s)%s;", slot->name, mdf_source_type(slot->dtype), mdf_source_element(writer, output->id, "i"));
+        mdf_source_line(writer, "%s[i] = (%s)%s;", slot->name, mdf_source_type(slot->dtype),
+                        mdf_source_element(writer, output->id, "i"));
         mdf_source_close(writer);
         return true;
     }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The field of an attribute; NULL: there is none of that name and type. */
-static const void *find(const struct mdf_operator *operator, const void *settings, const char *name, enum mdf_setting_type type)
+static const void *find(const struct mdf_operator *operator, const void * settings, const char *name, enum mdf_setting_type type)
 {
     const struct mdf_setting *setting;
 
@@ -17,7 +17,7 @@ static const void *find(const struct mdf_operator *operator, const void *setting
     return NULL;
 }
 
-bool mdf_source_int_setting(const struct mdf_operator *operator, const void *settings, const char *name, int64_t *integer)
+bool mdf_source_int_setting(const struct mdf_operator *operator, const void * settings, const char *name, int64_t *integer)
 {
     const int64_t *field = find(operator, settings, name, MDF_SETTING_INT);
 
@@ -28,7 +28,7 @@ bool mdf_source_int_setting(const struct mdf_operator *operator, const void *set
     return true;
 }
 
-bool mdf_source_real_setting(const struct mdf_operator *operator, const void *settings, const char *name, double *real)
+bool mdf_source_real_setting(const struct mdf_operator *operator, const void * settings, const char *name, double *real)
 {
     const double *field = find(operator, settings, name, MDF_SETTING_FLOAT);
 
@@ -39,7 +39,7 @@ bool mdf_source_real_setting(const struct mdf_operator *operator, const void *se
     return true;
 }
 
-bool mdf_source_ints_setting(const struct mdf_operator *operator, const void *settings, const char *name, struct mdf_ints *ints)
+bool mdf_source_ints_setting(const struct mdf_operator *operator, const void * settings, const char *name, struct mdf_ints *ints)
 {
     const struct mdf_ints *field = find(operator, settings, name, MDF_SETTING_INTS);
 
@@ -50,7 +50,7 @@ bool mdf_source_ints_setting(const struct mdf_operator *operator, const void *se
     return true;
 }
 
-const char *mdf_source_string_setting(const struct mdf_operator *operator, const void *settings, const char *name)
+const char *mdf_source_string_setting(const struct mdf_operator *operator, const void * settings, const char *name)
 {
     const char *const *field = find(operator, settings, name, MDF_SETTING_STRING);
 

@@ -38,7 +38,7 @@ bool mdf_source_write_softmax(struct mdf_source_writer *writer, const struct mdf
 {
     const struct mdf_value *form = mdf_source_output(writer, call, 0);
     const int64_t *shape = mdf_value_shape(form);
-    bool is_flat = call->operator->since < 13, is_log = strcmp(call->operator->name, "LogSoftmax") == 0;
+    bool is_flat = call->operator->since<13, is_log = strcmp(call->operator->name, "LogSoftmax") == 0;
     bool is_hard = strcmp(call->operator->name, "Hardmax") == 0;
     mdf_dtype dtype = (mdf_dtype)form->dtype;
     const char *type = mdf_source_type(dtype), *suffix = dtype == MDF_DTYPE_FLOAT32 ? "f" : "", *x, *y;

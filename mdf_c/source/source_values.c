@@ -41,9 +41,11 @@ static const char *name_of(struct mdf_source_writer *writer, mdf_lowered_id id)
     struct mdf_source_value *own = &writer->values[id];
     mdf_dtype dtype = (mdf_dtype)value->form.dtype;
 
-    if (own->name == NULL && value->place == MDF_LOWERED_CONSTANT && value->form.kind == MDF_KIND_TENSOR && mdf_source_type(dtype) != NULL) {
-        own->name = value->is_scalar ? mdf_source_literal(writer, dtype, value->form.data)
-                                     : mdf_source_constant_array(writer, dtype, value->form.data, value->form.length, value->name);
+    if (own->name == NULL && value->place == MDF_LOWERED_CONSTANT && value->form.kind == MDF_KIND_TENSOR &&
+        mdf_source_type(dtype) != NULL) {
+        own->name = value->is_scalar
+                        ? mdf_source_literal(writer, dtype, value->form.data)
+                        : mdf_source_constant_array(writer, dtype, value->form.data, value->form.length, value->name);
     }
     if (own->name == NULL) {
         mdf_source_refuse(writer, "a value is no array of numbers");
@@ -96,7 +98,8 @@ bool mdf_source_declare_result(struct mdf_source_writer *writer, mdf_lowered_id 
         own->name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, id));
         mdf_source_line(writer, "%s %s;", type, own->name);
     } else {
-        own->name = mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, mdf_source_length(writer, id), mdf_source_hint(writer, id));
+        own->name =
+            mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, mdf_source_length(writer, id), mdf_source_hint(writer, id));
     }
     return true;
 }
@@ -144,12 +147,14 @@ static bool name_input(struct mdf_source_writer *writer, mdf_lowered_id id)
                                  mdf_dtype_name(dtype));
     }
     if (slot->length != value->form.length || (slot->dtype != dtype && !value->is_scalar)) {
-        return mdf_source_refuse(writer, "the shape or type of '%s' is not the same in every evaluation", mdf_source_hint(writer, id));
+        return mdf_source_refuse(writer, "the shape or type of '%s' is not the same in every evaluation",
+                                 mdf_source_hint(writer, id));
     }
     if (value->is_scalar) {
         own->name = mdf_source_name(writer, &writer->locals, slot->hint);
         mdf_source_line(writer, slot->dtype == dtype ? "const %s %s = %s%s;" : "const %s %s = (%s)%s;", type, own->name,
-                        slot->dtype == dtype ? "" : type, slot->is_scalar ? slot->name : mdf_source_text(writer, "%s[0]", slot->name));
+                        slot->dtype == dtype ? "" : type,
+                        slot->is_scalar ? slot->name : mdf_source_text(writer, "%s[0]", slot->name));
         return true;
     }
     own->name = slot->is_scalar ? mdf_source_text(writer, "(&%s)", slot->name) : slot->name;

@@ -14,16 +14,18 @@ enum {
 bool mdf_source_begin(struct mdf_source_writer *writer, struct mdf_memory *memory, mdf_error *error)
 {
     static const char *const taken[] = {
-        "auto",     "break",    "case",    "char",   "const",    "continue", "default",  "do",      "double",  "else",   "enum",    "extern",
-        "float",    "for",      "goto",    "if",     "inline",   "int",      "long",     "register", "restrict", "return", "short",  "signed",
-        "sizeof",   "static",   "struct",  "switch", "typedef",  "union",    "unsigned", "void",    "volatile", "while",  "bool",    "true",
-        "false",    "size_t",   "int8_t",  "int16_t", "int32_t", "int64_t",  "uint8_t",  "uint16_t", "uint32_t", "uint64_t", "s",    "i",
-        "refused",  "memcpy",   "memset",  "isfinite", "isnan",  "NAN",      "INFINITY", "NULL",    "dt",      "acos",   "acosh",   "asin",
-        "asinh",    "atan",     "atan2",   "atanh",  "cbrt",     "ceil",     "copysign", "cos",     "cosh",    "erf",    "erfc",    "exp",
-        "exp2",     "expm1",    "fabs",    "fdim",   "floor",    "fma",      "fmax",     "fmin",    "fmod",    "frexp",  "gamma",   "hypot",
-        "j0",       "j1",       "jn",      "ldexp",  "lgamma",   "log",      "log10",    "log1p",   "log2",    "logb",   "modf",    "nan",
-        "nextafter", "pow",     "remainder", "rint", "round",    "scalb",    "sin",      "sinh",    "sqrt",    "tan",    "tanh",    "tgamma",
-        "trunc",    "y0",       "y1",      "yn",     "main",     "signgam",  "linux",    "unix",    "index",   "time"};
+        "auto",     "break",    "case",     "char",     "const",    "continue", "default",   "do",     "double",    "else",
+        "enum",     "extern",   "float",    "for",      "goto",     "if",       "inline",    "int",    "long",      "register",
+        "restrict", "return",   "short",    "signed",   "sizeof",   "static",   "struct",    "switch", "typedef",   "union",
+        "unsigned", "void",     "volatile", "while",    "bool",     "true",     "false",     "size_t", "int8_t",    "int16_t",
+        "int32_t",  "int64_t",  "uint8_t",  "uint16_t", "uint32_t", "uint64_t", "s",         "i",      "refused",   "memcpy",
+        "memset",   "isfinite", "isnan",    "NAN",      "INFINITY", "NULL",     "dt",        "acos",   "acosh",     "asin",
+        "asinh",    "atan",     "atan2",    "atanh",    "cbrt",     "ceil",     "copysign",  "cos",    "cosh",      "erf",
+        "erfc",     "exp",      "exp2",     "expm1",    "fabs",     "fdim",     "floor",     "fma",    "fmax",      "fmin",
+        "fmod",     "frexp",    "gamma",    "hypot",    "j0",       "j1",       "jn",        "ldexp",  "lgamma",    "log",
+        "log10",    "log1p",    "log2",     "logb",     "modf",     "nan",      "nextafter", "pow",    "remainder", "rint",
+        "round",    "scalb",    "sin",      "sinh",     "sqrt",     "tan",      "tanh",      "tgamma", "trunc",     "y0",
+        "y1",       "yn",       "main",     "signgam",  "linux",    "unix",     "index",     "time"};
     size_t i;
 
     memset(writer, 0, sizeof *writer);
@@ -60,7 +62,8 @@ bool mdf_source_refuse(struct mdf_source_writer *writer, const char *format, ...
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    mdf_error_set(writer->error, MDF_UNSUPPORTED, "%s can not be written as C: %s; run the model without compiling it (mdf-run without --compile)",
+    mdf_error_set(writer->error, MDF_UNSUPPORTED,
+                  "%s can not be written as C: %s; run the model without compiling it (mdf-run without --compile)",
                   writer->place != NULL ? writer->place : "the model", text);
     return false;
 }
@@ -299,9 +302,12 @@ const char *mdf_source_constant_array(struct mdf_source_writer *writer, mdf_dtyp
     constant->name = mdf_source_name(writer, &writer->globals, hint != NULL ? hint : "constant");
     constant->next = writer->constant_list;
     writer->constant_list = constant;
-    mdf_text_printf(&writer->constants, "static const %s %s[%zu] = {", mdf_source_type(dtype), constant->name, length > 0 ? length : 1);
+    mdf_text_printf(&writer->constants, "static const %s %s[%zu] = {", mdf_source_type(dtype), constant->name,
+                    length > 0 ? length : 1);
     for (i = 0; i < length; i++) {
-        mdf_text_append_string(&writer->constants, i % PER_LINE == 0 && length > PER_LINE ? (i > 0 ? ",\n    " : "\n    ") : i > 0 ? ", " : "");
+        mdf_text_append_string(&writer->constants, i % PER_LINE == 0 && length > PER_LINE ? (i > 0 ? ",\n    " : "\n    ")
+                                                   : i > 0                                ? ", "
+                                                                                          : "");
         mdf_source_append_literal(&writer->constants, dtype, (const char *)data + i * size);
     }
     mdf_text_append_string(&writer->constants, length == 0 ? "0};\n" : "};\n");

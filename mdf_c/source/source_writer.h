@@ -43,7 +43,8 @@ struct mdf_source_value {
     const char *element; /* within the FUSED that is being written: its element there; else NULL */
     bool is_live;        /* something that matters depends on it */
     bool is_buffered;    /* the name was given before the op that makes it is written */
-    size_t n_items;      /* of a stack whose loop does not say how often it runs: items that there were when the program was evaluated */
+    size_t
+        n_items; /* of a stack whose loop does not say how often it runs: items that there were when the program was evaluated */
 };
 
 /* How the values of frame slots are called in generated code: of a value of the frame, and how its elements are held. */
@@ -125,15 +126,16 @@ const char *mdf_source_buffer(struct mdf_source_writer *writer, mdf_dtype dtype,
 const char *mdf_source_helper(struct mdf_source_writer *writer, const char *name, const char *definition);
 /* One of the fixed ones, by its name without "mdf_". */
 const char *mdf_source_use(struct mdf_source_writer *writer, const char *name);
-/* A text with each "$T" replaced by a type, "$f" by the suffix of its functions in math.h, "$U" by the unsigned type to compute in,
+/* A text with each "$T" replaced by a type, "$f" by the suffix of its functions in math.h, "$U" by the unsigned type to compute
+ * in,
  * "$n" by the name of the element type. */
 const char *mdf_source_of_type(struct mdf_source_writer *writer, const char *text, mdf_dtype dtype);
 
 /* --- source_settings.c: attributes of a call, by name. False: it has none of that name, or none was given. */
-bool mdf_source_int_setting(const struct mdf_operator *operator, const void *settings, const char *name, int64_t *integer);
-bool mdf_source_real_setting(const struct mdf_operator *operator, const void *settings, const char *name, double *real);
-bool mdf_source_ints_setting(const struct mdf_operator *operator, const void *settings, const char *name, struct mdf_ints *ints);
-const char *mdf_source_string_setting(const struct mdf_operator *operator, const void *settings, const char *name);
+bool mdf_source_int_setting(const struct mdf_operator *operator, const void * settings, const char *name, int64_t *integer);
+bool mdf_source_real_setting(const struct mdf_operator *operator, const void * settings, const char *name, double *real);
+bool mdf_source_ints_setting(const struct mdf_operator *operator, const void * settings, const char *name, struct mdf_ints *ints);
+const char *mdf_source_string_setting(const struct mdf_operator *operator, const void * settings, const char *name);
 
 /* --- source_values.c */
 
@@ -157,18 +159,18 @@ const void *mdf_source_constant_element(const struct mdf_source_writer *writer, 
 
 /* What an op of elements comes to in C. */
 struct mdf_source_expression {
-    const char *text;      /* the result */
-    const char *refused;   /* a condition on the operands under which it is left; NULL: none */
-    const char *unwanted;  /* the same on the result; "$r" stands for it; NULL: none */
-    const char *checked;   /* instead of `text`: a call that is false where it is left, "$r" the address of the result; else NULL */
-    const char *why;       /* what is wrong where it is left */
+    const char *text;     /* the result */
+    const char *refused;  /* a condition on the operands under which it is left; NULL: none */
+    const char *unwanted; /* the same on the result; "$r" stands for it; NULL: none */
+    const char *checked; /* instead of `text`: a call that is false where it is left, "$r" the address of the result; else NULL */
+    const char *why;     /* what is wrong where it is left */
 };
 
 /* `operands`: texts that are names or constants. False with the error set: there is no way to write it. */
 bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
                         struct mdf_source_expression *expression);
 /* The same of an operator by name, on operands of one type. NULL refused: no such function of elements is known. */
-bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct mdf_operator *operator, const void *settings,
+bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct mdf_operator *operator, const void * settings,
                                  mdf_dtype dtype, size_t n_operands, const char *const operands[],
                                  struct mdf_source_expression *expression);
 /* Whether mdf_source_express_operator knows the operator at all. */
@@ -189,9 +191,10 @@ struct mdf_source_call {
 /* The form of an input or output; NULL: omitted, unread. */
 const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i);
 const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i);
-/* Whole numbers of a constant input, in the writer's arena; false: it is omitted (*n is 0), or not a constant (the error is set). */
-bool mdf_source_constant_integers(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i, const int64_t **integers,
-                                  size_t *n);
+/* Whole numbers of a constant input, in the writer's arena; false: it is omitted (*n is 0), or not a constant (the error is set).
+ */
+bool mdf_source_constant_integers(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i,
+                                  const int64_t **integers, size_t *n);
 /* Runs the kernel of a call on other inputs. False: it does not work, no error is set. */
 bool mdf_source_try(struct mdf_source_writer *writer, const struct mdf_source_call *call, const struct mdf_value *const inputs[],
                     struct mdf_value *const outputs[]);
@@ -218,8 +221,8 @@ bool mdf_source_write_gather(struct mdf_source_writer *writer, const struct mdf_
 void mdf_source_mark_live(struct mdf_source_writer *writer);
 /* Whether an op, or one inside it, reads a value. */
 bool mdf_source_reads(const struct mdf_lowered_op *op, mdf_lowered_id id);
-/* Whether the elements of a value are still needed when op number `index` of a region writes those of `made`, which it makes, in their
- * place; true too where the value has another name. */
+/* Whether the elements of a value are still needed when op number `index` of a region writes those of `made`, which it makes, in
+ * their place; true too where the value has another name. */
 bool mdf_source_is_read_after(const struct mdf_lowered_region *region, size_t index, mdf_lowered_id id, mdf_lowered_id made);
 /* The op of a region itself that makes a value; false: none does. */
 bool mdf_source_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id, size_t *index);
