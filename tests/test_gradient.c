@@ -357,3 +357,77 @@ Test(gradient, of_graphs)
         end(&run);
     }
 }
+
+/* ------------------------------------------------------------------ memory that runs out */
+
+struct failing {
+    long left;     /* allocations that succeed; < 0: all do */
+    long n_blocks; /* held */
+};
+
+static bool is_refused(struct failing *failing)
+{
+    return failing->left >= 0 && failing->left-- == 0;
+}
+
+static void *allocate(void *context, size_t size)
+{
+    struct failing *failing = context;
+    void *block = is_refused(failing) ? NULL : malloc(size);
+
+    failing->n_blocks += block != NULL;
+    return block;
+}
+
+static void *reallocate(void *context, void *block, size_t size)
+{
+    struct failing *failing = context;
+    void *moved = is_refused(failing) ? NULL : realloc(block, size);
+
+    failing->n_blocks += moved != NULL && block == NULL;
+    return moved;
+}
+
+static void release(void *context, void *block)
+{
+    struct failing *failing = context;
+
+    failing->n_blocks -= block != NULL;
+    free(block);
+}
+
+/* Wherever memory runs out, while code for derivatives is made or while it runs, there is an error and nothing is lost. */
+Test(gradient, any_allocation_may_fail)
+{
+    for (size_t k = 0; k < sizeof graphs / sizeof *graphs; k++) {
+        mdf_status status = MDF_OUT_OF_MEMORY;
+        char source[TEXT_SIZE];
+
+        snprintf(source, sizeof source,
+                 "{\"m\": {\"onnx_opset_version\": \"28\", \"graphs\": {\"g\": {\"nodes\": {%s}, \"edges\": {%s}}}}}",
+                 graphs[k].nodes, graphs[k].edges);
+        for (long n = 0; status == MDF_OUT_OF_MEMORY && n < 20000; n++) {
+            struct failing failing = {-1, 0};
+            mdf_allocator allocator = {allocate, reallocate, release, &failing};
+            mdf_options options = {.allocator = &allocator};
+            mdf_error error = {0};
+            mdf_model *model = mdf_model_load_bytes(source, strlen(source), "json", "model", &options, &error);
+            mdf_program *program;
+            mdf_state *state;
+
+            cr_assert_not_null(model, "%s", error.message);
+            failing.left = n;
+            program = mdf_compile(model, &options, &error);
+            state = program != NULL ? mdf_state_new(program, &error) : NULL;
+            if (state != NULL) {
+                mdf_evaluate(state, (double)NAN, &error);
+            }
+            status = error.code;
+            mdf_state_free(state);
+            mdf_program_free(program);
+            mdf_model_free(model);
+            cr_assert_eq(failing.n_blocks, 0, "graph %zu lost %ld blocks where allocation %ld fails", k, failing.n_blocks, n);
+        }
+        cr_expect_neq(status, MDF_OUT_OF_MEMORY, "graph %zu never had enough", k);
+    }
+}
