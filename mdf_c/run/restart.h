@@ -10,8 +10,8 @@ bool mdf_state_set_defaults(struct mdf_state *state);
 mdf_status mdf_state_restart(struct mdf_state *state, uint64_t seed, mdf_error *error);
 mdf_status mdf_state_set_parameter(struct mdf_state *state, const char *name, const struct mdf_value *value, mdf_error *error);
 
-/* `value` borrows the tensor as the value of a parameter: numbers of the types that a model's file has are what they would be if they
- * stood in the file, and take the type of what they meet; others keep their type. Not for strings. */
+/* `value` borrows the tensor as the value of a parameter: numbers of the types that a model's file has are what they would be if
+ * they stood in the file, and take the type of what they meet; others keep their type. Not for strings. */
 void mdf_parameter_value(struct mdf_memory *memory, struct mdf_value *value, const mdf_tensor *tensor);
 
 #endif
