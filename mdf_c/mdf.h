@@ -249,6 +249,8 @@ MDF_API size_t mdf_program_n_parts(const mdf_program *program, size_t node, mdf_
 MDF_API const char *mdf_program_part_id(const mdf_program *program, size_t node, mdf_part kind, size_t part);
 /* How many values a part has: more than one for a function of several outputs, 0 for a part that is never computed. */
 MDF_API size_t mdf_program_part_n_values(const mdf_program *program, size_t node, mdf_part kind, size_t part);
+/* Whether conditions decide which nodes run; else every evaluation runs the same sets of nodes. */
+MDF_API bool mdf_program_is_scheduled(const mdf_program *program);
 /* What the graph as a whole takes and yields (see docs/control-flow.md, Interface). */
 MDF_API size_t mdf_program_n_graph_inputs(const mdf_program *program);
 MDF_API const char *mdf_program_graph_input_name(const mdf_program *program, size_t index);

@@ -162,6 +162,11 @@ const char *mdf_program_output_id(const mdf_program *program, size_t node, size_
     return output < mdf_program_n_outputs(program, node) ? program->nodes[node].outputs[output].id : NULL;
 }
 
+bool mdf_program_is_scheduled(const mdf_program *program)
+{
+    return program->schedule != NULL;
+}
+
 size_t mdf_program_n_graph_inputs(const mdf_program *program)
 {
     return program->n_inputs;

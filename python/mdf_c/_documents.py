@@ -27,10 +27,39 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} can not stand in a model")
 
 
+def _fields(value: Any) -> Any:
+    """An object of modeci_mdf, field by field, as its file has it: things with ids as a dict by id, without what is empty."""
+    if hasattr(value, "__attrs_attrs__"):
+        fields = {field.name: getattr(value, field.name) for field in value.__attrs_attrs__ if field.name != "id"}
+        return {name: _fields(item) for name, item in fields.items() if not _is_empty(item)}
+    if isinstance(value, dict):
+        return {getattr(key, "name", key): _fields(item) for key, item in value.items()}
+    if isinstance(value, list) and value and all(_id_of(item) is not None for item in value):
+        named = [(_id_of(item), _fields(item)) for item in value]
+        return {id: {key: field for key, field in fields.items() if key != "id"} for id, fields in named}
+    return [_fields(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, (dict, list)) and not value)
+
+
+def _id_of(value: Any) -> Any:
+    return value.get("id") if isinstance(value, dict) else getattr(value, "id", None)
+
+
+def _as_dict(source: Any) -> dict:
+    """``{id: fields}`` of a Model or Graph of modeci_mdf, whose to_dict fails on conditions read from a file."""
+    try:
+        return source.to_dict()
+    except AttributeError:
+        return {source.id: _fields(source)}
+
+
 def as_graph(source: Source) -> dict | None:
     """``{id: graph}`` where `source` is a graph on its own, as an object or a dict; None where it is a model."""
     if hasattr(source, "to_dict") and hasattr(source, "nodes"):
-        return source.to_dict()
+        return _as_dict(source)
     if isinstance(source, dict):
         if "nodes" in source:
             return {source.get("id", "graph"): {key: item for key, item in source.items() if key != "id"}}
@@ -73,7 +102,7 @@ def as_bytes(source: Source, opset: int | None = None) -> tuple[bytes, str, str]
         name = next(iter(graph))
         source = {name: model}
     elif hasattr(source, "to_dict"):
-        source = source.to_dict()
+        source = _as_dict(source)
     if not isinstance(source, dict):
         raise TypeError(f"a {type(source).__name__} does not stand for a model")
     return json.dumps(source, default=_plain).encode(), "json", f"{next(iter(source), 'model')}.json"

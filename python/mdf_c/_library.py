@@ -132,6 +132,7 @@ _PROTOTYPES: dict[str, tuple] = {
     "mdf_program_free": (None, c_void_p),
     "mdf_program_model_id": (c_char_p, c_void_p),
     "mdf_program_graph_id": (c_char_p, c_void_p),
+    "mdf_program_is_scheduled": (c_bool, c_void_p),
     "mdf_program_n_nodes": (c_size_t, c_void_p),
     "mdf_program_node_id": (c_char_p, c_void_p, c_size_t),
     "mdf_program_n_parts": (c_size_t, c_void_p, c_size_t, c_int),

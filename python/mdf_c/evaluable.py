@@ -171,6 +171,8 @@ class EvaluableGraph:
         self.enodes = {node.id: EvaluableNode(node, i, self.state) for i, node in enumerate(nodes)}
         self._nodes = dict(zip(ids, nodes))
         self._input_names = {port for enode in self.enodes.values() for port in enode.evaluable_inputs}
+        self._words: bytes | None = None  # the sets of the last evaluation
+        self._is_scheduled = lib.mdf_program_is_scheduled(self.state.program._pointer)
         self.scheduler = Scheduler(nodes, self._read_conditions)
         edges = getattr(graph, "edges", None) or ()
         receivers, senders = {edge.receiver for edge in edges}, {edge.sender for edge in edges}
@@ -213,7 +215,9 @@ class EvaluableGraph:
         if initializer:
             self._initialize(initializer)
         self.state.evaluate(time_increment)
-        self.scheduler.record(self.state.schedule_words())
+        if self._words is None or self._is_scheduled:
+            self._words = self.state.schedule_words()
+        self.scheduler.record(self._words)
         if self.verbose:
             print(f"Evaluated {self.state.program.graph_id}: {self.state.schedule()}\n  outputs: {self.state.outputs()}")
 

@@ -145,6 +145,8 @@ def test_the_scheduler_tells_who_ran():
     assert [{node.id for node in nodes} for nodes in graph.scheduler.execution_list[None]] == EXPECTED_SETS
     assert graph.enodes["A"].evaluable_parameters["count_A"].curr_value == 6
     assert graph.enodes["B"].evaluable_parameters["count_B"].curr_value == 3
+    graph.evaluate()
+    assert [{node.id for node in nodes} for nodes in graph.scheduler.execution_list[None]][: len(EXPECTED_SETS)] == EXPECTED_SETS
     assert graph.order_of_execution[:3] == ["A", "A", "B"]
 
 
@@ -215,6 +217,15 @@ def test_the_same_as_modeci_mdf_itself(mdf, examples):
                 for port, part in enode.evaluable_outputs.items():
                     got = ours.enodes[node].evaluable_outputs[port].curr_value
                     np.testing.assert_allclose(got, part.curr_value, rtol=1e-12)  # rounding of sums in another order
+
+
+def test_a_graph_read_from_a_file_whose_parameters_have_conditions(mdf):
+    condition = {"id": "high", "test": "x > 2", "value": "7.0"}
+    parameters = [mdf.Parameter(id="x", value=3), mdf.Parameter(id="p", value=0.5, conditions=[condition])]
+    node = mdf.Node(id="n", parameters=parameters, output_ports=[mdf.OutputPort(id="y", value="p")])
+    graph = mdf.Graph(id="g", nodes=[node])
+    assert evaluated(graph).enodes["n"].get_output() == 7
+    assert evaluated(mdf.Model(id="m", graphs=[graph])).enodes["n"].get_output() == 7
 
 
 def test_conditions_are_read_as_graph_schedulers(mdf):
