@@ -24,10 +24,7 @@ class Scheduler:
         self.nodes = nodes
         self._make_conditions = conditions
         self._records: list[bytes] = []
-
-    def record(self, words: bytes) -> None:
-        """Adds the sets of an evaluation (see :meth:`mdf_c.State.schedule_words`)."""
-        self._records.append(words)
+        self.record = self._records.append  # adds the sets of an evaluation (see :meth:`mdf_c.State.schedule_words`)
 
     def sets(self) -> list[list[Any]]:
         """The execution sets of all evaluations, each in the order its nodes ran."""

@@ -21,6 +21,7 @@ from .errors import MdfError, MdfNameError, MdfWarning
 
 # An evaluation that took longer than this is watched for Ctrl-C the next time (see _interrupt.py), as is the first.
 _LONG_S = 0.005
+_clock, _evaluate = time.perf_counter, lib.mdf_evaluate  # found once: an evaluation may take less than finding them
 
 
 @dataclass(frozen=True)
@@ -283,13 +284,14 @@ class State:
         """
         increment = math.nan if dt is None else dt
         with self._lock:
-            start = time.perf_counter()
+            start = _clock()
             if self._may_be_long:
-                self._guard(lambda: lib.mdf_evaluate(self._pointer, increment, self._error_reference))
+                self._guard(lambda: _evaluate(self._pointer, increment, self._error_reference))
+                failed = self._error.code
             else:
-                lib.mdf_evaluate(self._pointer, increment, self._error_reference)
-            self._may_be_long = time.perf_counter() - start > _LONG_S
-            if self._error.code:
+                failed = _evaluate(self._pointer, increment, self._error_reference)
+            self._may_be_long = _clock() - start > _LONG_S
+            if failed:
                 self._check(None)
 
     def _guard(self, call):

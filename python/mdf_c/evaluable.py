@@ -174,6 +174,7 @@ class EvaluableGraph:
         self._words: bytes | None = None  # the sets of the last evaluation
         self._is_scheduled = lib.mdf_program_is_scheduled(self.state.program._pointer)
         self.scheduler = Scheduler(nodes, self._read_conditions)
+        self._record = self.scheduler.record
         edges = getattr(graph, "edges", None) or ()
         receivers, senders = {edge.receiver for edge in edges}, {edge.sender for edge in edges}
         self.ordered_edges = list(edges)
@@ -217,7 +218,7 @@ class EvaluableGraph:
         self.state.evaluate(time_increment)
         if self._words is None or self._is_scheduled:
             self._words = self.state.schedule_words()
-        self.scheduler.record(self._words)
+        self._record(self._words)
         if self.verbose:
             print(f"Evaluated {self.state.program.graph_id}: {self.state.schedule()}\n  outputs: {self.state.outputs()}")
 
