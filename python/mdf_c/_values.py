@@ -27,6 +27,13 @@ except ImportError:
 STRING = "string"
 
 
+def _numpy_dtype(name: str) -> np.dtype | None:
+    try:
+        return np.dtype(name)
+    except TypeError:  # a type of ml_dtypes
+        return None
+
+
 def _table() -> list[np.dtype | str | None]:
     table: list[np.dtype | str | None] = []
     while (name := lib.mdf_dtype_name(len(table)).decode()) != "none":
@@ -35,7 +42,7 @@ def _table() -> list[np.dtype | str | None]:
         elif ml_dtypes is not None and hasattr(ml_dtypes, name):
             table.append(np.dtype(getattr(ml_dtypes, name)))
         else:
-            table.append(np.dtype(name) if hasattr(np, name) else None)
+            table.append(_numpy_dtype(name))
     return table
 
 

@@ -113,7 +113,8 @@ def _evaluate(operator: str, form: Form, call: _Call, opset: int, n_outputs: int
     def port(value: Any) -> str | None:
         if value is None:
             return None
-        ports[name := f"{_PORT}{len(ports)}"] = value
+        name = f"{_PORT}{len(ports)}"
+        ports[name] = value
         return name
 
     args: dict[str, Any] = {name: port(value) for name, value in call.single.items()}
