@@ -486,6 +486,12 @@ static bool write_item(struct onnx_import *import, const struct onnx_graph *grap
            (graph->owner == NULL || write_name(import, id, name)) && mdf_onnx_close(import);
 }
 
+/* An input with a default value that nothing takes: no port of the model could hold the value, so it need not be given. */
+static bool is_idle(const struct onnx_value *input)
+{
+    return !input->is_used && (input->constant.tensor != NULL || input->constant.sparse != NULL);
+}
+
 static bool write_interface(struct onnx_import *import, const struct onnx_graph *graph)
 {
     struct onnx_map names = {0};
@@ -497,7 +503,7 @@ static bool write_interface(struct onnx_import *import, const struct onnx_graph 
     for (i = 0; i < graph->inputs.n; i++) {
         const struct onnx_value *value = graph->inputs.items[i];
 
-        if (!write_item(import, graph, value->name, value->id, value->type)) {
+        if (!is_idle(value) && !write_item(import, graph, value->name, value->id, value->type)) {
             return false;
         }
     }

@@ -80,6 +80,7 @@ struct onnx_value {
     struct onnx_node *node;                          /* OUTPUT: what computes it; NULL: not known yet */
     struct onnx_constant constant;                   /* CONSTANT; INPUT: its default value, or nothing */
     const Mdf__TypeProto *type;                      /* NULL: not declared */
+    bool is_used;                                    /* something in the file has looked it up */
     size_t position;                                 /* OUTPUT: number of its node in its list of nodes */
     const struct onnx_node *captured_by, *listed_by; /* marks of lists that hold it already */
 };

@@ -174,7 +174,11 @@ bool mdf_onnx_look_up(struct onnx_import *import, struct onnx_scope *scope, cons
         return mdf_onnx_fail(import, MDF_NAME, "the name '%.200s' is used, but no input, initializer or output of a node has it",
                              name);
     }
-    return *value == NULL || note_capture(import, graph, *value);
+    if (*value == NULL) {
+        return true;
+    }
+    (*value)->is_used = true;
+    return note_capture(import, graph, *value);
 }
 
 /* ------------------------------------------------------------------ nodes */

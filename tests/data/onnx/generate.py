@@ -272,6 +272,8 @@ def wiring():
     weights = [nh.from_array(X * 10, "w")]
     runs("default_input", model([node("Add", ["x", "w"], ["y"])], [value("x"), value("w")], [value("y")], weights, ir=3, opset=9),
          ({"x": X}, {"y": X * 11}), ({"x": X, "w": X}, {"y": X * 2}))
+    runs("default_input_idle", model([node("Neg", ["x"], ["y"])], [value("x"), value("w")], [value("y")], weights, ir=3, opset=9),
+         ({"x": X}, {"y": -X}))
     runs("default_input_passed", model([], [value("w")], [value("w")], weights, ir=3, opset=9), ({}, {"w": X * 10}), ({"w": X}, {"w": X}))
     runs("default_input_empty", model([node("Shape", ["w"], ["y"])], [value("w", T.FLOAT, [0, 3])], [value("y", T.INT64)],
                                       [nh.from_array(np.zeros((0, 3), np.float32), "w")], ir=3, opset=9), ({}, {"y": np.array([0, 3])}))
