@@ -41,6 +41,14 @@ bool mdf_schedule_record_node(struct mdf_schedule_record *record, struct mdf_mem
     return true;
 }
 
+void mdf_schedule_record_cut(struct mdf_schedule_record *record, size_t n_nodes)
+{
+    record->n_nodes = n_nodes;
+    while (record->n_sets > 0 && record->sets[record->n_sets - 1].first_node >= n_nodes) {
+        record->n_sets--;
+    }
+}
+
 size_t mdf_schedule_record_size(const struct mdf_schedule_record *record, size_t set)
 {
     size_t end = set + 1 < record->n_sets ? record->sets[set + 1].first_node : record->n_nodes;

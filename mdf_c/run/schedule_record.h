@@ -25,6 +25,8 @@ void mdf_schedule_record_release(struct mdf_schedule_record *record, struct mdf_
 bool mdf_schedule_record_set(struct mdf_schedule_record *record, struct mdf_memory *memory, uint64_t pass, int64_t ticks);
 /* Adds a node to the last set. */
 bool mdf_schedule_record_node(struct mdf_schedule_record *record, struct mdf_memory *memory, size_t node);
+/* Cuts the record to its first `n_nodes` nodes, and the sets that they are in. */
+void mdf_schedule_record_cut(struct mdf_schedule_record *record, size_t n_nodes);
 /* Number of nodes in a set that there is. */
 size_t mdf_schedule_record_size(const struct mdf_schedule_record *record, size_t set);
 

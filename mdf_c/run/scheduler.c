@@ -29,10 +29,8 @@ bool mdf_scheduler_init(struct mdf_scheduler *scheduler, const struct mdf_progra
 void mdf_scheduler_clear(struct mdf_scheduler *scheduler, const struct mdf_program *program)
 {
     const struct mdf_schedule *schedule = program->schedule;
-    struct mdf_scheduler fresh = {.marks = scheduler->marks,
-                                  .spent = scheduler->spent,
-                                  .last_sets = scheduler->last_sets,
-                                  .in_set = scheduler->in_set};
+    struct mdf_scheduler fresh = {
+        .marks = scheduler->marks, .spent = scheduler->spent, .last_sets = scheduler->last_sets, .in_set = scheduler->in_set};
     size_t i;
 
     for (i = 0; i < MDF_SCOPE_COUNT; i++) {

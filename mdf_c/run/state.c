@@ -238,7 +238,9 @@ static bool port_error(struct mdf_state *state, const struct mdf_program_port *p
     mdf_error *error = &context_of(state)->error;
 
     mdf_error_at(error, port->origin.file, port->origin.line, port->origin.column);
-    mdf_error_in(error, "%s", port->origin.path);
+    if (port->origin.path != NULL) {
+        mdf_error_in(error, "%s", port->origin.path);
+    }
     return false;
 }
 
@@ -346,21 +348,31 @@ static bool run_edge(struct mdf_state *state, const struct mdf_program_edge *edg
            arrive(state, edge->port, mdf_frame_value(state->frame, edge->value));
 }
 
-/* Runs a node that has run before in its lowered form; false: it must be run as it stands. */
-static bool run_lowered(struct mdf_state *state, size_t index)
+/* Says what is to be lowered of a node. */
+static bool make_request(struct mdf_state *state, size_t index)
 {
     const struct mdf_program_node *node = &state->program->nodes[index];
-    struct mdf_lowering_range ranges[2] = {{node->first, node->initial}, {node->main, node->end}};
-    struct mdf_lowering_request request = {.frame = state->frame, .ranges = ranges, .n_ranges = 2, .self = (uint32_t)index + 1};
+    struct mdf_state_node *kept = &state->nodes[index];
 
-    if (state->nodes == NULL || state->nodes[index].n_runs < RUNS_BEFORE_LOWERING) {
-        return false;
-    }
     if (state->readers == NULL) {
         state->readers = mdf_program_readers(state->program, &state->shared->execution.arena);
     }
-    request.readers = state->readers;
-    return state->readers != NULL && mdf_fast_run(&state->nodes[index].fast, &request);
+    kept->ranges[0] = (struct mdf_lowering_range){node->first, node->initial};
+    kept->ranges[1] = (struct mdf_lowering_range){node->main, node->end};
+    kept->request = (struct mdf_lowering_request){
+        .frame = state->frame, .ranges = kept->ranges, .n_ranges = 2, .readers = state->readers, .self = (uint32_t)index + 1};
+    return state->readers != NULL;
+}
+
+/* Runs a node that has run before in its lowered form; false: it must be run as it stands. */
+static bool run_lowered(struct mdf_state *state, size_t index)
+{
+    struct mdf_state_node *kept = &state->nodes[index];
+
+    if (state->nodes == NULL || kept->n_runs < RUNS_BEFORE_LOWERING) {
+        return false;
+    }
+    return (kept->request.readers != NULL || make_request(state, index)) && mdf_fast_run(&kept->fast, &kept->request);
 }
 
 static bool run_as_it_stands(struct mdf_state *state, size_t index)
@@ -427,6 +439,7 @@ static bool run_layers(struct mdf_state *state)
     const struct mdf_program *program = state->program;
     size_t i, j;
 
+    mdf_schedule_record_clear(&state->schedule);
     for (i = 0; i < program->n_layers; i++) {
         if (!mdf_schedule_record_set(&state->schedule, &state->shared->memory, 0, 0)) {
             return out_of_memory(state);
@@ -440,10 +453,44 @@ static bool run_layers(struct mdf_state *state)
     return true;
 }
 
+/* The same once more: the record of the evaluation before, of all layers, stays. */
+static bool repeat_layers(struct mdf_state *state)
+{
+    size_t i;
+
+    for (i = 0; i < state->schedule.n_nodes; i++) {
+        if (mdf_state_is_interrupted(state) || !run_node(state, state->schedule.nodes[i])) {
+            mdf_schedule_record_cut(&state->schedule, i + 1);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool run_graph(struct mdf_state *state)
 {
+    if (state->program->schedule == NULL) {
+        return state->schedule.n_nodes == state->program->n_nodes ? repeat_layers(state) : run_layers(state);
+    }
     mdf_schedule_record_clear(&state->schedule);
-    return state->program->schedule != NULL ? mdf_scheduler_run(&state->scheduler, state) : run_layers(state);
+    return mdf_scheduler_run(&state->scheduler, state);
+}
+
+/* The time increment is the first slot, which nothing else writes. */
+static bool set_increment(struct mdf_state *state, double dt)
+{
+    struct mdf_execution *execution = &state->shared->execution;
+
+    if (state->shared->has_begun && memcmp(&execution->dt, &dt, sizeof dt) == 0) {
+        return true;
+    }
+    if (!mdf_value_make_double(&state->shared->memory, mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, 0)),
+                               isnan(dt) ? 0.0 : dt)) {
+        return out_of_memory(state);
+    }
+    execution->dt = dt;
+    state->shared->has_begun = true;
+    return true;
 }
 
 mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *error)
@@ -454,12 +501,7 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
     if (context->error.code != MDF_OK) { /* a large thing, which is all zeros already */
         memset(&context->error, 0, sizeof context->error);
     }
-    state->shared->execution.dt = dt;
-    state->shared->has_begun = true;
-    done = mdf_value_make_double(&state->shared->memory, mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, 0)),
-                                 isnan(dt) ? 0.0 : dt) ||
-           out_of_memory(state);
-    done = done && take_inputs(state) && run_graph(state);
+    done = set_increment(state, dt) && take_inputs(state) && run_graph(state);
     if (!done && error != NULL && error->code == MDF_OK) {
         *error = context->error;
     }

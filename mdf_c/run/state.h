@@ -17,7 +17,9 @@ struct mdf_state_port {
 
 struct mdf_state_node {
     struct mdf_fast fast;
-    unsigned n_runs; /* up to the number at which it is lowered */
+    struct mdf_lowering_range ranges[2];
+    struct mdf_lowering_request request; /* to lower `ranges`; its frame is NULL until then */
+    unsigned n_runs;                     /* up to the number at which it is lowered */
 };
 
 /* What the state of a graph and those of the graphs within its nodes have in common. */
