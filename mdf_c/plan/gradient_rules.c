@@ -41,7 +41,7 @@ static bool value_of_setting(struct gradient *gradient, const struct mdf_setting
     }
 }
 
-static bool bind_settings(struct gradient *gradient, struct scope *scope, const struct mdf_code_call *call)
+static bool bind_settings(struct gradient *gradient, struct scope *scope, const struct mdf_code_call *call, const char *rule)
 {
     const struct mdf_setting *setting = call->settings != NULL ? call->operator->settings : NULL;
 
@@ -49,6 +49,9 @@ static bool bind_settings(struct gradient *gradient, struct scope *scope, const 
         struct mdf_value value = {0};
         mdf_operand operand;
 
+        if (strstr(rule, setting->name) == NULL) {
+            continue;
+        }
         if (!value_of_setting(gradient, setting, (const char *)call->settings + setting->offset, &value)) {
             compile_out_of_memory(gradient->compiler);
             return false;
@@ -70,18 +73,11 @@ static bool bind_operand(struct gradient *gradient, struct scope *scope, const c
     return operand != MDF_NO_OPERAND && scope_bind(gradient->compiler, scope, name, operand);
 }
 
-/* What a rule can name, of input `input` of a call; see derivatives.h. */
-static bool bind_call(struct gradient *gradient, struct scope *scope, const struct mdf_code_call *call, size_t input)
+/* The list of all inputs. */
+static bool bind_list(struct gradient *gradient, struct scope *scope, const struct mdf_code_call *call)
 {
-    static const char *const names[MDF_DERIVATIVE_INPUTS] = {"x0", "x1", "x2", "x3", "x4", "x5"};
-    mdf_operand count = unit_add_int(gradient->target, (int64_t)call->n_inputs), all, *values;
+    mdf_operand *values = mdf_arena_array(&gradient->compiler->scratch, call->n_inputs, sizeof *values), all;
 
-    for (size_t i = 0; i < MDF_DERIVATIVE_INPUTS; i++) {
-        if (!bind_operand(gradient, scope, names[i], i < call->n_inputs ? call->inputs[i] : MDF_NO_OPERAND)) {
-            return false;
-        }
-    }
-    values = mdf_arena_array(&gradient->compiler->scratch, call->n_inputs + 1, sizeof *values);
     if (values == NULL) {
         compile_out_of_memory(gradient->compiler);
         return false;
@@ -89,15 +85,35 @@ static bool bind_call(struct gradient *gradient, struct scope *scope, const stru
     for (size_t i = 0; i < call->n_inputs; i++) {
         values[i] = call->inputs[i] == MDF_NO_OPERAND ? MDF_NO_OPERAND : gradient_track(gradient, call->inputs[i])->value;
     }
-    if (call->n_inputs > 0 && call->inputs[call->n_inputs - 1] != MDF_NO_OPERAND) {
-        all = unit_call_python(gradient->target, "outputs", values, call->n_inputs, MDF_NO_OPERAND);
-        if (all == MDF_NO_OPERAND || !scope_bind(gradient->compiler, scope, "xs", all)) {
+    all = unit_call_python(gradient->target, "outputs", values, call->n_inputs, MDF_NO_OPERAND);
+    return all != MDF_NO_OPERAND && scope_bind(gradient->compiler, scope, "xs", all);
+}
+
+/* What a rule can name, of input `input` of a call (see derivatives.h), as far as its text does: what nobody reads is not made.
+ */
+static bool bind_call(struct gradient *gradient, struct scope *scope, const struct mdf_code_call *call, size_t input,
+                      const char *rule)
+{
+    static const char *const names[MDF_DERIVATIVE_INPUTS] = {"x0", "x1", "x2", "x3", "x4", "x5"};
+    mdf_operand count;
+
+    for (size_t i = 0; i < MDF_DERIVATIVE_INPUTS; i++) {
+        if (strstr(rule, names[i]) != NULL &&
+            !bind_operand(gradient, scope, names[i], i < call->n_inputs ? call->inputs[i] : MDF_NO_OPERAND)) {
             return false;
         }
     }
-    return count != MDF_NO_OPERAND && scope_bind(gradient->compiler, scope, "count", count) &&
-           bind_operand(gradient, scope, "x", call->inputs[input]) && bind_operand(gradient, scope, "y", call->outputs[0]) &&
-           bind_settings(gradient, scope, call);
+    if (strstr(rule, "xs") != NULL && !bind_list(gradient, scope, call)) {
+        return false;
+    }
+    if (strstr(rule, "count") != NULL) {
+        count = unit_add_int(gradient->target, (int64_t)call->n_inputs);
+        if (count == MDF_NO_OPERAND || !scope_bind(gradient->compiler, scope, "count", count)) {
+            return false;
+        }
+    }
+    return bind_operand(gradient, scope, "x", call->inputs[input]) && bind_operand(gradient, scope, "y", call->outputs[0]) &&
+           bind_settings(gradient, scope, call, rule);
 }
 
 static mdf_operand follow_rule(struct gradient *gradient, const struct mdf_code_call *call, size_t input, const char *rule)
@@ -107,7 +123,7 @@ static mdf_operand follow_rule(struct gradient *gradient, const struct mdf_code_
     bool outer = gradient->compiler->derives;
     mdf_operand result;
 
-    if (!bind_call(gradient, &scope, call, input) ||
+    if (!bind_call(gradient, &scope, call, input, rule) ||
         !scope_bind(gradient->compiler, &scope, "dy", gradient_track(gradient, call->outputs[0])->gradient)) {
         return MDF_NO_OPERAND;
     }
