@@ -1,9 +1,9 @@
 /* derivatives.h - what an operator's result hands back to its inputs: one row an input, given as an expression.
  *
  * An expression sees `dy`, the gradient of output 0; `y`, that output; `x0`, `x1`, ... the inputs, None where they are omitted;
- * `x`, the input itself, `xs`, a list of all, and `count`, their number; the operator's attributes under their names, None where not
- * given; and, of functions/python/gradients.c, functions that a model can not name. What it yields is summed to the input's shape
- * afterwards. */
+ * `x`, the input itself, `xs`, a list of all, and `count`, their number; the operator's attributes under their names, None where
+ * not given; and, of functions/python/gradients.c, functions that a model can not name. What it yields is summed to the input's
+ * shape afterwards. */
 #ifndef MDF_FUNCTIONS_DERIVATIVES_H
 #define MDF_FUNCTIONS_DERIVATIVES_H
 

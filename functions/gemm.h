@@ -2,8 +2,9 @@
  *
  * A is m by k, B k by n, C m by n; strides count elements. The elements are float32 or float64, or 64-bit integers (signed or
  * not: sums wrap). Each element of C is summed in an order that depends on the sizes alone, never on the number of threads.
- * Products of fewer than some 5000 multiplications, and those with vectors, are the same on every processor; larger ones, and those
- * with a matrix that is kept packed, use fused multiplication and addition where there is, and so may differ in their last bits. */
+ * Products of fewer than some 5000 multiplications, and those with vectors, are the same on every processor; larger ones, and
+ * those with a matrix that is kept packed, use fused multiplication and addition where there is, and so may differ in their last
+ * bits. */
 #ifndef MDF_FUNCTIONS_GEMM_H
 #define MDF_FUNCTIONS_GEMM_H
 

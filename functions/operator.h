@@ -52,11 +52,11 @@ enum mdf_operator_flags {
     MDF_OPERATOR_RANDOM = 1,       /* draws random numbers: never folded at compile time */
     MDF_OPERATOR_KEEPS_INPUTS = 2, /* takes inputs of any kind as they are: no conversion of literals to a shared type */
     MDF_OPERATOR_METHOD = 4,       /* Python: may be called as a method of its first argument, "m.sum()" */
-    MDF_OPERATOR_INFERS = 8,  /* ONNX: has no training yet: a call in a later version's form is the same, without its training */
-    MDF_OPERATOR_MAPS = 16,   /* the body takes as many inputs as the call, and yields its outputs */
+    MDF_OPERATOR_INFERS = 8, /* ONNX: has no training yet: a call in a later version's form is the same, without its training */
+    MDF_OPERATOR_MAPS = 16,  /* the body takes as many inputs as the call, and yields its outputs */
     MDF_OPERATOR_KEEPS_SCALARS = 128, /* ONNX: a bare number is not an array of one, which means something else */
-    MDF_OPERATOR_DERIVES = 64, /* stands for code that the compiler makes from the rules for derivatives */
-    MDF_OPERATOR_MODIFIES = 32 /* bodies may be left out; each takes one array and yields one; outputs are the schema's */
+    MDF_OPERATOR_DERIVES = 64,        /* stands for code that the compiler makes from the rules for derivatives */
+    MDF_OPERATOR_MODIFIES = 32        /* bodies may be left out; each takes one array and yields one; outputs are the schema's */
 };
 
 struct mdf_operator {

@@ -160,8 +160,8 @@ MDF_API const mdf_value *mdf_value_item(const mdf_value *value, size_t index);
 MDF_API const char *mdf_value_key(const mdf_value *value, size_t index);
 
 /* Values that the caller makes: of kind NONE; an array (copied); a number, truth or text as Python has them, or, with
- * mdf_value_new_literal, an array of numbers as a model's file has it, which take the type of what they meet in an operator; a list
- * or an object of `n` values (copied). NULL on error. A list of arrays is an ONNX sequence. */
+ * mdf_value_new_literal, an array of numbers as a model's file has it, which take the type of what they meet in an operator; a
+ * list or an object of `n` values (copied). NULL on error. A list of arrays is an ONNX sequence. */
 MDF_API mdf_value *mdf_value_new_none(mdf_error *error);
 MDF_API mdf_value *mdf_value_new_tensor(const mdf_tensor *tensor, mdf_error *error);
 MDF_API mdf_value *mdf_value_new_literal(const mdf_tensor *tensor, mdf_error *error);
@@ -171,8 +171,8 @@ MDF_API mdf_value *mdf_value_new_truth(bool truth, mdf_error *error);
 MDF_API mdf_value *mdf_value_new_text(const char *text, mdf_error *error);
 MDF_API mdf_value *mdf_value_new_list(const mdf_value *const *items, size_t n, mdf_error *error);
 MDF_API mdf_value *mdf_value_new_dict(const char *const *keys, const mdf_value *const *items, size_t n, mdf_error *error);
-/* A value that a state holds, as it is now: without copying where that is possible, and unchanged by later evaluations. Release it
- * before the state. */
+/* A value that a state holds, as it is now: without copying where that is possible, and unchanged by later evaluations. Release
+ * it before the state. */
 MDF_API mdf_value *mdf_value_keep(const mdf_value *value, mdf_error *error);
 /* Releases a value that the caller made; never one that a getter returned. */
 MDF_API void mdf_value_free(mdf_value *value);
@@ -181,9 +181,9 @@ MDF_API void mdf_value_free(mdf_value *value);
 
 /* Name of ONNX operator number `index` ("Gemm"), in alphabetical order; NULL past the last. */
 MDF_API const char *mdf_onnx_operator_name(size_t index);
-/* The form of an ONNX operator at an opset version as text: names of inputs, "|", of outputs, "|", of attributes, each followed by a
- * space; '?' after the name of an optional one, '*' after that of one that stands for any number: "A B C? | Y | alpha beta ".
- * Always terminated within `size` bytes; returns the length that the whole text has, 0 where there is no such operator. */
+/* The form of an ONNX operator at an opset version as text: names of inputs, "|", of outputs, "|", of attributes, each followed
+ * by a space; '?' after the name of an optional one, '*' after that of one that stands for any number: "A B C? | Y | alpha beta
+ * ". Always terminated within `size` bytes; returns the length that the whole text has, 0 where there is no such operator. */
 MDF_API size_t mdf_onnx_operator_form(const char *name, int opset, char *text, size_t size);
 
 /* ------------------------------------------------------------------ options */
@@ -206,16 +206,17 @@ typedef struct mdf_options {
 
 typedef struct mdf_model mdf_model;
 
-/* Reads a model file. The format follows the suffix: .json, .yaml, .yml, .bson, .onnx (see docs/onnx.md). Weights of a big ONNX file
- * stay in it: replace such a file, but do not change it in place, while the model or a program of it lives. */
+/* Reads a model file. The format follows the suffix: .json, .yaml, .yml, .bson, .onnx (see docs/onnx.md). Weights of a big ONNX
+ * file stay in it: replace such a file, but do not change it in place, while the model or a program of it lives. */
 MDF_API mdf_model *mdf_model_load_file(const char *path, mdf_error *error);
-/* The same with a format ("json", "yaml", "bson", "onnx"; NULL: by suffix) and options (allocator and warnings are used; may be NULL). */
+/* The same with a format ("json", "yaml", "bson", "onnx"; NULL: by suffix) and options (allocator and warnings are used; may be
+ * NULL). */
 MDF_API mdf_model *mdf_model_load_file_as(const char *path, const char *format, const mdf_options *options, mdf_error *error);
 /* Reads a model from memory; `name` stands for the file in messages. */
 MDF_API mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char *format, const char *name,
                                         const mdf_options *options, mdf_error *error);
-/* Writes a model; the format follows the suffix. The file appears whole or not at all. Arrays of a megabyte and more of a model that came
- * from ONNX go into an archive PATH.npz beside it (docs/onnx.md, Weights beside the model). */
+/* Writes a model; the format follows the suffix. The file appears whole or not at all. Arrays of a megabyte and more of a model
+ * that came from ONNX go into an archive PATH.npz beside it (docs/onnx.md, Weights beside the model). */
 MDF_API mdf_status mdf_model_save_file(const mdf_model *model, const char *path, mdf_error *error);
 /* The same; arrays of at least `beside_bytes` bytes go beside it, whatever the model came from. SIZE_MAX: none. */
 MDF_API mdf_status mdf_model_save_file_parted(const mdf_model *model, const char *path, size_t beside_bytes, mdf_error *error);
@@ -231,8 +232,8 @@ typedef struct mdf_program mdf_program;
 /* Compiles one graph of a model: names resolved, expressions parsed, attributes read, bodies wired. `options` may be NULL. */
 MDF_API mdf_program *mdf_compile(const mdf_model *model, const mdf_options *options, mdf_error *error);
 /* The same; parameters of these names (NODE.PARAMETER; PARAMETER: every one of that name, in any node, and the graph's) are kept
- * changeable: each state may set them with mdf_set_parameter, and nothing is worked out from the values that the model gives them,
- * which hold until then. Only numbers and arrays of numbers can be kept so, as a parameter's value or as its
+ * changeable: each state may set them with mdf_set_parameter, and nothing is worked out from the values that the model gives
+ * them, which hold until then. Only numbers and arrays of numbers can be kept so, as a parameter's value or as its
  * default_initial_value; the names need not outlive the call. */
 MDF_API mdf_program *mdf_compile_changeable(const mdf_model *model, const char *const *parameters, size_t n_parameters,
                                             const mdf_options *options, mdf_error *error);
@@ -265,8 +266,9 @@ MDF_API mdf_state *mdf_state_new(const mdf_program *program, mdf_error *error);
 MDF_API void mdf_state_free(mdf_state *state);
 /* Makes a state as it was when it was new, with another seed for random functions; its memory stays for later use. */
 MDF_API mdf_status mdf_state_reset(mdf_state *state, uint64_t seed, mdf_error *error);
-/* Sets a parameter that was kept changeable, before the first evaluation or the first after a reset. Numbers of type float64, int64
- * and bool are taken as if they stood in the model; others keep their type. MDF_NAME where no such parameter has that name. */
+/* Sets a parameter that was kept changeable, before the first evaluation or the first after a reset. Numbers of type float64,
+ * int64 and bool are taken as if they stood in the model; others keep their type. MDF_NAME where no such parameter has that name.
+ */
 MDF_API mdf_status mdf_set_parameter(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error);
 
 /* Sets an input for the next evaluation: NAME is PORT (every port of that name, in any node) or NODE.PORT.
@@ -291,10 +293,10 @@ typedef struct mdf_record {
     void *data;        /* room for all steps */
 } mdf_record;
 
-/* Evaluates the graph up to `n_steps` times, each time with the inputs that were set before the call (they are spent when it ends),
- * and stops early after about `budget_s` seconds (0: never). The first evaluation gets `first_dt`, each other `dt`; NaN is none.
- * *n_done is the number of evaluations that were done. A value that does not have the form of its record ends the call with MDF_OK
- * after that evaluation; *n_recorded, else equal to *n_done, does not count it. */
+/* Evaluates the graph up to `n_steps` times, each time with the inputs that were set before the call (they are spent when it
+ * ends), and stops early after about `budget_s` seconds (0: never). The first evaluation gets `first_dt`, each other `dt`; NaN is
+ * none. *n_done is the number of evaluations that were done. A value that does not have the form of its record ends the call with
+ * MDF_OK after that evaluation; *n_recorded, else equal to *n_done, does not count it. */
 MDF_API mdf_status mdf_evaluate_steps(mdf_state *state, uint64_t n_steps, double first_dt, double dt, double budget_s,
                                       const mdf_record *records, size_t n_records, uint64_t *n_done, uint64_t *n_recorded,
                                       mdf_error *error);
@@ -334,15 +336,15 @@ MDF_API void mdf_state_forget_interrupt(mdf_state *state);
 /* ------------------------------------------------------------------ sweeps */
 
 /* A sweep evaluates one program many times (instances), on several threads, with other values of its changeable parameters (see
- * mdf_compile_changeable), other inputs and another seed in each. What an instance gives is what a new state gives with these values
- * and that seed: the same bits whatever the number of threads. See docs/sweeps.md. */
+ * mdf_compile_changeable), other inputs and another seed in each. What an instance gives is what a new state gives with these
+ * values and that seed: the same bits whatever the number of threads. See docs/sweeps.md. */
 typedef struct mdf_sweep mdf_sweep;
 
 /* Leading axes of an array of values, before those of one value; of both, the one of instances is first. */
 enum {
     MDF_SWEEP_PER_INSTANCE = 1, /* one for each instance; without it all instances have the same */
     MDF_SWEEP_PER_STEP = 2,     /* of inputs: one for each step; without it a value is given in each step */
-    MDF_SWEEP_TYPED = 4         /* values keep their type; without it float64, int64 and bool are as numbers that stand in a model */
+    MDF_SWEEP_TYPED = 4 /* values keep their type; without it float64, int64 and bool are as numbers that stand in a model */
 };
 
 /* Values of a changeable parameter, or of an input: names as for mdf_set_parameter and mdf_set_input. */
@@ -367,8 +369,8 @@ typedef struct mdf_sweep_options {
     const uint64_t *seeds; /* of each instance; NULL: mdf_sweep_seed(seed, first_instance + i) */
     uint64_t seed;
     int n_threads; /* 0: all cores */
-    /* Called ten times a second, and at the end, by the thread that called mdf_sweep_new (where that evaluates the first instance) or
-     * mdf_sweep_run; false asks to stop. May be NULL. */
+    /* Called ten times a second, and at the end, by the thread that called mdf_sweep_new (where that evaluates the first
+     * instance) or mdf_sweep_run; false asks to stop. May be NULL. */
     bool (*progress)(void *context, size_t n_done, size_t n_instances);
     void *progress_context;
 } mdf_sweep_options;

@@ -27,7 +27,7 @@ static void set_up(struct rig *rig, const char *name, int since, const char *for
     rig->inputs[0] = &rig->input;
     rig->outputs[0] = &rig->output;
     rig->call.context = &rig->context;
-    rig->call.operator = &rig->operator;
+    rig->call.operator= & rig->operator;
     rig->call.inputs = rig->inputs;
     rig->call.outputs = rig->outputs;
     rig->call.scratch = rig->scratch;
@@ -117,14 +117,10 @@ Test(call, integers_are_whole_numbers_of_any_type)
         double items[2];
         bool whole;
     } cases[] = {
-        {MDF_DTYPE_INT64, 2, {-1, 2}, true},
-        {MDF_DTYPE_UINT8, 2, {1, 200}, true},
-        {MDF_DTYPE_BOOL, 2, {0, 1}, true},
-        {MDF_DTYPE_FLOAT16, 2, {-3, 4}, true},
-        {MDF_DTYPE_FLOAT64, 0, {0, 0}, true},
-        {MDF_DTYPE_FLOAT64, 1, {0.5, 0}, false},
-        {MDF_DTYPE_FLOAT64, 1, {0x1p63, 0}, false},
-        {MDF_DTYPE_UINT64, 1, {0x1p63, 0}, false},
+        {MDF_DTYPE_INT64, 2, {-1, 2}, true},        {MDF_DTYPE_UINT8, 2, {1, 200}, true},
+        {MDF_DTYPE_BOOL, 2, {0, 1}, true},          {MDF_DTYPE_FLOAT16, 2, {-3, 4}, true},
+        {MDF_DTYPE_FLOAT64, 0, {0, 0}, true},       {MDF_DTYPE_FLOAT64, 1, {0.5, 0}, false},
+        {MDF_DTYPE_FLOAT64, 1, {0x1p63, 0}, false}, {MDF_DTYPE_UINT64, 1, {0x1p63, 0}, false},
         {MDF_DTYPE_COMPLEX64, 1, {1, 0}, false},
     };
 

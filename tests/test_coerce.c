@@ -26,10 +26,34 @@ struct test_case {
     const char *error; /* NULL: none */
 };
 
-#define TYPED(type, ...) {MDF_DTYPE_##type, MDF_STRENGTH_TYPED, 2, {__VA_ARGS__}}
-#define LITERAL(type, ...) {MDF_DTYPE_##type, MDF_STRENGTH_LITERAL, 2, {__VA_ARGS__}}
-#define NUMBER(type, item) {MDF_DTYPE_##type, MDF_STRENGTH_PYTHON, SCALAR, {item}}
-#define ABSENT {MDF_DTYPE_NONE, MDF_STRENGTH_TYPED, 0, {0}}
+#define TYPED(type, ...)                         \
+    {                                            \
+        MDF_DTYPE_##type, MDF_STRENGTH_TYPED, 2, \
+        {                                        \
+            __VA_ARGS__                          \
+        }                                        \
+    }
+#define LITERAL(type, ...)                         \
+    {                                              \
+        MDF_DTYPE_##type, MDF_STRENGTH_LITERAL, 2, \
+        {                                          \
+            __VA_ARGS__                            \
+        }                                          \
+    }
+#define NUMBER(type, item)                             \
+    {                                                  \
+        MDF_DTYPE_##type, MDF_STRENGTH_PYTHON, SCALAR, \
+        {                                              \
+            item                                       \
+        }                                              \
+    }
+#define ABSENT                                 \
+    {                                          \
+        MDF_DTYPE_NONE, MDF_STRENGTH_TYPED, 0, \
+        {                                      \
+            0                                  \
+        }                                      \
+    }
 #define IN64 MDF_DTYPE_FLOAT64
 #define IN32 MDF_DTYPE_FLOAT32
 
@@ -42,8 +66,13 @@ static const struct test_case cases[] = {
     {"Add", 15, IN64, {TYPED(FLOAT32, 1, 2), NUMBER(FLOAT64, 0.5)}, 2, {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT32}, NULL},
     {"Add", 15, IN64, {NUMBER(INT64, 3), TYPED(FLOAT16, 1, 2)}, 2, {MDF_DTYPE_FLOAT16, MDF_DTYPE_FLOAT16}, NULL},
     {"Add", 15, IN64, {LITERAL(INT64, 1, 2), LITERAL(FLOAT64, 1, 2)}, 2, {MDF_DTYPE_FLOAT64, MDF_DTYPE_FLOAT64}, NULL},
-    {"Where", 15, IN64, {NUMBER(INT64, 1), TYPED(UINT8, 1, 2), NUMBER(INT64, 255)}, 3,
-     {MDF_DTYPE_BOOL, MDF_DTYPE_UINT8, MDF_DTYPE_UINT8}, NULL},
+    {"Where",
+     15,
+     IN64,
+     {NUMBER(INT64, 1), TYPED(UINT8, 1, 2), NUMBER(INT64, 255)},
+     3,
+     {MDF_DTYPE_BOOL, MDF_DTYPE_UINT8, MDF_DTYPE_UINT8},
+     NULL},
     {"Add", 15, IN32, {NUMBER(FLOAT64, 1), NUMBER(FLOAT64, 2)}, 2, {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT32}, NULL},
     {"Add", 15, IN32, {TYPED(FLOAT64, 1, 2), NUMBER(FLOAT64, 2)}, 2, {MDF_DTYPE_FLOAT64, MDF_DTYPE_FLOAT64}, NULL},
     {"Pow", 15, IN64, {TYPED(FLOAT32, 1, 2), NUMBER(INT64, 2)}, 2, {MDF_DTYPE_FLOAT32, MDF_DTYPE_INT64}, NULL},
@@ -57,19 +86,49 @@ static const struct test_case cases[] = {
     {"Gather", 13, IN64, {TYPED(FLOAT64, 1, 2), LITERAL(FLOAT64, 1, 0)}, 2, {MDF_DTYPE_FLOAT64, MDF_DTYPE_INT64}, NULL},
     {"And", 7, IN64, {LITERAL(INT64, 1, 0), LITERAL(FLOAT64, 1, 1)}, 2, {MDF_DTYPE_BOOL, MDF_DTYPE_BOOL}, NULL},
     /* Errors. */
-    {"Add", 15, IN64, {TYPED(FLOAT32, 1, 2), TYPED(FLOAT64, 1, 2)}, 2, {0},
+    {"Add",
+     15,
+     IN64,
+     {TYPED(FLOAT32, 1, 2), TYPED(FLOAT64, 1, 2)},
+     2,
+     {0},
      "onnx::Add: inputs 'A' (float32[2]) and 'B' (float64[2]) have different types; use Cast"},
-    {"Max", 13, IN64, {NUMBER(INT64, 1), TYPED(INT32, 1, 2), TYPED(INT64, 1, 2)}, 3, {0},
+    {"Max",
+     13,
+     IN64,
+     {NUMBER(INT64, 1), TYPED(INT32, 1, 2), TYPED(INT64, 1, 2)},
+     3,
+     {0},
      "onnx::Max: inputs 'data_0[1]' (int32[2]) and 'data_0[2]' (int64[2]) have different types; use Cast"},
     {"Celu", 12, IN64, {TYPED(FLOAT64, 1, 2)}, 1, {0}, "onnx::Celu: input 'X' is float64[2]; allowed are float32"},
-    {"Gather", 13, IN64, {TYPED(FLOAT64, 1, 2), LITERAL(FLOAT64, 1, 0.5)}, 2, {0},
+    {"Gather",
+     13,
+     IN64,
+     {TYPED(FLOAT64, 1, 2), LITERAL(FLOAT64, 1, 0.5)},
+     2,
+     {0},
      "onnx::Gather: input 'indices' is float64[2]; allowed are int32, int64"},
-    {"Gather", 13, IN64, {TYPED(FLOAT64, 1, 2), NUMBER(FLOAT64, 0x1p63)}, 2, {0},
+    {"Gather",
+     13,
+     IN64,
+     {TYPED(FLOAT64, 1, 2), NUMBER(FLOAT64, 0x1p63)},
+     2,
+     {0},
      "onnx::Gather: input 'indices' is float64 scalar; allowed are int32, int64"},
     {"Gather", 13, IN64, {ABSENT, NUMBER(INT64, 0)}, 2, {0}, "onnx::Gather: input 'data' is missing"},
-    {"Add", 15, IN64, {TYPED(UINT8, 1, 2), NUMBER(INT64, 300)}, 2, {0},
+    {"Add",
+     15,
+     IN64,
+     {TYPED(UINT8, 1, 2), NUMBER(INT64, 300)},
+     2,
+     {0},
      "onnx::Add: input 'B' is int64 scalar, with a value that uint8 can not hold"},
-    {"SequenceLength", 11, IN64, {TYPED(INT64, 1, 2)}, 1, {0},
+    {"SequenceLength",
+     11,
+     IN64,
+     {TYPED(INT64, 1, 2)},
+     1,
+     {0},
      "onnx::SequenceLength: input 'input_sequence' is int64[2]; allowed are sequences of bool, int8, int16, int32, int64, uint8, "
      "uint16, uint32, uint64, float16, float32, float64, complex64, complex128, string"},
 };
@@ -99,7 +158,7 @@ static void set_up(struct rig *rig, const char *operator, int opset, mdf_dtype r
     rig->operator.name = operator;
     rig->operator.since = schema->since;
     rig->call.context = &rig->context;
-    rig->call.operator = &rig->operator;
+    rig->call.operator= & rig->operator;
     rig->signature = mdf_signature_new(&rig->arena, schema, n);
     cr_assert_not_null(rig->signature);
 }

@@ -1,6 +1,6 @@
 /* test_onnx_reader.c - ONNX files as models. The cases are files, tests/data/onnx/NAME.onnx with NAME.json beside it (generate.py
- * there writes both): the results of runs, or the words of an error. Each is run as it is, and again after it was written as JSON, YAML
- * and BSON, and with its arrays beside it. */
+ * there writes both): the results of runs, or the words of an error. Each is run as it is, and again after it was written as
+ * JSON, YAML and BSON, and with its arrays beside it. */
 #include "mdf_c/mdf.h"
 #include "mdf_c/write/write.h"
 

@@ -25,8 +25,8 @@ static bool is_python(size_t table)
     return strncmp(tables[table].name, "mdf_operators_python_", strlen("mdf_operators_python_")) == 0;
 }
 
-/* Families share the layout of their settings (convolutions and pools, say), so a name need not be the row's own: it is the name of
- * some operator's attribute. */
+/* Families share the layout of their settings (convolutions and pools, say), so a name need not be the row's own: it is the name
+ * of some operator's attribute. */
 static bool is_attribute(const char *name)
 {
     const struct mdf_schema *schema;
@@ -64,8 +64,7 @@ Test(registry, onnx_rows_name_what_the_schemas_have)
             cr_expect(known, "%s: %s has no version %d", tables[t].name, row->name, row->since);
             cr_expect_not_null(row->kernel, "%s: %s", tables[t].name, row->name);
             for (const struct mdf_setting *setting = row->settings; setting != NULL && setting->name != NULL; setting++) {
-                cr_expect(is_attribute(setting->name), "%s: %s has no '%s'", tables[t].name, row->name,
-                          setting->name);
+                cr_expect(is_attribute(setting->name), "%s: %s has no '%s'", tables[t].name, row->name, setting->name);
                 cr_expect_lt(setting->offset, row->settings_size);
             }
         }

@@ -237,8 +237,10 @@ Test(write, run_as_json_and_csv)
         {mdf_write_report_json, "[[1, \"s\"], [2, [\"t\"]]]", true,
          "{\"model\": \"m\", \"graph\": \"g\", \"steps\": 2,\n \"results\": {\"r\": null},\n"
          " \"outputs\": {\"A\": {\"x\": 2}, \"B\": {}, \"C\": {\"y,1\": [\"t\"]}},\n \"trace\": [\n"
-         "  {\"time\": 0.0, \"outputs\": {\"A\": {\"x\": 1}, \"B\": {}, \"C\": {\"y,1\": \"s\"}}, \"schedule\": [[\"A\"], [\"C\"]]},\n"
-         "  {\"time\": 0.5, \"outputs\": {\"A\": {\"x\": 2}, \"B\": {}, \"C\": {\"y,1\": [\"t\"]}}, \"schedule\": [[\"A\"]]}]}\n"},
+         "  {\"time\": 0.0, \"outputs\": {\"A\": {\"x\": 1}, \"B\": {}, \"C\": {\"y,1\": \"s\"}}, \"schedule\": [[\"A\"], "
+         "[\"C\"]]},\n"
+         "  {\"time\": 0.5, \"outputs\": {\"A\": {\"x\": 2}, \"B\": {}, \"C\": {\"y,1\": [\"t\"]}}, \"schedule\": "
+         "[[\"A\"]]}]}\n"},
         {mdf_write_report_csv, changing, false, "A.x,\"C.y,1[0]\",\"C.y,1[1]\"\n0.1,3,4\n"},
         {mdf_write_report_csv, changing, true, "A.x,\"C.y,1[0]\",\"C.y,1[1]\"\n1.5,,\n2.5,1,2\n0.1,3,4\n"},
         {mdf_write_report_csv, "[[[1, 2], \"a,\\\"b\"], [[3], {\"k\": 1}]]", true,
@@ -328,7 +330,8 @@ Test(write, run_as_npz)
 {
     expect_npz(changing, false, "{\"A.x\": 0.1, \"C.y,1\": [3, 4]}");
     expect_npz(changing, true, "{\"A.x\": [1.5, 2.5, 0.1], \"step2/C.y,1\": [1, 2], \"step3/C.y,1\": [3, 4]}");
-    expect_npz("[[[1, 2], \"a\\u00e9\"], [[3, 4], \"bcd\"]]", true, "{\"A.x\": [[1, 2], [3, 4]], \"C.y,1\": [\"a\xc3\xa9\", \"bcd\"]}");
+    expect_npz("[[[1, 2], \"a\\u00e9\"], [[3, 4], \"bcd\"]]", true,
+               "{\"A.x\": [[1, 2], [3, 4]], \"C.y,1\": [\"a\xc3\xa9\", \"bcd\"]}");
     expect_npz("[[1, {\"k\": [2, \"x\"]}]]", false, "{\"A.x\": 1, \"C.y,1.k.0\": 2, \"C.y,1.k.1\": \"x\"}");
 }
 
@@ -352,9 +355,11 @@ Test(write, npy_orders)
     mdf_error error = {0};
 
     mdf_memory_init(&memory, NULL, 0);
-    cr_assert(read_npy_parts(&memory, "{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", "\x01\x02\xff\xfe", 4, &value, &error) == MDF_OK);
+    cr_assert(read_npy_parts(&memory, "{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", "\x01\x02\xff\xfe", 4, &value,
+                             &error) == MDF_OK);
     cr_expect(((int16_t *)value.data)[0] == 0x102 && ((int16_t *)value.data)[1] == -2);
-    cr_assert(read_npy_parts(&memory, "{'shape': (2, 3), 'fortran_order': True, 'descr': '|u1'}", "\1\4\2\5\3\6", 6, &value, &error) == MDF_OK);
+    cr_assert(read_npy_parts(&memory, "{'shape': (2, 3), 'fortran_order': True, 'descr': '|u1'}", "\1\4\2\5\3\6", 6, &value,
+                             &error) == MDF_OK);
     cr_expect(value.rank == 2 && memcmp(value.data, "\1\2\3\4\5\6", 6) == 0);
     mdf_value_clear(&memory, &value);
     cr_expect(memory.used_bytes == 0);

@@ -1,8 +1,8 @@
 /* image.h - files of images as pixels: one decoder a format.
  *
  * A decoder reads the bytes of a file and makes `pixels`: rows from the top, red, green, blue, a byte each. Transparency is
- * dropped. Decoders whose library the build did not find are left out (MDF_IMAGE_JPEG and the like are not defined then); those of
- * others are loaded when an image is (late_library.h). */
+ * dropped. Decoders whose library the build did not find are left out (MDF_IMAGE_JPEG and the like are not defined then); those
+ * of others are loaded when an image is (late_library.h). */
 #ifndef MDF_FUNCTIONS_IMAGE_IMAGE_H
 #define MDF_FUNCTIONS_IMAGE_IMAGE_H
 
@@ -26,8 +26,8 @@ bool mdf_image_make(struct mdf_image *image, uint64_t width, uint64_t height);
 /* Loads a decoder's library; false where it is not there any more, which is an error. */
 bool mdf_image_load_library(struct mdf_image *image, const char *file, const char *const *names, size_t n, void *pointers);
 
-/* False: the file can not be decoded; call->context->error is set only where memory ran out, a limit was passed, or the library is
- * not there. */
+/* False: the file can not be decoded; call->context->error is set only where memory ran out, a limit was passed, or the library
+ * is not there. */
 bool mdf_image_decode_bmp(struct mdf_image *image);
 bool mdf_image_decode_pnm(struct mdf_image *image);
 bool mdf_image_decode_jpeg(struct mdf_image *image);

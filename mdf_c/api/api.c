@@ -243,7 +243,8 @@ mdf_status mdf_set_input(mdf_state *state, const char *name, const mdf_tensor *v
             return status;
         }
     } else {
-        mdf_value_borrow_tensor(&state->shared->memory, &view, value->dtype, MDF_STRENGTH_TYPED, value->rank, value->shape, value->data);
+        mdf_value_borrow_tensor(&state->shared->memory, &view, value->dtype, MDF_STRENGTH_TYPED, value->rank, value->shape,
+                                value->data);
     }
     status = mdf_state_set_input(state, name, &view, error);
     mdf_value_clear(&state->shared->memory, &view);
@@ -288,8 +289,9 @@ mdf_status mdf_evaluate(mdf_state *state, double dt, mdf_error *error)
     return mdf_state_evaluate(state, dt, error);
 }
 
-mdf_status mdf_evaluate_steps(mdf_state *state, uint64_t n_steps, double first_dt, double dt, double budget_s, const mdf_record *records,
-                              size_t n_records, uint64_t *n_done, uint64_t *n_recorded, mdf_error *error)
+mdf_status mdf_evaluate_steps(mdf_state *state, uint64_t n_steps, double first_dt, double dt, double budget_s,
+                              const mdf_record *records, size_t n_records, uint64_t *n_done, uint64_t *n_recorded,
+                              mdf_error *error)
 {
     const struct mdf_steps steps = {n_steps, first_dt, dt, budget_s, records, n_records};
 

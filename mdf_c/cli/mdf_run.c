@@ -43,7 +43,8 @@ static mdf_model *load_standard_input(struct run *run)
     void *bytes;
 
     if (mdf_read_file(&run->memory, "-", &bytes, &size_bytes, &run->error) == MDF_OK) {
-        model = mdf_model_load_bytes(bytes, size_bytes, run->options.format, "standard input", &run->options.library, &run->error);
+        model =
+            mdf_model_load_bytes(bytes, size_bytes, run->options.format, "standard input", &run->options.library, &run->error);
     }
     mdf_memory_release(&run->memory, bytes);
     return model;
@@ -91,7 +92,8 @@ static int check_graph(struct run *run)
 /* The picture is one of the model as it was loaded: there is one of a model that does not compile too. */
 static int draw(struct run *run)
 {
-    return run->options.graph_image_path != NULL ? write_graph_image(&run->memory, &run->options, run->model, &run->error) : EXIT_DONE;
+    return run->options.graph_image_path != NULL ? write_graph_image(&run->memory, &run->options, run->model, &run->error)
+                                                 : EXIT_DONE;
 }
 
 static int compile(struct run *run)
@@ -107,7 +109,8 @@ static int compile(struct run *run)
 
 static mdf_status evaluate_once(struct run *run, mdf_state *state, double dt)
 {
-    return run->options.compile ? evaluate_compiled(&run->compiled, state, dt, &run->error) : mdf_evaluate(state, dt, &run->error);
+    return run->options.compile ? evaluate_compiled(&run->compiled, state, dt, &run->error)
+                                : mdf_evaluate(state, dt, &run->error);
 }
 
 /* Steps of a compiled model between the first and the last, where nobody looks at them and there are no inputs: many at once. */
@@ -185,8 +188,9 @@ static int evaluate(struct run *run)
         if (state == NULL) {
             return EXIT_MODEL;
         }
-        exit_status = options->compile && !begin_compiled(&run->compiled, options->trace || options->schedule) ? EXIT_MODEL
-                                                                                                       : evaluate_steps(run, state, repeat);
+        exit_status = options->compile && !begin_compiled(&run->compiled, options->trace || options->schedule)
+                          ? EXIT_MODEL
+                          : evaluate_steps(run, state, repeat);
         run->peak_bytes = mdf_state_peak_bytes(state) > run->peak_bytes ? mdf_state_peak_bytes(state) : run->peak_bytes;
         if (exit_status == EXIT_DONE && repeat + 1 == options->n_repeats) {
             end_progress(&run->bar);

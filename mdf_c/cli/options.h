@@ -16,12 +16,12 @@ struct run_options {
     const char *format;     /* NULL: by suffix */
     const char **inputs;    /* NAME=VALUE, in order; released by release_run_options */
     size_t n_inputs;
-    const char *inputs_path; /* NULL: none */
-    const char *output_path; /* NULL: standard output */
+    const char *inputs_path;                  /* NULL: none */
+    const char *output_path;                  /* NULL: standard output */
     const char *graph_image_path, *plot_path; /* NULL: none */
     enum mdf_detail graph_detail;
-    const char *sweep_path;  /* NULL: one evaluation */
-    const char *record;      /* NAME,NAME,...; NULL: all ports */
+    const char *sweep_path; /* NULL: one evaluation */
+    const char *record;     /* NAME,NAME,...; NULL: all ports */
     uint64_t n_steps, n_repeats;
     double dt; /* NaN: none */
     bool trace, schedule, typed, check, strict, time, compile;

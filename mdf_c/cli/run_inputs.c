@@ -29,7 +29,8 @@ static mdf_status read_npy_file(struct mdf_memory *memory, const char *path, str
     return status;
 }
 
-static mdf_status read_document_value(struct mdf_memory *memory, struct mdf_document *document, struct mdf_value *value, mdf_error *error)
+static mdf_status read_document_value(struct mdf_memory *memory, struct mdf_document *document, struct mdf_value *value,
+                                      mdf_error *error)
 {
     mdf_status status;
 
@@ -68,7 +69,8 @@ static int read_single(struct mdf_memory *memory, const char *argument, struct m
         return status == MDF_OK ? EXIT_DONE : EXIT_MODEL;
     }
     snprintf(place, sizeof place, "--input %.*s", (int)(text - 1 - argument), argument);
-    status = read_document_value(memory, mdf_document_parse(memory, "json", place, text, strlen(text), NULL, error), &pair[1], error);
+    status =
+        read_document_value(memory, mdf_document_parse(memory, "json", place, text, strlen(text), NULL, error), &pair[1], error);
     return status == MDF_OK ? EXIT_DONE : EXIT_USAGE;
 }
 
@@ -99,7 +101,8 @@ static mdf_status read_named_values(struct mdf_memory *memory, const struct mdf_
     size_t n, i;
 
     if (node->kind != MDF_NODE_OBJECT) {
-        return mdf_node_error(document, node, error, MDF_TYPE, "inputs must be an object {name: value} or a list of such objects, not %s",
+        return mdf_node_error(document, node, error, MDF_TYPE,
+                              "inputs must be an object {name: value} or a list of such objects, not %s",
                               mdf_node_describe(node));
     }
     n = node->as.object.n;
@@ -168,8 +171,8 @@ static mdf_status read_inputs_file(struct run_inputs *inputs, const char *path, 
 
 /* ------------------------------------------------------------------ all of them */
 
-int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const struct run_options *options, struct warning_printer *warnings,
-                    mdf_error *error)
+int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const struct run_options *options,
+                    struct warning_printer *warnings, mdf_error *error)
 {
     int exit_status;
 

@@ -8,20 +8,20 @@
 
 struct run_inputs {
     struct mdf_memory *memory;
-    struct mdf_value single;   /* of --input: an object {name: value}, given at every step */
-    const char *path;          /* of --inputs; NULL: none */
-    struct mdf_value *steps;   /* of --inputs: objects */
+    struct mdf_value single; /* of --input: an object {name: value}, given at every step */
+    const char *path;        /* of --inputs; NULL: none */
+    struct mdf_value *steps; /* of --inputs: objects */
     size_t n_steps;
-    bool same_each_step;       /* steps has one object, given at every step */
-    struct mdf_value unknown;  /* names of --inputs that the graph does not have, each told once */
+    bool same_each_step;      /* steps has one object, given at every step */
+    struct mdf_value unknown; /* names of --inputs that the graph does not have, each told once */
     struct warning_printer *warnings;
 };
 
 /* Reads all values. Returns EXIT_DONE, or the exit status, with the error set and the inputs released. */
-int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const struct run_options *options, struct warning_printer *warnings,
-                    mdf_error *error);
-/* Sets the inputs of one step, counted from 0; returns as load_run_inputs, but the inputs stay. A name of --input that the graph does not
- * have is an error; one of --inputs is warned of and left out, as the reference engine leaves it out. */
+int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const struct run_options *options,
+                    struct warning_printer *warnings, mdf_error *error);
+/* Sets the inputs of one step, counted from 0; returns as load_run_inputs, but the inputs stay. A name of --input that the graph
+ * does not have is an error; one of --inputs is warned of and left out, as the reference engine leaves it out. */
 int set_run_inputs(struct run_inputs *inputs, mdf_state *state, uint64_t step, mdf_error *error);
 void release_run_inputs(struct run_inputs *inputs);
 

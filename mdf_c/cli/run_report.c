@@ -106,8 +106,8 @@ static int list_ports(struct run_report *report, mdf_error *error)
     return EXIT_DONE;
 }
 
-int init_run_report(struct run_report *report, struct mdf_memory *memory, const struct run_options *options, const mdf_program *program,
-                    mdf_error *error)
+int init_run_report(struct run_report *report, struct mdf_memory *memory, const struct run_options *options,
+                    const mdf_program *program, mdf_error *error)
 {
     int exit_status;
 
@@ -121,7 +121,8 @@ int init_run_report(struct run_report *report, struct mdf_memory *memory, const 
     if (exit_status == EXIT_DONE && options->record != NULL) {
         exit_status = keep_recorded(report, error);
     }
-    if (exit_status == EXIT_DONE && mdf_recording_init(&report->recording, memory, report->columns, report->n_columns, error) != MDF_OK) {
+    if (exit_status == EXIT_DONE &&
+        mdf_recording_init(&report->recording, memory, report->columns, report->n_columns, error) != MDF_OK) {
         exit_status = EXIT_MODEL;
     }
     return exit_status;
@@ -141,7 +142,8 @@ void release_run_report(struct run_report *report)
 static bool add_word(struct run_report *report, size_t *n_words, size_t word)
 {
     if (*n_words == report->schedule_capacity) {
-        size_t *grown = mdf_memory_grow(report->memory, report->schedule, &report->schedule_capacity, *n_words + 1, sizeof *grown);
+        size_t *grown =
+            mdf_memory_grow(report->memory, report->schedule, &report->schedule_capacity, *n_words + 1, sizeof *grown);
 
         if (grown == NULL) {
             return false;
@@ -190,7 +192,8 @@ int record_step(struct run_report *report, const mdf_state *state, uint64_t step
     }
     status = mdf_recording_begin_step(&report->recording, isnan(dt) ? dt : dt * (double)step, error);
     for (i = 0; i < report->n_columns && status == MDF_OK; i++) {
-        status = mdf_recording_add_value(&report->recording, mdf_output_at(state, report->columns[i].node, report->outputs[i]), error);
+        status =
+            mdf_recording_add_value(&report->recording, mdf_output_at(state, report->columns[i].node, report->outputs[i]), error);
     }
     if (status == MDF_OK && report->options->trace) {
         if (!collect_schedule(report, state, &n_words)) {

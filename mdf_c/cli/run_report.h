@@ -19,8 +19,8 @@ struct run_report {
 };
 
 /* Finds the ports. Functions return EXIT_DONE, or the exit status with the error set; release the report in either case. */
-int init_run_report(struct run_report *report, struct mdf_memory *memory, const struct run_options *options, const mdf_program *program,
-                    mdf_error *error);
+int init_run_report(struct run_report *report, struct mdf_memory *memory, const struct run_options *options,
+                    const mdf_program *program, mdf_error *error);
 /* Whether more than the last step is recorded. */
 bool records_every_step(const struct run_options *options);
 /* Records the state after a step, counted from 0. */

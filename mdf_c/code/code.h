@@ -99,8 +99,9 @@ struct mdf_execution {
     /* Sets body->run and body->evaluator of a graph within a node, whose frame is made. False: out of memory. */
     bool (*attach)(struct mdf_shared_state *owner, const struct mdf_code *code, struct mdf_frame *frame, struct mdf_body *body);
     struct mdf_shared_state *owner; /* of the run layer */
-    /* Runs the call of an operator with bodies, instruction number `at`, in a faster way; false: nothing has changed, and it must be run as it
-     * stands. *kept, NULL at first, is what the call keeps for that, and release_fast lets go of. NULL: there is no such way. */
+    /* Runs the call of an operator with bodies, instruction number `at`, in a faster way; false: nothing has changed, and it must
+     * be run as it stands. *kept, NULL at first, is what the call keeps for that, and release_fast lets go of. NULL: there is no
+     * such way. */
     bool (*run_fast)(struct mdf_frame *frame, size_t at, void **kept);
     void (*release_fast)(void *kept);
     /* The frame begins anew: what was tried in vain may be tried again. */

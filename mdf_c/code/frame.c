@@ -551,8 +551,7 @@ bool mdf_frame_run(struct mdf_frame *frame, size_t first, size_t end)
 
     while (at < end) {
         next = at + 1;
-        if (instructions[at].opcode == MDF_OPCODE_CALL ? !run_call_at(frame, at)
-                                                       : !step(frame, &instructions[at], &next)) {
+        if (instructions[at].opcode == MDF_OPCODE_CALL ? !run_call_at(frame, at) : !step(frame, &instructions[at], &next)) {
             origin = &frame->code->origins[instructions[at].origin];
             mdf_error_at(error, origin->file, origin->line, origin->column);
             mdf_error_in(error, "%s", origin->path);

@@ -1,5 +1,5 @@
-/* beside.c - files that a document refers to. They are named relative to the document's folder and must lie in it: no absolute name,
- * no "..", and what symbolic links lead to must be in the folder too. See document.h. */
+/* beside.c - files that a document refers to. They are named relative to the document's folder and must lie in it: no absolute
+ * name, no "..", and what symbolic links lead to must be in the folder too. See document.h. */
 #include "mdf_c/document/document.h"
 
 #include <fcntl.h>

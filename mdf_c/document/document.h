@@ -103,8 +103,8 @@ void mdf_document_free(struct mdf_document *document);
 /* Hands a store over to the document; false when out of memory, and the store is let go. */
 bool mdf_document_keep(struct mdf_document *document, struct mdf_store *store);
 
-/* Opens a file that the document refers to, which must lie in the folder of the document's own file. `holds` says what is in it ("the
- * data of a tensor"). The file's full name goes to *path, in `arena`. -1 with the error set where it can not be done. */
+/* Opens a file that the document refers to, which must lie in the folder of the document's own file. `holds` says what is in it
+ * ("the data of a tensor"). The file's full name goes to *path, in `arena`. -1 with the error set where it can not be done. */
 int mdf_document_open_beside(const struct mdf_document *document, const char *name, const char *holds, struct mdf_arena *arena,
                              const char **path, mdf_error *error);
 

@@ -162,8 +162,8 @@ struct mdf_lowered_if {
  * before; after the loop it is what the last run yielded, or `initial`. All of one form. `next` is a result of an op of the
  * body's own region (of arrays: FUSED, CALL or COPY), and of no other state, so that states can be carried on one after the
  * other: scalars by copying the cell, arrays by exchanging `data` and `buffer` of the two, or, where the elements of `next` stay
- * in a stack, by letting `parameter` look at them. Machine code may also write `next` where `parameter` lies: then arrays[next].data
- * is not the memory of its buffer, and means nothing after the loop. */
+ * in a stack, by letting `parameter` look at them. Machine code may also write `next` where `parameter` lies: then
+ * arrays[next].data is not the memory of its buffer, and means nothing after the loop. */
 struct mdf_lowered_state {
     mdf_lowered_id initial, parameter, next;
     bool is_in_stack; /* `next` is an item that is written into its stack directly, whose number of items is known */

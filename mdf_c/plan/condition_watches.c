@@ -76,8 +76,9 @@ static bool find_value(const struct condition_builder *builder, size_t node, con
         watch->always = true;
     } else if (find_parameter(source, name) != NULL) {
         watch->value = find_bound(plan->scope, name);
-        watch->always = watch->value != MDF_NO_OPERAND && (MDF_OPERAND_KIND(watch->value) == MDF_OPERAND_CONSTANT ||
-                                                           (unit_flags(builder->graph->unit, watch->value) & OPERAND_IS_FIXED) != 0);
+        watch->always =
+            watch->value != MDF_NO_OPERAND && (MDF_OPERAND_KIND(watch->value) == MDF_OPERAND_CONSTANT ||
+                                               (unit_flags(builder->graph->unit, watch->value) & OPERAND_IS_FIXED) != 0);
         watch->has_initial = false;
     } else if (has_function(source, name)) {
         watch->value = find_bound(plan->scope, name);

@@ -123,8 +123,8 @@ static inline void *mdf_value_own_elements(const struct mdf_value *value)
     return is_own ? value->data : NULL;
 }
 /* Gives an array of numbers another number of items along its first axis: those that stay keep their elements, new ones are not
- * initialised. Memory that belongs to it alone is made longer where it is, if that is possible. False: refused, the array is as it
- * was. */
+ * initialised. Memory that belongs to it alone is made longer where it is, if that is possible. False: refused, the array is as
+ * it was. */
 bool mdf_value_lengthen(struct mdf_memory *memory, struct mdf_value *array, size_t n_items);
 /* `target` becomes `source` with elements of another type (strings excepted). */
 bool mdf_value_convert(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source, mdf_dtype dtype);

@@ -75,8 +75,8 @@ static struct mdf_store *map_archive(struct reader *reader, const char *name)
     } else {
         store = mdf_store_map(reader->document->memory, file, (size_t)status.st_size);
         if (store == NULL || !mdf_document_keep(reader->document, store)) {
-            mdf_error_set(reader->error, MDF_OUT_OF_MEMORY, "the file '%.200s', which holds arrays, can not be mapped into memory",
-                          name);
+            mdf_error_set(reader->error, MDF_OUT_OF_MEMORY,
+                          "the file '%.200s', which holds arrays, can not be mapped into memory", name);
             store = NULL;
         }
     }

@@ -51,7 +51,8 @@ static int64_t *read_shape(const struct reader *reader, const struct mdf_node *g
 
 static mdf_status read_typed(const struct reader *reader, const struct mdf_node *typed, struct mdf_value *value)
 {
-    const struct mdf_node *type = mdf_node_get(typed, "type"), *data = mdf_node_get(typed, "data"), *given = mdf_node_get(typed, "shape");
+    const struct mdf_node *type = mdf_node_get(typed, "type"), *data = mdf_node_get(typed, "data"),
+                          *given = mdf_node_get(typed, "shape");
     struct mdf_declared_type declared;
     int64_t *shape = NULL;
     size_t rank = 0;
@@ -59,7 +60,8 @@ static mdf_status read_typed(const struct reader *reader, const struct mdf_node 
 
     if (type->kind != MDF_NODE_STRING || !mdf_parse_type(type->as.string.bytes, &declared) || declared.dtype == MDF_DTYPE_NONE ||
         declared.sequence) {
-        return mdf_node_error(reader->document, type, reader->error, MDF_TYPE, "\"type\" must name an element type, as \"float32\" does");
+        return mdf_node_error(reader->document, type, reader->error, MDF_TYPE,
+                              "\"type\" must name an element type, as \"float32\" does");
     }
     shape = given != NULL ? read_shape(reader, given, &rank) : NULL;
     if (given != NULL && shape == NULL) {
@@ -121,7 +123,8 @@ static mdf_status read_object(const struct reader *reader, const struct mdf_node
     if (n == 1 && strcmp(node->as.object.entries[0].key, "sequence") == 0) {
         return read_sequence(reader, &node->as.object.entries[0].value, value);
     }
-    if (mdf_node_get(node, "type") != NULL && mdf_node_get(node, "data") != NULL && n == 2 + (mdf_node_get(node, "shape") != NULL)) {
+    if (mdf_node_get(node, "type") != NULL && mdf_node_get(node, "data") != NULL &&
+        n == 2 + (mdf_node_get(node, "shape") != NULL)) {
         return read_typed(reader, node, value);
     }
     pairs = mdf_value_make_dict(reader->memory, value, n);

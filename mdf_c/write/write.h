@@ -30,7 +30,7 @@ struct mdf_recording {
     size_t n_words, words_capacity;
     struct mdf_recorded_form *forms; /* types and shapes that occur */
     size_t n_forms, forms_capacity;
-    size_t *column_forms; /* the form that a column had last, SIZE_MAX before the first */
+    size_t *column_forms;     /* the form that a column had last, SIZE_MAX before the first */
     struct mdf_value *others; /* values that are not arrays of numbers */
     size_t n_others, others_capacity;
     size_t *value_places; /* in words: of step s, column c at [s * n_columns + c] */
@@ -44,8 +44,8 @@ struct mdf_recording {
     size_t n_schedules, schedules_capacity;
 };
 
-mdf_status mdf_recording_init(struct mdf_recording *recording, struct mdf_memory *memory, const struct mdf_column *columns, size_t n_columns,
-                              mdf_error *error);
+mdf_status mdf_recording_init(struct mdf_recording *recording, struct mdf_memory *memory, const struct mdf_column *columns,
+                              size_t n_columns, mdf_error *error);
 void mdf_recording_release(struct mdf_recording *recording);
 /* Opens a step; `time` is NaN where the run has no time increment. One value a column and the schedule follow. */
 mdf_status mdf_recording_begin_step(struct mdf_recording *recording, double time, mdf_error *error);
@@ -77,8 +77,8 @@ struct mdf_report {
 
 /* One JSON object: {"model", "graph", "steps", "results", "outputs", "trace"}. */
 mdf_status mdf_write_report_json(struct mdf_text *text, const struct mdf_report *report, mdf_error *error);
-/* A row of names (NODE.PORT, elements of arrays NODE.PORT[0][1]), then a row for each step. Nothing is an empty cell. A port that holds
- * lists or objects, or arrays of different ranks, is one column of JSON texts. */
+/* A row of names (NODE.PORT, elements of arrays NODE.PORT[0][1]), then a row for each step. Nothing is an empty cell. A port that
+ * holds lists or objects, or arrays of different ranks, is one column of JSON texts. */
 mdf_status mdf_write_report_csv(struct mdf_text *text, const struct mdf_report *report, mdf_error *error);
 /* A NumPy .npz archive with an array NODE.PORT for each column; with `trace` its first axis is the step. Where that is not
  * possible, because shapes differ or steps have no value, there is an array stepN/NODE.PORT for each step. Items of a list are
@@ -111,7 +111,8 @@ struct mdf_named_value {
 /* Arrays as a .npz archive, in the order given. */
 mdf_status mdf_write_npz_arrays(struct mdf_text *bytes, const struct mdf_named_value *arrays, size_t n, mdf_error *error);
 /* An array from the bytes of a .npy file. */
-mdf_status mdf_read_npy(struct mdf_memory *memory, const void *bytes, size_t size_bytes, struct mdf_value *value, mdf_error *error);
+mdf_status mdf_read_npy(struct mdf_memory *memory, const void *bytes, size_t size_bytes, struct mdf_value *value,
+                        mdf_error *error);
 /* All arrays of a .npz file, as an object. */
 mdf_status mdf_read_npz_file(struct mdf_memory *memory, const char *path, struct mdf_value *object, mdf_error *error);
 

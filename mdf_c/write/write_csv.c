@@ -9,8 +9,8 @@
 
 /* The columns of one port. */
 struct extent {
-    bool as_text;   /* one column of JSON texts */
-    bool known;     /* a value has been seen */
+    bool as_text; /* one column of JSON texts */
+    bool known;   /* a value has been seen */
     size_t rank;
     int64_t *shape; /* the largest size of each axis */
     size_t n_cells;
@@ -27,7 +27,8 @@ static void widen(struct extent *extent, const struct mdf_value *value)
     }
 }
 
-static mdf_status measure(struct extent *extent, const struct mdf_report *report, size_t first_step, size_t column, mdf_error *error)
+static mdf_status measure(struct extent *extent, const struct mdf_report *report, size_t first_step, size_t column,
+                          mdf_error *error)
 {
     const struct mdf_recording *recording = report->recording;
     size_t step;
@@ -57,8 +58,8 @@ static mdf_status measure(struct extent *extent, const struct mdf_report *report
     }
     extent->n_cells = 1;
     if (!mdf_shape_n_elements(extent->rank, extent->shape, &extent->n_cells)) {
-        return mdf_error_set(error, MDF_LIMIT, "node '%s', output port '%s' needs too many columns", recording->columns[column].node_id,
-                             recording->columns[column].port_id);
+        return mdf_error_set(error, MDF_LIMIT, "node '%s', output port '%s' needs too many columns",
+                             recording->columns[column].node_id, recording->columns[column].port_id);
     }
     return MDF_OK;
 }
@@ -99,7 +100,8 @@ static void append_position(struct mdf_text *name, const struct extent *extent, 
     }
 }
 
-static void append_names(struct mdf_text *text, struct mdf_text *scratch, const struct mdf_report *report, const struct extent *extents)
+static void append_names(struct mdf_text *text, struct mdf_text *scratch, const struct mdf_report *report,
+                         const struct extent *extents)
 {
     size_t column, cell;
     bool first = true;
@@ -109,7 +111,8 @@ static void append_names(struct mdf_text *text, struct mdf_text *scratch, const 
             mdf_text_append(text, ",", !first);
             first = false;
             scratch->length = 0;
-            mdf_text_printf(scratch, "%s.%s", report->recording->columns[column].node_id, report->recording->columns[column].port_id);
+            mdf_text_printf(scratch, "%s.%s", report->recording->columns[column].node_id,
+                            report->recording->columns[column].port_id);
             append_position(scratch, &extents[column], cell);
             append_cell(text, scratch->bytes, scratch->length);
         }
@@ -137,8 +140,8 @@ static bool find_element(const struct extent *extent, const struct mdf_value *va
     return true;
 }
 
-static mdf_status append_value(struct mdf_text *text, struct mdf_text *scratch, const struct extent *extent, const struct mdf_value *value,
-                               size_t cell, mdf_error *error)
+static mdf_status append_value(struct mdf_text *text, struct mdf_text *scratch, const struct extent *extent,
+                               const struct mdf_value *value, size_t cell, mdf_error *error)
 {
     mdf_status status = MDF_OK;
     const char *string;

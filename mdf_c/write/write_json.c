@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    DEEPEST_VALUE = 1000,              /* lists in lists that are written */
-    MOST_EMPTY_LISTS = 1 << 24         /* "[]" that an array without elements may take */
+    DEEPEST_VALUE = 1000,      /* lists in lists that are written */
+    MOST_EMPTY_LISTS = 1 << 24 /* "[]" that an array without elements may take */
 };
 
 void mdf_write_json_string(struct mdf_text *text, const char *bytes, size_t length)
@@ -105,8 +105,10 @@ void mdf_write_json_element(struct mdf_text *text, const struct mdf_value *value
         append_integer(text, integer < 0 ? 0 - (uint64_t)integer : (uint64_t)integer, integer < 0);
         break;
     case 'u':
-        append_integer(text, dtype == MDF_DTYPE_UINT64 ? *(const uint64_t *)(const void *)element
-                                                       : (uint64_t)mdf_element_to_int64(dtype, element), false);
+        append_integer(text,
+                       dtype == MDF_DTYPE_UINT64 ? *(const uint64_t *)(const void *)element
+                                                 : (uint64_t)mdf_element_to_int64(dtype, element),
+                       false);
         break;
     case 'f':
         if (dtype == MDF_DTYPE_FLOAT64) {
@@ -181,7 +183,8 @@ static mdf_status append_nested(struct mdf_text *text, const struct mdf_value *v
 
     for (i = 0; i < rank && shape[i] != 0; i++) {
         if (!mdf_size_multiply(n_items, (size_t)shape[i], &n_items) || (empty && n_items > MOST_EMPTY_LISTS)) {
-            return mdf_error_set(error, MDF_LIMIT, "an array without elements has too many empty rows to be written as nested lists");
+            return mdf_error_set(error, MDF_LIMIT,
+                                 "an array without elements has too many empty rows to be written as nested lists");
         }
     }
     rank = empty ? i : rank;
