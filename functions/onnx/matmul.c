@@ -4,14 +4,44 @@
  * float32, integers in 64 bits, of which the type keeps the low ones. Source: the ONNX operators, all versions. */
 #include "functions/matrix_product.h"
 
+/* Two small matrices of reals, as in the bodies of loops: nothing to broadcast, to convert or to pack. */
+static bool is_small(const struct mdf_value *a, const struct mdf_value *b, struct mdf_product *product)
+{
+    const int64_t *a_shape = mdf_value_shape(a), *b_shape = mdf_value_shape(b);
+
+    if (a->rank != 2 || b->rank != 2 || a->dtype != b->dtype ||
+        (a->dtype != MDF_DTYPE_FLOAT32 && a->dtype != MDF_DTYPE_FLOAT64) || a_shape[1] != b_shape[0] || a->length == 0 ||
+        b->length == 0) {
+        return false;
+    }
+    *product = (struct mdf_product){.dtype = (mdf_dtype)a->dtype,
+                                    .m = (size_t)a_shape[0],
+                                    .n = (size_t)b_shape[1],
+                                    .k = (size_t)a_shape[1],
+                                    .a = a->data,
+                                    .b = b->data,
+                                    .a_row = a_shape[1],
+                                    .a_column = 1,
+                                    .b_row = b_shape[1],
+                                    .b_column = 1,
+                                    .c_row = b_shape[1],
+                                    .alpha = 1};
+    return !mdf_product_is_packed(product);
+}
+
 bool mdf_matmul(struct mdf_call *call)
 {
     const struct mdf_value *a = mdf_call_tensor(call, 0), *b = mdf_call_tensor(call, 1);
     struct mdf_workspace workspace;
+    struct mdf_product product;
     struct mdf_matrix_product plan;
     const void *a_elements, *b_elements;
     void *c;
 
+    if (a != NULL && b != NULL && is_small(a, b, &product)) {
+        product.c = mdf_call_output(call, 0, product.dtype, 2, (const int64_t[]){(int64_t)product.m, (int64_t)product.n});
+        return product.c != NULL && mdf_multiply(call, &call->scratch[MDF_CALL_SCRATCH - 1], &product);
+    }
     if (a == NULL || b == NULL || !mdf_workspace_begin(&workspace, call, mdf_product_dtype((mdf_dtype)a->dtype), 6)) {
         return false;
     }
