@@ -3,8 +3,9 @@
     PYTHONPATH=python python3 bench/sweeps.py [--runs 10000] [--steps 1000] [--rounds 3]
 
 Numbers of threads take turns, round by round, so that a change in what else the machine does touches all of them; the reference, a
-Python loop over modeci_mdf, is timed for a few steps of one run and multiplied. All give ratios; seconds are those of this machine. Seconds of processors say what a busy machine hides: where two threads take no more
-of them than one, they are done in half the time as soon as two are free.
+Python loop over modeci_mdf, is timed for a few steps of one run and multiplied. All give ratios; seconds are those of this machine.
+Seconds of processors say what a busy machine hides: where two threads take no more of them than one, they are done in half the time
+as soon as two are free.
 """
 
 import argparse

@@ -21,7 +21,8 @@ from .errors import MdfError, MdfNameError, MdfWarning
 
 # An evaluation that took longer than this is watched for Ctrl-C the next time (see _interrupt.py), as is the first.
 _LONG_S = 0.005
-_clock, _evaluate = time.perf_counter, lib.mdf_evaluate  # found once: an evaluation may take less than finding them
+# Found once: an evaluation may take less than finding them. Without types, as the state has its arguments ready as C's.
+_clock, _evaluate = time.perf_counter, lib["mdf_evaluate"]
 
 
 @dataclass(frozen=True)
@@ -215,9 +216,10 @@ class State:
     def __init__(self, program: Program) -> None:
         self._pointer = None
         self._error = Error()
-        self._error_reference = byref(self._error)
         self.program = program
         self._pointer = self._check(lib.mdf_state_new(program._pointer, self._error))
+        self._increment = ctypes.c_double()
+        self._arguments = (ctypes.c_void_p(self._pointer), self._increment, byref(self._error))
         self._lock = threading.Lock()
         self._words = (ctypes.c_size_t * 64)()
         self._may_be_long = True
@@ -282,14 +284,14 @@ class State:
             Ctrl-C; the state can be evaluated again. It is heard in the first evaluation of a state and in those that
             follow one of more than 5 ms; else at the end of the evaluation.
         """
-        increment = math.nan if dt is None else dt
         with self._lock:
+            self._increment.value = math.nan if dt is None else dt
             start = _clock()
             if self._may_be_long:
-                self._guard(lambda: _evaluate(self._pointer, increment, self._error_reference))
+                self._guard(lambda: _evaluate(*self._arguments))
                 failed = self._error.code
             else:
-                failed = _evaluate(self._pointer, increment, self._error_reference)
+                failed = _evaluate(*self._arguments)
             self._may_be_long = _clock() - start > _LONG_S
             if failed:
                 self._check(None)
