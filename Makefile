@@ -80,7 +80,7 @@ $(BUILD)/objects/functions/%.o: FILE_FLAGS := $(if $(filter -O0 -Og,$(CFLAGS)),,
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test python-tests wheel bench check-asan check-ubsan check-fuzz check-valgrind node-tests layers install uninstall format lint clean help suites programs force
+.PHONY: all deps demo test python-tests wheel check-wheel bench check-asan check-ubsan check-fuzz check-valgrind node-tests layers install uninstall format lint clean help suites programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -91,7 +91,7 @@ all: $(PROGRAMS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
-	@echo "demo test all deps bench check-asan check-ubsan check-fuzz check-valgrind node-tests layers install uninstall format lint clean"
+	@echo "demo test all deps bench wheel check-asan check-ubsan check-fuzz check-valgrind check-wheel node-tests layers install uninstall format lint clean"
 
 deps:
 	@tools/install_dependencies.sh
@@ -116,6 +116,9 @@ python-tests: all
 
 wheel:
 	@python3 -m build --wheel --outdir $(BUILD)/wheel python
+
+check-wheel:
+	@tools/check_wheel.sh
 
 # ONNX's own node tests, by the Python package onnx.
 node-tests: $(BUILD)/mdf-run

@@ -45,8 +45,21 @@ def late_libraries(source: Path) -> dict[str, Path]:
     return {name: path for name, path in found.items() if path is not None}
 
 
+def copy_licence(library: Path, folder: Path) -> None:
+    """Puts what the system says of a library's authors and licence beside it; systems without dpkg have no such text."""
+    if not shutil.which("dpkg-query"):
+        return
+    # Packages list a path as it was before /lib became a part of /usr.
+    for path in (library, library.resolve(), Path(str(library.resolve()).removeprefix("/usr"))):
+        found = subprocess.run(["dpkg-query", "--search", str(path)], capture_output=True, text=True).stdout
+        text = Path("/usr/share/doc", found.partition(":")[0], "copyright")
+        if found and text.is_file():
+            shutil.copy(text, folder / f"{library.name}.txt")
+            return
+
+
 def carry_along(folder: Path, late: dict[str, Path]) -> None:
-    """Copies what the binaries need into their folder, under names that no other package's library has.
+    """Copies what the binaries need into their folder, under names that no other package's library has; their licences too.
 
     Late libraries keep their names, by which the engine asks for them.
     """
@@ -56,6 +69,10 @@ def carry_along(folder: Path, late: dict[str, Path]) -> None:
     needed = {name: path for binary in named for name, path in needed_libraries(folder / binary).items() if name not in late}
     for name, path in needed.items():
         shutil.copy(path, folder / f"mdf_c-{name}")
+    licences = folder / "licences"
+    licences.mkdir()
+    for path in (*late.values(), *needed.values()):
+        copy_licence(path, licences)
     renamed = [part for name in needed for part in ("--replace-needed", name, f"mdf_c-{name}")]
     for binary in (*named, *(f"mdf_c-{name}" for name in needed)):
         soname = ["--set-soname", binary] if ".so" in binary else []
@@ -65,7 +82,7 @@ def carry_along(folder: Path, late: dict[str, Path]) -> None:
 def platform_tag(folder: Path) -> str:
     """The oldest systems that the binaries run on, as manylinux has it: by the newest version of the C library's symbols."""
     newest = (2, 17)
-    for binary in folder.iterdir():
+    for binary in filter(Path.is_file, folder.iterdir()):
         symbols = subprocess.run(["objdump", "-T", str(binary)], check=True, capture_output=True, text=True).stdout
         newest = max([newest, *((int(major), int(minor)) for major, minor in re.findall(r"GLIBC_(\d+)\.(\d+)", symbols))])
     return f"manylinux_{newest[0]}_{newest[1]}_{platform.machine()}"
