@@ -165,6 +165,36 @@ Test(lower, other_forms_are_lowered_anew_or_given_up)
     end(&lowered);
 }
 
+/* ------------------------------------------------------------------ large results */
+
+/* Rows of 500 numbers, 20 times, from a scalar that each evaluation makes anew. */
+#define ROWS                                                                                                               \
+    NODE("\"parameters\": {\"p\": {\"value\": \"p + 1.0\", \"default_initial_value\": 0.5}, \"xs\": {\"value\": "          \
+         "\"numpy.ones((20, 500)) * p\"}, \"r\": {\"function\": \"onnx::Scan\", \"args\": "                                \
+         "{\"initial_state_and_scan_inputs\": \"[numpy.zeros(500), xs]\", \"num_scan_inputs\": 1, \"body\": {\"b\": "      \
+         "{\"metadata\": {\"inputs\": [\"s\", \"x\"], \"outputs\": [\"n.o\", \"n.q\"]}, \"nodes\": {\"n\": "               \
+         "{\"input_ports\": {\"s\": {}, \"x\": {}}, \"output_ports\": {\"o\": {\"value\": \"s + x\"}, \"q\": {\"value\": " \
+         "\"s * x\"}}}}}}}}}, \"output_ports\": {\"last\": {\"value\": \"r\"}, \"all\": {\"value\": \"r\"}}")
+
+/* A result that is large is made where the one before was: a state does not hold two of them. */
+Test(lower, large_results_are_made_where_they_were)
+{
+    struct engine lowered;
+    mdf_tensor before, after;
+
+    mdf_memory_init(&memory, NULL, 0);
+    cr_expect_null(compare(ROWS, NULL, 9, NAN));
+    begin(&lowered, ROWS, NULL, false);
+    for (int i = 0; i < 9; i++) {
+        after = before = (mdf_tensor){0};
+        mdf_value_tensor(mdf_output(lowered.state, "n", "all"), &before);
+        cr_assert_eq(mdf_evaluate(lowered.state, NAN, &lowered.error), MDF_OK, "%s", lowered.error.message);
+        cr_assert(mdf_value_tensor(mdf_output(lowered.state, "n", "all"), &after));
+        cr_expect(i < 4 || after.data == before.data, "evaluation %d", i);
+    }
+    end(&lowered);
+}
+
 /* ------------------------------------------------------------------ examples */
 
 static void compare_folder(const char *folder)

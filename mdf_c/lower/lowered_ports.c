@@ -51,6 +51,9 @@ struct array_output {
     struct mdf_value spare;
 };
 
+/* From so many bytes on a result is made where the slot has the one before: two places that take turns need twice the cache. */
+enum { LARGE_RESULT_BYTES = 32 * 1024 };
+
 /* Scalars of 8 bytes come first: [0, n_words). */
 struct mdf_lowered_ports {
     struct scalar_input *scalar_inputs;
@@ -62,6 +65,7 @@ struct mdf_lowered_ports {
     size_t n_output_words, n_scalar_outputs;
     struct array_output *array_outputs;
     size_t n_array_outputs;
+    bool has_remade; /* one of them is_remade and given to its slot */
 };
 
 static uint64_t head_of(const struct mdf_value *value)
@@ -198,6 +202,8 @@ static void add_array_outputs(const struct mdf_lowered *lowered, struct mdf_lowe
         if (!lowered->values[output->id].is_scalar) {
             ports->array_outputs[ports->n_array_outputs++] =
                 (struct array_output){.output = output, .is_remade = is_remade(lowered, output->id)};
+            ports->has_remade =
+                ports->has_remade || (output->gives && ports->array_outputs[ports->n_array_outputs - 1].is_remade);
         }
     }
 }
@@ -281,6 +287,44 @@ static inline bool take_inputs(struct mdf_lowered *lowered)
     return take_words(ports->scalar_inputs, ports->scalar_inputs + ports->n_input_words) &&
            take_scalars(ports->scalar_inputs + ports->n_input_words, ports->scalar_inputs + ports->n_scalar_inputs) &&
            take_arrays(lowered, ports->array_inputs, ports->array_inputs + ports->n_array_inputs);
+}
+
+/* ------------------------------------------------------------------ memory of the results before */
+
+/* Whether an input looks at any of those bytes. */
+static bool is_read(const struct mdf_lowered *lowered, const char *bytes, size_t n_bytes)
+{
+    const struct mdf_lowered_ports *ports = lowered->ports;
+    size_t i;
+
+    for (i = 0; i < ports->n_array_inputs; i++) {
+        mdf_lowered_id id = ports->array_inputs[i].id;
+        const char *input = lowered->arrays[id].data;
+
+        if (input < bytes + n_bytes && bytes < input + mdf_lowered_size(lowered, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes large results back from slots whose elements only this form makes, to be written anew where they are. */
+static void take_results(struct mdf_lowered *lowered)
+{
+    struct mdf_lowered_ports *ports = lowered->ports;
+    size_t i;
+
+    for (i = 0; i < ports->n_array_outputs; i++) {
+        const struct array_output *output = &ports->array_outputs[i];
+        struct mdf_value *slot = output->output->slot, *array = &lowered->arrays[output->output->id];
+        const char *elements = output->is_remade && output->output->gives ? mdf_value_own_elements(slot) : NULL;
+        size_t n_bytes = elements == NULL ? 0 : slot->length * mdf_dtype_size((mdf_dtype)slot->dtype);
+
+        if (n_bytes >= LARGE_RESULT_BYTES && slot->dtype != MDF_DTYPE_STRING && !is_read(lowered, elements, n_bytes)) {
+            mdf_value_swap(slot, array);
+            mdf_value_clear(lowered->context->memory, slot);
+        }
+    }
 }
 
 /* ------------------------------------------------------------------ out */
@@ -431,6 +475,9 @@ enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered)
     }
     if (!take_inputs(lowered)) {
         return MDF_LOWERED_OTHER_FORM;
+    }
+    if (lowered->ports->has_remade) {
+        take_results(lowered);
     }
     if (run(lowered) && put_outputs(lowered)) {
         return MDF_LOWERED_DONE;
