@@ -80,7 +80,7 @@ class Engine:
 
     def run(self):
         for name, tensor, _ in self.feeds:
-            if self.library.mdf_set_input(self.state, name, ctypes.byref(tensor), ctypes.byref(self.error)) != 0:
+            if self.library.mdf_lend_input(self.state, name, ctypes.byref(tensor), ctypes.byref(self.error)) != 0:
                 raise RuntimeError(self.error.message.decode())
         if self.library.mdf_evaluate(self.state, ctypes.c_double(math.nan), ctypes.byref(self.error)) != 0:
             raise RuntimeError(self.error.message.decode())

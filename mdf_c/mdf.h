@@ -274,6 +274,9 @@ MDF_API mdf_status mdf_set_parameter(mdf_state *state, const char *name, const m
 /* Sets an input for the next evaluation: NAME is PORT (every port of that name, in any node) or NODE.PORT.
  * The tensor is copied. MDF_NAME where no port has that name. */
 MDF_API mdf_status mdf_set_input(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error);
+/* The same without a copy where that is possible: `value->data` is looked at where it lies, and has to stay there unchanged until
+ * that input is set or lent again and an evaluation has begun, or until the state is freed. */
+MDF_API mdf_status mdf_lend_input(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error);
 /* The same from a value of any kind (an output of another state, say). */
 MDF_API mdf_status mdf_set_input_value(mdf_state *state, const char *name, const mdf_value *value, mdf_error *error);
 /* The same from JSON text: numbers, booleans, strings, nested lists, or the typed forms of the command line. */

@@ -49,6 +49,10 @@ static double number_in(const mdf_value *value)
     "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {}}, \"output_ports\": {\"y\": {\"value\": " \
     "\"x\"}}}}}}}}"
 
+#define COUNTER_OF_ARRAYS                                                                                                  \
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"k\": {\"value\": " \
+    "\"k + x\", \"default_initial_value\": 0}}, \"output_ports\": {\"k\": {\"value\": \"k\"}}}}}}}}"
+
 Test(api, values_of_parts_are_found_by_position)
 {
     struct fixture fixture;
@@ -103,6 +107,50 @@ Test(api, made_values_of_every_kind_pass_through)
     echo = mdf_output(fixture.state, "n", "y");
     cr_assert_eq(mdf_value_kind(echo), MDF_KIND_DICT);
     cr_assert_str_eq(mdf_value_key(echo, 1), "q");
+    end(&fixture);
+}
+
+/* A lent array is looked at where it is when the evaluation begins, and never written; what is set afterwards goes elsewhere. */
+Test(api, lent_inputs_are_not_copied)
+{
+    enum { N = 4096 };
+    static const int64_t shape[] = {N}, thin[] = {1, 1, N / 2, 1, 2};
+    static double numbers[N];
+    static unsigned char bytes[sizeof numbers + 1];
+    const mdf_tensor lent = {MDF_DTYPE_FLOAT64, 1, shape, numbers}, of_five_axes = {MDF_DTYPE_FLOAT64, 5, thin, numbers},
+                     unaligned = {MDF_DTYPE_FLOAT64, 1, shape, bytes + 1};
+    struct fixture fixture;
+    mdf_tensor tensor;
+    size_t peak;
+
+    begin(&fixture, COUNTER_OF_ARRAYS);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(mdf_lend_input(fixture.state, "x", &lent, NULL), MDF_OK);
+        numbers[N - 1] = 1 + i;
+        cr_assert_eq(mdf_evaluate(fixture.state, NAN, &fixture.error), MDF_OK, "%s", fixture.error.message);
+        cr_assert(mdf_value_tensor(mdf_part_at(fixture.state, 0, MDF_PART_INPUT, 0, 0), &tensor));
+        cr_expect_eq(tensor.data, numbers);
+        cr_assert(mdf_value_tensor(mdf_output(fixture.state, "n", "k"), &tensor));
+        cr_expect_eq(((const double *)tensor.data)[N - 1], (i + 1) * (i + 2) / 2.0, "sums");
+    }
+    peak = mdf_state_peak_bytes(fixture.state);
+    memcpy(bytes + 1, numbers, sizeof numbers);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(mdf_set_input(fixture.state, "x", &lent, NULL), MDF_OK);
+        numbers[N - 1] = 1000;
+        cr_assert_eq(mdf_evaluate(fixture.state, NAN, &fixture.error), MDF_OK, "%s", fixture.error.message);
+        cr_assert(mdf_value_tensor(mdf_part_at(fixture.state, 0, MDF_PART_INPUT, 0, 0), &tensor));
+        cr_expect_eq(((const double *)tensor.data)[N - 1], i == 0 ? 4 : 1000, "a copy");
+    }
+    cr_expect_gt(mdf_state_peak_bytes(fixture.state), peak + sizeof numbers - 1);
+    cr_expect_eq(numbers[N - 1], 1000);
+    /* What can not be looked at where it is is copied. */
+    cr_assert_eq(mdf_lend_input(fixture.state, "x", &unaligned, NULL), MDF_OK);
+    cr_assert_eq(mdf_evaluate(fixture.state, NAN, &fixture.error), MDF_OK, "%s", fixture.error.message);
+    cr_assert(mdf_value_tensor(mdf_part_at(fixture.state, 0, MDF_PART_INPUT, 0, 0), &tensor));
+    cr_expect_eq(((const double *)tensor.data)[N - 1], 4);
+    cr_assert_eq(mdf_lend_input(fixture.state, "x", &of_five_axes, NULL), MDF_OK);
+    cr_assert_eq(mdf_lend_input(fixture.state, "y", &lent, NULL), MDF_NAME);
     end(&fixture);
 }
 

@@ -229,7 +229,8 @@ static mdf_status read_json_value(struct mdf_memory *memory, const char *name, c
     return status;
 }
 
-mdf_status mdf_set_input(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error)
+static mdf_status set_tensor(mdf_state *state, const char *name, const mdf_tensor *value, enum mdf_input_way way,
+                             mdf_error *error)
 {
     struct mdf_value view = {0};
     mdf_status status;
@@ -246,14 +247,24 @@ mdf_status mdf_set_input(mdf_state *state, const char *name, const mdf_tensor *v
         mdf_value_borrow_tensor(&state->shared->memory, &view, value->dtype, MDF_STRENGTH_TYPED, value->rank, value->shape,
                                 value->data);
     }
-    status = mdf_state_set_input(state, name, &view, error);
+    status = mdf_state_set_input(state, name, &view, way, error);
     mdf_value_clear(&state->shared->memory, &view);
     return status;
 }
 
+mdf_status mdf_set_input(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error)
+{
+    return set_tensor(state, name, value, MDF_INPUT_COPIED, error);
+}
+
+mdf_status mdf_lend_input(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error)
+{
+    return set_tensor(state, name, value, MDF_INPUT_LENT, error);
+}
+
 mdf_status mdf_set_input_value(mdf_state *state, const char *name, const mdf_value *value, mdf_error *error)
 {
-    return mdf_state_set_input(state, name, value, error);
+    return mdf_state_set_input(state, name, value, MDF_INPUT_COPIED, error);
 }
 
 mdf_status mdf_set_input_json(mdf_state *state, const char *name, const char *json, mdf_error *error)
@@ -262,7 +273,7 @@ mdf_status mdf_set_input_json(mdf_state *state, const char *name, const char *js
     mdf_status status = read_json_value(&state->shared->memory, name, json, &value, error);
 
     if (status == MDF_OK) {
-        status = mdf_state_set_input(state, name, &value, error);
+        status = mdf_state_set_input(state, name, &value, MDF_INPUT_COPIED, error);
     }
     mdf_value_clear(&state->shared->memory, &value);
     return status;

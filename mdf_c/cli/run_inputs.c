@@ -1,6 +1,7 @@
 /* run_inputs.c - see run_inputs.h. */
 #include "mdf_c/cli/run_inputs.h"
 
+#include "mdf_c/run/state.h"
 #include "mdf_c/write/write.h"
 
 #include <stdio.h>
@@ -228,7 +229,7 @@ static mdf_status set_from_file(struct run_inputs *inputs, size_t index, mdf_sta
         if (name == NULL) {
             continue;
         }
-        status = mdf_set_input_value(state, name, &pairs[2 * i + 1], &why);
+        status = mdf_state_set_input(state, name, &pairs[2 * i + 1], MDF_INPUT_LENT, &why);
         if (status == MDF_NAME) {
             status = leave_out(inputs, &pairs[2 * i], &why, error);
             mdf_value_clear(inputs->memory, &pairs[2 * i]);
@@ -246,7 +247,7 @@ static mdf_status set_singles(const struct mdf_value *object, mdf_state *state, 
     size_t i;
 
     for (i = 0; i < object->length && status == MDF_OK; i++) {
-        status = mdf_set_input_value(state, mdf_value_key(object, i), mdf_value_item(object, i), error);
+        status = mdf_state_set_input(state, mdf_value_key(object, i), mdf_value_item(object, i), MDF_INPUT_LENT, error);
     }
     return status;
 }

@@ -198,6 +198,13 @@ mdf_status mdf_port_unknown(const struct mdf_program *program, const char *name,
                          guess ? guess : "", guess ? "'?" : "");
 }
 
+/* Without a type of their own, reals are float32 where the program's are. */
+static bool is_narrowed(const struct mdf_state *state, const struct mdf_value *value)
+{
+    return state->program->real == MDF_DTYPE_FLOAT32 && value->kind == MDF_KIND_TENSOR && value->dtype == MDF_DTYPE_FLOAT64 &&
+           value->strength != MDF_STRENGTH_TYPED;
+}
+
 bool mdf_state_set_port(struct mdf_state *state, size_t port, const struct mdf_value *value)
 {
     struct mdf_value *input = &state->ports[port].input, single = {0};
@@ -206,8 +213,7 @@ bool mdf_state_set_port(struct mdf_state *state, size_t port, const struct mdf_v
     if (!mdf_value_copy_apart(&state->shared->memory, input, value)) {
         return false;
     }
-    if (state->program->real == MDF_DTYPE_FLOAT32 && input->kind == MDF_KIND_TENSOR && input->dtype == MDF_DTYPE_FLOAT64 &&
-        input->strength != MDF_STRENGTH_TYPED) {
+    if (is_narrowed(state, input)) {
         if (!mdf_value_convert(&state->shared->memory, &single, input, MDF_DTYPE_FLOAT32)) {
             return false;
         }
@@ -217,7 +223,27 @@ bool mdf_state_set_port(struct mdf_state *state, size_t port, const struct mdf_v
     return true;
 }
 
-mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const struct mdf_value *value, mdf_error *error)
+/* Elements that may be looked at where they are: in line with their type, of a shape that needs no memory. */
+static bool can_be_lent(const struct mdf_state *state, const struct mdf_value *value)
+{
+    return value->kind == MDF_KIND_TENSOR && value->dtype != MDF_DTYPE_STRING && value->rank <= MDF_INLINE_RANK &&
+           value->length > 1 && (uintptr_t)value->data % mdf_dtype_size((mdf_dtype)value->dtype) == 0 &&
+           !is_narrowed(state, value);
+}
+
+static bool lend_port(struct mdf_state *state, size_t port, const struct mdf_value *value)
+{
+    if (!can_be_lent(state, value)) {
+        return mdf_state_set_port(state, port, value);
+    }
+    mdf_value_borrow_tensor(&state->shared->memory, &state->ports[port].input, (mdf_dtype)value->dtype,
+                            (enum mdf_strength)value->strength, value->rank, mdf_value_shape(value), value->data);
+    state->ports[port].has_input = true;
+    return true;
+}
+
+mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const struct mdf_value *value, enum mdf_input_way way,
+                               mdf_error *error)
 {
     size_t n_found = 0, i;
 
@@ -226,7 +252,7 @@ mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const 
             continue;
         }
         n_found++;
-        if (!mdf_state_set_port(state, i, value)) {
+        if (way == MDF_INPUT_LENT ? !lend_port(state, i, value) : !mdf_state_set_port(state, i, value)) {
             return mdf_memory_error(&state->shared->memory, error);
         }
     }
@@ -273,6 +299,24 @@ static bool accept_absence(struct mdf_state *state, const struct mdf_program_por
     return port_error(state, port);
 }
 
+/* Puts an input into its port without a copy: what was lent is looked at where it is, what is not given again changes places. */
+static bool put_without_copy(struct mdf_state *state, const struct mdf_program_port *port, struct mdf_state_port *filled)
+{
+    struct mdf_value *slot = mdf_frame_slot(state->frame, port->slot), lent = filled->input;
+
+    if (filled->has_value || (lent.buffer != NULL && filled->repeats)) {
+        return false;
+    }
+    if (lent.buffer != NULL) {
+        return mdf_declare_swap(slot, &filled->input, &port->declaration.type);
+    }
+    if (!mdf_declare_swap(slot, &lent, &port->declaration.type)) {
+        return false;
+    }
+    mdf_value_clear(&state->shared->memory, &lent);
+    return true;
+}
+
 static bool take_inputs(struct mdf_state *state)
 {
     size_t i;
@@ -289,9 +333,7 @@ static bool take_inputs(struct mdf_state *state)
         }
         if (filled->has_input) {
             filled->has_input = false;
-            /* The first to arrive needs no copy where the input is not looked at again. */
-            if (!filled->has_value && !filled->repeats &&
-                mdf_declare_swap(mdf_frame_slot(state->frame, port->slot), &filled->input, &port->declaration.type)) {
+            if (put_without_copy(state, port, filled)) {
                 filled->has_value = true;
             } else if (!arrive(state, i, &filled->input)) {
                 return false;

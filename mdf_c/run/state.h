@@ -48,8 +48,11 @@ struct mdf_state {
 
 struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error *error);
 void mdf_state_release(struct mdf_state *state);
-/* Takes a copy of `value` for every port that `name` stands for. */
-mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const struct mdf_value *value, mdf_error *error);
+/* Whether an input is copied, or its elements are looked at where they are, as long as mdf.h says for mdf_lend_input. */
+enum mdf_input_way { MDF_INPUT_COPIED, MDF_INPUT_LENT };
+/* `value` for every port that `name` stands for. */
+mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const struct mdf_value *value, enum mdf_input_way way,
+                               mdf_error *error);
 mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *error);
 /* The value of an output port; NONE where its node has never run. */
 const struct mdf_value *mdf_state_output(const struct mdf_state *state, size_t node, size_t output);
