@@ -52,6 +52,16 @@ static __attribute__((format(printf, 2, 3))) int run(char *output, const char *f
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+static void write_file(const char *name, const char *text)
+{
+    char path[256];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    file = fopen(path, "w");
+    cr_assert(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
 static char *new_output(void)
 {
     char *output = malloc(OUTPUT_SIZE);
@@ -166,15 +176,44 @@ Test(compile, can_be_embedded)
         "    printf(\"%.17g %d\\n\", *(const double *)root_output(&s, root_output_solver_x), root_size() == sizeof s);\n"
         "    a = 0;\n    root_set_input(&s, root_input_solver_a, &a);\n"
         "    printf(\"%d \", root_step(&s, NAN));\n    printf(\"%s\\n\", root_message(&s));\n    return 0;\n}\n";
-    char *output = new_output(), path[256];
-    FILE *file;
+    char *output = new_output();
 
-    snprintf(path, sizeof path, "%s/main.c", folder);
-    file = fopen(path, "w");
-    cr_assert(file != NULL && fputs(program, file) >= 0 && fclose(file) == 0);
+    write_file("main.c", program);
     cr_expect_eq(run(output, "$BUILD/mdf-compile examples/newton_sqrt.json --name root -o %s/sqrt.h", folder), 0);
     cr_expect_eq(run(output, "cd %s && ${CC:-cc} -std=c11 -O2 -ffp-contract=off main.c sqrt.c -o main -lm && ./main", folder), 0);
     cr_expect_str_eq(output, "1.4142135623730949 1\n1 node 'solver': division by zero\n");
+    free(output);
+}
+
+/* A large input may be lent; a copy of the state has its own. */
+Test(compile, large_inputs_can_be_lent)
+{
+    static const char model[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"inputs\": [\"x\", \"y\"], \"outputs\": [\"n.sum\"]}, \"nodes\": "
+        "{\"n\": {\"input_ports\": {\"x\": {\"shape\": [1024], \"type\": \"float64\"}, \"y\": {\"shape\": [2], \"type\": "
+        "\"float64\"}}, \"output_ports\": {\"sum\": {\"value\": \"x * y[1]\"}}}}}}}}";
+    static const char program[] =
+        "#include \"m.h\"\n#include <math.h>\n#include <stdio.h>\n#include <string.h>\nstatic struct m s, copy;\n"
+        "static double x[1024], y[2] = {0, 2};\n"
+        "static double last(struct m *state)\n{\n    if (m_step(state, NAN) != 0) {\n        puts(m_message(state));\n    }\n"
+        "    return ((const double *)m_output(state, m_output_n_sum))[1023];\n}\n"
+        "int main(void)\n{\n    m_init(&s);\n    m_lend_input(&s, m_input_n_x, x);\n    m_lend_input(&s, m_input_n_y, y);\n"
+        "    x[1023] = 3;\n    y[1] = 9;\n    printf(\"%g \", last(&s));\n"
+        "    m_set_input(&s, m_input_n_x, x);\n    m_set_input(&s, m_input_n_y, y);\n    copy = s;\n    x[1023] = 4;\n"
+        "    printf(\"%g \", last(&s));\n    m_init(&s);\n    memset(&s.copies, 1, sizeof s.copies);\n"
+        "    printf(\"%g \", last(&copy));\n    printf(\"%d\\n\", m_lend_input(&s, 2, x));\n    return 0;\n}\n";
+    char *output = new_output();
+
+    write_file("m.json", model);
+    write_file("main.c", program);
+    cr_expect_eq(run(output, "$BUILD/mdf-compile %s/m.json -i x=\"$(echo [0%s])\" -i y=[1,2] --name m -o %s/m.h 2>&1", folder,
+                     "$(printf ',%.0s1.5' $(seq 1023))", folder),
+                 0, "%s", output);
+    cr_expect_eq(run(output,
+                     "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -O2 -ffp-contract=off main.c m.c -o main -lm && ./main",
+                     folder),
+                 0, "%s", output);
+    cr_expect_str_eq(output, "6 27 27 1\n");
     free(output);
 }
 

@@ -108,7 +108,8 @@ static mdf_status take_input(struct compiled_run *run, struct mdf_state *state, 
     mdf_status status = MDF_OK;
 
     state->ports[index].has_input = false;
-    if (!mdf_declare_value(context, slot, &state->ports[index].input, &port->declaration.type, false)) {
+    if (!mdf_declare_swap(slot, &state->ports[index].input, &port->declaration.type) &&
+        !mdf_declare_value(context, slot, &state->ports[index].input, &port->declaration.type, false)) {
         *error = context->error;
         return error->code;
     }
@@ -120,7 +121,9 @@ static mdf_status take_input(struct compiled_run *run, struct mdf_state *state, 
     if (!has_shape(slot, compiled)) {
         return refuse_form(port, slot, compiled, error);
     }
-    if (!mdf_value_convert(&state->shared->memory, &converted, slot, (mdf_dtype)compiled->dtype)) {
+    if (slot->dtype == compiled->dtype) { /* the slot keeps it until the step is done */
+        run->model->lend_input(run->state, index, slot->data);
+    } else if (!mdf_value_convert(&state->shared->memory, &converted, slot, (mdf_dtype)compiled->dtype)) {
         status = mdf_memory_error(&state->shared->memory, error);
     } else {
         run->model->set_input(run->state, index, converted.data);
@@ -155,17 +158,12 @@ mdf_status evaluate_compiled_steps(struct compiled_run *run, uint64_t n, double 
 
 /* ------------------------------------------------------------------ outputs */
 
+/* The state of the library keeps the elements until the next step. */
 static void show_output(const struct mdf_compiled_port *port, const void *elements, struct mdf_state *state, mdf_operand operand)
 {
-    void *target;
-
-    if (MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT || port->dtype == MDF_DTYPE_NONE) {
-        return;
-    }
-    target = mdf_value_make_tensor(&state->shared->memory, mdf_frame_slot(state->frame, operand), (mdf_dtype)port->dtype,
-                                   port->rank, port->shape);
-    if (target != NULL && port->n_elements > 0) {
-        memcpy(target, elements, port->n_elements * mdf_dtype_size((mdf_dtype)port->dtype));
+    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && port->dtype != MDF_DTYPE_NONE) {
+        mdf_value_borrow_tensor(&state->shared->memory, mdf_frame_slot(state->frame, operand), (mdf_dtype)port->dtype,
+                                MDF_STRENGTH_TYPED, port->rank, port->shape, elements);
     }
 }
 

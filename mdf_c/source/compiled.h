@@ -23,7 +23,9 @@ struct mdf_compiled {
     size_t n_inputs;
     const struct mdf_compiled_port *inputs; /* program->ports */
     int (*set_input)(void *state, size_t input, const void *elements);
-    int (*step)(void *state, double dt);                                /* 0: done */
+    int (*lend_input)(void *state, size_t input,
+                      const void *elements); /* which stay until the step is done, outside of the state */
+    int (*step)(void *state, double dt);     /* 0: done */
     int (*steps)(void *state, uint64_t n, double dt, uint64_t *n_done); /* n steps; 0: all are done */
     const char *(*message)(const void *state);
     size_t n_outputs;

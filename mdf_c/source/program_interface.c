@@ -92,6 +92,12 @@ static void append_struct(struct mdf_source_program *program, struct mdf_text *t
         mdf_text_append(text, program->unions.bytes, program->unions.length);
         mdf_text_printf(text, "    } work;\n");
     }
+    if (program->copies.length > 0) {
+        mdf_text_printf(text, "    const void *lent[%zu]; /* inputs that lie elsewhere; NULL: in `copies` */\n    struct {\n",
+                        n_ports);
+        mdf_text_append(text, program->copies.bytes, program->copies.length);
+        mdf_text_append_string(text, "    } copies; /* left as it is by init */\n");
+    }
     mdf_text_printf(text, "};\n\n");
 }
 
@@ -107,6 +113,10 @@ static void append_prototypes(struct mdf_source_program *program, struct mdf_tex
         "there is no\n"
         " * such input. An input that is not set keeps what its port gives it: a default value, zeros, or what edges bring. */\n"
         "int %s_set_input(struct %s *s, int input, const void *elements);\n"
+        "/* The same, but a large input (of the graph, without a default value) is read where it is: it has to stay there, "
+        "unchanged, until\n"
+        " * the step is done, outside of this state. */\n"
+        "int %s_lend_input(struct %s *s, int input, const void *elements);\n"
         "/* Evaluates the model once. dt: the time increment; NAN: none, as in a first step, which takes initial values. 0: "
         "done, else\n"
         " * %s_message says why not, and the state has to be made anew by %s_init. */\n"
@@ -115,7 +125,7 @@ static void append_prototypes(struct mdf_source_program *program, struct mdf_tex
         "int %s_steps(struct %s *s, uint64_t n, double dt, uint64_t *n_done);\nconst char *%s_message(const struct %s *s);\n"
         "/* The elements of an output after a step; NULL: its node has never run. They stay until the next step. */\n"
         "const void *%s_output(const struct %s *s, int output);\n",
-        name, name, name, name, name, name, name, name, name, name, name, name, name, name, name);
+        name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name);
 }
 
 static void append_title(struct mdf_source_program *program, struct mdf_text *text, const char *what)
@@ -160,6 +170,12 @@ static struct mdf_source_slot *make_kept(struct mdf_source_program *program, siz
     return kept;
 }
 
+/* The member of the state that holds a copy of an input that can be lent. */
+static const char *copy_of(struct mdf_source_program *program, const struct mdf_source_slot *slot)
+{
+    return mdf_source_text(&program->writer, "s->copies.%s", slot->name + strlen("s->"));
+}
+
 /* take_inputs: what was set before the step goes into its port. */
 static bool write_take_inputs(struct mdf_source_program *program, const struct mdf_source_slot **places)
 {
@@ -192,6 +208,9 @@ static bool write_take_inputs(struct mdf_source_program *program, const struct m
         } else {
             mdf_source_line(writer, "s->has_value[%zu] = true;", i);
         }
+        if (slot != NULL && slot->is_lent) {
+            mdf_source_line(writer, "%s = s->lent[%zu] != NULL ? s->lent[%zu] : %s;", slot->name, i, i, copy_of(program, slot));
+        }
         mdf_source_close(writer);
     }
     mdf_source_end_function(program, "take_inputs", "What was set before the step goes into its port.");
@@ -212,12 +231,36 @@ static void append_set_input(struct mdf_source_program *program, const struct md
     for (i = 0; i < program->program->n_ports; i++) {
         mdf_text_printf(text, "    case %zu:\n", i);
         if (places[i] != NULL && places[i]->length > 0) {
-            mdf_text_printf(text, "        memcpy(%s%s, elements, sizeof %s);\n", places[i]->is_scalar ? "&" : "",
-                            places[i]->name, places[i]->name);
+            const char *place = places[i]->is_lent ? copy_of(program, places[i]) : places[i]->name;
+
+            mdf_text_printf(text, "        memcpy(%s%s, elements, sizeof %s);\n", places[i]->is_scalar ? "&" : "", place, place);
+        }
+        if (places[i] != NULL && places[i]->is_lent) {
+            mdf_text_printf(text, "        s->lent[%zu] = NULL;\n", i);
         }
         mdf_text_append_string(text, "        break;\n");
     }
     mdf_text_append_string(text, "    default:\n        return 1;\n    }\n    s->is_given[input] = true;\n    return 0;\n}\n\n");
+}
+
+static void append_lend_input(struct mdf_source_program *program, const struct mdf_source_slot *const *places)
+{
+    struct mdf_text *text = &program->functions;
+    const char *name = program->name;
+    size_t i;
+
+    mdf_text_printf(text, "int %s_lend_input(struct %s *s, int input, const void *elements)\n{\n", name, name);
+    if (program->copies.length > 0) {
+        mdf_text_append_string(text, "    switch (input) {\n");
+        for (i = 0; i < program->program->n_ports; i++) {
+            if (places[i] != NULL && places[i]->is_lent) {
+                mdf_text_printf(text, "    case %zu:\n", i);
+            }
+        }
+        mdf_text_append_string(text, "        s->lent[input] = elements;\n        s->is_given[input] = true;\n"
+                                     "        return 0;\n    default:\n        break;\n    }\n");
+    }
+    mdf_text_printf(text, "    return %s_set_input(s, input, elements);\n}\n\n", name);
 }
 
 /* ------------------------------------------------------------------ functions */
@@ -272,15 +315,16 @@ static void append_step(struct mdf_source_program *program)
 
     mdf_text_printf(
         &program->functions,
-        "size_t %s_size(void)\n{\n    return sizeof(struct %s);\n}\n\nvoid %s_init(struct %s *s)\n{\n    memset(s, 0, sizeof "
-        "*s);\n}\n\n"
+        "size_t %s_size(void)\n{\n    return sizeof(struct %s);\n}\n\nvoid %s_init(struct %s *s)\n{\n    memset(s, 0, %s);\n}\n\n"
         "static inline int advance(struct %s *s, double dt)\n{\n    s->has_dt = !isnan(dt);\n    s->dt = s->has_dt ? dt : 0;\n   "
         " s->message = NULL;\n"
         "    s->message = take_inputs(s);\n    if (s->message == NULL) {\n        s->message = run_graph(s);\n    }\n"
         "    return s->message != NULL;\n}\n\n"
         "int %s_step(struct %s *s, double dt)\n{\n    return advance(s, dt);\n}\n\n"
         "const char *%s_message(const struct %s *s)\n{\n    return s->message != NULL ? s->message : \"no error\";\n}\n\n",
-        name, name, name, name, name, name, name, name, name);
+        name, name, name, name,
+        program->copies.length > 0 ? mdf_source_text(&program->writer, "offsetof(struct %s, copies)", name) : "sizeof *s", name,
+        name, name, name, name);
     append_steps(program);
 }
 
@@ -302,6 +346,7 @@ static const char table_types[] = "#ifdef MDF_COMPILED\n"
                                   "    size_t n_inputs;\n"
                                   "    const struct mdf_compiled_port *inputs;\n"
                                   "    int (*set_input)(void *state, size_t input, const void *elements);\n"
+                                  "    int (*lend_input)(void *state, size_t input, const void *elements);\n"
                                   "    int (*step)(void *state, double dt);\n"
                                   "    int (*steps)(void *state, uint64_t n, double dt, uint64_t *n_done);\n"
                                   "    const char *(*message)(const void *state);\n"
@@ -358,20 +403,22 @@ static void append_table(struct mdf_source_program *program, struct mdf_text *te
         "static void table_init(void *state)\n{\n    %s_init(state);\n}\n\n"
         "static int table_set_input(void *state, size_t input, const void *elements)\n{\n    return %s_set_input(state, "
         "(int)input, elements);\n}\n\n"
+        "static int table_lend_input(void *state, size_t input, const void *elements)\n{\n    return %s_lend_input(state, "
+        "(int)input, elements);\n}\n\n"
         "static int table_step(void *state, double dt)\n{\n    return %s_step(state, dt);\n}\n\n"
         "static int table_steps(void *state, uint64_t n, double dt, uint64_t *n_done)\n{\n    return %s_steps(state, n, dt, "
         "n_done);\n}\n\n"
         "static const char *table_message(const void *state)\n{\n    return %s_message(state);\n}\n\n"
         "static const void *table_output(const void *state, size_t output)\n{\n    return %s_output(state, (int)output);\n}\n\n",
-        name, name, name, name, name, name);
+        name, name, name, name, name, name, name);
     mdf_text_printf(
         text,
         "static void table_observe(void *state, void (*observer)(void *, size_t, uint64_t, int64_t), void *context)\n{\n"
         "    struct %s *s = state;\n\n    s->observer = observer;\n    s->observer_context = context;\n}\n\n"
         "extern const struct mdf_compiled mdf_compiled;\n"
         "const struct mdf_compiled mdf_compiled = {\n    \"%s\", sizeof(struct %s), table_init, %zu, table_of_inputs, "
-        "table_set_input, table_step, table_steps,\n"
-        "    table_message, %zu, table_of_outputs, table_output, table_observe};\n#endif\n",
+        "table_set_input, table_lend_input,\n"
+        "    table_step, table_steps, table_message, %zu, table_of_outputs, table_output, table_observe};\n#endif\n",
         name, MDF_VERSION, name, own->n_ports, n_outputs);
 }
 
@@ -429,6 +476,7 @@ bool mdf_source_write_interface(struct mdf_source_program *program, const char *
         return false;
     }
     append_set_input(program, places);
+    append_lend_input(program, places);
     if (!append_output(program)) {
         return false;
     }

@@ -197,7 +197,7 @@ static bool write_default(struct mdf_source_program *program, size_t index)
     struct mdf_value value = {0}, converted = {0};
     bool fits_slot;
 
-    if (slot == NULL) {
+    if (slot == NULL || port->is_required) { /* without a value the step is refused before */
         return true;
     }
     mdf_source_open(writer, "if (!s->has_value[%zu])", index);

@@ -273,6 +273,63 @@ static bool find_needed(struct mdf_source_program *program)
     return true;
 }
 
+/* From so many bytes on an input may be lent: copies of less cost nothing. */
+enum { LEAST_LENT_BYTES = 4096 };
+
+static bool is_slot_number(mdf_operand operand, size_t index)
+{
+    return operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && MDF_OPERAND_INDEX(operand) == index;
+}
+
+/* Whether something in the program gives a slot its value, or shows it. */
+static bool is_written_or_shown(const struct mdf_source_program *program, size_t index)
+{
+    const struct mdf_program *own = program->program;
+    const struct mdf_source_stretch *stretch;
+    size_t i, j;
+
+    for (i = 0; i < own->n_edges; i++) {
+        if (is_slot_number(own->ports[own->edges[i].port].slot, index) || is_slot_number(own->edges[i].value, index) ||
+            is_slot_number(own->edges[i].source, index)) {
+            return true;
+        }
+    }
+    for (i = 0; i < own->n_nodes; i++) {
+        for (j = 0; j < own->nodes[i].n_outputs; j++) {
+            if (is_slot_number(own->nodes[i].outputs[j].operand, index)) {
+                return true;
+            }
+        }
+    }
+    for (stretch = program->stretches; stretch != NULL; stretch = stretch->next) {
+        for (i = 0; i < stretch->lowered->n_outputs; i++) {
+            if (stretch->lowered->outputs[i].slot == &program->values[index]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether a slot only ever has what the graph is given from outside, which may then stay where it is. */
+static bool can_be_lent(const struct mdf_source_program *program, size_t index)
+{
+    const struct mdf_program *own = program->program;
+    const struct mdf_value *value = &program->values[index];
+    size_t i;
+
+    if (value->length < 2 || value->length * mdf_dtype_size((mdf_dtype)value->dtype) < LEAST_LENT_BYTES) {
+        return false;
+    }
+    for (i = 0; i < own->n_ports; i++) {
+        if (is_slot_number(own->ports[i].slot, index)) {
+            return own->ports[i].is_required && own->ports[i].reduce == MDF_REDUCE_OVERWRITE &&
+                   !is_written_or_shown(program, index);
+        }
+    }
+    return false;
+}
+
 /* What a value of the frame is in generated code. */
 static bool make_slot(struct mdf_source_program *program, size_t index)
 {
@@ -297,7 +354,11 @@ static bool make_slot(struct mdf_source_program *program, size_t index)
     slot->dtype = (mdf_dtype)value->dtype;
     slot->length = value->length;
     slot->is_scalar = value->length == 1;
-    if (slot->is_scalar) {
+    slot->is_lent = can_be_lent(program, index);
+    if (slot->is_lent) {
+        mdf_text_printf(&program->fields, "    const %s *%s;\n", type, member);
+        mdf_text_printf(&program->copies, "        %s %s[%zu];\n", type, member, value->length);
+    } else if (slot->is_scalar) {
         mdf_text_printf(&program->fields, "    %s %s;\n", type, member);
     } else {
         mdf_text_printf(&program->fields, "    %s %s[%zu];\n", type, member, value->length > 0 ? value->length : 1);

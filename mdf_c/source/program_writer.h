@@ -28,6 +28,7 @@ struct mdf_source_program {
     struct mdf_source_stretch *stretches;
     struct mdf_source_names members;
     struct mdf_text fields;    /* of the state */
+    struct mdf_text copies;    /* of its part for copies of inputs that can be lent */
     struct mdf_text functions; /* of nodes, complete */
     struct mdf_text unions;    /* of buffers of functions */
     const char **node_names;   /* of each node, an identifier */

@@ -85,14 +85,16 @@ bool mdf_source_settle(struct mdf_state *state, mdf_source_feed feed, void *cont
 static void begin(struct mdf_source_program *program, const struct mdf_source_options *options)
 {
     static const char *const functions[] = {
-        "observe",     "count_run",   "open_set",      "end_set",      "run_pass",      "run_graph",       "is_over",
-        "is_settled",  "ends_update", "ends_sequence", "take_inputs",  "table_init",    "table_set_input", "table_step",
-        "table_steps", "advance",     "table_message", "table_output", "table_observe", "table_of_inputs", "table_of_outputs"};
-    static const char *const members[] = {"dt",      "has_dt",   "has_run",          "has_value",   "is_given",
-                                          "message", "observer", "observer_context", "counts",      "n_have_run",
-                                          "marks",   "spent",    "last_sets",        "n_sets",      "clocks",
-                                          "n_idle",  "tick",     "in_set",           "has_changed", "work"};
-    const char *suffixes[] = {"size", "init", "set_input", "step", "steps", "message", "output", "n_inputs", "n_outputs", "H"};
+        "observe",         "count_run",     "open_set",         "end_set",         "run_pass",    "run_graph",
+        "is_over",         "is_settled",    "ends_update",      "ends_sequence",   "take_inputs", "table_init",
+        "table_set_input", "table_step",    "table_lend_input", "table_steps",     "advance",     "table_message",
+        "table_output",    "table_observe", "table_of_inputs",  "table_of_outputs"};
+    static const char *const members[] = {
+        "dt",     "has_dt",     "has_run",     "has_value", "is_given",  "message", "observer", "observer_context",
+        "counts", "n_have_run", "marks",       "spent",     "last_sets", "n_sets",  "clocks",   "n_idle",
+        "tick",   "in_set",     "has_changed", "work",      "lent",      "copies"};
+    const char *suffixes[] = {"size",    "init",   "set_input", "lend_input", "step", "steps",
+                              "message", "output", "n_inputs",  "n_outputs",  "H"};
     struct mdf_source_writer *writer = &program->writer;
     const char *name = options->name != NULL ? options->name : program->program->model_id;
     size_t i;
@@ -139,16 +141,19 @@ bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *
 
     mdf_source_begin(&program.writer, &state->shared->memory, &own_error);
     mdf_text_init(&program.fields, &state->shared->memory);
+    mdf_text_init(&program.copies, &state->shared->memory);
     mdf_text_init(&program.functions, &state->shared->memory);
     mdf_text_init(&program.unions, &state->shared->memory);
     begin(&program, options);
     done = name_nodes(&program) && mdf_source_collect(&program) && mdf_source_write_nodes(&program) &&
            mdf_source_write_order(&program) && mdf_source_write_interface(&program, options->header, source, header);
-    if (done && (program.fields.failed || program.functions.failed || program.unions.failed || program.writer.constants.failed)) {
+    if (done && (program.fields.failed || program.copies.failed || program.functions.failed || program.unions.failed ||
+                 program.writer.constants.failed)) {
         done = mdf_source_out_of_memory(&program.writer);
     }
     mdf_source_release_stretches(&program);
     mdf_text_release(&program.fields);
+    mdf_text_release(&program.copies);
     mdf_text_release(&program.functions);
     mdf_text_release(&program.unions);
     mdf_source_end(&program.writer);

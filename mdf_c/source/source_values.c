@@ -158,6 +158,10 @@ static bool name_input(struct mdf_source_writer *writer, mdf_lowered_id id)
         return true;
     }
     own->name = slot->is_scalar ? mdf_source_text(writer, "(&%s)", slot->name) : slot->name;
+    if (slot->is_lent) {
+        own->name = mdf_source_name(writer, &writer->locals, slot->hint);
+        mdf_source_line(writer, "const %s *restrict %s = %s;", type, own->name, slot->name);
+    }
     if (is_output(writer->lowered, id) && is_overwritten(writer, id, slot)) {
         const char *copy = mdf_source_buffer(writer, dtype, value->form.length, slot->hint);
 

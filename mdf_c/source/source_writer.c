@@ -278,12 +278,24 @@ const char *mdf_source_literal(struct mdf_source_writer *writer, mdf_dtype dtype
     return literal;
 }
 
+/* How many elements have to be written: the compiler fills the rest with zeros (of all bytes: not -0.0). At least one. */
+static size_t n_until_zeros(const void *data, size_t length, size_t size)
+{
+    const char *bytes = data;
+    size_t n_bytes = length * size;
+
+    while (n_bytes > size && bytes[n_bytes - 1] == 0) {
+        n_bytes--;
+    }
+    return (n_bytes + size - 1) / size;
+}
+
 const char *mdf_source_constant_array(struct mdf_source_writer *writer, mdf_dtype dtype, const void *data, size_t length,
                                       const char *hint)
 {
     enum { PER_LINE = 8 };
     struct mdf_source_constant *constant;
-    size_t size = mdf_dtype_size(dtype), i;
+    size_t size = mdf_dtype_size(dtype), n_written, i;
 
     for (constant = writer->constant_list; constant != NULL; constant = constant->next) {
         if (constant->dtype == dtype && constant->length == length &&
@@ -304,10 +316,11 @@ const char *mdf_source_constant_array(struct mdf_source_writer *writer, mdf_dtyp
     writer->constant_list = constant;
     mdf_text_printf(&writer->constants, "static const %s %s[%zu] = {", mdf_source_type(dtype), constant->name,
                     length > 0 ? length : 1);
-    for (i = 0; i < length; i++) {
-        mdf_text_append_string(&writer->constants, i % PER_LINE == 0 && length > PER_LINE ? (i > 0 ? ",\n    " : "\n    ")
-                                                   : i > 0                                ? ", "
-                                                                                          : "");
+    n_written = n_until_zeros(data, length, size);
+    for (i = 0; i < n_written; i++) {
+        mdf_text_append_string(&writer->constants, i % PER_LINE == 0 && n_written > PER_LINE ? (i > 0 ? ",\n    " : "\n    ")
+                                                   : i > 0                                   ? ", "
+                                                                                             : "");
         mdf_source_append_literal(&writer->constants, dtype, (const char *)data + i * size);
     }
     mdf_text_append_string(&writer->constants, length == 0 ? "0};\n" : "};\n");

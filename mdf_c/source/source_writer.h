@@ -54,6 +54,7 @@ struct mdf_source_slot {
     mdf_dtype dtype;
     size_t length;  /* elements */
     bool is_scalar; /* not declared as an array */
+    bool is_lent;   /* a pointer to elements outside of the state, or to its own copy of them; only read */
 };
 
 struct mdf_source_writer {
