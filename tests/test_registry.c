@@ -84,6 +84,65 @@ Test(registry, a_version_has_one_row_at_most)
     }
 }
 
+Test(registry, every_version_has_a_kernel)
+{
+    const struct mdf_schema *schema;
+
+    for (size_t i = 0; (schema = mdf_schema_at(i)) != NULL; i++) {
+        cr_expect_not_null(mdf_operator_onnx(schema->name, schema->since), "%s-%d", schema->name, schema->since);
+    }
+}
+
+/* Attributes that change no result here; NULL: of whichever operator. */
+static const struct {
+    const char *operator, * attribute, *reason;
+} without_effect[] = {
+    {NULL, "consumed_inputs", "a hint to share memory"},
+    {NULL, "output_sequence", "outputs that nobody reads are not made"},
+    {NULL, "nodes_hitrates", "a hint which nodes are visited often"},
+    {NULL, "nodes_hitrates_as_tensor", "the same"},
+    {"Constant", "sparse_value", "the reader of ONNX files makes it a value"},
+    {"Dropout", "ratio", "the versions that infer only"},
+    {"Gemm", "broadcast", "shapes that fit need no leave"},
+    {"GroupNormalization", "stash_type", "computed in float32 or better"},
+    {"LinearAttention", "chunk_size", "a hint how to divide the work"},
+    {"LinearClassifier", "multi_class", "scores are the same; post_transform makes of them what is meant"},
+    {"Optional", "type", "an empty optional is nothing, of whatever type"},
+    {"StringNormalizer", "locale", "texts are UTF-8, and case is Unicode's"},
+    {"TopK", "sorted", "any order is right where none is asked for"},
+};
+
+static bool has_no_effect(const struct mdf_schema *schema, const char *attribute)
+{
+    for (size_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++) {
+        if (strcmp(without_effect[i].attribute, attribute) == 0 &&
+            (without_effect[i].operator== NULL || strcmp(without_effect[i].operator, schema->name) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Test(registry, kernels_read_all_attributes)
+{
+    const struct mdf_schema *schema;
+
+    for (size_t i = 0; (schema = mdf_schema_at(i)) != NULL; i++) {
+        const struct mdf_operator *row = mdf_operator_onnx(schema->name, schema->since);
+
+        for (size_t a = 0; row != NULL && a < schema->n_attributes; a++) {
+            const char *name = schema->attributes[a].name;
+            const struct mdf_setting *setting = row->settings;
+
+            while (setting != NULL && setting->name != NULL && strcmp(setting->name, name) != 0) {
+                setting++;
+            }
+            cr_expect((setting != NULL && setting->name != NULL) || has_no_effect(schema, name), "%s-%d does not read '%s'",
+                      schema->name, schema->since, name);
+        }
+    }
+}
+
 Test(registry, python_rows_are_found)
 {
     for (size_t t = 0; t < N_TABLES; t++) {
