@@ -209,23 +209,23 @@ bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *p
     if (plane_size == 0) {
         return true;
     }
+    job.group_channels = plan->n_channels / plan->n_groups;
+    job.group_outputs = plan->n_outputs / plan->n_groups;
+    if (job.group_channels == 1 && mdf_conv_planes_fit(&plan->windows)) {
+        struct mdf_conv_planes planes = {
+            &plan->windows, x, weights, bias, y, plan->n_batches * plan->n_channels, plan->n_channels, job.group_outputs};
+
+        return mdf_conv_planes_run(workspace, &planes);
+    }
     if (!mdf_taps_prepare(workspace, &plan->windows, false, &job.taps)) {
         return false;
     }
     plane_size = job.taps.n_outer * (size_t)job.taps.n_run;
-    job.group_channels = plan->n_channels / plan->n_groups;
-    job.group_outputs = plan->n_outputs / plan->n_groups;
     job.dtype = workspace->dtype;
     job.size_bytes = mdf_dtype_size(workspace->dtype);
     job.is_pointwise = is_pointwise(&plan->windows);
     job.weights_are_constant = plan->weights_are_constant;
     job.add_scaled = mdf_add_scaled_for(workspace->dtype);
-    if (job.group_channels == 1 && mdf_conv_planes_fit(&job.taps)) {
-        struct mdf_conv_planes planes = {
-            &job.taps, x, weights, bias, y, plan->n_batches * plan->n_channels, plan->n_channels, job.group_outputs};
-
-        return mdf_conv_planes_run(workspace, &planes);
-    }
     if (job.group_channels == 1 && job.group_outputs <= 2) {
         mdf_parallel_for(context, n_planes, (double)plane_size * (double)job.taps.n_taps * tap_ns,
                          is_float32 ? convolve_planes_float32 : convolve_planes_float64, &job);
