@@ -20,8 +20,9 @@ struct run_inputs {
 /* Reads all values. Returns EXIT_DONE, or the exit status, with the error set and the inputs released. */
 int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const struct run_options *options,
                     struct warning_printer *warnings, mdf_error *error);
-/* Sets the inputs of one step, counted from 0, which the state looks at where they are: release it first; returns as load_run_inputs, but the inputs stay. A name of --input that the graph
- * does not have is an error; one of --inputs is warned of and left out, as the reference engine leaves it out. */
+/* Sets the inputs of one step, counted from 0, which the state looks at where they are: release it first; returns as
+ * load_run_inputs, but the inputs stay. A name of --input that the graph does not have is an error; one of --inputs is warned of
+ * and left out, as the reference engine leaves it out. */
 int set_run_inputs(struct run_inputs *inputs, mdf_state *state, uint64_t step, mdf_error *error);
 void release_run_inputs(struct run_inputs *inputs);
 

@@ -145,6 +145,7 @@ _PROTOTYPES: dict[str, tuple] = {
     "mdf_state_new": (c_void_p, c_void_p, _ERROR),
     "mdf_state_free": (None, c_void_p),
     "mdf_set_input": (c_int, c_void_p, c_char_p, POINTER(Tensor), _ERROR),
+    "mdf_lend_input": (c_int, c_void_p, c_char_p, POINTER(Tensor), _ERROR),
     "mdf_set_input_value": (c_int, c_void_p, c_char_p, c_void_p, _ERROR),
     "mdf_evaluate": (c_int, c_void_p, c_double, _ERROR),
     "mdf_evaluate_steps": (

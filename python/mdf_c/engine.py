@@ -221,6 +221,7 @@ class State:
         self._increment = ctypes.c_double()
         self._arguments = (ctypes.c_void_p(self._pointer), self._increment, byref(self._error))
         self._lock = threading.Lock()
+        self._lent: list[Any] = []
         self._words = (ctypes.c_size_t * 64)()
         self._may_be_long = True
 
@@ -254,19 +255,31 @@ class State:
         with self._lock:
             self._set_input(name, value)
 
-    def _set_input(self, name: str, value: Any) -> None:
+    def _set_input(self, name: str, value: Any, lend: bool = False) -> None:
         if is_array(value):
             array = as_array(value)
-            self._check(lib.mdf_set_input(self._pointer, name.encode(), tensor_of(array), self._error))
+            if lend:
+                self._lent.append(array)
+            give = lib.mdf_lend_input if lend else lib.mdf_set_input
+            self._check(give(self._pointer, name.encode(), tensor_of(array), self._error))
         else:
             made = Value(value)
             self._check(lib.mdf_set_input_value(self._pointer, name.encode(), made.pointer, self._error))
 
-    def set_inputs(self, inputs: Mapping[str, Any]) -> None:
-        """:meth:`set_input` for each."""
+    def set_inputs(self, inputs: Mapping[str, Any], *, lend: bool = False) -> None:
+        """:meth:`set_input` for each.
+
+        Parameters
+        ----------
+        inputs : dict
+            Values by name.
+        lend : bool
+            Look at arrays where they are rather than copy them: they must not change while the state is in use, which keeps
+            them alive. For states that are evaluated once.
+        """
         with self._lock:
             for name, value in inputs.items():
-                self._set_input(name, value)
+                self._set_input(name, value, lend)
 
     def evaluate(self, dt: float | None = None) -> None:
         """Evaluates the graph once.

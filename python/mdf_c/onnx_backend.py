@@ -47,7 +47,7 @@ class Prepared(BackendRep):
         """
         given = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(self.inputs, inputs))
         state = self.program.state()
-        state.set_inputs(given)
+        state.set_inputs(given, lend=True)
         state.evaluate()
         results = state.results()
         return namedtupledict("Outputs", list(results))(*results.values())

@@ -133,3 +133,17 @@ def test_an_input_is_taken_as_it_is_when_it_is_set():
     given[:] = 5
     state.evaluate()
     np.testing.assert_array_equal(state.output("n", "y"), [1, 1, 1])
+
+
+def test_lent_arrays_are_not_copied():
+    node = {"input_ports": {"x": {}}, "parameters": {"y": {"value": "numpy.sum(x)"}}, "output_ports": {"y": {"value": "y"}}}
+    program = mdf_c.compile(model_of(node))
+    peaks = []
+    for lend in (False, True):
+        state = program.state()
+        state.set_inputs({"x": np.ones(100_000)}, lend=lend)
+        gc.collect()
+        state.evaluate()
+        assert state.output("n", "y") == 100_000
+        peaks.append(state.peak_bytes)
+    assert peaks[0] > 800_000 > 100_000 > peaks[1]

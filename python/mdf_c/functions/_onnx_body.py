@@ -50,6 +50,6 @@ def run_with_bodies(operator: str, call: _Call, opset: int) -> list[Any]:
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     state = load(model).compile().state()
-    state.set_inputs({name: value for name, value in zip(names, values) if name})
+    state.set_inputs({name: value for name, value in zip(names, values) if name}, lend=True)
     state.evaluate()
     return list(state.results().values())

@@ -129,7 +129,7 @@ def _evaluate(operator: str, form: Form, call: _Call, opset: int, n_outputs: int
     }
     document, _, _ = as_bytes({"nodes": {"call": node}}, opset)
     state = _program(document.decode()).state()
-    state.set_inputs(ports)
+    state.set_inputs(ports, lend=True)
     state.evaluate()
     if n_outputs is None:
         return state.function_values(0, 0)
