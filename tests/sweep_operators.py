@@ -3,6 +3,7 @@
 
     pip install onnx numpy ml_dtypes onnxruntime
     make all && python3 tests/sweep_operators.py [--only WORD] [--jobs N] [--all] [--mdf-run FILE]
+    python3 tests/sweep_operators.py --random N [--seed S] [--family onnx|ml]
 
 The calls are those of ONNX's own node tests of one operator. Each is brought to the other versions of the operator (an input that was an attribute in
 an older version becomes one) and to the other types of each type variable, one variable at a time; types that an attribute selects (to, dtype,
@@ -28,9 +29,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import random_calls as random  # noqa: E402
+import random_ml_calls as random_ml  # noqa: E402
 from run_node_tests import ROOT, draws, run_once, typed  # noqa: E402
 
 warnings.filterwarnings("ignore")
+FAMILIES = {"onnx": random.FAMILIES, "ml": random_ml.FAMILIES}
 MOST_SEEDS = 2  # calls of one operator version that are swept
 NUMPY = {
     "bool": np.bool_, "int8": np.int8, "int16": np.int16, "int32": np.int32, "int64": np.int64, "uint8": np.uint8, "uint16": np.uint16,
@@ -91,7 +94,10 @@ def in_type(value, name):
 
 
 def value_info(name, formal_types, value, element_name):
-    """How a model declares a value: the form that the seed has, of another element type."""
+    """How a model declares a value: the form that the seed has, of another element type; of a map the types of keys and values."""
+    if isinstance(element_name, tuple):
+        key, of = (onnx_number(e) for e in element_name)
+        return helper.make_value_info(name, helper.make_map_type_proto(key, helper.make_tensor_type_proto(of, [])))
     number = onnx_number(element_name)
     if isinstance(value, list):
         return helper.make_tensor_sequence_value_info(name, number, None)
@@ -317,8 +323,8 @@ def conversions():
                 yield f"corners of Cast from {source} to {target}{'' if saturate else ', not saturating'}", call
 
 
-def random_calls(n, seed, word):
-    """`n` calls of operators in their newest versions; see random_calls.py."""
+def random_calls(n, seed, word, families=random.FAMILIES):
+    """`n` calls of operators, in their newest versions where the family does not say which; see random_calls.py."""
     known = set(NUMPY) - {"string", "complex64", "complex128", "float8e8m0"}
 
     def allowed(op):
@@ -329,14 +335,22 @@ def random_calls(n, seed, word):
 
     source = random.Source(seed, NUMPY)
     while n > 0:
-        op, values, attributes = source.pick(random.FAMILIES)(source, allowed)
+        op, values, attributes, *more = source.pick(families)(source, allowed)
         if word not in op:
             continue
         n -= 1
-        outputs = [True] * (3 if op == "Split" else 2 if op == "TopK" else 1)
-        made = [helper.make_attribute(k, v) for k, v in attributes.items()]
-        shapes = " ".join(f"{element_of(v)}{list(np.shape(v))}" for v in values)
-        yield f"random {op} {shapes} {attributes}", Call(onnx.defs.get_schema(op), values, [element_of(v) for v in values], made, outputs, None)
+        more = more[0] if more else {}
+        schema = onnx.defs.get_schema(op, more.get("version", 1000), more.get("domain", ""))
+        outputs = [True] * more.get("outputs", 3 if op == "Split" else 2 if op == "TopK" else 1)
+        made = [as_made(k, v) for k, v in attributes.items()]
+        names = [more.get("map") or element_of(v) if v is not None else None for v in values]
+        shapes = " ".join(f"{n}{list(np.shape(v))}" for v, n in zip(values, names))
+        yield f"random {op} {schema.since_version} {shapes} {attributes}"[:400], Call(schema, values, names, made, outputs, None)
+
+
+def as_made(name, value):
+    """An attribute; an array is a tensor."""
+    return helper.make_attribute(name, numpy_helper.from_array(value, name) if isinstance(value, np.ndarray) else value)
 
 
 # ------------------------------------------------------------------ answers
@@ -384,8 +398,8 @@ def close(got, want, exactly=False):
     if "sequence" in want or "sequence" in got:
         a, b = got.get("sequence", []), want.get("sequence", [])
         return f"{len(a)} items, not {len(b)}" if len(a) != len(b) else next((d for d in map(close, a, b) if d), None)
-    if "type" not in want or "type" not in got:
-        return None
+    if "type" not in want:  # a map, which is an object here
+        return f"keys {list(got)}, not {list(want)}" if set(got) != set(want) else next((d for d in (close(got[k], want[k]) for k in want) if d), None)
     if got["shape"] != want["shape"]:
         return f"shape {got['shape']}, not {want['shape']}"
     if "string" in (want["type"], got["type"]) or got["type"] == want["type"] == "bool":
@@ -482,6 +496,7 @@ def main():
     parser.add_argument("--all", action="store_true", help="also name the calls that nobody else could answer")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="N random calls instead of the sweep")
     parser.add_argument("--seed", type=int, default=0, help="of the random calls")
+    parser.add_argument("--family", choices=sorted(FAMILIES), default="onnx", help="of the random calls: which operators")
     args = parser.parse_args()
     counts = Counter()
 
@@ -489,7 +504,7 @@ def main():
         return check(args.mdf_run, *item)
 
     with ThreadPoolExecutor(args.jobs) as pool:
-        calls = random_calls(args.random, args.seed, args.only) if args.random else all_calls(args.only)
+        calls = random_calls(args.random, args.seed, args.only, FAMILIES[args.family]) if args.random else all_calls(args.only)
         for some in batches(calls, 64):
             for kind, text in pool.map(one, some):
                 counts[kind] += 1

@@ -57,6 +57,15 @@ static void expect(size_t k, double value, unsigned bits)
     }
 }
 
+Test(dtype, maps_are_a_type_of_which_nothing_is_declared)
+{
+    struct mdf_declared_type type;
+
+    cr_expect(mdf_parse_type("seq(map(int64,tensor(float)))", &type) && type.dtype == MDF_DTYPE_NONE && !type.sequence);
+    cr_expect(mdf_parse_type("map(string,tensor(double))", &type) && type.dtype == MDF_DTYPE_NONE);
+    cr_expect_not(mdf_parse_type("map(string", &type));
+}
+
 /* The bits of non-negative numbers count them in order. */
 Test(dtype, narrow_numbers_round_to_nearest_even)
 {

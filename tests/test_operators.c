@@ -1,9 +1,8 @@
 /* test_operators.c - what operators do with values at the edge, and refuse; the Fourier transform against its definition; image
  * files that are cut short or changed. What operators compute stands in reference_cases.json. */
 #include "functions/fourier.h"
-#include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
-#include "mdf_c/write/write.h"
+#include "tests/operator_call.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -11,44 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_SIZE = 4096 };
-
-static const char model_form[] =
-    "{\"m\": {\"onnx_opset_version\": \"%s\", \"metadata\": {\"opset_imports\": {\"ai.onnx.ml\": %s}}, "
-    "\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"f\": {\"function\": \"%s\", \"args\": "
-    "{%s}}}, \"output_ports\": {\"o\": {\"value\": \"%s\"}}}}}}}}";
-
-/* Evaluates one call; `text` gets the output as JSON, or the message of the error. */
-static void call(const char *opset, const char *ml_opset, const char *function, const char *args, const char *output,
-                 char text[TEXT_SIZE])
-{
-    char *source = malloc(strlen(args) + sizeof model_form + 400);
-    mdf_error error = {0};
-    mdf_model *model;
-    mdf_program *program;
-    mdf_state *state;
-
-    sprintf(source, model_form, opset, ml_opset, function, args, output);
-    model = mdf_model_load_bytes(source, strlen(source), "json", "model", NULL, &error);
-    program = model != NULL ? mdf_compile(model, NULL, &error) : NULL;
-    state = program != NULL ? mdf_state_new(program, &error) : NULL;
-    if (state != NULL && mdf_evaluate(state, (double)NAN, &error) == MDF_OK) {
-        struct mdf_memory memory;
-        struct mdf_text out;
-
-        mdf_memory_init(&memory, NULL, 0);
-        mdf_text_init(&out, &memory);
-        mdf_write_json_value(&out, mdf_output(state, "n", "o"), false, NULL);
-        snprintf(text, TEXT_SIZE, "%s", out.bytes);
-        mdf_text_release(&out);
-    } else {
-        snprintf(text, TEXT_SIZE, "%s", error.message);
-    }
-    mdf_state_free(state);
-    mdf_program_free(program);
-    mdf_model_free(model);
-    free(source);
-}
+enum { TEXT_SIZE = OPERATOR_CALL_TEXT_SIZE };
 
 /* `expected` is the result, or what the message of the error holds. */
 static const struct {
@@ -147,7 +109,7 @@ Test(operators, edges)
     char text[TEXT_SIZE];
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        call("28", "1", cases[i].function, cases[i].args, "f", text);
+        call_operator("28", "1", cases[i].function, cases[i].args, "f", text);
         cr_expect(strstr(text, cases[i].expected) != NULL, "%s(%s): %s, not %s", cases[i].function, cases[i].args, text,
                   cases[i].expected);
     }
@@ -206,7 +168,7 @@ Test(operators, out_of_memory)
         mdf_program *program;
         mdf_status status = MDF_OUT_OF_MEMORY;
 
-        snprintf(source, sizeof source, model_form, "28", "1", cases[i].function, cases[i].args, "f");
+        snprintf(source, sizeof source, OPERATOR_CALL_FORM, "28", "1", cases[i].function, cases[i].args, "f");
         model = mdf_model_load_bytes(source, strlen(source), "json", "model", &options, &error);
         program = model != NULL ? mdf_compile(model, &options, &error) : NULL;
         for (long n = 0; program != NULL && status == MDF_OUT_OF_MEMORY && n < 5000; n++) {
@@ -249,7 +211,7 @@ Test(operators, trees_that_are_none)
 
     for (size_t i = 0; i < sizeof trees / sizeof *trees; i++) {
         snprintf(args, sizeof args, form, trees[i].root, trees[i].feature, trees[i].child, trees[i].is_leaf, trees[i].target);
-        call("21", "5", "ai.onnx.ml::TreeEnsemble", args, "f", text);
+        call_operator("21", "5", "ai.onnx.ml::TreeEnsemble", args, "f", text);
         cr_expect(strstr(text, trees[i].expected) != NULL, "tree %zu: %s, not %s", i, text, trees[i].expected);
     }
 }
@@ -307,7 +269,7 @@ static void decode(const unsigned char *bytes, size_t n, char text[TEXT_SIZE])
         length += sprintf(args + length, "%s%d", i > 0 ? "," : "", bytes[i]);
     }
     sprintf(args + length, "]");
-    call("20", "1", "onnx::ImageDecoder", args, "f", text);
+    call_operator("20", "1", "onnx::ImageDecoder", args, "f", text);
     free(args);
 }
 

@@ -127,7 +127,7 @@ static const struct mdf_tree_node *find_leaf(struct walk *walk, const double *ro
             atomic_store(steps > forest->n_nodes ? &walk->circular : &walk->no_feature, true);
             return NULL;
         }
-        truth = isnan(row[node->feature]) ? node->missing_is_true != 0 : compare(forest, node, row[node->feature]);
+        truth = (node->missing_is_true != 0 && isnan(row[node->feature])) || compare(forest, node, row[node->feature]);
         node = &forest->nodes[node->next[truth]];
     }
     return node;

@@ -81,11 +81,15 @@ static bool linear_regressor(struct mdf_call *call)
     return y != NULL && mdf_workspace_end(&workspace);
 }
 
-/* The class of a row of transformed scores; -1: the one class there is does not apply. */
-static int64_t choose(enum mdf_post_transform transform, const double *scores, size_t n)
+/* Transforms a row of scores. Its class, that of the largest score before, which a transform need not keep the largest; -1: the
+ * one class there is does not apply. */
+static int64_t choose(enum mdf_post_transform transform, double *scores, size_t n)
 {
+    size_t largest = mdf_largest_score(scores, n);
+
+    mdf_post_transform_apply(transform, scores, n);
     if (n > 1) {
-        return (int64_t)mdf_largest_score(scores, n);
+        return (int64_t)largest;
     }
     return scores[0] >= (transform == MDF_POST_NONE ? 0 : 0.5) ? 0 : -1;
 }
@@ -124,7 +128,6 @@ static bool linear_classifier(struct mdf_call *call)
             of_row[1] = of_row[0];
             of_row[0] = -of_row[1];
         }
-        mdf_post_transform_apply(transform, of_row, n_scores);
         classes[row] = choose(transform, of_row, n_scores);
     }
     return classes != NULL && mdf_workspace_end(&workspace) && mdf_labels_output(call, &settings->labels, classes, n_rows);

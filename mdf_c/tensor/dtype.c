@@ -143,6 +143,10 @@ bool mdf_parse_type(const char *text, struct mdf_declared_type *type)
     }
     type->optional = unwrap(&text, &length, "optional(");
     type->sequence = unwrap(&text, &length, "seq(");
+    if (unwrap(&text, &length, "map(")) { /* an object, of which nothing is declared */
+        *type = (struct mdf_declared_type){.dtype = MDF_DTYPE_NONE};
+        return true;
+    }
     if (unwrap(&text, &length, "tensor(")) {
         return find_name(onnx_names, text, length, type) || find_name(plain_names, text, length, type) ||
                find_property(text, length, type);

@@ -1,0 +1,37 @@
+/* test_operator_versions.c - what operators do in their older versions and with rare attributes, types and numbers: cases that
+ * comparing with onnx.reference and ONNX Runtime at random (tests/sweep_operators.py) has found. */
+#include "tests/operator_call.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+/* `expected` is the result, or what the message of the error holds. */
+static const struct {
+    const char *opset, *function, *args, *output, *expected;
+} cases[] = {
+    /* A missing number differs from any: only BRANCH_NEQ holds, unless the node says that missing ones go the way of truth. */
+    {"15", "ai.onnx.ml::TreeEnsembleRegressor",
+     "\"X\": [[NaN], [1.0], [2.0]], \"nodes_treeids\": [0, 0, 0], \"nodes_nodeids\": [0, 1, 2], \"nodes_featureids\": [0, 0, 0], "
+     "\"nodes_modes\": [\"BRANCH_NEQ\", \"LEAF\", \"LEAF\"], \"nodes_values\": [1.0, 0.0, 0.0], \"nodes_truenodeids\": [1, 0, "
+     "0], "
+     "\"nodes_falsenodeids\": [2, 0, 0], \"target_treeids\": [0, 0], \"target_nodeids\": [1, 2], \"target_ids\": [0, 0], "
+     "\"target_weights\": [10.0, 20.0], \"n_targets\": 1",
+     "f", "[[10.0], [20.0], [10.0]]"},
+    /* The label is that of the largest sum; a transform makes of two of them what is not a number. */
+    {"15", "ai.onnx.ml::LinearClassifier",
+     "\"X\": [[1.0], [2.0]], \"coefficients\": [0.5, 2.0, -3.0], \"intercepts\": [0.0, 0.0, 0.0], \"classlabels_ints\": [7, 8, "
+     "9], "
+     "\"post_transform\": \"PROBIT\"",
+     "f[0]", "[8, 8]"},
+};
+
+Test(operator_versions, cases)
+{
+    char text[OPERATOR_CALL_TEXT_SIZE];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        call_operator(cases[i].opset, "1", cases[i].function, cases[i].args, cases[i].output, text);
+        cr_expect(strstr(text, cases[i].expected) != NULL, "%s %s(%s): %s, not %s", cases[i].function, cases[i].opset,
+                  cases[i].args, text, cases[i].expected);
+    }
+}
