@@ -230,7 +230,7 @@ def check(mdf_run, item):
 def items(args):
     """(number, what, call, style)."""
     if args.random:
-        calls = ((w, c) for w, c in sweep.random_calls(args.random, args.seed, args.only) if c.schema.since_version <= OPSET)
+        calls = ((w, c) for w, c in sweep.random_calls(args.random, args.seed, args.only) if c.schema.since_version <= OPSET and set(c.names) <= AS_LISTS - {"int32"})
     else:
         calls = seeds(args.only)
     number = 0
