@@ -159,7 +159,8 @@ def by_others(call, ports):
             continue
         left = iter(results)
         values = [plain(next(left)) if used else None for used in call.outputs]
-        found.append((who, {p: (values if len(call.outputs) > 1 else values[0]) if p == "o" else values[int(p[1:])] for p in ports}))
+        whole = len(call.outputs) == 1 or len(call.outputs) >= len(call.schema.outputs)  # the bare name has them all
+        found.append((who, {p: (values if len(call.outputs) > 1 else values[0]) if p == "o" else values[int(p[1:])] for p in ports if whole or p != "o"}))
     return found
 
 
