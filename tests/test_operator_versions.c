@@ -23,6 +23,10 @@ static const struct {
      "9], "
      "\"post_transform\": \"PROBIT\"",
      "f[0]", "[8, 8]"},
+    /* Cubics go past the elements that they lie between: integers end at the ends of their type. */
+    {"13", "onnx::Resize",
+     "\"X\": \"numpy.array([0, 0, 255, 255, 0], dtype=numpy.uint8)\", \"scales\": [2.0], \"mode\": \"cubic\"", "f",
+     "[0, 0, 0, 58, 197, 255, 255, 197, 58, 0]"},
 };
 
 Test(operator_versions, cases)

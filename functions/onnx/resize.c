@@ -568,20 +568,31 @@ static bool take_nearest(struct mdf_workspace *workspace, const struct resize *j
     return extrapolate(job);
 }
 
-/* Copies the result into the output: integers rounded to even. */
+/* The ends of an integer type, as far as float64 has them. */
+static void find_range(mdf_dtype dtype, double *low, double *high)
+{
+    bool is_signed = mdf_dtype_kind(dtype) == 'i';
+    double size = ldexp(1, (int)mdf_dtype_size(dtype) * 8 - is_signed);
+
+    *low = is_signed ? -size : 0;
+    *high = floor(nextafter(size, 0));
+}
+
+/* Copies the result into the output: integers rounded to even, those out of the type's range brought to its end. */
 static bool hand_over(struct mdf_workspace *workspace, const void *elements, size_t n, void *y)
 {
     struct mdf_value *result = mdf_call_target(workspace->call, 0);
     char kind = mdf_dtype_kind((mdf_dtype)result->dtype);
     const double *from = elements;
-    double *to = y;
+    double *to = y, low, high;
 
     if (kind != 'i' && kind != 'u' && kind != 'b') {
         memcpy(y, elements, n * mdf_dtype_size(workspace->dtype));
         return true;
     }
+    find_range((mdf_dtype)result->dtype, &low, &high);
     for (size_t i = 0; i < n; i++) {
-        to[i] = rint(from[i]);
+        to[i] = fmin(fmax(rint(from[i]), low), high);
     }
     return true;
 }
