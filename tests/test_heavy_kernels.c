@@ -146,7 +146,7 @@ static struct window pick_window(bool small_pads)
         reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
         window.pads[i] = pick(0, small_pads ? window.kernel[i] - 1 : 6);
         window.pads[i + 2] = pick(0, small_pads ? window.kernel[i] - 1 : 6);
-        window.array[i] = pick(1, 40);
+        window.array[i] = pick(0, 30) == 0 && i == 1 ? pick(1000, 3000) : pick(1, 40);
         if (window.array[i] + window.pads[i] + window.pads[i + 2] < reach) {
             window.array[i] = reach;
         }

@@ -2,7 +2,7 @@
  *
  * Comes in: X [n, c, ...]. Goes out: Y [n, c, ...], the largest element, mean or p-norm of each window; of MaxPool also where
  * that element lies in X, flattened (-1: the window is all padding). Source: the ONNX operators of these names, all versions. */
-#include "functions/onnx/sliding.h"
+#include "functions/onnx/pool_windows.h"
 #include "functions/vector_rows.h"
 
 #include <math.h>
@@ -39,9 +39,12 @@ struct pooling {
     const void *x;
     void *y;
     const struct mdf_vector_rows *rows;
+    const struct mdf_pool_windows *windows;
     int64_t *indices; /* of MaxPool; NULL: not wanted */
-    /* Of AveragePool: taps that count, of the windows along the last axis, and of each position on the other axes. */
-    const double *last_divisors, *outer_divisors;
+    /* Of AveragePool: taps that count, of the windows along the last axis (in the workspace's type), and of each position on the
+     * other axes; 1 where there are none, as the mean of nothing is 0. */
+    const void *last_divisors;
+    const double *outer_divisors;
     double p; /* of LpPool */
 };
 
@@ -66,28 +69,13 @@ static double root(double x, double p)
     return p == 2 ? sqrt(x) : p == 1 ? x : pow(x, 1 / p);
 }
 
-/* Elements of a stretch of rows that windows are combined in; windows wider than half of it, or with more rows or taps along the
- * last axis, or further apart, are taken tap by tap. */
-enum { STRETCH = 512, MAX_ROWS = 64, MAX_STRIDE = 4, LARGEST_PARTS = 64 };
+enum { LARGEST_PARTS = 64 };
 
-/* How elements are taken from a row, and combined: of one row, and of several. */
+/* How windows are combined: those of a plane in one go, or one tap of a run of them. */
 struct combination {
-    void (*take)(size_t n, const void *x, size_t step, void *y);
+    void (*plane)(const struct mdf_taps *taps, const void *x, void *y);
     void (*one)(size_t n, const void *x, size_t step, void *y);
-    void (*rows)(size_t n, size_t n_rows, const int64_t *offsets, const void *x, void *y);
 };
-
-/* Elements from the first to the last tap of a window along the last axis. */
-static size_t window_span(const struct mdf_taps *taps)
-{
-    return (size_t)(taps->offsets[taps->n_last * taps->rank - 1] - taps->offsets[taps->rank - 1]) + 1;
-}
-
-static bool fits_stretch(const struct mdf_taps *taps)
-{
-    return window_span(taps) <= STRETCH / 2 && taps->n_last <= MAX_ROWS && taps->n_taps / taps->n_last <= MAX_ROWS &&
-           taps->stride <= MAX_STRIDE;
-}
 
 #define ELEMENT float
 #define NAME(x) x##_float32
@@ -118,6 +106,7 @@ static bool prepare_pool(struct mdf_workspace *workspace, const struct mdf_windo
         windows->shape[i] = i < 2 ? mdf_value_shape(x)[i] : windows->axes[i - 2].windows;
     }
     job->rows = mdf_vector_rows(workspace->dtype);
+    job->windows = mdf_pool_windows(workspace->dtype);
     job->x = mdf_workspace_input(workspace, 0);
     job->y = job->x == NULL ? NULL : mdf_workspace_output(workspace, 0, (mdf_dtype)x->dtype, x->rank, windows->shape);
     return job->y != NULL && mdf_taps_prepare(workspace, windows, true, &job->taps);
@@ -202,26 +191,38 @@ static int64_t count_taps(const struct mdf_window_axis *axis, int64_t window, in
     return last > first ? last - first : 0;
 }
 
+static double divisor_at(const struct mdf_window_axis *axis, int64_t window, bool with_padding)
+{
+    int64_t low = with_padding ? -axis->pad_begin : 0, high = axis->array + (with_padding ? axis->pad_end : 0);
+    int64_t n = count_taps(axis, window, low, high);
+
+    return n > 0 ? (double)n : 1;
+}
+
 /* Number of taps by which each window's sum is divided, along the last axis and along the others. */
 static bool count_divisors(struct mdf_workspace *workspace, const struct mdf_windows *windows, bool with_padding,
                            struct pooling *job)
 {
-    size_t n_run = (size_t)job->taps.n_run;
-    double *last = mdf_workspace_array(workspace, MDF_DTYPE_FLOAT64, n_run);
+    size_t n_run = (size_t)job->taps.n_run, n_outer_axes = windows->rank - 1;
+    void *last = mdf_workspace_array(workspace, workspace->dtype, n_run);
     double *outer = last != NULL ? mdf_workspace_array(workspace, MDF_DTYPE_FLOAT64, job->taps.n_outer) : NULL;
 
-    for (size_t window = 0; outer != NULL && window < n_run + job->taps.n_outer; window++) {
-        bool is_last = window < n_run;
-        size_t left = is_last ? window : window - n_run, end = is_last ? windows->rank : windows->rank - 1;
-        double *divisor = is_last ? &last[left] : &outer[left];
+    for (size_t window = 0; outer != NULL && window < n_run; window++) {
+        double divisor = divisor_at(&windows->axes[n_outer_axes], (int64_t)window, with_padding);
 
-        *divisor = 1;
-        for (size_t i = end; i-- > (is_last ? windows->rank - 1 : 0);) {
-            const struct mdf_window_axis *axis = &windows->axes[i];
-            int64_t low = with_padding ? -axis->pad_begin : 0, high = axis->array + (with_padding ? axis->pad_end : 0);
+        if (workspace->dtype == MDF_DTYPE_FLOAT32) {
+            ((float *)last)[window] = (float)divisor;
+        } else {
+            ((double *)last)[window] = divisor;
+        }
+    }
+    for (size_t window = 0; outer != NULL && window < job->taps.n_outer; window++) {
+        size_t left = window;
 
-            *divisor *= (double)count_taps(axis, (int64_t)(left % (size_t)axis->windows), low, high);
-            left /= (size_t)axis->windows;
+        outer[window] = 1;
+        for (size_t i = n_outer_axes; i-- > 0;) {
+            outer[window] *= divisor_at(&windows->axes[i], (int64_t)(left % (size_t)windows->axes[i].windows), with_padding);
+            left /= (size_t)windows->axes[i].windows;
         }
     }
     job->last_divisors = last;
