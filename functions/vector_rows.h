@@ -12,9 +12,6 @@ struct mdf_vector_rows {
     void (*larger)(size_t n, const void *x, size_t step, void *y);
     void (*add)(size_t n, const void *x, size_t step, void *y);  /* y += x */
     void (*take)(size_t n, const void *x, size_t step, void *y); /* y = x */
-    /* The same with rows of adjacent elements one after the other, row t beginning at x + offsets[t]. */
-    void (*larger_of_rows)(size_t n, size_t n_rows, const int64_t *offsets, const void *x, void *y);
-    void (*add_rows)(size_t n, size_t n_rows, const int64_t *offsets, const void *x, void *y);
     void (*add_wide)(size_t n, const void *x, double *totals); /* totals += x */
     /* y = x where that lies between the bounds, else the bound; NaN stays, a bound that is NaN wins */
     void (*confine)(size_t n, const void *x, const void *low, const void *high, void *y);
