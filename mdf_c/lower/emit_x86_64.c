@@ -64,6 +64,21 @@ static void emit_exits(struct emission *emission)
     assemble_jump(assembler, out);
 }
 
+static void emit_product(struct emission *emission, const struct mdf_lowered_product *product)
+{
+    void (*multiply)(struct mdf_lowered *, const struct mdf_lowered_product *) = mdf_lowered_multiply;
+    const void *address;
+
+    if (emission->lowered->values[product->a].is_scalar) {
+        emission_publish(emission, product->a);
+    }
+    memcpy(&address, &multiply, sizeof address);
+    assemble_move_number(emission->assembler, RDI, (uint64_t)(uintptr_t)emission->lowered);
+    assemble_move_number(emission->assembler, RSI, (uint64_t)(uintptr_t)product);
+    emission_call(emission, address);
+    emission_restore(emission);
+}
+
 static void emit_call(struct emission *emission, const struct mdf_lowered_call *call)
 {
     int (*run)(struct mdf_lowered *, struct mdf_lowered_call *) = mdf_lowered_run_call;
@@ -99,7 +114,9 @@ static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
     if (is_unread_copy(emission, op)) {
         return;
     }
-    if (op->code == MDF_LOWERED_CALL) {
+    if (op->code == MDF_LOWERED_CALL && op->of.call->product != NULL) {
+        emit_product(emission, op->of.call->product);
+    } else if (op->code == MDF_LOWERED_CALL) {
         emit_call(emission, op->of.call);
     } else if (op->code == MDF_LOWERED_FUSED) {
         emission_fused(emission, op);

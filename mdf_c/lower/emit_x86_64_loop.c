@@ -298,6 +298,31 @@ static void carry_states(struct emission *emission, const struct mdf_lowered_loo
     }
 }
 
+/* What is computed ahead: its place goes on with the runs; behind the last one of a block, the next block is computed. */
+static void advance_products(struct emission *emission, const struct loop_plan *plan)
+{
+    struct assembler *assembler = emission->assembler;
+    machine_label within = new_label(assembler);
+    size_t i;
+
+    for (i = 0; i < plan->loop->n_products; i++) {
+        const struct mdf_lowered_product *product = plan->loop->products[i];
+
+        if (product->rows != NULL) {
+            int32_t n_bytes = (int32_t)bytes_of(emission, product->out);
+
+            assemble_with_number(assembler, NUMBER_ADD, 8, emission_array_data(product->out),
+                                 product->rows->is_reversed ? -n_bytes : n_bytes);
+        }
+    }
+    assemble_move_number(assembler, RAX, (uint64_t)(uintptr_t)&plan->loop->block_end);
+    assemble_general(assembler, GENERAL_COMPARE, 8, emission_general(emission, plan->counter, RDX), in_memory(RAX, 0));
+    assemble_jump_if(assembler, IF_BELOW, within);
+    emission_load_general(emission, plan->counter, RDX);
+    call_helper(emission, plan, mdf_lowered_multiply_ahead);
+    bind_label(assembler, within);
+}
+
 static void end_run(struct emission *emission, const struct loop_plan *plan)
 {
     const struct mdf_lowered_loop *loop = plan->loop;
@@ -322,6 +347,9 @@ static void end_run(struct emission *emission, const struct loop_plan *plan)
     }
     if (plan->counts) {
         advance(emission, plan->counter, 1, false);
+    }
+    if (loop->block_runs > 0) {
+        advance_products(emission, plan);
     }
 }
 

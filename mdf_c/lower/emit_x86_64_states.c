@@ -73,6 +73,10 @@ static void use_in_loop(struct emission *emission, const struct mdf_lowered_loop
     for (i = 0; i < loop->n_rows; i++) {
         share(emission, loop->rows[i].source);
     }
+    for (i = 0; i < loop->n_products; i++) {
+        share(emission, loop->products[i]->b);
+        share(emission, loop->products[i]->start);
+    }
 }
 
 static void use_as_items(struct emission *emission, const struct mdf_lowered_loop *loop)

@@ -440,7 +440,8 @@ static bool lower_all(struct lowering *lowering, const struct mdf_lowering_reque
 struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, const char **why)
 {
     struct mdf_execution *execution = mdf_frame_execution(request->frame);
-    struct lowering lowering = {.execution = execution, .memory = execution->context.memory};
+    struct lowering lowering = {
+        .execution = execution, .memory = execution->context.memory, .is_for_source = request->is_for_source};
     mdf_error error = execution->context.error;
     struct mdf_arena arena;
     bool done = false;

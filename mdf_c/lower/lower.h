@@ -20,6 +20,7 @@ struct mdf_lowering_request {
      * have written it, need not be kept. NULL: all is. */
     const uint32_t *readers;
     uint32_t self;
+    bool is_for_source; /* to be written out: without what is made for running it here (prepared products) */
 };
 
 /* Lowers instructions. What a kernel makes of types and shapes is found out by running it, once, on the values that are there; so

@@ -210,7 +210,8 @@ static bool end_loop(struct loop *loop)
             return false;
         }
     }
-    return lowering_add_op(lowering, lowering->region, &op);
+    return lowering_find_products(lowering, loop->result, loop->region.depth) &&
+           lowering_add_op(lowering, lowering->region, &op);
 }
 
 /* ------------------------------------------------------------------ Loop */

@@ -140,6 +140,11 @@ static void use_loop(struct lowering *lowering, const struct mdf_lowered_loop *l
     for (i = 0; i < loop->n_stacks; i++) {
         use(lowering, loop->stacks[i].item, NULL);
     }
+    for (i = 0; i < loop->n_products; i++) {
+        use(lowering, loop->products[i]->a, NULL);
+        use(lowering, loop->products[i]->b, NULL);
+        use(lowering, loop->products[i]->start, NULL);
+    }
     use_region(lowering, &loop->body, NULL);
 }
 
@@ -252,7 +257,7 @@ static bool allocate_values(struct lowering *lowering)
             }
             array->data = &lowered->cells[i];
         } else if (value->place == MDF_LOWERED_RESULT && value->is_stored &&
-                   (lowering->facts[i].fused != NULL || lowering->facts[i].is_copied)) {
+                   (lowering->facts[i].fused != NULL || lowering->facts[i].is_copied || lowering->facts[i].is_product)) {
             memset(array, 0, sizeof *array);
             if (mdf_value_make_tensor(lowering->memory, array, (mdf_dtype)value->form.dtype, value->form.rank,
                                       mdf_value_shape(&value->form)) == NULL) {
@@ -286,7 +291,7 @@ static bool connect_call(struct lowering *lowering, struct mdf_lowered_call *cal
     call->call.constants = constants;
     for (i = 0; i < call->n_outputs; i++) {
         outputs[i] = call->outputs[i] == MDF_LOWERED_NONE ? NULL : &arrays[call->outputs[i]];
-        if (outputs[i] != NULL) {
+        if (outputs[i] != NULL && call->product == NULL) {
             memset(outputs[i], 0, sizeof *outputs[i]); /* the kernel makes it */
         }
     }

@@ -16,6 +16,7 @@
 
 #include "functions/elementwise.h"
 #include "functions/operator.h"
+#include "functions/prepared_product.h"
 #include "mdf_c/base/arena.h"
 
 typedef uint32_t mdf_lowered_id; /* of a value; index into lowered->values */
@@ -129,6 +130,21 @@ struct mdf_lowered_call {
     mdf_lowered_id *inputs, *outputs; /* NONE: omitted, unread */
     size_t n_inputs, n_outputs;
     bool weakens; /* mdf_weaken_outputs follows */
+    struct mdf_lowered_product *product; /* what it computes, where that is done without the kernel; else NULL */
+};
+
+/* A product of matrices in a loop's body, out = a b or start + a b, whose second matrix is the same in all runs of the loop: it is
+ * laid out before the first one. `a` has n_rows rows, and may be of any rank; `out` has memory of its own. */
+struct mdf_lowered_product {
+    struct mdf_prepared_product prepared;
+    mdf_lowered_id a, b, start, out; /* start: a row; NONE: 0 */
+    size_t n_rows;
+    int64_t b_row, b_column; /* strides */
+    struct mdf_value panels; /* of b, where it is laid out; made when the loop begins for the first time */
+    /* Where it is computed ahead: the loop's rows whose items have the elements of `a`, and room for the results of block_runs
+     * runs. `out` is a parameter of the body, then, and lies there. */
+    const struct mdf_lowered_rows *rows; /* NULL: it is an op of the body */
+    struct mdf_value results;
 };
 
 enum { MDF_LOWERED_TILE = 512 }; /* elements */
@@ -208,6 +224,11 @@ struct mdf_lowered_loop {
     struct mdf_lowered_stack *stacks;
     size_t n_stacks;
     struct mdf_lowered_region body;
+    struct mdf_lowered_product **products; /* of the body, and of branches in it */
+    size_t n_products;
+    /* What depends on no state is computed for so many runs at once (n_runs is known then); 0: there is no such thing. */
+    size_t block_runs;
+    size_t block_end; /* the run with which the next block begins */
 };
 
 /* What the frame gets once all has run. */

@@ -88,7 +88,7 @@ int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop 
         copy_bytes(lowered->arrays[state->parameter].data, lowered->arrays[state->initial].data,
                    mdf_lowered_size(lowered, state->initial));
     }
-    return 0;
+    return loop->n_products > 0 && !mdf_lowered_begin_products(lowered, loop, n_runs);
 }
 
 /* The next capacity, of at least n_items. */
@@ -165,6 +165,9 @@ static void set_parameters(struct mdf_lowered *lowered, const struct mdf_lowered
             lowered->arrays[rows->parameter].data = item;
         }
     }
+    if (loop->block_runs > 0) {
+        mdf_lowered_place_products(lowered, loop, n_runs, run);
+    }
 }
 
 static bool open_items(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs, size_t run)
@@ -236,7 +239,9 @@ bool mdf_lowered_run_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *
         }
     }
     for (run = 0; run < n_runs && going_on; run++) {
-        if ((loop->limit != 0 && run >= loop->limit) || is_interrupted(lowered) || !open_items(lowered, loop, n_runs, run)) {
+        if ((loop->limit != 0 && run >= loop->limit) || is_interrupted(lowered) ||
+            !open_items(lowered, loop, n_runs, run) ||
+            (loop->block_runs > 0 && run == loop->block_end && mdf_lowered_multiply_ahead(lowered, loop, run) != 0)) {
             return false;
         }
         set_parameters(lowered, loop, n_runs, run);

@@ -33,6 +33,11 @@ bool mdf_lowered_make_array(const struct mdf_lowered *lowered, mdf_lowered_id id
 /* --- lowered_compute.c: an element op on scalars by its code, up to SELECT. False: leave. */
 bool mdf_lowered_run_scalar(uint64_t *cells, const struct mdf_lowered_op *op);
 
+/* --- lowered_product.c: lays out the matrices of a loop's products, and computes those of its first runs. False: refused. */
+bool mdf_lowered_begin_products(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs);
+/* Where the results of products made ahead are in a run. */
+void mdf_lowered_place_products(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t n_runs, size_t run);
+
 /* --- lowered_loop.c */
 bool mdf_lowered_run_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop);
 

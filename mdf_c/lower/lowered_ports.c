@@ -507,6 +507,10 @@ static void release_calls(struct mdf_memory *memory, const struct mdf_lowered_re
             break;
         case MDF_LOWERED_LOOP:
             release_calls(memory, &op->of.loop->body);
+            for (j = 0; j < op->of.loop->n_products; j++) {
+                mdf_value_clear(memory, &op->of.loop->products[j]->panels);
+                mdf_value_clear(memory, &op->of.loop->products[j]->results);
+            }
             break;
         default:
             break;

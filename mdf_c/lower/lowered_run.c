@@ -79,6 +79,10 @@ int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *c
 {
     size_t i;
 
+    if (call->product != NULL) {
+        mdf_lowered_multiply(lowered, call->product);
+        return 0;
+    }
     if (!call->call.kernel(&call->call)) {
         return 1;
     }

@@ -31,6 +31,10 @@ int mdf_lowered_run_fused(struct mdf_lowered *lowered, struct mdf_lowered_fused 
 /* Before the first run of a loop's body: room for `n_runs` items in its stacks (SIZE_MAX: for some), and array states get memory
  * of their own with the elements of their initial values. */
 int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs);
+/* The products of the next block of runs, which begins with run number `run`; nothing where that is past the last. */
+int mdf_lowered_multiply_ahead(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t run);
+/* A product that is an op of the body. */
+void mdf_lowered_multiply(struct mdf_lowered *lowered, const struct mdf_lowered_product *product);
 /* Makes room for at least n_items, and some more, in all stacks of a loop whose number of runs is not known before. */
 int mdf_lowered_grow_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_items);
 /* After the last run: arrays[stack] are the first n_runs items. Leaves where there are stacks of none: their type and shape are

@@ -25,6 +25,7 @@ struct fact {
     const struct region *region;           /* that makes it; NULL: inputs, constants, parameters */
     const struct mdf_lowered_fused *fused; /* the op that it was put in */
     bool is_merged, is_copied;             /* an If's result; a COPY's */
+    bool is_product;                       /* of a prepared product: it has memory */
     bool is_open;                          /* its length is not known before: nothing here can read it */
 };
 
@@ -36,6 +37,7 @@ struct lowering {
     struct fact *facts; /* of each value */
     size_t capacity;    /* of values and facts */
     struct region *region;
+    bool is_for_source;
     const char *name; /* of what is being computed, as the model calls it */
     const char *why;
 };
@@ -94,6 +96,9 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
 
 /* --- lower_control.c: Loop, Scan, If. */
 bool lowering_control(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
+/* --- lower_product.c: finds the products of a loop whose body is complete, and those that can be computed ahead. `depth`: of the
+ * body. */
+bool lowering_find_products(struct lowering *lowering, struct mdf_lowered_loop *loop, size_t depth);
 /* --- lower_rules.c */
 /* The code for a kernel on operands of one type; ELEMENTS where there is none. `is_traced`: the kernel ran one loop over
  * elements. */

@@ -41,7 +41,7 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
 {
     struct mdf_execution *execution = &program->state->shared->execution;
     struct mdf_lowering_request request = {
-        .frame = program->state->frame, .ranges = ranges, .n_ranges = n, .readers = program->is_read};
+        .frame = program->state->frame, .ranges = ranges, .n_ranges = n, .readers = program->is_read, .is_for_source = true};
     struct mdf_source_stretch *added;
     double kept = execution->dt;
     const char *why = "it can not be lowered";

@@ -1,0 +1,225 @@
+/* lower_product.c - products in loops. A body's call of MatMul or Gemm whose second matrix does not change in the loop becomes a
+ * prepared product (functions/prepared_product.h); where its first operand is an item of a scan input, it leaves the body, and is
+ * computed for a block of runs at once. See lowered.h for both. */
+#include "mdf_c/lower/lowering.h"
+
+#include "functions/gemm.h"
+
+#include <string.h>
+
+enum {
+    MOST_ROWS = 64,            /* of more, the kernel packs both operands */
+    LARGEST_BLOCK = 32 * 1024, /* bytes of results that are computed ahead: they stay in a cache */
+    SMALL_BLOCK = 8 * 1024,    /* so many are always worth it */
+    LEAST_SHARE = 16           /* else they are a small share of what the loop goes through */
+};
+
+/* ------------------------------------------------------------------ which calls */
+
+static bool is_real(const struct mdf_lowered_value *value, uint8_t dtype)
+{
+    return value->form.kind == MDF_KIND_TENSOR && value->form.dtype == dtype &&
+           (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64);
+}
+
+static bool setting_is(const struct mdf_lowered_op *op, const char *name, double wanted)
+{
+    const double *number = lowering_setting(op->operator, op->settings, name);
+
+    return number != NULL && *number >= wanted && *number <= wanted;
+}
+
+static bool is_turned(const struct mdf_lowered_op *op, const char *name)
+{
+    const int64_t *number = lowering_setting(op->operator, op->settings, name);
+
+    return number != NULL && *number != 0;
+}
+
+/* Gemm's third input is a row of n elements that stands for all rows; or it has none. */
+static bool takes_start(const struct mdf_lowered *lowered, const struct mdf_lowered_call *call, size_t n, uint8_t dtype,
+                        struct mdf_lowered_product *product)
+{
+    const struct mdf_lowered_value *row;
+
+    if (call->n_inputs < 3 || call->inputs[2] == MDF_LOWERED_NONE) {
+        return true;
+    }
+    row = &lowered->values[call->inputs[2]];
+    product->start = call->inputs[2];
+    return is_real(row, dtype) && row->form.length == n && mdf_value_shape(&row->form)[row->form.rank - 1] == (int64_t)n;
+}
+
+/* What a call of MatMul or Gemm computes; false: something that is left to the kernel. */
+static bool describe(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op, struct mdf_lowered_product *product)
+{
+    const struct mdf_lowered_call *call = op->of.call;
+    bool is_gemm = op->operator!= NULL && strcmp(op->operator->name, "Gemm") == 0, turns = false;
+    const struct mdf_lowered_value *a, *b;
+    size_t n, k;
+
+    *product = (struct mdf_lowered_product){.start = MDF_LOWERED_NONE};
+    if ((!is_gemm && call->call.kernel != mdf_matmul) || call->n_inputs < 2 || call->inputs[0] == MDF_LOWERED_NONE ||
+        call->inputs[1] == MDF_LOWERED_NONE || call->n_outputs != 1 || call->outputs[0] == MDF_LOWERED_NONE) {
+        return false;
+    }
+    product->a = call->inputs[0];
+    product->b = call->inputs[1];
+    product->out = call->outputs[0];
+    a = &lowered->values[product->a];
+    b = &lowered->values[product->b];
+    if (!is_real(a, b->form.dtype) || !is_real(b, b->form.dtype) || b->form.rank != 2 || a->form.rank == 0 ||
+        b->form.length == 0) {
+        return false;
+    }
+    turns = is_gemm && is_turned(op, "transB");
+    k = (size_t)mdf_value_shape(&b->form)[turns ? 1 : 0];
+    n = (size_t)mdf_value_shape(&b->form)[turns ? 0 : 1];
+    if (is_gemm && (!setting_is(op, "alpha", 1) || !setting_is(op, "beta", 1) || is_turned(op, "transA") ||
+                    !takes_start(lowered, call, n, b->form.dtype, product))) {
+        return false;
+    }
+    product->b_row = turns ? 1 : (int64_t)n;
+    product->b_column = turns ? (int64_t)k : 1;
+    product->n_rows = a->form.length / k;
+    return product->n_rows <= MOST_ROWS && is_real(&lowered->values[product->out], b->form.dtype) &&
+           mdf_prepare_product(&product->prepared, (mdf_dtype)b->form.dtype, product->n_rows, n, k, !turns);
+}
+
+/* ------------------------------------------------------------------ products of a loop */
+
+static size_t count_calls(const struct mdf_lowered_region *region)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        n += op->code == MDF_LOWERED_CALL;
+        n += op->code == MDF_LOWERED_IF ? count_calls(&op->of.branches->then) + count_calls(&op->of.branches->otherwise) : 0;
+    }
+    return n;
+}
+
+static bool add_products(struct lowering *lowering, struct mdf_lowered_loop *loop, const struct mdf_lowered_region *region,
+                         size_t depth)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+        struct mdf_lowered_product found, *product;
+
+        if (op->code == MDF_LOWERED_IF && (!add_products(lowering, loop, &op->of.branches->then, depth) ||
+                                           !add_products(lowering, loop, &op->of.branches->otherwise, depth))) {
+            return false;
+        }
+        if (op->code != MDF_LOWERED_CALL || !describe(lowering->lowered, op, &found) || lowering->facts[found.b].depth >= depth) {
+            continue;
+        }
+        product = mdf_arena_allocate(&lowering->lowered->arena, sizeof *product);
+        if (product == NULL) {
+            return lowering_out_of_memory(lowering);
+        }
+        *product = found;
+        op->of.call->product = product;
+        lowering->facts[found.out].is_product = true;
+        loop->products[loop->n_products++] = product;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ ahead */
+
+/* The rows whose items have the elements of a value: the items themselves, or copies of them. */
+static const struct mdf_lowered_rows *rows_of(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = loop->body.n_ops; i-- > 0;) {
+        if (loop->body.ops[i].code == MDF_LOWERED_COPY && loop->body.ops[i].out == id) {
+            id = loop->body.ops[i].in[0];
+        }
+    }
+    for (i = 0; i < loop->n_rows; i++) {
+        if (loop->rows[i].parameter == id) {
+            return &loop->rows[i];
+        }
+    }
+    return NULL;
+}
+
+static bool may_leave_body(const struct lowering *lowering, const struct mdf_lowered_loop *loop,
+                           const struct mdf_lowered_product *product, size_t depth)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        if (loop->states[i].next == product->out) {
+            return false;
+        }
+    }
+    return (product->start == MDF_LOWERED_NONE || lowering->facts[product->start].depth < depth) &&
+           rows_of(loop, product->a) != NULL;
+}
+
+/* Runs whose results are computed ahead, of n_bytes each: no more memory than a small share of what the loop goes through. */
+static size_t choose_block(const struct mdf_lowered_loop *loop, size_t n_bytes)
+{
+    size_t small = SMALL_BLOCK / n_bytes, large = LARGEST_BLOCK / n_bytes, share = loop->n_runs / LEAST_SHARE;
+
+    share = share < large ? share : large;
+    share = share > small ? share : small;
+    return share < loop->n_runs ? share : loop->n_runs;
+}
+
+static void compute_ahead(struct lowering *lowering, struct mdf_lowered_loop *loop, size_t depth)
+{
+    size_t n_bytes = 0, n = 0, i;
+
+    for (i = 0; i < loop->body.n_ops; i++) {
+        const struct mdf_lowered_op *op = &loop->body.ops[i];
+        const struct mdf_lowered_product *product = op->code == MDF_LOWERED_CALL ? op->of.call->product : NULL;
+
+        if (product != NULL && may_leave_body(lowering, loop, product, depth)) {
+            n_bytes += lowering->lowered->values[product->out].form.length * mdf_dtype_size(product->prepared.dtype);
+        }
+    }
+    if (n_bytes == 0 || choose_block(loop, n_bytes) < 2) {
+        return;
+    }
+    loop->block_runs = choose_block(loop, n_bytes);
+    for (i = 0; i < loop->body.n_ops; i++) {
+        const struct mdf_lowered_op *op = &loop->body.ops[i];
+        struct mdf_lowered_product *product = op->code == MDF_LOWERED_CALL ? op->of.call->product : NULL;
+
+        if (product != NULL && may_leave_body(lowering, loop, product, depth)) {
+            product->rows = rows_of(loop, product->a);
+            lowering->lowered->values[product->out].place = MDF_LOWERED_PARAMETER;
+            lowering->facts[product->out].region = NULL;
+        } else {
+            loop->body.ops[n++] = *op;
+        }
+    }
+    loop->body.n_ops = n;
+}
+
+bool lowering_find_products(struct lowering *lowering, struct mdf_lowered_loop *loop, size_t depth)
+{
+    size_t n = lowering->is_for_source ? 0 : count_calls(&loop->body);
+
+    if (n == 0) {
+        return true;
+    }
+    loop->products = mdf_arena_array(&lowering->lowered->arena, n, sizeof *loop->products);
+    if (loop->products == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    if (!add_products(lowering, loop, &loop->body, depth)) {
+        return false;
+    }
+    if (loop->n_runs != SIZE_MAX) {
+        compute_ahead(lowering, loop, depth);
+    }
+    return true;
+}

@@ -1,0 +1,275 @@
+/* test_lower_product.c - recurrent nets as Scan bodies: products that are prepared, and those that are computed ahead for many
+ * steps, give the bits that the instructions give as they stand; also where memory is refused. */
+#include "mdf_c/base/text.h"
+#include "mdf_c/run/state.h"
+#include "mdf_c/write/write.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_INPUTS = 6 };
+
+/* A net: its sizes, and its body's parameters as text. */
+struct net {
+    mdf_dtype dtype;
+    int64_t n_steps, batch, n_in, n; /* h: batch by n; x: n_steps by batch by n_in */
+    const char *body;                /* makes `next` of h, x, W (n_in by n), R (n by n), V (n by n), b (n) */
+    bool is_reversed, is_stacked_reversed;
+};
+
+static const char *const bodies[] = {
+    "\"s\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"x\", \"B\": \"W\"}},"
+    "\"k\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"h\", \"B\": \"R\"}},"
+    "\"t\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"s\", \"B\": \"k\"}},"
+    "\"u\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"t\", \"B\": \"b\"}},"
+    "\"next\": {\"function\": \"onnx::Tanh\", \"args\": {\"input\": \"u\"}}",
+    /* a bias as the start of sums; the weights lie by columns */
+    "\"s\": {\"function\": \"onnx::Gemm\", \"args\": {\"A\": \"x\", \"B\": \"W\", \"C\": \"b\"}},"
+    "\"k\": {\"function\": \"onnx::Gemm\", \"args\": {\"A\": \"h\", \"B\": \"R\", \"C\": \"s\"}},"
+    "\"l\": {\"function\": \"onnx::Gemm\", \"args\": {\"A\": \"k\", \"B\": \"V\", \"C\": \"b\", \"transB\": 1}},"
+    "\"next\": {\"function\": \"onnx::Sigmoid\", \"args\": {\"X\": \"l\"}}",
+    /* an item by way of a copy; a product that is the state itself */
+    "\"y\": {\"function\": \"onnx::Identity\", \"args\": {\"input\": \"x\"}},"
+    "\"s\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"y\", \"B\": \"W\"}},"
+    "\"t\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"s\", \"B\": \"h\"}},"
+    "\"u\": {\"function\": \"onnx::Tanh\", \"args\": {\"input\": \"t\"}},"
+    "\"next\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"u\", \"B\": \"V\"}}",
+    /* what is computed ahead is the state */
+    "\"next\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"x\", \"B\": \"W\"}}",
+    /* the second matrix changes */
+    "\"s\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"x\", \"B\": \"W\"}},"
+    "\"m\": {\"function\": \"onnx::Mul\", \"args\": {\"A\": \"R\", \"B\": \"s[0]\"}},"
+    "\"k\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"h\", \"B\": \"m\"}},"
+    "\"next\": {\"function\": \"onnx::Tanh\", \"args\": {\"input\": \"k\"}}",
+    /* products of one input with two matrices; a gate, of two slices */
+    "\"s\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"x\", \"B\": \"W\"}},"
+    "\"z\": {\"function\": \"onnx::Gemm\", \"args\": {\"A\": \"x\", \"B\": \"W\", \"C\": \"b\"}},"
+    "\"k\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"h\", \"B\": \"R\"}},"
+    "\"g\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"k\", \"B\": \"s\"}},"
+    "\"e\": {\"function\": \"onnx::Sigmoid\", \"args\": {\"X\": \"g\"}},"
+    "\"w\": {\"function\": \"onnx::Sub\", \"args\": {\"A\": \"h\", \"B\": \"z\"}},"
+    "\"v\": {\"function\": \"onnx::Mul\", \"args\": {\"A\": \"e\", \"B\": \"w\"}},"
+    "\"next\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"z\", \"B\": \"v\"}}",
+};
+
+static void write_net(struct mdf_text *text, const struct net *net)
+{
+    mdf_text_append_string(text,
+                           "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": "
+                           "{\"h0\": {}, \"xs\": {}, \"W\": {}, \"R\": {}, \"V\": {}, \"b\": {}}, \"parameters\": {\"scan\": "
+                           "{\"function\": \"onnx::Scan\", \"args\": {\"initial_state_and_scan_inputs\": [\"h0\", \"xs\"], "
+                           "\"num_scan_inputs\": 1, ");
+    mdf_text_printf(text, "\"scan_input_directions\": [%d], \"scan_output_directions\": [%d], ", net->is_reversed,
+                    net->is_stacked_reversed);
+    mdf_text_append_string(text,
+                           "\"body\": {\"cell\": {\"metadata\": {\"inputs\": [\"h\", \"x\"], \"outputs\": [\"h_next\", \"y\"]}, "
+                           "\"nodes\": {\"c\": {\"input_ports\": {\"h\": {}, \"x\": {}}, \"parameters\": {");
+    mdf_text_append_string(text, net->body);
+    mdf_text_append_string(text,
+                           "}, \"output_ports\": {\"h_next\": {\"value\": \"next\"}, \"y\": {\"value\": \"next\"}}}}}}}}}, "
+                           "\"output_ports\": {\"last\": {\"value\": \"scan[0]\"}, \"all\": {\"value\": \"scan[1]\"}}}}}}}}");
+}
+
+struct engine {
+    mdf_model *model;
+    mdf_program *program;
+    mdf_state *state;
+    mdf_error error;
+};
+
+static bool begin(struct engine *engine, const char *text, mdf_options options)
+{
+    memset(engine, 0, sizeof *engine);
+    engine->model = mdf_model_load_bytes(text, strlen(text), "json", "net.json", &options, &engine->error);
+    engine->program = engine->model != NULL ? mdf_compile(engine->model, &options, &engine->error) : NULL;
+    engine->state = engine->program != NULL ? mdf_state_new(engine->program, &engine->error) : NULL;
+    return engine->state != NULL;
+}
+
+static void end(struct engine *engine)
+{
+    mdf_state_free(engine->state);
+    mdf_program_free(engine->program);
+    mdf_model_free(engine->model);
+}
+
+/* Input number `i`, of other numbers for another seed. */
+static mdf_status set_input(struct engine *engine, const struct net *net, size_t i, unsigned seed)
+{
+    static const char *const names[N_INPUTS] = {"h0", "xs", "W", "R", "V", "b"};
+    const int64_t shapes[N_INPUTS][3] = {{net->batch, net->n}, {net->n_steps, net->batch, net->n_in},
+                                         {net->n_in, net->n},  {net->n, net->n},
+                                         {net->n, net->n},     {net->n}};
+    static const size_t ranks[N_INPUTS] = {2, 3, 2, 2, 2, 1};
+    size_t length = 1;
+    mdf_tensor tensor = {.dtype = net->dtype, .rank = ranks[i], .shape = shapes[i]};
+    mdf_status status;
+    double *doubles;
+    float *floats;
+
+    for (size_t axis = 0; axis < ranks[i]; axis++) {
+        length *= (size_t)shapes[i][axis];
+    }
+    doubles = malloc((length + 1) * sizeof *doubles);
+    floats = (float *)(void *)doubles;
+    for (size_t j = 0; j < length; j++) {
+        double number = (double)(rand_r(&seed) % 2001 - 1000) / (2000 + (int)(rand_r(&seed) % 977));
+
+        if (net->dtype == MDF_DTYPE_FLOAT32) {
+            floats[j] = (float)number;
+        } else {
+            doubles[j] = number;
+        }
+    }
+    tensor.data = doubles;
+    status = mdf_set_input(engine->state, names[i], &tensor, &engine->error);
+    free(doubles);
+    return status;
+}
+
+static mdf_status evaluate(struct engine *engine, const struct net *net, unsigned seed)
+{
+    mdf_status status = MDF_OK;
+
+    memset(&engine->error, 0, sizeof engine->error);
+    for (size_t i = 0; i < N_INPUTS && status == MDF_OK; i++) {
+        status = set_input(engine, net, i, seed + (unsigned)i);
+    }
+    return status == MDF_OK ? mdf_evaluate(engine->state, NAN, &engine->error) : status;
+}
+
+static void compare_values(const mdf_value *got, const mdf_value *want, const struct net *net, unsigned seed)
+{
+    size_t n_bytes = want->length * mdf_dtype_size((mdf_dtype)want->dtype);
+
+    cr_assert(got->kind == want->kind && got->dtype == want->dtype && got->length == want->length);
+    cr_assert(want->length == 0 || memcmp(got->data, want->data, n_bytes) == 0,
+              "%s, %lld steps, batch %lld, %lld to %lld, reversed %d %d, seed %u: %s", mdf_dtype_name(net->dtype),
+              (long long)net->n_steps, (long long)net->batch, (long long)net->n_in, (long long)net->n, net->is_reversed,
+              net->is_stacked_reversed, seed, net->body);
+}
+
+/* Evaluates a net three times both ways, with other weights each time. */
+static void compare(const struct net *net)
+{
+    struct mdf_memory memory;
+    struct engine plain, lowered;
+    struct mdf_text text;
+
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_text_init(&text, &memory);
+    write_net(&text, net);
+    cr_assert(begin(&plain, text.bytes, (mdf_options){.plain = true}), "%s", plain.error.message);
+    cr_assert(begin(&lowered, text.bytes, (mdf_options){.n_threads = 2}), "%s", lowered.error.message);
+    for (unsigned seed = 1; seed < 4; seed++) {
+        mdf_status want = evaluate(&plain, net, seed), got = evaluate(&lowered, net, seed);
+
+        cr_assert(want == got, "%s: %s, %s", net->body, plain.error.message, lowered.error.message);
+        for (size_t i = 0; i < 2 && want == MDF_OK; i++) {
+            compare_values(mdf_output_at(lowered.state, 0, i), mdf_output_at(plain.state, 0, i), net, seed);
+        }
+    }
+    mdf_text_release(&text);
+    end(&plain);
+    end(&lowered);
+}
+
+Test(lower_product, nets_give_the_bits_of_their_instructions)
+{
+    static const int64_t steps[] = {0, 1, 2, 3, 17, 33, 100, 257}, batches[] = {1, 2, 3, 5, 16, 65};
+    static const int64_t sizes[] = {1, 2, 3, 4, 5, 8, 16, 19, 33, 64};
+    unsigned seed = 5;
+
+    for (size_t i = 0; i < 240; i++) {
+        struct net net = {.dtype = rand_r(&seed) % 3 == 0 ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32};
+
+        net.body = bodies[i % (sizeof bodies / sizeof *bodies)];
+        net.n_steps = steps[(size_t)rand_r(&seed) % 8];
+        net.batch = batches[(size_t)rand_r(&seed) % 6];
+        net.n_in = sizes[(size_t)rand_r(&seed) % 10];
+        net.n = sizes[(size_t)rand_r(&seed) % 10];
+        net.is_reversed = rand_r(&seed) % 3 == 0;
+        net.is_stacked_reversed = rand_r(&seed) % 3 == 0;
+        compare(&net);
+    }
+}
+
+Test(lower_product, long_sums_go_on_from_block_to_block)
+{
+    struct net net = {.dtype = MDF_DTYPE_FLOAT32, .n_steps = 40, .batch = 3, .n_in = 600, .n = 70, .body = bodies[1]};
+
+    compare(&net);
+    net.batch = 1;
+    compare(&net);
+    net.body = bodies[0];
+    net.is_reversed = true;
+    compare(&net);
+}
+
+/* ------------------------------------------------------------------ refused memory */
+
+struct refusing {
+    size_t n_calls, refused; /* number `refused` from 1 is */
+    size_t n_held;
+};
+
+static void *allocate(void *context, size_t size)
+{
+    struct refusing *refusing = context;
+    void *block = ++refusing->n_calls == refusing->refused ? NULL : malloc(size);
+
+    refusing->n_held += block != NULL;
+    return block;
+}
+
+static void *reallocate(void *context, void *block, size_t size)
+{
+    struct refusing *refusing = context;
+    void *moved = ++refusing->n_calls == refusing->refused ? NULL : realloc(block, size);
+
+    refusing->n_held += block == NULL && moved != NULL;
+    return moved;
+}
+
+static void release(void *context, void *block)
+{
+    struct refusing *refusing = context;
+
+    refusing->n_held -= block != NULL;
+    free(block);
+}
+
+/* Whichever allocation is refused, there is a result, by the instructions where need be, or an error, and nothing is lost. */
+Test(lower_product, any_allocation_may_be_refused)
+{
+    struct net net = {.dtype = MDF_DTYPE_FLOAT32, .n_steps = 40, .batch = 3, .n_in = 40, .n = 50, .body = bodies[0]};
+    struct refusing refusing = {0};
+    mdf_allocator allocator = {allocate, reallocate, release, &refusing};
+    struct mdf_memory memory;
+    struct mdf_text text;
+    bool is_refused = true;
+
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_text_init(&text, &memory);
+    write_net(&text, &net);
+    for (size_t refused = 1; is_refused; refused++) {
+        struct engine engine;
+
+        refusing.n_calls = 0;
+        refusing.refused = refused;
+        if (begin(&engine, text.bytes, (mdf_options){.allocator = &allocator})) {
+            for (unsigned seed = 1; seed < 3; seed++) {
+                if (evaluate(&engine, &net, seed) != MDF_OK) {
+                    cr_assert_neq(engine.error.message[0], '\0', "allocation %zu", refused);
+                }
+            }
+        }
+        end(&engine);
+        is_refused = refusing.n_calls >= refused;
+        cr_assert_eq(refusing.n_held, 0, "allocation %zu: %zu blocks are lost", refused, refusing.n_held);
+    }
+    mdf_text_release(&text);
+}
