@@ -26,6 +26,38 @@ static void call_fused(struct emission *emission, struct mdf_lowered_fused *fuse
     emission_call_or_leave(emission, address);
 }
 
+/* A group of one op that is a loop over elements: the loop is called. */
+static void call_loop(struct emission *emission, const struct mdf_lowered_op *op, size_t n)
+{
+    static const size_t steps[8][MDF_MAX_OPERANDS] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0},
+                                                      {0, 0, 1}, {1, 0, 1}, {0, 1, 1}, {1, 1, 1}};
+    struct assembler *assembler = emission->assembler;
+    unsigned arrays = 0;
+    const void *address;
+    size_t i;
+
+    for (i = 0; i < op->n_in; i++) {
+        if (emission->lowered->values[op->in[i]].is_scalar) {
+            emission_publish(emission, op->in[i]);
+            assemble_general(assembler, GENERAL_ADDRESS, 8, RAX, in_memory(CELLS, (int32_t)(8 * op->in[i])));
+        } else {
+            assemble_load(assembler, 8, RAX, emission_array_data(op->in[i]));
+            arrays |= 1u << i;
+        }
+        assemble_store(assembler, 8, RAX, in_memory(RSP, (int32_t)(FRAME_POINTERS + 8 * i)));
+    }
+    assemble_load(assembler, 8, RDI, emission_array_data(op->out));
+    assemble_general(assembler, GENERAL_ADDRESS, 8, RSI, in_memory(RSP, FRAME_POINTERS));
+    assemble_move_number(assembler, RDX, (uint64_t)(uintptr_t)steps[arrays]);
+    assemble_move_number(assembler, RCX, n);
+    assemble_move_number(assembler, R8, (uint64_t)(uintptr_t)op->loop_settings);
+    memcpy(&address, &op->loop, sizeof address);
+    emission_call(emission, address);
+    assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX));
+    assemble_general(assembler, GENERAL_TEST, 4, RAX, in_register(RAX));
+    assemble_jump_if(assembler, IF_EQUAL, emission->leave);
+}
+
 /* Whether all of a group is covered; the width of its widest type. */
 static bool covers(const struct emission *emission, const struct mdf_lowered_fused *fused, unsigned *width)
 {
@@ -189,7 +221,11 @@ static bool emit_group(struct emission *emission, const struct mdf_lowered_fused
 
 void emission_fused(struct emission *emission, const struct mdf_lowered_op *op)
 {
-    if (!emit_group(emission, op->of.fused)) {
+    const struct mdf_lowered_region *body = &op->of.fused->body;
+
+    if (body->n_ops == 1 && body->ops[0].code == MDF_LOWERED_ELEMENTS && body->ops[0].loop != NULL && op->of.fused->n > 0) {
+        call_loop(emission, &body->ops[0], op->of.fused->n);
+    } else if (!emit_group(emission, op->of.fused)) {
         call_fused(emission, op->of.fused);
     }
     emission_restore(emission);

@@ -11,6 +11,16 @@ static bool is_array_op(const struct lowering *lowering, const struct mdf_lowere
     return op->code < MDF_LOWERED_COPY && !lowering->lowered->values[op->out].is_scalar;
 }
 
+enum { LONGEST_ALONE = 4096 }; /* elements */
+
+/* A function that is a loop over elements by itself, on arrays that stay in the cache from one op to the next, needs no group: so
+ * machine code can do what is before and behind it, and call the loop. */
+static bool stands_alone(const struct lowering *lowering, const struct mdf_lowered_op *op)
+{
+    return op->code == MDF_LOWERED_ELEMENTS && !lowering->is_for_source &&
+           lowering->lowered->values[op->out].form.length <= LONGEST_ALONE;
+}
+
 static bool new_group(struct lowering *lowering, struct mdf_lowered_op *op, size_t n, size_t capacity)
 {
     struct mdf_lowered_fused *fused = mdf_arena_allocate(&lowering->lowered->arena, sizeof *fused);
@@ -69,6 +79,17 @@ static void note_made(size_t *made_at, const struct mdf_lowered_op *op, size_t a
     }
 }
 
+/* A group of one op. */
+static bool add_alone(struct lowering *lowering, struct mdf_lowered_op *group, const struct mdf_lowered_op *op)
+{
+    if (!new_group(lowering, group, lowering->lowered->values[op->out].form.length, 1)) {
+        return false;
+    }
+    group->of.fused->body.ops[group->of.fused->body.n_ops++] = *op;
+    lowering->facts[op->out].fused = group->of.fused;
+    return true;
+}
+
 bool lowering_group(struct lowering *lowering, struct region *region)
 {
     size_t *made_at = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *made_at);
@@ -81,7 +102,12 @@ bool lowering_group(struct lowering *lowering, struct region *region)
     for (i = 0; i < region->n_ops; i++) {
         struct mdf_lowered_op op = region->ops[i];
 
-        if (is_array_op(lowering, &op)) {
+        if (is_array_op(lowering, &op) && stands_alone(lowering, &op)) {
+            if (!add_alone(lowering, &region->ops[n], &op)) {
+                return false;
+            }
+            made_at[op.out] = n++;
+        } else if (is_array_op(lowering, &op)) {
             size_t length = lowering->lowered->values[op.out].form.length;
             struct mdf_lowered_fused *fused;
 
