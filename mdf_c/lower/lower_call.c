@@ -19,6 +19,7 @@ struct trial {
     struct mdf_value *converted, *results, **outputs;
     bool is_weak;
     struct mdf_elementwise_trace trace;
+    mdf_lowered_id expanded[MDF_MAX_OPERANDS]; /* the loop's operands that were expanded; else NONE */
 };
 
 /* ------------------------------------------------------------------ running the kernel */
@@ -193,7 +194,7 @@ static bool is_even(const struct mdf_value *value, const struct mdf_value *resul
     return value->length == 1 || value->length == result->length;
 }
 
-/* The value that operand number `k` of the loop was made from: an input, or its conversion. */
+/* The value that operand number `k` of the loop was made from: an input, its conversion, or what it was expanded to. */
 static mdf_lowered_id operand_id(struct lowering *lowering, const struct trial *trial, size_t k)
 {
     const struct mdf_value *operand = trial->trace.operands[k];
@@ -201,6 +202,9 @@ static mdf_lowered_id operand_id(struct lowering *lowering, const struct trial *
     bool same;
     size_t i;
 
+    if (trial->expanded[k] != MDF_LOWERED_NONE) {
+        return trial->expanded[k];
+    }
     for (i = 0; i < trial->n; i++) {
         if (operand == trial->effective[i]) {
             return trial->ids[i];
@@ -262,8 +266,36 @@ static bool agrees(const struct trial *trial, enum mdf_lowered_code code, mdf_dt
            memcmp(&computed, result->data, mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
 }
 
+/* Whether all operands of the loop lie as the result does, some of them after they have been expanded. */
+static bool make_even(struct lowering *lowering, struct trial *trial)
+{
+    const struct mdf_value *result = &trial->results[0];
+    size_t i;
+
+    for (i = 0; i < MDF_MAX_OPERANDS; i++) {
+        trial->expanded[i] = MDF_LOWERED_NONE;
+    }
+    for (i = 0; i < trial->trace.n_operands; i++) {
+        mdf_lowered_id id;
+
+        if (is_even(trial->trace.operands[i], result)) {
+            continue;
+        }
+        id = operand_id(lowering, trial, i);
+        if (id == MDF_LOWERED_NONE) {
+            return false;
+        }
+        trial->expanded[i] = lowering_expand(lowering, id, result);
+        if (trial->expanded[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+        trial->trace.operands[i] = lowering_example(lowering, trial->expanded[i]);
+    }
+    return true;
+}
+
 /* The op for a kernel that ran one loop; false without lowering->why where it is no such op. */
-static bool trace_op(struct lowering *lowering, const struct trial *trial, struct mdf_lowered_op *op)
+static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_lowered_op *op)
 {
     const struct mdf_elementwise_trace *trace = &trial->trace;
     const struct mdf_value *result = &trial->results[0];
@@ -274,12 +306,7 @@ static bool trace_op(struct lowering *lowering, const struct trial *trial, struc
         (trace->settings != NULL && trace->settings != trial->call.settings) || result->length == 0) {
         return false;
     }
-    for (i = 0; i < trace->n_operands; i++) {
-        if (!is_even(trace->operands[i], result)) {
-            return false;
-        }
-    }
-    if (!makes_result(lowering, trial)) {
+    if (!make_even(lowering, trial) || !makes_result(lowering, trial)) {
         return false;
     }
     op->dtype = trace->operands[trace->n_operands - 1]->dtype;

@@ -96,6 +96,9 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
 
 /* --- lower_control.c: Loop, Scan, If. */
 bool lowering_control(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
+/* --- lower_expand.c: a value expanded to the shape of `like`, outside of the loop in which it does not change; NONE where it
+ * changes, where that is not worth it, or on failure. */
+mdf_lowered_id lowering_expand(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *like);
 /* --- lower_product.c: finds the products of a loop whose body is complete, and those that can be computed ahead. `depth`: of the
  * body. */
 bool lowering_find_products(struct lowering *lowering, struct mdf_lowered_loop *loop, size_t depth);
