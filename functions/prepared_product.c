@@ -209,7 +209,7 @@ static void multiply_panels(void *context, size_t first, size_t last)
 void mdf_multiply_prepared(const struct mdf_context *context, const struct mdf_prepared_product *product, const void *b,
                            size_t n_rows, const void *a, const void *start, void *c)
 {
-    enum { ALONE = 1 << 16 }; /* multiplications that are not worth a thread */
+    enum { ALONE = 1 << 22 }; /* multiplications that are not worth a thread */
     struct job job = {product, b, a, start, c, n_rows};
     size_t n_panel, n_panels;
 

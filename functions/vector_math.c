@@ -13,26 +13,37 @@
 enum { SUM_PARTS = 16 /* partial sums, whatever the width of vectors */ };
 
 #if defined(__x86_64__)
-#define TARGET __attribute__((target("avx512f,avx512dq")))
-#define NAME(x) x##_avx512
-#define LANES 16
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_avx2_few
+#define LANES 4
 /* The instructions yield their second operand where there is a NaN. */
-#define NOT_ABOVE(limit, x) (VECTOR) _mm512_min_ps(_mm512_set1_ps(limit), (__m512)(x))
-#define NOT_BELOW(limit, x) (VECTOR) _mm512_max_ps(_mm512_set1_ps(limit), (__m512)(x))
-#define LARGER(x, y) (VECTOR) _mm512_max_ps((__m512)(x), (__m512)(y))
-#define SCALE(y, n) (VECTOR) _mm512_scalef_ps((__m512)(y), (__m512)(n))
+#define NOT_ABOVE(limit, x) (VECTOR) _mm_min_ps(_mm_set1_ps(limit), (__m128)(x))
+#define NOT_BELOW(limit, x) (VECTOR) _mm_max_ps(_mm_set1_ps(limit), (__m128)(x))
 #include "functions/vector_math.inc"
 #define TARGET __attribute__((target("avx2")))
 #define NAME(x) x##_avx2
 #define LANES 8
+#define NARROWER(x) x##_avx2_few
 #define NOT_ABOVE(limit, x) (VECTOR) _mm256_min_ps(_mm256_set1_ps(limit), (__m256)(x))
 #define NOT_BELOW(limit, x) (VECTOR) _mm256_max_ps(_mm256_set1_ps(limit), (__m256)(x))
 #define LARGER(x, y) (VECTOR) _mm256_max_ps((__m256)(x), (__m256)(y))
+#define MATH
+#include "functions/vector_math.inc"
+#define TARGET __attribute__((target("avx512f,avx512dq")))
+#define NAME(x) x##_avx512
+#define LANES 16
+#define NARROWER(x) x##_avx2
+#define NOT_ABOVE(limit, x) (VECTOR) _mm512_min_ps(_mm512_set1_ps(limit), (__m512)(x))
+#define NOT_BELOW(limit, x) (VECTOR) _mm512_max_ps(_mm512_set1_ps(limit), (__m512)(x))
+#define LARGER(x, y) (VECTOR) _mm512_max_ps((__m512)(x), (__m512)(y))
+#define SCALE(y, n) (VECTOR) _mm512_scalef_ps((__m512)(y), (__m512)(n))
+#define MATH
 #include "functions/vector_math.inc"
 #endif
 #define TARGET
 #define NAME(x) x##_plain
 #define LANES 4
+#define MATH
 #include "functions/vector_math.inc"
 
 const struct mdf_vector_math *mdf_vector_math(void)
