@@ -84,18 +84,17 @@ struct fixed_helper {
     "0x80000000u));\n}\n\n"                                                                                                    \
     "static inline float mdf_not_above(float limit, float x)\n{\n    return limit < x ? limit : x;\n}\n\n"                     \
     "static inline float mdf_not_below(float limit, float x)\n{\n    return limit > x ? limit : x;\n}\n\n"                     \
-    "/* x - less = n log 2 + r: exp(r) - 1, and n. */\n"                                                                       \
+    "/* x - less = n log 2 + r: exp(r), and n. */\n"                                                                           \
     "static inline float mdf_reduce(float x, float less, uint32_t *n)\n"                                                       \
     "{\n"                                                                                                                      \
     "    const float to_whole = 12582912.0f;\n"                                                                                \
-    "    const float shifted = (x - less) * 1.44269504f + to_whole, whole = shifted - to_whole;\n"                             \
-    "    const float r = ((x - whole * 0.693359375f) - whole * -2.12194440e-4f) - less;\n"                                     \
-    "    float q = 0.008370135f + r * 0.0013811662f;\n"                                                                        \
+    "    const float shifted = fmaf(x - less, 1.44269504f, to_whole), whole = shifted - to_whole;\n"                           \
+    "    const float r = fmaf(whole, 1.90465430e-9f, fmaf(whole, -0.693147182f, x)) - less;\n"                                 \
+    "    float q = fmaf(r, fmaf(r, 0.0013811662f, 0.008370135f), 0.041668527f);\n"                                             \
     "\n"                                                                                                                       \
-    "    q = 0.16666509f + r * (0.041668527f + r * q);\n"                                                                      \
-    "    q = 0.49999994f + r * q;\n"                                                                                           \
+    "    q = fmaf(r, fmaf(r, q, 0.16666509f), 0.49999994f);\n"                                                                 \
     "    *n = mdf_bits(shifted) - mdf_bits(to_whole);\n"                                                                       \
-    "    return r + r * r * q;\n"                                                                                              \
+    "    return fmaf(r, fmaf(r, q, 1.0f), 1.0f);\n"                                                                            \
     "}\n\n"                                                                                                                    \
     "static inline float mdf_power_of_two(uint32_t n)\n{\n    return mdf_single((n + 127u) << 23);\n}\n\n"                     \
     "static inline float mdf_scale(float y, uint32_t n)\n"                                                                     \
@@ -109,7 +108,7 @@ struct fixed_helper {
     "    uint32_t n;\n"                                                                                                        \
     "    const float y = mdf_reduce(mdf_not_below(-104.0f, mdf_not_above(89.0f, x)), 0.0f, &n);\n"                             \
     "\n"                                                                                                                       \
-    "    return mdf_scale(1.0f + y, n);\n"                                                                                     \
+    "    return mdf_scale(y, n);\n"                                                                                            \
     "}\n"
 
 /* Helpers that others are built on. */
@@ -127,12 +126,13 @@ static const struct fixed_helper fixed[] = {
     {"tanh_float32", "static inline float mdf_tanh_float32(float x)\n"
                      "{\n"
                      "    const float a = mdf_not_above(10.0f, mdf_magnitude(x)), square = a * a;\n"
-                     "    float small = -0.053743497f + square * (0.020650586f + square * -0.0057170447f), e;\n"
+                     "    float small = fmaf(square, fmaf(square, -0.0057170447f, 0.020650586f), -0.053743497f), e;\n"
                      "    uint32_t n;\n"
                      "\n"
-                     "    small = a + a * square * (-0.33333284f + square * (0.13331491f + square * small));\n"
+                     "    small = fmaf(square, fmaf(square, small, 0.13331491f), -0.33333284f);\n"
+                     "    small = fmaf(a * square, small, a);\n"
                      "    e = mdf_reduce(a + a, 0.0f, &n);\n"
-                     "    e = mdf_power_of_two(n) * (1.0f + e);\n"
+                     "    e = mdf_power_of_two(n) * e;\n"
                      "    e = 1.0f - 2.0f / (e + 1.0f);\n"
                      "    return mdf_with_sign_of(x, a < 0.625f ? small : e);\n"
                      "}\n"},
@@ -145,29 +145,30 @@ static const struct fixed_helper fixed[] = {
     {"erf_float32", "static inline float mdf_erf_float32(float x)\n"
                     "{\n"
                     "    const float a = mdf_not_above(4.0f, mdf_magnitude(x)), square = a * a;\n"
-                    "    float small = 0.0051883277f + square * (-0.00080101937f + square * 7.853861e-05f), log;\n"
+                    "    float small = fmaf(square, fmaf(square, 7.853861e-05f, -0.00080101937f), 0.0051883277f), log;\n"
                     "\n"
-                    "    small = -0.37612626f + square * (0.112835854f + square * (-0.026853813f + square * small));\n"
-                    "    small = a + a * (0.12837917f + square * small);\n"
-                    "    log = 0.02520824f + a * (-0.0042045563f + a * (0.0004413353f + a * -2.1686763e-05f));\n"
-                    "    log = -1.1295784f + a * (-0.6332199f + a * (-0.108418554f + a * log));\n"
-                    "    log = 0.00018803704f + a * log;\n"
+                    "    small = fmaf(square, fmaf(square, fmaf(square, small, -0.026853813f), 0.112835854f), -0.37612626f);\n"
+                    "    small = fmaf(a, fmaf(square, small, 0.12837917f), a);\n"
+                    "    log = fmaf(a, fmaf(a, fmaf(a, -2.1686763e-05f, 0.0004413353f), -0.0042045563f), 0.02520824f);\n"
+                    "    log = fmaf(a, fmaf(a, fmaf(a, log, -0.108418554f), -0.6332199f), -1.1295784f);\n"
+                    "    log = fmaf(a, log, 0.00018803704f);\n"
                     "    log = 1.0f - mdf_exp_float32(log);\n"
                     "    return mdf_with_sign_of(x, a < 1.0f ? small : log);\n"
                     "}\n"},
     {"gelu_float32",
      "static inline float mdf_gelu_float32(float x)\n"
      "{\n"
-     "    const float a = mdf_not_above(16.0f, mdf_magnitude(x)), t = 1.0f / (1.0f + a * 0.35355339f), u = 1.0f - t;\n"
-     "    const float head = mdf_single(mdf_bits(a) & 0xfffff000u);\n"
-     "    float p = -0.93421745f + u * (0.6304202f + u * -0.14741552f), tail;\n"
+     "    const float a = mdf_not_above(16.0f, mdf_magnitude(x)), t = 1.0f / fmaf(a, 0.35355339f, 1.0f), u = 1.0f - t;\n"
+     "    const float half = -0.5f * a, square = half * a;\n"
+     "    float p = fmaf(u, fmaf(u, -0.14741552f, 0.6304202f), -0.93421745f), tail;\n"
      "    uint32_t n;\n"
      "\n"
-     "    p = 0.24391298f + u * (-0.16715667f + u * (0.51357365f + u * p));\n"
-     "    p = u * (-1.2567667f + u * (-0.30284306f + u * (0.1550276f + u * p)));\n"
-     "    tail = 1.0f + mdf_reduce(-0.5f * head * head, 0.5f * (a - head) * (a + head) - p, &n);\n"
-     "    tail = mdf_scale(0.5f * a * t * tail, n);\n"
-     "    return x >= 0.0f ? x - tail : -tail;\n"
+     "    p = fmaf(u, fmaf(u, fmaf(u, p, 0.51357365f), -0.16715667f), 0.24391298f);\n"
+     "    p = fmaf(u, fmaf(u, fmaf(u, p, 0.1550276f), -0.30284306f), -1.2567667f);\n"
+     "    p = fmaf(u, p, fmaf(half, a, -square));\n"
+     "    tail = mdf_reduce(square, -p, &n);\n"
+     "    tail = mdf_scale(half * t * tail, n);\n"
+     "    return x >= 0.0f ? x + tail : tail - (x - x);\n"
      "}\n"},
     {"sum_float32_row", "/* A sum in 16 parts, in float64. */\n"
                         "static double mdf_sum_float32_row(const float *x, size_t n)\n"
