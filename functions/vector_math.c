@@ -29,6 +29,7 @@ enum { SUM_PARTS = 16 /* partial sums, whatever the width of vectors */ };
 #define NOT_BELOW(limit, x) (VECTOR) _mm256_max_ps(_mm256_set1_ps(limit), (__m256)(x))
 #define LARGER(x, y) (VECTOR) _mm256_max_ps((__m256)(x), (__m256)(y))
 #define FUSED(a, b, c) (VECTOR) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
+#define WIDENED(x) _mm256_cvtps_pd((__m128)(x))
 #define MATH
 #include "functions/vector_math.inc"
 #define TARGET __attribute__((target("avx512f,avx512dq")))
@@ -40,6 +41,7 @@ enum { SUM_PARTS = 16 /* partial sums, whatever the width of vectors */ };
 #define LARGER(x, y) (VECTOR) _mm512_max_ps((__m512)(x), (__m512)(y))
 #define SCALE(y, n) (VECTOR) _mm512_scalef_ps((__m512)(y), (__m512)(n))
 #define FUSED(a, b, c) (VECTOR) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
+#define WIDENED(x) _mm512_cvtps_pd((__m256)(x))
 #define MATH
 #include "functions/vector_math.inc"
 #endif

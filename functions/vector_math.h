@@ -20,6 +20,7 @@ struct mdf_vector_math {
     double (*exp_sum)(size_t n, const float *x, float shift, float *y);
     /* The largest element that is not NaN; -infinity where there is none. */
     float (*largest)(size_t n, const float *x);
+    void (*multiply)(size_t n, float factor, float *y); /* each element */
 };
 
 const struct mdf_vector_math *mdf_vector_math(void);

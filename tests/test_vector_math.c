@@ -169,6 +169,10 @@ Test(vector_math, sums_of_powers)
         /* Both add the same numbers in float64, in two orders. */
         cr_assert(fabs(mdf_vector_math()->exp_sum(n, x, largest, y) - sum) <= 1e-14 * sum);
         cr_assert(memcmp(y, z, n * sizeof *y) == 0);
+        mdf_vector_math()->multiply(n, 0.3f, y);
+        for (size_t i = 0; i < n; i++) {
+            cr_assert(y[i] == z[i] * 0.3f);
+        }
     }
 }
 

@@ -54,9 +54,7 @@ static void soften_adjacent(void *context, size_t first, size_t last)
             }
         } else {
             change = (float)(1 / sum);
-            for (size_t i = 0; i < job->n; i++) {
-                y[i] *= change;
-            }
+            math->multiply(job->n, change, y);
         }
     }
 }
