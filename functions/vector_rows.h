@@ -12,7 +12,8 @@ struct mdf_vector_rows {
     void (*larger)(size_t n, const void *x, size_t step, void *y);
     void (*add)(size_t n, const void *x, size_t step, void *y);  /* y += x */
     void (*take)(size_t n, const void *x, size_t step, void *y); /* y = x */
-    void (*add_wide)(size_t n, const void *x, double *totals); /* totals += x */
+    /* totals += x, with rows one after the other, row t beginning at x + offsets[t]. */
+    void (*add_wide)(size_t n, size_t n_rows, const size_t *offsets, const void *x, double *totals);
     /* y = x where that lies between the bounds, else the bound; NaN stays, a bound that is NaN wins */
     void (*confine)(size_t n, const void *x, const void *low, const void *high, void *y);
     double (*sum)(size_t n, const void *x);

@@ -340,9 +340,33 @@ static void check_layer_norm(void)
     end(&fixture);
 }
 
+/* Sums along all axes but the last, each in float64 and in the order of the rows: to the last bit. */
+static void check_column_sums(void)
+{
+    int64_t shape[3] = {pick(1, 6), pick(1, 40), pick(2, 600)}, axes[2] = {0, 1};
+    struct fixture fixture;
+    const float *x;
+
+    begin(&fixture, "ReduceSum", 11);
+    *(struct mdf_ints *)field(&fixture, "axes") = (struct mdf_ints){axes, 2};
+    *(int64_t *)field(&fixture, "keepdims") = 1;
+    x = add_input(&fixture, 3, shape, false);
+    run(&fixture);
+    for (int64_t column = 0; column < shape[2]; column++) {
+        double sum = 0;
+
+        for (int64_t row = 0; row < shape[0] * shape[1]; row++) {
+            sum += (double)x[row * shape[2] + column];
+        }
+        check(&fixture, (size_t)column, (double)(float)sum, 0);
+    }
+    end(&fixture);
+}
+
 Test(heavy_kernels, lines)
 {
     for (size_t i = 0; i < N_CASES; i++) {
+        check_column_sums();
         check_softmax(false);
         check_softmax(true);
         check_layer_norm();

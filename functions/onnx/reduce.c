@@ -82,21 +82,6 @@ struct fold {
 #define MAGNITUDE(x) (x)
 #include "functions/onnx/reduce_type.inc"
 
-/* Sums of float32, the most frequent fold, in vectors; in place of float32_sum_row and float32_sum_columns. */
-static void sum_row(void *total, const void *elements, size_t n, double shift)
-{
-    (void)shift;
-    *(double *)total += mdf_vector_rows(MDF_DTYPE_FLOAT32)->sum(n, elements);
-}
-
-static void sum_columns(void *totals, const void *elements, size_t n, const double *shifts)
-{
-    (void)shifts;
-    mdf_vector_rows(MDF_DTYPE_FLOAT32)->add_wide(n, elements, totals);
-}
-
-static const struct fold vector_sums = {sum_row, sum_columns};
-
 /* A total, in the type that the elements are folded to. */
 union total {
     double real;
@@ -197,10 +182,9 @@ static void fold_elements(const struct job *job, enum fold_kind kind, union tota
     double converted[N_TOTALS]; /* room for elements of any type that folds take */
 
     if (job->folding.element == job->dtype) {
-        if (kind == FOLD_SUM && job->dtype == MDF_DTYPE_FLOAT32) {
-            fold = &vector_sums;
-        }
-        if (job->inner_reduced) {
+        if (kind == FOLD_SUM && job->dtype == MDF_DTYPE_FLOAT32 && job->inner_reduced) {
+            totals->real += mdf_vector_rows(MDF_DTYPE_FLOAT32)->sum(n, elements);
+        } else if (job->inner_reduced) {
             fold->row(totals, elements, n, shifts[0]);
         } else {
             fold->columns(totals, elements, n, shifts);
@@ -220,11 +204,32 @@ static void fold_elements(const struct job *job, enum fold_kind kind, union tota
     }
 }
 
+/* Sums of float32, each of `n` adjacent elements of all rows into its own total. */
+static void add_rows(const struct job *job, union total *totals, size_t first, size_t n)
+{
+    enum { AT_ONCE = 16 };
+    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT32);
+    size_t offsets[AT_ONCE];
+
+    for (size_t row = 0; row < job->n_rows; row += AT_ONCE) {
+        size_t n_now = job->n_rows - row < AT_ONCE ? job->n_rows - row : AT_ONCE;
+
+        for (size_t i = 0; i < n_now; i++) {
+            offsets[i] = first + offset_of(&job->reduced, row + i);
+        }
+        rows->add_wide(n, n_now, offsets, job->elements, &totals[0].real);
+    }
+}
+
 /* The totals of one piece of the output: one element, or up to N_TOTALS adjacent ones. */
 static void fold_piece(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n,
                        const double *shifts)
 {
     start_totals(job, kind, totals, job->inner_reduced ? 1 : n);
+    if (kind == FOLD_SUM && !job->inner_reduced && job->dtype == MDF_DTYPE_FLOAT32) {
+        add_rows(job, totals, first, n);
+        return;
+    }
     for (size_t row = 0; row < job->n_rows; row++) {
         fold_elements(job, kind, totals, first + offset_of(&job->reduced, row), n, shifts);
     }
@@ -296,9 +301,10 @@ static void finish(const struct job *job, union total *totals, size_t n, const d
 static void reduce_piece(const struct job *job, size_t first, size_t n, size_t out)
 {
     size_t n_outputs = job->inner_reduced ? 1 : n;
-    double shifts[N_TOTALS] = {0};
+    double shifts[N_TOTALS];
     union total totals[N_TOTALS];
 
+    memset(shifts, 0, n_outputs * sizeof *shifts);
     if (job->reduction.after == AFTER_LOG_SHIFTED) { /* by the largest element, so that exp does not overflow */
         fold_piece(job, FOLD_MAXIMUM, totals, first, n, shifts);
         for (size_t i = 0; i < n_outputs; i++) {
