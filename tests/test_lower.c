@@ -176,6 +176,19 @@ Test(lower, other_forms_are_lowered_anew_or_given_up)
          "{\"input_ports\": {\"s\": {}, \"x\": {}}, \"output_ports\": {\"o\": {\"value\": \"s + x\"}, \"q\": {\"value\": " \
          "\"s * x\"}}}}}}}}}, \"output_ports\": {\"last\": {\"value\": \"r\"}, \"all\": {\"value\": \"r\"}}")
 
+#define TANH_OF(n, more)                                                                                                     \
+    NODE("\"input_ports\": {\"x\": {\"shape\": [" n "]}}, \"parameters\": {\"p\": {\"function\": \"onnx::Tanh\", \"args\": " \
+         "{\"input\": \"x" more "\"}}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}")
+
+/* A single function of a long array is left to its kernel, which has threads; of a short one it is not. */
+Test(lower, single_functions_of_long_arrays_are_not_lowered)
+{
+    mdf_memory_init(&memory, NULL, 0);
+    cr_expect_null(compare(TANH_OF("1000", ""), NULL, 4, NAN));
+    cr_expect_not_null(compare(TANH_OF("32768", ""), NULL, 4, NAN));
+    cr_expect_null(compare(TANH_OF("32768", " + 0.5"), NULL, 4, NAN));
+}
+
 /* A result that is large is made where the one before was: a state does not hold two of them. */
 Test(lower, large_results_are_made_where_they_were)
 {

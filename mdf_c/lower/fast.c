@@ -9,13 +9,21 @@
 /* Forms that go on changing, or a fast way that is always left, cost more than they save. */
 enum { MAX_TRIES = 3, LEAVE = 64, MAX_LEAVES = 8 * LEAVE }; /* one leave is made good by so many runs */
 
-/* Elements of arrays in a node: kernels go through longer ones on several threads. */
-enum { LARGEST_LENGTH = 1 << 18 };
+/* Elements of arrays in a node: kernels go through longer ones on several threads. LONG_LENGTH: where the group is a single
+ * function, which its kernel computes as fast. */
+enum { LARGEST_LENGTH = 1 << 18, LONG_LENGTH = 1 << 15 };
 
 static void drop(struct mdf_fast *fast)
 {
     mdf_lowered_release(fast->lowered);
     fast->lowered = NULL;
+}
+
+static bool is_as_good_as_a_kernel(const struct mdf_lowered_op *op)
+{
+    return op->code == MDF_LOWERED_CALL ||
+           (op->code == MDF_LOWERED_FUSED && op->of.fused->n >= LONG_LENGTH && op->of.fused->body.n_ops == 1 &&
+            op->of.fused->body.ops[0].code == MDF_LOWERED_ELEMENTS);
 }
 
 /* Whether the lowered form has anything that kernels by themselves do not do: it costs memory. */
@@ -25,7 +33,7 @@ static bool is_worth_it(const struct mdf_lowered *lowered)
     size_t i;
 
     for (i = 0; i < lowered->region.n_ops; i++) {
-        has_ops = has_ops || lowered->region.ops[i].code != MDF_LOWERED_CALL;
+        has_ops = has_ops || !is_as_good_as_a_kernel(&lowered->region.ops[i]);
     }
     for (i = 0; i < lowered->n_values; i++) {
         if (lowered->values[i].form.length > LARGEST_LENGTH) {
