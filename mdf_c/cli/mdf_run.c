@@ -113,19 +113,29 @@ static mdf_status evaluate_once(struct run *run, mdf_state *state, double dt)
                                 : mdf_evaluate(state, dt, &run->error);
 }
 
-/* Steps of a compiled model between the first and the last, where nobody looks at them and there are no inputs: many at once. */
-static int skip_unseen_steps(struct run *run, bool is_last, uint64_t *step)
+static mdf_status evaluate_unseen_steps(struct run *run, mdf_state *state, uint64_t n, uint64_t *n_done)
+{
+    static const double budget_s = 0.1; /* so that progress is seen */
+    double dt = run->options.dt;
+    uint64_t n_recorded;
+
+    return run->options.compile ? evaluate_compiled_steps(&run->compiled, n, dt, n_done, &run->error)
+                                : mdf_evaluate_steps(state, n, dt, dt, budget_s, NULL, 0, n_done, &n_recorded, &run->error);
+}
+
+/* Steps between the first and the last, where nobody looks at them and there are no inputs: many at once. */
+static int skip_unseen_steps(struct run *run, mdf_state *state, bool is_last, uint64_t *step)
 {
     enum { MOST_AT_ONCE = 1 << 16 };
     const struct run_options *options = &run->options;
     uint64_t n = options->n_steps - *step - 1, n_done;
     mdf_status status;
 
-    if (!options->compile || *step == 0 || n == 0 || run->inputs.single.length > 0 || run->inputs.path != NULL ||
+    if (*step == 0 || n == 0 || run->inputs.single.length > 0 || run->inputs.path != NULL ||
         (is_last && (records_every_step(options) || options->schedule))) {
         return EXIT_DONE;
     }
-    status = evaluate_compiled_steps(&run->compiled, n < MOST_AT_ONCE ? n : MOST_AT_ONCE, options->dt, &n_done, &run->error);
+    status = evaluate_unseen_steps(run, state, n < MOST_AT_ONCE ? n : MOST_AT_ONCE, &n_done);
     *step += n_done;
     return status == MDF_OK ? EXIT_DONE : EXIT_MODEL;
 }
@@ -140,7 +150,7 @@ static int evaluate_steps(struct run *run, mdf_state *state, uint64_t repeat)
     uint64_t step;
 
     for (step = 0; step < options->n_steps && exit_status == EXIT_DONE; step++) {
-        exit_status = skip_unseen_steps(run, is_last, &step);
+        exit_status = skip_unseen_steps(run, state, is_last, &step);
         if (exit_status == EXIT_DONE) {
             exit_status = set_run_inputs(&run->inputs, state, step, &run->error);
         }

@@ -75,6 +75,20 @@ bool lowering_bind(struct lowering *lowering, struct scope *scope, mdf_operand o
     return id != MDF_LOWERED_NONE && put_binding(lowering, scope, operand, id, true);
 }
 
+struct mdf_value *lowering_slot(const struct scope *scope, mdf_operand slot)
+{
+    while (scope->frame == NULL) {
+        scope = scope->outer;
+    }
+    return MDF_OPERAND_INDEX(slot) < scope->code->n_slots ? mdf_frame_slot(scope->frame, slot)
+                                                          : &scope->extras[MDF_OPERAND_INDEX(slot) - scope->code->n_slots];
+}
+
+bool lowering_bind_any(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id)
+{
+    return put_binding(lowering, scope, operand, id, true);
+}
+
 /* The value of an operand that has not been met in its scope. */
 static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_operand operand)
 {
@@ -84,6 +98,9 @@ static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_o
     if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT) {
         return lowering_add_constant(lowering, &scope->code->constants[MDF_OPERAND_INDEX(operand)], true);
     }
+    if (scope->repetition != NULL) {
+        return lowering_meet_repeated(lowering, scope->repetition, operand);
+    }
     if (scope->frame == NULL) {
         if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE) {
             return lowering_value_of(lowering, scope->outer, scope->code->captures[MDF_OPERAND_INDEX(operand)]);
@@ -91,7 +108,7 @@ static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_o
         lowering_fail(lowering, "a value that is not always computed");
         return MDF_LOWERED_NONE;
     }
-    value = mdf_frame_value(scope->frame, operand);
+    value = MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT ? lowering_slot(scope, operand) : mdf_frame_value(scope->frame, operand);
     id = lowering_add_value(lowering, MDF_LOWERED_INPUT, value);
     if (id != MDF_LOWERED_NONE) {
         lowering->lowered->values[id].source = value;
@@ -138,6 +155,20 @@ static bool copy_scope(struct lowering *lowering, struct scope *copy, const stru
 
 /* ------------------------------------------------------------------ branches */
 
+/* Whether a slot holds an array of numbers; of a body that is no frame's, what it has met will tell. */
+static bool is_there(const struct scope *scope, mdf_operand slot)
+{
+    const struct binding *binding = scope->capacity > 0 ? find_binding(scope, slot) : NULL;
+
+    if (binding != NULL && binding->operand == slot) {
+        return binding->id != MDF_LOWERED_NONE;
+    }
+    if (scope->repetition != NULL) {
+        return is_there(scope->outer, slot);
+    }
+    return scope->frame == NULL || lowering_slot(scope, slot)->kind == MDF_KIND_TENSOR;
+}
+
 /* What a slot is after one branch; where the branch has not met it, what it was before. NONE: not to be had. */
 static mdf_lowered_id left_by(struct lowering *lowering, struct scope *before, const struct scope *branch, mdf_operand slot)
 {
@@ -148,7 +179,7 @@ static mdf_lowered_id left_by(struct lowering *lowering, struct scope *before, c
     if (binding != NULL && binding->operand == slot) {
         return binding->id;
     }
-    if (before->frame != NULL && mdf_frame_value(before->frame, slot)->kind != MDF_KIND_TENSOR) {
+    if (!is_there(before, slot)) {
         return MDF_LOWERED_NONE;
     }
     id = lowering_value_of(lowering, before, slot);
@@ -212,11 +243,8 @@ static bool merge(struct lowering *lowering, struct scope *scope, const struct s
     return true;
 }
 
-/* A side of a jump: instructions [first, end), in a scope that begins as a copy of `scope` in which nothing is written. */
-static bool run_side(struct lowering *lowering, const struct scope *scope, struct scope *side, size_t first, size_t end,
-                     struct mdf_lowered_region *result)
+bool lowering_begin_side(struct lowering *lowering, const struct scope *scope, struct scope *side, struct region *region)
 {
-    struct region region;
     size_t i;
 
     if (!copy_scope(lowering, side, scope)) {
@@ -225,8 +253,18 @@ static bool run_side(struct lowering *lowering, const struct scope *scope, struc
     for (i = 0; i < side->capacity; i++) {
         side->bindings[i].is_written = false;
     }
-    lowering_enter(lowering, &region, REGION_BRANCH);
-    return lowering_run(lowering, side, first, end) && lowering_leave(lowering, result);
+    lowering_enter(lowering, region, REGION_BRANCH);
+    return true;
+}
+
+/* A side of a jump: instructions [first, end). */
+static bool run_side(struct lowering *lowering, const struct scope *scope, struct scope *side, size_t first, size_t end,
+                     struct mdf_lowered_region *result)
+{
+    struct region region;
+
+    return lowering_begin_side(lowering, scope, side, &region) && lowering_run(lowering, side, first, end) &&
+           lowering_leave(lowering, result);
 }
 
 /* A jump that depends on a value; *next is where both ways meet. */
@@ -258,6 +296,36 @@ static bool run_jump(struct lowering *lowering, struct scope *scope, size_t at, 
            lowering_add_op(lowering, lowering->region, &op);
 }
 
+bool lowering_end_side(struct lowering *lowering, struct scope *scope, const struct scope *side, mdf_lowered_id condition,
+                       bool (*is_own)(const void *owner, mdf_operand slot), const void *owner)
+{
+    struct mdf_lowered_if *branches = mdf_arena_allocate(&lowering->lowered->arena, sizeof *branches);
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE, .of.branches = branches};
+    struct scope otherwise = {0};
+    size_t i;
+
+    if (branches == NULL || !lowering_leave(lowering, &branches->then)) {
+        return lowering_out_of_memory(lowering);
+    }
+    branches->condition = condition;
+    branches->merges = mdf_arena_array(&lowering->lowered->arena, side->n, sizeof *branches->merges);
+    if (branches->merges == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < side->capacity; i++) {
+        mdf_operand slot = side->bindings[i].operand;
+
+        if (slot == MDF_NO_OPERAND || MDF_OPERAND_KIND(slot) != MDF_OPERAND_SLOT || !side->bindings[i].is_written) {
+            continue;
+        }
+        if (is_own(owner, slot) ? !put_binding(lowering, scope, slot, MDF_LOWERED_NONE, true)
+                                : !merge_slot(lowering, scope, side, &otherwise, slot, branches)) {
+            return false;
+        }
+    }
+    return lowering_add_op(lowering, lowering->region, &op);
+}
+
 /* ------------------------------------------------------------------ instructions */
 
 static bool run_alias(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
@@ -271,10 +339,10 @@ static bool run_alias(struct lowering *lowering, struct scope *scope, const stru
     return lowering_bind(lowering, scope, instruction->a, id);
 }
 
-static bool run_declaration(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
+bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operand target, mdf_operand source,
+                      const struct mdf_declared_type *type)
 {
-    mdf_lowered_id id = lowering_value_of(lowering, scope, instruction->b);
-    const struct mdf_declared_type *type = &scope->code->declarations[instruction->c];
+    mdf_lowered_id id = lowering_value_of(lowering, scope, source);
     struct mdf_value declared = {0};
     bool done;
 
@@ -297,7 +365,7 @@ static bool run_declaration(struct lowering *lowering, struct scope *scope, cons
         id = lowering_copy(lowering, id, declared.strength);
     }
     mdf_value_clear(lowering->memory, &declared);
-    return done && lowering_bind(lowering, scope, instruction->a, id);
+    return done && lowering_bind(lowering, scope, target, id);
 }
 
 static bool run_swap(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
@@ -339,7 +407,7 @@ static bool run_instruction(struct lowering *lowering, struct scope *scope, size
     case MDF_OPCODE_ARRAY:
         return run_alias(lowering, scope, instruction);
     case MDF_OPCODE_DECLARE:
-        return run_declaration(lowering, scope, instruction);
+        return lowering_declare(lowering, scope, instruction->a, instruction->b, &scope->code->declarations[instruction->c]);
     case MDF_OPCODE_SWAP:
         return run_swap(lowering, scope, instruction);
     case MDF_OPCODE_JUMP:
@@ -377,9 +445,17 @@ bool lowering_run(struct lowering *lowering, struct scope *scope, size_t first, 
 /* Whether anybody looks at a slot after these instructions have run; also they themselves, when they run again. */
 static bool is_observed(const struct mdf_lowering_request *request, const struct binding *binding)
 {
-    uint32_t reader = request->readers == NULL ? MDF_READ_BY_ALL : request->readers[MDF_OPERAND_INDEX(binding->operand)];
+    size_t index = MDF_OPERAND_INDEX(binding->operand);
 
-    return binding->is_input || (reader != MDF_READ_BY_NOBODY && reader != request->self);
+    if (binding->is_input || request->readers == NULL) {
+        return true;
+    }
+    if (index >= mdf_frame_code(request->frame)->n_slots || request->self == MDF_READ_BY_NOBODY) {
+        return false;
+    }
+    return request->self == MDF_READ_BY_ALL
+               ? request->readers[index] == MDF_READ_BY_ALL
+               : request->readers[index] != MDF_READ_BY_NOBODY && request->readers[index] != request->self;
 }
 
 static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope)
@@ -402,7 +478,7 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
             return lowering_fail(lowering, "a result that is not always computed, or no array of numbers");
         }
         lowered->outputs[lowered->n_outputs++] =
-            (struct mdf_lowered_output){.slot = mdf_frame_slot(request->frame, binding->operand), .id = binding->id};
+            (struct mdf_lowered_output){.slot = lowering_slot(scope, binding->operand), .id = binding->id};
     }
     for (i = 0; i < lowered->n_outputs; i++) {
         uint8_t place = lowered->values[lowered->outputs[i].id].place;
@@ -420,7 +496,7 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
 static bool lower_all(struct lowering *lowering, const struct mdf_lowering_request *request)
 {
     struct region whole = {0};
-    struct scope scope = {.code = mdf_frame_code(request->frame), .frame = request->frame};
+    struct scope scope = {.code = mdf_frame_code(request->frame), .frame = request->frame, .extras = request->extras};
     size_t i;
 
     lowering->region = &whole;
@@ -428,6 +504,9 @@ static bool lower_all(struct lowering *lowering, const struct mdf_lowering_reque
         if (!lowering_run(lowering, &scope, request->ranges[i].first, request->ranges[i].end)) {
             return false;
         }
+    }
+    if (request->go_through != NULL && !request->go_through(lowering, &scope, request->plan)) {
+        return false;
     }
     lowering->region = NULL;
     if (!lowering_group(lowering, &whole)) {

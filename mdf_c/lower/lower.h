@@ -12,12 +12,21 @@ struct mdf_lowering_range {
 enum { MDF_READ_BY_NOBODY = 0 };
 #define MDF_READ_BY_ALL UINT32_MAX
 
+struct lowering;
+struct scope;
+
 struct mdf_lowering_request {
     struct mdf_frame *frame;                 /* its values that go in are all there */
     const struct mdf_lowering_range *ranges; /* run one after the other */
     size_t n_ranges;
+    /* Instead of ranges, what goes through instructions in an order of its own, by the functions of lowering.h; and the values
+     * that it has besides the slots of the frame's code: extras[i] is slot number n_slots + i. */
+    bool (*go_through)(struct lowering *lowering, struct scope *scope, void *plan);
+    void *plan;
+    struct mdf_value *extras;
     /* Who looks at each slot of the frame's code, and which of them these instructions are: what only they look at, after they
-     * have written it, need not be kept. NULL: all is. */
+     * have written it, need not be kept. NULL: all is. MDF_READ_BY_ALL: they are those of all nodes; MDF_READ_BY_NOBODY: nothing
+     * is kept but what they themselves read when they run again. */
     const uint32_t *readers;
     uint32_t self;
     bool is_for_source; /* to be written out: without what is made for running it here (prepared products) */

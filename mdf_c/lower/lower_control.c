@@ -88,35 +88,42 @@ static bool run_body(struct loop *loop)
     return true;
 }
 
-/* Whether what is yielded can become the state by an exchange: it is made in the body itself, for this state alone. */
-static bool is_own(const struct loop *loop, size_t i, mdf_lowered_id id)
+/* Whether what is yielded can become state number `i` by an exchange: it is made in the body itself, for this state alone. */
+static bool is_own(const struct lowering *lowering, const struct region *region, const struct mdf_lowered_loop *loop, size_t i,
+                   mdf_lowered_id id)
 {
-    const struct fact *fact = &loop->lowering->facts[id];
+    const struct fact *fact = &lowering->facts[id];
     size_t j;
 
     for (j = 0; j < i; j++) {
-        if (loop->result->states[j].next == id) {
+        if (loop->states[j].next == id) {
             return false;
         }
     }
-    return loop->lowering->lowered->values[id].place == MDF_LOWERED_RESULT && fact->region == &loop->region &&
-           (loop->lowering->lowered->values[id].is_scalar || !fact->is_merged);
+    return lowering->lowered->values[id].place == MDF_LOWERED_RESULT && fact->region == region &&
+           (lowering->lowered->values[id].is_scalar || !fact->is_merged);
+}
+
+bool lowering_carry(struct lowering *lowering, const struct region *region, struct mdf_lowered_loop *loop, size_t i,
+                    mdf_lowered_id next)
+{
+    struct mdf_lowered_state *state = &loop->states[i];
+
+    if (!lowering_has_same_form(lowering_example(lowering, next), lowering_example(lowering, state->parameter))) {
+        return lowering_fail(lowering, "a state whose type or shape changes");
+    }
+    state->next = is_own(lowering, region, loop, i, next)
+                      ? next
+                      : lowering_copy(lowering, next, lowering_example(lowering, next)->strength);
+    return state->next != MDF_LOWERED_NONE;
 }
 
 static bool carry_states(struct loop *loop)
 {
-    struct lowering *lowering = loop->lowering;
     size_t i;
 
     for (i = 0; i < loop->result->n_states; i++) {
-        struct mdf_lowered_state *state = &loop->result->states[i];
-        mdf_lowered_id next = loop->yields[loop->first_yield + i];
-
-        if (!lowering_has_same_form(lowering_example(lowering, next), lowering_example(lowering, state->parameter))) {
-            return lowering_fail(lowering, "a state whose type or shape changes");
-        }
-        state->next = is_own(loop, i, next) ? next : lowering_copy(lowering, next, lowering_example(lowering, next)->strength);
-        if (state->next == MDF_LOWERED_NONE) {
+        if (!lowering_carry(loop->lowering, &loop->region, loop->result, i, loop->yields[loop->first_yield + i])) {
             return false;
         }
     }

@@ -1,8 +1,10 @@
 /* lowered_ports.c - what goes in and out of a lowered form: forms of inputs are compared, elements taken, and results put into
  * the frame's slots. See lowered_run.h.
  *
- * In the first run, inputs and outputs are laid out as flat tables, so that a scalar costs a few loads each way. Nothing in a
- * slot changes before all that is needed for the outputs has been allocated. */
+ * In the first run, inputs and outputs are laid out as flat tables, so that a scalar costs a few loads each way. The slot of a
+ * scalar becomes a view of a word that is written for it at the end of each run; the memory that the slot had is kept, and comes
+ * back when the lowered form does not run or is released. Nothing in a slot changes before all that is needed for the outputs has
+ * been allocated. */
 #include "mdf_c/lower/lowered_parts.h"
 
 #include "mdf_c/lower/emit.h"
@@ -28,12 +30,8 @@ struct array_input {
 
 struct scalar_output {
     struct mdf_value *slot;
-    uint64_t head;
     const uint64_t *cell;
-    /* The slot's own memory, as it was the last time: where it still is, nothing else need be looked at. NULL: it had none. */
-    struct mdf_buffer *buffer;
-    void *place;
-    size_t size;
+    uint64_t word; /* that the slot looks at */
     mdf_lowered_id id;
 };
 
@@ -54,15 +52,14 @@ struct array_output {
 /* From so many bytes on a result is made where the slot has the one before: two places that take turns need twice the cache. */
 enum { LARGE_RESULT_BYTES = 32 * 1024 };
 
-/* Scalars of 8 bytes come first: [0, n_words). */
 struct mdf_lowered_ports {
-    struct scalar_input *scalar_inputs;
+    struct scalar_input *scalar_inputs; /* of 8 bytes: [0, n_input_words) */
     size_t n_input_words, n_scalar_inputs;
     struct array_input *array_inputs;
     size_t n_array_inputs;
     struct scalar_output *scalar_outputs;
-    struct mdf_value *spares; /* of scalar outputs */
-    size_t n_output_words, n_scalar_outputs;
+    struct mdf_value *spares; /* of scalar outputs: what a slot has when it does not look at the word */
+    size_t n_scalar_outputs;
     struct array_output *array_outputs;
     size_t n_array_outputs;
     bool has_remade; /* one of them is_remade and given to its slot */
@@ -174,20 +171,16 @@ static bool is_remade(const struct mdf_lowered *lowered, mdf_lowered_id id)
     return false;
 }
 
-static void add_scalar_outputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports, bool words)
+static void add_scalar_outputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
 {
     size_t i;
 
     for (i = 0; i < lowered->n_outputs; i++) {
         mdf_lowered_id id = lowered->outputs[i].id;
 
-        if (lowered->values[id].is_scalar && is_word(lowered, id) == words) {
+        if (lowered->values[id].is_scalar) {
             ports->scalar_outputs[ports->n_scalar_outputs++] =
-                (struct scalar_output){.slot = lowered->outputs[i].slot,
-                                       .head = head_of(&lowered->values[id].form),
-                                       .cell = &lowered->cells[id],
-                                       .size = mdf_lowered_element_size(lowered, id),
-                                       .id = id};
+                (struct scalar_output){.slot = lowered->outputs[i].slot, .cell = &lowered->cells[id], .id = id};
         }
     }
 }
@@ -229,9 +222,7 @@ static bool make_ports(struct mdf_lowered *lowered)
     ports->n_input_words = ports->n_scalar_inputs;
     add_scalar_inputs(lowered, ports, false);
     add_array_inputs(lowered, ports);
-    add_scalar_outputs(lowered, ports, true);
-    ports->n_output_words = ports->n_scalar_outputs;
-    add_scalar_outputs(lowered, ports, false);
+    add_scalar_outputs(lowered, ports);
     add_array_outputs(lowered, ports);
     lowered->ports = ports;
     return true;
@@ -329,60 +320,64 @@ static void take_results(struct mdf_lowered *lowered)
 
 /* ------------------------------------------------------------------ out */
 
-/* Looks for the memory that a slot has for a scalar, and makes some where it has none. */
-static bool find_place(const struct mdf_lowered *lowered, struct scalar_output *output, struct mdf_value *spare)
+/* A slot's own memory is kept for when it looks at the word no longer; where it has none of the right form, some is made. */
+static bool prepare_scalar(const struct mdf_lowered *lowered, const struct scalar_output *output, struct mdf_value *spare)
 {
-    struct mdf_value *slot = output->slot;
-
-    output->place = is_scalar_of(slot, output->head) ? mdf_value_own_elements(slot) : NULL;
-    output->buffer = output->place != NULL ? slot->buffer : NULL;
-    if (output->place != NULL) {
-        return true;
-    }
-    if (!mdf_lowered_make_array(lowered, output->id, spare, SIZE_MAX)) {
-        return false;
-    }
-    copy_element(spare->data, output->cell, output->size);
-    return true;
+    return mdf_value_own_elements(spare) != NULL ||
+           (has_form(output->slot, &lowered->values[output->id].form) && mdf_value_own_elements(output->slot) != NULL) ||
+           mdf_lowered_make_array(lowered, output->id, spare, SIZE_MAX);
 }
 
-static inline bool prepare_scalars(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
+static inline bool prepare_scalars(const struct mdf_lowered *lowered, const struct mdf_lowered_ports *ports)
 {
-    struct scalar_output *output = ports->scalar_outputs, *end = output + ports->n_scalar_outputs;
+    const struct scalar_output *output = ports->scalar_outputs, *end = output + ports->n_scalar_outputs;
 
     for (; output < end; output++) {
-        const struct mdf_value *slot = output->slot;
-        bool is_as_before = is_scalar_of(slot, output->head) && slot->buffer == output->buffer && slot->data == output->place &&
-                            output->buffer != NULL && atomic_load_explicit(&output->buffer->n_owners, memory_order_acquire) == 1;
-
-        if (!is_as_before && !find_place(lowered, output, &ports->spares[output - ports->scalar_outputs])) {
+        if (output->slot->data != &output->word &&
+            !prepare_scalar(lowered, output, &ports->spares[output - ports->scalar_outputs])) {
             return false;
         }
     }
     return true;
 }
 
-/* A slot without memory of its own gets that of the spare. */
-static void put_spare(const struct mdf_lowered *lowered, struct scalar_output *output, struct mdf_value *spare)
+static void attach(const struct mdf_lowered *lowered, struct scalar_output *output, struct mdf_value *spare)
 {
-    mdf_value_swap(output->slot, spare);
-    mdf_value_clear(lowered->context->memory, spare);
-    output->buffer = output->slot->buffer;
-    output->place = output->slot->data;
+    struct mdf_value *slot = output->slot;
+
+    if (has_form(slot, &lowered->values[output->id].form) && mdf_value_own_elements(slot) != NULL) {
+        mdf_value_swap(slot, spare);
+    }
+    mdf_value_clear(lowered->context->memory, slot);
+    *slot = lowered->values[output->id].form;
+    slot->data = &output->word;
 }
 
-static inline void put_scalars(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
+static inline void put_scalars(const struct mdf_lowered *lowered, const struct mdf_lowered_ports *ports)
 {
     struct scalar_output *output = ports->scalar_outputs, *end = output + ports->n_scalar_outputs;
-    const struct scalar_output *words_end = output + ports->n_output_words;
 
     for (; output < end; output++) {
-        if (output->place == NULL) {
-            put_spare(lowered, output, &ports->spares[output - ports->scalar_outputs]);
-        } else if (output < words_end) {
-            memcpy(output->place, output->cell, sizeof *output->cell);
-        } else {
-            copy_element(output->place, output->cell, output->size);
+        output->word = *output->cell;
+        if (output->slot->data != &output->word) {
+            attach(lowered, output, &ports->spares[output - ports->scalar_outputs]);
+        }
+    }
+}
+
+/* Slots have memory of their own again, which is there. */
+static void detach_scalars(const struct mdf_lowered *lowered)
+{
+    const struct mdf_lowered_ports *ports = lowered->ports;
+    const struct scalar_output *output = ports->scalar_outputs, *end = output + ports->n_scalar_outputs;
+
+    for (; output < end; output++) {
+        struct mdf_value *spare = &ports->spares[output - ports->scalar_outputs];
+
+        if (output->slot->data == &output->word) {
+            memcpy(spare->data, &output->word, mdf_lowered_element_size(lowered, output->id));
+            mdf_value_swap(output->slot, spare);
+            memset(spare, 0, sizeof *spare);
         }
     }
 }
@@ -468,12 +463,20 @@ static bool run(struct mdf_lowered *lowered)
                                  : mdf_lowered_run_region(lowered, &lowered->region);
 }
 
+void mdf_lowered_detach(struct mdf_lowered *lowered)
+{
+    if (lowered->ports != NULL) {
+        detach_scalars(lowered);
+    }
+}
+
 enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered)
 {
     if (lowered->ports == NULL && !make_ports(lowered)) {
         return MDF_LOWERED_LEFT;
     }
     if (!take_inputs(lowered)) {
+        detach_scalars(lowered);
         return MDF_LOWERED_OTHER_FORM;
     }
     if (lowered->ports->has_remade) {
@@ -482,6 +485,7 @@ enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered)
     if (run(lowered) && put_outputs(lowered)) {
         return MDF_LOWERED_DONE;
     }
+    detach_scalars(lowered);
     memset(&lowered->context->error, 0, sizeof lowered->context->error); /* a kernel's; it comes again */
     return MDF_LOWERED_LEFT;
 }
@@ -541,6 +545,7 @@ void mdf_lowered_release(struct mdf_lowered *lowered)
         return;
     }
     memory = lowered->context->memory;
+    mdf_lowered_detach(lowered);
     mdf_lowered_unmap(lowered);
     release_calls(memory, &lowered->region);
     for (i = 0; lowered->arrays != NULL && i < lowered->n_values; i++) {

@@ -14,6 +14,9 @@ enum mdf_lowered_outcome {
 /* Runs it: takes the inputs from the frame, computes, and puts the outputs into the frame's slots. Unless DONE nothing has
  * changed that anybody looks at, and the instructions must be run as they stand. */
 enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered);
+/* Slots that have looked at its memory since it ran get memory of their own, without allocating: the instructions can write there
+ * again. */
+void mdf_lowered_detach(struct mdf_lowered *lowered);
 
 /* The plain form: runs a region op by op. False: leave. */
 bool mdf_lowered_run_region(struct mdf_lowered *lowered, const struct mdf_lowered_region *region);

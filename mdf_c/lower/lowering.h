@@ -51,10 +51,23 @@ struct binding {
 
 struct scope {
     const struct mdf_code *code;
-    struct mdf_frame *frame; /* of the outermost scope; else NULL */
+    struct mdf_frame *frame;  /* of the outermost scope; else NULL */
+    struct mdf_value *extras; /* of the outermost scope: the slots past those of the code */
     struct scope *outer;
+    struct repetition *repetition; /* of which it is the body; NULL: none */
     struct binding *bindings;
     size_t n, capacity; /* capacity: a power of two */
+};
+
+/* Instructions of the frame in a loop: slots are its states where the body reads what it has left there in the run before. */
+struct repetition {
+    struct scope body;      /* in which the instructions are lowered */
+    const bool *is_written; /* of each slot: the body may write it */
+    size_t n_slots;         /* extras counted in */
+    struct mdf_lowered_loop *loop;
+    struct region region;
+    uint32_t *states; /* of each slot: the number of its state, from 1 on; 0: none */
+    mdf_operand *operands;
 };
 
 /* --- lower_values.c */
@@ -89,13 +102,42 @@ bool lowering_leave(struct lowering *lowering, struct mdf_lowered_region *result
 /* --- lower.c */
 mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand);
 bool lowering_bind(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id);
+/* The same where `id` may be NONE: the slot has no value that can be read. */
+bool lowering_bind_any(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id);
 bool lowering_run(struct lowering *lowering, struct scope *scope, size_t first, size_t end);
+/* What a slot of the frame, or an extra, holds. */
+struct mdf_value *lowering_slot(const struct scope *scope, mdf_operand slot);
+/* Slot `target` = `source` in the declared type, as MDF_OPCODE_DECLARE. */
+bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operand target, mdf_operand source,
+                      const struct mdf_declared_type *type);
+/* A side of a condition: a scope that begins as a copy of `scope` in which nothing is written. */
+bool lowering_begin_side(struct lowering *lowering, const struct scope *scope, struct scope *side, struct region *region);
+/* An IF whose `then` is the region that was just left, with the scope that it left behind, and whose other side is empty. Slots
+ * that only the side itself looks at (`is_own`) have no value afterwards. */
+bool lowering_end_side(struct lowering *lowering, struct scope *scope, const struct scope *side, mdf_lowered_id condition,
+                       bool (*is_own)(const void *owner, mdf_operand slot), const void *owner);
 
 /* --- lower_call.c: a call of a kernel without bodies. */
 bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
 
 /* --- lower_control.c: Loop, Scan, If. */
 bool lowering_control(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
+/* What number `i` of a loop's states is after a run of its body, of which `region` is the region. */
+bool lowering_carry(struct lowering *lowering, const struct region *region, struct mdf_lowered_loop *loop, size_t i,
+                    mdf_lowered_id next);
+
+/* --- lower_repeat.c */
+/* Marks the slots that instructions [first, end) write. */
+void lowering_mark_written(const struct mdf_code *code, size_t first, size_t end, bool *is_written);
+/* Between these two, repetition->body is the scope to lower instructions in, and repetition->loop gets its bounds. Afterwards
+ * `scope` has what the last run left: in states and in slots that are marked in `leaves`. There is at least one run. */
+bool lowering_begin_repetition(struct lowering *lowering, struct scope *scope, struct repetition *repetition);
+/* Before the end: an array of what the scalar `item` is in each run. */
+mdf_lowered_id lowering_stack_repeated(struct lowering *lowering, struct repetition *repetition, mdf_lowered_id item);
+bool lowering_end_repetition(struct lowering *lowering, struct repetition *repetition, const bool *leaves);
+/* The value of a slot that has not been met in the body. */
+mdf_lowered_id lowering_meet_repeated(struct lowering *lowering, struct repetition *repetition, mdf_operand operand);
+
 /* --- lower_expand.c: a value expanded to the shape of `like`, outside of the loop in which it does not change; NONE where it
  * changes, where that is not worth it, or on failure. */
 mdf_lowered_id lowering_expand(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *like);

@@ -12,11 +12,15 @@ static void forget_graph(struct mdf_state *state)
     size_t i;
 
     for (i = 0; i < program->n_ports; i++) {
-        state->ports[i].has_input = state->ports[i].repeats = state->ports[i].has_value = false;
+        state->ports[i].has_input = state->ports[i].repeats = false;
+        state->ports[i].has_value = state->ports[i].has_default = false;
     }
     memset(state->has_run, 0, program->n_nodes * sizeof *state->has_run);
     for (i = 0; state->nodes != NULL && i < program->n_nodes; i++) {
         state->nodes[i].n_runs = 0; /* lowered forms stay, and are used again once types and shapes have settled */
+    }
+    if (state->whole != NULL) {
+        mdf_whole_renew(state);
     }
     mdf_schedule_record_clear(&state->schedule);
     if (program->schedule != NULL) {

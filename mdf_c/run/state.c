@@ -49,14 +49,20 @@ static bool build(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
     struct mdf_arena *arena = &state->shared->execution.arena;
+    size_t i;
 
     state->ports = mdf_arena_array(arena, program->n_ports, sizeof *state->ports);
     state->has_run = mdf_arena_array(arena, program->n_nodes, sizeof *state->has_run);
     if (!program->is_plain) {
         state->nodes = mdf_arena_array(arena, program->n_nodes, sizeof *state->nodes);
     }
-    return state->ports != NULL && state->has_run != NULL && (program->is_plain || state->nodes != NULL) &&
-           (program->schedule == NULL || mdf_scheduler_init(&state->scheduler, program, arena));
+    if (state->ports == NULL || state->has_run == NULL || (!program->is_plain && state->nodes == NULL)) {
+        return false;
+    }
+    for (i = 0; i < program->n_edges; i++) {
+        state->ports[program->edges[i].port].is_fed = true;
+    }
+    return (program->schedule == NULL || mdf_scheduler_init(&state->scheduler, program, arena));
 }
 
 /* A graph within a node: a state for its frame, which lasts as long as the outermost one. */
@@ -119,7 +125,10 @@ struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error 
     }
     state->program = program;
     init_shared(state->shared, program);
-    if (build(state)) {
+    if (!program->is_plain) {
+        state->whole = mdf_whole_new(&state->shared->execution.arena);
+    }
+    if (build(state) && (program->is_plain || state->whole != NULL)) {
         state->frame = mdf_frame_new(&state->shared->execution, program->code, NULL);
     }
     if (state->frame == NULL || !mdf_state_set_defaults(state)) {
@@ -147,6 +156,9 @@ void mdf_state_release(struct mdf_state *state)
 
     if (state == NULL) {
         return;
+    }
+    if (state->whole != NULL) {
+        mdf_whole_release(state);
     }
     release_nodes(state);
     for (nested = state->shared->nested; nested != NULL; nested = nested->next) {
@@ -275,6 +287,7 @@ static bool arrive(struct mdf_state *state, size_t index, const struct mdf_value
 {
     const struct mdf_program_port *port = &state->program->ports[index];
 
+    state->ports[index].has_default = false;
     if (state->ports[index].has_value && port->reduce != MDF_REDUCE_OVERWRITE) {
         return (mdf_value_copy(&state->shared->memory, mdf_frame_slot(state->frame, port->arriving), value) ||
                 out_of_memory(state)) &&
@@ -335,6 +348,7 @@ static bool take_inputs(struct mdf_state *state)
             filled->has_input = false;
             if (put_without_copy(state, port, filled)) {
                 filled->has_value = true;
+                filled->has_default = false;
             } else if (!arrive(state, i, &filled->input)) {
                 return false;
             }
@@ -370,16 +384,21 @@ static bool fill_with_zeros(struct mdf_state *state, const struct mdf_program_po
     return true;
 }
 
-static bool fill_default(struct mdf_state *state, size_t index)
+static bool fill_with_default(struct mdf_state *state, const struct mdf_program_port *port)
 {
-    const struct mdf_program_port *port = &state->program->ports[index];
-
-    if (port->default_value == MDF_NO_OPERAND) {
-        return fill_with_zeros(state, port);
-    }
     return mdf_declare_value(context_of(state), mdf_frame_slot(state->frame, port->slot),
                              mdf_frame_value(state->frame, port->default_value), &port->declaration.type, false) ||
            port_error(state, port);
+}
+
+bool mdf_state_fill_default(struct mdf_state *state, size_t index)
+{
+    const struct mdf_program_port *port = &state->program->ports[index];
+    bool done = state->ports[index].has_default || (port->default_value == MDF_NO_OPERAND ? fill_with_zeros(state, port)
+                                                                                             : fill_with_default(state, port));
+
+    state->ports[index].has_default = done;
+    return done;
 }
 
 /* ------------------------------------------------------------------ running */
@@ -444,7 +463,7 @@ static bool run_node(struct mdf_state *state, size_t index)
         }
     }
     for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
-        if (!state->ports[i].has_value && !fill_default(state, i)) {
+        if (!state->ports[i].has_value && !mdf_state_fill_default(state, i)) {
             return false;
         }
         state->ports[i].has_value = state->program->ports[i].is_required; /* which stays for all of the evaluation */
@@ -459,9 +478,14 @@ bool mdf_state_out_of_memory(struct mdf_state *state)
     return out_of_memory(state);
 }
 
+bool mdf_state_is_asked_to_stop(const struct mdf_state *state)
+{
+    return atomic_load_explicit(&state->shared->interrupted, memory_order_relaxed);
+}
+
 bool mdf_state_is_interrupted(struct mdf_state *state)
 {
-    if (atomic_load_explicit(&state->shared->interrupted, memory_order_relaxed)) {
+    if (mdf_state_is_asked_to_stop(state)) {
         mdf_error_set(&context_of(state)->error, MDF_INTERRUPTED, "interrupted");
         return true;
     }
@@ -511,9 +535,15 @@ static bool repeat_layers(struct mdf_state *state)
 
 static bool run_graph(struct mdf_state *state)
 {
+    enum mdf_whole_outcome outcome = state->whole != NULL ? mdf_whole_run(state) : MDF_WHOLE_NOT_RUN;
+
+    if (outcome != MDF_WHOLE_NOT_RUN) {
+        return outcome == MDF_WHOLE_DONE;
+    }
     if (state->program->schedule == NULL) {
         return state->schedule.n_nodes == state->program->n_nodes ? repeat_layers(state) : run_layers(state);
     }
+    mdf_whole_bring_home(state);
     mdf_schedule_record_clear(&state->schedule);
     return mdf_scheduler_run(&state->scheduler, state);
 }

@@ -6,13 +6,16 @@
 #include "mdf_c/plan/program.h"
 #include "mdf_c/run/schedule_record.h"
 #include "mdf_c/run/scheduler.h"
+#include "mdf_c/run/whole.h"
 
 /* An input port filled at run time. */
 struct mdf_state_port {
     struct mdf_value input; /* set from outside for the next evaluation */
     bool has_input;
-    bool repeats;   /* the input is given in each of several evaluations in a row */
-    bool has_value; /* something has arrived since the node ran last */
+    bool repeats;     /* the input is given in each of several evaluations in a row */
+    bool has_value;   /* something has arrived since the node ran last */
+    bool has_default; /* the slot holds the default value */
+    bool is_fed;      /* by edges */
 };
 
 struct mdf_state_node {
@@ -42,6 +45,7 @@ struct mdf_state {
     struct mdf_scheduler scheduler;      /* where the program has a schedule */
     /* Of each node, where instructions are lowered: its lowered form, once it has run some times. */
     struct mdf_state_node *nodes;
+    struct mdf_whole *whole; /* where instructions are lowered, and the graph stands in no node */
     uint32_t *readers;      /* of the frame's slots; see readers.h */
     struct mdf_state *next; /* of shared->nested */
 };
@@ -70,5 +74,9 @@ bool mdf_state_out_of_memory(struct mdf_state *state);
 bool mdf_state_run_recorded(struct mdf_state *state, size_t node);
 /* Whether the caller has asked to stop; then the error is set. */
 bool mdf_state_is_interrupted(struct mdf_state *state);
+/* The same without setting it. */
+bool mdf_state_is_asked_to_stop(const struct mdf_state *state);
+/* Puts a port's default value, or zeros, into its slot. */
+bool mdf_state_fill_default(struct mdf_state *state, size_t port);
 
 #endif

@@ -69,16 +69,36 @@ static bool write_down(const struct mdf_state *state, const mdf_record *records,
     return true;
 }
 
+/* Steps that nobody looks at, up to n_left: many at once, but with a budget no more than take a small part of it. */
+static uint64_t skip_steps(struct mdf_state *state, const struct mdf_steps *steps, uint64_t n_left, uint64_t *at_once)
+{
+    enum { MOST_AT_ONCE = 1 << 16, PARTS = 16 };
+    double start_s = steps->budget_s > 0 ? clock_s() : 0;
+    uint64_t n = mdf_whole_skip(state, n_left < *at_once ? n_left : *at_once);
+
+    if (*at_once < MOST_AT_ONCE && (steps->budget_s <= 0 || clock_s() - start_s < steps->budget_s / PARTS)) {
+        *at_once *= 2;
+    }
+    return n;
+}
+
 mdf_status mdf_state_evaluate_steps(struct mdf_state *state, const struct mdf_steps *steps, uint64_t *n_done,
                                     uint64_t *n_recorded, mdf_error *error)
 {
     double end_s = steps->budget_s > 0 ? clock_s() + steps->budget_s : INFINITY;
     mdf_status status = MDF_OK;
+    uint64_t at_once = 1;
     bool fits = true;
 
     keep_inputs(state);
     *n_done = *n_recorded = 0;
     while (status == MDF_OK && fits && *n_done < steps->n_steps) {
+        if (*n_done > 0 && steps->n_records == 0) {
+            uint64_t n_skipped = skip_steps(state, steps, steps->n_steps - *n_done - 1, &at_once);
+
+            *n_done += n_skipped;
+            *n_recorded += n_skipped;
+        }
         give_inputs(state);
         status = mdf_state_evaluate(state, *n_done == 0 ? steps->first_dt : steps->dt, error);
         if (status == MDF_OK) {

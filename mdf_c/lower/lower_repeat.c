@@ -1,0 +1,232 @@
+/* lower_repeat.c - instructions of the frame in a loop that the program itself does not have: steps, passes. See lowering.h.
+ *
+ * A slot that the body writes, and reads before it has written it, is a state; so is one that it does not always write. What the
+ * body never writes is the same in every run. */
+#include "mdf_c/lower/lowering.h"
+
+#include <string.h>
+
+static void mark(bool *is_written, mdf_operand operand)
+{
+    if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT) {
+        is_written[MDF_OPERAND_INDEX(operand)] = true;
+    }
+}
+
+void lowering_mark_written(const struct mdf_code *code, size_t first, size_t end, bool *is_written)
+{
+    const struct mdf_code_call *call;
+    size_t i, j;
+
+    for (i = first; i < end; i++) {
+        const struct mdf_instruction *instruction = &code->instructions[i];
+
+        switch ((enum mdf_opcode)instruction->opcode) {
+        case MDF_OPCODE_CALL:
+            call = &code->calls[instruction->target];
+            for (j = 0; j < call->n_outputs; j++) {
+                mark(is_written, call->outputs[j]);
+            }
+            break;
+        case MDF_OPCODE_SWAP:
+            mark(is_written, instruction->a);
+            mark(is_written, instruction->b);
+            break;
+        case MDF_OPCODE_COPY:
+        case MDF_OPCODE_BORROW:
+        case MDF_OPCODE_ARRAY:
+        case MDF_OPCODE_DECLARE:
+            mark(is_written, instruction->a);
+            break;
+        default: /* jumps write nothing; what else there is can not be lowered */
+            break;
+        }
+    }
+}
+
+static size_t count_written(const struct repetition *repetition)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < repetition->n_slots; i++) {
+        n += repetition->is_written[i];
+    }
+    return n;
+}
+
+bool lowering_begin_repetition(struct lowering *lowering, struct scope *scope, struct repetition *repetition)
+{
+    struct mdf_arena *arena = &lowering->lowered->arena;
+    struct mdf_lowered_loop *loop = mdf_arena_allocate(arena, sizeof *loop);
+    size_t n_written = count_written(repetition);
+
+    repetition->body = (struct scope){.code = scope->code, .outer = scope, .repetition = repetition};
+    repetition->states = mdf_arena_array(&lowering->scratch, repetition->n_slots, sizeof *repetition->states);
+    repetition->operands = mdf_arena_array(&lowering->scratch, n_written, sizeof *repetition->operands);
+    repetition->loop = loop;
+    if (loop == NULL || repetition->states == NULL || repetition->operands == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    *loop = (struct mdf_lowered_loop){.n_runs = SIZE_MAX,
+                                      .trip_count = MDF_LOWERED_NONE,
+                                      .condition = MDF_LOWERED_NONE,
+                                      .next_condition = MDF_LOWERED_NONE,
+                                      .number = MDF_LOWERED_NONE,
+                                      .is_going_on = MDF_LOWERED_NONE};
+    loop->states = mdf_arena_array(arena, n_written, sizeof *loop->states);
+    lowering_enter(lowering, &repetition->region, REGION_BODY);
+    return loop->states != NULL || lowering_out_of_memory(lowering);
+}
+
+/* Makes a slot a state: the parameter; NONE on failure. */
+static mdf_lowered_id add_state(struct lowering *lowering, struct repetition *repetition, mdf_operand slot)
+{
+    struct mdf_lowered_loop *loop = repetition->loop;
+    struct mdf_lowered_state *state = &loop->states[loop->n_states];
+
+    state->initial = lowering_value_of(lowering, repetition->body.outer, slot);
+    if (state->initial == MDF_LOWERED_NONE) {
+        return MDF_LOWERED_NONE;
+    }
+    state->parameter = lowering_add_value(lowering, MDF_LOWERED_PARAMETER, lowering_example(lowering, state->initial));
+    if (state->parameter == MDF_LOWERED_NONE) {
+        return MDF_LOWERED_NONE;
+    }
+    lowering->facts[state->parameter].depth = repetition->region.depth;
+    state->next = MDF_LOWERED_NONE;
+    repetition->operands[loop->n_states++] = slot;
+    repetition->states[MDF_OPERAND_INDEX(slot)] = (uint32_t)loop->n_states;
+    return state->parameter;
+}
+
+mdf_lowered_id lowering_meet_repeated(struct lowering *lowering, struct repetition *repetition, mdf_operand operand)
+{
+    size_t index = MDF_OPERAND_INDEX(operand);
+
+    if (MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT || !repetition->is_written[index]) {
+        return lowering_value_of(lowering, repetition->body.outer, operand);
+    }
+    if (repetition->states[index] != 0) {
+        return repetition->loop->states[repetition->states[index] - 1].parameter;
+    }
+    return add_state(lowering, repetition, operand);
+}
+
+/* ------------------------------------------------------------------ behind the body */
+
+/* The parameter of a state that is `id` after each run; NONE: there is none. */
+static mdf_lowered_id state_that_becomes(const struct repetition *repetition, size_t n_states, const mdf_lowered_id *ids,
+                                         mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < n_states; i++) {
+        if (ids[i] == id) {
+            return repetition->loop->states[i].parameter;
+        }
+    }
+    return MDF_LOWERED_NONE;
+}
+
+/* What the last run left in a slot that is no state. */
+static bool leave_slot(struct lowering *lowering, struct repetition *repetition, const struct binding *binding,
+                       mdf_lowered_id *ids, bool is_left)
+{
+    mdf_lowered_id left = MDF_LOWERED_NONE;
+
+    if (is_left && binding->id != MDF_LOWERED_NONE) {
+        left = state_that_becomes(repetition, repetition->loop->n_states, ids, binding->id);
+        if (left == MDF_LOWERED_NONE) {
+            ids[repetition->loop->n_states] = binding->id;
+            left = add_state(lowering, repetition, binding->operand);
+        }
+        if (left == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return lowering_bind_any(lowering, repetition->body.outer, binding->operand, left);
+}
+
+static bool leave_slots(struct lowering *lowering, struct repetition *repetition, const bool *leaves, mdf_lowered_id *ids)
+{
+    size_t i;
+
+    for (i = 0; i < repetition->body.capacity; i++) {
+        const struct binding *binding = &repetition->body.bindings[i];
+        size_t index = MDF_OPERAND_INDEX(binding->operand);
+
+        if (binding->operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(binding->operand) == MDF_OPERAND_SLOT && binding->is_written &&
+            repetition->states[index] == 0 &&
+            !leave_slot(lowering, repetition, binding, ids, leaves != NULL && leaves[index])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool carry_states(struct lowering *lowering, struct repetition *repetition, const mdf_lowered_id *ids)
+{
+    size_t i;
+
+    for (i = 0; i < repetition->loop->n_states; i++) {
+        if (!lowering_carry(lowering, &repetition->region, repetition->loop, i, ids[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+mdf_lowered_id lowering_stack_repeated(struct lowering *lowering, struct repetition *repetition, mdf_lowered_id item)
+{
+    static const int64_t none = 0;
+    struct mdf_lowered_loop *loop = repetition->loop;
+    const struct mdf_value *example = lowering_example(lowering, item);
+    struct mdf_value whole = {0};
+    mdf_lowered_id id;
+
+    mdf_value_borrow_tensor(lowering->memory, &whole, (mdf_dtype)example->dtype, MDF_STRENGTH_TYPED, 1, &none, NULL);
+    loop->stacks = mdf_arena_allocate(&lowering->lowered->arena, sizeof *loop->stacks);
+    id = loop->stacks == NULL ? MDF_LOWERED_NONE : lowering_add_value(lowering, MDF_LOWERED_RESULT, &whole);
+    if (id == MDF_LOWERED_NONE) {
+        lowering_out_of_memory(lowering);
+        return id;
+    }
+    loop->stacks[0] =
+        (struct mdf_lowered_stack){.item = item, .stack = id, .item_bytes = mdf_dtype_size((mdf_dtype)example->dtype)};
+    loop->n_stacks = 1;
+    lowering->facts[id].depth = repetition->region.outer->depth;
+    lowering->facts[id].region = repetition->region.outer;
+    lowering->facts[id].is_open = true;
+    return id;
+}
+
+bool lowering_end_repetition(struct lowering *lowering, struct repetition *repetition, const bool *leaves)
+{
+    struct mdf_lowered_loop *loop = repetition->loop;
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_LOOP, .out = MDF_LOWERED_NONE, .of.loop = loop};
+    mdf_lowered_id *ids = mdf_arena_array(&lowering->scratch, count_written(repetition) + 1, sizeof *ids);
+    size_t i;
+
+    if (ids == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        ids[i] = lowering_value_of(lowering, &repetition->body, repetition->operands[i]);
+        if (ids[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    if (!leave_slots(lowering, repetition, leaves, ids) || !carry_states(lowering, repetition, ids) ||
+        !lowering_leave(lowering, &loop->body)) {
+        return false;
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        mdf_lowered_id last = loop->states[i].parameter;
+
+        lowering->facts[last].depth = repetition->region.outer->depth; /* what it is after the loop */
+        if (!lowering_bind(lowering, repetition->body.outer, repetition->operands[i], last)) {
+            return false;
+        }
+    }
+    return lowering_add_op(lowering, lowering->region, &op);
+}
