@@ -81,7 +81,7 @@ class Library:
 
 
 class LibrarySteps:
-    """Steps of an MDF model by a loop in C."""
+    """Steps of an MDF model that nobody looks at, as the hand-written C does them: one call of mdf_evaluate_steps."""
 
     slow = False
     timer = staticmethod(time.perf_counter)
@@ -89,14 +89,10 @@ class LibrarySteps:
     def __init__(self, problem):
         self.problem, self.units = problem, problem.steps
         self.model = libmdf.Model(problem.path)
-        self.loop = ctypes.CDLL(str(FOLDER / "libhandwritten.so")).bench_steps
-        self.loop.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_int64, ctypes.POINTER(libmdf.Error)]
-        self.evaluate = ctypes.cast(libmdf.LIBRARY.mdf_evaluate, ctypes.c_void_p)
         self.model.evaluate()
 
     def steps(self, n):
-        dt = math.nan if self.problem.dt is None else self.problem.dt
-        self.model.check(self.loop(self.evaluate, self.model.state, dt, n, self.model.error))
+        self.model.evaluate_steps(n, math.nan if self.problem.dt is None else self.problem.dt)
 
     def run(self):
         self.model.restart()
@@ -108,6 +104,20 @@ class LibrarySteps:
         self.model.evaluate()
         self.steps(self.problem.small)
         return [self.model.output(*name.split(".", 1)) for name in self.problem.outputs]
+
+
+class LibraryStepByStep(LibrarySteps):
+    """Steps whose outputs the caller could look at each time: mdf_evaluate by a loop in C."""
+
+    def __init__(self, problem):
+        super().__init__(problem)
+        self.loop = ctypes.CDLL(str(FOLDER / "libhandwritten.so")).bench_steps
+        self.loop.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_int64, ctypes.POINTER(libmdf.Error)]
+        self.evaluate = ctypes.cast(libmdf.LIBRARY.mdf_evaluate, ctypes.c_void_p)
+
+    def steps(self, n):
+        dt = math.nan if self.problem.dt is None else self.problem.dt
+        self.model.check(self.loop(self.evaluate, self.model.state, dt, n, self.model.error))
 
 
 # ---------------------------------------------------------------- this engine, as a program
@@ -343,6 +353,7 @@ class HandwrittenSteps:
 # Columns of the tables, in this order. Ratios are to the first.
 ENGINES = [
     Engine("mdf_c", "this engine through its C library", Library, LibrarySteps),
+    Engine("mdf_c each step", "this engine, one call of its C library a step", None, LibraryStepByStep),
     Engine("mdf_c compiled", "this engine by mdf-run --compile", CompiledOnce, CompiledSteps),
     Engine("C", "hand-written C, one thread", Handwritten, HandwrittenSteps),
     Engine("onnxruntime", "ONNX Runtime as it comes", OnnxRuntime, None),

@@ -44,6 +44,8 @@ def _library():
             ("mdf_state_free", None, pointer),
             ("mdf_set_input", ctypes.c_int, pointer, text, ctypes.POINTER(Tensor), error),
             ("mdf_evaluate", ctypes.c_int, pointer, ctypes.c_double, error),
+            ("mdf_evaluate_steps", ctypes.c_int, pointer, ctypes.c_uint64, ctypes.c_double, ctypes.c_double, ctypes.c_double, pointer,
+             size, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64), error),
             ("mdf_output", pointer, pointer, text, text),
             ("mdf_result_at", pointer, pointer, size),
             ("mdf_state_peak_bytes", size, pointer)]:
@@ -94,6 +96,11 @@ class Model:
 
     def evaluate(self, dt=math.nan):
         self.check(LIBRARY.mdf_evaluate(self.state, dt, self.error))
+
+    def evaluate_steps(self, n, dt):
+        """Evaluations in a row, with the time increment `dt` (NaN: none)."""
+        done, recorded = ctypes.c_uint64(), ctypes.c_uint64()
+        self.check(LIBRARY.mdf_evaluate_steps(self.state, n, dt, dt, 0, None, 0, done, recorded, self.error))
 
     def array(self, value):
         """A copy of a value's array; None where it is none."""
