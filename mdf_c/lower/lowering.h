@@ -144,6 +144,7 @@ mdf_lowered_id lowering_expand(struct lowering *lowering, mdf_lowered_id id, con
 /* --- lower_product.c: finds the products of a loop whose body is complete, and those that can be computed ahead. `depth`: of the
  * body. */
 bool lowering_find_products(struct lowering *lowering, struct mdf_lowered_loop *loop, size_t depth);
+
 /* --- lower_rules.c */
 /* The code for a kernel on operands of one type; ELEMENTS where there is none. `is_traced`: the kernel ran one loop over
  * elements. */
