@@ -61,9 +61,12 @@ static void step(struct engine *engine, double dt, struct mdf_text *text)
     }
 }
 
+/* How a node runs: with the whole graph, or by itself. */
 static const struct mdf_fast *fast_of(const struct engine *engine, size_t node)
 {
-    return &engine->state->nodes[node].fast;
+    const struct mdf_fast *whole = &engine->state->whole->single.fast;
+
+    return whole->lowered != NULL ? whole : &engine->state->nodes[node].fast;
 }
 
 /* Runs a model both ways. Returns why its first node is not lowered at the end; NULL: it is. */

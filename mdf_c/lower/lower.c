@@ -108,7 +108,8 @@ static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_o
         lowering_fail(lowering, "a value that is not always computed");
         return MDF_LOWERED_NONE;
     }
-    value = MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT ? lowering_slot(scope, operand) : mdf_frame_value(scope->frame, operand);
+    value =
+        MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT ? lowering_slot(scope, operand) : mdf_frame_value(scope->frame, operand);
     id = lowering_add_value(lowering, MDF_LOWERED_INPUT, value);
     if (id != MDF_LOWERED_NONE) {
         lowering->lowered->values[id].source = value;

@@ -156,8 +156,7 @@ static bool leave_slots(struct lowering *lowering, struct repetition *repetition
         size_t index = MDF_OPERAND_INDEX(binding->operand);
 
         if (binding->operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(binding->operand) == MDF_OPERAND_SLOT && binding->is_written &&
-            repetition->states[index] == 0 &&
-            !leave_slot(lowering, repetition, binding, ids, leaves != NULL && leaves[index])) {
+            repetition->states[index] == 0 && !leave_slot(lowering, repetition, binding, ids, leaves != NULL && leaves[index])) {
             return false;
         }
     }

@@ -49,7 +49,6 @@ static bool build(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
     struct mdf_arena *arena = &state->shared->execution.arena;
-    size_t i;
 
     state->ports = mdf_arena_array(arena, program->n_ports, sizeof *state->ports);
     state->has_run = mdf_arena_array(arena, program->n_nodes, sizeof *state->has_run);
@@ -58,9 +57,6 @@ static bool build(struct mdf_state *state)
     }
     if (state->ports == NULL || state->has_run == NULL || (!program->is_plain && state->nodes == NULL)) {
         return false;
-    }
-    for (i = 0; i < program->n_edges; i++) {
-        state->ports[program->edges[i].port].is_fed = true;
     }
     return (program->schedule == NULL || mdf_scheduler_init(&state->scheduler, program, arena));
 }
@@ -126,7 +122,7 @@ struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error 
     state->program = program;
     init_shared(state->shared, program);
     if (!program->is_plain) {
-        state->whole = mdf_whole_new(&state->shared->execution.arena);
+        state->whole = mdf_whole_new(program, &state->shared->execution.arena);
     }
     if (build(state) && (program->is_plain || state->whole != NULL)) {
         state->frame = mdf_frame_new(&state->shared->execution, program->code, NULL);
@@ -394,8 +390,8 @@ static bool fill_with_default(struct mdf_state *state, const struct mdf_program_
 bool mdf_state_fill_default(struct mdf_state *state, size_t index)
 {
     const struct mdf_program_port *port = &state->program->ports[index];
-    bool done = state->ports[index].has_default || (port->default_value == MDF_NO_OPERAND ? fill_with_zeros(state, port)
-                                                                                             : fill_with_default(state, port));
+    bool done = state->ports[index].has_default ||
+                (port->default_value == MDF_NO_OPERAND ? fill_with_zeros(state, port) : fill_with_default(state, port));
 
     state->ports[index].has_default = done;
     return done;

@@ -15,7 +15,7 @@ struct mdf_state_port {
     bool repeats;     /* the input is given in each of several evaluations in a row */
     bool has_value;   /* something has arrived since the node ran last */
     bool has_default; /* the slot holds the default value */
-    bool is_fed;      /* by edges */
+    bool is_fed;      /* for state->whole: by edges from nodes that have run */
 };
 
 struct mdf_state_node {
@@ -46,8 +46,8 @@ struct mdf_state {
     /* Of each node, where instructions are lowered: its lowered form, once it has run some times. */
     struct mdf_state_node *nodes;
     struct mdf_whole *whole; /* where instructions are lowered, and the graph stands in no node */
-    uint32_t *readers;      /* of the frame's slots; see readers.h */
-    struct mdf_state *next; /* of shared->nested */
+    uint32_t *readers;       /* of the frame's slots; see readers.h */
+    struct mdf_state *next;  /* of shared->nested */
 };
 
 struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error *error);

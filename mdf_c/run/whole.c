@@ -12,9 +12,14 @@ enum { RUNS_BEFORE_LOWERING = 2 };
  * takes a copy of each value for a moment. */
 enum { LARGEST_LENGTH = 1 << 16 };
 
-struct mdf_whole *mdf_whole_new(struct mdf_arena *arena)
+struct mdf_whole *mdf_whole_new(const struct mdf_program *program, struct mdf_arena *arena)
 {
-    return mdf_arena_allocate(arena, sizeof(struct mdf_whole));
+    struct mdf_whole *whole = mdf_arena_allocate(arena, sizeof *whole);
+
+    if (whole != NULL) {
+        whole->had_run = mdf_arena_array(arena, program->n_nodes, sizeof *whole->had_run);
+    }
+    return whole != NULL && whole->had_run != NULL ? whole : NULL;
 }
 
 /* ------------------------------------------------------------------ counts and clocks */
@@ -73,6 +78,7 @@ void mdf_whole_bring_home(struct mdf_state *state)
 void mdf_whole_renew(struct mdf_state *state)
 {
     state->whole->n_runs = 0;
+    state->whole->have_all_run = false;
     if (state->whole->is_away) {
         visit_extras(state, look_at_home);
         state->whole->is_away = false;
@@ -274,37 +280,48 @@ static bool record(struct mdf_state *state)
 
 /* ------------------------------------------------------------------ running it */
 
-static size_t count_have_run(const struct mdf_state *state)
+static void note_who_has_run(struct mdf_state *state)
 {
-    size_t n = 0, i;
+    const struct mdf_program *program = state->program;
+    size_t i;
 
-    for (i = 0; i < state->program->n_nodes; i++) {
-        n += state->has_run[i];
+    memcpy(state->whole->had_run, state->has_run, program->n_nodes * sizeof *state->has_run);
+    for (i = 0; i < program->n_ports; i++) {
+        state->ports[i].is_fed = false;
     }
-    return n;
+    for (i = 0; i < program->n_edges; i++) {
+        struct mdf_state_port *port = &state->ports[program->edges[i].port];
+
+        port->is_fed = port->is_fed || state->has_run[program->edges[i].sender];
+    }
 }
 
-/* A node that had not run when it was lowered leaves where it does; once it has run, all is lowered anew. */
+/* A node that had not run when it was lowered leaves where it does; once others have run, all is lowered anew. */
 static void follow_first_runs(struct mdf_state *state)
 {
+    size_t n = state->program->n_nodes;
     struct mdf_whole *whole = state->whole;
-    size_t n = whole->n_have_run < state->program->n_nodes ? count_have_run(state) : whole->n_have_run;
 
-    if (n != whole->n_have_run) {
+    if (whole->have_all_run) {
+        return;
+    }
+    if (memcmp(whole->had_run, state->has_run, n * sizeof *state->has_run) != 0) {
         mdf_fast_release(&whole->single.fast);
         mdf_fast_release(&whole->many.fast);
         memset(&whole->single.fast, 0, sizeof whole->single.fast);
         memset(&whole->many.fast, 0, sizeof whole->many.fast);
-        whole->n_have_run = n;
+        note_who_has_run(state);
     }
+    whole->have_all_run = memchr(state->has_run, 0, n * sizeof *state->has_run) == NULL;
 }
 
-/* Without conditions all nodes have run, in the evaluation before. */
+/* Without conditions all nodes have run, in the evaluation before; with them there has been a set that JustRan can look at. */
 static bool is_ready(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
 
-    if (program->schedule == NULL ? state->schedule.n_nodes != program->n_nodes : !mdf_whole_has_mask(program)) {
+    if (program->schedule == NULL ? state->schedule.n_nodes != program->n_nodes
+                                  : !mdf_whole_has_mask(program) || (state->scheduler.n_sets == 0 && !state->whole->is_away)) {
         return false;
     }
     follow_first_runs(state);
@@ -340,8 +357,8 @@ static bool has_steady_ports(const struct mdf_state *state)
     size_t i;
 
     for (i = 0; i < state->program->n_ports; i++) {
-        if (state->ports[i].repeats && (state->ports[i].is_fed || (state->program->schedule != NULL &&
-                                                                   !state->program->ports[i].is_required))) {
+        if (state->ports[i].repeats &&
+            (state->ports[i].is_fed || (state->program->schedule != NULL && !state->program->ports[i].is_required))) {
             return false;
         }
     }

@@ -1,8 +1,8 @@
 /* whole.h - a whole evaluation of a graph as one lowered program, and several evaluations in a row as a loop of it.
  *
- * Once a graph has been evaluated some times, so that types and shapes have settled, the instructions of all its nodes are lowered
- * together, in the order in which an evaluation runs them: values go from node to node in registers, and nothing is looked at
- * between two nodes. Where that can not be done, or the program is left, the evaluation runs node by node (state.c). */
+ * Once a graph has been evaluated some times, so that types and shapes have settled, the instructions of all its nodes are
+ * lowered together, in the order in which an evaluation runs them: values go from node to node in registers, and nothing is
+ * looked at between two nodes. Where that can not be done, or the program is left, the evaluation runs node by node (state.c). */
 #ifndef MDF_RUN_WHOLE_H
 #define MDF_RUN_WHOLE_H
 
@@ -27,11 +27,12 @@ struct mdf_whole {
     bool *is_written;         /* of each slot: an evaluation may write it */
     bool *is_left;            /* of each slot: conditions look at it */
     bool *is_observed;        /* of each slot: anybody does, or conditions do */
-    size_t n_have_run;        /* nodes that had run when it was lowered */
+    bool *had_run;            /* of each node: when it was lowered */
+    bool have_all_run;
 };
 
 /* Arrays lie in `arena`. NULL: out of memory. */
-struct mdf_whole *mdf_whole_new(struct mdf_arena *arena);
+struct mdf_whole *mdf_whole_new(const struct mdf_program *program, struct mdf_arena *arena);
 void mdf_whole_release(struct mdf_state *state);
 enum mdf_whole_outcome {
     MDF_WHOLE_DONE,
@@ -41,8 +42,8 @@ enum mdf_whole_outcome {
 
 /* One evaluation, whose inputs have been taken. */
 enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state);
-/* Up to n_steps evaluations in a row like the one before, of which nobody looks at the values: only what the next evaluation needs
- * is there afterwards, so one must follow. The number that was done. */
+/* Up to n_steps evaluations in a row like the one before, of which nobody looks at the values: only what the next evaluation
+ * needs is there afterwards, so one must follow. The number that was done. */
 uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps);
 /* The scheduler has its counts and clocks again. */
 void mdf_whole_bring_home(struct mdf_state *state);

@@ -1,5 +1,5 @@
-/* whole_nodes.c - see whole.h. What state.c does node by node, as one stretch of lowered ops: edges bring values to ports, then the
- * node's instructions run. */
+/* whole_nodes.c - see whole.h. What state.c does node by node, as one stretch of lowered ops: edges bring values to ports, then
+ * the node's instructions run. */
 #include "mdf_c/run/whole_schedule.h"
 
 /* The first value to arrive goes to the port's slot; each further one overwrites it, or is combined with it. */

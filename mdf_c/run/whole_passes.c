@@ -1,6 +1,6 @@
-/* whole_passes.c - see whole_schedule.h. Sets, passes and an evaluation as scheduler.c runs them: a loop over passes, in which each
- * node's instructions are one side of a condition. An evaluation of no pass, of very many passes, and the first run of a node
- * leave. */
+/* whole_passes.c - see whole_schedule.h. Sets, passes and an evaluation as scheduler.c runs them: a loop over passes, in which
+ * each node's instructions are one side of a condition. An evaluation of no pass, of very many passes, and the first run of a
+ * node leave. */
 #include "mdf_c/run/whole_schedule.h"
 
 /* One in which nothing can ever end is found so late. */
@@ -309,8 +309,7 @@ static bool run_pass(struct pass *pass)
     }
     idle = pass->whole->schedule->is_absolute ? mdf_term_truth(lowering, false) : mdf_term_not(lowering, pass->any);
     return mdf_whole_add(pass->whole, pass->scope, MDF_EXTRA_N_SETS, 0, mdf_term_number(lowering, idle)) &&
-           count_set(pass, idle) &&
-           mdf_whole_add(pass->whole, pass->scope, MDF_EXTRA_CLOCKS, MDF_CLOCK_PASSES_IN_UPDATE, one) &&
+           count_set(pass, idle) && mdf_whole_add(pass->whole, pass->scope, MDF_EXTRA_CLOCKS, MDF_CLOCK_PASSES_IN_UPDATE, one) &&
            mdf_whole_add(pass->whole, pass->scope, MDF_EXTRA_CLOCKS, MDF_CLOCK_PASSES_IN_LIFE, one);
 }
 
@@ -366,8 +365,7 @@ bool mdf_whole_lower_passes(const struct mdf_whole_schedule *whole, struct scope
 {
     struct lowering *lowering = whole->lowering;
     const struct mdf_program *program = whole->program;
-    struct repetition passes = {.is_written = whole->is_kept,
-                                .n_slots = program->code->n_slots + mdf_whole_n_extras(program)};
+    struct repetition passes = {.is_written = whole->is_kept, .n_slots = program->code->n_slots + mdf_whole_n_extras(program)};
     struct pass pass = {.whole = whole, .lowering = lowering, .has_mask = mask != NULL};
     mdf_lowered_id always = mdf_term_truth(lowering, true), over;
 

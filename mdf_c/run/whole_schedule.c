@@ -100,9 +100,9 @@ bool mdf_whole_add(const struct mdf_whole_schedule *whole, struct scope *scope, 
                    mdf_lowered_id value)
 {
     return !mdf_whole_is_kept(whole, kind, index) ||
-           mdf_whole_set(whole, scope, kind, index,
-                         mdf_term_compute(whole->lowering, MDF_LOWERED_ADD, false, mdf_whole_value(whole, scope, kind, index),
-                                          value));
+           mdf_whole_set(
+               whole, scope, kind, index,
+               mdf_term_compute(whole->lowering, MDF_LOWERED_ADD, false, mdf_whole_value(whole, scope, kind, index), value));
 }
 
 /* ------------------------------------------------------------------ what is kept */
@@ -186,12 +186,10 @@ void mdf_whole_mark_kept(const struct mdf_program *program, bool *is_kept)
 /* A count, which is whole, compared with n. */
 static mdf_lowered_id compare(const struct mdf_whole_schedule *whole, mdf_lowered_id count, uint8_t comparison, double n)
 {
-    static const enum mdf_lowered_code codes[] = {[MDF_COMPARISON_LESS] = MDF_LOWERED_LESS,
-                                                  [MDF_COMPARISON_AT_MOST] = MDF_LOWERED_LESS_EQUAL,
-                                                  [MDF_COMPARISON_EQUAL] = MDF_LOWERED_EQUAL,
-                                                  [MDF_COMPARISON_NOT_EQUAL] = MDF_LOWERED_NOT_EQUAL,
-                                                  [MDF_COMPARISON_GREATER] = MDF_LOWERED_GREATER,
-                                                  [MDF_COMPARISON_AT_LEAST] = MDF_LOWERED_GREATER_EQUAL};
+    static const enum mdf_lowered_code codes[] = {
+        [MDF_COMPARISON_LESS] = MDF_LOWERED_LESS,       [MDF_COMPARISON_AT_MOST] = MDF_LOWERED_LESS_EQUAL,
+        [MDF_COMPARISON_EQUAL] = MDF_LOWERED_EQUAL,     [MDF_COMPARISON_NOT_EQUAL] = MDF_LOWERED_NOT_EQUAL,
+        [MDF_COMPARISON_GREATER] = MDF_LOWERED_GREATER, [MDF_COMPARISON_AT_LEAST] = MDF_LOWERED_GREATER_EQUAL};
     struct lowering *lowering = whole->lowering;
 
     if (!(fabs(n) <= largest_whole) || n != floor(n) || (comparison == MDF_COMPARISON_MULTIPLE && n == 0)) {
@@ -261,8 +259,7 @@ static mdf_lowered_id check_time(const struct mdf_whole_schedule *whole, struct 
     mdf_lowered_id time = mdf_whole_value(whole, scope, MDF_EXTRA_TIME, 0), truth, since;
 
     truth = mdf_term_and(
-        lowering,
-        mdf_term_compute(lowering, MDF_LOWERED_GREATER_EQUAL, false, time, mdf_term_whole(lowering, window->first)),
+        lowering, mdf_term_compute(lowering, MDF_LOWERED_GREATER_EQUAL, false, time, mdf_term_whole(lowering, window->first)),
         mdf_term_compute(lowering, MDF_LOWERED_LESS_EQUAL, false, time, mdf_term_whole(lowering, window->last)));
     if (window->repeat == 0) {
         return truth;
@@ -333,8 +330,7 @@ static mdf_lowered_id check_threshold(const struct mdf_whole_schedule *whole, st
     if (condition->comparison != MDF_COMPARISON_EQUAL && condition->comparison != MDF_COMPARISON_NOT_EQUAL) {
         return mdf_term_compute(lowering, codes[condition->comparison], true, value, mdf_term_real(lowering, condition->n));
     }
-    close = is_close(lowering, value, condition->n,
-                     watch->absolute_tolerance + watch->relative_tolerance * fabs(condition->n));
+    close = is_close(lowering, value, condition->n, watch->absolute_tolerance + watch->relative_tolerance * fabs(condition->n));
     return condition->comparison == MDF_COMPARISON_EQUAL || close == MDF_LOWERED_NONE ? close : mdf_term_not(lowering, close);
 }
 
@@ -377,9 +373,7 @@ static mdf_lowered_id check_parts(const struct mdf_whole_schedule *whole, struct
 
     for (i = index + 1; i < condition->end && truth != MDF_LOWERED_NONE; i = conditions[i].end) {
         part = mdf_whole_check(whole, scope, i, mdf_term_and(lowering, reached, all ? truth : mdf_term_not(lowering, truth)));
-        truth = part == MDF_LOWERED_NONE ? part
-                : all                    ? mdf_term_and(lowering, truth, part)
-                                         : mdf_term_or(lowering, truth, part);
+        truth = part == MDF_LOWERED_NONE ? part : all ? mdf_term_and(lowering, truth, part) : mdf_term_or(lowering, truth, part);
     }
     return truth;
 }
@@ -428,8 +422,8 @@ mdf_lowered_id mdf_whole_check(const struct mdf_whole_schedule *whole, struct sc
     case MDF_CONDITION_N_WHEN:
         return check_n_when(whole, scope, index, reached);
     case MDF_CONDITION_CALLS:
-        return compare(whole, mdf_whole_value(whole, scope, counts_in(condition->scope), condition->index),
-                       condition->comparison, condition->n);
+        return compare(whole, mdf_whole_value(whole, scope, counts_in(condition->scope), condition->index), condition->comparison,
+                       condition->n);
     case MDF_CONDITION_CALLS_SUM:
         return check_calls_sum(whole, scope, condition);
     case MDF_CONDITION_USABLE_CALLS:

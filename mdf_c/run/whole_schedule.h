@@ -57,7 +57,8 @@ mdf_lowered_id mdf_whole_check(const struct mdf_whole_schedule *whole, struct sc
 bool mdf_whole_depends(const struct mdf_schedule *schedule, uint32_t index, size_t node);
 
 /* --- whole_passes.c: one evaluation; `mask` NULL, or the array of which nodes ran in each pass. */
-bool mdf_whole_lower_passes(const struct mdf_whole_schedule *whole, struct scope *scope, const bool *leaves, mdf_lowered_id *mask);
+bool mdf_whole_lower_passes(const struct mdf_whole_schedule *whole, struct scope *scope, const bool *leaves,
+                            mdf_lowered_id *mask);
 /* Nodes and, where absolute time runs, layers of a program have a bit each in the mask of a pass. */
 enum { MDF_MASK_BITS = 62 };
 bool mdf_whole_has_mask(const struct mdf_program *program);

@@ -56,8 +56,7 @@ mdf_lowered_id mdf_term_and(struct lowering *lowering, mdf_lowered_id a, mdf_low
     if (mdf_term_is(lowering, a, true) || mdf_term_is(lowering, b, false)) {
         return b;
     }
-    return mdf_term_is(lowering, b, true) || mdf_term_is(lowering, a, false) ? a
-                                                                             : add_logic(lowering, MDF_LOWERED_AND, a, b);
+    return mdf_term_is(lowering, b, true) || mdf_term_is(lowering, a, false) ? a : add_logic(lowering, MDF_LOWERED_AND, a, b);
 }
 
 mdf_lowered_id mdf_term_or(struct lowering *lowering, mdf_lowered_id a, mdf_lowered_id b)
@@ -128,5 +127,6 @@ bool mdf_term_leave_if(struct lowering *lowering, mdf_lowered_id truth)
     branches->condition = truth;
     op.of.branches = branches;
     lowering_enter(lowering, &region, REGION_BRANCH);
-    return mdf_term_leave(lowering) && lowering_leave(lowering, &branches->then) && lowering_add_op(lowering, lowering->region, &op);
+    return mdf_term_leave(lowering) && lowering_leave(lowering, &branches->then) &&
+           lowering_add_op(lowering, lowering->region, &op);
 }

@@ -1,0 +1,479 @@
+/* test_whole.c - a whole evaluation as one program, and evaluations in a row, give what node by node gives, bit for bit: random
+ * graphs, random conditions, inputs, errors, interruptions, memory that is refused. */
+#include "mdf_c/base/text.h"
+#include "mdf_c/run/state.h"
+#include "mdf_c/write/write.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct mdf_memory memory;
+
+/* ------------------------------------------------------------------ random models */
+
+static uint64_t random_state;
+
+static unsigned draw(unsigned n)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(random_state >> 33) % n;
+}
+
+static const char *const values[] = {"p + 1",
+                                     "p * 0.5 + x",
+                                     "x - p / 3",
+                                     "p + x if x < 4 else p - 2",
+                                     "math.sin(p) + x",
+                                     "max(p, x)",
+                                     "p + y * 2",
+                                     "(p + 3) * (x - 1)",
+                                     "-p",
+                                     "p + t * 0.25",
+                                     "1 / (p - 17)",
+                                     "abs(x - p)",
+                                     "x > p",
+                                     "x"};
+static const char *const arrays[] = {"p * 0.5 + x", "numpy.tanh(p) + y", "p + numpy.array([1.0, 2.0, 3.0])",
+                                     "numpy.where(p > x, p - 1.0, x)"};
+static const char *const initials[] = {"0", "1.5", "-2", "3"};
+static const char *const reductions[] = {"", ", \"reduce\": \"add\"", ", \"reduce\": \"multiply\""};
+
+static void add_node(struct mdf_text *text, unsigned number, bool has_arrays)
+{
+    bool is_array = has_arrays && draw(3) == 0;
+
+    mdf_text_printf(text, "%s\"N%u\": {\"input_ports\": {\"x\": {\"default_value\": %u%s}, \"y\": {%s}}, \"parameters\": {",
+                    number > 0 ? ", " : "", number, draw(4), reductions[draw(3)], draw(2) ? "\"default_value\": 0.5" : "");
+    mdf_text_printf(text, "\"t\": {\"default_initial_value\": 0.0, \"time_derivative\": \"1.5\"}, \"p\": {\"value\": \"%s\", ",
+                    is_array ? arrays[draw(4)] : values[draw(sizeof values / sizeof *values)]);
+    mdf_text_printf(text, "\"default_initial_value\": %s%s}", is_array ? "[0.5, -1.0, 2.0]" : initials[draw(4)],
+                    draw(4) == 0 ? ", \"conditions\": [{\"id\": \"c\", \"test\": \"t > 0.05\", \"value\": \"p * 0.25\"}]" : "");
+    mdf_text_printf(text, "}, \"output_ports\": {\"o\": {\"value\": \"p\"}, \"q\": {\"value\": \"p * 2 + t\"}}}");
+}
+
+static void add_edges(struct mdf_text *text, unsigned n_nodes)
+{
+    unsigned n = draw(2 * n_nodes), i;
+
+    for (i = 0; i < n; i++) {
+        mdf_text_printf(text,
+                        "%s\"e%u\": {\"sender\": \"N%u\", \"sender_port\": \"%s\", \"receiver\": \"N%u\", "
+                        "\"receiver_port\": \"%s\"%s}",
+                        i > 0 ? ", " : "", i, draw(n_nodes), draw(2) ? "o" : "q", draw(n_nodes), draw(2) ? "x" : "y",
+                        draw(3) == 0 ? ", \"parameters\": {\"weight\": 0.5}" : "");
+    }
+}
+
+static void add_condition(struct mdf_text *text, unsigned n_nodes, int depth)
+{
+    static const char *const own[] = {"Always", "AtPass", "AfterPass", "EveryNPasses", "BeforePass", "AfterNPasses", "AtNCalls"};
+    static const char *const on_node[] = {"EveryNCalls", "AfterNCalls", "AfterCall", "AtNCalls", "BeforeNCalls"};
+    static const char *const parts[] = {"All", "Any"};
+
+    switch (depth < 2 ? draw(9) : draw(5)) {
+    case 0:
+        mdf_text_printf(text, "{\"type\": \"Always\", \"kwargs\": {}}");
+        break;
+    case 1:
+        mdf_text_printf(text, "{\"type\": \"%s\", \"kwargs\": {\"n\": %u}}", own[1 + draw(5)], 1 + draw(3));
+        break;
+    case 2:
+    case 3:
+        mdf_text_printf(text, "{\"type\": \"%s\", \"kwargs\": {\"dependency\": \"N%u\", \"n\": %u}}", on_node[draw(5)],
+                        draw(n_nodes), 1 + draw(3));
+        break;
+    case 4:
+        mdf_text_printf(
+            text,
+            "{\"type\": \"Threshold\", \"kwargs\": {\"dependency\": \"N%u\", \"parameter\": \"t\", \"threshold\": %u, "
+            "\"comparator\": \"%s\"}}",
+            draw(n_nodes), draw(3), draw(2) ? "<" : ">=");
+        break;
+    case 5:
+        mdf_text_printf(text, "{\"type\": \"JustRan\", \"kwargs\": {\"dependency\": \"N%u\"}}", draw(n_nodes));
+        break;
+    case 6:
+        mdf_text_printf(text, "{\"type\": \"Not\", \"kwargs\": {\"condition\": ");
+        add_condition(text, n_nodes, depth + 1);
+        mdf_text_printf(text, "}}");
+        break;
+    case 7:
+        mdf_text_printf(text, "{\"type\": \"NWhen\", \"kwargs\": {\"n\": %u, \"condition\": ", 1 + draw(20));
+        add_condition(text, n_nodes, depth + 1);
+        mdf_text_printf(text, "}}");
+        break;
+    default:
+        mdf_text_printf(text, "{\"type\": \"%s\", \"kwargs\": {\"args\": [", parts[draw(2)]);
+        add_condition(text, n_nodes, depth + 1);
+        mdf_text_printf(text, ", ");
+        add_condition(text, n_nodes, depth + 1);
+        mdf_text_printf(text, "]}}");
+    }
+}
+
+static void add_conditions(struct mdf_text *text, unsigned n_nodes)
+{
+    bool is_first = true;
+    unsigned i;
+
+    mdf_text_printf(text, "\"conditions\": {\"node_specific\": {");
+    for (i = 0; i < n_nodes; i++) {
+        if (draw(4) > 0) {
+            mdf_text_printf(text, "%s\"N%u\": ", is_first ? "" : ", ", i);
+            add_condition(text, n_nodes, 0);
+            is_first = false;
+        }
+    }
+    mdf_text_printf(text, "}, \"termination\": {\"environment_state_update\": {\"type\": \"Any\", \"kwargs\": {\"args\": [");
+    mdf_text_printf(text, "{\"type\": \"AfterNCalls\", \"kwargs\": {\"dependency\": \"N%u\", \"n\": %u}}, ", draw(n_nodes),
+                    1 + draw(4));
+    mdf_text_printf(text, "{\"type\": \"AfterPass\", \"kwargs\": {\"n\": %u}}]}}}}, ", 2 + draw(12));
+}
+
+static void make_model(struct mdf_text *text, uint64_t seed, bool has_conditions)
+{
+    unsigned n_nodes, i;
+    bool has_arrays;
+
+    random_state = seed * 977 + 13;
+    n_nodes = 1 + draw(5);
+    has_arrays = draw(3) == 0;
+    text->length = 0;
+    mdf_text_printf(text, "{\"m\": {\"graphs\": {\"g\": {");
+    if (has_conditions) {
+        add_conditions(text, n_nodes);
+    }
+    mdf_text_printf(text, "\"nodes\": {");
+    for (i = 0; i < n_nodes; i++) {
+        add_node(text, i, has_arrays);
+    }
+    mdf_text_printf(text, "}, \"edges\": {");
+    add_edges(text, n_nodes);
+    mdf_text_printf(text, "}}}}}");
+}
+
+/* ------------------------------------------------------------------ running both ways */
+
+struct engine {
+    mdf_model *model;
+    mdf_program *program;
+    mdf_state *state;
+    mdf_error error;
+};
+
+/* False: the model is at fault. */
+static bool begin(struct engine *engine, const char *text, bool plain, const mdf_allocator *allocator)
+{
+    mdf_options options = {.plain = plain, .max_passes = 500, .allocator = allocator};
+
+    memset(engine, 0, sizeof *engine);
+    engine->model = mdf_model_load_bytes(text, strlen(text), "json", "model.json", &options, &engine->error);
+    engine->program = engine->model != NULL ? mdf_compile(engine->model, &options, &engine->error) : NULL;
+    engine->state = engine->program != NULL ? mdf_state_new(engine->program, &engine->error) : NULL;
+    return engine->state != NULL;
+}
+
+static void end(struct engine *engine)
+{
+    mdf_state_free(engine->state);
+    mdf_program_free(engine->program);
+    mdf_model_free(engine->model);
+}
+
+/* All that can be looked at after an evaluation. */
+static void describe(struct engine *engine, mdf_status status, struct mdf_text *text)
+{
+    size_t set, i, j;
+
+    text->length = 0;
+    mdf_text_printf(text, "%d %s %s\n", (int)status, status != MDF_OK ? engine->error.message : "",
+                    status != MDF_OK ? engine->error.path : "");
+    for (i = 0; i < mdf_program_n_nodes(engine->program); i++) {
+        for (j = 0; j < mdf_program_n_outputs(engine->program, i); j++) {
+            mdf_write_json_value(text, mdf_output_at(engine->state, i, j), true, NULL);
+        }
+        for (j = 0; j < mdf_program_n_parts(engine->program, i, MDF_PART_INPUT); j++) {
+            const mdf_value *value = mdf_part_at(engine->state, i, MDF_PART_INPUT, j, 0);
+
+            if (value != NULL) {
+                mdf_write_json_value(text, value, true, NULL);
+            }
+        }
+        mdf_text_append_string(text, "\n");
+    }
+    for (set = 0; set < mdf_schedule_n_sets(engine->state); set++) {
+        mdf_text_printf(text, "[");
+        for (i = 0; i < mdf_schedule_set_size(engine->state, set); i++) {
+            mdf_text_printf(text, " %zu", mdf_schedule_node(engine->state, set, i));
+        }
+        mdf_text_printf(text, "]");
+    }
+    mdf_text_append_string(text, ""); /* terminated */
+}
+
+static mdf_status evaluate(struct engine *engine, double dt, struct mdf_text *text)
+{
+    mdf_status status;
+
+    memset(&engine->error, 0, sizeof engine->error);
+    status = mdf_evaluate(engine->state, dt, &engine->error);
+    describe(engine, status, text);
+    return status;
+}
+
+struct pair {
+    struct engine plain, whole;
+    struct mdf_text want, got;
+};
+
+static bool begin_pair(struct pair *pair, const char *text)
+{
+    mdf_text_init(&pair->want, &memory);
+    mdf_text_init(&pair->got, &memory);
+    if (!begin(&pair->plain, text, true, NULL)) {
+        end(&pair->plain);
+        return false;
+    }
+    cr_assert(begin(&pair->whole, text, false, NULL));
+    return true;
+}
+
+static void end_pair(struct pair *pair)
+{
+    end(&pair->plain);
+    end(&pair->whole);
+    mdf_text_release(&pair->want);
+    mdf_text_release(&pair->got);
+}
+
+/* One evaluation each way, sometimes with an input. */
+static void step_both(struct pair *pair, int step, bool with_inputs, const char *text)
+{
+    double dt = step == 0 ? (double)NAN : 0.01;
+
+    if (with_inputs && step % 4 == 3) {
+        mdf_set_input_json(pair->plain.state, "N0.x", step % 8 == 3 ? "2.5" : "7", NULL);
+        mdf_set_input_json(pair->whole.state, "N0.x", step % 8 == 3 ? "2.5" : "7", NULL);
+    }
+    evaluate(&pair->plain, dt, &pair->want);
+    evaluate(&pair->whole, dt, &pair->got);
+    cr_assert_str_eq(pair->got.bytes, pair->want.bytes, "%s, step %d", text, step);
+}
+
+/* Evaluations in a row on one side, one by one on the other. */
+static void many_both(struct pair *pair, uint64_t n, const char *text)
+{
+    uint64_t n_done, n_recorded, i;
+    mdf_status status = MDF_OK;
+
+    for (i = 0; i < n && status == MDF_OK; i++) {
+        status = evaluate(&pair->plain, 0.01, &pair->want);
+    }
+    memset(&pair->whole.error, 0, sizeof pair->whole.error);
+    status = mdf_evaluate_steps(pair->whole.state, n, 0.01, 0.01, 0, NULL, 0, &n_done, &n_recorded, &pair->whole.error);
+    describe(&pair->whole, status, &pair->got);
+    cr_assert_str_eq(pair->got.bytes, pair->want.bytes, "%s", text);
+    cr_expect_eq(n_done, status == MDF_OK ? n : i - 1);
+}
+
+/* How many of so many random models run as one program, and as a loop of it. */
+static void compare_random(uint64_t n, bool has_conditions, unsigned least)
+{
+    unsigned n_whole = 0, n_many = 0;
+    struct mdf_text model;
+
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_text_init(&model, &memory);
+    for (uint64_t seed = 0; seed < n; seed++) {
+        struct pair pair;
+
+        make_model(&model, seed, has_conditions);
+        if (!begin_pair(&pair, model.bytes)) {
+            continue;
+        }
+        for (int step = 0; step < 10; step++) {
+            step_both(&pair, step, seed % 3 == 1, model.bytes);
+        }
+        many_both(&pair, 37, model.bytes);
+        for (int step = 1; step < 4; step++) {
+            step_both(&pair, step, false, model.bytes);
+        }
+        n_whole += pair.whole.state->whole->single.fast.lowered != NULL;
+        n_many += pair.whole.state->whole->many.fast.lowered != NULL;
+        cr_assert_eq(mdf_state_reset(pair.plain.state, 1, NULL), MDF_OK);
+        cr_assert_eq(mdf_state_reset(pair.whole.state, 1, NULL), MDF_OK);
+        for (int step = 0; step < 5; step++) {
+            step_both(&pair, step, false, model.bytes);
+        }
+        many_both(&pair, 5, model.bytes);
+        end_pair(&pair);
+    }
+    mdf_text_release(&model);
+    cr_expect_gt(n_whole, least, "%u of %u as one program", n_whole, (unsigned)n);
+    cr_expect_gt(n_many, least, "%u of %u as a loop", n_many, (unsigned)n);
+}
+
+Test(whole, random_graphs_give_what_their_nodes_give)
+{
+    compare_random(400, false, 250);
+}
+
+Test(whole, random_conditions_give_what_the_scheduler_gives)
+{
+    compare_random(700, true, 250);
+}
+
+/* ------------------------------------------------------------------ what comes up in between */
+
+#define GRAPH(conditions, nodes, edges) \
+    "{\"m\": {\"graphs\": {\"g\": {" conditions "\"nodes\": {" nodes "}, \"edges\": {" edges "}}}}}"
+#define COUNTER(name, value)                                         \
+    "\"" name "\": {\"parameters\": {\"p\": {\"value\": \"" value    \
+    "\", \"default_initial_value\": 0}}, \"output_ports\": {\"o\": " \
+    "{\"value\": \"p\"}}}"
+#define CONDITIONS(of_a, of_b, end)                                      \
+    "\"conditions\": {\"node_specific\": {\"A\": " of_a ", \"B\": " of_b \
+    "}, \"termination\": {\"environment_state_update\": " end "}}, "
+
+/* Each is left at some time: a division by zero, a number past 64 bits, a change of type, a node that first runs late, an
+ * evaluation of very many passes, absolute time, one in which nothing can run. */
+static const char *const models[] = {
+    GRAPH("", COUNTER("A", "p + 1") ", " COUNTER("B", "p + 1 // (p - 20)"), ""),
+    GRAPH("", COUNTER("A", "p * 3 + 1000000000000"), ""),
+    GRAPH("", COUNTER("A", "p + 1 if p < 12 else p + 0.5"), ""),
+    GRAPH(CONDITIONS("{\"type\": \"Always\", \"kwargs\": {}}",
+                     "{\"type\": \"AfterNCalls\", \"kwargs\": {\"dependency\": \"A\", \"n\": 30, \"time_scale\": "
+                     "\"TimeScale.LIFE\"}}",
+                     "{\"type\": \"AfterNCalls\", \"kwargs\": {\"dependency\": \"A\", \"n\": 2}}"),
+          COUNTER("A", "p + 1") ", " COUNTER("B", "p + 2"), ""),
+    GRAPH(CONDITIONS("{\"type\": \"Always\", \"kwargs\": {}}", "{\"type\": \"AtPass\", \"kwargs\": {\"n\": 3}}",
+                     "{\"type\": \"AfterPass\", \"kwargs\": {\"n\": 600}}"),
+          COUNTER("A", "p + 1") ", " COUNTER("B", "p + 2"), ""),
+    GRAPH(CONDITIONS("{\"type\": \"TimeInterval\", \"kwargs\": {\"repeat\": 2}}",
+                     "{\"type\": \"TimeInterval\", \"kwargs\": "
+                     "{\"repeat\": 3, \"start\": 1}}",
+                     "{\"type\": \"AfterNCalls\", \"kwargs\": {\"dependency\": \"B\", \"n\": 3}}"),
+          COUNTER("A", "p + 1") ", " COUNTER("B", "p + 2"), ""),
+    GRAPH(CONDITIONS("{\"type\": \"Threshold\", \"kwargs\": {\"dependency\": \"A\", \"parameter\": \"p\", \"threshold\": 25, "
+                     "\"comparator\": \"<\"}}",
+                     "{\"type\": \"Always\", \"kwargs\": {}}",
+                     "{\"type\": \"All\", \"kwargs\": {\"args\": [{\"type\": \"AfterPass\", \"kwargs\": {\"n\": 4}}, {\"type\": "
+                     "\"JustRan\", \"kwargs\": {\"dependency\": \"A\"}}]}}"),
+          COUNTER("A", "p + 1") ", " COUNTER("B", "p + 2"), ""),
+};
+
+Test(whole, what_is_left_runs_node_by_node)
+{
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct pair pair;
+
+        cr_assert(begin_pair(&pair, models[i]), "%s", pair.plain.error.message);
+        for (int step = 0; step < 6; step++) {
+            step_both(&pair, step, false, models[i]);
+        }
+        for (uint64_t n = 1; n < 20; n += 3) {
+            many_both(&pair, n, models[i]);
+        }
+        for (int step = 1; step < 9; step++) {
+            step_both(&pair, step, false, models[i]);
+        }
+        end_pair(&pair);
+    }
+}
+
+Test(whole, an_interruption_is_an_error_and_is_met_once)
+{
+    struct pair pair;
+    uint64_t n_done, n_recorded;
+
+    mdf_memory_init(&memory, NULL, 0);
+    cr_assert(begin_pair(&pair, models[3]));
+    for (int step = 0; step < 6; step++) {
+        step_both(&pair, step, false, models[3]);
+    }
+    mdf_state_interrupt(pair.whole.state);
+    cr_expect_eq(mdf_evaluate(pair.whole.state, 0.01, &pair.whole.error), MDF_INTERRUPTED);
+    cr_expect_eq(mdf_evaluate(pair.plain.state, 0.01, NULL), MDF_OK);
+    mdf_state_interrupt(pair.whole.state);
+    cr_expect_eq(mdf_evaluate_steps(pair.whole.state, 5, 0.01, 0.01, 0, NULL, 0, &n_done, &n_recorded, &pair.whole.error),
+                 MDF_INTERRUPTED);
+    cr_expect_eq(n_done, 0u);
+    cr_expect_eq(mdf_evaluate(pair.whole.state, 0.01, NULL), MDF_OK);
+    end_pair(&pair);
+}
+
+/* ------------------------------------------------------------------ memory that is refused */
+
+struct counter {
+    size_t n_blocks, n_calls;
+    size_t fail_at; /* the call that is refused; 0: none */
+};
+
+static void *allocate(void *context, size_t size)
+{
+    struct counter *counter = context;
+    void *block = ++counter->n_calls == counter->fail_at ? NULL : malloc(size);
+
+    counter->n_blocks += block != NULL;
+    return block;
+}
+
+static void *reallocate(void *context, void *block, size_t size)
+{
+    struct counter *counter = context;
+
+    return ++counter->n_calls == counter->fail_at ? NULL : realloc(block, size);
+}
+
+static void release(void *context, void *block)
+{
+    ((struct counter *)context)->n_blocks -= block != NULL;
+    free(block);
+}
+
+/* Whatever allocation is refused: the evaluations give what they give, or one of them is out of memory; nothing is lost. */
+Test(whole, a_refused_allocation_is_an_error_or_changes_nothing)
+{
+    static const size_t chosen[] = {0, 2, 3, 5};
+
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t model = 0; model < sizeof chosen / sizeof *chosen; model++) {
+        struct mdf_text want, got;
+        bool reached = true;
+
+        mdf_text_init(&want, &memory);
+        mdf_text_init(&got, &memory);
+        for (size_t n = 0; reached; n += 1 + n / 16) {
+            struct counter counter = {0, 0, 0};
+            mdf_allocator allocator = {allocate, reallocate, release, &counter};
+            mdf_status status = MDF_OK;
+            uint64_t n_done, n_recorded;
+            struct engine engine;
+            size_t before;
+
+            cr_assert(begin(&engine, models[chosen[model]], false, &allocator));
+            before = counter.n_calls;
+            counter.fail_at = n > 0 ? before + n : 0;
+            for (int step = 0; step < 6 && status == MDF_OK; step++) {
+                status = evaluate(&engine, step == 0 ? (double)NAN : 0.01, &got);
+            }
+            if (status == MDF_OK) {
+                status = mdf_evaluate_steps(engine.state, 4, 0.01, 0.01, 0, NULL, 0, &n_done, &n_recorded, &engine.error);
+                describe(&engine, status, &got);
+            }
+            reached = n == 0 || counter.n_calls >= counter.fail_at;
+            if (n == 0) {
+                mdf_text_append_string(&want, got.bytes);
+            } else if (status != MDF_OUT_OF_MEMORY) {
+                cr_expect_str_eq(got.bytes, want.bytes, "model %zu, allocation %zu", model, n);
+            }
+            end(&engine);
+            cr_expect_eq(counter.n_blocks, (size_t)0);
+        }
+        mdf_text_release(&want);
+        mdf_text_release(&got);
+    }
+}
