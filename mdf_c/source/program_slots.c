@@ -40,8 +40,12 @@ const struct mdf_lowered *mdf_source_find_stretch(const struct mdf_source_progra
 static bool lower_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
 {
     struct mdf_execution *execution = &program->state->shared->execution;
-    struct mdf_lowering_request request = {
-        .frame = program->state->frame, .ranges = ranges, .n_ranges = n, .readers = program->is_read, .is_for_source = true};
+    struct mdf_lowering_request request = {.frame = program->state->frame,
+                                           .ranges = ranges,
+                                           .n_ranges = n,
+                                           .readers = program->is_read,
+                                           .self = MDF_READ_BY_ALL,
+                                           .is_for_source = true};
     struct mdf_source_stretch *added;
     double kept = execution->dt;
     const char *why = "it can not be lowered";
