@@ -125,7 +125,8 @@ static const struct lowered_case cases[] = {
          "\"p\": {\"default_initial_value\": [1.0, 2.0], \"time_derivative\": \"p * p - 3.0\", \"conditions\": [{\"id\": \"c\", "
          "\"test\": \"p > 2.5\", \"value\": \"0.125\"}]}"),
      true},
-    {STATE("p + numpy.random.rand()", "0.0"), false}, /* drawn once, not again by a trial */
+    {PARAMETER("\"a\": {\"value\": 0.5}, \"p\": {\"value\": \"a * 2\"}"), true}, /* nothing is left to compute */
+    {STATE("p + numpy.random.rand()", "0.0"), false},                            /* drawn once, not again by a trial */
 };
 
 Test(lower, nodes_compute_what_their_instructions_say)

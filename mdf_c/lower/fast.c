@@ -26,21 +26,21 @@ static bool is_as_good_as_a_kernel(const struct mdf_lowered_op *op)
             op->of.fused->body.ops[0].code == MDF_LOWERED_ELEMENTS);
 }
 
-/* Whether the lowered form has anything that kernels by themselves do not do: it costs memory. */
+/* Whether the lowered form saves anything that kernels by themselves do, be it all: it costs memory. */
 static bool is_worth_it(const struct mdf_lowered *lowered)
 {
-    bool has_ops = false;
+    bool saves_time = lowered->region.n_ops == 0;
     size_t i;
 
     for (i = 0; i < lowered->region.n_ops; i++) {
-        has_ops = has_ops || !is_as_good_as_a_kernel(&lowered->region.ops[i]);
+        saves_time = saves_time || !is_as_good_as_a_kernel(&lowered->region.ops[i]);
     }
     for (i = 0; i < lowered->n_values; i++) {
         if (lowered->values[i].form.length > LARGEST_LENGTH) {
             return false;
         }
     }
-    return has_ops;
+    return saves_time;
 }
 
 static bool lower(struct mdf_fast *fast, const struct mdf_lowering_request *request)
