@@ -77,6 +77,10 @@ bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *requ
             return false;
         }
     }
+    if (request->may_run != NULL && !request->may_run(request->plan)) {
+        mdf_lowered_detach(fast->lowered);
+        return false;
+    }
     outcome = mdf_lowered_run(fast->lowered);
     if (outcome == MDF_LOWERED_OTHER_FORM && !is_new) {
         drop(fast);

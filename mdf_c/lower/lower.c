@@ -297,6 +297,23 @@ static bool run_jump(struct lowering *lowering, struct scope *scope, size_t at, 
            lowering_add_op(lowering, lowering->region, &op);
 }
 
+mdf_operand lowering_twin(const struct scope *side, mdf_operand slot, const uint32_t *states)
+{
+    mdf_lowered_id id = find_binding(side, slot)->id;
+    size_t i;
+
+    for (i = 0; i < side->capacity && id != MDF_LOWERED_NONE; i++) {
+        const struct binding *binding = &side->bindings[i];
+
+        if (binding->operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(binding->operand) == MDF_OPERAND_SLOT &&
+            binding->operand != slot && binding->is_written && binding->id == id &&
+            states[MDF_OPERAND_INDEX(binding->operand)] != 0) {
+            return binding->operand;
+        }
+    }
+    return MDF_NO_OPERAND;
+}
+
 bool lowering_end_side(struct lowering *lowering, struct scope *scope, const struct scope *side, mdf_lowered_id condition,
                        bool (*is_own)(const void *owner, mdf_operand slot), const void *owner)
 {
@@ -452,7 +469,7 @@ static bool is_observed(const struct mdf_lowering_request *request, const struct
         return true;
     }
     if (index >= mdf_frame_code(request->frame)->n_slots || request->self == MDF_READ_BY_NOBODY) {
-        return false;
+        return index < mdf_frame_code(request->frame)->n_slots && request->keeps != NULL && request->keeps[index];
     }
     return request->self == MDF_READ_BY_ALL
                ? request->readers[index] == MDF_READ_BY_ALL

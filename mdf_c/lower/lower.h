@@ -22,6 +22,8 @@ struct mdf_lowering_request {
     /* Instead of ranges, what goes through instructions in an order of its own, by the functions of lowering.h; and the values
      * that it has besides the slots of the frame's code: extras[i] is slot number n_slots + i. */
     bool (*go_through)(struct lowering *lowering, struct scope *scope, void *plan);
+    /* Asked of the plan before each run of what was lowered; NULL: it may run. */
+    bool (*may_run)(const void *plan);
     void *plan;
     struct mdf_value *extras;
     /* Who looks at each slot of the frame's code, and which of them these instructions are: what only they look at, after they
@@ -29,6 +31,7 @@ struct mdf_lowering_request {
      * is kept but what they themselves read when they run again. */
     const uint32_t *readers;
     uint32_t self;
+    const bool *keeps; /* of each slot: it is kept in any case; NULL: none */
     bool is_for_source; /* to be written out: without what is made for running it here (prepared products) */
 };
 

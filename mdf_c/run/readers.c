@@ -103,12 +103,9 @@ static void note_program(struct readers *readers, const struct mdf_program *prog
     for (i = 0; program->schedule != NULL && i < program->schedule->n_watches; i++) {
         note(readers, program->schedule->watches[i].value);
     }
-    for (i = 0; i < program->n_nodes; i++) {
-        note_node(readers, &program->nodes[i]);
-    }
 }
 
-uint32_t *mdf_program_readers(const struct mdf_program *program, struct mdf_arena *arena)
+static uint32_t *find_readers(const struct mdf_program *program, struct mdf_arena *arena, bool by_name)
 {
     const struct mdf_code *code = program->code;
     struct readers readers = {mdf_arena_array(arena, code->n_slots, sizeof(uint32_t)), MDF_READ_BY_ALL};
@@ -124,9 +121,22 @@ uint32_t *mdf_program_readers(const struct mdf_program *program, struct mdf_aren
         }
     }
     note_program(&readers, program);
+    for (i = 0; by_name && i < program->n_nodes; i++) {
+        note_node(&readers, &program->nodes[i]);
+    }
     for (i = 0; i < code->n_instructions; i++) {
         readers.reader = owner[i] != 0 ? owner[i] : MDF_READ_BY_ALL;
         note_instruction(&readers, code, &code->instructions[i]);
     }
     return readers.of_slot;
+}
+
+uint32_t *mdf_program_readers(const struct mdf_program *program, struct mdf_arena *arena)
+{
+    return find_readers(program, arena, true);
+}
+
+uint32_t *mdf_program_inner_readers(const struct mdf_program *program, struct mdf_arena *arena)
+{
+    return find_readers(program, arena, false);
 }

@@ -137,6 +137,25 @@ static void mark_observed(const struct mdf_state *state)
     }
 }
 
+/* Twins are the same, unless their node ran last where it computes something else: without a time increment. */
+static bool has_same_twins(const void *plan)
+{
+    const struct mdf_state *state = plan;
+    size_t i;
+
+    for (i = 0; i < state->program->code->n_slots; i++) {
+        if (state->whole->has_twin[i]) {
+            const struct mdf_value *slot = mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i));
+            const struct mdf_value *twin = mdf_frame_slot(state->frame, state->whole->twins[i]);
+
+            if (slot->strength != twin->strength || !mdf_value_equal(slot, twin)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static bool make_requests(struct mdf_state *state)
 {
     struct mdf_arena *arena = &state->shared->execution.arena;
@@ -150,7 +169,11 @@ static bool make_requests(struct mdf_state *state)
     whole->is_written = mdf_arena_array(arena, n, sizeof *whole->is_written);
     whole->is_left = mdf_arena_array(arena, n, sizeof *whole->is_left);
     whole->is_observed = mdf_arena_array(arena, n, sizeof *whole->is_observed);
-    if (state->readers == NULL || whole->extras == NULL || whole->is_written == NULL || whole->is_left == NULL ||
+    whole->inner_readers = mdf_program_inner_readers(state->program, arena);
+    whole->twins = mdf_arena_array(arena, n, sizeof *whole->twins);
+    whole->has_twin = mdf_arena_array(arena, n, sizeof *whole->has_twin);
+    if (state->readers == NULL || whole->inner_readers == NULL || whole->twins == NULL || whole->has_twin == NULL ||
+        whole->extras == NULL || whole->is_written == NULL || whole->is_left == NULL ||
         whole->is_observed == NULL) {
         whole->extras = NULL;
         return false;
@@ -160,6 +183,8 @@ static bool make_requests(struct mdf_state *state)
     mark_observed(state);
     make_request(state, &whole->single.request, mdf_whole_lower_single, MDF_READ_BY_ALL);
     make_request(state, &whole->many.request, mdf_whole_lower_many, MDF_READ_BY_NOBODY);
+    whole->many.request.keeps = whole->has_twin;
+    whole->many.request.may_run = has_same_twins;
     return true;
 }
 

@@ -27,7 +27,12 @@ struct mdf_whole {
     bool *is_written;         /* of each slot: an evaluation may write it */
     bool *is_left;            /* of each slot: conditions look at it */
     bool *is_observed;        /* of each slot: anybody does, or conditions do */
-    bool *had_run;            /* of each node: when it was lowered */
+    /* For evaluations in a row: slots that nothing but the outside looks at, and which are the same as another, their twin, after
+     * each run of their node, are set behind the last evaluation. */
+    uint32_t *inner_readers;
+    mdf_operand *twins; /* of each slot; MDF_NO_OPERAND: none */
+    bool *has_twin;
+    bool *had_run; /* of each node: when it was lowered */
     bool have_all_run;
 };
 

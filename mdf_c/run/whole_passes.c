@@ -139,8 +139,28 @@ static bool make_mutual_set(struct pass *pass, const struct mdf_program_layer *l
 struct owner {
     const struct mdf_state *state;
     const struct repetition *passes;
+    const struct scope *side;
     size_t node;
+    bool has_mask; /* a single evaluation, which sets all slots itself */
 };
+
+/* Whether the node leaves the same in a slot that only the outside looks at as in one that it reads itself when it runs again. It
+ * does so whenever it runs: so the slot need not be followed, and is set once, behind all passes. */
+static bool is_alias(const struct owner *owner, mdf_operand slot)
+{
+    struct mdf_whole *whole = owner->state->whole;
+    mdf_operand twin;
+
+    if (owner->has_mask || whole->inner_readers[MDF_OPERAND_INDEX(slot)] != MDF_READ_BY_NOBODY) {
+        return false;
+    }
+    twin = lowering_twin(owner->side, slot, owner->passes->states);
+    if (twin != MDF_NO_OPERAND) {
+        whole->twins[MDF_OPERAND_INDEX(slot)] = twin;
+        whole->has_twin[MDF_OPERAND_INDEX(slot)] = true;
+    }
+    return twin != MDF_NO_OPERAND;
+}
 
 /* Only the node itself looks at the slot, and not at what it left there the last time. */
 static bool is_own(const void *opaque, mdf_operand slot)
@@ -149,7 +169,8 @@ static bool is_own(const void *opaque, mdf_operand slot)
     size_t index = MDF_OPERAND_INDEX(slot);
 
     return index < owner->state->program->code->n_slots && owner->passes->states[index] == 0 &&
-           (owner->state->readers[index] == owner->node + 1 || owner->state->readers[index] == MDF_READ_BY_NOBODY);
+           (owner->state->readers[index] == owner->node + 1 || owner->state->readers[index] == MDF_READ_BY_NOBODY ||
+            is_alias(owner, slot));
 }
 
 static bool run_side(struct pass *pass, struct scope *scope, size_t node, bool counts)
@@ -165,8 +186,8 @@ static bool run_side(struct pass *pass, struct scope *scope, size_t node, bool c
 
 static bool run_node(struct pass *pass, size_t node, bool counts)
 {
-    struct owner owner = {pass->whole->state, pass->scope->repetition, node};
     struct scope side;
+    struct owner owner = {pass->whole->state, pass->scope->repetition, &side, node, pass->has_mask};
     struct region region;
 
     if (mdf_term_is(pass->lowering, pass->in[node], false)) {
@@ -241,11 +262,59 @@ static bool note_sets(struct pass *pass, const struct mdf_program_layer *layer, 
     return true;
 }
 
+/* Whether a condition may say something else once the nodes of a layer have run, and their set is over. */
+static bool may_change(const struct mdf_whole_schedule *whole, uint32_t index, const struct mdf_program_layer *layer)
+{
+    const struct mdf_schedule *schedule = whole->schedule;
+    uint32_t i;
+    size_t j;
+
+    for (i = index; i < schedule->conditions[index].end; i++) {
+        switch ((enum mdf_condition_kind)schedule->conditions[i].kind) {
+        case MDF_CONDITION_N_WHEN:
+        case MDF_CONDITION_CLOCK:
+        case MDF_CONDITION_JUST_RAN:
+        case MDF_CONDITION_TIME:
+        case MDF_CONDITION_THRESHOLD:
+        case MDF_CONDITION_FINISHED_ANY:
+        case MDF_CONDITION_FINISHED_ALL:
+            return true;
+        default:
+            break;
+        }
+    }
+    for (j = 0; j < layer->n_nodes; j++) {
+        if (mdf_whole_depends(schedule, index, layer->nodes[j])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the evaluation is over must be asked before a layer: when the pass begins it has just been, and of an NWhen each time. */
+static bool may_be_over(const struct mdf_whole_schedule *whole, size_t layer)
+{
+    uint32_t ends[2] = {whole->schedule->end_of_update, whole->schedule->end_of_sequence}, i, j;
+
+    for (i = 0; i < 2; i++) {
+        for (j = ends[i]; j < whole->schedule->conditions[ends[i]].end; j++) {
+            if (whole->schedule->conditions[j].kind == MDF_CONDITION_N_WHEN) {
+                return true;
+            }
+        }
+        if (layer > 0 && may_change(whole, ends[i], &whole->program->layers[layer - 1])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool run_layer(struct pass *pass, size_t index)
 {
     const struct mdf_program_layer *layer = &pass->whole->program->layers[index];
     bool is_absolute = pass->whole->schedule->is_absolute, mutual = is_mutual(pass->whole, layer);
-    mdf_lowered_id over = check_over(pass->whole, pass->scope, pass->goes_on);
+    mdf_lowered_id over = may_be_over(pass->whole, index) ? check_over(pass->whole, pass->scope, pass->goes_on)
+                                                          : mdf_term_truth(pass->lowering, false);
     mdf_lowered_id any = mdf_term_truth(pass->lowering, false), opens;
     size_t i;
 
