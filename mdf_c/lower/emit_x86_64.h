@@ -66,6 +66,10 @@ struct life {
     uint32_t group;                  /* the leader's id; the leader's own is itself */
     uint32_t start, end;             /* step * N_MOMENTS + moment; start UINT32_MAX: never written */
     uint32_t group_start, group_end; /* of a leader */
+    uint32_t last_use, use_before;   /* the last two places where it is read; 0: none */
+    uint32_t state;                  /* of a group: the number, from 1 on, of the loop's state that its register is; 0: of none */
+    uint32_t state_end;              /* where that state goes on */
+    uint32_t becomes;                /* the number of the state that it is next */
     uint32_t n_uses;
     uint32_t n_as_condition; /* uses for which flags or a mask would do, in the region that makes it */
     uint32_t merged_at;      /* the step at which it became one group with a merge's result */

@@ -180,6 +180,14 @@ static void use(struct emission *emission, struct life *life, uint32_t at)
     }
 }
 
+static void note_use(struct life *life, uint32_t at)
+{
+    if (at > life->last_use) {
+        life->use_before = life->last_use;
+        life->last_use = at;
+    }
+}
+
 static void live(struct emission *emission, mdf_lowered_id id, enum moment moment)
 {
     struct life *life = &emission->lives[id];
@@ -192,6 +200,7 @@ static void live(struct emission *emission, mdf_lowered_id id, enum moment momen
     if (moment == DEFINITION) {
         life->end = life->end > at ? life->end : at;
     } else {
+        note_use(life, at);
         use(emission, life, at);
     }
     life->weight += (float)(UINT64_C(1) << 3 * depth);
@@ -241,6 +250,47 @@ static void unify_merge(struct emission *emission, mdf_lowered_id out, mdf_lower
     unify(emission, out, value);
 }
 
+/* A value from before the branches that nothing needs behind the merge lies where the result lies, unless it is still read once
+ * one of the branches has written there: then the branch that keeps it has nothing to do. Where it is a state, the result must be
+ * what that state is next, or be done with before states go on. `at` is the step that merges. */
+static void unify_kept(struct emission *emission, mdf_lowered_id out, mdf_lowered_id value, uint32_t first, uint32_t at)
+{
+    struct life *life = &emission->lives[value], *result = &emission->lives[out], *target;
+    const struct life *group = &emission->lives[leader_of(emission, value)];
+
+    if (life->kind == LIFE_NONE || life->kind != result->kind || life->is_input || life->start == nowhere ||
+        life->start >= position(first, USE) || life->end != position(at, LATE) || life->merged_at == at || result->n_uses == 0) {
+        return;
+    }
+    target = &emission->lives[leader_of(emission, out)];
+    if (target == group || group->group_end != life->end || target->group_start <= position(first, AFTER) ||
+        life->use_before >= target->group_start || (target->state != 0 && target->state != group->state) ||
+        (group->state != 0 && result->becomes != group->state && result->end >= group->state_end)) {
+        return;
+    }
+    life->merged_at = at;
+    target->state = group->state;
+    target->state_end = group->state_end;
+    unify(emission, out, value);
+}
+
+/* Numbers the states of all loops. */
+static void number_states(struct emission *emission)
+{
+    uint32_t number = 0, at;
+    size_t i;
+
+    for (at = 0; at < emission->n_steps; at++) {
+        const struct mdf_lowered_loop *loop = emission->steps[at].kind == STEP_END_LOOP ? emission->steps[at].op->of.loop : NULL;
+
+        for (i = 0; loop != NULL && i < loop->n_states; i++) {
+            emission->lives[loop->states[i].parameter].state = ++number;
+            emission->lives[loop->states[i].parameter].state_end = position(at, USE);
+            emission->lives[loop->states[i].next].becomes = number;
+        }
+    }
+}
+
 static void unify_states(struct emission *emission, const struct step *step, uint32_t at)
 {
     const struct mdf_lowered_loop *loop = step->op->of.loop;
@@ -270,16 +320,18 @@ static void unify_all(struct emission *emission)
         emission->lives[i].group_start = emission->lives[i].start;
         emission->lives[i].group_end = emission->lives[i].end;
     }
+    number_states(emission);
     for (at = 0; at < emission->n_steps; at++) {
         const struct step *step = &emission->steps[at];
 
         if (step->kind == STEP_END_IF) {
             const struct mdf_lowered_if *branches = step->op->of.branches;
-            uint32_t middle = emission->steps[step->partner].partner;
+            uint32_t first = step->partner, middle = emission->steps[step->partner].partner;
 
             for (i = 0; i < branches->n_merges; i++) {
                 unify_merge(emission, branches->merges[i].out, branches->merges[i].then, step->partner, middle);
                 unify_merge(emission, branches->merges[i].out, branches->merges[i].otherwise, middle, at);
+                unify_kept(emission, branches->merges[i].out, branches->merges[i].otherwise, first, at);
             }
         } else if (step->kind == STEP_END_LOOP) {
             unify_states(emission, step, at);

@@ -173,8 +173,7 @@ static bool make_requests(struct mdf_state *state)
     whole->twins = mdf_arena_array(arena, n, sizeof *whole->twins);
     whole->has_twin = mdf_arena_array(arena, n, sizeof *whole->has_twin);
     if (state->readers == NULL || whole->inner_readers == NULL || whole->twins == NULL || whole->has_twin == NULL ||
-        whole->extras == NULL || whole->is_written == NULL || whole->is_left == NULL ||
-        whole->is_observed == NULL) {
+        whole->extras == NULL || whole->is_written == NULL || whole->is_left == NULL || whole->is_observed == NULL) {
         whole->extras = NULL;
         return false;
     }

@@ -17,6 +17,7 @@ struct pass {
     mdf_lowered_id mask;    /* NONE: not asked for */
     mdf_lowered_id *in;     /* of each node: it is in the set of its layer */
     bool has_mask;
+    bool counts_sets; /* something hangs on how many sets there were */
 };
 
 bool mdf_whole_has_mask(const struct mdf_program *program)
@@ -291,7 +292,8 @@ static bool may_change(const struct mdf_whole_schedule *whole, uint32_t index, c
     return false;
 }
 
-/* Whether the evaluation is over must be asked before a layer: when the pass begins it has just been, and of an NWhen each time. */
+/* Whether the evaluation is over must be asked before a layer: when the pass begins it has just been, and of an NWhen each time.
+ */
 static bool may_be_over(const struct mdf_whole_schedule *whole, size_t layer)
 {
     uint32_t ends[2] = {whole->schedule->end_of_update, whole->schedule->end_of_sequence}, i, j;
@@ -326,13 +328,13 @@ static bool run_layer(struct pass *pass, size_t index)
         return false;
     }
     for (i = 0; i < layer->n_nodes; i++) {
-        any = mdf_term_or(pass->lowering, any, pass->in[layer->nodes[i]]);
+        any = pass->counts_sets ? mdf_term_or(pass->lowering, any, pass->in[layer->nodes[i]]) : any;
         if (!add_to_mask(pass, pass->in[layer->nodes[i]], layer->nodes[i])) {
             return false;
         }
     }
     opens = is_absolute ? pass->goes_on : any;
-    pass->any = mdf_term_or(pass->lowering, pass->any, any);
+    pass->any = pass->counts_sets ? mdf_term_or(pass->lowering, pass->any, any) : any;
     if ((is_absolute && !add_to_mask(pass, opens, pass->whole->program->n_nodes + index)) || !note_sets(pass, layer, opens)) {
         return false;
     }
@@ -376,7 +378,8 @@ static bool run_pass(struct pass *pass)
             return false;
         }
     }
-    idle = pass->whole->schedule->is_absolute ? mdf_term_truth(lowering, false) : mdf_term_not(lowering, pass->any);
+    idle = pass->whole->schedule->is_absolute || !pass->counts_sets ? mdf_term_truth(lowering, false)
+                                                                    : mdf_term_not(lowering, pass->any);
     return mdf_whole_add(pass->whole, pass->scope, MDF_EXTRA_N_SETS, 0, mdf_term_number(lowering, idle)) &&
            count_set(pass, idle) && mdf_whole_add(pass->whole, pass->scope, MDF_EXTRA_CLOCKS, MDF_CLOCK_PASSES_IN_UPDATE, one) &&
            mdf_whole_add(pass->whole, pass->scope, MDF_EXTRA_CLOCKS, MDF_CLOCK_PASSES_IN_LIFE, one);
@@ -435,7 +438,12 @@ bool mdf_whole_lower_passes(const struct mdf_whole_schedule *whole, struct scope
     struct lowering *lowering = whole->lowering;
     const struct mdf_program *program = whole->program;
     struct repetition passes = {.is_written = whole->is_kept, .n_slots = program->code->n_slots + mdf_whole_n_extras(program)};
-    struct pass pass = {.whole = whole, .lowering = lowering, .has_mask = mask != NULL};
+    struct pass pass = {.whole = whole,
+                        .lowering = lowering,
+                        .has_mask = mask != NULL,
+                        .counts_sets = mdf_whole_is_kept(whole, MDF_EXTRA_N_SETS, 0) ||
+                                       mdf_whole_is_kept(whole, MDF_EXTRA_CLOCKS, MDF_CLOCK_SETS_IN_UPDATE) ||
+                                       mdf_whole_is_kept(whole, MDF_EXTRA_CLOCKS, MDF_CLOCK_SETS_IN_LIFE)};
     mdf_lowered_id always = mdf_term_truth(lowering, true), over;
 
     pass.in = mdf_arena_array(&lowering->scratch, program->n_nodes, sizeof *pass.in);
