@@ -102,6 +102,27 @@ static void emit_call(struct emission *emission, const struct mdf_lowered_call *
     }
 }
 
+static void emit_part(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    void (*copy)(struct mdf_lowered *, const struct mdf_lowered_op *) = mdf_lowered_copy_rows;
+    struct assembler *assembler = emission->assembler;
+    const void *address;
+
+    if (op->of.part->n_rows == 1) {
+        size_t size = mdf_dtype_size((mdf_dtype)emission->lowered->values[op->out].form.dtype);
+
+        assemble_move_number(assembler, RAX, op->of.part->first * size);
+        assemble_general(assembler, GENERAL_ADD, 8, RAX, emission_array_data(op->in[0]));
+        assemble_store(assembler, 8, RAX, emission_array_data(op->out));
+        return;
+    }
+    memcpy(&address, &copy, sizeof address);
+    assemble_move_number(assembler, RDI, (uint64_t)(uintptr_t)emission->lowered);
+    assemble_move_number(assembler, RSI, (uint64_t)(uintptr_t)op);
+    emission_call(emission, address);
+    emission_restore(emission);
+}
+
 /* Whether the op makes an array that nothing reads. */
 static bool is_unread_copy(const struct emission *emission, const struct mdf_lowered_op *op)
 {
@@ -118,6 +139,8 @@ static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
         emit_product(emission, op->of.call->product);
     } else if (op->code == MDF_LOWERED_CALL) {
         emit_call(emission, op->of.call);
+    } else if (op->code == MDF_LOWERED_PART) {
+        emit_part(emission, op);
     } else if (op->code == MDF_LOWERED_FUSED) {
         emission_fused(emission, op);
     } else if (emission->lives[op->out].kind == LIFE_NONE || emission->lives[op->out].n_uses > 0 || emission_may_leave(op)) {

@@ -56,6 +56,8 @@ static void use_in_op(struct emission *emission, const struct mdf_lowered_op *op
         for (i = 0; i < op->of.call->n_inputs; i++) {
             share(emission, op->of.call->inputs[i]);
         }
+    } else if (op->code == MDF_LOWERED_PART) {
+        share(emission, op->in[0]);
     } else {
         for (i = 0; i < op->n_in; i++) {
             use(emission, op->in[i], several);

@@ -125,12 +125,13 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
         return lay_out_loop(emission, op, region, nesting);
     }
     at = add_step(emission, STEP_OP, op, region);
-    if (at == UINT32_MAX || (op->code < MDF_LOWERED_CALL && !emission_covers_scalar(emission, op))) {
+    if (at == UINT32_MAX || (op->code < MDF_LOWERED_PART && !emission_covers_scalar(emission, op))) {
         return false;
     }
     emission->steps[at].clobbers = op->code == MDF_LOWERED_CALL || op->code == MDF_LOWERED_FUSED ||
                                    op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS ||
-                                   (op->code == MDF_LOWERED_COPY && !is_scalar_result(emission, op));
+                                   (op->code == MDF_LOWERED_COPY && !is_scalar_result(emission, op)) ||
+                                   (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
     return true;
 }
 

@@ -504,6 +504,84 @@ static bool add_call(struct lowering *lowering, struct scope *scope, const struc
     return lowering_add_op(lowering, region, &op);
 }
 
+/* ------------------------------------------------------------------ parts */
+
+/* Runs the kernel with the elements of its first input numbered, in `numbered`, which the caller clears; the results are those
+ * of that run. */
+static bool run_numbered(struct lowering *lowering, struct trial *trial, struct mdf_value *numbered)
+{
+    const struct mdf_value *whole = trial->effective[0];
+    int64_t *numbers = mdf_value_make_tensor(lowering->memory, numbered, MDF_DTYPE_INT64, whole->rank, mdf_value_shape(whole));
+    bool done;
+    size_t i;
+
+    if (numbers == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < whole->length; i++) {
+        numbers[i] = (int64_t)i;
+    }
+    trial->effective[0] = numbered;
+    done = run_kernel(lowering, trial);
+    trial->effective[0] = whole;
+    return done;
+}
+
+static bool may_have_parts(const struct lowering *lowering, const struct trial *trial)
+{
+    enum { LONGEST_WHOLE = 1 << 16 }; /* elements; numbering more takes memory that the kernel does not need */
+    size_t i;
+
+    if (lowering->is_for_source || !lowering_takes_parts(trial->source->operator) || trial->n == 0 ||
+        trial->ids[0] == MDF_LOWERED_NONE || trial->effective[0]->kind != MDF_KIND_TENSOR || trial->effective[0]->length < 2 ||
+        trial->effective[0]->length > LONGEST_WHOLE) {
+        return false;
+    }
+    for (i = 1; i < trial->n; i++) {
+        if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* PARTs for a call that only takes some of its first input's elements, as they lie, for each result; *taken: it was such a call.
+ * The examples of the results are made before the elements are numbered. */
+static bool take_parts(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
+{
+    size_t n = trial->source->n_outputs, i;
+    struct mdf_lowered_part *parts = mdf_arena_array(&lowering->lowered->arena, n, sizeof *parts);
+    struct mdf_value *examples = mdf_arena_array(&lowering->scratch, n, sizeof *examples), numbered = {0};
+
+    if (parts == NULL || examples == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < n; i++) {
+        mdf_value_swap(&examples[i], &trial->results[i]);
+    }
+    *taken = run_numbered(lowering, trial, &numbered);
+    for (i = 0; i < n && *taken; i++) {
+        *taken = trial->outputs[i] == NULL || lowering_find_part(&numbered, &trial->results[i], &parts[i]);
+    }
+    for (i = 0; i < n; i++) {
+        mdf_value_swap(&examples[i], &trial->results[i]);
+        mdf_value_clear(lowering->memory, &examples[i]);
+    }
+    mdf_value_clear(lowering->memory, &numbered);
+    for (i = 0; i < n && *taken; i++) {
+        struct mdf_lowered_op op = {.code = MDF_LOWERED_PART, .n_in = 1, .in = {trial->ids[0]}, .of.part = &parts[i]};
+
+        op.dtype = trial->effective[0]->dtype;
+        if (trial->outputs[i] != NULL && !lowering_bind(lowering, scope, trial->source->outputs[i],
+                                                        lowering_add_element_op(lowering, op, &trial->results[i]))) {
+            return false;
+        }
+    }
+    return lowering->why == NULL;
+}
+
+/* ------------------------------------------------------------------ all */
+
 static bool is_constant(const struct lowering *lowering, const struct trial *trial)
 {
     size_t i;
@@ -544,8 +622,13 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
     bool is_single = trial->source->n_outputs == 1 && trial->outputs[0] != NULL;
 
+    bool taken = false;
+
     if (is_constant(lowering, trial)) {
         return fold(lowering, scope, trial);
+    }
+    if (may_have_parts(lowering, trial) && (!take_parts(lowering, scope, trial, &taken) || taken)) {
+        return taken && lowering->why == NULL;
     }
     if (is_single && (trace_op(lowering, trial, &op) || view_op(lowering, trial, &op))) {
         return add_element_op(lowering, scope, trial, &op);

@@ -101,7 +101,7 @@ static bool is_own(const struct lowering *lowering, const struct region *region,
         }
     }
     return lowering->lowered->values[id].place == MDF_LOWERED_RESULT && fact->region == region &&
-           (lowering->lowered->values[id].is_scalar || !fact->is_merged);
+           (lowering->lowered->values[id].is_scalar || !(fact->is_merged || fact->is_view));
 }
 
 bool lowering_carry(struct lowering *lowering, const struct region *region, struct mdf_lowered_loop *loop, size_t i,

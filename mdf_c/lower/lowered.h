@@ -86,6 +86,7 @@ enum mdf_lowered_code {
     MDF_LOWERED_ELEMENTS, /* any other function of elements, of any types: op->loop does it, whose false leaves */
     /* of any type, array or scalar: a value of its own that equals in[0] */
     MDF_LOWERED_COPY,
+    MDF_LOWERED_PART, /* some elements of the array in[0], as op->of.part says */
     /* Ops of whole values: */
     MDF_LOWERED_CALL,  /* a kernel */
     MDF_LOWERED_FUSED, /* element ops over arrays */
@@ -108,6 +109,7 @@ struct mdf_lowered_op {
     const struct mdf_operator *operator;
     const void *settings;
     union {
+        const struct mdf_lowered_part *part;
         struct mdf_lowered_call *call;
         struct mdf_lowered_fused *fused;
         struct mdf_lowered_if *branches;
@@ -115,6 +117,12 @@ struct mdf_lowered_op {
         double (*function)(double); /* FUNCTION with n_in 1 */
         double (*function_of_two)(double, double);
     } of;
+};
+
+/* n_rows rows of n elements, the first element of each `step` elements behind that of the one before. One row is looked at where it
+ * lies: such a result has no memory of its own. */
+struct mdf_lowered_part {
+    size_t first, n_rows, n, step;
 };
 
 struct mdf_lowered_region {
