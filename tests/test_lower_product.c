@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { N_INPUTS = 6 };
+enum { MOST_LOWERED = 16 /* rows; with more, arrays may be so long that a node is not lowered */ };
 
 /* A net: its sizes, and its body's parameters as text. */
 struct net {
@@ -52,8 +53,15 @@ static const char *const bodies[] = {
     "\"g\": {\"function\": \"onnx::Sigmoid\", \"args\": {\"X\": \"f[0]\"}},"
     "\"t\": {\"function\": \"onnx::Mul\", \"args\": {\"A\": \"g\", \"B\": \"f[1]\"}},"
     "\"both\": {\"function\": \"onnx::Concat\", \"args\": {\"inputs\": [\"t\", \"h\"], \"axis\": 1}},"
-    "\"next\": {\"function\": \"onnx::Slice\", \"args\": {\"data\": \"both\", \"starts\": [0], \"ends\": \"[h.shape[1]]\", "
-    "\"axes\": [1]}}",
+    "\"q\": {\"function\": \"onnx::Split\", \"args\": {\"input\": \"both\", \"axis\": 1}},"
+    "\"d\": {\"function\": \"onnx::Slice\", \"args\": {\"data\": \"two\", \"starts\": [1], \"ends\": [99999], \"axes\": [1]}},"
+    "\"r\": {\"function\": \"onnx::ReduceMean\", \"args\": {\"data\": \"d\", \"axes\": [1]}},"
+    "\"m\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"q[0]\", \"B\": \"r\"}},"
+    "\"y\": {\"function\": \"onnx::Tanh\", \"args\": {\"input\": \"q[1]\"}},"
+    "\"c\": {\"function\": \"onnx::Concat\", \"args\": {\"inputs\": [\"m\", \"y\"], \"axis\": 1}},"
+    "\"e\": {\"function\": \"onnx::Split\", \"args\": {\"input\": \"c\", \"axis\": 1}},"
+    "\"w\": {\"function\": \"onnx::Tanh\", \"args\": {\"input\": \"e[1]\"}},"
+    "\"next\": {\"function\": \"onnx::Identity\", \"args\": {\"input\": \"e[0]\"}}",
     /* products of one input with two matrices */
     "\"s\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"x\", \"B\": \"W\"}},"
     "\"z\": {\"function\": \"onnx::Gemm\", \"args\": {\"A\": \"x\", \"B\": \"W\", \"C\": \"b\"}},"
@@ -178,7 +186,7 @@ static void compare(const struct net *net)
         struct mdf_lowered *fast = lowered.state->nodes[0].fast.lowered;
         mdf_status want, got;
 
-        cr_assert(seed < 4 || net->n_steps == 0 || fast != NULL, "%s is not lowered", net->body);
+        cr_assert(seed < 4 || net->n_steps == 0 || net->batch > MOST_LOWERED || fast != NULL, "%s is not lowered", net->body);
         if (seed >= 4 && fast != NULL) {
             fast->code = NULL;
         }
