@@ -223,7 +223,9 @@ void emission_fused(struct emission *emission, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_region *body = &op->of.fused->body;
 
-    if (body->n_ops == 1 && body->ops[0].code == MDF_LOWERED_ELEMENTS && body->ops[0].loop != NULL && op->of.fused->n > 0) {
+    /* What nobody reads has no memory but in a tile. */
+    if (body->n_ops == 1 && body->ops[0].code == MDF_LOWERED_ELEMENTS && body->ops[0].loop != NULL && op->of.fused->n > 0 &&
+        emission->lowered->values[body->ops[0].out].is_stored) {
         call_loop(emission, &body->ops[0], op->of.fused->n);
     } else if (!emit_group(emission, op->of.fused)) {
         call_fused(emission, op->of.fused);
