@@ -3,7 +3,7 @@
 
     pip install onnx numpy ml_dtypes onnxruntime
     make all && python3 tests/sweep_operators.py [--only WORD] [--jobs N] [--all] [--mdf-run FILE]
-    python3 tests/sweep_operators.py --random N [--seed S] [--family onnx|ml|nn]
+    python3 tests/sweep_operators.py --random N [--seed S] [--family onnx|edge|ml|nn]
 
 The calls are those of ONNX's own node tests of one operator. Each is brought to the other versions of the operator (an input that was an attribute in
 an older version becomes one) and to the other types of each type variable, one variable at a time; types that an attribute selects (to, dtype,
@@ -29,12 +29,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import random_calls as random  # noqa: E402
+import random_edge_calls as random_edge  # noqa: E402
 import random_ml_calls as random_ml  # noqa: E402
 import random_nn_calls as random_nn  # noqa: E402
 from run_node_tests import ROOT, draws, run_once, typed  # noqa: E402
 
 warnings.filterwarnings("ignore")
-FAMILIES = {"onnx": random.FAMILIES, "ml": random_ml.FAMILIES, "nn": random_nn.FAMILIES}
+FAMILIES = {"onnx": random.FAMILIES, "edge": random_edge.FAMILIES, "ml": random_ml.FAMILIES, "nn": random_nn.FAMILIES}
 MOST_SEEDS = 2  # calls of one operator version that are swept
 NUMPY = {
     "bool": np.bool_, "int8": np.int8, "int16": np.int16, "int32": np.int32, "int64": np.int64, "uint8": np.uint8, "uint16": np.uint16,
