@@ -23,6 +23,10 @@ static const struct {
      "9], "
      "\"post_transform\": \"PROBIT\"",
      "f[0]", "[8, 8]"},
+    /* Diagonals far outside. */
+    {"22", "onnx::EyeLike", "\"input\": [[1.0, 2.0]], \"k\": -9223372036854775808", "f", "[[0.0, 0.0]]"},
+    {"22", "onnx::EyeLike", "\"input\": [[1.0, 2.0]], \"k\": 9223372036854775807", "f", "[[0.0, 0.0]]"},
+    {"22", "onnx::EyeLike", "\"input\": [[1.0, 2.0]]", "f", "[[1.0, 0.0]]"},
     /* Cubics go past the elements that they lie between: integers end at the ends of their type. */
     {"13", "onnx::Resize",
      "\"X\": \"numpy.array([0, 0, 255, 255, 0], dtype=numpy.uint8)\", \"scales\": [2.0], \"mode\": \"cubic\"", "f",

@@ -231,7 +231,7 @@ static bool eye_like(struct mdf_call *call)
 {
     const struct eye_settings *settings = call->settings;
     const struct mdf_value *data = mdf_call_tensor(call, 0);
-    int64_t k = settings->k == MDF_NOT_GIVEN ? 0 : settings->k;
+    int64_t k = settings->k; /* 0 by default */
     _Alignas(16) char one[16];
     const uint8_t truth = 1;
     const int64_t *shape;
