@@ -2,7 +2,7 @@
 """Calls the ONNX operators as MDF models do, and compares the answers with those of modeci_mdf's own engine.
 
     pip install modeci_mdf onnx numpy ml_dtypes
-    make all && python3 tests/compare_upstream_calls.py [--only WORD] [--random N --seed S] [--jobs N] [--mdf-run FILE]
+    make all && python3 tests/compare_upstream_calls.py [--only WORD] [--random N --seed S --family F] [--jobs N] [--mdf-run FILE]
 
 The calls are those of ONNX's node tests, brought to the versions of opset 15, which that engine has, or random ones (tests/random_calls.py). Each is
 written in three ways: "p" a parameter that is a function of parameters, attributes in its args; "f" a Function object whose inputs come through ports;
@@ -228,10 +228,18 @@ def check(mdf_run, item):
     return ("meant" if known else "differs"), f"{what}: " + "; ".join(f"{who}: {w or 'the same'}" for who, w in wrong)
 
 
+def is_of_opset(schema):
+    try:
+        return schema.domain == "" and onnx.defs.get_schema(schema.name, OPSET).since_version == schema.since_version
+    except onnx.defs.SchemaError:
+        return False
+
+
 def items(args):
     """(number, what, call, style)."""
     if args.random:
-        calls = ((w, c) for w, c in sweep.random_calls(args.random, args.seed, args.only) if c.schema.since_version <= OPSET and set(c.names) <= AS_LISTS - {"int32"})
+        calls = sweep.random_calls(args.random, args.seed, args.only, sweep.FAMILIES[args.family])
+        calls = ((w, c) for w, c in calls if is_of_opset(c.schema) and set(c.names) <= AS_LISTS - {"int32"} | {None})
     else:
         calls = seeds(args.only)
     number = 0
@@ -262,6 +270,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--random", type=int, default=0, metavar="N", help="N random calls")
     parser.add_argument("--seed", type=int, default=0, help="of the random calls")
+    parser.add_argument("--family", choices=sorted(sweep.FAMILIES), default="onnx", help="of the random calls")
     parser.add_argument("--all", action="store_true", help="also name the calls that nobody else could answer")
     args = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"

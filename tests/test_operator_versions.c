@@ -23,6 +23,14 @@ static const struct {
      "9], "
      "\"post_transform\": \"PROBIT\"",
      "f[0]", "[8, 8]"},
+    /* A list of equal lists is an array, and a sequence where one is due. */
+    {"15", "onnx::ConcatFromSequence", "\"input_sequence\": [[1.0, 2.0], [3.0, 4.0]], \"axis\": 0", "f", "[1.0, 2.0, 3.0, 4.0]"},
+    {"15", "onnx::ConcatFromSequence", "\"input_sequence\": [[1.0], [3.0]], \"axis\": 1, \"new_axis\": 1", "f", "[[1.0, 3.0]]"},
+    {"15", "onnx::ConcatFromSequence", "\"input_sequence\": 1.0, \"axis\": 0", "f", "must be a sequence"},
+    {"15", "onnx::SequenceAt", "\"input_sequence\": [[\"a\"], [\"b\"]], \"position\": -1", "f", "[\"b\"]"},
+    {"15", "onnx::SequenceLength", "\"input_sequence\": [[1], [2], [3]]", "f", "3"},
+    {"15", "onnx::SequenceErase", "\"input_sequence\": [[1], [2], [3]], \"position\": 0", "f", "[[2], [3]]"},
+    {"15", "onnx::SequenceInsert", "\"input_sequence\": [[1], [2]], \"tensor\": [7], \"position\": 1", "f", "[[1], [7], [2]]"},
     /* Diagonals far outside. */
     {"22", "onnx::EyeLike", "\"input\": [[1.0, 2.0]], \"k\": -9223372036854775808", "f", "[[0.0, 0.0]]"},
     {"22", "onnx::EyeLike", "\"input\": [[1.0, 2.0]], \"k\": 9223372036854775807", "f", "[[0.0, 0.0]]"},

@@ -3,25 +3,49 @@
  *
  * A sequence is a list of arrays of one element type, which the list's `dtype` names (MDF_DTYPE_NONE: not known yet; the first
  * array that is inserted decides). An empty optional is a value of kind NONE, a filled one is what it holds. A new sequence
- * shares the arrays of the one it was made from. Source: the ONNX operators of these names, all versions. */
+ * shares the arrays of the one it was made from. A list of equal lists in a file is an array; where a sequence is due it is the
+ * sequence of its parts along the first axis, as for modeci_mdf. Source: the ONNX operators of these names, all versions. */
 #include "functions/indexing.h"
 #include "functions/operator.h"
 
 #include <string.h>
 
-/* Input `i` as a sequence; NULL with the error set. */
-static const struct mdf_value *sequence_input(struct mdf_call *call, size_t i)
+/* The parts of an array along its first axis, in scratch; NULL with the error set. */
+static const struct mdf_value *parts_of(struct mdf_call *call, const struct mdf_value *array)
 {
-    const struct mdf_value *value = mdf_call_input(call, i);
+    struct mdf_value *sequence = &call->scratch[MDF_SCRATCH_SECOND];
+    size_t n = (size_t)mdf_value_shape(array)[0];
+    struct mdf_value *items = mdf_value_make_list(call->context->memory, sequence, n);
+
+    if (items == NULL) {
+        mdf_call_out_of_memory(call);
+        return NULL;
+    }
+    sequence->dtype = array->dtype;
+    for (size_t i = 0; i < n; i++) {
+        if (!mdf_take_part(call, &items[i], array, 0, i, 1, false)) {
+            return NULL;
+        }
+    }
+    return sequence;
+}
+
+/* Input 0 as a sequence; NULL with the error set. */
+static const struct mdf_value *sequence_input(struct mdf_call *call)
+{
+    const struct mdf_value *value = mdf_call_input(call, 0);
     char text[96] = "nothing";
 
     if (value != NULL && value->kind == MDF_KIND_LIST) {
         return value;
     }
+    if (value != NULL && mdf_value_is_tensor(value) && value->rank > 0) {
+        return parts_of(call, value);
+    }
     if (value != NULL) {
         mdf_value_describe(value, text, sizeof text);
     }
-    mdf_call_error(call, MDF_TYPE, "input %zu must be a sequence, not %s", i, text);
+    mdf_call_error(call, MDF_TYPE, "input 0 must be a sequence, not %s", text);
     return NULL;
 }
 
@@ -139,7 +163,7 @@ static bool append(struct mdf_call *call, const struct mdf_value *sequence, cons
 
 static bool sequence_insert(struct mdf_call *call)
 {
-    const struct mdf_value *sequence = sequence_input(call, 0), *item = sequence != NULL ? mdf_call_tensor(call, 1) : NULL, *old;
+    const struct mdf_value *sequence = sequence_input(call), *item = sequence != NULL ? mdf_call_tensor(call, 1) : NULL, *old;
     struct mdf_value *items;
     size_t position = 0, n;
 
@@ -162,7 +186,7 @@ static bool sequence_insert(struct mdf_call *call)
 
 static bool sequence_erase(struct mdf_call *call)
 {
-    const struct mdf_value *sequence = sequence_input(call, 0), *old;
+    const struct mdf_value *sequence = sequence_input(call), *old;
     struct mdf_value *items;
     size_t position = 0;
 
@@ -177,7 +201,7 @@ static bool sequence_erase(struct mdf_call *call)
 
 static bool sequence_at(struct mdf_call *call)
 {
-    const struct mdf_value *sequence = sequence_input(call, 0);
+    const struct mdf_value *sequence = sequence_input(call);
     size_t position = 0;
 
     return sequence != NULL && read_position(call, 1, sequence->length, false, 0, &position) &&
@@ -186,7 +210,7 @@ static bool sequence_at(struct mdf_call *call)
 
 static bool sequence_length(struct mdf_call *call)
 {
-    const struct mdf_value *sequence = sequence_input(call, 0);
+    const struct mdf_value *sequence = sequence_input(call);
     int64_t *target = sequence != NULL ? mdf_call_output(call, 0, MDF_DTYPE_INT64, 0, NULL) : NULL;
 
     if (target != NULL) {
@@ -281,10 +305,11 @@ static const struct mdf_setting join_table[] = {{"axis", MDF_SETTING_INT, offset
                                                 {"new_axis", MDF_SETTING_INT, offsetof(struct join_settings, new_axis)},
                                                 {NULL, MDF_SETTING_INT, 0}};
 
-/* Item `i` of the sequence that is input 0. */
+/* Item `i` of the sequence that is input 0 (once sequence_input has been asked for it). */
 static const struct mdf_value *sequence_item(struct mdf_call *call, size_t i)
 {
-    const struct mdf_value *item = &mdf_value_items(call->inputs[0])[i];
+    bool is_list = call->inputs[0]->kind == MDF_KIND_LIST;
+    const struct mdf_value *item = &mdf_value_items(is_list ? call->inputs[0] : &call->scratch[MDF_SCRATCH_SECOND])[i];
 
     if (mdf_value_is_tensor(item)) {
         return item;
@@ -296,7 +321,7 @@ static const struct mdf_value *sequence_item(struct mdf_call *call, size_t i)
 static bool concat_from_sequence(struct mdf_call *call)
 {
     const struct join_settings *settings = call->settings;
-    const struct mdf_value *sequence = sequence_input(call, 0);
+    const struct mdf_value *sequence = sequence_input(call);
 
     return sequence != NULL && mdf_concatenate(call, sequence->length, sequence_item, settings->axis, settings->new_axis == 1);
 }
