@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Calls every ONNX operator with sizes, counts and places that nobody can mean, and sees that each call ends: with a result or one clear error.
+
+    pip install onnx numpy ml_dtypes
+    make all && python3 tests/hostile_calls.py [--only WORD] [--jobs N] [--memory BYTES] [--mdf-run FILE]
+
+The calls are ONNX's node tests of one operator and its versions (tests/sweep_operators.py). In each, one whole number of an attribute or of an input is replaced by the
+ends of the integer types, powers of two that overflow when multiplied, 0 and -1; then all numbers of it are. Each runs in a process that may have 1 GB
+(--memory 0: no bound, for builds with a sanitizer) and 20 seconds. Printed are those that crash, hang, or end in an error without position.
+"""
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from onnx import helper
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import sweep_operators as sweep  # noqa: E402
+from run_node_tests import ROOT, typed  # noqa: E402
+
+LIMIT_S = 20
+HOSTILE = [-(2**63), -(2**31), -1, 0, 2**31 - 1, 2**31, 3037000500, 2**40, 2**62, 2**63 - 1]
+MOST_ELEMENTS = 8  # an input of more is data, not sizes
+
+
+def replaced(values):
+    """Lists in which the first, the last or all numbers are hostile."""
+    n = len(values)
+    for number in HOSTILE:
+        for places in {(0,), (n - 1,), tuple(range(n))} if n else ():
+            yield [number if i in places else v for i, v in enumerate(values)], number, places
+
+
+def with_attributes(call):
+    for at, attribute in enumerate(call.attributes):
+        value = helper.get_attribute_value(attribute)
+        if attribute.type not in (attribute.INT, attribute.INTS):
+            continue
+        whole = attribute.type == attribute.INT
+        for new, number, places in replaced([value] if whole else list(value)):
+            made = helper.make_attribute(attribute.name, new[0] if whole else new)
+            others = [a for i, a in enumerate(call.attributes) if i != at]
+            yield f"{attribute.name}{list(places)}={number}", sweep.Call(call.schema, call.values, call.names, [*others, made], call.outputs, None)
+
+
+def with_inputs(call):
+    for i, (value, name) in enumerate(zip(call.values, call.names)):
+        if name not in ("int32", "int64") or isinstance(value, list) or not 0 < np.size(value) <= MOST_ELEMENTS:
+            continue
+        info = np.iinfo(name)
+        for new, number, places in replaced(np.asarray(value).ravel().tolist()):
+            array = np.clip(np.array(new, object), info.min, info.max).astype(name).reshape(np.shape(value))
+            values = [array if j == i else v for j, v in enumerate(call.values)]
+            yield f"input {i}{list(places)}={number}", sweep.Call(call.schema, values, call.names, call.attributes, call.outputs, None)
+
+
+def calls(word):
+    seeds = sweep.node_tests()
+    for schema in sweep.onnx.defs.get_all_schemas_with_history():
+        n = 0
+        for test_schema, node, values, name in sorted(seeds.get((schema.domain, schema.name), []), key=lambda s: -s[0].since_version):
+            call = sweep.brought_to(schema, test_schema, node, values) if word in schema.name and n < 1 and not schema.deprecated else None
+            if call is None:
+                continue
+            n += 1
+            for change in (with_attributes, with_inputs):
+                for what, changed in change(call):
+                    yield f"{schema.domain or 'onnx'}::{schema.name} {schema.since_version} ({name}) {what}", changed
+
+
+def run(mdf_run, memory, item):
+    """(kind, text): result, error, or what is wrong."""
+    what, call = item
+    with tempfile.TemporaryDirectory() as folder:
+        path, model = os.path.join(folder, "model.onnx"), call.model()
+        with open(path, "wb") as f:
+            f.write(model.SerializeToString())
+        with open(path + ".json", "w") as f:
+            json.dump({info.name: typed(value) for info, value in zip(model.graph.input, call.given())}, f)
+        limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory))) if memory else None
+        start = time.perf_counter()
+        try:
+            done = subprocess.run([mdf_run, path, "--inputs", path + ".json", "--quiet", "-o", os.devnull, "--max-iterations", "1000"], capture_output=True, timeout=LIMIT_S, preexec_fn=limit)
+        except subprocess.TimeoutExpired:
+            return "hangs", what
+    message = done.stderr.decode("utf-8", "replace").strip()
+    if done.returncode not in (0, 1) or "Sanitizer:" in message.replace("WARNING: AddressSanitizer failed to allocate", "") or "runtime error" in message:
+        return "crashes", f"{what}: {done.returncode}, {message[-300:]}"
+    if done.returncode == 1 and "error: " not in message:
+        return "unclear", f"{what}: {message[-300:]}"
+    return ("result" if done.returncode == 0 else "error"), f"{what} ({time.perf_counter() - start:.1f} s): {message}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--mdf-run", default=os.path.join(ROOT, "build", "mdf-run"))
+    parser.add_argument("--only", default="", metavar="WORD", help="only operators whose name holds this")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--memory", type=int, default=1 << 30, metavar="BYTES", help="address space of a call; 0: no bound")
+    parser.add_argument("--all", action="store_true", help="print all calls with their messages")
+    args = parser.parse_args()
+    counts = Counter()
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for some in sweep.batches(calls(args.only), 256):
+            for kind, text in pool.map(lambda item: run(args.mdf_run, args.memory, item), some):
+                counts[kind] += 1
+                if args.all or kind not in ("result", "error"):
+                    print(f"{kind.upper()} {text}", flush=True)
+    print(", ".join(f"{n} {kind}" for kind, n in counts.most_common()))
+    return 0 if counts and not set(counts) - {"result", "error"} else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
