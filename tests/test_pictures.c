@@ -555,7 +555,7 @@ Test(picture_files, what_needs_no_program)
         {"$RUN --plot $OUT/none.gp --graph absent $DATA/two_nodes.json", 2, "no graph"},
         {"$RUN --graph-image $OUT/none.gif $DATA/two_nodes.json", 2, "must be a file .svg"},
         {"$RUN --plot $OUT/none.dot $DATA/two_nodes.json", 2, "must be a file .svg"},
-        {"$RUN --graph-detail 4 --graph-image $OUT/none.dot $DATA/two_nodes.json", 2, "must be 1, 2 or 3"},
+        {"$RUN --graph-detail 4 --graph-image $OUT/none.dot $DATA/two_nodes.json", 2, "must be a whole number from 1 to 3"},
         {"$RUN --graph-image $OUT/absent/g.dot $DATA/two_nodes.json", 1, "there is no such file or directory"},
         {"! ls $OUT/none.* $OUT/*.new", 0, ""},
     };
@@ -578,10 +578,10 @@ Test(picture_files, programs_that_fail)
         {"PATH=/nonexistent $RUN --plot $OUT/none.svg $DATA/two_nodes.json", "needs the program gnuplot, which is not installed"},
         {"PATH=$OUT:$PATH; printf '#!/bin/sh\\necho bad >&2; echo x; exit 1\\n' > $OUT/dot; chmod +x $OUT/dot; "
          "$RUN --check --graph-image $OUT/none.svg $DATA/two_nodes.json",
-         "mdf-run: error: the program dot failed: bad"},
+         "dot: error: the program failed: bad"},
         {"PATH=$OUT:$PATH; printf '#!/bin/sh\\necho x; kill -9 $$\\n' > $OUT/gnuplot; chmod +x $OUT/gnuplot; "
          "$RUN --plot $OUT/none.svg $DATA/two_nodes.json",
-         "mdf-run: error: the program gnuplot failed"},
+         "gnuplot: error: the program failed"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -31,17 +31,17 @@ bool child_is_installed(const char *program)
     return false;
 }
 
-/* Starts the program with three open files as its streams and waits for its end; its exit status, -1: it did not start or was
- * killed. */
-static int spawn_and_wait(const char *const *arguments, FILE *const streams[3])
+/* Starts the program with three open files as its streams and waits for its end, which *status tells as waitpid does. Returns 0,
+ * or the number of the error for which it did not start. */
+static int spawn_and_wait(const char *const *arguments, FILE *const streams[3], int *status)
 {
     posix_spawn_file_actions_t actions;
-    int status = -1, wrong, i;
+    int wrong, i;
     pid_t child;
 
     wrong = posix_spawn_file_actions_init(&actions);
     if (wrong != 0) {
-        return -1;
+        return wrong;
     }
     for (i = 0; i < 3 && wrong == 0; i++) {
         wrong = posix_spawn_file_actions_adddup2(&actions, fileno(streams[i]), i);
@@ -51,15 +51,10 @@ static int spawn_and_wait(const char *const *arguments, FILE *const streams[3])
         wrong = posix_spawnp(&child, arguments[0], &actions, NULL, (char *const *)(uintptr_t)arguments, environ);
     }
     posix_spawn_file_actions_destroy(&actions);
-    if (wrong != 0) {
-        return -1;
+    while (wrong == 0 && waitpid(child, status, 0) < 0) {
+        wrong = errno != EINTR ? errno : 0;
     }
-    while (waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) {
-            return -1;
-        }
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return wrong;
 }
 
 static bool read_all(FILE *stream, struct mdf_text *text)
@@ -75,7 +70,7 @@ static bool read_all(FILE *stream, struct mdf_text *text)
 }
 
 /* The error of a program that failed, with what it said on one line. */
-static mdf_status quote(const char *program, FILE *errors, mdf_error *error)
+static mdf_status quote(FILE *errors, mdf_error *error)
 {
     char said[MOST_SAID] = "";
     size_t n, i;
@@ -88,22 +83,28 @@ static mdf_status quote(const char *program, FILE *errors, mdf_error *error)
     while (n > 0 && said[n - 1] == ' ') {
         said[--n] = '\0';
     }
-    return mdf_error_set(error, MDF_FILE, "the program %s failed%s%s", program, n > 0 ? ": " : "", said);
+    return mdf_error_set(error, MDF_FILE, "the program failed%s%s", n > 0 ? ": " : "", said);
 }
 
 static mdf_status run_with(const char *const *arguments, const struct mdf_text *input, struct mdf_text *output,
                            FILE *const streams[3], mdf_error *error)
 {
+    int status = 0, wrong;
+
     if (streams[0] == NULL || streams[1] == NULL || streams[2] == NULL ||
         fwrite(input->bytes, 1, input->length, streams[0]) != input->length || fflush(streams[0]) != 0) {
-        return mdf_error_set(error, MDF_FILE, "no temporary file can be written, which the program %s needs", arguments[0]);
+        return mdf_error_set(error, MDF_FILE, "the program needs a temporary file, which can not be written");
     }
     rewind(streams[0]);
-    if (spawn_and_wait(arguments, streams) != 0) {
-        return quote(arguments[0], streams[2], error);
+    wrong = spawn_and_wait(arguments, streams, &status);
+    if (wrong != 0) {
+        return mdf_error_set(error, MDF_FILE, "the program can not be started: %s", strerror(wrong));
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        return quote(streams[2], error);
     }
     if (!read_all(streams[1], output)) {
-        return mdf_error_set(error, MDF_FILE, "what the program %s wrote can not be read", arguments[0]);
+        return mdf_error_set(error, MDF_FILE, "what the program wrote can not be read");
     }
     return output->failed ? mdf_memory_error(output->memory, error) : MDF_OK;
 }
@@ -119,6 +120,6 @@ mdf_status run_child(const char *const *arguments, const struct mdf_text *input,
             fclose(streams[i]);
         }
     }
-    mdf_error_at(error, "mdf-run", 0, 0); /* it is no fault of the model */
+    mdf_error_at(error, arguments[0], 0, 0); /* it is no fault of the model */
     return status;
 }

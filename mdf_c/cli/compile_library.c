@@ -6,8 +6,8 @@
 
 #include "mdf_c/cli/child.h"
 #include "mdf_c/mdf.h"
+#include "mdf_c/write/new_file.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,26 +108,22 @@ static mdf_status run_compiler(struct mdf_memory *memory, const struct mdf_text 
 
 mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, mdf_error *error)
 {
-    char suffix[32], *temporary;
+    struct mdf_new_file file;
     mdf_error first = {0};
-    mdf_status status;
+    mdf_status status = mdf_new_file_open(&file, memory, path, error);
 
-    snprintf(suffix, sizeof suffix, ".%ld.new", (long)getpid());
-    temporary = join(memory, path, suffix, "", error);
-    if (temporary == NULL) {
-        return MDF_OUT_OF_MEMORY;
-    }
-    status = run_compiler(memory, source, temporary, true, &first);
     if (status != MDF_OK) {
-        status = run_compiler(memory, source, temporary, false, error);
+        return status;
     }
-    if (status == MDF_OK && rename(temporary, path) != 0) {
-        status = mdf_error_set(error, MDF_FILE, "%s can not be written: %s", path, strerror(errno));
+    if (file.temporary == NULL) {
+        status = mdf_error_set(error, MDF_FILE, "%s can not be written: it is no regular file", path);
+    } else if (run_compiler(memory, source, file.temporary, true, &first) != MDF_OK) {
+        status = run_compiler(memory, source, file.temporary, false, error);
     }
-    if (status != MDF_OK) {
-        unlink(temporary);
+    if (status == MDF_OK) {
+        status = mdf_new_file_commit(&file, error);
     }
-    mdf_memory_release(memory, temporary);
+    mdf_new_file_abandon(&file);
     return status;
 }
 

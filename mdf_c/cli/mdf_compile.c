@@ -1,28 +1,27 @@
 /* mdf_compile.c - the program mdf-compile: a model as C source, or as a shared library made of it. See docs/man/mdf-compile.1. */
 #include "mdf_c/cli/compile_library.h"
+#include "mdf_c/cli/load_model.h"
 #include "mdf_c/cli/make_source.h"
 #include "mdf_c/write/new_file.h"
 
-#include <getopt.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "usage: mdf-compile [options] MODEL -o OUT      MODEL: .json .yaml .yml .bson .onnx\n"
-                           "Writes a model as C source that needs C11 and libm only. OUT: out.c; out.h for out.h and out.c; "
-                           "out.so, compiled by $CC or cc.\n"
-                           "The model is evaluated a few times first, as types and shapes have to be known.\n"
-                           "  -o, --output OUT          see above\n"
-                           "      --name NAME           of the model in C: NAME_init, NAME_step, ...; default: its id\n"
-                           "  -g, --graph ID            the graph; default: the first that no other uses as a body\n"
-                           "  -i, --input NAME=VALUE    an input for these evaluations, as in mdf-run; its shape counts\n"
-                           "      --inputs FILE         the same from a file\n"
-                           "      --dt T                their time increment\n"
-                           "      --float32             reals without a declared type are float32, not float64\n"
-                           "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
-                           "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"
-                           "  -h, --help, --version\n";
+static const char help[] =
+    "usage: mdf-compile [options] MODEL -o OUT      MODEL: .json .yaml .yml .bson .onnx, or - with --from FORMAT\n"
+    "Writes a model as C source that needs C11 and libm only. OUT: out.c; out.h for out.h and out.c; "
+    "out.so, compiled by $CC or cc.\n"
+    "The model is evaluated a few times first, as types and shapes have to be known.\n"
+    "  -o, --output OUT          see above\n"
+    "      --name NAME           of the model in C: NAME_init, NAME_step, ...; default: its id\n"
+    "  -g, --graph ID            the graph; default: the first that no other uses as a body\n"
+    "  -i, --input NAME=VALUE    an input for these evaluations, as in mdf-run; its shape counts\n"
+    "      --inputs FILE         the same from a file\n"
+    "      --dt T                their time increment\n"
+    "      --float32             reals without a declared type are float32, not float64\n"
+    "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
+    "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"
+    "  -h, --help, --version\n";
 
 struct compilation {
     struct run_options options;
@@ -35,80 +34,6 @@ struct compilation {
 
 /* ------------------------------------------------------------------ the command line */
 
-static int usage_error(const char *what, const char *argument)
-{
-    fprintf(stderr, "mdf-compile: error: %s%s\nTry 'mdf-compile --help'.\n", what, argument);
-    return EXIT_USAGE;
-}
-
-static bool read_count(const char *text, uint64_t *count)
-{
-    char *end;
-
-    *count = strtoull(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0';
-}
-
-static bool read_real(const char *text, double *real)
-{
-    char *end;
-
-    *real = strtod(text, &end);
-    return end != text && *end == '\0';
-}
-
-enum letter {
-    LETTER_NAME = 256,
-    LETTER_INPUTS,
-    LETTER_DT,
-    LETTER_FLOAT32,
-    LETTER_ITERATIONS,
-    LETTER_PASSES,
-    LETTER_FROM,
-    LETTER_VERSION
-};
-
-static int take_option(struct compilation *compilation, int letter, const char *text)
-{
-    struct run_options *options = &compilation->options;
-
-    switch (letter) {
-    case 'o':
-        compilation->output = text;
-        return EXIT_DONE;
-    case 'g':
-        options->library.graph = text;
-        return EXIT_DONE;
-    case 'i':
-        options->inputs[options->n_inputs++] = text;
-        return strchr(text, '=') != NULL && text[0] != '=' ? EXIT_DONE
-                                                           : usage_error("--input must have the form NAME=VALUE: ", text);
-    case LETTER_NAME:
-        compilation->name = text;
-        return EXIT_DONE;
-    case LETTER_INPUTS:
-        options->inputs_path = text;
-        return EXIT_DONE;
-    case LETTER_DT:
-        return read_real(text, &options->dt) ? EXIT_DONE : usage_error("--dt must be a number: ", text);
-    case LETTER_FLOAT32:
-        options->library.float32 = true;
-        return EXIT_DONE;
-    case LETTER_ITERATIONS:
-        return read_count(text, &options->library.max_iterations)
-                   ? EXIT_DONE
-                   : usage_error("--max-iterations must be a whole number: ", text);
-    case LETTER_PASSES:
-        return read_count(text, &options->library.max_passes) ? EXIT_DONE
-                                                              : usage_error("--max-passes must be a whole number: ", text);
-    case LETTER_FROM:
-        options->format = text;
-        return EXIT_DONE;
-    default:
-        return usage_error("unknown or wrongly used option", "");
-    }
-}
-
 static bool has_suffix(const char *path, const char *suffix)
 {
     size_t length = strlen(path), n = strlen(suffix);
@@ -116,38 +41,48 @@ static bool has_suffix(const char *path, const char *suffix)
     return length > n && strcmp(path + length - n, suffix) == 0;
 }
 
-static int parse(int argc, char **argv, struct compilation *compilation)
+static const char *output_fault(const char *path)
 {
-    static const struct option table[] = {{"output", required_argument, NULL, 'o'},
-                                          {"graph", required_argument, NULL, 'g'},
-                                          {"input", required_argument, NULL, 'i'},
-                                          {"name", required_argument, NULL, LETTER_NAME},
-                                          {"inputs", required_argument, NULL, LETTER_INPUTS},
-                                          {"dt", required_argument, NULL, LETTER_DT},
-                                          {"float32", no_argument, NULL, LETTER_FLOAT32},
-                                          {"max-iterations", required_argument, NULL, LETTER_ITERATIONS},
-                                          {"max-passes", required_argument, NULL, LETTER_PASSES},
-                                          {"from", required_argument, NULL, LETTER_FROM},
-                                          {NULL, 0, NULL, 0}};
-    int letter, status = EXIT_DONE;
+    return has_suffix(path, ".c") || has_suffix(path, ".h") || has_suffix(path, ".so") ? NULL : "must be a file .c, .h or .so";
+}
 
-    while (status == EXIT_DONE && (letter = getopt_long(argc, argv, "o:g:i:", table, NULL)) != -1) {
-        status = take_option(compilation, letter, optarg);
+#define FIELD(name) offsetof(struct compilation, name)
+
+static const struct option_row rows[] = {
+    {"output", 'o', ARGUMENT_TEXT, .offset = FIELD(output), .fault = output_fault},
+    {"name", '\0', ARGUMENT_TEXT, .offset = FIELD(name)},
+    {"graph", 'g', ARGUMENT_TEXT, .offset = FIELD(options.library.graph)},
+    {"input", 'i', ARGUMENT_TEXTS, .offset = FIELD(options.inputs), .fault = input_fault},
+    {"inputs", '\0', ARGUMENT_TEXT, .offset = FIELD(options.inputs_path)},
+    {"dt", '\0', ARGUMENT_REAL, .offset = FIELD(options.dt)},
+    {"float32", '\0', ARGUMENT_FLAG, .offset = FIELD(options.library.float32)},
+    {"max-iterations", '\0', ARGUMENT_COUNT, .offset = FIELD(options.library.max_iterations)},
+    {"max-passes", '\0', ARGUMENT_COUNT, .offset = FIELD(options.library.max_passes)},
+    {"from", '\0', ARGUMENT_TEXT, .offset = FIELD(options.format)},
+    {"help", 'h', .argument = ARGUMENT_HELP},
+    {"version", '\0', .argument = ARGUMENT_VERSION},
+};
+
+static const struct command_line line = {"mdf-compile", help, rows, sizeof rows / sizeof *rows};
+
+static int parse(int argc, char **argv, struct compilation *compilation, bool *ends)
+{
+    int exit_status;
+    size_t n_names;
+    char **names = read_command_line(&line, argc, argv, compilation, &n_names, &exit_status);
+
+    *ends = names == NULL;
+    if (names == NULL) {
+        return exit_status;
     }
-    if (status != EXIT_DONE) {
-        return status;
+    if (n_names != 1) {
+        return usage_error(&line, n_names == 0 ? "no model was given" : "more than one model was given");
     }
-    if (optind + 1 != argc) {
-        return usage_error(optind == argc ? "no model was given" : "more than one model was given", "");
+    compilation->options.model_path = names[0];
+    if (strcmp(names[0], "-") == 0 && compilation->options.format == NULL) {
+        return usage_error(&line, "--from is needed where the model comes from standard input");
     }
-    compilation->options.model_path = argv[optind];
-    if (compilation->output == NULL) {
-        return usage_error("--output is needed", "");
-    }
-    return has_suffix(compilation->output, ".c") || has_suffix(compilation->output, ".h") ||
-                   has_suffix(compilation->output, ".so")
-               ? EXIT_DONE
-               : usage_error("the output must end in .c, .h or .so: ", compilation->output);
+    return compilation->output != NULL ? EXIT_DONE : usage_error(&line, "--output is needed");
 }
 
 /* ------------------------------------------------------------------ output */
@@ -191,18 +126,29 @@ static mdf_status write_output(struct compilation *compilation)
                                                  : write_file(compilation, compilation->output, &compilation->source);
 }
 
-static int compile(struct compilation *compilation)
+/* The model as text, in compilation->source and ->header. */
+static int make_text(struct compilation *compilation, const mdf_program *program)
 {
     const char *slash = strrchr(compilation->output, '/'), *base = slash != NULL ? slash + 1 : compilation->output;
     struct mdf_source_options how = {compilation->name, has_suffix(compilation->output, ".h") ? base : NULL};
-    struct run_options *options = &compilation->options;
-    mdf_model *model = mdf_model_load_file_as(options->model_path, options->format, &options->library, &compilation->error);
-    mdf_program *program = model == NULL ? NULL : mdf_compile(model, &options->library, &compilation->error);
-    int status = compilation->error.code == MDF_USAGE ? EXIT_USAGE : EXIT_MODEL;
 
-    if (program != NULL) {
-        status = make_source(options, program, &compilation->warnings, &how, &compilation->source,
-                             how.header != NULL ? &compilation->header : NULL, &compilation->error);
+    return make_source(&compilation->options, program, &compilation->warnings, &how, &compilation->source,
+                       how.header != NULL ? &compilation->header : NULL, &compilation->error);
+}
+
+static int compile(struct compilation *compilation)
+{
+    struct run_options *options = &compilation->options;
+    mdf_program *program = NULL;
+    mdf_model *model;
+    int status = load_model(options, &model, &compilation->error);
+
+    if (status == EXIT_DONE) {
+        status = check_graph(options, model, &compilation->error);
+    }
+    if (status == EXIT_DONE) {
+        program = mdf_compile(model, &options->library, &compilation->error);
+        status = program != NULL ? make_text(compilation, program) : EXIT_MODEL;
     }
     if (status == EXIT_DONE && write_output(compilation) != MDF_OK) {
         status = EXIT_MODEL;
@@ -215,28 +161,19 @@ static int compile(struct compilation *compilation)
 int main(int argc, char **argv)
 {
     struct compilation compilation = {.options = {.dt = (double)NAN}};
-    int status;
+    bool ends;
+    int status = parse(argc, argv, &compilation, &ends);
 
-    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        fputs(help, stdout);
-        return EXIT_DONE;
-    }
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-        puts("mdf-compile " MDF_VERSION);
-        return EXIT_DONE;
-    }
     mdf_memory_init(&compilation.memory, NULL, 0);
     mdf_text_init(&compilation.source, &compilation.memory);
     mdf_text_init(&compilation.header, &compilation.memory);
     compilation.options.library.warning = print_warning;
     compilation.options.library.warning_context = &compilation.warnings;
-    compilation.options.inputs = calloc((size_t)argc, sizeof *compilation.options.inputs);
-    status = compilation.options.inputs != NULL ? parse(argc, argv, &compilation) : EXIT_MODEL;
-    if (status == EXIT_DONE) {
+    if (status == EXIT_DONE && !ends) {
         status = compile(&compilation);
     }
     if (compilation.error.code != MDF_OK) {
-        print_error(&compilation.error, compilation.options.model_path);
+        print_error(&compilation.error, status == EXIT_MODEL ? compilation.options.model_path : "mdf-compile");
     }
     mdf_text_release(&compilation.source);
     mdf_text_release(&compilation.header);

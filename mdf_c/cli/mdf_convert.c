@@ -1,8 +1,7 @@
 /* mdf_convert.c - the program mdf-convert: a model in one format into another. See docs/man/mdf-convert.1. */
+#include "mdf_c/cli/command_line.h"
 #include "mdf_c/cli/messages.h"
-#include "mdf_c/cli/options.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char help[] =
@@ -15,75 +14,69 @@ static const char help[] =
     "      --weights-inside        all arrays stay in OUT\n"
     "  -h, --help, --version\n";
 
+/* 0 bytes would mean the default. */
+static const char *beside_fault(const char *text)
+{
+    return strspn(text, "0KMG") == strlen(text) ? "must be at least 1 byte" : NULL;
+}
+
 /* One call of the program. */
 struct conversion {
     const char *source, *target;
-    size_t beside_bytes; /* as mdf_model_save_file_parted takes it */
+    size_t beside_bytes; /* as mdf_model_save_file_parted takes it; 0: not given */
+    bool inside;
 };
+
+#define FIELD(name) offsetof(struct conversion, name)
+
+static const struct option_row rows[] = {
+    {"weights-beside", '\0', ARGUMENT_BYTES, .offset = FIELD(beside_bytes), .fault = beside_fault},
+    {"weights-inside", '\0', ARGUMENT_FLAG, .offset = FIELD(inside)},
+    {"help", 'h', .argument = ARGUMENT_HELP},
+    {"version", '\0', .argument = ARGUMENT_VERSION},
+};
+
+static const struct command_line line = {"mdf-convert", help, rows, sizeof rows / sizeof *rows};
 
 static int convert(const struct conversion *conversion)
 {
     struct warning_printer warnings = {0};
     mdf_options options = {.warning = print_warning, .warning_context = &warnings};
     mdf_error error = {0};
+    size_t beside_bytes = conversion->inside ? SIZE_MAX : conversion->beside_bytes;
     mdf_model *model = mdf_model_load_file_as(conversion->source, NULL, &options, &error);
 
     if (model == NULL) {
         print_error(&error, conversion->source);
         return error.code == MDF_USAGE ? EXIT_USAGE : EXIT_MODEL;
     }
-    if (mdf_model_save_file_parted(model, conversion->target, conversion->beside_bytes, &error) != MDF_OK) {
+    if (mdf_model_save_file_parted(model, conversion->target, beside_bytes, &error) != MDF_OK) {
         print_error(&error, conversion->target);
     }
     mdf_model_free(model);
     return error.code == MDF_OK ? EXIT_DONE : error.code == MDF_USAGE ? EXIT_USAGE : EXIT_MODEL;
 }
 
-static int usage_error(const char *what, const char *argument)
-{
-    fprintf(stderr, "mdf-convert: error: %s%s\nTry 'mdf-convert --help'.\n", what, argument);
-    return EXIT_USAGE;
-}
-
-/* Reads the command line; an exit status, or EXIT_DONE. */
-static int parse(int argc, char **argv, struct conversion *conversion)
-{
-    int i;
-
-    for (i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--weights-inside") == 0) {
-            conversion->beside_bytes = SIZE_MAX;
-        } else if (strcmp(argv[i], "--weights-beside") == 0) {
-            if (i + 1 == argc || !parse_bytes(argv[i + 1], &conversion->beside_bytes) || conversion->beside_bytes == 0) {
-                return usage_error("--weights-beside needs a number of bytes, as 100000 or 4M", "");
-            }
-            i++;
-        } else if (argv[i][0] == '-') {
-            return usage_error("unknown option ", argv[i]);
-        } else if (conversion->source == NULL) {
-            conversion->source = argv[i];
-        } else if (conversion->target == NULL) {
-            conversion->target = argv[i];
-        } else {
-            return usage_error("one file name too many: ", argv[i]);
-        }
-    }
-    return conversion->target != NULL ? EXIT_DONE : usage_error("two file names are needed", "");
-}
-
 int main(int argc, char **argv)
 {
     struct conversion conversion = {0};
     int exit_status;
+    size_t n_names;
+    char **names = read_command_line(&line, argc, argv, &conversion, &n_names, &exit_status);
 
-    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        fputs(help, stdout);
-        return EXIT_DONE;
+    if (names == NULL) {
+        return exit_status;
     }
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-        puts("mdf-convert " MDF_VERSION);
-        return EXIT_DONE;
+    if (n_names < 2) {
+        return usage_error(&line, "two file names are needed");
     }
-    exit_status = parse(argc, argv, &conversion);
-    return exit_status == EXIT_DONE ? convert(&conversion) : exit_status;
+    if (n_names > 2) {
+        return usage_error(&line, "one file name too many: %s", names[2]);
+    }
+    if (conversion.inside && conversion.beside_bytes > 0) {
+        return usage_error(&line, "--weights-inside does not go with --weights-beside");
+    }
+    conversion.source = names[0];
+    conversion.target = names[1];
+    return convert(&conversion);
 }

@@ -3,6 +3,7 @@
  * Nothing goes to standard output, and no output file appears, before all has gone well; but for a picture of the graph, which is
  * there as soon as the model is loaded. */
 #include "mdf_c/cli/compiled_run.h"
+#include "mdf_c/cli/load_model.h"
 #include "mdf_c/cli/messages.h"
 #include "mdf_c/cli/options.h"
 #include "mdf_c/cli/pictures.h"
@@ -36,57 +37,13 @@ struct run {
 
 /* ------------------------------------------------------------------ load and compile */
 
-static mdf_model *load_standard_input(struct run *run)
-{
-    mdf_model *model = NULL;
-    size_t size_bytes;
-    void *bytes;
-
-    if (mdf_read_file(&run->memory, "-", &bytes, &size_bytes, &run->error) == MDF_OK) {
-        model =
-            mdf_model_load_bytes(bytes, size_bytes, run->options.format, "standard input", &run->options.library, &run->error);
-    }
-    mdf_memory_release(&run->memory, bytes);
-    return model;
-}
-
 static int load(struct run *run)
 {
-    const struct run_options *options = &run->options;
     double start_s = clock_s();
+    int exit_status = load_model(&run->options, &run->model, &run->error);
 
-    run->model = strcmp(options->model_path, "-") == 0
-                     ? load_standard_input(run)
-                     : mdf_model_load_file_as(options->model_path, options->format, &options->library, &run->error);
     run->load_s = clock_s() - start_s;
-    if (run->model == NULL) {
-        return run->error.code == MDF_USAGE ? EXIT_USAGE : EXIT_MODEL;
-    }
-    return EXIT_DONE;
-}
-
-/* A graph that the command line names and the model does not have. */
-static int check_graph(struct run *run)
-{
-    const char *wanted = run->options.library.graph;
-    struct mdf_nearest nearest;
-    size_t i;
-
-    if (wanted == NULL) {
-        return EXIT_DONE;
-    }
-    mdf_nearest_begin(&nearest, wanted);
-    for (i = 0; i < mdf_model_n_graphs(run->model); i++) {
-        if (strcmp(mdf_model_graph_id(run->model, i), wanted) == 0) {
-            return EXIT_DONE;
-        }
-        mdf_nearest_offer(&nearest, mdf_model_graph_id(run->model, i));
-    }
-    mdf_error_set(&run->error, MDF_NAME, "the model has no graph '%s'", wanted);
-    if (mdf_nearest_result(&nearest) != NULL) {
-        mdf_error_append(&run->error, "; did you mean '%s'?", mdf_nearest_result(&nearest));
-    }
-    return EXIT_USAGE;
+    return exit_status == EXIT_DONE ? check_graph(&run->options, run->model, &run->error) : exit_status;
 }
 
 /* The picture is one of the model as it was loaded: there is one of a model that does not compile too. */
@@ -264,9 +221,6 @@ static int run_all(struct run *run)
 
     if (exit_status == EXIT_DONE) {
         exit_status = load(run);
-    }
-    if (exit_status == EXIT_DONE) {
-        exit_status = check_graph(run);
     }
     if (exit_status == EXIT_DONE) {
         exit_status = draw(run);

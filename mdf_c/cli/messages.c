@@ -1,7 +1,11 @@
 /* messages.c - see messages.h. */
 #include "mdf_c/cli/messages.h"
 
+#include "mdf_c/base/error.h"
+
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 static void print_message(const mdf_error *error, const char *file, const char *what)
 {
@@ -26,4 +30,14 @@ void print_warning(void *context, const mdf_error *warning)
 
     printer->n_warnings++;
     print_message(warning, NULL, printer->strict ? "error" : "warning");
+}
+
+mdf_status print_output(const char *bytes, size_t length, mdf_error *error)
+{
+    if ((length == 0 || fwrite(bytes, 1, length, stdout) == length) && fflush(stdout) == 0) {
+        return MDF_OK;
+    }
+    mdf_error_set(error, MDF_FILE, "it can not be written: %s", strerror(errno));
+    mdf_error_at(error, "standard output", 0, 0);
+    return MDF_FILE;
 }

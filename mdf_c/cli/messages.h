@@ -14,4 +14,7 @@ void print_warning(void *printer, const mdf_error *warning);
 /* Prints "file:line:column: error: ..."; `file` stands in where the error names none, NULL: nothing does. */
 void print_error(const mdf_error *error, const char *file);
 
+/* Writes to standard output, all at once. */
+mdf_status print_output(const char *bytes, size_t length, mdf_error *error);
+
 #endif

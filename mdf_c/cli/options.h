@@ -2,20 +2,17 @@
 #ifndef MDF_CLI_OPTIONS_H
 #define MDF_CLI_OPTIONS_H
 
+#include "mdf_c/cli/command_line.h"
 #include "mdf_c/mdf.h"
 #include "mdf_c/write/write_dot.h"
-
-/* Exit statuses of the programs. */
-enum { EXIT_DONE = 0, EXIT_MODEL = 1, EXIT_USAGE = 2 };
 
 enum progress { PROGRESS_AUTOMATIC, PROGRESS_ON, PROGRESS_OFF };
 
 /* Texts are borrowed from the command line. */
 struct run_options {
-    const char *model_path; /* "-": standard input */
-    const char *format;     /* NULL: by suffix */
-    const char **inputs;    /* NAME=VALUE, in order; released by release_run_options */
-    size_t n_inputs;
+    const char *model_path;                   /* "-": standard input */
+    const char *format;                       /* NULL: by suffix */
+    struct option_texts inputs;               /* NAME=VALUE, in order */
     const char *inputs_path;                  /* NULL: none */
     const char *output_path;                  /* NULL: standard output */
     const char *graph_image_path, *plot_path; /* NULL: none */
@@ -32,8 +29,5 @@ struct run_options {
 /* Reads the command line. False: the program ends with *exit_status; what is to be said has been said. */
 bool parse_run_options(int argc, char **argv, struct run_options *options, int *exit_status);
 void release_run_options(struct run_options *options);
-
-/* "512M": a number of bytes, with a factor of 1024, 1024^2 or 1024^3. */
-bool parse_bytes(const char *text, size_t *n_bytes);
 
 #endif

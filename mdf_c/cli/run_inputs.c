@@ -77,7 +77,7 @@ static int read_single(struct mdf_memory *memory, const char *argument, struct m
 
 static int read_singles(struct run_inputs *inputs, const struct run_options *options, mdf_error *error)
 {
-    struct mdf_value *pairs = mdf_value_make_dict(inputs->memory, &inputs->single, options->n_inputs);
+    struct mdf_value *pairs = mdf_value_make_dict(inputs->memory, &inputs->single, options->inputs.n);
     int exit_status = EXIT_DONE;
     size_t i;
 
@@ -85,8 +85,8 @@ static int read_singles(struct run_inputs *inputs, const struct run_options *opt
         mdf_memory_error(inputs->memory, error);
         return EXIT_MODEL;
     }
-    for (i = 0; i < options->n_inputs && exit_status == EXIT_DONE; i++) {
-        exit_status = read_single(inputs->memory, options->inputs[i], &pairs[2 * i], error);
+    for (i = 0; i < options->inputs.n && exit_status == EXIT_DONE; i++) {
+        exit_status = read_single(inputs->memory, options->inputs.items[i], &pairs[2 * i], error);
     }
     return exit_status;
 }

@@ -1,6 +1,7 @@
 /* run_report.c - see run_report.h. */
 #include "mdf_c/cli/run_report.h"
 
+#include "mdf_c/cli/messages.h"
 #include "mdf_c/cli/schedule_text.h"
 
 #include <math.h>
@@ -226,15 +227,6 @@ static report_writer writer_of(const char *path)
     return mdf_write_report_json;
 }
 
-static int print_text(const struct mdf_text *text, mdf_error *error)
-{
-    if (fwrite(text->bytes, 1, text->length, stdout) != text->length || fflush(stdout) != 0) {
-        mdf_error_set(error, MDF_FILE, "standard output can not be written");
-        return EXIT_MODEL;
-    }
-    return EXIT_DONE;
-}
-
 static int write_text(struct run_report *report, const struct mdf_text *text, mdf_error *error)
 {
     const char *path = report->options->output_path;
@@ -243,9 +235,11 @@ static int write_text(struct run_report *report, const struct mdf_text *text, md
         return EXIT_MODEL;
     }
     if (report->options->schedule) {
-        return print_text(&report->schedule_text, error);
+        text = &report->schedule_text;
+    } else if (path != NULL) {
+        return EXIT_DONE;
     }
-    return path != NULL ? EXIT_DONE : print_text(text, error);
+    return print_output(text->bytes, text->length, error) == MDF_OK ? EXIT_DONE : EXIT_MODEL;
 }
 
 /* The names and values that the report borrows, in arrays that live while it is written. */

@@ -380,11 +380,7 @@ static bool save(struct sweep_run *run, const struct mdf_text *text)
     if (path != NULL) {
         return mdf_save_file(run->memory, path, text->bytes, text->length, run->error) == MDF_OK;
     }
-    if (fwrite(text->bytes, 1, text->length, stdout) != text->length || fflush(stdout) != 0) {
-        mdf_error_set(run->error, MDF_FILE, "standard output can not be written");
-        return false;
-    }
-    return true;
+    return print_output(text->bytes, text->length, run->error) == MDF_OK;
 }
 
 static bool write_results(struct sweep_run *run)

@@ -1,0 +1,53 @@
+/* load_model.c - see load_model.h. */
+#include "mdf_c/cli/load_model.h"
+
+#include "mdf_c/base/error.h"
+#include "mdf_c/write/write.h"
+
+#include <string.h>
+
+static mdf_model *load_standard_input(const struct run_options *options, mdf_error *error)
+{
+    struct mdf_memory memory;
+    mdf_model *model = NULL;
+    size_t size_bytes;
+    void *bytes;
+
+    mdf_memory_init(&memory, NULL, 0);
+    if (mdf_read_file(&memory, "-", &bytes, &size_bytes, error) == MDF_OK) {
+        model = mdf_model_load_bytes(bytes, size_bytes, options->format, "standard input", &options->library, error);
+    }
+    mdf_memory_release(&memory, bytes);
+    return model;
+}
+
+int load_model(const struct run_options *options, mdf_model **model, mdf_error *error)
+{
+    *model = strcmp(options->model_path, "-") == 0
+                 ? load_standard_input(options, error)
+                 : mdf_model_load_file_as(options->model_path, options->format, &options->library, error);
+    return *model != NULL ? EXIT_DONE : error->code == MDF_USAGE ? EXIT_USAGE : EXIT_MODEL;
+}
+
+int check_graph(const struct run_options *options, const mdf_model *model, mdf_error *error)
+{
+    const char *wanted = options->library.graph;
+    struct mdf_nearest nearest;
+    size_t i;
+
+    if (wanted == NULL) {
+        return EXIT_DONE;
+    }
+    mdf_nearest_begin(&nearest, wanted);
+    for (i = 0; i < mdf_model_n_graphs(model); i++) {
+        if (strcmp(mdf_model_graph_id(model, i), wanted) == 0) {
+            return EXIT_DONE;
+        }
+        mdf_nearest_offer(&nearest, mdf_model_graph_id(model, i));
+    }
+    mdf_error_set(error, MDF_NAME, "the model has no graph '%s'", wanted);
+    if (mdf_nearest_result(&nearest) != NULL) {
+        mdf_error_append(error, "; did you mean '%s'?", mdf_nearest_result(&nearest));
+    }
+    return EXIT_USAGE;
+}

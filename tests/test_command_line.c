@@ -1,0 +1,210 @@
+/* test_command_line.c - the programs called wrongly, and in a bad environment: one clear sentence, the right exit status, nothing
+ * on standard output, no file left half written. */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TEXT_SIZE = 1 << 12 };
+
+/* A folder of the test's own, removed by its last call. */
+static char folder[] = "/tmp/mdf_test_command_line_XXXXXX";
+static char errors_path[] = "/tmp/mdf_test_command_line_XXXXXX";
+
+static void set_up(void)
+{
+    const char *build = getenv("BUILD");
+    char text[TEXT_SIZE];
+    int file;
+
+    cr_assert(mkdtemp(folder) != NULL);
+    file = mkstemp(errors_path);
+    cr_assert(file >= 0);
+    close(file);
+    build = build != NULL ? build : "build";
+    snprintf(text, sizeof text, "%s/mdf-run", build);
+    setenv("RUN", text, 1);
+    snprintf(text, sizeof text, "%s/mdf-convert", build);
+    setenv("CONVERT", text, 1);
+    snprintf(text, sizeof text, "%s/mdf-compile", build);
+    setenv("COMPILE", text, 1);
+    setenv("OUT", folder, 1);
+    setenv("M", "tests/data/two_nodes.json", 1);
+}
+
+static void tear_down(void)
+{
+    unlink(errors_path);
+    cr_assert(system("rm -r \"$OUT\"") == 0);
+}
+
+static size_t count_files(void)
+{
+    DIR *directory = opendir(folder);
+    size_t n = 0;
+
+    cr_assert(directory != NULL);
+    while (readdir(directory) != NULL) {
+        n++;
+    }
+    closedir(directory);
+    return n - 2; /* . and .. */
+}
+
+/* Runs a line of shell; its exit status, and what it says on standard error. */
+static int call(const char *command, char errors[TEXT_SIZE])
+{
+    char text[TEXT_SIZE];
+    FILE *stream;
+    int status;
+
+    snprintf(text, sizeof text, "{ %s ; } 2>%s", command, errors_path);
+    status = system(text);
+    stream = fopen(errors_path, "rb");
+    cr_assert(stream != NULL && WIFEXITED(status), "%s", command);
+    errors[fread(errors, 1, TEXT_SIZE - 1, stream)] = '\0';
+    fclose(stream);
+    return WEXITSTATUS(status);
+}
+
+TestSuite(command_line, .init = set_up, .fini = tear_down);
+
+#define FROM_1 "must be a whole number from 1 to 18446744073709551615, not "
+
+/* What is said begins so; none of the commands leaves a file in $OUT. */
+static const struct {
+    const char *command;
+    int exit_status;
+    const char *errors;
+} refused[] = {
+    /* options that are not there, or not so */
+    {"$RUN $M --stesp 3", 2, "mdf-run: error: unknown option '--stesp'; did you mean '--steps'?\nTry 'mdf-run --help'.\n"},
+    {"$RUN $M --stesp=3", 2, "mdf-run: error: unknown option '--stesp'; did you mean '--steps'?\n"},
+    {"$RUN $M --tr=3", 2, "mdf-run: error: the option '--trace' takes no argument\n"},
+    {"$RUN $M --max", 2, "mdf-run: error: the option '--max' can mean --max-iterations, --max-passes, --max-memory\n"},
+    {"$RUN $M -xn3", 2, "mdf-run: error: unknown option '-x'\n"},
+    {"$RUN $M --steps", 2, "mdf-run: error: there is no argument after the option '--steps'\n"},
+    {"$COMPILE $M --nmae a", 2, "mdf-compile: error: unknown option '--nmae'; did you mean '--name'?\n"},
+    {"$COMPILE $M -o", 2, "mdf-compile: error: there is no argument after the option '-o'\n"},
+    {"$CONVERT -x", 2, "mdf-convert: error: unknown option '-x'\nTry 'mdf-convert --help'.\n"},
+    {"$CONVERT --weights $M $OUT/a.json", 2,
+     "mdf-convert: error: the option '--weights' can mean --weights-beside, --weights-inside\n"},
+    /* numbers */
+    {"$RUN $M --steps 1e9", 2, "mdf-run: error: --steps " FROM_1 "'1e9'\n"},
+    {"$RUN $M --steps -1", 2, "mdf-run: error: --steps " FROM_1 "'-1'\n"},
+    {"$RUN $M --steps ''", 2, "mdf-run: error: --steps " FROM_1 "''\n"},
+    {"$RUN $M --steps 18446744073709551616", 2, "mdf-run: error: --steps " FROM_1 "'18446744073709551616'\n"},
+    {"$RUN $M --repeat 0", 2, "mdf-run: error: --repeat " FROM_1 "'0'\n"},
+    {"$RUN $M --threads 65537", 2, "mdf-run: error: --threads must be a whole number from 1 to 65536, not '65537'\n"},
+    {"$RUN $M --graph-detail 4", 2, "mdf-run: error: --graph-detail must be a whole number from 1 to 3, not '4'\n"},
+    {"$RUN $M --dt nan", 2, "mdf-run: error: --dt must be a finite number, not 'nan'\n"},
+    {"$RUN $M --dt 1e400", 2, "mdf-run: error: --dt must be a finite number, not '1e400'\n"},
+    {"$RUN $M --max-memory 99999999999G", 2,
+     "mdf-run: error: --max-memory must be a number of bytes, as 1000000 or 512M, not '99999999999G'\n"},
+    {"$COMPILE $M -o $OUT/a.c --dt 0x10", 2, "mdf-compile: error: --dt must be a finite number, not '0x10'\n"},
+    {"$COMPILE $M -o $OUT/a.c --max-passes 99999999999999999999", 2, "mdf-compile: error: --max-passes must be a whole number"},
+    {"$CONVERT $M $OUT/a.json --weights-beside 0K", 2,
+     "mdf-convert: error: --weights-beside must be at least 1 byte, not '0K'\n"},
+    {"$CONVERT $M $OUT/a.json --weights-beside 3 --weights-inside", 2,
+     "mdf-convert: error: --weights-inside does not go with --weights-beside\n"},
+    /* inputs */
+    {"$RUN $M -i =3", 2, "mdf-run: error: --input must have the form NAME=VALUE, not '=3'\n"},
+    {"$RUN $M -i x=", 2, "mdf-run: error: --input must have the form NAME=VALUE, with a VALUE in JSON or @FILE, not 'x='\n"},
+    {"$RUN $M -i x=@", 2, "mdf-run: error: --input must have the form NAME=VALUE, with a VALUE in JSON or @FILE, not 'x=@'\n"},
+    {"$RUN $M -i x=@$OUT/nosuch.npy", 1, "/tmp/"},
+    {"$RUN $M -i x=Q", 2, "--input x:1:1: error: a value is expected, not 'Q'\n"},
+    {"$COMPILE $M -i nosuch=1 -o $OUT/a.c", 2, "mdf-compile: error: no input port is called 'nosuch'\n"},
+    {"$COMPILE $M -g chian -o $OUT/a.c", 2, "mdf-compile: error: the model has no graph 'chian'; did you mean 'chain'?\n"},
+    /* models */
+    {"$RUN /tmp --from json", 1, "/tmp: error: this is a directory, not a file\n"},
+    {"$RUN $M --from xml", 2,
+     "tests/data/two_nodes.json: error: 'xml' is no format of documents; json, yaml, bson and onnx are\n"},
+    {"$COMPILE - -o $OUT/a.c", 2, "mdf-compile: error: --from is needed where the model comes from standard input\n"},
+    {"$COMPILE $M $M -o $OUT/a.c", 2, "mdf-compile: error: more than one model was given\n"},
+    {"$COMPILE -o $OUT/a.c", 2, "mdf-compile: error: no model was given\n"},
+    {"$COMPILE $M", 2, "mdf-compile: error: --output is needed\n"},
+    {"$CONVERT $M", 2, "mdf-convert: error: two file names are needed\n"},
+    {"$CONVERT a b c", 2, "mdf-convert: error: one file name too many: c\n"},
+    /* output */
+    {"$RUN $M -o $OUT/a.png", 2, "mdf-run: error: --output must be a file .json, .csv or .npz, not '/tmp/"},
+    {"$RUN $M -o ''", 2, "mdf-run: error: --output must be a file .json, .csv or .npz, not ''\n"},
+    {"$RUN $M -o /nosuch/a.json", 1, "/nosuch/a.json: error: the file can not be written: there is no such file or directory\n"},
+    {"$RUN $M -o /tmp", 1, "/tmp: error: the file can not be written: it is a directory\n"},
+    {"$RUN $M -o /dev/full", 1, "/dev/full: error: the file can not be written: the device is full\n"},
+    {"$RUN $M >/dev/full", 1, "standard output: error: it can not be written: No space left on device\n"},
+    {"$RUN $M --schedule >/dev/full", 1, "standard output: error: it can not be written: No space left on device\n"},
+    {"$RUN $M >&-", 1, "standard output: error: it can not be written: Bad file descriptor\n"},
+    {"$RUN --help >/dev/full", 1, "standard output: error: it can not be written: No space left on device\n"},
+    {"$RUN --ops >/dev/full", 1, "standard output: error: it can not be written: No space left on device\n"},
+    {"$CONVERT --version >/dev/full", 1, "standard output: error: it can not be written: No space left on device\n"},
+    {"$COMPILE --help >/dev/full", 1, "standard output: error: it can not be written: No space left on device\n"},
+    {"$CONVERT $M /nosuch/a.yaml", 1, "/nosuch/a.yaml: error: the file can not be written: there is no such file or directory\n"},
+    {"$CONVERT $M $OUT/a.onnx", 2, "/tmp/"},
+    {"$COMPILE $M -o $OUT/a.x", 2, "mdf-compile: error: --output must be a file .c, .h or .so, not '/tmp/"},
+    {"$COMPILE $M -o /nosuch/a.so", 1, "/nosuch/a.so: error: the file can not be written: there is no such file or directory\n"},
+    {"CC=nosuchcc $COMPILE $M -o $OUT/a.so", 1, "nosuchcc: error: the program can not be started: No such file or directory\n"},
+    {"CC=false $COMPILE $M -o $OUT/a.so", 1, "false: error: the program failed\n"},
+    /* signals: the results of a run that is ended are not there */
+    {"timeout -s TERM 0.3 $RUN tests/data/decay.yaml --dt 1e-9 -n 1000000000000 -o $OUT/a.json", 124, ""},
+    {"timeout -s INT 0.3 $RUN tests/data/decay.yaml --dt 1e-9 -n 1000000000000 -o $OUT/a.npz", 124, ""},
+};
+
+Test(command_line, refused)
+{
+    char errors[TEXT_SIZE];
+    size_t i;
+
+    for (i = 0; i < sizeof refused / sizeof *refused; i++) {
+        int status = call(refused[i].command, errors);
+        const char *expected = refused[i].errors, *newline = strchr(errors, '\n');
+        bool has_hint = newline != NULL && strncmp(newline + 1, "Try '", 5) == 0;
+
+        cr_expect(status == refused[i].exit_status, "%s: exit status %d, %s", refused[i].command, status, errors);
+        cr_expect(strncmp(errors, expected, strlen(expected)) == 0, "%s says %s", refused[i].command, errors);
+        cr_expect(newline == NULL || newline[1] == '\0' || has_hint, "%s says more than a line: %s", refused[i].command, errors);
+        cr_expect(count_files() == 0, "%s leaves a file", refused[i].command);
+    }
+}
+
+/* Each prints nothing on standard error; what is compared is up to the command. */
+static const char *const taken[] = {
+    "$RUN --version | grep -q '^mdf-run '",
+    "$CONVERT $M --help | grep -q '^usage: mdf-convert '",
+    "$COMPILE -h $M | grep -q '^usage: mdf-compile '",
+    "$COMPILE --version --nope | grep -q '^mdf-compile '",
+    "$RUN --ops | head -n 1 | grep -q '^# Operators$'",
+    "$RUN $M -o /dev/stdout | grep -q '\"model\": \"two_nodes\"'",
+    "$RUN $M -o $OUT/result && grep -q '\"model\": \"two_nodes\"' $OUT/result", /* a name without a suffix: JSON */
+    "$RUN $M --rec A.y -n1 | grep -q '\"outputs\": {\"A\": {\"y\": 3.0}}'",
+    "$CONVERT -- $M $OUT/a.yaml && $RUN - --from yaml < $OUT/a.yaml | grep -q '\"total\": 3.0'",
+    "$COMPILE - --from json -o $OUT/a.c < $M && grep -q two_nodes_init $OUT/a.c",
+    "$COMPILE $M --name 'a b' -o $OUT/a.h && grep -q a_b_init $OUT/a.h",
+    "$RUN $M -n 2000 --trace | head -c 5 >$OUT/begin", /* a reader that leaves early */
+    "$RUN $M --time 2>/dev/full >$OUT/o && grep -q '\"total\": 3.0' $OUT/o",
+};
+
+Test(command_line, taken)
+{
+    char errors[TEXT_SIZE];
+    size_t i;
+
+    for (i = 0; i < sizeof taken / sizeof *taken; i++) {
+        int status = call(taken[i], errors);
+
+        cr_expect(status == 0 && errors[0] == '\0', "%s: exit status %d, %s", taken[i], status, errors);
+    }
+}
+
+Test(command_line, unreadable_files)
+{
+    char errors[TEXT_SIZE];
+
+    if (geteuid() == 0) { /* who may read everything */
+        cr_skip();
+    }
+    cr_expect(call("cp $M $OUT/a.json && chmod 000 $OUT/a.json && $RUN $OUT/a.json", errors) == 1);
+    cr_expect(strstr(errors, "a.json: error: ") != NULL && strstr(errors, "permission denied") != NULL, "%s", errors);
+}
