@@ -78,8 +78,12 @@ const struct mdf_operator *mdf_operator_python(const char *name);
 /* The row of a method of arrays: "sum" for "m.sum()"; of an attribute without call: "shape", "T", "size", "ndim", "real". */
 const struct mdf_operator *mdf_operator_method(const char *name);
 const struct mdf_operator *mdf_operator_attribute(const char *name);
-/* Offers all names of the ONNX domain, or of the Python functions, to a search for the nearest. */
+/* Offers all names of the ONNX domain, of the Python functions, or of methods or attributes of arrays, to a search for the
+ * nearest.
+ */
 void mdf_operator_offer_onnx(struct mdf_nearest *nearest);
 void mdf_operator_offer_python(struct mdf_nearest *nearest);
+void mdf_operator_offer_methods(struct mdf_nearest *nearest);
+void mdf_operator_offer_attributes(struct mdf_nearest *nearest);
 
 #endif

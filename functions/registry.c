@@ -87,24 +87,37 @@ const struct mdf_operator *mdf_operator_attribute(const char *name)
     return find_python(FAMILY_ATTRIBUTE, name, false, 0);
 }
 
-static void offer(enum family family, struct mdf_nearest *nearest)
+/* The rows of a family that have all `flags`: methods by the last component of their names. */
+static void offer(enum family family, unsigned flags, struct mdf_nearest *nearest)
 {
     const struct table *table;
     const struct mdf_operator *row;
 
     for (table = tables; table->rows != NULL; table++) {
         for (row = table->rows; family_of(table) == family && row->name != NULL; row++) {
-            mdf_nearest_offer(nearest, row->name);
+            if ((row->flags & flags) == flags) {
+                mdf_nearest_offer(nearest, flags & MDF_OPERATOR_METHOD ? last_component(row->name) : row->name);
+            }
         }
     }
 }
 
 void mdf_operator_offer_onnx(struct mdf_nearest *nearest)
 {
-    offer(FAMILY_ONNX, nearest);
+    offer(FAMILY_ONNX, 0, nearest);
 }
 
 void mdf_operator_offer_python(struct mdf_nearest *nearest)
 {
-    offer(FAMILY_FUNCTION, nearest);
+    offer(FAMILY_FUNCTION, 0, nearest);
+}
+
+void mdf_operator_offer_methods(struct mdf_nearest *nearest)
+{
+    offer(FAMILY_FUNCTION, MDF_OPERATOR_METHOD, nearest);
+}
+
+void mdf_operator_offer_attributes(struct mdf_nearest *nearest)
+{
+    offer(FAMILY_ATTRIBUTE, 0, nearest);
 }

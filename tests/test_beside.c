@@ -167,7 +167,7 @@ Test(beside, what_is_refused)
         {"{\"npz\": \"stored.npz\", \"array\": \"small\", \"type\": \"string\"}", "is given a \"type\" that arrays can not have"},
         {"{\"npz\": \"damaged.npz\", \"array\": \"float32\"}", "is not a zip archive, or damaged"},
         {"{\"value\": {\"npz\": \"stored.npz\", \"array\": \"float32\"}, \"metadata\": {\"type\": \"float32\", \"shape\": [5]}}",
-         "is not that of \"shape\""},
+         "elements where the shape has "},
     };
     char text[2000];
     mdf_error error = {0};

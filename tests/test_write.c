@@ -113,10 +113,10 @@ Test(write, malformed_values)
         {"{\"type\": \"string\", \"data\": [1]}", "holds a number", 28},
         {"{\"type\": \"int8\", \"data\": [null]}", "holds null", 27},
         {"{\"type\": \"nope\", \"data\": [1]}", "\"type\" must name an element type", 10},
-        {"{\"type\": \"int8\", \"shape\": [3], \"data\": [1]}", "the number of elements", 40},
+        {"{\"type\": \"int8\", \"shape\": [3], \"data\": [1]}", "there is 1 element where the shape has 3", 40},
         {"{\"type\": \"int8\", \"shape\": [-1], \"data\": [1]}", "\"shape\" must be a list of sizes", 27},
         {"{\"type\": \"int8\", \"shape\": 1, \"data\": [1]}", "\"shape\" must be a list of sizes", 27},
-        {"{\"type\": \"int8\", \"shape\": [9223372036854775807, 9], \"data\": [1]}", "the number of elements", 61},
+        {"{\"type\": \"int8\", \"shape\": [9223372036854775807, 9], \"data\": [1]}", "the shape has more elements than fit into memory", 61},
         {"{\"sequence\": 1}", "\"sequence\" must be a list", 14},
     };
     size_t i;

@@ -92,14 +92,23 @@ char *mdf_arena_text(struct mdf_arena *arena, const char *text, size_t length)
 
 char *mdf_arena_printf(struct mdf_arena *arena, const char *format, ...)
 {
-    va_list arguments, again;
-    int length;
+    va_list arguments;
     char *text;
 
     va_start(arguments, format);
+    text = mdf_arena_vprintf(arena, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+char *mdf_arena_vprintf(struct mdf_arena *arena, const char *format, va_list arguments)
+{
+    va_list again;
+    int length;
+    char *text;
+
     va_copy(again, arguments);
     length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
     text = length < 0 ? NULL : mdf_arena_allocate(arena, (size_t)length + 1);
     if (text != NULL) {
         vsnprintf(text, (size_t)length + 1, format, again);

@@ -5,6 +5,8 @@
 #include "mdf_c/base/memory.h"
 #include "mdf_c/base/printf_like.h"
 
+#include <stdarg.h>
+
 struct mdf_arena_chunk;
 
 struct mdf_arena {
@@ -22,5 +24,6 @@ void *mdf_arena_array(struct mdf_arena *arena, size_t count, size_t item_size);
 /* A copy of `length` bytes, terminated. */
 char *mdf_arena_text(struct mdf_arena *arena, const char *text, size_t length);
 char *mdf_arena_printf(struct mdf_arena *arena, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
+char *mdf_arena_vprintf(struct mdf_arena *arena, const char *format, va_list arguments) MDF_PRINTF_LIKE(2, 0);
 
 #endif

@@ -67,6 +67,13 @@ void mdf_error_append(mdf_error *error, const char *format, ...)
     va_end(arguments);
 }
 
+void mdf_error_suggest(mdf_error *error, const char *guess)
+{
+    if (guess != NULL) {
+        mdf_error_append(error, "; did you mean '%s'?", guess);
+    }
+}
+
 size_t mdf_error_format(const mdf_error *error, char *text, size_t size)
 {
     char position[320] = "";

@@ -17,6 +17,9 @@ void mdf_error_in(mdf_error *error, const char *format, ...) MDF_PRINTF_LIKE(2, 
 /* Adds text behind the message: "(iteration 3)". */
 void mdf_error_append(mdf_error *error, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
 
+/* Adds "; did you mean 'GUESS'?" behind the message; NULL: nothing. */
+void mdf_error_suggest(mdf_error *error, const char *guess);
+
 /* The candidate nearest to `name` by edit distance, NULL where none is near: for "did you mean". */
 struct mdf_nearest {
     const char *name;

@@ -59,13 +59,20 @@ void mdf_text_append_string(struct mdf_text *text, const char *string)
 
 void mdf_text_printf(struct mdf_text *text, const char *format, ...)
 {
-    va_list arguments, again;
-    int length;
+    va_list arguments;
 
     va_start(arguments, format);
+    mdf_text_vprintf(text, format, arguments);
+    va_end(arguments);
+}
+
+void mdf_text_vprintf(struct mdf_text *text, const char *format, va_list arguments)
+{
+    va_list again;
+    int length;
+
     va_copy(again, arguments);
     length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
     if (length >= 0 && reserve(text, (size_t)length)) {
         vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;

@@ -5,6 +5,8 @@
 #include "mdf_c/base/memory.h"
 #include "mdf_c/base/printf_like.h"
 
+#include <stdarg.h>
+
 /* A text under construction. A failed append sets `failed` and makes later ones do nothing: check once at the end. */
 struct mdf_text {
     struct mdf_memory *memory;
@@ -18,6 +20,7 @@ void mdf_text_release(struct mdf_text *text);
 void mdf_text_append(struct mdf_text *text, const char *bytes, size_t length);
 void mdf_text_append_string(struct mdf_text *text, const char *string);
 void mdf_text_printf(struct mdf_text *text, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
+void mdf_text_vprintf(struct mdf_text *text, const char *format, va_list arguments) MDF_PRINTF_LIKE(2, 0);
 
 enum { MDF_NUMBER_TEXT_SIZE = 32 };
 

@@ -2,6 +2,7 @@
 #include "mdf_c/cli/load_model.h"
 
 #include "mdf_c/base/error.h"
+#include "mdf_c/model/model.h"
 #include "mdf_c/write/write.h"
 
 #include <string.h>
@@ -32,22 +33,11 @@ int load_model(const struct run_options *options, mdf_model **model, mdf_error *
 int check_graph(const struct run_options *options, const mdf_model *model, mdf_error *error)
 {
     const char *wanted = options->library.graph;
-    struct mdf_nearest nearest;
-    size_t i;
 
-    if (wanted == NULL) {
+    if (wanted == NULL || mdf_model_find_graph(model, wanted) != NULL) {
         return EXIT_DONE;
     }
-    mdf_nearest_begin(&nearest, wanted);
-    for (i = 0; i < mdf_model_n_graphs(model); i++) {
-        if (strcmp(mdf_model_graph_id(model, i), wanted) == 0) {
-            return EXIT_DONE;
-        }
-        mdf_nearest_offer(&nearest, mdf_model_graph_id(model, i));
-    }
     mdf_error_set(error, MDF_NAME, "the model has no graph '%s'", wanted);
-    if (mdf_nearest_result(&nearest) != NULL) {
-        mdf_error_append(error, "; did you mean '%s'?", mdf_nearest_result(&nearest));
-    }
+    mdf_error_suggest(error, mdf_model_nearest_graph(model, wanted));
     return EXIT_USAGE;
 }

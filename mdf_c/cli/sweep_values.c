@@ -151,8 +151,9 @@ static bool unknown_range(const struct mdf_document *document, const struct mdf_
     mdf_node_error(
         document, node, error, MDF_VALUE,
         "the values of '%s': an object must be one of {linspace: [from, to, how many]}, {geomspace: [from, to, how many]}, "
-        "{range: [from, to, step]}, {type: ..., data: ...}%s%s%s",
-        name, guess != NULL ? "; did you mean '" : "", guess != NULL ? guess : "", guess != NULL ? "'?" : "");
+        "{range: [from, to, step]}, {type: ..., data: ...}",
+        name);
+    mdf_error_suggest(error, guess);
     return false;
 }
 

@@ -407,9 +407,9 @@ size_t mdf_node_length(const struct mdf_node *node)
 const char *mdf_node_describe(const struct mdf_node *node)
 {
     static const char *const texts[] = {
-        [MDF_NODE_NULL] = "null",      [MDF_NODE_BOOL] = "a boolean",   [MDF_NODE_INT] = "a number",
-        [MDF_NODE_REAL] = "a number",  [MDF_NODE_STRING] = "a string",  [MDF_NODE_LIST] = "a list",
-        [MDF_NODE_NUMBERS] = "a list", [MDF_NODE_OBJECT] = "an object",
+        [MDF_NODE_NULL] = "null",          [MDF_NODE_BOOL] = "a boolean",   [MDF_NODE_INT] = "a number",
+        [MDF_NODE_REAL] = "a real number", [MDF_NODE_STRING] = "a string",  [MDF_NODE_LIST] = "a list",
+        [MDF_NODE_NUMBERS] = "a list",     [MDF_NODE_OBJECT] = "an object",
     };
 
     return node->kind < sizeof texts / sizeof *texts ? texts[node->kind] : "nothing";

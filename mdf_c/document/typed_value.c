@@ -197,9 +197,13 @@ static mdf_status read_elements(const struct reader *reader, const struct mdf_no
     mdf_dtype part = dtype == MDF_DTYPE_COMPLEX64 ? MDF_DTYPE_FLOAT32 : dtype == MDF_DTYPE_COMPLEX128 ? MDF_DTYPE_FLOAT64 : dtype;
     struct sink sink = {.reader = reader, .dtype = part};
 
-    if (!mdf_shape_n_elements(rank, shape, &n_elements) || n_given % n_parts != 0 || n_elements != n_given / n_parts) {
+    if (!mdf_shape_n_elements(rank, shape, &n_elements)) {
         return mdf_node_error(reader->document, data, reader->error, MDF_SHAPE,
-                              "the number of elements in \"data\", %zu, is not that of \"shape\"", n_given / n_parts);
+                              "the shape has more elements than fit into memory");
+    }
+    if (n_given % n_parts != 0 || n_elements != n_given / n_parts) {
+        return mdf_node_error(reader->document, data, reader->error, MDF_SHAPE, "there %s %zu element%s where the shape has %zu",
+                              n_given == n_parts ? "is" : "are", n_given / n_parts, n_given == n_parts ? "" : "s", n_elements);
     }
     if (data->kind == MDF_NODE_NUMBERS && data->as.numbers.store != NULL && data->packed_dtype == part) {
         return mdf_value_view_store(reader->memory, value, dtype, MDF_STRENGTH_TYPED, rank, shape, data->as.numbers.store,

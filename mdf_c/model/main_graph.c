@@ -55,3 +55,15 @@ const struct mdf_graph *mdf_model_find_graph(const struct mdf_model *model, cons
     }
     return NULL;
 }
+
+const char *mdf_model_nearest_graph(const struct mdf_model *model, const char *id)
+{
+    struct mdf_nearest nearest;
+    size_t i;
+
+    mdf_nearest_begin(&nearest, id);
+    for (i = 0; i < model->n_graphs; i++) {
+        mdf_nearest_offer(&nearest, model->graphs[i].id);
+    }
+    return mdf_nearest_result(&nearest);
+}

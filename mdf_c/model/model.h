@@ -145,6 +145,8 @@ mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_
 const struct mdf_graph *mdf_model_main_graph(const struct mdf_model *model);
 /* The graph of that id; NULL where there is none. */
 const struct mdf_graph *mdf_model_find_graph(const struct mdf_model *model, const char *id);
+/* The id of a graph that is nearest to `id`; NULL where none is near. */
+const char *mdf_model_nearest_graph(const struct mdf_model *model, const char *id);
 
 /* Looks like a graph: an object with nodes. */
 bool mdf_node_is_graph(const struct mdf_node *node);

@@ -165,6 +165,16 @@ static bool read_strings(const struct reading *reading)
     return true;
 }
 
+static bool unknown_type(const struct reading *reading, int64_t code)
+{
+    struct place place = place_at(reading->target->compiler, reading->node);
+
+    compile_error(reading->target->compiler, MDF_VALUE, "attribute '%s': no element type of ONNX has the number %lld",
+                  reading->setting->name, (long long)code);
+    place_leave(reading->target->compiler, place);
+    return false;
+}
+
 /* A type by ONNX's number or by a name. */
 static bool read_dtype(const struct reading *reading)
 {
@@ -181,7 +191,7 @@ static bool read_dtype(const struct reading *reading)
         return false;
     }
     *(mdf_dtype *)reading->field = mdf_dtype_from_onnx(code);
-    return mdf_dtype_from_onnx(code) != MDF_DTYPE_NONE || wrong_type(reading, "the number or name of an element type");
+    return mdf_dtype_from_onnx(code) != MDF_DTYPE_NONE || unknown_type(reading, code);
 }
 
 static bool read_value(const struct reading *reading)

@@ -27,17 +27,8 @@ struct body_builder {
 
 static bool unknown_graph(struct body_builder *body, const char *id)
 {
-    struct mdf_nearest nearest;
-    const char *guess;
-    size_t i;
-
-    mdf_nearest_begin(&nearest, id);
-    for (i = 0; i < body->compiler->model->n_graphs; i++) {
-        mdf_nearest_offer(&nearest, body->compiler->model->graphs[i].id);
-    }
-    guess = mdf_nearest_result(&nearest);
-    compile_error(body->compiler, MDF_NAME, "the model has no graph '%s'%s%s%s", id, guess ? "; did you mean '" : "",
-                  guess ? guess : "", guess ? "'?" : "");
+    compile_error(body->compiler, MDF_NAME, "the model has no graph '%s'", id);
+    mdf_error_suggest(body->compiler->error, mdf_model_nearest_graph(body->compiler->model, id));
     return false;
 }
 

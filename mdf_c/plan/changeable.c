@@ -181,17 +181,15 @@ static void offer_parameters(const struct mdf_graph *graph, struct mdf_arena *sc
 bool all_changeables_are_met(struct compiler *compiler, const struct mdf_graph *graph)
 {
     struct mdf_nearest nearest;
-    const char *guess;
     size_t i;
 
     for (i = 0; i < compiler->n_wanted; i++) {
         if (!compiler->is_met[i]) {
             mdf_nearest_begin(&nearest, compiler->wanted[i]);
             offer_parameters(graph, &compiler->scratch, &nearest);
-            guess = mdf_nearest_result(&nearest);
             place_at(compiler, graph->source);
-            compile_error(compiler, MDF_NAME, "no parameter is called '%s'%s%s%s", compiler->wanted[i],
-                          guess != NULL ? "; did you mean '" : "", guess != NULL ? guess : "", guess != NULL ? "'?" : "");
+            compile_error(compiler, MDF_NAME, "no parameter is called '%s'", compiler->wanted[i]);
+            mdf_error_suggest(compiler->error, mdf_nearest_result(&nearest));
             return false;
         }
     }

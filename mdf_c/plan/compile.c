@@ -13,24 +13,13 @@
 static const struct mdf_graph *choose_graph(struct compiler *compiler, const char *id)
 {
     const struct mdf_model *model = compiler->model;
-    struct mdf_nearest nearest;
-    const char *guess;
-    size_t i;
+    const struct mdf_graph *graph = id == NULL ? mdf_model_main_graph(model) : mdf_model_find_graph(model, id);
 
-    if (id == NULL) {
-        return mdf_model_main_graph(model);
+    if (graph == NULL) {
+        compile_error(compiler, MDF_NAME, "the model has no graph '%s'", id);
+        mdf_error_suggest(compiler->error, mdf_model_nearest_graph(model, id));
     }
-    mdf_nearest_begin(&nearest, id);
-    for (i = 0; i < model->n_graphs; i++) {
-        if (strcmp(model->graphs[i].id, id) == 0) {
-            return &model->graphs[i];
-        }
-        mdf_nearest_offer(&nearest, model->graphs[i].id);
-    }
-    guess = mdf_nearest_result(&nearest);
-    compile_error(compiler, MDF_NAME, "the model has no graph '%s'%s%s%s", id, guess ? "; did you mean '" : "",
-                  guess ? guess : "", guess ? "'?" : "");
-    return NULL;
+    return graph;
 }
 
 /* ------------------------------------------------------------------ ports that are filled at run time */

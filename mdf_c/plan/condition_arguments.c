@@ -29,8 +29,8 @@ bool condition_unknown(struct condition_builder *builder, const struct mdf_node 
 {
     struct place place = place_at(builder->compiler, at);
 
-    compile_error(builder->compiler, MDF_NAME, "%s%s%s%s", text, guess != NULL ? "; did you mean '" : "",
-                  guess != NULL ? guess : "", guess != NULL ? "'?" : "");
+    compile_error(builder->compiler, MDF_NAME, "%s", text);
+    mdf_error_suggest(builder->compiler->error, guess);
     place_leave(builder->compiler, place);
     return false;
 }

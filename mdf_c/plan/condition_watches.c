@@ -94,7 +94,6 @@ static bool unknown_value(struct condition_builder *builder, const struct condit
 {
     const struct mdf_graph_node *source = &builder->graph->graph->nodes[node];
     struct mdf_nearest nearest;
-    const char *guess;
     size_t i;
 
     mdf_nearest_begin(&nearest, name);
@@ -110,10 +109,10 @@ static bool unknown_value(struct condition_builder *builder, const struct condit
     for (i = 0; i < source->n_output_ports; i++) {
         mdf_nearest_offer(&nearest, source->output_ports[i].id);
     }
-    guess = mdf_nearest_result(&nearest);
-    return condition_fault(builder, call, condition_argument(call, "parameter"),
-                           "node '%.60s' has no port, parameter or function '%.60s'%s%s%s", source->id, name,
-                           guess != NULL ? "; did you mean '" : "", guess != NULL ? guess : "", guess != NULL ? "'?" : "");
+    condition_fault(builder, call, condition_argument(call, "parameter"),
+                    "node '%.60s' has no port, parameter or function '%.60s'", source->id, name);
+    mdf_error_suggest(builder->compiler->error, mdf_nearest_result(&nearest));
+    return false;
 }
 
 /* ------------------------------------------------------------------ arguments of Threshold */

@@ -58,17 +58,22 @@ static mdf_operand compile_leaf(struct target *target, const struct mdf_expressi
 
 /* ------------------------------------------------------------------ names */
 
+/* Ends an error by the name that was meant, where one is near. */
+static mdf_operand suggest(struct target *target, const struct mdf_nearest *nearest)
+{
+    mdf_error_suggest(target->compiler->error, mdf_nearest_result(nearest));
+    return MDF_NO_OPERAND;
+}
+
 static mdf_operand unknown_name(struct target *target, const char *name)
 {
     struct mdf_nearest nearest;
-    const char *guess;
 
     mdf_nearest_begin(&nearest, name);
     scope_offer(target->scope, &nearest);
     mdf_operator_offer_python(&nearest);
-    guess = mdf_nearest_result(&nearest);
-    return compile_error(target->compiler, MDF_NAME, "name '%s' is not known here%s%s%s", name, guess ? "; did you mean '" : "",
-                         guess ? guess : "", guess ? "'?" : "");
+    compile_error(target->compiler, MDF_NAME, "name '%s' is not known here", name);
+    return suggest(target, &nearest);
 }
 
 /* "float", "numpy.int64" as a value: the name of an element type. */
@@ -146,6 +151,7 @@ static mdf_operand compile_attribute(struct target *target, const struct mdf_exp
 {
     const char *name = dotted_name(target, tree);
     const struct mdf_operator *row = mdf_operator_attribute(tree->name);
+    struct mdf_nearest nearest;
     struct outcome outcome;
     mdf_operand object;
 
@@ -155,9 +161,14 @@ static mdf_operand compile_attribute(struct target *target, const struct mdf_exp
     if (name != NULL) {
         return compile_known_name(target, name, into);
     }
+    if (row == NULL && mdf_operator_method(tree->name) != NULL) {
+        return compile_error(target->compiler, MDF_NAME, "'%s' is a method of arrays: call it", tree->name);
+    }
     if (row == NULL) {
-        return compile_error(target->compiler, MDF_NAME, "'%s' is not an attribute of an array%s", tree->name,
-                             mdf_operator_method(tree->name) != NULL ? "; it is a method: call it" : "");
+        mdf_nearest_begin(&nearest, tree->name);
+        mdf_operator_offer_attributes(&nearest);
+        compile_error(target->compiler, MDF_NAME, "'%s' is not an attribute of an array", tree->name);
+        return suggest(target, &nearest);
     }
     object = compile_tree(target, tree->as.list.items[0], MDF_NO_OPERAND);
     return object != MDF_NO_OPERAND ? unit_call_row(target, row, NULL, &object, 1, into) : MDF_NO_OPERAND;
@@ -192,16 +203,18 @@ static void parse_formals(const char *text, struct formals *formals)
     }
 }
 
+enum { MOST_ARGUMENTS = 64 };
+
 struct arguments {
-    mdf_operand operands[64];
+    mdf_operand operands[MOST_ARGUMENTS];
     size_t n;
 };
 
 static bool place_argument(struct target *target, const struct mdf_operator *row, const struct formals *formals,
                            struct arguments *arguments, size_t at, mdf_operand operand)
 {
-    if (at >= sizeof arguments->operands / sizeof *arguments->operands) {
-        compile_error(target->compiler, MDF_LIMIT, "%s: too many arguments", row->name);
+    if (at >= MOST_ARGUMENTS) {
+        compile_error(target->compiler, MDF_LIMIT, "%s takes at most %d arguments: give it a list", row->name, MOST_ARGUMENTS);
         return false;
     }
     if (at >= formals->n && (formals->n == 0 || !formals->items[formals->n - 1].rest)) {
@@ -234,6 +247,13 @@ static size_t find_keyword(const struct formals *formals, const char *keyword)
     return SIZE_MAX;
 }
 
+static mdf_operand unknown_keyword(struct target *target, const struct mdf_operator *row, const char *keyword)
+{
+    compile_error(target->compiler, MDF_NAME, "%s has no argument '%s'%s%s", row->name, keyword,
+                  row->formals != NULL ? "; its arguments are: " : "", row->formals != NULL ? row->formals : "");
+    return MDF_NO_OPERAND;
+}
+
 /* Keywords that follow a "*rest" formal stand behind it in the row's formals; their operands come first in the call then. */
 static bool collect_arguments(struct target *target, const struct mdf_operator *row, const struct mdf_expression *tree,
                               mdf_operand self, struct arguments *arguments)
@@ -255,7 +275,7 @@ static bool collect_arguments(struct target *target, const struct mdf_operator *
             return false;
         }
         if (at == SIZE_MAX) {
-            compile_error(target->compiler, MDF_NAME, "%s has no argument '%s'", row->name, keyword);
+            unknown_keyword(target, row, keyword);
             return false;
         }
         if (!place_argument(target, row, &formals, arguments, at, operand)) {
@@ -275,13 +295,24 @@ static bool collect_arguments(struct target *target, const struct mdf_operator *
 static mdf_operand unknown_function(struct target *target, const char *name)
 {
     struct mdf_nearest nearest;
-    const char *guess;
 
     mdf_nearest_begin(&nearest, name);
     mdf_operator_offer_python(&nearest);
-    guess = mdf_nearest_result(&nearest);
-    return compile_error(target->compiler, MDF_NAME, "function '%s' is not known%s%s%s", name, guess ? "; did you mean '" : "",
-                         guess ? guess : "", guess ? "'?" : "");
+    compile_error(target->compiler, MDF_NAME, "function '%s' is not known", name);
+    return suggest(target, &nearest);
+}
+
+static mdf_operand unknown_method(struct target *target, const char *name)
+{
+    struct mdf_nearest nearest;
+
+    if (mdf_operator_attribute(name) != NULL) {
+        return compile_error(target->compiler, MDF_NAME, "'%s' is an attribute of arrays, not a method: leave out the ()", name);
+    }
+    mdf_nearest_begin(&nearest, name);
+    mdf_operator_offer_methods(&nearest);
+    compile_error(target->compiler, MDF_NAME, "'%s' is not a method of an array", name);
+    return suggest(target, &nearest);
 }
 
 static mdf_operand compile_call(struct target *target, const struct mdf_expression *tree, mdf_operand into)
@@ -301,14 +332,16 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
     } else if (callee->kind == MDF_EXPRESSION_ATTRIBUTE) {
         row = mdf_operator_method(callee->name);
         if (row == NULL) {
-            return compile_error(target->compiler, MDF_NAME, "'%s' is not a method of an array", callee->name);
+            return unknown_method(target, callee->name);
         }
         self = compile_tree(target, callee->as.list.items[0], MDF_NO_OPERAND);
         if (self == MDF_NO_OPERAND) {
             return self;
         }
     } else {
-        return compile_error(target->compiler, MDF_TYPE, "a value is not a function and can not be called");
+        return callee->kind == MDF_EXPRESSION_NAME
+                   ? compile_error(target->compiler, MDF_TYPE, "'%s' is a value, which can not be called", callee->as.text.bytes)
+                   : compile_error(target->compiler, MDF_TYPE, "a value can not be called");
     }
     if (!collect_arguments(target, row, tree, self, &arguments)) {
         return MDF_NO_OPERAND;

@@ -155,10 +155,10 @@ static bool add_inputs(struct call_builder *builder)
     while (builder->operands.n > schema->min_inputs && operands[builder->operands.n - 1] == MDF_NO_OPERAND) {
         builder->operands.n--; /* optional inputs at the end that are not given */
     }
-    if (builder->operands.n < schema->min_inputs ||
-        (schema->max_inputs != SIZE_MAX && builder->operands.n > schema->max_inputs)) {
-        compile_error(builder->target->compiler, MDF_MODEL, "%s::%s takes %zu inputs or more, not %zu", mdf_schema_prefix(schema),
-                      schema->name, schema->min_inputs, builder->operands.n);
+    if (builder->operands.n < schema->min_inputs) { /* of a variadic one: of any other, each that is needed is there */
+        compile_error(builder->target->compiler, MDF_MODEL, "%s::%s takes at least %zu input%s, not %zu",
+                      mdf_schema_prefix(schema), schema->name, schema->min_inputs, schema->min_inputs == 1 ? "" : "s",
+                      builder->operands.n);
         return false;
     }
     return true;

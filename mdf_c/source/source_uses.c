@@ -48,20 +48,26 @@ static bool mark_branches(struct mdf_source_writer *writer, const struct mdf_low
 
     for (i = 0; i < branches->n_merges; i++) {
         if (is_live(writer, branches->merges[i].out)) {
-            changed |= mark(writer, branches->merges[i].then) | mark(writer, branches->merges[i].otherwise);
+            changed |= mark(writer, branches->merges[i].then);
+            changed |= mark(writer, branches->merges[i].otherwise);
         }
     }
-    return changed | mark_region(writer, &branches->then) | mark_region(writer, &branches->otherwise);
+    changed |= mark_region(writer, &branches->then);
+    changed |= mark_region(writer, &branches->otherwise);
+    return changed;
 }
 
 static bool mark_loop(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
 {
-    bool changed = mark(writer, loop->trip_count) | mark(writer, loop->condition) | mark(writer, loop->next_condition);
+    bool changed = mark(writer, loop->trip_count);
     size_t i;
 
+    changed |= mark(writer, loop->condition);
+    changed |= mark(writer, loop->next_condition);
     for (i = 0; i < loop->n_states; i++) {
         if (is_live(writer, loop->states[i].parameter)) {
-            changed |= mark(writer, loop->states[i].initial) | mark(writer, loop->states[i].next);
+            changed |= mark(writer, loop->states[i].initial);
+            changed |= mark(writer, loop->states[i].next);
         }
     }
     for (i = 0; i < loop->n_rows; i++) {
@@ -70,7 +76,8 @@ static bool mark_loop(struct mdf_source_writer *writer, const struct mdf_lowered
     for (i = 0; i < loop->n_stacks; i++) {
         changed |= is_live(writer, loop->stacks[i].stack) && mark(writer, loop->stacks[i].item);
     }
-    return changed | mark_region(writer, &loop->body);
+    changed |= mark_region(writer, &loop->body);
+    return changed;
 }
 
 static bool mark_op(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)

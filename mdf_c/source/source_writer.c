@@ -76,26 +76,12 @@ bool mdf_source_out_of_memory(struct mdf_source_writer *writer)
 
 const char *mdf_source_text(struct mdf_source_writer *writer, const char *format, ...)
 {
-    const char *copy = NULL;
+    const char *copy;
     va_list arguments;
-    char small[256];
-    int length;
 
     va_start(arguments, format);
-    length = vsnprintf(small, sizeof small, format, arguments);
+    copy = mdf_arena_vprintf(&writer->arena, format, arguments);
     va_end(arguments);
-    if (length >= 0 && (size_t)length < sizeof small) {
-        copy = mdf_arena_text(&writer->arena, small, (size_t)length);
-    } else if (length >= 0) {
-        char *room = mdf_arena_allocate(&writer->arena, (size_t)length + 1);
-
-        if (room != NULL) {
-            va_start(arguments, format);
-            vsnprintf(room, (size_t)length + 1, format, arguments);
-            va_end(arguments);
-        }
-        copy = room;
-    }
     if (copy == NULL) {
         writer->body.failed = true;
     }
@@ -371,32 +357,6 @@ const char *mdf_source_comment(struct mdf_source_writer *writer, const char *tex
 
 /* ------------------------------------------------------------------ lines */
 
-static void append_formatted(struct mdf_text *text, const char *format, va_list arguments)
-{
-    char small[512];
-    va_list again;
-    int length;
-
-    va_copy(again, arguments);
-    length = vsnprintf(small, sizeof small, format, arguments);
-    if (length < 0) {
-        text->failed = true;
-    } else if ((size_t)length < sizeof small) {
-        mdf_text_append(text, small, (size_t)length);
-    } else {
-        char *room = mdf_memory_allocate(text->memory, (size_t)length + 1);
-
-        if (room == NULL) {
-            text->failed = true;
-        } else {
-            vsnprintf(room, (size_t)length + 1, format, again);
-            mdf_text_append(text, room, (size_t)length);
-            mdf_memory_release(text->memory, room);
-        }
-    }
-    va_end(again);
-}
-
 static void indent(struct mdf_source_writer *writer)
 {
     int i;
@@ -412,7 +372,7 @@ void mdf_source_line(struct mdf_source_writer *writer, const char *format, ...)
 
     indent(writer);
     va_start(arguments, format);
-    append_formatted(&writer->body, format, arguments);
+    mdf_text_vprintf(&writer->body, format, arguments);
     va_end(arguments);
     mdf_text_append_string(&writer->body, "\n");
 }
@@ -423,7 +383,7 @@ void mdf_source_open(struct mdf_source_writer *writer, const char *format, ...)
 
     indent(writer);
     va_start(arguments, format);
-    append_formatted(&writer->body, format, arguments);
+    mdf_text_vprintf(&writer->body, format, arguments);
     va_end(arguments);
     mdf_text_append_string(&writer->body, format[0] != '\0' ? " {\n" : "{\n");
     writer->depth++;

@@ -1,0 +1,156 @@
+/* test_pages.c - what README.md and the pages of docs/ show is so: their commands, which stand indented behind a "$", run, and
+ * print what stands under them; the program in C compiles and prints what the first command computes. docs/control-flow.md has a
+ * suite of its own (test_control_flow_page.c), the table of examples/README.md too (test_examples.c). */
+#include <criterion/criterion.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TEXT_SIZE = 1 << 17, COMMAND_SIZE = 8192 };
+
+/* A folder of the test's own, in which `build` and `examples` lead here. */
+static char folder[] = "/tmp/mdf_test_pages_XXXXXX";
+
+static void set_up(void)
+{
+    const char *build = getenv("BUILD");
+    char command[COMMAND_SIZE];
+
+    cr_assert(mkdtemp(folder) != NULL);
+    build = build != NULL ? build : "build";
+    snprintf(command, sizeof command, "ln -s \"$(realpath %s)\" %s/build && ln -s \"$PWD/examples\" \"$PWD/mdf_c\" %s", build,
+             folder, folder);
+    cr_assert(system(command) == 0);
+    snprintf(command, sizeof command, "%s/cache", folder);
+    setenv("XDG_CACHE_HOME", command, 1);
+}
+
+static void tear_down(void)
+{
+    char command[COMMAND_SIZE];
+
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    cr_assert(system(command) == 0);
+}
+
+TestSuite(pages, .init = set_up, .fini = tear_down);
+
+static void read_file(const char *path, char text[TEXT_SIZE])
+{
+    FILE *stream = fopen(path, "rb");
+    size_t n;
+
+    cr_assert(stream != NULL, "%s", path);
+    n = fread(text, 1, TEXT_SIZE - 1, stream);
+    text[n] = '\0';
+    fclose(stream);
+}
+
+/* Runs a line of shell in the folder; its exit status, and all that it prints. */
+static int run(const char *line, char output[TEXT_SIZE])
+{
+    char command[COMMAND_SIZE];
+    FILE *stream;
+    size_t n;
+    int status;
+
+    cr_assert((size_t)snprintf(command, sizeof command, "cd %s && { %s\n} 2>&1", folder, line) < sizeof command);
+    stream = popen(command, "r");
+    cr_assert(stream != NULL);
+    n = fread(output, 1, TEXT_SIZE - 1, stream);
+    output[n] = '\0';
+    status = pclose(stream);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The rest of an indented line, which ends at *next; NULL: the line is not indented. */
+static char *indented(char *line, char **next)
+{
+    char *end = strchr(line, '\n');
+
+    *next = end != NULL ? end + 1 : line + strlen(line);
+    if (strncmp(line, "    ", 4) != 0) {
+        return NULL;
+    }
+    if (end != NULL) {
+        *end = '\0';
+    }
+    return line + 4;
+}
+
+/* Runs the commands of a page; how many there are. A comment behind a command is one for the shell too. */
+static int check_page(const char *path)
+{
+    static char page[TEXT_SIZE], output[TEXT_SIZE], shown[TEXT_SIZE];
+    char *at = page, *next, *line, *more;
+    int n_commands = 0;
+
+    read_file(path, page);
+    for (; *at != '\0'; at = next) {
+        line = indented(at, &next);
+        if (line == NULL || strncmp(line, "$ build/", 8) != 0) {
+            continue;
+        }
+        n_commands++;
+        shown[0] = '\0';
+        while (*next != '\0' && strncmp(next, "    $", 5) != 0 && (more = indented(next, &next)) != NULL) {
+            strcat(strcat(shown, more), "\n");
+        }
+        cr_expect(run(line + 2, output) == 0, "%s: %s: %s", path, line, output);
+        cr_expect(shown[0] == '\0' || strcmp(shown, output) == 0, "%s: %s: %s", path, line, output);
+    }
+    return n_commands;
+}
+
+static bool is_installed(const char *program)
+{
+    char command[64], output[TEXT_SIZE];
+
+    snprintf(command, sizeof command, "command -v %s", program);
+    return run(command, output) == 0;
+}
+
+Test(pages, commands_do_what_the_pages_show)
+{
+    static const struct {
+        const char *path;
+        int n_commands;
+    } pages[] = {{"README.md", 6}, {"docs/compile.md", 3}};
+    size_t i;
+
+    if (!is_installed("dot") || !is_installed("gnuplot")) { /* README.md draws with them */
+        cr_skip();
+    }
+    for (i = 0; i < sizeof pages / sizeof *pages; i++) {
+        int n = check_page(pages[i].path);
+
+        cr_expect(n == pages[i].n_commands, "%s has %d commands", pages[i].path, n);
+    }
+}
+
+/* The block that begins with the #include, with its indentation. */
+Test(pages, the_program_in_c_compiles_and_runs)
+{
+    static char page[TEXT_SIZE], output[TEXT_SIZE];
+    char path[PATH_MAX], *begin, *end;
+    FILE *stream;
+
+    snprintf(path, sizeof path, "%s/build/libmdf.so", folder);
+    if (access(path, R_OK) != 0) { /* builds with a sanitizer have none */
+        cr_skip();
+    }
+    read_file("README.md", page);
+    begin = strstr(page, "    #include <mdf.h>");
+    cr_assert(begin != NULL);
+    end = strstr(begin, "\n\nAfter `make install`");
+    cr_assert(end != NULL);
+    snprintf(path, sizeof path, "%s/example.c", folder);
+    stream = fopen(path, "wb");
+    cr_assert(stream != NULL && fwrite(begin, 1, (size_t)(end - begin), stream) == (size_t)(end - begin) && fclose(stream) == 0);
+    cr_assert(run("cc -Wall -Wextra -Werror -Imdf_c example.c -o example -Lbuild -lmdf -Wl,-rpath,\"$PWD/build\"", output) == 0,
+              "%s", output);
+    cr_expect(run("./example", output) == 0 && strcmp(output, "3.16227766016838\n") == 0, "%s", output);
+}
