@@ -118,6 +118,17 @@ static const struct {
     {"$RUN $M -i x=Q", 2, "--input x:1:1: error: a value is expected, not 'Q'\n"},
     {"$COMPILE $M -i nosuch=1 -o $OUT/a.c", 2, "mdf-compile: error: no input port is called 'nosuch'\n"},
     {"$COMPILE $M -g chian -o $OUT/a.c", 2, "mdf-compile: error: the model has no graph 'chian'; did you mean 'chain'?\n"},
+    {"echo '[1, 2]' | $RUN $M --inputs /dev/stdin", 1,
+     "/dev/stdin:1:1: error: inputs must be an object {name: value} or a list of such objects, not a number\n"},
+    {"echo '{\"x\": [\"a\", 1]}' | $RUN $M --inputs /dev/stdin", 1,
+     "tests/data/two_nodes.json:13:89: error: node 'B', parameter 'total': operator '+': does not apply to a float and a list\n"},
+    {"echo '{\"parameters\": {\"total\": [1, 2]}}' | $RUN $M --sweep /dev/stdin -i 'x=\"a\"'", 1,
+     "tests/data/two_nodes.json: error: --input x: an input of a sweep must be a number or an array of numbers\n"},
+    {"echo 'm: {graphs: {g: {nodes: {n: {parameters: {c: {default_initial_value: 2, value: c - 1}, p: {value: 1 / c}}, "
+     "output_ports: {o: {value: p}}}}}}}' | $RUN - --from yaml -n 4",
+     1, "standard input:1:99: error: node 'n', parameter 'p': operator '/': division by zero (step 2)\n"},
+    {"HOME= XDG_CACHE_HOME= $RUN $M --compile", 1,
+     "--compile: error: there is no folder for compiled models: set HOME or XDG_CACHE_HOME\n"},
     /* models */
     {"$RUN /tmp --from json", 1, "/tmp: error: this is a directory, not a file\n"},
     {"$RUN $M --from xml", 2,

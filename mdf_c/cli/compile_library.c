@@ -208,6 +208,7 @@ static char *cache_folder(struct mdf_memory *memory, mdf_error *error)
 
     if ((cache == NULL || cache[0] != '/') && (home == NULL || home[0] != '/')) {
         mdf_error_set(error, MDF_FILE, "there is no folder for compiled models: set HOME or XDG_CACHE_HOME");
+        mdf_error_at(error, "--compile", 0, 0);
         return NULL;
     }
     base = cache != NULL && cache[0] == '/' ? join(memory, cache, "", "", error) : join(memory, home, "/.cache", "", error);

@@ -1,8 +1,6 @@
-/* value.c - see value.h. */
+/* value.c - how values are made, kept, shared and copied; what they say is in read_value.c. See value.h. */
 #include "mdf_c/tensor/value.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A string of a string array: the array points at its bytes. */
@@ -361,11 +359,6 @@ struct mdf_value *mdf_value_make_dict(struct mdf_memory *memory, struct mdf_valu
     return mdf_size_multiply(length, 2, &n_items) ? make_items(memory, value, MDF_KIND_DICT, length, n_items) : NULL;
 }
 
-static size_t n_items_of(const struct mdf_value *value)
-{
-    return value->kind == MDF_KIND_DICT ? 2 * value->length : value->length;
-}
-
 /* Moves a list into a buffer of its own with room for one more item, twice as large as it needs. */
 static bool grow_list(struct mdf_memory *memory, struct mdf_value *list)
 {
@@ -437,10 +430,10 @@ static void share(struct mdf_value *target, const struct mdf_value *source)
 
 static bool copy_items(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source)
 {
-    struct mdf_value *items = make_items(memory, target, source->kind, source->length, n_items_of(source));
+    struct mdf_value *items = make_items(memory, target, source->kind, source->length, mdf_value_n_items(source));
     size_t i;
 
-    for (i = 0; items != NULL && i < n_items_of(source); i++) {
+    for (i = 0; items != NULL && i < mdf_value_n_items(source); i++) {
         if (!mdf_value_share(memory, &items[i], &mdf_value_items(source)[i])) {
             return false;
         }
@@ -539,8 +532,8 @@ bool mdf_value_copy_apart(struct mdf_memory *memory, struct mdf_value *target, c
         return source->dtype == MDF_DTYPE_STRING ? copy_strings_apart(memory, target, source)
                                                  : copy_elements(memory, target, source);
     }
-    items = make_items(memory, target, source->kind, source->length, n_items_of(source));
-    for (i = 0; items != NULL && i < n_items_of(source); i++) {
+    items = make_items(memory, target, source->kind, source->length, mdf_value_n_items(source));
+    for (i = 0; items != NULL && i < mdf_value_n_items(source); i++) {
         if (!mdf_value_copy_apart(memory, &items[i], &from[i])) {
             return false;
         }
@@ -624,183 +617,4 @@ bool mdf_value_convert(struct mdf_memory *memory, struct mdf_value *target, cons
     }
     target->strength = source->strength;
     return mdf_convert_elements(dtype, elements, source->dtype, source->data, source->length, false);
-}
-
-/* ------------------------------------------------------------------ single numbers, truth, equality */
-
-bool mdf_value_to_double(const struct mdf_value *value, double *real)
-{
-    if (value->kind != MDF_KIND_TENSOR || value->length != 1 || value->dtype == MDF_DTYPE_STRING ||
-        mdf_dtype_kind(value->dtype) == 'c') {
-        return false;
-    }
-    *real = mdf_element_to_double(value->dtype, value->data);
-    return true;
-}
-
-bool mdf_value_to_int64(const struct mdf_value *value, int64_t *integer)
-{
-    double real;
-
-    if (!mdf_value_to_double(value, &real)) {
-        return false;
-    }
-    if (mdf_dtype_kind(value->dtype) == 'f' && (real != floor(real) || fabs(real) > 0x1p63 || isnan(real) || real == 0x1p63)) {
-        return false;
-    }
-    *integer = mdf_element_to_int64(value->dtype, value->data);
-    return true;
-}
-
-int mdf_value_truth(const struct mdf_value *value)
-{
-    const char *string;
-
-    if (value->kind == MDF_KIND_NONE) {
-        return 0;
-    }
-    if (value->kind != MDF_KIND_TENSOR) {
-        return value->length > 0;
-    }
-    if (value->length == 0) {
-        return 0;
-    }
-    if (value->length > 1) {
-        return -1;
-    }
-    if (value->dtype == MDF_DTYPE_STRING) {
-        string = *(char **)value->data;
-        return string != NULL && mdf_string_length(string) > 0;
-    }
-    if (mdf_dtype_kind(value->dtype) == 'c') {
-        return value->dtype == MDF_DTYPE_COMPLEX64
-                   ? ((const float *)value->data)[0] != 0 || ((const float *)value->data)[1] != 0
-                   : ((const double *)value->data)[0] != 0 || ((const double *)value->data)[1] != 0;
-    }
-    return mdf_element_to_double(value->dtype, value->data) != 0;
-}
-
-const char *mdf_value_to_string(const struct mdf_value *value)
-{
-    return mdf_value_is_scalar(value) && value->dtype == MDF_DTYPE_STRING ? *(char *const *)value->data : NULL;
-}
-
-static bool same_strings(const char *a, const char *b)
-{
-    return mdf_string_length(a) == mdf_string_length(b) && (mdf_string_length(a) == 0 || memcmp(a, b, mdf_string_length(a)) == 0);
-}
-
-static bool same_elements(const struct mdf_value *a, const struct mdf_value *b)
-{
-    size_t size = mdf_dtype_size(a->dtype), i;
-
-    for (i = 0; i < a->length; i++) {
-        const char *x = (const char *)a->data + i * size, *y = (const char *)b->data + i * size;
-        double u, v;
-
-        if (a->dtype == MDF_DTYPE_STRING) {
-            if (!same_strings(((char **)a->data)[i], ((char **)b->data)[i])) {
-                return false;
-            }
-            continue;
-        }
-        if (memcmp(x, y, size) == 0) {
-            continue;
-        }
-        if (mdf_dtype_kind(a->dtype) != 'f') {
-            return false;
-        }
-        u = mdf_element_to_double(a->dtype, x);
-        v = mdf_element_to_double(a->dtype, y);
-        if (u != v && !(isnan(u) && isnan(v))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool mdf_value_equal(const struct mdf_value *a, const struct mdf_value *b)
-{
-    size_t i;
-
-    if (a->kind != b->kind || a->length != b->length) {
-        return false;
-    }
-    if (a->kind == MDF_KIND_TENSOR) {
-        return a->dtype == b->dtype && a->rank == b->rank &&
-               (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0) &&
-               same_elements(a, b);
-    }
-    for (i = 0; i < n_items_of(a); i++) {
-        if (!mdf_value_equal(&mdf_value_items(a)[i], &mdf_value_items(b)[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-void mdf_value_describe(const struct mdf_value *value, char *text, size_t size)
-{
-    size_t used, i;
-
-    switch ((mdf_kind)value->kind) {
-    case MDF_KIND_NONE:
-        snprintf(text, size, "nothing");
-        return;
-    case MDF_KIND_LIST:
-        snprintf(text, size, "list of %zu", value->length);
-        return;
-    case MDF_KIND_DICT:
-        snprintf(text, size, "object of %zu", value->length);
-        return;
-    case MDF_KIND_TENSOR:
-        break;
-    }
-    snprintf(text, size, "%s", mdf_dtype_name(value->dtype));
-    for (i = 0; i < value->rank; i++) {
-        used = strlen(text);
-        snprintf(text + used, size - used, "%s%lld", i == 0 ? "[" : ",", (long long)mdf_value_shape(value)[i]);
-    }
-    used = strlen(text);
-    snprintf(text + used, size - used, "%s", value->rank > 0 ? "]" : " scalar");
-}
-
-/* ------------------------------------------------------------------ the public view of a value */
-
-mdf_kind mdf_value_kind(const mdf_value *value)
-{
-    return (mdf_kind)value->kind;
-}
-
-bool mdf_value_tensor(const mdf_value *value, mdf_tensor *tensor)
-{
-    if (value->kind != MDF_KIND_TENSOR) {
-        return false;
-    }
-    tensor->dtype = (mdf_dtype)value->dtype;
-    tensor->rank = value->rank;
-    tensor->shape = mdf_value_shape(value);
-    tensor->data = value->data;
-    return true;
-}
-
-size_t mdf_value_length(const mdf_value *value)
-{
-    return value->kind == MDF_KIND_LIST || value->kind == MDF_KIND_DICT ? value->length : 0;
-}
-
-const mdf_value *mdf_value_item(const mdf_value *value, size_t index)
-{
-    if (index >= mdf_value_length(value)) {
-        return NULL;
-    }
-    return &mdf_value_items(value)[value->kind == MDF_KIND_DICT ? 2 * index + 1 : index];
-}
-
-const char *mdf_value_key(const mdf_value *value, size_t index)
-{
-    if (value->kind != MDF_KIND_DICT || index >= value->length) {
-        return NULL;
-    }
-    return mdf_value_to_string(&mdf_value_items(value)[2 * index]);
 }

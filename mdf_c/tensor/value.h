@@ -68,6 +68,11 @@ static inline const struct mdf_value *mdf_value_items(const struct mdf_value *va
 {
     return value->data;
 }
+/* How many they are: of an object, keys and values. */
+static inline size_t mdf_value_n_items(const struct mdf_value *value)
+{
+    return value->kind == MDF_KIND_DICT ? 2 * value->length : value->length;
+}
 
 /* Lets go of what the value holds; it becomes NONE. */
 void mdf_value_clear(struct mdf_memory *memory, struct mdf_value *value);

@@ -1,0 +1,186 @@
+/* read_value.c - what a value says: a single number, truth, whether it equals another, its description, its public view. See
+ * value.h. */
+#include "mdf_c/tensor/value.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ single numbers, truth, equality */
+
+bool mdf_value_to_double(const struct mdf_value *value, double *real)
+{
+    if (value->kind != MDF_KIND_TENSOR || value->length != 1 || value->dtype == MDF_DTYPE_STRING ||
+        mdf_dtype_kind(value->dtype) == 'c') {
+        return false;
+    }
+    *real = mdf_element_to_double(value->dtype, value->data);
+    return true;
+}
+
+bool mdf_value_to_int64(const struct mdf_value *value, int64_t *integer)
+{
+    double real;
+
+    if (!mdf_value_to_double(value, &real)) {
+        return false;
+    }
+    if (mdf_dtype_kind(value->dtype) == 'f' && (real != floor(real) || fabs(real) > 0x1p63 || isnan(real) || real == 0x1p63)) {
+        return false;
+    }
+    *integer = mdf_element_to_int64(value->dtype, value->data);
+    return true;
+}
+
+int mdf_value_truth(const struct mdf_value *value)
+{
+    const char *string;
+
+    if (value->kind == MDF_KIND_NONE) {
+        return 0;
+    }
+    if (value->kind != MDF_KIND_TENSOR) {
+        return value->length > 0;
+    }
+    if (value->length == 0) {
+        return 0;
+    }
+    if (value->length > 1) {
+        return -1;
+    }
+    if (value->dtype == MDF_DTYPE_STRING) {
+        string = *(char **)value->data;
+        return string != NULL && mdf_string_length(string) > 0;
+    }
+    if (mdf_dtype_kind(value->dtype) == 'c') {
+        return value->dtype == MDF_DTYPE_COMPLEX64
+                   ? ((const float *)value->data)[0] != 0 || ((const float *)value->data)[1] != 0
+                   : ((const double *)value->data)[0] != 0 || ((const double *)value->data)[1] != 0;
+    }
+    return mdf_element_to_double(value->dtype, value->data) != 0;
+}
+
+const char *mdf_value_to_string(const struct mdf_value *value)
+{
+    return mdf_value_is_scalar(value) && value->dtype == MDF_DTYPE_STRING ? *(char *const *)value->data : NULL;
+}
+
+static bool same_strings(const char *a, const char *b)
+{
+    return mdf_string_length(a) == mdf_string_length(b) && (mdf_string_length(a) == 0 || memcmp(a, b, mdf_string_length(a)) == 0);
+}
+
+static bool same_elements(const struct mdf_value *a, const struct mdf_value *b)
+{
+    size_t size = mdf_dtype_size(a->dtype), i;
+
+    for (i = 0; i < a->length; i++) {
+        const char *x = (const char *)a->data + i * size, *y = (const char *)b->data + i * size;
+        double u, v;
+
+        if (a->dtype == MDF_DTYPE_STRING) {
+            if (!same_strings(((char **)a->data)[i], ((char **)b->data)[i])) {
+                return false;
+            }
+            continue;
+        }
+        if (memcmp(x, y, size) == 0) {
+            continue;
+        }
+        if (mdf_dtype_kind(a->dtype) != 'f') {
+            return false;
+        }
+        u = mdf_element_to_double(a->dtype, x);
+        v = mdf_element_to_double(a->dtype, y);
+        if (u != v && !(isnan(u) && isnan(v))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mdf_value_equal(const struct mdf_value *a, const struct mdf_value *b)
+{
+    size_t i;
+
+    if (a->kind != b->kind || a->length != b->length) {
+        return false;
+    }
+    if (a->kind == MDF_KIND_TENSOR) {
+        return a->dtype == b->dtype && a->rank == b->rank &&
+               (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0) &&
+               same_elements(a, b);
+    }
+    for (i = 0; i < mdf_value_n_items(a); i++) {
+        if (!mdf_value_equal(&mdf_value_items(a)[i], &mdf_value_items(b)[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void mdf_value_describe(const struct mdf_value *value, char *text, size_t size)
+{
+    size_t used, i;
+
+    switch ((mdf_kind)value->kind) {
+    case MDF_KIND_NONE:
+        snprintf(text, size, "nothing");
+        return;
+    case MDF_KIND_LIST:
+        snprintf(text, size, "list of %zu", value->length);
+        return;
+    case MDF_KIND_DICT:
+        snprintf(text, size, "object of %zu", value->length);
+        return;
+    case MDF_KIND_TENSOR:
+        break;
+    }
+    snprintf(text, size, "%s", mdf_dtype_name(value->dtype));
+    for (i = 0; i < value->rank; i++) {
+        used = strlen(text);
+        snprintf(text + used, size - used, "%s%lld", i == 0 ? "[" : ",", (long long)mdf_value_shape(value)[i]);
+    }
+    used = strlen(text);
+    snprintf(text + used, size - used, "%s", value->rank > 0 ? "]" : " scalar");
+}
+
+/* ------------------------------------------------------------------ the public view of a value */
+
+mdf_kind mdf_value_kind(const mdf_value *value)
+{
+    return (mdf_kind)value->kind;
+}
+
+bool mdf_value_tensor(const mdf_value *value, mdf_tensor *tensor)
+{
+    if (value->kind != MDF_KIND_TENSOR) {
+        return false;
+    }
+    tensor->dtype = (mdf_dtype)value->dtype;
+    tensor->rank = value->rank;
+    tensor->shape = mdf_value_shape(value);
+    tensor->data = value->data;
+    return true;
+}
+
+size_t mdf_value_length(const mdf_value *value)
+{
+    return value->kind == MDF_KIND_LIST || value->kind == MDF_KIND_DICT ? value->length : 0;
+}
+
+const mdf_value *mdf_value_item(const mdf_value *value, size_t index)
+{
+    if (index >= mdf_value_length(value)) {
+        return NULL;
+    }
+    return &mdf_value_items(value)[value->kind == MDF_KIND_DICT ? 2 * index + 1 : index];
+}
+
+const char *mdf_value_key(const mdf_value *value, size_t index)
+{
+    if (value->kind != MDF_KIND_DICT || index >= value->length) {
+        return NULL;
+    }
+    return mdf_value_to_string(&mdf_value_items(value)[2 * index]);
+}
