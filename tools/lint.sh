@@ -8,7 +8,7 @@ sources=$(find mdf_c schemas functions -name '*.c' | sort)
 if command -v cppcheck >/dev/null; then
     # shellcheck disable=SC2086
     cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --suppress=missingIncludeSystem \
-        --error-exitcode=1 -I. -Ibuild/generated -j "$(nproc)" $sources || status=1
+        --suppressions-list=tools/cppcheck_suppressions.txt --error-exitcode=1 -I. -Ibuild/generated -j "$(nproc)" $sources || status=1
 fi
 if command -v clang-tidy >/dev/null; then
     # shellcheck disable=SC2086

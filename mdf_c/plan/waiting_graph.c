@@ -307,7 +307,7 @@ bool waiting_graph_circles(const struct waiting_graph *graph, struct list *circl
         !mark_behind_circles(&reversed, graph, before)) {
         return false;
     }
-    if (memchr(behind, true, graph->n_nodes * sizeof *behind) == NULL) {
+    if (memchr(behind, 1, graph->n_nodes * sizeof *behind) == NULL) {
         return true;
     }
     if (!begin_walk(&walk)) {
