@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 union header {
     size_t size_bytes;
@@ -72,6 +73,21 @@ static void unreserve(struct mdf_memory *memory, size_t removed)
     atomic_fetch_sub_explicit(&memory->used_bytes, removed, memory_order_relaxed);
 }
 
+void mdf_memory_prefer_large_pages(void *block, size_t size_bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const size_t page = (size_t)1 << 21;
+    size_t before = (page - (uintptr_t)block % page) % page;
+
+    if (size_bytes >= before + page) {
+        madvise((char *)block + before, (size_bytes - before) / page * page, MADV_HUGEPAGE);
+    }
+#else
+    (void)block;
+    (void)size_bytes;
+#endif
+}
+
 void *mdf_memory_allocate(struct mdf_memory *memory, size_t size_bytes)
 {
     union header *header;
@@ -85,6 +101,7 @@ void *mdf_memory_allocate(struct mdf_memory *memory, size_t size_bytes)
         unreserve(memory, total);
         return NULL;
     }
+    mdf_memory_prefer_large_pages(header, total);
     atomic_fetch_add_explicit(&memory->n_allocations, 1, memory_order_relaxed);
     header->size_bytes = total;
     return header + 1;
@@ -127,6 +144,8 @@ void *mdf_memory_resize(struct mdf_memory *memory, void *block, size_t size_byte
     }
     if (total < old) {
         unreserve(memory, old - total);
+    } else {
+        mdf_memory_prefer_large_pages(moved, total);
     }
     atomic_fetch_add_explicit(&memory->n_allocations, 1, memory_order_relaxed);
     moved->size_bytes = total;

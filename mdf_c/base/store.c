@@ -12,23 +12,6 @@ struct mdf_store {
     bool is_mapped; /* else the bytes lie behind the store */
 };
 
-/* Asks for large pages where the whole of one lies inside: filling the block then costs a hundredth of the page faults, which are
- * most of what it costs. */
-static void prefer_large_pages(void *block, size_t size_bytes)
-{
-#ifdef MADV_HUGEPAGE
-    const size_t page = (size_t)1 << 21;
-    size_t before = (page - (uintptr_t)block % page) % page;
-
-    if (size_bytes >= before + page) {
-        madvise((char *)block + before, (size_bytes - before) / page * page, MADV_HUGEPAGE);
-    }
-#else
-    (void)block;
-    (void)size_bytes;
-#endif
-}
-
 struct mdf_store *mdf_store_allocate(struct mdf_memory *memory, size_t size_bytes)
 {
     const size_t unit = sizeof(max_align_t), head = (sizeof(struct mdf_store) + unit - 1) / unit * unit;
@@ -38,7 +21,7 @@ struct mdf_store *mdf_store_allocate(struct mdf_memory *memory, size_t size_byte
 
     store = mdf_size_add(head, size_bytes, &total) ? allocator->allocate(allocator->context, total) : NULL;
     if (store != NULL) {
-        prefer_large_pages(store, total);
+        mdf_memory_prefer_large_pages(store, total);
         atomic_init(&store->n_owners, 1);
         store->allocator = *allocator;
         store->bytes = (char *)store + head;
