@@ -293,6 +293,17 @@ Test(onnx_weights, elements_stay_in_the_mapped_file)
     free(bytes);
 }
 
+/* More than are copied at once. */
+Test(onnx_weights, many_unaligned_elements)
+{
+    enum { N_MANY = (9 << 20) + 64 };
+    unsigned char *bytes = some_bytes(N_MANY);
+    struct elements elements = {MDF_DTYPE_FLOAT64, N_MANY / 8, TENSOR_RAW, bytes, N_MANY, 1};
+
+    check_elements(&elements, 3, bytes, 1);
+    free(bytes);
+}
+
 Test(onnx_weights, typed_fields_are_as_raw_data)
 {
     unsigned char *bytes = some_bytes(N_BYTES);

@@ -216,6 +216,22 @@ static bool keep_mapping(struct onnx_import *import, struct mdf_store *store)
     return import->keeps_mapping || mdf_onnx_out_of_memory(import);
 }
 
+/* Copies bytes of a file piece by piece, so that little of it is in memory beside the copy. */
+static void copy_out(const struct onnx_raw_bytes *raw, uint8_t *elements)
+{
+    enum { PIECE_BYTES = 1 << 22 };
+    size_t first;
+
+    for (first = 0; first < raw->size; first += PIECE_BYTES) {
+        size_t n = raw->size - first < PIECE_BYTES ? raw->size - first : PIECE_BYTES;
+
+        memcpy(elements + first, raw->bytes + first, n);
+        if (raw->store != NULL) {
+            mdf_store_forget(raw->store, raw->bytes + first, n);
+        }
+    }
+}
+
 /* Bytes as in a file to elements as in memory; the same bytes where there is no difference. NULL: out of memory. */
 static void *elements_of_bytes(struct onnx_import *import, struct onnx_array *array, size_t n_elements,
                                const struct onnx_raw_bytes *raw)
@@ -236,8 +252,8 @@ static void *elements_of_bytes(struct onnx_import *import, struct onnx_array *ar
     if (n_bits < 8) {
         unpack_bits(array->dtype, n_bits, raw->bytes, n_elements, elements);
     } else {
-        if (elements != raw->bytes && n_elements > 0) {
-            memcpy(elements, raw->bytes, raw->size);
+        if (elements != raw->bytes) {
+            copy_out(raw, elements);
         }
         normalise(array->dtype, n_elements, elements);
     }
