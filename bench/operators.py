@@ -4,7 +4,7 @@
 usage: bench/operators.py [--library build/libmdf.so] [--seconds S] [--markdown FILE] [NAME ...]
 
 Each case is a model with random weights that both run, with 1 and with 2 threads. The four take turns in one process, round by
-round; of each the shortest time counts (with one thread the processor's), since whatever else the machine does only adds to it. Results are compared first. What
+round; of each the shortest time counts (with one thread the processor's), since whatever else the machine does only adds to it. Neither copies its inputs. Results are compared first. What
 is printed is a ratio: the time taken here over ONNX Runtime's with as many threads; below 1 is faster. NAME picks cases that have
 it in their name. Needs the Python packages numpy, onnx and onnxruntime.
 """
