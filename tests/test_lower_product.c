@@ -2,6 +2,7 @@
  * steps, give the bits that the instructions give as they stand; also where memory is refused. */
 #include "mdf_c/base/text.h"
 #include "mdf_c/run/state.h"
+#include "mdf_c/run/whole.h"
 #include "mdf_c/write/write.h"
 
 #include <criterion/criterion.h>
@@ -170,6 +171,12 @@ static void compare_values(const mdf_value *got, const mdf_value *want, const st
               net->is_stacked_reversed, seed, net->body);
 }
 
+/* The whole graph, or its only node. */
+static struct mdf_lowered *lowered_of(const struct mdf_state *state)
+{
+    return state->whole->single.fast.lowered != NULL ? state->whole->single.fast.lowered : state->nodes[0].fast.lowered;
+}
+
 /* Evaluates a net five times both ways, with other weights each time; the last times without machine code. */
 static void compare(const struct net *net)
 {
@@ -183,7 +190,7 @@ static void compare(const struct net *net)
     cr_assert(begin(&plain, text.bytes, (mdf_options){.plain = true}), "%s", plain.error.message);
     cr_assert(begin(&lowered, text.bytes, (mdf_options){.n_threads = 2}), "%s", lowered.error.message);
     for (unsigned seed = 1; seed < 6; seed++) {
-        struct mdf_lowered *fast = lowered.state->nodes[0].fast.lowered;
+        struct mdf_lowered *fast = lowered_of(lowered.state);
         mdf_status want, got;
 
         cr_assert(seed < 4 || net->n_steps == 0 || net->batch > MOST_LOWERED || fast != NULL, "%s is not lowered", net->body);
