@@ -1,8 +1,10 @@
-/* test_registry.c - every kernel row names an operator, versions and attributes that ONNX has; look-ups find the rows. */
+/* test_registry.c - every kernel row names an operator, versions and attributes that ONNX has; look-ups find the rows;
+ * docs/expressions.md names all functions of expressions, and no others. */
 #include "functions/operator.h"
 #include "schemas/onnx_schema.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MDF_OPERATOR_TABLE(table) extern const struct mdf_operator table[];
@@ -166,4 +168,85 @@ Test(registry, offers_names)
     mdf_nearest_begin(&nearest, "Gathr");
     mdf_operator_offer_onnx(&nearest);
     cr_assert_str_eq(mdf_nearest_result(&nearest), "Gather");
+}
+
+/* ------------------------------------------------------------------ docs/expressions.md */
+
+enum { PAGE_SIZE = 1 << 16 };
+
+static void read_page(char page[PAGE_SIZE])
+{
+    FILE *stream = fopen("docs/expressions.md", "rb");
+    size_t n;
+
+    cr_assert(stream != NULL);
+    n = fread(page, 1, PAGE_SIZE - 1, stream);
+    cr_assert(n < PAGE_SIZE - 1);
+    page[n] = '\0';
+    fclose(stream);
+}
+
+static bool begins(const char *name, const char *const *prefixes, size_t *length)
+{
+    for (; *prefixes != NULL; prefixes++) {
+        *length = strlen(*prefixes);
+        if (strncmp(name, *prefixes, *length) == 0) {
+            return true;
+        }
+    }
+    *length = 0;
+    return false;
+}
+
+/* A function as the page writes it: without the module, and a method by its name alone. */
+static const char *name_on_page(const char *name)
+{
+    static const char *const prefixes[] = {"numpy.ndarray.", "numpy.", "list.", "str.", "dict.", NULL};
+    size_t length;
+
+    begins(name, prefixes, &length);
+    return name + length;
+}
+
+/* What the compiler calls for operators, lists and derivatives, and what other pages tell of. */
+static bool is_elsewhere(const char *name)
+{
+    static const char *const prefixes[] = {"operator.", "gradient.", "build_", "outputs", "actr.", "ddm.", "psyneulink.", NULL};
+    size_t length;
+
+    return begins(name, prefixes, &length);
+}
+
+Test(registry, the_page_of_expressions_has_every_function)
+{
+    static char page[PAGE_SIZE];
+    char quoted[80];
+
+    read_page(page);
+    for (size_t t = 0; t < N_TABLES; t++) {
+        for (const struct mdf_operator *row = tables[t].rows; is_python(t) && row->name != NULL; row++) {
+            snprintf(quoted, sizeof quoted, "`%s`", name_on_page(row->name));
+            cr_expect(is_elsewhere(row->name) || strstr(page, quoted) != NULL, "docs/expressions.md has no %s (%s)", quoted,
+                      row->name);
+        }
+    }
+}
+
+Test(registry, the_page_of_expressions_has_no_function_that_is_not_there)
+{
+    static char page[PAGE_SIZE];
+    char *at, *end, name[80];
+
+    read_page(page);
+    at = strstr(page, "\n- numpy, ");
+    end = at != NULL ? strstr(at, "\n- Methods of arrays") : NULL;
+    cr_assert(end != NULL);
+    *end = '\0';
+    for (at = strchr(at, '`'); at != NULL; at = strchr(strchr(at + 1, '`') + 1, '`')) {
+        int length = (int)(strchr(at + 1, '`') - at - 1);
+
+        snprintf(name, sizeof name, "numpy.%.*s", length, at + 1);
+        cr_expect(mdf_operator_python(name) != NULL || mdf_operator_method(name + strlen("numpy.")) != NULL,
+                  "docs/expressions.md: there is no %s", name);
+    }
 }
