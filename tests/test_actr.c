@@ -3,6 +3,7 @@
 #include "functions/call.h"
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
+#include "tests/failing_allocator.h"
 #include "mdf_c/write/write.h"
 
 #include <criterion/criterion.h>
@@ -447,36 +448,6 @@ Test(ddm, messages)
 
 /* ------------------------------------------------------------------ memory */
 
-struct counter {
-    size_t n_calls, n_blocks, fail_at; /* fail_at 0: never; else that call and all later ones fail */
-};
-
-static bool refuses(struct counter *counter)
-{
-    counter->n_calls++;
-    return counter->fail_at != 0 && counter->n_calls >= counter->fail_at;
-}
-
-static void *counted_allocate(void *context, size_t size)
-{
-    struct counter *counter = context;
-    void *block = refuses(counter) ? NULL : malloc(size);
-
-    counter->n_blocks += block != NULL;
-    return block;
-}
-
-static void *counted_reallocate(void *context, void *block, size_t size)
-{
-    return refuses(context) ? NULL : realloc(block, size);
-}
-
-static void counted_release(void *context, void *block)
-{
-    ((struct counter *)context)->n_blocks -= block != NULL;
-    free(block);
-}
-
 /* Whichever allocation fails, the error says so and all memory is given back. */
 Test(actr, a_failing_allocation_is_an_error_like_any_other)
 {
@@ -499,7 +470,7 @@ Test(actr, a_failing_allocation_is_an_error_like_any_other)
 
         for (size_t n = 1; status != MDF_OK && n < 5000; n++) {
             struct counter counter = {.fail_at = n};
-            mdf_allocator allocator = {counted_allocate, counted_reallocate, counted_release, &counter};
+            mdf_allocator allocator = failing_allocator(&counter);
             mdf_options options = {.allocator = &allocator};
             struct run run = begin_call(calls[i][0], args, n % 2 == 0, &options);
 

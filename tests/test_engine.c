@@ -1,6 +1,7 @@
 /* test_engine.c - models through the public interface: what they compute, what they are refused for, what memory they ask for. */
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
+#include "tests/failing_allocator.h"
 #include "mdf_c/write/write.h"
 
 #include <criterion/criterion.h>
@@ -8,39 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ------------------------------------------------------------------ an allocator that counts and fails */
-
-struct counter {
-    size_t n_blocks, n_calls;
-    size_t fail_at; /* the call that is refused; 0: none */
-};
-
-static bool refuses(struct counter *counter)
-{
-    counter->n_calls++;
-    return counter->fail_at != 0 && counter->n_calls >= counter->fail_at;
-}
-
-static void *counted_allocate(void *context, size_t size)
-{
-    struct counter *counter = context;
-    void *block = refuses(counter) ? NULL : malloc(size);
-
-    counter->n_blocks += block != NULL;
-    return block;
-}
-
-static void *counted_reallocate(void *context, void *block, size_t size)
-{
-    return refuses(context) ? NULL : realloc(block, size);
-}
-
-static void counted_release(void *context, void *block)
-{
-    ((struct counter *)context)->n_blocks -= block != NULL;
-    free(block);
-}
 
 /* ------------------------------------------------------------------ running a model given as text */
 
@@ -306,7 +274,7 @@ Test(engine, settled_evaluations_allocate_nothing)
 {
     for (size_t i = 0; i < sizeof settled_models / sizeof *settled_models; i++) {
         struct counter counter = {0};
-        mdf_allocator allocator = {counted_allocate, counted_reallocate, counted_release, &counter};
+        mdf_allocator allocator = failing_allocator(&counter);
         mdf_options options = {.allocator = &allocator};
         mdf_error error = {0};
         mdf_model *model = mdf_model_load_bytes(settled_models[i], strlen(settled_models[i]), "json", "m", &options, &error);
@@ -338,7 +306,7 @@ Test(engine, a_failing_allocation_is_an_error_like_any_other)
 
         for (size_t n = 1; status != MDF_OK && n < 5000; n++) {
             struct counter counter = {.fail_at = n};
-            mdf_allocator allocator = {counted_allocate, counted_reallocate, counted_release, &counter};
+            mdf_allocator allocator = failing_allocator(&counter);
             mdf_options options = {.allocator = &allocator};
 
             status = run(settled_models[i], &options, 3, 0.01, text, sizeof text);

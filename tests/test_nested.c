@@ -2,6 +2,7 @@
  * something is wrong. Models are written with single quotes. */
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
+#include "tests/failing_allocator.h"
 #include "mdf_c/write/write.h"
 
 #include <criterion/criterion.h>
@@ -11,37 +12,6 @@
 #include <string.h>
 
 /* ------------------------------------------------------------------ running a model given as text */
-
-struct counter {
-    size_t n_blocks, n_calls;
-    size_t fail_at; /* the call from which on all are refused; 0: none */
-};
-
-static bool refuses(struct counter *counter)
-{
-    counter->n_calls++;
-    return counter->fail_at != 0 && counter->n_calls >= counter->fail_at;
-}
-
-static void *counted_allocate(void *context, size_t size)
-{
-    struct counter *counter = context;
-    void *block = refuses(counter) ? NULL : malloc(size);
-
-    counter->n_blocks += block != NULL;
-    return block;
-}
-
-static void *counted_reallocate(void *context, void *block, size_t size)
-{
-    return refuses(context) ? NULL : realloc(block, size);
-}
-
-static void counted_release(void *context, void *block)
-{
-    ((struct counter *)context)->n_blocks -= block != NULL;
-    free(block);
-}
 
 static void write_results(const mdf_program *program, const mdf_state *state, char *text, size_t size)
 {
@@ -69,7 +39,7 @@ static void count_warning(void *context, const mdf_error *warning)
 static mdf_status run(const char *quoted, int steps, double dt, struct counter *counter, char *text, size_t size, size_t *n_late,
                       size_t *n_warnings)
 {
-    mdf_allocator allocator = {counted_allocate, counted_reallocate, counted_release, counter};
+    mdf_allocator allocator = failing_allocator(counter);
     mdf_options options = {.allocator = &allocator, .warning = count_warning, .warning_context = n_warnings};
     char *source = strdup(quoted), *c;
     mdf_error error = {0};

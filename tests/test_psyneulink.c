@@ -3,6 +3,7 @@
 #include "functions/psyneulink/psyneulink.h"
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
+#include "tests/failing_allocator.h"
 #include "mdf_c/write/write.h"
 
 #include <criterion/criterion.h>
@@ -368,42 +369,11 @@ Test(psyneulink, noise_comes_from_the_seed)
 
 /* ------------------------------------------------------------------ memory */
 
-struct counter {
-    size_t n_blocks, n_calls;
-    size_t fail_at; /* the call from which on all are refused; 0: none */
-};
-
-static bool refuses(struct counter *counter)
-{
-    counter->n_calls++;
-    return counter->fail_at != 0 && counter->n_calls >= counter->fail_at;
-}
-
-static void *counted_allocate(void *context, size_t size)
-{
-    struct counter *counter = context;
-    void *block = refuses(counter) ? NULL : malloc(size);
-
-    counter->n_blocks += block != NULL;
-    return block;
-}
-
-static void *counted_reallocate(void *context, void *block, size_t size)
-{
-    return refuses(context) ? NULL : realloc(block, size);
-}
-
-static void counted_release(void *context, void *block)
-{
-    ((struct counter *)context)->n_blocks -= block != NULL;
-    free(block);
-}
-
 /* A model of one call, run for twelve steps; *n_late is how often the last four asked for memory. (It takes a
  * few for a node to be lowered, or given up; see mdf_c/lower/fast.h.) */
 static mdf_status run_counted(const char *function, struct counter *counter, size_t *n_late, mdf_error *error)
 {
-    mdf_allocator allocator = {counted_allocate, counted_reallocate, counted_release, counter};
+    mdf_allocator allocator = failing_allocator(counter);
     mdf_options options = {.allocator = &allocator};
     char text[500];
     mdf_model *model;

@@ -4,6 +4,7 @@
 #include "mdf_c/base/rational.h"
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
+#include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -673,36 +674,6 @@ Test(scheduler, the_bound_on_memory_ends_an_endless_evaluation)
 
 /* ------------------------------------------------------------------ memory */
 
-struct counter {
-    size_t n_blocks, n_calls, fail_at; /* the call from which on all are refused; 0: none */
-};
-
-static bool refuses(struct counter *counter)
-{
-    counter->n_calls++;
-    return counter->fail_at != 0 && counter->n_calls >= counter->fail_at;
-}
-
-static void *counted_allocate(void *context, size_t size)
-{
-    struct counter *counter = context;
-    void *block = refuses(counter) ? NULL : malloc(size);
-
-    counter->n_blocks += block != NULL;
-    return block;
-}
-
-static void *counted_reallocate(void *context, void *block, size_t size)
-{
-    return refuses(context) ? NULL : realloc(block, size);
-}
-
-static void counted_release(void *context, void *block)
-{
-    ((struct counter *)context)->n_blocks -= block != NULL;
-    free(block);
-}
-
 static const char *const rich[] = {
     "{\"node_specific\": {\"A\": [{\"type\": \"AfterNode\", \"kwargs\": {\"node\": \"C\"}}, {\"type\": \"TimeInterval\", "
     "\"kwargs\": {\"repeat\": \"2 ms\"}}], "
@@ -727,7 +698,7 @@ Test(scheduler, a_failing_allocation_is_an_error_like_any_other)
         cr_assert_eq(run(text, NULL, 2, got, sizeof got), MDF_OK, "model %zu: %s", i, got);
         for (size_t n = 1; status != MDF_OK; n++) {
             struct counter counter = {.fail_at = n};
-            mdf_allocator allocator = {counted_allocate, counted_reallocate, counted_release, &counter};
+            mdf_allocator allocator = failing_allocator(&counter);
             mdf_options options = {.allocator = &allocator};
 
             status = run(text, &options, 2, got, sizeof got);
@@ -742,7 +713,7 @@ Test(scheduler, settled_evaluations_allocate_nothing)
 {
     char *text = model_text("", "ABC", CHAIN, rich[0], NULL);
     struct counter counter = {0};
-    mdf_allocator allocator = {counted_allocate, counted_reallocate, counted_release, &counter};
+    mdf_allocator allocator = failing_allocator(&counter);
     mdf_options options = {.allocator = &allocator};
     mdf_error error = {0};
     mdf_model *model = mdf_model_load_bytes(text, strlen(text), "json", "m", &options, &error);

@@ -80,6 +80,37 @@ void mdf_text_vprintf(struct mdf_text *text, const char *format, va_list argumen
     va_end(again);
 }
 
+size_t mdf_utf8_encode(uint32_t code, char *out)
+{
+    if (code < 0x80) {
+        out[0] = (char)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        out[0] = (char)(0xc0 | code >> 6);
+        out[1] = (char)(0x80 | (code & 0x3f));
+        return 2;
+    }
+    if (code < 0x10000) {
+        out[0] = (char)(0xe0 | code >> 12);
+        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (code & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | code >> 18);
+    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (code & 0x3f));
+    return 4;
+}
+
+bool mdf_ends_with(const char *text, const char *suffix)
+{
+    size_t length = strlen(text), n = strlen(suffix);
+
+    return length > n && strcmp(text + length - n, suffix) == 0;
+}
+
 /* The C library writes and reads numbers in the process's locale; a comma in it becomes a point here. */
 static void use_point(char *text)
 {

@@ -22,6 +22,12 @@ void mdf_text_append_string(struct mdf_text *text, const char *string);
 void mdf_text_printf(struct mdf_text *text, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
 void mdf_text_vprintf(struct mdf_text *text, const char *format, va_list arguments) MDF_PRINTF_LIKE(2, 0);
 
+/* Writes a character in UTF-8, at most 4 bytes; how many. */
+size_t mdf_utf8_encode(uint32_t code, char *out);
+
+/* Whether `text` is longer than `suffix` and ends with it. */
+bool mdf_ends_with(const char *text, const char *suffix);
+
 enum { MDF_NUMBER_TEXT_SIZE = 32 };
 
 /* The fewest digits that read back to the same float64 (or float32): "0.1", "1e-05", "3.0", "NaN", "-Infinity". The

@@ -34,16 +34,10 @@ struct compilation {
 
 /* ------------------------------------------------------------------ the command line */
 
-static bool has_suffix(const char *path, const char *suffix)
-{
-    size_t length = strlen(path), n = strlen(suffix);
-
-    return length > n && strcmp(path + length - n, suffix) == 0;
-}
-
 static const char *output_fault(const char *path)
 {
-    return has_suffix(path, ".c") || has_suffix(path, ".h") || has_suffix(path, ".so") ? NULL : "must be a file .c, .h or .so";
+    return mdf_ends_with(path, ".c") || mdf_ends_with(path, ".h") || mdf_ends_with(path, ".so") ? NULL
+                                                                                                : "must be a file .c, .h or .so";
 }
 
 #define FIELD(name) offsetof(struct compilation, name)
@@ -119,18 +113,18 @@ static mdf_status write_both(struct compilation *compilation)
 
 static mdf_status write_output(struct compilation *compilation)
 {
-    if (has_suffix(compilation->output, ".so")) {
+    if (mdf_ends_with(compilation->output, ".so")) {
         return compile_library(&compilation->memory, &compilation->source, compilation->output, &compilation->error);
     }
-    return has_suffix(compilation->output, ".h") ? write_both(compilation)
-                                                 : write_file(compilation, compilation->output, &compilation->source);
+    return mdf_ends_with(compilation->output, ".h") ? write_both(compilation)
+                                                    : write_file(compilation, compilation->output, &compilation->source);
 }
 
 /* The model as text, in compilation->source and ->header. */
 static int make_text(struct compilation *compilation, const mdf_program *program)
 {
     const char *slash = strrchr(compilation->output, '/'), *base = slash != NULL ? slash + 1 : compilation->output;
-    struct mdf_source_options how = {compilation->name, has_suffix(compilation->output, ".h") ? base : NULL};
+    struct mdf_source_options how = {compilation->name, mdf_ends_with(compilation->output, ".h") ? base : NULL};
 
     return make_source(&compilation->options, program, &compilation->warnings, &how, &compilation->source,
                        how.header != NULL ? &compilation->header : NULL, &compilation->error);

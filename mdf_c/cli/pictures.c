@@ -2,6 +2,7 @@
  * of it. */
 #include "mdf_c/cli/pictures.h"
 
+#include "mdf_c/base/text.h"
 #include "mdf_c/cli/child.h"
 #include "mdf_c/model/model.h"
 #include "mdf_c/write/write_dot.h"
@@ -28,19 +29,12 @@ static const struct image_kind image_kinds[] = {
 static const struct plot_kind plot_kinds[] = {
     {".svg", MDF_PLOT_SVG}, {".png", MDF_PLOT_PNG}, {".pdf", MDF_PLOT_PDF}, {".gp", MDF_PLOT_SCRIPT}};
 
-static bool ends_with(const char *path, const char *suffix)
-{
-    size_t length = strlen(path), n = strlen(suffix);
-
-    return length > n && strcmp(path + length - n, suffix) == 0;
-}
-
 static const struct image_kind *image_kind_of(const char *path)
 {
     size_t i;
 
     for (i = 0; i < sizeof image_kinds / sizeof *image_kinds; i++) {
-        if (ends_with(path, image_kinds[i].suffix)) {
+        if (mdf_ends_with(path, image_kinds[i].suffix)) {
             return &image_kinds[i];
         }
     }
@@ -52,7 +46,7 @@ static const struct plot_kind *plot_kind_of(const char *path)
     size_t i;
 
     for (i = 0; i < sizeof plot_kinds / sizeof *plot_kinds; i++) {
-        if (ends_with(path, plot_kinds[i].suffix)) {
+        if (mdf_ends_with(path, plot_kinds[i].suffix)) {
             return &plot_kinds[i];
         }
     }

@@ -1,18 +1,12 @@
 /* run_inputs.c - see run_inputs.h. */
 #include "mdf_c/cli/run_inputs.h"
 
+#include "mdf_c/base/text.h"
 #include "mdf_c/run/state.h"
 #include "mdf_c/write/write.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static bool has_suffix(const char *path, const char *suffix)
-{
-    size_t length = strlen(path), n = strlen(suffix);
-
-    return length >= n && strcmp(path + length - n, suffix) == 0;
-}
 
 /* ------------------------------------------------------------------ --input NAME=VALUE */
 
@@ -61,7 +55,7 @@ static int read_single(struct mdf_memory *memory, const char *argument, struct m
         mdf_memory_error(memory, error);
         return EXIT_MODEL;
     }
-    if (text[0] == '@' && has_suffix(text, ".npy")) {
+    if (text[0] == '@' && mdf_ends_with(text, ".npy")) {
         status = read_npy_file(memory, text + 1, &pair[1], error);
         return status == MDF_OK ? EXIT_DONE : EXIT_MODEL;
     }
@@ -156,7 +150,7 @@ static mdf_status read_inputs_file(struct run_inputs *inputs, const char *path, 
     struct mdf_document *document;
     mdf_status status;
 
-    if (has_suffix(path, ".npz")) {
+    if (mdf_ends_with(path, ".npz")) {
         inputs->same_each_step = true;
         status = make_steps(inputs, 1, error);
         return status == MDF_OK ? mdf_read_npz_file(inputs->memory, path, &inputs->steps[0], error) : status;

@@ -6,6 +6,7 @@
  * docs/decisions/json-reading.md.
  *
  * Nothing recurses: what is open is the builder's to know. */
+#include "mdf_c/base/text.h"
 #include "mdf_c/document/formats.h"
 
 #include <math.h>
@@ -184,30 +185,6 @@ static bool read_hex4(const unsigned char *at, const unsigned char *end, uint32_
     return true;
 }
 
-static size_t write_utf8(uint32_t code, char *out)
-{
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (char)(0xc0 | code >> 6);
-        out[1] = (char)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (char)(0xe0 | code >> 12);
-        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (code & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | code >> 18);
-    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (code & 0x3f));
-    return 4;
-}
-
 /* The escape \uXXXX, or two of them that are a surrogate pair, at `at`; returns what follows, NULL on error. */
 static const unsigned char *read_unicode_escape(struct json_reader *reader, const unsigned char *at, const unsigned char *end,
                                                 uint32_t *code)
@@ -254,7 +231,7 @@ static bool decode_string(struct json_reader *reader, const unsigned char *at, c
             if (at == NULL) {
                 return false;
             }
-            out += write_utf8(code, out);
+            out += mdf_utf8_encode(code, out);
             continue;
         }
         escape = at[1] != '\0' ? strchr(escapes, at[1]) : NULL;

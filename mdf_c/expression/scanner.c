@@ -156,30 +156,6 @@ static size_t decode_character(const char *text, uint32_t *code)
     return length;
 }
 
-static size_t encode_character(char *out, uint32_t code)
-{
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (char)(0xc0 | code >> 6);
-        out[1] = (char)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (char)(0xe0 | code >> 12);
-        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (code & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | code >> 18);
-    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (code & 0x3f));
-    return 4;
-}
-
 /* Beyond ASCII all counts as a letter but the blocks of signs that word processors and web pages put into formulas: spaces,
  * dashes, quotes, operators. */
 static bool is_sign(uint32_t code)
@@ -478,7 +454,7 @@ struct literal {
 
 static void put_character(struct literal *literal, uint32_t code)
 {
-    literal->length += encode_character(literal->bytes + literal->length, code);
+    literal->length += mdf_utf8_encode(code, literal->bytes + literal->length);
 }
 
 /* \x41, \u0041, \U00000041: exactly `n` digits. */

@@ -457,22 +457,6 @@ static bool keep_nodes(struct graph_builder *builder)
     return true;
 }
 
-static bool keep_list(struct compiler *compiler, const struct list *list, size_t item_size, void *items, size_t *n)
-{
-    void *kept = mdf_arena_array(compiler->arena, list->n, item_size);
-
-    if (kept == NULL) {
-        compile_out_of_memory(compiler);
-        return false;
-    }
-    if (list->n > 0) {
-        memcpy(kept, list->items, list->n * item_size);
-    }
-    memcpy(items, &kept, sizeof kept);
-    *n = list->n;
-    return true;
-}
-
 static void set_origins(struct mdf_code *code, const struct mdf_origin *origins)
 {
     size_t i;
@@ -513,7 +497,7 @@ static bool keep_origins(struct compiler *compiler)
     struct mdf_origin *kept;
     size_t n;
 
-    if (!keep_list(compiler, &origins, sizeof *kept, &kept, &n)) {
+    if (!unit_keep_list(compiler, &origins, sizeof *kept, &kept, &n)) {
         return false;
     }
     set_origins(compiler->program->code, kept);
@@ -546,16 +530,18 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
     compiler->open = open.outer;
     if (!done ||
         (nested == NULL && (!add_results(&builder, &ports, &results) || !add_input_names(compiler, graph, &ports, &names))) ||
-        !keep_list(compiler, &ports, sizeof(struct mdf_program_port), &program->ports, &program->n_ports) ||
-        !keep_list(compiler, &edges, sizeof(struct mdf_program_edge), &program->edges, &program->n_edges) ||
-        !keep_list(compiler, &results, sizeof(struct mdf_program_result), &program->results, &program->n_results) ||
-        !keep_list(compiler, &names, sizeof(char *), &program->input_names, &program->n_inputs) || !distribute_edges(compiler)) {
+        !unit_keep_list(compiler, &ports, sizeof(struct mdf_program_port), &program->ports, &program->n_ports) ||
+        !unit_keep_list(compiler, &edges, sizeof(struct mdf_program_edge), &program->edges, &program->n_edges) ||
+        !unit_keep_list(compiler, &results, sizeof(struct mdf_program_result), &program->results, &program->n_results) ||
+        !unit_keep_list(compiler, &names, sizeof(char *), &program->input_names, &program->n_inputs) ||
+        !distribute_edges(compiler)) {
         return false;
     }
     program->code = unit_finish(compiler, unit);
-    return program->code != NULL && (nested != NULL || (keep_origins(compiler) && all_changeables_are_met(compiler, graph) &&
-                                                        keep_list(compiler, &compiler->parameters, sizeof *program->parameters,
-                                                                  &program->parameters, &program->n_parameters)));
+    return program->code != NULL &&
+           (nested != NULL || (keep_origins(compiler) && all_changeables_are_met(compiler, graph) &&
+                               unit_keep_list(compiler, &compiler->parameters, sizeof *program->parameters, &program->parameters,
+                                              &program->n_parameters)));
 }
 
 static void take_options(struct mdf_program *program, const mdf_options *options)

@@ -140,6 +140,8 @@ mdf_operand unit_declare(struct target *target, mdf_operand source, const struct
 mdf_operand unit_capture(struct target *target, struct unit *unit, struct unit *from, mdf_operand operand);
 struct mdf_code *unit_finish(struct compiler *compiler, struct unit *unit);
 void unit_clear(struct compiler *compiler, struct unit *unit);
+/* Copies a list into the arena: a pointer is stored at `items`. False with the error set. */
+bool unit_keep_list(struct compiler *compiler, const struct list *list, size_t item_size, void *items, size_t *n);
 
 /* --- messages (unit.c) */
 mdf_operand compile_out_of_memory(struct compiler *compiler);

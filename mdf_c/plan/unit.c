@@ -381,7 +381,7 @@ mdf_operand unit_declare(struct target *target, mdf_operand source, const struct
 
 /* ------------------------------------------------------------------ finished units */
 
-static bool keep(struct compiler *compiler, const struct list *list, size_t item_size, void *items, size_t *n)
+bool unit_keep_list(struct compiler *compiler, const struct list *list, size_t item_size, void *items, size_t *n)
 {
     void *kept = mdf_arena_array(compiler->arena, list->n, item_size);
 
@@ -405,12 +405,14 @@ struct mdf_code *unit_finish(struct compiler *compiler, struct unit *unit)
         compile_out_of_memory(compiler);
         return NULL;
     }
-    if (!keep(compiler, &unit->instructions, sizeof(struct mdf_instruction), &code->instructions, &code->n_instructions) ||
-        !keep(compiler, &unit->calls, sizeof(struct mdf_code_call), &code->calls, &code->n_calls) ||
-        !keep(compiler, &unit->captures, sizeof(mdf_operand), &code->captures, &code->n_captures) ||
-        !keep(compiler, &unit->bodies, sizeof(struct mdf_code *), &code->bodies, &code->n_bodies) ||
-        !keep(compiler, &unit->declarations, sizeof(struct mdf_declared_type), &code->declarations, &code->n_declarations) ||
-        !keep(compiler, &unit->constants, sizeof(struct mdf_value), &code->constants, &code->n_constants)) {
+    if (!unit_keep_list(compiler, &unit->instructions, sizeof(struct mdf_instruction), &code->instructions,
+                        &code->n_instructions) ||
+        !unit_keep_list(compiler, &unit->calls, sizeof(struct mdf_code_call), &code->calls, &code->n_calls) ||
+        !unit_keep_list(compiler, &unit->captures, sizeof(mdf_operand), &code->captures, &code->n_captures) ||
+        !unit_keep_list(compiler, &unit->bodies, sizeof(struct mdf_code *), &code->bodies, &code->n_bodies) ||
+        !unit_keep_list(compiler, &unit->declarations, sizeof(struct mdf_declared_type), &code->declarations,
+                        &code->n_declarations) ||
+        !unit_keep_list(compiler, &unit->constants, sizeof(struct mdf_value), &code->constants, &code->n_constants)) {
         return NULL;
     }
     code->n_slots = unit->slot_facts.n;
