@@ -36,10 +36,11 @@ struct scalar_output {
 };
 
 enum way {
-    WAY_KEEP, /* the slot has it already */
-    WAY_GIVE, /* the array and the slot change places, */
-    WAY_SWAP, /* and then the array and `spare` */
-    WAY_COPY  /* the slot and `spare` change places */
+    WAY_KEEP,  /* the slot has it already */
+    WAY_GIVE,  /* the array and the slot change places, */
+    WAY_SWAP,  /* and then the array and `spare` */
+    WAY_WRITE, /* elements are written where the slot has its own */
+    WAY_COPY   /* the slot and `spare` change places */
 };
 
 struct array_output {
@@ -398,6 +399,10 @@ static bool prepare_array(struct mdf_lowered *lowered, struct array_output *outp
         output->way = WAY_KEEP;
         return true;
     }
+    if (mdf_value_own_elements(&view) != NULL && has_form(slot, &view) && mdf_value_own_elements(slot) != NULL) {
+        output->way = WAY_WRITE; /* made here, of memory that no slot has: it lasts until slots change */
+        return true;
+    }
     output->way = WAY_COPY;
     view.buffer = NULL;
     return mdf_value_copy_apart(lowered->context->memory, &output->spare, &view);
@@ -426,6 +431,9 @@ static void put_array(struct mdf_lowered *lowered, struct array_output *output)
         mdf_value_swap(slot, array);
         mdf_value_swap(array, &output->spare);
         mdf_value_clear(lowered->context->memory, &output->spare);
+        break;
+    case WAY_WRITE:
+        memcpy(slot->data, array->data, mdf_lowered_size(lowered, output->output->id));
         break;
     case WAY_COPY:
         mdf_value_swap(slot, &output->spare);
