@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { PLAIN_PRODUCTS = 2000, DEPTH = 256 };
+enum { DEPTH = 256 };
 
 /* C (+)= alpha A B with strides; texts are addresses. */
 struct product_text {
@@ -163,13 +163,12 @@ static void write_blocks(struct mdf_source_writer *writer, const struct product_
 static void write_product(struct mdf_source_writer *writer, const struct product_text *given)
 {
     struct product_text product = *given;
-    double n_products = (double)product.m * (double)product.n * (double)product.k;
-    bool is_real = mdf_dtype_kind(product.dtype) == 'f';
+    struct mdf_product like = {.dtype = product.dtype, .m = product.m, .n = product.n, .k = product.k};
 
     if (product.m == 0 || product.n == 0) {
         return;
     }
-    if (!is_real || product.m <= 2 || product.n == 1 || n_products < PLAIN_PRODUCTS || product.k == 0) {
+    if (!mdf_product_is_packed(&like)) {
         if (product.n == 1 && product.m > 1 && product.a_row == 1) { /* as the vector times the matrix transposed */
             product.m = 1;
             product.n = given->m;
