@@ -68,12 +68,10 @@ def calls(word):
         n = 0
         for test_schema, node, values, name in sorted(seeds.get((schema.domain, schema.name), []), key=lambda s: -s[0].since_version):
             call = sweep.brought_to(schema, test_schema, node, values) if word in schema.name and n < 1 and not schema.deprecated else None
-            if call is None:
-                continue
-            n += 1
-            for change in (with_attributes, with_inputs):
-                for what, changed in change(call):
-                    yield f"{schema.domain or 'onnx'}::{schema.name} {schema.since_version} ({name}) {what}", changed
+            found = [] if call is None else [*with_attributes(call), *with_inputs(call)]
+            n += bool(found)  # some have no whole numbers
+            for what, changed in found:
+                yield f"{schema.domain or 'onnx'}::{schema.name} {schema.since_version} ({name}) {what}", changed
 
 
 def run(mdf_run, memory, item):
