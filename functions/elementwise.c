@@ -397,6 +397,7 @@ static void note_call(struct mdf_elementwise_trace *trace, const struct mdf_valu
     mdf_dtype dtype = (mdf_dtype)operands[n_operands - 1]->dtype;
 
     trace->n_calls++;
+    trace->operation = operation;
     trace->loop = dtype < MDF_DTYPE_COUNT ? operation->loops[dtype] : NULL;
     trace->settings = settings;
     trace->n_operands = n_operands;

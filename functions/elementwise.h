@@ -22,11 +22,19 @@ enum mdf_result_type {
     MDF_RESULT_REAL /* the operands' type; of complex numbers, that of their parts */
 };
 
+/* An operation on one operand that is x < low ? low : x, of that x > high ? high : x, plus zero, which is 0 or -0: that turns -0
+ * into 0, or changes nothing. */
+struct mdf_limits {
+    double low, high, zero;
+};
+
 struct mdf_operation {
     mdf_loop loops[MDF_DTYPE_COUNT]; /* by the operands' type; NULL: through another type, or not at all */
     enum mdf_result_type result;
-    bool selects;        /* operand 0 is bool, whatever the others are; its type is that of the others */
-    float cost_ns;       /* of an element, roughly; 0: as cheap as an addition */
+    bool selects;  /* operand 0 is bool, whatever the others are; its type is that of the others */
+    float cost_ns; /* of an element, roughly; 0: as cheap as an addition */
+    /* Of one that puts limits on reals of that type; false: with these settings it does something else. NULL: it is none. */
+    bool (*limits)(mdf_dtype dtype, const void *settings, struct mdf_limits *limits);
     const char *refusal; /* why a loop refuses an element: "integer division by zero" */
 };
 
@@ -43,7 +51,8 @@ mdf_dtype mdf_elementwise_carrier(mdf_dtype dtype);
 /* What a kernel did by mdf_elementwise while it was looked at (call->context->trace). */
 struct mdf_elementwise_trace {
     size_t n_calls;
-    mdf_loop loop; /* of the last call; NULL: through another type */
+    const struct mdf_operation *operation; /* of the last call */
+    mdf_loop loop;                         /* NULL: through another type */
     const void *settings;
     size_t n_operands;
     const struct mdf_value *operands[MDF_MAX_OPERANDS];

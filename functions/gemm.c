@@ -29,7 +29,7 @@ enum {
 static const double multiply_ns = 0.04;
 
 typedef void (*tile_function)(size_t depth, const void *a_packed, const void *b_packed, const void *start, void *target,
-                              int64_t c_row, bool add);
+                              int64_t c_row, bool add, const void *limits);
 typedef void (*row_function)(size_t depth, const void *a, int64_t a_step, const void *b_packed, const void *start, void *target,
                              bool add);
 
@@ -54,6 +54,7 @@ struct range {
 #if defined(__x86_64__)
 #define TARGET __attribute__((target("avx512f")))
 #define NAME(x) x##_float32_avx512
+#define LIMIT(x, low, high) (VECTOR) _mm512_min_ps((__m512)(high), _mm512_max_ps((__m512)(low), (__m512)(x)))
 #define ELEMENT float
 #define LANES 16
 #define ROWS 12
@@ -64,6 +65,7 @@ struct range {
 #undef ELEMENT
 #define TARGET __attribute__((target("avx2,fma")))
 #define NAME(x) x##_float32_avx2
+#define LIMIT(x, low, high) (VECTOR) _mm256_min_ps((__m256)(high), _mm256_max_ps((__m256)(low), (__m256)(x)))
 #define ELEMENT float
 #define LANES 8
 #define ROWS 6
@@ -72,6 +74,7 @@ struct range {
 #undef ELEMENT
 #define TARGET __attribute__((target("avx512f")))
 #define NAME(x) x##_float64_avx512
+#define LIMIT(x, low, high) (VECTOR) _mm512_min_pd((__m512d)(high), _mm512_max_pd((__m512d)(low), (__m512d)(x)))
 #define ELEMENT double
 #define LANES 8
 #define ROWS 12
@@ -82,6 +85,7 @@ struct range {
 #undef ELEMENT
 #define TARGET __attribute__((target("avx2,fma")))
 #define NAME(x) x##_float64_avx2
+#define LIMIT(x, low, high) (VECTOR) _mm256_min_pd((__m256d)(high), _mm256_max_pd((__m256d)(low), (__m256d)(x)))
 #define ELEMENT double
 #define LANES 4
 #define ROWS 6
@@ -136,7 +140,8 @@ struct element_type {
                    void *packed);
     void (*pack_b)(const struct mdf_product *product, size_t batch, size_t first, size_t depth, size_t column, size_t n,
                    size_t n_panel, size_t n_last, void *packed, void *row);
-    void (*store_edge)(const void *edge, size_t n_edge, void *target, int64_t c_row, size_t rows, size_t columns, bool add);
+    void (*store_edge)(const void *edge, size_t n_edge, void *target, int64_t c_row, size_t rows, size_t columns, bool add,
+                       const void *limits);
     void (*multiply_plain)(const struct kernels *kernels, const struct mdf_product *product, const struct range *range);
 };
 
@@ -324,21 +329,21 @@ static void pack_shared_panels(void *context, size_t first, size_t last)
 
 /* One panel of A times one panel of B. */
 static void multiply_panels(const struct packed_job *job, const char *a, const char *b, const char *start, char *c, size_t rows,
-                            size_t n_rows, size_t columns, size_t n_columns, size_t depth, bool add)
+                            size_t n_rows, size_t columns, size_t n_columns, size_t depth, bool add, const void *limits)
 {
     const struct kernels *kernels = job->kernels;
     tile_function tile = kernels->tiles[rows * 3 / kernels->rows - 1][columns / kernels->lanes - 1];
     double edge[MAX_ROWS * MAX_COLUMNS], starts[MAX_ROWS] = {0};
 
     if (n_rows == rows && n_columns == columns) {
-        tile(depth, a, b, start, c, job->product->c_row, add);
+        tile(depth, a, b, start, c, job->product->c_row, add, limits);
         return;
     }
     if (start != NULL) {
         memcpy(starts, start, n_rows * job->type->size_bytes);
     }
-    tile(depth, a, b, starts, edge, (int64_t)columns, false);
-    job->type->store_edge(edge, columns, c, job->product->c_row, n_rows, n_columns, add);
+    tile(depth, a, b, starts, edge, (int64_t)columns, false, add ? NULL : limits);
+    job->type->store_edge(edge, columns, c, job->product->c_row, n_rows, n_columns, add, limits);
 }
 
 /* One row of C, of n columns. */
@@ -357,7 +362,7 @@ static void multiply_row(const struct packed_job *job, const char *a, int64_t a_
     }
     if (j < n) {
         kernels->row_tiles[n - j > kernels->lanes](depth, a, a_column, b + j * depth * size, start, edge, false);
-        job->type->store_edge(edge, n_panel, c + j * size, 0, 1, n - j, add);
+        job->type->store_edge(edge, n_panel, c + j * size, 0, 1, n - j, add, NULL);
     }
 }
 
@@ -367,6 +372,7 @@ static void multiply_block(const struct packed_job *job, const struct mdf_produc
 {
     size_t n_panel = 2 * job->kernels->lanes, size = job->type->size_bytes, n_last = last_panel_columns(job, n);
     bool add = product->add || first > 0;
+    const void *limits = first + depth == product->k ? product->limits : NULL;
 
     for (size_t panel = first_panel; panel < last_panel; panel++) {
         size_t row = panel * job->kernels->rows, rows = panel_rows(job, row);
@@ -378,8 +384,8 @@ static void multiply_block(const struct packed_job *job, const struct mdf_produc
         for (size_t j = 0; j < n; j += n_panel) {
             size_t n_columns = n - j < n_panel ? n - j : n_panel, columns = n - j < n_panel ? n_last : n_panel;
 
-            multiply_panels(job, panel_a, b + j * depth * size, start, c + j * size, rows, n_rows, columns, n_columns, depth,
-                            add);
+            multiply_panels(job, panel_a, b + j * depth * size, start, c + j * size, rows, n_rows, columns, n_columns, depth, add,
+                            limits);
         }
     }
 }

@@ -32,7 +32,8 @@ struct mdf_product {
     double alpha;
     mdf_product_row row;
     mdf_product_panel panel;
-    const void *row_context;         /* of `row` or `panel` */
+    const void *row_context; /* of `row` or `panel` */
+    const void *limits; /* three elements, see functions/follow.h, put on C where A is packed, and not added to; NULL: none */
     const void *packed_a, *packed_b; /* what mdf_product_keep_a, mdf_product_keep_b made of A, of B; NULL: nothing */
 };
 

@@ -5,6 +5,7 @@
  * group has one channel, planes are convolved directly. Source: ONNX Conv, all versions. */
 #include "functions/onnx/conv.h"
 
+#include "functions/follow.h"
 #include "functions/gemm.h"
 #include "functions/onnx/conv_planes.h"
 #include "functions/onnx/padded_planes.h"
@@ -21,6 +22,7 @@ struct convolution {
     size_t n_groups, n_outputs, group_channels, group_outputs;
     mdf_dtype dtype;
     size_t size_bytes; /* of an element */
+    bool is_output;
     bool is_pointwise; /* the unrolled array is the array */
     bool weights_are_constant;
     struct mdf_padded_planes padded; /* of one batch's planes, where they are laid out in `laid_out` */
@@ -81,7 +83,7 @@ bool mdf_conv_read(struct mdf_workspace *workspace, const struct mdf_conv_settin
     plan->n_channels = (size_t)mdf_value_shape(x)[1];
     plan->n_groups = (size_t)settings->group;
     plan->n_outputs = (size_t)mdf_value_shape(weights)[0];
-    plan->weights_are_constant = false;
+    plan->weights_are_constant = plan->is_output = false;
     windows->shape[0] = (int64_t)plan->n_batches;
     windows->shape[1] = (int64_t)plan->n_outputs;
     for (size_t i = 0; i < windows->rank; i++) {
@@ -165,6 +167,7 @@ static bool multiply_groups(struct mdf_workspace *workspace, struct convolution 
     bool fits;
     struct mdf_product product = {.dtype = workspace->dtype, .alpha = 1, .a_column = 1, .b_column = 1};
     struct mdf_value *scratch = mdf_workspace_value(workspace), *kept = mdf_workspace_value(workspace);
+    const struct mdf_follow *follow = NULL;
 
     product.m = job->group_outputs;
     product.n = job->taps.n_outer * (size_t)job->taps.n_run;
@@ -186,6 +189,13 @@ static bool multiply_groups(struct mdf_workspace *workspace, struct convolution 
         return false;
     }
     product.a = job->weights;
+    if (job->is_output && product.k > 0 && (product.m > 2 || job->n_groups == 1) && mdf_product_is_packed(&product)) {
+        follow = mdf_follow_begin(workspace->call);
+    }
+    if (follow != NULL) {
+        product.limits = mdf_follow_limits(follow);
+        job->y = mdf_follow_result(follow);
+    }
     if (job->n_groups == 1 && mdf_product_is_packed(&product) &&
         !mdf_product_keep_a(workspace->call, kept, job->weights_are_constant, &product)) {
         return false;
@@ -202,6 +212,7 @@ bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *p
     bool is_float32 = workspace->dtype == MDF_DTYPE_FLOAT32;
     const struct mdf_context *context = workspace->call->context;
     size_t n_planes = plan->n_batches * plan->n_outputs, plane_size;
+    const struct mdf_follow *follow = NULL;
 
     if (!mdf_workspace_product(workspace->call, plan->windows.shape, 0, plan->windows.rank + 2, &plane_size)) {
         return false;
@@ -213,8 +224,15 @@ bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *p
     job.group_outputs = plan->n_outputs / plan->n_groups;
     if (job.group_channels == 1 && mdf_conv_planes_fit(&plan->windows)) {
         struct mdf_conv_planes planes = {
-            &plan->windows, x, weights, bias, y, plan->n_batches * plan->n_channels, plan->n_channels, job.group_outputs};
+            &plan->windows, x, weights, bias, y, plan->n_batches * plan->n_channels, plan->n_channels, job.group_outputs, NULL};
 
+        if (plan->is_output) {
+            follow = mdf_follow_begin(workspace->call);
+        }
+        if (follow != NULL) {
+            planes.limits = mdf_follow_limits(follow);
+            planes.y = mdf_follow_result(follow);
+        }
         return mdf_conv_planes_run(workspace, &planes);
     }
     if (!mdf_taps_prepare(workspace, &plan->windows, false, &job.taps)) {
@@ -225,6 +243,7 @@ bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *p
     job.size_bytes = mdf_dtype_size(workspace->dtype);
     job.is_pointwise = is_pointwise(&plan->windows);
     job.weights_are_constant = plan->weights_are_constant;
+    job.is_output = plan->is_output;
     job.add_scaled = mdf_add_scaled_for(workspace->dtype);
     if (job.group_channels == 1 && job.group_outputs <= 2) {
         mdf_parallel_for(context, n_planes, (double)plane_size * (double)job.taps.n_taps * tap_ns,
@@ -250,6 +269,7 @@ static bool conv(struct mdf_call *call)
         return false;
     }
     plan.weights_are_constant = mdf_call_is_constant(call, 1);
+    plan.is_output = true;
     for (size_t i = 0; i < (bias != NULL ? 3 : 2); i++) {
         elements[i] = mdf_workspace_input(&workspace, i);
         if (elements[i] == NULL) {

@@ -15,7 +15,9 @@ extern const struct mdf_setting mdf_conv_setting_table[];
 struct mdf_conv_plan {
     struct mdf_windows windows;
     size_t n_batches, n_channels, n_groups, n_outputs;
-    bool weights_are_constant; /* the same in each run of the call; mdf_conv_read says that they are not */
+    /* mdf_conv_read says that neither holds: */
+    bool weights_are_constant; /* the same in each run of the call */
+    bool is_output;            /* the result is output 0 of the call: what follows that may be done with it */
 };
 
 /* Arrays of the workspace that the two functions below use. */

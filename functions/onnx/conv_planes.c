@@ -15,7 +15,8 @@ struct geometry {
     int64_t rows, columns; /* of the result */
     int64_t array_rows, array_columns, kernel_rows, kernel_columns;
     int64_t row_stride, stride, row_dilation, dilation, pad_rows, pad_columns;
-    const void *zeros; /* a row of the array */
+    const void *zeros;  /* a row of the array */
+    const void *limits; /* or NULL */
 };
 
 typedef void (*plane_function)(const struct geometry *geometry, const void *x, const void *weights, const void *start, void *y);
@@ -28,6 +29,7 @@ struct plane_kernels {
 #if defined(__x86_64__)
 #define TARGET __attribute__((target("avx512f")))
 #define NAME(x) x##_float32_avx512
+#define LIMIT(x, low, high) (VECTOR) _mm512_min_ps((__m512)(high), _mm512_max_ps((__m512)(low), (__m512)(x)))
 #define ELEMENT float
 #define LANES 16
 #define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm512_fmadd_ps(_mm512_set1_ps(element), (__m512)(vector), (__m512)(sums))
@@ -39,6 +41,7 @@ struct plane_kernels {
 #include "functions/onnx/conv_planes.inc"
 #define TARGET __attribute__((target("avx512f")))
 #define NAME(x) x##_float64_avx512
+#define LIMIT(x, low, high) (VECTOR) _mm512_min_pd((__m512d)(high), _mm512_max_pd((__m512d)(low), (__m512d)(x)))
 #define ELEMENT double
 #define LANES 8
 #define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm512_fmadd_pd(_mm512_set1_pd(element), (__m512d)(vector), (__m512d)(sums))
@@ -48,6 +51,7 @@ struct plane_kernels {
 #include "functions/onnx/conv_planes.inc"
 #define TARGET __attribute__((target("avx2,fma")))
 #define NAME(x) x##_float32_avx2
+#define LIMIT(x, low, high) (VECTOR) _mm256_min_ps((__m256)(high), _mm256_max_ps((__m256)(low), (__m256)(x)))
 #define ELEMENT float
 #define LANES 8
 #define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm256_fmadd_ps(_mm256_set1_ps(element), (__m256)(vector), (__m256)(sums))
@@ -56,6 +60,7 @@ struct plane_kernels {
 #include "functions/onnx/conv_planes.inc"
 #define TARGET __attribute__((target("avx2,fma")))
 #define NAME(x) x##_float64_avx2
+#define LIMIT(x, low, high) (VECTOR) _mm256_min_pd((__m256d)(high), _mm256_max_pd((__m256d)(low), (__m256d)(x)))
 #define ELEMENT double
 #define LANES 4
 #define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm256_fmadd_pd(_mm256_set1_pd(element), (__m256d)(vector), (__m256d)(sums))
@@ -170,6 +175,7 @@ bool mdf_conv_planes_run(struct mdf_workspace *workspace, const struct mdf_conv_
     job.size_bytes = mdf_dtype_size(workspace->dtype);
     memset(zeros, 0, (size_t)geometry->array_columns * job.size_bytes);
     job.geometry.zeros = zeros;
+    job.geometry.limits = planes->limits;
     job.convolve = choose_function(choose_kernels(workspace->dtype), geometry);
     mdf_parallel_for(workspace->call->context, planes->n_planes * planes->channel_outputs, cost_ns, convolve_planes, &job);
     return true;

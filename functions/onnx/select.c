@@ -8,6 +8,7 @@
 #include "functions/where.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ------------------------------------------------------------------ Where */
 
@@ -45,7 +46,22 @@ static bool confine_float32(void *target, const void *const operands[], const si
     return true;
 }
 
-static const struct mdf_operation confine = {.loops = {MDF_LOOPS_REALS(confine), MDF_LOOPS_INTEGERS(confine)}};
+static bool confine_limits(mdf_dtype dtype, const void *settings, struct mdf_limits *limits)
+{
+    const void *const *given = settings;
+
+    *limits = (struct mdf_limits){-INFINITY, INFINITY, -0.0};
+    if (given[0] != NULL) {
+        limits->low = mdf_element_to_double(dtype, given[0]);
+    }
+    if (given[1] != NULL) {
+        limits->high = mdf_element_to_double(dtype, given[1]);
+    }
+    return !isnan(limits->low) && !isnan(limits->high);
+}
+
+static const struct mdf_operation confine = {.loops = {MDF_LOOPS_REALS(confine), MDF_LOOPS_INTEGERS(confine)},
+                                             .limits = confine_limits};
 
 struct clip_settings {
     double low, high;
@@ -55,24 +71,41 @@ static const struct mdf_setting clip_settings[] = {{"min", MDF_SETTING_FLOAT, of
                                                    {"max", MDF_SETTING_FLOAT, offsetof(struct clip_settings, high)},
                                                    {NULL, MDF_SETTING_INT, 0}};
 
+/* What the loops get, kept with the call: they may run after it (functions/follow.h). */
+struct bounds {
+    void *pointers[2]; /* NULL: none */
+    uint64_t elements[2];
+};
+
+enum { SCRATCH_BOUNDS = 2 };
+
+static struct bounds *begin_bounds(struct mdf_call *call)
+{
+    struct bounds *bounds = mdf_call_scratch(call, SCRATCH_BOUNDS, MDF_DTYPE_UINT8, sizeof *bounds);
+
+    if (bounds != NULL) {
+        memset(bounds, 0, sizeof *bounds);
+    }
+    return bounds;
+}
+
 /* Versions 1 and 6: bounds are attributes. */
 static bool run_clip_by_attributes(struct mdf_call *call)
 {
     const struct clip_settings *given = call->settings;
     const struct mdf_value *x = mdf_call_tensor(call, 0);
     mdf_dtype carrier = x != NULL ? mdf_elementwise_carrier((mdf_dtype)x->dtype) : MDF_DTYPE_NONE;
-    double bounds[2] = {given->low, given->high};
-    uint64_t elements[2] = {0, 0};
-    void *pointers[2] = {NULL, NULL};
+    double given_bounds[2] = {given->low, given->high};
+    struct bounds *bounds = x != NULL ? begin_bounds(call) : NULL;
     size_t i;
 
-    for (i = 0; x != NULL && i < 2; i++) {
-        if (!isnan(bounds[i])) {
-            mdf_convert_elements(carrier, &elements[i], MDF_DTYPE_FLOAT64, &bounds[i], 1, false);
-            pointers[i] = &elements[i];
+    for (i = 0; bounds != NULL && i < 2; i++) {
+        if (!isnan(given_bounds[i])) {
+            mdf_convert_elements(carrier, &bounds->elements[i], MDF_DTYPE_FLOAT64, &given_bounds[i], 1, false);
+            bounds->pointers[i] = &bounds->elements[i];
         }
     }
-    return x != NULL && mdf_elementwise_call(call, &confine, 1, pointers);
+    return bounds != NULL && mdf_elementwise_call(call, &confine, 1, bounds->pointers);
 }
 
 /* Bounds are optional inputs, of the type of the data and with one element. */
@@ -81,11 +114,10 @@ static bool run_clip(struct mdf_call *call)
     static const char *const names[2] = {"min", "max"};
     const struct mdf_value *x = mdf_call_tensor(call, 0);
     mdf_dtype dtype = x != NULL ? (mdf_dtype)x->dtype : MDF_DTYPE_NONE, carrier = mdf_elementwise_carrier(dtype);
-    uint64_t elements[2] = {0, 0};
-    void *pointers[2] = {NULL, NULL};
+    struct bounds *bounds = x != NULL ? begin_bounds(call) : NULL;
     size_t i;
 
-    for (i = 0; x != NULL && i < 2; i++) {
+    for (i = 0; bounds != NULL && i < 2; i++) {
         const struct mdf_value *bound = mdf_call_input(call, i + 1);
 
         if (bound == NULL) {
@@ -97,10 +129,10 @@ static bool run_clip(struct mdf_call *call)
             mdf_value_describe(bound, text, sizeof text);
             return mdf_call_error(call, MDF_SHAPE, "input '%s' is %s, not one %s", names[i], text, mdf_dtype_name(dtype));
         }
-        mdf_convert_elements(carrier, &elements[i], dtype, bound->data, 1, false);
-        pointers[i] = &elements[i];
+        mdf_convert_elements(carrier, &bounds->elements[i], dtype, bound->data, 1, false);
+        bounds->pointers[i] = &bounds->elements[i];
     }
-    return x != NULL && mdf_elementwise_call(call, &confine, 1, pointers);
+    return bounds != NULL && mdf_elementwise_call(call, &confine, 1, bounds->pointers);
 }
 
 /* ------------------------------------------------------------------ IsInf, IsNaN */

@@ -273,10 +273,25 @@ UNARY_KERNEL(sigmoid, 1, MDF_LOOPS_REALS(sigmoid))
 UNARY_KERNEL(softplus, 20, MDF_LOOPS_REALS(softplus))
 UNARY_KERNEL(absolute, 0, MDF_LOOPS_REALS(absolute), MDF_LOOPS_INTEGERS(absolute))
 UNARY_KERNEL(negative, 0, MDF_LOOPS_REALS(negative), MDF_LOOPS_SIGNED(negative))
-UNARY_KERNEL(positive_part, 0, MDF_LOOPS_REALS(positive_part), MDF_LOOPS_SIGNED(positive_part))
 UNARY_KERNEL(sign, 0, MDF_LOOPS_REALS(sign), MDF_LOOPS_INTEGERS(sign))
 UNARY_KERNEL(error_function, 1, MDF_LOOPS_REALS(error_function), MDF_LOOPS_INTEGERS(error_function))
 UNARY_KERNEL(negation, 0, MDF_LOOPS_BOOL(negation))
+
+static bool positive_part_limits(mdf_dtype dtype, const void *settings, struct mdf_limits *limits)
+{
+    (void)dtype;
+    (void)settings;
+    *limits = (struct mdf_limits){0.0, INFINITY, 0.0};
+    return true;
+}
+
+static bool run_positive_part(struct mdf_call *call)
+{
+    static const struct mdf_operation operation = {.loops = {MDF_LOOPS_REALS(positive_part), MDF_LOOPS_SIGNED(positive_part)},
+                                                   .limits = positive_part_limits};
+
+    return mdf_elementwise_call(call, &operation, 1, NULL);
+}
 
 /* Any kind of value: arrays, sequences, an optional that holds nothing. */
 static bool run_identity(struct mdf_call *call)

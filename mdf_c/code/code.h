@@ -120,6 +120,8 @@ bool mdf_frame_run(struct mdf_frame *frame, size_t first, size_t end);
 /* The value of an operand. */
 const struct mdf_value *mdf_frame_value(const struct mdf_frame *frame, mdf_operand operand);
 struct mdf_value *mdf_frame_slot(struct mdf_frame *frame, mdf_operand slot);
+/* Call number `index` of the unit. */
+struct mdf_call *mdf_frame_call(struct mdf_frame *frame, size_t index);
 const struct mdf_code *mdf_frame_code(const struct mdf_frame *frame);
 struct mdf_execution *mdf_frame_execution(const struct mdf_frame *frame);
 

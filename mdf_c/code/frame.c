@@ -1,6 +1,7 @@
 /* frame.c - units at run time: slots, operands as pointers, and the loop over instructions. See code.h. */
 #include "mdf_c/code/code.h"
 
+#include "functions/follow.h"
 #include "functions/python/python.h"
 
 #include <assert.h>
@@ -61,6 +62,11 @@ static bool is_constant(const struct mdf_frame *frame, mdf_operand operand)
 struct mdf_value *mdf_frame_slot(struct mdf_frame *frame, mdf_operand slot)
 {
     return &frame->slots[MDF_OPERAND_INDEX(slot)];
+}
+
+struct mdf_call *mdf_frame_call(struct mdf_frame *frame, size_t index)
+{
+    return &frame->calls[index].call;
 }
 
 const struct mdf_code *mdf_frame_code(const struct mdf_frame *frame)
@@ -432,6 +438,9 @@ static bool run_call_at(struct mdf_frame *frame, size_t at)
 {
     struct frame_call *call = &frame->calls[frame->code->instructions[at].target];
 
+    if (call->call.follow != NULL) {
+        call->call.follow->is_done = false;
+    }
     if (call->call.bodies != NULL && frame->execution->run_fast != NULL && frame->execution->run_fast(frame, at, &call->fast)) {
         return true;
     }

@@ -3,6 +3,7 @@
 #include "mdf_c/run/restart.h"
 
 #include "functions/random.h"
+#include "mdf_c/run/followers.h"
 #include "mdf_c/run/readers.h"
 
 #include <math.h>
@@ -125,6 +126,7 @@ struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error 
         state->whole = mdf_whole_new(program, &state->shared->execution.arena);
     }
     if (build(state) && (program->is_plain || state->whole != NULL)) {
+        state->followers = program->is_plain ? NULL : mdf_followers_find(program, &state->shared->execution.arena);
         state->frame = mdf_frame_new(&state->shared->execution, program->code, NULL);
     }
     if (state->frame == NULL || !mdf_state_set_defaults(state)) {
@@ -448,6 +450,7 @@ static bool run_as_it_stands(struct mdf_state *state, size_t index)
 static bool run_node(struct mdf_state *state, size_t index)
 {
     const struct mdf_program_node *node = &state->program->nodes[index];
+    struct mdf_follower *follower = state->followers != NULL ? state->followers->of_node[index] : NULL;
     bool done;
     size_t i;
 
@@ -464,7 +467,17 @@ static bool run_node(struct mdf_state *state, size_t index)
         }
         state->ports[i].has_value = state->program->ports[i].is_required; /* which stays for all of the evaluation */
     }
-    done = run_lowered(state, index) || run_as_it_stands(state, index);
+    if (follower != NULL) {
+        follower->is_owed = follower->follow.is_done;
+        state->followers->owe |= follower->is_owed;
+    }
+    if (follower != NULL && follower->is_owed) {
+        done = true; /* by the kernel whose result it is made of */
+    } else if (follower != NULL && !follower->is_looked_at) {
+        done = mdf_follower_look(state, index, run_as_it_stands);
+    } else {
+        done = run_lowered(state, index) || run_as_it_stands(state, index);
+    }
     state->has_run[index] = true;
     return done;
 }
@@ -534,6 +547,7 @@ static bool run_graph(struct mdf_state *state)
     enum mdf_whole_outcome outcome = state->whole != NULL ? mdf_whole_run(state) : MDF_WHOLE_NOT_RUN;
 
     if (outcome != MDF_WHOLE_NOT_RUN) {
+        mdf_followers_forget(state);
         return outcome == MDF_WHOLE_DONE;
     }
     if (state->program->schedule == NULL) {
@@ -581,7 +595,9 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
 
 const struct mdf_value *mdf_state_output(const struct mdf_state *state, size_t node, size_t output)
 {
-    return state->has_run[node] ? mdf_frame_value(state->frame, state->program->nodes[node].outputs[output].operand) : &nothing;
+    return state->has_run[node] && mdf_followers_settle(state, node)
+               ? mdf_frame_value(state->frame, state->program->nodes[node].outputs[output].operand)
+               : &nothing;
 }
 
 const struct mdf_value *mdf_state_result(const struct mdf_state *state, size_t index)
