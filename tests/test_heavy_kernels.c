@@ -545,3 +545,73 @@ Test(heavy_kernels, attention_and_recurrence)
         check_rnn();
     }
 }
+
+/* ------------------------------------------------------------------ nothing to do */
+
+/* Calls on arrays without elements: the inputs' shapes (rank 0: no such input), attributes of the windows, and the result's
+ * shape, each element of which is `fill`. */
+struct empty {
+    const char *name;
+    int version;
+    int64_t group, kernel, pad;
+    int64_t shapes[3][4];
+    size_t ranks[3];
+    int64_t result[4];
+    float fill;
+};
+
+static const struct empty empties[] = {
+    {"Conv", 11, 1, 3, 0, {{0, 3, 5, 5}, {4, 3, 3, 3}}, {4, 4}, {0, 4, 3, 3}, 0},
+    {"Conv", 11, 1, 3, 2, {{1, 3, 0, 5}, {4, 3, 3, 3}}, {4, 4}, {1, 4, 2, 7}, 0},
+    {"Conv", 11, 1, 3, 2, {{1, 3, 5, 0}, {4, 3, 3, 3}}, {4, 4}, {1, 4, 7, 2}, 0},
+    {"Conv", 11, 1, 3, 0, {{1, 0, 5, 5}, {4, 0, 3, 3}}, {4, 4}, {1, 4, 3, 3}, 0},
+    {"Conv", 11, 1, 3, 0, {{1, 3, 5, 5}, {0, 3, 3, 3}}, {4, 4}, {1, 0, 3, 3}, 0},
+    {"Conv", 11, 3, 3, 0, {{0, 3, 5, 5}, {3, 1, 3, 3}}, {4, 4}, {0, 3, 3, 3}, 0},
+    {"Conv", 11, 3, 3, 2, {{1, 3, 0, 5}, {3, 1, 3, 3}}, {4, 4}, {1, 3, 2, 7}, 0},
+    {"Conv", 11, 3, 3, 2, {{1, 3, 5, 0}, {3, 1, 3, 3}}, {4, 4}, {1, 3, 7, 2}, 0},
+    {"MaxPool", 12, 0, 3, 0, {{0, 3, 5, 5}}, {4}, {0, 3, 3, 3}, 0},
+    {"MaxPool", 12, 0, 2, 1, {{1, 0, 5, 5}}, {4}, {1, 0, 6, 6}, 0},
+    {"MaxPool", 12, 0, 2, 1, {{1, 3, 0, 5}}, {4}, {1, 3, 1, 6}, -INFINITY},
+    {"MaxPool", 12, 0, 2, 1, {{1, 3, 5, 0}}, {4}, {1, 3, 6, 1}, -INFINITY},
+    {"AveragePool", 19, 0, 3, 0, {{0, 3, 5, 5}}, {4}, {0, 3, 3, 3}, 0},
+    {"AveragePool", 19, 0, 2, 1, {{1, 3, 0, 5}}, {4}, {1, 3, 1, 6}, 0}, /* the mean of nothing */
+    {"AveragePool", 19, 0, 2, 1, {{1, 3, 5, 0}}, {4}, {1, 3, 6, 1}, 0},
+    {"GlobalAveragePool", 1, 0, 0, 0, {{0, 3, 5, 5}}, {4}, {0, 3, 1, 1}, 0},
+    {"GlobalMaxPool", 1, 0, 0, 0, {{1, 2, 0, 5}}, {4}, {1, 2, 1, 1}, -INFINITY},
+    {"GridSample", 20, 0, 0, 0, {{0, 3, 4, 4}, {0, 2, 2, 2}}, {4, 4}, {0, 3, 2, 2}, 0},
+    {"GridSample", 20, 0, 0, 0, {{1, 0, 4, 4}, {1, 2, 2, 2}}, {4, 4}, {1, 0, 2, 2}, 0},
+    {"GridSample", 20, 0, 0, 0, {{1, 3, 4, 4}, {1, 0, 2, 2}}, {4, 4}, {1, 3, 0, 2}, 0},
+};
+
+Test(heavy_kernels, arrays_without_elements)
+{
+    for (size_t i = 0; i < sizeof empties / sizeof *empties; i++) {
+        const struct empty *empty = &empties[i];
+        struct window window = {
+            {empty->kernel, empty->kernel}, {1, 1}, {1, 1}, {empty->pad, empty->pad, empty->pad, empty->pad}, {0, 0}, {0, 0}};
+        struct fixture fixture;
+
+        begin(&fixture, empty->name, empty->version);
+        if (empty->kernel > 0) {
+            set_window(&fixture, &window);
+        }
+        if (empty->group > 0) {
+            *(int64_t *)field(&fixture, "group") = empty->group;
+        }
+        if (strcmp(empty->name, "GridSample") == 0) {
+            *(const char **)field(&fixture, "mode") = "linear";
+            *(const char **)field(&fixture, "padding_mode") = "zeros";
+            *(int64_t *)field(&fixture, "align_corners") = 0;
+        }
+        for (size_t input = 0; input < 3 && empty->ranks[input] > 0; input++) {
+            add_input(&fixture, empty->ranks[input], empty->shapes[input], input > 0);
+        }
+        run(&fixture);
+        cr_assert(fixture.output.rank == 4 && memcmp(mdf_value_shape(&fixture.output), empty->result, sizeof empty->result) == 0,
+                  "case %zu", i);
+        for (size_t at = 0; at < fixture.output.length; at++) {
+            check(&fixture, at, (double)empty->fill, 0);
+        }
+        end(&fixture);
+    }
+}
