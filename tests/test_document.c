@@ -1,6 +1,7 @@
 /* test_document.c - documents: reading JSON, YAML and BSON into one tree, writing it, nodes as values. A case is a text and the
  * tree it stands for (document_notation.h), or the error that it ends in. */
 #include "tests/document_notation.h"
+#include "tests/failing_allocator.h"
 
 #include <unistd.h>
 
@@ -708,30 +709,6 @@ Test(document, values_hold_the_elements)
 
 /* ------------------------------------------------------------------ memory that runs out */
 
-struct failing_allocator {
-    size_t left; /* allocations that still succeed */
-};
-
-static void *allocate(void *context, size_t size)
-{
-    struct failing_allocator *allocator = context;
-
-    return allocator->left > 0 ? (allocator->left--, malloc(size)) : NULL;
-}
-
-static void *reallocate(void *context, void *block, size_t size)
-{
-    struct failing_allocator *allocator = context;
-
-    return allocator->left > 0 ? (allocator->left--, realloc(block, size)) : NULL;
-}
-
-static void release(void *context, void *block)
-{
-    (void)context;
-    free(block);
-}
-
 /* Reads, writes in each format, and makes a value; false where memory ran out on the way. */
 static bool run_all(struct mdf_memory *scarce, const char *format, const char *text)
 {
@@ -774,8 +751,8 @@ Test(document, any_allocation_may_fail)
         bool done = false;
 
         for (n = 0; !done; n++) {
-            struct failing_allocator scarcity = {n};
-            mdf_allocator allocator = {allocate, reallocate, release, &scarcity};
+            struct counter scarcity = {.fail_at = n + 1};
+            mdf_allocator allocator = failing_allocator(&scarcity);
             struct mdf_memory scarce;
 
             mdf_memory_init(&scarce, &allocator, 0);

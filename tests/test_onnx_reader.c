@@ -3,6 +3,7 @@
  * JSON, YAML and BSON, and with its arrays beside it. */
 #include "mdf_c/mdf.h"
 #include "mdf_c/write/write.h"
+#include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -317,30 +318,6 @@ Test(onnx_reader, tensors_are_not_converted)
 
 /* ------------------------------------------------------------------ hostile memory, hostile bytes */
 
-struct failing_allocator {
-    size_t left; /* allocations that still succeed */
-};
-
-static void *allocate(void *context, size_t size)
-{
-    struct failing_allocator *allocator = context;
-
-    return allocator->left > 0 ? (allocator->left--, malloc(size)) : NULL;
-}
-
-static void *reallocate(void *context, void *block, size_t size)
-{
-    struct failing_allocator *allocator = context;
-
-    return allocator->left > 0 ? (allocator->left--, realloc(block, size)) : NULL;
-}
-
-static void release(void *context, void *block)
-{
-    (void)context;
-    free(block);
-}
-
 Test(onnx_reader, any_allocation_may_fail)
 {
     static const char *const names[] = {"function_with_body",
@@ -362,8 +339,8 @@ Test(onnx_reader, any_allocation_may_fail)
         bool done = false;
 
         for (n = 0; !done; n++) {
-            struct failing_allocator scarcity = {n};
-            mdf_allocator allocator = {allocate, reallocate, release, &scarcity};
+            struct counter scarcity = {.fail_at = n + 1};
+            mdf_allocator allocator = failing_allocator(&scarcity);
             struct mdf_document *document;
             struct mdf_memory scarce;
             mdf_error error = {0};

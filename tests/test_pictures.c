@@ -3,6 +3,7 @@
  * tests/data/pictures/NAME.DETAIL.dot is what NAME.json gives. */
 #include "mdf_c/write/write_dot.h"
 #include "mdf_c/write/write_plot.h"
+#include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -413,30 +414,6 @@ Test(pictures, nothing_to_plot_is_an_error)
 
 /* ------------------------------------------------------------------ memory that runs out */
 
-struct failing_allocator {
-    long n_left; /* allocations until one fails; every later one fails too */
-};
-
-static void *allocate(void *context, size_t size_bytes)
-{
-    struct failing_allocator *failing = context;
-
-    return failing->n_left-- > 0 ? malloc(size_bytes) : NULL;
-}
-
-static void *reallocate(void *context, void *block, size_t size_bytes)
-{
-    struct failing_allocator *failing = context;
-
-    return failing->n_left-- > 0 ? realloc(block, size_bytes) : NULL;
-}
-
-static void release(void *context, void *block)
-{
-    (void)context;
-    free(block);
-}
-
 /* Graph number `which` of the drawings; the plot where there is none. */
 static mdf_status write_one(struct mdf_text *text, const mdf_model *model, size_t which, mdf_error *error)
 {
@@ -458,8 +435,8 @@ Test(pictures, every_allocation_may_fail)
             model = mdf_model_load_file(path, NULL);
         }
         for (long n = 0; status == MDF_OUT_OF_MEMORY && n < 1000; n++) {
-            struct failing_allocator failing = {n};
-            mdf_allocator allocator = {allocate, reallocate, release, &failing};
+            struct counter failing = {.fail_at = (size_t)n + 1};
+            mdf_allocator allocator = failing_allocator(&failing);
             struct mdf_memory memory;
             struct mdf_text text;
             mdf_error error = {0};

@@ -1,5 +1,6 @@
 /* test_write.c - values and runs as JSON, CSV and NPZ, and values read back. */
 #include "mdf_c/write/write.h"
+#include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -116,7 +117,8 @@ Test(write, malformed_values)
         {"{\"type\": \"int8\", \"shape\": [3], \"data\": [1]}", "there is 1 element where the shape has 3", 40},
         {"{\"type\": \"int8\", \"shape\": [-1], \"data\": [1]}", "\"shape\" must be a list of sizes", 27},
         {"{\"type\": \"int8\", \"shape\": 1, \"data\": [1]}", "\"shape\" must be a list of sizes", 27},
-        {"{\"type\": \"int8\", \"shape\": [9223372036854775807, 9], \"data\": [1]}", "the shape has more elements than fit into memory", 61},
+        {"{\"type\": \"int8\", \"shape\": [9223372036854775807, 9], \"data\": [1]}",
+         "the shape has more elements than fit into memory", 61},
         {"{\"sequence\": 1}", "\"sequence\" must be a list", 14},
     };
     size_t i;
@@ -420,30 +422,6 @@ Test(write, save_file_leaves_nothing_behind)
 
 /* ------------------------------------------------------------------ memory that runs out */
 
-struct failing_allocator {
-    long n_left; /* allocations until one fails; every later one fails too */
-};
-
-static void *allocate(void *context, size_t size_bytes)
-{
-    struct failing_allocator *failing = context;
-
-    return failing->n_left-- > 0 ? malloc(size_bytes) : NULL;
-}
-
-static void *reallocate(void *context, void *block, size_t size_bytes)
-{
-    struct failing_allocator *failing = context;
-
-    return failing->n_left-- > 0 ? realloc(block, size_bytes) : NULL;
-}
-
-static void release(void *context, void *block)
-{
-    (void)context;
-    free(block);
-}
-
 Test(write, every_allocation_may_fail)
 {
     static const writer writers[] = {mdf_write_report_json, mdf_write_report_csv, mdf_write_report_npz};
@@ -455,8 +433,8 @@ Test(write, every_allocation_may_fail)
         mdf_status status = MDF_OUT_OF_MEMORY;
 
         for (n = 0; status == MDF_OUT_OF_MEMORY && n < 1000; n++) {
-            struct failing_allocator failing = {n};
-            mdf_allocator allocator = {allocate, reallocate, release, &failing};
+            struct counter failing = {.fail_at = (size_t)n + 1};
+            mdf_allocator allocator = failing_allocator(&failing);
             struct mdf_memory memory;
             struct mdf_text text;
             mdf_error error = {0};
