@@ -46,6 +46,11 @@ static const char *const bodies[] = {
     "\"m\": {\"function\": \"onnx::Mul\", \"args\": {\"A\": \"R\", \"B\": \"s[0]\"}},"
     "\"k\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"h\", \"B\": \"m\"}},"
     "\"next\": {\"function\": \"onnx::Tanh\", \"args\": {\"input\": \"k\"}}",
+    /* the second matrix is the state */
+    "\"y\": {\"function\": \"onnx::Transpose\", \"args\": {\"data\": \"x\"}},"
+    "\"a\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"x\", \"B\": \"y\"}},"
+    "\"k\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"a\", \"B\": \"h\"}},"
+    "\"next\": {\"function\": \"onnx::Tanh\", \"args\": {\"input\": \"k\"}}",
     /* gates that are parts of products; a part that is a state */
     "\"s\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"x\", \"B\": \"W\"}},"
     "\"k\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"h\", \"B\": \"R\"}},"

@@ -209,6 +209,9 @@ static bool end_loop(struct loop *loop)
                 loop->result->states[j].is_in_stack || loop->result->states[j].next == stack->item;
         }
     }
+    if (!lowering_find_products(lowering, loop->result, loop->region.depth)) {
+        return false;
+    }
     for (i = 0; i < loop->result->n_states; i++) {
         mdf_lowered_id last = loop->result->states[i].parameter;
 
@@ -217,8 +220,7 @@ static bool end_loop(struct loop *loop)
             return false;
         }
     }
-    return lowering_find_products(lowering, loop->result, loop->region.depth) &&
-           lowering_add_op(lowering, lowering->region, &op);
+    return lowering_add_op(lowering, lowering->region, &op);
 }
 
 /* ------------------------------------------------------------------ Loop */
