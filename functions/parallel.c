@@ -9,7 +9,10 @@
 
 #include <pthread.h>
 
-enum { MAX_THREADS = 64, RANGES_PER_THREAD = 4, LOOKS = 4000 /* for work, before a thread sleeps: some 50 microseconds */ };
+enum { MAX_THREADS = 64, RANGES_PER_THREAD = 4, LOOKS = 4000 /* before a thread sleeps: some 50 microseconds */ };
+
+/* Between the operators of a network less than half a millisecond passes, and to be woken takes a good part of that. */
+enum { LOOKS_FOR_WORK = 10 * LOOKS };
 
 /* Work that takes less than this is done before another thread has come to help. */
 static const double ns_per_thread = 25e3;
@@ -63,7 +66,7 @@ static struct job *join_job(struct mdf_threads *threads)
     size_t n_jobs = atomic_load_explicit(&threads->n_jobs, memory_order_acquire);
     struct job *job = NULL;
 
-    for (int look = 0; look < LOOKS && atomic_load_explicit(&threads->n_jobs, memory_order_acquire) == n_jobs; look++) {
+    for (int look = 0; look < LOOKS_FOR_WORK && atomic_load_explicit(&threads->n_jobs, memory_order_acquire) == n_jobs; look++) {
         pause_shortly();
     }
     pthread_mutex_lock(&threads->lock);
