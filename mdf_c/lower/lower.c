@@ -479,7 +479,7 @@ static bool is_observed(const struct mdf_lowering_request *request, const struct
 static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope)
 {
     struct mdf_lowered *lowered = lowering->lowered;
-    size_t i, j;
+    size_t i;
 
     lowered->outputs = mdf_arena_array(&lowered->arena, scope->n, sizeof *lowered->outputs);
     if (lowered->outputs == NULL) {
@@ -497,16 +497,14 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
         }
         lowered->outputs[lowered->n_outputs++] =
             (struct mdf_lowered_output){.slot = lowering_slot(scope, binding->operand), .id = binding->id};
+        lowering->facts[binding->id].n_outputs++;
     }
     for (i = 0; i < lowered->n_outputs; i++) {
-        uint8_t place = lowered->values[lowered->outputs[i].id].place;
+        mdf_lowered_id id = lowered->outputs[i].id;
+        uint8_t place = lowered->values[id].place;
 
-        lowered->outputs[i].gives = place == MDF_LOWERED_RESULT || place == MDF_LOWERED_PARAMETER;
-        for (j = 0; j < lowered->n_outputs; j++) {
-            if (j != i && lowered->outputs[j].id == lowered->outputs[i].id) {
-                lowered->outputs[i].gives = false;
-            }
-        }
+        lowered->outputs[i].gives =
+            (place == MDF_LOWERED_RESULT || place == MDF_LOWERED_PARAMETER) && lowering->facts[id].n_outputs == 1;
     }
     return true;
 }

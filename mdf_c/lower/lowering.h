@@ -24,6 +24,7 @@ struct fact {
     size_t depth;                          /* of the region that makes it; inputs and constants: 0 */
     const struct region *region;           /* that makes it; NULL: inputs, constants, parameters */
     const struct mdf_lowered_fused *fused; /* the op that it was put in */
+    size_t n_outputs;                      /* that it goes to */
     bool is_merged, is_copied;             /* an If's result; of a COPY, or of a PART that is no view */
     bool is_view;                          /* a PART's that lies in its operand */
     bool is_product;                       /* of a prepared product: it has memory */
@@ -147,8 +148,8 @@ mdf_lowered_id lowering_meet_repeated(struct lowering *lowering, struct repetiti
 mdf_lowered_id lowering_expand(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *like);
 /* --- lower_part.c: whether an operator gives parts of its first input. */
 bool lowering_takes_parts(const struct mdf_operator *operator);
-/* The part of `whole` that a call of such an operator gave as `result` when the elements of `whole` were numbered from 0; false: it
- * is none. */
+/* The part of `whole` that a call of such an operator gave as `result` when the elements of `whole` were numbered from 0; false:
+ * it is none. */
 bool lowering_find_part(const struct mdf_value *whole, const struct mdf_value *result, struct mdf_lowered_part *part);
 /* --- lower_product.c: finds the products of a loop whose body is complete, and those that can be computed ahead. `depth`: of the
  * body. */

@@ -17,6 +17,7 @@ struct search {
     uint32_t *readers; /* by slot; see readers.h */
     size_t *names;     /* by slot: the node that has it as one of its values, plus 1, or MANY; inputs aside */
     size_t *inputs;    /* by slot: the node that has it as an input port, plus 1, or MANY */
+    bool *is_carried;  /* by slot: an edge looks at it in evaluations, perhaps before its node has run */
 };
 
 #define MANY SIZE_MAX
@@ -74,7 +75,14 @@ static void note_names(struct search *search, size_t index)
     }
 }
 
-/* What nodes make, and when they run. */
+static void mark_carried(struct search *search, mdf_operand operand)
+{
+    if (is_slot(operand)) {
+        search->is_carried[MDF_OPERAND_INDEX(operand)] = true;
+    }
+}
+
+/* What nodes make, and when they run; what edges look at. */
 static void read_nodes(struct search *search)
 {
     const struct mdf_program *program = search->program;
@@ -92,6 +100,10 @@ static void read_nodes(struct search *search)
             search->makers[MDF_OPERAND_INDEX(call->outputs[0])] = i + 1;
         }
         note_names(search, i);
+    }
+    for (size_t i = 0; i < program->n_edges; i++) {
+        mark_carried(search, program->edges[i].source);
+        mark_carried(search, program->edges[i].value);
     }
 }
 
@@ -126,17 +138,6 @@ static bool is_only_reader(const struct search *search, size_t leader, size_t fo
            (search->inputs[slot] == 0 || search->inputs[slot] == follower + 1);
 }
 
-/* Whether an output is looked at in evaluations only by nodes' instructions: after its own node has run. */
-static bool is_read_by_nodes(const struct search *search, mdf_operand output)
-{
-    for (size_t i = 0; i < search->program->n_edges; i++) {
-        if (search->program->edges[i].source == output || search->program->edges[i].value == output) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool examine(struct search *search, size_t index, struct mdf_arena *arena)
 {
     const struct mdf_program *program = search->program;
@@ -145,7 +146,7 @@ static bool examine(struct search *search, size_t index, struct mdf_arena *arena
     struct mdf_follower *follower;
 
     if (leader == SIZE_MAX || search->turns[leader] >= search->turns[index] || !is_only_reader(search, leader, index) ||
-        !is_read_by_nodes(search, call->outputs[0])) {
+        search->is_carried[MDF_OPERAND_INDEX(call->outputs[0])]) {
         return true;
     }
     follower = search->followers->of_node[index] = mdf_arena_allocate(arena, sizeof *follower);
@@ -170,8 +171,9 @@ struct mdf_followers *mdf_followers_find(const struct mdf_program *program, stru
     search.readers = mdf_program_inner_readers(program, arena);
     search.names = mdf_arena_array(arena, program->code->n_slots, sizeof *search.names);
     search.inputs = mdf_arena_array(arena, program->code->n_slots, sizeof *search.inputs);
+    search.is_carried = mdf_arena_array(arena, program->code->n_slots, sizeof *search.is_carried);
     if (search.followers == NULL || search.makers == NULL || search.turns == NULL || search.readers == NULL ||
-        search.names == NULL || search.inputs == NULL) {
+        search.names == NULL || search.inputs == NULL || search.is_carried == NULL) {
         return NULL;
     }
     search.followers->of_node = mdf_arena_array(arena, program->n_nodes, sizeof *search.followers->of_node);

@@ -8,7 +8,7 @@
 /* It is lowered after so many evaluations: then the types and shapes of its values have settled. */
 enum { RUNS_BEFORE_LOWERING = 2 };
 
-/* Elements of all values of a graph together: what is around the nodes does not matter where they compute more, and lowering
+/* Elements of all arrays of a graph together: what is around the nodes does not matter where they compute more, and lowering
  * takes a copy of each value for a moment. */
 enum { LARGEST_LENGTH = 1 << 16 };
 
@@ -104,7 +104,9 @@ static bool is_small(const struct mdf_state *state)
     size_t n = 0, i;
 
     for (i = 0; i < state->program->code->n_slots && n <= LARGEST_LENGTH; i++) {
-        n += mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i))->length;
+        size_t length = mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i))->length;
+
+        n += length > 1 ? length : 0;
     }
     return n <= LARGEST_LENGTH;
 }
