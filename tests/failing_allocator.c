@@ -6,7 +6,8 @@
 static bool refuses(struct counter *counter)
 {
     counter->n_calls++;
-    return counter->fail_at != 0 && counter->n_calls >= counter->fail_at;
+    return counter->fail_at != 0 &&
+           (counter->fails_once ? counter->n_calls == counter->fail_at : counter->n_calls >= counter->fail_at);
 }
 
 static void *allocate(void *context, size_t size)

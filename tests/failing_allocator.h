@@ -8,6 +8,7 @@
 struct counter {
     size_t n_blocks, n_calls; /* blocks that are held; calls that asked for memory */
     size_t fail_at;           /* the call from which on all are refused, counted from 1; 0: none */
+    bool fails_once;          /* that call alone is refused */
 };
 
 /* An allocator over malloc; `counter` lives as long as it. */

@@ -1,8 +1,7 @@
 /* test_followers.c - limits that a convolution puts on its result for the node behind it: all values that can be looked at have
  * the bits that they have where instructions are run as they stand, the convolution's own, which it has not written, included. */
-#include "mdf_c/mdf.h"
-
 #include "mdf_c/run/followers.h"
+#include "tests/engine.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -95,32 +94,14 @@ static void write_model(const struct example *example, char *text, size_t size)
     cr_assert(at < size);
 }
 
-struct run {
-    mdf_model *model;
-    mdf_program *program;
-    mdf_state *state;
-    mdf_error error;
-};
-
-static void begin(struct run *run, const char *text, bool plain)
+static void begin(struct engine *run, const char *text, bool plain)
 {
     mdf_options options = {.plain = plain, .n_threads = 2};
 
-    memset(run, 0, sizeof *run);
-    run->model = mdf_model_load_bytes(text, strlen(text), "json", "test", NULL, &run->error);
-    run->program = run->model != NULL ? mdf_compile(run->model, &options, &run->error) : NULL;
-    run->state = run->program != NULL ? mdf_state_new(run->program, &run->error) : NULL;
-    cr_assert_not_null(run->state, "%s: %s", run->error.path, run->error.message);
+    cr_assert(engine_begin(run, text, &options), "%s: %s", run->error.path, run->error.message);
 }
 
-static void end(struct run *run)
-{
-    mdf_state_free(run->state);
-    mdf_program_free(run->program);
-    mdf_model_free(run->model);
-}
-
-static void evaluate(struct run *run, const mdf_tensor *x)
+static void evaluate(struct engine *run, const mdf_tensor *x)
 {
     cr_assert_eq(mdf_set_input(run->state, "a.x", x, &run->error), MDF_OK);
     cr_assert_eq(mdf_evaluate(run->state, NAN, &run->error), MDF_OK, "%s", run->error.message);
@@ -149,7 +130,7 @@ static void check_example(size_t number)
     float *elements = malloc(n * sizeof *elements);
     const mdf_tensor x = {MDF_DTYPE_FLOAT32, 4, shape, elements};
     unsigned seed = 3;
-    struct run run, plain;
+    struct engine run, plain;
 
     write_model(example, text, 1 << 18);
     begin(&run, text, false);
@@ -171,8 +152,8 @@ static void check_example(size_t number)
     cr_assert_null(plain.state->followers);
     cr_assert_eq(run.state->followers != NULL && run.state->followers->of_leader[0] != NULL, example->follows, "example %zu",
                  number);
-    end(&run);
-    end(&plain);
+    engine_end(&run);
+    engine_end(&plain);
     free(elements);
     free(text);
 }

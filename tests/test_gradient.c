@@ -3,11 +3,12 @@
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
 #include "mdf_c/write/write.h"
+#include "tests/engine.h"
+#include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_ELEMENTS = 64, TEXT_SIZE = 8000 };
@@ -166,30 +167,7 @@ static const char model_form[] =
     "\"output_ports\": {\"da\": {\"value\": \"%s\"}%s}}}, "
     "\"edges\": {\"e\": {\"sender\": \"f\", \"sender_port\": \"y\", \"receiver\": \"w\", \"receiver_port\": \"y_in\"}}}}}}";
 
-struct run {
-    mdf_model *model;
-    mdf_program *program;
-    mdf_state *state;
-    mdf_error error;
-};
-
-static bool start(struct run *run, const char *source)
-{
-    *run = (struct run){0};
-    run->model = mdf_model_load_bytes(source, strlen(source), "json", "model", NULL, &run->error);
-    run->program = run->model != NULL ? mdf_compile(run->model, NULL, &run->error) : NULL;
-    run->state = run->program != NULL ? mdf_state_new(run->program, &run->error) : NULL;
-    return run->state != NULL;
-}
-
-static void end(struct run *run)
-{
-    mdf_state_free(run->state);
-    mdf_program_free(run->program);
-    mdf_model_free(run->model);
-}
-
-static bool set(struct run *run, const char *name, const struct array *array)
+static bool set(struct engine *run, const char *name, const struct array *array)
 {
     const mdf_tensor tensor = {MDF_DTYPE_FLOAT64, array->rank, array->shape, array->items};
 
@@ -197,7 +175,7 @@ static bool set(struct run *run, const char *name, const struct array *array)
 }
 
 /* The weighted sum z; NaN on an error. */
-static double evaluate(struct run *run, const struct array *a, const struct array *b)
+static double evaluate(struct engine *run, const struct array *a, const struct array *b)
 {
     mdf_tensor z;
 
@@ -210,7 +188,7 @@ static double evaluate(struct run *run, const struct array *a, const struct arra
 
 /* dz/dx, of shape and type of x, against (z(x + h) - z(x - h)) / 2h. A quotient of differences with h = 1e-5 has errors of h^2
  * and of 1e-16 / h, times derivatives below 100. */
-static void compare(struct run *run, const char *port, struct array *x, const struct array *a, const struct array *b,
+static void compare(struct engine *run, const char *port, struct array *x, const struct array *a, const struct array *b,
                     const char *name)
 {
     const double h = 1e-5;
@@ -246,7 +224,7 @@ Test(gradient, equals_differences)
         bool binary = cases[k].b.shape != NULL;
         struct array a, b = {0};
         char source[TEXT_SIZE];
-        struct run run;
+        struct engine run;
 
         fill(&cases[k].a, &a);
         if (binary) {
@@ -256,14 +234,14 @@ Test(gradient, equals_differences)
                  binary ? ", \"b\": {\"type\": \"float64\"}" : "", cases[k].function, cases[k].args,
                  binary ? ", \"b\": {\"type\": \"float64\"}" : "", binary ? ", \"b\"" : "", binary ? ", \"b\"" : "",
                  binary ? "q[0]" : "q", binary ? ", \"db\": {\"value\": \"q[1]\"}" : "");
-        if (start(&run, source)) {
+        if (engine_begin(&run, source, NULL)) {
             compare(&run, "da", &a, &a, &b, cases[k].function);
             if (binary) {
                 compare(&run, "db", &b, &a, &b, cases[k].function);
             }
         }
         cr_expect_eq(run.error.code, MDF_OK, "%s(%s): %s", cases[k].function, cases[k].args, run.error.message);
-        end(&run);
+        engine_end(&run);
     }
 }
 
@@ -335,12 +313,12 @@ Test(gradient, of_graphs)
 {
     for (size_t k = 0; k < sizeof graphs / sizeof *graphs; k++) {
         char source[TEXT_SIZE], text[TEXT_SIZE] = "";
-        struct run run;
+        struct engine run;
 
         snprintf(source, sizeof source,
                  "{\"m\": {\"onnx_opset_version\": \"28\", \"graphs\": {\"g\": {\"nodes\": {%s}, \"edges\": {%s}}}}}",
                  graphs[k].nodes, graphs[k].edges);
-        if (start(&run, source) && mdf_evaluate(run.state, (double)NAN, &run.error) == MDF_OK) {
+        if (engine_begin(&run, source, NULL) && mdf_evaluate(run.state, (double)NAN, &run.error) == MDF_OK) {
             const mdf_value *value = mdf_output(run.state, k == 0 ? "h" : "g", "d");
             struct mdf_memory memory;
             struct mdf_text out;
@@ -354,47 +332,11 @@ Test(gradient, of_graphs)
             snprintf(text, sizeof text, "%s", run.error.message);
         }
         cr_expect(strstr(text, graphs[k].expected) != NULL, "graph %zu: %s, not %s", k, text, graphs[k].expected);
-        end(&run);
+        engine_end(&run);
     }
 }
 
 /* ------------------------------------------------------------------ memory that runs out */
-
-struct failing {
-    long left;     /* allocations that succeed; < 0: all do */
-    long n_blocks; /* held */
-};
-
-static bool is_refused(struct failing *failing)
-{
-    return failing->left >= 0 && failing->left-- == 0;
-}
-
-static void *allocate(void *context, size_t size)
-{
-    struct failing *failing = context;
-    void *block = is_refused(failing) ? NULL : malloc(size);
-
-    failing->n_blocks += block != NULL;
-    return block;
-}
-
-static void *reallocate(void *context, void *block, size_t size)
-{
-    struct failing *failing = context;
-    void *moved = is_refused(failing) ? NULL : realloc(block, size);
-
-    failing->n_blocks += moved != NULL && block == NULL;
-    return moved;
-}
-
-static void release(void *context, void *block)
-{
-    struct failing *failing = context;
-
-    failing->n_blocks -= block != NULL;
-    free(block);
-}
 
 /* Wherever memory runs out, while code for derivatives is made or while it runs, there is an error and nothing is lost. */
 Test(gradient, any_allocation_may_fail)
@@ -406,9 +348,9 @@ Test(gradient, any_allocation_may_fail)
         snprintf(source, sizeof source,
                  "{\"m\": {\"onnx_opset_version\": \"28\", \"graphs\": {\"g\": {\"nodes\": {%s}, \"edges\": {%s}}}}}",
                  graphs[k].nodes, graphs[k].edges);
-        for (long n = 0; status == MDF_OUT_OF_MEMORY && n < 20000; n++) {
-            struct failing failing = {-1, 0};
-            mdf_allocator allocator = {allocate, reallocate, release, &failing};
+        for (size_t n = 1; status == MDF_OUT_OF_MEMORY && n <= 20000; n++) {
+            struct counter counter = {.fails_once = true};
+            mdf_allocator allocator = failing_allocator(&counter);
             mdf_options options = {.allocator = &allocator};
             mdf_error error = {0};
             mdf_model *model = mdf_model_load_bytes(source, strlen(source), "json", "model", &options, &error);
@@ -416,7 +358,7 @@ Test(gradient, any_allocation_may_fail)
             mdf_state *state;
 
             cr_assert_not_null(model, "%s", error.message);
-            failing.left = n;
+            counter.fail_at = counter.n_calls + n;
             program = mdf_compile(model, &options, &error);
             state = program != NULL ? mdf_state_new(program, &error) : NULL;
             if (state != NULL) {
@@ -426,7 +368,7 @@ Test(gradient, any_allocation_may_fail)
             mdf_state_free(state);
             mdf_program_free(program);
             mdf_model_free(model);
-            cr_assert_eq(failing.n_blocks, 0, "graph %zu lost %ld blocks where allocation %ld fails", k, failing.n_blocks, n);
+            cr_assert_eq(counter.n_blocks, 0, "graph %zu lost %zu blocks where allocation %zu fails", k, counter.n_blocks, n);
         }
         cr_expect_neq(status, MDF_OUT_OF_MEMORY, "graph %zu never had enough", k);
     }

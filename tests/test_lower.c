@@ -3,6 +3,7 @@
 #include "mdf_c/base/text.h"
 #include "mdf_c/run/state.h"
 #include "mdf_c/write/write.h"
+#include "tests/engine.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -14,30 +15,18 @@
 
 static struct mdf_memory memory;
 
-struct engine {
-    mdf_model *model;
-    mdf_program *program;
-    mdf_state *state;
-    mdf_error error;
-};
-
 static void begin(struct engine *engine, const char *text, const char *path, bool plain)
 {
     mdf_options options = {.plain = plain, .seed = 7};
 
-    memset(engine, 0, sizeof *engine);
-    engine->model = text != NULL ? mdf_model_load_bytes(text, strlen(text), "json", "model.json", &options, &engine->error)
-                                 : mdf_model_load_file(path, &engine->error);
-    engine->program = engine->model != NULL ? mdf_compile(engine->model, &options, &engine->error) : NULL;
-    engine->state = engine->program != NULL ? mdf_state_new(engine->program, &engine->error) : NULL;
+    if (text != NULL) {
+        engine_begin(engine, text, &options);
+    } else {
+        memset(engine, 0, sizeof *engine);
+        engine->model = mdf_model_load_file(path, &engine->error);
+        engine_begin_model(engine, &options);
+    }
     cr_assert_not_null(engine->state, "%s: %s", path != NULL ? path : text, engine->error.message);
-}
-
-static void end(struct engine *engine)
-{
-    mdf_state_free(engine->state);
-    mdf_program_free(engine->program);
-    mdf_model_free(engine->model);
 }
 
 /* All outputs with their types, or the error. The text is the caller's, in `memory`. */
@@ -90,8 +79,8 @@ static const char *compare(const char *text, const char *path, int n_steps, doub
                                                 : "never tried";
     mdf_text_release(&want);
     mdf_text_release(&got);
-    end(&plain);
-    end(&lowered);
+    engine_end(&plain);
+    engine_end(&lowered);
     return why;
 }
 
@@ -165,8 +154,8 @@ Test(lower, other_forms_are_lowered_anew_or_given_up)
     }
     mdf_text_release(&want);
     mdf_text_release(&got);
-    end(&plain);
-    end(&lowered);
+    engine_end(&plain);
+    engine_end(&lowered);
 }
 
 /* ------------------------------------------------------------------ large results */
@@ -209,7 +198,7 @@ Test(lower, large_results_are_made_where_they_were)
         cr_assert(mdf_value_tensor(mdf_output(lowered.state, "n", "all"), &after));
         cr_expect(i < 4 || after.data == before.data, "evaluation %d", i);
     }
-    end(&lowered);
+    engine_end(&lowered);
 }
 
 /* ------------------------------------------------------------------ examples */

@@ -4,6 +4,8 @@
 #include "mdf_c/run/state.h"
 #include "mdf_c/run/whole.h"
 #include "mdf_c/write/write.h"
+#include "tests/engine.h"
+#include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -97,29 +99,6 @@ static void write_net(struct mdf_text *text, const struct net *net)
                            "\"output_ports\": {\"last\": {\"value\": \"scan[0]\"}, \"all\": {\"value\": \"scan[1]\"}}}}}}}}");
 }
 
-struct engine {
-    mdf_model *model;
-    mdf_program *program;
-    mdf_state *state;
-    mdf_error error;
-};
-
-static bool begin(struct engine *engine, const char *text, mdf_options options)
-{
-    memset(engine, 0, sizeof *engine);
-    engine->model = mdf_model_load_bytes(text, strlen(text), "json", "net.json", &options, &engine->error);
-    engine->program = engine->model != NULL ? mdf_compile(engine->model, &options, &engine->error) : NULL;
-    engine->state = engine->program != NULL ? mdf_state_new(engine->program, &engine->error) : NULL;
-    return engine->state != NULL;
-}
-
-static void end(struct engine *engine)
-{
-    mdf_state_free(engine->state);
-    mdf_program_free(engine->program);
-    mdf_model_free(engine->model);
-}
-
 /* Input number `i`, of other numbers for another seed. */
 static mdf_status set_input(struct engine *engine, const struct net *net, size_t i, unsigned seed)
 {
@@ -192,8 +171,8 @@ static void compare(const struct net *net)
     mdf_memory_init(&memory, NULL, 0);
     mdf_text_init(&text, &memory);
     write_net(&text, net);
-    cr_assert(begin(&plain, text.bytes, (mdf_options){.plain = true}), "%s", plain.error.message);
-    cr_assert(begin(&lowered, text.bytes, (mdf_options){.n_threads = 2}), "%s", lowered.error.message);
+    cr_assert(engine_begin(&plain, text.bytes, &(mdf_options){.plain = true}), "%s", plain.error.message);
+    cr_assert(engine_begin(&lowered, text.bytes, &(mdf_options){.n_threads = 2}), "%s", lowered.error.message);
     for (unsigned seed = 1; seed < 6; seed++) {
         struct mdf_lowered *fast = lowered_of(lowered.state);
         mdf_status want, got;
@@ -210,8 +189,8 @@ static void compare(const struct net *net)
         }
     }
     mdf_text_release(&text);
-    end(&plain);
-    end(&lowered);
+    engine_end(&plain);
+    engine_end(&lowered);
 }
 
 Test(lower_product, nets_give_the_bits_of_their_instructions)
@@ -248,43 +227,12 @@ Test(lower_product, long_sums_go_on_from_block_to_block)
 
 /* ------------------------------------------------------------------ refused memory */
 
-struct refusing {
-    size_t n_calls, refused; /* number `refused` from 1 is */
-    size_t n_held;
-};
-
-static void *allocate(void *context, size_t size)
-{
-    struct refusing *refusing = context;
-    void *block = ++refusing->n_calls == refusing->refused ? NULL : malloc(size);
-
-    refusing->n_held += block != NULL;
-    return block;
-}
-
-static void *reallocate(void *context, void *block, size_t size)
-{
-    struct refusing *refusing = context;
-    void *moved = ++refusing->n_calls == refusing->refused ? NULL : realloc(block, size);
-
-    refusing->n_held += block == NULL && moved != NULL;
-    return moved;
-}
-
-static void release(void *context, void *block)
-{
-    struct refusing *refusing = context;
-
-    refusing->n_held -= block != NULL;
-    free(block);
-}
-
 /* Whichever allocation is refused, there is a result, by the instructions where need be, or an error, and nothing is lost. */
 Test(lower_product, any_allocation_may_be_refused)
 {
     struct net net = {.dtype = MDF_DTYPE_FLOAT32, .n_steps = 40, .batch = 3, .n_in = 40, .n = 50, .body = bodies[0]};
-    struct refusing refusing = {0};
-    mdf_allocator allocator = {allocate, reallocate, release, &refusing};
+    struct counter counter = {.fails_once = true};
+    mdf_allocator allocator = failing_allocator(&counter);
     struct mdf_memory memory;
     struct mdf_text text;
     bool is_refused = true;
@@ -295,18 +243,18 @@ Test(lower_product, any_allocation_may_be_refused)
     for (size_t refused = 1; is_refused; refused++) {
         struct engine engine;
 
-        refusing.n_calls = 0;
-        refusing.refused = refused;
-        if (begin(&engine, text.bytes, (mdf_options){.allocator = &allocator})) {
+        counter.n_calls = 0;
+        counter.fail_at = refused;
+        if (engine_begin(&engine, text.bytes, &(mdf_options){.allocator = &allocator})) {
             for (unsigned seed = 1; seed < 3; seed++) {
                 if (evaluate(&engine, &net, seed) != MDF_OK) {
                     cr_assert_neq(engine.error.message[0], '\0', "allocation %zu", refused);
                 }
             }
         }
-        end(&engine);
-        is_refused = refusing.n_calls >= refused;
-        cr_assert_eq(refusing.n_held, 0, "allocation %zu: %zu blocks are lost", refused, refusing.n_held);
+        engine_end(&engine);
+        is_refused = counter.n_calls >= refused;
+        cr_assert_eq(counter.n_blocks, 0, "allocation %zu: %zu blocks are lost", refused, counter.n_blocks);
     }
     mdf_text_release(&text);
 }

@@ -2,6 +2,7 @@
  * files that are cut short or changed. What operators compute stands in reference_cases.json. */
 #include "functions/fourier.h"
 #include "mdf_c/mdf.h"
+#include "tests/failing_allocator.h"
 #include "tests/operator_call.h"
 
 #include <criterion/criterion.h>
@@ -117,50 +118,12 @@ Test(operators, edges)
 
 /* ------------------------------------------------------------------ memory that runs out */
 
-struct failing {
-    long left;     /* allocations that succeed; < 0: all do */
-    long n_blocks; /* held */
-    long n_calls;
-};
-
-static bool is_refused(struct failing *failing)
-{
-    failing->n_calls++;
-    return failing->left >= 0 && failing->left-- == 0;
-}
-
-static void *allocate(void *context, size_t size)
-{
-    struct failing *failing = context;
-    void *block = is_refused(failing) ? NULL : malloc(size);
-
-    failing->n_blocks += block != NULL;
-    return block;
-}
-
-static void *reallocate(void *context, void *block, size_t size)
-{
-    struct failing *failing = context;
-    void *moved = is_refused(failing) ? NULL : realloc(block, size);
-
-    failing->n_blocks += moved != NULL && block == NULL;
-    return moved;
-}
-
-static void release(void *context, void *block)
-{
-    struct failing *failing = context;
-
-    failing->n_blocks -= block != NULL;
-    free(block);
-}
-
 /* Wherever memory runs out in an evaluation there is an error and nothing is lost. The model is compiled with enough of it. */
 Test(operators, out_of_memory)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct failing failing = {-1, 0, 0};
-        mdf_allocator allocator = {allocate, reallocate, release, &failing};
+        struct counter counter = {.fails_once = true};
+        mdf_allocator allocator = failing_allocator(&counter);
         mdf_options options = {.allocator = &allocator};
         char source[TEXT_SIZE];
         mdf_error error = {0};
@@ -171,23 +134,23 @@ Test(operators, out_of_memory)
         snprintf(source, sizeof source, OPERATOR_CALL_FORM, "28", "1", cases[i].function, cases[i].args, "f");
         model = mdf_model_load_bytes(source, strlen(source), "json", "model", &options, &error);
         program = model != NULL ? mdf_compile(model, &options, &error) : NULL;
-        for (long n = 0; program != NULL && status == MDF_OUT_OF_MEMORY && n < 5000; n++) {
+        for (size_t n = 1; program != NULL && status == MDF_OUT_OF_MEMORY && n <= 5000; n++) {
             mdf_state *state;
 
             error = (mdf_error){0};
-            failing.left = n;
+            counter.fail_at = counter.n_calls + n;
             state = mdf_state_new(program, &error);
             if (state != NULL) {
                 mdf_evaluate(state, (double)NAN, &error);
             }
-            failing.left = -1;
+            counter.fail_at = 0;
             status = error.code;
             mdf_state_free(state);
         }
         cr_expect(program == NULL || status != MDF_OUT_OF_MEMORY, "%s(%s) never had enough", cases[i].function, cases[i].args);
         mdf_program_free(program);
         mdf_model_free(model);
-        cr_expect_eq(failing.n_blocks, 0, "%s(%s) lost %ld blocks", cases[i].function, cases[i].args, failing.n_blocks);
+        cr_expect_eq(counter.n_blocks, 0, "%s(%s) lost %zu blocks", cases[i].function, cases[i].args, counter.n_blocks);
     }
 }
 

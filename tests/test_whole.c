@@ -3,6 +3,8 @@
 #include "mdf_c/base/text.h"
 #include "mdf_c/run/state.h"
 #include "mdf_c/write/write.h"
+#include "tests/engine.h"
+#include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -156,30 +158,12 @@ static void make_model(struct mdf_text *text, uint64_t seed, bool has_conditions
 
 /* ------------------------------------------------------------------ running both ways */
 
-struct engine {
-    mdf_model *model;
-    mdf_program *program;
-    mdf_state *state;
-    mdf_error error;
-};
-
 /* False: the model is at fault. */
 static bool begin(struct engine *engine, const char *text, bool plain, const mdf_allocator *allocator)
 {
     mdf_options options = {.plain = plain, .max_passes = 500, .allocator = allocator};
 
-    memset(engine, 0, sizeof *engine);
-    engine->model = mdf_model_load_bytes(text, strlen(text), "json", "model.json", &options, &engine->error);
-    engine->program = engine->model != NULL ? mdf_compile(engine->model, &options, &engine->error) : NULL;
-    engine->state = engine->program != NULL ? mdf_state_new(engine->program, &engine->error) : NULL;
-    return engine->state != NULL;
-}
-
-static void end(struct engine *engine)
-{
-    mdf_state_free(engine->state);
-    mdf_program_free(engine->program);
-    mdf_model_free(engine->model);
+    return engine_begin(engine, text, &options);
 }
 
 /* All that can be looked at after an evaluation. */
@@ -233,7 +217,7 @@ static bool begin_pair(struct pair *pair, const char *text)
     mdf_text_init(&pair->want, &memory);
     mdf_text_init(&pair->got, &memory);
     if (!begin(&pair->plain, text, true, NULL)) {
-        end(&pair->plain);
+        engine_end(&pair->plain);
         return false;
     }
     cr_assert(begin(&pair->whole, text, false, NULL));
@@ -242,8 +226,8 @@ static bool begin_pair(struct pair *pair, const char *text)
 
 static void end_pair(struct pair *pair)
 {
-    end(&pair->plain);
-    end(&pair->whole);
+    engine_end(&pair->plain);
+    engine_end(&pair->whole);
     mdf_text_release(&pair->want);
     mdf_text_release(&pair->got);
 }
@@ -407,33 +391,6 @@ Test(whole, an_interruption_is_an_error_and_is_met_once)
 
 /* ------------------------------------------------------------------ memory that is refused */
 
-struct counter {
-    size_t n_blocks, n_calls;
-    size_t fail_at; /* the call that is refused; 0: none */
-};
-
-static void *allocate(void *context, size_t size)
-{
-    struct counter *counter = context;
-    void *block = ++counter->n_calls == counter->fail_at ? NULL : malloc(size);
-
-    counter->n_blocks += block != NULL;
-    return block;
-}
-
-static void *reallocate(void *context, void *block, size_t size)
-{
-    struct counter *counter = context;
-
-    return ++counter->n_calls == counter->fail_at ? NULL : realloc(block, size);
-}
-
-static void release(void *context, void *block)
-{
-    ((struct counter *)context)->n_blocks -= block != NULL;
-    free(block);
-}
-
 /* Whatever allocation is refused: the evaluations give what they give, or one of them is out of memory; nothing is lost. */
 Test(whole, a_refused_allocation_is_an_error_or_changes_nothing)
 {
@@ -447,8 +404,8 @@ Test(whole, a_refused_allocation_is_an_error_or_changes_nothing)
         mdf_text_init(&want, &memory);
         mdf_text_init(&got, &memory);
         for (size_t n = 0; reached; n += 1 + n / 16) {
-            struct counter counter = {0, 0, 0};
-            mdf_allocator allocator = {allocate, reallocate, release, &counter};
+            struct counter counter = {.fails_once = true};
+            mdf_allocator allocator = failing_allocator(&counter);
             mdf_status status = MDF_OK;
             uint64_t n_done, n_recorded;
             struct engine engine;
@@ -470,7 +427,7 @@ Test(whole, a_refused_allocation_is_an_error_or_changes_nothing)
             } else if (status != MDF_OUT_OF_MEMORY) {
                 cr_expect_str_eq(got.bytes, want.bytes, "model %zu, allocation %zu", model, n);
             }
-            end(&engine);
+            engine_end(&engine);
             cr_expect_eq(counter.n_blocks, (size_t)0);
         }
         mdf_text_release(&want);

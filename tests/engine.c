@@ -1,0 +1,25 @@
+/* engine.c - see engine.h. */
+#include "tests/engine.h"
+
+#include <string.h>
+
+bool engine_begin(struct engine *engine, const char *text, const mdf_options *options)
+{
+    memset(engine, 0, sizeof *engine);
+    engine->model = mdf_model_load_bytes(text, strlen(text), "json", "model.json", options, &engine->error);
+    return engine_begin_model(engine, options);
+}
+
+bool engine_begin_model(struct engine *engine, const mdf_options *options)
+{
+    engine->program = engine->model != NULL ? mdf_compile(engine->model, options, &engine->error) : NULL;
+    engine->state = engine->program != NULL ? mdf_state_new(engine->program, &engine->error) : NULL;
+    return engine->state != NULL;
+}
+
+void engine_end(struct engine *engine)
+{
+    mdf_state_free(engine->state);
+    mdf_program_free(engine->program);
+    mdf_model_free(engine->model);
+}

@@ -1,0 +1,20 @@
+/* engine.h - a model, its program and a state, for suites that run models: made together, released together. */
+#ifndef MDF_TESTS_ENGINE_H
+#define MDF_TESTS_ENGINE_H
+
+#include "mdf_c/mdf.h"
+
+struct engine {
+    mdf_model *model;
+    mdf_program *program;
+    mdf_state *state;
+    mdf_error error; /* of what failed */
+};
+
+/* From JSON. False: the error says why; what there is has to be released all the same. */
+bool engine_begin(struct engine *engine, const char *text, const mdf_options *options);
+/* The same from engine->model, which is NULL where it could not be loaded. */
+bool engine_begin_model(struct engine *engine, const mdf_options *options);
+void engine_end(struct engine *engine);
+
+#endif
