@@ -180,6 +180,9 @@ void emission_call(struct emission *emission, const void *function);
 void emission_restore(struct emission *emission);
 /* The same for a function whose result other than 0 leaves. */
 void emission_call_or_leave(struct emission *emission, const void *function);
+/* An op's loop over `n` elements, whose target is in RDI and whose operands are pointed to from FRAME_POINTERS on; `steps` stay
+ * where they are. Leaves where it says false. */
+void emission_call_loop(struct emission *emission, const struct mdf_lowered_op *op, const size_t *steps, size_t n);
 /* Copies rdx bytes from rsi to rdi, as a call. */
 void emission_call_memcpy(struct emission *emission);
 void emission_move_real(struct emission *emission, uint8_t target, uint8_t source);

@@ -33,7 +33,6 @@ static void call_loop(struct emission *emission, const struct mdf_lowered_op *op
                                                       {0, 0, 1}, {1, 0, 1}, {0, 1, 1}, {1, 1, 1}};
     struct assembler *assembler = emission->assembler;
     unsigned arrays = 0;
-    const void *address;
     size_t i;
 
     for (i = 0; i < op->n_in; i++) {
@@ -47,15 +46,7 @@ static void call_loop(struct emission *emission, const struct mdf_lowered_op *op
         assemble_store(assembler, 8, RAX, in_memory(RSP, (int32_t)(FRAME_POINTERS + 8 * i)));
     }
     assemble_load(assembler, 8, RDI, emission_array_data(op->out));
-    assemble_general(assembler, GENERAL_ADDRESS, 8, RSI, in_memory(RSP, FRAME_POINTERS));
-    assemble_move_number(assembler, RDX, (uint64_t)(uintptr_t)steps[arrays]);
-    assemble_move_number(assembler, RCX, n);
-    assemble_move_number(assembler, R8, (uint64_t)(uintptr_t)op->loop_settings);
-    memcpy(&address, &op->loop, sizeof address);
-    emission_call(emission, address);
-    assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX));
-    assemble_general(assembler, GENERAL_TEST, 4, RAX, in_register(RAX));
-    assemble_jump_if(assembler, IF_EQUAL, emission->leave);
+    emission_call_loop(emission, op, steps[arrays], n);
 }
 
 /* Whether all of a group is covered; the width of its widest type. */

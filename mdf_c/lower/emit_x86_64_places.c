@@ -214,6 +214,22 @@ void emission_call_or_leave(struct emission *emission, const void *function)
     assemble_jump_if(emission->assembler, IF_NOT_EQUAL, emission->leave);
 }
 
+void emission_call_loop(struct emission *emission, const struct mdf_lowered_op *op, const size_t *steps, size_t n)
+{
+    struct assembler *assembler = emission->assembler;
+    const void *function;
+
+    assemble_general(assembler, GENERAL_ADDRESS, 8, RSI, in_memory(RSP, FRAME_POINTERS));
+    assemble_move_number(assembler, RDX, (uint64_t)(uintptr_t)steps);
+    assemble_move_number(assembler, RCX, n);
+    assemble_move_number(assembler, R8, (uint64_t)(uintptr_t)op->loop_settings);
+    memcpy(&function, &op->loop, sizeof function);
+    emission_call(emission, function);
+    assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX));
+    assemble_general(assembler, GENERAL_TEST, 4, RAX, in_register(RAX));
+    assemble_jump_if(assembler, IF_EQUAL, emission->leave);
+}
+
 static void copy_bytes(void *target, const void *source, size_t n_bytes)
 {
     if (n_bytes > 0) { /* else the pointers may be NULL */

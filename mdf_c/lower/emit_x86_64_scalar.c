@@ -336,7 +336,6 @@ static void emit_elements(struct emission *emission, const struct mdf_lowered_op
 {
     static const size_t steps[MDF_MAX_OPERANDS] = {1, 1, 1};
     struct assembler *assembler = emission->assembler;
-    const void *function;
     size_t i;
 
     for (i = 0; i < op->n_in; i++) {
@@ -347,15 +346,7 @@ static void emit_elements(struct emission *emission, const struct mdf_lowered_op
         assemble_store(assembler, 8, RAX, in_memory(RSP, (int32_t)(FRAME_POINTERS + 8 * i)));
     }
     assemble_general(assembler, GENERAL_ADDRESS, 8, RDI, in_memory(CELLS, (int32_t)(8 * op->out)));
-    assemble_general(assembler, GENERAL_ADDRESS, 8, RSI, in_memory(RSP, FRAME_POINTERS));
-    assemble_move_number(assembler, RDX, (uint64_t)(uintptr_t)steps);
-    assemble_move_number(assembler, RCX, 1);
-    assemble_move_number(assembler, R8, (uint64_t)(uintptr_t)op->loop_settings);
-    memcpy(&function, &op->loop, sizeof function);
-    emission_call(emission, function);
-    assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX));
-    assemble_general(assembler, GENERAL_TEST, 4, RAX, in_register(RAX));
-    assemble_jump_if(assembler, IF_EQUAL, emission->leave);
+    emission_call_loop(emission, op, steps, 1);
     emission_restore(emission);
     emission_fetch(emission, op->out);
 }
