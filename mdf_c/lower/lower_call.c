@@ -465,31 +465,41 @@ static size_t depth_of(const struct lowering *lowering, const struct trial *tria
     return depth;
 }
 
+struct mdf_lowered_call *lowering_make_call(struct lowering *lowering, const struct mdf_call *form, const mdf_lowered_id *inputs)
+{
+    struct mdf_arena *arena = &lowering->lowered->arena;
+    struct mdf_lowered_call *call = mdf_arena_allocate(arena, sizeof *call);
+
+    if (call != NULL) {
+        call->inputs = mdf_arena_array(arena, form->n_inputs, sizeof *call->inputs);
+        call->outputs = mdf_arena_array(arena, form->n_outputs, sizeof *call->outputs);
+        call->call = *form;
+        call->call.scratch = mdf_arena_array(arena, MDF_CALL_SCRATCH, sizeof *call->call.scratch);
+    }
+    if (call == NULL || call->inputs == NULL || call->outputs == NULL || call->call.scratch == NULL) {
+        lowering_out_of_memory(lowering);
+        return NULL;
+    }
+    call->n_inputs = form->n_inputs;
+    call->n_outputs = form->n_outputs;
+    memcpy(call->inputs, inputs, form->n_inputs * sizeof *call->inputs);
+    return call;
+}
+
 static bool add_call(struct lowering *lowering, struct scope *scope, const struct trial *trial)
 {
     struct region *region = lowering_place(lowering, depth_of(lowering, trial));
-    struct mdf_arena *arena = &lowering->lowered->arena;
-    struct mdf_lowered_call *call = mdf_arena_allocate(arena, sizeof *call);
+    struct mdf_lowered_call *call = lowering_make_call(lowering, &trial->call, trial->ids);
     struct mdf_lowered_op op = {.code = MDF_LOWERED_CALL, .out = MDF_LOWERED_NONE, .of.call = call};
-    size_t n_outputs = trial->source->n_outputs, i;
+    size_t i;
 
     if (call == NULL) {
-        return lowering_out_of_memory(lowering);
+        return false;
     }
-    call->inputs = mdf_arena_array(arena, trial->n, sizeof *call->inputs);
-    call->outputs = mdf_arena_array(arena, n_outputs, sizeof *call->outputs);
-    call->call = trial->call;
-    call->call.scratch = mdf_arena_array(arena, MDF_CALL_SCRATCH, sizeof *call->call.scratch);
-    if (call->inputs == NULL || call->outputs == NULL || call->call.scratch == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    call->n_inputs = trial->n;
-    call->n_outputs = n_outputs;
     call->weakens = trial->source->signature != NULL && trial->is_weak;
-    memcpy(call->inputs, trial->ids, trial->n * sizeof *call->inputs);
     op.operator= trial->source->operator;
     op.settings = trial->source->settings;
-    for (i = 0; i < n_outputs; i++) {
+    for (i = 0; i < call->n_outputs; i++) {
         call->outputs[i] = MDF_LOWERED_NONE;
         if (trial->outputs[i] == NULL) {
             continue;

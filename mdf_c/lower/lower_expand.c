@@ -26,28 +26,12 @@ static bool run_expand(struct lowering *lowering, struct mdf_call *call, const s
 static mdf_lowered_id add_call(struct lowering *lowering, struct region *region, const struct mdf_call *call,
                                const mdf_lowered_id inputs[2], const struct mdf_value *result)
 {
-    struct mdf_arena *arena = &lowering->lowered->arena;
-    struct mdf_lowered_call *added = mdf_arena_allocate(arena, sizeof *added);
+    struct mdf_lowered_call *added = lowering_make_call(lowering, call, inputs);
     struct mdf_lowered_op op = {.code = MDF_LOWERED_CALL, .out = MDF_LOWERED_NONE, .operator= call->operator, .of.call = added };
-    size_t i;
 
     if (added == NULL) {
-        lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
-    added->call = *call;
-    added->inputs = mdf_arena_array(arena, call->n_inputs, sizeof *added->inputs);
-    added->outputs = mdf_arena_array(arena, call->n_outputs, sizeof *added->outputs);
-    added->call.scratch = mdf_arena_array(arena, MDF_CALL_SCRATCH, sizeof *added->call.scratch);
-    if (added->inputs == NULL || added->outputs == NULL || added->call.scratch == NULL) {
-        lowering_out_of_memory(lowering);
-        return MDF_LOWERED_NONE;
-    }
-    for (i = 0; i < call->n_inputs; i++) {
-        added->inputs[i] = inputs[i];
-    }
-    added->n_inputs = call->n_inputs;
-    added->n_outputs = call->n_outputs;
     added->outputs[0] = lowering_add_value(lowering, MDF_LOWERED_RESULT, result);
     if (added->outputs[0] == MDF_LOWERED_NONE || !lowering_add_op(lowering, region, &op)) {
         return MDF_LOWERED_NONE;

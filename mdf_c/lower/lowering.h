@@ -124,6 +124,8 @@ mdf_operand lowering_twin(const struct scope *side, mdf_operand slot, const uint
 
 /* --- lower_call.c: a call of a kernel without bodies. */
 bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
+/* What a CALL op holds, with scratch of its own; its outputs are not made yet. NULL: memory ran out. */
+struct mdf_lowered_call *lowering_make_call(struct lowering *lowering, const struct mdf_call *form, const mdf_lowered_id *inputs);
 
 /* --- lower_control.c: Loop, Scan, If. */
 bool lowering_control(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
