@@ -6,6 +6,8 @@
  * where the processor has it; all else gives one result everywhere. */
 #include "functions/gemm.h"
 
+#include "functions/lines.h"
+
 #include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -21,8 +23,7 @@ enum {
     PLAIN_PRODUCTS = 5000, /* a product with fewer multiplications is not worth packing */
     DOT_PARTS = 32,        /* partial sums of a scalar product */
     SLACK_ROWS = 8,        /* behind a packed block of B: room for a row, and for MDF_PANEL_SLACK elements */
-    MAX_SLOTS = 64,
-    LINE_BYTES = 64
+    MAX_SLOTS = 64
 };
 
 /* Rough time of one multiplication and addition, to judge what is worth a thread. */
@@ -218,8 +219,8 @@ static void multiply_part(void *context, size_t first, size_t last)
         range.first_row = first;
         range.last_row = last;
     } else {
-        range.first_column = first * LINE_BYTES;
-        range.last_column = last * LINE_BYTES < job->product->n ? last * LINE_BYTES : job->product->n;
+        range.first_column = first * MDF_LINE_BYTES;
+        range.last_column = last * MDF_LINE_BYTES < job->product->n ? last * MDF_LINE_BYTES : job->product->n;
     }
     job->type->multiply_plain(job->kernels, job->product, &range);
 }
@@ -245,7 +246,7 @@ static void multiply_as_it_lies(const struct mdf_context *context, const struct 
 {
     struct mdf_product turned = turn_vector(product);
     struct plain_job job = {choose_kernels(product->dtype), choose_type(product->dtype), &turned, turned.m >= turned.n};
-    size_t n_columns = (turned.n - 1) / LINE_BYTES + 1;
+    size_t n_columns = (turned.n - 1) / MDF_LINE_BYTES + 1;
     double cost_ns = multiply_ns * 8 * (double)turned.m * (double)turned.n * (double)turned.k;
 
     if (job.by_rows) {
@@ -495,28 +496,9 @@ static bool too_large(struct mdf_call *call, const struct mdf_product *product)
                           product->k, product->n);
 }
 
-/* `n_bytes` bytes in a value, the first one on a line of the cache. NULL with the error set. */
-static char *make_lines(struct mdf_call *call, struct mdf_value *value, size_t n_bytes)
-{
-    int64_t size = (int64_t)(n_bytes + LINE_BYTES);
-    char *bytes = mdf_value_make_tensor(call->context->memory, value, MDF_DTYPE_UINT8, 1, &size);
-
-    if (bytes == NULL) {
-        mdf_call_out_of_memory(call);
-        return NULL;
-    }
-    return bytes + (LINE_BYTES - (uintptr_t)bytes % LINE_BYTES) % LINE_BYTES;
-}
-
-/* Bytes of `rows` times `columns` elements in whole lines; false where there are too many. */
 static bool count_bytes(const struct packed_job *job, size_t rows, size_t columns, size_t *n_bytes)
 {
-    if (!mdf_size_multiply(rows, columns, n_bytes) || !mdf_size_multiply(*n_bytes, job->type->size_bytes, n_bytes) ||
-        *n_bytes > PTRDIFF_MAX / 4) {
-        return false;
-    }
-    *n_bytes = (*n_bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-    return true;
+    return mdf_lines_count(rows, columns, job->type->size_bytes, n_bytes);
 }
 
 /* Room for packed A (once, or once a slot), where it is to be packed, and for the slots. */
@@ -533,7 +515,7 @@ static bool make_room(struct mdf_call *call, struct mdf_value *scratch, struct p
     if (!mdf_size_multiply(job->slot_bytes, job->n_slots, &total) || total > PTRDIFF_MAX / 4) {
         return too_large(call, job->product);
     }
-    job->packed = make_lines(call, scratch, total + (a_in_slots ? 0 : a_bytes));
+    job->packed = mdf_lines_make(call, scratch, total + (a_in_slots ? 0 : a_bytes));
     job->slots = a_in_slots || job->packed == NULL ? job->packed : job->packed + a_bytes;
     return job->packed != NULL;
 }
@@ -679,43 +661,10 @@ bool mdf_product_is_packed(const struct mdf_product *product)
     return !is_plain(product);
 }
 
-/* What a matrix was when it was packed; stands before the packed elements. */
-struct kept {
-    const void *elements;
-    size_t n, k;
-    int64_t row, column;
-    double alpha;
-    mdf_dtype dtype;
-};
-
-enum { KEPT_BYTES = LINE_BYTES };
-
-_Static_assert(sizeof(struct kept) <= KEPT_BYTES, "the packed elements begin on the next line");
-
-/* Room in `value` for a matrix that is packed in `n_bytes` bytes; *is_there: it is packed there already. NULL with the error set.
- */
-static char *keep(struct mdf_call *call, struct mdf_value *value, bool is_constant, size_t n_bytes, const struct kept *wanted,
-                  bool *is_there)
-{
-    char *bytes;
-
-    *is_there = false;
-    if (value->kind == MDF_KIND_TENSOR && value->dtype == MDF_DTYPE_UINT8 && value->length == n_bytes + KEPT_BYTES + LINE_BYTES) {
-        bytes = (char *)value->data + (LINE_BYTES - (uintptr_t)value->data % LINE_BYTES) % LINE_BYTES;
-        *is_there = is_constant && memcmp(bytes, wanted, sizeof *wanted) == 0;
-    } else {
-        bytes = make_lines(call, value, n_bytes + KEPT_BYTES);
-    }
-    if (bytes != NULL && !*is_there) {
-        memcpy(bytes, wanted, sizeof *wanted);
-    }
-    return bytes == NULL ? NULL : bytes + KEPT_BYTES;
-}
-
 bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product)
 {
     struct packed_job job = {.kernels = choose_kernels(product->dtype), .type = choose_type(product->dtype), .product = product};
-    struct kept wanted;
+    struct mdf_lines_source wanted;
     size_t n_bytes;
     bool is_there;
 
@@ -734,7 +683,7 @@ bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_c
     if (!count_bytes(&job, job.n_a, product->k, &n_bytes)) {
         return too_large(call, product);
     }
-    job.packed = keep(call, kept, is_constant, n_bytes, &wanted, &is_there);
+    job.packed = mdf_lines_keep(call, kept, is_constant, n_bytes, &wanted, &is_there);
     if (job.packed != NULL && !is_there) {
         pack_panels(&job, product, job.packed, 0, job.n_panels);
     }
@@ -746,7 +695,7 @@ bool mdf_product_keep_b(struct mdf_call *call, struct mdf_value *kept, bool is_c
 {
     struct packed_job job = {.kernels = choose_kernels(product->dtype), .type = choose_type(product->dtype), .product = product};
     size_t n_bytes, n_columns, size = job.type->size_bytes;
-    struct kept wanted;
+    struct mdf_lines_source wanted;
     bool is_there;
     char *packed;
 
@@ -764,7 +713,7 @@ bool mdf_product_keep_b(struct mdf_call *call, struct mdf_value *kept, bool is_c
     if (!count_bytes(&job, n_columns, product->k, &n_bytes)) {
         return too_large(call, product);
     }
-    packed = keep(call, kept, is_constant, n_bytes, &wanted, &is_there);
+    packed = mdf_lines_keep(call, kept, is_constant, n_bytes, &wanted, &is_there);
     for (size_t first = 0; packed != NULL && !is_there && first < product->k; first += DEPTH) {
         size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
 

@@ -1,42 +1,20 @@
 /* conv.c - convolution over any number of spatial axes: Conv.
  *
- * Comes in: X [n, c, ...], W [m, c / group, ...], B [m] or nothing. Goes out: Y [n, m, ...]. Each group is a product of its
- * weights with the array unrolled to one column a window; columns are unrolled when the product asks for them. Where a
- * group has one channel, planes are convolved directly. Source: ONNX Conv, all versions. */
+ * Comes in: X [n, c, ...], W [m, c / group, ...], B [m] or nothing. Goes out: Y [n, m, ...]. Where a group has one channel,
+ * planes are convolved one by one (conv_planes.h), else windows are summed in tiles (conv_tiles.h); where these are a few, or far
+ * apart, a group is a product of its weights with the array unrolled to one column a window, when the product asks for it.
+ * Source: ONNX Conv, all versions. */
 #include "functions/onnx/conv.h"
 
 #include "functions/follow.h"
 #include "functions/gemm.h"
 #include "functions/onnx/conv_planes.h"
-#include "functions/onnx/padded_planes.h"
+#include "functions/onnx/conv_tiles.h"
 
 #include <string.h>
 
 const struct mdf_setting mdf_conv_setting_table[] = {
     MDF_WINDOW_SETTINGS, {"group", MDF_SETTING_INT, offsetof(struct mdf_conv_settings, group)}, {NULL, MDF_SETTING_INT, 0}};
-
-struct convolution {
-    struct mdf_taps taps;
-    const void *x, *weights, *bias;
-    void *y;
-    size_t n_groups, n_outputs, group_channels, group_outputs;
-    mdf_dtype dtype;
-    size_t size_bytes; /* of an element */
-    bool is_output;
-    bool is_pointwise; /* the unrolled array is the array */
-    bool weights_are_constant;
-    struct mdf_padded_planes padded; /* of one batch's planes, where they are laid out in `laid_out` */
-    char *laid_out;
-    mdf_add_scaled add_scaled;
-};
-
-/* Elements that are copied at a time, and the parts of runs that a panel of at most MAX_STRETCHES columns consists of. */
-enum { PART_ELEMENTS = 16, MAX_STRETCHES = 64, LARGEST_LAYOUT = 1 << 27 };
-
-struct stretch {
-    size_t at;
-    int64_t offset;
-};
 
 #define ELEMENT float
 #define NAME(x) x##_float32
@@ -44,9 +22,6 @@ struct stretch {
 #define ELEMENT double
 #define NAME(x) x##_float64
 #include "functions/onnx/conv_rows.inc"
-
-/* Rough times of one element, to judge what is worth a thread. */
-static const double tap_ns = 0.3, lay_out_ns = 0.2;
 
 static bool check_channels(struct mdf_call *call, const struct mdf_conv_settings *settings, const struct mdf_value *x,
                            const struct mdf_value *weights, const struct mdf_value *bias)
@@ -107,150 +82,96 @@ static bool is_pointwise(const struct mdf_windows *windows)
 
 static void locate_group(const void *context, size_t batch, struct mdf_product *product)
 {
-    const struct convolution *job = context;
-    size_t group = batch % job->n_groups;
+    const struct mdf_convolution *job = context;
+    size_t group = batch % job->n_groups, size = mdf_dtype_size(product->dtype);
 
-    product->a = (const char *)job->weights + group * product->m * product->k * job->size_bytes;
-    product->c = (char *)job->y + batch * product->m * product->n * job->size_bytes;
-    product->start = job->bias == NULL ? NULL : (const char *)job->bias + group * product->m * job->size_bytes;
+    product->a = (const char *)job->weights + group * product->m * product->k * size;
+    product->c = (char *)job->y + batch * product->m * product->n * size;
+    product->start = job->bias == NULL ? NULL : (const char *)job->bias + group * product->m * size;
     if (job->is_pointwise) {
-        product->b = (const char *)job->x + batch * product->k * product->n * job->size_bytes;
+        product->b = (const char *)job->x + batch * product->k * product->n * size;
     }
 }
 
-static void lay_out_planes(void *context, size_t first, size_t last)
+/* Each group as the product of its weights with the array unrolled to one column a window. */
+static bool multiply_groups(struct mdf_workspace *workspace, const struct mdf_convolution *job)
 {
-    const struct convolution *job = context;
+    struct mdf_product product = {
+        .dtype = workspace->dtype, .m = job->group_outputs, .a = job->weights, .alpha = 1, .a_column = 1, .b_column = 1};
+    struct mdf_value *scratch = mdf_workspace_value(workspace), *kept = mdf_workspace_value(workspace);
 
-    for (size_t plane = first; plane < last; plane++) {
-        mdf_padded_planes_fill(&job->padded, job->dtype, (const char *)job->x + plane * job->taps.array_size * job->size_bytes,
-                               job->laid_out + plane * job->padded.n_plane * job->size_bytes);
-    }
-}
-
-/* One batch after the other, its planes laid out first. */
-static bool multiply_laid_out(struct mdf_workspace *workspace, struct convolution *job, struct mdf_value *scratch,
-                              const struct mdf_product *product, size_t n_batches)
-{
-    size_t n_channels = job->n_groups * job->group_channels;
-
-    memset(job->laid_out + n_channels * job->padded.n_plane * job->size_bytes, 0, MDF_PADDED_SLACK * job->size_bytes);
-    for (size_t batch = 0; batch < n_batches; batch++) {
-        mdf_parallel_for(workspace->call->context, n_channels, lay_out_ns * (double)job->padded.n_plane, lay_out_planes, job);
-        if (!mdf_multiply_batch(workspace->call, scratch, product, job->n_groups, locate_group, job)) {
-            return false;
-        }
-        job->x = (const char *)job->x + n_channels * job->taps.array_size * job->size_bytes;
-        job->y = (char *)job->y + job->n_groups * product->m * product->n * job->size_bytes;
-    }
-    return true;
-}
-
-/* Room for the planes of one batch; *fits: they are to be laid out. */
-static bool prepare_planes(struct mdf_workspace *workspace, struct convolution *job, bool *fits)
-{
-    size_t n_channels = job->n_groups * job->group_channels;
-
-    *fits = !job->is_pointwise && job->group_channels > 0 && mdf_padded_planes_fit(&job->taps);
-    if (*fits && !mdf_padded_planes_prepare(workspace, &job->taps, &job->padded)) {
+    if (scratch == NULL || kept == NULL) {
         return false;
     }
-    *fits = *fits && (double)job->padded.n_plane * (double)n_channels < LARGEST_LAYOUT;
-    if (*fits) {
-        job->laid_out = mdf_workspace_array(workspace, workspace->dtype, job->padded.n_plane * n_channels + MDF_PADDED_SLACK);
-    }
-    return !*fits || job->laid_out != NULL;
-}
-
-static bool multiply_groups(struct mdf_workspace *workspace, struct convolution *job, size_t n_batches)
-{
-    bool fits;
-    struct mdf_product product = {.dtype = workspace->dtype, .alpha = 1, .a_column = 1, .b_column = 1};
-    struct mdf_value *scratch = mdf_workspace_value(workspace), *kept = mdf_workspace_value(workspace);
-    const struct mdf_follow *follow = NULL;
-
-    product.m = job->group_outputs;
-    product.n = job->taps.n_outer * (size_t)job->taps.n_run;
-    if (!mdf_size_multiply(job->group_channels, job->taps.n_taps, &product.k)) {
+    product.n = job->taps->n_outer * (size_t)job->taps->n_run;
+    if (!mdf_size_multiply(job->group_channels, job->taps->n_taps, &product.k)) {
         return mdf_call_error(workspace->call, MDF_LIMIT, "the weights are more than any memory holds");
     }
     product.a_row = (int64_t)product.k;
     product.b_row = product.c_row = (int64_t)product.n;
-    if (!prepare_planes(workspace, job, &fits)) {
-        return false;
-    }
-    if (fits) {
-        product.panel = workspace->dtype == MDF_DTYPE_FLOAT32 ? unroll_panel_float32 : unroll_panel_float64;
-    } else if (!job->is_pointwise) {
+    if (!job->is_pointwise) {
         product.row = workspace->dtype == MDF_DTYPE_FLOAT32 ? unroll_row_float32 : unroll_row_float64;
-    }
-    product.row_context = job;
-    if (scratch == NULL || kept == NULL) {
-        return false;
-    }
-    product.a = job->weights;
-    if (job->is_output && product.k > 0 && (product.m > 2 || job->n_groups == 1) && mdf_product_is_packed(&product)) {
-        follow = mdf_follow_begin(workspace->call);
-    }
-    if (follow != NULL) {
-        product.limits = mdf_follow_limits(follow);
-        job->y = mdf_follow_result(follow);
+        product.row_context = job;
     }
     if (job->n_groups == 1 && mdf_product_is_packed(&product) &&
         !mdf_product_keep_a(workspace->call, kept, job->weights_are_constant, &product)) {
         return false;
     }
-    return fits ? multiply_laid_out(workspace, job, scratch, &product, n_batches)
-                : mdf_multiply_batch(workspace->call, scratch, &product, n_batches * job->n_groups, locate_group, job);
+    return mdf_multiply_batch(workspace->call, scratch, &product, job->n_batches * job->n_groups, locate_group, job);
+}
+
+/* What follows is put on the result where that may be done: then *y is where the result goes. NULL: nothing follows. */
+static const void *begin_limits(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, void **y)
+{
+    const struct mdf_follow *follow = plan->is_output ? mdf_follow_begin(workspace->call) : NULL;
+
+    if (follow == NULL) {
+        return NULL;
+    }
+    *y = mdf_follow_result(follow);
+    return mdf_follow_limits(follow);
 }
 
 bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, const void *x, const void *weights,
                   const void *bias, void *y)
 {
-    struct convolution job = {
-        .x = x, .weights = weights, .bias = bias, .y = y, .n_groups = plan->n_groups, .n_outputs = plan->n_outputs};
-    bool is_float32 = workspace->dtype == MDF_DTYPE_FLOAT32;
-    const struct mdf_context *context = workspace->call->context;
-    size_t n_planes = plan->n_batches * plan->n_outputs, plane_size;
-    const struct mdf_follow *follow = NULL;
+    size_t group_channels = plan->n_channels / plan->n_groups, group_outputs = plan->n_outputs / plan->n_groups;
+    bool is_single = is_pointwise(&plan->windows);
+    struct mdf_conv_planes planes = {&plan->windows, x,   weights, bias, y, plan->n_batches * plan->n_channels, plan->n_channels,
+                                     group_outputs,  NULL};
+    struct mdf_taps taps;
+    struct mdf_convolution tiles = {&taps,
+                                    x,
+                                    weights,
+                                    bias,
+                                    y,
+                                    plan->n_batches,
+                                    plan->n_groups,
+                                    group_channels,
+                                    group_outputs,
+                                    is_single,
+                                    plan->weights_are_constant,
+                                    NULL};
+    size_t n_elements;
 
-    if (!mdf_workspace_product(workspace->call, plan->windows.shape, 0, plan->windows.rank + 2, &plane_size)) {
+    if (!mdf_workspace_product(workspace->call, plan->windows.shape, 0, plan->windows.rank + 2, &n_elements)) {
         return false;
     }
-    if (plane_size == 0) {
+    if (n_elements == 0) {
         return true;
     }
-    job.group_channels = plan->n_channels / plan->n_groups;
-    job.group_outputs = plan->n_outputs / plan->n_groups;
-    if (job.group_channels == 1 && mdf_conv_planes_fit(&plan->windows)) {
-        struct mdf_conv_planes planes = {
-            &plan->windows, x, weights, bias, y, plan->n_batches * plan->n_channels, plan->n_channels, job.group_outputs, NULL};
-
-        if (plan->is_output) {
-            follow = mdf_follow_begin(workspace->call);
-        }
-        if (follow != NULL) {
-            planes.limits = mdf_follow_limits(follow);
-            planes.y = mdf_follow_result(follow);
-        }
+    if (group_channels == 1 && mdf_conv_planes_fit(&plan->windows)) {
+        planes.limits = begin_limits(workspace, plan, &planes.y);
         return mdf_conv_planes_run(workspace, &planes);
     }
-    if (!mdf_taps_prepare(workspace, &plan->windows, false, &job.taps)) {
+    if (!mdf_taps_prepare(workspace, &plan->windows, false, &taps)) {
         return false;
     }
-    plane_size = job.taps.n_outer * (size_t)job.taps.n_run;
-    job.dtype = workspace->dtype;
-    job.size_bytes = mdf_dtype_size(workspace->dtype);
-    job.is_pointwise = is_pointwise(&plan->windows);
-    job.weights_are_constant = plan->weights_are_constant;
-    job.is_output = plan->is_output;
-    job.add_scaled = mdf_add_scaled_for(workspace->dtype);
-    if (job.group_channels == 1 && job.group_outputs <= 2) {
-        mdf_parallel_for(context, n_planes, (double)plane_size * (double)job.taps.n_taps * tap_ns,
-                         is_float32 ? convolve_planes_float32 : convolve_planes_float64, &job);
-        return true;
+    if (mdf_conv_tiles_fit(&tiles)) {
+        tiles.limits = begin_limits(workspace, plan, &tiles.y);
+        return mdf_conv_tiles_run(workspace, &tiles);
     }
-    return multiply_groups(workspace, &job, plan->n_batches);
+    return multiply_groups(workspace, &tiles);
 }
 
 static bool conv(struct mdf_call *call)

@@ -3,10 +3,9 @@
  * above or below is a row of zeros. */
 #include "functions/onnx/conv_planes.h"
 
+#include "functions/fused_vectors.h"
+
 #include <string.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -26,74 +25,8 @@ struct plane_kernels {
     plane_function three[2], five[2], any[2];
 };
 
-#if defined(__x86_64__)
-#define TARGET __attribute__((target("avx512f")))
-#define NAME(x) x##_float32_avx512
-#define LIMIT(x, low, high) (VECTOR) _mm512_min_ps((__m512)(high), _mm512_max_ps((__m512)(low), (__m512)(x)))
-#define ELEMENT float
-#define LANES 16
-#define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm512_fmadd_ps(_mm512_set1_ps(element), (__m512)(vector), (__m512)(sums))
-#define LOAD_SOME(from, low, high) (VECTOR) _mm512_maskz_loadu_ps((__mmask16)(((1u << (high)) - 1) & ~((1u << (low)) - 1)), from)
-#define EVEN(a, b)                                                                                                            \
-    (VECTOR) _mm512_permutex2var_ps((__m512)(a), _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0), \
-                                    (__m512)(b))
-#define STORE_SOME(to, n, vector) _mm512_mask_storeu_ps(to, (__mmask16)((1u << (n)) - 1), (__m512)(vector))
-#include "functions/onnx/conv_planes.inc"
-#define TARGET __attribute__((target("avx512f")))
-#define NAME(x) x##_float64_avx512
-#define LIMIT(x, low, high) (VECTOR) _mm512_min_pd((__m512d)(high), _mm512_max_pd((__m512d)(low), (__m512d)(x)))
-#define ELEMENT double
-#define LANES 8
-#define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm512_fmadd_pd(_mm512_set1_pd(element), (__m512d)(vector), (__m512d)(sums))
-#define LOAD_SOME(from, low, high) (VECTOR) _mm512_maskz_loadu_pd((__mmask8)(((1u << (high)) - 1) & ~((1u << (low)) - 1)), from)
-#define EVEN(a, b) (VECTOR) _mm512_permutex2var_pd((__m512d)(a), _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), (__m512d)(b))
-#define STORE_SOME(to, n, vector) _mm512_mask_storeu_pd(to, (__mmask8)((1u << (n)) - 1), (__m512d)(vector))
-#include "functions/onnx/conv_planes.inc"
-#define TARGET __attribute__((target("avx2,fma")))
-#define NAME(x) x##_float32_avx2
-#define LIMIT(x, low, high) (VECTOR) _mm256_min_ps((__m256)(high), _mm256_max_ps((__m256)(low), (__m256)(x)))
-#define ELEMENT float
-#define LANES 8
-#define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm256_fmadd_ps(_mm256_set1_ps(element), (__m256)(vector), (__m256)(sums))
-#define EVEN(a, b) \
-    (VECTOR) _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps((__m256)(a), (__m256)(b), 0x88)), 0xd8))
-#include "functions/onnx/conv_planes.inc"
-#define TARGET __attribute__((target("avx2,fma")))
-#define NAME(x) x##_float64_avx2
-#define LIMIT(x, low, high) (VECTOR) _mm256_min_pd((__m256d)(high), _mm256_max_pd((__m256d)(low), (__m256d)(x)))
-#define ELEMENT double
-#define LANES 4
-#define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm256_fmadd_pd(_mm256_set1_pd(element), (__m256d)(vector), (__m256d)(sums))
-#define EVEN(a, b) (VECTOR) _mm256_permute4x64_pd(_mm256_unpacklo_pd((__m256d)(a), (__m256d)(b)), 0xd8)
-#include "functions/onnx/conv_planes.inc"
-#endif
-#define TARGET
-#define NAME(x) x##_float32
-#define ELEMENT float
-#define LANES 4
-#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
-#include "functions/onnx/conv_planes.inc"
-#define TARGET
-#define NAME(x) x##_float64
-#define ELEMENT double
-#define LANES 2
-#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
-#include "functions/onnx/conv_planes.inc"
-
-static const struct plane_kernels *choose_kernels(mdf_dtype dtype)
-{
-    bool is_float32 = dtype == MDF_DTYPE_FLOAT32;
-
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) {
-        return is_float32 ? &planes_float32_avx512 : &planes_float64_avx512;
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        return is_float32 ? &planes_float32_avx2 : &planes_float64_avx2;
-    }
-#endif
-    return is_float32 ? &planes_float32 : &planes_float64;
-}
+#define KERNELS "functions/onnx/conv_planes.inc"
+#include "functions/fused_vectors.inc"
 
 /* Rough time of one tap, to judge what is worth a thread. */
 static const double tap_ns = 0.02;
@@ -176,7 +109,7 @@ bool mdf_conv_planes_run(struct mdf_workspace *workspace, const struct mdf_conv_
     memset(zeros, 0, (size_t)geometry->array_columns * job.size_bytes);
     job.geometry.zeros = zeros;
     job.geometry.limits = planes->limits;
-    job.convolve = choose_function(choose_kernels(workspace->dtype), geometry);
+    job.convolve = choose_function(MDF_FUSED_KERNELS(&plane_kernels, workspace->dtype), geometry);
     mdf_parallel_for(workspace->call->context, planes->n_planes * planes->channel_outputs, cost_ns, convolve_planes, &job);
     return true;
 }
