@@ -36,6 +36,7 @@ struct vector {
 struct tile {
     size_t n_channels, n_taps, n_plane;
     const int64_t *taps; /* where they lie, from a window's place */
+    size_t n_ahead;      /* weights that are needed soon lie so many elements behind those in use */
     const void *planes;
     const struct vector *vectors;
     bool is_whole; /* all lanes of both vectors are windows, one after the other */
@@ -299,6 +300,7 @@ static void run_block(const struct job *job, size_t group, size_t first_panel, s
             size_t n = last_vector - at < 2 ? 1 : 2;
 
             tile.vectors = job->vectors + at;
+            tile.n_ahead = at + 2 >= last_vector ? n_rows * tile.n_channels * tile.n_taps : 0; /* the next panel */
             tile.is_whole = is_whole(tile.vectors, n, lanes);
             job->kernels->tiles[n_rows * 3 / rows - 1][n - 1](&tile, packed + output * tile.n_channels * tile.n_taps * size,
                                                               starts, n_outputs, job->y + channel * job->n_windows * size);

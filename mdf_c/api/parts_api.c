@@ -1,5 +1,5 @@
 /* parts_api.c - ports, functions and parameters of nodes by position. See mdf.h. */
-#include "mdf_c/run/followers.h"
+#include "mdf_c/run/state.h"
 
 static const struct mdf_program_part *find_part(const mdf_program *program, size_t node, mdf_part kind, size_t part)
 {
@@ -30,7 +30,7 @@ const mdf_value *mdf_part_at(const mdf_state *state, size_t node, mdf_part kind,
     const struct mdf_program_part *found = find_part(state->program, node, kind, part);
 
     if (found == NULL || index >= found->n_operands || found->operands[index] == MDF_NO_OPERAND || !state->has_run[node] ||
-        !mdf_followers_settle(state, node)) {
+        !mdf_state_settle(state, node, SIZE_MAX)) {
         return NULL;
     }
     return mdf_frame_value(state->frame, found->operands[index]);

@@ -6,10 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define FORBID(header) ASAN_POISON_MEMORY_REGION((header) + 1, (header)->size_bytes - sizeof *(header))
+#define ALLOW(header) ASAN_UNPOISON_MEMORY_REGION((header) + 1, (header)->size_bytes - sizeof *(header))
+#else
+#define FORBID(header) ((void)(header))
+#define ALLOW(header) ((void)(header))
+#endif
 
 union header {
     size_t size_bytes;
     max_align_t alignment;
+};
+
+enum {
+    MAX_SPARES = 16,
+    SPARE_BYTES = 32 << 10, /* of the smallest block that is kept */
+    SPARE_RATIO = 4         /* a block is not used for what needs less than this part of it */
+};
+
+/* Blocks that were released, the one that has been so for longest first. Looked at by one thread at a time. */
+struct mdf_spares {
+    atomic_flag is_taken;
+    size_t n;
+    union header *blocks[MAX_SPARES];
 };
 
 static void *default_allocate(void *context, size_t size)
@@ -35,6 +56,7 @@ void mdf_memory_init(struct mdf_memory *memory, const mdf_allocator *allocator, 
     static const mdf_allocator standard = {default_allocate, default_reallocate, default_release, NULL};
 
     memory->allocator = allocator != NULL ? *allocator : standard;
+    memory->spares = NULL;
     memory->limit_bytes = limit_bytes;
     atomic_init(&memory->used_bytes, 0);
     atomic_init(&memory->peak_bytes, 0);
@@ -88,23 +110,167 @@ void mdf_memory_prefer_large_pages(void *block, size_t size_bytes)
 #endif
 }
 
+/* ------------------------------------------------------------------ spares */
+
+static void lock(struct mdf_spares *spares)
+{
+    while (atomic_flag_test_and_set_explicit(&spares->is_taken, memory_order_acquire)) {
+    }
+}
+
+static void unlock(struct mdf_spares *spares)
+{
+    atomic_flag_clear_explicit(&spares->is_taken, memory_order_release);
+}
+
+static void give_back(struct mdf_memory *memory, union header *header)
+{
+    unreserve(memory, header->size_bytes);
+    memory->allocator.release(memory->allocator.context, header);
+}
+
+static union header *remove_spare(struct mdf_spares *spares, size_t at)
+{
+    union header *header = spares->blocks[at];
+
+    spares->n--;
+    memmove(spares->blocks + at, spares->blocks + at + 1, (spares->n - at) * sizeof *spares->blocks);
+    ALLOW(header);
+    return header;
+}
+
+/* The smallest block for so many bytes, the latest of those; NULL: none fits. */
+static union header *take_spare(struct mdf_spares *spares, size_t total)
+{
+    size_t best = MAX_SPARES;
+    union header *header;
+
+    if (spares == NULL || total < SPARE_BYTES) {
+        return NULL;
+    }
+    lock(spares);
+    for (size_t i = 0; i < spares->n; i++) {
+        size_t size = spares->blocks[i]->size_bytes;
+
+        if (size >= total && size / SPARE_RATIO <= total && (best == MAX_SPARES || size <= spares->blocks[best]->size_bytes)) {
+            best = i;
+        }
+    }
+    header = best == MAX_SPARES ? NULL : remove_spare(spares, best);
+    unlock(spares);
+    return header;
+}
+
+/* The block that has been spare for longest; NULL: there is none. */
+static union header *take_oldest(struct mdf_spares *spares)
+{
+    union header *header;
+
+    lock(spares);
+    header = spares->n == 0 ? NULL : remove_spare(spares, 0);
+    unlock(spares);
+    return header;
+}
+
+/* Keeps a block; what it returns is to be given back, which is another one where there are too many, or NULL. */
+static union header *keep_spare(struct mdf_spares *spares, union header *header)
+{
+    union header *left = NULL;
+
+    if (spares == NULL || header->size_bytes < SPARE_BYTES) {
+        return header;
+    }
+    lock(spares);
+    if (spares->n == MAX_SPARES) {
+        left = remove_spare(spares, 0);
+    }
+    FORBID(header);
+    spares->blocks[spares->n++] = header;
+    unlock(spares);
+    return left;
+}
+
+static void give_back_spares(struct mdf_memory *memory)
+{
+    union header *header;
+
+    while (memory->spares != NULL && (header = take_oldest(memory->spares)) != NULL) {
+        give_back(memory, header);
+    }
+}
+
+bool mdf_memory_keep_spares(struct mdf_memory *memory)
+{
+    if (memory->spares == NULL) {
+        memory->spares = mdf_memory_allocate_zeroed(memory, 1, sizeof *memory->spares);
+    }
+    return memory->spares != NULL;
+}
+
+void mdf_memory_drop_spares(struct mdf_memory *memory)
+{
+    give_back_spares(memory);
+    mdf_memory_release(memory, memory->spares);
+    memory->spares = NULL;
+}
+
+/* ------------------------------------------------------------------ blocks */
+
+/* A block of `total` bytes: `old`, which may be NULL, moved or made longer. NULL: refused. */
+static union header *ask(struct mdf_memory *memory, union header *old, size_t total)
+{
+    size_t held = old == NULL ? 0 : old->size_bytes;
+    union header *header;
+
+    if (total > held && !reserve(memory, total - held)) {
+        return NULL;
+    }
+    header = old == NULL ? memory->allocator.allocate(memory->allocator.context, total)
+                         : memory->allocator.reallocate(memory->allocator.context, old, total);
+    if (header == NULL && total > held) {
+        unreserve(memory, total - held);
+    }
+    return header;
+}
+
+/* The same; before it is refused, spare blocks are let go. */
+static union header *get_block(struct mdf_memory *memory, union header *old, size_t total)
+{
+    size_t held = old == NULL ? 0 : old->size_bytes;
+    union header *header = ask(memory, old, total);
+
+    if (header == NULL && memory->spares != NULL) {
+        atomic_store_explicit(&memory->limit_hit, false, memory_order_relaxed);
+        give_back_spares(memory);
+        header = ask(memory, old, total);
+    }
+    if (header == NULL) {
+        return NULL;
+    }
+    if (total < held) {
+        unreserve(memory, held - total);
+    } else {
+        mdf_memory_prefer_large_pages(header, total);
+    }
+    atomic_fetch_add_explicit(&memory->n_allocations, 1, memory_order_relaxed);
+    header->size_bytes = total;
+    return header;
+}
+
 void *mdf_memory_allocate(struct mdf_memory *memory, size_t size_bytes)
 {
     union header *header;
     size_t total;
 
-    if (!mdf_size_add(size_bytes, sizeof *header, &total) || !reserve(memory, total)) {
+    if (!mdf_size_add(size_bytes, sizeof *header, &total)) {
         return NULL;
     }
-    header = memory->allocator.allocate(memory->allocator.context, total);
-    if (header == NULL) {
-        unreserve(memory, total);
-        return NULL;
+    header = take_spare(memory->spares, total);
+    if (header != NULL) {
+        return header + 1;
     }
-    mdf_memory_prefer_large_pages(header, total);
-    atomic_fetch_add_explicit(&memory->n_allocations, 1, memory_order_relaxed);
-    header->size_bytes = total;
-    return header + 1;
+    header = get_block(memory, NULL, total);
+    return header == NULL ? NULL : header + 1;
 }
 
 void *mdf_memory_allocate_zeroed(struct mdf_memory *memory, size_t count, size_t size_bytes)
@@ -124,32 +290,17 @@ void *mdf_memory_allocate_zeroed(struct mdf_memory *memory, size_t count, size_t
 
 void *mdf_memory_resize(struct mdf_memory *memory, void *block, size_t size_bytes)
 {
-    union header *header, *moved;
-    size_t total, old;
+    union header *header;
+    size_t total;
 
     if (block == NULL) {
         return mdf_memory_allocate(memory, size_bytes);
     }
-    header = (union header *)block - 1;
-    old = header->size_bytes;
-    if (!mdf_size_add(size_bytes, sizeof *header, &total) || (total > old && !reserve(memory, total - old))) {
+    if (!mdf_size_add(size_bytes, sizeof *header, &total)) {
         return NULL;
     }
-    moved = memory->allocator.reallocate(memory->allocator.context, header, total);
-    if (moved == NULL) {
-        if (total > old) {
-            unreserve(memory, total - old);
-        }
-        return NULL;
-    }
-    if (total < old) {
-        unreserve(memory, old - total);
-    } else {
-        mdf_memory_prefer_large_pages(moved, total);
-    }
-    atomic_fetch_add_explicit(&memory->n_allocations, 1, memory_order_relaxed);
-    moved->size_bytes = total;
-    return moved + 1;
+    header = get_block(memory, (union header *)block - 1, total);
+    return header == NULL ? NULL : header + 1;
 }
 
 void mdf_memory_release(struct mdf_memory *memory, void *block)
@@ -159,9 +310,10 @@ void mdf_memory_release(struct mdf_memory *memory, void *block)
     if (block == NULL) {
         return;
     }
-    header = (union header *)block - 1;
-    unreserve(memory, header->size_bytes);
-    memory->allocator.release(memory->allocator.context, header);
+    header = keep_spare(memory->spares, (union header *)block - 1);
+    if (header != NULL) {
+        give_back(memory, header);
+    }
 }
 
 mdf_status mdf_memory_error(struct mdf_memory *memory, mdf_error *error)

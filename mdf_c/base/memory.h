@@ -9,9 +9,12 @@
 
 #include <stdatomic.h>
 
+struct mdf_spares;
+
 struct mdf_memory {
     mdf_allocator allocator;
-    size_t limit_bytes; /* 0: none */
+    struct mdf_spares *spares; /* NULL: blocks that are released go back to the allocator at once */
+    size_t limit_bytes;        /* 0: none */
     atomic_size_t used_bytes;
     atomic_size_t peak_bytes;
     atomic_size_t n_allocations; /* all calls that gave a new or moved block, for tests */
@@ -28,6 +31,12 @@ void *mdf_memory_allocate_zeroed(struct mdf_memory *memory, size_t count, size_t
 /* NULL when refused; the block is then as it was. `block` may be NULL. */
 void *mdf_memory_resize(struct mdf_memory *memory, void *block, size_t size_bytes);
 void mdf_memory_release(struct mdf_memory *memory, void *block);
+
+/* Keeps large blocks that are released for those that are asked for next, so that what lives for a short while, one after the
+ * other, stays in the cache. They count as held until they are refused room to. False: memory ran out. */
+bool mdf_memory_keep_spares(struct mdf_memory *memory);
+/* Lets go of them; none are kept any more. */
+void mdf_memory_drop_spares(struct mdf_memory *memory);
 
 /* Asks for large pages where the whole of one lies inside a block: filling it then costs a hundredth of the page faults, which
  * are most of what it costs. Blocks that mdf_memory_allocate and mdf_memory_resize give are treated so already. */

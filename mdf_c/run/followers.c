@@ -11,99 +11,20 @@
 
 struct search {
     const struct mdf_program *program;
+    const struct mdf_slot_uses *uses;
     struct mdf_followers *followers;
     size_t *makers;    /* by slot: the node whose last instruction, a call, makes it as its output 0, plus 1 */
-    size_t *turns;     /* by node: when it runs */
     uint32_t *readers; /* by slot; see readers.h */
-    size_t *names;     /* by slot: the node that has it as one of its values, plus 1, or MANY; inputs aside */
-    size_t *inputs;    /* by slot: the node that has it as an input port, plus 1, or MANY */
-    bool *is_carried;  /* by slot: an edge looks at it in evaluations, perhaps before its node has run */
 };
 
-#define MANY SIZE_MAX
-
-/* The last instruction of a node, where that is a call; NULL: it is none, or values arrive that are not kept. */
-static const struct mdf_code_call *last_call(const struct mdf_program *program, size_t index)
+static void note_makers(struct search *search)
 {
-    const struct mdf_program_node *node = &program->nodes[index];
-    const struct mdf_instruction *instruction = node->end > node->main ? &program->code->instructions[node->end - 1] : NULL;
+    for (size_t i = 0; i < search->program->n_nodes; i++) {
+        const struct mdf_code_call *call = mdf_node_last_call(search->program, i);
 
-    return instruction != NULL && node->n_edges == 0 && instruction->opcode == MDF_OPCODE_CALL &&
-                   program->code->calls[instruction->target].n_bodies == 0
-               ? &program->code->calls[instruction->target]
-               : NULL;
-}
-
-/* The same of a node that has no other instruction. */
-static const struct mdf_code_call *only_call(const struct mdf_program *program, size_t index)
-{
-    const struct mdf_program_node *node = &program->nodes[index];
-
-    return node->first + 1 == node->end ? last_call(program, index) : NULL;
-}
-
-static bool is_slot(mdf_operand operand)
-{
-    return operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT;
-}
-
-static void note(size_t *nodes, mdf_operand operand, size_t node)
-{
-    if (is_slot(operand)) {
-        size_t *noted = &nodes[MDF_OPERAND_INDEX(operand)];
-
-        *noted = *noted == 0 || *noted == node + 1 ? node + 1 : MANY;
-    }
-}
-
-/* What a node has that can be looked at by name. */
-static void note_names(struct search *search, size_t index)
-{
-    const struct mdf_program_node *node = &search->program->nodes[index];
-
-    for (size_t i = 0; i < node->n_outputs; i++) {
-        note(search->names, node->outputs[i].operand, index);
-    }
-    for (size_t kind = 0; kind < MDF_PART_COUNT; kind++) {
-        for (size_t i = 0; i < node->parts[kind].n; i++) {
-            const struct mdf_program_part *part = &node->parts[kind].items[i];
-
-            for (size_t j = 0; j < part->n_operands; j++) {
-                note(kind == MDF_PART_INPUT ? search->inputs : search->names, part->operands[j], index);
-            }
-        }
-    }
-}
-
-static void mark_carried(struct search *search, mdf_operand operand)
-{
-    if (is_slot(operand)) {
-        search->is_carried[MDF_OPERAND_INDEX(operand)] = true;
-    }
-}
-
-/* What nodes make, and when they run; what edges look at. */
-static void read_nodes(struct search *search)
-{
-    const struct mdf_program *program = search->program;
-    size_t turn = 0;
-
-    for (size_t i = 0; i < program->n_layers; i++) {
-        for (size_t j = 0; j < program->layers[i].n_nodes; j++) {
-            search->turns[program->layers[i].nodes[j]] = turn++;
-        }
-    }
-    for (size_t i = 0; i < program->n_nodes; i++) {
-        const struct mdf_code_call *call = last_call(program, i);
-
-        if (call != NULL && call->n_outputs > 0 && is_slot(call->outputs[0])) {
+        if (call != NULL && call->n_outputs > 0 && mdf_is_slot(call->outputs[0])) {
             search->makers[MDF_OPERAND_INDEX(call->outputs[0])] = i + 1;
         }
-        note_names(search, i);
-    }
-    for (size_t i = 0; i < program->n_edges; i++) {
-        mark_carried(search, program->edges[i].source);
-        mark_carried(search, program->edges[i].value);
     }
 }
 
@@ -118,7 +39,7 @@ static size_t only_maker(const struct search *search, const struct mdf_code_call
         if (!is_omitted && MDF_OPERAND_KIND(call->inputs[i]) == MDF_OPERAND_CAPTURE) {
             return SIZE_MAX;
         }
-        if (is_slot(call->inputs[i])) {
+        if (mdf_is_slot(call->inputs[i])) {
             if (maker != 0 || search->makers[MDF_OPERAND_INDEX(call->inputs[i])] == 0) {
                 return SIZE_MAX;
             }
@@ -131,22 +52,22 @@ static size_t only_maker(const struct search *search, const struct mdf_code_call
 /* Whether nobody but the follower looks at what the leader makes, other than by the names of the two. */
 static bool is_only_reader(const struct search *search, size_t leader, size_t follower)
 {
-    const struct mdf_code_call *call = last_call(search->program, leader);
+    const struct mdf_code_call *call = mdf_node_last_call(search->program, leader);
     uint32_t slot = MDF_OPERAND_INDEX(call->outputs[0]);
 
-    return call->n_outputs == 1 && search->readers[slot] == follower + 1 && search->names[slot] == leader + 1 &&
-           (search->inputs[slot] == 0 || search->inputs[slot] == follower + 1);
+    return call->n_outputs == 1 && search->readers[slot] == follower + 1 && search->uses->names[slot] == leader + 1 &&
+           (search->uses->inputs[slot] == 0 || search->uses->inputs[slot] == follower + 1);
 }
 
 static bool examine(struct search *search, size_t index, struct mdf_arena *arena)
 {
     const struct mdf_program *program = search->program;
-    const struct mdf_code_call *call = only_call(program, index);
-    size_t leader = call != NULL && call->n_outputs == 1 && is_slot(call->outputs[0]) ? only_maker(search, call) : SIZE_MAX;
+    const struct mdf_code_call *call = mdf_node_only_call(program, index);
+    size_t leader = call != NULL && call->n_outputs == 1 && mdf_is_slot(call->outputs[0]) ? only_maker(search, call) : SIZE_MAX;
     struct mdf_follower *follower;
 
-    if (leader == SIZE_MAX || search->turns[leader] >= search->turns[index] || !is_only_reader(search, leader, index) ||
-        search->is_carried[MDF_OPERAND_INDEX(call->outputs[0])]) {
+    if (leader == SIZE_MAX || search->uses->turns[leader] >= search->uses->turns[index] ||
+        !is_only_reader(search, leader, index) || search->uses->is_carried[MDF_OPERAND_INDEX(call->outputs[0])]) {
         return true;
     }
     follower = search->followers->of_node[index] = mdf_arena_allocate(arena, sizeof *follower);
@@ -158,22 +79,15 @@ static bool examine(struct search *search, size_t index, struct mdf_arena *arena
     return true;
 }
 
-struct mdf_followers *mdf_followers_find(const struct mdf_program *program, struct mdf_arena *arena)
+struct mdf_followers *mdf_followers_find(const struct mdf_program *program, const struct mdf_slot_uses *uses,
+                                         struct mdf_arena *arena)
 {
-    struct search search = {.program = program};
+    struct search search = {.program = program, .uses = uses};
 
-    if (program->schedule != NULL) {
-        return NULL;
-    }
     search.followers = mdf_arena_allocate(arena, sizeof *search.followers);
     search.makers = mdf_arena_array(arena, program->code->n_slots, sizeof *search.makers);
-    search.turns = mdf_arena_array(arena, program->n_nodes, sizeof *search.turns);
     search.readers = mdf_program_inner_readers(program, arena);
-    search.names = mdf_arena_array(arena, program->code->n_slots, sizeof *search.names);
-    search.inputs = mdf_arena_array(arena, program->code->n_slots, sizeof *search.inputs);
-    search.is_carried = mdf_arena_array(arena, program->code->n_slots, sizeof *search.is_carried);
-    if (search.followers == NULL || search.makers == NULL || search.turns == NULL || search.readers == NULL ||
-        search.names == NULL || search.inputs == NULL || search.is_carried == NULL) {
+    if (search.followers == NULL || search.makers == NULL || search.readers == NULL) {
         return NULL;
     }
     search.followers->of_node = mdf_arena_array(arena, program->n_nodes, sizeof *search.followers->of_node);
@@ -181,7 +95,7 @@ struct mdf_followers *mdf_followers_find(const struct mdf_program *program, stru
     if (search.followers->of_node == NULL || search.followers->of_leader == NULL) {
         return NULL;
     }
-    read_nodes(&search);
+    note_makers(&search);
     for (size_t i = 0; i < program->n_nodes; i++) {
         if (!examine(&search, i, arena)) {
             return NULL;
@@ -199,7 +113,7 @@ static struct mdf_call *call_of(const struct mdf_state *state, size_t node)
 
 static const mdf_operand *call_outputs(const struct mdf_state *state, size_t node)
 {
-    return last_call(state->program, node)->outputs;
+    return mdf_node_last_call(state->program, node)->outputs;
 }
 
 bool mdf_follower_look(struct mdf_state *state, size_t node, bool (*run)(struct mdf_state *state, size_t node))
@@ -264,10 +178,10 @@ void mdf_followers_forget(struct mdf_state *state)
     state->followers->owe = false;
 }
 
-bool mdf_followers_settle(const struct mdf_state *state, size_t node)
+bool mdf_followers_settle(const struct mdf_state *state, size_t node, size_t output)
 {
     const struct mdf_followers *followers = state->followers;
 
-    return followers == NULL ||
-           (make_owed(state, node) && (followers->of_node[node] == NULL || make_owed(state, followers->of_node[node]->leader)));
+    return followers == NULL || (make_owed(state, node) && (output != SIZE_MAX || followers->of_node[node] == NULL ||
+                                                            make_owed(state, followers->of_node[node]->leader)));
 }

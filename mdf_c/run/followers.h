@@ -6,6 +6,7 @@
 #define MDF_RUN_FOLLOWERS_H
 
 #include "functions/follow.h"
+#include "mdf_c/run/slot_uses.h"
 #include "mdf_c/run/state.h"
 
 struct mdf_follower {
@@ -22,13 +23,14 @@ struct mdf_followers {
     bool owe; /* some output of a leader may not have been written */
 };
 
-/* Those of a program without conditions; NULL, with no error, where memory ran out. */
-struct mdf_followers *mdf_followers_find(const struct mdf_program *program, struct mdf_arena *arena);
+/* Those of a program without conditions. NULL: memory ran out. */
+struct mdf_followers *mdf_followers_find(const struct mdf_program *program, const struct mdf_slot_uses *uses,
+                                         struct mdf_arena *arena);
 /* Runs a node that may be such a one by `run`, and finds out what it does. */
 bool mdf_follower_look(struct mdf_state *state, size_t node, bool (*run)(struct mdf_state *state, size_t node));
 /* All outputs have been written, in another way. */
 void mdf_followers_forget(struct mdf_state *state);
-/* Makes what a node's values, by any name, have not been written of. False: memory ran out. */
-bool mdf_followers_settle(const struct mdf_state *state, size_t node);
+/* Makes what has not been written of an output of a node, or of any of its values (output SIZE_MAX). False: memory ran out. */
+bool mdf_followers_settle(const struct mdf_state *state, size_t node, size_t output);
 
 #endif

@@ -3,6 +3,8 @@
 
 struct readers {
     uint32_t *of_slot;
+    uint32_t *
+        first; /* NULL: one reader of a slot is noted; else the first and the last turn, of calls that need the value then only */
     uint32_t reader; /* of what is gone through */
 };
 
@@ -14,6 +16,13 @@ static void note(struct readers *readers, mdf_operand operand)
         return;
     }
     reader = &readers->of_slot[MDF_OPERAND_INDEX(operand)];
+    if (readers->first != NULL) {
+        uint32_t *first = &readers->first[MDF_OPERAND_INDEX(operand)];
+
+        *first = *first != MDF_READ_BY_NOBODY && *first < readers->reader ? *first : readers->reader;
+        *reader = *reader > readers->reader ? *reader : readers->reader;
+        return;
+    }
     *reader = *reader == MDF_READ_BY_NOBODY || *reader == readers->reader ? readers->reader : MDF_READ_BY_ALL;
 }
 
@@ -26,8 +35,15 @@ static void note_operands(struct readers *readers, const mdf_operand *operands, 
     }
 }
 
+/* Other instructions than calls, and bodies, may hand a value on without copying it. */
+static void note_keeper(struct readers *readers)
+{
+    readers->reader = readers->first != NULL ? MDF_READ_BY_ALL : readers->reader;
+}
+
 static void note_body(struct readers *readers, const struct mdf_code *body)
 {
+    note_keeper(readers);
     note_operands(readers, body->captures, body->n_captures);
 }
 
@@ -36,6 +52,9 @@ static void note_instruction(struct readers *readers, const struct mdf_code *cod
     const struct mdf_code_call *call;
     size_t i;
 
+    if (instruction->opcode != MDF_OPCODE_CALL) {
+        note_keeper(readers);
+    }
     switch ((enum mdf_opcode)instruction->opcode) {
     case MDF_OPCODE_CALL:
         call = &code->calls[instruction->target];
@@ -105,38 +124,57 @@ static void note_program(struct readers *readers, const struct mdf_program *prog
     }
 }
 
-static uint32_t *find_readers(const struct mdf_program *program, struct mdf_arena *arena, bool by_name)
+static bool find_readers(const struct mdf_program *program, struct mdf_arena *arena, struct readers *readers, const size_t *turns,
+                         bool by_name)
 {
     const struct mdf_code *code = program->code;
-    struct readers readers = {mdf_arena_array(arena, code->n_slots, sizeof(uint32_t)), MDF_READ_BY_ALL};
-    uint32_t *owner = mdf_arena_array(arena, code->n_instructions, sizeof *owner); /* the node of each instruction, plus 1 */
+    uint32_t *owner = mdf_arena_array(arena, code->n_instructions, sizeof *owner); /* the reader that each instruction is */
     size_t i, j;
 
-    if (readers.of_slot == NULL || owner == NULL) {
-        return NULL;
+    readers->of_slot = mdf_arena_array(arena, code->n_slots, sizeof *readers->of_slot);
+    if (readers->of_slot == NULL || owner == NULL) {
+        return false;
     }
     for (i = 0; i < program->n_nodes; i++) {
         for (j = program->nodes[i].first; j < program->nodes[i].end; j++) {
-            owner[j] = (uint32_t)i + 1;
+            owner[j] = (uint32_t)(turns == NULL ? i : turns[i]) + 1;
         }
     }
-    note_program(&readers, program);
+    readers->reader = MDF_READ_BY_ALL;
+    note_program(readers, program);
     for (i = 0; by_name && i < program->n_nodes; i++) {
-        note_node(&readers, &program->nodes[i]);
+        note_node(readers, &program->nodes[i]);
     }
     for (i = 0; i < code->n_instructions; i++) {
-        readers.reader = owner[i] != 0 ? owner[i] : MDF_READ_BY_ALL;
-        note_instruction(&readers, code, &code->instructions[i]);
+        readers->reader = owner[i] != 0 ? owner[i] : MDF_READ_BY_ALL;
+        note_instruction(readers, code, &code->instructions[i]);
     }
-    return readers.of_slot;
+    return true;
 }
 
 uint32_t *mdf_program_readers(const struct mdf_program *program, struct mdf_arena *arena)
 {
-    return find_readers(program, arena, true);
+    struct readers readers = {0};
+
+    return find_readers(program, arena, &readers, NULL, true) ? readers.of_slot : NULL;
 }
 
 uint32_t *mdf_program_inner_readers(const struct mdf_program *program, struct mdf_arena *arena)
 {
-    return find_readers(program, arena, false);
+    struct readers readers = {0};
+
+    return find_readers(program, arena, &readers, NULL, false) ? readers.of_slot : NULL;
+}
+
+bool mdf_program_reader_turns(const struct mdf_program *program, const size_t *turns, struct mdf_arena *arena, uint32_t **first,
+                              uint32_t **last)
+{
+    struct readers readers = {.first = mdf_arena_array(arena, program->code->n_slots, sizeof(uint32_t))};
+
+    if (readers.first == NULL || !find_readers(program, arena, &readers, turns, false)) {
+        return false;
+    }
+    *first = readers.first;
+    *last = readers.of_slot;
+    return true;
 }

@@ -4,6 +4,7 @@
 
 #include "functions/random.h"
 #include "mdf_c/run/followers.h"
+#include "mdf_c/run/passing.h"
 #include "mdf_c/run/readers.h"
 
 #include <math.h>
@@ -105,6 +106,18 @@ static void init_shared(struct mdf_shared_state *shared, const struct mdf_progra
     mdf_random_seed(context->random_state, program->seed);
 }
 
+/* What of a graph without conditions need not be done as it stands. Where memory runs out, it is. */
+static void find_shortcuts(struct mdf_state *state)
+{
+    struct mdf_arena *arena = &state->shared->execution.arena;
+    struct mdf_slot_uses uses;
+
+    if (!state->program->is_plain && state->program->schedule == NULL && mdf_slot_uses_find(state->program, arena, &uses)) {
+        state->followers = mdf_followers_find(state->program, &uses, arena);
+        state->passing = mdf_memory_keep_spares(&state->shared->memory) ? mdf_passing_find(state->program, &uses, arena) : NULL;
+    }
+}
+
 struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error *error)
 {
     struct mdf_memory memory;
@@ -126,7 +139,7 @@ struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error 
         state->whole = mdf_whole_new(program, &state->shared->execution.arena);
     }
     if (build(state) && (program->is_plain || state->whole != NULL)) {
-        state->followers = program->is_plain ? NULL : mdf_followers_find(program, &state->shared->execution.arena);
+        find_shortcuts(state);
         state->frame = mdf_frame_new(&state->shared->execution, program->code, NULL);
     }
     if (state->frame == NULL || !mdf_state_set_defaults(state)) {
@@ -174,6 +187,7 @@ void mdf_state_release(struct mdf_state *state)
     }
     mdf_threads_free(state->shared->execution.context.threads, &state->shared->memory);
     mdf_arena_release(&state->shared->execution.arena);
+    mdf_memory_drop_spares(&state->shared->memory);
     mdf_memory_init(&memory, &state->shared->memory.allocator, 0);
     mdf_memory_release(&memory, state->shared);
     mdf_memory_release(&memory, state);
@@ -467,6 +481,7 @@ static bool run_node(struct mdf_state *state, size_t index)
         }
         state->ports[i].has_value = state->program->ports[i].is_required; /* which stays for all of the evaluation */
     }
+    mdf_passing_begin_node(state, index);
     if (follower != NULL) {
         follower->is_owed = follower->follow.is_done;
         state->followers->owe |= follower->is_owed;
@@ -479,6 +494,7 @@ static bool run_node(struct mdf_state *state, size_t index)
         done = run_lowered(state, index) || run_as_it_stands(state, index);
     }
     state->has_run[index] = true;
+    mdf_passing_end_node(state, index);
     return done;
 }
 
@@ -548,6 +564,7 @@ static bool run_graph(struct mdf_state *state)
 
     if (outcome != MDF_WHOLE_NOT_RUN) {
         mdf_followers_forget(state);
+        mdf_passing_forget(state);
         return outcome == MDF_WHOLE_DONE;
     }
     if (state->program->schedule == NULL) {
@@ -593,9 +610,14 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
     return done ? MDF_OK : context->error.code;
 }
 
+bool mdf_state_settle(const struct mdf_state *state, size_t node, size_t output)
+{
+    return mdf_passing_settle(state, node, output) && mdf_followers_settle(state, node, output);
+}
+
 const struct mdf_value *mdf_state_output(const struct mdf_state *state, size_t node, size_t output)
 {
-    return state->has_run[node] && mdf_followers_settle(state, node)
+    return state->has_run[node] && mdf_state_settle(state, node, output)
                ? mdf_frame_value(state->frame, state->program->nodes[node].outputs[output].operand)
                : &nothing;
 }

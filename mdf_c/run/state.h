@@ -26,6 +26,7 @@ struct mdf_state_node {
 };
 
 struct mdf_followers;
+struct mdf_passing;
 
 /* What the state of a graph and those of the graphs within its nodes have in common. */
 struct mdf_shared_state {
@@ -48,9 +49,10 @@ struct mdf_state {
     /* Of each node, where instructions are lowered: its lowered form, once it has run some times. */
     struct mdf_state_node *nodes;
     struct mdf_followers *followers; /* see followers.h; NULL: none */
-    struct mdf_whole *whole; /* where instructions are lowered, and the graph stands in no node */
-    uint32_t *readers;       /* of the frame's slots; see readers.h */
-    struct mdf_state *next;  /* of shared->nested */
+    struct mdf_passing *passing;     /* see passing.h; NULL: none */
+    struct mdf_whole *whole;         /* where instructions are lowered, and the graph stands in no node */
+    uint32_t *readers;               /* of the frame's slots; see readers.h */
+    struct mdf_state *next;          /* of shared->nested */
 };
 
 struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error *error);
@@ -61,6 +63,9 @@ enum mdf_input_way { MDF_INPUT_COPIED, MDF_INPUT_LENT };
 mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const struct mdf_value *value, enum mdf_input_way way,
                                mdf_error *error);
 mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *error);
+/* Makes sure that an output of a node that has run is there to be looked at, or all of its values (output SIZE_MAX). False:
+ * memory ran out. */
+bool mdf_state_settle(const struct mdf_state *state, size_t node, size_t output);
 /* The value of an output port; NONE where its node has never run. */
 const struct mdf_value *mdf_state_output(const struct mdf_state *state, size_t node, size_t output);
 const struct mdf_value *mdf_state_result(const struct mdf_state *state, size_t index);
