@@ -6,12 +6,10 @@
  * where the processor has it; all else gives one result everywhere. */
 #include "functions/gemm.h"
 
+#include "functions/fused_vectors.h"
 #include "functions/lines.h"
 
 #include <string.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 enum {
     DEPTH = 256,       /* rows of a block of B */
@@ -30,7 +28,7 @@ enum {
 static const double multiply_ns = 0.04;
 
 typedef void (*tile_function)(size_t depth, const void *a_packed, const void *b_packed, const void *start, void *target,
-                              int64_t c_row, bool add, const void *limits);
+                              int64_t c_row, bool add);
 typedef void (*row_function)(size_t depth, const void *a, int64_t a_step, const void *b_packed, const void *start, void *target,
                              bool add);
 
@@ -52,71 +50,19 @@ struct range {
     size_t first_row, last_row, first_column, last_column;
 };
 
-#if defined(__x86_64__)
-#define TARGET __attribute__((target("avx512f")))
-#define NAME(x) x##_float32_avx512
-#define LIMIT(x, low, high) (VECTOR) _mm512_min_ps((__m512)(high), _mm512_max_ps((__m512)(low), (__m512)(x)))
-#define ELEMENT float
-#define LANES 16
-#define ROWS 12
-#define LOAD_SOME(from, n) (VECTOR) _mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), from)
-#define STORE_SOME(to, n, vector) _mm512_mask_storeu_ps(to, (__mmask16)((1u << (n)) - 1), (__m512)(vector))
-#define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm512_fmadd_ps(_mm512_set1_ps(element), (__m512)(vector), (__m512)(sums))
-#include "functions/gemm_kernel.inc"
-#undef ELEMENT
-#define TARGET __attribute__((target("avx2,fma")))
-#define NAME(x) x##_float32_avx2
-#define LIMIT(x, low, high) (VECTOR) _mm256_min_ps((__m256)(high), _mm256_max_ps((__m256)(low), (__m256)(x)))
-#define ELEMENT float
-#define LANES 8
-#define ROWS 6
-#define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm256_fmadd_ps(_mm256_set1_ps(element), (__m256)(vector), (__m256)(sums))
-#include "functions/gemm_kernel.inc"
-#undef ELEMENT
-#define TARGET __attribute__((target("avx512f")))
-#define NAME(x) x##_float64_avx512
-#define LIMIT(x, low, high) (VECTOR) _mm512_min_pd((__m512d)(high), _mm512_max_pd((__m512d)(low), (__m512d)(x)))
-#define ELEMENT double
-#define LANES 8
-#define ROWS 12
-#define LOAD_SOME(from, n) (VECTOR) _mm512_maskz_loadu_pd((__mmask8)((1u << (n)) - 1), from)
-#define STORE_SOME(to, n, vector) _mm512_mask_storeu_pd(to, (__mmask8)((1u << (n)) - 1), (__m512d)(vector))
-#define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm512_fmadd_pd(_mm512_set1_pd(element), (__m512d)(vector), (__m512d)(sums))
-#include "functions/gemm_kernel.inc"
-#undef ELEMENT
-#define TARGET __attribute__((target("avx2,fma")))
-#define NAME(x) x##_float64_avx2
-#define LIMIT(x, low, high) (VECTOR) _mm256_min_pd((__m256d)(high), _mm256_max_pd((__m256d)(low), (__m256d)(x)))
-#define ELEMENT double
-#define LANES 4
-#define ROWS 6
-#define MULTIPLY_ADD(element, vector, sums) (VECTOR) _mm256_fmadd_pd(_mm256_set1_pd(element), (__m256d)(vector), (__m256d)(sums))
-#include "functions/gemm_kernel.inc"
-#undef ELEMENT
-#endif
-#define TARGET
-#define NAME(x) x##_float32
-#define ELEMENT float
-#define LANES 4
-#define ROWS 6
-#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
-#include "functions/gemm_kernel.inc"
-#undef ELEMENT
-#define TARGET
-#define NAME(x) x##_float64
-#define ELEMENT double
-#define LANES 2
-#define ROWS 6
-#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
-#include "functions/gemm_kernel.inc"
-#undef ELEMENT
+#define KERNELS "functions/gemm_kernel.inc"
+#include "functions/fused_vectors.inc"
+
+#define KERNELS "functions/gemm_kernel.inc"
+#define WITHOUT_TILES
 #define TARGET
 #define NAME(x) x##_integer
 #define ELEMENT uint64_t
 #define LANES 2
-#define ROWS 0
-#include "functions/gemm_kernel.inc"
-#undef ELEMENT
+#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
+#include "functions/fused_vector.inc"
+#undef WITHOUT_TILES
+#undef KERNELS
 
 #define ELEMENT float
 #define NAME(x) x##_float32
@@ -141,8 +87,7 @@ struct element_type {
                    void *packed);
     void (*pack_b)(const struct mdf_product *product, size_t batch, size_t first, size_t depth, size_t column, size_t n,
                    size_t n_panel, size_t n_last, void *packed, void *row);
-    void (*store_edge)(const void *edge, size_t n_edge, void *target, int64_t c_row, size_t rows, size_t columns, bool add,
-                       const void *limits);
+    void (*store_edge)(const void *edge, size_t n_edge, void *target, int64_t c_row, size_t rows, size_t columns, bool add);
     void (*multiply_plain)(const struct kernels *kernels, const struct mdf_product *product, const struct range *range);
 };
 
@@ -166,20 +111,10 @@ mdf_dtype mdf_product_dtype(mdf_dtype dtype)
 
 static const struct kernels *choose_kernels(mdf_dtype dtype)
 {
-    bool is_float32 = dtype == MDF_DTYPE_FLOAT32;
-
-    if (!is_float32 && dtype != MDF_DTYPE_FLOAT64) {
+    if (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) {
         return &kernels_integer;
     }
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) {
-        return is_float32 ? &kernels_float32_avx512 : &kernels_float64_avx512;
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        return is_float32 ? &kernels_float32_avx2 : &kernels_float64_avx2;
-    }
-#endif
-    return is_float32 ? &kernels_float32 : &kernels_float64;
+    return MDF_FUSED_KERNELS(&kernels, dtype);
 }
 
 mdf_add_scaled mdf_add_scaled_for(mdf_dtype dtype)
@@ -203,7 +138,7 @@ struct plain_job {
 
 static bool is_plain(const struct mdf_product *product)
 {
-    if (product->row != NULL || product->panel != NULL || product->packed_a != NULL || product->packed_b != NULL) {
+    if (product->row != NULL || product->packed_a != NULL || product->packed_b != NULL) {
         return false;
     }
     return choose_type(product->dtype) == &integer_type || product->m <= 2 || product->n == 1 ||
@@ -330,21 +265,21 @@ static void pack_shared_panels(void *context, size_t first, size_t last)
 
 /* One panel of A times one panel of B. */
 static void multiply_panels(const struct packed_job *job, const char *a, const char *b, const char *start, char *c, size_t rows,
-                            size_t n_rows, size_t columns, size_t n_columns, size_t depth, bool add, const void *limits)
+                            size_t n_rows, size_t columns, size_t n_columns, size_t depth, bool add)
 {
     const struct kernels *kernels = job->kernels;
     tile_function tile = kernels->tiles[rows * 3 / kernels->rows - 1][columns / kernels->lanes - 1];
     double edge[MAX_ROWS * MAX_COLUMNS], starts[MAX_ROWS] = {0};
 
     if (n_rows == rows && n_columns == columns) {
-        tile(depth, a, b, start, c, job->product->c_row, add, limits);
+        tile(depth, a, b, start, c, job->product->c_row, add);
         return;
     }
     if (start != NULL) {
         memcpy(starts, start, n_rows * job->type->size_bytes);
     }
-    tile(depth, a, b, starts, edge, (int64_t)columns, false, add ? NULL : limits);
-    job->type->store_edge(edge, columns, c, job->product->c_row, n_rows, n_columns, add, limits);
+    tile(depth, a, b, starts, edge, (int64_t)columns, false);
+    job->type->store_edge(edge, columns, c, job->product->c_row, n_rows, n_columns, add);
 }
 
 /* One row of C, of n columns. */
@@ -363,7 +298,7 @@ static void multiply_row(const struct packed_job *job, const char *a, int64_t a_
     }
     if (j < n) {
         kernels->row_tiles[n - j > kernels->lanes](depth, a, a_column, b + j * depth * size, start, edge, false);
-        job->type->store_edge(edge, n_panel, c + j * size, 0, 1, n - j, add, NULL);
+        job->type->store_edge(edge, n_panel, c + j * size, 0, 1, n - j, add);
     }
 }
 
@@ -373,7 +308,6 @@ static void multiply_block(const struct packed_job *job, const struct mdf_produc
 {
     size_t n_panel = 2 * job->kernels->lanes, size = job->type->size_bytes, n_last = last_panel_columns(job, n);
     bool add = product->add || first > 0;
-    const void *limits = first + depth == product->k ? product->limits : NULL;
 
     for (size_t panel = first_panel; panel < last_panel; panel++) {
         size_t row = panel * job->kernels->rows, rows = panel_rows(job, row);
@@ -385,8 +319,8 @@ static void multiply_block(const struct packed_job *job, const struct mdf_produc
         for (size_t j = 0; j < n; j += n_panel) {
             size_t n_columns = n - j < n_panel ? n - j : n_panel, columns = n - j < n_panel ? n_last : n_panel;
 
-            multiply_panels(job, panel_a, b + j * depth * size, start, c + j * size, rows, n_rows, columns, n_columns, depth, add,
-                            limits);
+            multiply_panels(job, panel_a, b + j * depth * size, start, c + j * size, rows, n_rows, columns, n_columns, depth,
+                            add);
         }
     }
 }

@@ -13,17 +13,10 @@
 /* Writes elements [first, first + n) of row `row` of B, where B is not held as an array. Called from several threads. */
 typedef void (*mdf_product_row)(const void *context, size_t batch, size_t row, size_t first, size_t n, void *elements);
 
-enum { MDF_PANEL_SLACK = 16 };
-
-/* Writes rows [first, first + depth) of columns [column, column + n) of B, rows n_panel >= n elements apart, where B is not held
- * as an array. Up to MDF_PANEL_SLACK elements behind the last may be written too. Called from several threads. */
-typedef void (*mdf_product_panel)(const void *context, size_t batch, size_t first, size_t depth, size_t column, size_t n,
-                                  size_t n_panel, void *elements);
-
 struct mdf_product {
     mdf_dtype dtype; /* FLOAT32, FLOAT64, INT64 or UINT64 */
     size_t m, n, k;
-    const void *a, *b;                        /* b: NULL where `row` or `panel` gives B */
+    const void *a, *b;                        /* b: NULL where `row` gives B */
     int64_t a_row, a_column, b_row, b_column; /* strides, any */
     void *c;
     int64_t c_row;     /* stride from row to row; columns are adjacent */
@@ -31,9 +24,7 @@ struct mdf_product {
     const void *start; /* without `add`: m elements, what the rows of C begin with; NULL: 0 */
     double alpha;
     mdf_product_row row;
-    mdf_product_panel panel;
-    const void *row_context; /* of `row` or `panel` */
-    const void *limits; /* three elements, see functions/follow.h, put on C where A is packed, and not added to; NULL: none */
+    const void *row_context;
     const void *packed_a, *packed_b; /* what mdf_product_keep_a, mdf_product_keep_b made of A, of B; NULL: nothing */
 };
 

@@ -14,8 +14,8 @@ enum { MAX_THREADS = 64, RANGES_PER_THREAD = 4, LOOKS = 4000 /* before a thread 
 /* Between the operators of a network less than half a millisecond passes, and to be woken takes a good part of that. */
 enum { LOOKS_FOR_WORK = 10 * LOOKS };
 
-/* Work that takes less than this is done before another thread has come to help. */
-static const double ns_per_thread = 25e3;
+/* Work that takes less than this is done before another thread has come to help: one that looks out for work, one that sleeps. */
+static const double awake_ns = 5e3, asleep_ns = 25e3;
 
 struct job {
     void (*work)(void *work_context, size_t first, size_t last);
@@ -27,10 +27,10 @@ struct job {
 struct mdf_threads {
     pthread_mutex_t lock;
     pthread_cond_t posted, left; /* there is a job, or the end; a helper has left a job */
-    struct job *job;             /* with `n_wanted`, n_joined, n_asleep, is_ending: under the lock */
+    struct job *job;             /* with `n_wanted`, n_joined, is_ending: under the lock */
     size_t n_wanted, n_joined;   /* helpers that the job may have, and had */
-    size_t n_asleep;
     bool is_ending;
+    atomic_size_t n_asleep; /* changed under the lock */
     atomic_size_t n_jobs;   /* posted so far */
     atomic_size_t n_leaves; /* of this job's helpers, those that have left it */
     bool is_busy;           /* the state's thread is within a loop already */
@@ -71,9 +71,9 @@ static struct job *join_job(struct mdf_threads *threads)
     }
     pthread_mutex_lock(&threads->lock);
     while (!threads->is_ending && (threads->job == NULL || threads->n_joined >= threads->n_wanted)) {
-        threads->n_asleep++;
+        atomic_fetch_add_explicit(&threads->n_asleep, 1, memory_order_relaxed);
         pthread_cond_wait(&threads->posted, &threads->lock);
-        threads->n_asleep--;
+        atomic_fetch_sub_explicit(&threads->n_asleep, 1, memory_order_relaxed);
     }
     if (!threads->is_ending) {
         threads->n_joined++;
@@ -153,7 +153,7 @@ static void post(struct mdf_threads *threads, struct job *job, size_t n_wanted)
     threads->n_joined = 0;
     atomic_store_explicit(&threads->n_leaves, 0, memory_order_relaxed);
     atomic_fetch_add_explicit(&threads->n_jobs, 1, memory_order_release);
-    if (threads->n_asleep > 0) {
+    if (atomic_load_explicit(&threads->n_asleep, memory_order_relaxed) > 0) {
         pthread_cond_broadcast(&threads->posted);
     }
     pthread_mutex_unlock(&threads->lock);
@@ -178,12 +178,22 @@ static void finish(struct mdf_threads *threads)
     pthread_mutex_unlock(&threads->lock);
 }
 
+/* Whether the helpers that there are look out for work. */
+static bool are_awake(const struct mdf_threads *threads)
+{
+    return threads->n_helpers > 0 && atomic_load_explicit(&threads->n_asleep, memory_order_relaxed) == 0;
+}
+
 /* Threads that the work is worth, the caller's included. */
 static size_t useful_threads(const struct mdf_context *context, size_t n, double cost_per_item_ns)
 {
-    double worth = (double)n * cost_per_item_ns / ns_per_thread;
     size_t n_threads = context->n_threads > 1 && context->threads != NULL ? (size_t)context->n_threads : 1;
+    double worth;
 
+    if (n_threads == 1) {
+        return 1;
+    }
+    worth = (double)n * cost_per_item_ns / (are_awake(context->threads) ? awake_ns : asleep_ns);
     if (n_threads > MAX_THREADS) {
         n_threads = MAX_THREADS;
     }
