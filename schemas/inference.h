@@ -62,6 +62,12 @@ bool mdf_infer_formals(struct mdf_inference *inference);
 /* Fills in what is known of the outputs; for Scan, Loop and If from what the bodies yield. False as above. */
 bool mdf_infer_outputs(struct mdf_inference *inference);
 
+/* How many outputs a call of an operator with a variadic output has, as far as its inputs and attributes say: 0: they do not.
+ * MDF_SOME_OUTPUTS: one for each number of an array that is not known yet. */
+size_t mdf_infer_output_count(const struct mdf_inference *inference);
+
+#define MDF_SOME_OUTPUTS SIZE_MAX
+
 /* --- what rules share */
 
 /* Sets the error; returns false. */

@@ -4,9 +4,9 @@
     pip install onnx numpy ml_dtypes
     make all && python3 tests/hostile_calls.py [--only WORD] [--jobs N] [--memory BYTES] [--mdf-run FILE]
 
-The calls are ONNX's node tests of one operator and its versions (tests/sweep_operators.py). In each, one whole number of an attribute or of an input is replaced by the
-ends of the integer types, powers of two that overflow when multiplied, 0 and -1; then all numbers of it are. Each runs in a process that may have 1 GB
-(--memory 0: no bound, for builds with a sanitizer) and 20 seconds. Printed are those that crash, hang, or end in an error without position.
+The calls are ONNX's node tests of one operator and its versions (tests/sweep_operators.py). In each, one number of an attribute (given or not) or of a small
+input is replaced by the ends of its type, powers of two that overflow when multiplied, 0, -1, infinities and NaN; then all numbers of it are. Each runs in a process that may have 1 GB
+(--memory 0, for builds with a sanitizer: mdf-run bounds itself) and 20 seconds. Printed are those that crash, hang, or end in an error without position.
 """
 import argparse
 import json
@@ -27,37 +27,53 @@ import sweep_operators as sweep  # noqa: E402
 from run_node_tests import ROOT, typed  # noqa: E402
 
 LIMIT_S = 20
+OWN_BOUND = 1 << 29  # bytes
 HOSTILE = [-(2**63), -(2**31), -1, 0, 2**31 - 1, 2**31, 3037000500, 2**40, 2**62, 2**63 - 1]
+HOSTILE_REALS = [float("nan"), float("inf"), float("-inf"), 1e308, -1e308, 0.0, -1.0, 1e-308]
 MOST_ELEMENTS = 8  # an input of more is data, not sizes
 
 
-def replaced(values):
+def replaced(values, hostile):
     """Lists in which the first, the last or all numbers are hostile."""
     n = len(values)
-    for number in HOSTILE:
+    for number in hostile:
         for places in {(0,), (n - 1,), tuple(range(n))} if n else ():
             yield [number if i in places else v for i, v in enumerate(values)], number, places
 
 
+def with_attribute(call, name, value):
+    others = [a for a in call.attributes if a.name != name]
+    return sweep.Call(call.schema, call.values, call.names, [*others, helper.make_attribute(name, value)], call.outputs, None)
+
+
 def with_attributes(call):
-    for at, attribute in enumerate(call.attributes):
-        value = helper.get_attribute_value(attribute)
-        if attribute.type not in (attribute.INT, attribute.INTS):
+    """Each attribute that holds numbers; one that the call leaves out is a list of one, or as long as the longest list that the call has."""
+    given = {a.name: helper.get_attribute_value(a) for a in call.attributes}
+    longest = max([1, *(len(v) for v in given.values() if isinstance(v, list))])
+    for name, attribute in call.schema.attributes.items():
+        kind = attribute.type.name
+        if kind not in ("INT", "INTS", "FLOAT", "FLOATS"):
             continue
-        whole = attribute.type == attribute.INT
-        for new, number, places in replaced([value] if whole else list(value)):
-            made = helper.make_attribute(attribute.name, new[0] if whole else new)
-            others = [a for i, a in enumerate(call.attributes) if i != at]
-            yield f"{attribute.name}{list(places)}={number}", sweep.Call(call.schema, call.values, call.names, [*others, made], call.outputs, None)
+        hostile, filler = (HOSTILE, 1) if kind.startswith("INT") else (HOSTILE_REALS, 1.0)
+        whole = kind in ("INT", "FLOAT")
+        starts = [given[name]] if name in given else [filler] if whole else [[filler] * n for n in {1, longest}]
+        for start in starts:
+            for new, number, places in replaced([start] if whole else list(start), hostile):
+                yield f"{name}{list(places)}={number}", with_attribute(call, name, new[0] if whole else new)
 
 
 def with_inputs(call):
     for i, (value, name) in enumerate(zip(call.values, call.names)):
-        if name not in ("int32", "int64") or isinstance(value, list) or not 0 < np.size(value) <= MOST_ELEMENTS:
+        if name not in ("int32", "int64", "float", "double") or isinstance(value, list) or not 0 < np.size(value) <= MOST_ELEMENTS:
             continue
-        info = np.iinfo(name)
-        for new, number, places in replaced(np.asarray(value).ravel().tolist()):
-            array = np.clip(np.array(new, object), info.min, info.max).astype(name).reshape(np.shape(value))
+        is_real = name in ("float", "double")
+        for new, number, places in replaced(np.asarray(value).ravel().tolist(), HOSTILE_REALS if is_real else HOSTILE):
+            if is_real:
+                with np.errstate(over="ignore"):
+                    array = np.array(new).astype(sweep.NUMPY[name]).reshape(np.shape(value))
+            else:
+                info = np.iinfo(name)
+                array = np.clip(np.array(new, object), info.min, info.max).astype(name).reshape(np.shape(value))
             values = [array if j == i else v for j, v in enumerate(call.values)]
             yield f"input {i}{list(places)}={number}", sweep.Call(call.schema, values, call.names, call.attributes, call.outputs, None)
 
@@ -84,9 +100,11 @@ def run(mdf_run, memory, item):
         with open(path + ".json", "w") as f:
             json.dump({info.name: typed(value) for info, value in zip(model.graph.input, call.given())}, f)
         limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory))) if memory else None
+        argv = [mdf_run, path, "--inputs", path + ".json", "--quiet", "-o", os.devnull, "--max-iterations", "1000"]
+        argv += [] if memory else ["--max-memory", str(OWN_BOUND)]
         start = time.perf_counter()
         try:
-            done = subprocess.run([mdf_run, path, "--inputs", path + ".json", "--quiet", "-o", os.devnull, "--max-iterations", "1000"], capture_output=True, timeout=LIMIT_S, preexec_fn=limit)
+            done = subprocess.run(argv, capture_output=True, timeout=LIMIT_S, preexec_fn=limit)
         except subprocess.TimeoutExpired:
             return "hangs", what
     message = done.stderr.decode("utf-8", "replace").strip()
@@ -102,7 +120,7 @@ def main():
     parser.add_argument("--mdf-run", default=os.path.join(ROOT, "build", "mdf-run"))
     parser.add_argument("--only", default="", metavar="WORD", help="only operators whose name holds this")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--memory", type=int, default=1 << 30, metavar="BYTES", help="address space of a call; 0: no bound")
+    parser.add_argument("--memory", type=int, default=1 << 30, metavar="BYTES", help="address space of a call; 0: as much as mdf-run --max-memory gives")
     parser.add_argument("--all", action="store_true", help="print all calls with their messages")
     args = parser.parse_args()
     counts = Counter()

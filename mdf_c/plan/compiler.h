@@ -83,6 +83,7 @@ struct outcome {
 struct usage {
     size_t n_ports;    /* output ports that hold the bare id */
     bool elsewhere;    /* the bare id stands in another expression */
+    bool as_list;      /* f[-1], f[i], f[1:]: outputs whose places only their number, or a run, tells */
     int64_t max_index; /* of f[i]; -1: none */
 };
 
@@ -238,6 +239,8 @@ struct call_types {
 /* What the body of a call is handed. False with the error set: the call can not run. */
 bool infer_formals(struct target *target, const struct call_types *call, size_t n_formals,
                    const struct mdf_static_type **formals);
+/* How many outputs the call has by its inputs and attributes: see mdf_infer_output_count. False with the error set. */
+bool infer_output_count(struct target *target, const struct call_types *call, size_t *n_outputs);
 /* Notes what is known of the outputs; not of `into`, a slot that holds other values too. */
 bool infer_outputs(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs,
                    mdf_operand into);

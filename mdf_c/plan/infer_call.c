@@ -120,6 +120,17 @@ bool infer_formals(struct target *target, const struct call_types *call, size_t 
     return mdf_infer_formals(&inference) || refuse(target, &inference);
 }
 
+bool infer_output_count(struct target *target, const struct call_types *call, size_t *n_outputs)
+{
+    struct mdf_inference inference;
+
+    if (!begin(target, call, &inference)) {
+        return false;
+    }
+    *n_outputs = mdf_infer_output_count(&inference);
+    return true;
+}
+
 bool infer_outputs(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs,
                    mdf_operand into)
 {

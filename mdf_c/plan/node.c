@@ -279,7 +279,7 @@ static bool bind_literal(struct node_builder *builder, const struct item *item)
             compile_out_of_memory(builder->compiler);
             return false;
         }
-    } else if (value->kind != MDF_NODE_OBJECT || item->usage.elsewhere || item->usage.n_ports > 0) {
+    } else if (value->kind != MDF_NODE_OBJECT || item->usage.elsewhere || item->usage.as_list || item->usage.n_ports > 0) {
         if (!compile_declared_constant(&builder->target, value, &item->parameter->declaration, &constant)) {
             return false;
         }

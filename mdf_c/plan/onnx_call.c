@@ -308,30 +308,64 @@ static bool add_bodies(struct call_builder *builder)
 
 /* ------------------------------------------------------------------ outputs */
 
+/* Of an operator with a variadic output: as many as the model reads; whether they are a list, which its inputs may say. */
+static bool count_variadic(const struct call_builder *builder, const struct usage *usage, const struct call_types *types,
+                           size_t *n_outputs, bool *several)
+{
+    enum { MOST_LISTED = 1 << 16 };
+    bool is_indexed = usage->max_index >= 0 || usage->as_list;
+    size_t n_read = usage->max_index >= 0 ? (size_t)usage->max_index + 1 : usage->elsewhere ? 1 : usage->n_ports, n_all;
+    bool is_whole = usage->as_list || (is_indexed && (usage->n_ports > 0 || usage->elsewhere));
+
+    if (!infer_output_count(builder->target, types, &n_all)) {
+        return false;
+    }
+    if (is_whole && n_all > MOST_LISTED) {
+        compile_error(builder->target->compiler, MDF_VALUE,
+                      "onnx::%s: its outputs can not be a list, because their number is %s: index them by numbers from 0 on",
+                      builder->schema->name, n_all == MDF_SOME_OUTPUTS ? "not known before it runs" : "too large");
+        return false;
+    }
+    if (n_all > 0 && (is_whole || (is_indexed && n_read > n_all))) {
+        n_read = n_all;
+    }
+    n_read = n_read < builder->schema->min_outputs ? builder->schema->min_outputs : n_read;
+    *n_outputs = n_read;
+    *several = n_read > 1 || (is_indexed && n_all > 1); /* one output is no list of one */
+    return true;
+}
+
 /* How many outputs the model reads, and whether they are read as a list. */
-static size_t count_outputs(const struct call_builder *builder, const struct usage *usage, bool *several)
+static bool count_outputs(const struct call_builder *builder, const struct usage *usage, const struct call_types *types,
+                          size_t *n_outputs, bool *several)
 {
     const struct mdf_schema *schema = builder->schema;
-    size_t n_formal = schema->max_outputs == SIZE_MAX ? schema->n_outputs : schema->max_outputs;
     bool bare = usage->n_ports > 0 || usage->elsewhere;
     size_t n;
 
     if (builder->graphs.n > 0 && (builder->row->flags & MDF_OPERATOR_MODIFIES) == 0) {
         *several = builder->n_outputs > 1;
-        return builder->n_outputs;
+        *n_outputs = builder->n_outputs;
+        return true;
     }
     if ((builder->row->flags & MDF_OPERATOR_INFERS) != 0 &&
         !fits_schema(builder->target->compiler, builder->definition, schema)) {
         *several = false; /* what the later version yields of its training is not there */
-        return 1;
+        *n_outputs = 1;
+        return true;
     }
     *several = schema->max_outputs > 1;
     if (schema->max_outputs <= 1) {
-        return schema->n_outputs;
+        *n_outputs = schema->n_outputs;
+        return true;
     }
-    if (usage->max_index >= 0) {
+    if (schema->max_outputs == SIZE_MAX) {
+        return count_variadic(builder, usage, types, n_outputs, several);
+    }
+    if (usage->as_list || (usage->max_index >= 0 && bare)) {
+        n = schema->max_outputs;
+    } else if (usage->max_index >= 0) {
         n = (size_t)usage->max_index + 1;
-        n = bare && schema->max_outputs != SIZE_MAX ? n_formal : n;
     } else if (usage->elsewhere || usage->n_ports <= 1) {
         *several = false;
         n = 1;
@@ -339,10 +373,8 @@ static size_t count_outputs(const struct call_builder *builder, const struct usa
         n = usage->n_ports;
     }
     n = n < schema->min_outputs ? schema->min_outputs : n;
-    if (schema->max_outputs == SIZE_MAX && n == 1) {
-        *several = false; /* a variadic output of one is that output */
-    }
-    return schema->max_outputs != SIZE_MAX && n > n_formal ? n_formal : n;
+    *n_outputs = n > schema->max_outputs ? schema->max_outputs : n;
+    return true;
 }
 
 /* What is known of an output: boolean by its type, or by the input whose type it shares. */
@@ -396,8 +428,7 @@ static bool emit(struct call_builder *builder, const struct usage *usage, mdf_op
     mdf_operand *outputs;
     bool several;
 
-    n = count_outputs(builder, usage, &several);
-    if (!check_ports(builder, usage, n)) {
+    if (!count_outputs(builder, usage, &types, &n, &several) || !check_ports(builder, usage, n)) {
         return false;
     }
     n_wired = n == 0 ? 1 : n;

@@ -9,12 +9,14 @@ struct usages {
     const struct mdf_graph_node *node;
     struct name_table names; /* the place of each in `items`, counted from 1 */
     struct list items;       /* struct usage */
+    struct list bodies;      /* const struct mdf_graph *: those that were gone through */
+    bool has_bodies;         /* a text may name a graph of the model, which then refers to what it captures */
     bool failed;             /* memory ran out */
 };
 
 static struct usage *usage_of(struct compiler *compiler, struct usages *usages, const char *name)
 {
-    static const struct usage none = {0, false, -1};
+    static const struct usage none = {.max_index = -1};
     size_t *number = name_table_add(&usages->names, &compiler->scratch, name);
 
     if (number == NULL) {
@@ -46,13 +48,33 @@ static void note_index(struct compiler *compiler, struct usages *usages, const c
 
     if (usage != NULL) {
         usage->max_index = index > usage->max_index ? index : usage->max_index;
-        usage->elsewhere |= index < 0; /* f[-1]: all outputs are needed */
+        usage->as_list |= index < 0;
+    }
+}
+
+/* The name stands for a list that is indexed. */
+static void note_list(struct compiler *compiler, struct usages *usages, const char *name)
+{
+    struct usage *usage = usage_of(compiler, usages, name);
+
+    if (usage != NULL) {
+        usage->as_list = true;
+    }
+}
+
+/* f[...] */
+static void note_subscript(struct compiler *compiler, struct usages *usages, const char *name, const struct mdf_expression *index)
+{
+    if (index->kind == MDF_EXPRESSION_INT) {
+        note_index(compiler, usages, name, index->as.integer);
+    } else {
+        note_list(compiler, usages, name);
     }
 }
 
 static void find_in_tree(struct compiler *compiler, struct usages *usages, const struct mdf_expression *tree)
 {
-    size_t i;
+    size_t first = 0, i;
 
     if (tree == NULL) {
         return;
@@ -70,15 +92,15 @@ static void find_in_tree(struct compiler *compiler, struct usages *usages, const
         note_whole(compiler, usages, tree->as.text.bytes);
         return;
     case MDF_EXPRESSION_SUBSCRIPT:
-        if (tree->as.list.items[0]->kind == MDF_EXPRESSION_NAME && tree->as.list.items[1]->kind == MDF_EXPRESSION_INT) {
-            note_index(compiler, usages, tree->as.list.items[0]->as.text.bytes, tree->as.list.items[1]->as.integer);
-            return;
+        if (tree->as.list.items[0]->kind == MDF_EXPRESSION_NAME) {
+            note_subscript(compiler, usages, tree->as.list.items[0]->as.text.bytes, tree->as.list.items[1]);
+            first = 1;
         }
         break;
     default:
         break;
     }
-    for (i = 0; i < tree->as.list.n; i++) {
+    for (i = first; i < tree->as.list.n; i++) {
         find_in_tree(compiler, usages, tree->as.list.items[i]);
     }
 }
@@ -104,6 +126,23 @@ static void find_in_text(struct compiler *compiler, struct usages *usages, const
         }
     }
     find_in_tree(compiler, usages, mdf_expression_parse(&compiler->scratch, text, &offset, &ignored));
+}
+
+static void find_in_node(struct compiler *compiler, struct usages *usages, const struct mdf_node *node);
+
+/* A body that is given by the id of a graph. */
+static void find_in_body(struct compiler *compiler, struct usages *usages, const char *id)
+{
+    const struct mdf_graph *graph = usages->has_bodies ? mdf_model_find_graph(compiler->model, id) : NULL;
+
+    for (size_t i = 0; graph != NULL && i < usages->bodies.n; i++) {
+        if (((const struct mdf_graph **)usages->bodies.items)[i] == graph) {
+            return;
+        }
+    }
+    if (graph != NULL && list_add(compiler, &usages->bodies, &graph, sizeof graph)) {
+        find_in_node(compiler, usages, graph->source);
+    }
 }
 
 static void find_in_node(struct compiler *compiler, struct usages *usages, const struct mdf_node *node)
@@ -133,6 +172,7 @@ static void find_in_node(struct compiler *compiler, struct usages *usages, const
         if (piece->kind == MDF_NODE_STRING) {
             note_whole(compiler, usages, piece->as.string.bytes);
             find_in_text(compiler, usages, piece->as.string.bytes);
+            find_in_body(compiler, usages, piece->as.string.bytes);
         }
     }
 }
@@ -174,6 +214,19 @@ static void find_in_output(struct compiler *compiler, struct usages *usages, con
     }
 }
 
+/* Whether the function has attributes that are graphs. */
+static bool takes_bodies(const struct compiler *compiler, const struct mdf_definition *definition)
+{
+    const struct mdf_schema *schema = definition->function != NULL ? find_called_schema(compiler, definition) : NULL;
+
+    for (size_t i = 0; schema != NULL && i < schema->n_attributes; i++) {
+        if (schema->attributes[i].type == MDF_ATTRIBUTE_GRAPH) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What a node refers to, kept until another node is asked about; NULL with the error set. */
 static struct usages *find_usages(struct compiler *compiler, const struct mdf_graph_node *node)
 {
@@ -190,6 +243,12 @@ static struct usages *find_usages(struct compiler *compiler, const struct mdf_gr
         return NULL;
     }
     usages->node = node;
+    for (i = 0; i < node->n_functions && !usages->has_bodies; i++) {
+        usages->has_bodies = takes_bodies(compiler, &node->functions[i]);
+    }
+    for (i = 0; i < node->n_parameters && !usages->has_bodies; i++) {
+        usages->has_bodies = takes_bodies(compiler, &node->parameters[i].definition);
+    }
     for (i = 0; i < node->n_output_ports; i++) {
         find_in_output(compiler, usages, node->output_ports[i].value);
     }
@@ -209,7 +268,7 @@ bool find_usage(struct compiler *compiler, const struct mdf_graph_node *node, co
     const struct usages *usages = find_usages(compiler, node);
     const size_t *number = usages != NULL ? name_table_find(&usages->names, id) : NULL;
 
-    *usage = (struct usage){0, false, -1};
+    *usage = (struct usage){.max_index = -1};
     if (number != NULL) {
         *usage = ((const struct usage *)usages->items.items)[*number - 1];
     }
