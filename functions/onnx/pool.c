@@ -2,6 +2,7 @@
  *
  * Comes in: X [n, c, ...]. Goes out: Y [n, c, ...], the largest element, mean or p-norm of each window; of MaxPool also where
  * that element lies in X, flattened (-1: the window is all padding). Source: the ONNX operators of these names, all versions. */
+#include "functions/indexing.h"
 #include "functions/onnx/pool_windows.h"
 #include "functions/vector_rows.h"
 
@@ -156,6 +157,14 @@ static void place_indices(const struct pooling *job, size_t n_planes, bool by_co
     }
 }
 
+/* The least number of a type that has no infinity, where a window has no elements. */
+static void limit_to_int8(float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        y[i] = y[i] < INT8_MIN ? INT8_MIN : y[i];
+    }
+}
+
 static bool max_pool(struct mdf_call *call)
 {
     const struct pool_settings *settings = call->settings;
@@ -176,6 +185,9 @@ static bool max_pool(struct mdf_call *call)
              job.indices != NULL ? pool_max_indices_float64 : pool_max_float64);
     if (job.indices != NULL && mdf_call_result(call, 1)->length > 0) {
         place_indices(&job, (size_t)windows.shape[0] * (size_t)windows.shape[1], settings->storage_order == 1);
+    }
+    if (call->inputs[0]->dtype == MDF_DTYPE_INT8) {
+        limit_to_int8(job.y, mdf_call_target(call, 0)->length);
     }
     return mdf_workspace_end(&workspace);
 }

@@ -142,13 +142,13 @@ bool mdf_windows_count(struct mdf_call *call, const struct mdf_window_settings *
             axis->pad_begin = axis->pad_end = 0;
         }
         room = axis->array + axis->pad_begin + axis->pad_end - extent;
-        if (room < 0) {
+        axis->windows = (ceil_mode ? ceil_divide(room, axis->stride) : floor_divide(room, axis->stride)) + 1;
+        if (axis->windows < 0) {
             return mdf_call_error(call, MDF_SHAPE, "the kernel spans %lld positions of axis %zu, which has %lld with padding",
                                   (long long)extent, i, (long long)(room + extent));
         }
-        axis->windows = (ceil_mode ? ceil_divide(room, axis->stride) : room / axis->stride) + 1;
         /* A window that would begin behind the array, in the padding, is not one. */
-        if (ceil_mode && axis->windows > 1 && (axis->windows - 1) * axis->stride >= axis->array + axis->pad_begin) {
+        if (ceil_mode && axis->windows > 0 && (axis->windows - 1) * axis->stride >= axis->array + axis->pad_begin) {
             axis->windows--;
         }
     }
