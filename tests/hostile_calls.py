@@ -2,15 +2,17 @@
 """Calls every ONNX operator with sizes, counts and places that nobody can mean, and sees that each call ends: with a result or one clear error.
 
     pip install onnx numpy ml_dtypes
-    make all && python3 tests/hostile_calls.py [--only WORD] [--jobs N] [--memory BYTES] [--mdf-run FILE]
+    make all && python3 tests/hostile_calls.py [--only WORD] [--jobs N] [--memory BYTES] [--mdf-run FILE] [--random N [--seed S]]
 
 The calls are ONNX's node tests of one operator and its versions (tests/sweep_operators.py). In each, one number of an attribute (given or not) or of a small
-input is replaced by the ends of its type, powers of two that overflow when multiplied, 0, -1, infinities and NaN; then all numbers of it are. Each runs in a process that may have 1 GB
+input is replaced by the ends of its type, powers of two that overflow when multiplied, 0, -1, infinities and NaN; then all numbers of it are; with
+--random, two or three of them in calls that are drawn from all node tests. Each runs in a process that may have 1 GB
 (--memory 0, for builds with a sanitizer: mdf-run bounds itself) and 20 seconds. Printed are those that crash, hang, or end in an error without position.
 """
 import argparse
 import json
 import os
+import random
 import resource
 import subprocess
 import sys
@@ -90,6 +92,30 @@ def calls(word):
                 yield f"{schema.domain or 'onnx'}::{schema.name} {schema.since_version} ({name}) {what}", changed
 
 
+def random_calls(word, n, seed):
+    """Calls with two or three changes at once."""
+    draw, seeds = random.Random(seed), node_test_seeds(word)
+    while seeds and n > 0:
+        schema, call, name = draw.choice(seeds)
+        whats = []
+        for _ in range(draw.choice((2, 2, 3))):
+            changes = [*with_attributes(call), *with_inputs(call)]
+            what, call = draw.choice(changes) if changes else ("", call)
+            whats.append(what)
+        n -= 1
+        yield f"{schema.domain or 'onnx'}::{schema.name} {schema.since_version} ({name}) {', '.join(whats)}", call
+
+
+def node_test_seeds(word):
+    """(schema, call, name) of all node tests in all versions that take them."""
+    found, seeds = [], sweep.node_tests()
+    for schema in sweep.onnx.defs.get_all_schemas_with_history():
+        for test_schema, node, values, name in seeds.get((schema.domain, schema.name), []) if word in schema.name and not schema.deprecated else []:
+            call = sweep.brought_to(schema, test_schema, node, values)
+            found += [(schema, call, name)] if call is not None else []
+    return found
+
+
 def run(mdf_run, memory, item):
     """(kind, text): result, error, or what is wrong."""
     what, call = item
@@ -122,10 +148,12 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--memory", type=int, default=1 << 30, metavar="BYTES", help="address space of a call; 0: as much as mdf-run --max-memory gives")
     parser.add_argument("--all", action="store_true", help="print all calls with their messages")
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="N random calls")
+    parser.add_argument("--seed", type=int, default=0, help="of the random calls")
     args = parser.parse_args()
     counts = Counter()
     with ThreadPoolExecutor(args.jobs) as pool:
-        for some in sweep.batches(calls(args.only), 256):
+        for some in sweep.batches(random_calls(args.only, args.random, args.seed) if args.random else calls(args.only), 256):
             for kind, text in pool.map(lambda item: run(args.mdf_run, args.memory, item), some):
                 counts[kind] += 1
                 if args.all or kind not in ("result", "error"):
