@@ -209,6 +209,13 @@ double kernel_number(const struct mdf_value *array, size_t i)
     return mdf_element_to_double(dtype, (const char *)array->data + i * mdf_dtype_size(dtype));
 }
 
+int64_t kernel_whole(const struct mdf_value *array, size_t i)
+{
+    mdf_dtype dtype = (mdf_dtype)array->dtype;
+
+    return mdf_element_to_int64(dtype, (const char *)array->data + i * mdf_dtype_size(dtype));
+}
+
 void kernel_check(const struct kernel_call *call, size_t output, size_t i, double wanted, double tolerance)
 {
     double is = kernel_number(&call->outputs[output], i);

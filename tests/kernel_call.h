@@ -46,6 +46,7 @@ void kernel_omit(struct kernel_call *call);
 const struct mdf_value *kernel_run(struct kernel_call *call);
 
 double kernel_number(const struct mdf_value *array, size_t i);
+int64_t kernel_whole(const struct mdf_value *array, size_t i);
 /* Element i of an output is `wanted`, up to `tolerance`; an infinity or NaN is exactly that. */
 void kernel_check(const struct kernel_call *call, size_t output, size_t i, double wanted, double tolerance);
 void kernel_check_shape(const struct kernel_call *call, size_t output, size_t rank, const int64_t *shape);
