@@ -131,7 +131,7 @@ static const struct {
      " {n:\n"
      "  {input_ports: {x: {default_value: [1.5, 2]}}, functions: {f: {function: 'onnx::Abs',\n"
      " args: {X: x}}}, output_ports: {o: {value: f}}}}}}}}",
-     "m.yaml:1:26: error: onnx_opset_version must be a whole number, as a number or a string"},
+     "m.yaml:1:26: error: onnx_opset_version must be a whole number from 1 on, as a number or a string"},
     {NODE("functions: {f: {function: logistic, args: {variable0: 1, gain: 2, bias: 3}}}, output_ports: {o: {value: f}}"),
      "m.yaml:3:19: error: node 'n', function 'f': function 'logistic' needs the argument 'offset': give it in args"},
     {NODE("functions: {f: {function: logistic, args: {variable0: zz, gain: 2, bias: 3, offset: 0}}}, output_ports: {o: {value: "

@@ -98,6 +98,7 @@ static const struct case_text warned[] = {
     {NODES("\"n\": {}, \"n\": {}"), "n"},
     {NODES("\"n\": {\"parameters\": {\"p\": {\"function\": \"onnx::Abs\", \"args\": {\"X\": 1, \"bogus\": 2}}}}"),
      "onnx::Abs has no input or attribute 'bogus'"},
+    {"{\"m\": {\"onnx_opset_version\": 999, \"graphs\": {\"g\": {}}}}", "onnx_opset_version 999 is newer than all that is known"},
 };
 
 Test(model, mistakes_that_change_nothing_are_warned_of)

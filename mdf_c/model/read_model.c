@@ -1,5 +1,6 @@
 /* read_model.c - document to model. See model.h. Each class of MDF is a table of fields; one reader serves them all. */
 #include "mdf_c/model/reader.h"
+#include "schemas/onnx_schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -612,6 +613,7 @@ static mdf_status find_model(struct mdf_reader *reader, struct mdf_model *model)
 static mdf_status read_opset(struct mdf_reader *reader, struct mdf_model *model)
 {
     const struct mdf_node *version = mdf_node_get(model->source, "onnx_opset_version");
+    char message[120];
     double real = 0;
     int64_t integer = 0;
     bool whole = false;
@@ -627,7 +629,14 @@ static mdf_status read_opset(struct mdf_reader *reader, struct mdf_model *model)
         mdf_parse_python_number(version->as.string.bytes, &real, &integer, &whole);
     }
     if (!whole || integer < 1 || integer > 1000) {
-        return mdf_reader_fail(reader, version, MDF_MODEL, "onnx_opset_version must be a whole number, as a number or a string");
+        return mdf_reader_fail(reader, version, MDF_MODEL,
+                               "onnx_opset_version must be a whole number from 1 on, as a number or a string");
+    }
+    if (integer > mdf_schema_newest_opset()) {
+        snprintf(message, sizeof message,
+                 "onnx_opset_version %lld is newer than all that is known here: operators are those of %d", (long long)integer,
+                 mdf_schema_newest_opset());
+        mdf_reader_warn(reader, version->line, version->column, message);
     }
     model->opset = (int)integer;
     model->declares_opset = true;

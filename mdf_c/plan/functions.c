@@ -105,12 +105,27 @@ const struct mdf_schema *find_called_schema(const struct compiler *compiler, con
     return newer != NULL && fits_schema(compiler, definition, newer) ? newer : schema;
 }
 
+/* The operator of ONNX that has the name in another domain than the one that is written, or is written without one. */
+static const struct mdf_schema *find_elsewhere(const char *function)
+{
+    const char *colon = strrchr(function, ':');
+
+    return mdf_schema_find_anywhere(colon != NULL ? colon + 1 : function, MDF_DEFAULT_OPSET);
+}
+
 static bool unknown_function(struct target *target, const struct mdf_definition *definition)
 {
     struct place place = place_at(target->compiler, definition->function_source);
     const char *name = definition->function, *in_domain, *domain = mdf_schema_split(name, &in_domain), *guess;
+    const struct mdf_schema *elsewhere = find_elsewhere(name);
     struct mdf_nearest nearest;
 
+    if (elsewhere != NULL) {
+        compile_error(target->compiler, MDF_NAME, "unknown function '%s'; did you mean '%s::%s'?", name,
+                      mdf_schema_prefix(elsewhere), elsewhere->name);
+        place_leave(target->compiler, place);
+        return false;
+    }
     if (domain != NULL) {
         mdf_nearest_begin(&nearest, in_domain);
         mdf_schema_offer(domain, &nearest);
@@ -121,7 +136,10 @@ static bool unknown_function(struct target *target, const struct mdf_definition 
     }
     guess = mdf_nearest_result(&nearest);
     compile_error(target->compiler, MDF_NAME, "unknown function '%s'%s%.*s%s%s", name, guess ? "; did you mean '" : "",
-                  guess && domain != NULL ? (int)(in_domain - name) : 0, name, guess ? guess : "", guess ? "'?" : "");
+                  guess && domain != NULL ? (int)(in_domain - name) : 0, name, guess ? guess : "",
+                  guess            ? "'?"
+                  : domain != NULL ? ": mdf-run --ops lists the operators"
+                                   : "");
     place_leave(target->compiler, place);
     return false;
 }
