@@ -11,7 +11,10 @@ enum { MAX_RANK = 5, N_CASES = 300 };
 
 static int64_t pick_size(void)
 {
-    return kernel_pick(0, 20) == 0 ? 0 : kernel_pick(0, 7) == 0 ? kernel_pick(17, 70) : kernel_pick(1, 6);
+    if (kernel_pick(0, 5) > 0) {
+        return kernel_pick(0, 20) == 0 ? 0 : kernel_pick(1, 6);
+    }
+    return kernel_pick(0, 9) == 0 ? kernel_pick(129, 300) : kernel_pick(17, 70);
 }
 
 /* ------------------------------------------------------------------ MatMul */

@@ -17,6 +17,12 @@ static size_t pick_shape(size_t least_rank, int64_t *shape)
     for (size_t i = 0; i < rank; i++) {
         shape[i] = kernel_pick(0, 25) == 0 ? 0 : kernel_pick(0, 12) == 0 ? kernel_pick(20, 70) : kernel_pick(1, 5);
     }
+    if (rank > 0 && kernel_pick(0, 40) == 0) { /* few long lines */
+        for (size_t i = 0; i < rank; i++) {
+            shape[i] = kernel_pick(1, 2);
+        }
+        shape[kernel_pick(0, (int64_t)rank - 1)] = kernel_pick(500, 3000);
+    }
     return rank;
 }
 
@@ -303,7 +309,7 @@ static void check_arg(bool is_max, mdf_dtype dtype)
     struct along along;
     size_t kept = 0;
 
-    begin_along(&along, is_max ? "ArgMax" : "ArgMin", 13, dtype, NUMBERS_SHORT, false);
+    begin_along(&along, is_max ? "ArgMax" : "ArgMin", 13, dtype, NUMBERS_WILD, false);
     kernel_set_int(&along.call, "axis", signed_axis(&along));
     kernel_set_int(&along.call, "keepdims", keep_axis);
     kernel_set_int(&along.call, "select_last_index", select_last);
@@ -320,8 +326,9 @@ static void check_arg(bool is_max, mdf_dtype dtype)
 
         for (size_t k = 1; k < line.n; k++) {
             double x = on_line(along.x, &line, k), y = on_line(along.x, &line, best);
+            bool is_better = isnan(x) ? !isnan(y) : !isnan(y) && is_beyond(x, y, is_max); /* NaN before all, as in numpy */
 
-            best = is_beyond(x, y, is_max) || (select_last && x == y) ? k : best;
+            best = is_better || (select_last && (x == y || (isnan(x) && isnan(y)))) ? k : best;
         }
         kernel_check(&along.call, 0, i, (double)best, 0);
     }
