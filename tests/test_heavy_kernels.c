@@ -1,129 +1,25 @@
 /* test_heavy_kernels.c - the fast kernels of convolution, pooling, resizing, normalisation, softmax, attention, recurrence and
  * transposition against plain forms written out here, on random shapes and attributes; with one thread and with three the same
  * bits, and the same bits again when the call is repeated with its constants. */
-#include "functions/operator.h"
+#include "tests/kernel_call.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RANK = 4, MAX_INPUTS = 4, N_CASES = 150 };
-
-static unsigned seed = 7;
-
-/* A number from low to high. */
-static int64_t pick(int64_t low, int64_t high)
-{
-    return low + (int64_t)((unsigned)rand_r(&seed) % (unsigned)(high - low + 1));
-}
-
-struct fixture {
-    struct mdf_memory memory;
-    struct mdf_context context;
-    struct mdf_call call;
-    const struct mdf_operator *operator;
-    char settings[512];
-    struct mdf_value inputs[MAX_INPUTS], output, scratch[MDF_CALL_SCRATCH];
-    const struct mdf_value *input_pointers[MAX_INPUTS];
-    struct mdf_value *output_pointers[1];
-    bool constants[MAX_INPUTS];
-};
-
-static void *field(struct fixture *fixture, const char *name)
-{
-    for (const struct mdf_setting *setting = fixture->operator->settings; setting != NULL && setting->name != NULL; setting++) {
-        if (strcmp(setting->name, name) == 0) {
-            return fixture->settings + setting->offset;
-        }
-    }
-    cr_assert_fail("%s has no attribute %s", fixture->operator->name, name);
-    return NULL;
-}
-
-/* A call without attributes and inputs yet. */
-static void begin(struct fixture *fixture, const char *name, int version)
-{
-    memset(fixture, 0, sizeof *fixture);
-    mdf_memory_init(&fixture->memory, NULL, 0);
-    fixture->context.memory = &fixture->memory;
-    fixture->operator= mdf_operator_onnx(name, version);
-    cr_assert(fixture->operator!= NULL && fixture->operator->settings_size <= sizeof fixture->settings);
-    for (const struct mdf_setting *setting = fixture->operator->settings; setting != NULL && setting->name != NULL; setting++) {
-        if (setting->type == MDF_SETTING_INT) {
-            *(int64_t *)(void *)(fixture->settings + setting->offset) = MDF_NOT_GIVEN;
-        } else if (setting->type == MDF_SETTING_FLOAT) {
-            *(double *)(void *)(fixture->settings + setting->offset) = NAN;
-        }
-    }
-    fixture->output_pointers[0] = &fixture->output;
-    fixture->call = (struct mdf_call){.kernel = fixture->operator->kernel,
-                                      .settings = fixture->settings,
-                                      .inputs = fixture->input_pointers,
-                                      .outputs = fixture->output_pointers,
-                                      .n_outputs = 1,
-                                      .constants = fixture->constants,
-                                      .scratch = fixture->scratch,
-                                      .context = &fixture->context,
-                                      .operator= fixture->operator};
-}
-
-static void end(struct fixture *fixture)
-{
-    for (size_t i = 0; i < MAX_INPUTS; i++) {
-        mdf_value_clear(&fixture->memory, &fixture->inputs[i]);
-    }
-    for (size_t i = 0; i < MDF_CALL_SCRATCH; i++) {
-        mdf_value_clear(&fixture->memory, &fixture->scratch[i]);
-    }
-    mdf_value_clear(&fixture->memory, &fixture->output);
-}
+enum { N_CASES = 150 };
 
 /* One more input, of random numbers from -1 to 1. */
-static float *add_input(struct fixture *fixture, size_t rank, const int64_t *shape, bool is_constant)
+static float *add_input(struct kernel_call *call, size_t rank, const int64_t *shape, bool is_constant)
 {
-    size_t i = fixture->call.n_inputs++;
-    float *numbers = mdf_value_make_tensor(&fixture->memory, &fixture->inputs[i], MDF_DTYPE_FLOAT32, rank, shape);
+    struct mdf_value *array = kernel_add(call, MDF_DTYPE_FLOAT32, rank, shape, NUMBERS_SHORT, is_constant);
+    float *numbers = array->data;
 
-    for (size_t k = 0; k < fixture->inputs[i].length; k++) {
-        numbers[k] = (float)pick(-1000, 1000) / 1000;
+    for (size_t i = 0; i < array->length; i++) {
+        numbers[i] = (float)kernel_pick(-1000, 1000) / 1000;
     }
-    fixture->input_pointers[i] = &fixture->inputs[i];
-    fixture->constants[i] = is_constant;
     return numbers;
-}
-
-/* Runs the call with one thread, again, and with three. */
-static const float *run(struct fixture *fixture)
-{
-    size_t n_bytes;
-    void *first;
-
-    fixture->context.n_threads = 1;
-    cr_assert(fixture->operator->kernel(&fixture->call), "%s", fixture->context.error.message);
-    n_bytes = fixture->output.length * sizeof(float);
-    first = malloc(n_bytes + 1);
-    memcpy(first, fixture->output.data, n_bytes);
-    for (int round = 0; round < 2; round++) {
-        fixture->context.n_threads = round == 0 ? 1 : 3;
-        fixture->context.threads = round == 0 ? NULL : mdf_threads_new(&fixture->memory);
-        cr_assert(fixture->operator->kernel(&fixture->call));
-        cr_assert(memcmp(first, fixture->output.data, n_bytes) == 0, "%s differs when it is repeated", fixture->operator->name);
-        mdf_threads_free(fixture->context.threads, &fixture->memory);
-        fixture->context.threads = NULL;
-    }
-    free(first);
-    return fixture->output.data;
-}
-
-static void check(const struct fixture *fixture, size_t i, double wanted, double tolerance)
-{
-    double is = (double)((const float *)fixture->output.data)[i];
-
-    cr_assert(isnan(wanted)   ? isnan(is)
-              : isinf(wanted) ? is == wanted
-                              : fabs(is - wanted) <= tolerance,
-              "%s: element %zu is %g, not %g", fixture->operator->name, i, is, wanted);
 }
 
 /* ------------------------------------------------------------------ windows over planes */
@@ -140,13 +36,13 @@ static struct window pick_window(bool small_pads)
     for (size_t i = 0; i < 2; i++) {
         int64_t reach;
 
-        window.kernel[i] = pick(1, 5);
-        window.strides[i] = pick(1, pick(1, 6));
-        window.dilations[i] = pick(1, pick(1, 3));
+        window.kernel[i] = kernel_pick(1, 5);
+        window.strides[i] = kernel_pick(1, kernel_pick(1, 6));
+        window.dilations[i] = kernel_pick(1, kernel_pick(1, 3));
         reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
-        window.pads[i] = pick(0, small_pads ? window.kernel[i] - 1 : 6);
-        window.pads[i + 2] = pick(0, small_pads ? window.kernel[i] - 1 : 6);
-        window.array[i] = pick(0, 30) == 0 && i == 1 ? pick(1000, 3000) : pick(1, 40);
+        window.pads[i] = kernel_pick(0, small_pads ? window.kernel[i] - 1 : 6);
+        window.pads[i + 2] = kernel_pick(0, small_pads ? window.kernel[i] - 1 : 6);
+        window.array[i] = kernel_pick(0, 30) == 0 && i == 1 ? kernel_pick(1000, 3000) : kernel_pick(1, 40);
         if (window.array[i] + window.pads[i] + window.pads[i + 2] < reach) {
             window.array[i] = reach;
         }
@@ -155,12 +51,12 @@ static struct window pick_window(bool small_pads)
     return window;
 }
 
-static void set_window(struct fixture *fixture, struct window *window)
+static void set_window(struct kernel_call *call, struct window *window)
 {
-    *(struct mdf_ints *)field(fixture, "strides") = (struct mdf_ints){window->strides, 2};
-    *(struct mdf_ints *)field(fixture, "dilations") = (struct mdf_ints){window->dilations, 2};
-    *(struct mdf_ints *)field(fixture, "pads") = (struct mdf_ints){window->pads, 4};
-    *(struct mdf_ints *)field(fixture, "kernel_shape") = (struct mdf_ints){window->kernel, 2};
+    *(struct mdf_ints *)kernel_field(call, "strides") = (struct mdf_ints){window->strides, 2};
+    *(struct mdf_ints *)kernel_field(call, "dilations") = (struct mdf_ints){window->dilations, 2};
+    *(struct mdf_ints *)kernel_field(call, "pads") = (struct mdf_ints){window->pads, 4};
+    *(struct mdf_ints *)kernel_field(call, "kernel_shape") = (struct mdf_ints){window->kernel, 2};
 }
 
 /* The element that tap (r, s) of window (i, j) meets in a plane; NULL in the padding. */
@@ -194,21 +90,21 @@ static double convolve_window(const struct window *window, const float *x, const
 static void check_conv(int64_t groups, int64_t group_channels, int64_t group_outputs, bool has_bias)
 {
     struct window window = pick_window(false);
-    int64_t n = pick(1, 2), c = groups * group_channels, m = groups * group_outputs;
+    int64_t n = kernel_pick(1, 2), c = groups * group_channels, m = groups * group_outputs;
     const float *x, *weights, *bias = NULL;
-    struct fixture fixture;
+    struct kernel_call call;
     size_t at = 0;
 
-    begin(&fixture, "Conv", 11);
-    set_window(&fixture, &window);
-    *(int64_t *)field(&fixture, "group") = groups;
-    x = add_input(&fixture, 4, (const int64_t[4]){n, c, window.array[0], window.array[1]}, false);
-    weights = add_input(&fixture, 4, (const int64_t[4]){m, group_channels, window.kernel[0], window.kernel[1]}, true);
+    kernel_begin(&call, "Conv", 11);
+    set_window(&call, &window);
+    *(int64_t *)kernel_field(&call, "group") = groups;
+    x = add_input(&call, 4, (const int64_t[4]){n, c, window.array[0], window.array[1]}, false);
+    weights = add_input(&call, 4, (const int64_t[4]){m, group_channels, window.kernel[0], window.kernel[1]}, true);
     if (has_bias) {
-        bias = add_input(&fixture, 1, &m, true);
+        bias = add_input(&call, 1, &m, true);
     }
-    run(&fixture);
-    cr_assert(fixture.output.length == (size_t)(n * m * window.result[0] * window.result[1]));
+    kernel_run(&call);
+    cr_assert(call.outputs[0].length == (size_t)(n * m * window.result[0] * window.result[1]));
     for (int64_t plane = 0; plane < n * m; plane++) {
         int64_t output = plane % m;
         const float *planes = x + (plane / m * c + output / group_outputs * group_channels) * window.array[0] * window.array[1];
@@ -216,40 +112,41 @@ static void check_conv(int64_t groups, int64_t group_channels, int64_t group_out
 
         for (int64_t i = 0; i < window.result[0]; i++) {
             for (int64_t j = 0; j < window.result[1]; j++) {
-                check(&fixture, at++,
-                      convolve_window(&window, planes, taps, group_channels, i, j) + (bias != NULL ? (double)bias[output] : 0),
-                      1e-4);
+                kernel_check(&call, 0, at++,
+                             convolve_window(&window, planes, taps, group_channels, i, j) +
+                                 (bias != NULL ? (double)bias[output] : 0),
+                             1e-4);
             }
         }
     }
-    end(&fixture);
+    kernel_end(&call);
 }
 
 Test(heavy_kernels, convolution)
 {
     for (size_t i = 0; i < N_CASES; i++) {
-        check_conv(1, pick(1, 9), pick(1, 40), pick(0, 1) == 1);
-        check_conv(pick(1, 6), pick(1, 4), pick(1, 5), pick(0, 1) == 1);
-        check_conv(pick(1, 20), 1, pick(1, 3), pick(0, 1) == 1);
+        check_conv(1, kernel_pick(1, 9), kernel_pick(1, 40), kernel_pick(0, 1) == 1);
+        check_conv(kernel_pick(1, 6), kernel_pick(1, 4), kernel_pick(1, 5), kernel_pick(0, 1) == 1);
+        check_conv(kernel_pick(1, 20), 1, kernel_pick(1, 3), kernel_pick(0, 1) == 1);
     }
 }
 
 static void check_pool(bool is_average, bool with_padding)
 {
     struct window window = pick_window(true);
-    int64_t n_planes = pick(1, 4);
-    struct fixture fixture;
+    int64_t n_planes = kernel_pick(1, 4);
+    struct kernel_call call;
     float *x;
     size_t at = 0;
 
-    begin(&fixture, is_average ? "AveragePool" : "MaxPool", is_average ? 19 : 12);
-    set_window(&fixture, &window);
+    kernel_begin(&call, is_average ? "AveragePool" : "MaxPool", is_average ? 19 : 12);
+    set_window(&call, &window);
     if (is_average) {
-        *(int64_t *)field(&fixture, "count_include_pad") = with_padding;
+        *(int64_t *)kernel_field(&call, "count_include_pad") = with_padding;
     }
-    x = add_input(&fixture, 4, (const int64_t[4]){1, n_planes, window.array[0], window.array[1]}, false);
-    x[pick(0, n_planes * window.array[0] * window.array[1] - 1)] = pick(0, 1) == 1 ? NAN : INFINITY;
-    run(&fixture);
+    x = add_input(&call, 4, (const int64_t[4]){1, n_planes, window.array[0], window.array[1]}, false);
+    x[kernel_pick(0, n_planes * window.array[0] * window.array[1] - 1)] = kernel_pick(0, 1) == 1 ? NAN : INFINITY;
+    kernel_run(&call);
     for (int64_t plane = 0; plane < n_planes; plane++, x += window.array[0] * window.array[1]) {
         for (int64_t window_number = 0; window_number < window.result[0] * window.result[1]; window_number++) {
             double largest = -INFINITY, sum = 0, count = 0;
@@ -263,10 +160,10 @@ static void check_pool(bool is_average, bool with_padding)
                 sum += number;
                 count += element != NULL || with_padding;
             }
-            check(&fixture, at++, is_average ? sum / (count > 0 ? count : 1) : largest, is_average ? 1e-5 : 0);
+            kernel_check(&call, 0, at++, is_average ? sum / (count > 0 ? count : 1) : largest, is_average ? 1e-5 : 0);
         }
     }
-    end(&fixture);
+    kernel_end(&call);
 }
 
 Test(heavy_kernels, pools)
@@ -282,17 +179,17 @@ Test(heavy_kernels, pools)
 
 static void check_softmax(bool is_log)
 {
-    int64_t shape[2] = {pick(1, 5), pick(1, 100)};
-    struct fixture fixture;
+    int64_t shape[2] = {kernel_pick(1, 5), kernel_pick(1, 100)};
+    struct kernel_call call;
     const float *x;
 
-    begin(&fixture, is_log ? "LogSoftmax" : "Softmax", 13);
-    *(int64_t *)field(&fixture, "axis") = 1;
-    x = add_input(&fixture, 2, shape, false);
-    if (pick(0, 4) == 0) {
-        ((float *)fixture.inputs[0].data)[pick(0, shape[0] * shape[1] - 1)] = pick(0, 1) == 1 ? -INFINITY : NAN;
+    kernel_begin(&call, is_log ? "LogSoftmax" : "Softmax", 13);
+    *(int64_t *)kernel_field(&call, "axis") = 1;
+    x = add_input(&call, 2, shape, false);
+    if (kernel_pick(0, 4) == 0) {
+        ((float *)call.inputs[0].data)[kernel_pick(0, shape[0] * shape[1] - 1)] = kernel_pick(0, 1) == 1 ? -INFINITY : NAN;
     }
-    run(&fixture);
+    kernel_run(&call);
     for (int64_t row = 0; row < shape[0]; row++, x += shape[1]) {
         double sum = 0;
 
@@ -303,26 +200,26 @@ static void check_softmax(bool is_log)
             double wanted = is_log ? (double)x[i] - log(sum) : exp((double)x[i]) / sum;
 
             /* A line of one element that is -infinity has no weights. */
-            check(&fixture, (size_t)(row * shape[1] + i), sum == 0 ? NAN : wanted, 1e-6 * (is_log ? 10 : 1));
+            kernel_check(&call, 0, (size_t)(row * shape[1] + i), sum == 0 ? NAN : wanted, 1e-6 * (is_log ? 10 : 1));
         }
     }
-    end(&fixture);
+    kernel_end(&call);
 }
 
 static void check_layer_norm(void)
 {
-    int64_t shape[2] = {pick(1, 5), pick(1, 100)};
-    struct fixture fixture;
+    int64_t shape[2] = {kernel_pick(1, 5), kernel_pick(1, 100)};
+    struct kernel_call call;
     const float *x, *scale, *bias;
 
-    begin(&fixture, "LayerNormalization", 17);
-    *(int64_t *)field(&fixture, "axis") = -1;
-    *(int64_t *)field(&fixture, "stash_type") = 1;
-    *(double *)field(&fixture, "epsilon") = 1e-3;
-    x = add_input(&fixture, 2, shape, false);
-    scale = add_input(&fixture, 1, shape + 1, true);
-    bias = add_input(&fixture, 1, shape + 1, true);
-    run(&fixture);
+    kernel_begin(&call, "LayerNormalization", 17);
+    *(int64_t *)kernel_field(&call, "axis") = -1;
+    *(int64_t *)kernel_field(&call, "stash_type") = 1;
+    *(double *)kernel_field(&call, "epsilon") = 1e-3;
+    x = add_input(&call, 2, shape, false);
+    scale = add_input(&call, 1, shape + 1, true);
+    bias = add_input(&call, 1, shape + 1, true);
+    kernel_run(&call);
     for (int64_t row = 0; row < shape[0]; row++, x += shape[1]) {
         double mean = 0, variance = 0;
 
@@ -333,34 +230,34 @@ static void check_layer_norm(void)
             variance += ((double)x[i] - mean) * ((double)x[i] - mean) / (double)shape[1];
         }
         for (int64_t i = 0; i < shape[1]; i++) {
-            check(&fixture, (size_t)(row * shape[1] + i),
-                  ((double)x[i] - mean) / sqrt(variance + 1e-3) * (double)scale[i] + (double)bias[i], 1e-5);
+            kernel_check(&call, 0, (size_t)(row * shape[1] + i),
+                         ((double)x[i] - mean) / sqrt(variance + 1e-3) * (double)scale[i] + (double)bias[i], 1e-5);
         }
     }
-    end(&fixture);
+    kernel_end(&call);
 }
 
 /* Sums along all axes but the last, each in float64 and in the order of the rows: to the last bit. */
 static void check_column_sums(void)
 {
-    int64_t shape[3] = {pick(1, 6), pick(1, 40), pick(2, 600)}, axes[2] = {0, 1};
-    struct fixture fixture;
+    int64_t shape[3] = {kernel_pick(1, 6), kernel_pick(1, 40), kernel_pick(2, 600)}, axes[2] = {0, 1};
+    struct kernel_call call;
     const float *x;
 
-    begin(&fixture, "ReduceSum", 11);
-    *(struct mdf_ints *)field(&fixture, "axes") = (struct mdf_ints){axes, 2};
-    *(int64_t *)field(&fixture, "keepdims") = 1;
-    x = add_input(&fixture, 3, shape, false);
-    run(&fixture);
+    kernel_begin(&call, "ReduceSum", 11);
+    *(struct mdf_ints *)kernel_field(&call, "axes") = (struct mdf_ints){axes, 2};
+    *(int64_t *)kernel_field(&call, "keepdims") = 1;
+    x = add_input(&call, 3, shape, false);
+    kernel_run(&call);
     for (int64_t column = 0; column < shape[2]; column++) {
         double sum = 0;
 
         for (int64_t row = 0; row < shape[0] * shape[1]; row++) {
             sum += (double)x[row * shape[2] + column];
         }
-        check(&fixture, (size_t)column, (double)(float)sum, 0);
+        kernel_check(&call, 0, (size_t)column, (double)(float)sum, 0);
     }
-    end(&fixture);
+    kernel_end(&call);
 }
 
 Test(heavy_kernels, lines)
@@ -377,21 +274,21 @@ Test(heavy_kernels, lines)
 
 static void check_transpose(void)
 {
-    int64_t shape[3] = {pick(0, 20), pick(1, 30), pick(1, 70)}, order[3] = {0, 1, 2}, result[3];
-    struct fixture fixture;
+    int64_t shape[3] = {kernel_pick(0, 20), kernel_pick(1, 30), kernel_pick(1, 70)}, order[3] = {0, 1, 2}, result[3];
+    struct kernel_call call;
     const float *x;
 
-    begin(&fixture, "Transpose", 13);
+    kernel_begin(&call, "Transpose", 13);
     for (size_t i = 0; i < 3; i++) {
-        size_t other = (size_t)pick(0, 2);
+        size_t other = (size_t)kernel_pick(0, 2);
         int64_t kept = order[i];
 
         order[i] = order[other];
         order[other] = kept;
     }
-    *(struct mdf_ints *)field(&fixture, "perm") = (struct mdf_ints){order, 3};
-    x = add_input(&fixture, 3, shape, false);
-    run(&fixture);
+    *(struct mdf_ints *)kernel_field(&call, "perm") = (struct mdf_ints){order, 3};
+    x = add_input(&call, 3, shape, false);
+    kernel_run(&call);
     for (size_t i = 0; i < 3; i++) {
         result[i] = shape[order[i]];
     }
@@ -401,9 +298,9 @@ static void check_transpose(void)
         for (size_t i = 0; i < 3; i++) {
             index[order[i]] = place[i];
         }
-        check(&fixture, (size_t)at, (double)x[(index[0] * shape[1] + index[1]) * shape[2] + index[2]], 0);
+        kernel_check(&call, 0, (size_t)at, (double)x[(index[0] * shape[1] + index[1]) * shape[2] + index[2]], 0);
     }
-    end(&fixture);
+    kernel_end(&call);
 }
 
 /* Where place `i` of `n_out` comes from, of `n_in` places. */
@@ -421,22 +318,22 @@ static double element_at(const float *x, const int64_t *shape, double row, doubl
 
 static void check_resize(bool is_linear)
 {
-    int64_t shape[2] = {pick(1, 20), pick(1, 40)}, sizes[2], n = 2;
-    struct fixture fixture;
+    int64_t shape[2] = {kernel_pick(1, 20), kernel_pick(1, 40)}, sizes[2], n = 2;
+    struct kernel_call call;
     const float *x;
 
-    sizes[0] = pick(0, 3) == 0 ? 2 * shape[0] : pick(1, 50);
-    sizes[1] = pick(0, 3) == 0 ? 2 * shape[1] : pick(1, 50);
-    begin(&fixture, "Resize", 13);
-    *(const char **)field(&fixture, "mode") = is_linear ? "linear" : "nearest";
-    *(const char **)field(&fixture, "coordinate_transformation_mode") = "half_pixel";
-    *(const char **)field(&fixture, "nearest_mode") = "round_prefer_floor";
-    *(int64_t *)field(&fixture, "exclude_outside") = 0;
-    x = add_input(&fixture, 2, shape, false);
-    fixture.call.n_inputs = 4;
-    memcpy(mdf_value_make_tensor(&fixture.memory, &fixture.inputs[3], MDF_DTYPE_INT64, 1, &n), sizes, sizeof sizes);
-    fixture.input_pointers[3] = &fixture.inputs[3];
-    run(&fixture);
+    sizes[0] = kernel_pick(0, 3) == 0 ? 2 * shape[0] : kernel_pick(1, 50);
+    sizes[1] = kernel_pick(0, 3) == 0 ? 2 * shape[1] : kernel_pick(1, 50);
+    kernel_begin(&call, "Resize", 13);
+    *(const char **)kernel_field(&call, "mode") = is_linear ? "linear" : "nearest";
+    *(const char **)kernel_field(&call, "coordinate_transformation_mode") = "half_pixel";
+    *(const char **)kernel_field(&call, "nearest_mode") = "round_prefer_floor";
+    *(int64_t *)kernel_field(&call, "exclude_outside") = 0;
+    x = add_input(&call, 2, shape, false);
+    call.call.n_inputs = 4;
+    memcpy(mdf_value_make_tensor(&call.memory, &call.inputs[3], MDF_DTYPE_INT64, 1, &n), sizes, sizeof sizes);
+    call.input_pointers[3] = &call.inputs[3];
+    kernel_run(&call);
     for (int64_t at = 0; at < sizes[0] * sizes[1]; at++) {
         double row = origin(at / sizes[1], sizes[0], shape[0]), column = origin(at % sizes[1], sizes[1], shape[1]);
         double below = row - floor(row), right = column - floor(column), wanted;
@@ -446,9 +343,9 @@ static void check_resize(bool is_linear)
                                  below * ((1 - right) * element_at(x, shape, floor(row) + 1, floor(column)) +
                                           right * element_at(x, shape, floor(row) + 1, floor(column) + 1))
                            : element_at(x, shape, ceil(row - 0.5), ceil(column - 0.5));
-        check(&fixture, (size_t)at, wanted, is_linear ? 1e-6 : 0);
+        kernel_check(&call, 0, (size_t)at, wanted, is_linear ? 1e-6 : 0);
     }
-    end(&fixture);
+    kernel_end(&call);
 }
 
 Test(heavy_kernels, moved_elements)
@@ -464,17 +361,18 @@ Test(heavy_kernels, moved_elements)
 
 static void check_attention(void)
 {
-    int64_t q_shape[4] = {1, pick(1, 3), pick(1, 40), pick(1, 40)}, k_shape[4] = {1, q_shape[1], pick(1, 60), q_shape[3]};
+    int64_t q_shape[4] = {1, kernel_pick(1, 3), kernel_pick(1, 40), kernel_pick(1, 40)},
+            k_shape[4] = {1, q_shape[1], kernel_pick(1, 60), q_shape[3]};
     int64_t n = q_shape[2], n_keys = k_shape[2], d = q_shape[3];
     const float *q, *k, *v;
-    struct fixture fixture;
+    struct kernel_call call;
 
-    begin(&fixture, "Attention", 23);
-    q = add_input(&fixture, 4, q_shape, false);
-    k = add_input(&fixture, 4, k_shape, false);
-    v = add_input(&fixture, 4, k_shape, false);
-    *(mdf_dtype *)field(&fixture, "softmax_precision") = MDF_DTYPE_NONE;
-    run(&fixture);
+    kernel_begin(&call, "Attention", 23);
+    q = add_input(&call, 4, q_shape, false);
+    k = add_input(&call, 4, k_shape, false);
+    v = add_input(&call, 4, k_shape, false);
+    *(mdf_dtype *)kernel_field(&call, "softmax_precision") = MDF_DTYPE_NONE;
+    kernel_run(&call);
     for (int64_t row = 0; row < q_shape[1] * n; row++) {
         const float *keys = k + row / n * n_keys * d, *values = v + row / n * n_keys * d;
         double weights[64], sum = 0;
@@ -494,30 +392,30 @@ static void check_attention(void)
             for (int64_t key = 0; key < n_keys; key++) {
                 wanted += weights[key] / sum * (double)values[key * d + i];
             }
-            check(&fixture, (size_t)(row * d + i), wanted, 1e-5);
+            kernel_check(&call, 0, (size_t)(row * d + i), wanted, 1e-5);
         }
     }
-    end(&fixture);
+    kernel_end(&call);
 }
 
 static void check_rnn(void)
 {
-    int64_t n_steps = pick(1, 6), n_batch = pick(1, 5), n_input = pick(1, 40), n = pick(1, 70);
+    int64_t n_steps = kernel_pick(1, 6), n_batch = kernel_pick(1, 5), n_input = kernel_pick(1, 40), n = kernel_pick(1, 70);
     double *state = calloc((size_t)(n_batch * n), sizeof *state), *next = calloc((size_t)(n_batch * n), sizeof *next);
     const float *x, *w, *r;
-    struct fixture fixture;
+    struct kernel_call call;
 
-    begin(&fixture, "RNN", 14);
-    *(int64_t *)field(&fixture, "hidden_size") = n;
-    *(int64_t *)field(&fixture, "layout") = 0;
-    *(const char **)field(&fixture, "direction") = "forward";
-    x = add_input(&fixture, 3, (const int64_t[3]){n_steps, n_batch, n_input}, false);
-    w = add_input(&fixture, 3, (const int64_t[3]){1, n, n_input}, true);
-    r = add_input(&fixture, 3, (const int64_t[3]){1, n, n}, pick(0, 1) == 1);
+    kernel_begin(&call, "RNN", 14);
+    *(int64_t *)kernel_field(&call, "hidden_size") = n;
+    *(int64_t *)kernel_field(&call, "layout") = 0;
+    *(const char **)kernel_field(&call, "direction") = "forward";
+    x = add_input(&call, 3, (const int64_t[3]){n_steps, n_batch, n_input}, false);
+    w = add_input(&call, 3, (const int64_t[3]){1, n, n_input}, true);
+    r = add_input(&call, 3, (const int64_t[3]){1, n, n}, kernel_pick(0, 1) == 1);
     for (size_t i = 0; i < (size_t)(n * n); i++) {
-        ((float *)fixture.inputs[2].data)[i] /= (float)n; /* so that rounding errors do not grow from step to step */
+        ((float *)call.inputs[2].data)[i] /= (float)n; /* so that rounding errors do not grow from step to step */
     }
-    run(&fixture);
+    kernel_run(&call);
     for (int64_t step = 0; step < n_steps; step++, memcpy(state, next, (size_t)(n_batch * n) * sizeof *state)) {
         for (int64_t at = 0; at < n_batch * n; at++) {
             int64_t member = at / n, unit = at % n;
@@ -530,12 +428,12 @@ static void check_rnn(void)
                 sum += state[member * n + i] * (double)r[unit * n + i];
             }
             next[at] = tanh(sum);
-            check(&fixture, (size_t)(step * n_batch * n + at), next[at], 1e-5);
+            kernel_check(&call, 0, (size_t)(step * n_batch * n + at), next[at], 1e-5);
         }
     }
     free(state);
     free(next);
-    end(&fixture);
+    kernel_end(&call);
 }
 
 Test(heavy_kernels, attention_and_recurrence)
@@ -589,29 +487,30 @@ Test(heavy_kernels, arrays_without_elements)
         const struct empty *empty = &empties[i];
         struct window window = {
             {empty->kernel, empty->kernel}, {1, 1}, {1, 1}, {empty->pad, empty->pad, empty->pad, empty->pad}, {0, 0}, {0, 0}};
-        struct fixture fixture;
+        struct kernel_call call;
 
-        begin(&fixture, empty->name, empty->version);
+        kernel_begin(&call, empty->name, empty->version);
         if (empty->kernel > 0) {
-            set_window(&fixture, &window);
+            set_window(&call, &window);
         }
         if (empty->group > 0) {
-            *(int64_t *)field(&fixture, "group") = empty->group;
+            *(int64_t *)kernel_field(&call, "group") = empty->group;
         }
         if (strcmp(empty->name, "GridSample") == 0) {
-            *(const char **)field(&fixture, "mode") = "linear";
-            *(const char **)field(&fixture, "padding_mode") = "zeros";
-            *(int64_t *)field(&fixture, "align_corners") = 0;
+            *(const char **)kernel_field(&call, "mode") = "linear";
+            *(const char **)kernel_field(&call, "padding_mode") = "zeros";
+            *(int64_t *)kernel_field(&call, "align_corners") = 0;
         }
         for (size_t input = 0; input < 3 && empty->ranks[input] > 0; input++) {
-            add_input(&fixture, empty->ranks[input], empty->shapes[input], input > 0);
+            add_input(&call, empty->ranks[input], empty->shapes[input], input > 0);
         }
-        run(&fixture);
-        cr_assert(fixture.output.rank == 4 && memcmp(mdf_value_shape(&fixture.output), empty->result, sizeof empty->result) == 0,
+        kernel_run(&call);
+        cr_assert(call.outputs[0].rank == 4 &&
+                      memcmp(mdf_value_shape(&call.outputs[0]), empty->result, sizeof empty->result) == 0,
                   "case %zu", i);
-        for (size_t at = 0; at < fixture.output.length; at++) {
-            check(&fixture, at, (double)empty->fill, 0);
+        for (size_t at = 0; at < call.outputs[0].length; at++) {
+            kernel_check(&call, 0, at, (double)empty->fill, 0);
         }
-        end(&fixture);
+        kernel_end(&call);
     }
 }
