@@ -44,6 +44,13 @@ static const struct {
      "\"nearest\"",
      "[[[[1.0]]]]"},
     {"onnx::GridSample", "\"X\": [[[1.0, 2.0]]], \"grid\": [[[[0.0, 0.0]]]]", "does not fit X"},
+    {"onnx::GridSample", "\"X\": [[[[]]]], \"grid\": [[[[0.0, 0.0]]]]", "X has no elements to sample"},
+    {"onnx::Resize", "\"X\": [[]], \"sizes\": [1, 3]", "an axis of 0 elements can not be resized to 3"},
+    /* Pools: windows that dilations carry over all elements; kernels larger than the array. */
+    {"onnx::AveragePool", "\"X\": [[[5.0, 5.0]]], \"kernel_shape\": [2], \"dilations\": [3], \"pads\": [1, 1]", "[[[0.0]]]"},
+    {"onnx::AveragePool", "\"X\": [[[5.0, 6.0]]], \"kernel_shape\": [3], \"strides\": [2], \"ceil_mode\": 1", "[[[5.5]]]"},
+    {"onnx::AveragePool", "\"X\": [[[5.0, 6.0]]], \"kernel_shape\": [3]", "[[[]]]"},
+    {"onnx::AveragePool", "\"X\": [[[5.0, 6.0]]], \"kernel_shape\": [4]", "spans 4 positions of axis 0, which has 2"},
     /* Attention. */
     {"onnx::Attention", "\"Q\": [[[[1.0, 0.0]]]], \"K\": [[[[1.0]]]], \"V\": [[[[1.0]]]]", "do not fit"},
     {"onnx::Attention", "\"Q\": [[[1.0, 0.0, 1.0]]], \"K\": [[[1.0]]], \"V\": [[[1.0]]]", "number of heads must be given"},
