@@ -24,81 +24,41 @@ static const struct mdf_setting grid_table[] = {
 enum padding { PAD_ZEROS, PAD_BORDER, PAD_REFLECTION };
 
 /* A point that is interpolated from more neighbours can not be meant. */
-enum { MAX_CHOICES = 1 << 20, OUTSIDE = -1, BLOCK_CHOICES = 256 };
+enum { MAX_CHOICES = 1 << 20, MAX_TAPS = 4, MAX_AXES = 20 /* so that 2 taps an axis give no more choices */ };
+enum { BLOCK_CHOICES = 1024, BLOCK_POINTS = 256 };
+
+struct sampling;
+
+/* What n points from number `point` on (over all batches) meet along an axis, whose elements lie `stride` apart in a plane:
+ * offsets and weights of their first neighbours there, of their second ones, ... */
+typedef void (*tap_finder)(const struct sampling *job, size_t axis, int64_t stride, size_t point, size_t n, int64_t *offsets,
+                           double *weights);
 
 struct sampling {
+    tap_finder find_taps;
     const void *x;
+    const double *grid;
     void *y;
-    size_t rank, n_batches, n_channels, n_plane, n_points, n_parts; /* n_parts: 2 of complex numbers */
+    size_t rank, n_batches, n_channels, n_plane, n_points, n_parts; /* n_parts: pieces of an element, 2 of complex numbers */
     size_t n_taps, n_choices;                                       /* neighbours along an axis; in all */
     const int64_t *sizes;                                           /* of the axes of X */
-    int64_t *offsets;                                               /* [point, axis, tap] in elements of a plane, or OUTSIDE */
-    double *weights;                                                /* the same */
     enum padding padding;
     bool align_corners;
 };
 
-/* Rough time of one neighbour, to judge what is worth a thread. */
-static const double tap_ns = 1;
-
-/* Offset and weight of neighbour number `choice`; false where it does not count. */
-static bool combine(const struct sampling *job, const int64_t *offsets, const double *weights, size_t choice, int64_t *offset,
-                    double *weight)
-{
-    *offset = 0;
-    *weight = 1;
-    for (size_t axis = 0; axis < job->rank; axis++, choice /= job->n_taps) {
-        size_t tap = axis * job->n_taps + choice % job->n_taps;
-
-        if (offsets[tap] == OUTSIDE || weights[tap] == 0) {
-            return false;
-        }
-        *offset += offsets[tap];
-        *weight *= weights[tap];
-    }
-    return true;
-}
-
-/* A neighbour that counts. */
-struct chosen {
-    int64_t offset;
-    double weight;
+/* The neighbours of some points: those of point i lie at i, n_points + i, ... What does not count has weight 0 and offset 0. */
+struct neighbours {
+    size_t n_points;
+    int64_t offsets[BLOCK_CHOICES]; /* in elements of a plane */
+    double weights[BLOCK_CHOICES];
 };
 
-/* The neighbours of point `at` that count, up to n_choices, those that combine() gives, in its order; behind them, if there are
- * fewer, such that are OUTSIDE. */
-static void choose(const struct sampling *job, size_t at, struct chosen *chosen)
-{
-    const int64_t *offsets = job->offsets + at * job->rank * job->n_taps;
-    const double *weights = job->weights + at * job->rank * job->n_taps;
-    struct chosen before[BLOCK_CHOICES];
-    size_t n = 1, n_before;
-
-    chosen[0] = (struct chosen){0, 1};
-    for (size_t axis = 0; axis < job->rank; axis++, offsets += job->n_taps, weights += job->n_taps) {
-        for (n_before = 0; n_before < n; n_before++) {
-            before[n_before] = chosen[n_before];
-        }
-        n = 0;
-        for (size_t tap = 0; tap < job->n_taps; tap++) {
-            for (size_t i = 0; i < n_before && offsets[tap] != OUTSIDE && weights[tap] != 0; i++) {
-                chosen[n++] = (struct chosen){before[i].offset + offsets[tap], before[i].weight * weights[tap]};
-            }
-        }
-    }
-    for (; n < job->n_choices; n++) {
-        chosen[n].offset = OUTSIDE;
-    }
-}
-
-#define ELEMENT float
-#define NAME(x) x##_float32
-#include "functions/onnx/grid_sample.inc"
-#define ELEMENT double
-#define NAME(x) x##_float64
-#include "functions/onnx/grid_sample.inc"
+/* Rough time of one neighbour, to judge what is worth a thread. */
+static const double tap_ns = 0.4;
 
 /* ------------------------------------------------------------------ neighbours */
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* Into [low, high], mirrored at the ends as often as needed. */
 static double reflect(double x, double low, double high)
@@ -112,71 +72,153 @@ static double reflect(double x, double low, double high)
     return isfinite(rest) ? low + (rest > range ? 2 * range - rest : rest) : low;
 }
 
-/* Where a coordinate lies on an axis of `size` elements, brought inside as the padding says. */
-static double place_of(const struct sampling *job, double coordinate, double size)
+/* The places between which a coordinate is inside. */
+static ALWAYS_INLINE double lowest_place(const struct sampling *job)
 {
-    double low = job->align_corners ? 0 : -0.5, high = job->align_corners ? size - 1 : size - 0.5;
+    return job->align_corners ? 0 : -0.5;
+}
+
+static ALWAYS_INLINE double highest_place(const struct sampling *job, double size)
+{
+    return job->align_corners ? size - 1 : size - 0.5;
+}
+
+/* Where a coordinate lies on an axis of `size` elements, brought inside as the padding says. */
+static ALWAYS_INLINE double place_of(const struct sampling *job, size_t n_taps, enum padding padding, double coordinate,
+                                     double size)
+{
+    double low = lowest_place(job), high = highest_place(job, size);
     double x = job->align_corners ? (coordinate + 1) / 2 * (size - 1) : ((coordinate + 1) * size - 1) / 2;
 
-    x = job->n_taps == 1 ? rint(x) : x;
-    if (!(x >= low && x <= high)) {
-        x = job->padding == PAD_BORDER ? (x > 0 ? size - 1 : 0) : job->padding == PAD_REFLECTION ? reflect(x, low, high) : x;
+    x = n_taps == 1 ? rint(x) : x;
+    if (padding == PAD_REFLECTION) {
+        x = reflect(x, low, high);
+    } else if (padding == PAD_BORDER) {
+        x = x >= low && x <= high ? x : x > 0 ? size - 1 : 0;
     }
-    return x > -4 ? (x < size + 4 ? x : size + 4) : -4; /* further out is no different; NaN too */
+    x = x < size + 4 ? x : size + 4; /* further out is no different */
+    return x > -4 ? x : -4;
 }
 
-/* Number of the element at a whole place, or OUTSIDE. */
-static int64_t element_at(const struct sampling *job, double place, int64_t size)
+/* Number of the element at a whole place, or -1. */
+static ALWAYS_INLINE double element_at(const struct sampling *job, enum padding padding, double place, double size)
 {
-    double low = job->align_corners ? 0 : -0.5, high = job->align_corners ? (double)size - 1 : (double)size - 0.5;
-
-    if (job->padding == PAD_REFLECTION) {
-        place = rint(reflect(place, low, high));
+    if (padding == PAD_REFLECTION) {
+        place = rint(reflect(place, lowest_place(job), highest_place(job, size)));
     }
-    if (job->padding == PAD_ZEROS && !(place >= 0 && place < (double)size)) {
-        return OUTSIDE;
+    if (padding == PAD_ZEROS) {
+        return place >= 0 && place < size ? place : -1;
     }
-    return place < 0 ? 0 : place > (double)(size - 1) ? size - 1 : (int64_t)place;
+    place = place < size - 1 ? place : size - 1;
+    return place > 0 ? place : 0;
 }
 
-static void weigh(size_t n_taps, double fraction, double *weights)
+static ALWAYS_INLINE double weight_of(size_t n_taps, size_t tap, double fraction)
 {
     const double a = -0.75; /* the standard's */
-    double distances[4] = {1 + fraction, fraction, 1 - fraction, 2 - fraction};
+    double d = tap < 2 ? (double)(1 - tap) + fraction : (double)(tap - 1) - fraction;
 
     if (n_taps == 1) {
-        weights[0] = 1;
-    } else if (n_taps == 2) {
-        weights[0] = 1 - fraction;
-        weights[1] = fraction;
+        return 1;
     }
-    for (size_t i = 0; n_taps == 4 && i < 4; i++) {
-        double d = distances[i];
-
-        weights[i] = i == 1 || i == 2 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+    if (n_taps == 2) {
+        return tap == 0 ? 1 - fraction : fraction;
     }
+    return tap == 1 || tap == 2 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
 }
 
-/* The neighbours of all points, counted by batch. */
-static void find_neighbours(struct sampling *job, const double *grid)
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx512f,avx512dq")))
+#define NAME(x) x##_avx512
+#include "functions/onnx/grid_taps.inc"
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_avx2
+#include "functions/onnx/grid_taps.inc"
+#endif
+#define TARGET
+#define NAME(x) x##_plain
+#include "functions/onnx/grid_taps.inc"
+
+static tap_finder choose_finder(void)
 {
-    for (size_t at = 0; at < job->n_batches * job->n_points; at++) {
-        int64_t stride = 1;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
+        return find_taps_avx512;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        return find_taps_avx2;
+    }
+#endif
+    return find_taps_plain;
+}
 
-        for (size_t axis = job->rank; axis-- > 0; stride *= job->sizes[axis]) {
-            double place = place_of(job, grid[at * job->rank + job->rank - 1 - axis], (double)job->sizes[axis]);
-            double first = floor(place) - (job->n_taps == 4 ? 1 : 0);
-            size_t start = (at * job->rank + axis) * job->n_taps;
+/* Adds to the `n_choices` neighbours of each point those that it has along one axis more. */
+static void combine_axis(struct neighbours *neighbours, size_t n_choices, size_t n_taps, const int64_t *offsets,
+                         const double *weights)
+{
+    size_t n = neighbours->n_points;
 
-            weigh(job->n_taps, place - floor(place), job->weights + start);
-            for (size_t tap = 0; tap < job->n_taps; tap++) {
-                int64_t element = element_at(job, first + (double)tap, job->sizes[axis]);
+    for (size_t tap = n_taps; tap-- > 0;) { /* the first one last, in place of what is combined */
+        for (size_t choice = 0; choice < n_choices; choice++) {
+            size_t from = choice * n, to = (tap * n_choices + choice) * n;
 
-                job->offsets[start + tap] = element == OUTSIDE ? OUTSIDE : element * stride;
+            for (size_t i = 0; i < n; i++) {
+                neighbours->offsets[to + i] = neighbours->offsets[from + i] + offsets[tap * n + i];
+                neighbours->weights[to + i] = neighbours->weights[from + i] * weights[tap * n + i];
             }
         }
     }
 }
+
+/* The neighbours of the points from `point` on, counted over all batches. n_points * n_choices <= BLOCK_CHOICES. */
+static void find_neighbours(const struct sampling *job, size_t point, size_t n_points, struct neighbours *neighbours)
+{
+    int64_t offsets[MAX_TAPS * BLOCK_POINTS], stride = 1;
+    double weights[MAX_TAPS * BLOCK_POINTS];
+    size_t n_choices = 1;
+
+    neighbours->n_points = n_points;
+    for (size_t i = 0; i < n_points; i++) {
+        neighbours->offsets[i] = 0;
+        neighbours->weights[i] = 1;
+    }
+    for (size_t axis = job->rank; axis-- > 0; stride *= job->sizes[axis], n_choices *= job->n_taps) {
+        job->find_taps(job, axis, stride, point, n_points, offsets, weights);
+        combine_axis(neighbours, n_choices, job->n_taps, offsets, weights);
+    }
+}
+
+/* Points [at, at + *n), before `last`, lie in one batch and are few enough to be worked on at once. Returns the number of the
+ * first one in its batch. */
+static size_t next_block(const struct sampling *job, size_t at, size_t last, size_t *n)
+{
+    size_t n_block = BLOCK_CHOICES / job->n_choices < BLOCK_POINTS ? BLOCK_CHOICES / job->n_choices : BLOCK_POINTS;
+    size_t point = at % job->n_points;
+
+    *n = job->n_points - point < n_block ? job->n_points - point : n_block;
+    *n = last - at < *n ? last - at : *n;
+    return point;
+}
+
+#define ELEMENT float
+#define NAME(x) x##_float32
+#include "functions/onnx/grid_sample.inc"
+#define ELEMENT double
+#define NAME(x) x##_float64
+#include "functions/onnx/grid_sample.inc"
+
+#define ELEMENT uint8_t
+#define NAME(x) x##_1
+#include "functions/onnx/grid_pick.inc"
+#define ELEMENT uint16_t
+#define NAME(x) x##_2
+#include "functions/onnx/grid_pick.inc"
+#define ELEMENT uint32_t
+#define NAME(x) x##_4
+#include "functions/onnx/grid_pick.inc"
+#define ELEMENT uint64_t
+#define NAME(x) x##_8
+#include "functions/onnx/grid_pick.inc"
 
 /* ------------------------------------------------------------------ GridSample */
 
@@ -240,42 +282,65 @@ static bool plan(struct mdf_workspace *workspace, const struct mdf_value *x, con
            mdf_workspace_product(call, *shape, 2, x->rank, &job->n_points);
 }
 
-/* Each element of the result is one of X, or zero. */
-static bool move_nearest(struct mdf_call *call, const struct mdf_value *x, const struct sampling *job, void *target)
+/* Strings, which have owners, one by one. */
+static bool move_strings(struct mdf_call *call, const char *const *x, const struct sampling *job, char **y)
 {
-    mdf_dtype dtype = (mdf_dtype)x->dtype;
+    struct neighbours found;
+    size_t n_all = job->n_batches * job->n_points, n;
 
-    for (size_t i = 0; i < job->n_batches * job->n_channels * job->n_points; i++) {
-        size_t plane = i / job->n_points, at = plane / job->n_channels * job->n_points + i % job->n_points;
-        void *to = mdf_element_to_write(dtype, target, i);
-        int64_t offset;
-        double weight;
+    for (size_t at = 0; at < n_all; at += n) {
+        size_t point = next_block(job, at, n_all, &n), batch = at / job->n_points;
 
-        if (combine(job, job->offsets + at * job->rank, job->weights + at * job->rank, 0, &offset, &weight)) {
-            mdf_elements_copy(call, dtype, to, mdf_element_at(dtype, x->data, plane * job->n_plane + (size_t)offset), 1);
-        } else if (!mdf_elements_fill(call, dtype, to, 1, NULL)) {
-            return false;
+        find_neighbours(job, at, n, &found);
+        for (size_t i = 0; i < job->n_channels * n; i++) {
+            size_t plane = batch * job->n_channels + i / n;
+            char **to = y + plane * job->n_points + point + i % n;
+            const char *const *from = x + plane * job->n_plane + (size_t)found.offsets[i % n];
+
+            if (!mdf_elements_fill(call, MDF_DTYPE_STRING, to, 1, found.weights[i % n] > 0 ? from : NULL)) {
+                return false;
+            }
         }
     }
     return true;
 }
 
+typedef void (*sampler)(void *context, size_t first, size_t last);
+
+/* What moves the nearest elements of a type, as pieces of a size that there is a kernel for. */
+static sampler choose_picker(mdf_dtype dtype, struct sampling *job)
+{
+    size_t size_bytes = mdf_dtype_size(dtype);
+
+    job->n_parts = size_bytes > 8 ? size_bytes / 8 : 1;
+    return size_bytes == 1 ? pick_points_1 : size_bytes == 2 ? pick_points_2 : size_bytes == 4 ? pick_points_4 : pick_points_8;
+}
+
+static sampler choose_sampler(mdf_dtype dtype, struct sampling *job, char kind)
+{
+    job->n_parts = kind == 'c' ? 2 : 1;
+    if (dtype == MDF_DTYPE_FLOAT32) {
+        return job->n_choices <= BLOCK_CHOICES ? sample_points_float32 : sample_points_one_by_one_float32;
+    }
+    return job->n_choices <= BLOCK_CHOICES ? sample_points_float64 : sample_points_one_by_one_float64;
+}
+
 static bool sample(struct mdf_workspace *workspace, const struct mdf_value *x, const int64_t *shape, struct sampling *job)
 {
-    char kind = mdf_dtype_kind((mdf_dtype)x->dtype);
+    mdf_dtype dtype = (mdf_dtype)x->dtype;
+    char kind = mdf_dtype_kind(dtype);
     bool in_place = job->n_taps == 1 || kind == 'c';
-    void (*work)(void *context, size_t first, size_t last);
+    sampler work;
 
     if (kind == 's' && job->n_taps > 1) {
         return mdf_call_error(workspace->call, MDF_TYPE, "strings can not be interpolated");
     }
-    workspace->dtype = x->dtype == MDF_DTYPE_COMPLEX64                ? MDF_DTYPE_FLOAT32
-                       : kind == 'f' && x->dtype != MDF_DTYPE_FLOAT64 ? MDF_DTYPE_FLOAT32
-                                                                      : MDF_DTYPE_FLOAT64;
-    job->n_parts = kind == 'c' ? 2 : 1;
+    workspace->dtype = dtype == MDF_DTYPE_COMPLEX64                ? MDF_DTYPE_FLOAT32
+                       : kind == 'f' && dtype != MDF_DTYPE_FLOAT64 ? MDF_DTYPE_FLOAT32
+                                                                   : MDF_DTYPE_FLOAT64;
     job->x = in_place ? x->data : mdf_workspace_input(workspace, 0);
-    job->y = in_place ? mdf_call_output(workspace->call, 0, (mdf_dtype)x->dtype, x->rank, shape)
-                      : mdf_workspace_output(workspace, 0, (mdf_dtype)x->dtype, x->rank, shape);
+    job->y = in_place ? mdf_call_output(workspace->call, 0, dtype, x->rank, shape)
+                      : mdf_workspace_output(workspace, 0, dtype, x->rank, shape);
     if (job->y == NULL || (job->x == NULL && x->length > 0)) {
         return false;
     }
@@ -285,14 +350,10 @@ static bool sample(struct mdf_workspace *workspace, const struct mdf_value *x, c
     if (job->n_plane == 0) {
         return mdf_call_error(workspace->call, MDF_SHAPE, "X has no elements to sample");
     }
-    if (job->n_taps == 1) {
-        return move_nearest(workspace->call, x, job, job->y);
+    if (kind == 's') {
+        return move_strings(workspace->call, job->x, job, job->y);
     }
-    if (workspace->dtype == MDF_DTYPE_FLOAT32) {
-        work = job->n_choices <= BLOCK_CHOICES ? sample_points_float32 : sample_points_one_by_one_float32;
-    } else {
-        work = job->n_choices <= BLOCK_CHOICES ? sample_points_float64 : sample_points_one_by_one_float64;
-    }
+    work = job->n_taps == 1 ? choose_picker(dtype, job) : choose_sampler(workspace->dtype, job, kind);
     mdf_parallel_for(workspace->call->context, job->n_batches * job->n_points,
                      tap_ns * (double)job->n_choices * (double)(job->n_channels + 2), work, job);
     return mdf_workspace_end(workspace);
@@ -301,27 +362,16 @@ static bool sample(struct mdf_workspace *workspace, const struct mdf_value *x, c
 static bool grid_sample(struct mdf_call *call)
 {
     const struct mdf_value *x = mdf_call_tensor(call, 0), *grid = x != NULL ? mdf_call_tensor(call, 1) : NULL;
+    struct sampling job = {.find_taps = choose_finder()};
     struct mdf_workspace workspace;
-    struct sampling job = {0};
-    const double *coordinates;
     int64_t *shape;
-    size_t n;
 
-    if (grid == NULL || !read_settings(call, &job) || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 6) ||
+    if (grid == NULL || !read_settings(call, &job) || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 4) ||
         !plan(&workspace, x, grid, &job, &shape)) {
         return false;
     }
-    coordinates = mdf_workspace_input(&workspace, 1);
-    n = grid->length; /* one number an axis of each point */
-    job.offsets = mdf_workspace_matrix(&workspace, MDF_DTYPE_INT64, n, job.n_taps);
-    job.weights = mdf_workspace_matrix(&workspace, MDF_DTYPE_FLOAT64, n, job.n_taps);
-    if (coordinates == NULL || job.offsets == NULL || job.weights == NULL) {
-        return false;
-    }
-    if (n > 0 && job.n_plane > 0) {
-        find_neighbours(&job, coordinates);
-    }
-    return sample(&workspace, x, shape, &job);
+    job.grid = mdf_workspace_input(&workspace, 1);
+    return job.grid != NULL && sample(&workspace, x, shape, &job);
 }
 
 /* ------------------------------------------------------------------ AffineGrid */
