@@ -21,18 +21,6 @@ static uint64_t key_of_integer(int64_t value)
     return (uint64_t)value ^ SIGN_BIT;
 }
 
-static double real_at(mdf_dtype dtype, const void *elements, size_t i)
-{
-    switch (dtype) {
-    case MDF_DTYPE_FLOAT32:
-        return ((const float *)elements)[i];
-    case MDF_DTYPE_FLOAT64:
-        return ((const double *)elements)[i];
-    default:
-        return mdf_element_to_double(dtype, (const char *)elements + i * mdf_dtype_size(dtype));
-    }
-}
-
 static uint64_t whole_key_at(mdf_dtype dtype, const void *elements, size_t i)
 {
     switch (dtype) {
@@ -47,14 +35,29 @@ static uint64_t whole_key_at(mdf_dtype dtype, const void *elements, size_t i)
     }
 }
 
+#define BITS uint32_t
+#define SIGN 0x80000000u
+#define INFINITE 0x7f800000u
+#define NAME(x) x##_float32
+#include "functions/ordering_keys.inc"
+#define BITS uint64_t
+#define SIGN SIGN_BIT
+#define INFINITE 0x7ff0000000000000u
+#define NAME(x) x##_float64
+#include "functions/ordering_keys.inc"
+
 void mdf_order_keys(mdf_dtype dtype, const void *elements, size_t stride, size_t n, bool descending, enum mdf_nan_order nan_order,
                     uint64_t *keys)
 {
     uint64_t flip = descending ? UINT64_MAX : 0, nan_key = nan_order == MDF_NAN_FIRST ? 0 : UINT64_MAX;
 
-    if (mdf_dtype_kind(dtype) == 'f') {
+    if (dtype == MDF_DTYPE_FLOAT32) {
+        make_keys_float32(elements, stride, n, flip, nan_key, keys);
+    } else if (dtype == MDF_DTYPE_FLOAT64) {
+        make_keys_float64(elements, stride, n, flip, nan_key, keys);
+    } else if (mdf_dtype_kind(dtype) == 'f') {
         for (size_t i = 0; i < n; i++) {
-            double value = real_at(dtype, elements, i * stride);
+            double value = mdf_element_to_double(dtype, (const char *)elements + i * stride * mdf_dtype_size(dtype));
 
             keys[i] = isnan(value) ? nan_key : key_of_real(value) ^ flip;
         }

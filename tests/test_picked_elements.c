@@ -1,5 +1,5 @@
-/* test_picked_elements.c - the fast kernels of GridSample against plain forms written out here, on random shapes and attributes,
- * with infinite elements among others. */
+/* test_picked_elements.c - the fast kernels of GridSample and TopK against plain forms written out here, on random shapes and
+ * attributes, with infinite elements among others. */
 #include "tests/kernel_fixture.h"
 
 enum { N_CASES = 400 };
@@ -170,5 +170,67 @@ Test(picked_elements, grid_sample)
 {
     for (size_t i = 0; i < N_CASES; i++) {
         check_grid_sample();
+    }
+}
+
+/* ------------------------------------------------------------------ TopK */
+
+/* Whether element `a` of a line stands before element `b`: NaN is the largest number, of equal ones the first one comes first. */
+static bool stands_before(double a, double b, int64_t a_index, int64_t b_index, bool largest)
+{
+    if (isnan(a) || isnan(b)) {
+        return isnan(a) && isnan(b) ? a_index < b_index : isnan(a) == largest;
+    }
+    return a == b ? a_index < b_index : largest ? a > b : a < b;
+}
+
+static void check_top_k(void)
+{
+    static const mdf_dtype dtypes[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, MDF_DTYPE_FLOAT16, MDF_DTYPE_INT32, MDF_DTYPE_UINT8};
+    int64_t shape[3] = {pick(1, 3), pick(0, 3) == 0 ? pick(200, 900) : pick(1, 60), pick(0, 2) == 0 ? pick(2, 4) : 1}, one = 1;
+    int64_t k = pick(0, 2) == 0 ? pick(0, shape[1]) : pick(0, shape[1] < 40 ? shape[1] : 40), range = pick(0, 1) == 0 ? 9 : 1000;
+    mdf_dtype dtype = dtypes[pick(0, 4)];
+    struct fixture fixture;
+    float *x;
+
+    begin(&fixture, "TopK", 11);
+    fixture.call.n_outputs = 2;
+    *(int64_t *)field(&fixture, "axis") = 1;
+    *(int64_t *)field(&fixture, "largest") = pick(0, 1);
+    x = add_input(&fixture, 3, shape, false);
+    for (size_t i = 0; i < fixture.inputs[0].length; i++) {
+        int64_t special = mdf_dtype_kind(dtype) == 'f' ? pick(0, 60) : 60;
+
+        x[i] = special == 0   ? NAN
+               : special == 1 ? -0.0f
+               : special == 2 ? INFINITY
+                              : (float)pick(dtype == MDF_DTYPE_UINT8 ? 0 : -range, range);
+    }
+    convert_input(&fixture, 0, dtype);
+    add_input(&fixture, 1, &one, true)[0] = (float)k;
+    convert_input(&fixture, 1, MDF_DTYPE_INT64);
+    run(&fixture);
+    for (int64_t i = 0; i < shape[0] * shape[1] * shape[2]; i++) {
+        int64_t outer = i / shape[2] / shape[1], index = i / shape[2] % shape[1], column = i % shape[2], rank = 0;
+        double element = element_of(&fixture.inputs[0], (size_t)i);
+
+        for (int64_t other = 0; other < shape[1]; other++) {
+            rank += stands_before(element_of(&fixture.inputs[0], (size_t)((outer * shape[1] + other) * shape[2] + column)),
+                                  element, other, index, *(int64_t *)field(&fixture, "largest") != 0);
+        }
+        if (rank < k) {
+            size_t at = (size_t)((outer * k + rank) * shape[2] + column);
+
+            cr_assert(((const int64_t *)fixture.second.data)[at] == index);
+            check_element(&fixture, at, element, 0);
+        }
+    }
+    end(&fixture);
+}
+
+Test(picked_elements, top_k)
+{
+    for (size_t i = 0; i < N_CASES; i++) {
+        check_top_k();
     }
 }

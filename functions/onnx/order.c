@@ -31,50 +31,165 @@ static const struct mdf_setting top_table[] = {{"axis", MDF_SETTING_INT, offseto
                                                {"largest", MDF_SETTING_INT, offsetof(struct top_settings, largest)},
                                                {NULL, MDF_SETTING_INT, 0}};
 
-static bool stands_before(const uint64_t *keys, int64_t a, int64_t b)
+/* An element: its key (ordering.h), and where it stands in its line. */
+struct ranked {
+    uint64_t key;
+    int64_t index;
+};
+
+static bool stands_before(struct ranked a, struct ranked b)
 {
-    return keys[a] != keys[b] ? keys[a] < keys[b] : a < b;
+    return a.key != b.key ? a.key < b.key : a.index < b.index;
 }
 
 /* Restores the heap below `root`: every item stands behind its two children. */
-static void sift_down(const uint64_t *keys, int64_t *heap, size_t root, size_t n)
+static void sift_down(struct ranked *heap, size_t root, size_t n)
 {
-    for (size_t child = 2 * root + 1; child < n; child = 2 * root + 1) {
-        int64_t kept = heap[root];
+    struct ranked kept = heap[root];
 
-        if (child + 1 < n && stands_before(keys, heap[child], heap[child + 1])) {
+    for (size_t child = 2 * root + 1; child < n; child = 2 * root + 1) {
+        if (child + 1 < n && stands_before(heap[child], heap[child + 1])) {
             child++;
         }
-        if (!stands_before(keys, kept, heap[child])) {
-            return;
+        if (!stands_before(kept, heap[child])) {
+            break;
         }
         heap[root] = heap[child];
-        heap[child] = kept;
         root = child;
+    }
+    heap[root] = kept;
+}
+
+/* All lines of one call. */
+struct top {
+    mdf_dtype dtype;
+    const void *elements;
+    size_t n, inner, k; /* elements of a line, how far apart they lie; how many are selected */
+    bool largest;
+    struct ranked *selected; /* [line, k] */
+    void *values;            /* of output 0, or NULL */
+    int64_t *indices;        /* of output 1, or NULL */
+};
+
+/* The number of the first one of keys [i, n) that is below `bound`, or n. Most are not: some are looked at together. */
+static size_t find_below(const uint64_t *keys, size_t i, size_t n, uint64_t bound)
+{
+    enum { AT_ONCE = 16 };
+
+    for (; i + AT_ONCE <= n; i += AT_ONCE) {
+        size_t n_below = 0;
+
+        for (size_t k = 0; k < AT_ONCE; k++) {
+            n_below += keys[i + k] < bound;
+        }
+        if (n_below > 0) {
+            break;
+        }
+    }
+    while (i < n && keys[i] >= bound) {
+        i++;
+    }
+    return i;
+}
+
+/* The first of the elements so far are held as a heap, whose root stands behind all others; if they are few, sorted: that is
+ * moving each by one place or none, without a branch that goes now this way, now that. */
+enum { FEW = 24 };
+
+/* Puts an element into sorted ones, behind those of its key; what was the last one then comes out. */
+static struct ranked insert(struct ranked *sorted, size_t n, struct ranked next)
+{
+    uint64_t change = 0; /* no bits; once its place is found, all */
+
+    for (size_t i = 0; i < n; i++) {
+        struct ranked held = sorted[i];
+
+        change |= 0 - (uint64_t)(next.key < held.key);
+        sorted[i].key = held.key ^ ((next.key ^ held.key) & change);
+        sorted[i].index = held.index ^ ((next.index ^ held.index) & (int64_t)change);
+        next.key ^= (next.key ^ held.key) & change;
+        next.index ^= (next.index ^ held.index) & (int64_t)change;
+    }
+    return next;
+}
+
+/* Holds one of the first k elements of a line. */
+static void hold(struct ranked *held, size_t n_held, size_t k, struct ranked next)
+{
+    held[n_held] = k <= FEW ? insert(held, n_held, next) : next;
+    for (size_t root = k > FEW && n_held + 1 == k ? k / 2 : 0; root-- > 0;) {
+        sift_down(held, root, k);
     }
 }
 
-/* The indices of the `k` smallest of `n` keys, in order. */
-static void select_smallest(const uint64_t *keys, size_t n, int64_t *selected, size_t k)
+/* Holds an element in place of the last of k. */
+static void replace_last(struct ranked *held, size_t k, struct ranked next)
 {
-    for (size_t i = 0; i < k; i++) {
-        selected[i] = (int64_t)i;
+    if (k <= FEW) {
+        insert(held, k, next);
+    } else {
+        held[0] = next;
+        sift_down(held, 0, k);
     }
-    for (size_t i = k / 2; i-- > 0;) {
-        sift_down(keys, selected, i, k);
+}
+
+static void sort_held(struct ranked *held, size_t k)
+{
+    for (size_t last = k; k > FEW && last > 1; last--) {
+        struct ranked behind = held[0];
+
+        held[0] = held[last - 1];
+        held[last - 1] = behind;
+        sift_down(held, 0, last - 1);
     }
-    for (size_t i = k; k > 0 && i < n; i++) {
-        if (keys[i] < keys[selected[0]]) {
-            selected[0] = (int64_t)i;
-            sift_down(keys, selected, 0, k);
+}
+
+/* The first k elements of a line by their order, in it; k > 0. */
+static void select_first(const struct top *job, const void *line, struct ranked *held)
+{
+    enum { CHUNK = 256 };
+    uint64_t keys[CHUNK];
+    size_t n_held = 0, k = job->k, last = k <= FEW ? k - 1 : 0;
+
+    for (size_t first = 0; first < job->n; first += CHUNK) {
+        size_t n_chunk = job->n - first < CHUNK ? job->n - first : CHUNK, i = 0;
+
+        mdf_order_keys(job->dtype, mdf_element_at(job->dtype, line, first * job->inner), job->inner, n_chunk, job->largest,
+                       job->largest ? MDF_NAN_FIRST : MDF_NAN_LAST, keys);
+        for (; i < n_chunk && n_held < k; i++) {
+            hold(held, n_held++, k, (struct ranked){keys[i], (int64_t)(first + i)});
+        }
+        while (n_held == k && (i = find_below(keys, i, n_chunk, held[last].key)) < n_chunk) {
+            replace_last(held, k, (struct ranked){keys[i], (int64_t)(first + i)});
+            i++;
         }
     }
-    for (size_t last = k; last > 1; last--) {
-        int64_t largest = selected[0];
+    sort_held(held, k);
+}
 
-        selected[0] = selected[last - 1];
-        selected[last - 1] = largest;
-        sift_down(keys, selected, 0, last - 1);
+/* Lines [first, last): selects, and writes what was selected to the outputs. */
+static void select_lines(void *context, size_t first, size_t last)
+{
+    const struct top *job = context;
+    size_t size_bytes = mdf_dtype_size(job->dtype);
+
+    for (size_t i = first; i < last; i++) {
+        size_t outer = i / job->inner, column = i % job->inner;
+        const char *line = mdf_element_at(job->dtype, job->elements, outer * job->n * job->inner + column);
+        struct ranked *selected = job->selected + i * job->k;
+
+        select_first(job, line, selected);
+        for (size_t j = 0; j < job->k; j++) {
+            size_t to = (outer * job->k + j) * job->inner + column;
+
+            if (job->values != NULL) {
+                memcpy(mdf_element_to_write(job->dtype, job->values, to),
+                       line + (size_t)selected[j].index * job->inner * size_bytes, size_bytes);
+            }
+            if (job->indices != NULL) {
+                job->indices[to] = selected[j].index;
+            }
+        }
     }
 }
 
@@ -92,76 +207,52 @@ static bool read_k(struct mdf_call *call, const struct mdf_value *data, size_t a
                : mdf_call_error(call, MDF_VALUE, "k is %lld, but axis %zu has size %lld", (long long)*k, axis, (long long)size);
 }
 
-/* Selects along every line of the axis: indices laid out as the output is, in scratch. */
-static const int64_t *select_lines(struct mdf_call *call, const struct mdf_value *data, size_t axis, size_t k, size_t n_selected)
+/* The outputs that somebody reads, and room for what is selected, which is `n` elements. */
+static bool prepare_top(struct mdf_call *call, struct top *job, size_t rank, const int64_t *shape, size_t n)
 {
-    const struct top_settings *settings = call->settings;
-    mdf_dtype dtype = (mdf_dtype)data->dtype;
-    size_t n = (size_t)mdf_value_shape(data)[axis], inner = mdf_axes_product(mdf_value_shape(data), axis + 1, data->rank);
-    uint64_t *keys = mdf_call_scratch(call, MDF_SCRATCH_FIRST, MDF_DTYPE_UINT64, n + 1);
-    int64_t *selected = keys != NULL ? mdf_call_scratch(call, MDF_SCRATCH_SECOND, MDF_DTYPE_INT64, n_selected + k + 1) : NULL,
-            *line;
-
-    if (selected == NULL) {
-        return NULL;
-    }
-    line = selected + n_selected;
-    for (size_t i = 0; k > 0 && i < n_selected / k; i++) {
-        size_t outer = i / inner, column = i % inner;
-
-        mdf_order_keys(dtype, mdf_element_at(dtype, data->data, outer * n * inner + column), inner, n, settings->largest != 0,
-                       settings->largest != 0 ? MDF_NAN_FIRST : MDF_NAN_LAST, keys);
-        select_smallest(keys, n, line, k);
-        for (size_t j = 0; j < k; j++) {
-            selected[(outer * k + j) * inner + column] = line[j];
+    if (mdf_call_result(call, 0) != NULL) {
+        job->values = mdf_call_output(call, 0, job->dtype, rank, shape);
+        if (job->values == NULL) {
+            return false;
         }
     }
-    return selected;
+    if (mdf_call_result(call, 1) != NULL) {
+        job->indices = mdf_call_output(call, 1, MDF_DTYPE_INT64, rank, shape);
+        if (job->indices == NULL) {
+            return false;
+        }
+    }
+    job->selected = mdf_call_scratch(call, MDF_SCRATCH_FIRST, MDF_DTYPE_COMPLEX128, n); /* of the size of struct ranked */
+    return job->selected != NULL;
 }
 
 static bool top_k(struct mdf_call *call)
 {
+    const double element_ns = 0.8; /* rough time, to judge what is worth a thread */
     const struct top_settings *settings = call->settings;
     const struct mdf_value *data = mdf_call_tensor(call, 0);
-    const int64_t *selected;
     int64_t *shape, k;
-    size_t axis, n, n_axis, inner;
+    size_t axis, n;
     struct mdf_box box;
-    mdf_dtype dtype;
-    void *target;
+    struct top job = {.largest = settings->largest != 0};
 
     if (data == NULL || !check_ordered(call, data) || !mdf_call_axis(call, settings->axis, data->rank, &axis) ||
         !read_k(call, data, axis, &k) || !mdf_box_prepare(call, 0, data->rank, &box, &shape)) {
         return false;
     }
-    dtype = (mdf_dtype)data->dtype;
     memcpy(shape, mdf_value_shape(data), data->rank * sizeof *shape);
     shape[axis] = k;
     n = mdf_axes_product(shape, 0, data->rank);
-    selected = select_lines(call, data, axis, (size_t)k, n);
-    if (selected == NULL) {
+    job.dtype = (mdf_dtype)data->dtype;
+    job.elements = data->data;
+    job.n = (size_t)mdf_value_shape(data)[axis];
+    job.inner = mdf_axes_product(shape, axis + 1, data->rank);
+    job.k = (size_t)k;
+    if (!prepare_top(call, &job, data->rank, shape, n)) {
         return false;
     }
-    n_axis = (size_t)mdf_value_shape(data)[axis];
-    inner = mdf_axes_product(shape, axis + 1, data->rank);
-    if (mdf_call_result(call, 0) != NULL) {
-        target = mdf_call_output(call, 0, dtype, data->rank, shape);
-        if (target == NULL) {
-            return false;
-        }
-        for (size_t i = 0; i < n; i++) {
-            size_t outer = i / inner / (size_t)k;
-
-            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, i),
-                              mdf_element_at(dtype, data->data, (outer * n_axis + (size_t)selected[i]) * inner + i % inner), 1);
-        }
-    }
-    if (mdf_call_result(call, 1) != NULL) {
-        target = mdf_call_output(call, 1, MDF_DTYPE_INT64, data->rank, shape);
-        if (target == NULL) {
-            return false;
-        }
-        mdf_elements_copy(call, MDF_DTYPE_INT64, target, selected, n);
+    if (n > 0) {
+        mdf_parallel_for(call->context, n / job.k, element_ns * (double)job.n, select_lines, &job);
     }
     return true;
 }
