@@ -297,15 +297,14 @@ static void finish(const struct job *job, union total *totals, size_t n, const d
     mdf_convert_elements(job->dtype, mdf_element_to_write(job->dtype, job->target, first), total_dtype, totals, n, false);
 }
 
-/* Computes `n` output elements from number `out` on; they lie in one piece (see fold_piece), whose first element is `first`. */
-static void reduce_piece(const struct job *job, size_t first, size_t n, size_t out)
+/* The totals of one piece and, where exp is summed, the largest elements, by which it is shifted lest it overflow; else shifts
+ * are 0. */
+static void reduce_piece(const struct job *job, size_t first, size_t n, union total *totals, double *shifts)
 {
     size_t n_outputs = job->inner_reduced ? 1 : n;
-    double shifts[N_TOTALS];
-    union total totals[N_TOTALS];
 
     memset(shifts, 0, n_outputs * sizeof *shifts);
-    if (job->reduction.after == AFTER_LOG_SHIFTED) { /* by the largest element, so that exp does not overflow */
+    if (job->reduction.after == AFTER_LOG_SHIFTED) {
         fold_piece(job, FOLD_MAXIMUM, totals, first, n, shifts);
         for (size_t i = 0; i < n_outputs; i++) {
             double largest = total_as_real(job, &totals[i]);
@@ -314,22 +313,30 @@ static void reduce_piece(const struct job *job, size_t first, size_t n, size_t o
         }
     }
     fold_piece(job, job->reduction.fold, totals, first, n, shifts);
-    finish(job, totals, n_outputs, shifts, out);
 }
 
-/* Pieces [first, last) of the output, which are numbered row by row. */
+/* Pieces [first, last) of the output, which are numbered row by row: some elements, each the fold of a row, or one piece of up to
+ * N_TOTALS adjacent elements. */
 static void reduce_range(void *context, size_t first, size_t last)
 {
     const struct job *job = context;
+    double shifts[N_TOTALS];
+    union total totals[N_TOTALS];
+    size_t n;
 
-    for (size_t i = first; i < last; i++) {
-        size_t outer = i / job->n_chunks, column = i % job->n_chunks * N_TOTALS, offset = offset_of(&job->kept, outer);
+    for (size_t i = first; i < last; i += job->inner_reduced ? n : 1) {
+        size_t outer = i / job->n_chunks, column = i % job->n_chunks * N_TOTALS,
+               limit = job->inner_reduced ? last - i : job->n_inner - column;
 
+        n = limit < N_TOTALS ? limit : N_TOTALS;
         if (job->inner_reduced) {
-            reduce_piece(job, offset, job->n_inner, outer);
+            for (size_t row = 0; row < n; row++) {
+                reduce_piece(job, offset_of(&job->kept, outer + row), job->n_inner, &totals[row], &shifts[row]);
+            }
+            finish(job, totals, n, shifts, outer);
         } else {
-            reduce_piece(job, offset + column, job->n_inner - column < N_TOTALS ? job->n_inner - column : N_TOTALS,
-                         outer * job->n_inner + column);
+            reduce_piece(job, offset_of(&job->kept, outer) + column, n, totals, shifts);
+            finish(job, totals, n, shifts, outer * job->n_inner + column);
         }
     }
 }
