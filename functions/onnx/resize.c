@@ -501,21 +501,37 @@ struct rows_job {
     size_t size_bytes; /* of an element */
 };
 
-static void take_rows(void *context, size_t first, size_t last)
+/* Rows [first, last), all of one plane, the first of them at `place` of it, `x` the plane in the input. */
+static void take_rows_of_plane(const struct rows_job *rows, const char *x, size_t place, size_t first, size_t last)
 {
-    const struct rows_job *rows = context;
-    const struct resized_axis *axis = &rows->job->axes[rows->job->rank - 1];
+    size_t rank = rows->job->rank;
+    const struct resized_axis *axis = &rows->job->axes[rank - 1], *vertical = rank > 1 ? axis - 1 : NULL;
     size_t n_bytes = axis->n_out * rows->size_bytes, before = SIZE_MAX;
 
-    for (size_t row = first; row < last; row++) {
-        size_t source = source_row(rows->job, rows->job->rank - 1, row, axis->n_in);
+    for (size_t row = first; row < last; row++, place++) {
+        size_t source = vertical == NULL || vertical->is_same ? place : (size_t)vertical->sources[place];
 
         if (source == before) {
             memcpy(rows->y + row * n_bytes, rows->y + (row - 1) * n_bytes, n_bytes);
         } else {
-            rows->take_row(axis, rows->x + source * rows->size_bytes, rows->y + row * n_bytes);
+            rows->take_row(axis, x + source * axis->n_in * rows->size_bytes, rows->y + row * n_bytes);
         }
         before = source;
+    }
+}
+
+static void take_rows(void *context, size_t first, size_t last)
+{
+    const struct rows_job *rows = context;
+    size_t rank = rows->job->rank, n_front = rank > 1 ? rank - 2 : 0, n_rows = rank > 1 ? rows->job->axes[rank - 2].n_out : 1;
+    size_t n_plane = rows->job->axes[rank - 1].n_in * (rank > 1 ? rows->job->axes[rank - 2].n_in : 1), n;
+
+    for (size_t row = first; row < last; row += n) {
+        size_t place = row % n_rows;
+
+        n = n_rows - place < last - row ? n_rows - place : last - row;
+        take_rows_of_plane(rows, rows->x + source_row(rows->job, n_front, row / n_rows, n_plane) * rows->size_bytes, place, row,
+                           row + n);
     }
 }
 
