@@ -47,6 +47,7 @@ struct einsum {
     int64_t *result;       /* the result's labels in order */
     size_t n_result;
     int64_t *spare; /* for two odometers, and labels in order */
+    void *target;   /* of the result */
 };
 
 static void start_odometer(const struct odometer *odometer)
@@ -271,7 +272,7 @@ static bool plan_einsum(struct mdf_workspace *workspace, struct einsum *einsum)
     struct mdf_call *call = workspace->call;
     const struct einsum_settings *settings = call->settings;
     const char *text = settings->equation;
-    size_t n_strides, n_arrays = 16;
+    size_t n_strides, n_arrays = 17;
     int64_t *room;
 
     if (!measure_equation(call, text, einsum)) {
@@ -337,18 +338,25 @@ static struct odometer odometer_in(const struct einsum *einsum, int64_t *room)
     return odometer;
 }
 
-/* Whether the kept labels, in order, are the elements as they lie. */
-static bool is_in_place(const struct gathering *job)
+/* Whether the labels in `order` are all that an operand has, and its elements lie in this order. */
+static bool lies_in_order(const struct einsum *einsum, const struct operand *operand, const int64_t *order, size_t n_order)
 {
+    size_t n_own = 0, n_ordered = 0;
     int64_t stride = 1;
 
-    for (size_t i = job->kept.n_labels; i-- > 0;) {
-        if (job->kept.sizes[i] != 1 && job->kept.strides[i] != stride) {
+    for (size_t i = n_order; i-- > 0;) {
+        int64_t size = einsum->sizes[order[i]];
+
+        if (size != 1 && operand->strides[order[i]] != stride) {
             return false;
         }
-        stride *= job->kept.sizes[i];
+        n_ordered += operand->strides[order[i]] != ABSENT;
+        stride *= size;
     }
-    return job->summed.n_labels == 0;
+    for (size_t label = 0; label < einsum->n_labels; label++) {
+        n_own += operand->strides[label] != ABSENT;
+    }
+    return n_own == n_ordered;
 }
 
 /* Lays an operand out by the labels in `order`, summed over its others. `target` NULL: where that is needed, into an array
@@ -379,7 +387,7 @@ static const void *lay_out(const struct einsum *einsum, const struct operand *op
     if (!mdf_workspace_product(einsum->workspace->call, job.kept.sizes, 0, n_order, &n_elements)) {
         return NULL;
     }
-    if (target == NULL && n_elements > 0 && !is_empty && is_in_place(&job)) {
+    if (target == NULL && n_elements > 0 && lies_in_order(einsum, operand, order, n_order)) {
         return operand->elements;
     }
     if (target == NULL) {
@@ -433,65 +441,129 @@ static void locate(const void *context, size_t batch, struct mdf_product *produc
     product->c = batches->c + batch * product->m * product->n * batches->size_bytes;
 }
 
-/* Multiplies operands that are laid out as [batch, m, k] and [batch, k, n]. */
-static bool multiply_operands(const struct einsum *einsum, struct mdf_product *product, size_t n_batches, struct batches *batches)
+/* Labels in order: those of batches, then of the rows of a matrix, then of its columns. */
+struct matrix_order {
+    int64_t *labels;
+    size_t first_row, first_column, n;
+};
+
+/* Lays an operand out as matrices, one a batch, of `rows` by `columns`. Such that lie transposed stay where they are. */
+static const void *lay_out_matrices(const struct einsum *einsum, const struct operand *operand, const struct matrix_order *order,
+                                    size_t rows, size_t columns, int64_t *row_step, int64_t *column_step)
 {
-    struct mdf_value *scratch = mdf_workspace_value(einsum->workspace);
+    int64_t *turned = einsum->spare + 12 * einsum->n_labels;
+    size_t n_columns = order->n - order->first_column, n_rows = order->first_column - order->first_row;
+
+    memcpy(turned, order->labels, order->first_row * sizeof *turned);
+    memcpy(turned + order->first_row, order->labels + order->first_column, n_columns * sizeof *turned);
+    memcpy(turned + order->first_row + n_columns, order->labels + order->first_row, n_rows * sizeof *turned);
+    *row_step = (int64_t)columns;
+    *column_step = 1;
+    if (!lies_in_order(einsum, operand, order->labels, order->n) && lies_in_order(einsum, operand, turned, order->n)) {
+        *row_step = 1;
+        *column_step = (int64_t)rows;
+        return operand->elements;
+    }
+    return lay_out(einsum, operand, order->labels, order->n, NULL);
+}
+
+/* The labels of a product, in `order`: batches, rows, columns. Where these are the result's, it is written at once; else into an
+ * array of the workspace. NULL with the error set. */
+static void *place_product(const struct einsum *einsum, const int64_t *order, size_t n_order, bool is_last, size_t n_batches,
+                           const struct mdf_product *product)
+{
     size_t n;
 
-    if (!mdf_size_multiply(product->m, product->n, &n) || scratch == NULL) {
-        return scratch != NULL &&
-               mdf_call_error(einsum->workspace->call, MDF_LIMIT, "a product has more elements than any memory");
+    if (is_last && n_order == einsum->n_result && memcmp(order, einsum->result, n_order * sizeof *order) == 0) {
+        return einsum->target;
     }
-    batches->c = mdf_workspace_matrix(einsum->workspace, product->dtype, n_batches, n);
-    batches->size_bytes = mdf_dtype_size(product->dtype);
-    product->a_column = product->b_column = 1;
-    product->a_row = (int64_t)product->k;
-    product->b_row = product->c_row = (int64_t)product->n;
-    product->alpha = 1;
-    return batches->c != NULL && (n_batches == 0 || n == 0 ||
-                                  mdf_multiply_batch(einsum->workspace->call, scratch, product, n_batches, locate, batches));
+    if (!mdf_size_multiply(product->m, product->n, &n)) {
+        mdf_call_error(einsum->workspace->call, MDF_LIMIT, "a product has more elements than any memory");
+        return NULL;
+    }
+    return mdf_workspace_matrix(einsum->workspace, product->dtype, n_batches, n);
+}
+
+/* `operand` becomes a product, whose labels are in `order`. */
+static void become_product(const struct einsum *einsum, struct operand *operand, const int64_t *order, size_t n_order,
+                           const void *elements, bool is_empty)
+{
+    int64_t stride = 1;
+
+    for (size_t label = 0; label < einsum->n_labels; label++) {
+        operand->strides[label] = ABSENT;
+    }
+    for (size_t i = n_order; i-- > 0;) {
+        operand->strides[order[i]] = is_empty ? 0 : stride;
+        stride *= is_empty ? 1 : einsum->sizes[order[i]];
+    }
+    operand->elements = elements;
+}
+
+/* Which labels of two operands are those of batches, rows and columns, and how large that makes their product. */
+static bool order_operands(const struct einsum *einsum, const struct operand *left, const struct operand *right, size_t next,
+                           struct matrix_order *a, struct matrix_order *b, size_t *n_batches, struct mdf_product *product)
+{
+    size_t unused;
+
+    if (!collect(einsum, left, right, next, ROLE_BATCH, a->labels, &a->n, n_batches) ||
+        !collect(einsum, left, right, next, ROLE_BATCH, b->labels, &b->n, &unused)) {
+        return false;
+    }
+    a->first_row = b->first_row = a->n;
+    if (!collect(einsum, left, right, next, ROLE_ROW, a->labels, &a->n, &product->m) ||
+        !collect(einsum, left, right, next, ROLE_SUM, b->labels, &b->n, &unused)) {
+        return false;
+    }
+    a->first_column = a->n;
+    b->first_column = b->n;
+    return collect(einsum, left, right, next, ROLE_SUM, a->labels, &a->n, &product->k) &&
+           collect(einsum, left, right, next, ROLE_COLUMN, b->labels, &b->n, &product->n);
 }
 
 /* `left` becomes its product with term number `next`. */
 static bool join(const struct einsum *einsum, struct operand *left, const struct operand *right, size_t next)
 {
-    struct mdf_product product = {.dtype = einsum->workspace->dtype};
-    int64_t *order = einsum->spare + 10 * einsum->n_labels, *right_order = order + einsum->n_labels, stride = 1;
-    size_t n_order = 0, n_right = 0, n_batches, unused;
-    struct batches batches;
+    struct mdf_product product = {.dtype = einsum->workspace->dtype, .alpha = 1};
+    struct matrix_order a = {.labels = einsum->spare + 10 * einsum->n_labels}, b = {.labels = a.labels + einsum->n_labels};
+    struct mdf_value *scratch = mdf_workspace_value(einsum->workspace);
+    struct batches batches = {.size_bytes = mdf_dtype_size(product.dtype)};
+    size_t n_batches, unused, n_order = 0;
+    bool is_empty;
 
-    if (!collect(einsum, left, right, next, ROLE_BATCH, order, &n_order, &n_batches) ||
-        !collect(einsum, left, right, next, ROLE_ROW, order, &n_order, &product.m) ||
-        !collect(einsum, left, right, next, ROLE_SUM, order, &n_order, &product.k) ||
-        !collect(einsum, left, right, next, ROLE_BATCH, right_order, &n_right, &unused) ||
-        !collect(einsum, left, right, next, ROLE_SUM, right_order, &n_right, &unused) ||
-        !collect(einsum, left, right, next, ROLE_COLUMN, right_order, &n_right, &product.n)) {
+    if (scratch == NULL || !order_operands(einsum, left, right, next, &a, &b, &n_batches, &product)) {
         return false;
     }
-    batches.a = lay_out(einsum, left, order, n_order, NULL);
-    batches.b = batches.a == NULL ? NULL : lay_out(einsum, right, right_order, n_right, NULL);
-    if (batches.b == NULL || !multiply_operands(einsum, &product, n_batches, &batches)) {
+    batches.a = lay_out_matrices(einsum, left, &a, product.m, product.k, &product.a_row, &product.a_column);
+    batches.b =
+        batches.a == NULL ? NULL : lay_out_matrices(einsum, right, &b, product.k, product.n, &product.b_row, &product.b_column);
+    if (batches.b == NULL || !collect(einsum, left, right, next, ROLE_BATCH, a.labels, &n_order, &unused) ||
+        !collect(einsum, left, right, next, ROLE_ROW, a.labels, &n_order, &unused) ||
+        !collect(einsum, left, right, next, ROLE_COLUMN, a.labels, &n_order, &unused)) {
         return false;
     }
-    n_order = 0;
-    if (!collect(einsum, left, right, next, ROLE_BATCH, order, &n_order, &unused) ||
-        !collect(einsum, left, right, next, ROLE_ROW, order, &n_order, &unused) ||
-        !collect(einsum, left, right, next, ROLE_COLUMN, order, &n_order, &unused)) {
+    product.c_row = (int64_t)product.n;
+    batches.c = place_product(einsum, a.labels, n_order, next + 1 == einsum->n_terms, n_batches, &product);
+    is_empty = n_batches == 0 || product.m == 0 || product.n == 0;
+    if (batches.c == NULL ||
+        (!is_empty && !mdf_multiply_batch(einsum->workspace->call, scratch, &product, n_batches, locate, &batches))) {
         return false;
     }
-    for (size_t label = 0; label < einsum->n_labels; label++) {
-        left->strides[label] = ABSENT;
-    }
-    for (size_t i = n_order; i-- > 0 && n_batches * product.m * product.n > 0;) {
-        left->strides[order[i]] = stride;
-        stride *= einsum->sizes[order[i]];
-    }
-    for (size_t i = 0; i < n_order && n_batches * product.m * product.n == 0; i++) {
-        left->strides[order[i]] = 0;
-    }
-    left->elements = batches.c;
+    become_product(einsum, left, a.labels, n_order, batches.c, is_empty);
     return true;
+}
+
+/* The array that the result is written to, in the workspace's type; NULL with the error set. */
+static void *make_result(struct mdf_workspace *workspace, const struct einsum *einsum)
+{
+    int64_t *shape = mdf_workspace_array(workspace, MDF_DTYPE_INT64, einsum->n_result);
+
+    for (size_t i = 0; i < einsum->n_result && shape != NULL; i++) {
+        shape[i] = einsum->sizes[einsum->result[i]];
+    }
+    return shape == NULL
+               ? NULL
+               : mdf_workspace_output(workspace, 0, (mdf_dtype)workspace->call->inputs[0]->dtype, einsum->n_result, shape);
 }
 
 static bool einsum(struct mdf_call *call)
@@ -500,8 +572,6 @@ static bool einsum(struct mdf_call *call)
     const struct einsum_settings *settings = call->settings;
     struct mdf_workspace workspace;
     struct operand left, right;
-    int64_t *shape;
-    void *target;
     size_t n_slots;
 
     if (settings->equation == NULL || call->n_inputs == 0 || mdf_call_tensor(call, 0) == NULL) {
@@ -515,6 +585,10 @@ static bool einsum(struct mdf_call *call)
     if (!plan_einsum(&workspace, &plan)) {
         return false;
     }
+    plan.target = make_result(&workspace, &plan);
+    if (plan.target == NULL) {
+        return false;
+    }
     left = (struct operand){mdf_workspace_input(&workspace, 0), plan.term_strides};
     for (size_t next = 1; next < plan.n_terms && left.elements != NULL; next++) {
         right = (struct operand){mdf_workspace_input(&workspace, next), plan.term_strides + next * plan.n_labels};
@@ -522,15 +596,11 @@ static bool einsum(struct mdf_call *call)
             return false;
         }
     }
-    shape = mdf_workspace_array(&workspace, MDF_DTYPE_INT64, plan.n_result);
-    if (left.elements == NULL || shape == NULL) {
+    if (left.elements == NULL ||
+        (left.elements != plan.target && lay_out(&plan, &left, plan.result, plan.n_result, plan.target) == NULL)) {
         return false;
     }
-    for (size_t i = 0; i < plan.n_result; i++) {
-        shape[i] = plan.sizes[plan.result[i]];
-    }
-    target = mdf_workspace_output(&workspace, 0, (mdf_dtype)call->inputs[0]->dtype, plan.n_result, shape);
-    return target != NULL && lay_out(&plan, &left, plan.result, plan.n_result, target) != NULL && mdf_workspace_end(&workspace);
+    return mdf_workspace_end(&workspace);
 }
 
 const struct mdf_operator mdf_operators_einsum[] = {
