@@ -9,7 +9,7 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-enum { N_FOLDED = 4 /* rows of the result under way */ };
+enum { N_FOLDED = 4 /* rows of the result under way */, MOST_VECTORS = 4 };
 
 /* Elements from the first to the last tap of a window along the last axis. */
 static int64_t window_span(const struct mdf_taps *taps)
@@ -63,10 +63,9 @@ static size_t find_rows(const struct mdf_taps *taps, size_t outer, int64_t *rows
 #define NAME(x) x##_float32_avx512
 #define ELEMENT float
 #define LANES 16
-/* The instruction yields its second operand where there is a NaN. */
-#define LARGER(x, y)                                                     \
-    (VECTOR) _mm512_mask_mov_ps(_mm512_max_ps((__m512)(y), (__m512)(x)), \
-                                _mm512_cmp_ps_mask((__m512)(y), (__m512)(y), _CMP_UNORD_Q), (__m512)(y))
+/* The instruction yields its second operand where there is a NaN; where x is one, it is left out. Only this waits for y. */
+#define LARGER(x, y) \
+    (VECTOR) _mm512_mask_max_ps((__m512)(x), _mm512_cmp_ps_mask((__m512)(x), (__m512)(x), _CMP_ORD_Q), (__m512)(x), (__m512)(y))
 #define LOAD_SOME(from, n) (VECTOR) _mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), from)
 #define STORE_SOME(to, n, vector) _mm512_mask_storeu_ps(to, (__mmask16)((1u << (n)) - 1), (__m512)(vector))
 #define EVEN(a, b)                                                                                                            \
@@ -77,9 +76,9 @@ static size_t find_rows(const struct mdf_taps *taps, size_t outer, int64_t *rows
 #define NAME(x) x##_float64_avx512
 #define ELEMENT double
 #define LANES 8
-#define LARGER(x, y)                                                       \
-    (VECTOR) _mm512_mask_mov_pd(_mm512_max_pd((__m512d)(y), (__m512d)(x)), \
-                                _mm512_cmp_pd_mask((__m512d)(y), (__m512d)(y), _CMP_UNORD_Q), (__m512d)(y))
+#define LARGER(x, y) \
+    (VECTOR)         \
+        _mm512_mask_max_pd((__m512d)(x), _mm512_cmp_pd_mask((__m512d)(x), (__m512d)(x), _CMP_ORD_Q), (__m512d)(x), (__m512d)(y))
 #define LOAD_SOME(from, n) (VECTOR) _mm512_maskz_loadu_pd((__mmask8)((1u << (n)) - 1), from)
 #define STORE_SOME(to, n, vector) _mm512_mask_storeu_pd(to, (__mmask8)((1u << (n)) - 1), (__m512d)(vector))
 #define EVEN(a, b) (VECTOR) _mm512_permutex2var_pd((__m512d)(a), _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), (__m512d)(b))
@@ -89,8 +88,8 @@ static size_t find_rows(const struct mdf_taps *taps, size_t outer, int64_t *rows
 #define ELEMENT float
 #define LANES 8
 #define LARGER(x, y)                                                                \
-    (VECTOR) _mm256_blendv_ps(_mm256_max_ps((__m256)(y), (__m256)(x)), (__m256)(y), \
-                              _mm256_cmp_ps((__m256)(y), (__m256)(y), _CMP_UNORD_Q))
+    (VECTOR) _mm256_blendv_ps(_mm256_max_ps((__m256)(x), (__m256)(y)), (__m256)(x), \
+                              _mm256_cmp_ps((__m256)(x), (__m256)(x), _CMP_UNORD_Q))
 #define EVEN(a, b) \
     (VECTOR) _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps((__m256)(a), (__m256)(b), 0x88)), 0xd8))
 #include "functions/onnx/pool_windows.inc"
@@ -99,8 +98,8 @@ static size_t find_rows(const struct mdf_taps *taps, size_t outer, int64_t *rows
 #define ELEMENT double
 #define LANES 4
 #define LARGER(x, y)                                                                   \
-    (VECTOR) _mm256_blendv_pd(_mm256_max_pd((__m256d)(y), (__m256d)(x)), (__m256d)(y), \
-                              _mm256_cmp_pd((__m256d)(y), (__m256d)(y), _CMP_UNORD_Q))
+    (VECTOR) _mm256_blendv_pd(_mm256_max_pd((__m256d)(x), (__m256d)(y)), (__m256d)(x), \
+                              _mm256_cmp_pd((__m256d)(x), (__m256d)(x), _CMP_UNORD_Q))
 #define EVEN(a, b) (VECTOR) _mm256_permute4x64_pd(_mm256_unpacklo_pd((__m256d)(a), (__m256d)(b)), 0xd8)
 #include "functions/onnx/pool_windows.inc"
 #endif
