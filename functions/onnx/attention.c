@@ -117,6 +117,18 @@ static double exp_sum_float64(size_t n, const double *scores, double shift, doub
     return sum;
 }
 
+static void multiply_float32(size_t n, float factor, float *scores)
+{
+    mdf_vector_math()->multiply(n, factor, scores);
+}
+
+static void multiply_float64(size_t n, double factor, double *scores)
+{
+    for (size_t i = 0; i < n; i++) {
+        scores[i] *= factor;
+    }
+}
+
 #define ELEMENT float
 #define NAME(x) x##_float32
 #define TANH tanhf
