@@ -28,8 +28,8 @@ struct plane_kernels {
 #define KERNELS "functions/onnx/conv_planes.inc"
 #include "functions/fused_vectors.inc"
 
-/* Rough time of one tap, to judge what is worth a thread. */
-static const double tap_ns = 0.02;
+/* Rough time of one tap at stride 1, to judge what is worth a thread. */
+static const double tap_ns = 0.03;
 
 struct job {
     const struct mdf_conv_planes *planes;
@@ -99,7 +99,7 @@ bool mdf_conv_planes_run(struct mdf_workspace *workspace, const struct mdf_conv_
     struct job job = {.planes = planes, .geometry = read_geometry(planes->windows)};
     const struct geometry *geometry = &job.geometry;
     double cost_ns = (double)geometry->rows * (double)geometry->columns * (double)geometry->kernel_rows *
-                     (double)geometry->kernel_columns * tap_ns;
+                     (double)geometry->kernel_columns * (double)geometry->stride * tap_ns;
     void *zeros = mdf_workspace_array(workspace, workspace->dtype, (size_t)geometry->array_columns);
 
     if (zeros == NULL) {

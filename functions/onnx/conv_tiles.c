@@ -66,8 +66,8 @@ struct job {
     size_t n_vectors, n_windows;
     size_t n_panels, n_packed; /* of a group: panels; elements packed */
     char *packed, *laid_out;
-    size_t n_panel_blocks, block_panels, n_vector_blocks, block_vectors;
-    const char *x; /* of the batch */
+    size_t n_panel_blocks, n_vector_blocks; /* of nearly one size */
+    const char *x;                          /* of the batch */
     char *y;
 };
 
@@ -260,10 +260,13 @@ static void plan_blocks(struct job *job, size_t n_threads)
     } else if (n_blocks < n_tasks) {
         n_blocks = n_tasks < n_pairs ? n_tasks : n_pairs;
     }
-    job->block_panels = divide_up(job->n_panels, job->n_panel_blocks);
-    job->n_panel_blocks = divide_up(job->n_panels, job->block_panels);
-    job->block_vectors = divide_up(n_pairs, n_blocks) * 2;
-    job->n_vector_blocks = divide_up(job->n_vectors, job->block_vectors);
+    job->n_vector_blocks = n_blocks;
+}
+
+/* Where block number `block` of `n_blocks` begins, of `n` things. */
+static size_t begin_of(size_t n, size_t n_blocks, size_t block)
+{
+    return n / n_blocks * block + n % n_blocks * block / n_blocks;
 }
 
 static bool is_whole(const struct vector *vectors, size_t n, size_t lanes)
@@ -276,19 +279,20 @@ static bool is_whole(const struct vector *vectors, size_t n, size_t lanes)
     return true;
 }
 
-/* Some panels of a group's weights times the windows of some vectors. */
-static void run_block(const struct job *job, size_t group, size_t first_panel, size_t first_vector)
+/* A block of panels of a group's weights times a block of vectors. */
+static void run_block(const struct job *job, size_t group, size_t panel_block, size_t vector_block)
 {
     const struct mdf_convolution *tiles = job->tiles;
-    size_t rows = job->kernels->rows, lanes = job->kernels->lanes, size = job->size_bytes;
-    size_t last_panel = first_panel + job->block_panels, last_vector = first_vector + job->block_vectors;
+    size_t rows = job->kernels->rows, lanes = job->kernels->lanes, size = job->size_bytes, n_pairs = divide_up(job->n_vectors, 2);
+    size_t last_panel = begin_of(job->n_panels, job->n_panel_blocks, panel_block + 1);
+    size_t first_vector = 2 * begin_of(n_pairs, job->n_vector_blocks, vector_block);
+    size_t last_vector = 2 * begin_of(n_pairs, job->n_vector_blocks, vector_block + 1);
     const char *packed = job->packed + group * job->n_packed * size;
     struct tile tile = job->tile;
 
-    last_panel = last_panel < job->n_panels ? last_panel : job->n_panels;
     last_vector = last_vector < job->n_vectors ? last_vector : job->n_vectors;
     tile.planes = (tiles->is_pointwise ? job->x : job->laid_out) + group * tile.n_channels * tile.n_plane * size;
-    for (size_t panel = first_panel; panel < last_panel; panel++) {
+    for (size_t panel = begin_of(job->n_panels, job->n_panel_blocks, panel_block); panel < last_panel; panel++) {
         size_t output = panel * rows, left = tiles->group_outputs - output, n_rows = panel_rows(job, output);
         size_t n_outputs = left < n_rows ? left : n_rows, channel = group * tiles->group_outputs + output;
         double starts[MAX_ROWS] = {0}; /* of either type */
@@ -311,13 +315,12 @@ static void run_block(const struct job *job, size_t group, size_t first_panel, s
 static void run_tasks(void *context, size_t first, size_t last)
 {
     const struct job *job = context;
+    size_t n_blocks = job->n_panel_blocks * job->n_vector_blocks;
 
     for (size_t task = first; task < last; task++) {
-        size_t group = task / (job->n_panel_blocks * job->n_vector_blocks),
-               block = task % (job->n_panel_blocks * job->n_vector_blocks);
+        size_t block = task % n_blocks;
 
-        run_block(job, group, block / job->n_vector_blocks * job->block_panels,
-                  block % job->n_vector_blocks * job->block_vectors);
+        run_block(job, task / n_blocks, block / job->n_vector_blocks, block % job->n_vector_blocks);
     }
 }
 
