@@ -235,7 +235,7 @@ static struct equation pick_equation(void)
     size_t at = 0, *result = equation.labels[equation.n_operands];
 
     for (size_t i = 0; i < MAX_LABELS; i++) {
-        equation.sizes[i] = kernel_pick(0, 30) == 0 ? 0 : kernel_pick(1, 4);
+        equation.sizes[i] = kernel_pick(0, 30) == 0 ? 0 : kernel_pick(0, 9) == 0 ? kernel_pick(8, 20) : kernel_pick(1, 4);
     }
     for (size_t k = 0; k < equation.n_operands; k++) {
         equation.ranks[k] = (size_t)kernel_pick(0, 4);

@@ -136,7 +136,9 @@ static void check_grid_sample(void)
     memcpy(result, shape, sizeof shape);
     for (size_t i = 0; i < n_axes; i++) {
         shape[i + 2] = kernel_pick(1, 7);
-        grid_shape[i + 1] = result[i + 2] = kernel_pick(0, 9) == 0 ? 0 : kernel_pick(1, 6);
+        grid_shape[i + 1] = result[i + 2] = kernel_pick(0, 9) == 0   ? 0
+                                            : kernel_pick(0, 5) == 0 ? kernel_pick(7, 40)
+                                                                     : kernel_pick(1, 6);
         n_points *= (size_t)result[i + 2];
     }
     grid_shape[n_axes + 1] = (int64_t)n_axes;
