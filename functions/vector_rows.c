@@ -1,7 +1,9 @@
 /* vector_rows.c - see vector_rows.h. The compiler makes vectors of plain loops, once for each instruction set. */
 #include "functions/vector_rows.h"
 
-enum { SUM_PARTS = 16 };
+#include <math.h>
+
+enum { SUM_PARTS = 16, MOST_PARTS = 64 };
 
 #if defined(__x86_64__)
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq")))

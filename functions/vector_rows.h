@@ -10,12 +10,16 @@
 struct mdf_vector_rows {
     /* y = the larger of x and y; NaN where one of them is. */
     void (*larger)(size_t n, const void *x, size_t step, void *y);
+    void (*smaller)(size_t n, const void *x, size_t step, void *y);
     void (*add)(size_t n, const void *x, size_t step, void *y);  /* y += x */
     void (*take)(size_t n, const void *x, size_t step, void *y); /* y = x */
     /* totals += x, with rows one after the other, row t beginning at x + offsets[t]. */
     void (*add_wide)(size_t n, size_t n_rows, const size_t *offsets, const void *x, double *totals);
     /* y = x where that lies between the bounds, else the bound; NaN stays, a bound that is NaN wins */
     void (*confine)(size_t n, const void *x, const void *low, const void *high, void *y);
+    /* The largest element, the smallest; NaN where one is. Of nothing -infinity, infinity. */
+    double (*largest)(size_t n, const void *x);
+    double (*smallest)(size_t n, const void *x);
     double (*sum)(size_t n, const void *x);
     double (*sum_squares)(size_t n, const void *x, double mean); /* of (x - mean)^2, in float64 */
     /* y = (x - mean) factor + shift, in the elements' type */

@@ -70,8 +70,6 @@ static double root(double x, double p)
     return p == 2 ? sqrt(x) : p == 1 ? x : pow(x, 1 / p);
 }
 
-enum { LARGEST_PARTS = 64 };
-
 /* How windows are combined: those of a plane in one go, or one tap of a run of them. */
 struct combination {
     void (*plane)(const struct mdf_taps *taps, const void *x, void *y);

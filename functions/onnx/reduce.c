@@ -173,6 +173,26 @@ static void start_totals(const struct job *job, enum fold_kind fold, union total
     }
 }
 
+/* Folds `n` adjacent elements into one total, where there is a kernel for that; false where there is none. */
+static bool fold_vector(const struct job *job, enum fold_kind kind, union total *total, const void *elements, size_t n)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
+    double most;
+
+    if (kind == FOLD_SUM && job->dtype == MDF_DTYPE_FLOAT32) {
+        total->real += rows->sum(n, elements);
+        return true;
+    }
+    if ((kind == FOLD_MAXIMUM || kind == FOLD_MINIMUM) && mdf_dtype_kind(job->dtype) == 'f') {
+        most = kind == FOLD_MAXIMUM ? rows->largest(n, elements) : rows->smallest(n, elements);
+        if (!isnan(total->real) && (isnan(most) || (kind == FOLD_MAXIMUM ? most > total->real : most < total->real))) {
+            total->real = most;
+        }
+        return true;
+    }
+    return false;
+}
+
 /* Folds `n` adjacent elements into one total, or each into its own (n <= N_TOTALS). */
 static void fold_elements(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n,
                           const double *shifts)
@@ -182,9 +202,10 @@ static void fold_elements(const struct job *job, enum fold_kind kind, union tota
     double converted[N_TOTALS]; /* room for elements of any type that folds take */
 
     if (job->folding.element == job->dtype) {
-        if (kind == FOLD_SUM && job->dtype == MDF_DTYPE_FLOAT32 && job->inner_reduced) {
-            totals->real += mdf_vector_rows(MDF_DTYPE_FLOAT32)->sum(n, elements);
-        } else if (job->inner_reduced) {
+        if (job->inner_reduced && fold_vector(job, kind, totals, elements, n)) {
+            return;
+        }
+        if (job->inner_reduced) {
             fold->row(totals, elements, n, shifts[0]);
         } else {
             fold->columns(totals, elements, n, shifts);
@@ -221,6 +242,20 @@ static void add_rows(const struct job *job, union total *totals, size_t first, s
     }
 }
 
+/* The largest or smallest real numbers, each of `n` adjacent elements of all rows into its own total. */
+static void find_extremes(const struct job *job, bool largest, union total *totals, size_t first, size_t n)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
+    double most[N_TOTALS]; /* room for elements of either type */
+
+    for (size_t row = 0; row < job->n_rows; row++) {
+        const void *elements = mdf_element_at(job->dtype, job->elements, first + offset_of(&job->reduced, row));
+
+        (row == 0 ? rows->take : largest ? rows->larger : rows->smaller)(n, elements, 1, most);
+    }
+    mdf_convert_elements(MDF_DTYPE_FLOAT64, totals, job->dtype, most, job->n_rows > 0 ? n : 0, false);
+}
+
 /* The totals of one piece of the output: one element, or up to N_TOTALS adjacent ones. */
 static void fold_piece(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n,
                        const double *shifts)
@@ -228,6 +263,11 @@ static void fold_piece(const struct job *job, enum fold_kind kind, union total *
     start_totals(job, kind, totals, job->inner_reduced ? 1 : n);
     if (kind == FOLD_SUM && !job->inner_reduced && job->dtype == MDF_DTYPE_FLOAT32) {
         add_rows(job, totals, first, n);
+        return;
+    }
+    if ((kind == FOLD_MAXIMUM || kind == FOLD_MINIMUM) && !job->inner_reduced && job->folding.element == job->dtype &&
+        job->folding.total == MDF_DTYPE_FLOAT64) {
+        find_extremes(job, kind == FOLD_MAXIMUM, totals, first, n);
         return;
     }
     for (size_t row = 0; row < job->n_rows; row++) {
