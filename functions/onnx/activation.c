@@ -35,7 +35,8 @@ struct activation_settings {
 
 #define OPERATION leaky_relu
 #define SETTINGS struct activation_settings
-#define UNARY(x) x < 0 ? ATTRIBUTE(alpha) * x : x
+#define PREPARE const ELEMENT slope = ATTRIBUTE(alpha);
+#define UNARY(x) x < 0 ? slope *x : x
 #include "functions/elementwise_reals.inc"
 
 #include "functions/elementwise_end.inc"

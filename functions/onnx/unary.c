@@ -88,8 +88,11 @@
 
 #include "functions/elementwise_end.inc"
 
+/* What a magnitude is added to so that no place is left for a fraction; larger ones have none, NaN and infinity stay. */
+#define WITHOUT_FRACTION (sizeof(ELEMENT) == 4 ? (ELEMENT)0x1p23 : (ELEMENT)0x1p52)
+
 #define OPERATION round_to_even
-#define UNARY(x) MATH(rint)(x)
+#define UNARY(x) MATH(fabs)(x) < WITHOUT_FRACTION ? MATH(copysign)((MATH(fabs)(x) + WITHOUT_FRACTION) - WITHOUT_FRACTION, x) : x
 #include "functions/elementwise_reals.inc"
 
 #include "functions/elementwise_end.inc"
