@@ -76,7 +76,8 @@ LINK_FLAGS := -fsanitize=$(SANITIZE)
 endif
 # Loops over elements: neither flag changes a result; both let more loops become vectors.
 KERNEL_FLAGS := -O3 -fno-math-errno -fno-trapping-math
-$(BUILD)/objects/functions/%.o: FILE_FLAGS := $(if $(filter -O0 -Og,$(CFLAGS)),,$(KERNEL_FLAGS))
+$(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
+	FILE_FLAGS := $(if $(filter -O0 -Og,$(CFLAGS)),,$(KERNEL_FLAGS))
 
 # ---------------------------------------------------------------- targets
 

@@ -4,6 +4,7 @@
  * are one number, one along an axis, or one for each block of an axis. Sources: the ONNX operators of these names. */
 #include "functions/call.h"
 #include "functions/operator.h"
+#include "functions/vector_rows.h"
 
 #include <math.h>
 
@@ -21,6 +22,60 @@ static const struct mdf_setting quantize_settings[] = {
     {"output_dtype", MDF_SETTING_DTYPE, offsetof(struct quantize_settings, output_dtype)},
     {"precision", MDF_SETTING_DTYPE, offsetof(struct quantize_settings, precision)},
     {NULL, MDF_SETTING_INT, 0}};
+
+/* ------------------------------------------------------------------ rows */
+
+/* The nearest whole number, even where two are as near, of |x| < 2^22: the sum has no place for the fraction. */
+static inline float round_small(float x)
+{
+    const float shift = 0x1.8p23f;
+
+    return (x + shift) - shift;
+}
+
+/* Quotients are cut off first, where no zero point could bring them back into range. */
+static inline float quantize_whole(float quotient, float zero, float lowest, float largest)
+{
+    const float limit = 0x1p20f;
+    float cut = quotient < -limit ? -limit : quotient > limit ? limit : quotient;
+    float shifted = round_small(cut) + zero;
+
+    return shifted > largest ? largest : shifted >= lowest ? shifted : lowest; /* NaN: lowest */
+}
+
+/* Work on n numbers, whose scales and zero points follow each other (step 1) or are one (step 0); zeros may be NULL. */
+struct row_kernels {
+    /* y gets whole numbers from lowest to largest, of size_bytes 1 or 2. */
+    void (*quantize)(size_t n, const float *x, const float *scales, const float *zeros, size_t step, float lowest, float largest,
+                     size_t size_bytes, void *y);
+    void (*dequantize)(size_t n, float *x, const float *scales, const float *zeros, size_t step); /* in place */
+};
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512bw")))
+#define NAME(x) x##_avx512
+#include "functions/onnx/quantize_rows.inc"
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_avx2
+#include "functions/onnx/quantize_rows.inc"
+#endif
+#define TARGET
+#define NAME(x) x##_plain
+#include "functions/onnx/quantize_rows.inc"
+
+static const struct row_kernels *row_kernels(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
+        return &kernels_avx512;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        return &kernels_avx2;
+    }
+#endif
+    return &kernels_plain;
+}
 
 /* ------------------------------------------------------------------ which scale belongs to an element */
 
@@ -167,24 +222,6 @@ static bool prepare(struct mdf_call *call, const struct mdf_value *x, const stru
 
 /* ------------------------------------------------------------------ QuantizeLinear */
 
-/* The nearest whole number, even where two are as near, of |x| < 2^22: the sum has no place for the fraction. */
-static float round_small(float x)
-{
-    const float shift = 0x1.8p23f;
-
-    return (x + shift) - shift;
-}
-
-/* Quotients are cut off first, where no zero point could bring them back into range. */
-static float quantize_whole(float quotient, float zero, float lowest, float largest)
-{
-    const float limit = 0x1p20f;
-    float cut = quotient < -limit ? -limit : quotient > limit ? limit : quotient;
-    float shifted = round_small(cut) + zero;
-
-    return shifted > largest ? largest : shifted >= lowest ? shifted : lowest; /* NaN: lowest */
-}
-
 /* Rounds numbers to the precision in which the division is done. */
 static void round_to(mdf_dtype precision, float *x, size_t n)
 {
@@ -203,6 +240,12 @@ static void quantize_stretch(const struct run *run, size_t first, size_t n, size
     size_t source_size = mdf_dtype_size(run->source_dtype), target_size = mdf_dtype_size(run->target_dtype), done, n_block, i;
     float x[BLOCK];
 
+    if (run->rounds && run->source_dtype == MDF_DTYPE_FLOAT32 && run->precision == MDF_DTYPE_FLOAT32) {
+        row_kernels()->quantize(n, (const float *)(const void *)run->source + first, run->scales + scale,
+                                run->zeros != NULL ? run->zeros + scale : NULL, step, run->lowest, run->largest, target_size,
+                                run->target + first * target_size);
+        return;
+    }
     for (done = 0; done < n; done += n_block) {
         const float *scales = run->scales + scale + done * step,
                     *zeros = run->zeros != NULL ? run->zeros + scale + done * step : NULL;
@@ -289,22 +332,20 @@ static bool run_quantize(struct mdf_call *call)
 
 static void dequantize_stretch(const struct run *run, size_t first, size_t n, size_t scale, size_t step)
 {
-    size_t source_size = mdf_dtype_size(run->source_dtype), target_size = mdf_dtype_size(run->target_dtype), done, n_block, i;
-    float x[BLOCK];
+    size_t source_size = mdf_dtype_size(run->source_dtype), target_size = mdf_dtype_size(run->target_dtype), done, n_block;
+    float some[BLOCK];
 
     for (done = 0; done < n; done += n_block) {
-        const float *scales = run->scales + scale + done * step,
-                    *zeros = run->zeros != NULL ? run->zeros + scale + done * step : NULL;
+        const float *zeros = run->zeros != NULL ? run->zeros + scale + done * step : NULL;
+        char *target = run->target + (first + done) * target_size;
+        float *x = run->target_dtype == MDF_DTYPE_FLOAT32 ? (float *)(void *)target : some;
 
         n_block = n - done < BLOCK ? n - done : BLOCK;
         mdf_convert_elements(MDF_DTYPE_FLOAT32, x, run->source_dtype, run->source + (first + done) * source_size, n_block, false);
-        for (i = 0; zeros != NULL && i < n_block; i++) {
-            x[i] -= zeros[i * step];
+        row_kernels()->dequantize(n_block, x, run->scales + scale + done * step, zeros, step);
+        if (x == some) {
+            mdf_convert_elements(run->target_dtype, target, MDF_DTYPE_FLOAT32, x, n_block, false);
         }
-        for (i = 0; i < n_block; i++) {
-            x[i] *= scales[i * step];
-        }
-        mdf_convert_elements(run->target_dtype, run->target + (first + done) * target_size, MDF_DTYPE_FLOAT32, x, n_block, false);
     }
 }
 
@@ -336,28 +377,11 @@ static bool run_dequantize(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ DynamicQuantizeLinear */
 
-/* The range that the data takes, 0 included. NaN makes both ends NaN. */
-static void find_range(const float *x, size_t n, float *lowest, float *largest)
-{
-    size_t i;
-
-    *lowest = 0;
-    *largest = 0;
-    for (i = 0; i < n; i++) {
-        *lowest = x[i] < *lowest || isnan(x[i]) ? x[i] : *lowest;
-        *largest = x[i] > *largest || isnan(x[i]) ? x[i] : *largest;
-        if (isnan(x[i])) {
-            return;
-        }
-    }
-}
-
 static bool run_dynamic_quantize(struct mdf_call *call)
 {
     const struct mdf_value *x = mdf_call_tensor(call, 0);
     float lowest, largest, scale, zero, *scale_result;
     uint8_t *y, *zero_result;
-    size_t i;
 
     if (x == NULL) {
         return false;
@@ -365,12 +389,15 @@ static bool run_dynamic_quantize(struct mdf_call *call)
     if (x->dtype != MDF_DTYPE_FLOAT32) {
         return mdf_call_error(call, MDF_TYPE, "the data has type %s, not float32", mdf_dtype_name((mdf_dtype)x->dtype));
     }
-    find_range(x->data, x->length, &lowest, &largest);
+    lowest = (float)mdf_vector_rows(MDF_DTYPE_FLOAT32)->smallest(x->length, x->data); /* NaN makes both NaN */
+    largest = (float)mdf_vector_rows(MDF_DTYPE_FLOAT32)->largest(x->length, x->data);
+    lowest = lowest > 0 ? 0 : lowest;
+    largest = largest < 0 ? 0 : largest;
     scale = (largest == lowest ? 1 : largest - lowest) / 255;
     zero = quantize_whole(-lowest / scale, 0, 0, 255);
     y = mdf_call_output(call, 0, MDF_DTYPE_UINT8, x->rank, mdf_value_shape(x));
-    for (i = 0; y != NULL && i < x->length; i++) {
-        y[i] = (uint8_t)quantize_whole(((const float *)x->data)[i] / scale, zero, 0, 255);
+    if (y != NULL) {
+        row_kernels()->quantize(x->length, x->data, &scale, &zero, 0, 0, 255, sizeof *y, y);
     }
     scale_result = y != NULL ? mdf_call_output(call, 1, MDF_DTYPE_FLOAT32, 0, NULL) : NULL;
     if (scale_result == NULL) {

@@ -262,6 +262,12 @@ static int32_t truncate_to_int32(double value)
     return value > -0x1p31 - 1 && value < 0x1p31 ? (int32_t)value : INT32_MIN;
 }
 
+/* The same of a float32. */
+static inline int32_t truncate_single(float value)
+{
+    return value >= -0x1p31f && value < 0x1p31f ? (int32_t)value : INT32_MIN;
+}
+
 static uint64_t truncate_to_uint64(double value)
 {
     if (value < 0x1p63 || value != value) {
@@ -534,6 +540,16 @@ static bool convert_directly(mdf_dtype target_dtype, void *target, mdf_dtype sou
         PAIR_CASE(FLOAT32, float, FLOAT64, double, x)
         PAIR_CASE(FLOAT64, double, INT64, int64_t, x)
         PAIR_CASE(FLOAT32, float, UINT64, uint64_t, x)
+        PAIR_CASE(FLOAT32, float, INT64, int64_t, x)
+        PAIR_CASE(FLOAT32, float, INT32, int32_t, x)
+        PAIR_CASE(FLOAT32, float, INT8, int8_t, x)
+        PAIR_CASE(FLOAT32, float, UINT8, uint8_t, x)
+        PAIR_CASE(INT64, int64_t, FLOAT32, float, truncate_to_int64((double)x))
+        PAIR_CASE(INT32, int32_t, FLOAT32, float, truncate_single(x))
+        PAIR_CASE(INT8, int8_t, FLOAT32, float, truncate_single(x))
+        PAIR_CASE(UINT8, uint8_t, FLOAT32, float, truncate_single(x))
+        PAIR_CASE(INT64, int64_t, INT32, int32_t, x)
+        PAIR_CASE(INT32, int32_t, INT64, int64_t, x)
         PAIR_CASE(FLOAT32, float, FLOAT16, uint16_t, mdf_float16_to_float(x))
         PAIR_CASE(FLOAT32, float, BFLOAT16, uint16_t, mdf_bfloat16_to_float(x))
         PAIR_CASE(FLOAT16, uint16_t, FLOAT32, float, float16_from_float(x))
