@@ -162,3 +162,24 @@ Test(dtype, any_conversion_is_defined)
         }
     }
 }
+
+/* The processor's conversion, of whole vectors, and that of single elements. */
+Test(dtype, arrays_of_float32_become_float16_as_single_elements_do)
+{
+    enum { N = 1003 };
+    const uint64_t step = 40093; /* a prime, so that all digits vary */
+    static float x[N];
+    static uint16_t y[N];
+
+    for (uint64_t first = 0; first <= UINT32_MAX; first += N * step) {
+        for (size_t i = 0; i < N; i++) {
+            uint32_t bits = (uint32_t)(first + i * step);
+
+            memcpy(&x[i], &bits, sizeof bits);
+        }
+        cr_assert(mdf_convert_elements(MDF_DTYPE_FLOAT16, y, MDF_DTYPE_FLOAT32, x, N, false));
+        for (size_t i = 0; i < N; i++) {
+            cr_assert(y[i] == mdf_float16_from_float(x[i]), "%a is %x, not %x", (double)x[i], y[i], mdf_float16_from_float(x[i]));
+        }
+    }
+}
