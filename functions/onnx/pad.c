@@ -116,15 +116,34 @@ static bool map_axes(struct mdf_call *call, const struct mdf_value *data, const 
     return true;
 }
 
-/* Copies element by element through the offsets that map_axes wrote. */
+/* The longest stretch [*first, *last) of columns that stand side by side. */
+static void find_stretch(const int64_t *columns, size_t n, size_t *first, size_t *last)
+{
+    *first = *last = 0;
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        for (end = begin + 1; end < n && columns[end] == columns[end - 1] + 1; end++) {
+        }
+        if (end - begin > *last - *first) {
+            *first = begin;
+            *last = end;
+        }
+    }
+}
+
+/* Copies through the offsets that map_axes wrote: of each row the longest stretch as a whole, the others one by one. */
 static void copy_mapped(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, size_t rank,
                         const int64_t *shape, const int64_t *offsets, int64_t *index)
 {
-    size_t n = mdf_axes_product(shape, 0, rank), n_columns = rank > 0 ? (size_t)shape[rank - 1] : 1, at = 0;
-    const int64_t *columns, *of_axis;
+    static const int64_t one_column = 0;
+    size_t n = mdf_axes_product(shape, 0, rank), n_columns = rank > 0 ? (size_t)shape[rank - 1] : 1, first, last, length;
+    const int64_t *of_axis, *columns = rank > 0 ? offsets : &one_column;
 
+    for (size_t axis = 0; axis + 1 < rank; axis++) {
+        columns += shape[axis];
+    }
+    find_stretch(columns, n_columns, &first, &last);
     memset(index, 0, rank * sizeof *index);
-    while (at < n) {
+    for (size_t at = 0; at < n; at += n_columns) {
         int64_t row = 0;
 
         of_axis = offsets;
@@ -132,10 +151,10 @@ static void copy_mapped(struct mdf_call *call, mdf_dtype dtype, void *target, co
             row += of_axis[index[axis]];
             of_axis += shape[axis];
         }
-        columns = of_axis;
-        for (size_t column = 0; column < n_columns; column++, at++) {
-            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, at),
-                              mdf_element_at(dtype, source, (size_t)(row + (rank > 0 ? columns[column] : 0))), 1);
+        for (size_t column = 0; column < n_columns; column += length) {
+            length = column == first ? last - first : 1;
+            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, at + column),
+                              mdf_element_at(dtype, source, (size_t)(row + columns[column])), length);
         }
         for (size_t axis = rank > 0 ? rank - 1 : 0; axis-- > 0;) {
             if (++index[axis] < shape[axis]) {
