@@ -3,6 +3,7 @@
  * Comes in: an array. Goes out: one of its shape, each element divided by the norm of its line, by a power of the squares in
  * neighbouring channels, or brought to mean 0 and variance 1 over the axes named. Computed in float64. Source: the ONNX
  * operators, all versions. */
+#include "functions/vector_rows.h"
 #include "functions/workspace.h"
 
 #include <math.h>
@@ -40,6 +41,22 @@ struct norm {
     int64_t p;
 };
 
+/* The norm of a line whose elements lie `inner` apart. */
+static double norm_of(const struct norm *job, const double *x)
+{
+    double sum = 0;
+
+    if (job->p == 2 && job->inner == 1) {
+        return sqrt(mdf_vector_rows(MDF_DTYPE_FLOAT64)->sum_squares(job->n, x, 0));
+    }
+    for (size_t i = 0; i < job->n; i++) {
+        double element = x[i * job->inner];
+
+        sum += job->p == 1 ? fabs(element) : element * element;
+    }
+    return job->p == 1 ? sum : sqrt(sum);
+}
+
 /* A line of zeros stays as it is. */
 static void divide_lines(void *context, size_t first, size_t last)
 {
@@ -47,16 +64,14 @@ static void divide_lines(void *context, size_t first, size_t last)
 
     for (size_t line = first; line < last; line++) {
         size_t start = line / job->inner * job->n * job->inner + line % job->inner;
-        double sum = 0;
+        const double *x = job->x + start;
+        double *y = job->y + start, norm = norm_of(job, x), divisor = norm > 0 || isnan(norm) ? norm : INFINITY;
 
-        for (size_t i = 0; i < job->n; i++) {
-            double x = job->x[start + i * job->inner];
-
-            sum += job->p == 1 ? fabs(x) : x * x;
+        for (size_t i = 0; i < job->n && job->inner == 1; i++) {
+            y[i] = x[i] / divisor;
         }
-        sum = job->p == 1 ? sum : sqrt(sum);
-        for (size_t i = 0; i < job->n; i++) {
-            job->y[start + i * job->inner] = sum > 0 || isnan(sum) ? job->x[start + i * job->inner] / sum : 0;
+        for (size_t i = 0; i < job->n && job->inner != 1; i++) {
+            y[i * job->inner] = x[i * job->inner] / divisor;
         }
     }
 }
@@ -200,46 +215,115 @@ static size_t group_of(const struct mdf_value *x, const int64_t *strides, size_t
     return group;
 }
 
+/* An array in rows, as long as the last axes are of one kind: a row belongs to one group, or its elements to one each, which
+ * follow each other. */
+struct grouped_rows {
+    const struct mdf_value *shape;
+    const int64_t *strides;
+    size_t n, n_rows;
+    bool is_shared; /* by a row: one group */
+    double count;   /* elements of a group */
+    const double *x;
+    double *y, *means, *variances;
+};
+
+static void find_rows(struct grouped_rows *job)
+{
+    size_t axis = job->shape->rank;
+
+    job->n = 1;
+    job->is_shared = axis > 0 && job->strides[axis - 1] == 0;
+    while (axis > 0 && (job->strides[axis - 1] == 0) == job->is_shared) {
+        job->n *= (size_t)mdf_value_shape(job->shape)[--axis];
+    }
+    job->n_rows = job->shape->length / job->n;
+}
+
+static void add_means(const struct grouped_rows *job)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT64);
+
+    for (size_t row = 0; row < job->n_rows; row++) {
+        const double *x = job->x + row * job->n;
+        double *means = job->means + group_of(job->shape, job->strides, row * job->n);
+
+        if (job->is_shared) {
+            means[0] += rows->sum(job->n, x) / job->count;
+        }
+        for (size_t i = 0; i < job->n && !job->is_shared; i++) {
+            means[i] += x[i] / job->count;
+        }
+    }
+}
+
+static void add_variances(const struct grouped_rows *job)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT64);
+
+    for (size_t row = 0; row < job->n_rows; row++) {
+        size_t group = group_of(job->shape, job->strides, row * job->n);
+        const double *x = job->x + row * job->n, *means = job->means + group;
+        double *variances = job->variances + group;
+
+        if (job->is_shared) {
+            variances[0] += rows->sum_squares(job->n, x, means[0]) / job->count;
+        }
+        for (size_t i = 0; i < job->n && !job->is_shared; i++) {
+            variances[i] += (x[i] - means[i]) * (x[i] - means[i]) / job->count;
+        }
+    }
+}
+
+static void normalise_rows(const struct grouped_rows *job)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT64);
+    const double epsilon = 1e-9; /* the standard's */
+
+    for (size_t row = 0; row < job->n_rows; row++) {
+        size_t group = group_of(job->shape, job->strides, row * job->n);
+        const double *x = job->x + row * job->n, *means = job->means + group, *variances = job->variances + group;
+        double *y = job->y + row * job->n, deviation = sqrt(variances[0]) + epsilon;
+
+        if (job->is_shared) {
+            rows->normalise(job->n, x, means[0], 1 / deviation, 0, y);
+        }
+        for (size_t i = 0; i < job->n && !job->is_shared; i++) {
+            y[i] = (x[i] - means[i]) / (sqrt(variances[i]) + epsilon);
+        }
+    }
+}
+
 static bool mean_variance_normalization(struct mdf_call *call)
 {
-    const double epsilon = 1e-9; /* the standard's */
+    struct grouped_rows job = {0};
     struct mdf_workspace workspace;
-    const double *x;
-    double *y, *means, *variances, count;
-    const struct mdf_value *value;
     int64_t *strides;
     size_t n_groups;
 
-    if (!prepare(&workspace, call, &x, &y)) {
+    if (!prepare(&workspace, call, &job.x, &job.y)) {
         return false;
     }
-    value = call->inputs[0];
-    strides = mdf_workspace_array(&workspace, MDF_DTYPE_INT64, value->rank);
-    if (strides == NULL || !group_strides(call, value, strides, &n_groups)) {
+    job.shape = call->inputs[0];
+    job.strides = strides = mdf_workspace_array(&workspace, MDF_DTYPE_INT64, job.shape->rank);
+    if (strides == NULL || !group_strides(call, job.shape, strides, &n_groups)) {
         return false;
     }
-    means = mdf_workspace_matrix(&workspace, MDF_DTYPE_FLOAT64, n_groups, 2);
-    if (means == NULL) {
+    job.means = mdf_workspace_matrix(&workspace, MDF_DTYPE_FLOAT64, n_groups, 2);
+    if (job.means == NULL) {
         return false;
     }
-    variances = means + n_groups;
-    count = (double)value->length / (double)n_groups;
+    if (job.shape->length == 0) {
+        return mdf_workspace_end(&workspace);
+    }
+    job.variances = job.means + n_groups;
+    job.count = (double)job.shape->length / (double)n_groups;
     for (size_t i = 0; i < 2 * n_groups; i++) {
-        means[i] = 0;
+        job.means[i] = 0;
     }
-    for (size_t i = 0; i < value->length; i++) {
-        means[group_of(value, strides, i)] += x[i] / count;
-    }
-    for (size_t i = 0; i < value->length; i++) {
-        size_t group = group_of(value, strides, i);
-
-        variances[group] += (x[i] - means[group]) * (x[i] - means[group]) / count;
-    }
-    for (size_t i = 0; i < value->length; i++) {
-        size_t group = group_of(value, strides, i);
-
-        y[i] = (x[i] - means[group]) / (sqrt(variances[group]) + epsilon);
-    }
+    find_rows(&job);
+    add_means(&job);
+    add_variances(&job);
+    normalise_rows(&job);
     return mdf_workspace_end(&workspace);
 }
 
