@@ -2,7 +2,7 @@
  *
  * An element's result depends on the element alone: it is the same at each place of an array, for any number of elements and on
  * every processor (multiplications and additions are fused everywhere, where the processor can not by fmaf, which is slow).
- * Errors against the true value, in units in the last place, over all of float32: exp less than 1, tanh and erf 1.5, sigmoid 2.5,
+ * Errors against the true value, in units in the last place, over all of float32: exp less than 1, expm1, tanh and erf 1.5, sigmoid 2.5,
  * gelu 7. Infinities, NaN, signed zeros and subnormal numbers come out as from the C library; gelu of -infinity is NaN, as x
  * Phi(x) is. The plain form of each is what the C library has in float64; test_vector_math.c compares. */
 #ifndef MDF_FUNCTIONS_VECTOR_MATH_H
@@ -14,7 +14,7 @@
 typedef void (*mdf_vector_map)(size_t n, const float *x, float *y);
 
 struct mdf_vector_math {
-    mdf_vector_map exp, tanh, sigmoid, erf;
+    mdf_vector_map exp, expm1, tanh, sigmoid, erf;
     mdf_vector_map gelu; /* x Phi(x), with all digits of its tails */
     /* y = exp(x - shift); returns the sum of y, in an order that depends on n alone. */
     double (*exp_sum)(size_t n, const float *x, float shift, float *y);

@@ -24,11 +24,12 @@ static const struct {
     const char *name;
     double (*plain)(double);
     double bound;
-} functions[] = {{"exp", exp, 1}, {"tanh", tanh, 1.5}, {"sigmoid", sigmoid, 2.5}, {"erf", erf, 1.5}, {"gelu", gelu, 7}};
+} functions[] = {{"exp", exp, 1},           {"expm1", expm1, 1.5}, {"tanh", tanh, 1.5},
+                 {"sigmoid", sigmoid, 2.5}, {"erf", erf, 1.5},     {"gelu", gelu, 7}};
 
 static mdf_vector_map map_in(const struct mdf_vector_math *math, size_t function)
 {
-    const mdf_vector_map maps[] = {math->exp, math->tanh, math->sigmoid, math->erf, math->gelu};
+    const mdf_vector_map maps[] = {math->exp, math->expm1, math->tanh, math->sigmoid, math->erf, math->gelu};
 
     return maps[function];
 }

@@ -20,6 +20,7 @@ struct activation_settings {
 #define ATTRIBUTE(name) (ELEMENT) given->name
 
 #define OPERATION celu
+#define ONLY_FLOAT64
 #define SETTINGS struct activation_settings
 #define UNARY(x) x > 0 ? x : ATTRIBUTE(alpha) * MATH(expm1)(x / ATTRIBUTE(alpha))
 #include "functions/elementwise_reals.inc"
@@ -27,6 +28,7 @@ struct activation_settings {
 #include "functions/elementwise_end.inc"
 
 #define OPERATION elu
+#define ONLY_FLOAT64
 #define SETTINGS struct activation_settings
 #define UNARY(x) x >= 0 ? x : ATTRIBUTE(alpha) * MATH(expm1)(x)
 #include "functions/elementwise_reals.inc"
@@ -42,6 +44,7 @@ struct activation_settings {
 #include "functions/elementwise_end.inc"
 
 #define OPERATION selu
+#define ONLY_FLOAT64
 #define SETTINGS struct activation_settings
 #define UNARY(x) ATTRIBUTE(gamma) * (x > 0 ? x : ATTRIBUTE(alpha) * MATH(expm1)(x))
 #include "functions/elementwise_reals.inc"
@@ -88,6 +91,7 @@ struct activation_settings {
 #include "functions/elementwise_end.inc"
 
 #define OPERATION mish
+#define ONLY_FLOAT64
 #define UNARY(x) x *MATH(tanh)((x > 0 ? x : 0) + MATH(log1p)(MATH(exp)(-MATH(fabs)(x))))
 #include "functions/elementwise_reals.inc"
 
@@ -120,6 +124,70 @@ static bool gelu_float32(void *target, const void *const operands[], const size_
     (void)steps;
     (void)settings;
     mdf_vector_math()->gelu(n, operands[0], target);
+    return true;
+}
+
+static bool celu_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    const struct activation_settings *given = settings;
+    const float *x = operands[0], alpha = (float)given->alpha;
+    float *y = target;
+
+    (void)steps;
+    for (size_t i = 0; i < n; i++) {
+        y[i] = x[i] / alpha;
+    }
+    mdf_vector_math()->expm1(n, y, y);
+    for (size_t i = 0; i < n; i++) {
+        y[i] = x[i] > 0 ? x[i] : alpha * y[i];
+    }
+    return true;
+}
+
+/* gamma (x or, below 0, alpha (exp(x) - 1)). */
+static void exponential_units(size_t n, const float *x, float alpha, float gamma, float *y)
+{
+    mdf_vector_math()->expm1(n, x, y);
+    for (size_t i = 0; i < n; i++) {
+        y[i] = gamma * (x[i] >= 0 ? x[i] : alpha * y[i]);
+    }
+}
+
+static bool elu_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    const struct activation_settings *given = settings;
+
+    (void)steps;
+    exponential_units(n, operands[0], (float)given->alpha, 1, target);
+    return true;
+}
+
+static bool selu_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    const struct activation_settings *given = settings;
+
+    (void)steps;
+    exponential_units(n, operands[0], (float)given->alpha, (float)given->gamma, target);
+    return true;
+}
+
+/* With w = e (e + 2) of e = exp(x), tanh(log(1 + e)) = w / (w + 2), which is 1 long before e overflows. */
+static bool mish_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    const float *x = operands[0], most = 20;
+    float *y = target;
+
+    (void)steps;
+    (void)settings;
+    for (size_t i = 0; i < n; i++) {
+        y[i] = x[i] > most ? most : x[i];
+    }
+    mdf_vector_math()->exp(n, y, y);
+    for (size_t i = 0; i < n; i++) {
+        float w = y[i] * (y[i] + 2);
+
+        y[i] = x[i] * (w / (w + 2));
+    }
     return true;
 }
 
@@ -210,15 +278,15 @@ static const struct mdf_setting activation_settings[] = {ATTRIBUTE_ROW("alpha", 
                                                                                                  \
         return mdf_elementwise_call(call, &operation, 1, call->settings);                        \
     }
-ACTIVATION_KERNEL(celu, 10, MDF_LOOPS_REALS(celu))
-ACTIVATION_KERNEL(elu, 10, MDF_LOOPS_REALS(elu))
+ACTIVATION_KERNEL(celu, 1, MDF_LOOPS_REALS(celu))
+ACTIVATION_KERNEL(elu, 1, MDF_LOOPS_REALS(elu))
 ACTIVATION_KERNEL(gelu, 1, MDF_LOOPS_REALS(gelu))
 ACTIVATION_KERNEL(gelu_tanh, 1, MDF_LOOPS_REALS(gelu_tanh))
 ACTIVATION_KERNEL(hard_sigmoid, 0, MDF_LOOPS_REALS(hard_sigmoid))
 ACTIVATION_KERNEL(hard_swish, 1, MDF_LOOPS_REALS(hard_swish))
 ACTIVATION_KERNEL(leaky_relu, 0, MDF_LOOPS_REALS(leaky_relu))
-ACTIVATION_KERNEL(mish, 30, MDF_LOOPS_REALS(mish))
-ACTIVATION_KERNEL(selu, 10, MDF_LOOPS_REALS(selu))
+ACTIVATION_KERNEL(mish, 1, MDF_LOOPS_REALS(mish))
+ACTIVATION_KERNEL(selu, 1, MDF_LOOPS_REALS(selu))
 ACTIVATION_KERNEL(swish, 1, MDF_LOOPS_REALS(swish))
 ACTIVATION_KERNEL(thresholded_relu, 0, MDF_LOOPS_REALS(thresholded_relu))
 ACTIVATION_KERNEL(shrink, 1, MDF_LOOPS_REALS(shrink), MDF_LOOPS_INTEGERS(shrink))

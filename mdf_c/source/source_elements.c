@@ -292,6 +292,10 @@ static const struct element_row single_rows[] = {
     {" Sigmoid ", REALS, 1, "@sigmoid_float32@($a)", NULL, NULL},
     {" Erf ", REALS, 1, "@erf_float32@($a)", NULL, NULL},
     {" Gelu ", REALS, 1, "@gelu_float32@($a)", NULL, NULL},
+    {" Celu ", REALS, 1, "$a > 0 ? $a : {alpha} * @expm1_float32@($a / {alpha})", NULL, NULL},
+    {" Elu ", REALS, 1, "$a >= 0 ? $a : {alpha} * @expm1_float32@($a)", NULL, NULL},
+    {" Selu ", REALS, 1, "{gamma} * ($a >= 0 ? $a : {alpha} * @expm1_float32@($a))", NULL, NULL},
+    {" Mish ", REALS, 1, "@mish_float32@($a)", NULL, NULL},
     {" Swish ", REALS, 1, "$a / (1 + @exp_float32@(-{alpha} * $a))", NULL, NULL},
     {" SwiGLU ", REALS, 2, "$a / (1 + @exp_float32@(-{alpha} * $a)) * $b", NULL, NULL},
 };

@@ -84,16 +84,24 @@ struct fixed_helper {
     "0x80000000u));\n}\n\n"                                                                                                    \
     "static inline float mdf_not_above(float limit, float x)\n{\n    return limit < x ? limit : x;\n}\n\n"                     \
     "static inline float mdf_not_below(float limit, float x)\n{\n    return limit > x ? limit : x;\n}\n\n"                     \
-    "/* x - less = n log 2 + r: exp(r), and n. */\n"                                                                           \
-    "static inline float mdf_reduce(float x, float less, uint32_t *n)\n"                                                       \
+    "/* x - less = n log 2 + r: r, and n, and q of exp(r) = 1 + r + r^2 q. */\n"                                               \
+    "static inline float mdf_split(float x, float less, uint32_t *n, float *q)\n"                                              \
     "{\n"                                                                                                                      \
     "    const float to_whole = 12582912.0f;\n"                                                                                \
     "    const float shifted = fmaf(x - less, 1.44269504f, to_whole), whole = shifted - to_whole;\n"                           \
     "    const float r = fmaf(whole, 1.90465430e-9f, fmaf(whole, -0.693147182f, x)) - less;\n"                                 \
-    "    float q = fmaf(r, fmaf(r, 0.0013811662f, 0.008370135f), 0.041668527f);\n"                                             \
     "\n"                                                                                                                       \
-    "    q = fmaf(r, fmaf(r, q, 0.16666509f), 0.49999994f);\n"                                                                 \
+    "    *q = fmaf(r, fmaf(r, 0.0013811662f, 0.008370135f), 0.041668527f);\n"                                                  \
+    "    *q = fmaf(r, fmaf(r, *q, 0.16666509f), 0.49999994f);\n"                                                               \
     "    *n = mdf_bits(shifted) - mdf_bits(to_whole);\n"                                                                       \
+    "    return r;\n"                                                                                                          \
+    "}\n\n"                                                                                                                    \
+    "/* The same: exp(r), and n. */\n"                                                                                         \
+    "static inline float mdf_reduce(float x, float less, uint32_t *n)\n"                                                       \
+    "{\n"                                                                                                                      \
+    "    float q;\n"                                                                                                           \
+    "    const float r = mdf_split(x, less, n, &q);\n"                                                                         \
+    "\n"                                                                                                                       \
     "    return fmaf(r, fmaf(r, q, 1.0f), 1.0f);\n"                                                                            \
     "}\n\n"                                                                                                                    \
     "static inline float mdf_power_of_two(uint32_t n)\n{\n    return mdf_single((n + 127u) << 23);\n}\n\n"                     \
@@ -116,13 +124,28 @@ struct needed_helper {
     const char *name, *needs;
 };
 
-static const struct needed_helper needed[] = {{"tanh_float32", "exp_float32"},
-                                              {"sigmoid_float32", "exp_float32"},
-                                              {"erf_float32", "exp_float32"},
-                                              {"gelu_float32", "exp_float32"}};
+static const struct needed_helper needed[] = {{"expm1_float32", "exp_float32"}, {"mish_float32", "exp_float32"},
+                                              {"tanh_float32", "exp_float32"},  {"sigmoid_float32", "exp_float32"},
+                                              {"erf_float32", "exp_float32"},   {"gelu_float32", "exp_float32"}};
 
 static const struct fixed_helper fixed[] = {
     {"exp_float32", SINGLE_BASE},
+    {"expm1_float32", "static inline float mdf_expm1_float32(float x)\n"
+                      "{\n"
+                      "    uint32_t n;\n"
+                      "    float q, power, half;\n"
+                      "    const float r = mdf_split(mdf_not_below(-20.0f, mdf_not_above(89.0f, x)), 0.0f, &n, &q);\n"
+                      "\n"
+                      "    power = mdf_power_of_two(n - 1u);\n"
+                      "    half = fmaf(power, fmaf(r * r, q, r), power - 0.5f);\n"
+                      "    return mdf_magnitude(x) < 0x1p-60f ? x : half + half;\n"
+                      "}\n"},
+    {"mish_float32", "static inline float mdf_mish_float32(float x)\n"
+                     "{\n"
+                     "    const float e = mdf_exp_float32(x > 20.0f ? 20.0f : x), w = e * (e + 2.0f);\n"
+                     "\n"
+                     "    return x * (w / (w + 2.0f));\n"
+                     "}\n"},
     {"tanh_float32", "static inline float mdf_tanh_float32(float x)\n"
                      "{\n"
                      "    const float a = mdf_not_above(10.0f, mdf_magnitude(x)), square = a * a;\n"
