@@ -42,6 +42,10 @@ struct block {
 #include "functions/copy_block.inc"
 
 #if defined(__SSE2__)
+/* Elements of a cache line, so that lines are read whole, and few are written at a time: those that lie a power of two apart share
+ * their place in the cache. */
+enum { TURNED_ROWS = 16 };
+
 /* A block whose rows are columns in the source, by squares of 4 by 4 elements in registers. What is left at the edges goes as in
  * any other block. */
 static void turn_block_32(void *target_bytes, const void *source_bytes, const struct block *block)
@@ -51,9 +55,9 @@ static void turn_block_32(void *target_bytes, const void *source_bytes, const st
     const float *source = source_bytes;
     float *target = target_bytes;
 
-    for (int64_t tile = 0; tile < rows; tile += TILE) {
+    for (int64_t tile = 0; tile < rows; tile += TURNED_ROWS) {
         for (int64_t column = 0; column < columns; column += 4) {
-            for (int64_t row = tile; row < tile + TILE && row < rows; row += 4) {
+            for (int64_t row = tile; row < tile + TURNED_ROWS && row < rows; row += 4) {
                 const float *from = source + column * block->source_column + row;
                 float *to = target + row * block->target_row + column;
                 __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + block->source_column),
