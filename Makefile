@@ -81,7 +81,7 @@ $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test python-tests wheel check-wheel bench check-asan check-ubsan check-fuzz check-valgrind node-tests layers install uninstall format lint clean help suites programs force
+.PHONY: all deps demo test python-tests wheel check-wheel bench check-asan check-ubsan check-vectors check-fuzz check-valgrind node-tests layers install uninstall format lint clean help suites programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -92,7 +92,7 @@ all: $(PROGRAMS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
-	@echo "demo test all deps bench wheel check-asan check-ubsan check-fuzz check-valgrind check-wheel node-tests layers install uninstall format lint clean"
+	@echo "demo test all deps bench wheel check-asan check-ubsan check-vectors check-fuzz check-valgrind check-wheel node-tests layers install uninstall format lint clean"
 
 deps:
 	@tools/install_dependencies.sh
@@ -147,6 +147,13 @@ check-asan:
 check-ubsan:
 	@$(MAKE) --no-print-directory suites BUILD=build/ubsan SANITIZE=undefined CFLAGS="-O1 -g"
 	@BUILD=build/ubsan tools/run_suites.sh $(patsubst $(BUILD)/%,build/ubsan/%,$(SUITES))
+
+# Kernels are written for vectors of 64, 32 and 16 bytes; those that the processor would not choose are tested too.
+check-vectors:
+	@$(MAKE) --no-print-directory suites BUILD=build/vectors CFLAGS="-O1 -DMDF_VECTOR_BYTES=32"
+	@BUILD=build/vectors tools/run_suites.sh $(patsubst $(BUILD)/%,build/vectors/%,$(SUITES))
+	@$(MAKE) --no-print-directory suites BUILD=build/vectors CFLAGS="-O1 -DMDF_VECTOR_BYTES=16"
+	@BUILD=build/vectors tools/run_suites.sh $(patsubst $(BUILD)/%,build/vectors/%,$(SUITES))
 
 # FUZZ_FILES: files and folders that inputs are made of; see fuzz/README.md for the rest.
 check-fuzz:

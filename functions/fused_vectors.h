@@ -3,6 +3,7 @@
 #ifndef MDF_FUNCTIONS_FUSED_VECTORS_H
 #define MDF_FUNCTIONS_FUSED_VECTORS_H
 
+#include "mdf_c/base/processor.h"
 #include "mdf_c/tensor/dtype.h"
 
 #if defined(__x86_64__)
@@ -17,10 +18,7 @@
 #define MDF_FUSED_KERNELS(name, dtype)                                                                     \
     ((dtype) == MDF_DTYPE_FLOAT32 ? MDF_WIDEST(name##_float32_avx512, name##_float32_avx2, name##_float32) \
                                   : MDF_WIDEST(name##_float64_avx512, name##_float64_avx2, name##_float64))
-#define MDF_WIDEST(avx512, avx2, portable)                                        \
-    (__builtin_cpu_supports("avx512f")                                 ? (avx512) \
-     : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? (avx2)   \
-                                                                       : (portable))
+#define MDF_WIDEST(avx512, avx2, portable) (mdf_has_avx512() ? (avx512) : mdf_has_avx2() ? (avx2) : (portable))
 #else
 #define MDF_FUSED_KERNELS(name, dtype) ((dtype) == MDF_DTYPE_FLOAT32 ? (name##_float32) : (name##_float64))
 #endif

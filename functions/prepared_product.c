@@ -3,6 +3,7 @@
 #include "functions/prepared_product.h"
 
 #include "functions/gemm.h"
+#include "mdf_c/base/processor.h"
 
 #include <string.h>
 #if defined(__x86_64__)
@@ -134,15 +135,14 @@ static const struct mdf_prepared_kernels *choose_kernels(mdf_dtype dtype, size_t
     bool is_float32 = dtype == MDF_DTYPE_FLOAT32;
 #if defined(__x86_64__)
     size_t n_bytes = n * mdf_dtype_size(dtype);
-    bool has_fused = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 
-    if (has_fused && n_bytes <= 16) {
+    if (mdf_has_avx2() && n_bytes <= 16) {
         return is_float32 ? &kernels_float32_4 : &kernels_float64_2;
     }
-    if (__builtin_cpu_supports("avx512f") && (!has_fused || n_bytes > 32)) {
+    if (mdf_has_avx512() && n_bytes > 32) {
         return is_float32 ? &kernels_float32_16 : &kernels_float64_8;
     }
-    if (has_fused) {
+    if (mdf_has_avx2()) {
         return is_float32 ? &kernels_float32_8 : &kernels_float64_4;
     }
 #else

@@ -3,6 +3,8 @@
  * these forms. */
 #include "functions/vector_math.h"
 
+#include "mdf_c/base/processor.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -59,10 +61,10 @@ const struct mdf_vector_math *mdf_vector_math_plain(void)
 const struct mdf_vector_math *mdf_vector_math(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
+    if (mdf_has_avx512()) {
         return &math_avx512;
     }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    if (mdf_has_avx2()) {
         return &math_avx2;
     }
 #endif

@@ -1,6 +1,8 @@
 /* vector_rows.c - see vector_rows.h. The compiler makes vectors of plain loops, once for each instruction set. */
 #include "functions/vector_rows.h"
 
+#include "mdf_c/base/processor.h"
+
 #include <math.h>
 
 enum { SUM_PARTS = 16, MOST_PARTS = 64 };
@@ -37,10 +39,10 @@ const struct mdf_vector_rows *mdf_vector_rows(mdf_dtype dtype)
     bool is_float32 = dtype == MDF_DTYPE_FLOAT32;
 
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+    if (mdf_has_avx512()) {
         return is_float32 ? &rows_float32_avx512 : &rows_float64_avx512;
     }
-    if (__builtin_cpu_supports("avx2")) {
+    if (mdf_has_avx2()) {
         return is_float32 ? &rows_float32_avx2 : &rows_float64_avx2;
     }
 #endif

@@ -1,5 +1,7 @@
 /* test_emit.c - machine code for lowered regions: random programs give what the plain form gives, bit for bit. */
 #include "mdf_c/lower/emit.h"
+
+#include "mdf_c/base/processor.h"
 #include "tests/lowered_builder.h"
 
 #include <criterion/criterion.h>
@@ -567,7 +569,7 @@ static bool check_program(struct generator *generator, uint64_t seed)
         mdf_value_swap(&kept[i], lowered->outputs[i].slot);
     }
     mdf_lowered_emit(lowered);
-    if (__builtin_cpu_supports("avx2")) {
+    if (mdf_has_avx2()) {
         cr_assert(lowered->code != NULL, "seed %llu: no code", (unsigned long long)seed);
     }
     for (round = 0; round < 2; round++) {
@@ -741,7 +743,7 @@ Test(emit, refused_memory)
         mdf_lowered_emit(generator.build.lowered);
         cr_assert_eq(atomic_load(&memory.used_bytes), (size_t)0, "%zu allocations: something leaks", n);
     }
-    if (__builtin_cpu_supports("avx2")) {
+    if (mdf_has_avx2()) {
         cr_assert(n > 5 && n < 100, "code with %zu allocations", n);
     }
     generator.build.lowered->arena.memory = plain;

@@ -1,6 +1,8 @@
 /* test_x86_64_assembler.c - encodings, by running them: with each register in each place, and each kind of operand. */
 #include "mdf_c/lower/x86_64_assembler.h"
 
+#include "mdf_c/base/processor.h"
+
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -245,7 +247,7 @@ Test(x86_64_assembler, vectors)
     double numbers[] = {1.5, 2, 3, 4, 10, 20, 30, 40, 0, 0, 0, 0};
     uint8_t first, second;
 
-    if (!__builtin_cpu_supports("avx2")) {
+    if (!mdf_has_avx2()) {
         return;
     }
     for (first = 0; first < 16; first++) {
@@ -276,7 +278,7 @@ Test(x86_64_assembler, scalars)
 {
     uint8_t first, target;
 
-    if (!__builtin_cpu_supports("avx2")) {
+    if (!mdf_has_avx2()) {
         return;
     }
     for (target = 0; target < 16; target++) {

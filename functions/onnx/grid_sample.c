@@ -5,7 +5,9 @@
  * Nearest ones are moved as they are, whatever the type; interpolated in float64 for float64 and integers, else in float32,
  * complex numbers by parts. Source: ONNX GridSample 16 to 22, AffineGrid 20. */
 #include "functions/indexing.h"
+
 #include "functions/workspace.h"
+#include "mdf_c/base/processor.h"
 
 #include <math.h>
 #include <string.h>
@@ -142,10 +144,10 @@ static ALWAYS_INLINE double weight_of(size_t n_taps, size_t tap, double fraction
 static tap_finder choose_finder(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
+    if (mdf_has_avx512()) {
         return find_taps_avx512;
     }
-    if (__builtin_cpu_supports("avx2")) {
+    if (mdf_has_avx2()) {
         return find_taps_avx2;
     }
 #endif

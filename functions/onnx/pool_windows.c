@@ -1,6 +1,8 @@
 /* pool_windows.c - see pool_windows.h. */
 #include "functions/onnx/pool_windows.h"
 
+#include "mdf_c/base/processor.h"
+
 #include <math.h>
 #include <string.h>
 #if defined(__x86_64__)
@@ -121,10 +123,10 @@ const struct mdf_pool_windows *mdf_pool_windows(mdf_dtype dtype)
     bool is_float32 = dtype == MDF_DTYPE_FLOAT32;
 
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) {
+    if (mdf_has_avx512()) {
         return is_float32 ? &windows_float32_avx512 : &windows_float64_avx512;
     }
-    if (__builtin_cpu_supports("avx2")) {
+    if (mdf_has_avx2()) {
         return is_float32 ? &windows_float32_avx2 : &windows_float64_avx2;
     }
 #endif

@@ -3,8 +3,10 @@
  * y = saturate(round(x / scale) + zero point), and x = (y - zero point) * scale, halves rounding to even. Scale and zero point
  * are one number, one along an axis, or one for each block of an axis. Sources: the ONNX operators of these names. */
 #include "functions/call.h"
+
 #include "functions/operator.h"
 #include "functions/vector_rows.h"
+#include "mdf_c/base/processor.h"
 
 #include <math.h>
 
@@ -67,10 +69,10 @@ struct row_kernels {
 static const struct row_kernels *row_kernels(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
+    if (mdf_has_avx512()) {
         return &kernels_avx512;
     }
-    if (__builtin_cpu_supports("avx2")) {
+    if (mdf_has_avx2()) {
         return &kernels_avx2;
     }
 #endif

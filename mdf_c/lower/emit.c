@@ -1,6 +1,7 @@
 /* emit.c - see emit.h. Which emitter: by the platform that this is compiled for, and by what its processor can do. */
 #include "mdf_c/lower/emit.h"
 
+#include "mdf_c/base/processor.h"
 #if defined(__x86_64__) && (defined(__unix__) || defined(__APPLE__)) && defined(__GNUC__)
 #include "mdf_c/lower/emit_x86_64.h"
 
@@ -30,7 +31,7 @@ void mdf_lowered_emit(struct mdf_lowered *lowered)
     struct assembler assembler;
 
     lowered->code = NULL;
-    if (!__builtin_cpu_supports("avx2")) {
+    if (!mdf_has_avx2()) {
         return;
     }
     assembler_init(&assembler, lowered->arena.memory);

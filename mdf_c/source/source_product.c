@@ -7,6 +7,7 @@
 #include "mdf_c/source/source_writer.h"
 
 #include "functions/gemm.h"
+#include "mdf_c/base/processor.h"
 
 #include <string.h>
 
@@ -47,13 +48,7 @@ static const char dot_helper[] = "/* A scalar product of adjacent elements, in 3
 /* Whether the library multiplies large matrices with fused multiplication and addition on this processor. */
 static bool has_fused(mdf_dtype dtype)
 {
-#if defined(__x86_64__)
-    return (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64) &&
-           (__builtin_cpu_supports("avx512f") || (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")));
-#else
-    (void)dtype;
-    return false;
-#endif
+    return (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64) && mdf_has_avx2();
 }
 
 static const char *at(struct mdf_source_writer *writer, const char *row, int64_t row_stride, const char *column,

@@ -5,6 +5,8 @@
  * in 8 bits", "Float stored in 4 bits"), bit for bit as ml_dtypes converts them. */
 #include "mdf_c/tensor/dtype.h"
 
+#include "mdf_c/base/processor.h"
+
 #include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -236,7 +238,7 @@ __attribute__((target("avx2,f16c"))) static void float16_from_floats_avx2(uint16
 static void float16_from_floats(uint16_t *target, const float *source, size_t n)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) {
+    if (mdf_has_avx2()) {
         float16_from_floats_avx2(target, source, n);
         return;
     }

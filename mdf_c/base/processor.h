@@ -1,0 +1,32 @@
+/* processor.h - which vectors the processor has. MDF_VECTOR_BYTES=32 or 16, for tests, leaves out wider ones. */
+#ifndef MDF_BASE_PROCESSOR_H
+#define MDF_BASE_PROCESSOR_H
+
+#include <stdbool.h>
+
+#ifndef MDF_VECTOR_BYTES
+#define MDF_VECTOR_BYTES 64
+#endif
+
+/* AVX-512 F, DQ, VL and BW; then there is what mdf_has_avx2 says too. */
+static inline bool mdf_has_avx512(void)
+{
+#if defined(__x86_64__) && MDF_VECTOR_BYTES >= 64
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512bw");
+#else
+    return false;
+#endif
+}
+
+/* AVX2, FMA and F16C. */
+static inline bool mdf_has_avx2(void)
+{
+#if defined(__x86_64__) && MDF_VECTOR_BYTES >= 32
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+#else
+    return false;
+#endif
+}
+
+#endif
