@@ -70,6 +70,12 @@ static bool read_repeated(struct mdf_workspace *workspace, size_t i, size_t rank
     return fits || mdf_call_error(workspace->call, MDF_SHAPE, "input %zu does not fit the array that it belongs to", i + 1);
 }
 
+/* How many adjacent elements, of `n` in all, go with the same number. */
+static size_t run_of(const struct repeated *repeated, size_t n)
+{
+    return repeated->shape_of == NULL ? n : repeated->along_axis ? repeated->n_inner : 1;
+}
+
 /* Input `i` less its zero point, input `zero`; NULL with the error set. */
 static const double *centre(struct mdf_workspace *workspace, size_t i, size_t zero, size_t axis)
 {
@@ -84,8 +90,12 @@ static const double *centre(struct mdf_workspace *workspace, size_t i, size_t ze
     target = mdf_workspace_array(workspace, MDF_DTYPE_FLOAT64, value->length);
     if (target != NULL && value->length > 0) {
         mdf_convert_elements(MDF_DTYPE_FLOAT64, target, (mdf_dtype)value->dtype, value->data, value->length, false);
-        for (size_t element = 0; element < value->length; element++) {
-            target[element] -= number_for(&zeros, value->rank, mdf_value_shape(value), element);
+        for (size_t first = 0, n = run_of(&zeros, value->length); first < value->length; first += n) {
+            double number = number_for(&zeros, value->rank, mdf_value_shape(value), first);
+
+            for (size_t element = 0; element < n; element++) {
+                target[first + element] -= number;
+            }
         }
     }
     return target;
@@ -96,19 +106,45 @@ struct requantisation {
     struct repeated x_scale, weight_scale, y_scale, y_zero;
 };
 
+/* Scaled, rounded to even and saturated; NaN: the lowest. Cut off first, where no zero point could bring a number back into
+ * range, so that a sum that has no place for a fraction rounds it. */
+static void requantise_whole(size_t n, double scale, double zero, double low, double high, double *y)
+{
+    const double limit = 0x1p40, without_fraction = 0x1.8p52;
+
+    for (size_t i = 0; i < n; i++) {
+        double scaled = y[i] * scale, cut = scaled > -limit ? (scaled < limit ? scaled : limit) : -limit;
+        double shifted = (cut + without_fraction) - without_fraction + zero;
+
+        y[i] = shifted > low ? (shifted < high ? shifted : high) : low;
+    }
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Scales, rounds and saturates the results in place. */
 static void requantise(const struct requantisation *by, mdf_dtype dtype, size_t rank, const int64_t *shape, size_t n, double *y)
 {
-    bool is_integer = mdf_dtype_kind(dtype) != 'f';
     double low = dtype == MDF_DTYPE_INT8 ? -128 : 0, high = dtype == MDF_DTYPE_INT8 ? 127 : 255;
+    size_t n_run = smaller(smaller(run_of(&by->x_scale, n), run_of(&by->weight_scale, n)),
+                           smaller(run_of(&by->y_scale, n), run_of(&by->y_zero, n)));
 
-    for (size_t i = 0; i < n; i++) {
-        float scale = (float)number_for(&by->x_scale, rank, shape, i) * (float)number_for(&by->weight_scale, rank, shape, i) /
-                      (float)number_for(&by->y_scale, rank, shape, i);
-        double scaled = y[i] * (double)scale, zero = number_for(&by->y_zero, rank, shape, i);
+    for (size_t first = 0; first < n; first += n_run) {
+        float scale = (float)number_for(&by->x_scale, rank, shape, first) *
+                      (float)number_for(&by->weight_scale, rank, shape, first) /
+                      (float)number_for(&by->y_scale, rank, shape, first);
+        double zero = number_for(&by->y_zero, rank, shape, first);
 
-        scaled = is_integer ? rint(scaled) + zero : scaled + zero;
-        y[i] = is_integer ? fmin(fmax(scaled, low), high) : scaled;
+        if (mdf_dtype_kind(dtype) != 'f') {
+            requantise_whole(n_run, (double)scale, zero, low, high, y + first);
+            continue;
+        }
+        for (size_t i = first; i < first + n_run; i++) {
+            y[i] = y[i] * (double)scale + zero;
+        }
     }
 }
 
