@@ -34,6 +34,7 @@ struct regions {
     const double *x, *rois;
     double *y;
     const int64_t *batches; /* of RoiAlign: batch of each region */
+    const struct roi_settings *settings;
     int64_t n_rois, n_batches, n_channels, height, width, cells_down, cells_across;
 };
 
@@ -176,40 +177,82 @@ static bool locate(double at, int64_t size, int64_t *low, int64_t *high, double 
     return true;
 }
 
-/* One point: the sum of the four elements around it by weight or, for the maximum, the largest of the four parts. */
-static double sample(const struct regions *job, const struct sampling *sampling, const double *plane, double y, double x)
+/* A point: the elements around it, and their weights. One that is too far outside weighs nothing, and stands for 0. */
+struct point {
+    size_t corners[4]; /* offsets in a plane */
+    double weights[4];
+};
+
+/* Points of a cell that are worked out at once, for all channels. */
+enum { SOME_POINTS = 64 };
+
+static struct point find_point(const struct regions *job, double y, double x)
 {
     int64_t top, bottom, left, right;
-    double down, across, parts[4];
+    double down, across;
 
     if (!locate(y, job->height, &top, &bottom, &down) || !locate(x, job->width, &left, &right, &across)) {
-        return 0;
+        return (struct point){{SIZE_MAX, 0, 0, 0}, {0, 0, 0, 0}};
     }
-    parts[0] = (1 - down) * (1 - across) * plane[top * job->width + left];
-    parts[1] = (1 - down) * across * plane[top * job->width + right];
-    parts[2] = down * (1 - across) * plane[bottom * job->width + left];
-    parts[3] = down * across * plane[bottom * job->width + right];
-    return sampling->use_max ? fmax(fmax(parts[0], parts[1]), fmax(parts[2], parts[3]))
-                             : parts[0] + parts[1] + parts[2] + parts[3];
+    return (struct point){{(size_t)(top * job->width + left), (size_t)(top * job->width + right),
+                           (size_t)(bottom * job->width + left), (size_t)(bottom * job->width + right)},
+                          {(1 - down) * (1 - across), (1 - down) * across, down * (1 - across), down * across}};
 }
 
-static double pool_cell(const struct regions *job, const struct sampling *sampling, const double *plane, int64_t down,
-                        int64_t across)
+/* The sum of the four elements around a point by weight or, for the maximum, the largest of the four parts. */
+static inline double sample(const struct point *point, const double *plane, bool use_max)
 {
-    double n_points = (double)(sampling->points_down * sampling->points_across), result = 0;
+    double parts[4];
 
-    for (int64_t i = 0; i < sampling->points_down; i++) {
-        double y = sampling->top + ((double)down + ((double)i + 0.5) / (double)sampling->points_down) * sampling->cell_height;
-
-        for (int64_t j = 0; j < sampling->points_across; j++) {
-            double x =
-                sampling->left + ((double)across + ((double)j + 0.5) / (double)sampling->points_across) * sampling->cell_width;
-            double point = sample(job, sampling, plane, y, x);
-
-            result = !sampling->use_max ? result + point : (i == 0 && j == 0) || point > result ? point : result;
-        }
+    if (point->corners[0] == SIZE_MAX) {
+        return 0;
     }
-    return sampling->use_max ? result : result / fmax(n_points, 1);
+    for (size_t i = 0; i < 4; i++) {
+        parts[i] = point->weights[i] * plane[point->corners[i]];
+    }
+    return use_max ? fmax(fmax(parts[0], parts[1]), fmax(parts[2], parts[3])) : parts[0] + parts[1] + parts[2] + parts[3];
+}
+
+/* Adds points to the cell of every channel, or takes the largest; `y` is that of the first channel. */
+static void add_points(const struct regions *job, const struct point *points, size_t n, bool use_max, bool is_first,
+                       const double *planes, double *y)
+{
+    size_t n_plane = (size_t)(job->height * job->width), n_cells = (size_t)(job->cells_down * job->cells_across);
+
+    for (int64_t channel = 0; channel < job->n_channels; channel++, planes += n_plane, y += n_cells) {
+        double result = is_first ? 0 : *y;
+
+        for (size_t i = 0; i < n; i++) {
+            double at = sample(&points[i], planes, use_max);
+
+            result = !use_max ? result + at : (is_first && i == 0) || at > result ? at : result;
+        }
+        *y = result;
+    }
+}
+
+static void pool_cell(const struct regions *job, const struct sampling *sampling, const double *planes, int64_t down,
+                      int64_t across, double *y)
+{
+    int64_t n_across = sampling->points_across, n_points = sampling->points_down * n_across, n_some;
+    size_t n_cells = (size_t)(job->cells_down * job->cells_across);
+    struct point some[SOME_POINTS];
+
+    for (int64_t first = 0; first == 0 || first < n_points; first += n_some) {
+        n_some = n_points - first < SOME_POINTS ? n_points - first : SOME_POINTS;
+        for (int64_t k = 0; k < n_some; k++) {
+            double i = (double)((first + k) / n_across), j = (double)((first + k) % n_across);
+
+            some[k] = find_point(
+                job, sampling->top + ((double)down + (i + 0.5) / (double)sampling->points_down) * sampling->cell_height,
+                sampling->left + ((double)across + (j + 0.5) / (double)n_across) * sampling->cell_width);
+        }
+        add_points(job, some, (size_t)n_some, sampling->use_max, first == 0, planes, y);
+        n_some = n_some > 0 ? n_some : 1;
+    }
+    for (size_t channel = 0; channel < (size_t)job->n_channels && !sampling->use_max; channel++) {
+        y[channel * n_cells] /= fmax((double)n_points, 1);
+    }
 }
 
 /* Points along one axis of a cell: as many as asked for, or else one for each element; false: too many. */
@@ -221,11 +264,13 @@ static bool count_points(int64_t ratio, double cell_size, int64_t *n_points)
     return wanted <= MAX_POINTS;
 }
 
-static bool plan_sampling(struct mdf_call *call, const struct regions *job, const double *roi, struct sampling *sampling)
+/* False: a cell would have too many points. */
+static bool plan_sampling(const struct roi_settings *settings, const struct regions *job, int64_t region,
+                          struct sampling *sampling)
 {
-    const struct roi_settings *settings = call->settings;
     bool half_pixel = settings->coordinates != NULL && strcmp(settings->coordinates, "half_pixel") == 0;
     double offset = half_pixel ? 0.5 : 0, scale = settings->spatial_scale;
+    const double *roi = job->rois + 4 * region;
     double width = (roi[2] - roi[0]) * scale, height = (roi[3] - roi[1]) * scale;
 
     if (!half_pixel) {
@@ -237,33 +282,59 @@ static bool plan_sampling(struct mdf_call *call, const struct regions *job, cons
     sampling->cell_height = height / (double)job->cells_down;
     sampling->cell_width = width / (double)job->cells_across;
     sampling->use_max = settings->mode != NULL && strcmp(settings->mode, "max") == 0;
-    if (!count_points(settings->sampling_ratio, sampling->cell_height, &sampling->points_down) ||
-        !count_points(settings->sampling_ratio, sampling->cell_width, &sampling->points_across)) {
-        return mdf_call_error(call, MDF_LIMIT,
-                              "a cell of %g by %g with sampling_ratio %lld would take more than %d points along an axis",
-                              sampling->cell_height, sampling->cell_width, (long long)settings->sampling_ratio, (int)MAX_POINTS);
+    return count_points(settings->sampling_ratio, sampling->cell_height, &sampling->points_down) &&
+           count_points(settings->sampling_ratio, sampling->cell_width, &sampling->points_across);
+}
+
+static bool check_regions(struct mdf_call *call, const struct regions *job)
+{
+    const struct roi_settings *settings = call->settings;
+    struct sampling sampling;
+
+    for (int64_t region = 0; region < job->n_rois; region++) {
+        if (!check_batch(call, job, region, (double)job->batches[region])) {
+            return false;
+        }
+        if (!plan_sampling(settings, job, region, &sampling)) {
+            return mdf_call_error(
+                call, MDF_LIMIT, "a cell of %g by %g with sampling_ratio %lld would take more than %d points along an axis",
+                sampling.cell_height, sampling.cell_width, (long long)settings->sampling_ratio, (int)MAX_POINTS);
+        }
     }
     return true;
 }
 
-static bool align_regions(struct mdf_call *call, const struct regions *job)
+/* Cells [first, last), counted by region; check_regions has passed. */
+static void align_cells(void *context, size_t first, size_t last)
 {
-    double *y = job->y;
+    const struct regions *job = context;
+    size_t n_cells = (size_t)(job->cells_down * job->cells_across), n_plane = (size_t)(job->height * job->width);
 
-    for (int64_t region = 0; region < job->n_rois; region++) {
-        struct sampling sampling = {.top = 0};
+    for (size_t at = first; at < last; at++) {
+        size_t region = at / n_cells, cell = at % n_cells;
+        struct sampling sampling;
 
-        if (!check_batch(call, job, region, (double)job->batches[region]) ||
-            !plan_sampling(call, job, job->rois + 4 * region, &sampling)) {
-            return false;
-        }
-        for (int64_t channel = 0; channel < job->n_channels; channel++) {
-            const double *plane = job->x + (job->batches[region] * job->n_channels + channel) * job->height * job->width;
+        plan_sampling(job->settings, job, (int64_t)region, &sampling);
+        pool_cell(job, &sampling, job->x + (size_t)(job->batches[region] * job->n_channels) * n_plane,
+                  (int64_t)cell / job->cells_across, (int64_t)cell % job->cells_across,
+                  job->y + region * (size_t)job->n_channels * n_cells + cell);
+    }
+}
 
-            for (int64_t cell = 0; cell < job->cells_down * job->cells_across; cell++) {
-                *y++ = pool_cell(job, &sampling, plane, cell / job->cells_across, cell % job->cells_across);
-            }
-        }
+static bool align_regions(struct mdf_call *call, struct regions *job)
+{
+    const double point_ns = 3; /* rough time of one in one channel, to judge what is worth a thread */
+    struct sampling sampling;
+
+    job->settings = call->settings;
+    if (!check_regions(call, job)) {
+        return false;
+    }
+    if (job->n_rois > 0) {
+        plan_sampling(job->settings, job, 0, &sampling);
+        mdf_parallel_for(call->context, (size_t)(job->n_rois * job->cells_down * job->cells_across),
+                         point_ns * (double)job->n_channels * (double)(sampling.points_down * sampling.points_across),
+                         align_cells, job);
     }
     return true;
 }
