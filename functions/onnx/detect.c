@@ -16,46 +16,52 @@ struct suppression_settings {
 static const struct mdf_setting suppression_table[] = {
     {"center_point_box", MDF_SETTING_INT, offsetof(struct suppression_settings, center_point_box)}, {NULL, MDF_SETTING_INT, 0}};
 
+struct rectangle {
+    double top, left, bottom, right, area;
+};
+
 struct suppression {
     const double *boxes, *scores; /* of the batch, and of the class in it */
     size_t n_boxes, n_most;
     double overlap, score;
     bool by_centre;
     int64_t *order, *spare;
+    struct rectangle *selected;
 };
 
-struct rectangle {
-    double top, left, bottom, right;
-};
+static inline double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
 
 static struct rectangle rectangle_of(const struct suppression *job, int64_t box)
 {
     const double *b = job->boxes + 4 * box;
-    struct rectangle rectangle;
+    struct rectangle of;
 
     if (job->by_centre) {
-        rectangle = (struct rectangle){b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2};
+        of = (struct rectangle){b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2, 0};
     } else {
-        rectangle = (struct rectangle){fmin(b[0], b[2]), fmin(b[1], b[3]), fmax(b[0], b[2]), fmax(b[1], b[3])};
+        of = (struct rectangle){smaller(b[0], b[2]), smaller(b[1], b[3]), larger(b[0], b[2]), larger(b[1], b[3]), 0};
     }
-    return rectangle;
+    of.area = (of.bottom - of.top) * (of.right - of.left);
+    return of;
 }
 
-static double area_of(const struct rectangle *rectangle)
+static bool overlap(const struct suppression *job, const struct rectangle *a, const struct rectangle *b)
 {
-    return (rectangle->bottom - rectangle->top) * (rectangle->right - rectangle->left);
-}
+    double height = smaller(a->bottom, b->bottom) - larger(a->top, b->top);
+    double width = smaller(a->right, b->right) - larger(a->left, b->left), shared = height * width;
 
-static bool overlap(const struct suppression *job, int64_t first, int64_t second)
-{
-    struct rectangle a = rectangle_of(job, first), b = rectangle_of(job, second);
-    double height = fmin(a.bottom, b.bottom) - fmax(a.top, b.top), width = fmin(a.right, b.right) - fmax(a.left, b.left);
-    double shared = height * width, a_area = area_of(&a), b_area = area_of(&b);
-
-    if (height <= 0 || width <= 0 || a_area <= 0 || b_area <= 0) {
+    if (height <= 0 || width <= 0 || a->area <= 0 || b->area <= 0) {
         return false;
     }
-    return shared / (a_area + b_area - shared) > job->overlap;
+    return shared / (a->area + b->area - shared) > job->overlap;
 }
 
 static int compare_scores(const void *context, int64_t a, int64_t b)
@@ -77,14 +83,15 @@ static size_t select_boxes(const struct suppression *job)
     }
     mdf_merge_sort(job->order, job->spare, n, compare_scores, job->scores);
     for (size_t i = 0; i < n && n_selected < job->n_most; i++) {
-        int64_t box = job->order[i];
+        struct rectangle rectangle = rectangle_of(job, job->order[i]);
         bool free = true;
 
         for (size_t other = 0; free && other < n_selected; other++) {
-            free = !overlap(job, job->order[other], box);
+            free = !overlap(job, &job->selected[other], &rectangle);
         }
         if (free) {
-            job->order[n_selected++] = box;
+            job->selected[n_selected] = rectangle;
+            job->order[n_selected++] = job->order[i];
         }
     }
     return n_selected;
@@ -164,16 +171,19 @@ static bool non_max_suppression(struct mdf_call *call)
     n_classes = (size_t)mdf_value_shape(scores)[1];
     job.n_boxes = (size_t)mdf_value_shape(scores)[2];
     job.by_centre = settings->center_point_box == 1;
-    if (!read_bounds(call, &job) || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 5)) {
+    if (!read_bounds(call, &job) || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 6)) {
         return false;
     }
     box_elements = mdf_workspace_input(&workspace, 0);
     score_elements = mdf_workspace_input(&workspace, 1);
     job.order = mdf_workspace_array(&workspace, MDF_DTYPE_INT64, scores->length > 0 ? job.n_boxes : 0);
     job.spare = mdf_workspace_array(&workspace, MDF_DTYPE_INT64, scores->length > 0 ? job.n_boxes : 0);
+    job.selected = mdf_workspace_matrix(&workspace, MDF_DTYPE_FLOAT64, scores->length > 0 ? job.n_most : 0,
+                                        sizeof *job.selected / sizeof(double));
     n_room = scores->length > 0 ? n_batches * n_classes * job.n_most : 0;
     rows = mdf_workspace_matrix(&workspace, MDF_DTYPE_INT64, n_room, 3);
-    if (box_elements == NULL || score_elements == NULL || job.order == NULL || job.spare == NULL || rows == NULL) {
+    if (box_elements == NULL || score_elements == NULL || job.order == NULL || job.spare == NULL || job.selected == NULL ||
+        rows == NULL) {
         return false;
     }
     if (n_room > 0) {
