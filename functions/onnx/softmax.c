@@ -7,6 +7,7 @@
 #include "functions/workspace.h"
 
 #include <math.h>
+#include <string.h>
 
 struct softmax_settings {
     int64_t axis;
@@ -43,6 +44,25 @@ static void fetch_ahead(const float *line, size_t n)
 
     for (size_t i = 0; i < n && i < MOST; i += CACHE_LINE) {
         __builtin_prefetch(line + i);
+    }
+}
+
+/* 1 at the first largest element, or at a NaN that comes first of all. */
+static void harden_adjacent(void *context, size_t first, size_t last)
+{
+    const struct mdf_vector_math *math = mdf_vector_math();
+    const struct softmax *job = context;
+
+    for (size_t line = first; line < last; line++) {
+        const float *x = (const float *)job->x + line * job->n, most = math->largest(job->n, x);
+        float *y = (float *)job->y + line * job->n;
+        size_t at = 0;
+
+        while (!isnan(x[0]) && x[at] != most) {
+            at++;
+        }
+        memset(y, 0, job->n * sizeof *y);
+        y[at] = 1;
     }
 }
 
@@ -104,8 +124,9 @@ static bool run_softmax(struct mdf_call *call, enum kind kind, bool flatten)
         for (size_t i = axis + 1; !flatten && i < x->rank; i++) {
             job.inner *= (size_t)mdf_value_shape(x)[i];
         }
-        if (workspace.dtype == MDF_DTYPE_FLOAT32 && job.inner == 1 && kind != KIND_HARD) {
-            mdf_parallel_for(call->context, n_lines, vector_exp_ns * (double)job.n, soften_adjacent, &job);
+        if (workspace.dtype == MDF_DTYPE_FLOAT32 && job.inner == 1) {
+            mdf_parallel_for(call->context, n_lines, vector_exp_ns * (double)job.n,
+                             kind == KIND_HARD ? harden_adjacent : soften_adjacent, &job);
         } else {
             mdf_parallel_for(call->context, n_lines, exp_ns * (double)job.n,
                              workspace.dtype == MDF_DTYPE_FLOAT32 ? soften_float32 : soften_float64, &job);
