@@ -42,8 +42,8 @@ struct block {
 #include "functions/copy_block.inc"
 
 #if defined(__SSE2__)
-/* Elements of a cache line, so that lines are read whole, and few are written at a time: those that lie a power of two apart share
- * their place in the cache. */
+/* Elements of a cache line, so that lines are read whole, and few are written at a time: those that lie a power of two apart
+ * share their place in the cache. */
 enum { TURNED_ROWS = 16 };
 
 /* A block whose rows are columns in the source, by squares of 4 by 4 elements in registers. What is left at the edges goes as in
@@ -324,6 +324,27 @@ void mdf_blocks_gather(struct mdf_call *call, mdf_dtype dtype, void *target, con
         for (size_t i = 0; n_block > 0 && i < n; i++) {
             mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, i * n_block),
                               mdf_element_at(dtype, source, offsets[i]), n_block);
+        }
+    }
+}
+
+void mdf_blocks_scatter(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
+                        size_t n_block)
+{
+    bool single = n_block == 1 && dtype != MDF_DTYPE_STRING;
+
+    if (single && mdf_dtype_size(dtype) == 4) {
+        for (size_t i = 0; i < n; i++) {
+            ((word32 *)target)[offsets[i]] = ((const word32 *)source)[i];
+        }
+    } else if (single && mdf_dtype_size(dtype) == 8) {
+        for (size_t i = 0; i < n; i++) {
+            ((word64 *)target)[offsets[i]] = ((const word64 *)source)[i];
+        }
+    } else {
+        for (size_t i = 0; n_block > 0 && i < n; i++) {
+            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, offsets[i]),
+                              mdf_element_at(dtype, source, i * n_block), n_block);
         }
     }
 }

@@ -47,6 +47,9 @@ void mdf_elements_copy(struct mdf_call *call, mdf_dtype dtype, void *target, con
 /* Copies `n` blocks of `n_block` adjacent elements: block i is the one at offset i of the source. */
 void mdf_blocks_gather(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
                        size_t n_block);
+/* The other way round: block i of the source goes to offset i of the target; the later one wins. */
+void mdf_blocks_scatter(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
+                        size_t n_block);
 /* Writes `n` copies of one element; NULL: zero, false, the empty string. False with the error set. */
 bool mdf_elements_fill(struct mdf_call *call, mdf_dtype dtype, void *target, size_t n, const void *element);
 

@@ -42,7 +42,7 @@ const size_t *mdf_offsets_along(struct mdf_call *call, const struct mdf_value *d
     const struct mdf_value *indices = mdf_call_tensor(call, 1);
     const int64_t *items;
     int64_t *strides, size;
-    size_t n, rank = data->rank, *offsets, row = 0, n_columns, column_stride, at;
+    size_t n, rank = data->rank, *offsets, row = 0, n_columns, column_stride, stride, at;
     struct mdf_box box;
 
     items =
@@ -59,12 +59,16 @@ const size_t *mdf_offsets_along(struct mdf_call *call, const struct mdf_value *d
     size = mdf_value_shape(data)[axis];
     n_columns = (size_t)mdf_value_shape(indices)[rank - 1];
     column_stride = axis == rank - 1 ? 0 : 1;
+    stride = (size_t)strides[axis];
     for (size_t i = 0; i < n; i += n_columns) {
         for (size_t column = 0; column < n_columns; column++) {
-            if (!mdf_index_check(call, items[i + column], i + column, axis, size, &at)) {
+            int64_t item = items[i + column];
+
+            at = (size_t)(item < 0 ? item + size : item);
+            if (at >= (size_t)size && !mdf_index_check(call, item, i + column, axis, size, &at)) {
                 return NULL;
             }
-            offsets[i + column] = row + column * column_stride + at * (size_t)strides[axis];
+            offsets[i + column] = row + column * column_stride + at * stride;
         }
         row = next_row(indices, strides, axis, box.index, row);
     }

@@ -191,15 +191,11 @@ static bool write_blocks(struct mdf_call *call, const struct mdf_value *data, co
         return false;
     }
     target = output_copy(call, data);
-    for (size_t i = 0; target != NULL && n_block > 0 && i < n; i++) {
-        void *to = mdf_element_to_write(dtype, target, offsets[i]);
-        const void *from = mdf_element_at(dtype, updates->data, i * n_block);
-
-        if (how != NULL) {
-            how(to, from, n_block);
-        } else {
-            mdf_elements_copy(call, dtype, to, from, n_block);
-        }
+    if (target != NULL && how == NULL) {
+        mdf_blocks_scatter(call, dtype, target, updates->data, offsets, n, n_block);
+    }
+    for (size_t i = 0; target != NULL && how != NULL && n_block > 0 && i < n; i++) {
+        how(mdf_element_to_write(dtype, target, offsets[i]), mdf_element_at(dtype, updates->data, i * n_block), n_block);
     }
     return target != NULL;
 }
