@@ -1,5 +1,6 @@
-/* indexing.c - see indexing.h. A box is first simplified: axes of size 1 go, neighbours that continue each other join. What
- * is left is walked axis by axis down to blocks of two axes, which are copied by element size. */
+/* indexing.c - see indexing.h. A box is first simplified: its axes are put in the target's order, those of size 1 go,
+ * neighbours that continue each other join. What is left is walked axis by axis down to blocks of two axes, which are copied by
+ * element size. */
 #include "functions/indexing.h"
 
 #include <string.h>
@@ -27,18 +28,23 @@ struct block {
 
 #define ELEMENT word8
 #define COPY_BLOCK copy_block_8
+#define COPY_LINE copy_line_8
 #include "functions/copy_block.inc"
 #define ELEMENT word16
 #define COPY_BLOCK copy_block_16
+#define COPY_LINE copy_line_16
 #include "functions/copy_block.inc"
 #define ELEMENT word32
 #define COPY_BLOCK copy_block_32
+#define COPY_LINE copy_line_32
 #include "functions/copy_block.inc"
 #define ELEMENT word64
 #define COPY_BLOCK copy_block_64
+#define COPY_LINE copy_line_64
 #include "functions/copy_block.inc"
 #define ELEMENT word128
 #define COPY_BLOCK copy_block_128
+#define COPY_LINE copy_line_128
 #include "functions/copy_block.inc"
 
 #if defined(__SSE2__)
@@ -109,8 +115,17 @@ static void copy_block_of_strings(struct mdf_memory *memory, void *target_bytes,
     }
 }
 
+static bool is_narrow(const struct block *block)
+{
+    enum { NARROW = 8 };
+
+    return block->columns < NARROW && block->rows > block->columns;
+}
+
 static void copy_block(struct mdf_memory *memory, mdf_dtype dtype, void *target, const void *source, const struct block *block)
 {
+    struct block turned = {block->columns,    block->rows,          block->target_column,
+                           block->target_row, block->source_column, block->source_row};
     size_t size = mdf_dtype_size(dtype);
 
     if (dtype == MDF_DTYPE_STRING) {
@@ -120,11 +135,13 @@ static void copy_block(struct mdf_memory *memory, mdf_dtype dtype, void *target,
             memcpy((char *)target + row * block->target_row * (int64_t)size,
                    (const char *)source + row * block->source_row * (int64_t)size, (size_t)block->columns * size);
         }
+    } else if (is_narrow(block)) { /* long loops are worth more than adjacent elements */
+        copy_block(memory, dtype, target, source, &turned);
     } else if (size == 1) {
         copy_block_8(target, source, block);
     } else if (size == 2) {
         copy_block_16(target, source, block);
-    } else if (size == 4 && block->target_column == 1 && block->source_row == 1) {
+    } else if (size == 4 && block->target_column == 1 && block->source_row == 1 && block->source_column != 0) {
         turn_block_32(target, source, block);
     } else if (size == 4) {
         copy_block_32(target, source, block);
@@ -168,6 +185,28 @@ static bool is_empty(const struct mdf_box *box)
     return false;
 }
 
+static void swap_axes(struct mdf_box *box, size_t a, size_t b)
+{
+    int64_t *arrays[3] = {box->shape, box->target_strides, box->source_strides};
+
+    for (size_t i = 0; i < 3; i++) {
+        int64_t kept = arrays[i][a];
+
+        arrays[i][a] = arrays[i][b];
+        arrays[i][b] = kept;
+    }
+}
+
+/* Puts the axes in the order in which they lie in the target, which is then written from its begin to its end. */
+static void order_axes(struct mdf_box *box)
+{
+    for (size_t axis = 1; axis < box->rank; axis++) {
+        for (size_t k = axis; k > 0 && box->target_strides[k - 1] < box->target_strides[k]; k--) {
+            swap_axes(box, k - 1, k);
+        }
+    }
+}
+
 /* Drops axes of size 1 and joins neighbours. */
 static void simplify(struct mdf_box *box)
 {
@@ -189,18 +228,6 @@ static void simplify(struct mdf_box *box)
         n++;
     }
     box->rank = n;
-}
-
-static void swap_axes(struct mdf_box *box, size_t a, size_t b)
-{
-    int64_t *arrays[3] = {box->shape, box->target_strides, box->source_strides};
-
-    for (size_t i = 0; i < 3; i++) {
-        int64_t kept = arrays[i][a];
-
-        arrays[i][a] = arrays[i][b];
-        arrays[i][b] = kept;
-    }
 }
 
 /* Makes the axis along which source elements are adjacent one of the two innermost, so that tiles read whole cache lines. */
@@ -228,6 +255,7 @@ void mdf_box_copy(struct mdf_call *call, struct mdf_box *box, mdf_dtype dtype, v
     if (is_empty(box)) {
         return;
     }
+    order_axes(box);
     simplify(box);
     bring_adjacent_inward(box);
     if (box->rank > 0) {
