@@ -7,10 +7,6 @@
 
 #include "functions/indexing.h"
 
-/* GatherElements, ScatterElements: input 1 has the rank of `data`; its element at (i, j, k) points at (index, j, k) for
- * axis 0, and so on. One offset per element of input 1. */
-const size_t *mdf_offsets_along(struct mdf_call *call, const struct mdf_value *data, size_t axis);
-
 /* GatherND, ScatterND: the last axis of input 1 holds index tuples into the axes of `data` behind `n_batch_axes` that both
  * have in common. One offset per tuple, *n of them; each points at a block of *n_block elements. */
 const size_t *mdf_offsets_of_tuples(struct mdf_call *call, const struct mdf_value *data, size_t n_batch_axes, size_t *n,

@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_RANK = 4, N_CASES = 200 };
@@ -57,5 +58,125 @@ Test(pick_oracles, blocks)
 {
     for (size_t i = 0; i < N_CASES * N_SIZES; i++) {
         check_blocks(i % 2 == 0, sizes[i % N_SIZES]);
+    }
+}
+
+/* ------------------------------------------------------------------ elements by index along an axis */
+
+/* An array, and indices that point into it along an axis, from its begin and from its end. */
+struct along {
+    struct kernel_call call;
+    const struct mdf_value *x, *indices;
+    int64_t shape[MAX_RANK], index_shape[MAX_RANK];
+    size_t rank, axis;
+};
+
+/* `large`: enough indices for several threads, in rows longer than what is looked through at once. */
+static void begin_along(struct along *along, const char *name, mdf_dtype dtype, bool large)
+{
+    struct mdf_value *indices;
+
+    kernel_begin(&along->call, name, 18);
+    along->rank = large ? 2 : (size_t)kernel_pick(1, MAX_RANK);
+    along->axis = (size_t)kernel_pick(0, (int64_t)along->rank - 1);
+    for (size_t i = 0; i < along->rank; i++) {
+        along->shape[i] = large ? (i == 0 ? 20 : 2500) : kernel_pick(1, 6);
+        along->index_shape[i] = large ? along->shape[i] : kernel_pick(0, i == along->axis ? 8 : along->shape[i]);
+    }
+    kernel_set_int(&along->call, "axis", (int64_t)along->axis - (kernel_pick(0, 1) == 1 ? (int64_t)along->rank : 0));
+    along->x = kernel_add(&along->call, dtype, along->rank, along->shape, NUMBERS_WILD, false);
+    indices = kernel_add(&along->call, MDF_DTYPE_INT64, along->rank, along->index_shape, NUMBERS_SHORT, false);
+    for (size_t i = 0; i < indices->length; i++) {
+        int64_t size = along->shape[along->axis];
+
+        ((int64_t *)indices->data)[i] = kernel_pick(-size, size - 1);
+    }
+    along->indices = indices;
+}
+
+/* Where element i of the indices points. */
+static size_t pointed_at(const struct along *along, size_t i)
+{
+    int64_t index[MAX_RANK], number = kernel_whole(along->indices, i);
+
+    kernel_index(along->rank, along->index_shape, i, index);
+    index[along->axis] = number < 0 ? number + along->shape[along->axis] : number;
+    return kernel_place(along->rank, along->shape, index);
+}
+
+static void check_gather_elements(mdf_dtype dtype, bool large)
+{
+    struct along along;
+
+    begin_along(&along, "GatherElements", dtype, large);
+    kernel_run(&along.call);
+    kernel_check_shape(&along.call, 0, along.rank, along.index_shape);
+    for (size_t i = 0; i < along.indices->length; i++) {
+        kernel_check(&along.call, 0, i, kernel_number(along.x, pointed_at(&along, i)), 0);
+    }
+    kernel_end(&along.call);
+}
+
+static double combined(size_t reduction, double x, double y)
+{
+    return reduction == 0 ? y : reduction == 1 ? x + y : x > y || isnan(x) ? x : y;
+}
+
+/* Several indices point at one place. */
+static void check_scatter_elements(mdf_dtype dtype, size_t reduction, bool large)
+{
+    static const char *const names[] = {"none", "add", "max"};
+    const struct mdf_value *updates;
+    struct along along;
+    double *wanted;
+
+    begin_along(&along, "ScatterElements", dtype, large);
+    kernel_set_text(&along.call, "reduction", names[reduction]);
+    updates = kernel_add(&along.call, dtype, along.rank, along.index_shape, NUMBERS_WILD, false);
+    kernel_run(&along.call);
+    kernel_check_shape(&along.call, 0, along.rank, along.shape);
+    wanted = malloc(along.x->length * sizeof *wanted);
+    for (size_t i = 0; i < along.x->length; i++) {
+        wanted[i] = kernel_number(along.x, i);
+    }
+    for (size_t i = 0; i < updates->length; i++) {
+        double *at = &wanted[pointed_at(&along, i)];
+
+        *at = combined(reduction, *at, kernel_number(updates, i));
+    }
+    for (size_t i = 0; i < along.x->length; i++) {
+        kernel_check(&along.call, 0, i, wanted[i], 0);
+    }
+    free(wanted);
+    kernel_end(&along.call);
+}
+
+Test(pick_oracles, along_an_axis)
+{
+    for (size_t i = 0; i < N_CASES * N_SIZES; i++) {
+        check_gather_elements(sizes[i % N_SIZES], i < N_SIZES);
+        check_scatter_elements(sizes[i % N_SIZES], 0, i < N_SIZES);
+        check_scatter_elements(MDF_DTYPE_FLOAT32, i % 3, i < 3);
+    }
+}
+
+/* The first index that is out of range is named, whatever thread meets it. */
+Test(pick_oracles, index_out_of_range)
+{
+    static const int64_t wrong[] = {INT64_MIN, -2501, 2500, INT64_MAX};
+
+    for (size_t i = 0; i < 4; i++) {
+        struct along along;
+
+        begin_along(&along, "GatherElements", MDF_DTYPE_FLOAT32, true);
+        ((int64_t *)along.indices->data)[49000] = -9999;
+        ((int64_t *)along.indices->data)[1200] = wrong[i];
+        along.call.context.n_threads = 3;
+        along.call.context.threads = mdf_threads_new(&along.call.memory);
+        cr_assert(!along.call.operator->kernel(&along.call.call));
+        cr_assert_not_null(strstr(along.call.context.error.message, "(number 1200 of the indices)"), "%s",
+                           along.call.context.error.message);
+        mdf_threads_free(along.call.context.threads, &along.call.memory);
+        kernel_end(&along.call);
     }
 }

@@ -2,6 +2,7 @@
  *
  * Comes in: an array and indices (or a condition). Goes out: what they point at. A negative index counts from the end; one
  * out of range is an error. Source: the ONNX operators of these names, all versions. */
+#include "functions/along.h"
 #include "functions/offsets.h"
 #include "functions/operator.h"
 
@@ -71,20 +72,16 @@ static bool gather_elements(struct mdf_call *call)
 {
     const struct axis_settings *settings = call->settings;
     const struct mdf_value *data = mdf_call_tensor(call, 0), *indices = mdf_call_tensor(call, 1);
-    const size_t *offsets;
+    struct mdf_along along;
     size_t axis;
     void *target;
 
-    if (data == NULL || indices == NULL || !mdf_call_axis(call, settings->axis, data->rank, &axis)) {
+    if (data == NULL || indices == NULL || !mdf_call_axis(call, settings->axis, data->rank, &axis) ||
+        !mdf_along_begin(call, data, axis, &along)) {
         return false;
     }
-    offsets = mdf_offsets_along(call, data, axis);
-    target = offsets != NULL ? mdf_call_output(call, 0, (mdf_dtype)data->dtype, indices->rank, mdf_value_shape(indices)) : NULL;
-    if (target == NULL) {
-        return false;
-    }
-    mdf_blocks_gather(call, (mdf_dtype)data->dtype, target, data->data, offsets, indices->length, 1);
-    return true;
+    target = mdf_call_output(call, 0, (mdf_dtype)data->dtype, indices->rank, mdf_value_shape(indices));
+    return target != NULL && mdf_along_gather(&along, target, data->data);
 }
 
 struct batch_settings {

@@ -3,6 +3,7 @@
  * Comes in: an array, indices and updates. Goes out: a copy of the array with the updates written, or combined with what was
  * there (add, mul, min, max), where the indices point, in the order of the indices. Integers wrap; min and max keep NaN, as
  * numpy.minimum does; add and mul of bool are "or" and "and". Source: the ONNX operators of these names, all versions. */
+#include "functions/along.h"
 #include "functions/offsets.h"
 #include "functions/operator.h"
 
@@ -228,15 +229,20 @@ static bool scatter_elements(struct mdf_call *call)
 {
     const struct scatter_settings *settings = call->settings;
     const struct mdf_value *data = mdf_call_tensor(call, 0), *indices = mdf_call_tensor(call, 1), *updates;
-    const size_t *offsets;
+    struct mdf_along along;
     size_t axis;
+    combine how;
+    void *target;
 
     if (data == NULL || indices == NULL || !mdf_call_axis(call, settings->axis, data->rank, &axis)) {
         return false;
     }
     updates = checked_updates(call, data, indices, indices->rank, data->rank);
-    offsets = updates != NULL ? mdf_offsets_along(call, data, axis) : NULL;
-    return offsets != NULL && write_blocks(call, data, updates, offsets, indices->length, 1);
+    if (updates == NULL || !mdf_along_begin(call, data, axis, &along) || !find_combine(call, along.dtype, &how)) {
+        return false;
+    }
+    target = output_copy(call, data);
+    return target != NULL && mdf_along_scatter(&along, target, updates->data, how);
 }
 
 static bool scatter_nd(struct mdf_call *call)
