@@ -6,7 +6,13 @@
 #include "functions/gemm.h"
 #include "functions/onnx/conv.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 
 struct deform_settings {
     struct mdf_conv_settings conv;
@@ -28,6 +34,21 @@ struct deformed {
     void *y;
     size_t n_groups, group_channels, n_offset_groups, size_bytes;
 };
+
+/* What the points of images are made of, in float32; see deform_points.inc. */
+struct points {
+    const struct deformed *job;
+    size_t width, plane_size; /* of a plane with its border */
+    float *planes;
+    float *weights;       /* [batch, offset groups, taps, windows, 4] */
+    int32_t *places;      /* [batch, offset groups, taps, windows]: in a plane */
+    atomic_bool *is_wild; /* an element is not finite: the points can not be used */
+};
+
+/* Rough times, to judge what is worth a thread. */
+static const double laid_element_ns = 0.3, point_ns = 5;
+
+#include "functions/onnx/deform_points.inc"
 
 #define ELEMENT float
 #define NAME(x) x##_float32
@@ -76,12 +97,50 @@ static bool check_operands(struct mdf_workspace *workspace, const struct mdf_con
            (mdf_call_input(workspace->call, 4) == NULL || check_parts(workspace, "mask", 4, plan, n_parts));
 }
 
+/* Room for the points, in `points`; its planes are NULL where the convolution is not of images in float32. False with the error
+ * set. */
+static bool reserve_points(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, const struct deformed *job,
+                           struct points *points)
+{
+    const struct mdf_window_axis *axes = job->taps.axes;
+    size_t n_points = plan->n_batches * job->n_offset_groups * job->taps.n_taps * job->taps.n_outer * (size_t)job->taps.n_run;
+
+    points->job = job;
+    points->planes = NULL;
+    if (workspace->dtype != MDF_DTYPE_FLOAT32 || job->taps.rank != 2 || axes[0].array > INT32_MAX / 2 - 2 ||
+        axes[1].array > INT32_MAX / 2 - 2 || (axes[0].array + 2) * (axes[1].array + 2) > INT32_MAX) {
+        return true;
+    }
+    points->width = (size_t)axes[1].array + 2;
+    points->plane_size = ((size_t)axes[0].array + 2) * points->width;
+    points->planes = mdf_workspace_matrix(workspace, MDF_DTYPE_FLOAT32, plan->n_batches * plan->n_channels, points->plane_size);
+    points->weights = mdf_workspace_matrix(workspace, MDF_DTYPE_FLOAT32, n_points, 4);
+    points->places = mdf_workspace_array(workspace, MDF_DTYPE_INT32, n_points);
+    return points->planes != NULL && points->weights != NULL && points->places != NULL;
+}
+
+/* Makes the points; false: they can not be used. */
+static bool make_points(const struct mdf_context *context, const struct mdf_conv_plan *plan, struct points *points)
+{
+    const struct mdf_taps *taps = &points->job->taps;
+    size_t n_windows = taps->n_outer * (size_t)taps->n_run;
+    atomic_bool is_wild = false;
+
+    points->is_wild = &is_wild;
+    mdf_parallel_for(context, plan->n_batches * plan->n_channels, laid_element_ns * (double)points->plane_size, lay_planes,
+                     points);
+    mdf_parallel_for(context, plan->n_batches * points->job->n_offset_groups * taps->n_taps, point_ns * (double)n_windows,
+                     find_points, points);
+    return !is_wild;
+}
+
 static bool run_deformed(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, struct deformed *job,
                          const void *bias)
 {
     bool is_float32 = workspace->dtype == MDF_DTYPE_FLOAT32;
     struct mdf_product product = {.dtype = workspace->dtype, .alpha = 1, .a_column = 1, .add = bias != NULL};
     struct mdf_value *scratch = mdf_workspace_value(workspace);
+    struct points points;
 
     job->n_groups = plan->n_groups;
     job->group_channels = plan->n_channels / plan->n_groups;
@@ -93,11 +152,17 @@ static bool run_deformed(struct mdf_workspace *workspace, const struct mdf_conv_
     product.c_row = (int64_t)product.n;
     product.row = is_float32 ? unroll_deformed_float32 : unroll_deformed_float64;
     product.row_context = job;
+    if (scratch == NULL || !reserve_points(workspace, plan, job, &points)) {
+        return false;
+    }
+    if (points.planes != NULL && make_points(workspace->call->context, plan, &points)) {
+        product.row = unroll_points;
+        product.row_context = &points;
+    }
     if (bias != NULL) {
         (is_float32 ? fill_planes_float32 : fill_planes_float64)(job, bias, plan->n_batches * plan->n_outputs, plan->n_outputs);
     }
-    return scratch != NULL &&
-           mdf_multiply_batch(workspace->call, scratch, &product, plan->n_batches * plan->n_groups, locate, job);
+    return mdf_multiply_batch(workspace->call, scratch, &product, plan->n_batches * plan->n_groups, locate, job);
 }
 
 static bool deform_conv(struct mdf_call *call)
@@ -110,7 +175,7 @@ static bool deform_conv(struct mdf_call *call)
     const void *inputs[5] = {NULL, NULL, NULL, NULL, NULL};
 
     if (x == NULL || weights == NULL || (bias != NULL && mdf_call_tensor(call, 3) == NULL) ||
-        !mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), 12) ||
+        !mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), 16) ||
         !mdf_conv_read(&workspace, &settings->conv, x, weights, bias, &plan) ||
         !mdf_taps_prepare(&workspace, &plan.windows, false, &job.taps) || !check_operands(&workspace, &plan, &job)) {
         return false;

@@ -1,0 +1,134 @@
+/* test_region_oracles.c - operators that read images between elements or by regions, against their definitions: deformable
+ * convolution. */
+#include "tests/kernel_call.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+enum { N_CASES = 150 };
+
+/* ------------------------------------------------------------------ DeformConv */
+
+/* Sizes along the two axes. */
+struct deform {
+    struct kernel_call call;
+    const struct mdf_value *x, *w, *offset, *bias, *mask;
+    int64_t n_groups, n_offset_groups, array[2], kernel[2], stride[2], dilation[2], pads[4], windows[2];
+};
+
+static double number_at(const struct mdf_value *array, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    return kernel_number(array, kernel_place(4, mdf_value_shape(array), (const int64_t[4]){a, b, c, d}));
+}
+
+/* The image between its elements: each counts by its distance along both axes, where that is less than 1. */
+static double between(const struct mdf_value *x, int64_t member, int64_t channel, double down, double across)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < mdf_value_shape(x)[2]; i++) {
+        for (int64_t j = 0; j < mdf_value_shape(x)[3]; j++) {
+            double weight = fmax(1 - fabs(down - (double)i), 0) * fmax(1 - fabs(across - (double)j), 0);
+
+            sum += weight > 0 ? weight * number_at(x, member, channel, i, j) : 0;
+        }
+    }
+    return sum;
+}
+
+/* One element of the result. */
+static double deformed(const struct deform *d, int64_t member, int64_t output, const int64_t *window)
+{
+    int64_t n_channels = mdf_value_shape(d->x)[1], group_channels = mdf_value_shape(d->w)[1];
+    int64_t group = output / (mdf_value_shape(d->w)[0] / d->n_groups), n_taps = d->kernel[0] * d->kernel[1];
+    double sum = d->bias != NULL ? kernel_number(d->bias, (size_t)output) : 0;
+
+    for (int64_t c = 0; c < group_channels; c++) {
+        int64_t channel = group * group_channels + c, offset_group = channel / (n_channels / d->n_offset_groups);
+
+        for (int64_t tap = 0; tap < n_taps; tap++) {
+            int64_t place[2] = {tap / d->kernel[1], tap % d->kernel[1]}, part = offset_group * n_taps + tap;
+            double at[2], mask = d->mask != NULL ? number_at(d->mask, member, part, window[0], window[1]) : 1;
+
+            for (int k = 0; k < 2; k++) {
+                at[k] = (double)(window[k] * d->stride[k] - d->pads[k] + place[k] * d->dilation[k]) +
+                        number_at(d->offset, member, 2 * part + k, window[0], window[1]);
+            }
+            sum += number_at(d->w, output, c, place[0], place[1]) * mask * between(d->x, member, channel, at[0], at[1]);
+        }
+    }
+    return sum;
+}
+
+static void begin_deform(struct deform *d, mdf_dtype dtype, bool is_wild, bool is_large)
+{
+    int64_t group_channels = kernel_pick(1, 3), n_members = kernel_pick(1, 2), n_outputs, n_channels, n_taps;
+
+    d->n_groups = kernel_pick(1, 2);
+    n_channels = d->n_groups * group_channels;
+    n_outputs = d->n_groups * kernel_pick(1, 3);
+    d->n_offset_groups = kernel_pick(0, 1) == 0 ? 1 : n_channels;
+    for (int k = 0; k < 2; k++) {
+        d->kernel[k] = kernel_pick(1, 3);
+        d->stride[k] = kernel_pick(1, 2);
+        d->dilation[k] = kernel_pick(1, 2);
+        d->pads[k] = kernel_pick(0, 2);
+        d->pads[k + 2] = kernel_pick(0, 2);
+        d->array[k] = d->dilation[k] * (d->kernel[k] - 1) + kernel_pick(1, is_large ? 30 : 6);
+        d->windows[k] = (d->array[k] + d->pads[k] + d->pads[k + 2] - d->dilation[k] * (d->kernel[k] - 1) - 1) / d->stride[k] + 1;
+    }
+    n_taps = d->kernel[0] * d->kernel[1];
+    kernel_begin(&d->call, "DeformConv", 22);
+    kernel_set_int(&d->call, "group", d->n_groups);
+    kernel_set_int(&d->call, "offset_group", d->n_offset_groups);
+    kernel_set_ints(&d->call, "strides", d->stride, 2);
+    kernel_set_ints(&d->call, "dilations", d->dilation, 2);
+    kernel_set_ints(&d->call, "pads", d->pads, 4);
+    d->x = kernel_add(&d->call, dtype, 4, (int64_t[]){n_members, n_channels, d->array[0], d->array[1]},
+                      is_wild ? NUMBERS_WILD : NUMBERS_SHORT, false);
+    d->w = kernel_add(&d->call, dtype, 4, (int64_t[]){n_outputs, group_channels, d->kernel[0], d->kernel[1]}, NUMBERS_SHORT,
+                      kernel_pick(0, 1) == 1);
+    d->offset =
+        kernel_add(&d->call, dtype, 4, (int64_t[]){n_members, d->n_offset_groups * n_taps * 2, d->windows[0], d->windows[1]},
+                   NUMBERS_SHORT, false);
+    d->bias = d->mask = NULL;
+    if (kernel_pick(0, 1) == 0) {
+        d->bias = kernel_add(&d->call, dtype, 1, &n_outputs, NUMBERS_SHORT, false);
+    } else {
+        kernel_omit(&d->call);
+    }
+    if (kernel_pick(0, 1) == 0) {
+        d->mask =
+            kernel_add(&d->call, dtype, 4, (int64_t[]){n_members, d->n_offset_groups * n_taps, d->windows[0], d->windows[1]},
+                       NUMBERS_SHORT, false);
+    }
+}
+
+static void check_deform(mdf_dtype dtype, double tolerance, bool is_wild, bool is_large)
+{
+    struct deform d;
+    int64_t index[4];
+
+    begin_deform(&d, dtype, is_wild, is_large);
+    for (size_t i = 0; dtype == MDF_DTYPE_FLOAT32 && i < d.offset->length; i++) { /* up to 4 elements away */
+        ((float *)d.offset->data)[i] *= (float)kernel_pick(1, 4);
+    }
+    kernel_run(&d.call);
+    kernel_check_shape(&d.call, 0, 4, (int64_t[]){mdf_value_shape(d.x)[0], mdf_value_shape(d.w)[0], d.windows[0], d.windows[1]});
+    for (size_t i = 0; i < d.call.outputs[0].length; i += is_large ? 7 : 1) {
+        kernel_index(4, mdf_value_shape(&d.call.outputs[0]), i, index);
+        kernel_check(&d.call, 0, i, deformed(&d, index[0], index[1], index + 2), tolerance);
+    }
+    kernel_end(&d.call);
+}
+
+/* In float32 weights, elements between others, and sums of up to 27 products of numbers up to 1 are rounded. */
+Test(region_oracles, deformable_convolution)
+{
+    for (size_t i = 0; i < N_CASES; i++) {
+        check_deform(MDF_DTYPE_FLOAT32, 1e-5, false, i % 20 == 0);
+        check_deform(MDF_DTYPE_FLOAT64, 1e-13, false, false);
+        check_deform(MDF_DTYPE_FLOAT32, 1e-5, true, false);
+    }
+}
