@@ -1,5 +1,5 @@
 /* test_region_oracles.c - operators that read images between elements or by regions, against their definitions: deformable
- * convolution. */
+ * convolution, pools over regions, boxes that stay. */
 #include "tests/kernel_call.h"
 
 #include <criterion/criterion.h>
@@ -130,5 +130,117 @@ Test(region_oracles, deformable_convolution)
         check_deform(MDF_DTYPE_FLOAT32, 1e-5, false, i % 20 == 0);
         check_deform(MDF_DTYPE_FLOAT64, 1e-13, false, false);
         check_deform(MDF_DTYPE_FLOAT32, 1e-5, true, false);
+    }
+}
+
+/* ------------------------------------------------------------------ RoiAlign */
+
+struct align {
+    struct kernel_call call;
+    const struct mdf_value *x, *rois;
+    double scale, ratio;
+    bool use_max, half_pixel;
+    int64_t shape[4], cells[2];
+    int64_t batches[6];
+};
+
+/* The sum, or the largest, of the parts of the four elements around a point. */
+static double point_of(const struct align *align, int64_t batch, int64_t channel, const double *point)
+{
+    double result = 0, at[2];
+
+    for (int k = 0; k < 2; k++) {
+        if (!(point[k] >= -1 && point[k] <= (double)align->shape[2 + k])) {
+            return 0;
+        }
+        at[k] = fmin(fmax(point[k], 0), (double)align->shape[2 + k] - 1);
+    }
+    for (int corner = 0; corner < 4; corner++) {
+        double part = 1;
+        int64_t place[2];
+
+        for (int k = 0; k < 2; k++) {
+            double low = floor(at[k]);
+            bool is_high = (corner >> k & 1) == 1;
+
+            part *= is_high ? at[k] - low : 1 - (at[k] - low);
+            place[k] = (int64_t)fmin(low + is_high, (double)align->shape[2 + k] - 1);
+        }
+        part *= number_at(align->x, batch, channel, place[0], place[1]);
+        result = !align->use_max ? result + part : corner == 0 || part > result ? part : result;
+    }
+    return result;
+}
+
+static double cell_of(const struct align *align, const int64_t *index)
+{
+    double begin[2], cell[2], n[2], result = 0, point[2];
+
+    for (int k = 0; k < 2; k++) { /* regions give x before y */
+        double low = kernel_number(align->rois, (size_t)(4 * index[0] + 1 - k)) * align->scale;
+        double high = kernel_number(align->rois, (size_t)(4 * index[0] + 3 - k)) * align->scale;
+
+        begin[k] = low - (align->half_pixel ? 0.5 : 0);
+        cell[k] = (align->half_pixel ? high - low : fmax(high - low, 1)) / (double)align->cells[k];
+        n[k] = align->ratio > 0 ? align->ratio : fmax(ceil(cell[k]), 0);
+    }
+    for (double i = 0; i < n[0]; i++) {
+        for (double j = 0; j < n[1]; j++) {
+            double value;
+
+            point[0] = begin[0] + ((double)index[2] + (i + 0.5) / n[0]) * cell[0];
+            point[1] = begin[1] + ((double)index[3] + (j + 0.5) / n[1]) * cell[1];
+            value = point_of(align, align->batches[index[0]], index[1], point);
+            result = !align->use_max ? result + value : (i < 1 && j < 1) || value > result ? value : result;
+        }
+    }
+    return align->use_max ? result : result / fmax(n[0] * n[1], 1);
+}
+
+static void check_align(mdf_dtype dtype, double tolerance, bool is_large)
+{
+    int64_t n_rois = is_large ? 6 : kernel_pick(0, 4), index[4];
+    struct mdf_value *rois;
+    struct align align = {.scale = kernel_pick(0, 1) == 0 ? 1 : 0.5, .ratio = (double)kernel_pick(0, 3)};
+
+    align.use_max = kernel_pick(0, 1) == 1;
+    align.half_pixel = kernel_pick(0, 1) == 1;
+    memcpy(align.shape, (int64_t[]){kernel_pick(1, 2), is_large ? 40 : kernel_pick(1, 3), kernel_pick(1, 9), kernel_pick(1, 9)},
+           sizeof align.shape);
+    align.cells[0] = kernel_pick(1, is_large ? 7 : 3);
+    align.cells[1] = kernel_pick(1, is_large ? 7 : 3);
+    kernel_begin(&align.call, "RoiAlign", 16);
+    kernel_set_int(&align.call, "output_height", align.cells[0]);
+    kernel_set_int(&align.call, "output_width", align.cells[1]);
+    kernel_set_int(&align.call, "sampling_ratio", (int64_t)align.ratio);
+    *(double *)kernel_field(&align.call, "spatial_scale") = align.scale;
+    kernel_set_text(&align.call, "mode", align.use_max ? "max" : "avg");
+    kernel_set_text(&align.call, "coordinate_transformation_mode", align.half_pixel ? "half_pixel" : "output_half_pixel");
+    align.x = kernel_add(&align.call, dtype, 4, align.shape, NUMBERS_SHORT, false);
+    align.rois = rois = kernel_add(&align.call, dtype, 2, (int64_t[]){n_rois, 4}, NUMBERS_SHORT, false);
+    for (size_t i = 0; i < rois->length; i++) {
+        double corner = (double)kernel_pick(-16, 160) / 8;
+
+        mdf_convert_elements(dtype, (char *)rois->data + i * mdf_dtype_size(dtype), MDF_DTYPE_FLOAT64, &corner, 1, false);
+    }
+    for (int64_t i = 0; i < n_rois; i++) {
+        align.batches[i] = kernel_pick(0, align.shape[0] - 1);
+    }
+    kernel_add_integers(&align.call, align.batches, (size_t)n_rois);
+    kernel_run(&align.call);
+    kernel_check_shape(&align.call, 0, 4, (int64_t[]){n_rois, align.shape[1], align.cells[0], align.cells[1]});
+    for (size_t i = 0; i < align.call.outputs[0].length; i++) {
+        kernel_index(4, mdf_value_shape(&align.call.outputs[0]), i, index);
+        kernel_check(&align.call, 0, i, cell_of(&align, index), tolerance);
+    }
+    kernel_end(&align.call);
+}
+
+/* Computed in float64, here in another order; the result is in the elements' type. */
+Test(region_oracles, aligned_regions)
+{
+    for (size_t i = 0; i < N_CASES; i++) {
+        check_align(MDF_DTYPE_FLOAT32, 1e-7, i % 15 == 0);
+        check_align(MDF_DTYPE_FLOAT64, 1e-14, false);
     }
 }
