@@ -7,6 +7,7 @@
 #include "functions/gemm.h"
 
 #include "functions/fused_vectors.h"
+#include "functions/fused_words.h"
 #include "functions/lines.h"
 
 #include <string.h>
@@ -62,13 +63,20 @@ struct range {
 #define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
 #include "functions/fused_vector.inc"
 #undef WITHOUT_TILES
-#undef KERNELS
+
+#define KERNELS "functions/gemm_kernel.inc"
+#define ONLY_TILES
+#include "functions/fused_words.inc"
+#undef ONLY_TILES
 
 #define ELEMENT float
 #define NAME(x) x##_float32
 #include "functions/gemm_pack.inc"
 #define ELEMENT double
 #define NAME(x) x##_float64
+#include "functions/gemm_pack.inc"
+#define ELEMENT uint32_t
+#define NAME(x) x##_words
 #include "functions/gemm_pack.inc"
 #define ELEMENT float
 #define NAME(x) x##_float32
@@ -95,6 +103,7 @@ static const struct element_type float32_type = {sizeof(float), pack_a_float32, 
                                                  multiply_plain_float32};
 static const struct element_type float64_type = {sizeof(double), pack_a_float64, pack_b_float64, store_edge_float64,
                                                  multiply_plain_float64};
+static const struct element_type words_type = {sizeof(uint32_t), pack_a_words, pack_b_words, store_edge_words, NULL};
 static const struct element_type integer_type = {sizeof(uint64_t), NULL, NULL, NULL, multiply_plain_integer};
 
 mdf_dtype mdf_product_dtype(mdf_dtype dtype)
@@ -111,6 +120,9 @@ mdf_dtype mdf_product_dtype(mdf_dtype dtype)
 
 static const struct kernels *choose_kernels(mdf_dtype dtype)
 {
+    if (dtype == MDF_DTYPE_UINT32) {
+        return MDF_WORD_KERNELS(&kernels);
+    }
     if (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) {
         return &kernels_integer;
     }
@@ -124,7 +136,16 @@ mdf_add_scaled mdf_add_scaled_for(mdf_dtype dtype)
 
 static const struct element_type *choose_type(mdf_dtype dtype)
 {
-    return dtype == MDF_DTYPE_FLOAT32 ? &float32_type : dtype == MDF_DTYPE_FLOAT64 ? &float64_type : &integer_type;
+    switch (dtype) {
+    case MDF_DTYPE_FLOAT32:
+        return &float32_type;
+    case MDF_DTYPE_FLOAT64:
+        return &float64_type;
+    case MDF_DTYPE_UINT32:
+        return &words_type;
+    default:
+        return &integer_type;
+    }
 }
 
 /* ------------------------------------------------------------------ matrices as they lie */
@@ -138,7 +159,7 @@ struct plain_job {
 
 static bool is_plain(const struct mdf_product *product)
 {
-    if (product->row != NULL || product->packed_a != NULL || product->packed_b != NULL) {
+    if (product->row != NULL || product->packed_a != NULL || product->packed_b != NULL || product->dtype == MDF_DTYPE_UINT32) {
         return false;
     }
     return choose_type(product->dtype) == &integer_type || product->m <= 2 || product->n == 1 ||

@@ -82,6 +82,7 @@ bool mdf_matrix_product_plan(struct mdf_workspace *workspace, const struct mdf_v
     } else {
         memset(a_strides, 0, 2 * n_axes * sizeof *a_strides);
     }
+    plan->dtype = workspace->dtype;
     plan->shape = plan->batch_shape = axes;
     plan->a_strides = a_strides;
     plan->b_strides = b_strides;
@@ -95,20 +96,25 @@ struct place {
     size_t size_bytes;
 };
 
+void mdf_matrix_product_place(const struct mdf_matrix_product *plan, size_t batch, int64_t *a, int64_t *b)
+{
+    *a = *b = 0;
+    for (size_t axis = plan->n_batch_axes; axis-- > 0;) {
+        int64_t index = (int64_t)(batch % (size_t)plan->batch_shape[axis]);
+
+        batch /= (size_t)plan->batch_shape[axis];
+        *a += index * plan->a_strides[axis];
+        *b += index * plan->b_strides[axis];
+    }
+}
+
 static void locate(const void *context, size_t batch, struct mdf_product *product)
 {
     const struct place *place = context;
     const struct mdf_matrix_product *plan = place->plan;
-    int64_t a = 0, b = 0, size_bytes = (int64_t)place->size_bytes;
-    size_t left = batch;
+    int64_t a, b, size_bytes = (int64_t)place->size_bytes;
 
-    for (size_t axis = plan->n_batch_axes; axis-- > 0;) {
-        int64_t index = (int64_t)(left % (size_t)plan->batch_shape[axis]);
-
-        left /= (size_t)plan->batch_shape[axis];
-        a += index * plan->a_strides[axis];
-        b += index * plan->b_strides[axis];
-    }
+    mdf_matrix_product_place(plan, batch, &a, &b);
     product->a = place->a + a * size_bytes;
     product->b = place->b + b * size_bytes;
     product->c = place->c + batch * plan->m * plan->n * place->size_bytes;
@@ -132,8 +138,8 @@ bool mdf_matrix_product_run(struct mdf_workspace *workspace, const struct mdf_ma
                             bool b_is_constant, void *c)
 {
     struct mdf_product product = {
-        .dtype = workspace->dtype, .m = plan->m, .n = plan->n, .k = plan->k, .a = a, .b = b, .c = c, .alpha = 1};
-    struct place place = {plan, a, b, c, mdf_dtype_size(workspace->dtype)};
+        .dtype = plan->dtype, .m = plan->m, .n = plan->n, .k = plan->k, .a = a, .b = b, .c = c, .alpha = 1};
+    struct place place = {plan, a, b, c, mdf_dtype_size(plan->dtype)};
     struct mdf_value *scratch = mdf_workspace_value(workspace), *kept = mdf_workspace_value(workspace);
 
     if (scratch == NULL || kept == NULL) {

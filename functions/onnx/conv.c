@@ -67,8 +67,7 @@ bool mdf_conv_read(struct mdf_workspace *workspace, const struct mdf_conv_settin
     return true;
 }
 
-/* Whether each window is one element, and the windows are the array. */
-static bool is_pointwise(const struct mdf_windows *windows)
+bool mdf_conv_is_pointwise(const struct mdf_windows *windows)
 {
     for (size_t i = 0; i < windows->rank; i++) {
         const struct mdf_window_axis *axis = &windows->axes[i];
@@ -136,7 +135,7 @@ bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *p
                   const void *bias, void *y)
 {
     size_t group_channels = plan->n_channels / plan->n_groups, group_outputs = plan->n_outputs / plan->n_groups;
-    bool is_single = is_pointwise(&plan->windows);
+    bool is_single = mdf_conv_is_pointwise(&plan->windows);
     struct mdf_conv_planes planes = {&plan->windows, x,   weights, bias, y, plan->n_batches * plan->n_channels, plan->n_channels,
                                      group_outputs,  NULL};
     struct mdf_taps taps;
@@ -151,7 +150,9 @@ bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *p
                                     group_outputs,
                                     is_single,
                                     plan->weights_are_constant,
-                                    NULL};
+                                    NULL,
+                                    workspace->dtype,
+                                    0};
     size_t n_elements;
 
     if (!mdf_workspace_product(workspace->call, plan->windows.shape, 0, plan->windows.rank + 2, &n_elements)) {

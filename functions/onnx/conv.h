@@ -27,6 +27,8 @@ enum { MDF_CONV_ARRAYS = 8 };
  * set. `bias` may be NULL. */
 bool mdf_conv_read(struct mdf_workspace *workspace, const struct mdf_conv_settings *settings, const struct mdf_value *x,
                    const struct mdf_value *weights, const struct mdf_value *bias, struct mdf_conv_plan *plan);
+/* Whether each window is one element, and the windows are the array. */
+bool mdf_conv_is_pointwise(const struct mdf_windows *windows);
 /* Convolves; `bias` may be NULL. */
 bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, const void *x, const void *weights,
                   const void *bias, void *y);

@@ -6,6 +6,7 @@
 #include "functions/onnx/conv_tiles.h"
 
 #include "functions/fused_vectors.h"
+#include "functions/fused_words.h"
 #include "functions/lines.h"
 #include "functions/onnx/padded_planes.h"
 
@@ -54,6 +55,14 @@ struct tile_kernels {
 
 #define KERNELS "functions/onnx/conv_tiles.inc"
 #include "functions/fused_vectors.inc"
+
+#define KERNELS "functions/onnx/conv_tiles.inc"
+#include "functions/fused_words.inc"
+
+static const struct tile_kernels *choose_kernels(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_UINT32 ? MDF_WORD_KERNELS(&tile_kernels) : MDF_FUSED_KERNELS(&tile_kernels, dtype);
+}
 
 struct job {
     const struct mdf_convolution *tiles;
@@ -224,12 +233,13 @@ static bool prepare_planes(struct mdf_workspace *workspace, struct job *job)
     if (!mdf_padded_planes_prepare(workspace, tiles->taps, &job->padded)) {
         return false;
     }
+    job->padded.padding = tiles->padding;
     job->tile.taps = job->padded.tap_offsets;
     job->tile.n_plane = job->padded.n_plane;
     if (!mdf_size_multiply(job->padded.n_plane, n_planes, &n) || n > PTRDIFF_MAX / 16) {
         return mdf_call_error(workspace->call, MDF_LIMIT, "the array with its padding is more than any memory holds");
     }
-    job->laid_out = mdf_workspace_array(workspace, workspace->dtype, n + MAX_LANES);
+    job->laid_out = mdf_workspace_array(workspace, job->dtype, n + MAX_LANES);
     if (job->laid_out != NULL) {
         memset(job->laid_out + n * job->size_bytes, 0, MAX_LANES * job->size_bytes);
     }
@@ -295,7 +305,7 @@ static void run_block(const struct job *job, size_t group, size_t panel_block, s
     for (size_t panel = begin_of(job->n_panels, job->n_panel_blocks, panel_block); panel < last_panel; panel++) {
         size_t output = panel * rows, left = tiles->group_outputs - output, n_rows = panel_rows(job, output);
         size_t n_outputs = left < n_rows ? left : n_rows, channel = group * tiles->group_outputs + output;
-        double starts[MAX_ROWS] = {0}; /* of either type */
+        double starts[MAX_ROWS] = {0}; /* of any type */
 
         if (tiles->bias != NULL) {
             memcpy(starts, (const char *)tiles->bias + channel * size, n_outputs * size);
@@ -328,9 +338,9 @@ bool mdf_conv_tiles_run(struct mdf_workspace *workspace, const struct mdf_convol
 {
     const struct mdf_context *context = workspace->call->context;
     struct job job = {.tiles = tiles,
-                      .kernels = MDF_FUSED_KERNELS(&tile_kernels, workspace->dtype),
-                      .dtype = workspace->dtype,
-                      .size_bytes = mdf_dtype_size(workspace->dtype),
+                      .kernels = choose_kernels(tiles->dtype),
+                      .dtype = tiles->dtype,
+                      .size_bytes = mdf_dtype_size(tiles->dtype),
                       .x = tiles->x,
                       .y = tiles->y};
     size_t n_channels = tiles->n_groups * tiles->group_channels, n_tasks;

@@ -14,6 +14,8 @@ struct mdf_convolution {
     bool is_pointwise;         /* the windows are the elements of the array */
     bool weights_are_constant; /* the same in each run of the call */
     const void *limits;        /* three elements, see functions/follow.h, put on y; NULL: none */
+    mdf_dtype dtype;           /* FLOAT32, FLOAT64, or UINT32: words of bytes (functions/fused_words.h), the weights signed */
+    uint32_t padding;          /* a word of padding; 0 with reals */
 };
 
 /* Arrays and values of the workspace that mdf_conv_tiles_run takes. */
@@ -21,9 +23,9 @@ enum { MDF_CONV_TILES_ARRAYS = 4 };
 
 /* Whether this way is meant for such windows: there are some, and most of what is laid out is not padding. */
 bool mdf_conv_tiles_fit(const struct mdf_convolution *tiles);
-/* Convolves in the workspace's type, float32 or float64. Each element is summed channel by channel, tap by tap, with fused
- * multiplication and addition where the processor has it, so that last bits may differ from one to another. False with the error
- * set. */
+/* Convolves. Each element is summed channel by channel, tap by tap, with fused
+ * multiplication and addition where the processor has it, so that last bits of reals may differ from one to another. False with
+ * the error set. */
 bool mdf_conv_tiles_run(struct mdf_workspace *workspace, const struct mdf_convolution *tiles);
 
 #endif

@@ -18,6 +18,10 @@ typedef void (*take_function)(size_t n, const void *x, size_t step, void *y);
 #define TYPE MDF_DTYPE_FLOAT64
 #define NAME(x) x##_float64
 #include "functions/onnx/padded_rows.inc"
+#define ELEMENT uint32_t
+#define TYPE MDF_DTYPE_FLOAT32 /* whose elements are taken as they are */
+#define NAME(x) x##_uint32
+#include "functions/onnx/padded_rows.inc"
 
 static int64_t reach_of(const struct mdf_window_axis *axis)
 {
@@ -119,10 +123,15 @@ bool mdf_padded_planes_prepare(struct mdf_workspace *workspace, const struct mdf
     planes->outer_offsets = outer_offsets;
     planes->tap_offsets = tap_offsets;
     planes->sources = sources;
+    planes->padding = 0;
     return true;
 }
 
 void mdf_padded_planes_fill(const struct mdf_padded_planes *planes, mdf_dtype dtype, const void *x, void *to)
 {
-    (dtype == MDF_DTYPE_FLOAT32 ? fill_plane_float32 : fill_plane_float64)(planes, x, to);
+    if (dtype == MDF_DTYPE_UINT32) {
+        fill_plane_uint32(planes, x, to);
+    } else {
+        (dtype == MDF_DTYPE_FLOAT32 ? fill_plane_float32 : fill_plane_float64)(planes, x, to);
+    }
 }

@@ -1,12 +1,25 @@
 /* quantised_product.c - products and convolutions of quantised numbers: MatMulInteger, QLinearMatMul, ConvInteger, QLinearConv.
  *
  * Comes in: integers of 8 bits (QLinearMatMul: also float8), each array with a zero point and, in the QLinear forms, a scale.
- * Goes out: the sums of products as int32 or, in the QLinear forms, scaled, rounded to even and saturated. Computed in float64,
- * which holds every such sum exactly. Source: the ONNX operators of these names, all versions. */
+ * Goes out: the sums of products as int32 or, in the QLinear forms, scaled, rounded to even and saturated. The usual forms are
+ * summed as bytes (byte_products.h), or in float32 where that holds every sum exactly; others, such as float8 and zero points
+ * that broadcast, in float64. Source: the ONNX operators of these names, all versions. */
+#include "functions/byte_words.h"
 #include "functions/matrix_product.h"
+#include "functions/onnx/byte_products.h"
 #include "functions/onnx/conv.h"
 
 #include <math.h>
+
+enum {
+    QUANTISED_ARRAYS = MDF_CONV_ARRAYS + MDF_BYTE_PRODUCT_ARRAYS + 12, /* of the workspace */
+
+    LARGEST_PRODUCT = 255 * 255,
+    EXACT_FLOAT32 = 1 << 24 /* whole numbers up to here are float32 */
+};
+
+/* Rough time to convert or to requantise an element, to judge what is worth a thread. */
+static const double element_ns = 0.3;
 
 /* How an array of numbers goes with a larger one: element i of that with number `of(i)`. */
 struct repeated {
@@ -148,19 +161,99 @@ static void requantise(const struct requantisation *by, mdf_dtype dtype, size_t 
     }
 }
 
-/* ------------------------------------------------------------------ matrices */
+/* Sums as int32 in lines along the last axes, and what they become. */
+struct requantised {
+    const struct requantisation *by;
+    size_t rank;
+    const int64_t *shape;
+    size_t n_lines, n; /* n: of a line */
+    bool is_signed;
+    const uint32_t *sums;
+    float *scales;      /* where they vary within a line: of each element, or of each of a line; else NULL */
+    bool shares_scales; /* all lines have the same */
+    uint8_t *y;
+};
 
-static bool multiply(struct mdf_workspace *workspace, size_t b_input, const double *a, const double *b, mdf_dtype dtype,
-                     struct mdf_matrix_product *plan, double **y)
+/* Whether the numbers differ within a line of `n` elements. */
+static bool varies_in_line(const struct repeated *repeated, size_t n)
 {
-    struct mdf_call *call = workspace->call;
-
-    if (!mdf_matrix_product_plan(workspace, call->inputs[0], call->inputs[b_input], plan)) {
-        return false;
-    }
-    *y = mdf_workspace_output(workspace, 0, dtype, plan->rank, plan->shape);
-    return *y != NULL && mdf_matrix_product_run(workspace, plan, a, b, false, *y);
+    return repeated->shape_of != NULL && (!repeated->along_axis || repeated->n_inner < n);
 }
+
+static float scale_of(const struct requantised *job, size_t i)
+{
+    const struct requantisation *by = job->by;
+
+    return (float)number_for(&by->x_scale, job->rank, job->shape, i) *
+           (float)number_for(&by->weight_scale, job->rank, job->shape, i) /
+           (float)number_for(&by->y_scale, job->rank, job->shape, i);
+}
+
+static void fill_scales(const struct requantised *job, size_t first, float *scales)
+{
+    for (size_t i = 0; i < job->n; i++) {
+        scales[i] = scale_of(job, first + i);
+    }
+}
+
+static void requantise_lines(void *context, size_t first, size_t last)
+{
+    const struct requantised *job = context;
+
+    for (size_t at = first; at < last; at++) {
+        size_t begin = at * job->n;
+        struct mdf_requantised_line line = {.zero = number_for(&job->by->y_zero, job->rank, job->shape, begin),
+                                            .is_signed = job->is_signed,
+                                            .to = job->y + begin};
+
+        if (job->scales == NULL) {
+            line.scale = scale_of(job, begin);
+        } else if (job->shares_scales) {
+            line.scales = job->scales;
+        } else {
+            fill_scales(job, begin, job->scales + begin);
+            line.scales = job->scales + begin;
+        }
+        mdf_byte_words()->requantise(job->n, job->sums + begin, &line);
+    }
+}
+
+/* Requantises sums whose zero points do not vary within a line. */
+static bool requantise_sums(struct mdf_workspace *workspace, struct requantised *job)
+{
+    const struct requantisation *by = job->by;
+    bool vary =
+        varies_in_line(&by->x_scale, job->n) || varies_in_line(&by->weight_scale, job->n) || varies_in_line(&by->y_scale, job->n);
+
+    if (job->n_lines == 0 || job->n == 0) {
+        return true;
+    }
+    job->scales = NULL;
+    job->shares_scales = by->x_scale.shape_of == NULL && by->y_scale.shape_of == NULL && by->weight_scale.along_axis;
+    if (vary) {
+        job->scales = mdf_workspace_matrix(workspace, MDF_DTYPE_FLOAT32, job->shares_scales ? 1 : job->n_lines, job->n);
+        if (job->scales == NULL) {
+            return false;
+        }
+    }
+    if (vary && job->shares_scales) {
+        fill_scales(job, 0, job->scales);
+    }
+    mdf_parallel_for(workspace->call->context, job->n_lines, element_ns * (double)job->n, requantise_lines, job);
+    return true;
+}
+
+static struct mdf_byte_operand operand(const struct mdf_call *call, size_t i, size_t zero)
+{
+    return (struct mdf_byte_operand){mdf_call_input(call, i), mdf_call_input(call, zero), mdf_call_is_constant(call, i)};
+}
+
+static bool is_byte_type(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_INT8 || dtype == MDF_DTYPE_UINT8;
+}
+
+/* ------------------------------------------------------------------ matrices */
 
 /* The axis that numbers of a first operand go along: its rows; and of a second one: its columns. */
 static size_t row_axis(const struct mdf_value *a)
@@ -173,51 +266,87 @@ static size_t column_axis(const struct mdf_value *b)
     return b == NULL || b->rank < 2 ? SIZE_MAX : b->rank - 1;
 }
 
+static bool are_bytes(const struct mdf_byte_operand *a, const struct mdf_byte_operand *b)
+{
+    return mdf_byte_operand_fits(a, row_axis(a->value)) && mdf_byte_operand_fits(b, column_axis(b->value));
+}
+
+/* The product in float64 of inputs 0 and `b_input`, each followed by its zero point `zero` inputs later. */
+static bool multiply_wide(struct mdf_workspace *workspace, size_t b_input, size_t zero, const struct mdf_matrix_product *plan,
+                          double *y)
+{
+    const struct mdf_call *call = workspace->call;
+    const double *a = centre(workspace, 0, zero, row_axis(call->inputs[0])), *b;
+
+    b = a == NULL ? NULL : centre(workspace, b_input, b_input + zero, column_axis(call->inputs[b_input]));
+    return b != NULL && mdf_matrix_product_run(workspace, plan, a, b, false, y);
+}
+
 static bool matmul_integer(struct mdf_call *call)
 {
+    struct mdf_byte_operand a = operand(call, 0, 2), b = operand(call, 1, 3);
     struct mdf_workspace workspace;
     struct mdf_matrix_product plan;
-    const double *a, *b;
-    double *y;
+    void *y;
 
-    if (!mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 8)) {
+    if (mdf_call_tensor(call, 0) == NULL || mdf_call_tensor(call, 1) == NULL ||
+        !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, QUANTISED_ARRAYS) ||
+        !mdf_matrix_product_plan(&workspace, a.value, b.value, &plan)) {
         return false;
     }
-    a = centre(&workspace, 0, 2, row_axis(mdf_call_input(call, 0)));
-    b = a == NULL ? NULL : centre(&workspace, 1, 3, column_axis(mdf_call_input(call, 1)));
-    return b != NULL && multiply(&workspace, 1, a, b, MDF_DTYPE_INT32, &plan, &y) && mdf_workspace_end(&workspace);
+    if (are_bytes(&a, &b)) {
+        y = mdf_call_output(call, 0, MDF_DTYPE_INT32, plan.rank, plan.shape);
+        return y != NULL && mdf_byte_product(&workspace, &plan, &a, &b, y);
+    }
+    y = mdf_workspace_output(&workspace, 0, MDF_DTYPE_INT32, plan.rank, plan.shape);
+    return y != NULL && multiply_wide(&workspace, 1, 2, &plan, y) && mdf_workspace_end(&workspace);
+}
+
+/* Reads what turns the sums of a QLinearMatMul into its results. */
+static bool read_matmul_scales(struct mdf_workspace *workspace, const struct mdf_matrix_product *plan, struct requantisation *by)
+{
+    static const double none = 0, one = 1;
+    const struct mdf_call *call = workspace->call;
+    size_t columns = call->inputs[3]->rank > 1 ? plan->rank - 1 : SIZE_MAX;
+    size_t rows = call->inputs[0]->rank > 1 ? plan->rank - (columns == SIZE_MAX ? 1 : 2) : SIZE_MAX;
+
+    return read_repeated(workspace, 1, plan->rank, plan->shape, rows, &one, &by->x_scale) &&
+           read_repeated(workspace, 4, plan->rank, plan->shape, columns, &one, &by->weight_scale) &&
+           read_repeated(workspace, 6, plan->rank, plan->shape, rows, &one, &by->y_scale) &&
+           read_repeated(workspace, 7, plan->rank, plan->shape, rows, &none, &by->y_zero);
 }
 
 static bool qlinear_matmul(struct mdf_call *call)
 {
-    static const double none = 0, one = 1;
+    struct mdf_byte_operand a = operand(call, 0, 2), b = operand(call, 3, 5);
     const struct mdf_value *zero = mdf_call_input(call, 7);
     struct mdf_workspace workspace;
     struct mdf_matrix_product plan;
     struct requantisation by;
-    const double *a, *b;
     mdf_dtype dtype;
-    size_t rows, columns, n;
-    double *y;
+    size_t n, n_line;
+    void *y, *sums;
 
-    if (!mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 13)) {
+    if (mdf_call_tensor(call, 0) == NULL || mdf_call_tensor(call, 3) == NULL ||
+        !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, QUANTISED_ARRAYS) ||
+        !mdf_matrix_product_plan(&workspace, a.value, b.value, &plan) ||
+        !mdf_workspace_product(call, plan.shape, 0, plan.rank, &n) || !read_matmul_scales(&workspace, &plan, &by)) {
         return false;
     }
-    a = centre(&workspace, 0, 2, row_axis(mdf_call_input(call, 0)));
-    b = a == NULL ? NULL : centre(&workspace, 3, 5, column_axis(mdf_call_input(call, 3)));
-    if (b == NULL) {
-        return false;
+    dtype = (mdf_dtype)(zero != NULL ? zero : a.value)->dtype;
+    n_line = plan.rank > 0 ? (size_t)plan.shape[plan.rank - 1] : 1;
+    if (are_bytes(&a, &b) && is_byte_type(dtype) && plan.k <= INT32_MAX / LARGEST_PRODUCT &&
+        !varies_in_line(&by.y_zero, n_line)) {
+        struct requantised job = {
+            .by = &by, .rank = plan.rank, .shape = plan.shape, .n = n_line, .is_signed = dtype == MDF_DTYPE_INT8};
+
+        job.y = mdf_call_output(call, 0, dtype, plan.rank, plan.shape);
+        job.sums = sums = job.y == NULL ? NULL : mdf_workspace_array(&workspace, MDF_DTYPE_UINT32, n);
+        job.n_lines = n_line > 0 ? n / n_line : 0;
+        return sums != NULL && mdf_byte_product(&workspace, &plan, &a, &b, sums) && requantise_sums(&workspace, &job);
     }
-    dtype = (mdf_dtype)(zero != NULL ? zero : call->inputs[0])->dtype;
-    if (!multiply(&workspace, 3, a, b, dtype, &plan, &y) || !mdf_workspace_product(call, plan.shape, 0, plan.rank, &n)) {
-        return false;
-    }
-    columns = call->inputs[3]->rank > 1 ? plan.rank - 1 : SIZE_MAX;
-    rows = call->inputs[0]->rank > 1 ? plan.rank - (columns == SIZE_MAX ? 1 : 2) : SIZE_MAX;
-    if (!read_repeated(&workspace, 1, plan.rank, plan.shape, rows, &one, &by.x_scale) ||
-        !read_repeated(&workspace, 4, plan.rank, plan.shape, columns, &one, &by.weight_scale) ||
-        !read_repeated(&workspace, 6, plan.rank, plan.shape, rows, &one, &by.y_scale) ||
-        !read_repeated(&workspace, 7, plan.rank, plan.shape, rows, &none, &by.y_zero)) {
+    y = mdf_workspace_output(&workspace, 0, dtype, plan.rank, plan.shape);
+    if (y == NULL || !multiply_wide(&workspace, 3, 2, &plan, y)) {
         return false;
     }
     requantise(&by, dtype, plan.rank, plan.shape, n, y);
@@ -226,59 +355,216 @@ static bool qlinear_matmul(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ convolutions */
 
-static bool conv_integer(struct mdf_call *call)
-{
-    struct mdf_workspace workspace;
+/* A convolution of inputs 0 and `w_input`, each followed by its zero point `zero` inputs later. */
+struct convolution {
     struct mdf_conv_plan plan;
-    const double *x, *weights;
-    double *y;
+    size_t w_input, zero;
+    struct mdf_byte_operand x, weights;
+    const struct mdf_value *bias;
+    size_t n; /* elements of the result */
+};
 
-    if (mdf_call_tensor(call, 0) == NULL || mdf_call_tensor(call, 1) == NULL ||
-        !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, MDF_CONV_ARRAYS + 5) ||
-        !mdf_conv_read(&workspace, call->settings, call->inputs[0], call->inputs[1], NULL, &plan)) {
+static bool begin_convolution(struct mdf_workspace *workspace, struct mdf_call *call, struct convolution *conv)
+{
+    conv->x = operand(call, 0, conv->zero);
+    conv->weights = operand(call, conv->w_input, conv->w_input + conv->zero);
+    return mdf_call_tensor(call, 0) != NULL && mdf_call_tensor(call, conv->w_input) != NULL &&
+           mdf_workspace_begin(workspace, call, MDF_DTYPE_FLOAT64, QUANTISED_ARRAYS) &&
+           mdf_conv_read(workspace, call->settings, conv->x.value, conv->weights.value, conv->bias, &conv->plan) &&
+           mdf_workspace_product(call, conv->plan.windows.shape, 0, conv->plan.windows.rank + 2, &conv->n);
+}
+
+/* Terms of a sum. */
+static size_t count_terms(const struct convolution *conv)
+{
+    const struct mdf_value *weights = conv->weights.value;
+
+    return conv->plan.n_outputs == 0 ? 0 : weights->length / conv->plan.n_outputs;
+}
+
+/* Whether it is one of bytes whose sums, with the bias, are int32 where they are to be scaled. */
+static bool convolves_bytes(const struct convolution *conv, bool is_scaled)
+{
+    int64_t most = INT32_MAX - (int64_t)LARGEST_PRODUCT * (int64_t)count_terms(conv);
+
+    if (!mdf_byte_operand_fits(&conv->x, SIZE_MAX) || !mdf_byte_operand_fits(&conv->weights, 0)) {
         return false;
     }
-    x = centre(&workspace, 0, 2, SIZE_MAX);
-    weights = x == NULL ? NULL : centre(&workspace, 1, 3, 0);
-    y = weights == NULL ? NULL : mdf_workspace_output(&workspace, 0, MDF_DTYPE_INT32, plan.windows.rank + 2, plan.windows.shape);
-    return y != NULL && mdf_conv_run(&workspace, &plan, x, weights, NULL, y) && mdf_workspace_end(&workspace);
+    if (conv->bias != NULL && conv->bias->dtype != MDF_DTYPE_INT32) {
+        return false;
+    }
+    for (size_t i = 0; is_scaled && conv->bias != NULL && i < conv->bias->length; i++) {
+        int64_t bias = ((const int32_t *)conv->bias->data)[i];
+
+        if (bias > most || bias < -most) {
+            return false;
+        }
+    }
+    return !is_scaled || most >= 0;
+}
+
+/* The convolution in float64. */
+static bool convolve_wide(struct mdf_workspace *workspace, const struct convolution *conv, double *y)
+{
+    const double *x = centre(workspace, 0, conv->zero, SIZE_MAX), *weights, *bias = NULL;
+
+    weights = x == NULL ? NULL : centre(workspace, conv->w_input, conv->w_input + conv->zero, 0);
+    if (weights != NULL && conv->bias != NULL) {
+        bias = mdf_workspace_input(workspace, 8);
+        weights = bias == NULL ? NULL : weights;
+    }
+    return weights != NULL && mdf_conv_run(workspace, &conv->plan, x, weights, bias, y);
+}
+
+/* Bytes less their zero points, in the workspace's type. */
+static void *centre_bytes(struct mdf_workspace *workspace, const struct mdf_byte_operand *bytes, size_t n_slices)
+{
+    size_t n = bytes->value->length, n_slice = n_slices > 0 ? n / n_slices : 0;
+    void *target = mdf_workspace_array(workspace, workspace->dtype, n);
+
+    if (target == NULL || n == 0) {
+        return target;
+    }
+    mdf_convert_elements(workspace->dtype, target, (mdf_dtype)bytes->value->dtype, bytes->value->data, n, false);
+    for (size_t slice = 0; bytes->zero != NULL && slice < n_slices; slice++) {
+        size_t at = bytes->zero->length == 1 ? 0 : slice;
+        int zero = bytes->zero->dtype == MDF_DTYPE_INT8 ? ((int8_t *)bytes->zero->data)[at] : ((uint8_t *)bytes->zero->data)[at];
+
+        for (size_t i = slice * n_slice; i < (slice + 1) * n_slice; i++) {
+            if (workspace->dtype == MDF_DTYPE_FLOAT32) {
+                ((float *)target)[i] -= (float)zero;
+            } else {
+                ((double *)target)[i] -= zero;
+            }
+        }
+    }
+    return target;
+}
+
+/* Sums of bytes in the narrowest reals that hold them exactly, without the bias. */
+static bool convolve_reals(struct mdf_workspace *workspace, const struct convolution *conv, uint32_t *sums)
+{
+    bool is_narrow = count_terms(conv) <= EXACT_FLOAT32 / LARGEST_PRODUCT;
+    void *x, *weights, *y;
+    bool done;
+
+    workspace->dtype = is_narrow ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64;
+    x = centre_bytes(workspace, &conv->x, 1);
+    weights = x == NULL ? NULL : centre_bytes(workspace, &conv->weights, conv->plan.n_outputs);
+    y = weights == NULL ? NULL : mdf_workspace_array(workspace, workspace->dtype, conv->n);
+    done = y != NULL && mdf_conv_run(workspace, &conv->plan, x, weights, NULL, y);
+    workspace->dtype = MDF_DTYPE_FLOAT64;
+    for (size_t i = 0; done && i < conv->n; i++) {
+        sums[i] = is_narrow ? (uint32_t)(int32_t)((float *)y)[i] : (uint32_t)(int64_t)((double *)y)[i];
+    }
+    return done;
+}
+
+/* Few windows of one element: the weights are a matrix that multiplies each batch. Without the bias. */
+static bool multiply_windows(struct mdf_workspace *workspace, const struct convolution *conv, uint32_t *sums)
+{
+    const struct mdf_conv_plan *plan = &conv->plan;
+    size_t n_lines = plan->n_batches * plan->n_outputs, n = n_lines > 0 ? conv->n / n_lines : 0;
+    int64_t n_batches = (int64_t)plan->n_batches, strides[2] = {0, (int64_t)(plan->n_channels * n)};
+    struct mdf_matrix_product product = {.m = plan->n_outputs,
+                                         .n = n,
+                                         .k = plan->n_channels,
+                                         .n_batches = plan->n_batches,
+                                         .n_batch_axes = 1,
+                                         .batch_shape = &n_batches,
+                                         .a_strides = strides,
+                                         .b_strides = strides + 1};
+
+    return mdf_byte_product(workspace, &product, &conv->weights, &conv->x, sums);
+}
+
+/* The convolution of bytes as sums of 32 bits. */
+static bool convolve_bytes(struct mdf_workspace *workspace, const struct convolution *conv, uint32_t *sums)
+{
+    const int32_t *bias = conv->bias == NULL ? NULL : conv->bias->data;
+    size_t n_lines = conv->plan.n_batches * conv->plan.n_outputs, n = n_lines > 0 ? conv->n / n_lines : 0;
+    bool fits;
+
+    if (!mdf_byte_convolution(workspace, &conv->plan, &conv->x, &conv->weights, bias, sums, &fits)) {
+        return false;
+    }
+    if (fits) {
+        return true;
+    }
+    if (conv->plan.n_groups == 1 && conv->plan.n_channels > 1 && mdf_conv_is_pointwise(&conv->plan.windows)
+            ? !multiply_windows(workspace, conv, sums)
+            : !convolve_reals(workspace, conv, sums)) {
+        return false;
+    }
+    for (size_t line = 0; bias != NULL && line < n_lines; line++) {
+        mdf_byte_words()->correct(n, (uint32_t)bias[line % conv->plan.n_outputs], 0, NULL, 0, NULL, sums + line * n);
+    }
+    return true;
+}
+
+static bool conv_integer(struct mdf_call *call)
+{
+    struct convolution conv = {.w_input = 1, .zero = 2};
+    struct mdf_windows *windows = &conv.plan.windows;
+    struct mdf_workspace workspace;
+    void *y;
+
+    if (!begin_convolution(&workspace, call, &conv)) {
+        return false;
+    }
+    if (convolves_bytes(&conv, false)) {
+        y = mdf_call_output(call, 0, MDF_DTYPE_INT32, windows->rank + 2, windows->shape);
+        return y != NULL && convolve_bytes(&workspace, &conv, y);
+    }
+    y = mdf_workspace_output(&workspace, 0, MDF_DTYPE_INT32, windows->rank + 2, windows->shape);
+    return y != NULL && convolve_wide(&workspace, &conv, y) && mdf_workspace_end(&workspace);
+}
+
+static bool read_conv_scales(struct mdf_workspace *workspace, const struct mdf_windows *windows, struct requantisation *by)
+{
+    static const double none = 0, one = 1;
+    size_t rank = windows->rank + 2;
+
+    return read_repeated(workspace, 1, rank, windows->shape, SIZE_MAX, &one, &by->x_scale) &&
+           read_repeated(workspace, 4, rank, windows->shape, 1, &one, &by->weight_scale) &&
+           read_repeated(workspace, 6, rank, windows->shape, SIZE_MAX, &one, &by->y_scale) &&
+           read_repeated(workspace, 7, rank, windows->shape, SIZE_MAX, &none, &by->y_zero);
 }
 
 static bool qlinear_conv(struct mdf_call *call)
 {
-    static const double none = 0, one = 1;
-    const struct mdf_value *zero = mdf_call_input(call, 7), *bias = mdf_call_input(call, 8);
-    const double *x, *weights, *bias_elements = NULL;
+    struct convolution conv = {.w_input = 3, .zero = 2, .bias = mdf_call_input(call, 8)};
+    struct mdf_windows *windows = &conv.plan.windows;
+    const struct mdf_value *zero = mdf_call_input(call, 7);
     struct mdf_workspace workspace;
-    struct mdf_conv_plan plan;
     struct requantisation by;
     mdf_dtype dtype;
-    size_t rank, n;
-    double *y;
+    size_t n_lines;
+    void *y, *sums;
 
-    if (mdf_call_tensor(call, 0) == NULL || mdf_call_tensor(call, 3) == NULL ||
-        (bias != NULL && mdf_call_tensor(call, 8) == NULL) ||
-        !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, MDF_CONV_ARRAYS + 10) ||
-        !mdf_conv_read(&workspace, call->settings, call->inputs[0], call->inputs[3], bias, &plan)) {
+    if ((conv.bias != NULL && mdf_call_tensor(call, 8) == NULL) || !begin_convolution(&workspace, call, &conv) ||
+        !read_conv_scales(&workspace, windows, &by)) {
         return false;
     }
-    rank = plan.windows.rank + 2;
-    dtype = (mdf_dtype)(zero != NULL ? zero : call->inputs[0])->dtype;
-    x = centre(&workspace, 0, 2, SIZE_MAX);
-    weights = x == NULL ? NULL : centre(&workspace, 3, 5, 0);
-    bias_elements = bias == NULL || weights == NULL ? NULL : mdf_workspace_input(&workspace, 8);
-    y = weights == NULL || (bias != NULL && bias_elements == NULL)
-            ? NULL
-            : mdf_workspace_output(&workspace, 0, dtype, rank, plan.windows.shape);
-    if (y == NULL || !mdf_conv_run(&workspace, &plan, x, weights, bias_elements, y) ||
-        !mdf_workspace_product(call, plan.windows.shape, 0, rank, &n) ||
-        !read_repeated(&workspace, 1, rank, plan.windows.shape, SIZE_MAX, &one, &by.x_scale) ||
-        !read_repeated(&workspace, 4, rank, plan.windows.shape, 1, &one, &by.weight_scale) ||
-        !read_repeated(&workspace, 6, rank, plan.windows.shape, SIZE_MAX, &one, &by.y_scale) ||
-        !read_repeated(&workspace, 7, rank, plan.windows.shape, SIZE_MAX, &none, &by.y_zero)) {
+    dtype = (mdf_dtype)(zero != NULL ? zero : conv.x.value)->dtype;
+    n_lines = conv.plan.n_batches * conv.plan.n_outputs;
+    if (convolves_bytes(&conv, true) && is_byte_type(dtype) && by.y_zero.shape_of == NULL) {
+        struct requantised job = {.by = &by,
+                                  .rank = windows->rank + 2,
+                                  .shape = windows->shape,
+                                  .n_lines = n_lines,
+                                  .n = n_lines > 0 ? conv.n / n_lines : 0,
+                                  .is_signed = dtype == MDF_DTYPE_INT8};
+
+        job.y = mdf_call_output(call, 0, dtype, job.rank, job.shape);
+        job.sums = sums = job.y == NULL ? NULL : mdf_workspace_array(&workspace, MDF_DTYPE_UINT32, conv.n);
+        return sums != NULL && convolve_bytes(&workspace, &conv, sums) && requantise_sums(&workspace, &job);
+    }
+    y = mdf_workspace_output(&workspace, 0, dtype, windows->rank + 2, windows->shape);
+    if (y == NULL || !convolve_wide(&workspace, &conv, y)) {
         return false;
     }
-    requantise(&by, dtype, rank, plan.windows.shape, n, y);
+    requantise(&by, dtype, windows->rank + 2, windows->shape, conv.n, y);
     return mdf_workspace_end(&workspace);
 }
 
