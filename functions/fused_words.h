@@ -9,11 +9,11 @@
 
 /* Of what a file included by fused_words.inc defines as NAME(name): the one for this processor. */
 #if defined(__x86_64__)
-#define MDF_WORD_KERNELS(name)                                                                          \
-    (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni") ? (name##_words_vnni)   \
-     : __builtin_cpu_supports("avx512bw")                                       ? (name##_words_avx512) \
-     : __builtin_cpu_supports("avx2")                                           ? (name##_words_avx2)   \
-                                                                                : (name##_words))
+#define MDF_WORD_KERNELS(name)                  \
+    (mdf_has_vnni()     ? (name##_words_vnni)   \
+     : mdf_has_avx512() ? (name##_words_avx512) \
+     : mdf_has_avx2()   ? (name##_words_avx2)   \
+                        : (name##_words))
 
 /* The bytes at even places and those at odd ones are multiplied as numbers of 16 bits. */
 __attribute__((target("avx512f,avx512bw"))) static inline __m512i mdf_add_words_avx512(__m512i element, __m512i vector,

@@ -19,6 +19,16 @@ static inline bool mdf_has_avx512(void)
 #endif
 }
 
+/* Besides, AVX-512 VNNI: products of bytes. */
+static inline bool mdf_has_vnni(void)
+{
+#if defined(__x86_64__)
+    return mdf_has_avx512() && __builtin_cpu_supports("avx512vnni");
+#else
+    return false;
+#endif
+}
+
 /* AVX2, FMA and F16C. */
 static inline bool mdf_has_avx2(void)
 {
