@@ -352,38 +352,76 @@ static bool is_zero(mdf_dtype dtype, const void *element)
     }
 }
 
+/* Where elements are that are not zero, into `positions`, which has room for all and one more; their number. */
+static size_t find_non_zero(mdf_dtype dtype, const void *elements, size_t n, size_t *positions)
+{
+    char kind = mdf_dtype_kind(dtype);
+    size_t n_found = 0;
+
+/* Each position is written, and stays where it counts: no branch has to be foreseen. */
+#define FIND(type)                                           \
+    for (size_t i = 0; i < n; i++) {                         \
+        positions[n_found] = i;                              \
+        n_found += ((const type *)elements)[i] != 0 ? 1 : 0; \
+    }
+    if (dtype == MDF_DTYPE_FLOAT32) {
+        FIND(float)
+    } else if (dtype == MDF_DTYPE_FLOAT64) {
+        FIND(double)
+    } else if (dtype == MDF_DTYPE_INT64) {
+        FIND(int64_t)
+    } else if (dtype == MDF_DTYPE_INT32) {
+        FIND(int32_t)
+    } else if (kind != 'f' && mdf_dtype_size(dtype) == 1) { /* truths, and integers of up to 8 bits */
+        FIND(uint8_t)
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            positions[n_found] = i;
+            n_found += is_zero(dtype, mdf_element_at(dtype, elements, i)) ? 0 : 1;
+        }
+    }
+#undef FIND
+    return n_found;
+}
+
+/* The indices [axis, n] of ascending positions. Those of the axes before the last one are worked out anew for another row only.
+ */
+static void write_indices(const struct mdf_value *data, const size_t *positions, size_t n, int64_t *indices)
+{
+    size_t n_row = data->rank > 0 ? (size_t)mdf_value_shape(data)[data->rank - 1] : 1, row_start = 0;
+
+    for (size_t i = 0; i < n && data->rank > 0; i++) {
+        bool same_row = i > 0 && positions[i] - row_start < n_row;
+        size_t rest = same_row ? 0 : positions[i] / n_row;
+
+        row_start = same_row ? row_start : rest * n_row;
+        indices[((size_t)data->rank - 1) * n + i] = (int64_t)(positions[i] - row_start);
+        for (size_t axis = data->rank - 1; axis-- > 0;) {
+            size_t size = (size_t)mdf_value_shape(data)[axis];
+
+            indices[axis * n + i] = same_row ? indices[axis * n + i - 1] : (int64_t)(rest % size);
+            rest /= size;
+        }
+    }
+}
+
 static bool non_zero(struct mdf_call *call)
 {
     const struct mdf_value *data = mdf_call_tensor(call, 0);
-    mdf_dtype dtype = data != NULL ? (mdf_dtype)data->dtype : MDF_DTYPE_NONE;
     int64_t shape[2] = {0, 0}, *target;
-    size_t *positions, n = 0;
+    size_t *positions;
 
     positions = data != NULL ? mdf_call_scratch(call, MDF_SCRATCH_FIRST, MDF_DTYPE_UINT64, data->length + 1) : NULL;
     if (positions == NULL) {
         return false;
     }
-    for (size_t i = 0; i < data->length; i++) {
-        if (!is_zero(dtype, mdf_element_at(dtype, data->data, i))) {
-            positions[n++] = i;
-        }
-    }
     shape[0] = data->rank;
-    shape[1] = (int64_t)n;
+    shape[1] = (int64_t)find_non_zero((mdf_dtype)data->dtype, data->data, data->length, positions);
     target = mdf_call_output(call, 0, MDF_DTYPE_INT64, 2, shape);
     if (target == NULL) {
         return false;
     }
-    for (size_t i = 0; i < n; i++) {
-        size_t rest = positions[i];
-
-        for (size_t axis = data->rank; axis-- > 0;) {
-            size_t size = (size_t)mdf_value_shape(data)[axis];
-
-            target[axis * n + i] = (int64_t)(rest % size);
-            rest /= size;
-        }
-    }
+    write_indices(data, positions, (size_t)shape[1], target);
     return true;
 }
 
