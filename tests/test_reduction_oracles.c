@@ -381,31 +381,50 @@ static void check_top_k(mdf_dtype dtype)
     kernel_end(&along.call);
 }
 
-static void check_cumulated_sum(mdf_dtype dtype)
+/* Running totals of each line, in float64; the result is rounded once. */
+static void check_totals(const struct along *along, bool product, bool exclusive, bool reverse)
 {
+    for (size_t i = 0; i < count_lines(along->rank, along->shape, along->axis); i++) {
+        struct line line = find_line(along->rank, along->shape, along->axis, i);
+        double total = product ? 1 : 0;
+
+        for (size_t k = 0; k < line.n; k++) {
+            size_t at = reverse ? line.n - 1 - k : k;
+            double before = total, wanted;
+
+            total = product ? total * on_line(along->x, &line, at) : total + on_line(along->x, &line, at);
+            wanted = exclusive ? before : total;
+            kernel_check(&along->call, 0, line.first + at * line.step,
+                         along->x->dtype == MDF_DTYPE_FLOAT32 ? (double)(float)wanted : wanted, 0);
+        }
+    }
+}
+
+/* `large`: more lines side by side than are taken at once, and work for several threads. */
+static void check_cumulated(bool product, mdf_dtype dtype, bool large)
+{
+    static const int64_t large_shape[] = {3, 20, 1100};
     bool exclusive = kernel_pick(0, 1) == 1, reverse = kernel_pick(0, 1) == 1;
+    const char *name = product ? "CumProd" : "CumSum";
     struct along along;
     int64_t axis;
 
-    begin_along(&along, "CumSum", 14, dtype, NUMBERS_SHORT, true);
+    if (large) {
+        kernel_begin(&along.call, name, product ? 26 : 14);
+        along.rank = 3;
+        along.axis = (size_t)kernel_pick(0, 2);
+        memcpy(along.shape, large_shape, sizeof large_shape);
+        along.x = kernel_add(&along.call, dtype, 3, large_shape, NUMBERS_SHORT, false);
+    } else {
+        begin_along(&along, name, product ? 26 : 14, dtype, NUMBERS_SHORT, true);
+    }
     axis = signed_axis(&along);
     kernel_add_integers(&along.call, &axis, 1);
     kernel_set_int(&along.call, "exclusive", exclusive);
     kernel_set_int(&along.call, "reverse", reverse);
     kernel_run(&along.call);
     kernel_check_shape(&along.call, 0, along.rank, along.shape);
-    for (size_t i = 0; i < count_lines(along.rank, along.shape, along.axis); i++) {
-        struct line line = find_line(along.rank, along.shape, along.axis, i);
-        double sum = 0;
-
-        for (size_t k = 0; k < line.n; k++) {
-            size_t at = reverse ? line.n - 1 - k : k;
-            double before = sum;
-
-            sum += on_line(along.x, &line, at);
-            kernel_check(&along.call, 0, line.first + at * line.step, exclusive ? before : sum, 0);
-        }
-    }
+    check_totals(&along, product, exclusive, reverse);
     kernel_end(&along.call);
 }
 
@@ -417,7 +436,8 @@ Test(reduction_oracles, orders_and_sums_along_an_axis)
         check_arg(true, dtypes[i % 4]);
         check_arg(false, dtypes[i % 4]);
         check_top_k(dtypes[i % 4]);
-        check_cumulated_sum(dtypes[i % 4]);
+        check_cumulated(false, dtypes[i % 4], i < 8);
+        check_cumulated(true, dtypes[i % 2], i < 8);
     }
 }
 

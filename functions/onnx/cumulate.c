@@ -6,7 +6,10 @@
 #include "functions/indexing.h"
 #include "functions/operator.h"
 
-enum { N_BUFFER = 512 };
+enum { N_BUFFER = 512, LINES_AT_ONCE = 32 };
+
+/* Rough time of one element, to judge what is worth a thread. */
+static const double element_ns = 0.7;
 
 struct cumulate_settings {
     int64_t exclusive, reverse;
@@ -28,6 +31,8 @@ struct job {
     const void *elements;
     void *target;
     size_t n, inner; /* size of the axis; distance of its elements */
+    size_t n_pieces; /* that adjacent lines are taken in, N_BUFFER of them each */
+    void (*scan)(const struct job *job, size_t first, size_t n_columns);
 };
 
 /* Replaces `n_rows` of `n_columns` elements by their running totals, which start with and are left in `totals`. */
@@ -91,6 +96,78 @@ static void scan_lines(const struct job *job, size_t first, size_t n_columns)
     }
 }
 
+/* Types that are met often have loops of their own: whole numbers without sign, which has the same bits. */
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq")))
+#define ELEMENT float
+#define WORK double
+#define NAME(x) x##_float32_avx512
+#include "functions/onnx/cumulate_lines.inc"
+#define TARGET __attribute__((target("avx2")))
+#define ELEMENT float
+#define WORK double
+#define NAME(x) x##_float32_avx2
+#include "functions/onnx/cumulate_lines.inc"
+#endif
+#define TARGET
+#define ELEMENT float
+#define WORK double
+#define NAME(x) x##_float32
+#include "functions/onnx/cumulate_lines.inc"
+#define TARGET
+#define ELEMENT double
+#define WORK double
+#define NAME(x) x##_float64
+#include "functions/onnx/cumulate_lines.inc"
+#define TARGET
+#define ELEMENT uint32_t
+#define WORK uint32_t
+#define NAME(x) x##_uint32
+#include "functions/onnx/cumulate_lines.inc"
+#define TARGET
+#define ELEMENT uint64_t
+#define WORK uint64_t
+#define NAME(x) x##_uint64
+#include "functions/onnx/cumulate_lines.inc"
+
+static void (*choose_scan(mdf_dtype dtype))(const struct job *job, size_t first, size_t n_columns)
+{
+    switch (dtype) {
+    case MDF_DTYPE_FLOAT32:
+#if defined(__x86_64__)
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+            return cumulate_float32_avx512;
+        }
+        if (__builtin_cpu_supports("avx2")) {
+            return cumulate_float32_avx2;
+        }
+#endif
+        return cumulate_float32;
+    case MDF_DTYPE_FLOAT64:
+        return cumulate_float64;
+    case MDF_DTYPE_INT32:
+    case MDF_DTYPE_UINT32:
+        return cumulate_uint32;
+    case MDF_DTYPE_INT64:
+    case MDF_DTYPE_UINT64:
+        return cumulate_uint64;
+    default:
+        return scan_lines;
+    }
+}
+
+/* Works on pieces [first, last) of all lines. */
+static void scan_pieces(void *context, size_t first, size_t last)
+{
+    const struct job *job = context;
+
+    for (size_t i = first; i < last; i++) {
+        size_t column = i % job->n_pieces * N_BUFFER, n_columns = job->inner - column;
+
+        job->scan(job, i / job->n_pieces * job->n * job->inner + column, n_columns < N_BUFFER ? n_columns : N_BUFFER);
+    }
+}
+
 static bool cumulate(struct mdf_call *call, bool product)
 {
     const struct cumulate_settings *settings = call->settings;
@@ -120,11 +197,10 @@ static bool cumulate(struct mdf_call *call, bool product)
     outer = mdf_axes_product(mdf_value_shape(data), 0, axis);
     job.n = (size_t)mdf_value_shape(data)[axis];
     job.inner = mdf_axes_product(mdf_value_shape(data), axis + 1, data->rank);
-    for (size_t i = 0; i < outer; i++) {
-        for (size_t column = 0; column < job.inner; column += N_BUFFER) {
-            scan_lines(&job, i * job.n * job.inner + column, job.inner - column < N_BUFFER ? job.inner - column : N_BUFFER);
-        }
-    }
+    job.n_pieces = (job.inner + N_BUFFER - 1) / N_BUFFER;
+    job.scan = choose_scan(job.dtype);
+    mdf_parallel_for(call->context, outer * job.n_pieces,
+                     element_ns * (double)job.n * (double)(job.inner < N_BUFFER ? job.inner : N_BUFFER), scan_pieces, &job);
     return true;
 }
 
