@@ -8,7 +8,7 @@
 #include <xmmintrin.h>
 #endif
 
-enum { TILE = 64, FEW_COLUMNS = 8 /* to go along rather than down */ };
+enum { TILE = 64, FEW_COLUMNS = 8 /* to go down rather than along */ };
 
 /* Elements are moved as words of their size, whatever type they were stored with. */
 typedef uint8_t __attribute__((may_alias)) word8;
@@ -117,9 +117,7 @@ static void copy_block_of_strings(struct mdf_memory *memory, void *target_bytes,
 
 static bool is_narrow(const struct block *block)
 {
-    enum { NARROW = 8 };
-
-    return block->columns < NARROW && block->rows > block->columns;
+    return block->columns < FEW_COLUMNS && block->rows > block->columns;
 }
 
 static void copy_block(struct mdf_memory *memory, mdf_dtype dtype, void *target, const void *source, const struct block *block)
@@ -267,10 +265,6 @@ void mdf_box_copy(struct mdf_call *call, struct mdf_box *box, mdf_dtype dtype, v
         block.rows = box->shape[box->rank - 2];
         block.target_row = box->target_strides[box->rank - 2];
         block.source_row = box->source_strides[box->rank - 2];
-    }
-    if (block.columns < FEW_COLUMNS && block.rows > block.columns && block.target_column != 1) {
-        block = (struct block){block.columns,    block.rows,          block.target_column,
-                               block.target_row, block.source_column, block.source_row};
     }
     n_outer = box->rank > 2 ? box->rank - 2 : 0;
     memset(box->index, 0, n_outer * sizeof *box->index);
