@@ -101,3 +101,70 @@ void mdf_merge_sort(int64_t *items, int64_t *spare, size_t n, mdf_compare compar
         memcpy(items, from, n * sizeof *items);
     }
 }
+
+static int compare_keys(const void *context, int64_t a, int64_t b)
+{
+    const uint64_t *keys = context;
+
+    return keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : 0;
+}
+
+/* Bytes of a key, and how many values one has. */
+enum { N_DIGITS = 8, N_VALUES = 256 };
+
+static inline size_t digit_of(uint64_t key, size_t digit)
+{
+    return key >> 8 * digit & (N_VALUES - 1);
+}
+
+/* Puts the items in the order of one digit: those with a value begin where all with lesser ones end. */
+static void sort_by_digit(const int64_t *from, int64_t *to, size_t n, const uint64_t *keys, size_t digit, size_t *counts)
+{
+    size_t begin = 0;
+
+    for (size_t value = 0; value < N_VALUES; value++) {
+        size_t count = counts[value];
+
+        counts[value] = begin;
+        begin += count;
+    }
+    for (size_t i = 0; i < n; i++) {
+        to[counts[digit_of(keys[from[i]], digit)]++] = from[i];
+    }
+}
+
+/* Digit by digit, from the last on; those that all items have in common are passed over. */
+static void radix_sort(int64_t *items, int64_t *spare, size_t n, const uint64_t *keys)
+{
+    size_t counts[N_DIGITS][N_VALUES] = {{0}};
+    int64_t *from = items, *to = spare;
+
+    for (size_t i = 0; i < n; i++) {
+        for (size_t digit = 0; digit < N_DIGITS; digit++) {
+            counts[digit][digit_of(keys[items[i]], digit)]++;
+        }
+    }
+    for (size_t digit = 0; digit < N_DIGITS; digit++) {
+        int64_t *sorted = to;
+
+        if (counts[digit][digit_of(keys[items[0]], digit)] < n) {
+            sort_by_digit(from, to, n, keys, digit, counts[digit]);
+            to = from;
+            from = sorted;
+        }
+    }
+    if (from != items) {
+        memcpy(items, from, n * sizeof *items);
+    }
+}
+
+void mdf_sort_by_keys(int64_t *items, int64_t *spare, size_t n, const uint64_t *keys)
+{
+    enum { FEW = 128 }; /* to count values takes longer than to compare so many */
+
+    if (n <= FEW) {
+        mdf_merge_sort(items, spare, n, compare_keys, keys);
+    } else {
+        radix_sort(items, spare, n, keys);
+    }
+}

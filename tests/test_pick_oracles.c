@@ -180,3 +180,104 @@ Test(pick_oracles, index_out_of_range)
         kernel_end(&along.call);
     }
 }
+
+/* ------------------------------------------------------------------ elements that differ */
+
+/* NaN equals NaN and is the largest. */
+static int compare_numbers(double a, double b)
+{
+    return isnan(a) || isnan(b) ? isnan(a) - isnan(b) : (a > b) - (a < b);
+}
+
+/* How many of the elements `first` numbers come before one that is about to be added; `*place`: which equals it. */
+static size_t count_lesser(const struct mdf_value *x, const int64_t *first, size_t n, double number, size_t *place)
+{
+    size_t n_lesser = 0;
+
+    *place = n;
+    for (size_t i = 0; i < n; i++) {
+        int order = compare_numbers(kernel_number(x, (size_t)first[i]), number);
+
+        n_lesser += order < 0;
+        *place = order == 0 ? i : *place;
+    }
+    return n_lesser;
+}
+
+/* All four outputs; of output 0 the element that occurs first stands for its equals. */
+static void check_unique(mdf_dtype dtype, bool is_sorted, int64_t n)
+{
+    int64_t *first = malloc(((size_t)n + 1) * sizeof *first), n_unique = 0;
+    const struct mdf_value *x, *number;
+    struct kernel_call call;
+    size_t place;
+
+    kernel_begin(&call, "Unique", 11);
+    kernel_set_int(&call, "sorted", is_sorted);
+    call.call.n_outputs = 3;
+    x = kernel_add(&call, dtype, 1, &n, NUMBERS_WILD, false);
+    number = kernel_run(&call);
+    for (int64_t i = 0; i < n; i++) {
+        count_lesser(x, first, (size_t)n_unique, kernel_number(x, (size_t)i), &place);
+        if (place == (size_t)n_unique) {
+            first[n_unique++] = i;
+        }
+    }
+    kernel_check_shape(&call, 0, 1, &n_unique);
+    for (int64_t i = 0; i < n_unique; i++) {
+        double value = kernel_number(x, (size_t)first[i]);
+        size_t at = count_lesser(x, first, (size_t)n_unique, value, &place);
+
+        at = is_sorted ? at : (size_t)i;
+        kernel_check(&call, 0, at, value, 0);
+        kernel_check(&call, 1, at, (double)first[i], 0);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double is = kernel_number(number, (size_t)kernel_whole(&call.outputs[2], (size_t)i));
+
+        cr_assert(compare_numbers(is, kernel_number(x, (size_t)i)) == 0);
+    }
+    kernel_end(&call);
+    free(first);
+}
+
+static void check_non_zero(mdf_dtype dtype, bool is_large)
+{
+    int64_t shape[MAX_RANK], index[MAX_RANK], result[2] = {0, 0};
+    size_t rank = (size_t)kernel_pick(0, MAX_RANK), n = 0;
+    const struct mdf_value *x;
+    struct kernel_call call;
+
+    for (size_t i = 0; i < rank; i++) {
+        shape[i] = kernel_pick(0, 15) == 0 ? 0 : kernel_pick(1, is_large ? 9 : 4);
+    }
+    kernel_begin(&call, "NonZero", 13);
+    x = kernel_add(&call, dtype, rank, shape, NUMBERS_WILD, false);
+    kernel_run(&call);
+    result[0] = (int64_t)rank;
+    for (size_t i = 0; i < x->length; i++) {
+        result[1] += kernel_number(x, i) != 0;
+    }
+    kernel_check_shape(&call, 0, 2, result);
+    for (size_t i = 0; i < x->length; i++) {
+        if (kernel_number(x, i) != 0) {
+            kernel_index(rank, shape, i, index);
+            for (size_t axis = 0; axis < rank; axis++) {
+                kernel_check(&call, 0, axis * (size_t)result[1] + n, (double)index[axis], 0);
+            }
+            n++;
+        }
+    }
+    kernel_end(&call);
+}
+
+Test(pick_oracles, elements_that_differ)
+{
+    static const mdf_dtype dtypes[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, MDF_DTYPE_INT64, MDF_DTYPE_INT32,
+                                       MDF_DTYPE_UINT8,   MDF_DTYPE_FLOAT16, MDF_DTYPE_BOOL};
+
+    for (size_t i = 0; i < 2 * N_CASES; i++) {
+        check_unique(dtypes[i % 7], i % 2 == 0, kernel_pick(0, i % 9 == 0 ? 600 : 20));
+        check_non_zero(dtypes[i % 7], i % 9 == 0);
+    }
+}

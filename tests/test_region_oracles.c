@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { N_CASES = 150 };
@@ -242,5 +243,114 @@ Test(region_oracles, aligned_regions)
     for (size_t i = 0; i < N_CASES; i++) {
         check_align(MDF_DTYPE_FLOAT32, 1e-7, i % 15 == 0);
         check_align(MDF_DTYPE_FLOAT64, 1e-14, false);
+    }
+}
+
+/* ------------------------------------------------------------------ NonMaxSuppression */
+
+/* The sides of a box: top, left, bottom, right. */
+static void sides_of(const struct mdf_value *boxes, size_t at, bool by_centre, double *sides)
+{
+    double b[4];
+
+    for (size_t i = 0; i < 4; i++) {
+        b[i] = kernel_number(boxes, 4 * at + i);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        sides[i] = by_centre ? b[1 - i] - b[3 - i] / 2 : fmin(b[i], b[i + 2]);
+        sides[i + 2] = by_centre ? b[1 - i] + b[3 - i] / 2 : fmax(b[i], b[i + 2]);
+    }
+}
+
+static bool overlaps(const struct mdf_value *boxes, size_t a, size_t b, bool by_centre, double bound)
+{
+    double x[4], y[4], height, width, x_area, y_area;
+
+    sides_of(boxes, a, by_centre, x);
+    sides_of(boxes, b, by_centre, y);
+    height = fmin(x[2], y[2]) - fmax(x[0], y[0]);
+    width = fmin(x[3], y[3]) - fmax(x[1], y[1]);
+    x_area = (x[2] - x[0]) * (x[3] - x[1]);
+    y_area = (y[2] - y[0]) * (y[3] - y[1]);
+    return height > 0 && width > 0 && x_area > 0 && y_area > 0 && height * width / (x_area + y_area - height * width) > bound;
+}
+
+/* Box by box: the best of those that are left, if it overlaps none that was taken. */
+static size_t suppress(const struct mdf_value *boxes, const struct mdf_value *scores, size_t batch, size_t class, bool by_centre,
+                       const double *bounds, int64_t *taken)
+{
+    size_t n = (size_t)mdf_value_shape(boxes)[1], n_taken = 0;
+    size_t first = (batch * (size_t)mdf_value_shape(scores)[1] + class) * n;
+    bool *is_gone = calloc(n, sizeof *is_gone);
+
+    while (n_taken < (size_t)bounds[0]) {
+        size_t best = n;
+
+        for (size_t i = 0; i < n; i++) {
+            double score = kernel_number(scores, first + i);
+
+            if (!is_gone[i] && score > bounds[2] && (best == n || score > kernel_number(scores, first + best))) {
+                best = i;
+            }
+        }
+        if (best == n) {
+            break;
+        }
+        is_gone[best] = true;
+        for (size_t i = 0; i < n_taken && best < n; i++) {
+            best = overlaps(boxes, batch * n + (size_t)taken[i], batch * n + best, by_centre, bounds[1]) ? n : best;
+        }
+        if (best < n) {
+            taken[n_taken++] = (int64_t)best;
+        }
+    }
+    free(is_gone);
+    return n_taken;
+}
+
+static void check_suppression(bool is_large)
+{
+    int64_t n_batches = kernel_pick(1, 2), n_classes = kernel_pick(1, 3), n = kernel_pick(1, is_large ? 300 : 20), most;
+    double bounds[3] = {(double)kernel_pick(0, is_large ? 60 : 12), (double)kernel_pick(0, 8) / 8,
+                        (double)kernel_pick(-8, 8) / 16};
+    int64_t *taken = malloc((size_t)n * sizeof *taken);
+    bool by_centre = kernel_pick(0, 1) == 1;
+    struct mdf_value *boxes, *scores, *bound;
+    struct kernel_call call;
+    size_t row = 0;
+
+    kernel_begin(&call, "NonMaxSuppression", 11);
+    kernel_set_int(&call, "center_point_box", by_centre);
+    boxes = kernel_add(&call, MDF_DTYPE_FLOAT32, 3, (int64_t[]){n_batches, n, 4}, NUMBERS_SHORT, false);
+    scores = kernel_add(&call, MDF_DTYPE_FLOAT32, 3, (int64_t[]){n_batches, n_classes, n}, NUMBERS_WILD, false);
+    most = (int64_t)bounds[0];
+    kernel_add_integers(&call, &most, 1);
+    for (int i = 1; i < 3; i++) {
+        bound = kernel_add(&call, MDF_DTYPE_FLOAT32, 1, (int64_t[]){1}, NUMBERS_SHORT, false);
+        *(float *)bound->data = (float)bounds[i];
+    }
+    kernel_run(&call);
+    for (size_t batch = 0; batch < (size_t)n_batches; batch++) {
+        for (size_t class = 0; class < (size_t)n_classes; class ++) {
+            size_t n_taken = suppress(boxes, scores, batch, class, by_centre, bounds, taken);
+
+            for (size_t i = 0; i < n_taken; i++, row++) {
+                cr_assert(row < call.outputs[0].length / 3);
+                kernel_check(&call, 0, 3 * row, (double)batch, 0);
+                kernel_check(&call, 0, 3 * row + 1, (double)class, 0);
+                kernel_check(&call, 0, 3 * row + 2, (double)taken[i], 0);
+            }
+        }
+    }
+    kernel_check_shape(&call, 0, 2, (int64_t[]){(int64_t)row, 3});
+    kernel_end(&call);
+    free(taken);
+}
+
+/* Scores among which are equal ones, both zeros, infinities and NaN, which is no score. */
+Test(region_oracles, boxes_that_stay)
+{
+    for (size_t i = 0; i < N_CASES; i++) {
+        check_suppression(i % 10 == 0);
     }
 }

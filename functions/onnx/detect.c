@@ -26,6 +26,7 @@ struct suppression {
     double overlap, score;
     bool by_centre;
     int64_t *order, *spare;
+    uint64_t *keys; /* of the scores, that of the highest first */
     struct rectangle *selected;
 };
 
@@ -64,13 +65,6 @@ static bool overlap(const struct suppression *job, const struct rectangle *a, co
     return shared / (a->area + b->area - shared) > job->overlap;
 }
 
-static int compare_scores(const void *context, int64_t a, int64_t b)
-{
-    const double *scores = context;
-
-    return scores[a] > scores[b] ? -1 : scores[a] < scores[b] ? 1 : 0;
-}
-
 /* Boxes of one class that stay, into the front of job->order; their number. */
 static size_t select_boxes(const struct suppression *job)
 {
@@ -81,7 +75,8 @@ static size_t select_boxes(const struct suppression *job)
             job->order[n++] = (int64_t)i;
         }
     }
-    mdf_merge_sort(job->order, job->spare, n, compare_scores, job->scores);
+    mdf_order_keys(MDF_DTYPE_FLOAT64, job->scores, 1, job->n_boxes, true, MDF_NAN_LAST, job->keys);
+    mdf_sort_by_keys(job->order, job->spare, n, job->keys);
     for (size_t i = 0; i < n && n_selected < job->n_most; i++) {
         struct rectangle rectangle = rectangle_of(job, job->order[i]);
         bool free = true;
@@ -171,19 +166,20 @@ static bool non_max_suppression(struct mdf_call *call)
     n_classes = (size_t)mdf_value_shape(scores)[1];
     job.n_boxes = (size_t)mdf_value_shape(scores)[2];
     job.by_centre = settings->center_point_box == 1;
-    if (!read_bounds(call, &job) || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 6)) {
+    if (!read_bounds(call, &job) || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 7)) {
         return false;
     }
     box_elements = mdf_workspace_input(&workspace, 0);
     score_elements = mdf_workspace_input(&workspace, 1);
     job.order = mdf_workspace_array(&workspace, MDF_DTYPE_INT64, scores->length > 0 ? job.n_boxes : 0);
     job.spare = mdf_workspace_array(&workspace, MDF_DTYPE_INT64, scores->length > 0 ? job.n_boxes : 0);
+    job.keys = mdf_workspace_array(&workspace, MDF_DTYPE_UINT64, scores->length > 0 ? job.n_boxes : 0);
     job.selected = mdf_workspace_matrix(&workspace, MDF_DTYPE_FLOAT64, scores->length > 0 ? job.n_most : 0,
                                         sizeof *job.selected / sizeof(double));
     n_room = scores->length > 0 ? n_batches * n_classes * job.n_most : 0;
     rows = mdf_workspace_matrix(&workspace, MDF_DTYPE_INT64, n_room, 3);
-    if (box_elements == NULL || score_elements == NULL || job.order == NULL || job.spare == NULL || job.selected == NULL ||
-        rows == NULL) {
+    if (box_elements == NULL || score_elements == NULL || job.order == NULL || job.spare == NULL || job.keys == NULL ||
+        job.selected == NULL || rows == NULL) {
         return false;
     }
     if (n_room > 0) {

@@ -135,7 +135,11 @@ static bool make_groups(struct mdf_call *call, const struct parts *parts, bool s
     for (size_t i = 0; i < n; i++) {
         groups->order[i] = (int64_t)i;
     }
-    mdf_merge_sort(groups->order, groups->spare, n, compare_parts, parts);
+    if (parts->outer == 1 && parts->inner == 1 && parts->keys_per_element == 1) {
+        mdf_sort_by_keys(groups->order, groups->spare, n, parts->keys);
+    } else {
+        mdf_merge_sort(groups->order, groups->spare, n, compare_parts, parts);
+    }
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || compare_parts(parts, groups->order[i - 1], groups->order[i]) != 0) {
             groups->first[groups->n] = groups->order[i];

@@ -83,13 +83,6 @@ bool mdf_numpy_map_rows(struct mdf_call *call, struct mdf_value *target, const s
 
 /* ------------------------------------------------------------------ order */
 
-static int compare_keys(const void *context, int64_t a, int64_t b)
-{
-    const uint64_t *keys = context;
-
-    return (keys[a] > keys[b]) - (keys[a] < keys[b]);
-}
-
 static int compare_texts(const void *context, int64_t a, int64_t b)
 {
     char *const *texts = context;
@@ -122,7 +115,7 @@ bool mdf_numpy_order(struct mdf_call *call, mdf_dtype dtype, const void *items, 
     }
     keys = (uint64_t *)spare + n;
     mdf_order_keys(dtype, items, 1, n, false, MDF_NAN_LAST, keys);
-    mdf_merge_sort(order, spare, n, compare_keys, keys);
+    mdf_sort_by_keys(order, spare, n, keys);
     return true;
 }
 
