@@ -1,5 +1,5 @@
 /* test_region_oracles.c - operators that read images between elements or by regions, against their definitions: deformable
- * convolution, pools over regions, boxes that stay. */
+ * convolution, pools over regions, boxes that stay, images put together. */
 #include "tests/kernel_call.h"
 
 #include <criterion/criterion.h>
@@ -352,5 +352,95 @@ Test(region_oracles, boxes_that_stay)
 {
     for (size_t i = 0; i < N_CASES; i++) {
         check_suppression(i % 10 == 0);
+    }
+}
+
+/* ------------------------------------------------------------------ Col2Im */
+
+enum { MAX_AXES = 3 };
+
+struct blocks {
+    int64_t image[MAX_AXES], block[MAX_AXES], stride[MAX_AXES], dilation[MAX_AXES], pads[2 * MAX_AXES], windows[MAX_AXES];
+    size_t rank;
+};
+
+static void pick_blocks(struct blocks *b)
+{
+    bool is_wide = kernel_pick(0, 9) == 0;
+
+    b->rank = (size_t)kernel_pick(1, MAX_AXES);
+    for (size_t i = 0; i < b->rank; i++) {
+        b->block[i] = kernel_pick(1, 3);
+        b->stride[i] = kernel_pick(1, 3);
+        b->dilation[i] = kernel_pick(1, 2);
+        b->pads[i] = kernel_pick(0, 3);
+        b->pads[b->rank + i] = kernel_pick(0, 3);
+        b->image[i] = b->dilation[i] * (b->block[i] - 1) + 1 + kernel_pick(0, is_wide && i + 1 == b->rank ? 60 : 4);
+        b->windows[i] =
+            (b->image[i] + b->pads[i] + b->pads[b->rank + i] - b->dilation[i] * (b->block[i] - 1) - 1) / b->stride[i] + 1;
+    }
+}
+
+/* Element by element: where each goes, if not into the padding. */
+static void add_blocks(const struct blocks *b, const struct mdf_value *x, size_t n_planes, double *image)
+{
+    size_t n_taps = kernel_n_elements(b->rank, b->block), n_windows = kernel_n_elements(b->rank, b->windows);
+    size_t n_image = kernel_n_elements(b->rank, b->image);
+    int64_t tap[MAX_AXES], window[MAX_AXES], place[MAX_AXES];
+
+    for (size_t i = 0; i < n_planes * n_taps * n_windows; i++) {
+        bool is_inside = true;
+
+        kernel_index(b->rank, b->block, i / n_windows % n_taps, tap);
+        kernel_index(b->rank, b->windows, i % n_windows, window);
+        for (size_t k = 0; k < b->rank; k++) {
+            place[k] = window[k] * b->stride[k] + tap[k] * b->dilation[k] - b->pads[k];
+            is_inside = is_inside && place[k] >= 0 && place[k] < b->image[k];
+        }
+        if (is_inside) {
+            image[i / n_windows / n_taps * n_image + kernel_place(b->rank, b->image, place)] += kernel_number(x, i);
+        }
+    }
+}
+
+static void check_col2im(mdf_dtype dtype)
+{
+    int64_t n_batches = kernel_pick(1, 2), n_channels = kernel_pick(1, 3), shape[MAX_AXES + 2] = {n_batches, n_channels};
+    size_t n_planes = (size_t)(n_batches * n_channels), n_image;
+    const struct mdf_value *x;
+    struct kernel_call call;
+    struct blocks b;
+    double *image;
+
+    pick_blocks(&b);
+    n_image = kernel_n_elements(b.rank, b.image);
+    memcpy(shape + 2, b.image, b.rank * sizeof *shape);
+    kernel_begin(&call, "Col2Im", 18);
+    x = kernel_add(&call, dtype, 3,
+                   (int64_t[]){n_batches, n_channels * (int64_t)kernel_n_elements(b.rank, b.block),
+                               (int64_t)kernel_n_elements(b.rank, b.windows)},
+                   NUMBERS_SHORT, false);
+    kernel_add_integers(&call, b.image, b.rank);
+    kernel_add_integers(&call, b.block, b.rank);
+    kernel_set_ints(&call, "strides", b.stride, b.rank);
+    kernel_set_ints(&call, "dilations", b.dilation, b.rank);
+    kernel_set_ints(&call, "pads", b.pads, 2 * b.rank);
+    kernel_run(&call);
+    kernel_check_shape(&call, 0, b.rank + 2, shape);
+    image = calloc(n_planes * n_image, sizeof *image);
+    add_blocks(&b, x, n_planes, image);
+    for (size_t i = 0; i < n_planes * n_image; i++) {
+        kernel_check(&call, 0, i, image[i], 0);
+    }
+    free(image);
+    kernel_end(&call);
+}
+
+Test(region_oracles, columns_to_images)
+{
+    static const mdf_dtype dtypes[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, MDF_DTYPE_INT64, MDF_DTYPE_COMPLEX64};
+
+    for (size_t i = 0; i < 4 * N_CASES; i++) {
+        check_col2im(dtypes[i % 4]);
     }
 }

@@ -2,6 +2,7 @@
  *
  * Comes in: [batch, channels * taps of a block, blocks], the sizes of the image and of a block. Goes out: [batch, channels,
  * image...]. Integers are added in 64 bits, of which the type keeps the low ones. Source: ONNX Col2Im 18. */
+#include "functions/vector_rows.h"
 #include "functions/workspace.h"
 
 #include <string.h>
@@ -24,7 +25,12 @@ struct columns {
     void *y;
     size_t rank, n_taps, n_windows, n_image;
     const struct image_axis *axes;
+    const struct image_axis *down, *across; /* the last two */
+    const struct mdf_vector_rows *vectors;  /* of float32 and float64; NULL: of another type */
 };
+
+/* What a line has before its only axis. */
+static const struct image_axis one_row = {1, 1, 1, 1, 1, 0};
 
 /* A step or padding beyond this can not be meant, and sums of several still fit. */
 static const int64_t largest_size = (int64_t)1 << 40;
@@ -32,22 +38,36 @@ static const int64_t largest_size = (int64_t)1 << 40;
 /* Rough time of one element, to judge what is worth a thread. */
 static const double element_ns = 1;
 
-/* Row of the image, on all axes but the last, that windows number `outer` of tap `tap` (both of those axes) fall on; false: in
- * the padding. */
-static bool find_row(const struct columns *job, size_t tap, size_t outer, int64_t *row)
+/* Windows [first, last) of an axis of which one tap falls into the image, that of window 0 on place `at`. */
+struct run {
+    int64_t at, first, last;
+};
+
+static struct run find_run(const struct image_axis *axis, size_t tap)
+{
+    struct run run = {(int64_t)tap * axis->dilation - axis->pad_begin, 0, 0};
+
+    run.first = run.at < 0 ? (-run.at + axis->stride - 1) / axis->stride : 0;
+    run.last = run.at < axis->image ? (axis->image - 1 - run.at) / axis->stride + 1 : 0;
+    run.last = run.last < axis->windows ? run.last : axis->windows;
+    return run;
+}
+
+/* Where on the first `n_axes` axes windows number `outer` of tap `tap` (both of those axes) fall; false: in the padding. */
+static bool find_place(const struct columns *job, size_t n_axes, size_t tap, size_t outer, int64_t *place)
 {
     int64_t stride = 1;
 
-    *row = 0;
-    for (size_t i = job->rank - 1; i-- > 0;) {
+    *place = 0;
+    for (size_t i = n_axes; i-- > 0;) {
         const struct image_axis *axis = &job->axes[i];
-        int64_t place = (int64_t)(outer % (size_t)axis->windows) * axis->stride +
-                        (int64_t)(tap % (size_t)axis->block) * axis->dilation - axis->pad_begin;
+        int64_t at = (int64_t)(outer % (size_t)axis->windows) * axis->stride +
+                     (int64_t)(tap % (size_t)axis->block) * axis->dilation - axis->pad_begin;
 
-        if (place < 0 || place >= axis->image) {
+        if (at < 0 || at >= axis->image) {
             return false;
         }
-        *row += place * stride;
+        *place += at * stride;
         stride *= axis->image;
         outer /= (size_t)axis->windows;
         tap /= (size_t)axis->block;
@@ -142,6 +162,8 @@ static bool plan(struct mdf_workspace *workspace, const struct mdf_value *x, str
         return false;
     }
     job->axes = axes;
+    job->down = job->rank > 1 ? &axes[job->rank - 2] : &one_row;
+    job->across = &axes[job->rank - 1];
     job->n_taps = job->n_windows = 1;
     for (size_t i = 0; i < job->rank; i++) {
         if (!read_axis(call, i, job->rank, image[i], block[i], &axes[i])) {
@@ -181,6 +203,7 @@ static bool col2im(struct mdf_call *call)
     if (!mdf_workspace_begin(&workspace, call, carrier, 4) || !plan(&workspace, x, &job, &shape)) {
         return false;
     }
+    job.vectors = carrier == MDF_DTYPE_FLOAT32 || carrier == MDF_DTYPE_FLOAT64 ? mdf_vector_rows(carrier) : NULL;
     job.x = mdf_workspace_input(&workspace, 0);
     job.y = job.x == NULL ? NULL : mdf_workspace_output(&workspace, 0, dtype, job.rank + 2, shape);
     if (job.y == NULL) {
