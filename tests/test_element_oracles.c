@@ -658,3 +658,38 @@ Test(element_oracles, moved_elements)
         check_concat(dtype);
     }
 }
+
+/* ------------------------------------------------------------------ one operand */
+
+/* In the elements' type, so that the bits are the same. */
+static double hard_sigmoid(mdf_dtype dtype, double x, double alpha, double beta)
+{
+    double y = dtype == MDF_DTYPE_FLOAT32 ? (double)((float)x * (float)alpha + (float)beta) : x * alpha + beta;
+
+    return y < 0 ? 0 : y > 1 ? 1 : y;
+}
+
+static void check_hard_sigmoid(mdf_dtype dtype, int64_t n)
+{
+    const double alpha = (double)kernel_pick(-20, 20) / 10, beta = (double)kernel_pick(-20, 20) / 10;
+    const struct mdf_value *x;
+    struct kernel_call call;
+
+    kernel_begin(&call, "HardSigmoid", 6);
+    *(double *)kernel_field(&call, "alpha") = alpha;
+    *(double *)kernel_field(&call, "beta") = beta;
+    x = kernel_add(&call, dtype, 1, &n, NUMBERS_WILD, false);
+    kernel_run(&call);
+    kernel_check_shape(&call, 0, 1, &n);
+    for (size_t i = 0; i < x->length; i++) {
+        kernel_check(&call, 0, i, hard_sigmoid(dtype, kernel_number(x, i), alpha, beta), 0);
+    }
+    kernel_end(&call);
+}
+
+Test(element_oracles, bounded_lines)
+{
+    for (size_t i = 0; i < N_CASES; i++) {
+        check_hard_sigmoid(i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64, kernel_pick(0, i % 5 == 0 ? 1500 : 40));
+    }
+}

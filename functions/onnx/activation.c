@@ -4,6 +4,7 @@
  * NaN gives NaN (ThresholdedRelu: 0, as the comparison in its definition says). Sources: the ONNX operators of these names. */
 #include "functions/elementwise.h"
 #include "functions/vector_math.h"
+#include "functions/vector_rows.h"
 #include "functions/workspace.h"
 
 #include <math.h>
@@ -61,6 +62,7 @@ struct activation_settings {
 #define CLAMP_TO_UNIT(x) ((x) < 0 ? 0 : (x) > 1 ? 1 : (x))
 
 #define OPERATION hard_sigmoid
+#define ONLY_FLOAT64
 #define SETTINGS struct activation_settings
 #define UNARY(x) CLAMP_TO_UNIT(ATTRIBUTE(alpha) * x + ATTRIBUTE(beta))
 #include "functions/elementwise_reals.inc"
@@ -124,6 +126,23 @@ static bool gelu_float32(void *target, const void *const operands[], const size_
     (void)steps;
     (void)settings;
     mdf_vector_math()->gelu(n, operands[0], target);
+    return true;
+}
+
+static bool hard_sigmoid_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    enum { N_BUFFER = 512 };
+    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT32);
+    const struct activation_settings *given = settings;
+    const float zero = 0, one = 1;
+    float lines[N_BUFFER];
+
+    (void)steps;
+    for (size_t done = 0, n_some; done < n; done += n_some) {
+        n_some = n - done < N_BUFFER ? n - done : N_BUFFER;
+        rows->normalise(n_some, (const float *)operands[0] + done, 0, given->alpha, given->beta, lines);
+        rows->confine(n_some, lines, &zero, &one, (float *)target + done);
+    }
     return true;
 }
 
