@@ -313,16 +313,62 @@ static int64_t find_adjacent(const struct extremes *job, const float *line)
     return (int64_t)at;
 }
 
+/* Lines side by side that are gone along at once, and how many make that worth it. */
+enum { LINES_AT_ONCE = 256, FEW_LINES = 8 };
+
+/* Row `row` of lines side by side: `places` of what is better than the best keys so far. No branch has to be foreseen. */
+static inline void take_better(const uint64_t *keys, size_t n, int64_t row, bool or_equal, uint64_t *best, int64_t *places)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool is_better = or_equal ? keys[i] <= best[i] : keys[i] < best[i];
+
+        best[i] = is_better ? keys[i] : best[i];
+        places[i] = is_better ? row : places[i];
+    }
+}
+
+/* The same as find_smallest for `n_lines` lines side by side, of which `line` is the first. */
+static void find_across(const struct extremes *job, size_t line, size_t n_lines)
+{
+    size_t at = line / job->inner * job->n * job->inner + line % job->inner;
+    uint64_t keys[LINES_AT_ONCE], best[LINES_AT_ONCE];
+    int64_t *places = job->target + line;
+
+    mdf_order_keys(job->dtype, mdf_element_at(job->dtype, job->elements, at), 1, n_lines, job->maximum, MDF_NAN_FIRST, best);
+    memset(places, 0, n_lines * sizeof *places);
+    for (size_t row = 1; row < job->n; row++) {
+        at += job->inner;
+        mdf_order_keys(job->dtype, mdf_element_at(job->dtype, job->elements, at), 1, n_lines, job->maximum, MDF_NAN_FIRST, keys);
+        if (job->select_last) {
+            take_better(keys, n_lines, (int64_t)row, true, best, places);
+        } else {
+            take_better(keys, n_lines, (int64_t)row, false, best, places);
+        }
+    }
+}
+
+static int64_t find_along(const struct extremes *job, size_t line)
+{
+    const void *elements = mdf_element_at(job->dtype, job->elements, line / job->inner * job->n * job->inner + line % job->inner);
+
+    return job->inner == 1 && job->dtype == MDF_DTYPE_FLOAT32
+               ? find_adjacent(job, elements)
+               : find_smallest(job->dtype, elements, job->inner, job->n, job->maximum, job->select_last);
+}
+
 static void find_extremes(void *context, size_t first, size_t last)
 {
     const struct extremes *job = context;
 
-    for (size_t i = first; i < last; i++) {
-        const void *line = mdf_element_at(job->dtype, job->elements, i / job->inner * job->n * job->inner + i % job->inner);
-
-        job->target[i] = job->inner == 1 && job->dtype == MDF_DTYPE_FLOAT32
-                             ? find_adjacent(job, line)
-                             : find_smallest(job->dtype, line, job->inner, job->n, job->maximum, job->select_last);
+    for (size_t line = first, n_lines; line < last; line += n_lines) {
+        n_lines = job->inner - line % job->inner;
+        n_lines = n_lines < last - line ? n_lines : last - line;
+        n_lines = n_lines < FEW_LINES ? 1 : n_lines < LINES_AT_ONCE ? n_lines : LINES_AT_ONCE;
+        if (n_lines > 1) {
+            find_across(job, line, n_lines);
+        } else {
+            job->target[line] = find_along(job, line);
+        }
     }
 }
 
