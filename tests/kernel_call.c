@@ -162,6 +162,19 @@ void kernel_add_integers(struct kernel_call *call, const int64_t *items, size_t 
     }
 }
 
+const struct mdf_value *kernel_add_quantisation(struct kernel_call *call, mdf_dtype dtype, int64_t n)
+{
+    struct mdf_value *numbers = kernel_add(call, dtype, (size_t)kernel_pick(0, 1), &n, NUMBERS_WILD, kernel_pick(0, 1) == 1);
+
+    for (size_t i = 0; dtype == MDF_DTYPE_FLOAT32 && i < numbers->length; i++) {
+        ((float *)numbers->data)[i] = (float)kernel_pick(1, 99) / 300;
+    }
+    for (size_t i = 0; dtype != MDF_DTYPE_FLOAT32 && i < numbers->length && kernel_pick(0, 3) == 0; i++) {
+        ((uint8_t *)numbers->data)[i] = dtype == MDF_DTYPE_UINT8 ? 128 : 0;
+    }
+    return numbers;
+}
+
 void kernel_omit(struct kernel_call *call)
 {
     call->input_pointers[call->call.n_inputs++] = NULL;
@@ -202,6 +215,11 @@ const struct mdf_value *kernel_run(struct kernel_call *call)
     return &call->outputs[0];
 }
 
+double kernel_number_for(const struct mdf_value *numbers, int64_t slice)
+{
+    return kernel_number(numbers, numbers->length == 1 ? 0 : (size_t)slice);
+}
+
 double kernel_number(const struct mdf_value *array, size_t i)
 {
     mdf_dtype dtype = (mdf_dtype)array->dtype;
@@ -224,6 +242,14 @@ void kernel_check(const struct kernel_call *call, size_t output, size_t i, doubl
               : isinf(wanted) ? is == wanted
                               : fabs(is - wanted) <= tolerance,
               "%s: element %zu of output %zu is %.17g, not %.17g", call->operator->name, i, output, is, wanted);
+}
+
+void kernel_check_quantised(const struct kernel_call *call, size_t i, double sum, float scale, double zero)
+{
+    bool is_signed = call->outputs[0].dtype == MDF_DTYPE_INT8;
+    double number = rint(sum * (double)scale) + zero;
+
+    kernel_check(call, 0, i, fmin(fmax(number, is_signed ? -128 : 0), is_signed ? 127 : 255), 0);
 }
 
 void kernel_check_shape(const struct kernel_call *call, size_t output, size_t rank, const int64_t *shape)

@@ -6,7 +6,7 @@
 
 #include "functions/operator.h"
 
-enum { KERNEL_CALL_INPUTS = 8, KERNEL_CALL_OUTPUTS = 3 };
+enum { KERNEL_CALL_INPUTS = 9, KERNEL_CALL_OUTPUTS = 3 };
 
 struct kernel_call {
     struct mdf_memory memory;
@@ -42,13 +42,18 @@ struct mdf_value *kernel_add(struct kernel_call *call, mdf_dtype dtype, size_t r
                              enum kernel_numbers numbers, bool is_constant);
 void kernel_add_integers(struct kernel_call *call, const int64_t *items, size_t n);
 void kernel_omit(struct kernel_call *call);
+/* One more input: zero points of 8-bit integers or scales (float32, positive), one for all or, sometimes, one a slice of `n`. */
+const struct mdf_value *kernel_add_quantisation(struct kernel_call *call, mdf_dtype dtype, int64_t n);
 /* Runs the call with one thread, again, and with three; output 0. */
 const struct mdf_value *kernel_run(struct kernel_call *call);
 
 double kernel_number(const struct mdf_value *array, size_t i);
+double kernel_number_for(const struct mdf_value *numbers, int64_t slice); /* of such an input */
 int64_t kernel_whole(const struct mdf_value *array, size_t i);
 /* Element i of an output is `wanted`, up to `tolerance`; an infinity or NaN is exactly that. */
 void kernel_check(const struct kernel_call *call, size_t output, size_t i, double wanted, double tolerance);
+/* Element i of output 0 is what a sum becomes by x_scale w_scale / y_scale and the zero point y_zero. */
+void kernel_check_quantised(const struct kernel_call *call, size_t i, double sum, float scale, double zero);
 void kernel_check_shape(const struct kernel_call *call, size_t output, size_t rank, const int64_t *shape);
 
 /* The index of element `at` of an array of that shape. */

@@ -145,25 +145,84 @@ static void check_matmul_integer(mdf_dtype a_dtype, mdf_dtype b_dtype)
     kernel_begin(&call, "MatMulInteger", 10);
     a = kernel_add(&call, a_dtype, matrices.a_rank, matrices.a_shape, NUMBERS_WILD, false);
     b = kernel_add(&call, b_dtype, matrices.b_rank, matrices.b_shape, NUMBERS_WILD, kernel_pick(0, 1) == 1);
-    zeros[0] = kernel_add(&call, a_dtype, 0, NULL, NUMBERS_WILD, true);
-    zeros[1] = kernel_add(&call, b_dtype, 0, NULL, NUMBERS_WILD, true);
+    zeros[0] = kernel_add_quantisation(&call, a_dtype, matrices.m);
+    zeros[1] = kernel_add_quantisation(&call, b_dtype, matrices.n);
     kernel_run(&call);
     kernel_check_shape(&call, 0, matrices.rank, matrices.result);
     for (size_t i = 0; i < call.outputs[0].length; i++) {
+        int64_t a_zero, b_zero;
+
         kernel_index(matrices.rank, matrices.result, i, index);
-        kernel_check(&call, 0, i,
-                     (double)multiply(&matrices, a, b, index, kernel_whole(zeros[0], 0), kernel_whole(zeros[1], 0)).whole, 0);
+        a_zero = (int64_t)kernel_number_for(zeros[0], index[matrices.rank - 2]);
+        b_zero = (int64_t)kernel_number_for(zeros[1], index[matrices.rank - 1]);
+        kernel_check(&call, 0, i, (double)multiply(&matrices, a, b, index, a_zero, b_zero).whole, 0);
+    }
+    kernel_end(&call);
+}
+
+static void check_qlinear_matmul(mdf_dtype a_dtype, mdf_dtype b_dtype, mdf_dtype y_dtype)
+{
+    struct matrices matrices = pick_matrices();
+    const struct mdf_value *a, *b, *scales[3], *zeros[3];
+    int64_t index[MAX_RANK];
+    struct kernel_call call;
+
+    kernel_begin(&call, "QLinearMatMul", 21);
+    a = kernel_add(&call, a_dtype, matrices.a_rank, matrices.a_shape, NUMBERS_WILD, false);
+    scales[0] = kernel_add_quantisation(&call, MDF_DTYPE_FLOAT32, matrices.m);
+    zeros[0] = kernel_add_quantisation(&call, a_dtype, matrices.m);
+    b = kernel_add(&call, b_dtype, matrices.b_rank, matrices.b_shape, NUMBERS_WILD, kernel_pick(0, 1) == 1);
+    scales[1] = kernel_add_quantisation(&call, MDF_DTYPE_FLOAT32, matrices.n);
+    zeros[1] = kernel_add_quantisation(&call, b_dtype, matrices.n);
+    scales[2] = kernel_add_quantisation(&call, MDF_DTYPE_FLOAT32, matrices.m);
+    zeros[2] = kernel_add_quantisation(&call, y_dtype, matrices.m);
+    kernel_run(&call);
+    kernel_check_shape(&call, 0, matrices.rank, matrices.result);
+    for (size_t i = 0; i < call.outputs[0].length; i++) {
+        int64_t row, column;
+        float scale;
+
+        kernel_index(matrices.rank, matrices.result, i, index);
+        row = index[matrices.rank - 2];
+        column = index[matrices.rank - 1];
+        scale = (float)kernel_number_for(scales[0], row) * (float)kernel_number_for(scales[1], column);
+        scale /= (float)kernel_number_for(scales[2], row);
+        kernel_check_quantised(&call, i,
+                               (double)multiply(&matrices, a, b, index, (int64_t)kernel_number_for(zeros[0], row),
+                                                (int64_t)kernel_number_for(zeros[1], column))
+                                   .whole,
+                               scale, kernel_number_for(zeros[2], row));
     }
     kernel_end(&call);
 }
 
 Test(product_oracles, integer_matmul)
 {
-    for (size_t i = 0; i < N_CASES; i++) {
-        check_matmul_integer(MDF_DTYPE_UINT8, MDF_DTYPE_UINT8);
-        check_matmul_integer(MDF_DTYPE_UINT8, MDF_DTYPE_INT8);
-        check_matmul_integer(MDF_DTYPE_INT8, MDF_DTYPE_INT8);
+    static const mdf_dtype bytes[] = {MDF_DTYPE_UINT8, MDF_DTYPE_INT8};
+
+    for (size_t i = 0; i < 4 * N_CASES; i++) {
+        check_matmul_integer(bytes[i % 2], bytes[i / 2 % 2]);
+        check_qlinear_matmul(bytes[i % 2], bytes[i / 2 % 2], bytes[kernel_pick(0, 1)]);
     }
+}
+
+/* Sums of 32 bits wrap. */
+Test(product_oracles, integer_matmul_wraps)
+{
+    const int64_t a_shape[] = {2, 70000}, b_shape[] = {70000, 3};
+    struct mdf_value *a, *b;
+    struct kernel_call call;
+
+    kernel_begin(&call, "MatMulInteger", 10);
+    a = kernel_add(&call, MDF_DTYPE_UINT8, 2, a_shape, NUMBERS_WILD, false);
+    b = kernel_add(&call, MDF_DTYPE_UINT8, 2, b_shape, NUMBERS_WILD, true);
+    memset(a->data, 255, a->length);
+    memset(b->data, 255, b->length);
+    kernel_run(&call);
+    for (size_t i = 0; i < 6; i++) {
+        kernel_check(&call, 0, i, 255.0 * 255.0 * 70000 - 4294967296.0, 0);
+    }
+    kernel_end(&call);
 }
 
 static void check_gemm(mdf_dtype dtype)

@@ -113,7 +113,7 @@ static void shape_of(int64_t n, int64_t channels, size_t rank, const int64_t *si
 /* ------------------------------------------------------------------ convolution */
 
 static double convolve(const struct window *window, const int64_t *x_shape, const int64_t *w_shape, const struct mdf_value *x,
-                       const struct mdf_value *weights, const int64_t *at, int64_t group)
+                       const struct mdf_value *weights, const int64_t *at, int64_t group, double x_zero, double w_zero)
 {
     int64_t from[MAX_RANK] = {at[0]}, tap[MAX_RANK];
     double sum = 0;
@@ -125,7 +125,8 @@ static double convolve(const struct window *window, const int64_t *x_shape, cons
         if (find_tap(window, at + 2, tap + 1, from + 2, &in_pads)) {
             size_t w = (size_t)at[1] * kernel_n_elements(window->rank + 1, w_shape + 1) + t;
 
-            sum += kernel_number(x, kernel_place(window->rank + 2, x_shape, from)) * kernel_number(weights, w);
+            sum +=
+                (kernel_number(x, kernel_place(window->rank + 2, x_shape, from)) - x_zero) * (kernel_number(weights, w) - w_zero);
         }
     }
     return sum;
@@ -157,7 +158,7 @@ static void check_conv(mdf_dtype dtype, double tolerance)
     for (size_t i = 0; i < call.outputs[0].length; i++) {
         kernel_index(window.rank + 2, y_shape, i, at);
         kernel_check(&call, 0, i,
-                     convolve(&window, x_shape, w_shape, x, weights, at, at[1] / group_outputs) +
+                     convolve(&window, x_shape, w_shape, x, weights, at, at[1] / group_outputs, 0, 0) +
                          (bias != NULL ? kernel_number(bias, (size_t)at[1]) : 0),
                      tolerance);
     }
@@ -172,6 +173,83 @@ Test(window_oracles, convolution)
         check_conv(MDF_DTYPE_FLOAT64, 0);
         check_conv(MDF_DTYPE_FLOAT16, 0.02);
         check_conv(MDF_DTYPE_BFLOAT16, 0.2);
+    }
+}
+
+/* The inputs of a QLinearConv or a ConvInteger; scales and zero points are those of x, the weights and y. */
+struct byte_conv {
+    const struct mdf_value *x, *weights, *bias, *scales[3], *zeros[3];
+};
+
+static struct byte_conv add_bytes(struct kernel_call *call, bool is_scaled, size_t rank, const int64_t *x_shape,
+                                  const int64_t *w_shape)
+{
+    static const mdf_dtype bytes[] = {MDF_DTYPE_UINT8, MDF_DTYPE_INT8};
+    mdf_dtype x_dtype = bytes[kernel_pick(0, 1)], w_dtype = bytes[kernel_pick(0, 1)];
+    struct byte_conv conv = {NULL};
+
+    conv.x = kernel_add(call, x_dtype, rank, x_shape, NUMBERS_WILD, false);
+    if (!is_scaled) {
+        conv.weights = kernel_add(call, w_dtype, rank, w_shape, NUMBERS_WILD, kernel_pick(0, 1) == 1);
+        conv.zeros[0] = kernel_add_quantisation(call, x_dtype, 1);
+        conv.zeros[1] = kernel_add_quantisation(call, w_dtype, w_shape[0]);
+        return conv;
+    }
+    conv.scales[0] = kernel_add_quantisation(call, MDF_DTYPE_FLOAT32, 1);
+    conv.zeros[0] = kernel_add_quantisation(call, x_dtype, 1);
+    conv.weights = kernel_add(call, w_dtype, rank, w_shape, NUMBERS_WILD, kernel_pick(0, 1) == 1);
+    conv.scales[1] = kernel_add_quantisation(call, MDF_DTYPE_FLOAT32, w_shape[0]);
+    conv.zeros[1] = kernel_add_quantisation(call, w_dtype, w_shape[0]);
+    conv.scales[2] = kernel_add_quantisation(call, MDF_DTYPE_FLOAT32, 1);
+    conv.zeros[2] = kernel_add_quantisation(call, x_dtype, 1);
+    if (kernel_pick(0, 1) == 1) {
+        conv.bias = kernel_add(call, MDF_DTYPE_INT32, 1, w_shape, NUMBERS_SHORT, true);
+    }
+    return conv;
+}
+
+static void check_byte_conv(bool is_scaled)
+{
+    struct window window = pick_window(false);
+    int64_t groups = kernel_pick(1, 3), group_channels = kernel_pick(1, 9), group_outputs = kernel_pick(1, 14);
+    int64_t x_shape[MAX_RANK], w_shape[MAX_RANK], y_shape[MAX_RANK], at[MAX_RANK];
+    struct kernel_call call;
+    struct byte_conv conv;
+
+    shape_of(kernel_pick(0, 9) == 0 ? 0 : kernel_pick(1, 2), groups * group_channels, window.rank, window.array, x_shape);
+    shape_of(groups * group_outputs, group_channels, window.rank, window.kernel, w_shape);
+    shape_of(x_shape[0], groups * group_outputs, window.rank, window.result, y_shape);
+    kernel_begin(&call, is_scaled ? "QLinearConv" : "ConvInteger", 10);
+    set_window(&call, &window, false);
+    kernel_set_int(&call, "group", groups);
+    conv = add_bytes(&call, is_scaled, window.rank + 2, x_shape, w_shape);
+    kernel_run(&call);
+    kernel_check_shape(&call, 0, window.rank + 2, y_shape);
+    for (size_t i = 0; i < call.outputs[0].length; i++) {
+        double sum;
+
+        kernel_index(window.rank + 2, y_shape, i, at);
+        sum = convolve(&window, x_shape, w_shape, conv.x, conv.weights, at, at[1] / group_outputs,
+                       kernel_number(conv.zeros[0], 0), kernel_number_for(conv.zeros[1], at[1]));
+        sum += conv.bias != NULL ? kernel_number(conv.bias, (size_t)at[1]) : 0;
+        if (is_scaled) {
+            float scale = (float)kernel_number(conv.scales[0], 0) * (float)kernel_number_for(conv.scales[1], at[1]) /
+                          (float)kernel_number(conv.scales[2], 0);
+
+            kernel_check_quantised(&call, i, sum, scale, kernel_number(conv.zeros[2], 0));
+        } else {
+            kernel_check(&call, 0, i, sum, 0);
+        }
+    }
+    kernel_end(&call);
+}
+
+/* Sums of bytes are exact, whatever the zero points. */
+Test(window_oracles, byte_convolution)
+{
+    for (size_t i = 0; i < 3 * N_CASES; i++) {
+        check_byte_conv(false);
+        check_byte_conv(true);
     }
 }
 
