@@ -26,6 +26,10 @@ struct mdf_byte_words {
     void (*add_bytes)(size_t n, const uint32_t *words, uint32_t *sums);
     /* sums += addend + p u + q v; u, v: NULL for nothing. */
     void (*correct)(size_t n, uint32_t addend, uint32_t p, const uint32_t *u, uint32_t q, const uint32_t *v, uint32_t *sums);
+    /* Bytes less a zero point as float32. */
+    void (*to_reals)(size_t n, const uint8_t *bytes, bool is_signed, float zero, float *reals);
+    /* Sums that are whole numbers in float32, plus an addend. */
+    void (*from_reals)(size_t n, const float *reals, uint32_t addend, uint32_t *sums);
     /* Each sum times its scale in float64, rounded to even, zero added, saturated. */
     void (*requantise)(size_t n, const uint32_t *sums, const struct mdf_requantised_line *line);
 };

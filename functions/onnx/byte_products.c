@@ -40,17 +40,23 @@ static uint8_t flip_to(const struct mdf_value *value, mdf_dtype dtype)
     return value->dtype == dtype ? 0 : MDF_BYTE_FLIP;
 }
 
-/* The zero point of slice `i`, for bytes made of that kind. */
-static uint32_t zero_at(const struct mdf_byte_operand *operand, size_t i, mdf_dtype dtype)
+int mdf_byte_operand_zero(const struct mdf_byte_operand *operand, size_t i)
 {
     const struct mdf_value *zero = operand->zero;
-    uint32_t shift = operand->value->dtype == dtype ? 0 : dtype == MDF_DTYPE_INT8 ? (uint32_t)-MDF_BYTE_FLIP : MDF_BYTE_FLIP;
 
     if (zero == NULL) {
-        return shift;
+        return 0;
     }
     i = zero->length == 1 ? 0 : i;
-    return shift + (zero->dtype == MDF_DTYPE_INT8 ? (uint32_t)((const int8_t *)zero->data)[i] : ((const uint8_t *)zero->data)[i]);
+    return zero->dtype == MDF_DTYPE_INT8 ? ((const int8_t *)zero->data)[i] : ((const uint8_t *)zero->data)[i];
+}
+
+/* The same for bytes made of that kind. */
+static uint32_t zero_at(const struct mdf_byte_operand *operand, size_t i, mdf_dtype dtype)
+{
+    int shift = operand->value->dtype == dtype ? 0 : dtype == MDF_DTYPE_INT8 ? -MDF_BYTE_FLIP : MDF_BYTE_FLIP;
+
+    return (uint32_t)(mdf_byte_operand_zero(operand, i) + shift);
 }
 
 static bool has_zeros(const struct mdf_byte_operand *operand, mdf_dtype dtype)
@@ -105,6 +111,20 @@ static void pack_rows(void *context, size_t first, size_t last)
     }
 }
 
+/* Words of columns [first, first + n) of B at row `p`, where the elements of a column are adjacent. */
+static void gather_words(const struct product_job *job, size_t p, size_t first, size_t n, uint8_t flip, uint32_t *words)
+{
+    size_t k = job->plan->k, n_rows = least(WORD, k - p);
+    const uint8_t *bytes = (const uint8_t *)job->b->value->data + first * k + p;
+
+    for (size_t j = 0; j < n; j++, bytes += k) {
+        words[j] = 0;
+        for (size_t i = 0; i < n_rows; i++) {
+            words[j] |= (uint32_t)(uint8_t)(bytes[i] ^ flip) << (8 * i);
+        }
+    }
+}
+
 static void pack_columns(void *context, size_t first, size_t last)
 {
     const struct product_job *job = context;
@@ -120,7 +140,11 @@ static void pack_columns(void *context, size_t first, size_t last)
 
         memset(sums, 0, n_columns * sizeof *sums);
         for (size_t p = 0; p < k; p += WORD, to += n) {
-            words->interleave(least(WORD, k - p), n_columns, bytes + p * n, n, flip, to);
+            if (job->b->is_transposed) {
+                gather_words(job, p, column, n_columns, flip, to);
+            } else {
+                words->interleave(least(WORD, k - p), n_columns, bytes + p * n, n, flip, to);
+            }
             words->add_bytes(n_columns, to, sums);
         }
     }

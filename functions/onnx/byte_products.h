@@ -8,10 +8,13 @@
 struct mdf_byte_operand {
     const struct mdf_value *value, *zero; /* zero: NULL, one number, or one a slice along an axis of the value */
     bool is_constant;                     /* the value's elements are the same in each run of the call */
+    bool is_transposed;                   /* a second operand, of one matrix, that lies as [n][k] */
 };
 
 /* Whether an operand is of 8-bit integers, with a zero point for all or, where `axis` is an axis, for each slice along it. */
 bool mdf_byte_operand_fits(const struct mdf_byte_operand *operand, size_t axis);
+/* The zero point of slice `i`. */
+int mdf_byte_operand_zero(const struct mdf_byte_operand *operand, size_t i);
 
 /* Arrays and values of the workspace that each of the two functions below takes, besides MDF_CONV_ARRAYS. */
 enum { MDF_BYTE_PRODUCT_ARRAYS = 8 };

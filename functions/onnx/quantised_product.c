@@ -14,6 +14,7 @@
 enum {
     QUANTISED_ARRAYS = MDF_CONV_ARRAYS + MDF_BYTE_PRODUCT_ARRAYS + 12, /* of the workspace */
 
+    BLOCK_ELEMENTS = 4096,
     LARGEST_PRODUCT = 255 * 255,
     EXACT_FLOAT32 = 1 << 24 /* whole numbers up to here are float32 */
 };
@@ -245,7 +246,7 @@ static bool requantise_sums(struct mdf_workspace *workspace, struct requantised 
 
 static struct mdf_byte_operand operand(const struct mdf_call *call, size_t i, size_t zero)
 {
-    return (struct mdf_byte_operand){mdf_call_input(call, i), mdf_call_input(call, zero), mdf_call_is_constant(call, i)};
+    return (struct mdf_byte_operand){mdf_call_input(call, i), mdf_call_input(call, zero), mdf_call_is_constant(call, i), false};
 }
 
 static bool is_byte_type(mdf_dtype dtype)
@@ -416,56 +417,97 @@ static bool convolve_wide(struct mdf_workspace *workspace, const struct convolut
     return weights != NULL && mdf_conv_run(workspace, &conv->plan, x, weights, bias, y);
 }
 
-/* Bytes less their zero points, in the workspace's type. */
-static void *centre_bytes(struct mdf_workspace *workspace, const struct mdf_byte_operand *bytes, size_t n_slices)
+/* Arrays that a convolution in reals goes through, in blocks: of bytes, or of sums. */
+struct reals {
+    mdf_dtype dtype;
+    const struct mdf_byte_operand *bytes;
+    size_t n, n_slice; /* n_slice: elements with one zero point */
+    void *reals;
+    uint32_t *sums;
+};
+
+/* Blocks of bytes less their zero points. */
+static void centre_blocks(void *context, size_t first, size_t last)
 {
-    size_t n = bytes->value->length, n_slice = n_slices > 0 ? n / n_slices : 0;
-    void *target = mdf_workspace_array(workspace, workspace->dtype, n);
+    const struct reals *job = context;
+    const struct mdf_value *value = job->bytes->value;
+    size_t end = last * BLOCK_ELEMENTS < job->n ? last * BLOCK_ELEMENTS : job->n, n;
 
-    if (target == NULL || n == 0) {
-        return target;
-    }
-    mdf_convert_elements(workspace->dtype, target, (mdf_dtype)bytes->value->dtype, bytes->value->data, n, false);
-    for (size_t slice = 0; bytes->zero != NULL && slice < n_slices; slice++) {
-        size_t at = bytes->zero->length == 1 ? 0 : slice;
-        int zero = bytes->zero->dtype == MDF_DTYPE_INT8 ? ((int8_t *)bytes->zero->data)[at] : ((uint8_t *)bytes->zero->data)[at];
+    for (size_t at = first * BLOCK_ELEMENTS; at < end; at += n) {
+        const uint8_t *bytes = (const uint8_t *)value->data + at;
+        int zero = mdf_byte_operand_zero(job->bytes, at / job->n_slice);
 
-        for (size_t i = slice * n_slice; i < (slice + 1) * n_slice; i++) {
-            if (workspace->dtype == MDF_DTYPE_FLOAT32) {
-                ((float *)target)[i] -= (float)zero;
-            } else {
-                ((double *)target)[i] -= zero;
-            }
+        n = job->n_slice - at % job->n_slice < end - at ? job->n_slice - at % job->n_slice : end - at;
+        if (job->dtype == MDF_DTYPE_FLOAT32) {
+            mdf_byte_words()->to_reals(n, bytes, value->dtype == MDF_DTYPE_INT8, (float)zero, (float *)job->reals + at);
+            continue;
+        }
+        for (size_t i = 0; i < n; i++) {
+            ((double *)job->reals)[at + i] = (value->dtype == MDF_DTYPE_INT8 ? (int8_t)bytes[i] : bytes[i]) - zero;
         }
     }
-    return target;
+}
+
+static void round_blocks(void *context, size_t first, size_t last)
+{
+    const struct reals *job = context;
+    size_t at = first * BLOCK_ELEMENTS, end = last * BLOCK_ELEMENTS < job->n ? last * BLOCK_ELEMENTS : job->n;
+
+    if (job->dtype == MDF_DTYPE_FLOAT32) {
+        mdf_byte_words()->from_reals(end - at, (float *)job->reals + at, 0, job->sums + at);
+        return;
+    }
+    for (; at < end; at++) {
+        job->sums[at] = (uint32_t)(int64_t)((double *)job->reals)[at];
+    }
+}
+
+static void run_blocks(const struct mdf_workspace *workspace, struct reals *job, void (*work)(void *, size_t, size_t))
+{
+    mdf_parallel_for(workspace->call->context, (job->n + BLOCK_ELEMENTS - 1) / BLOCK_ELEMENTS, element_ns * BLOCK_ELEMENTS, work,
+                     job);
+}
+
+static void *centre_bytes(struct mdf_workspace *workspace, const struct mdf_byte_operand *bytes, size_t n_slices)
+{
+    size_t n = bytes->value->length;
+    struct reals job = {.dtype = workspace->dtype, .bytes = bytes, .n = n, .n_slice = n_slices > 0 ? n / n_slices : n};
+
+    job.reals = mdf_workspace_array(workspace, workspace->dtype, n);
+    if (job.reals != NULL) {
+        run_blocks(workspace, &job, centre_blocks);
+    }
+    return job.reals;
 }
 
 /* Sums of bytes in the narrowest reals that hold them exactly, without the bias. */
 static bool convolve_reals(struct mdf_workspace *workspace, const struct convolution *conv, uint32_t *sums)
 {
     bool is_narrow = count_terms(conv) <= EXACT_FLOAT32 / LARGEST_PRODUCT;
-    void *x, *weights, *y;
+    struct reals job = {.dtype = is_narrow ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64, .n = conv->n, .sums = sums};
+    void *x, *weights;
     bool done;
 
-    workspace->dtype = is_narrow ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64;
+    workspace->dtype = job.dtype;
     x = centre_bytes(workspace, &conv->x, 1);
     weights = x == NULL ? NULL : centre_bytes(workspace, &conv->weights, conv->plan.n_outputs);
-    y = weights == NULL ? NULL : mdf_workspace_array(workspace, workspace->dtype, conv->n);
-    done = y != NULL && mdf_conv_run(workspace, &conv->plan, x, weights, NULL, y);
+    job.reals = weights == NULL ? NULL : mdf_workspace_array(workspace, job.dtype, conv->n);
+    done = job.reals != NULL && mdf_conv_run(workspace, &conv->plan, x, weights, NULL, job.reals);
     workspace->dtype = MDF_DTYPE_FLOAT64;
-    for (size_t i = 0; done && i < conv->n; i++) {
-        sums[i] = is_narrow ? (uint32_t)(int32_t)((float *)y)[i] : (uint32_t)(int64_t)((double *)y)[i];
+    if (done) {
+        run_blocks(workspace, &job, round_blocks);
     }
     return done;
 }
 
-/* Few windows of one element: the weights are a matrix that multiplies each batch. Without the bias. */
+/* Few windows of one element: the weights are a matrix that multiplies each batch or, where there is one window, a transposed
+ * one that all batches are multiplied with. Without the bias. */
 static bool multiply_windows(struct mdf_workspace *workspace, const struct convolution *conv, uint32_t *sums)
 {
     const struct mdf_conv_plan *plan = &conv->plan;
     size_t n_lines = plan->n_batches * plan->n_outputs, n = n_lines > 0 ? conv->n / n_lines : 0;
     int64_t n_batches = (int64_t)plan->n_batches, strides[2] = {0, (int64_t)(plan->n_channels * n)};
+    struct mdf_byte_operand weights = conv->weights;
     struct mdf_matrix_product product = {.m = plan->n_outputs,
                                          .n = n,
                                          .k = plan->n_channels,
@@ -475,7 +517,15 @@ static bool multiply_windows(struct mdf_workspace *workspace, const struct convo
                                          .a_strides = strides,
                                          .b_strides = strides + 1};
 
-    return mdf_byte_product(workspace, &product, &conv->weights, &conv->x, sums);
+    if (n != 1) {
+        return mdf_byte_product(workspace, &product, &weights, &conv->x, sums);
+    }
+    weights.is_transposed = true;
+    product.m = plan->n_batches;
+    product.n = plan->n_outputs;
+    product.n_batches = 1;
+    product.n_batch_axes = 0;
+    return mdf_byte_product(workspace, &product, &conv->x, &weights, sums);
 }
 
 /* The convolution of bytes as sums of 32 bits. */
