@@ -3,8 +3,6 @@
 
 #include "functions/fused_words.h"
 
-#include <math.h>
-
 #define KERNELS "functions/byte_words.inc"
 #include "functions/fused_words.inc"
 

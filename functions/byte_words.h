@@ -12,7 +12,7 @@ enum { MDF_BYTE_FLIP = 0x80 };
 struct mdf_requantised_line {
     const float *scales; /* an element each; NULL: `scale` for all */
     float scale;
-    double zero;
+    int32_t zero; /* a byte */
     bool is_signed;
     uint8_t *to;
 };

@@ -203,7 +203,7 @@ static void requantise_lines(void *context, size_t first, size_t last)
 
     for (size_t at = first; at < last; at++) {
         size_t begin = at * job->n;
-        struct mdf_requantised_line line = {.zero = number_for(&job->by->y_zero, job->rank, job->shape, begin),
+        struct mdf_requantised_line line = {.zero = (int32_t)number_for(&job->by->y_zero, job->rank, job->shape, begin),
                                             .is_signed = job->is_signed,
                                             .to = job->y + begin};
 
