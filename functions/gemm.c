@@ -17,7 +17,6 @@ enum {
     BLOCK_PANELS = 12, /* panels of a block of B */
     MAX_ROWS = 12,     /* of a tile */
     MAX_COLUMNS = 32,  /* of a tile */
-    PACK_ROWS = 4,     /* packed together */
 
     PLAIN_PRODUCTS = 5000, /* a product with fewer multiplications is not worth packing */
     DOT_PARTS = 32,        /* partial sums of a scalar product */
