@@ -21,17 +21,36 @@ static uint64_t key_of_integer(int64_t value)
     return (uint64_t)value ^ SIGN_BIT;
 }
 
-static uint64_t whole_key_at(mdf_dtype dtype, const void *elements, size_t i)
+/* Keys of whole numbers of one type, which are widened. */
+#define MAKE_KEYS(type, key_of)                                        \
+    for (size_t i = 0; i < n; i++) {                                   \
+        keys[i] = key_of(((const type *)elements)[i * stride]) ^ flip; \
+    }
+
+static void make_whole_keys(mdf_dtype dtype, const void *elements, size_t stride, size_t n, uint64_t flip,
+                            uint64_t *restrict keys)
 {
     switch (dtype) {
     case MDF_DTYPE_INT64:
-        return key_of_integer(((const int64_t *)elements)[i]);
-    case MDF_DTYPE_UINT64:
-        return ((const uint64_t *)elements)[i];
+        MAKE_KEYS(int64_t, key_of_integer)
+        break;
     case MDF_DTYPE_INT32:
-        return key_of_integer(((const int32_t *)elements)[i]);
+        MAKE_KEYS(int32_t, key_of_integer)
+        break;
+    case MDF_DTYPE_INT8:
+        MAKE_KEYS(int8_t, key_of_integer)
+        break;
+    case MDF_DTYPE_UINT64:
+        MAKE_KEYS(uint64_t, (uint64_t))
+        break;
+    case MDF_DTYPE_UINT8:
+        MAKE_KEYS(uint8_t, (uint64_t))
+        break;
     default:
-        return key_of_integer(mdf_element_to_int64(dtype, (const char *)elements + i * mdf_dtype_size(dtype)));
+        for (size_t i = 0; i < n; i++) {
+            keys[i] =
+                key_of_integer(mdf_element_to_int64(dtype, (const char *)elements + i * stride * mdf_dtype_size(dtype))) ^ flip;
+        }
     }
 }
 
@@ -62,9 +81,7 @@ void mdf_order_keys(mdf_dtype dtype, const void *elements, size_t stride, size_t
             keys[i] = isnan(value) ? nan_key : key_of_real(value) ^ flip;
         }
     } else {
-        for (size_t i = 0; i < n; i++) {
-            keys[i] = whole_key_at(dtype, elements, i * stride) ^ flip;
-        }
+        make_whole_keys(dtype, elements, stride, n, flip, keys);
     }
 }
 

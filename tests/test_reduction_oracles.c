@@ -430,11 +430,12 @@ static void check_cumulated(bool product, mdf_dtype dtype, bool large)
 
 Test(reduction_oracles, orders_and_sums_along_an_axis)
 {
-    static const mdf_dtype dtypes[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, MDF_DTYPE_INT32, MDF_DTYPE_INT64};
+    static const mdf_dtype dtypes[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, MDF_DTYPE_INT32,  MDF_DTYPE_INT64,
+                                       MDF_DTYPE_UINT8,   MDF_DTYPE_INT8,    MDF_DTYPE_UINT64, MDF_DTYPE_FLOAT16};
 
     for (size_t i = 0; i < N_CASES; i++) {
-        check_arg(true, dtypes[i % 4]);
-        check_arg(false, dtypes[i % 4]);
+        check_arg(true, dtypes[i % 8]);
+        check_arg(false, dtypes[i % 8]);
         check_top_k(dtypes[i % 4]);
         check_cumulated(false, dtypes[i % 4], i < 8);
         check_cumulated(true, dtypes[i % 2], i < 8);

@@ -444,3 +444,54 @@ Test(region_oracles, columns_to_images)
         check_col2im(dtypes[i % 4]);
     }
 }
+
+/* ------------------------------------------------------------------ MaxUnpool */
+
+/* Positions count in the shape that a pool with these windows was given, the result may be larger. */
+static void check_unpool(mdf_dtype dtype)
+{
+    int64_t shape[4] = {kernel_pick(1, 2), kernel_pick(1, 3), kernel_pick(1, 4), kernel_pick(1, 4)};
+    int64_t window[2] = {kernel_pick(1, 3), kernel_pick(1, 3)}, inner[4], outer[4], index[4];
+    bool is_larger = kernel_pick(0, 1) == 1;
+    const struct mdf_value *x;
+    struct mdf_value *positions;
+    struct kernel_call call;
+    size_t n_inner;
+    double *wanted;
+
+    memcpy(inner, (int64_t[]){shape[0], shape[1], shape[2] * window[0], shape[3] * window[1]}, sizeof inner);
+    memcpy(outer, inner, sizeof outer);
+    outer[2] += is_larger ? kernel_pick(0, 3) : 0;
+    outer[3] += is_larger ? kernel_pick(0, 3) : 0;
+    n_inner = kernel_n_elements(4, inner);
+    kernel_begin(&call, "MaxUnpool", 11);
+    kernel_set_ints(&call, "kernel_shape", window, 2);
+    kernel_set_ints(&call, "strides", window, 2);
+    x = kernel_add(&call, dtype, 4, shape, NUMBERS_WILD, false);
+    positions = kernel_add(&call, MDF_DTYPE_INT64, 4, shape, NUMBERS_SHORT, false);
+    wanted = calloc(kernel_n_elements(4, outer), sizeof *wanted);
+    for (size_t i = 0; i < x->length; i++) { /* the later one stays, where two meet */
+        int64_t position = kernel_pick(0, (int64_t)n_inner - 1);
+
+        ((int64_t *)positions->data)[i] = position;
+        kernel_index(4, inner, (size_t)position, index);
+        wanted[kernel_place(4, outer, index)] = kernel_number(x, i);
+    }
+    if (is_larger) {
+        kernel_add_integers(&call, outer, 4);
+    }
+    kernel_run(&call);
+    kernel_check_shape(&call, 0, 4, outer);
+    for (size_t i = 0; i < call.outputs[0].length; i++) {
+        kernel_check(&call, 0, i, wanted[i], 0);
+    }
+    free(wanted);
+    kernel_end(&call);
+}
+
+Test(region_oracles, unpooled_elements)
+{
+    for (size_t i = 0; i < N_CASES; i++) {
+        check_unpool(i % 3 == 0 ? MDF_DTYPE_FLOAT16 : i % 3 == 1 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
+    }
+}

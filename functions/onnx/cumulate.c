@@ -5,6 +5,7 @@
  * CumProd 26. */
 #include "functions/indexing.h"
 #include "functions/operator.h"
+#include "mdf_c/base/processor.h"
 
 enum { N_BUFFER = 512, LINES_AT_ONCE = 32 };
 
@@ -135,10 +136,10 @@ static void (*choose_scan(mdf_dtype dtype))(const struct job *job, size_t first,
     switch (dtype) {
     case MDF_DTYPE_FLOAT32:
 #if defined(__x86_64__)
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+        if (mdf_has_avx512()) {
             return cumulate_float32_avx512;
         }
-        if (__builtin_cpu_supports("avx2")) {
+        if (mdf_has_avx2()) {
             return cumulate_float32_avx2;
         }
 #endif

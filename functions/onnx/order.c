@@ -270,6 +270,20 @@ static const struct mdf_setting arg_table[] = {{"axis", MDF_SETTING_INT, offseto
                                                {"select_last_index", MDF_SETTING_INT, offsetof(struct arg_settings, select_last)},
                                                {NULL, MDF_SETTING_INT, 0}};
 
+/* The smallest of the keys, without a branch that would have to be foreseen. */
+static uint64_t smallest_key(const uint64_t *keys, size_t n)
+{
+    uint64_t smallest[4] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+
+    for (size_t i = 0; i < n; i++) {
+        smallest[i % 4] = keys[i] < smallest[i % 4] ? keys[i] : smallest[i % 4];
+    }
+    for (size_t i = 1; i < 4; i++) {
+        smallest[0] = smallest[i] < smallest[0] ? smallest[i] : smallest[0];
+    }
+    return smallest[0];
+}
+
 /* Index of the smallest key of a line, its first or last. */
 static int64_t find_smallest(mdf_dtype dtype, const void *line, size_t stride, size_t n, bool descending, bool select_last)
 {
@@ -278,15 +292,19 @@ static int64_t find_smallest(mdf_dtype dtype, const void *line, size_t stride, s
     int64_t best = -1;
 
     for (size_t first = 0; first < n; first += CHUNK) {
-        size_t n_chunk = n - first < CHUNK ? n - first : CHUNK;
+        size_t n_chunk = n - first < CHUNK ? n - first : CHUNK, at = select_last ? n_chunk - 1 : 0;
+        uint64_t key;
 
         mdf_order_keys(dtype, mdf_element_at(dtype, line, first * stride), stride, n_chunk, descending, MDF_NAN_FIRST, keys);
-        for (size_t i = 0; i < n_chunk; i++) {
-            if (best < 0 || keys[i] < best_key || (select_last && keys[i] == best_key)) {
-                best_key = keys[i];
-                best = (int64_t)(first + i);
-            }
+        key = smallest_key(keys, n_chunk);
+        if (best >= 0 && (select_last ? key > best_key : key >= best_key)) {
+            continue;
         }
+        while (keys[at] != key) {
+            at = select_last ? at - 1 : at + 1;
+        }
+        best_key = key;
+        best = (int64_t)(first + at);
     }
     return best;
 }
@@ -347,6 +365,45 @@ static void find_across(const struct extremes *job, size_t line, size_t n_lines)
     }
 }
 
+/* The same as take_better with float32 themselves; NaN is better than any number. */
+static inline void take_better_float32(const float *x, size_t n, int32_t row, bool maximum, bool or_equal, float *best,
+                                       int32_t *places)
+{
+    for (size_t i = 0; i < n; i++) {
+        float a = x[i], b = best[i];
+        bool is_beyond = maximum ? (or_equal ? a >= b : a > b) : (or_equal ? a <= b : a < b);
+        bool is_better = is_beyond | ((a != a) & (or_equal | (b == b)));
+
+        best[i] = is_better ? a : b;
+        places[i] = is_better ? row : places[i];
+    }
+}
+
+/* The same as find_across for float32. */
+static void find_across_float32(const struct extremes *job, size_t line, size_t n_lines)
+{
+    const float *x = (const float *)job->elements + line / job->inner * job->n * job->inner + line % job->inner;
+    int32_t places[LINES_AT_ONCE] = {0};
+    float best[LINES_AT_ONCE];
+
+    memcpy(best, x, n_lines * sizeof *best);
+    for (size_t row = 1; row < job->n; row++) {
+        x += job->inner;
+        if (job->maximum && job->select_last) {
+            take_better_float32(x, n_lines, (int32_t)row, true, true, best, places);
+        } else if (job->maximum) {
+            take_better_float32(x, n_lines, (int32_t)row, true, false, best, places);
+        } else if (job->select_last) {
+            take_better_float32(x, n_lines, (int32_t)row, false, true, best, places);
+        } else {
+            take_better_float32(x, n_lines, (int32_t)row, false, false, best, places);
+        }
+    }
+    for (size_t i = 0; i < n_lines; i++) {
+        job->target[line + i] = places[i];
+    }
+}
+
 static int64_t find_along(const struct extremes *job, size_t line)
 {
     const void *elements = mdf_element_at(job->dtype, job->elements, line / job->inner * job->n * job->inner + line % job->inner);
@@ -364,7 +421,9 @@ static void find_extremes(void *context, size_t first, size_t last)
         n_lines = job->inner - line % job->inner;
         n_lines = n_lines < last - line ? n_lines : last - line;
         n_lines = n_lines < FEW_LINES ? 1 : n_lines < LINES_AT_ONCE ? n_lines : LINES_AT_ONCE;
-        if (n_lines > 1) {
+        if (n_lines > 1 && job->dtype == MDF_DTYPE_FLOAT32 && job->n <= INT32_MAX) {
+            find_across_float32(job, line, n_lines);
+        } else if (n_lines > 1) {
             find_across(job, line, n_lines);
         } else {
             job->target[line] = find_along(job, line);

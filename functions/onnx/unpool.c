@@ -2,6 +2,7 @@
  *
  * Comes in: X [n, c, ...], the positions of its elements in the flattened result, and the shape of a larger result or
  * nothing. Goes out: an array of zeros with those elements. Source: ONNX MaxUnpool, all versions. */
+#include "functions/indexing.h"
 #include "functions/onnx/sliding.h"
 
 #include <string.h>
@@ -75,6 +76,32 @@ static size_t embed(size_t rank, const int64_t *inner, const int64_t *outer, siz
     return embedded;
 }
 
+/* Puts the elements of X where they belong; both shapes are the same in most calls, and so are the positions then. */
+static bool put_elements(struct mdf_call *call, const int64_t *positions, const int64_t *inner, size_t n_inner,
+                         const int64_t *outer, char *target)
+{
+    const struct mdf_value *x = call->inputs[0];
+    mdf_dtype dtype = (mdf_dtype)x->dtype;
+    bool is_same = memcmp(inner, outer, x->rank * sizeof *inner) == 0;
+
+    for (size_t i = 0; i < x->length; i++) {
+        if ((uint64_t)positions[i] >= n_inner) {
+            return mdf_call_error(call, MDF_VALUE, "element %zu of I is %lld, but the result has %zu elements", i,
+                                  (long long)positions[i], n_inner);
+        }
+    }
+    if (is_same) {
+        mdf_blocks_scatter(call, dtype, target, x->data, (const size_t *)positions, x->length, 1);
+        return true;
+    }
+    for (size_t i = 0; i < x->length; i++) {
+        size_t at = embed(x->rank, inner, outer, (size_t)positions[i]);
+
+        mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, at), mdf_element_at(dtype, x->data, i), 1);
+    }
+    return true;
+}
+
 static bool max_unpool(struct mdf_call *call)
 {
     const struct mdf_value *x = mdf_call_tensor(call, 0), *positions = mdf_call_tensor(call, 1);
@@ -82,7 +109,7 @@ static bool max_unpool(struct mdf_call *call)
     struct mdf_windows windows;
     const int64_t *position;
     int64_t *shape;
-    size_t n, n_inferred, size;
+    size_t n, n_inferred;
     char *target;
 
     if (x == NULL || positions == NULL || !mdf_workspace_check_shape(call, "I", positions, x->rank, mdf_value_shape(x)) ||
@@ -99,18 +126,10 @@ static bool max_unpool(struct mdf_call *call)
     if (target == NULL || !mdf_workspace_product(call, shape, 0, x->rank, &n)) {
         return false;
     }
-    size = mdf_dtype_size((mdf_dtype)x->dtype);
     if (n > 0) {
-        memset(target, 0, n * size);
+        memset(target, 0, n * mdf_dtype_size((mdf_dtype)x->dtype));
     }
-    for (size_t i = 0; i < x->length; i++) {
-        if (position[i] < 0 || (size_t)position[i] >= n_inferred) {
-            return mdf_call_error(call, MDF_VALUE, "element %zu of I is %lld, but the result has %zu elements", i,
-                                  (long long)position[i], n_inferred);
-        }
-        memcpy(target + embed(x->rank, windows.shape, shape, (size_t)position[i]) * size, (const char *)x->data + i * size, size);
-    }
-    return true;
+    return put_elements(call, position, windows.shape, n_inferred, shape, target);
 }
 
 const struct mdf_operator mdf_operators_unpool[] = {
