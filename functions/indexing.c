@@ -333,9 +333,23 @@ void mdf_elements_copy(struct mdf_call *call, mdf_dtype dtype, void *target, con
     }
 }
 
+/* Blocks of some bytes, in whole words: a call for each would take longer than to copy it. */
+static void gather_short_blocks(char *target, const char *source, const size_t *offsets, size_t n, size_t n_words, size_t size)
+{
+    for (size_t i = 0; i < n; i++, target += n_words * sizeof(word128)) {
+        const char *from = source + offsets[i] * size;
+
+        for (size_t word = 0; word < n_words; word++) {
+            memcpy(target + word * sizeof(word128), from + word * sizeof(word128), sizeof(word128));
+        }
+    }
+}
+
 void mdf_blocks_gather(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
                        size_t n_block)
 {
+    enum { MOST_SHORT_BYTES = 128 };
+    size_t n_bytes = n_block <= MOST_SHORT_BYTES ? n_block * mdf_dtype_size(dtype) : SIZE_MAX;
     bool single = n_block == 1 && dtype != MDF_DTYPE_STRING;
 
     if (single && mdf_dtype_size(dtype) == 4) {
@@ -346,6 +360,8 @@ void mdf_blocks_gather(struct mdf_call *call, mdf_dtype dtype, void *target, con
         for (size_t i = 0; i < n; i++) {
             ((word64 *)target)[i] = ((const word64 *)source)[offsets[i]];
         }
+    } else if (dtype != MDF_DTYPE_STRING && n_bytes % sizeof(word128) == 0 && n_bytes <= MOST_SHORT_BYTES) {
+        gather_short_blocks(target, source, offsets, n, n_bytes / sizeof(word128), mdf_dtype_size(dtype));
     } else {
         for (size_t i = 0; n_block > 0 && i < n; i++) {
             mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, i * n_block),
