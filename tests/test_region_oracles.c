@@ -495,3 +495,69 @@ Test(region_oracles, unpooled_elements)
         check_unpool(i % 3 == 0 ? MDF_DTYPE_FLOAT16 : i % 3 == 1 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
     }
 }
+
+/* ------------------------------------------------------------------ MaxRoiPool */
+
+/* Elements of a cell along one axis: from `low` on, up to before `high`. */
+static void cell_bounds(double begin, double end, int64_t cell, int64_t n_cells, int64_t size, int64_t *low, int64_t *high)
+{
+    double length = fmax(end - begin + 1, 1) / (double)n_cells;
+
+    *low = (int64_t)fmin(fmax(begin + floor((double)cell * length), 0), (double)size);
+    *high = (int64_t)fmin(fmax(begin + ceil((double)(cell + 1) * length), 0), (double)size);
+}
+
+static double largest_of_cell(const struct mdf_value *x, const struct mdf_value *rois, double scale, const int64_t *cells,
+                              const int64_t *index)
+{
+    int64_t low[2], high[2], batch = (int64_t)kernel_number(rois, (size_t)(5 * index[0]));
+    double largest = 0, number;
+    bool is_first = true;
+
+    for (int k = 0; k < 2; k++) { /* regions give x before y */
+        cell_bounds(round(kernel_number(rois, (size_t)(5 * index[0] + 2 - k)) * scale),
+                    round(kernel_number(rois, (size_t)(5 * index[0] + 4 - k)) * scale), index[2 + k], cells[k],
+                    mdf_value_shape(x)[2 + k], &low[k], &high[k]);
+    }
+    for (int64_t i = low[0]; i < high[0]; i++) {
+        for (int64_t j = low[1]; j < high[1]; j++) {
+            number = number_at(x, batch, index[1], i, j);
+            largest = is_first || number > largest ? number : largest;
+            is_first = false;
+        }
+    }
+    return largest;
+}
+
+static void check_max_pool(bool is_large)
+{
+    int64_t shape[4] = {kernel_pick(1, 2), is_large ? 60 : kernel_pick(1, 3), kernel_pick(1, 12), kernel_pick(1, 12)};
+    int64_t n_rois = is_large ? 20 : kernel_pick(0, 4), cells[2] = {kernel_pick(1, 4), kernel_pick(1, 4)}, index[4];
+    double scale = kernel_pick(0, 1) == 0 ? 1 : 0.5;
+    const struct mdf_value *x;
+    struct kernel_call call;
+    struct mdf_value *rois;
+
+    kernel_begin(&call, "MaxRoiPool", 1);
+    kernel_set_ints(&call, "pooled_shape", cells, 2);
+    *(double *)kernel_field(&call, "spatial_scale") = scale;
+    x = kernel_add(&call, MDF_DTYPE_FLOAT32, 4, shape, NUMBERS_SHORT, false);
+    rois = kernel_add(&call, MDF_DTYPE_FLOAT32, 2, (int64_t[]){n_rois, 5}, NUMBERS_SHORT, false);
+    for (size_t i = 0; i < rois->length; i++) {
+        ((float *)rois->data)[i] = i % 5 == 0 ? (float)kernel_pick(0, shape[0] - 1) : (float)kernel_pick(-8, 60) / 4;
+    }
+    kernel_run(&call);
+    kernel_check_shape(&call, 0, 4, (int64_t[]){n_rois, shape[1], cells[0], cells[1]});
+    for (size_t i = 0; i < call.outputs[0].length; i++) {
+        kernel_index(4, mdf_value_shape(&call.outputs[0]), i, index);
+        kernel_check(&call, 0, i, largest_of_cell(x, rois, scale, cells, index), 0);
+    }
+    kernel_end(&call);
+}
+
+Test(region_oracles, largest_in_regions)
+{
+    for (size_t i = 0; i < N_CASES; i++) {
+        check_max_pool(i % 15 == 0);
+    }
+}

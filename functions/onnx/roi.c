@@ -107,30 +107,42 @@ static double largest_in(const double *plane, int64_t width, struct span rows, s
     return largest;
 }
 
-static double *pool_region(const struct regions *job, const double *roi, double scale, double *y)
+/* One cell of all channels; `y` is that of the first one. */
+static void pool_planes(const struct regions *job, const double *planes, struct span rows, struct span columns, double *y)
 {
-    double left = round(roi[1] * scale), top = round(roi[2] * scale), right = round(roi[3] * scale),
-           bottom = round(roi[4] * scale);
-
     for (int64_t channel = 0; channel < job->n_channels; channel++) {
-        const double *plane = job->x + ((int64_t)roi[0] * job->n_channels + channel) * job->height * job->width;
+        *y = largest_in(planes, job->width, rows, columns);
+        planes += job->height * job->width;
+        y += job->cells_down * job->cells_across;
+    }
+}
 
-        for (int64_t down = 0; down < job->cells_down; down++) {
-            for (int64_t across = 0; across < job->cells_across; across++) {
-                *y++ = largest_in(plane, job->width, cell_span(top, bottom, down, job->cells_down, job->height),
-                                  cell_span(left, right, across, job->cells_across, job->width));
-            }
+static void pool_regions(void *context, size_t first, size_t last)
+{
+    const struct regions *job = context;
+    int64_t n_cells = job->cells_down * job->cells_across;
+    double scale = job->settings->spatial_scale;
+
+    for (size_t region = first; region < last; region++) {
+        const double *roi = job->rois + 5 * region;
+        double left = round(roi[1] * scale), top = round(roi[2] * scale), right = round(roi[3] * scale),
+               bottom = round(roi[4] * scale);
+
+        for (int64_t cell = 0; cell < n_cells; cell++) {
+            pool_planes(job, job->x + (int64_t)roi[0] * job->n_channels * job->height * job->width,
+                        cell_span(top, bottom, cell / job->cells_across, job->cells_down, job->height),
+                        cell_span(left, right, cell % job->cells_across, job->cells_across, job->width),
+                        job->y + (int64_t)region * job->n_channels * n_cells + cell);
         }
     }
-    return y;
 }
 
 static bool max_roi_pool(struct mdf_call *call)
 {
     const struct roi_settings *settings = call->settings;
     struct mdf_workspace workspace;
+    const double element_ns = 1; /* rough time of one, to judge what is worth a thread */
     struct regions job;
-    double *y;
 
     if (settings->pooled_shape.items == NULL || settings->pooled_shape.n != 2 || settings->pooled_shape.items[0] < 1 ||
         settings->pooled_shape.items[1] < 1) {
@@ -141,12 +153,15 @@ static bool max_roi_pool(struct mdf_call *call)
     if (!prepare_regions(&workspace, call, 5, &job)) {
         return false;
     }
-    y = job.y;
+    job.settings = settings;
     for (int64_t region = 0; region < job.n_rois && job.n_channels > 0; region++) {
         if (!check_batch(call, &job, region, job.rois[5 * region])) {
             return false;
         }
-        y = pool_region(&job, job.rois + 5 * region, settings->spatial_scale, y);
+    }
+    if (job.n_channels > 0) {
+        mdf_parallel_for(call->context, (size_t)job.n_rois, element_ns * (double)(job.n_channels * job.height * job.width),
+                         pool_regions, &job);
     }
     return mdf_workspace_end(&workspace);
 }
@@ -199,18 +214,37 @@ static struct point find_point(const struct regions *job, double y, double x)
                           {(1 - down) * (1 - across), (1 - down) * across, down * (1 - across), down * across}};
 }
 
-/* The sum of the four elements around a point by weight or, for the maximum, the largest of the four parts. */
-static inline double sample(const struct point *point, const double *plane, bool use_max)
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* The parts of a point: the four elements around it by weight. One too far outside has none that count. */
+static inline bool find_parts(const struct point *point, const double *plane, double parts[4])
+{
+    for (size_t i = 0; point->corners[0] != SIZE_MAX && i < 4; i++) {
+        parts[i] = point->weights[i] * plane[point->corners[i]];
+    }
+    return point->corners[0] != SIZE_MAX;
+}
+
+static inline double sum_parts(const struct point *point, const double *plane)
 {
     double parts[4];
 
-    if (point->corners[0] == SIZE_MAX) {
+    return find_parts(point, plane, parts) ? parts[0] + parts[1] + parts[2] + parts[3] : 0;
+}
+
+/* The largest part that is a number. There are no branches but for what is not: which is the larger can not be foreseen. */
+static inline double largest_part(const struct point *point, const double *plane)
+{
+    double parts[4];
+
+    if (!find_parts(point, plane, parts)) {
         return 0;
     }
-    for (size_t i = 0; i < 4; i++) {
-        parts[i] = point->weights[i] * plane[point->corners[i]];
-    }
-    return use_max ? fmax(fmax(parts[0], parts[1]), fmax(parts[2], parts[3])) : parts[0] + parts[1] + parts[2] + parts[3];
+    return isnan(parts[0] + parts[1] + parts[2] + parts[3]) ? fmax(fmax(parts[0], parts[1]), fmax(parts[2], parts[3]))
+                                                            : larger(larger(parts[0], parts[1]), larger(parts[2], parts[3]));
 }
 
 /* Adds points to the cell of every channel, or takes the largest; `y` is that of the first channel. */
@@ -220,12 +254,13 @@ static void add_points(const struct regions *job, const struct point *points, si
     size_t n_plane = (size_t)(job->height * job->width), n_cells = (size_t)(job->cells_down * job->cells_across);
 
     for (int64_t channel = 0; channel < job->n_channels; channel++, planes += n_plane, y += n_cells) {
-        double result = is_first ? 0 : *y;
+        double result = !is_first ? *y : use_max && n > 0 ? largest_part(&points[0], planes) : 0;
 
-        for (size_t i = 0; i < n; i++) {
-            double at = sample(&points[i], planes, use_max);
-
-            result = !use_max ? result + at : (is_first && i == 0) || at > result ? at : result;
+        for (size_t i = 0; !use_max && i < n; i++) {
+            result += sum_parts(&points[i], planes);
+        }
+        for (size_t i = 0; use_max && i < n; i++) {
+            result = larger(largest_part(&points[i], planes), result);
         }
         *y = result;
     }
