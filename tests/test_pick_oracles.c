@@ -281,3 +281,43 @@ Test(pick_oracles, elements_that_differ)
         check_non_zero(dtypes[i % 7], i % 9 == 0);
     }
 }
+
+/* ------------------------------------------------------------------ Range */
+
+static double bounded(mdf_dtype dtype, double number)
+{
+    return dtype == MDF_DTYPE_FLOAT32 ? (double)(float)number : number;
+}
+
+static void check_range(mdf_dtype dtype, int64_t most)
+{
+    bool is_whole = mdf_dtype_kind(dtype) == 'i';
+    double numbers[3] = {(double)kernel_pick(-50, 50) / (is_whole ? 1 : 8), 0, (double)kernel_pick(1, 9) / (is_whole ? 1 : 4)};
+    struct kernel_call call;
+    int64_t n;
+
+    numbers[2] = kernel_pick(0, 1) == 1 ? numbers[2] : -numbers[2];
+    numbers[1] = numbers[0] + numbers[2] * (double)kernel_pick(-2, most) + (is_whole ? 0 : 0.125);
+    n = (int64_t)fmax(ceil((numbers[1] - numbers[0]) / numbers[2]), 0);
+    kernel_begin(&call, "Range", 11);
+    for (size_t i = 0; i < 3; i++) {
+        struct mdf_value *bound = kernel_add(&call, dtype, 0, NULL, NUMBERS_SHORT, false);
+
+        mdf_convert_elements(dtype, bound->data, MDF_DTYPE_FLOAT64, &numbers[i], 1, false);
+    }
+    kernel_run(&call);
+    kernel_check_shape(&call, 0, 1, &n);
+    for (size_t i = 0; i < (size_t)n; i++) {
+        kernel_check(&call, 0, i, bounded(dtype, numbers[0] + (double)i * numbers[2]), 0);
+    }
+    kernel_end(&call);
+}
+
+Test(pick_oracles, ranges)
+{
+    static const mdf_dtype dtypes[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, MDF_DTYPE_INT64, MDF_DTYPE_INT32};
+
+    for (size_t i = 0; i < N_CASES; i++) {
+        check_range(dtypes[i % 4], i % 10 == 0 ? 1000 : 20);
+    }
+}

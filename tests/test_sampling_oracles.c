@@ -306,3 +306,53 @@ Test(sampling_oracles, resize)
         check_resize(&options, (size_t)kernel_pick(1, 3));
     }
 }
+
+/* ------------------------------------------------------------------ AffineGrid */
+
+/* Place number `i` of `n` between -1 and 1: the ends are places, or the ends of places. */
+static double place_between(int64_t i, int64_t n, bool align_corners)
+{
+    return !align_corners ? (2 * (double)i + 1) / (double)n - 1 : n > 1 ? 2 * (double)i / (double)(n - 1) - 1 : 0;
+}
+
+static void check_affine_grid(mdf_dtype dtype, size_t rank, double tolerance)
+{
+    int64_t sizes[5] = {kernel_pick(1, 3), kernel_pick(1, 3)}, shape[5], index[5];
+    bool align_corners = kernel_pick(0, 1) == 1;
+    const struct mdf_value *theta;
+    struct kernel_call call;
+
+    shape[0] = sizes[0];
+    shape[rank + 1] = (int64_t)rank;
+    for (size_t i = 0; i < rank; i++) {
+        shape[1 + i] = sizes[2 + i] = kernel_pick(1, 9);
+    }
+    kernel_begin(&call, "AffineGrid", 20);
+    kernel_set_int(&call, "align_corners", align_corners);
+    theta = kernel_add(&call, dtype, 3, (int64_t[]){sizes[0], (int64_t)rank, (int64_t)rank + 1}, NUMBERS_SHORT, false);
+    kernel_add_integers(&call, sizes, rank + 2);
+    kernel_run(&call);
+    kernel_check_shape(&call, 0, rank + 2, shape);
+    for (size_t i = 0; i < call.outputs[0].length; i++) {
+        double wanted = 0;
+
+        kernel_index(rank + 2, shape, i, index);
+        for (size_t k = 0; k <= rank; k++) { /* x is the last axis; behind the axes there is a 1 */
+            double point = k == rank ? 1 : place_between(index[rank - k], shape[rank - k], align_corners);
+            size_t at = ((size_t)index[0] * rank + (size_t)index[rank + 1]) * (rank + 1) + k;
+
+            wanted += kernel_number(theta, at) * point;
+        }
+        kernel_check(&call, 0, i, wanted, tolerance);
+    }
+    kernel_end(&call);
+}
+
+/* Computed in float64, here in another order; the result is in the elements' type. */
+Test(sampling_oracles, affine_grids)
+{
+    for (size_t i = 0; i < 200; i++) {
+        check_affine_grid(MDF_DTYPE_FLOAT32, 2 + i % 2, 3e-7);
+        check_affine_grid(MDF_DTYPE_FLOAT64, 2 + i % 2, 1e-15);
+    }
+}

@@ -144,9 +144,17 @@ struct range_settings {
 static const struct mdf_setting range_table[] = {{"stash_type", MDF_SETTING_INT, offsetof(struct range_settings, stash_type)},
                                                  {NULL, MDF_SETTING_INT, 0}};
 
+/* Numbers that are worked out before they are converted together. */
+enum { N_AT_ONCE = 256 };
+
+static int64_t n_at_once(int64_t n_left)
+{
+    return n_left < N_AT_ONCE ? n_left : N_AT_ONCE;
+}
+
 static bool range_of_integers(struct mdf_call *call, mdf_dtype dtype, const int64_t bounds[3])
 {
-    int64_t start = bounds[0], limit = bounds[1], delta = bounds[2], n = 0, value;
+    int64_t start = bounds[0], limit = bounds[1], delta = bounds[2], n = 0, values[N_AT_ONCE];
     uint64_t distance, step = delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
     void *target;
 
@@ -159,16 +167,19 @@ static bool range_of_integers(struct mdf_call *call, mdf_dtype dtype, const int6
         n = distance > INT64_MAX ? INT64_MAX : (int64_t)distance; /* which no memory holds */
     }
     target = mdf_call_output(call, 0, dtype, 1, &n);
-    for (int64_t i = 0; target != NULL && i < n; i++) {
-        value = (int64_t)((uint64_t)start + (uint64_t)i * (uint64_t)delta);
-        mdf_convert_elements(dtype, mdf_element_to_write(dtype, target, (size_t)i), MDF_DTYPE_INT64, &value, 1, false);
+    for (int64_t first = 0; target != NULL && first < n; first += N_AT_ONCE) {
+        for (int64_t i = 0; i < n_at_once(n - first); i++) {
+            values[i] = (int64_t)((uint64_t)start + (uint64_t)(first + i) * (uint64_t)delta);
+        }
+        mdf_convert_elements(dtype, mdf_element_to_write(dtype, target, (size_t)first), MDF_DTYPE_INT64, values,
+                             (size_t)n_at_once(n - first), false);
     }
     return target != NULL;
 }
 
 static bool range_of_reals(struct mdf_call *call, mdf_dtype dtype, const double bounds[3])
 {
-    double start = bounds[0], delta = bounds[2], count = ceil((bounds[1] - start) / delta), value;
+    double start = bounds[0], delta = bounds[2], count = ceil((bounds[1] - start) / delta), values[N_AT_ONCE];
     int64_t n;
     void *target;
 
@@ -180,9 +191,12 @@ static bool range_of_reals(struct mdf_call *call, mdf_dtype dtype, const double 
     }
     n = count > 0 ? (int64_t)count : 0;
     target = mdf_call_output(call, 0, dtype, 1, &n);
-    for (int64_t i = 0; target != NULL && i < n; i++) {
-        value = start + (double)i * delta;
-        mdf_convert_elements(dtype, mdf_element_to_write(dtype, target, (size_t)i), MDF_DTYPE_FLOAT64, &value, 1, false);
+    for (int64_t first = 0; target != NULL && first < n; first += N_AT_ONCE) {
+        for (int64_t i = 0; i < n_at_once(n - first); i++) {
+            values[i] = start + (double)(first + i) * delta;
+        }
+        mdf_convert_elements(dtype, mdf_element_to_write(dtype, target, (size_t)first), MDF_DTYPE_FLOAT64, values,
+                             (size_t)n_at_once(n - first), false);
     }
     return target != NULL;
 }

@@ -406,44 +406,58 @@ static bool plan_affine(struct mdf_call *call, const struct mdf_value *theta, in
     return mdf_workspace_check_shape(call, "theta", theta, 3, (const int64_t[3]){shape[0], (int64_t)*rank, (int64_t)*rank + 1});
 }
 
+/* Row number `row` of the grid, of places that differ in the last axis alone, where they are `across`. A place is the matrix's
+ * product with the point, x first, added up in the order x, y, z. */
+static void write_places(const struct mdf_call *call, const double *matrices, const int64_t *shape, size_t rank, size_t row,
+                         const double *across, double *grid)
+{
+    const struct grid_settings *settings = call->settings;
+    size_t width = (size_t)shape[rank], left = row;
+    double point[3] = {0, 0, 0};
+
+    for (size_t i = 1; i < rank; i++) {
+        size_t size = (size_t)shape[rank - i];
+
+        point[i] = spread(left % size, size, settings->align_corners != 0);
+        left /= size;
+    }
+    for (size_t i = 0; i < rank; i++) {
+        const double *m = matrices + (left * rank + i) * (rank + 1);
+        double down = m[1] * point[1], deep = rank > 2 ? m[2] * point[2] : 0;
+
+        for (size_t x = 0; x < width; x++) {
+            double place = m[rank] + m[0] * across[x] + down;
+
+            grid[(row * width + x) * rank + i] = rank > 2 ? place + deep : place;
+        }
+    }
+}
+
 static bool affine_grid(struct mdf_call *call)
 {
     const struct grid_settings *settings = call->settings;
     const struct mdf_value *theta = mdf_call_tensor(call, 0);
     struct mdf_workspace workspace;
     const double *matrices;
-    size_t rank = 0, n_places;
+    size_t rank = 0;
     int64_t shape[5];
-    double *grid;
+    double *grid, *across;
 
     if (theta == NULL || !plan_affine(call, theta, shape, &rank) ||
-        !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 2)) {
+        !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 3)) {
         return false;
     }
     matrices = mdf_workspace_input(&workspace, 0);
     grid = matrices == NULL ? NULL : mdf_workspace_output(&workspace, 0, (mdf_dtype)theta->dtype, rank + 2, shape);
-    if (grid == NULL) {
+    across = grid == NULL ? NULL : mdf_workspace_array(&workspace, MDF_DTYPE_FLOAT64, (size_t)shape[rank]);
+    if (across == NULL) {
         return false;
     }
-    n_places = mdf_axes_product(shape, 0, rank + 1);
-    for (size_t place = 0; place < n_places; place++) {
-        double point[3] = {0, 0, 0};
-        size_t left = place;
-        const double *row;
-
-        for (size_t i = 0; i < rank; i++) { /* x is the last axis */
-            size_t size = (size_t)shape[rank - i];
-
-            point[i] = spread(left % size, size, settings->align_corners != 0);
-            left /= size;
-        }
-        for (size_t i = 0; i < rank; i++) {
-            row = matrices + (left * rank + i) * (rank + 1);
-            grid[place * rank + i] = row[rank];
-            for (size_t j = 0; j < rank; j++) {
-                grid[place * rank + i] += row[j] * point[j];
-            }
-        }
+    for (int64_t x = 0; x < shape[rank]; x++) {
+        across[x] = spread((size_t)x, (size_t)shape[rank], settings->align_corners != 0);
+    }
+    for (size_t row = 0; shape[rank] > 0 && row < mdf_axes_product(shape, 0, rank); row++) {
+        write_places(call, matrices, shape, rank, row, across, grid);
     }
     return mdf_workspace_end(&workspace);
 }
