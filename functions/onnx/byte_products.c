@@ -443,14 +443,13 @@ static bool convolve(struct mdf_workspace *workspace, struct convolution_job *jo
     if (!prepare_weights(workspace, job) || !prepare_starts(workspace, job, bias) || !prepare_planes(workspace, job)) {
         return false;
     }
-    job->tiled = job->sums;
-    if (sums_windows) {
-        job->tiled = mdf_workspace_matrix(workspace, MDF_DTYPE_UINT32, n_lines + job->plan->n_batches * job->plan->n_groups,
-                                          job->n_windows);
-        if (job->tiled == NULL) {
-            return false;
-        }
+    /* Asked for in any case: the arrays of the workspace go by their order. */
+    job->tiled = mdf_workspace_matrix(workspace, MDF_DTYPE_UINT32,
+                                      sums_windows ? n_lines + job->plan->n_batches * job->plan->n_groups : 1, job->n_windows);
+    if (job->tiled == NULL) {
+        return false;
     }
+    job->tiled = sums_windows ? job->tiled : job->sums;
     tiles->x = job->x_words;
     tiles->weights = job->weight_words;
     tiles->bias = job->starts;
