@@ -23,7 +23,7 @@ static bool is_as_good_as_a_kernel(const struct mdf_lowered_op *op)
 {
     return op->code == MDF_LOWERED_CALL ||
            (op->code == MDF_LOWERED_FUSED && op->of.fused->n >= LONG_LENGTH && op->of.fused->body.n_ops == 1 &&
-            op->of.fused->body.ops[0].code == MDF_LOWERED_ELEMENTS);
+            (op->of.fused->body.ops[0].code == MDF_LOWERED_ELEMENTS || op->of.fused->body.ops[0].code == MDF_LOWERED_CAST));
 }
 
 /* Whether the lowered form saves anything that kernels by themselves do, be it all: it costs memory. */

@@ -187,13 +187,14 @@ static uint32_t choose(bool condition, uint32_t a, uint32_t b)
     return (a & mask) | (b & ~mask);
 }
 
-/* Inline, so that loops over it vectorise. */
+/* Inline, so that loops over it vectorise. A NaN is a quiet one, as the processor's conversion gives it. */
 static inline float float16_to_float(uint16_t bits)
 {
     uint32_t sign = (uint32_t)(bits & 0x8000) << 16, magnitude = (uint32_t)(bits & 0x7fff) << 13;
     uint32_t finite = bits_of_float(float_of_bits(magnitude) * 0x1p112f);
+    uint32_t special = magnitude | choose(magnitude > 0x0f800000u, 0x7fc00000u, 0x7f800000u);
 
-    return float_of_bits(sign | choose(magnitude >= 0x0f800000u, magnitude | 0x7f800000u, finite));
+    return float_of_bits(sign | choose(magnitude >= 0x0f800000u, special, finite));
 }
 
 float mdf_float16_to_float(uint16_t bits)
@@ -233,7 +234,32 @@ __attribute__((target("avx2,f16c"))) static void float16_from_floats_avx2(uint16
         target[i] = float16_from_float(source[i]);
     }
 }
+
+__attribute__((target("avx2,f16c"))) static void float16_to_floats_avx2(float *target, const uint16_t *source, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        _mm256_storeu_ps(target + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(source + i))));
+    }
+    for (; i < n; i++) {
+        target[i] = float16_to_float(source[i]);
+    }
+}
 #endif
+
+static void float16_to_floats(float *target, const uint16_t *source, size_t n)
+{
+#if defined(__x86_64__)
+    if (mdf_has_avx2()) {
+        float16_to_floats_avx2(target, source, n);
+        return;
+    }
+#endif
+    for (size_t i = 0; i < n; i++) {
+        target[i] = float16_to_float(source[i]);
+    }
+}
 
 static void float16_from_floats(uint16_t *target, const float *source, size_t n)
 {
@@ -565,6 +591,10 @@ static bool convert_directly(mdf_dtype target_dtype, void *target, mdf_dtype sou
         memmove(target, source, n * mdf_dtype_size(source_dtype));
         return true;
     }
+    if (target_dtype == MDF_DTYPE_FLOAT32 && source_dtype == MDF_DTYPE_FLOAT16) {
+        float16_to_floats(target, source, n);
+        return true;
+    }
     if (target_dtype == MDF_DTYPE_FLOAT16 && source_dtype == MDF_DTYPE_FLOAT32) {
         float16_from_floats(target, source, n);
         return true;
@@ -597,9 +627,18 @@ static bool convert_directly(mdf_dtype target_dtype, void *target, mdf_dtype sou
         PAIR_CASE(INT32, int32_t, FLOAT32, float, truncate_single(x))
         PAIR_CASE(INT8, int8_t, FLOAT32, float, truncate_single(x))
         PAIR_CASE(UINT8, uint8_t, FLOAT32, float, truncate_single(x))
+        PAIR_CASE(BOOL, uint8_t, FLOAT32, float, x != 0)
+        PAIR_CASE(BOOL, uint8_t, FLOAT64, double, x != 0)
+        PAIR_CASE(BOOL, uint8_t, INT32, int32_t, x != 0)
+        PAIR_CASE(BOOL, uint8_t, INT64, int64_t, x != 0)
+        PAIR_CASE(FLOAT32, float, BOOL, uint8_t, x != 0)
+        PAIR_CASE(FLOAT64, double, BOOL, uint8_t, x != 0)
+        PAIR_CASE(INT32, int32_t, BOOL, uint8_t, x != 0)
+        PAIR_CASE(INT64, int64_t, BOOL, uint8_t, x != 0)
+        PAIR_CASE(INT64, int64_t, FLOAT64, double, truncate_to_int64(x))
+        PAIR_CASE(FLOAT64, double, INT32, int32_t, x)
         PAIR_CASE(INT64, int64_t, INT32, int32_t, x)
         PAIR_CASE(INT32, int32_t, INT64, int64_t, x)
-        PAIR_CASE(FLOAT32, float, FLOAT16, uint16_t, float16_to_float(x))
         PAIR_CASE(FLOAT32, float, BFLOAT16, uint16_t, mdf_bfloat16_to_float(x))
         PAIR_CASE(BFLOAT16, uint16_t, FLOAT32, float, mdf_bfloat16_from_float(x))
     default:
