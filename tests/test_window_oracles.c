@@ -186,7 +186,7 @@ static struct byte_conv add_bytes(struct kernel_call *call, bool is_scaled, size
 {
     static const mdf_dtype bytes[] = {MDF_DTYPE_UINT8, MDF_DTYPE_INT8};
     mdf_dtype x_dtype = bytes[kernel_pick(0, 1)], w_dtype = bytes[kernel_pick(0, 1)];
-    struct byte_conv conv = {NULL};
+    struct byte_conv conv = {.x = NULL};
 
     conv.x = kernel_add(call, x_dtype, rank, x_shape, NUMBERS_WILD, false);
     if (!is_scaled) {
