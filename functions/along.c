@@ -1,6 +1,8 @@
 /* along.c - see along.h. Each row of indices is looked through before elements move, so that moving them has no conditions. */
 #include "functions/along.h"
 
+#include "functions/words.h"
+
 #include <stdatomic.h>
 
 /* Indices that are looked through at a time: they stay in the cache. */
@@ -8,15 +10,6 @@ enum { PIECE = 1024 };
 
 /* Rough time of one element, to judge what is worth a thread. */
 static const double element_ns = 1;
-
-/* Elements are moved as words of their size, whatever type they were stored with. */
-typedef uint8_t __attribute__((may_alias)) word8;
-typedef uint16_t __attribute__((may_alias)) word16;
-typedef uint32_t __attribute__((may_alias)) word32;
-typedef uint64_t __attribute__((may_alias)) word64;
-typedef struct __attribute__((may_alias)) {
-    uint64_t low, high;
-} word128;
 
 /* One call's work. */
 struct job {
@@ -36,19 +29,19 @@ static inline size_t place_of(int64_t index, size_t size)
     return (size_t)index + (index < 0 ? size : 0);
 }
 
-#define ELEMENT word8
+#define ELEMENT mdf_word8
 #define NAME(x) x##_8
 #include "functions/along_rows.inc"
-#define ELEMENT word16
+#define ELEMENT mdf_word16
 #define NAME(x) x##_16
 #include "functions/along_rows.inc"
-#define ELEMENT word32
+#define ELEMENT mdf_word32
 #define NAME(x) x##_32
 #include "functions/along_rows.inc"
-#define ELEMENT word64
+#define ELEMENT mdf_word64
 #define NAME(x) x##_64
 #include "functions/along_rows.inc"
-#define ELEMENT word128
+#define ELEMENT mdf_word128
 #define NAME(x) x##_128
 #include "functions/along_rows.inc"
 

@@ -14,13 +14,6 @@
 
 /* Of what a file included by fused_vectors.inc defines as NAME(name): the one for the type, FLOAT32 or FLOAT64, and this
  * processor. */
-#if defined(__x86_64__)
-#define MDF_FUSED_KERNELS(name, dtype)                                                                     \
-    ((dtype) == MDF_DTYPE_FLOAT32 ? MDF_WIDEST(name##_float32_avx512, name##_float32_avx2, name##_float32) \
-                                  : MDF_WIDEST(name##_float64_avx512, name##_float64_avx2, name##_float64))
-#define MDF_WIDEST(avx512, avx2, portable) (mdf_has_avx512() ? (avx512) : mdf_has_avx2() ? (avx2) : (portable))
-#else
-#define MDF_FUSED_KERNELS(name, dtype) ((dtype) == MDF_DTYPE_FLOAT32 ? (name##_float32) : (name##_float64))
-#endif
+#define MDF_FUSED_KERNELS(name, dtype) ((dtype) == MDF_DTYPE_FLOAT32 ? MDF_WIDEST(name##_float32) : MDF_WIDEST(name##_float64))
 
 #endif

@@ -9,11 +9,7 @@
 
 /* Of what a file included by fused_words.inc defines as NAME(name): the one for this processor. */
 #if defined(__x86_64__)
-#define MDF_WORD_KERNELS(name)                  \
-    (mdf_has_vnni()     ? (name##_words_vnni)   \
-     : mdf_has_avx512() ? (name##_words_avx512) \
-     : mdf_has_avx2()   ? (name##_words_avx2)   \
-                        : (name##_words))
+#define MDF_WORD_KERNELS(name) (mdf_has_vnni() ? name##_words_vnni : MDF_WIDEST(name##_words))
 
 /* The bytes at even places and those at odd ones are multiplied as numbers of 16 bits. */
 __attribute__((target("avx512f,avx512bw"))) static inline __m512i mdf_add_words_avx512(__m512i element, __m512i vector,
@@ -35,7 +31,7 @@ __attribute__((target("avx2"))) static inline __m256i mdf_add_words_avx2(__m256i
     return _mm256_add_epi32(sums, even);
 }
 #else
-#define MDF_WORD_KERNELS(name) (name##_words)
+#define MDF_WORD_KERNELS(name) MDF_WIDEST(name##_words)
 #endif
 
 #endif

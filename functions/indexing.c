@@ -3,21 +3,14 @@
  * element size. */
 #include "functions/indexing.h"
 
+#include "functions/words.h"
+
 #include <string.h>
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
 
 enum { TILE = 64, FEW_COLUMNS = 8 /* to go down rather than along */ };
-
-/* Elements are moved as words of their size, whatever type they were stored with. */
-typedef uint8_t __attribute__((may_alias)) word8;
-typedef uint16_t __attribute__((may_alias)) word16;
-typedef uint32_t __attribute__((may_alias)) word32;
-typedef uint64_t __attribute__((may_alias)) word64;
-typedef struct __attribute__((may_alias)) {
-    uint64_t low, high;
-} word128;
 
 /* The two innermost axes of a box. */
 struct block {
@@ -26,23 +19,23 @@ struct block {
     int64_t source_row, source_column;
 };
 
-#define ELEMENT word8
+#define ELEMENT mdf_word8
 #define COPY_BLOCK copy_block_8
 #define COPY_LINE copy_line_8
 #include "functions/copy_block.inc"
-#define ELEMENT word16
+#define ELEMENT mdf_word16
 #define COPY_BLOCK copy_block_16
 #define COPY_LINE copy_line_16
 #include "functions/copy_block.inc"
-#define ELEMENT word32
+#define ELEMENT mdf_word32
 #define COPY_BLOCK copy_block_32
 #define COPY_LINE copy_line_32
 #include "functions/copy_block.inc"
-#define ELEMENT word64
+#define ELEMENT mdf_word64
 #define COPY_BLOCK copy_block_64
 #define COPY_LINE copy_line_64
 #include "functions/copy_block.inc"
-#define ELEMENT word128
+#define ELEMENT mdf_word128
 #define COPY_BLOCK copy_block_128
 #define COPY_LINE copy_line_128
 #include "functions/copy_block.inc"
@@ -313,19 +306,19 @@ void mdf_elements_copy(struct mdf_call *call, mdf_dtype dtype, void *target, con
     } else if (n == 1) {
         switch (mdf_dtype_size(dtype)) {
         case 1:
-            *(word8 *)target = *(const word8 *)source;
+            *(mdf_word8 *)target = *(const mdf_word8 *)source;
             break;
         case 2:
-            *(word16 *)target = *(const word16 *)source;
+            *(mdf_word16 *)target = *(const mdf_word16 *)source;
             break;
         case 4:
-            *(word32 *)target = *(const word32 *)source;
+            *(mdf_word32 *)target = *(const mdf_word32 *)source;
             break;
         case 8:
-            *(word64 *)target = *(const word64 *)source;
+            *(mdf_word64 *)target = *(const mdf_word64 *)source;
             break;
         default:
-            *(word128 *)target = *(const word128 *)source;
+            *(mdf_word128 *)target = *(const mdf_word128 *)source;
             break;
         }
     } else if (n > 0) {
@@ -336,11 +329,11 @@ void mdf_elements_copy(struct mdf_call *call, mdf_dtype dtype, void *target, con
 /* Blocks of some bytes, in whole words: a call for each would take longer than to copy it. */
 static void gather_short_blocks(char *target, const char *source, const size_t *offsets, size_t n, size_t n_words, size_t size)
 {
-    for (size_t i = 0; i < n; i++, target += n_words * sizeof(word128)) {
+    for (size_t i = 0; i < n; i++, target += n_words * sizeof(mdf_word128)) {
         const char *from = source + offsets[i] * size;
 
         for (size_t word = 0; word < n_words; word++) {
-            memcpy(target + word * sizeof(word128), from + word * sizeof(word128), sizeof(word128));
+            memcpy(target + word * sizeof(mdf_word128), from + word * sizeof(mdf_word128), sizeof(mdf_word128));
         }
     }
 }
@@ -354,14 +347,14 @@ void mdf_blocks_gather(struct mdf_call *call, mdf_dtype dtype, void *target, con
 
     if (single && mdf_dtype_size(dtype) == 4) {
         for (size_t i = 0; i < n; i++) {
-            ((word32 *)target)[i] = ((const word32 *)source)[offsets[i]];
+            ((mdf_word32 *)target)[i] = ((const mdf_word32 *)source)[offsets[i]];
         }
     } else if (single && mdf_dtype_size(dtype) == 8) {
         for (size_t i = 0; i < n; i++) {
-            ((word64 *)target)[i] = ((const word64 *)source)[offsets[i]];
+            ((mdf_word64 *)target)[i] = ((const mdf_word64 *)source)[offsets[i]];
         }
-    } else if (dtype != MDF_DTYPE_STRING && n_bytes % sizeof(word128) == 0 && n_bytes <= MOST_SHORT_BYTES) {
-        gather_short_blocks(target, source, offsets, n, n_bytes / sizeof(word128), mdf_dtype_size(dtype));
+    } else if (dtype != MDF_DTYPE_STRING && n_bytes % sizeof(mdf_word128) == 0 && n_bytes <= MOST_SHORT_BYTES) {
+        gather_short_blocks(target, source, offsets, n, n_bytes / sizeof(mdf_word128), mdf_dtype_size(dtype));
     } else {
         for (size_t i = 0; n_block > 0 && i < n; i++) {
             mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, i * n_block),
@@ -377,11 +370,11 @@ void mdf_blocks_scatter(struct mdf_call *call, mdf_dtype dtype, void *target, co
 
     if (single && mdf_dtype_size(dtype) == 4) {
         for (size_t i = 0; i < n; i++) {
-            ((word32 *)target)[offsets[i]] = ((const word32 *)source)[i];
+            ((mdf_word32 *)target)[offsets[i]] = ((const mdf_word32 *)source)[i];
         }
     } else if (single && mdf_dtype_size(dtype) == 8) {
         for (size_t i = 0; i < n; i++) {
-            ((word64 *)target)[offsets[i]] = ((const word64 *)source)[i];
+            ((mdf_word64 *)target)[offsets[i]] = ((const mdf_word64 *)source)[i];
         }
     } else {
         for (size_t i = 0; n_block > 0 && i < n; i++) {

@@ -60,13 +60,5 @@ const struct mdf_vector_math *mdf_vector_math_plain(void)
 
 const struct mdf_vector_math *mdf_vector_math(void)
 {
-#if defined(__x86_64__)
-    if (mdf_has_avx512()) {
-        return &math_avx512;
-    }
-    if (mdf_has_avx2()) {
-        return &math_avx2;
-    }
-#endif
-    return &math_plain;
+    return MDF_WIDEST(&math);
 }

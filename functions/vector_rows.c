@@ -26,25 +26,15 @@ enum { SUM_PARTS = 16, MOST_PARTS = 64 };
 #include "functions/vector_rows.inc"
 #endif
 #define TARGET
-#define NAME(x) x##_float32
+#define NAME(x) x##_float32_plain
 #define ELEMENT float
 #include "functions/vector_rows.inc"
 #define TARGET
-#define NAME(x) x##_float64
+#define NAME(x) x##_float64_plain
 #define ELEMENT double
 #include "functions/vector_rows.inc"
 
 const struct mdf_vector_rows *mdf_vector_rows(mdf_dtype dtype)
 {
-    bool is_float32 = dtype == MDF_DTYPE_FLOAT32;
-
-#if defined(__x86_64__)
-    if (mdf_has_avx512()) {
-        return is_float32 ? &rows_float32_avx512 : &rows_float64_avx512;
-    }
-    if (mdf_has_avx2()) {
-        return is_float32 ? &rows_float32_avx2 : &rows_float64_avx2;
-    }
-#endif
-    return is_float32 ? &rows_float32 : &rows_float64;
+    return dtype == MDF_DTYPE_FLOAT32 ? MDF_WIDEST(&rows_float32) : MDF_WIDEST(&rows_float64);
 }

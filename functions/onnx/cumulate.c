@@ -113,7 +113,7 @@ static void scan_lines(const struct job *job, size_t first, size_t n_columns)
 #define TARGET
 #define ELEMENT float
 #define WORK double
-#define NAME(x) x##_float32
+#define NAME(x) x##_float32_plain
 #include "functions/onnx/cumulate_lines.inc"
 #define TARGET
 #define ELEMENT double
@@ -135,15 +135,7 @@ static void (*choose_scan(mdf_dtype dtype))(const struct job *job, size_t first,
 {
     switch (dtype) {
     case MDF_DTYPE_FLOAT32:
-#if defined(__x86_64__)
-        if (mdf_has_avx512()) {
-            return cumulate_float32_avx512;
-        }
-        if (mdf_has_avx2()) {
-            return cumulate_float32_avx2;
-        }
-#endif
-        return cumulate_float32;
+        return MDF_WIDEST(cumulate_float32);
     case MDF_DTYPE_FLOAT64:
         return cumulate_float64;
     case MDF_DTYPE_INT32:

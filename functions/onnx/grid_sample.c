@@ -143,15 +143,7 @@ static ALWAYS_INLINE double weight_of(size_t n_taps, size_t tap, double fraction
 
 static tap_finder choose_finder(void)
 {
-#if defined(__x86_64__)
-    if (mdf_has_avx512()) {
-        return find_taps_avx512;
-    }
-    if (mdf_has_avx2()) {
-        return find_taps_avx2;
-    }
-#endif
-    return find_taps_plain;
+    return MDF_WIDEST(find_taps);
 }
 
 /* Adds to the `n_choices` neighbours of each point those that it has along one axis more. */

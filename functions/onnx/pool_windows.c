@@ -106,13 +106,13 @@ static size_t find_rows(const struct mdf_taps *taps, size_t outer, int64_t *rows
 #include "functions/onnx/pool_windows.inc"
 #endif
 #define TARGET
-#define NAME(x) x##_float32
+#define NAME(x) x##_float32_plain
 #define ELEMENT float
 #define LANES 4
 #define BITS int32_t
 #include "functions/onnx/pool_windows.inc"
 #define TARGET
-#define NAME(x) x##_float64
+#define NAME(x) x##_float64_plain
 #define ELEMENT double
 #define LANES 2
 #define BITS int64_t
@@ -120,15 +120,5 @@ static size_t find_rows(const struct mdf_taps *taps, size_t outer, int64_t *rows
 
 const struct mdf_pool_windows *mdf_pool_windows(mdf_dtype dtype)
 {
-    bool is_float32 = dtype == MDF_DTYPE_FLOAT32;
-
-#if defined(__x86_64__)
-    if (mdf_has_avx512()) {
-        return is_float32 ? &windows_float32_avx512 : &windows_float64_avx512;
-    }
-    if (mdf_has_avx2()) {
-        return is_float32 ? &windows_float32_avx2 : &windows_float64_avx2;
-    }
-#endif
-    return is_float32 ? &windows_float32 : &windows_float64;
+    return dtype == MDF_DTYPE_FLOAT32 ? MDF_WIDEST(&windows_float32) : MDF_WIDEST(&windows_float64);
 }

@@ -68,15 +68,7 @@ struct row_kernels {
 
 static const struct row_kernels *row_kernels(void)
 {
-#if defined(__x86_64__)
-    if (mdf_has_avx512()) {
-        return &kernels_avx512;
-    }
-    if (mdf_has_avx2()) {
-        return &kernels_avx2;
-    }
-#endif
-    return &kernels_plain;
+    return MDF_WIDEST(&kernels);
 }
 
 /* ------------------------------------------------------------------ which scale belongs to an element */

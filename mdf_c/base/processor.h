@@ -39,4 +39,11 @@ static inline bool mdf_has_avx2(void)
 #endif
 }
 
+/* Of what is compiled for several kinds of vectors, as NAME_avx512, NAME_avx2 and NAME_plain: the one for this processor. */
+#if defined(__x86_64__)
+#define MDF_WIDEST(name) (mdf_has_avx512() ? name##_avx512 : mdf_has_avx2() ? name##_avx2 : name##_plain)
+#else
+#define MDF_WIDEST(name) (name##_plain)
+#endif
+
 #endif
