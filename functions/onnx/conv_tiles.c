@@ -13,6 +13,7 @@
 enum {
     MAX_ROWS = 12,         /* of a tile */
     MAX_LANES = 16,        /* of a vector */
+    BLOCK_PRODUCTS = 256,  /* summed in one go */
     FEW_WINDOWS = 4,       /* these are better unrolled */
     MOST_LAYOUT = 1 << 27, /* elements of all planes laid out */
     MET_BYTES = 512 << 10, /* of what the vectors of a task meet */
@@ -36,6 +37,7 @@ struct vector {
 /* What a tile is made from, for its group and its vectors. */
 struct tile {
     size_t n_channels, n_taps, n_plane;
+    size_t n_block;      /* channels that are summed in one go */
     const int64_t *taps; /* where they lie, from a window's place */
     size_t n_ahead;      /* weights that are needed soon lie so many elements behind those in use */
     const void *planes;
@@ -347,6 +349,7 @@ bool mdf_conv_tiles_run(struct mdf_workspace *workspace, const struct mdf_convol
 
     job.tile.n_channels = tiles->group_channels;
     job.tile.n_taps = tiles->taps->n_taps;
+    job.tile.n_block = BLOCK_PRODUCTS / job.tile.n_taps + 1;
     job.tile.limits = tiles->limits;
     if (!prepare_weights(workspace, &job) || !prepare_planes(workspace, &job) || !prepare_vectors(workspace, &job)) {
         return false;
