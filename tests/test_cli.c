@@ -1,6 +1,7 @@
 /* test_cli.c - the programs as a user calls them: exit status, standard output, standard error, files. */
 #include <criterion/criterion.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -384,4 +385,43 @@ Test(cli, convert_errors)
     cr_expect(call("mdf-convert tests/data/two_nodes.json %s/a.txt", folder)->exit_status == 2);
     cr_expect(call("mdf-convert tests/data/nosuch.json %s/a.json", folder)->exit_status == 1);
     cr_expect(access(in_folder("a.json"), F_OK) != 0);
+}
+
+/* ------------------------------------------------------------------ trust */
+
+/* Holds a file of the build to what SECURITY.md says of it, by what readelf tells. */
+static void expect_hardened(const char *name, bool is_program)
+{
+    const char *build = getenv("BUILD");
+    char command[2 * PATH_SIZE], text[TEXT_SIZE];
+
+    snprintf(command, sizeof command,
+             "readelf -lWd --dyn-syms %s/%s | grep -E 'GNU_RELRO|GNU_STACK|NOW|PIE|RWE|TEXTREL|_chk' >%s/elf",
+             build != NULL ? build : "build", name, folder);
+    cr_assert(system(command) == 0, "%s", command);
+    read_file(in_folder("elf"), text);
+    cr_expect(strstr(text, "GNU_RELRO") != NULL && strstr(text, "BIND_NOW") != NULL, "%s: %s", name, text);
+    cr_expect(strstr(text, "GNU_STACK") != NULL && strstr(text, "RWE") == NULL && strstr(text, "TEXTREL") == NULL, "%s: %s", name,
+              text);
+    cr_expect(!is_program || strstr(text, "PIE") != NULL, "%s: %s", name, text);
+#ifdef __SSP_STRONG__
+    cr_expect(strstr(text, "__stack_chk_fail") != NULL, "%s: %s", name, text);
+#endif
+#if defined(_FORTIFY_SOURCE) && _FORTIFY_SOURCE > 0
+    cr_expect(strstr(text, "printf_chk") != NULL, "%s: %s", name, text);
+#endif
+}
+
+Test(cli, what_is_built_is_hardened)
+{
+    const char *build = getenv("BUILD");
+    char path[PATH_SIZE];
+
+    expect_hardened("mdf-run", true);
+    expect_hardened("mdf-convert", true);
+    expect_hardened("mdf-compile", true);
+    snprintf(path, sizeof path, "%s/libmdf.so", build != NULL ? build : "build");
+    if (access(path, F_OK) == 0) { /* there is none with a sanitizer */
+        expect_hardened("libmdf.so", false);
+    }
 }
