@@ -35,6 +35,13 @@ static const char *const bodies[] = {
     "\"k\": {\"function\": \"onnx::Gemm\", \"args\": {\"A\": \"h\", \"B\": \"R\", \"C\": \"s\"}},"
     "\"l\": {\"function\": \"onnx::Gemm\", \"args\": {\"A\": \"k\", \"B\": \"V\", \"C\": \"b\", \"transB\": 1}},"
     "\"next\": {\"function\": \"onnx::Sigmoid\", \"args\": {\"X\": \"l\"}}",
+    /* a start that is no row: it has no axis, or one element */
+    "\"o\": {\"function\": \"onnx::ReduceMax\", \"args\": {\"data\": \"b\", \"keepdims\": 0}},"
+    "\"p\": {\"function\": \"onnx::ReduceMax\", \"args\": {\"data\": \"b\", \"keepdims\": 1}},"
+    "\"s\": {\"function\": \"onnx::Gemm\", \"args\": {\"A\": \"x\", \"B\": \"W\", \"C\": \"o\"}},"
+    "\"k\": {\"function\": \"onnx::Gemm\", \"args\": {\"A\": \"h\", \"B\": \"R\", \"C\": \"p\"}},"
+    "\"t\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"s\", \"B\": \"k\"}},"
+    "\"next\": {\"function\": \"onnx::Tanh\", \"args\": {\"input\": \"t\"}}",
     /* an item by way of a copy; a product that is the state itself */
     "\"y\": {\"function\": \"onnx::Identity\", \"args\": {\"input\": \"x\"}},"
     "\"s\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"y\", \"B\": \"W\"}},"

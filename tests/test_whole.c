@@ -368,6 +368,72 @@ Test(whole, what_is_left_runs_node_by_node)
     }
 }
 
+/* A Loop whose items others read. */
+#define ONCE(m, item)                                                                                                            \
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"default_value\": " item                       \
+    "}}, \"parameters\": {\"y\": "                                                                                               \
+    "{\"function\": \"onnx::Loop\", \"args\": {\"M\": " m                                                                        \
+    ", \"v_initial\": [\"x\"], \"body\": \"b\"}}, \"w\": {\"value\": \"y[1] * 2\"}}, "                                           \
+    "\"output_ports\": {\"s\": {\"value\": \"y[0]\"}, \"z\": {\"value\": \"y[1]\"}, \"w\": {\"value\": \"w + w\"}}}, \"B\": "    \
+    "{\"input_ports\": {\"v\": {}}, \"parameters\": {\"u\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"v\", \"B\": "      \
+    "\"v\"}}}, "                                                                                                                 \
+    "\"output_ports\": {\"u\": {\"value\": \"u\"}}}}, \"edges\": {\"e\": {\"sender\": \"A\", \"sender_port\": \"z\", "           \
+    "\"receiver\": "                                                                                                             \
+    "\"B\", \"receiver_port\": \"v\"}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"n\", " \
+    "\"z\"]}, "                                                                                                                  \
+    "\"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}}, \"output_ports\": {\"n\": {\"value\": \"s * "       \
+    "0.5\"}, \"z\": "                                                                                                            \
+    "{\"value\": \"s + 1\"}}}}}}}}"
+
+Test(whole, what_a_loop_that_runs_once_yields_is_read_as_it_is)
+{
+    static const char *const texts[] = {ONCE("1", "2.0"),        ONCE("1", "[2.0]"), ONCE("1", "[[2.0]]"),
+                                        ONCE("1", "[1.0, 2.0]"), ONCE("2", "2.0"),   ONCE("0", "2.0")};
+    struct pair pair;
+
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        cr_assert(begin_pair(&pair, texts[i]), "%s", pair.plain.error.message);
+        for (int step = 0; step < 5; step++) {
+            step_both(&pair, step, false, texts[i]);
+        }
+        many_both(&pair, 7, texts[i]);
+        cr_expect(pair.whole.state->whole->single.fast.lowered != NULL || i == 5, "%s", texts[i]);
+        end_pair(&pair);
+    }
+}
+
+/* Values that only a condition of a parameter gives, or that are not always of one type, read by the conditions and values of
+ * others. */
+Test(whole, what_is_not_always_computed_is_left_where_it_is_read)
+{
+    static const char *const readers[] = {
+        "\"value\": \"p + 1\", \"conditions\": [{\"id\": \"c\", \"test\": \"q > 1\", \"value\": \"q\"}]",
+        "\"value\": \"q * 2 + p\"", "\"value\": \"p if p > 3 else q\"",
+        "\"value\": \"p if numpy.sin(p) > 0.5 and p < 4 else 2 * p\""};
+    static const char *const tests[] = {"p >= 2", "p < 3", "p == 4"};
+
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < 12; i++) {
+        struct mdf_text text;
+        struct pair pair;
+
+        mdf_text_init(&text, &memory);
+        mdf_text_printf(&text,
+                        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"parameters\": {\"p\": {\"value\": \"p + 1\", "
+                        "\"default_initial_value\": 0}, \"q\": {\"conditions\": [{\"id\": \"c\", \"test\": \"%s\", \"value\": "
+                        "\"p * 3\"}]}, \"r\": {%s}}, \"output_ports\": {\"o\": {\"value\": \"r\"}}}}}}}}",
+                        tests[i / 4], readers[i % 4]);
+        cr_assert(begin_pair(&pair, text.bytes), "%s", pair.plain.error.message);
+        for (int step = 0; step < 7; step++) {
+            step_both(&pair, step, false, text.bytes);
+        }
+        many_both(&pair, 5, text.bytes);
+        end_pair(&pair);
+        mdf_text_release(&text);
+    }
+}
+
 Test(whole, an_interruption_is_an_error_and_is_met_once)
 {
     struct pair pair;

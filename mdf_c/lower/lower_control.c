@@ -17,6 +17,8 @@ struct loop {
     mdf_lowered_id *yields;
     size_t n_outputs; /* of the body: states, then stacks, from first_yield on */
     size_t first_formal, first_yield;
+    size_t n_carried;          /* states of the model; behind them stand those that add_last makes */
+    mdf_operand *last_outputs; /* of these: what the call yields */
 };
 
 static mdf_lowered_id add_parameter(struct loop *loop, const struct mdf_value *example)
@@ -42,7 +44,8 @@ static bool begin_loop(struct loop *loop, size_t first_yield)
     loop->first_yield = first_yield;
     loop->n_outputs = loop->body->n_yields - first_yield;
     loop->yields = mdf_arena_array(&loop->lowering->scratch, loop->body->n_yields, sizeof *loop->yields);
-    if (result == NULL || loop->yields == NULL) {
+    loop->last_outputs = mdf_arena_array(&loop->lowering->scratch, loop->n_outputs, sizeof *loop->last_outputs);
+    if (result == NULL || loop->yields == NULL || loop->last_outputs == NULL) {
         return lowering_out_of_memory(loop->lowering);
     }
     *result = (struct mdf_lowered_loop){.n_runs = SIZE_MAX,
@@ -122,8 +125,46 @@ static bool carry_states(struct loop *loop)
 {
     size_t i;
 
-    for (i = 0; i < loop->result->n_states; i++) {
+    loop->n_carried = loop->result->n_states;
+    for (i = 0; i < loop->n_carried; i++) {
         if (!lowering_carry(loop->lowering, &loop->region, loop->result, i, loop->yields[loop->first_yield + i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The only item of a loop that runs once, where it is a scalar: an array of one element would be no scalar, which ops on scalars
+ * can not read. It is a state that nobody reads in the loop. */
+static bool add_last(struct loop *loop, mdf_lowered_id item, size_t output)
+{
+    struct mdf_lowered_state *state = &loop->result->states[loop->result->n_states];
+
+    loop->last_outputs[loop->result->n_states - loop->n_carried] = loop->source->outputs[output];
+    state->initial = lowering_add_constant(loop->lowering, lowering_example(loop->lowering, item), false);
+    if (state->initial == MDF_LOWERED_NONE) {
+        return false;
+    }
+    state->parameter = add_parameter(loop, lowering_example(loop->lowering, state->initial));
+    return state->parameter != MDF_LOWERED_NONE &&
+           lowering_carry(loop->lowering, &loop->region, loop->result, loop->result->n_states++, item);
+}
+
+/* Behind the loop: what add_last kept, with the axis of the runs. */
+static bool bind_last(struct loop *loop)
+{
+    size_t i;
+
+    for (i = loop->n_carried; i < loop->result->n_states; i++) {
+        mdf_operand output = loop->last_outputs[i - loop->n_carried];
+        mdf_lowered_id last = loop->result->states[i].parameter, stack;
+
+        loop->lowering->facts[last].depth = loop->region.outer->depth;
+        if (output == MDF_NO_OPERAND) {
+            continue;
+        }
+        stack = lowering_copy_with_axis(loop->lowering, last);
+        if (!lowering_bind(loop->lowering, loop->outer, output, stack)) {
             return false;
         }
     }
@@ -133,7 +174,7 @@ static bool carry_states(struct loop *loop)
 /* The array that output number `output` of the call becomes: `n_items` of `item`, or none where their number is open. */
 static bool add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool is_reversed)
 {
-    struct mdf_lowered_stack *stack = &loop->result->stacks[loop->result->n_stacks++];
+    struct mdf_lowered_stack *stack;
     const struct mdf_value *example = lowering_example(loop->lowering, item);
     int64_t shape[MDF_INLINE_RANK];
     struct mdf_value whole = {0};
@@ -143,6 +184,10 @@ static bool add_stack(struct loop *loop, mdf_lowered_id item, size_t output, boo
     if (example->kind != MDF_KIND_TENSOR || example->rank >= MDF_INLINE_RANK) {
         return lowering_fail(loop->lowering, "a scan output of more than four axes");
     }
+    if (n_items == 1 && example->length == 1) {
+        return add_last(loop, item, output);
+    }
+    stack = &loop->result->stacks[loop->result->n_stacks++];
     shape[0] = (int64_t)n_items;
     memcpy(shape + 1, mdf_value_shape(example), example->rank * sizeof *shape);
     made = mdf_value_make_tensor(loop->lowering->memory, &whole, (mdf_dtype)example->dtype, example->rank + 1, shape) != NULL;
@@ -212,7 +257,7 @@ static bool end_loop(struct loop *loop)
     if (!lowering_find_products(lowering, loop->result, loop->region.depth)) {
         return false;
     }
-    for (i = 0; i < loop->result->n_states; i++) {
+    for (i = 0; i < loop->n_carried; i++) {
         mdf_lowered_id last = loop->result->states[i].parameter;
 
         lowering->facts[last].depth = loop->region.outer->depth; /* what it is after the loop */
@@ -220,7 +265,7 @@ static bool end_loop(struct loop *loop)
             return false;
         }
     }
-    return lowering_add_op(lowering, lowering->region, &op);
+    return lowering_add_op(lowering, lowering->region, &op) && bind_last(loop);
 }
 
 /* ------------------------------------------------------------------ Loop */

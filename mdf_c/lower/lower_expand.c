@@ -45,17 +45,18 @@ mdf_lowered_id lowering_expand(struct lowering *lowering, mdf_lowered_id id, con
 {
     enum { EXPAND_VERSION = 13 };
     const struct mdf_operator *expand = mdf_operator_onnx("Expand", EXPAND_VERSION);
-    struct region *region = lowering_place(lowering, lowering->facts[id].depth);
+    struct region *region = id == MDF_LOWERED_NONE ? NULL : lowering_place(lowering, lowering->facts[id].depth);
     struct mdf_value shape = {0}, result = {0};
-    const struct mdf_value *inputs[2] = {lowering_example(lowering, id), &shape};
+    const struct mdf_value *inputs[2] = {NULL, &shape};
     mdf_lowered_id ids[2] = {id, MDF_LOWERED_NONE}, expanded = MDF_LOWERED_NONE;
     struct mdf_call call = {.operator= expand, .n_inputs = 2, .n_outputs = 1, .context = &lowering->execution->context};
     int64_t rank = (int64_t)like->rank;
 
-    if (expand == NULL || lowering->is_for_source || region == lowering->region || like->length > LONGEST_EXPANDED ||
-        inputs[0]->rank > like->rank) {
+    if (region == NULL || expand == NULL || lowering->is_for_source || region == lowering->region ||
+        like->length > LONGEST_EXPANDED || lowering_example(lowering, id)->rank > like->rank) {
         return MDF_LOWERED_NONE;
     }
+    inputs[0] = lowering_example(lowering, id);
     call.kernel = expand->kernel;
     mdf_value_borrow_tensor(lowering->memory, &shape, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 1, &rank, mdf_value_shape(like));
     ids[1] = lowering_add_constant(lowering, &shape, false);

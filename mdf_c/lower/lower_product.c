@@ -47,7 +47,8 @@ static bool takes_start(const struct mdf_lowered *lowered, const struct mdf_lowe
     }
     row = &lowered->values[call->inputs[2]];
     product->start = call->inputs[2];
-    return is_real(row, dtype) && row->form.length == n && mdf_value_shape(&row->form)[row->form.rank - 1] == (int64_t)n;
+    return is_real(row, dtype) && row->form.length == n && row->form.rank > 0 &&
+           mdf_value_shape(&row->form)[row->form.rank - 1] == (int64_t)n;
 }
 
 /* What a call of MatMul or Gemm computes; false: something that is left to the kernel. */

@@ -179,10 +179,14 @@ mdf_lowered_id lowering_stack_repeated(struct lowering *lowering, struct repetit
 {
     static const int64_t none = 0;
     struct mdf_lowered_loop *loop = repetition->loop;
-    const struct mdf_value *example = lowering_example(lowering, item);
+    const struct mdf_value *example;
     struct mdf_value whole = {0};
     mdf_lowered_id id;
 
+    if (item == MDF_LOWERED_NONE) {
+        return item;
+    }
+    example = lowering_example(lowering, item);
     mdf_value_borrow_tensor(lowering->memory, &whole, (mdf_dtype)example->dtype, MDF_STRENGTH_TYPED, 1, &none, NULL);
     loop->stacks = mdf_arena_allocate(&lowering->lowered->arena, sizeof *loop->stacks);
     id = loop->stacks == NULL ? MDF_LOWERED_NONE : lowering_add_value(lowering, MDF_LOWERED_RESULT, &whole);

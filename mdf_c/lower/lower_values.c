@@ -185,6 +185,9 @@ mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_low
     size_t depth = 0, i;
 
     for (i = 0; i < op.n_in; i++) {
+        if (op.in[i] == MDF_LOWERED_NONE) {
+            return MDF_LOWERED_NONE;
+        }
         depth = lowering->facts[op.in[i]].depth > depth ? lowering->facts[op.in[i]].depth : depth;
     }
     return add_op_in(lowering, lowering_place(lowering, depth), op, example);
@@ -198,14 +201,19 @@ static bool casts(mdf_dtype dtype)
 
 mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype)
 {
-    const struct mdf_value *example = lowering_example(lowering, id);
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_CAST, .dtype = example->dtype, .n_in = 1, .in = {id}};
-    struct mdf_value converted = {0};
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_CAST, .n_in = 1, .in = {id}};
     mdf_lowered_id result = MDF_LOWERED_NONE;
+    struct mdf_value converted = {0};
+    const struct mdf_value *example;
 
+    if (id == MDF_LOWERED_NONE) {
+        return id;
+    }
+    example = lowering_example(lowering, id);
     if (example->dtype == dtype) {
         return id;
     }
+    op.dtype = example->dtype;
     if (!casts((mdf_dtype)example->dtype) || !casts(dtype)) {
         lowering_fail(lowering, "a conversion between types");
         return MDF_LOWERED_NONE;
@@ -223,19 +231,46 @@ mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_d
 
 mdf_lowered_id lowering_copy(struct lowering *lowering, mdf_lowered_id id, uint8_t strength)
 {
-    struct mdf_value example = *lowering_example(lowering, id);
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_COPY, .dtype = example.dtype, .n_in = 1, .in = {id}};
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_COPY, .n_in = 1, .in = {id}};
+    struct mdf_value example;
 
+    if (id == MDF_LOWERED_NONE) {
+        return id;
+    }
+    example = *lowering_example(lowering, id);
     example.buffer = NULL;
     example.strength = strength;
+    op.dtype = example.dtype;
     return add_op_in(lowering, lowering->region, op, &example);
+}
+
+mdf_lowered_id lowering_copy_with_axis(struct lowering *lowering, mdf_lowered_id id)
+{
+    const struct mdf_value *example = lowering_example(lowering, id);
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_COPY, .dtype = example->dtype, .n_in = 1, .in = {id}};
+    int64_t shape[MDF_INLINE_RANK];
+    struct mdf_value with_axis = {0};
+
+    if (example->rank >= MDF_INLINE_RANK) {
+        lowering_fail(lowering, "a scan output of more than four axes");
+        return MDF_LOWERED_NONE;
+    }
+    shape[0] = 1;
+    memcpy(shape + 1, mdf_value_shape(example), example->rank * sizeof *shape);
+    mdf_value_borrow_tensor(lowering->memory, &with_axis, (mdf_dtype)example->dtype, (enum mdf_strength)example->strength,
+                            (size_t)example->rank + 1, shape, example->data);
+    return add_op_in(lowering, lowering->region, op, &with_axis);
 }
 
 mdf_lowered_id lowering_add_merge(struct lowering *lowering, mdf_lowered_id then, mdf_lowered_id otherwise)
 {
-    const struct mdf_value *example = lowering_example(lowering, then);
+    const struct mdf_value *example;
     mdf_lowered_id id;
 
+    if (then == MDF_LOWERED_NONE || otherwise == MDF_LOWERED_NONE) {
+        return MDF_LOWERED_NONE;
+    }
+    example = lowering_example(lowering, then);
     if (!lowering_has_same_form(example, lowering_example(lowering, otherwise))) {
         return MDF_LOWERED_NONE;
     }
@@ -250,7 +285,7 @@ mdf_lowered_id lowering_add_merge(struct lowering *lowering, mdf_lowered_id then
 
 mdf_lowered_id lowering_truth(struct lowering *lowering, mdf_lowered_id id)
 {
-    if (!lowering->lowered->values[id].is_scalar) {
+    if (id != MDF_LOWERED_NONE && !lowering->lowered->values[id].is_scalar) {
         lowering_fail(lowering, "a condition of several elements");
         return MDF_LOWERED_NONE;
     }

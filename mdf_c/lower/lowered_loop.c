@@ -239,8 +239,7 @@ bool mdf_lowered_run_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *
         }
     }
     for (run = 0; run < n_runs && going_on; run++) {
-        if ((loop->limit != 0 && run >= loop->limit) || is_interrupted(lowered) ||
-            !open_items(lowered, loop, n_runs, run) ||
+        if ((loop->limit != 0 && run >= loop->limit) || is_interrupted(lowered) || !open_items(lowered, loop, n_runs, run) ||
             (loop->block_runs > 0 && run == loop->block_end && mdf_lowered_multiply_ahead(lowered, loop, run) != 0)) {
             return false;
         }

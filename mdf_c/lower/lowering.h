@@ -2,7 +2,7 @@
  *
  * In: instructions of a frame. While they are gone through, every value has an example: real elements, from a trial run of each
  * kernel, of which only type and shape are kept. A function returns false (or NONE) where something can not be lowered;
- * lowering->why says what. */
+ * lowering->why says what. What is made of NONE is NONE. */
 #ifndef MDF_LOWER_LOWERING_H
 #define MDF_LOWER_LOWERING_H
 
@@ -92,6 +92,8 @@ mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_low
 mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype);
 /* A copy, made in the innermost region, with another strength where that is asked for. */
 mdf_lowered_id lowering_copy(struct lowering *lowering, mdf_lowered_id id, uint8_t strength);
+/* The same with a first axis of length 1. */
+mdf_lowered_id lowering_copy_with_axis(struct lowering *lowering, mdf_lowered_id id);
 /* The value that a branch leaves, of two of one form; NONE where they are not of one form (then lowering->why is not set), or on
  * failure. It belongs to the innermost region. */
 mdf_lowered_id lowering_add_merge(struct lowering *lowering, mdf_lowered_id then, mdf_lowered_id otherwise);
