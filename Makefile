@@ -38,6 +38,7 @@ SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
 SUITE_SHARED_SOURCES := $(sort $(filter-out $(SUITE_SOURCES),$(wildcard tests/*.c)))
 
 FUZZ_SOURCES := $(sort $(wildcard fuzz/*.c))
+RANDOM_SOURCES := $(sort $(wildcard tests/random/*.c))
 
 objects = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
 GENERATED_OBJECTS := $(BUILD)/objects/generated/onnx.pb-c.o
@@ -45,7 +46,7 @@ LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES)) $(GENERATED_OBJECTS)
 PROGRAM_SHARED_OBJECTS := $(call objects,$(PROGRAM_SHARED_SOURCES))
 SUITE_SHARED_OBJECTS := $(call objects,$(SUITE_SHARED_SOURCES))
 ALL_OBJECTS := $(call objects,$(LIBRARY_SOURCES) $(PROGRAM_MAINS) $(PROGRAM_SHARED_SOURCES) $(SUITE_SOURCES) $(SUITE_SHARED_SOURCES) \
-    $(FUZZ_SOURCES))
+    $(FUZZ_SOURCES) $(RANDOM_SOURCES))
 
 STATIC_LIBRARY := $(BUILD)/libmdf.a
 SHARED_LIBRARY := $(BUILD)/libmdf.so
@@ -89,7 +90,7 @@ $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test python-tests wheel check-wheel bench check-asan check-ubsan check-vectors check-fuzz check-valgrind node-tests layers install uninstall format lint clean help suites programs force
+.PHONY: all deps demo test python-tests wheel check-wheel bench check-asan check-ubsan check-vectors check-random check-against check-fuzz check-valgrind node-tests layers install uninstall format lint clean help suites programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -100,7 +101,7 @@ all: $(PROGRAMS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
-	@echo "demo test all deps bench wheel check-asan check-ubsan check-vectors check-fuzz check-valgrind check-wheel node-tests layers install uninstall format lint clean"
+	@echo "demo test all deps bench wheel check-asan check-ubsan check-vectors check-random check-against check-fuzz check-valgrind check-wheel node-tests layers install uninstall format lint clean"
 
 deps:
 	@tools/install_dependencies.sh
@@ -114,7 +115,7 @@ test: deps
 	@$(MAKE) --no-print-directory all suites
 	@status=0; tools/check_layers.sh || status=1; BUILD=$(BUILD) WITH_PYTHON=$(if $(SANITIZE),,1) tools/run_suites.sh $(SUITES) || status=1; exit $$status
 
-suites: $(PROGRAMS) $(SUITES)
+suites: $(PROGRAMS) $(SUITES) $(BUILD)/random/run_ways
 
 layers:
 	@tools/check_layers.sh
@@ -162,6 +163,14 @@ check-vectors:
 	@BUILD=build/vectors tools/run_suites.sh $(patsubst $(BUILD)/%,build/vectors/%,$(SUITES))
 	@$(MAKE) --no-print-directory suites BUILD=build/vectors CFLAGS="-O1 -DMDF_VECTOR_BYTES=16"
 	@BUILD=build/vectors tools/run_suites.sh $(patsubst $(BUILD)/%,build/vectors/%,$(SUITES))
+
+# Random models by every way the engine has, and against other engines: tests/random/README.md. SEEDS: how many, FROM: the first,
+# JOBS: processes.
+check-random: $(BUILD)/random/run_ways $(if $(SANITIZE),,$(SHARED_LIBRARY))
+	@BUILD=$(BUILD) python3 tests/random/check_random.py --seeds $(or $(SEEDS),1000) --from $(or $(FROM),0) --jobs $(or $(JOBS),$(shell nproc))
+
+check-against: $(BUILD)/random/run_ways $(SHARED_LIBRARY)
+	@BUILD=$(BUILD) python3 tests/random/check_against.py --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) --jobs $(or $(JOBS),$(shell nproc))
 
 # FUZZ_FILES: files and folders that inputs are made of; see fuzz/README.md for the rest.
 check-fuzz:
@@ -249,6 +258,10 @@ $(PROGRAMS): $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 
 $(BUILD)/fuzz: $(call objects,$(FUZZ_SOURCES)) $(STATIC_LIBRARY) $(BUILD)/object_list
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread
+
+$(BUILD)/random/run_ways: $(call objects,$(RANDOM_SOURCES)) $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
+	@mkdir -p $(@D)
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread -ldl
 
 # The suite that does a little of the same.
 $(BUILD)/tests/test_fuzz: $(call objects,$(filter-out fuzz/fuzz.c,$(FUZZ_SOURCES)))

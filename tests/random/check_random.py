@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Runs random models by every way that the engine has, and shrinks what does not agree. See README.md in this folder.
+
+    python3 tests/random/check_random.py --seeds 1000 [--from 0] [--jobs 2] [--build build]
+
+Ends with one line "N models, N found"; exit status 1 where something was found that known.txt does not explain."""
+import argparse
+import json
+import multiprocessing
+import os
+import re
+import shutil
+import sys
+import time
+
+import case as cases
+import families
+import shrink
+from runner import ROOT, Runner
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON_WAYS = ("python", "EvaluableGraph")
+MOST_SHRUNK = 8  # of one kind of finding one is shrunk, and of all so many
+
+
+def read_known():
+    """Rules of known.txt: (name, way, pattern)."""
+    rules = []
+    with open(os.path.join(HERE, "known.txt")) as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                name, way, pattern = [part.strip() for part in line.split("\t") if part.strip()][:3]
+                rules.append((name, way, re.compile(pattern)))
+    return rules
+
+
+def known_name(finding, rules):
+    text = f"{finding['kind']} " + " | ".join(finding["detail"])
+    for name, way, pattern in rules:
+        if way in ("*", finding["way"]) and pattern.search(text):
+            return name
+    return None
+
+
+def signature(finding):
+    """What findings of one cause probably have in common: the way, and the message without names and numbers."""
+    detail = [re.sub(r"[0-9a-f]{2,}|\d+|'[^']*'", "#", x) for x in finding["detail"][1:]] or finding["detail"]
+    return finding["way"], finding["kind"], tuple(x.split(" ")[0] if finding["kind"] == "different" and not x.startswith("error") else x for x in detail)
+
+
+class Check:
+    """What one process does: seeds in, findings out."""
+
+    def __init__(self, settings):
+        self.settings, self.rules = settings, read_known()
+        self.runner = Runner(settings.build, settings.limit, settings.wrong_way)
+        self.python = None
+        if settings.python:
+            import python_way
+
+            self.python = python_way
+
+    def findings(self, case, compiled=False, only="-"):
+        outcome = self.runner.run(case, compiled, only)
+        found = [f for f in outcome.findings if known_name(f, self.rules) is None]
+        known = [known_name(f, self.rules) for f in outcome.findings if known_name(f, self.rules) is not None]
+        if self.python is not None and only == "-" and not any(f["kind"] != "different" for f in outcome.findings):
+            found += self.python.findings(case, outcome.last)
+        return found, known
+
+    def seed(self, seed):
+        case = families.make(seed)
+        every = self.settings.compile_every
+        return case, *self.findings(case, bool(every) and seed % every == 0)
+
+    def again(self, case, finding):
+        """The findings of that way and kind."""
+        if finding["way"] in PYTHON_WAYS:
+            outcome = self.runner.run(case, False, "plain")
+            found = self.python.findings(case, outcome.last) if not outcome.findings else []
+        else:
+            only = "-" if finding["way"] == "load" else finding["way"]
+            found, _ = self.findings(case, finding["way"] == "compiled", only)
+        return [f for f in found if f["way"] == finding["way"] and f["kind"] == finding["kind"]]
+
+    def shrink(self, case, finding):
+        smaller = shrink.shrink(case, lambda candidate: bool(self.again(candidate, finding)), self.settings.shrink_s)
+        return smaller, (self.again(smaller, finding) or [finding])[0]
+
+
+def work(settings, first, results, places):
+    """Every jobs-th seed from the first-th on. Where it is is told in ``places``, should it end."""
+    check = Check(settings)
+    with check.runner:
+        for seed in range(settings.first + first, settings.first + settings.seeds, settings.jobs):
+            places[first] = seed
+            if time.monotonic() > settings.end:
+                break
+            case, found, known = check.seed(seed)
+            results.put((first, seed, found, known))
+    places[first] = -1
+    results.put((first, None, [], []))
+
+
+def collect(settings):
+    """Findings of all seeds: {signature: [(seed, finding)]}, how many models ran, and how often each rule of known.txt was needed."""
+    results, places = multiprocessing.Queue(), multiprocessing.Array("q", [settings.first + k for k in range(settings.jobs)])
+    workers = {k: multiprocessing.Process(target=work, args=(settings, k, results, places)) for k in range(settings.jobs)}
+    for worker in workers.values():
+        worker.start()
+    found, n_models, known = {}, 0, {}
+    while workers:
+        try:
+            first, seed, findings, names = results.get(timeout=1.0)
+        except Exception:  # queue.Empty: has one of them ended in a seed?
+            for k, worker in list(workers.items()):
+                if not worker.is_alive() and places[k] >= 0:
+                    finding = {"way": "python", "kind": "crash", "detail": [f"exit status {worker.exitcode}"]}
+                    found.setdefault(signature(finding), []).append((places[k], finding))
+                    del workers[k]
+            continue
+        if seed is None:
+            workers.pop(first).join()
+            continue
+        n_models += 1
+        for name in names:
+            known[name] = known.get(name, 0) + 1
+        for finding in findings:
+            found.setdefault(signature(finding), []).append((seed, finding))
+    return found, n_models, known
+
+
+def keep(settings, seed, finding, case):
+    """Writes a shrunk case to files; returns their folder."""
+    folder = os.path.join(settings.keep, f"{seed}_{finding['way']}")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    model = "model." + case["format"]
+    with open(os.path.join(folder, model), "wb") as file:
+        file.write(cases.model_bytes(case))
+    with open(os.path.join(folder, "inputs.json"), "w") as file:
+        json.dump(cases.inputs_by_step(case), file)
+    with open(os.path.join(folder, "case.json"), "w") as file:
+        json.dump(case, file)
+    with open(os.path.join(folder, "README.md"), "w") as file:
+        file.write(f"{cases.mdf_run_command(case, model)}\n\nway: {finding['way']}, {finding['kind']}\n\n" + "\n\n".join(finding["detail"]) + "\n")
+    return folder
+
+
+def report(settings, found):
+    check = Check(settings)
+    with check.runner:
+        for k, (_, group) in enumerate(sorted(found.items(), key=lambda item: -len(item[1]))):
+            seed, finding = group[0]
+            print(f"\n{finding['way']}: {finding['kind']}, seed {seed}" + (f" and {len(group) - 1} others" if len(group) > 1 else ""))
+            case = families.make(seed)
+            if k < MOST_SHRUNK and (finding["way"] not in PYTHON_WAYS or finding["kind"] == "different"):
+                case, finding = check.shrink(case, finding)
+            for line in finding["detail"]:
+                print("   ", line[:600])
+            if k < MOST_SHRUNK:
+                folder = keep(settings, seed, finding, case)
+                print("   ", json.dumps(case["model"])[:3000])
+                print(f"    in {os.path.relpath(folder, ROOT)}: {cases.mdf_run_command(case, 'model.' + case['format'])}")
+            print(f"    again: make check-random FROM={seed} SEEDS=1")
+            sys.stdout.flush()
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seeds", type=int, default=1000)
+    parser.add_argument("--from", type=int, default=0, dest="first")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--build", default=os.environ.get("BUILD", "build"))
+    parser.add_argument("--compile-every", type=int, default=50, help="which share of the models is compiled as C too; 0: none")
+    parser.add_argument("--no-python", dest="python", action="store_false", help="leave out the Python package")
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds that a model may take by all ways")
+    parser.add_argument("--shrink-s", type=float, default=30.0, help="seconds that shrinking may take")
+    parser.add_argument("--time", type=float, default=1e9, help="seconds after which no new model is begun")
+    parser.add_argument("--wrong-way", help="changes the last bits that this way gives, to see that it is found")
+    parser.add_argument("--keep", default=None, help="folder for what is found; default BUILD/random/found")
+    settings = parser.parse_args()
+    settings.end = time.monotonic() + settings.time
+    settings.keep = settings.keep or os.path.join(ROOT, settings.build, "random", "found")
+    return settings
+
+
+def main():
+    settings = arguments()
+    begin = time.monotonic()
+    found, n_models, known = collect(settings)
+    report(settings, found)
+    for name, count in sorted(known.items()):
+        print(f"known: {name}: {count}")
+    print(f"{n_models} models, {sum(len(group) for group in found.values())} found, {time.monotonic() - begin:.1f} s")
+    return 1 if found or n_models == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

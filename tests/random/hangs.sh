@@ -1,0 +1,3 @@
+#!/bin/sh
+# Stands for run_ways in self_test.py: a model that does not end.
+exec sleep 60

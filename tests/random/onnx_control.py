@@ -1,0 +1,169 @@
+"""Random Loop, Scan and If calls with bodies that take from outside."""
+import onnx_calls
+import onnx_grammar
+
+STATE_TYPES = ["float32"] * 5 + ["float64", "int64", "int64", "bool", "string", "int32", "float16", "uint8"]
+
+
+def add(graph):
+    return graph.rng.choice([_loop, _loop, _loop, _scan, _scan, _branch, _branch])(graph)
+
+
+def _same(value, type, shape):
+    return value.type == type and value.shape == shape
+
+
+def _body(graph):
+    return onnx_grammar.Graph(graph.program, graph)
+
+
+def _yielded(body, type, shape, passed):
+    """What a body yields as a value of that type and shape: computed, an input, from outside, or a constant."""
+    rng = body.rng
+    if passed is not None and rng.random() < 0.12:
+        return passed
+    made = {name for node in body.nodes for name in node["outputs"]}
+    own = [v for v in body.values if _same(v, type, shape) and v.name in made]
+    if own and rng.random() < 0.8:
+        return rng.choice(own[-4:])
+    outside = [v for v in body.outer.visible() if _same(v, type, shape)]
+    if outside and rng.random() < 0.1:
+        return rng.choice(outside)  # captured and yielded as it is
+    x = passed if passed is not None else body.get(type, shape)
+    if type in ("float32", "float64", "int64", "int32", "float16") and rng.random() < 0.7:
+        return body.call("Add", [x, body.get(type, rng.choice([shape, []]))], [(type, shape)])[0] if shape is not None else body.call("Identity", [x], [(type, shape)])[0]
+    if type == "string" and body.program.opset >= 20 and shape is not None:
+        return body.call("StringConcat", [x, body.constant("string", [])], [(type, shape)])[0]
+    if type.startswith("seq("):
+        element = body.pick(lambda v: v.type == type[4:-1]) or body.constant(type[4:-1], [])
+        return body.call("SequenceInsert", [x, element], [(type, None)])[0]
+    if type == "bool":
+        return body.call("Not", [x], [(type, shape)])[0]
+    return body.call("Identity", [x], [(type, shape)])[0]
+
+
+def _finish(body, inputs, outputs):
+    names = [v.name for v in outputs]
+    declare = onnx_grammar.declared
+    twice = []
+    for k, value in enumerate(outputs):  # the same value listed twice is legal only by another name, in a file's graph
+        if value.name in names[:k] and body.rng.random() < 0.7:
+            value = body.call("Identity", [value], [(value.type, value.shape)])[0]
+        twice.append(value)
+    return {"inputs": [declare(v) for v in inputs], "outputs": [declare(v) for v in twice], "initializers": body.initializers, "nodes": body.nodes}
+
+
+def _states(graph, n):
+    """Initial values of state variables: values that are there, of every kind."""
+    rng, states = graph.rng, []
+    for _ in range(n):
+        if rng.random() < 0.12:
+            found = graph.pick(lambda v: v.type.startswith("seq(") or (v.type.startswith("optional(") and rng.random() < 0.3))
+            if found is not None:
+                states.append(found)
+                continue
+        type = rng.choice(STATE_TYPES)
+        found = graph.pick(lambda v: onnx_calls.is_tensor(v) and v.shape is not None)
+        states.append(found if found is not None and rng.random() < 0.6 else graph.get(type, graph.program.shape()))
+    return states
+
+
+def _inputs(body, values):
+    made = [onnx_grammar.Value(body.fresh(), v.type, v.shape) for v in values]
+    body.values += made
+    return made
+
+
+def _loop(graph):
+    rng = graph.rng
+    states = _states(graph, rng.choice([0, 1, 1, 2, 3]))
+    body = _body(graph)
+    i, go = onnx_grammar.Value(body.fresh(), "int64", []), onnx_grammar.Value(body.fresh(), "bool", [])
+    body.values += [i, go]
+    inside = _inputs(body, states)
+    body.grow(rng.choice([0, 1, 2, 3, 4]))
+    has_condition, has_count = rng.random() < 0.4, True
+    if has_condition:
+        truths = [v for v in body.values if _same(v, "bool", [])]
+        on = rng.choice(truths + [go]) if rng.random() < 0.5 else body.call("Less", [i, body.constant("int64", [], [rng.choice([0, 1, 2, 3])])], [("bool", [])])[0]
+        has_count = rng.random() < 0.8
+        if not has_count:
+            on = body.call("Less", [i, body.constant("int64", [], [rng.choice([0, 1, 2])])], [("bool", [])])[0]
+    else:
+        on = go if rng.random() < 0.6 else body.constant("bool", [], [True])
+    outputs = [on] + [_yielded(body, v.type, v.shape, v) for v in inside]
+    stacked = []
+    for _ in range(rng.choice([0, 0, 1, 1, 2])):
+        value = body.pick(lambda v: onnx_calls.is_tensor(v) and v.shape is not None)
+        if value is not None:
+            stacked.append(value if value.name in [x for n in body.nodes for x in n["outputs"]] or rng.random() < 0.3
+                           else body.call("Identity", [value], [(value.type, value.shape)])[0])
+    if stacked and rng.random() < 0.1:
+        stacked.append(stacked[0])
+    count = rng.choice([0, 1, 1, 2, 3, 4])
+    made = [(v.type, v.shape) for v in states]
+    made += [(v.type, [count] + v.shape if not has_condition else None) for v in stacked]
+    if not made:
+        return False
+    m = "" if not has_count else graph.constant("int64", rng.choice([[], [], [1]]), [count])
+    if has_count and rng.random() < 0.15:
+        found = graph.pick(lambda v: _same(v, "int64", []))
+        if found is not None:
+            m, _ = graph.call("Mod", [found, graph.constant("int64", [], [4])], [("int64", [])])[0], None
+            made = made[:len(states)] + [(v.type, None) for v in stacked]
+    condition = "" if not has_condition else graph.get("bool", [])
+    return graph.call("Loop", [m, condition] + states, made, body={"graph": _finish(body, [i, go] + inside, outputs + stacked)})
+
+
+def _scan(graph):
+    rng = graph.rng
+    length = rng.choice([1, 1, 2, 3])
+    states = [v for v in _states(graph, rng.choice([0, 1, 1, 2])) if onnx_calls.is_tensor(v)]
+    scanned = []
+    for _ in range(rng.choice([1, 1, 2])):
+        found = graph.pick(lambda v: onnx_calls.is_tensor(v) and v.shape and v.shape[0] == length)
+        scanned.append(found if found is not None else graph.constant(rng.choice(STATE_TYPES), [length] + graph.program.shape()))
+    body = _body(graph)
+    inside = _inputs(body, states)
+    slices = [onnx_grammar.Value(body.fresh(), v.type, v.shape[1:]) for v in scanned]
+    body.values += slices
+    body.grow(rng.choice([0, 1, 2, 3]))
+    outputs = [_yielded(body, v.type, v.shape, v) for v in inside]
+    stacked = []
+    for _ in range(rng.choice([0, 1, 1, 2]) if outputs else 1):
+        value = body.pick(lambda v: onnx_calls.is_tensor(v) and v.shape is not None)
+        if value is not None:
+            stacked.append(value if rng.random() < 0.3 else body.call("Identity", [value], [(value.type, value.shape)])[0])
+    made = [(v.type, v.shape) for v in states] + [(v.type, [length] + v.shape) for v in stacked]
+    if not made:
+        return False
+    attributes = {}
+    if rng.random() < 0.2:
+        attributes["scan_input_directions"] = [rng.choice([0, 1]) for _ in scanned]
+    if stacked and rng.random() < 0.2:
+        attributes["scan_output_directions"] = [rng.choice([0, 1]) for _ in stacked]
+    return graph.call("Scan", states + scanned, made, num_scan_inputs=len(scanned), **attributes,
+                      body={"graph": _finish(body, inside + slices, outputs + stacked)})
+
+
+def _branch(graph):
+    rng = graph.rng
+    kinds = []
+    for _ in range(rng.choice([1, 1, 2])):
+        found = graph.pick(lambda v: v.shape is not None or v.type.startswith("seq("))
+        kinds.append((found.type, found.shape) if found is not None else ("float32", []))
+    branches = []
+    for _ in range(2):
+        body = _body(graph)
+        body.grow(rng.choice([0, 0, 1, 2, 3]))
+        outputs = []
+        for type, shape in kinds:
+            source = graph.pick(lambda v: _same(v, type, shape))
+            outputs.append(_yielded(body, type, shape, source) if source is not None or not type.startswith("seq(") else None)
+        if None in outputs:
+            return False
+        names = [x for n in body.nodes for x in n["outputs"]] + [x["name"] for x in body.initializers]
+        outputs = [v if v.name in names or rng.random() < 0.3 else body.call("Identity", [v], [(v.type, v.shape)])[0] for v in outputs]
+        branches.append(_finish(body, [], outputs))
+    condition = graph.get("bool", [])
+    return graph.call("If", [condition], kinds, then_branch={"graph": branches[0]}, else_branch={"graph": branches[1]})

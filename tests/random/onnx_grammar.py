@@ -1,0 +1,134 @@
+"""Random ONNX programs: typed dataflow with Loop, Scan and If nested in each other. ``make(seed)`` gives one case (case.py)."""
+import random
+
+import onnx_calls
+import onnx_control
+
+TYPES = ["float32"] * 8 + ["float64"] * 3 + ["int64"] * 4 + ["int32", "bool", "bool", "string", "float16", "uint8", "int8", "bfloat16", "uint64", "int16"]
+
+
+class Value:
+    """A name with its type, and its shape where that is known."""
+
+    def __init__(self, name, type, shape):
+        self.name, self.type, self.shape = name, type, shape
+
+
+def numbers(rng, type, n):
+    """Elements of that type as they stand in a case."""
+    if type == "string":
+        return [rng.choice(["a", "b", "", "xyz", "é", "a b"]) for _ in range(n)]
+    if type == "bool":
+        return [rng.random() < 0.5 for _ in range(n)]
+    if type.startswith("complex"):
+        return [[round(rng.uniform(-2, 2), 2), round(rng.uniform(-2, 2), 2)] for _ in range(n)]
+    if "float" in type:
+        return [rng.choice([0.0, 1.0, -1.0, 0.5, 2.0, round(rng.uniform(-3, 3), 2), round(rng.uniform(-3, 3), 3)]) for _ in range(n)]
+    low = 0 if type.startswith("u") else -4
+    return [rng.randint(low, 6) for _ in range(n)]
+
+
+def length(shape):
+    n = 1
+    for axis in shape:
+        n *= axis
+    return n
+
+
+class Graph:
+    """A graph in the making: its calls, and the values that may be used here. ``outer``: the graph around it."""
+
+    def __init__(self, program, outer=None):
+        self.program, self.rng, self.outer = program, program.rng, outer
+        self.nodes, self.initializers, self.values = [], [], []
+        self.depth = outer.depth + 1 if outer is not None else 0
+
+    def visible(self):
+        return self.values + (self.outer.visible() if self.outer is not None else [])
+
+    def fresh(self):
+        self.program.n_names += 1
+        return f"v{self.program.n_names}"
+
+    def call(self, op, inputs, outputs, **attributes):
+        """Adds a call; ``outputs``: (type, shape) each. The values that it gives."""
+        made = [Value(self.fresh(), type, shape) for type, shape in outputs]
+        node = {"op": op, "inputs": [x.name if isinstance(x, Value) else x for x in inputs], "outputs": [v.name for v in made]}
+        if attributes:
+            node["attributes"] = attributes
+        self.nodes.append(node)
+        self.values += made
+        return made
+
+    def constant(self, type, shape, data=None):
+        data = numbers(self.rng, type, length(shape)) if data is None else data
+        tensor = {"type": type, "shape": list(shape), "data": data}
+        if type != "bfloat16" and self.rng.random() < 0.3:
+            return self.call("Constant", [], [(type, list(shape))], value={"tensor": tensor})[0]
+        value = Value(self.fresh(), type, list(shape))
+        self.initializers.append({"name": value.name, **tensor})
+        self.values.append(value)
+        return value
+
+    def pick(self, fits):
+        """A visible value that fits, rather a late one of this graph; None where there is none."""
+        own = [v for v in self.values[-8:] if fits(v)]
+        if own and self.rng.random() < 0.7:
+            return self.rng.choice(own)
+        every = [v for v in self.visible() if fits(v)]
+        return self.rng.choice(every) if every else None
+
+    def get(self, type, shape):
+        """A value of that type and shape, a constant where there is none."""
+        found = self.pick(lambda v: v.type == type and v.shape == shape)
+        return found if found is not None and self.rng.random() < 0.9 else self.constant(type, shape)
+
+    def grow(self, n_calls):
+        for _ in range(n_calls):
+            r = self.rng.random()
+            if self.depth < 3 and r < 0.12 + 0.08 * (self.depth == 0):
+                onnx_control.add(self)
+            else:
+                onnx_calls.add(self)
+
+
+class Program:
+    def __init__(self, rng):
+        self.rng, self.n_names = rng, 0
+        self.opset = rng.choice([11, 13, 13, 15, 16, 17, 18, 19, 21, 22])
+        self.width = rng.choice([1, 2, 2, 3])
+
+    def shape(self):
+        return self.rng.choice([[], [], [1], [self.width], [self.width], [2, self.width], [1, self.width], [self.width, 1], [2, 2, self.width], [0]] + [[0, 2]] * (self.rng.random() < 0.3))
+
+
+def make(seed):
+    rng = random.Random(f"onnx {seed}")
+    program = Program(rng)
+    graph = Graph(program)
+    inputs = []
+    for _ in range(rng.choice([0, 1, 1, 2, 2, 3])):
+        value = Value(graph.fresh(), rng.choice(TYPES), program.shape())
+        inputs.append(value)
+        graph.values.append(value)
+    if not inputs:
+        graph.constant("float32", program.shape())
+    graph.grow(rng.choice([1, 2, 3, 4, 6, 9]))
+    made = {name for node in graph.nodes for name in node["outputs"]}
+    own = [v for v in graph.values if v.name in made]
+    outputs = [v for v in own if rng.random() < 0.5][-6:] or own[-1:] or graph.values[-1:]
+    if inputs and rng.random() < 0.03:
+        outputs.append(inputs[0])
+    model = {"opset": program.opset, "inputs": [declared(v) for v in inputs], "outputs": [declared(v) for v in {v.name: v for v in outputs}.values()],
+             "initializers": graph.initializers, "nodes": graph.nodes}
+    phases = [{"steps": rng.choice([1, 2, 3, 4]), "inputs": {v.name: given(rng, v) for v in inputs}} for _ in range(rng.choice([1, 1, 2, 3]))]
+    return {"format": "onnx", "model": model, "phases": phases, "dt": None}
+
+
+def declared(value):
+    shape = value.shape
+    return {"name": value.name, "type": value.type, "shape": shape}
+
+
+def given(rng, value):
+    return {"type": value.type, "shape": value.shape, "data": numbers(rng, value.type, length(value.shape))}

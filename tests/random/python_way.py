@@ -1,0 +1,134 @@
+"""The ways through Python: mdf_c.run, its records, and EvaluableGraph, held against what the reference gave in its last step."""
+import os
+import sys
+import warnings
+
+import numpy as np
+
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+
+import case as cases
+import onnx_file
+from runner import ROOT
+
+sys.path.insert(0, os.path.join(ROOT, "python"))
+os.environ.setdefault("MDF_C_BUILD", os.path.join(ROOT, os.environ.get("BUILD", "build")))
+import mdf_c  # noqa: E402
+
+SETTINGS = {"max_iterations": 2000, "max_passes": 500, "max_memory": 1 << 28, "threads": 1}  # those of ways.c
+
+
+def _number_text(element):
+    if isinstance(element, (str, bytes)):
+        return '"' + "".join(f"\\x{ord(c):02x}" if c in '"\\' or c < " " else c for c in element) + '"'
+    kind = element.dtype.kind
+    if kind == "c":
+        return _number_text(element.real) + " " + _number_text(element.imag)
+    if kind in "fV" and np.isnan(np.float64(element)):
+        return "nan"
+    return element.tobytes().hex()
+
+
+def value_text(value):
+    """A value as trace.c writes it."""
+    if value is None:
+        return " none"
+    if isinstance(value, dict):
+        return " {" + "".join(f' "{key}"' + value_text(item) for key, item in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return " (" + "".join(value_text(item) for item in value) + " )"
+    if isinstance(value, str):
+        return " string[] " + _number_text(value)
+    array = np.asarray(value)
+    name = "string" if array.dtype == object else array.dtype.name
+    elements = list(array.ravel()) if array.dtype == object else [x for x in array.reshape(-1)]
+    return f" {name}[{','.join(map(str, array.shape))}]" + "".join(" " + _number_text(x) for x in elements)
+
+
+class Absent(Exception):
+    """Python can not do this here: ml_dtypes is not installed."""
+
+
+def _input(value):
+    if isinstance(value, dict) and "sequence" in value:
+        return [_input(item) for item in value["sequence"]]
+    if isinstance(value, dict) and "data" in value:
+        array = onnx_file.numpy_array(value)
+        if value["type"] != "bfloat16":
+            return array
+        if ml_dtypes is None:
+            raise Absent
+        return array.view(ml_dtypes.bfloat16)
+    return value
+
+
+def _error_text(error):
+    return f"error {type(error).__name__}: {getattr(error, 'path', '')}: {error}"
+
+
+def _run(case):
+    """Lines as those of the reference, by name; an error as an exception."""
+    source = cases.model_bytes(case) if case["format"] == "onnx" else case["model"]
+    inputs = [{name: _input(value) for name, value in step.items()} for step in cases.inputs_by_step(case)]
+    model = mdf_c.load(source, format=case["format"]) if case["format"] == "onnx" else mdf_c.load(source)
+    result = mdf_c.run(model, inputs, steps=len(inputs), dt=case.get("dt"), record=True, **SETTINGS)
+    lines = {f"{node}.{port}": value_text(value) for node, ports in result.outputs.items() for port, value in ports.items()}
+    lines.update({f"result:{name}": value_text(value) for name, value in result.results.items()})
+    for name, array in result.trace.items():
+        lines[f"recorded {name}"] = value_text(array[-1])
+    return lines, model, inputs
+
+
+def _evaluable(case, model, inputs):
+    graph = mdf_c.EvaluableGraph(model, **SETTINGS)
+    for step, given in enumerate(inputs):
+        graph.evaluate(time_increment=None if step == 0 else case.get("dt"),
+                       initializer={name.split(".", 1)[-1]: value for name, value in given.items()})
+    return {f"{node.id}.{port}": value_text(part.curr_value)
+            for node in graph.enodes.values() for port, part in node.evaluable_outputs.items()}
+
+
+def findings(case, last):
+    """Where Python gives something else than ``last``, the lines of the reference's last step."""
+    reference = {}
+    for line in last:
+        name, _, value = line.partition(" ")
+        reference[name] = " " + value
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            lines, model, inputs = _run(case)
+            found = _compare("python", lines, reference)
+            if not found and case["format"] != "onnx":
+                found = _compare("EvaluableGraph", _evaluable(case, model, inputs), reference)
+            return found
+        except (mdf_c.MdfError, MemoryError) as error:
+            expected = "error" in reference
+            message = str(error).rsplit(": ", 1)[-1]
+            if expected and message in reference["error"]:
+                return []
+            return [{"way": "python", "kind": "different", "detail": ["", "error" + reference.get("error", "no error"), _error_text(error)]}]
+        except Absent:
+            return []
+        except Exception as error:  # an exception that is none of the package's is a finding
+            if ml_dtypes is None and "ml_dtypes" in str(error):
+                return []
+            return [{"way": "python", "kind": "different", "detail": ["", reference.get("error", "no error"), _error_text(error)]}]
+
+
+def _compare(way, lines, reference):
+    if "error" in reference:
+        return [{"way": way, "kind": "different", "detail": ["", "error" + reference["error"], "no error"]}]
+    for name, value in lines.items():
+        expected = reference.get(name.removeprefix("recorded "))
+        if expected is not None and expected != value and not _is_same_scalar(name, expected, value):
+            return [{"way": way, "kind": "different", "detail": [name, expected.strip(), value.strip()]}]
+    return []
+
+
+def _is_same_scalar(name, expected, value):
+    """An array of objects of a trace gives numbers that Python has."""
+    return name.startswith("recorded ") and expected.split(" ")[2:] == value.split(" ")[2:]

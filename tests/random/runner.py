@@ -1,0 +1,91 @@
+"""The program run_ways as a child process that cases are given to, one after the other. It is started anew where a case ends it."""
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+
+import case as cases
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class Outcome:
+    """What the ways gave. ``findings``: {"way", "kind" ("different", "crash", "hang"), "detail"}; ``last``: what the reference gave in
+    its last step, a text "NODE.PORT TYPE[SHAPE] ELEMENTS" each."""
+
+    def __init__(self):
+        self.findings, self.last, self.n_ways = [], [], 0
+
+
+class Runner:
+    """Use it as a context; ``limit_s`` is the time that a case may take."""
+
+    def __init__(self, build, limit_s=20.0, wrong_way=None):
+        self.program = os.path.join(ROOT, build, "random", "run_ways") if not os.path.isabs(build) else os.path.join(build, "random", "run_ways")
+        self.limit_s, self.process = limit_s, None
+        self.folder = tempfile.TemporaryDirectory(prefix="mdf_random_", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+        self.environment = {**os.environ, "CC": os.path.join(os.path.dirname(os.path.abspath(__file__)), "cc_fast.sh")}
+        if wrong_way:
+            self.environment["MDF_RANDOM_WRONG_WAY"] = wrong_way
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._end()
+        self.folder.cleanup()
+
+    def _end(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
+            self.process.stdout.close()
+            self.process = None
+
+    def _start(self):
+        self.process = subprocess.Popen([self.program, self.folder.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, env=self.environment)
+        os.set_blocking(self.process.stdout.fileno(), False)
+
+    def run(self, case, compiled=False, only="-"):
+        outcome, way = Outcome(), "load"
+        if self.process is None:
+            self._start()
+        try:
+            self.process.stdin.write(cases.encode(case, compiled, only))
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass
+        deadline, rest = time.monotonic() + self.limit_s, b""
+        while True:
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+            chunk = os.read(self.process.stdout.fileno(), 1 << 20) if ready else None
+            if not chunk:
+                outcome.findings.append({"way": way, **self._fate(hung=chunk is None)})
+                self._end()
+                return outcome
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                word, _, content = line.decode(errors="replace").partition(" ")
+                if word == "way":
+                    way = content
+                elif word == "last":
+                    outcome.last.append(content)
+                elif word == "different":
+                    name, *detail = content.split("\t")
+                    outcome.findings.append({"way": name, "kind": "different", "detail": detail})
+                elif word == "done":
+                    outcome.n_ways = int(content)
+                    return outcome
+
+    def _fate(self, hung):
+        if hung:
+            return {"kind": "hang", "detail": [f"no end after {self.limit_s:g} s"]}
+        status = self.process.wait()
+        name = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+        return {"kind": "crash", "detail": [name]}
