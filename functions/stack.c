@@ -133,7 +133,7 @@ bool mdf_stack_take(struct mdf_memory *memory, struct mdf_value *slice, const st
 
 void mdf_stack_begin(struct mdf_stack *stack, struct mdf_value *whole, size_t axis, size_t capacity)
 {
-    *stack = (struct mdf_stack){whole, axis, 0, capacity, false};
+    *stack = (struct mdf_stack){whole, axis, 0, capacity};
 }
 
 /* The array for `capacity` slices like `slice`. */
@@ -157,18 +157,20 @@ static bool make_whole(struct mdf_call *call, const struct mdf_stack *stack, str
     return made || mdf_call_out_of_memory(call);
 }
 
-/* Twice the room. Only stacks along the first axis grow. */
-static bool grow(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_value *slice)
+/* Moves the slices so far to an array with room for `capacity` of them. Only stacks along the first axis grow, or are cut. */
+static bool resize(struct mdf_call *call, struct mdf_stack *stack, size_t capacity)
 {
-    struct mdf_value *room = &call->scratch[0];
-    size_t capacity = stack->capacity < 8 ? 16 : 2 * stack->capacity;
+    struct mdf_value *whole = stack->whole, *room = &call->scratch[0];
+    const int64_t *slice = mdf_value_shape(whole) + 1;
 
-    if (!make_whole(call, stack, room, stack->whole->dtype, slice->rank, mdf_value_shape(slice), capacity)) {
+    if (!make_whole(call, stack, room, (mdf_dtype)whole->dtype, whole->rank - 1, slice, capacity)) {
         return false;
     }
-    memcpy(room->data, stack->whole->data, stack->length * slice->length * mdf_dtype_size(slice->dtype));
-    room->strength = stack->whole->strength;
-    mdf_value_swap(room, stack->whole);
+    if (stack->length > 0 && room->length > 0) {
+        copy_run((mdf_dtype)whole->dtype, room->data, whole->data, stack->length * product(slice, whole->rank - 1));
+    }
+    room->strength = whole->strength;
+    mdf_value_swap(room, whole);
     stack->capacity = capacity;
     return true;
 }
@@ -189,7 +191,7 @@ static bool is_alike(const struct mdf_stack *stack, const struct mdf_value *slic
     return true;
 }
 
-static bool put_first(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_value *slice, size_t index)
+static bool put_first(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_value *slice)
 {
     char description[80];
 
@@ -200,10 +202,6 @@ static bool put_first(struct mdf_call *call, struct mdf_stack *stack, const stru
     if (stack->axis > slice->rank) {
         return mdf_call_error(call, MDF_SHAPE, "a scan output of rank %u can not be stacked along axis %zu", slice->rank,
                               stack->axis);
-    }
-    if (slice->dtype == MDF_DTYPE_STRING && index + 1 > stack->capacity) {
-        stack->by_list = true;
-        return mdf_value_make_list(call->context->memory, stack->whole, 0) != NULL || mdf_call_out_of_memory(call);
     }
     stack->capacity = stack->capacity == 0 ? 1 : stack->capacity;
     if (!make_whole(call, stack, stack->whole, slice->dtype, slice->rank, mdf_value_shape(slice), stack->capacity)) {
@@ -218,12 +216,8 @@ bool mdf_stack_put(struct mdf_call *call, struct mdf_stack *stack, const struct 
     size_t element, inner, outer, stride, i;
     char first[80], other[80];
 
-    if (stack->length == 0 && !put_first(call, stack, slice, index)) {
+    if (stack->length == 0 && !put_first(call, stack, slice)) {
         return false;
-    }
-    if (stack->by_list) {
-        stack->length++;
-        return mdf_value_append(call->context->memory, stack->whole, slice) || mdf_call_out_of_memory(call);
     }
     if (slice->kind != MDF_KIND_TENSOR || !is_alike(stack, slice)) {
         mdf_value_describe(stack->whole, first, sizeof first);
@@ -231,7 +225,7 @@ bool mdf_stack_put(struct mdf_call *call, struct mdf_stack *stack, const struct 
         return mdf_call_error(
             call, MDF_SHAPE, "a scan output must have one type and shape in all iterations: %s does not fit in %s", other, first);
     }
-    if (index >= stack->capacity && !grow(call, stack, slice)) {
+    if (index >= stack->capacity && !resize(call, stack, stack->capacity < 8 ? 16 : 2 * stack->capacity)) {
         return false;
     }
     element = mdf_dtype_size(slice->dtype);
@@ -278,15 +272,11 @@ bool mdf_stack_end(struct mdf_call *call, struct mdf_stack *stack, const struct 
     if (stack->length == 0) {
         return make_empty(call, stack, type);
     }
-    if (stack->by_list) {
-        if (mdf_value_from_nested_list(memory, &call->scratch[0], stack->whole) != 1) {
-            return mdf_call_error(call, MDF_SHAPE, "a scan output must have one type and shape in all iterations");
-        }
-        mdf_value_swap(&call->scratch[0], stack->whole);
-        return true;
-    }
     if (stack->length == stack->capacity) {
         return true;
+    }
+    if (stack->whole->dtype == MDF_DTYPE_STRING) { /* an array that is made anew has empty ones */
+        return resize(call, stack, stack->length);
     }
     if (!begin_shape(memory, &shape, stack->whole->rank)) {
         return mdf_call_out_of_memory(call);

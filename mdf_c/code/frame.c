@@ -296,11 +296,11 @@ static bool borrow_as_array(struct mdf_context *context, struct mdf_value *targe
     return true;
 }
 
-/* The element type that a value of a declared type gets; MDF_DTYPE_NONE: the one it has. */
+/* The element type that a value of a declared type gets; MDF_DTYPE_NONE: the one it has. It never hangs on what the elements are, so
+ * that a port has the same type in all steps. */
 static mdf_dtype declared_dtype(const struct mdf_value *source, const struct mdf_declared_type *type)
 {
     char have = mdf_dtype_kind(source->dtype), want = mdf_dtype_kind(type->dtype);
-    int64_t integer;
 
     if (source->kind != MDF_KIND_TENSOR || type->dtype == MDF_DTYPE_NONE || source->dtype == type->dtype || have == 's' ||
         want == 's') {
@@ -309,13 +309,7 @@ static mdf_dtype declared_dtype(const struct mdf_value *source, const struct mdf
     if (type->exact) {
         return type->dtype;
     }
-    if (want == 'f') {
-        return have == 'i' || have == 'u' || have == 'b' ? type->dtype : MDF_DTYPE_NONE;
-    }
-    if (want == 'i' && have == 'f' && source->length == 1 && mdf_value_to_int64(source, &integer)) {
-        return type->dtype;
-    }
-    return MDF_DTYPE_NONE;
+    return want == 'f' && (have == 'i' || have == 'u' || have == 'b') ? type->dtype : MDF_DTYPE_NONE;
 }
 
 /* Whether all elements keep their value as integers. */

@@ -512,6 +512,16 @@ static bool inferred_yields(struct body_builder *body)
     return true;
 }
 
+/* Who takes the buffer of a slot leaves nothing to another that yields the same. */
+static bool is_yielded_twice(const struct mdf_code *code, size_t index)
+{
+    size_t i;
+
+    for (i = 0; i < code->n_yields && (i == index || code->yields[i] != code->yields[index]); i++) {
+    }
+    return i < code->n_yields;
+}
+
 /* Slots that a call writes in each run and that nothing else holds: their buffers may be taken. */
 static bool mark_own(struct body_builder *body, struct mdf_code *code)
 {
@@ -543,10 +553,8 @@ static bool mark_own(struct body_builder *body, struct mdf_code *code)
     for (i = 0; i < code->n_yields; i++) {
         size_t slot = MDF_OPERAND_INDEX(code->yields[i]);
 
-        if (MDF_OPERAND_KIND(code->yields[i]) == MDF_OPERAND_SLOT && written[slot] && !held[slot]) {
-            code->yield_is_own[i] = true;
-            held[slot] = true;
-        }
+        code->yield_is_own[i] = MDF_OPERAND_KIND(code->yields[i]) == MDF_OPERAND_SLOT && written[slot] && !held[slot] &&
+                                !is_yielded_twice(code, i);
     }
     return true;
 }

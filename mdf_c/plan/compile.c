@@ -491,6 +491,22 @@ static bool compile_parts(struct graph_builder *builder, struct nested *nested, 
            (nested == NULL || nested_take_yields(builder, &nested->yields));
 }
 
+/* Whether an edge may bring what its sender computed in an evaluation before: its receiver does not wait for it. */
+static bool has_late_edges(const struct mdf_graph *graph)
+{
+    size_t i;
+
+    for (i = 0; i < graph->n_edges; i++) {
+        const struct mdf_edge *edge = &graph->edges[i];
+
+        if (edge->sender_node == edge->receiver_node ||
+            graph->nodes[edge->receiver_node].input_ports[edge->receiver_index].default_value != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool keep_origins(struct compiler *compiler)
 {
     struct list origins = {compiler->origins, compiler->n_origins, 0};
@@ -523,8 +539,10 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
         !graph_begin(&builder, compiler, graph, unit, nested != NULL ? nested->outer->scope : NULL, false)) {
         return false;
     }
+    builder.ports = &ports;
     builder.is_nested = nested != NULL;
     builder.is_scheduled = graph_has_conditions(graph);
+    builder.keeps_outputs = builder.is_scheduled || has_late_edges(graph);
     compiler->open = &open;
     done = compile_parts(&builder, nested, &ports, &edges);
     compiler->open = open.outer;

@@ -57,11 +57,13 @@ enum operand_flags {
     OPERAND_MAY_BE_LIST = 1, /* may hold a Python list */
     OPERAND_MUTABLE = 2,     /* a parameter that changes while the node runs */
     OPERAND_IS_BOOL = 4,     /* a boolean, for sure */
-    OPERAND_IS_FIXED = 8     /* a slot that code only reads: it holds a value before the first run */
+    OPERAND_IS_FIXED = 8,    /* a slot that code only reads: it holds a value before the first run */
+    OPERAND_IS_FOREIGN = 16  /* looks at what may change while the node does not run; see unit_is_foreign */
 };
 
 struct operand_facts {
     unsigned flags; /* enum operand_flags */
+    size_t owner;   /* of a slot: the node that writes it, counted from 1; 0: others may */
     struct mdf_static_type type;
 };
 
@@ -70,6 +72,7 @@ struct unit {
     struct unit *outer; /* the unit of the enclosing graph */
     struct list instructions, calls, constants, captures, bodies, declarations;
     struct list slot_facts, constant_facts, capture_facts; /* struct operand_facts */
+    size_t owner; /* the node that is being compiled, counted from 1; 0: none */
 };
 
 /* A function with several outputs, or with one. */
@@ -119,6 +122,12 @@ mdf_operand unit_add_constant(struct target *target, struct mdf_value *value, un
 mdf_operand unit_add_int(struct target *target, int64_t integer);
 mdf_operand unit_add_string(struct target *target, const char *text);
 unsigned unit_flags(const struct unit *unit, mdf_operand operand);
+/* Whether what the operand holds may change while the node that is being compiled does not run: ports that are filled at run time,
+ * outputs of other nodes, names of the node around its graph, and what looks at them without a copy. */
+bool unit_is_foreign(const struct unit *unit, mdf_operand operand);
+/* A slot of the node's own with a copy of the operand. */
+mdf_operand unit_own_copy(struct target *target, mdf_operand operand);
+void unit_set_owner(struct unit *unit, mdf_operand slot, size_t owner);
 /* What is known of an operand's type; `value` of a constant points into the unit and lives until the next constant is added. */
 struct mdf_static_type unit_type(const struct unit *unit, mdf_operand operand);
 /* Notes the type of a slot that holds nothing else. Shapes must lie in the scratch of the compiler or live longer. */
@@ -323,10 +332,13 @@ struct graph_builder {
     size_t *first_port;             /* of each node, in `fed` */
     struct name_table output_names; /* of all output ports: their places in `output_places`, counted from 1 */
     struct output_place *output_places;
-    size_t current_node; /* being compiled */
+    const struct list *ports; /* struct mdf_program_port: those filled at run time */
+    size_t current_node;      /* being compiled */
     bool is_body;
     bool is_nested;    /* stands in a node of another graph */
     bool is_scheduled; /* has conditions: an edge's sender may run after its receiver, or never */
+    /* Outputs are read while their node waits for its next run: there are conditions, or edges that do not make a node wait. */
+    bool keeps_outputs;
 };
 bool graph_begin(struct graph_builder *builder, struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit,
                  struct scope *outer, bool is_body);

@@ -62,19 +62,29 @@ static mdf_operand find_bound(const struct scope *scope, const char *name)
     return MDF_NO_OPERAND;
 }
 
-/* Of one name, an input port goes before a parameter or function, and these before an output port. False: there is none. */
+/* The number of a port that is filled at run time; SIZE_MAX: it is another's value while its node runs. */
+static size_t number_of_port(const struct graph_builder *graph, mdf_operand slot)
+{
+    size_t i;
+
+    for (i = 0; MDF_OPERAND_KIND(slot) == MDF_OPERAND_SLOT && i < graph->ports->n; i++) {
+        if (((const struct mdf_program_port *)graph->ports->items)[i].slot == slot) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* The value of a function, parameter or output port; of one name, these go before an output port. False: there is none. */
 static bool find_value(const struct condition_builder *builder, size_t node, const char *name, struct mdf_watch *watch)
 {
     const struct mdf_graph_node *source = &builder->graph->graph->nodes[node];
     const struct node_plan *plan = &builder->graph->nodes[node];
-    size_t port = find_port(source, name), output = find_output(source, name);
+    size_t output = find_output(source, name);
 
     watch->node = node;
     watch->has_initial = true;
-    if (port < source->n_input_ports) {
-        watch->value = plan->ports[port];
-        watch->always = true;
-    } else if (find_parameter(source, name) != NULL) {
+    if (find_parameter(source, name) != NULL) {
         watch->value = find_bound(plan->scope, name);
         watch->always =
             watch->value != MDF_NO_OPERAND && (MDF_OPERAND_KIND(watch->value) == MDF_OPERAND_CONSTANT ||
@@ -87,6 +97,22 @@ static bool find_value(const struct condition_builder *builder, size_t node, con
     } else {
         return false;
     }
+    return true;
+}
+
+/* An input port goes before all else of its name. */
+static bool find_input(const struct condition_builder *builder, size_t node, const char *name, struct mdf_watch *watch)
+{
+    const struct mdf_graph_node *source = &builder->graph->graph->nodes[node];
+    size_t port = find_port(source, name);
+
+    if (port == source->n_input_ports) {
+        return false;
+    }
+    watch->node = node;
+    watch->value = builder->graph->nodes[node].ports[port];
+    watch->is_input = watch->has_initial = true;
+    watch->port = number_of_port(builder->graph, watch->value);
     return true;
 }
 
@@ -176,17 +202,31 @@ static bool read_tolerances(struct condition_builder *builder, const struct cond
     return true;
 }
 
-/* Before the node's first run a parameter has its default_initial_value, where that is a constant. */
-static bool read_initial(struct condition_builder *builder, const struct mdf_parameter *parameter, struct mdf_watch *watch)
+/* What a value is before its node's first run: a parameter's default_initial_value, where that is a constant; the default_value of
+ * a port that does not add up what arrives. NULL: none. */
+static const struct mdf_node *find_initial(const struct mdf_graph_node *node, const char *name, const struct mdf_watch *watch)
+{
+    const struct mdf_parameter *parameter = find_parameter(node, name);
+    const struct mdf_input_port *port = watch->is_input ? &node->input_ports[find_port(node, name)] : NULL;
+
+    if (port != NULL) {
+        return port->reduce == MDF_REDUCE_OVERWRITE ? port->default_value : NULL;
+    }
+    return parameter == NULL || watch->always || parameter->default_initial_value == NULL ||
+                   parameter->default_initial_value->kind == MDF_NODE_STRING
+               ? NULL
+               : parameter->default_initial_value;
+}
+
+static bool read_initial(struct condition_builder *builder, const struct mdf_node *source, struct mdf_watch *watch)
 {
     struct target target = {builder->compiler, builder->graph->unit, &builder->graph->scope};
     struct mdf_value initial = {0};
 
-    if (parameter == NULL || watch->always || parameter->default_initial_value == NULL ||
-        parameter->default_initial_value->kind == MDF_NODE_STRING) {
+    if (source == NULL) {
         return true;
     }
-    if (!compile_constant(&target, parameter->default_initial_value, &initial)) {
+    if (!compile_constant(&target, source, &initial)) {
         return false;
     }
     watch->has_initial = mdf_value_number_at(&initial, watch->indices, watch->n_indices, &watch->initial);
@@ -223,7 +263,8 @@ bool build_threshold(struct condition_builder *builder, const struct condition_c
     if (name->kind != MDF_NODE_STRING) {
         return condition_fault(builder, call, name, "'parameter' must be the name of a port, parameter or function");
     }
-    if (!find_value(builder, node, name->as.string.bytes, &watch)) {
+    if (!find_input(builder, node, name->as.string.bytes, &watch) &&
+        !find_value(builder, node, name->as.string.bytes, &watch)) {
         return unknown_value(builder, call, name->as.string.bytes, node);
     }
     if (watch.value == MDF_NO_OPERAND) {
@@ -235,7 +276,7 @@ bool build_threshold(struct condition_builder *builder, const struct condition_c
     return watch.name != NULL && read_indices(builder, call, &watch) && read_comparator(builder, call, &condition->comparison) &&
            read_tolerances(builder, call, condition->comparison, &watch) &&
            condition_number(builder, call, "threshold", &condition->n) &&
-           read_initial(builder, find_parameter(&builder->graph->graph->nodes[node], name->as.string.bytes), &watch) &&
+           read_initial(builder, find_initial(&builder->graph->graph->nodes[node], name->as.string.bytes, &watch), &watch) &&
            list_add(builder->compiler, &builder->watches, &watch, sizeof watch);
 }
 

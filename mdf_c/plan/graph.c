@@ -194,6 +194,9 @@ static mdf_operand reserve_output(struct graph_builder *builder, size_t node, si
 
     plan->outputs[output] = unit_new_slot(&target, OPERAND_MAY_BE_LIST);
     plan->output_is_reserved[output] = true;
+    if (plan->outputs[output] != MDF_NO_OPERAND) {
+        unit_set_owner(builder->unit, plan->outputs[output], node + 1);
+    }
     return plan->outputs[output];
 }
 

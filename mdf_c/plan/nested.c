@@ -191,7 +191,7 @@ static bool emit(struct target *target, const struct mdf_graph *graph, struct md
     }
     unit_instruction(unit, unit_position(unit) - 1)->target = body;
     for (i = 0; i < yields->n; i++) {
-        mdf_operand slot = unit_new_slot(target, OPERAND_MAY_BE_LIST);
+        mdf_operand slot = unit_new_slot(target, OPERAND_MAY_BE_LIST | OPERAND_IS_FOREIGN);
 
         if (slot == MDF_NO_OPERAND || !unit_emit(target, MDF_OPCODE_YIELD, slot, 0, (mdf_operand)i)) {
             return false;

@@ -11,6 +11,7 @@ struct item {
     const struct mdf_definition *definition;
     const struct mdf_parameter *parameter; /* NULL: a function */
     struct list names;                     /* what its value depends on */
+    size_t n_initial_names;                /* how many of them, from the first on, its value before the first run does */
     struct usage usage;
     bool is_literal;    /* a constant without more ado */
     bool is_text;       /* a text as it is, for an attribute */
@@ -177,6 +178,7 @@ static bool describe_parameter(struct compiler *compiler, const struct mdf_param
     if (!collect_definition_names(compiler, definition, &item->names)) {
         return false;
     }
+    item->n_initial_names = item->names.n; /* conditions come into force with the first run: they may look at what was before */
     item->is_stateful = parameter->time_derivative != NULL || parameter->default_initial_value != NULL ||
                         (!item->is_literal && definition->value != NULL && names_contain(&item->names, definition->id)) ||
                         (definition->function != NULL && names_contain(&item->names, definition->id)) || !computed;
@@ -244,6 +246,7 @@ static bool describe_items(struct node_builder *builder)
             !find_usage(compiler, node, node->functions[i].id, &builder->functions[i].usage)) {
             return false;
         }
+        builder->functions[i].n_initial_names = builder->functions[i].names.n;
     }
     for (i = 0; i < node->n_parameters; i++) {
         if (!describe_parameter(compiler, &node->parameters[i], &builder->parameters[i]) ||
@@ -369,7 +372,7 @@ static mdf_operand initial_of_state(struct node_builder *builder, struct target 
 static bool compile_initial(struct node_builder *builder, struct target *target, struct item *item)
 {
     struct place place = enter_item(builder, item);
-    struct list names = {0};
+    struct list names = {.items = item->names.items, .n = item->n_initial_names}, initial_names = {0};
     struct outcome outcome;
     mdf_operand operand;
 
@@ -385,13 +388,13 @@ static bool compile_initial(struct node_builder *builder, struct target *target,
     }
     item->initial_progress = ITEM_STARTED;
     if (item->is_stateful) {
-        if (!add_node_names(builder->compiler, item->parameter->default_initial_value, &names) ||
-            !compile_initial_of(builder, target, &names)) {
+        if (!add_node_names(builder->compiler, item->parameter->default_initial_value, &initial_names) ||
+            !compile_initial_of(builder, target, &initial_names)) {
             return false;
         }
         operand = initial_of_state(builder, target, item);
     } else {
-        if (!compile_initial_of(builder, target, &item->names) ||
+        if (!compile_initial_of(builder, target, &names) ||
             !compile_definition(target, item->definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
             return false;
         }
@@ -426,6 +429,12 @@ static bool compile_initials(struct node_builder *builder)
 
 /* ------------------------------------------------------------------ functions */
 
+/* Conditions look at functions and parameters between two runs of their node. */
+static bool must_be_kept(const struct node_builder *builder, mdf_operand operand)
+{
+    return builder->graph->is_scheduled && unit_is_foreign(builder->target.unit, operand);
+}
+
 static bool compile_function(struct node_builder *builder, struct item *item)
 {
     struct place place = enter_item(builder, item);
@@ -452,9 +461,10 @@ static bool compile_function(struct node_builder *builder, struct item *item)
     if (!compile_definition(&builder->target, item->definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
         return false;
     }
-    if (!outcome.several && (unit_flags(builder->target.unit, outcome.outputs[0]) & OPERAND_MUTABLE) != 0) {
-        copy = unit_new_slot(&builder->target, OPERAND_MAY_BE_LIST); /* the previous value, not the one to come */
-        if (copy == MDF_NO_OPERAND || !unit_emit(&builder->target, MDF_OPCODE_COPY, copy, outcome.outputs[0], 0) ||
+    if (!outcome.several && ((unit_flags(builder->target.unit, outcome.outputs[0]) & OPERAND_MUTABLE) != 0 ||
+                             must_be_kept(builder, outcome.outputs[0]))) {
+        copy = unit_own_copy(&builder->target, outcome.outputs[0]); /* the previous value, not the one to come */
+        if (copy == MDF_NO_OPERAND ||
             !scope_bind(builder->compiler, &builder->scope, item->definition->id, copy)) {
             return false;
         }
@@ -545,8 +555,11 @@ static bool bind_result(struct node_builder *builder, const struct item *item, c
     struct target *target = &builder->target;
 
     if (!item->needs_initial) {
+        if (!outcome->several && must_be_kept(builder, operand)) {
+            operand = unit_own_copy(target, operand);
+        }
         return outcome->several ? scope_bind_outcome(builder->compiler, &builder->scope, item->definition->id, outcome)
-                                : scope_bind(builder->compiler, &builder->scope, item->definition->id, operand);
+                                : operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, item->definition->id, operand);
     }
     if (operand == item->slot) {
         return true;
@@ -629,6 +642,8 @@ static bool compile_output(struct node_builder *builder, size_t index)
     }
     if (operand != MDF_NO_OPERAND && reserved != MDF_NO_OPERAND) {
         operand = unit_emit(target, MDF_OPCODE_COPY, reserved, operand, 0) ? reserved : MDF_NO_OPERAND;
+    } else if (operand != MDF_NO_OPERAND && builder->graph->keeps_outputs && unit_is_foreign(target->unit, operand)) {
+        operand = unit_own_copy(target, operand); /* what stays while the node does not run */
     }
     builder->plan->outputs[index] = operand;
     place_leave(builder->compiler, place);
@@ -684,7 +699,7 @@ bool compile_node(struct graph_builder *graph, size_t index)
 {
     const struct mdf_graph_node *node = expand_states(graph->compiler, &graph->graph->nodes[index]),
                                 *outer_node = graph->compiler->node;
-    size_t outer_index = graph->current_node;
+    size_t outer_index = graph->current_node, outer_owner = graph->unit->owner;
     struct node_builder *builder = mdf_arena_allocate(&graph->compiler->scratch, sizeof *builder);
     struct place place;
     bool done;
@@ -705,10 +720,12 @@ bool compile_node(struct graph_builder *graph, size_t index)
     builder->plan->scope = &builder->scope;
     builder->plan->progress = NODE_STARTED;
     graph->current_node = index;
+    graph->unit->owner = index + 1;
     graph->compiler->node = node;
     done = compile_parts(builder);
     builder->plan->progress = NODE_DONE;
     graph->current_node = outer_index;
+    graph->unit->owner = outer_owner;
     graph->compiler->node = outer_node;
     place_leave(graph->compiler, place);
     return done;

@@ -78,6 +78,8 @@ struct mdf_watch {
     const char *name; /* of the port, parameter or function */
     size_t node;
     mdf_operand value; /* MDF_NO_OPERAND: none; the node is finished when it has run */
+    bool is_input;     /* an input port: what has arrived and not been read; read, it is 0 */
+    size_t port;       /* of such: in program->ports; SIZE_MAX: nothing arrives but while the node runs */
     bool always;       /* there is a value before the node's first run */
     bool has_initial;  /* what counts before the node's first run is `initial` */
     double initial;

@@ -117,7 +117,7 @@ bool list_add(struct compiler *compiler, struct list *list, const void *item, si
 
 static mdf_operand add_operand(struct target *target, struct list *facts_list, enum mdf_operand_kind kind, unsigned flags)
 {
-    struct operand_facts facts = {flags, mdf_static_unknown};
+    struct operand_facts facts = {flags, target->unit->owner, mdf_static_unknown};
 
     if (facts_list->n >= MDF_OPERAND_LIMIT) {
         return compile_error(target->compiler, MDF_LIMIT, "the graph is too large");
@@ -213,6 +213,29 @@ unsigned unit_flags(const struct unit *unit, mdf_operand operand)
     return facts_of(unit, operand)->flags;
 }
 
+void unit_set_owner(struct unit *unit, mdf_operand slot, size_t owner)
+{
+    facts_of(unit, slot)->owner = owner;
+}
+
+/* The same in every run: a constant, or a parameter that is set before the first. */
+static bool is_steady(const struct unit *unit, mdf_operand operand)
+{
+    while (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE) {
+        operand = ((const mdf_operand *)unit->captures.items)[MDF_OPERAND_INDEX(operand)];
+        unit = unit->outer;
+    }
+    return MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT || (unit_flags(unit, operand) & OPERAND_IS_FIXED) != 0;
+}
+
+bool unit_is_foreign(const struct unit *unit, mdf_operand operand)
+{
+    const struct operand_facts *facts = facts_of(unit, operand);
+
+    return !is_steady(unit, operand) && (MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT ||
+                                         (facts->flags & OPERAND_IS_FOREIGN) != 0 || facts->owner != unit->owner);
+}
+
 struct mdf_static_type unit_type(const struct unit *unit, mdf_operand operand)
 {
     struct mdf_static_type type;
@@ -275,7 +298,24 @@ bool unit_emit(struct target *target, enum mdf_opcode opcode, mdf_operand a, mdf
 {
     struct mdf_instruction instruction = {(uint8_t)opcode, a, b, c, 0, target->compiler->origin};
 
+    if ((opcode == MDF_OPCODE_BORROW || opcode == MDF_OPCODE_ARRAY || opcode == MDF_OPCODE_DECLARE) &&
+        unit_is_foreign(target->unit, b)) {
+        facts_of(target->unit, a)->flags |= OPERAND_IS_FOREIGN;
+    }
     return list_add(target->compiler, &target->unit->instructions, &instruction, sizeof instruction);
+}
+
+mdf_operand unit_own_copy(struct target *target, mdf_operand operand)
+{
+    struct mdf_static_type type = unit_type(target->unit, operand);
+    mdf_operand copy = unit_new_slot(target, unit_flags(target->unit, operand) & ~(unsigned)(OPERAND_IS_FOREIGN | OPERAND_MUTABLE));
+
+    if (copy == MDF_NO_OPERAND || !unit_emit(target, MDF_OPCODE_COPY, copy, operand, 0)) {
+        return MDF_NO_OPERAND;
+    }
+    type.value = NULL;
+    unit_set_type(target->unit, copy, &type);
+    return copy;
 }
 
 size_t unit_emit_jump(struct target *target, enum mdf_opcode opcode, mdf_operand a)

@@ -82,17 +82,17 @@ static bool compare(double left, uint8_t comparison, double right)
 /* The number that a watch sees. False: the value is not one number. */
 static bool look(const struct mdf_state *state, const struct mdf_watch *watch, double *number)
 {
-    const struct mdf_value *value = mdf_frame_value(state->frame, watch->value);
+    bool has_arrived = watch->is_input && watch->port != SIZE_MAX && state->ports[watch->port].has_value;
 
-    if (!watch->always && !state->has_run[watch->node]) {
+    if (!watch->always && !has_arrived && !state->has_run[watch->node]) {
         *number = watch->initial;
         return watch->has_initial;
     }
-    if (value->kind == MDF_KIND_NONE && watch->always) {
-        *number = 0; /* an input port that nothing has reached yet */
+    if (watch->is_input && !has_arrived) {
+        *number = 0; /* its node has read it */
         return true;
     }
-    return mdf_value_number_at(value, watch->indices, watch->n_indices, number);
+    return mdf_value_number_at(mdf_frame_value(state->frame, watch->value), watch->indices, watch->n_indices, number);
 }
 
 static enum outcome_of_condition no_number(struct mdf_state *state, const struct mdf_condition *condition,

@@ -278,8 +278,13 @@ static mdf_lowered_id look(const struct mdf_whole_schedule *whole, struct scope 
     const struct mdf_value *example;
     mdf_lowered_id id;
 
-    if (!watch->always && !whole->state->has_run[watch->node]) {
+    bool has_arrived = watch->is_input && watch->port != SIZE_MAX && whole->program->ports[watch->port].is_required;
+
+    if (!watch->always && !has_arrived && !whole->state->has_run[watch->node]) {
         return watch->has_initial ? mdf_term_real(lowering, watch->initial) : MDF_LOWERED_NONE;
+    }
+    if (watch->is_input && !has_arrived) {
+        return mdf_term_real(lowering, 0); /* edges bring something only while the node runs; from outside nothing has come */
     }
     id = lowering_value_of(lowering, scope, watch->value);
     if (id == MDF_LOWERED_NONE) {

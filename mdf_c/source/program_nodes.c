@@ -188,6 +188,20 @@ static bool make_default(struct mdf_source_program *program, const struct mdf_pr
     return elements != NULL;
 }
 
+/* Whether two arrays of as many elements hold the same numbers. */
+static bool is_equal(const struct mdf_value *a, const struct mdf_value *b)
+{
+    size_t a_size = mdf_dtype_size((mdf_dtype)a->dtype), b_size = mdf_dtype_size((mdf_dtype)b->dtype), i;
+
+    for (i = 0; i < a->length; i++) {
+        if (mdf_element_to_double((mdf_dtype)a->dtype, (const char *)a->data + i * a_size) !=
+            mdf_element_to_double((mdf_dtype)b->dtype, (const char *)b->data + i * b_size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool write_default(struct mdf_source_program *program, size_t index)
 {
     const struct mdf_program_port *port = &program->program->ports[index];
@@ -203,6 +217,12 @@ static bool write_default(struct mdf_source_program *program, size_t index)
     mdf_source_open(writer, "if (!s->has_value[%zu])", index);
     fits_slot = make_default(program, port, &value) && value.kind == MDF_KIND_TENSOR && value.length == slot->length &&
                 mdf_value_convert(memory, &converted, &value, slot->dtype);
+    if (fits_slot && mdf_dtype_kind(value.dtype) == 'f' && mdf_dtype_kind(slot->dtype) != 'f' && !is_equal(&value, &converted)) {
+        mdf_value_clear(memory, &value);
+        mdf_value_clear(memory, &converted);
+        return mdf_source_refuse(writer, "input port '%s' is given %s, which can not hold its default value; give it real numbers",
+                                 port->id, mdf_dtype_name(slot->dtype));
+    }
     if (fits_slot && slot->length > 0) {
         char *copy = mdf_arena_allocate(&writer->arena, slot->length * mdf_dtype_size(slot->dtype));
 

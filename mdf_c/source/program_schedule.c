@@ -166,40 +166,63 @@ static bool find_element(const struct mdf_value *value, const int64_t *indices, 
     return value->kind == MDF_KIND_TENSOR && step == 1 && n <= value->rank;
 }
 
+/* What a value counts as before its node has run. */
+static const char *initial_number(struct mdf_source_program *program, const struct mdf_condition *condition,
+                                  const struct mdf_watch *watch)
+{
+    return watch->has_initial
+               ? number(program, watch->initial)
+               : mdf_source_text(&program->writer, "%s(s, %s)", complain(program),
+                                 quoted_at(program, condition,
+                                           "the value that it looks at is not there before its node has run; give "
+                                           "it a default_initial_value"));
+}
+
+/* What an input port counts as that holds nothing unread. */
+static const char *spent_number(struct mdf_source_program *program, const struct mdf_condition *condition,
+                                const struct mdf_watch *watch)
+{
+    return watch->has_initial && watch->initial == 0
+               ? "0.0"
+               : mdf_source_text(&program->writer, "(s->has_run[%zu] ? 0.0 : %s)", watch->node,
+                                 initial_number(program, condition, watch));
+}
+
+static bool not_one_number(struct mdf_source_program *program, const struct mdf_watch *watch)
+{
+    program->writer.place = mdf_source_text(&program->writer, "the condition on '%s' of node '%s'", watch->name,
+                                            program->program->nodes[watch->node].id);
+    return mdf_source_refuse(&program->writer, "it looks at what is not one number");
+}
+
 /* The number that a watch sees, as an expression. */
 static bool watched_number(struct mdf_source_program *program, const struct mdf_condition *condition,
                            const struct mdf_watch *watch, const char **text)
 {
-    struct mdf_source_writer *writer = &program->writer;
     const struct mdf_source_slot *slot = mdf_source_find_operand(program, watch->value);
     const struct mdf_value *value = mdf_frame_value(program->state->frame, watch->value);
-    size_t element;
+    size_t element = 0;
+    bool is_number = slot != NULL && find_element(value, watch->indices, watch->n_indices, &element);
 
-    if (slot == NULL && watch->always && value->kind == MDF_KIND_NONE) {
-        *text = "0.0";
+    if (is_number) {
+        *text = mdf_source_text(&program->writer, "(double)%s", mdf_source_operand_element(program, slot, element));
+    }
+    if (watch->is_input && (watch->port == SIZE_MAX || (slot == NULL && value->kind == MDF_KIND_NONE))) {
+        *text = spent_number(program, condition, watch); /* nothing ever waits there to be read */
         return true;
     }
-    if (slot == NULL || !find_element(value, watch->indices, watch->n_indices, &element)) {
-        if (!watch->always && !program->state->has_run[watch->node] && watch->has_initial) {
-            *text = number(program, watch->initial);
-            return true;
-        }
-        writer->place =
-            mdf_source_text(writer, "the condition on '%s' of node '%s'", watch->name, program->program->nodes[watch->node].id);
-        return mdf_source_refuse(writer, "it looks at what is not one number");
+    if (watch->is_input) {
+        *text = is_number ? mdf_source_text(&program->writer, "(s->has_value[%zu] ? %s : %s)", watch->port, *text,
+                                            spent_number(program, condition, watch))
+                          : NULL;
+    } else if (!is_number && !watch->always && !program->state->has_run[watch->node] && watch->has_initial) {
+        *text = number(program, watch->initial);
+        return true;
+    } else if (is_number && !watch->always) {
+        *text = mdf_source_text(&program->writer, "(s->has_run[%zu] ? %s : %s)", watch->node, *text,
+                                initial_number(program, condition, watch));
     }
-    *text = mdf_source_text(writer, "(double)%s", mdf_source_operand_element(program, slot, element));
-    if (!watch->always) {
-        *text = mdf_source_text(
-            writer, "(s->has_run[%zu] ? %s : %s)", watch->node, *text,
-            watch->has_initial
-                ? number(program, watch->initial)
-                : mdf_source_text(writer, "%s(s, %s)", complain(program),
-                                  quoted_at(program, condition,
-                                            "the value that it looks at is not there before its node has run; give "
-                                            "it a default_initial_value")));
-    }
-    return true;
+    return is_number || not_one_number(program, watch);
 }
 
 static bool express_threshold(struct mdf_source_program *program, const struct mdf_condition *condition, const char **text)
