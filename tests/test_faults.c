@@ -112,6 +112,18 @@ static const struct {
     {NODE("parameters: {p: {value: 'q'}, q: {value: 'p'}}, output_ports: {o: {value: 1}}"),
      "m.yaml:3:37: error: node 'n', parameter 'q', parameter 'p', parameter 'q': 'q' needs its own value (through what it refers "
      "to) before it has one: give it a default_initial_value"},
+    {PARAMETERS("p: {value: null}, q: {value: 'p + 1'}"),
+     "m.yaml:3:46: error: node 'n', parameter 'q': the parameter 'p' has no value; give it a value, or a default_initial_value"},
+    {NODE("parameters: {p: {}}, output_ports: {o: {value: p}}"),
+     "m.yaml:3:43: error: node 'n', output port 'o': the parameter 'p' has no value; give it a value, or a default_initial_value"},
+    {NODE("parameters: {variable0: null}, functions: {f: {function: linear, args: {slope: 1, intercept: 0}}}, output_ports: {o: "
+          "{value: f}}"),
+     "m.yaml:3:50: error: node 'n', function 'f': the parameter 'variable0' has no value; give it a value, or a "
+     "default_initial_value"},
+    {NODE("parameters: {p: {}, q: {value: 1}}, output_ports: {o: {value: q}}"), ""},
+    {NODE("parameters: {v: {time_derivative: '-v'}}, output_ports: {o: {value: v}}"),
+     "m.yaml:3:20: error: node 'n', parameter 'v': it has a time_derivative, but nothing to start at: give it a "
+     "default_initial_value"},
     {"{m: {graphs: {g: {nodes: {n: {output_ports: {o: {value: 1}}}}, conditions: {node_specific: {n: {type: EveryNCalls, "
      "dependencies: m, n: 2}}}}}}}",
      "m.yaml:1:130: error: condition of node 'n': EveryNCalls: the graph has no node 'm'; did you mean 'n'?"},

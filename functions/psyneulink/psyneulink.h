@@ -7,6 +7,8 @@
 #include "functions/defined_function.h"
 #include "mdf_c/base/error.h"
 
+#include <stdbool.h>
+
 /* The families, each a table. */
 extern const struct mdf_defined_function mdf_psyneulink_integrators[], mdf_psyneulink_transfers[], mdf_psyneulink_combinations[],
     mdf_psyneulink_objectives[], mdf_psyneulink_distributions[];
@@ -14,5 +16,14 @@ extern const struct mdf_defined_function mdf_psyneulink_integrators[], mdf_psyne
 /* NULL where there is no such function. */
 const struct mdf_defined_function *mdf_psyneulink_function(const char *name);
 void mdf_psyneulink_offer(struct mdf_nearest *nearest);
+
+/* An argument that PsyNeuLink's exporter writes for a function that has none of that name. */
+struct mdf_exported_argument {
+    const char *function, *name;
+    double value;   /* with which it changes nothing */
+    bool any_value; /* no value changes anything */
+};
+/* NULL: it writes no such argument. */
+const struct mdf_exported_argument *mdf_psyneulink_exported_argument(const char *function, const char *name);
 
 #endif

@@ -47,7 +47,7 @@ struct mdf_definition {
 
 struct mdf_parameter_condition {
     const char *id;
-    const struct mdf_node *source, *test, *value;
+    const struct mdf_node *source, *test, *value; /* without a test it never holds, and `value` may be NULL */
 };
 
 struct mdf_parameter {

@@ -70,9 +70,19 @@ static mdf_status read_shape_text(struct mdf_reader *reader, const struct mdf_no
     return MDF_OK;
 }
 
+/* A size that is written as a text: "3". */
+static bool is_size_text(const struct mdf_node *node, int64_t *size)
+{
+    double real;
+    bool is_integer = false;
+
+    return node->kind == MDF_NODE_STRING && mdf_parse_python_number(node->as.string.bytes, &real, size, &is_integer) && is_integer;
+}
+
 static mdf_status read_shape_list(struct mdf_reader *reader, const struct mdf_node *node, struct mdf_declaration *declaration)
 {
     size_t n = mdf_node_length(node), i;
+    int64_t size;
 
     declaration->shape = mdf_arena_array(reader->arena, n, sizeof(int64_t));
     if (declaration->shape == NULL) {
@@ -87,6 +97,10 @@ static mdf_status read_shape_list(struct mdf_reader *reader, const struct mdf_no
             }
         } else if (item->kind == MDF_NODE_INT) {
             if (add_size(reader, item, declaration, item->as.integer) != MDF_OK) {
+                return MDF_SHAPE;
+            }
+        } else if (is_size_text(item, &size)) {
+            if (add_size(reader, item, declaration, size) != MDF_OK) {
                 return MDF_SHAPE;
             }
         } else if (item->kind == MDF_NODE_NULL || item->kind == MDF_NODE_STRING) {

@@ -130,6 +130,15 @@ static mdf_status finish_parameter(struct mdf_reader *reader, const struct mdf_n
     return status;
 }
 
+/* Without a test it never holds, and needs no value. */
+static mdf_status finish_parameter_condition(struct mdf_reader *reader, const struct mdf_node *source, void *object)
+{
+    const struct mdf_parameter_condition *condition = object;
+
+    return condition->test != NULL && condition->value == NULL ? mdf_reader_fail(reader, source, MDF_MODEL, "'value' is missing")
+                                                               : MDF_OK;
+}
+
 static mdf_status finish_edge(struct mdf_reader *reader, const struct mdf_node *source, void *object)
 {
     const struct mdf_node *parameters = mdf_node_get(source, "parameters");
@@ -181,11 +190,12 @@ static const struct class function_class = {
     "function", sizeof(struct mdf_definition), AT(mdf_definition, source), function_fields, finish_definition, true};
 
 static const struct field condition_fields[] = {COMMON_FIELDS,
-                                                {"test", FIELD_ANY, AT(mdf_parameter_condition, test), true, NULL},
-                                                {"value", FIELD_ANY, AT(mdf_parameter_condition, value), true, NULL},
+                                                {"test", FIELD_ANY, AT(mdf_parameter_condition, test), false, NULL},
+                                                {"value", FIELD_ANY, AT(mdf_parameter_condition, value), false, NULL},
                                                 END_OF_FIELDS};
 static const struct class condition_class = {
-    "condition", sizeof(struct mdf_parameter_condition), AT(mdf_parameter_condition, source), condition_fields, NULL, false};
+    "condition",      sizeof(struct mdf_parameter_condition), AT(mdf_parameter_condition, source),
+    condition_fields, finish_parameter_condition,             false};
 
 static const struct field parameter_fields[] = {
     COMMON_FIELDS,

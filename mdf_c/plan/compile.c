@@ -621,7 +621,8 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     compiler.memory = &compiler.program->memory;
     compiler.arena = &compiler.program->arena;
     compiler.error = &first;
-    compiler.warnings = (struct mdf_warnings){options->warning, options->warning_context};
+    compiler.receiver = (struct mdf_warnings){options->warning, options->warning_context};
+    compiler.warnings = (struct mdf_warnings){options->warning != NULL ? pass_warning_once : NULL, &compiler};
     compiler.real = compiler.program->real;
     mdf_arena_init(&compiler.scratch, compiler.memory);
     place_at(&compiler, model->source);

@@ -30,7 +30,9 @@ struct compiler {
     struct mdf_arena *arena;  /* of the program */
     struct mdf_arena scratch; /* of the compiler: let go at its end */
     mdf_error *error;
-    struct mdf_warnings warnings;
+    struct mdf_warnings warnings; /* each is passed on once, though what it is about may be compiled again */
+    struct mdf_warnings receiver;
+    struct name_table warned; /* their texts */
     mdf_dtype real;
     uint64_t max_iterations;
     struct mdf_origin *origins;
@@ -58,7 +60,8 @@ enum operand_flags {
     OPERAND_MUTABLE = 2,     /* a parameter that changes while the node runs */
     OPERAND_IS_BOOL = 4,     /* a boolean, for sure */
     OPERAND_IS_FIXED = 8,    /* a slot that code only reads: it holds a value before the first run */
-    OPERAND_IS_FOREIGN = 16  /* looks at what may change while the node does not run; see unit_is_foreign */
+    OPERAND_IS_FOREIGN = 16, /* looks at what may change while the node does not run; see unit_is_foreign */
+    OPERAND_IS_VOID = 32     /* a parameter without a value: its name is known, but it may not be read */
 };
 
 struct operand_facts {
@@ -158,6 +161,8 @@ mdf_operand compile_out_of_memory(struct compiler *compiler);
 /* Sets the error at the current place; returns MDF_NO_OPERAND. */
 mdf_operand compile_error(struct compiler *compiler, mdf_status status, const char *format, ...) MDF_PRINTF_LIKE(3, 4);
 void compile_warning(struct compiler *compiler, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
+/* A mdf_warning_handler for compiler->warnings: passes a warning of one place in the file on, the first time that it comes. */
+void pass_warning_once(void *compiler, const mdf_error *warning);
 /* Enters a place: path and position of all that is compiled until it is left. Returns what leave needs. */
 struct place {
     size_t path_length;
@@ -214,6 +219,9 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
                         mdf_operand into, struct outcome *outcome);
 /* Adds the names that a definition refers to, those that a function finds without being given them included. */
 bool collect_definition_names(struct compiler *compiler, const struct mdf_definition *definition, struct list *names);
+
+/* --- unknown_arguments.c: warns of arguments that are none of `known` (const char *) and that nothing reads. */
+void warn_unknown_arguments(struct compiler *compiler, const struct mdf_definition *definition, const struct list *known);
 
 /* --- defined_call.c: a function that is defined by expressions */
 struct mdf_defined_function;

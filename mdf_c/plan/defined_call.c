@@ -289,17 +289,47 @@ static bool collect_outputs(struct target *inner, const struct mdf_defined_funct
     return compiler->error->code == MDF_OK;
 }
 
+/* Arguments by all names that they have, and those that give the states' first values. */
+static bool find_known(struct compiler *compiler, const struct mdf_defined_function *function, struct list *known)
+{
+    const char *text = function->arguments, *name;
+    const struct mdf_function_state *state;
+    struct argument argument;
+
+    while (next_argument(compiler, &text, &argument)) {
+        if (!list_add(compiler, known, &argument.name, sizeof argument.name) ||
+            (argument.alias != NULL && !list_add(compiler, known, &argument.alias, sizeof argument.alias))) {
+            return false;
+        }
+    }
+    for (state = function->states; state != NULL && state->name != NULL; state++) {
+        const char *initials = state->initials;
+
+        if (!list_add(compiler, known, &state->name, sizeof state->name)) {
+            return false;
+        }
+        while ((name = next_word(compiler, &initials, ' ')) != NULL) {
+            if (!list_add(compiler, known, &name, sizeof name)) {
+                return false;
+            }
+        }
+    }
+    return compiler->error->code == MDF_OK;
+}
+
 bool compile_defined_call(struct target *target, const struct mdf_definition *definition,
                           const struct mdf_defined_function *function, struct outcome *outcome)
 {
     struct scope scope = {.outer = target->scope, .unit = target->unit};
     struct target inner = {target->compiler, target->unit, &scope};
     const struct mdf_function_step *step;
+    struct list known = {0};
     mdf_operand operand;
 
-    if (!bind_arguments(&inner, definition, function)) {
+    if (!bind_arguments(&inner, definition, function) || !find_known(target->compiler, function, &known)) {
         return false;
     }
+    warn_unknown_arguments(target->compiler, definition, &known);
     for (step = function->steps; step != NULL && step->name != NULL; step++) {
         operand = compile_text(&inner, step->expression, MDF_NO_OPERAND);
         if (operand == MDF_NO_OPERAND || !scope_bind(target->compiler, &scope, step->name, operand)) {

@@ -69,6 +69,9 @@ static mdf_operand unknown_name(struct target *target, const char *name)
 {
     struct mdf_nearest nearest;
 
+    if (target->compiler->error->code != MDF_OK) {
+        return MDF_NO_OPERAND; /* it is known, but has no value */
+    }
     mdf_nearest_begin(&nearest, name);
     scope_offer(target->scope, &nearest);
     mdf_operator_offer_python(&nearest);

@@ -173,17 +173,23 @@ static const char *next_formal(struct compiler *compiler, const char **formals)
     return formal;
 }
 
-static mdf_operand compile_standard(struct target *inner, const struct mdf_standard_function *function, mdf_operand into)
+static mdf_operand compile_standard(struct target *inner, const struct mdf_definition *definition,
+                                    const struct mdf_standard_function *function, mdf_operand into)
 {
     const char *formals = function->formals, *formal;
+    struct list known = {0};
     struct outcome outcome;
 
     while ((formal = next_formal(inner->compiler, &formals)) != NULL) {
+        if (!list_add(inner->compiler, &known, &formal, sizeof formal)) {
+            return MDF_NO_OPERAND;
+        }
         if (!scope_find_in_node(inner, formal, &outcome)) {
             return compile_error(inner->compiler, MDF_MODEL, "function '%s' needs the argument '%s': give it in args",
                                  function->name, formal);
         }
     }
+    warn_unknown_arguments(inner->compiler, definition, &known);
     return compile_text(inner, function->expression, into);
 }
 
@@ -218,7 +224,7 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
     if (!bind_arguments(&inner, definition)) {
         return false;
     }
-    *operand = function != NULL ? compile_standard(&inner, function, into) : compile_value(&inner, definition->value, into);
+    *operand = function != NULL ? compile_standard(&inner, definition, function, into) : compile_value(&inner, definition->value, into);
     *outcome = (struct outcome){operand, 1, false};
     return *operand != MDF_NO_OPERAND;
 }

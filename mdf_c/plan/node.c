@@ -15,6 +15,7 @@ struct item {
     struct usage usage;
     bool is_literal;    /* a constant without more ado */
     bool is_text;       /* a text as it is, for an attribute */
+    bool is_void;       /* has no value at all */
     bool is_stateful;   /* keeps its value over runs */
     bool needs_initial; /* its previous value is read: it has a slot, and a value before the first run */
     mdf_operand slot;   /* where needs_initial */
@@ -105,12 +106,28 @@ static bool is_typed_alike(const struct node_builder *builder, size_t port)
     return true;
 }
 
+/* Which of several values counts is a choice that a file should make. */
+static void warn_of_several_edges(struct node_builder *builder, size_t index)
+{
+    const struct mdf_input_port *port = &builder->node->input_ports[index];
+    const struct mdf_node *reduce = mdf_node_get(port->source, "reduce");
+    const struct port_edges *fed = graph_edges_into(builder->graph, builder->index, index);
+
+    if (fed->n > 1 && (reduce == NULL || reduce->kind == MDF_NODE_NULL)) {
+        compile_warning(builder->compiler,
+                        "%zu edges ('%.60s', '%.60s'%s) lead into it, and it does not say how they are reduced: the last one that "
+                        "brings a value counts; give it a \"reduce\": \"overwrite\", \"add\" or \"multiply\"",
+                        fed->n, fed->edges[0]->id, fed->edges[1]->id, fed->n > 2 ? ", ..." : "");
+    }
+}
+
 static bool bind_port(struct node_builder *builder, size_t index)
 {
     const struct mdf_input_port *port = &builder->node->input_ports[index];
     mdf_operand operand = builder->plan->ports[index];
     struct place place = place_enter(builder->compiler, "input port", port->id, port->source);
 
+    warn_of_several_edges(builder, index);
     if (operand == MDF_NO_OPERAND) {
         operand = compile_edges(builder, index);
         if (operand != MDF_NO_OPERAND && port->declaration.type.dtype != MDF_DTYPE_NONE && !port->declaration.type.sequence &&
@@ -170,6 +187,7 @@ static bool describe_parameter(struct compiler *compiler, const struct mdf_param
 
     item->definition = definition;
     item->parameter = parameter;
+    item->is_void = !computed && parameter->default_initial_value == NULL && parameter->n_conditions == 0;
     item->is_text = definition->value != NULL && definition->value->kind == MDF_NODE_STRING &&
                     is_text_attribute(compiler, compiler->node, definition->id);
     item->is_literal =
@@ -181,7 +199,8 @@ static bool describe_parameter(struct compiler *compiler, const struct mdf_param
     item->n_initial_names = item->names.n; /* conditions come into force with the first run: they may look at what was before */
     item->is_stateful = parameter->time_derivative != NULL || parameter->default_initial_value != NULL ||
                         (!item->is_literal && definition->value != NULL && names_contain(&item->names, definition->id)) ||
-                        (definition->function != NULL && names_contain(&item->names, definition->id)) || !computed;
+                        (definition->function != NULL && names_contain(&item->names, definition->id)) ||
+                        (!computed && !item->is_void);
     if (!add_node_names(compiler, parameter->time_derivative, &item->names)) {
         return false;
     }
@@ -258,7 +277,8 @@ static bool describe_items(struct node_builder *builder)
     for (i = 0; i < node->n_parameters; i++) {
         struct item *item = &builder->parameters[i];
 
-        item->needs_initial = item->is_stateful || (!item->is_literal && previous_value_is_read(builder, i));
+        item->needs_initial =
+            item->is_stateful || (!item->is_literal && !item->is_void && previous_value_is_read(builder, i));
     }
     return true;
 }
@@ -293,6 +313,30 @@ static bool bind_literal(struct node_builder *builder, const struct item *item)
     return operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, item->definition->id, operand);
 }
 
+/* A name that is there, but may not be read. */
+static bool bind_void(struct node_builder *builder, const struct item *item)
+{
+    struct mdf_value nothing = {0};
+    mdf_operand operand = unit_add_constant(&builder->target, &nothing, OPERAND_IS_VOID);
+
+    return operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, item->definition->id, operand);
+}
+
+/* A derivative is that of something: its integral starts somewhere. */
+static bool starts_somewhere(struct node_builder *builder, const struct item *item)
+{
+    const struct mdf_parameter *parameter = item->parameter;
+    struct place place = enter_item(builder, item);
+    bool starts = parameter->time_derivative == NULL || parameter->default_initial_value != NULL ||
+                  parameter->definition.value != NULL || parameter->definition.function != NULL;
+
+    if (!starts) {
+        compile_error(builder->compiler, MDF_MODEL, "it has a time_derivative, but nothing to start at: give it a default_initial_value");
+    }
+    place_leave(builder->compiler, place);
+    return starts;
+}
+
 /* Literals and previous values are in scope from the start; of one name, a parameter hides a port. */
 static bool bind_parameters(struct node_builder *builder)
 {
@@ -301,7 +345,8 @@ static bool bind_parameters(struct node_builder *builder)
     for (i = 0; i < builder->node->n_parameters; i++) {
         struct item *item = &builder->parameters[i];
 
-        if (item->is_literal && !bind_literal(builder, item)) {
+        if (!starts_somewhere(builder, item) || (item->is_literal && !bind_literal(builder, item)) ||
+            (item->is_void && !bind_void(builder, item))) {
             return false;
         }
         if (item->needs_initial) {
@@ -348,7 +393,7 @@ static bool compile_initial_of(struct node_builder *builder, struct target *targ
     for (i = 0; i < builder->node->n_parameters; i++) {
         struct item *item = &builder->parameters[i];
 
-        if (!item->needs_initial && !item->is_literal && names_contain(names, item->definition->id) &&
+        if (!item->needs_initial && !item->is_literal && !item->is_void && names_contain(names, item->definition->id) &&
             !compile_initial(builder, target, item)) {
             return false;
         }
@@ -519,6 +564,11 @@ static mdf_operand compile_conditions(struct node_builder *builder, const struct
         const struct mdf_parameter_condition *condition = &item->parameter->conditions[i];
         struct place place = place_enter(builder->compiler, "condition", condition->id, condition->source);
 
+        if (condition->test == NULL) {
+            compile_warning(builder->compiler, "it has no 'test': it never holds");
+            place_leave(builder->compiler, place);
+            continue;
+        }
         triple[0] = compile_value(&builder->target, condition->test, MDF_NO_OPERAND);
         triple[1] = triple[0] == MDF_NO_OPERAND ? triple[0] : compile_value(&builder->target, condition->value, MDF_NO_OPERAND);
         triple[2] = value;
@@ -679,7 +729,7 @@ static bool compile_parts(struct node_builder *builder)
         }
     }
     for (i = 0; i < node->n_parameters; i++) {
-        if (!builder->parameters[i].is_literal && !compile_parameter(builder, &builder->parameters[i])) {
+        if (!builder->parameters[i].is_literal && !builder->parameters[i].is_void && !compile_parameter(builder, &builder->parameters[i])) {
             return false;
         }
     }

@@ -117,19 +117,40 @@ static bool add_variadic(struct call_builder *builder, const struct mdf_formal *
     return given != NULL || builder->operands.n > before || add_ambient(builder, formal, &found);
 }
 
-static void warn_unknown_arguments(struct call_builder *builder)
+/* The name of an attribute, or of an input where there are fixed ones, that is nearest to a name; NULL: none is near. */
+static const char *nearest_known(const struct mdf_schema *schema, const char *name, bool is_variadic)
+{
+    struct mdf_nearest nearest;
+    size_t i;
+
+    mdf_nearest_begin(&nearest, name);
+    for (i = 0; !is_variadic && i < schema->n_inputs; i++) {
+        mdf_nearest_offer(&nearest, schema->inputs[i].name);
+    }
+    for (i = 0; i < schema->n_attributes; i++) {
+        mdf_nearest_offer(&nearest, schema->attributes[i].name);
+    }
+    return mdf_nearest_result(&nearest);
+}
+
+/* Of a variadic operator any name is one of an input: only one that is nearly an attribute's is a mistake. */
+static void warn_unknown_names(struct call_builder *builder, bool is_variadic)
 {
     const struct mdf_node *args = builder->definition->args;
+    const struct mdf_schema *schema = builder->schema;
     size_t i;
 
     for (i = 0; args != NULL && i < args->as.object.n; i++) {
         const struct mdf_node_entry *entry = &args->as.object.entries[i];
+        const char *guess = is_known(schema, entry->key) ? NULL : nearest_known(schema, entry->key, is_variadic);
 
-        if (!is_known(builder->schema, entry->key)) {
+        if (is_variadic ? guess != NULL : !is_known(schema, entry->key)) {
             struct place place = place_at(builder->target->compiler, &entry->value);
 
-            compile_warning(builder->target->compiler, "%s::%s has no input or attribute '%s'; it is ignored",
-                            mdf_schema_prefix(builder->schema), builder->schema->name, entry->key);
+            compile_warning(builder->target->compiler, "%s::%s has no input or attribute '%s'; it is %s%s%s%s",
+                            mdf_schema_prefix(schema), schema->name, entry->key,
+                            is_variadic ? "taken as one more input" : "ignored", guess ? "; did you mean '" : "",
+                            guess ? guess : "", guess ? "'?" : "");
             place_leave(builder->target->compiler, place);
         }
     }
@@ -148,9 +169,7 @@ static bool add_inputs(struct call_builder *builder)
             return false;
         }
     }
-    if (!variadic) {
-        warn_unknown_arguments(builder);
-    }
+    warn_unknown_names(builder, variadic);
     operands = builder->operands.items;
     while (builder->operands.n > schema->min_inputs && operands[builder->operands.n - 1] == MDF_NO_OPERAND) {
         builder->operands.n--; /* optional inputs at the end that are not given */

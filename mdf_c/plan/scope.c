@@ -88,6 +88,17 @@ static bool bring(struct target *target, struct unit *from, const struct outcome
     return true;
 }
 
+/* What a binding stands for, unless that is a parameter without a value. */
+static bool take(struct target *target, const struct scope *scope, const struct binding *binding, struct outcome *outcome)
+{
+    if (binding->operand != MDF_NO_OPERAND && (unit_flags(scope->unit, binding->operand) & OPERAND_IS_VOID) != 0) {
+        compile_error(target->compiler, MDF_MODEL, "the parameter '%s' has no value; give it a value, or a default_initial_value",
+                      binding->name);
+        return false;
+    }
+    return bring(target, scope->unit, &binding->outcome, outcome);
+}
+
 /* The output port of that name of another node in the graph that a body stands in. */
 static bool find_output(struct target *target, struct scope *scope, const char *name, struct outcome *outcome)
 {
@@ -117,7 +128,7 @@ bool scope_find(struct target *target, const char *name, struct outcome *outcome
         const struct binding *binding = scope_find_here(scope, name);
 
         if (binding != NULL) {
-            return bring(target, scope->unit, &binding->outcome, outcome);
+            return take(target, scope, binding, outcome);
         }
         if (find_output(target, scope, name, outcome)) {
             return true;
@@ -134,7 +145,7 @@ bool scope_find_in_node(struct target *target, const char *name, struct outcome 
         const struct binding *binding = scope_find_here(scope, name);
 
         if (binding != NULL) {
-            return bring(target, scope->unit, &binding->outcome, outcome);
+            return take(target, scope, binding, outcome);
         }
     }
     return false;

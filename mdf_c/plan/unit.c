@@ -42,6 +42,22 @@ void compile_warning(struct compiler *compiler, const char *format, ...)
              compiler->at != NULL ? (int)compiler->at->column : 0, compiler->path, "%s", message);
 }
 
+void pass_warning_once(void *context, const mdf_error *warning)
+{
+    struct compiler *compiler = context;
+    bool has_position = warning->line > 0; /* else the path has to tell one from another */
+    const char *text = mdf_arena_printf(&compiler->scratch, "%d:%d %s %s", warning->line, warning->column,
+                                        has_position ? "" : warning->path, warning->message);
+    size_t *count = text != NULL ? name_table_add(&compiler->warned, &compiler->scratch, text) : NULL;
+
+    if (count == NULL || *count == 0) {
+        compiler->receiver.handler(compiler->receiver.context, warning);
+    }
+    if (count != NULL) {
+        *count = 1;
+    }
+}
+
 static void set_origin(struct compiler *compiler, const struct mdf_node *node)
 {
     struct mdf_origin origin = {compiler->model->document->file, 0, 0, NULL}, *grown;

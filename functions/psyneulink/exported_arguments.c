@@ -1,0 +1,45 @@
+/* exported_arguments.c - what PsyNeuLink's exporter writes to the arguments of a function, as it does with all parameters of its
+ * class, though the function here has no such argument. At the value given, or at any, it changes nothing. */
+#include "functions/psyneulink/psyneulink.h"
+
+#include <string.h>
+
+static const struct mdf_exported_argument arguments[] = {
+    {"linear", "scale", 1, false},
+    {"linear", "offset", 0, false},
+    {"logistic", "scale", 1, false},
+    {"logistic", "x_0", 0, false},
+    {"tanh", "gain", 1, false},
+    {"tanh", "bias", 0, false},
+    {"tanh", "x_0", 0, false},
+    {"tanh", "offset", 0, false},
+    {"normalize", "scale", 1, false},
+    {"normalize", "offset", 0, false},
+    {"softmax", "adapt_scale", 0, true}, /* of a gain that is 'adaptive', which the metadata would say */
+    {"softmax", "adapt_base", 0, true},
+    {"softmax", "adapt_entropy_weighting", 0, true},
+    {"onehot", "seed", 0, true}, /* of the modes that draw, which are refused */
+    {"dualadaptiveintegrator", "rate", 0, true}, /* each average has a rate of its own */
+    {"dualadaptiveintegrator", "noise", 0, false},
+    {"dualadaptiveintegrator", "initializer", 0, true},
+    {"fitzhughnagumointegrator", "rate", 0, true},
+    {"fitzhughnagumointegrator", "noise", 0, false},
+    {"fitzhughnagumointegrator", "initializer", 0, true}, /* of both variables it is initial_v and initial_w */
+    {"fitzhughnagumointegrator", "previous_value", 0, true},
+    {"driftdiffusionintegrator", "seed", 0, true}, /* deviates are drawn from the engine's generator */
+    {"ornsteinuhlenbeckintegrator", "seed", 0, true},
+    {"driftdiffusionanalytical", "bias", 0, true}, /* follows from the starting value and the threshold */
+    {"driftdiffusionanalytical", "shape", 0, true},
+};
+
+const struct mdf_exported_argument *mdf_psyneulink_exported_argument(const char *function, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+        if (strcmp(arguments[i].function, function) == 0 && strcmp(arguments[i].name, name) == 0) {
+            return &arguments[i];
+        }
+    }
+    return NULL;
+}
