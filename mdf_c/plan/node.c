@@ -4,6 +4,7 @@
 #include "mdf_c/plan/compiler.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A function or parameter of the node. */
@@ -16,6 +17,7 @@ struct item {
     bool is_literal;    /* a constant without more ado */
     bool is_text;       /* a text as it is, for an attribute */
     bool is_void;       /* has no value at all */
+    bool is_read_before; /* its value of the run before is read */
     bool is_stateful;   /* keeps its value over runs */
     bool needs_initial; /* its previous value is read: it has a slot, and a value before the first run */
     mdf_operand slot;   /* where needs_initial */
@@ -31,6 +33,8 @@ struct node_builder {
     struct scope scope;
     struct target target;
     struct item *functions, *parameters;
+    struct name_table function_numbers, parameter_numbers; /* by id, counted from 1 */
+    struct name_table text_attributes;                     /* of the node's functions */
 };
 
 /* ------------------------------------------------------------------ ports */
@@ -158,30 +162,29 @@ static bool add_node_names(struct compiler *compiler, const struct mdf_node *nod
     return node == NULL || collect_names(compiler, node, names);
 }
 
-/* Whether a function of the node has a text attribute of that name: the parameter is its text, not an expression. */
-static bool is_text_attribute(const struct compiler *compiler, const struct mdf_graph_node *node, const char *name)
+/* Notes the attributes of a definition's operator that are texts: a parameter of such a name is its text, not an expression. */
+static bool note_text_attributes(struct node_builder *builder, const struct mdf_definition *definition)
 {
-    const struct mdf_schema_attribute *attribute;
-    const struct mdf_schema *schema;
-    size_t n = node->n_functions + node->n_parameters, i;
+    const struct mdf_schema *schema = definition->function != NULL ? find_called_schema(builder->compiler, definition) : NULL;
+    size_t i;
 
-    for (i = 0; i < n; i++) {
-        const struct mdf_definition *definition =
-            i < node->n_functions ? &node->functions[i] : &node->parameters[i - node->n_functions].definition;
+    for (i = 0; schema != NULL && i < schema->n_attributes; i++) {
+        const struct mdf_schema_attribute *attribute = &schema->attributes[i];
 
-        schema = definition->function != NULL ? find_called_schema(compiler, definition) : NULL;
-        attribute = schema != NULL ? mdf_schema_attribute(schema, name) : NULL;
-        if (attribute != NULL && (attribute->type == MDF_ATTRIBUTE_STRING || attribute->type == MDF_ATTRIBUTE_STRINGS ||
-                                  attribute->type == MDF_ATTRIBUTE_TYPE)) {
-            return true;
+        if ((attribute->type == MDF_ATTRIBUTE_STRING || attribute->type == MDF_ATTRIBUTE_STRINGS ||
+             attribute->type == MDF_ATTRIBUTE_TYPE) &&
+            name_table_add(&builder->text_attributes, &builder->compiler->scratch, attribute->name) == NULL) {
+            compile_out_of_memory(builder->compiler);
+            return false;
         }
     }
-    return false;
+    return true;
 }
 
-static bool describe_parameter(struct compiler *compiler, const struct mdf_parameter *parameter, struct item *item)
+static bool describe_parameter(struct node_builder *builder, const struct mdf_parameter *parameter, struct item *item)
 {
     const struct mdf_definition *definition = &parameter->definition;
+    struct compiler *compiler = builder->compiler;
     bool computed = definition->value != NULL || definition->function != NULL || parameter->time_derivative != NULL;
     size_t i;
 
@@ -189,7 +192,7 @@ static bool describe_parameter(struct compiler *compiler, const struct mdf_param
     item->parameter = parameter;
     item->is_void = !computed && parameter->default_initial_value == NULL && parameter->n_conditions == 0;
     item->is_text = definition->value != NULL && definition->value->kind == MDF_NODE_STRING &&
-                    is_text_attribute(compiler, compiler->node, definition->id);
+                    name_table_find(&builder->text_attributes, definition->id) != NULL;
     item->is_literal =
         definition->value != NULL && parameter->n_conditions == 0 && parameter->default_initial_value == NULL &&
         (definition->value->kind != MDF_NODE_STRING || item->is_text || is_number_text(definition->value->as.string.bytes));
@@ -213,23 +216,32 @@ static bool describe_parameter(struct compiler *compiler, const struct mdf_param
     return true;
 }
 
-/* Whether someone reads the value that parameter number `index` had before this run. */
-static bool previous_value_is_read(const struct node_builder *builder, size_t index)
+/* The place of the item that a table has a name for; SIZE_MAX: none. */
+static size_t number_of(const struct name_table *numbers, const char *name)
 {
-    const char *id = builder->node->parameters[index].definition.id;
-    size_t i;
+    const size_t *number = name_table_find(numbers, name);
 
-    for (i = 0; i < builder->node->n_functions; i++) {
-        if (names_contain(&builder->functions[i].names, id)) {
-            return true;
+    return number != NULL ? *number - 1 : SIZE_MAX;
+}
+
+/* Notes which parameters are read before this run has set them: by functions, and by parameters up to themselves. */
+static void find_previous_reads(struct node_builder *builder)
+{
+    size_t i, j;
+
+    for (i = 0; i < builder->node->n_functions + builder->node->n_parameters; i++) {
+        bool is_function = i < builder->node->n_functions;
+        size_t first = is_function ? 0 : i - builder->node->n_functions;
+        const struct list *names = is_function ? &builder->functions[i].names : &builder->parameters[first].names;
+
+        for (j = 0; j < names->n; j++) {
+            size_t read = number_of(&builder->parameter_numbers, ((const char *const *)names->items)[j]);
+
+            if (read != SIZE_MAX && read >= first) {
+                builder->parameters[read].is_read_before = true;
+            }
         }
     }
-    for (i = 0; i <= index; i++) {
-        if (names_contain(&builder->parameters[i].names, id)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static struct place enter_item(struct node_builder *builder, const struct item *item)
@@ -247,6 +259,31 @@ static bool describe_changeable(struct node_builder *builder, const struct item 
     return done;
 }
 
+/* Finds functions and parameters, and texts among these, by their names. */
+static bool index_items(struct node_builder *builder)
+{
+    const struct mdf_graph_node *node = builder->node;
+    size_t n = node->n_functions + node->n_parameters, i;
+
+    for (i = 0; i < n; i++) {
+        bool is_function = i < node->n_functions;
+        size_t number = is_function ? i : i - node->n_functions;
+        const struct mdf_definition *definition = is_function ? &node->functions[i] : &node->parameters[number].definition;
+        size_t *noted = name_table_add(is_function ? &builder->function_numbers : &builder->parameter_numbers,
+                                       &builder->compiler->scratch, definition->id);
+
+        if (noted == NULL) {
+            compile_out_of_memory(builder->compiler);
+            return false;
+        }
+        *noted = number + 1;
+        if (!note_text_attributes(builder, definition)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool describe_items(struct node_builder *builder)
 {
     const struct mdf_graph_node *node = builder->node;
@@ -259,6 +296,9 @@ static bool describe_items(struct node_builder *builder)
         compile_out_of_memory(compiler);
         return false;
     }
+    if (!index_items(builder)) {
+        return false;
+    }
     for (i = 0; i < node->n_functions; i++) {
         builder->functions[i].definition = &node->functions[i];
         if (!collect_definition_names(compiler, &node->functions[i], &builder->functions[i].names) ||
@@ -268,17 +308,18 @@ static bool describe_items(struct node_builder *builder)
         builder->functions[i].n_initial_names = builder->functions[i].names.n;
     }
     for (i = 0; i < node->n_parameters; i++) {
-        if (!describe_parameter(compiler, &node->parameters[i], &builder->parameters[i]) ||
+        if (!describe_parameter(builder, &node->parameters[i], &builder->parameters[i]) ||
             !find_usage(compiler, node, node->parameters[i].definition.id, &builder->parameters[i].usage) ||
             !describe_changeable(builder, &builder->parameters[i])) {
             return false;
         }
     }
+    find_previous_reads(builder);
     for (i = 0; i < node->n_parameters; i++) {
         struct item *item = &builder->parameters[i];
 
         item->needs_initial =
-            item->is_stateful || (!item->is_literal && !item->is_void && previous_value_is_read(builder, i));
+            item->is_stateful || (!item->is_literal && !item->is_void && item->is_read_before);
     }
     return true;
 }
@@ -373,28 +414,58 @@ static bool bind_parameters(struct node_builder *builder)
 
 static bool compile_initial(struct node_builder *builder, struct target *target, struct item *item);
 
-/* Compiles the initial values of all that `names` refers to and that has none yet. */
-static bool compile_initial_of(struct node_builder *builder, struct target *target, const struct list *names)
+static int compare_numbers(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The items that names refer to, in the order of the file: their numbers. */
+static bool find_items(struct compiler *compiler, const struct name_table *numbers, const struct list *names, struct list *found)
 {
     size_t i;
 
-    for (i = 0; i < builder->node->n_parameters; i++) {
-        if (builder->parameters[i].needs_initial && names_contain(names, builder->parameters[i].definition->id) &&
-            !compile_initial(builder, target, &builder->parameters[i])) {
-            return false;
-        }
-    }
-    for (i = 0; i < builder->node->n_functions; i++) {
-        if (names_contain(names, builder->functions[i].definition->id) &&
-            !compile_initial(builder, target, &builder->functions[i])) {
-            return false;
-        }
-    }
-    for (i = 0; i < builder->node->n_parameters; i++) {
-        struct item *item = &builder->parameters[i];
+    for (i = 0; i < names->n; i++) {
+        size_t number = number_of(numbers, ((const char *const *)names->items)[i]);
 
-        if (!item->needs_initial && !item->is_literal && !item->is_void && names_contain(names, item->definition->id) &&
-            !compile_initial(builder, target, item)) {
+        if (number != SIZE_MAX && !list_add(compiler, found, &number, sizeof number)) {
+            return false;
+        }
+    }
+    if (found->n > 1) {
+        qsort(found->items, found->n, sizeof(size_t), compare_numbers);
+    }
+    return true;
+}
+
+/* Compiles the initial values of all that `names` refers to and that has none yet: first what has a value before it is computed. */
+static bool compile_initial_of(struct node_builder *builder, struct target *target, const struct list *names)
+{
+    struct list parameters = {0}, functions = {0};
+    const size_t *numbers;
+    size_t i;
+
+    if (!find_items(builder->compiler, &builder->parameter_numbers, names, &parameters) ||
+        !find_items(builder->compiler, &builder->function_numbers, names, &functions)) {
+        return false;
+    }
+    numbers = parameters.items;
+    for (i = 0; i < parameters.n; i++) {
+        if (builder->parameters[numbers[i]].needs_initial &&
+            !compile_initial(builder, target, &builder->parameters[numbers[i]])) {
+            return false;
+        }
+    }
+    for (i = 0; i < functions.n; i++) {
+        if (!compile_initial(builder, target, &builder->functions[((const size_t *)functions.items)[i]])) {
+            return false;
+        }
+    }
+    for (i = 0; i < parameters.n; i++) {
+        struct item *item = &builder->parameters[numbers[i]];
+
+        if (!item->needs_initial && !item->is_literal && !item->is_void && !compile_initial(builder, target, item)) {
             return false;
         }
     }
@@ -483,6 +554,7 @@ static bool must_be_kept(const struct node_builder *builder, mdf_operand operand
 static bool compile_function(struct node_builder *builder, struct item *item)
 {
     struct place place = enter_item(builder, item);
+    struct list needed = {0};
     struct outcome outcome;
     mdf_operand copy;
     size_t i;
@@ -497,9 +569,11 @@ static bool compile_function(struct node_builder *builder, struct item *item)
         return false;
     }
     item->progress = ITEM_STARTED;
-    for (i = 0; i < builder->node->n_functions; i++) {
-        if (names_contain(&item->names, builder->functions[i].definition->id) &&
-            !compile_function(builder, &builder->functions[i])) {
+    if (!find_items(builder->compiler, &builder->function_numbers, &item->names, &needed)) {
+        return false;
+    }
+    for (i = 0; i < needed.n; i++) {
+        if (!compile_function(builder, &builder->functions[((const size_t *)needed.items)[i]])) {
             return false;
         }
     }
