@@ -8,12 +8,12 @@
 
 #define GRAPH(content) "{m: {graphs: {g:\n {" content "}}}}"
 #define NODE(content) GRAPH("nodes: {n:\n  {" content "}}")
-#define FUNCTION(name, args)                                                                                                \
+#define FUNCTION(name, args)                                                                                                  \
     NODE("input_ports: {x: {default_value: 1.5}}, functions: {f: {function: '" name "',\n args: {" args "}}}, output_ports: " \
          "{o: {value: f}}")
-#define TWO_EDGES(port)                                                                                                    \
-    GRAPH("nodes: {a: {output_ports: {o: {value: 1}}}, b: {output_ports: {o: {value: 2}}},\n"                              \
-          " c: {input_ports: {i: {" port "}}, output_ports: {o: {value: i}}}},\n"                                          \
+#define TWO_EDGES(port)                                                                                                       \
+    GRAPH("nodes: {a: {output_ports: {o: {value: 1}}}, b: {output_ports: {o: {value: 2}}},\n"                                 \
+          " c: {input_ports: {i: {" port "}}, output_ports: {o: {value: i}}}},\n"                                             \
           " edges: {e: {sender: a, receiver: c, sender_port: o, receiver_port: i}, d: {sender: b, receiver: c, sender_port: " \
           "o, receiver_port: i}}")
 

@@ -18,7 +18,7 @@ static const struct mdf_exported_argument arguments[] = {
     {"softmax", "adapt_scale", 0, true}, /* of a gain that is 'adaptive', which the metadata would say */
     {"softmax", "adapt_base", 0, true},
     {"softmax", "adapt_entropy_weighting", 0, true},
-    {"onehot", "seed", 0, true}, /* of the modes that draw, which are refused */
+    {"onehot", "seed", 0, true},                 /* of the modes that draw, which are refused */
     {"dualadaptiveintegrator", "rate", 0, true}, /* each average has a rate of its own */
     {"dualadaptiveintegrator", "noise", 0, false},
     {"dualadaptiveintegrator", "initializer", 0, true},

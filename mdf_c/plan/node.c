@@ -1,150 +1,11 @@
 /* node.c - a node as instructions, in the order of the reference: what the ports bring; in the first run initial values;
  * functions, which see the parameters' previous values; parameters in the order written, each seeing the new values of earlier
  * ones; output ports, which see the new values. */
-#include "mdf_c/plan/compiler.h"
+#include "mdf_c/plan/node_builder.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A function or parameter of the node. */
-struct item {
-    const struct mdf_definition *definition;
-    const struct mdf_parameter *parameter; /* NULL: a function */
-    struct list names;                     /* what its value depends on */
-    size_t n_initial_names;                /* how many of them, from the first on, its value before the first run does */
-    struct usage usage;
-    bool is_literal;    /* a constant without more ado */
-    bool is_text;       /* a text as it is, for an attribute */
-    bool is_void;       /* has no value at all */
-    bool is_read_before; /* its value of the run before is read */
-    bool is_stateful;   /* keeps its value over runs */
-    bool needs_initial; /* its previous value is read: it has a slot, and a value before the first run */
-    mdf_operand slot;   /* where needs_initial */
-    enum { ITEM_WAITING, ITEM_STARTED, ITEM_DONE } initial_progress, progress;
-};
-
-struct node_builder {
-    struct graph_builder *graph;
-    struct compiler *compiler;
-    const struct mdf_graph_node *node;
-    struct node_plan *plan;
-    size_t index;
-    struct scope scope;
-    struct target target;
-    struct item *functions, *parameters;
-    struct name_table function_numbers, parameter_numbers; /* by id, counted from 1 */
-    struct name_table text_attributes;                     /* of the node's functions */
-};
-
-/* ------------------------------------------------------------------ ports */
-
-static bool is_one(const struct mdf_node *weight)
-{
-    return weight == NULL || (weight->kind == MDF_NODE_INT && weight->as.integer == 1) ||
-           (weight->kind == MDF_NODE_REAL && weight->as.real == 1.0);
-}
-
-/* The value that an edge brings: its sender's output, times the weight. */
-static mdf_operand compile_edge(struct node_builder *builder, const struct mdf_edge *edge)
-{
-    mdf_operand pair[2];
-    struct mdf_value weight = {0};
-    struct place place;
-
-    pair[1] = graph_output(builder->graph, edge->sender_node, edge->sender_index);
-    if (pair[1] == MDF_NO_OPERAND || is_one(edge->weight)) {
-        return pair[1];
-    }
-    place = place_enter(builder->compiler, "edge", edge->id, edge->weight);
-    if (!compile_constant(&builder->target, edge->weight, &weight)) {
-        return MDF_NO_OPERAND;
-    }
-    pair[0] = unit_add_constant(&builder->target, &weight, 0);
-    if (pair[0] == MDF_NO_OPERAND) {
-        return pair[0];
-    }
-    pair[1] = unit_call_python(&builder->target, "operator.mul", pair, 2, MDF_NO_OPERAND);
-    place_leave(builder->compiler, place);
-    return pair[1];
-}
-
-/* All edges into a port that is wired at compile time, reduced to one operand. */
-static mdf_operand compile_edges(struct node_builder *builder, size_t port)
-{
-    const struct port_edges *fed = graph_edges_into(builder->graph, builder->index, port);
-    enum mdf_reduce reduce = builder->node->input_ports[port].reduce;
-    mdf_operand pair[2] = {MDF_NO_OPERAND, MDF_NO_OPERAND};
-    size_t i;
-
-    for (i = 0; i < fed->n; i++) {
-        pair[1] = compile_edge(builder, fed->edges[i]);
-        if (pair[1] == MDF_NO_OPERAND) {
-            return pair[1];
-        }
-        if (pair[0] != MDF_NO_OPERAND && reduce != MDF_REDUCE_OVERWRITE) {
-            pair[1] = unit_call_python(&builder->target, reduce == MDF_REDUCE_ADD ? "operator.add" : "operator.mul", pair, 2,
-                                       MDF_NO_OPERAND);
-        }
-        pair[0] = pair[1];
-    }
-    return pair[0];
-}
-
-/* The senders' ports have the same declared type already. */
-static bool is_typed_alike(const struct node_builder *builder, size_t port)
-{
-    const struct mdf_graph *graph = builder->graph->graph;
-    const struct mdf_declared_type *type = &builder->node->input_ports[port].declaration.type;
-    const struct port_edges *fed = graph_edges_into(builder->graph, builder->index, port);
-    size_t i;
-
-    for (i = 0; i < fed->n; i++) {
-        const struct mdf_edge *edge = fed->edges[i];
-        const struct mdf_output_port *sender = &graph->nodes[edge->sender_node].output_ports[edge->sender_index];
-
-        if (!is_one(edge->weight) || sender->declaration.type.dtype != type->dtype || !sender->declaration.type.exact) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Which of several values counts is a choice that a file should make. */
-static void warn_of_several_edges(struct node_builder *builder, size_t index)
-{
-    const struct mdf_input_port *port = &builder->node->input_ports[index];
-    const struct mdf_node *reduce = mdf_node_get(port->source, "reduce");
-    const struct port_edges *fed = graph_edges_into(builder->graph, builder->index, index);
-
-    if (fed->n > 1 && (reduce == NULL || reduce->kind == MDF_NODE_NULL)) {
-        compile_warning(builder->compiler,
-                        "%zu edges ('%.60s', '%.60s'%s) lead into it, and it does not say how they are reduced: the last one that "
-                        "brings a value counts; give it a \"reduce\": \"overwrite\", \"add\" or \"multiply\"",
-                        fed->n, fed->edges[0]->id, fed->edges[1]->id, fed->n > 2 ? ", ..." : "");
-    }
-}
-
-static bool bind_port(struct node_builder *builder, size_t index)
-{
-    const struct mdf_input_port *port = &builder->node->input_ports[index];
-    mdf_operand operand = builder->plan->ports[index];
-    struct place place = place_enter(builder->compiler, "input port", port->id, port->source);
-
-    warn_of_several_edges(builder, index);
-    if (operand == MDF_NO_OPERAND) {
-        operand = compile_edges(builder, index);
-        if (operand != MDF_NO_OPERAND && port->declaration.type.dtype != MDF_DTYPE_NONE && !port->declaration.type.sequence &&
-            !is_typed_alike(builder, index)) {
-            operand = unit_declare(&builder->target, operand, &port->declaration.type, MDF_NO_OPERAND);
-        }
-    } else if (builder->graph->is_nested && MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE &&
-               port->declaration.type.dtype != MDF_DTYPE_NONE && !port->declaration.type.sequence) {
-        operand = unit_declare(&builder->target, operand, &port->declaration.type, MDF_NO_OPERAND); /* of the node around it */
-    }
-    place_leave(builder->compiler, place);
-    return operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, port->id, operand);
-}
 
 /* ------------------------------------------------------------------ what depends on what */
 
@@ -318,8 +179,7 @@ static bool describe_items(struct node_builder *builder)
     for (i = 0; i < node->n_parameters; i++) {
         struct item *item = &builder->parameters[i];
 
-        item->needs_initial =
-            item->is_stateful || (!item->is_literal && !item->is_void && item->is_read_before);
+        item->needs_initial = item->is_stateful || (!item->is_literal && !item->is_void && item->is_read_before);
     }
     return true;
 }
@@ -372,7 +232,8 @@ static bool starts_somewhere(struct node_builder *builder, const struct item *it
                   parameter->definition.value != NULL || parameter->definition.function != NULL;
 
     if (!starts) {
-        compile_error(builder->compiler, MDF_MODEL, "it has a time_derivative, but nothing to start at: give it a default_initial_value");
+        compile_error(builder->compiler, MDF_MODEL,
+                      "it has a time_derivative, but nothing to start at: give it a default_initial_value");
     }
     place_leave(builder->compiler, place);
     return starts;
@@ -439,7 +300,8 @@ static bool find_items(struct compiler *compiler, const struct name_table *numbe
     return true;
 }
 
-/* Compiles the initial values of all that `names` refers to and that has none yet: first what has a value before it is computed. */
+/* Compiles the initial values of all that `names` refers to and that has none yet: first what has a value before it is computed.
+ */
 static bool compile_initial_of(struct node_builder *builder, struct target *target, const struct list *names)
 {
     struct list parameters = {0}, functions = {0};
@@ -583,8 +445,7 @@ static bool compile_function(struct node_builder *builder, struct item *item)
     if (!outcome.several && ((unit_flags(builder->target.unit, outcome.outputs[0]) & OPERAND_MUTABLE) != 0 ||
                              must_be_kept(builder, outcome.outputs[0]))) {
         copy = unit_own_copy(&builder->target, outcome.outputs[0]); /* the previous value, not the one to come */
-        if (copy == MDF_NO_OPERAND ||
-            !scope_bind(builder->compiler, &builder->scope, item->definition->id, copy)) {
+        if (copy == MDF_NO_OPERAND || !scope_bind(builder->compiler, &builder->scope, item->definition->id, copy)) {
             return false;
         }
     } else if (!scope_bind_outcome(builder->compiler, &builder->scope, item->definition->id, &outcome)) {
@@ -682,8 +543,9 @@ static bool bind_result(struct node_builder *builder, const struct item *item, c
         if (!outcome->several && must_be_kept(builder, operand)) {
             operand = unit_own_copy(target, operand);
         }
-        return outcome->several ? scope_bind_outcome(builder->compiler, &builder->scope, item->definition->id, outcome)
-                                : operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, item->definition->id, operand);
+        return outcome->several
+                   ? scope_bind_outcome(builder->compiler, &builder->scope, item->definition->id, outcome)
+                   : operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, item->definition->id, operand);
     }
     if (operand == item->slot) {
         return true;
@@ -785,7 +647,7 @@ static bool compile_parts(struct node_builder *builder)
 
     plan->first = unit_position(unit);
     for (i = 0; i < node->n_input_ports; i++) {
-        if (!bind_port(builder, i)) {
+        if (!node_bind_port(builder, i)) {
             return false;
         }
     }
@@ -803,7 +665,8 @@ static bool compile_parts(struct node_builder *builder)
         }
     }
     for (i = 0; i < node->n_parameters; i++) {
-        if (!builder->parameters[i].is_literal && !builder->parameters[i].is_void && !compile_parameter(builder, &builder->parameters[i])) {
+        if (!builder->parameters[i].is_literal && !builder->parameters[i].is_void &&
+            !compile_parameter(builder, &builder->parameters[i])) {
             return false;
         }
     }

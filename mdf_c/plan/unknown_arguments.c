@@ -36,7 +36,8 @@ static bool is_all(struct compiler *compiler, const struct mdf_node *node, doubl
     }
     same = value.kind == MDF_KIND_TENSOR && mdf_dtype_kind((mdf_dtype)value.dtype) != 's';
     for (i = 0; same && i < value.length; i++) {
-        same = mdf_element_to_double((mdf_dtype)value.dtype, (const char *)value.data + i * mdf_dtype_size(value.dtype)) == number;
+        same =
+            mdf_element_to_double((mdf_dtype)value.dtype, (const char *)value.data + i * mdf_dtype_size(value.dtype)) == number;
     }
     mdf_value_clear(compiler->memory, &value);
     return same;

@@ -1,0 +1,40 @@
+/* node_builder.h - a node under construction: what node.c and node_ports.c share. */
+#ifndef MDF_PLAN_NODE_BUILDER_H
+#define MDF_PLAN_NODE_BUILDER_H
+
+#include "mdf_c/plan/compiler.h"
+
+/* A function or parameter of the node. */
+struct item {
+    const struct mdf_definition *definition;
+    const struct mdf_parameter *parameter; /* NULL: a function */
+    struct list names;                     /* what its value depends on */
+    size_t n_initial_names;                /* how many of them, from the first on, its value before the first run does */
+    struct usage usage;
+    bool is_literal;     /* a constant without more ado */
+    bool is_text;        /* a text as it is, for an attribute */
+    bool is_void;        /* has no value at all */
+    bool is_read_before; /* its value of the run before is read */
+    bool is_stateful;    /* keeps its value over runs */
+    bool needs_initial;  /* its previous value is read: it has a slot, and a value before the first run */
+    mdf_operand slot;    /* where needs_initial */
+    enum { ITEM_WAITING, ITEM_STARTED, ITEM_DONE } initial_progress, progress;
+};
+
+struct node_builder {
+    struct graph_builder *graph;
+    struct compiler *compiler;
+    const struct mdf_graph_node *node;
+    struct node_plan *plan;
+    size_t index;
+    struct scope scope;
+    struct target target;
+    struct item *functions, *parameters;
+    struct name_table function_numbers, parameter_numbers; /* by id, counted from 1 */
+    struct name_table text_attributes;                     /* of the node's functions */
+};
+
+/* Binds an input port's name to what the port brings. */
+bool node_bind_port(struct node_builder *builder, size_t port);
+
+#endif

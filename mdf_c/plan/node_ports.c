@@ -1,0 +1,110 @@
+/* node_ports.c - what the edges into a node's input ports bring, as instructions. */
+#include "mdf_c/plan/node_builder.h"
+
+static bool is_one(const struct mdf_node *weight)
+{
+    return weight == NULL || (weight->kind == MDF_NODE_INT && weight->as.integer == 1) ||
+           (weight->kind == MDF_NODE_REAL && weight->as.real == 1.0);
+}
+
+/* The value that an edge brings: its sender's output, times the weight. */
+static mdf_operand compile_edge(struct node_builder *builder, const struct mdf_edge *edge)
+{
+    mdf_operand pair[2];
+    struct mdf_value weight = {0};
+    struct place place;
+
+    pair[1] = graph_output(builder->graph, edge->sender_node, edge->sender_index);
+    if (pair[1] == MDF_NO_OPERAND || is_one(edge->weight)) {
+        return pair[1];
+    }
+    place = place_enter(builder->compiler, "edge", edge->id, edge->weight);
+    if (!compile_constant(&builder->target, edge->weight, &weight)) {
+        return MDF_NO_OPERAND;
+    }
+    pair[0] = unit_add_constant(&builder->target, &weight, 0);
+    if (pair[0] == MDF_NO_OPERAND) {
+        return pair[0];
+    }
+    pair[1] = unit_call_python(&builder->target, "operator.mul", pair, 2, MDF_NO_OPERAND);
+    place_leave(builder->compiler, place);
+    return pair[1];
+}
+
+/* All edges into a port that is wired at compile time, reduced to one operand. */
+static mdf_operand compile_edges(struct node_builder *builder, size_t port)
+{
+    const struct port_edges *fed = graph_edges_into(builder->graph, builder->index, port);
+    enum mdf_reduce reduce = builder->node->input_ports[port].reduce;
+    mdf_operand pair[2] = {MDF_NO_OPERAND, MDF_NO_OPERAND};
+    size_t i;
+
+    for (i = 0; i < fed->n; i++) {
+        pair[1] = compile_edge(builder, fed->edges[i]);
+        if (pair[1] == MDF_NO_OPERAND) {
+            return pair[1];
+        }
+        if (pair[0] != MDF_NO_OPERAND && reduce != MDF_REDUCE_OVERWRITE) {
+            pair[1] = unit_call_python(&builder->target, reduce == MDF_REDUCE_ADD ? "operator.add" : "operator.mul", pair, 2,
+                                       MDF_NO_OPERAND);
+        }
+        pair[0] = pair[1];
+    }
+    return pair[0];
+}
+
+/* The senders' ports have the same declared type already. */
+static bool is_typed_alike(const struct node_builder *builder, size_t port)
+{
+    const struct mdf_graph *graph = builder->graph->graph;
+    const struct mdf_declared_type *type = &builder->node->input_ports[port].declaration.type;
+    const struct port_edges *fed = graph_edges_into(builder->graph, builder->index, port);
+    size_t i;
+
+    for (i = 0; i < fed->n; i++) {
+        const struct mdf_edge *edge = fed->edges[i];
+        const struct mdf_output_port *sender = &graph->nodes[edge->sender_node].output_ports[edge->sender_index];
+
+        if (!is_one(edge->weight) || sender->declaration.type.dtype != type->dtype || !sender->declaration.type.exact) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Which of several values counts is a choice that a file should make. */
+static void warn_of_several_edges(struct node_builder *builder, size_t index)
+{
+    const struct mdf_input_port *port = &builder->node->input_ports[index];
+    const struct mdf_node *reduce = mdf_node_get(port->source, "reduce");
+    const struct port_edges *fed = graph_edges_into(builder->graph, builder->index, index);
+
+    if (fed->n > 1 && (reduce == NULL || reduce->kind == MDF_NODE_NULL)) {
+        compile_warning(
+            builder->compiler,
+            "%zu edges ('%.60s', '%.60s'%s) lead into it, and it does not say how they are reduced: the last one that "
+            "brings a value counts; give it a \"reduce\": \"overwrite\", \"add\" or \"multiply\"",
+            fed->n, fed->edges[0]->id, fed->edges[1]->id, fed->n > 2 ? ", ..." : "");
+    }
+}
+
+bool node_bind_port(struct node_builder *builder, size_t index)
+{
+    const struct mdf_input_port *port = &builder->node->input_ports[index];
+    mdf_operand operand = builder->plan->ports[index];
+    struct place place = place_enter(builder->compiler, "input port", port->id, port->source);
+
+    warn_of_several_edges(builder, index);
+    if (operand == MDF_NO_OPERAND) {
+        operand = compile_edges(builder, index);
+        if (operand != MDF_NO_OPERAND && port->declaration.type.dtype != MDF_DTYPE_NONE && !port->declaration.type.sequence &&
+            !is_typed_alike(builder, index)) {
+            operand = unit_declare(&builder->target, operand, &port->declaration.type, MDF_NO_OPERAND);
+        }
+    } else if (builder->graph->is_nested && MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE &&
+               port->declaration.type.dtype != MDF_DTYPE_NONE && !port->declaration.type.sequence) {
+        operand = unit_declare(&builder->target, operand, &port->declaration.type, MDF_NO_OPERAND); /* of the node around it */
+    }
+    place_leave(builder->compiler, place);
+    return operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, port->id, operand);
+}
