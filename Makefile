@@ -167,10 +167,10 @@ check-vectors:
 # Random models by every way the engine has, and against other engines: tests/random/README.md. SEEDS: how many, FROM: the first,
 # JOBS: processes.
 check-random: $(BUILD)/random/run_ways $(if $(SANITIZE),,$(SHARED_LIBRARY))
-	@BUILD=$(BUILD) python3 tests/random/check_random.py --seeds $(or $(SEEDS),1000) --from $(or $(FROM),0) --jobs $(or $(JOBS),$(shell nproc))
+	@BUILD=$(BUILD) python3 tests/random/check_random.py --seeds $(or $(SEEDS),1000) --from $(or $(FROM),0) --jobs $(or $(JOBS),$(shell nproc)) $(RANDOM_FLAGS)
 
 check-against: $(BUILD)/random/run_ways $(SHARED_LIBRARY)
-	@BUILD=$(BUILD) python3 tests/random/check_against.py --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) --jobs $(or $(JOBS),$(shell nproc))
+	@BUILD=$(BUILD) python3 tests/random/check_against.py --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) --jobs $(or $(JOBS),$(shell nproc)) $(RANDOM_FLAGS)
 
 # FUZZ_FILES: files and folders that inputs are made of; see fuzz/README.md for the rest.
 check-fuzz:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs Criterion suites one after another and sums up: prints what fails, then one line "N passed, N failed".
-# WITH_PYTHON=1: the tests of the Python package too (tools/run_python_tests.sh).
+# WITH_PYTHON=1: the tests of the Python package too (tools/run_python_tests.sh), and random models (tools/run_random_models.sh).
 # Usage: run_suites.sh SUITE... A suite that ends without a report, or fails without a failed test, counts as one failure. A
 # test that leaks under the address sanitizer has failed too, which Criterion does not see: it ends before the leak is found.
 set -u
@@ -28,12 +28,17 @@ for suite in "$@"; do
         printf '%s: %d passed\n' "${suite##*/}" "$good"
     fi
 done
-if [ -n "${WITH_PYTHON:-}" ]; then
-    output=$(tools/run_python_tests.sh)
+# Adds what a script tells in its last line, "N passed, N failed"; prints the lines before.
+add_counts_of() {
+    output=$("$@")
     printf '%s\n' "$output" | sed '$d'
     read -r good bad <<<"$(printf '%s\n' "$output" | sed -n '$s/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p')"
     passed=$((passed + ${good:-0}))
     failed=$((failed + ${bad:-1}))
+}
+if [ -n "${WITH_PYTHON:-}" ]; then
+    add_counts_of tools/run_python_tests.sh
+    add_counts_of tools/run_random_models.sh
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

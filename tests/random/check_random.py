@@ -15,6 +15,7 @@ import time
 
 import case as cases
 import families
+import nested_way
 import shrink
 from runner import ROOT, Runner
 
@@ -44,8 +45,17 @@ def known_name(finding, rules):
 
 def signature(finding):
     """What findings of one cause probably have in common: the way, and the message without names and numbers."""
-    detail = [re.sub(r"[0-9a-f]{2,}|\d+|'[^']*'", "#", x) for x in finding["detail"][1:]] or finding["detail"]
+    detail = [re.sub(r"[0-9a-f]{2,}|\d+|'[^']*'", "#", x) for x in finding["detail"][1:3]] or finding["detail"]
     return finding["way"], finding["kind"], tuple(x.split(" ")[0] if finding["kind"] == "different" and not x.startswith("error") else x for x in detail)
+
+
+def _together(found):
+    """Several ways that differ from the reference in one model have one cause: the first stands for them."""
+    differ = [f for f in found if f["kind"] == "different" and f["way"] != "nested"]
+    if len(differ) < 2:
+        return found
+    first = {**differ[0], "detail": differ[0]["detail"] + ["also " + ", ".join(dict.fromkeys(f["way"] for f in differ[1:]))]}
+    return [first] + [f for f in found if f not in differ]
 
 
 class Check:
@@ -62,11 +72,17 @@ class Check:
 
     def findings(self, case, compiled=False, only="-"):
         outcome = self.runner.run(case, compiled, only)
-        found = [f for f in outcome.findings if known_name(f, self.rules) is None]
-        known = [known_name(f, self.rules) for f in outcome.findings if known_name(f, self.rules) is not None]
+        found = outcome.findings
+        if only == "-" and not any(f["kind"] != "different" for f in outcome.findings):
+            found = found + self.nested(case, outcome.last)
         if self.python is not None and only == "-" and not any(f["kind"] != "different" for f in outcome.findings):
-            found += self.python.findings(case, outcome.last)
-        return found, known
+            found = found + self.python.findings(case, outcome.last)
+        found = _together(found)
+        names = [known_name(f, self.rules) for f in found]
+        return [f for f, name in zip(found, names) if name is None], [name for name in names if name is not None]
+
+    def nested(self, case, last):
+        return nested_way.findings(case, last, lambda inside: self.runner.run(inside, only="plain").last)
 
     def seed(self, seed):
         case = families.make(seed)
@@ -78,6 +94,8 @@ class Check:
         if finding["way"] in PYTHON_WAYS:
             outcome = self.runner.run(case, False, "plain")
             found = self.python.findings(case, outcome.last) if not outcome.findings else []
+        elif finding["way"] == "nested":
+            found = self.nested(case, self.runner.run(case, only="plain").last)
         else:
             only = "-" if finding["way"] == "load" else finding["way"]
             found, _ = self.findings(case, finding["way"] == "compiled", only)

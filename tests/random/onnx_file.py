@@ -36,9 +36,10 @@ def _float(field, x):
 
 
 def numpy_array(tensor):
-    """The elements of {"type", "shape", "data"}; those of bfloat16 as the upper half of float32."""
+    """The elements of {"type", "shape", "data"}; those of bfloat16 as the upper half of float32, rounded to even."""
     if tensor["type"] == "bfloat16":
-        return (np.array(tensor["data"], np.float32).view(np.uint32) >> 16).astype(np.uint16).reshape(tensor["shape"])
+        bits = np.array(tensor["data"], np.float32).view(np.uint32)
+        return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16).reshape(tensor["shape"])
     if tensor["type"] == "string":
         return np.array(tensor["data"], object).reshape(tensor["shape"])
     if tensor["type"].startswith("complex"):

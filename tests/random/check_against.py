@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""Random models by this engine and by others: ONNX programs by onnxruntime and onnx.reference, MDF models by modeci_mdf (with graph-scheduler).
+
+    python3 tests/random/check_against.py --seeds 200 [--from 0] [--jobs 2] [--build build]
+
+What differs is told with its seed. Where the other engine fails, or gives what a rule below names, it is counted. See README.md."""
+import collections
+import contextlib
+import io
+import json
+import logging
+import multiprocessing
+import queue
+import re
+import signal
+import sys
+import warnings
+
+import numpy as np
+
+import case as cases
+import check_random
+import families
+import shrink
+from python_way import SETTINGS, Absent, _input, mdf_c
+
+LIMIT_S = 3  # of the other engine, for one model
+
+# Differences that are decided, or faults of the other engine: (engine, what the model must hold, why).
+RULES = [
+    ("onnx.reference", r'"op": "(Mod|Div)"', "whole numbers are divided as numpy does: rounded down, not towards zero"),
+    ("onnx.reference", r'"op": "ReduceLogSumExp"', "the reference subtracts no maximum, and gives -inf or NaN of large numbers"),
+    ("onnx.reference", r'"type": "bfloat16"', "the reference rounds sums of bfloat16 in other places"),
+    ("onnx.reference", r'"op": "(Scan|Loop|If)"', "the reference mistakes names of bodies for those around them, and passes axes of Scan over"),
+    ("onnx.reference", r'"op": "(Sequence\w*|SplitToSequence|Optional\w*)"', "sequences and optionals are Python lists, shared with who reads them"),
+    ("onnxruntime", r'"op": "(Loop|Scan)".*', "a trip count of 0 gives scan outputs of no known shape; a Loop without condition stops by its body's all the same"),
+    ("onnxruntime", r'"type": "(float16|bfloat16)"', "onnxruntime computes some half-width operators in float32 throughout"),
+    ("modeci_mdf", r'default_initial_value|"reduce"|time_derivative', "strings as initial values, reduce other than add and multiply, and derivatives of the first step are the reference's own (docs/expressions.md)"),
+]
+
+
+class Hang(Exception):
+    pass
+
+
+@contextlib.contextmanager
+def limited():
+    def end(*_):
+        raise Hang
+
+    signal.signal(signal.SIGALRM, end)
+    signal.alarm(LIMIT_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+def ours(case):
+    """What the graph yields after each phase, by name; an exception where there is an error."""
+    source = cases.model_bytes(case)
+    program = mdf_c.load(source, format=case["format"]).compile(**SETTINGS)
+    state, results, is_first = program.state(), [], True
+    for phase in case["phases"]:
+        for _ in range(max(1, phase["steps"])):
+            state.set_inputs({name: _input(value) for name, value in phase["inputs"].items()})
+            state.evaluate(None if is_first else case.get("dt"))
+            is_first = False
+        results.append(state.results() if case["format"] == "onnx" else {f"{n}.{p}": v for n, ports in state.outputs().items() for p, v in ports.items()})
+    return results
+
+
+# ---------------------------------------------------------------- the others
+
+
+def by_onnxruntime(case):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level, options.intra_op_num_threads = 4, 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(cases.model_bytes(case), options, providers=["CPUExecutionProvider"])
+    return _phases(case, [x.name for x in session.get_outputs()], lambda inputs: session.run(None, inputs))
+
+
+def by_reference(case):
+    import onnx
+    from onnx.reference import ReferenceEvaluator
+
+    evaluator = ReferenceEvaluator(onnx.load_from_string(cases.model_bytes(case)))
+    return _phases(case, evaluator.output_names, lambda inputs: evaluator.run(None, inputs))
+
+
+def _phases(case, names, run):
+    return [dict(zip(names, run({name: _input(value) for name, value in phase["inputs"].items()}))) for phase in case["phases"]]
+
+
+def by_modeci_mdf(case):
+    from modeci_mdf.execution_engine import EvaluableGraph
+    from modeci_mdf.mdf import Model
+
+    if re.search(r'onnx::(Loop|Scan|If)|"graph":', json.dumps(case["model"])):
+        raise NotImplementedError("bodies and graphs within nodes are not there")
+    graph, results, is_first = EvaluableGraph(Model.from_json(json.dumps(case["model"])).graphs[0]), [], True
+    for phase in case["phases"]:
+        for _ in range(max(1, phase["steps"])):
+            graph.evaluate(time_increment=None if is_first else case.get("dt"),
+                           initializer={name.split(".")[-1]: np.array(value) for name, value in phase["inputs"].items()})
+            is_first = False
+        results.append({f"{n}.{p}": port.curr_value for n, node in graph.enodes.items() for p, port in node.evaluable_outputs.items()})
+    return results
+
+
+ENGINES = {"onnx": [("onnxruntime", "onnxruntime", by_onnxruntime), ("onnx.reference", "onnx", by_reference)],
+           "json": [("modeci_mdf", "modeci_mdf", by_modeci_mdf)]}
+
+
+# ---------------------------------------------------------------- comparing
+
+
+def tolerance(case, dtype):
+    """Relative to the largest number of an array. Functions of two engines differ in the last bits of their polynomials, and sums in their order; modeci_mdf
+    rounds what goes through an onnx:: function to float32."""
+    if dtype.kind in "biuUSO":
+        return 0.0
+    if case["format"] == "json":
+        return 1e-4 if "onnx::" in json.dumps(case["model"]) else 1e-9
+    return {2: 4e-3, 4: 2e-4, 8: 1e-9}.get(dtype.itemsize, 1e-9)
+
+
+def same(case, a, b):
+    if a is None or b is None:
+        return a is None and b is None
+    if isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)) and case["format"] == "onnx":
+        return isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)) and len(a) == len(b) and all(same(case, x, y) for x, y in zip(a, b))
+    a, b = np.asarray(a), np.asarray(b)
+    if case["format"] == "onnx" and (a.shape != b.shape or a.dtype.kind != b.dtype.kind and "O" not in (a.dtype.kind, b.dtype.kind)):
+        return False
+    if a.dtype.kind in "OUS" or b.dtype.kind in "OUS":
+        return a.astype(str).tolist() == b.astype(str).tolist()
+    if case["format"] == "json" and a.size == 1 and b.size == 1:
+        a, b = a.reshape(()), b.reshape(())
+    if a.shape != b.shape:
+        return False
+    limit = max(tolerance(case, a.dtype), tolerance(case, b.dtype) if case["format"] == "json" else 0)
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    with np.errstate(all="ignore"):
+        scale = np.max(np.abs(np.where(np.isfinite(b), b, 0)), initial=1.0)
+        return bool(np.all((a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= limit * scale)))
+
+
+def compare(case, engine, run):
+    """(verdict, detail): "same", "different", "fails" (the other engine does), "refused" (this one does)."""
+    error, mine, others = None, None, None
+    try:
+        mine = ours(case)
+    except mdf_c.MdfError as fault:
+        error = fault
+    try:
+        with limited(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            others = run(case)
+    except Absent:
+        return "fails", "ml_dtypes is absent"
+    except (Exception, SystemExit) as fault:  # modeci_mdf leaves Python where it does not know a name
+        return "fails", f"{type(fault).__name__}: {fault}"
+    if error is not None:
+        return "refused", str(error)
+    for k, (a, b) in enumerate(zip(mine, others)):
+        for name, value in b.items():
+            if name in a and not same(case, a[name], value):
+                return "different", f"phase {k}, {name}: here {str(a[name])[:150]}, there {str(value)[:150]}"
+    return "same", ""
+
+
+def rule(case, engine):
+    text = json.dumps(case["model"])
+    return next((why for name, pattern, why in RULES if name == engine and re.search(pattern, text)), None)
+
+
+def work(settings, seeds, results, places, k):
+    """Compares the models of these seeds; where it is is told in ``places``, as another engine may end the process."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    np.seterr(all="ignore")
+    for seed in seeds:
+        case = families.make(seed)
+        for number, (engine, package, run) in enumerate(ENGINES[case["format"]]):
+            places[2 * k], places[2 * k + 1] = seed, number
+            try:
+                __import__(package)
+            except ImportError:
+                continue
+            results.put((seed, engine, *compare(case, engine, run)))
+    places[2 * k] = -1
+
+
+def answers(settings):
+    """What all comparisons gave. A process that ends is begun again behind the model that ended it."""
+    results, places = multiprocessing.Queue(), multiprocessing.Array("q", 2 * settings.jobs)
+    seeds = {k: range(settings.first + k, settings.first + settings.seeds, settings.jobs) for k in range(settings.jobs)}
+    workers = {}
+
+    def begin(k):
+        workers[k] = multiprocessing.Process(target=work, args=(settings, seeds[k], results, places, k))
+        workers[k].start()
+
+    for k in seeds:
+        begin(k)
+    while workers:
+        try:
+            yield results.get(timeout=1.0)
+            continue
+        except queue.Empty:
+            pass
+        for k, worker in list(workers.items()):
+            if worker.is_alive():
+                continue
+            del workers[k]
+            if places[2 * k] >= 0:
+                seed = places[2 * k]
+                yield seed, ENGINES[families.make(seed)["format"]][places[2 * k + 1]][0], "ends the process", f"exit status {worker.exitcode}"
+                seeds[k] = range(seed + settings.jobs, settings.first + settings.seeds, settings.jobs)
+                begin(k)
+
+
+def smaller(case, engine, verdict):
+    run = next(r for e, _, r in ENGINES[case["format"]] if e == engine)
+    return shrink.shrink(case, lambda c: compare(c, engine, run)[0] == verdict and rule(c, engine) is None, 15.0)
+
+
+def main():
+    settings = check_random.arguments()
+    counts, found = collections.Counter(), []
+    for seed, engine, verdict, detail in answers(settings):
+        why = rule(families.make(seed), engine) if verdict in ("different", "refused") else None
+        counts[engine, verdict if why is None else f"{verdict}, as ruled"] += 1
+        if verdict in ("different", "refused") and why is None:
+            found.append((seed, engine, verdict, detail))
+    warnings.simplefilter("ignore")
+    for k, (seed, engine, verdict, detail) in enumerate(sorted(found)):
+        print(f"\n{engine}: {verdict}, seed {seed}: {detail[:400]}")
+        if k < check_random.MOST_SHRUNK:
+            case = smaller(families.make(seed), engine, verdict)
+            folder = check_random.keep(settings, seed, {"way": engine, "kind": verdict, "detail": [detail]}, case)
+            print("   ", json.dumps(case["model"])[:1500], f"\n    in {folder}: {cases.mdf_run_command(case, 'model.' + case['format'])}")
+        sys.stdout.flush()
+    for key, n in sorted(counts.items()):
+        print(f"{key[0]}: {key[1]}: {n}")
+    print(f"{sum(counts.values())} comparisons, {len(found)} found")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
