@@ -271,8 +271,8 @@ MDF_API mdf_status mdf_state_reset(mdf_state *state, uint64_t seed, mdf_error *e
  */
 MDF_API mdf_status mdf_set_parameter(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error);
 
-/* Sets an input for the next evaluation: NAME is PORT (every port of that name, in any node) or NODE.PORT.
- * The tensor is copied. MDF_NAME where no port has that name. */
+/* Sets an input for the next evaluation, which spends it, also where it fails: NAME is PORT (every port of that name, in any node)
+ * or NODE.PORT. The tensor is copied. MDF_NAME where no port has that name. */
 MDF_API mdf_status mdf_set_input(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error);
 /* The same without a copy where that is possible: `value->data` is looked at where it lies, and has to stay there unchanged until
  * that input is set or lent again and an evaluation has begun, or until the state is freed. */

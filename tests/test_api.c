@@ -225,6 +225,26 @@ Test(api, steps_repeat_the_inputs_and_write_values_down)
     end(&fixture);
 }
 
+/* 'b' has not run when 'a' fails: what it was given is not kept for the evaluation after that. */
+Test(api, an_evaluation_that_fails_spends_its_inputs)
+{
+    static const char text[] = "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {"
+                               "\"a\": {\"input_ports\": {\"x\": {}}, \"output_ports\": {\"p\": {\"value\": \"1 / (1 - x)\"}}},"
+                               "\"b\": {\"input_ports\": {\"y\": {}}, \"output_ports\": {\"q\": {\"value\": \"y\"}}}}}}}}";
+    struct fixture fixture;
+    mdf_tensor tensor;
+
+    begin(&fixture, text);
+    cr_assert_eq(mdf_set_input_json(fixture.state, "x", "1", NULL), MDF_OK);
+    cr_assert_eq(mdf_set_input_json(fixture.state, "y", "7", NULL), MDF_OK);
+    cr_assert_eq(mdf_evaluate(fixture.state, NAN, NULL), MDF_VALUE);
+    cr_assert_eq(mdf_evaluate(fixture.state, NAN, NULL), MDF_OK);
+    cr_assert(mdf_value_tensor(mdf_output(fixture.state, "b", "q"), &tensor));
+    cr_assert_eq(tensor.dtype, MDF_DTYPE_FLOAT64);
+    cr_assert_eq(*(const double *)tensor.data, 0);
+    end(&fixture);
+}
+
 Test(api, a_schedule_is_read_at_once)
 {
     size_t words[3] = {9, 9, 9};

@@ -7,15 +7,34 @@
 
 #include <string.h>
 
+static void forget_inputs(struct mdf_state *state)
+{
+    size_t i;
+
+    for (i = 0; i < state->program->n_ports; i++) {
+        state->ports[i].has_input = state->ports[i].repeats = state->ports[i].has_value = false;
+    }
+}
+
+void mdf_state_forget_inputs(struct mdf_state *state)
+{
+    struct mdf_state *nested;
+
+    forget_inputs(state);
+    for (nested = state->shared->nested; nested != NULL; nested = nested->next) {
+        forget_inputs(nested);
+    }
+}
+
 static void forget_graph(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
     size_t i;
 
     for (i = 0; i < program->n_ports; i++) {
-        state->ports[i].has_input = state->ports[i].repeats = false;
-        state->ports[i].has_value = state->ports[i].has_default = false;
+        state->ports[i].has_default = false;
     }
+    forget_inputs(state);
     memset(state->has_run, 0, program->n_nodes * sizeof *state->has_run);
     for (i = 0; state->nodes != NULL && i < program->n_nodes; i++) {
         state->nodes[i].n_runs = 0; /* lowered forms stay, and are used again once types and shapes have settled */

@@ -4,6 +4,8 @@
 
 #include "mdf_c/run/state.h"
 
+/* Takes back what was given to ports from outside and no node has used. */
+void mdf_state_forget_inputs(struct mdf_state *state);
 /* Gives all changeable parameters the values of the model. False: out of memory. */
 bool mdf_state_set_defaults(struct mdf_state *state);
 /* See mdf_state_reset and mdf_set_parameter in mdf.h. */

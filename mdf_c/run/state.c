@@ -601,6 +601,9 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
         memset(&context->error, 0, sizeof context->error);
     }
     done = set_increment(state, dt) && take_inputs(state) && run_graph(state);
+    if (!done) {
+        mdf_state_forget_inputs(state); /* those of nodes that have not run are not meant for the next evaluation */
+    }
     if (!done && error != NULL && error->code == MDF_OK) {
         *error = context->error;
     }

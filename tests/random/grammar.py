@@ -10,21 +10,25 @@ NUMBER_TYPES = ["float64", "float32", "int64", "int32", "bool", "float16", "uint
 
 
 def make(seed):
-    rng = random.Random(f"mdf {seed}")
-    return Model(rng).case()
+    return Model(random.Random(f"mdf {seed}")).case()
+
+
+def make_plain(seed):
+    """A model of what modeci_mdf knows: without bodies, graphs within nodes and parameters of graphs."""
+    return Model(random.Random(f"plain mdf {seed}"), is_plain=True).case()
 
 
 class Model:
     """One model: its graphs, and the values that it is given. ``shape`` is that of all arrays, () where there are none."""
 
-    def __init__(self, rng):
-        self.rng = rng
+    def __init__(self, rng, is_plain=False):
+        self.rng, self.is_plain = rng, is_plain
         self.width = rng.choice([2, 3, 4])
         self.arrays = rng.random() < 0.4
         self.graphs = {}
         self.n_names = 0
         self.n_outputs = {}  # of functions that have several
-        self.has_loops = rng.random() < 0.35
+        self.has_loops = not is_plain and rng.random() < 0.35
         self.has_derivatives = rng.random() < 0.3
 
     def fresh(self, prefix):
@@ -68,7 +72,7 @@ class Model:
         rng = self.rng
         graph = {"nodes": {}, "edges": {}}
         outer = Scope()
-        if self.chance(0.2):
+        if not self.is_plain and self.chance(0.2):
             graph["parameters"] = {}
             for _ in range(rng.choice([1, 2])):
                 name, shape = self.fresh("g"), self.shape()
@@ -129,7 +133,7 @@ class Model:
             scope.add(name, shape)
         if ports:
             node["input_ports"] = ports
-        if depth == 0 and self.chance(0.08):
+        if depth == 0 and not self.is_plain and self.chance(0.08):
             return self.nested(node, scope)
         names = [(self.fresh("p"), self.shape(), self.parameter_kind()) for _ in range(rng.choice([0, 1, 2, 2, 3, 4, 6]))]
         functions = [(self.fresh("f"), self.shape()) for _ in range(rng.choice([0, 0, 0, 1, 1, 2]))]

@@ -58,6 +58,8 @@ def _binary(g):
         op = "Mul" if op == "Mod" and x.type in REALS else op
     if op in ("Pow", "Max", "Min") and x.type not in ("float32", "float64", "int64"):
         op = "Add"
+    if op in ("Pow", "Max", "Min") and x.type == "int64" and g.program.opset < 12:
+        op = "Add"
     if op == "Pow":
         y = g.constant(x.type, [], [g.rng.choice([0, 1, 2, 3])])
     pair = [x, y] if g.rng.random() < 0.7 or op in ("Pow", "Div", "Mod") else [y, x]
