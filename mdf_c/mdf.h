@@ -10,8 +10,24 @@
  * to live. Pointers that getters return (names, values, tensors) belong to the object they were asked of and
  * stay valid until that object is evaluated again or released.
  *
- * Errors: a function that can fail takes a nullable mdf_error as its last argument. The first error wins: an
- * error that is already set is never overwritten. The library never prints, exits or aborts.
+ * Errors: a function that can fail takes a nullable mdf_error as its last argument. The first error wins: a call whose
+ * error is already set runs all the same, and leaves that error as it is; what the call returns tells how it went. The
+ * library never prints, exits or aborts.
+ *
+ * Misuse does no harm: NULL for an object, a name or an array, a position past the end, an enumerator that does not exist,
+ * sizes that are negative or overflow. Then
+ *   - what returns a status returns MDF_USAGE, and sets that error;
+ *   - what makes something returns NULL, and sets it too;
+ *   - what only asks returns NULL, 0 or false (other answers stand at the function);
+ *   - what returns nothing, a *_free first of all, does nothing.
+ * NULL is allowed for `error`, for `options`, for every place where something is to be written (`tensor`, `n_done`, ...),
+ * for an array of no items, and where a function says so. What the library can not see, and the caller answers for: a
+ * pointer to what was released or to less than it should, and two threads that use one state, sweep or value.
+ *
+ * Options: a struct of options begins with its size, so that it can grow. 0 stands for the fields of this header, so that a
+ * zero-initialised struct will do; a program that may meet a newer shared library says `sizeof`. Fields that a caller's
+ * header does not have yet are zero. A caller whose header has more fields than the library knows gets MDF_USAGE where one
+ * of these is not zero. Other structs stay as they are.
  */
 #ifndef MDF_H
 #define MDF_H
@@ -30,7 +46,16 @@ extern "C" {
 #define MDF_API
 #endif
 
+/* Of this header. The number rises with every version: MDF_VERSION_NUMBER >= 10203 is version 1.2.3 or later. */
 #define MDF_VERSION "0.1.0"
+#define MDF_VERSION_MAJOR 0
+#define MDF_VERSION_MINOR 1
+#define MDF_VERSION_PATCH 0
+#define MDF_VERSION_NUMBER (MDF_VERSION_MAJOR * 10000 + MDF_VERSION_MINOR * 100 + MDF_VERSION_PATCH)
+
+/* Of the library that the program runs with: MDF_VERSION and MDF_VERSION_NUMBER as they were when it was built. */
+MDF_API const char *mdf_version(void);
+MDF_API int mdf_version_number(void);
 
 /* ------------------------------------------------------------------ errors */
 
@@ -66,11 +91,11 @@ typedef struct mdf_error {
     char message[1024]; /* one sentence, without the position */
 } mdf_error;
 
-/* The text of a status code. */
+/* The text of a status code; "unknown status" for what is none. */
 MDF_API const char *mdf_status_text(mdf_status status);
 
 /* Writes "file:line:column: error: path: message" (parts that are unknown are left out) into `text`, always
- * terminated; returns the length that the whole text has. */
+ * terminated; returns the length that the whole text has. `text` may be NULL; the text of a NULL error is empty. */
 MDF_API size_t mdf_error_format(const mdf_error *error, char *text, size_t size);
 
 /* Receives each warning while a model is loaded or compiled; `warning` is only valid during the call. */
@@ -126,17 +151,17 @@ typedef enum mdf_dtype {
     MDF_DTYPE_NONE = MDF_DTYPE_COUNT /* no type: not declared, or not known */
 } mdf_dtype;
 
-/* numpy's name of an element type; "none" for MDF_DTYPE_NONE. */
+/* numpy's name of an element type; "none" for MDF_DTYPE_NONE and what is no type. */
 MDF_API const char *mdf_dtype_name(mdf_dtype dtype);
-/* Bytes per element in memory; 0 for MDF_DTYPE_NONE. */
+/* Bytes per element in memory; 0 for MDF_DTYPE_NONE and what is no type. */
 MDF_API size_t mdf_dtype_size(mdf_dtype dtype);
 
-/* A view of a dense row-major array. Strings: `data` is an array of `const char *`, UTF-8. */
+/* A view of a dense row-major array. Strings: `data` is an array of `const char *`, UTF-8, none of them NULL. */
 typedef struct mdf_tensor {
     mdf_dtype dtype;
-    size_t rank;
+    size_t rank;          /* at most 2^32 - 1 */
     const int64_t *shape; /* `rank` sizes; may be NULL for rank 0 */
-    const void *data;
+    const void *data;     /* may be NULL where there are no elements */
 } mdf_tensor;
 
 typedef enum mdf_kind {
@@ -149,6 +174,7 @@ typedef enum mdf_kind {
 /* Any value that a port, parameter or function can hold. */
 typedef struct mdf_value mdf_value;
 
+/* MDF_KIND_NONE for NULL. */
 MDF_API mdf_kind mdf_value_kind(const mdf_value *value);
 /* The array that a value of kind TENSOR holds, borrowed. False for any other kind. */
 MDF_API bool mdf_value_tensor(const mdf_value *value, mdf_tensor *tensor);
@@ -189,13 +215,14 @@ MDF_API size_t mdf_onnx_operator_form(const char *name, int opset, char *text, s
 /* ------------------------------------------------------------------ options */
 
 typedef struct mdf_options {
+    size_t size;                    /* sizeof(mdf_options), or 0: see the top of this page */
     const char *graph;              /* id of the graph to run; NULL: the first that no other uses as a body */
     bool float32;                   /* reals without a declared type are float32 */
     uint64_t max_iterations;        /* bound on the iterations of one Loop; 0: none, and an endless Loop is refused */
     uint64_t max_passes;            /* bound on the passes of one evaluation of a graph with conditions; 0: a million */
     size_t max_memory_bytes;        /* bound on what one state may hold; 0: none */
     uint64_t seed;                  /* for random functions */
-    int n_threads;                  /* 0: all cores */
+    int n_threads;                  /* 0: all cores; negative ones are refused */
     const mdf_allocator *allocator; /* NULL: malloc */
     mdf_warning_handler warning;    /* NULL: warnings are dropped */
     void *warning_context;
@@ -212,7 +239,7 @@ MDF_API mdf_model *mdf_model_load_file(const char *path, mdf_error *error);
 /* The same with a format ("json", "yaml", "bson", "onnx"; NULL: by suffix) and options (allocator and warnings are used; may be
  * NULL). */
 MDF_API mdf_model *mdf_model_load_file_as(const char *path, const char *format, const mdf_options *options, mdf_error *error);
-/* Reads a model from memory; `name` stands for the file in messages. */
+/* Reads a model from memory; `name` stands for the file in messages, and may be NULL. */
 MDF_API mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char *format, const char *name,
                                         const mdf_options *options, mdf_error *error);
 /* Writes a model; the format follows the suffix. The file appears whole or not at all. Arrays of a megabyte and more of a model
@@ -260,9 +287,13 @@ MDF_API const char *mdf_program_result_name(const mdf_program *program, size_t i
 
 /* ------------------------------------------------------------------ evaluation */
 
+/* While a state is evaluated, by this thread (in a function of the caller's that is called meanwhile) or by another, what would
+ * change it gives MDF_USAGE, and it has no values and no sets; it may be interrupted. After fork, both processes may go on with
+ * the states that they have. */
 typedef struct mdf_state mdf_state;
 
 MDF_API mdf_state *mdf_state_new(const mdf_program *program, mdf_error *error);
+/* A state that is being evaluated, by a thread here or of the process that this one was forked from, is left as it is. */
 MDF_API void mdf_state_free(mdf_state *state);
 /* Makes a state as it was when it was new, with another seed for random functions; its memory stays for later use. */
 MDF_API mdf_status mdf_state_reset(mdf_state *state, uint64_t seed, mdf_error *error);
@@ -292,7 +323,7 @@ typedef struct mdf_record {
     mdf_dtype dtype; /* of a number, with the shape below; a value of another form ends the evaluation of steps */
     size_t rank;
     const int64_t *shape;
-    size_t size_bytes; /* of one value */
+    size_t size_bytes; /* of one value, as type and shape have it */
     void *data;        /* room for all steps */
 } mdf_record;
 
@@ -318,14 +349,14 @@ MDF_API const mdf_value *mdf_part_at(const mdf_state *state, size_t node, mdf_pa
 /* Execution sets of the last evaluation, in the order they ran: number of sets, size of one, node of one entry. */
 MDF_API size_t mdf_schedule_n_sets(const mdf_state *state);
 MDF_API size_t mdf_schedule_set_size(const mdf_state *state, size_t set);
-MDF_API size_t mdf_schedule_node(const mdf_state *state, size_t set, size_t entry);
+MDF_API size_t mdf_schedule_node(const mdf_state *state, size_t set, size_t entry); /* SIZE_MAX: there is none */
 
 /* All of it at once: the number of sets, then for each set its size and its nodes, into `words`, which has room for `n_words`.
- * Returns how many words the whole takes. */
+ * Returns how many words the whole takes; 0 for a NULL state, else at least 1. */
 MDF_API size_t mdf_schedule_read(const mdf_state *state, size_t *words, size_t n_words);
 
 /* The pass that a set belongs to, counted from 0 (without conditions there is one pass), and the absolute time of the set in
- * milliseconds; NaN where no condition is one of time. */
+ * milliseconds; NaN where no condition is one of time, and where there is no such set. */
 MDF_API uint64_t mdf_schedule_pass(const mdf_state *state, size_t set);
 MDF_API double mdf_schedule_time_ms(const mdf_state *state, size_t set);
 
@@ -359,6 +390,7 @@ typedef struct mdf_sweep_values {
 
 /* Zero-initialise it. Arrays are borrowed while mdf_sweep_new runs; what values and `seeds` point to, while the sweep lives. */
 typedef struct mdf_sweep_options {
+    size_t size; /* sizeof(mdf_sweep_options), or 0: see the top of this page */
     size_t n_instances;
     size_t first_instance; /* the number that the first has in messages, and for its seed: of a sweep that is cut into parts */
     const mdf_sweep_values *parameters, *inputs;
@@ -371,23 +403,24 @@ typedef struct mdf_sweep_options {
     uint64_t record_every; /* k: after each k-th step; 0: after the last one only */
     const uint64_t *seeds; /* of each instance; NULL: mdf_sweep_seed(seed, first_instance + i) */
     uint64_t seed;
-    int n_threads; /* 0: all cores */
+    int n_threads; /* 0: all cores; negative ones are refused */
     /* Called ten times a second, and at the end, by the thread that called mdf_sweep_new (where that evaluates the first
      * instance) or mdf_sweep_run; false asks to stop. May be NULL. */
     bool (*progress)(void *context, size_t n_done, size_t n_instances);
     void *progress_context;
 } mdf_sweep_options;
 
-/* Checks all that is asked for. NULL on error. The program must live as long as the sweep. */
+/* Checks all that is asked for; `options` must not be NULL. The program must live as long as the sweep. */
 MDF_API mdf_sweep *mdf_sweep_new(const mdf_program *program, const mdf_sweep_options *options, mdf_error *error);
-MDF_API void mdf_sweep_free(mdf_sweep *sweep);
+MDF_API void mdf_sweep_free(mdf_sweep *sweep); /* one that is running is left as it is */
 /* Steps of each instance that are recorded. */
 MDF_API size_t mdf_sweep_n_rows(const mdf_sweep *sweep);
 /* Type and shape of one value of record number `record`; false where there is none, or no instance to find it. A narrower value
  * (an initial 0 before reals) is widened, a single number fills the shape, and a node that has not run yet gives NaN. */
 MDF_API bool mdf_sweep_form(const mdf_sweep *sweep, size_t record, mdf_tensor *form);
 /* Evaluates all instances. arrays[record] is the caller's, of shape [instances, rows, shape of one value], row-major. On
- * MDF_INTERRUPTED, and on an error, which is that of the first instance that fails, its rows are written in part. */
+ * MDF_INTERRUPTED, and on an error, which is that of the first instance that fails, its rows are written in part. MDF_USAGE
+ * where it is running already. */
 MDF_API mdf_status mdf_sweep_run(mdf_sweep *sweep, void *const *arrays, mdf_error *error);
 /* Instances that are done, while the sweep runs or after it; asks a running sweep to stop. Any thread may call them, and a signal
  * handler. */

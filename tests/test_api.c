@@ -209,6 +209,7 @@ Test(api, steps_repeat_the_inputs_and_write_values_down)
     cr_assert_eq(values[0], 2);
     cr_assert_eq(values[3], 8);
     record.dtype = MDF_DTYPE_FLOAT32; /* not the form that the port has */
+    record.size_bytes = sizeof(float);
     cr_assert_eq(mdf_evaluate_steps(fixture.state, 4, NAN, NAN, 0, &record, 1, &n_done, &n_recorded, &fixture.error), MDF_OK);
     cr_assert(n_done == 1 && n_recorded == 0);
     cr_assert_eq(number_in(mdf_output(fixture.state, "n", "k")), 8, "the inputs of earlier steps are spent");

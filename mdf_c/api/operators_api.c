@@ -49,11 +49,11 @@ static void add_formals(struct form *form, const struct mdf_formal *formals, siz
 
 size_t mdf_onnx_operator_form(const char *name, int opset, char *text, size_t size)
 {
-    const struct mdf_schema *schema = mdf_schema_find("", name, opset);
-    struct form form = {text, size, 0};
+    const struct mdf_schema *schema = name != NULL ? mdf_schema_find("", name, opset) : NULL;
+    struct form form = {text, text != NULL ? size : 0, 0};
     size_t i;
 
-    if (size > 0) {
+    if (form.size > 0) {
         text[0] = '\0';
     }
     if (schema == NULL) {

@@ -8,7 +8,7 @@ static const struct mdf_program_part *find_part(const mdf_program *program, size
 
 size_t mdf_program_n_parts(const mdf_program *program, size_t node, mdf_part kind)
 {
-    return node < program->n_nodes && (unsigned)kind < MDF_PART_COUNT ? program->nodes[node].parts[kind].n : 0;
+    return node < mdf_program_n_nodes(program) && (unsigned)kind < MDF_PART_COUNT ? program->nodes[node].parts[kind].n : 0;
 }
 
 const char *mdf_program_part_id(const mdf_program *program, size_t node, mdf_part kind, size_t part)
@@ -27,7 +27,7 @@ size_t mdf_program_part_n_values(const mdf_program *program, size_t node, mdf_pa
 
 const mdf_value *mdf_part_at(const mdf_state *state, size_t node, mdf_part kind, size_t part, size_t index)
 {
-    const struct mdf_program_part *found = find_part(state->program, node, kind, part);
+    const struct mdf_program_part *found = mdf_state_is_free(state) ? find_part(state->program, node, kind, part) : NULL;
 
     if (found == NULL || index >= found->n_operands || found->operands[index] == MDF_NO_OPERAND || !state->has_run[node] ||
         !mdf_state_settle(state, node, SIZE_MAX)) {

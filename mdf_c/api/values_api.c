@@ -1,5 +1,5 @@
 /* values_api.c - values that the caller makes. See mdf.h. Each has memory of its own, so that it depends on no state. */
-#include "mdf_c/base/error.h"
+#include "mdf_c/api/arguments.h"
 #include "mdf_c/tensor/value.h"
 
 #include <string.h>
@@ -86,10 +86,11 @@ mdf_value *mdf_value_new_none(mdf_error *error)
 
 mdf_value *mdf_value_new_tensor(const mdf_tensor *tensor, mdf_error *error)
 {
+    const char *fault = tensor != NULL ? mdf_tensor_fault(tensor) : "is NULL";
     struct made_value *made;
 
-    if ((unsigned)tensor->dtype >= MDF_DTYPE_COUNT) {
-        mdf_error_set(error, MDF_USAGE, "the tensor has no element type");
+    if (fault != NULL) {
+        mdf_error_set(error, MDF_USAGE, "the tensor %s", fault);
         return NULL;
     }
     made = new_value(error);
@@ -131,14 +132,15 @@ mdf_value *mdf_value_new_truth(bool truth, mdf_error *error)
 
 mdf_value *mdf_value_new_text(const char *text, mdf_error *error)
 {
-    struct made_value *made = new_value(error);
+    struct made_value *made = MDF_GIVEN(text, error) ? new_value(error) : NULL;
 
     return finish(made, made != NULL && mdf_value_make_string(&made->memory, &made->value, text, strlen(text)), error);
 }
 
 mdf_value *mdf_value_new_list(const mdf_value *const *items, size_t n, mdf_error *error)
 {
-    struct made_value *made = new_value(error);
+    bool given = mdf_arguments_given((const void *const *)items, n, "items", error);
+    struct made_value *made = given ? new_value(error) : NULL;
     struct mdf_value *copies = made != NULL ? mdf_value_make_list(&made->memory, &made->value, n) : NULL;
     bool done = copies != NULL;
     size_t i;
@@ -151,7 +153,9 @@ mdf_value *mdf_value_new_list(const mdf_value *const *items, size_t n, mdf_error
 
 mdf_value *mdf_value_new_dict(const char *const *keys, const mdf_value *const *items, size_t n, mdf_error *error)
 {
-    struct made_value *made = new_value(error);
+    bool given = mdf_arguments_given((const void *const *)keys, n, "keys", error) &&
+                 mdf_arguments_given((const void *const *)items, n, "items", error);
+    struct made_value *made = given ? new_value(error) : NULL;
     struct mdf_value *copies = made != NULL ? mdf_value_make_dict(&made->memory, &made->value, n) : NULL;
     bool done = copies != NULL;
     size_t i;
@@ -165,7 +169,7 @@ mdf_value *mdf_value_new_dict(const char *const *keys, const mdf_value *const *i
 
 mdf_value *mdf_value_keep(const mdf_value *value, mdf_error *error)
 {
-    struct made_value *made = new_value(error);
+    struct made_value *made = MDF_GIVEN(value, error) ? new_value(error) : NULL;
 
     return finish(made, made != NULL && mdf_value_share(&made->memory, &made->value, value), error);
 }

@@ -79,12 +79,19 @@ size_t mdf_error_format(const mdf_error *error, char *text, size_t size)
     char position[320] = "";
     int length;
 
-    if (error->file[0] != '\0' && error->line > 0) {
-        snprintf(position, sizeof position, "%s:%d:%d: ", error->file, error->line, error->column);
-    } else if (error->file[0] != '\0') {
-        snprintf(position, sizeof position, "%s: ", error->file);
+    size = text != NULL ? size : 0;
+    if (error == NULL) {
+        snprintf(text, size, "%s", "");
+        return 0;
     }
-    length = snprintf(text, size, "%serror: %s%s%s", position, error->path, error->path[0] != '\0' ? ": " : "",
+    if (error->file[0] != '\0' && error->line > 0) {
+        snprintf(position, sizeof position, "%.*s:%d:%d: ", (int)sizeof error->file - 1, error->file, error->line, error->column);
+    } else if (error->file[0] != '\0') {
+        snprintf(position, sizeof position, "%.*s: ", (int)sizeof error->file - 1, error->file);
+    }
+    /* With the length that each may have: the caller's error may never have been written. */
+    length = snprintf(text, size, "%serror: %.*s%s%.*s", position, (int)sizeof error->path - 1, error->path,
+                      error->path[0] != '\0' ? ": " : "", (int)sizeof error->message - 1,
                       error->message[0] != '\0' ? error->message : mdf_status_text(error->code));
     return length < 0 ? 0 : (size_t)length;
 }

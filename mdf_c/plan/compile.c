@@ -602,14 +602,12 @@ static bool want(struct compiler *compiler, const char *const *parameters, size_
 struct mdf_program *mdf_program_compile(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
                                         const mdf_options *options, mdf_error *error)
 {
-    static const mdf_options defaults;
     struct compiler compiler = {.model = model};
     mdf_error first = {0};
     const struct mdf_graph *graph;
     struct unit unit = {0};
     bool done = false;
 
-    options = options != NULL ? options : &defaults;
     compiler.program = new_program(options->allocator);
     if (compiler.program == NULL) {
         mdf_error_set(error, MDF_OUT_OF_MEMORY, "out of memory");

@@ -89,6 +89,7 @@ static void init_shared(struct mdf_shared_state *shared, const struct mdf_progra
     mdf_memory_init(&shared->memory, &program->memory.allocator, program->max_memory_bytes);
     mdf_arena_init(&shared->execution.arena, &shared->memory);
     atomic_init(&shared->interrupted, false);
+    atomic_init(&shared->is_evaluated, false);
     shared->execution.attach = attach_nested;
     shared->execution.owner = shared;
     if (!program->is_plain) {

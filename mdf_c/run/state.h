@@ -33,6 +33,7 @@ struct mdf_shared_state {
     struct mdf_memory memory;
     struct mdf_execution execution;
     atomic_bool interrupted;
+    atomic_bool is_evaluated; /* or made new, by a call of the public interface */
     bool has_begun;           /* an evaluation has */
     struct mdf_state *nested; /* all states but the outermost */
 };
@@ -54,6 +55,12 @@ struct mdf_state {
     uint32_t *readers;               /* of the frame's slots; see readers.h */
     struct mdf_state *next;          /* of shared->nested */
 };
+
+/* Whether there is a state, and no call of the public interface evaluates it. */
+static inline bool mdf_state_is_free(const struct mdf_state *state)
+{
+    return state != NULL && !atomic_load_explicit(&state->shared->is_evaluated, memory_order_acquire);
+}
 
 struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error *error);
 void mdf_state_release(struct mdf_state *state);

@@ -208,6 +208,7 @@ struct mdf_sweep *mdf_sweep_create(const struct mdf_program *program, const mdf_
     mdf_arena_init(&sweep->arena, &sweep->memory);
     atomic_init(&sweep->n_done, 0);
     atomic_init(&sweep->interrupted, false);
+    atomic_init(&sweep->is_running, false);
     sweep->program = program;
     if (!take_options(sweep, options, error)) {
         mdf_sweep_release(sweep);

@@ -42,7 +42,7 @@ struct mdf_sweep {
     bool (*progress)(void *context, size_t n_done, size_t n_instances);
     void *progress_context;
     atomic_size_t n_done;
-    atomic_bool interrupted;
+    atomic_bool interrupted, is_running;
 };
 
 /* --- sweep.c */

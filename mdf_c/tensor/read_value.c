@@ -149,24 +149,25 @@ void mdf_value_describe(const struct mdf_value *value, char *text, size_t size)
 
 mdf_kind mdf_value_kind(const mdf_value *value)
 {
-    return (mdf_kind)value->kind;
+    return value != NULL ? (mdf_kind)value->kind : MDF_KIND_NONE;
 }
 
 bool mdf_value_tensor(const mdf_value *value, mdf_tensor *tensor)
 {
-    if (value->kind != MDF_KIND_TENSOR) {
+    if (mdf_value_kind(value) != MDF_KIND_TENSOR) {
         return false;
     }
-    tensor->dtype = (mdf_dtype)value->dtype;
-    tensor->rank = value->rank;
-    tensor->shape = mdf_value_shape(value);
-    tensor->data = value->data;
+    if (tensor != NULL) {
+        *tensor = (mdf_tensor){(mdf_dtype)value->dtype, value->rank, mdf_value_shape(value), value->data};
+    }
     return true;
 }
 
 size_t mdf_value_length(const mdf_value *value)
 {
-    return value->kind == MDF_KIND_LIST || value->kind == MDF_KIND_DICT ? value->length : 0;
+    mdf_kind kind = mdf_value_kind(value);
+
+    return kind == MDF_KIND_LIST || kind == MDF_KIND_DICT ? value->length : 0;
 }
 
 const mdf_value *mdf_value_item(const mdf_value *value, size_t index)
@@ -179,7 +180,7 @@ const mdf_value *mdf_value_item(const mdf_value *value, size_t index)
 
 const char *mdf_value_key(const mdf_value *value, size_t index)
 {
-    if (value->kind != MDF_KIND_DICT || index >= value->length) {
+    if (mdf_value_kind(value) != MDF_KIND_DICT || index >= value->length) {
         return NULL;
     }
     return mdf_value_to_string(&mdf_value_items(value)[2 * index]);

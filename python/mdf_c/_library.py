@@ -84,6 +84,7 @@ class Options(ctypes.Structure):
     """mdf_options."""
 
     _fields_ = [
+        ("size", c_size_t),
         ("graph", c_char_p),
         ("float32", c_bool),
         ("max_iterations", c_uint64),
@@ -102,6 +103,8 @@ _ERROR, _POINTERS, _COUNT = POINTER(Error), POINTER(c_void_p), POINTER(c_uint64)
 
 # Name: result, arguments.
 _PROTOTYPES: dict[str, tuple] = {
+    "mdf_version": (c_char_p,),
+    "mdf_version_number": (c_int,),
     "mdf_dtype_name": (c_char_p, c_int),
     "mdf_value_kind": (c_int, c_void_p),
     "mdf_value_tensor": (c_bool, c_void_p, POINTER(Tensor)),

@@ -31,6 +31,7 @@ class SweepOptions(ctypes.Structure):
     """mdf_sweep_options."""
 
     _fields_ = [
+        ("size", c_size_t),
         ("n_instances", c_size_t),
         ("first_instance", c_size_t),
         ("parameters", POINTER(SweepValues)),
@@ -140,6 +141,7 @@ class NativeSweep:
         self._parameters, self._inputs = _values(plan.parameters), _values(plan.inputs)
         self._seeds = np.ascontiguousarray(plan.seeds, np.uint64)
         options = SweepOptions(
+            size=ctypes.sizeof(SweepOptions),
             n_instances=len(self._seeds),
             first_instance=plan.first,
             parameters=self._parameters,

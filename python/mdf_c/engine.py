@@ -70,6 +70,7 @@ class _Warnings:
 
 def _options(settings: Settings, collected: _Warnings) -> Options:
     return Options(
+        size=ctypes.sizeof(Options),
         graph=settings.graph.encode() if settings.graph is not None else None,
         float32=settings.float32,
         max_iterations=settings.max_iterations,

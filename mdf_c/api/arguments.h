@@ -1,0 +1,27 @@
+/* arguments.h - what callers of the public interface can get wrong, told as MDF_USAGE before it does harm: see "Misuse" and
+ * "Options" in mdf.h. Every function of mdf.h that fails looks at its arguments with these. */
+#ifndef MDF_API_ARGUMENTS_H
+#define MDF_API_ARGUMENTS_H
+
+#include "mdf_c/base/error.h"
+
+/* The caller's error where none is set in it, else NULL: the first error wins, and nothing is added to it. */
+mdf_error *mdf_unset_error(mdf_error *error);
+
+/* Whether an argument is not NULL; else the error names it. */
+#define MDF_GIVEN(argument, error) mdf_argument_given((argument), #argument, __func__, (error))
+bool mdf_argument_given(const void *argument, const char *name, const char *function, mdf_error *error);
+
+/* Whether `items` has `n` pointers, none of them NULL; `what` they are. */
+bool mdf_arguments_given(const void *const *items, size_t n, const char *what, mdf_error *error);
+
+/* Why a tensor can not be read; NULL where it can. */
+const char *mdf_tensor_fault(const mdf_tensor *tensor);
+/* Why values can not be written down as a record says, in so many steps; NULL where they can. */
+const char *mdf_record_fault(const mdf_record *record, uint64_t n_steps);
+
+/* The caller's options with all fields of this library; NULL stands for zeros. */
+bool mdf_read_options(const mdf_options *given, mdf_options *options, mdf_error *error);
+bool mdf_read_sweep_options(const mdf_sweep_options *given, mdf_sweep_options *options, mdf_error *error);
+
+#endif

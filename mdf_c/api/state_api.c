@@ -1,0 +1,333 @@
+/* state_api.c - states: inputs, evaluations, and what is read of them. See mdf.h. */
+#include "mdf_c/api/arguments.h"
+#include "mdf_c/run/restart.h"
+#include "mdf_c/run/steps.h"
+#include "mdf_c/write/write.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_evaluated(mdf_error *error)
+{
+    mdf_error_set(error, MDF_USAGE, "the state is being evaluated");
+    return false;
+}
+
+/* The state is the caller's until end: an evaluation that a signal handler, a function of the caller or another thread begins
+ * meanwhile is refused. */
+static bool begin(mdf_state *state, mdf_error *error)
+{
+    return MDF_GIVEN(state, error) && (!atomic_exchange(&state->shared->is_evaluated, true) || is_evaluated(error));
+}
+
+static void end(mdf_state *state)
+{
+    atomic_store_explicit(&state->shared->is_evaluated, false, memory_order_release);
+}
+
+/* Whether a value can be set: nothing is NULL, and no evaluation runs. */
+#define CAN_SET(state, name, value, error) \
+    (MDF_GIVEN(state, error) && MDF_GIVEN(name, error) && MDF_GIVEN(value, error) && is_free(state, error))
+
+static bool is_free(const mdf_state *state, mdf_error *error)
+{
+    return mdf_state_is_free(state) || is_evaluated(error);
+}
+
+mdf_state *mdf_state_new(const mdf_program *program, mdf_error *error)
+{
+    error = mdf_unset_error(error);
+    return MDF_GIVEN(program, error) ? mdf_state_create(program, error) : NULL;
+}
+
+void mdf_state_free(mdf_state *state)
+{
+    if (mdf_state_is_free(state)) {
+        mdf_state_release(state);
+    }
+}
+
+/* The public form of a string array has plain texts; values have strings of their own. */
+static mdf_status copy_strings(struct mdf_memory *memory, struct mdf_value *target, const mdf_tensor *source, mdf_error *error)
+{
+    char **strings = mdf_value_make_tensor(memory, target, MDF_DTYPE_STRING, source->rank, source->shape);
+    const char *const *texts = source->data;
+    size_t i;
+
+    for (i = 0; strings != NULL && i < target->length; i++) {
+        strings[i] = mdf_string_new(memory, texts[i], strlen(texts[i]));
+        if (strings[i] == NULL) {
+            strings = NULL;
+        }
+    }
+    return strings != NULL ? MDF_OK : mdf_memory_error(memory, error);
+}
+
+static mdf_status read_json_value(struct mdf_memory *memory, const char *name, const char *json, struct mdf_value *value,
+                                  mdf_error *error)
+{
+    struct mdf_document *document = mdf_document_parse(memory, "json", name, json, strlen(json), NULL, error);
+    mdf_status status;
+
+    if (document == NULL) {
+        return error != NULL ? error->code : MDF_SYNTAX;
+    }
+    status = mdf_read_value(memory, document, &document->root, value, error);
+    mdf_document_free(document);
+    return status;
+}
+
+static mdf_status set_tensor(mdf_state *state, const char *name, const mdf_tensor *value, enum mdf_input_way way,
+                             mdf_error *error)
+{
+    const char *fault = mdf_tensor_fault(value);
+    struct mdf_value view = {0};
+    mdf_status status;
+
+    if (fault != NULL) {
+        return mdf_error_set(error, MDF_USAGE, "input '%s': the tensor %s", name, fault);
+    }
+    if (value->dtype == MDF_DTYPE_STRING) {
+        status = copy_strings(&state->shared->memory, &view, value, error);
+        if (status != MDF_OK) {
+            mdf_value_clear(&state->shared->memory, &view);
+            return status;
+        }
+    } else {
+        mdf_value_borrow_tensor(&state->shared->memory, &view, value->dtype, MDF_STRENGTH_TYPED, value->rank, value->shape,
+                                value->data);
+    }
+    status = mdf_state_set_input(state, name, &view, way, error);
+    mdf_value_clear(&state->shared->memory, &view);
+    return status;
+}
+
+mdf_status mdf_set_input(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error)
+{
+    error = mdf_unset_error(error);
+    return CAN_SET(state, name, value, error) ? set_tensor(state, name, value, MDF_INPUT_COPIED, error) : MDF_USAGE;
+}
+
+mdf_status mdf_lend_input(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error)
+{
+    error = mdf_unset_error(error);
+    return CAN_SET(state, name, value, error) ? set_tensor(state, name, value, MDF_INPUT_LENT, error) : MDF_USAGE;
+}
+
+mdf_status mdf_set_input_value(mdf_state *state, const char *name, const mdf_value *value, mdf_error *error)
+{
+    error = mdf_unset_error(error);
+    if (!CAN_SET(state, name, value, error)) {
+        return MDF_USAGE;
+    }
+    return mdf_state_set_input(state, name, value, MDF_INPUT_COPIED, error);
+}
+
+mdf_status mdf_set_input_json(mdf_state *state, const char *name, const char *json, mdf_error *error)
+{
+    struct mdf_value value = {0};
+    mdf_status status;
+
+    error = mdf_unset_error(error);
+    if (!CAN_SET(state, name, json, error)) {
+        return MDF_USAGE;
+    }
+    status = read_json_value(&state->shared->memory, name, json, &value, error);
+    if (status == MDF_OK) {
+        status = mdf_state_set_input(state, name, &value, MDF_INPUT_COPIED, error);
+    }
+    mdf_value_clear(&state->shared->memory, &value);
+    return status;
+}
+
+mdf_status mdf_set_parameter(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error)
+{
+    struct mdf_value view = {0};
+    const char *fault;
+
+    error = mdf_unset_error(error);
+    if (!CAN_SET(state, name, value, error)) {
+        return MDF_USAGE;
+    }
+    fault = value->dtype == MDF_DTYPE_STRING ? "is of strings: only numbers can be set" : mdf_tensor_fault(value);
+    if (fault != NULL) {
+        return mdf_error_set(error, MDF_USAGE, "parameter '%s': the tensor %s", name, fault);
+    }
+    mdf_parameter_value(&state->shared->memory, &view, value);
+    return mdf_state_set_parameter(state, name, &view, error);
+}
+
+mdf_status mdf_state_reset(mdf_state *state, uint64_t seed, mdf_error *error)
+{
+    mdf_status status = MDF_USAGE;
+
+    error = mdf_unset_error(error);
+    if (begin(state, error)) {
+        status = mdf_state_restart(state, seed, error);
+        end(state);
+    }
+    return status;
+}
+
+mdf_status mdf_evaluate(mdf_state *state, double dt, mdf_error *error)
+{
+    mdf_status status = MDF_USAGE;
+
+    error = mdf_unset_error(error);
+    if (begin(state, error)) {
+        status = mdf_state_evaluate(state, dt, error);
+        end(state);
+    }
+    return status;
+}
+
+/* Whether all records are of ports that there are, and can be written down. */
+static bool check_records(const mdf_state *state, const mdf_record *records, size_t n_records, uint64_t n_steps, mdf_error *error)
+{
+    size_t i;
+
+    if (n_records > 0 && !MDF_GIVEN(records, error)) {
+        return false;
+    }
+    for (i = 0; i < n_records; i++) {
+        const char *fault = mdf_record_fault(&records[i], n_steps);
+
+        if (fault == NULL && records[i].output >= mdf_program_n_outputs(state->program, records[i].node)) {
+            fault = "is of an output port that the program does not have";
+        }
+        if (fault != NULL) {
+            mdf_error_set(error, MDF_USAGE, "mdf_evaluate_steps: record %zu %s", i, fault);
+            return false;
+        }
+    }
+    return true;
+}
+
+mdf_status mdf_evaluate_steps(mdf_state *state, uint64_t n_steps, double first_dt, double dt, double budget_s,
+                              const mdf_record *records, size_t n_records, uint64_t *n_done, uint64_t *n_recorded,
+                              mdf_error *error)
+{
+    const struct mdf_steps steps = {n_steps, first_dt, dt, budget_s, records, n_records};
+    uint64_t done = 0, recorded = 0;
+    mdf_status status = MDF_USAGE;
+
+    error = mdf_unset_error(error);
+    if (begin(state, error)) {
+        if (check_records(state, records, n_records, n_steps, error)) {
+            status = mdf_state_evaluate_steps(state, &steps, &done, &recorded, error);
+        }
+        end(state);
+    }
+    if (n_done != NULL) {
+        *n_done = done;
+    }
+    if (n_recorded != NULL) {
+        *n_recorded = recorded;
+    }
+    return status;
+}
+
+const mdf_value *mdf_output_at(const mdf_state *state, size_t node, size_t output)
+{
+    return mdf_state_is_free(state) && output < mdf_program_n_outputs(state->program, node)
+               ? mdf_state_output(state, node, output)
+               : NULL;
+}
+
+const mdf_value *mdf_output(const mdf_state *state, const char *node, const char *port)
+{
+    const struct mdf_program *program = mdf_state_is_free(state) ? state->program : NULL;
+    size_t i, j;
+
+    if (node == NULL || port == NULL) {
+        return NULL;
+    }
+    for (i = 0; i < mdf_program_n_nodes(program); i++) {
+        for (j = 0; strcmp(program->nodes[i].id, node) == 0 && j < program->nodes[i].n_outputs; j++) {
+            if (strcmp(program->nodes[i].outputs[j].id, port) == 0) {
+                return mdf_state_output(state, i, j);
+            }
+        }
+    }
+    return NULL;
+}
+
+const mdf_value *mdf_result_at(const mdf_state *state, size_t index)
+{
+    return mdf_state_is_free(state) && index < state->program->n_results ? mdf_state_result(state, index) : NULL;
+}
+
+size_t mdf_schedule_n_sets(const mdf_state *state)
+{
+    return mdf_state_is_free(state) ? state->schedule.n_sets : 0;
+}
+
+size_t mdf_schedule_set_size(const mdf_state *state, size_t set)
+{
+    return set < mdf_schedule_n_sets(state) ? mdf_schedule_record_size(&state->schedule, set) : 0;
+}
+
+size_t mdf_schedule_node(const mdf_state *state, size_t set, size_t entry)
+{
+    return entry < mdf_schedule_set_size(state, set) ? state->schedule.nodes[state->schedule.sets[set].first_node + entry]
+                                                     : SIZE_MAX;
+}
+
+size_t mdf_schedule_read(const mdf_state *state, size_t *words, size_t n_words)
+{
+    size_t n_sets = mdf_schedule_n_sets(state), n = 0, set, i;
+
+    if (state == NULL) {
+        return 0;
+    }
+    n_words = words != NULL ? n_words : 0;
+    if (n < n_words) {
+        words[n] = n_sets;
+    }
+    n++;
+    for (set = 0; set < n_sets; set++) {
+        size_t size = mdf_schedule_record_size(&state->schedule, set);
+        const uint32_t *nodes = state->schedule.nodes + state->schedule.sets[set].first_node;
+
+        for (i = 0; i <= size; i++, n++) {
+            if (n < n_words) {
+                words[n] = i == 0 ? size : nodes[i - 1];
+            }
+        }
+    }
+    return n;
+}
+
+uint64_t mdf_schedule_pass(const mdf_state *state, size_t set)
+{
+    return set < mdf_schedule_n_sets(state) ? state->schedule.sets[set].pass : 0;
+}
+
+double mdf_schedule_time_ms(const mdf_state *state, size_t set)
+{
+    const struct mdf_schedule *schedule = state != NULL ? state->program->schedule : NULL;
+
+    if (set >= mdf_schedule_n_sets(state) || schedule == NULL || !schedule->is_absolute) {
+        return NAN;
+    }
+    return (double)state->schedule.sets[set].ticks * schedule->tick_ms;
+}
+
+size_t mdf_state_peak_bytes(const mdf_state *state)
+{
+    return state != NULL ? atomic_load(&state->shared->memory.peak_bytes) : 0;
+}
+
+void mdf_state_interrupt(mdf_state *state)
+{
+    if (state != NULL) {
+        atomic_store(&state->shared->interrupted, true);
+    }
+}
+
+void mdf_state_forget_interrupt(mdf_state *state)
+{
+    if (state != NULL) {
+        atomic_store(&state->shared->interrupted, false);
+    }
+}
