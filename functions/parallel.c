@@ -4,10 +4,12 @@
  * Which thread takes which range is left to chance, so work on an item may write only what belongs to that item.
  *
  * The threads of a state are started when there is work for them, and stay: they look out for more for a short while, then
- * sleep. */
+ * sleep. A process that is forked has none of its parent's threads: it starts its own. */
 #include "functions/call.h"
 
 #include <pthread.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { MAX_THREADS = 64, RANGES_PER_THREAD = 4, LOOKS = 4000 /* before a thread sleeps: some 50 microseconds */ };
 
@@ -34,6 +36,7 @@ struct mdf_threads {
     atomic_size_t n_jobs;   /* posted so far */
     atomic_size_t n_leaves; /* of this job's helpers, those that have left it */
     bool is_busy;           /* the state's thread is within a loop already */
+    pid_t process;          /* that has the helpers, the lock and the conditions */
     size_t n_helpers;
     pthread_t helpers[MAX_THREADS];
 };
@@ -98,46 +101,60 @@ static void *help(void *argument)
     return NULL;
 }
 
-struct mdf_threads *mdf_threads_new(struct mdf_memory *memory)
+static bool init(struct mdf_threads *threads)
 {
-    struct mdf_threads *threads = mdf_memory_allocate_zeroed(memory, 1, sizeof *threads);
-
-    if (threads == NULL) {
-        return NULL;
-    }
     if (pthread_mutex_init(&threads->lock, NULL) != 0) {
-        mdf_memory_release(memory, threads);
-        return NULL;
+        return false;
     }
     if (pthread_cond_init(&threads->posted, NULL) != 0) {
         pthread_mutex_destroy(&threads->lock);
-        mdf_memory_release(memory, threads);
-        return NULL;
+        return false;
     }
     if (pthread_cond_init(&threads->left, NULL) != 0) {
         pthread_cond_destroy(&threads->posted);
         pthread_mutex_destroy(&threads->lock);
+        return false;
+    }
+    threads->process = getpid();
+    return true;
+}
+
+struct mdf_threads *mdf_threads_new(struct mdf_memory *memory)
+{
+    struct mdf_threads *threads = mdf_memory_allocate_zeroed(memory, 1, sizeof *threads);
+
+    if (threads != NULL && !init(threads)) {
         mdf_memory_release(memory, threads);
         return NULL;
     }
     return threads;
 }
 
+/* Makes sure that the helpers, if there are any, are of this process. After a fork the lock may be held, and conditions waited
+ * for, by threads that are not here: they are made anew, never destroyed. False: that failed. */
+static bool prepare(struct mdf_threads *threads)
+{
+    if (threads->process == getpid()) {
+        return true;
+    }
+    memset(threads, 0, sizeof *threads);
+    return init(threads);
+}
+
 void mdf_threads_free(struct mdf_threads *threads, struct mdf_memory *memory)
 {
-    if (threads == NULL) {
-        return;
+    if (threads != NULL && prepare(threads)) {
+        pthread_mutex_lock(&threads->lock);
+        threads->is_ending = true;
+        pthread_cond_broadcast(&threads->posted);
+        pthread_mutex_unlock(&threads->lock);
+        while (threads->n_helpers > 0) {
+            pthread_join(threads->helpers[--threads->n_helpers], NULL);
+        }
+        pthread_cond_destroy(&threads->left);
+        pthread_cond_destroy(&threads->posted);
+        pthread_mutex_destroy(&threads->lock);
     }
-    pthread_mutex_lock(&threads->lock);
-    threads->is_ending = true;
-    pthread_cond_broadcast(&threads->posted);
-    pthread_mutex_unlock(&threads->lock);
-    while (threads->n_helpers > 0) {
-        pthread_join(threads->helpers[--threads->n_helpers], NULL);
-    }
-    pthread_cond_destroy(&threads->left);
-    pthread_cond_destroy(&threads->posted);
-    pthread_mutex_destroy(&threads->lock);
     mdf_memory_release(memory, threads);
 }
 
@@ -212,7 +229,7 @@ void mdf_parallel_for(const struct mdf_context *context, size_t n, double cost_p
     if (n == 0) {
         return;
     }
-    if (n_threads <= 1 || context->threads->is_busy) {
+    if (n_threads <= 1 || context->threads->is_busy || !prepare(context->threads)) {
         work(work_context, 0, n);
         return;
     }

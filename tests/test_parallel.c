@@ -1,8 +1,13 @@
-/* test_parallel.c - loops on several threads: each item once, with threads that come and go, and within another loop. */
+/* test_parallel.c - loops on several threads: each item once, with threads that come and go, within another loop, and after fork.
+ */
 #include "functions/call.h"
+#include "mdf_c/mdf.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { N = 5000 };
@@ -81,4 +86,89 @@ Test(parallel, without_threads_the_caller_does_all)
     for (size_t i = 0; i < N; i++) {
         cr_assert(counted.counts[i] == 1);
     }
+}
+
+/* ------------------------------------------------------------------ fork */
+
+enum { SIDE = 256 };
+
+#define PRODUCT                                                                                                               \
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"p\": {\"function\": " \
+    "\"onnx::MatMul\", \"args\": {\"A\": \"x\", \"B\": \"x\"}}}, \"output_ports\": {\"y\": {\"value\": \"p\"}}}}}}}}"
+
+/* The square of a matrix of ones, on four threads. */
+static bool evaluate_product(mdf_state *state)
+{
+    static const int64_t shape[] = {SIDE, SIDE};
+    static double ones[SIDE * SIDE];
+    const mdf_tensor matrix = {MDF_DTYPE_FLOAT64, 2, shape, ones};
+    mdf_tensor product;
+
+    for (size_t i = 0; i < SIDE * SIDE; i++) {
+        ones[i] = 1;
+    }
+    return mdf_set_input(state, "x", &matrix, NULL) == MDF_OK && mdf_evaluate(state, NAN, NULL) == MDF_OK &&
+           mdf_value_tensor(mdf_output(state, "n", "y"), &product) && ((const double *)product.data)[SIDE * SIDE - 1] == SIDE;
+}
+
+static void free_inherited(mdf_program *program, mdf_state *state)
+{
+    mdf_state_free(state);
+    mdf_program_free(program);
+    _exit(0);
+}
+
+static void use_inherited(mdf_program *program, mdf_state *state)
+{
+    bool done = evaluate_product(state);
+    pid_t grandchild = fork();
+    int status;
+
+    if (grandchild == 0) {
+        done = evaluate_product(state);
+        mdf_state_free(state);
+        _exit(!done);
+    }
+    done = waitpid(grandchild, &status, 0) == grandchild && status == 0 && done;
+    done = evaluate_product(state) && done;
+    mdf_state_free(state);
+    mdf_program_free(program);
+    _exit(!done);
+}
+
+static void use_new(mdf_program *program, mdf_state *inherited)
+{
+    mdf_state *state = mdf_state_new(program, NULL);
+    bool done = evaluate_product(state);
+
+    mdf_state_free(state);
+    mdf_state_free(inherited);
+    _exit(!done);
+}
+
+/* The child has none of the helpers that its parent's state has. */
+Test(parallel, a_forked_process_may_use_and_release_states)
+{
+    static void (*const children[])(mdf_program * program, mdf_state * state) = {free_inherited, use_inherited, use_new};
+    mdf_model *model = mdf_model_load_bytes(PRODUCT, strlen(PRODUCT), "json", "m.json", NULL, NULL);
+    mdf_program *program = mdf_compile(model, &(mdf_options){.n_threads = 4}, NULL);
+    mdf_state *state = mdf_state_new(program, NULL);
+
+    for (size_t i = 0; i < sizeof children / sizeof *children; i++) {
+        pid_t child;
+        int status = -1;
+
+        cr_assert(evaluate_product(state));
+        child = fork();
+        if (child == 0) {
+            alarm(20); /* rather than wait for a thread that is not there */
+            children[i](program, state);
+        }
+        cr_assert(child > 0 && waitpid(child, &status, 0) == child);
+        cr_expect_eq(status, 0, "child %zu: signal %d, exit status %d", i, WTERMSIG(status), WEXITSTATUS(status));
+    }
+    cr_expect(evaluate_product(state), "the parent goes on");
+    mdf_state_free(state);
+    mdf_program_free(program);
+    mdf_model_free(model);
 }
