@@ -4,12 +4,91 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
+from pickle import PicklingError
 from typing import Any
 
 import numpy as np
 
 Source = Any
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a model is read from, so that it can be read again.
+
+    Attributes
+    ----------
+    name : str
+        The path of a file, as it was given; or what stands for one in messages.
+    format : str or None
+        None: by the suffix.
+    content : bytes or None
+        None: it stands in a file.
+    path : str or None
+        That file, whatever the current folder.
+    stamp : tuple or None
+        When it was changed last, and its size.
+    """
+
+    name: str
+    format: str | None
+    content: bytes | None
+    path: str | None = None
+    stamp: tuple[int, int] | None = None
+
+    @classmethod
+    def of(cls, source: Source, format: str | None = None) -> Origin:
+        """The origin of what :func:`mdf_c.load` takes."""
+        made = as_bytes(source)
+        if made is None:
+            name = os.fspath(source)
+            return cls(name, format, None, os.path.abspath(name), _stamp(name))
+        content, guessed, name = made
+        return cls(name, format or guessed, content)
+
+    def packed(self) -> Origin:
+        """The same with the bytes of its file, which can travel.
+
+        Raises
+        ------
+        PicklingError
+            The file is not as it was when the model was read.
+        """
+        if self.content is not None:
+            return self
+        try:
+            content, stamp = Path(self.path).read_bytes(), _stamp(self.path)
+        except OSError as error:
+            raise PicklingError(f"the model's file can not be read any more: {error}") from error
+        if stamp != self.stamp:
+            raise PicklingError(f"the file {self.path!r} has changed since the model was read from it")
+        return Origin(self.name, self.format or format_of(self.path), content, self.path)
+
+    def unpacked(self) -> Origin:
+        """Packed bytes where they are; the file again, where it is here and the same: other files may lie beside it."""
+        if self.path is not None:
+            try:
+                if Path(self.path).read_bytes() == self.content:
+                    return Origin(self.path, self.format, None, self.path, _stamp(self.path))
+            except OSError:
+                pass
+        return self
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):  # reading it will say what is wrong
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def format_of(path: str | os.PathLike) -> str:
+    """The format that a suffix stands for."""
+    suffix = Path(path).suffix.lower().lstrip(".")
+    return {"yml": "yaml"}.get(suffix, suffix)
 
 
 def _plain(value: Any) -> Any:

@@ -13,8 +13,44 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 
+class _Work:
+    """A call that another thread makes; what came of it."""
+
+    def __init__(self, call: Callable[[], Result]) -> None:
+        self._call = call
+        self._begins, self._ended = threading.Lock(), threading.Lock()
+        self._ended.acquire()
+        self.outcome: tuple = ()
+
+    def run(self) -> None:
+        """Makes the call, but for one that was called off."""
+        if not self._begins.acquire(blocking=False):
+            return
+        try:
+            self.outcome = (self._call(), None)
+        except BaseException as error:  # noqa: BLE001 - it is raised again where it belongs
+            self.outcome = (None, error)
+        finally:
+            self._ended.release()
+
+    def wait(self) -> None:
+        """Returns when the call has ended."""
+        with self._ended:
+            pass
+
+    def stop(self, interrupt: Callable[[], None]) -> None:
+        """Returns when the call has ended, which `interrupt` asks it to, or when it can not begin any more."""
+        while not self._begins.acquire(blocking=False):
+            try:
+                interrupt()
+                self.wait()
+                return
+            except BaseException:  # noqa: BLE001 - a second Ctrl-C says what the first did
+                continue
+
+
 def interruptible(call: Callable[[], Result], interrupt: Callable[[], None]) -> Result:
-    """`call()`; an exception that a signal handler raises meanwhile (KeyboardInterrupt) asks it to stop, and goes on up.
+    """`call()`; an exception that a signal handler raises meanwhile (KeyboardInterrupt) asks it to stop, and goes on up when it has.
 
     Parameters
     ----------
@@ -25,26 +61,14 @@ def interruptible(call: Callable[[], Result], interrupt: Callable[[], None]) -> 
     """
     if threading.current_thread() is not threading.main_thread():
         return call()
-    outcome: list = []
-    ended = threading.Lock()
-    ended.acquire()
-
-    def work() -> None:
-        try:
-            outcome.append((call(), None))
-        except BaseException as error:  # noqa: BLE001 - it is raised again where it belongs
-            outcome.append((None, error))
-        finally:
-            ended.release()
-
-    threading.Thread(target=work, name="mdf_c evaluation", daemon=True).start()
+    work = _Work(call)
     try:
-        ended.acquire()
+        threading.Thread(target=work.run, name="mdf_c evaluation", daemon=True).start()
+        work.wait()
     except BaseException:
-        interrupt()
-        ended.acquire()
+        work.stop(interrupt)
         raise
-    result, error = outcome[0]
+    result, error = work.outcome
     if error is not None:
         raise error
     return result

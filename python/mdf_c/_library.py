@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
 from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 
@@ -209,3 +210,89 @@ def checked(result, error: Error):
 def text(value: bytes | None) -> str | None:
     """A C string."""
     return None if value is None else value.decode(errors="replace")
+
+
+def c_text(value: str, what: str) -> bytes:
+    """A text for the engine, where it ends at the first NUL.
+
+    Parameters
+    ----------
+    value
+        The text.
+    what : str
+        What it is, for the message.
+
+    Raises
+    ------
+    TypeError
+        It is no text.
+    ValueError
+        The character NUL is in it.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{what} must be a text, not {type(value).__name__}")
+    if "\0" in value:
+        raise ValueError(f"{what} can not hold the character NUL")
+    return value.encode()
+
+
+def c_path(path: str | bytes | os.PathLike) -> bytes:
+    """A path for the engine.
+
+    Raises
+    ------
+    TypeError
+        It is none.
+    ValueError
+        The character NUL is in it.
+    """
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise ValueError("a path can not hold the character NUL")
+    return name
+
+
+class Uncopied:
+    """What stands for a thing of the engine that there is once: no copy, no pickle."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"a {type(self).__name__} can not be copied or pickled")
+
+
+class Handle(Uncopied):
+    """A thing of the engine, released when neither this nor a handle that needs it is there any more.
+
+    Python finalises things that refer to each other in any order, and in any thread: so handles are counted here.
+
+    Parameters
+    ----------
+    pointer : int
+    release : callable
+        The engine's function that takes the pointer.
+    needs : Handle, optional
+        Lives longer.
+    """
+
+    __slots__ = ("_needs", "_others", "_release", "pointer")
+
+    def __init__(self, pointer: int, release: Callable[[int], None], needs: Handle | None = None) -> None:
+        self._others: list[None] = []  # one for each handle that needs this one
+        self.pointer: int | None = pointer
+        self._release, self._needs = release, needs
+        if needs is not None:
+            needs._others.append(None)
+
+    def __del__(self) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        try:
+            self._others.pop()  # one step for threads, as a count would not be
+        except IndexError:
+            pointer, self.pointer = self.pointer, None
+            if pointer is not None:
+                self._release(pointer)
+                if self._needs is not None:
+                    self._needs._leave()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ._interrupt import interruptible
-from ._library import Error, Options, Record, Tensor, checked, lib
+from ._library import Error, Handle, Options, Record, Tensor, Uncopied, c_text, checked, lib
 from ._values import _DTYPES as DTYPES
 from ._values import dtype_number, tensor_of
 
@@ -114,13 +114,12 @@ class Plan:
         )  # fmt: skip
 
 
-class NativeSweep:
+class NativeSweep(Uncopied):
     """A sweep of a program in the engine.
 
     Parameters
     ----------
-    program : int
-        The engine's pointer; the program must outlive the sweep.
+    program : Handle
     plan : Plan
     threads : int
         0: all cores.
@@ -133,8 +132,7 @@ class NativeSweep:
         The plan does not fit the program, or its first instance can not be evaluated.
     """
 
-    def __init__(self, program: int, plan: Plan, threads: int, progress: Callable[[int], None] | None = None) -> None:
-        self._pointer = None
+    def __init__(self, program: Handle, plan: Plan, threads: int, progress: Callable[[int], None] | None = None) -> None:
         self._progress, self._failure, self._is_stopped = progress, None, False
         self._callback = PROGRESS(self._tell)
         self._plan = plan
@@ -158,19 +156,19 @@ class NativeSweep:
             progress=self._callback,
         )
         error = Error()
-        made: list[int | None] = []
-        try:
-            interruptible(lambda: made.append(lib.mdf_sweep_new(program, options, error)), self._stop)
-        except BaseException:
-            lib.mdf_sweep_free(made[0])
-            raise
+        made: list[Handle] = []
+
+        def make() -> None:
+            pointer = lib.mdf_sweep_new(program.pointer, options, error)
+            if pointer is not None:
+                made.append(Handle(pointer, lib.mdf_sweep_free, program))
+
+        interruptible(make, self._stop)
         if self._failure is not None:
             raise self._failure
-        self._pointer = checked(made[0], error)
-
-    def __del__(self) -> None:
-        if getattr(self, "_pointer", None):
-            lib.mdf_sweep_free(self._pointer)
+        checked(None, error)
+        (self._handle,) = made
+        self._pointer = self._handle.pointer
 
     def _tell(self, _context, n_done: int, _n_instances: int) -> bool:
         try:
@@ -221,7 +219,8 @@ class NativeSweep:
 def _values(swept: list[Swept]) -> ctypes.Array:
     values = (SweepValues * len(swept))()
     for target, source in zip(values, swept):
-        target.name, target.axes, target.values = source.name.encode(), source.axes, tensor_of(source.values)
+        target.name, target.axes = c_text(source.name, "the name of values"), source.axes
+        target.values = tensor_of(source.values)
     return values
 
 

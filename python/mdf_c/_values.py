@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ._library import KIND_LIST, KIND_NONE, KIND_TENSOR, Error, Tensor, checked, lib
+from ._library import KIND_LIST, KIND_NONE, KIND_TENSOR, Error, Handle, Tensor, Uncopied, checked, lib
 
 try:
     import ml_dtypes
@@ -123,7 +123,7 @@ def _has_buffer(value: Any) -> bool:
     return True
 
 
-class Value:
+class Value(Uncopied):
     """A value that this side made and releases.
 
     Parameters
@@ -145,8 +145,9 @@ class Value:
         self.pointer = checked(_make(source, error), error)
 
     def __del__(self) -> None:
-        if self.pointer is not None:
-            lib.mdf_value_free(self.pointer)
+        pointer, self.pointer = self.pointer, None
+        if pointer is not None:
+            lib.mdf_value_free(pointer)
 
 
 def _make(source: Any, error: Error) -> int | None:
@@ -214,17 +215,10 @@ def _only_numbers(source: list | tuple) -> bool:
 # ---------------------------------------------------------------- out
 
 
-class _Kept:
-    """A value of a state, unchanged by later evaluations, for as long as an array looks at it."""
-
-    def __init__(self, pointer: int, owner: Any) -> None:
-        error = Error()
-        self.owner = owner  # lives longer than the value
-        self.pointer = checked(lib.mdf_value_keep(pointer, error), error)
-
-    def __del__(self) -> None:
-        if getattr(self, "pointer", None):
-            lib.mdf_value_free(self.pointer)
+def _keep(pointer: int, owner: Handle) -> Handle:
+    """A value of a state, unchanged by later evaluations."""
+    error = Error()
+    return Handle(checked(lib.mdf_value_keep(pointer, error), error), lib.mdf_value_free, owner)
 
 
 def _texts_of(tensor: Tensor, shape: tuple[int, ...], size: int) -> np.ndarray:
@@ -234,8 +228,8 @@ def _texts_of(tensor: Tensor, shape: tuple[int, ...], size: int) -> np.ndarray:
     return array.reshape(shape)
 
 
-def _array_of(pointer: int, owner: Any) -> np.ndarray:
-    kept = None if owner is None else _Kept(pointer, owner)
+def _array_of(pointer: int, owner: Handle | None) -> np.ndarray:
+    kept = None if owner is None else _keep(pointer, owner)
     tensor = Tensor()
     lib.mdf_value_tensor(pointer if kept is None else kept.pointer, tensor)
     shape = tuple(tensor.shape[: tensor.rank]) if tensor.rank else ()
@@ -255,7 +249,7 @@ def _array_of(pointer: int, owner: Any) -> np.ndarray:
     return array
 
 
-def to_python(pointer: int | None, *, scalars: bool = False, owner: Any = None) -> Any:
+def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | None = None) -> Any:
     """What a value of the engine holds.
 
     Parameters

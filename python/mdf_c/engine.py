@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import ctypes
 import math
+import operator
 import os
 import threading
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from ctypes import byref
 from dataclasses import dataclass
 from typing import Any
 
-from ._documents import Source, as_bytes
+import numpy as np
+
+from ._documents import Origin, Source
 from ._interrupt import interruptible
-from ._library import PART_FUNCTION, PART_INPUT, PART_OUTPUT, WARNING_HANDLER, Error, Options, checked, lib, text
+from ._library import (
+    PART_FUNCTION,
+    PART_INPUT,
+    PART_OUTPUT,
+    WARNING_HANDLER,
+    Error,
+    Handle,
+    Options,
+    Uncopied,
+    c_path,
+    c_text,
+    checked,
+    lib,
+    text,
+)
 from ._values import Value, as_array, is_array, tensor_of, to_python
 from .errors import MdfError, MdfNameError, MdfWarning
 
@@ -45,6 +62,11 @@ class Settings:
         For random functions: the same seed gives the same numbers.
     threads : int
         For big kernels; 0: all cores.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A setting is of another type, or no number that fits.
     """
 
     graph: str | None = None
@@ -54,6 +76,15 @@ class Settings:
     max_memory: int = 0
     seed: int = 0
     threads: int = 0
+
+    def __post_init__(self) -> None:
+        if self.graph is not None:
+            c_text(self.graph, "graph")
+        if not isinstance(self.float32, (bool, np.bool_)):
+            raise TypeError(f"float32 must be True or False, not {self.float32!r}")
+        for name, bits in (("max_iterations", 64), ("max_passes", 64), ("max_memory", 64), ("seed", 64), ("threads", 31)):
+            if not 0 <= operator.index(getattr(self, name)) < 2**bits:
+                raise ValueError(f"{name} must be a number from 0 to 2**{bits} - 1, not {getattr(self, name)}")
 
 
 class _Warnings:
@@ -71,7 +102,7 @@ class _Warnings:
 def _options(settings: Settings, collected: _Warnings) -> Options:
     return Options(
         size=ctypes.sizeof(Options),
-        graph=settings.graph.encode() if settings.graph is not None else None,
+        graph=c_text(settings.graph, "graph") if settings.graph is not None else None,
         float32=settings.float32,
         max_iterations=settings.max_iterations,
         max_passes=settings.max_passes,
@@ -82,8 +113,8 @@ def _options(settings: Settings, collected: _Warnings) -> Options:
     )
 
 
-class Model:
-    """A model that has been read. Made by :func:`load`.
+class Model(Uncopied):
+    """A model that has been read. Immutable: a copy is the model itself, and a pickle what it was read from. Made by :func:`load`.
 
     Attributes
     ----------
@@ -93,24 +124,38 @@ class Model:
     """
 
     def __init__(self, source: Source, format: str | None = None) -> None:
-        self._pointer = None
-        collected, error = _Warnings(), Error()
-        options = _options(Settings(), collected)
-        made = as_bytes(source)
-        if made is None:
-            path = os.fsencode(source)
-            pointer = lib.mdf_model_load_file_as(path, format.encode() if format else None, options, error)
-        else:
-            content, guessed, name = made
-            pointer = lib.mdf_model_load_bytes(content, len(content), (format or guessed).encode(), name.encode(), options, error)
-        self._pointer = checked(pointer, error)
-        self.id = text(lib.mdf_model_id(pointer))
-        self.graphs = [text(lib.mdf_model_graph_id(pointer, i)) for i in range(lib.mdf_model_n_graphs(pointer))]
+        collected = _Warnings()
+        self._open(Origin.of(source, format), collected)
         collected.emit()
 
-    def __del__(self) -> None:
-        if getattr(self, "_pointer", None):
-            lib.mdf_model_free(self._pointer)
+    @classmethod
+    def _read(cls, origin: Origin) -> Model:
+        """A model that has been read before, and warned of."""
+        model = cls.__new__(cls)
+        model._open(origin.unpacked(), _Warnings())
+        return model
+
+    def _open(self, origin: Origin, collected: _Warnings) -> None:
+        error, options = Error(), _options(Settings(), collected)
+        name, format = c_path(origin.name), None if origin.format is None else c_text(origin.format, "format")
+        if origin.content is None:
+            pointer = lib.mdf_model_load_file_as(name, format, options, error)
+        else:
+            pointer = lib.mdf_model_load_bytes(origin.content, len(origin.content), format, name, options, error)
+        self._origin = origin
+        self._handle = Handle(checked(pointer, error), lib.mdf_model_free)
+        self._pointer = self._handle.pointer
+        self.id = text(lib.mdf_model_id(pointer))
+        self.graphs = [text(lib.mdf_model_graph_id(pointer, i)) for i in range(lib.mdf_model_n_graphs(pointer))]
+
+    def __copy__(self) -> Model:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Model:
+        return self
+
+    def __reduce_ex__(self, protocol):
+        return Model._read, (self._origin.packed(),)
 
     def __repr__(self) -> str:
         return f"<mdf_c.Model {self.id!r}, graphs {self.graphs}>"
@@ -124,7 +169,7 @@ class Model:
             The suffix is none of these, or the file can not be written.
         """
         error = Error()
-        checked(lib.mdf_model_save_file(self._pointer, os.fsencode(path), error), error)
+        checked(lib.mdf_model_save_file(self._pointer, c_path(path), error), error)
 
     def compile(self, **settings: Any) -> Program:
         """The program of one graph. Keywords are those of :class:`Settings`.
@@ -137,8 +182,9 @@ class Model:
         return Program(self, Settings(**settings))
 
 
-class Program:
-    """A compiled graph. Immutable: threads may share it, each with states of its own. Made by :func:`compile`.
+class Program(Uncopied):
+    """A compiled graph. Immutable: threads may share it, each with states of its own; a copy is the program itself, and a pickle
+    what it was made from, with its settings. Made by :func:`compile`.
 
     Attributes
     ----------
@@ -154,11 +200,25 @@ class Program:
     """
 
     def __init__(self, model: Model, settings: Settings) -> None:
-        self._pointer = None
-        collected, error = _Warnings(), Error()
+        collected = _Warnings()
+        self._make(model, settings, collected)
+        collected.emit()
+
+    @classmethod
+    def _remade(cls, origin: Origin, settings: Settings) -> Program:
+        """A program that has been compiled before, and warned of."""
+        program = cls.__new__(cls)
+        program._make(Model._read(origin), settings, _Warnings())
+        return program
+
+    def _make(self, model: Model, settings: Settings, collected: _Warnings) -> None:
+        if not isinstance(model, Model) or not isinstance(settings, Settings):
+            raise TypeError("a program is made of a Model and Settings: see compile")
+        error = Error()
         pointer = lib.mdf_compile(model._pointer, _options(settings, collected), error)
-        self._pointer = checked(pointer, error)
-        self.settings = settings
+        self._handle = Handle(checked(pointer, error), lib.mdf_program_free)
+        self._pointer = self._handle.pointer
+        self._origin, self.settings = model._origin, settings
         self.model_id = text(lib.mdf_program_model_id(pointer))
         self.graph_id = text(lib.mdf_program_graph_id(pointer))
         self.nodes = [text(lib.mdf_program_node_id(pointer, i)) for i in range(lib.mdf_program_n_nodes(pointer))]
@@ -167,11 +227,15 @@ class Program:
         self.outputs = {
             (node, port): (i, j) for i, node in enumerate(self.nodes) for j, port in enumerate(self.part_ids(i, PART_OUTPUT))
         }
-        collected.emit()
 
-    def __del__(self) -> None:
-        if getattr(self, "_pointer", None):
-            lib.mdf_program_free(self._pointer)
+    def __copy__(self) -> Program:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Program:
+        return self
+
+    def __reduce_ex__(self, protocol):
+        return Program._remade, (self._origin.packed(), self.settings)
 
     def __repr__(self) -> str:
         return f"<mdf_c.Program of graph {self.graph_id!r}, inputs {self.inputs}, results {self.results}>"
@@ -193,21 +257,27 @@ class Program:
         MdfNameError
             There is none, or PORT is not unique.
         """
-        exact = [key for key in self.outputs if f"{key[0]}.{key[1]}" == name]
-        found = exact or [key for key in self.outputs if key[1] == name]
-        if len(found) == 1:
-            return found
-        if not found:
-            raise MdfNameError(f"no output port is named '{name}'")
-        raise MdfNameError(f"{len(found)} output ports are named '{name}': say NODE.{name}")
+        return find_ports(self.outputs, name)
 
     def state(self) -> State:
         """A new state: the buffers of one thread's evaluations."""
         return State(self)
 
 
-class State:
-    """What evaluations of a program work on. One thread at a time may use it; others wait.
+def find_ports(ports: Iterable[tuple[str, str]], name: str) -> list[tuple[str, str]]:
+    """Of (node, port), those that a name stands for; see :meth:`Program.find_outputs`."""
+    found = [key for key in ports if f"{key[0]}.{key[1]}" == name] or [key for key in ports if key[1] == name]
+    if len(found) == 1:
+        return found
+    if not found:
+        raise MdfNameError(f"no output port is named '{name}'")
+    raise MdfNameError(f"{len(found)} output ports are named '{name}': say NODE.{name}")
+
+
+class State(Uncopied):
+    """What evaluations of a program work on: the buffers of one thread. It is neither copied nor pickled.
+
+    While it is evaluated, other threads and handlers of signals get a RuntimeError, unless they :meth:`interrupt` it.
 
     Parameters
     ----------
@@ -215,20 +285,49 @@ class State:
     """
 
     def __init__(self, program: Program) -> None:
-        self._pointer = None
+        if not isinstance(program, Program):
+            raise TypeError(f"a state is of a Program, not of {type(program).__name__}")
         self._error = Error()
         self.program = program
-        self._pointer = self._check(lib.mdf_state_new(program._pointer, self._error))
+        pointer = self._check(lib.mdf_state_new(program._pointer, self._error))
+        self._handle = Handle(pointer, lib.mdf_state_free, program._handle)
+        self._pointer = pointer
         self._increment = ctypes.c_double()
         self._arguments = (ctypes.c_void_p(self._pointer), self._increment, byref(self._error))
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # held by who looks at the state, or evaluates it
+        self._is_evaluated = False
         self._lent: list[Any] = []
         self._words = (ctypes.c_size_t * 64)()
         self._may_be_long = True
 
-    def __del__(self) -> None:
-        if getattr(self, "_pointer", None):
-            lib.mdf_state_free(self._pointer)
+    def __reduce_ex__(self, protocol):
+        raise TypeError("a State can not be copied or pickled: make another one of its program, with program.state()")
+
+    def _free(self) -> threading.RLock:
+        """The lock, where the state is not being evaluated: who looks at it waits for others that do, but not for an evaluation."""
+        if self._is_evaluated:
+            raise RuntimeError("the state is being evaluated")
+        return self._lock
+
+    def _run(self, call: Callable[[], Any], long_s: float) -> None:
+        """`call()`, an evaluation in the engine, during which nobody else may use the state; one that takes longer than `long_s`
+        is watched for Ctrl-C the next time."""
+        lock = self._free()
+        if lock._is_owned():  # a handler of a signal, or a method of a value that is being set
+            raise RuntimeError("the state is in use: it can not be evaluated now")
+        with lock:
+            self._is_evaluated = True
+            try:
+                start = _clock()
+                if self._may_be_long:
+                    self._guard(call)
+                else:
+                    call()
+                self._may_be_long = _clock() - start > long_s
+                if self._error.code:
+                    self._check(None)
+            finally:
+                self._is_evaluated = False
 
     def _check(self, result: Any) -> Any:
         if not self._error.code:
@@ -253,19 +352,20 @@ class State:
         MdfNameError
             No port that takes inputs has that name.
         """
-        with self._lock:
+        with self._free():
             self._set_input(name, value)
 
     def _set_input(self, name: str, value: Any, lend: bool = False) -> None:
+        port = c_text(name, "the name of an input")
         if is_array(value):
             array = as_array(value)
             if lend:
                 self._lent.append(array)
             give = lib.mdf_lend_input if lend else lib.mdf_set_input
-            self._check(give(self._pointer, name.encode(), tensor_of(array), self._error))
+            self._check(give(self._pointer, port, tensor_of(array), self._error))
         else:
             made = Value(value)
-            self._check(lib.mdf_set_input_value(self._pointer, name.encode(), made.pointer, self._error))
+            self._check(lib.mdf_set_input_value(self._pointer, port, made.pointer, self._error))
 
     def set_inputs(self, inputs: Mapping[str, Any], *, lend: bool = False) -> None:
         """:meth:`set_input` for each.
@@ -278,7 +378,9 @@ class State:
             Look at arrays where they are rather than copy them: they must not change while the state is in use, which keeps
             them alive. For states that are evaluated once.
         """
-        with self._lock:
+        if not isinstance(inputs, Mapping):
+            raise TypeError(f"inputs are a dict of values by name, not a {type(inputs).__name__}")
+        with self._free():
             for name, value in inputs.items():
                 self._set_input(name, value, lend)
 
@@ -298,21 +400,16 @@ class State:
             Ctrl-C; the state can be evaluated again. It is heard in the first evaluation of a state and in those that
             follow one of more than 5 ms; else at the end of the evaluation.
         """
-        with self._lock:
-            self._increment.value = math.nan if dt is None else dt
-            start = _clock()
-            if self._may_be_long:
-                self._guard(lambda: _evaluate(*self._arguments))
-                failed = self._error.code
-            else:
-                failed = _evaluate(*self._arguments)
-            self._may_be_long = _clock() - start > _LONG_S
-            if failed:
-                self._check(None)
 
-    def _guard(self, call):
+        def call() -> None:
+            self._increment.value = math.nan if dt is None else dt
+            _evaluate(*self._arguments)
+
+        self._run(call, _LONG_S)
+
+    def _guard(self, call: Callable[[], Any]) -> None:
         try:
-            return interruptible(call, self.interrupt)
+            interruptible(call, self.interrupt)
         except BaseException:
             lib.mdf_state_forget_interrupt(self._pointer)  # the evaluation may have ended before it was heard
             ctypes.memset(byref(self._error), 0, ctypes.sizeof(Error))
@@ -340,8 +437,8 @@ class State:
         place = self.program.outputs.get((node, port))
         if place is None:
             raise MdfNameError(f"there is no output port '{port}' of a node '{node}'")
-        with self._lock:
-            return to_python(lib.mdf_output_at(self._pointer, *place), owner=None if copy else self)
+        with self._free():
+            return to_python(lib.mdf_output_at(self._pointer, *place), owner=None if copy else self._handle)
 
     def outputs(self) -> dict[str, dict[str, Any]]:
         """Every output port's value, by node and port."""
@@ -352,24 +449,24 @@ class State:
 
     def results(self) -> dict[str, Any]:
         """What the graph yields, by name."""
-        with self._lock:
+        with self._free():
             return {name: to_python(lib.mdf_result_at(self._pointer, i)) for i, name in enumerate(self.program.results)}
 
     def part(self, node: int, kind: int, index: int, n_values: int) -> Any:
         """Value of a part of a node (see mdf_part_at): NumPy scalars for arrays without axes; a list where it has several."""
-        with self._lock:
+        with self._free():
             values = [to_python(lib.mdf_part_at(self._pointer, node, kind, index, i), scalars=True) for i in range(n_values)]
         return values[0] if n_values == 1 else values or None
 
     def function_values(self, node: int, function: int) -> list[Any]:
         """What a function yields, a value for each of its outputs."""
         count = lib.mdf_program_part_n_values(self.program._pointer, node, PART_FUNCTION, function)
-        with self._lock:
+        with self._free():
             return [to_python(lib.mdf_part_at(self._pointer, node, PART_FUNCTION, function, i)) for i in range(count)]
 
     def schedule_words(self) -> bytes:
         """The last evaluation's execution sets, packed; see :func:`unpack_schedule`."""
-        with self._lock:
+        with self._free():
             needed = lib.mdf_schedule_read(self._pointer, self._words, len(self._words))
             if needed > len(self._words):
                 self._words = (ctypes.c_size_t * (2 * needed))()

@@ -213,7 +213,7 @@ class EvaluableGraph:
         """
         if array_format != FORMAT_NUMPY:
             raise ValueError(f"arrays are NumPy's here, not those of {array_format!r}")
-        if initializer:
+        if initializer is not None:
             self._initialize(initializer)
         self.state.evaluate(time_increment)
         if self._words is None or self._is_scheduled:
@@ -223,6 +223,8 @@ class EvaluableGraph:
             print(f"Evaluated {self.state.program.graph_id}: {self.state.schedule()}\n  outputs: {self.state.outputs()}")
 
     def _initialize(self, initializer: Mapping[str, Any]) -> None:
+        if not isinstance(initializer, Mapping):
+            raise TypeError(f"an initializer is a dict of values by port, not a {type(initializer).__name__}")
         for name in self._input_names & initializer.keys():
             try:
                 self.state.set_input(name, initializer[name])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-import time
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
@@ -14,7 +14,7 @@ import numpy as np
 from ._documents import Source
 from ._library import Record, lib
 from ._values import dtype_number
-from .engine import Program, State, compile
+from .engine import Program, State, compile, find_ports
 
 if TYPE_CHECKING:
     import pandas
@@ -32,9 +32,10 @@ class Result:
 
     Attributes
     ----------
-    program : Program
-    state : State
-        As the last step left it; it can be evaluated further.
+    program : Program or None
+    state : State or None
+        As the last step left it; it can be evaluated further. A copy and a pickle have the values and traces only, no program and
+        no state.
     steps : int
     results : dict of str to value
         What the graph yields.
@@ -46,8 +47,8 @@ class Result:
         Time of each step; NaN without a time increment.
     """
 
-    program: Program
-    state: State
+    program: Program | None
+    state: State | None
     steps: int
     results: dict[str, Any]
     outputs: dict[str, dict[str, Any]]
@@ -57,8 +58,14 @@ class Result:
     def __getitem__(self, name: str) -> Any:
         if name in self.results:
             return self.results[name]
-        ((node, port),) = self.program.find_outputs(name)
+        ((node, port),) = self._find(name)
         return self.outputs[node][port]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "program": None, "state": None}
+
+    def _find(self, name: str) -> list[tuple[str, str]]:
+        return find_ports([(node, port) for node, ports in self.outputs.items() for port in ports], name)
 
     def recorded(self, name: str) -> np.ndarray:
         """The trace of NODE.PORT, or of a unique PORT; shape (steps, ...).
@@ -70,7 +77,7 @@ class Result:
         KeyError
             It was not recorded.
         """
-        ((node, port),) = self.program.find_outputs(name)
+        ((node, port),) = self._find(name)
         return self.trace[f"{node}.{port}"]
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -172,15 +179,8 @@ def _evaluate_many(state: State, recorder: _Recorder, first: int, steps: int, dt
         recorder.store(state, first)
         return first + 1
     n_done, n_recorded = ctypes.c_uint64(), ctypes.c_uint64()
-    arguments = (state._pointer, steps - first, dt, dt, _BUDGET_S, records, len(records), n_done, n_recorded)
-    start = time.perf_counter()
-    with state._lock:
-        if state._may_be_long:
-            state._guard(lambda: lib.mdf_evaluate_steps(*arguments, state._error))
-        else:
-            lib.mdf_evaluate_steps(*arguments, state._error)
-        state._may_be_long = time.perf_counter() - start > 2 * _BUDGET_S
-        state._check(None)
+    arguments = (state._pointer, steps - first, dt, dt, _BUDGET_S, records, len(records), n_done, n_recorded, state._error)
+    state._run(lambda: lib.mdf_evaluate_steps(*arguments), 2 * _BUDGET_S)
     if n_recorded.value < n_done.value:
         recorder.store(state, first + n_recorded.value)
     return first + n_done.value
@@ -236,6 +236,7 @@ def run(
     KeyboardInterrupt
         Ctrl-C.
     """
+    steps, dt = operator.index(steps), None if dt is None else float(dt)
     if steps < 1:
         raise ValueError("steps must be at least 1")
     program = compile(model, **settings)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._documents import Source, as_bytes
-from ._library import PART_PARAMETER, Error, checked, lib
+from ._documents import Origin, Source, format_of
+from ._library import PART_PARAMETER, Error, Handle, Uncopied, c_text, checked, lib
 from ._sweep_library import PER_INSTANCE, PER_STEP, TYPED, NativeSweep, Plan, Swept
 from ._values import as_array, is_array
 from .engine import Model, Program, Settings, _options, _Warnings
@@ -172,16 +172,18 @@ def sweep(
     KeyboardInterrupt
         Ctrl-C.
     """
-    program = _ChangeableProgram(_Program.of(model), parameters, settings)
+    if not isinstance(parameters, Mapping):
+        raise TypeError(f"parameters are a dict of values by name, not a {type(parameters).__name__}")
+    program = _ChangeableProgram(_origin(model), parameters, settings)
     axes = {name: _axis(name, values) for name, values in parameters.items()}
     shape = _instances(axes, combine)
     plan = _plan(program, axes, shape, inputs, steps, dt, record, every, seeds, combine)
     n = math.prod(shape)
     with _progress(progress, n) as tell:
         if client is None:
-            arrays = NativeSweep(program.pointer, plan, threads, tell).run() if n else None
+            arrays = NativeSweep(program.handle, plan, threads, tell).run() if n else None
         else:
-            plan.forms = NativeSweep(program.pointer, plan.part(0, 1), 1).forms() if n else []
+            plan.forms = NativeSweep(program.handle, plan.part(0, 1), 1).forms() if n else []
             arrays = _run_on_cluster(client, program, plan, n, tell) if n else None
     return _result(program, plan, axes, shape, arrays, combine)
 
@@ -198,26 +200,14 @@ def instance_seeds(seed: int, n: int) -> np.ndarray:
 # ---------------------------------------------------------------- programs
 
 
-@dataclass(frozen=True)
-class _Program:
+def _origin(model: Source) -> Origin:
     """A model as bytes, so that it can travel."""
-
-    content: bytes
-    format: str
-    name: str
-
-    @classmethod
-    def of(cls, model: Source) -> _Program:
-        if isinstance(model, Program):
-            raise TypeError("a sweep compiles the model itself, to keep its parameters changeable: give it the model")
-        if isinstance(model, Model):
-            return cls(_written(model), "json", f"{model.id}.json")
-        made = as_bytes(model)
-        if made is None:
-            path = Path(model)
-            suffix = path.suffix.lower().lstrip(".")
-            made = (path.read_bytes(), {"yml": "yaml"}.get(suffix, suffix), str(path))
-        return cls(*made)
+    if isinstance(model, Program):
+        raise TypeError("a sweep compiles the model itself, to keep its parameters changeable: give it the model")
+    if isinstance(model, Model):
+        return Origin(f"{model.id}.json", "json", _written(model))
+    origin = Origin.of(model)
+    return origin if origin.content is not None else Origin(origin.name, format_of(origin.name), Path(origin.name).read_bytes())
 
 
 def _written(model: Model) -> bytes:
@@ -228,44 +218,28 @@ def _written(model: Model) -> bytes:
         return path.read_bytes()
 
 
-class _ChangeableProgram:
+class _ChangeableProgram(Uncopied):
     """A compiled program in which the swept parameters are kept changeable. Those that are inputs are `input_names`."""
 
-    def __init__(self, source: _Program, names: Iterable[str], settings: Mapping[str, Any]) -> None:
-        self.pointer = None
+    def __init__(self, source: Origin, names: Iterable[str], settings: Mapping[str, Any]) -> None:
         self.source, self.settings = source, dict(settings)
         for name in ("seed", "threads"):
             if name in settings:
                 raise TypeError(f"'{name}' is no setting of a sweep: see seeds and threads")
-        self._model = _load(source)
-        program = Program(self._model, Settings(**settings))
+        model = Model._read(source)
+        program = Program(model, Settings(**settings))
         self.outputs, self.find_outputs, self.results = program.outputs, program.find_outputs, program.results
         self.parameters = [name for name in names if not _is_input(program, name)]
         self.input_names = [name for name in names if name not in self.parameters]
-        self.pointer = _compile(self._model, tuple(self.parameters), self.settings)
-
-    def __del__(self) -> None:
-        if getattr(self, "pointer", None):
-            lib.mdf_program_free(self.pointer)
+        self.handle = _compile(model, tuple(self.parameters), self.settings)
 
 
-def _load(source: _Program) -> Model:
-    model = Model.__new__(Model)
-    model._pointer = None
+def _compile(model: Model, parameters: tuple[str, ...], settings: Mapping[str, Any]) -> Handle:
     error, collected = Error(), _Warnings()
-    options = _options(Settings(), collected)
-    pointer = lib.mdf_model_load_bytes(
-        source.content, len(source.content), source.format.encode(), source.name.encode(), options, error
-    )
-    model._pointer = checked(pointer, error)
-    return model
-
-
-def _compile(model: Model, parameters: tuple[str, ...], settings: Mapping[str, Any]) -> int:
-    error, collected = Error(), _Warnings()
-    names = (ctypes.c_char_p * len(parameters))(*(name.encode() for name in parameters))
+    names = (ctypes.c_char_p * len(parameters))(*(c_text(name, "the name of a parameter") for name in parameters))
     options = _options(Settings(**settings), collected)
-    return checked(lib.mdf_compile_changeable(model._pointer, names, len(names), options, error), error)
+    pointer = checked(lib.mdf_compile_changeable(model._pointer, names, len(names), options, error), error)
+    return Handle(pointer, lib.mdf_program_free)
 
 
 def _is_input(program: Program, name: str) -> bool:
@@ -394,17 +368,14 @@ def _progress(wish: bool | Callable[[int], None], n: int):
 
 
 @functools.lru_cache(maxsize=4)
-def _compiled(source: _Program, parameters: tuple[str, ...], settings: tuple[tuple[str, Any], ...]) -> _ChangeableProgram:
+def _compiled(source: Origin, parameters: tuple[str, ...], settings: tuple[tuple[str, Any], ...]) -> Handle:
     """A worker compiles a program once."""
-    program = _ChangeableProgram.__new__(_ChangeableProgram)
-    program._model = _load(source)
-    program.pointer = _compile(program._model, parameters, dict(settings))
-    return program
+    return _compile(Model._read(source), parameters, dict(settings))
 
 
-def _evaluate_part(source: _Program, parameters: tuple[str, ...], settings: tuple, plan: Plan) -> list[np.ndarray]:
+def _evaluate_part(source: Origin, parameters: tuple[str, ...], settings: tuple, plan: Plan) -> list[np.ndarray]:
     """What a worker does: some of the instances, on the one thread that it does it in."""
-    return NativeSweep(_compiled(source, parameters, settings).pointer, plan, 1).run()
+    return NativeSweep(_compiled(source, parameters, settings), plan, 1).run()
 
 
 def _run_on_cluster(client, program: _ChangeableProgram, plan: Plan, n: int, tell) -> list[np.ndarray]:

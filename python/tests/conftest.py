@@ -1,10 +1,14 @@
 """What the tests have in common: small models as dicts, and the files of the repository."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+import mdf_c
+
 ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path(mdf_c.__file__).resolve().parent.parent
 
 
 def model_of(node=None, **graph):
@@ -20,6 +24,22 @@ def examples():
     if not folder.exists():
         pytest.skip("the examples are not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """Two workers of dask in processes of their own; a test may end one."""
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    path = os.pathsep.join([str(PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    before, os.environ["PYTHONPATH"] = os.environ.get("PYTHONPATH"), path
+    try:
+        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as started:
+            yield started
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
 
 
 # Doubles x; counts its evaluations.

@@ -4,15 +4,12 @@ import os
 import signal
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mdf_c
 from mdf_c._library import lib
-
-PACKAGE = Path(mdf_c.__file__).resolve().parent.parent
 
 # Two parameters, a whole number as initial value, noise and an input.
 CELL = {
@@ -170,21 +167,6 @@ def test_an_exception_of_the_progress_function_comes_out():
 
 
 # ---------------------------------------------------------------- a cluster
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    path = os.pathsep.join([str(PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    before, os.environ["PYTHONPATH"] = os.environ.get("PYTHONPATH"), path
-    try:
-        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as started:
-            yield started
-    finally:
-        if before is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = before
 
 
 def test_a_cluster_that_loses_a_worker_gives_the_same_bits(cluster):
