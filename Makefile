@@ -90,7 +90,7 @@ $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test python-tests wheel check-wheel bench check-asan check-ubsan check-vectors check-random check-against check-fuzz check-valgrind node-tests layers install uninstall format lint clean help suites programs force
+.PHONY: all deps demo test python-tests wheel check-wheel bench check-asan check-ubsan check-vectors check-failing preload check-random check-against check-fuzz check-valgrind node-tests layers install uninstall format lint clean help suites programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -101,7 +101,7 @@ all: $(PROGRAMS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
-	@echo "demo test all deps bench wheel check-asan check-ubsan check-vectors check-random check-against check-fuzz check-valgrind check-wheel node-tests layers install uninstall format lint clean"
+	@echo "demo test all deps bench wheel check-asan check-ubsan check-vectors check-failing check-random check-against check-fuzz check-valgrind check-wheel node-tests layers install uninstall format lint clean"
 
 deps:
 	@tools/install_dependencies.sh
@@ -115,7 +115,19 @@ test: deps
 	@$(MAKE) --no-print-directory all suites
 	@status=0; tools/check_layers.sh || status=1; BUILD=$(BUILD) WITH_PYTHON=$(if $(SANITIZE),,1) tools/run_suites.sh $(SUITES) || status=1; exit $$status
 
-suites: $(PROGRAMS) $(SUITES) $(BUILD)/random/run_ways
+suites: $(PROGRAMS) $(SUITES) $(BUILD)/random/run_ways preload
+
+# What makes memory and files refuse, for tests/test_failing.c and check-failing.
+PRELOADS := $(patsubst tests/%.c,$(BUILD)/tests/%.so,$(sort $(wildcard tests/preload/*.c)))
+preload: $(PRELOADS)
+
+$(BUILD)/tests/preload/%.so: tests/preload/%.c
+	@mkdir -p $(@D)
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) -std=gnu11 -O2 -fPIC -shared $(WARNINGS) -o $@ $< -ldl
+
+# Every allocation fails, and every call that changes a file. SECONDS: for each command (tools/check_failing.sh).
+check-failing: all preload
+	@BUILD=$(BUILD) tools/check_failing.sh $(SECONDS)
 
 layers:
 	@tools/check_layers.sh

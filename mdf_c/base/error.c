@@ -1,8 +1,30 @@
 /* error.c - see error.h. */
 #include "mdf_c/base/error.h"
 
+#include "mdf_c/base/utf8.h"
+
 #include <stdio.h>
 #include <string.h>
+
+/* All that stands in an error gets there by this function. Names and texts of a file may hold what a terminal obeys: it is shown,
+ * not done. */
+static void write_visibly(char *out, size_t size, const char *format, va_list arguments) MDF_PRINTF_LIKE(3, 0);
+
+static void write_visibly(char *out, size_t size, const char *format, va_list arguments)
+{
+    char text[sizeof((mdf_error *)0)->message];
+    int length = vsnprintf(text, sizeof text, format, arguments);
+
+    if (length >= (int)sizeof text) { /* the last character may have been cut */
+        size_t end = sizeof text - 1;
+
+        while (end > 0 && ((unsigned char)text[end - 1] & 0xc0) == 0x80) {
+            end--;
+        }
+        text[end - (end > 0 && ((unsigned char)text[end - 1] & 0x80) != 0)] = '\0';
+    }
+    mdf_visible_text(text, out, size);
+}
 
 const char *mdf_status_text(mdf_status status)
 {
@@ -15,16 +37,22 @@ const char *mdf_status_text(mdf_status status)
     return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
 }
 
+mdf_status mdf_error_set_v(mdf_error *error, mdf_status status, const char *format, va_list arguments)
+{
+    if (error != NULL && error->code == MDF_OK) {
+        error->code = status;
+        write_visibly(error->message, sizeof error->message, format, arguments);
+    }
+    return status;
+}
+
 mdf_status mdf_error_set(mdf_error *error, mdf_status status, const char *format, ...)
 {
     va_list arguments;
 
-    if (error != NULL && error->code == MDF_OK) {
-        error->code = status;
-        va_start(arguments, format);
-        vsnprintf(error->message, sizeof error->message, format, arguments);
-        va_end(arguments);
-    }
+    va_start(arguments, format);
+    mdf_error_set_v(error, status, format, arguments);
+    va_end(arguments);
     return status;
 }
 
@@ -34,7 +62,7 @@ void mdf_error_at(mdf_error *error, const char *file, int line, int column)
         return;
     }
     if (error->file[0] == '\0' && file != NULL) {
-        snprintf(error->file, sizeof error->file, "%s", file);
+        mdf_visible_text(file, error->file, sizeof error->file);
     }
     if (error->line == 0) {
         error->line = line;
@@ -48,7 +76,7 @@ void mdf_error_in(mdf_error *error, const char *format, ...)
 
     if (error != NULL && error->code != MDF_OK && error->path[0] == '\0') {
         va_start(arguments, format);
-        vsnprintf(error->path, sizeof error->path, format, arguments);
+        write_visibly(error->path, sizeof error->path, format, arguments);
         va_end(arguments);
     }
 }
@@ -63,7 +91,7 @@ void mdf_error_append(mdf_error *error, const char *format, ...)
     }
     length = strlen(error->message);
     va_start(arguments, format);
-    vsnprintf(error->message + length, sizeof error->message - length, format, arguments);
+    write_visibly(error->message + length, sizeof error->message - length, format, arguments);
     va_end(arguments);
 }
 

@@ -1,5 +1,6 @@
 /* error.h - setting and extending the caller's mdf_error. The first error wins; position and path are filled in
- * by whoever knows them while the error travels up, never overwritten. All functions take a NULL error. */
+ * by whoever knows them while the error travels up, never overwritten. All functions take a NULL error. What a file says may be in
+ * the texts: control characters become visible (mdf_c/base/utf8.h), so that an error is one line and harmless to a terminal. */
 #ifndef MDF_BASE_ERROR_H
 #define MDF_BASE_ERROR_H
 
@@ -10,6 +11,7 @@
 
 /* Sets code and message where none is set; returns `status`. */
 mdf_status mdf_error_set(mdf_error *error, mdf_status status, const char *format, ...) MDF_PRINTF_LIKE(3, 4);
+mdf_status mdf_error_set_v(mdf_error *error, mdf_status status, const char *format, va_list arguments) MDF_PRINTF_LIKE(3, 0);
 /* Adds a file position where none is set. `file` may be NULL. */
 void mdf_error_at(mdf_error *error, const char *file, int line, int column);
 /* Adds the place inside the model where none is set. */

@@ -92,7 +92,7 @@ static mdf_status run_with(const char *const *arguments, const struct mdf_text *
     int status = 0, wrong;
 
     if (streams[0] == NULL || streams[1] == NULL || streams[2] == NULL ||
-        fwrite(input->bytes, 1, input->length, streams[0]) != input->length || fflush(streams[0]) != 0) {
+        (input->length > 0 && fwrite(input->bytes, 1, input->length, streams[0]) != input->length) || fflush(streams[0]) != 0) {
         return mdf_error_set(error, MDF_FILE, "the program needs a temporary file, which can not be written");
     }
     rewind(streams[0]);

@@ -16,13 +16,13 @@
 
 int usage_error(const struct command_line *line, const char *format, ...)
 {
+    mdf_error error = {0};
     va_list values;
 
-    fprintf(stderr, "%s: error: ", line->program);
     va_start(values, format);
-    vfprintf(stderr, format, values);
+    mdf_error_set_v(&error, MDF_USAGE, format, values);
     va_end(values);
-    fprintf(stderr, "\nTry '%s --help'.\n", line->program);
+    fprintf(stderr, "%s: error: %s\nTry '%s --help'.\n", line->program, error.message, line->program);
     return EXIT_USAGE;
 }
 

@@ -1,17 +1,11 @@
-/* compile_library.c - see compile_library.h.
- *
- * A file of the cache is named by a hash of all that decides what is in it: the source, the compiler with its version, its flags,
- * the processor. It is written under another name and then renamed, so that what has its name is whole. */
+/* compile_library.c - see compile_library.h. No shell takes part. */
 #include "mdf_c/cli/compile_library.h"
 
 #include "mdf_c/cli/child.h"
-#include "mdf_c/mdf.h"
 #include "mdf_c/write/new_file.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* No contraction, no reordering, and no functions of math.h at compile time, where compilers round better than the library does:
@@ -61,35 +55,105 @@ static const char *const careful_flags[] = {"-mmove-max=128", "-mstore-max=128"}
 
 enum { N_FLAGS = sizeof flags / sizeof *flags, N_CAREFUL_FLAGS = sizeof careful_flags / sizeof *careful_flags };
 
-static const char *compiler(void)
+/* ------------------------------------------------------------------ the compiler's words */
+
+/* The words of $CC: a program, and what it is always given. */
+struct compiler {
+    struct mdf_memory *memory;
+    char *text; /* all words, each with its end */
+    const char **words;
+    size_t n;
+};
+
+/* Splits as a shell does: at white space that is not quoted. False: a quote is open. */
+static bool split(const char *named, struct compiler *compiler)
 {
-    const char *named = getenv("CC");
+    char *out = compiler->text, quote = '\0';
+    bool is_open = false; /* a word is */
 
-    return named != NULL && named[0] != '\0' ? named : "cc";
-}
-
-static char *join(struct mdf_memory *memory, const char *a, const char *b, const char *c, mdf_error *error)
-{
-    size_t size = strlen(a) + strlen(b) + strlen(c) + 1;
-    char *text = mdf_memory_allocate(memory, size);
-
-    if (text == NULL) {
-        mdf_memory_error(memory, error);
-    } else {
-        snprintf(text, size, "%s%s%s", a, b, c);
+    for (; *named != '\0'; named++) {
+        if (quote == '\0' && strchr(" \t\n", *named) != NULL) {
+            *out = '\0';
+            out += is_open;
+            is_open = false;
+            continue;
+        }
+        if (!is_open) {
+            compiler->words[compiler->n++] = out;
+            is_open = true;
+        }
+        if (quote != '\0' ? *named == quote : *named == '\'' || *named == '"') {
+            quote = quote != '\0' ? '\0' : *named;
+        } else {
+            named += *named == '\\' && quote != '\'' && named[1] != '\0';
+            *out++ = *named;
+        }
     }
-    return text;
+    *out = '\0';
+    return quote == '\0';
 }
 
-static mdf_status run_compiler(struct mdf_memory *memory, const struct mdf_text *source, const char *target, bool is_careful,
-                               mdf_error *error)
+/* Whether the whole text is the name of one program, spaces included. */
+static bool is_program(const char *named)
 {
-    const char *arguments[N_FLAGS + N_CAREFUL_FLAGS + 5];
+    return strchr(named, '/') != NULL ? access(named, X_OK) == 0 : child_is_installed(named);
+}
+
+static void release(struct compiler *compiler)
+{
+    mdf_memory_release(compiler->memory, compiler->text);
+    mdf_memory_release(compiler->memory, compiler->words);
+}
+
+static mdf_status find_compiler(struct mdf_memory *memory, struct compiler *compiler, mdf_error *error)
+{
+    const char *set = getenv("CC"), *named = set != NULL && set[strspn(set, " \t\n")] != '\0' ? set : "cc";
+    size_t size = strlen(named) + 1;
+
+    *compiler = (struct compiler){.memory = memory};
+    compiler->text = mdf_memory_allocate_zeroed(memory, size, 1);
+    compiler->words = mdf_memory_allocate_zeroed(memory, size, sizeof *compiler->words);
+    if (compiler->text == NULL || compiler->words == NULL) {
+        release(compiler);
+        return mdf_memory_error(memory, error);
+    }
+    if (is_program(named)) {
+        memcpy(compiler->text, named, size);
+        compiler->words[compiler->n++] = compiler->text;
+    } else if (!split(named, compiler)) {
+        release(compiler);
+        return mdf_error_set(error, MDF_USAGE, "a quote is not closed in CC=%s", named);
+    }
+    return MDF_OK;
+}
+
+/* Calls the compiler with its own words and more of them. */
+static mdf_status call(const struct compiler *compiler, const char *const *more, size_t n_more, const struct mdf_text *input,
+                       struct mdf_text *output, mdf_error *error)
+{
+    const char **arguments = mdf_memory_allocate_zeroed(compiler->memory, compiler->n + n_more + 1, sizeof *arguments);
+    mdf_status status;
+
+    if (arguments == NULL) {
+        return mdf_memory_error(compiler->memory, error);
+    }
+    memcpy(arguments, compiler->words, compiler->n * sizeof *arguments);
+    memcpy(arguments + compiler->n, more, n_more * sizeof *arguments);
+    status = run_child(arguments, input, output, error);
+    mdf_memory_release(compiler->memory, arguments);
+    return status;
+}
+
+/* ------------------------------------------------------------------ compiling */
+
+static mdf_status run_compiler(const struct compiler *compiler, const struct mdf_text *source, const char *target,
+                               bool is_careful, mdf_error *error)
+{
+    const char *arguments[N_FLAGS + N_CAREFUL_FLAGS + 3];
     struct mdf_text output;
     mdf_status status;
     size_t n = 0, i;
 
-    arguments[n++] = compiler();
     for (i = 0; is_careful && i < N_CAREFUL_FLAGS; i++) {
         arguments[n++] = careful_flags[i];
     }
@@ -99,17 +163,33 @@ static mdf_status run_compiler(struct mdf_memory *memory, const struct mdf_text 
     arguments[n++] = "-o";
     arguments[n++] = target;
     arguments[n++] = "-lm";
-    arguments[n] = NULL;
-    mdf_text_init(&output, memory);
-    status = run_child(arguments, source, &output, error);
+    mdf_text_init(&output, compiler->memory);
+    status = call(compiler, arguments, n, source, &output, error);
     mdf_text_release(&output);
     return status;
 }
 
-mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, mdf_error *error)
+static mdf_status compile_to(struct mdf_memory *memory, const struct mdf_text *source, const char *target, mdf_error *error)
+{
+    struct compiler compiler;
+    mdf_error first = {0};
+    mdf_status status = find_compiler(memory, &compiler, error);
+
+    if (status != MDF_OK) {
+        return status;
+    }
+    status = run_compiler(&compiler, source, target, true, &first);
+    if (status != MDF_OK) {
+        status = run_compiler(&compiler, source, target, false, error);
+    }
+    release(&compiler);
+    return status;
+}
+
+mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, library_seal seal,
+                           void *context, mdf_error *error)
 {
     struct mdf_new_file file;
-    mdf_error first = {0};
     mdf_status status = mdf_new_file_open(&file, memory, path, error);
 
     if (status != MDF_OK) {
@@ -117,8 +197,11 @@ mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *sou
     }
     if (file.temporary == NULL) {
         status = mdf_error_set(error, MDF_FILE, "%s can not be written: it is no regular file", path);
-    } else if (run_compiler(memory, source, file.temporary, true, &first) != MDF_OK) {
-        status = run_compiler(memory, source, file.temporary, false, error);
+    } else {
+        status = compile_to(memory, source, file.temporary, error);
+    }
+    if (status == MDF_OK && seal != NULL) {
+        status = seal(context, file.temporary, error);
     }
     if (status == MDF_OK) {
         status = mdf_new_file_commit(&file, error);
@@ -127,127 +210,31 @@ mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *sou
     return status;
 }
 
-/* ------------------------------------------------------------------ the cache */
-
-/* 128 bits of FNV-1a: enough that no two sources that anybody has meet. */
-struct hash {
-    uint64_t a, b;
-};
-
-static void add_bytes(struct hash *hash, const void *bytes, size_t n)
+mdf_status hash_compiler(struct mdf_memory *memory, struct mdf_hash *hash, mdf_error *error)
 {
-    const uint8_t *byte = bytes;
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        hash->a = (hash->a ^ byte[i]) * UINT64_C(1099511628211);
-        hash->b = (hash->b ^ byte[i] ^ (hash->a >> 56)) * UINT64_C(0x9E3779B97F4A7C15);
-    }
-}
-
-static void add_text(struct hash *hash, const char *text)
-{
-    add_bytes(hash, text, strlen(text) + 1);
-}
-
-/* What kind of processor this is, where the system tells. */
-static void add_processor(struct hash *hash)
-{
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    char line[4096];
-    int n_left = 32;
-
-    while (file != NULL && n_left-- > 0 && fgets(line, sizeof line, file) != NULL) {
-        if (strncmp(line, "model name", 10) == 0 || strncmp(line, "flags", 5) == 0 || strncmp(line, "Features", 8) == 0) {
-            add_text(hash, line);
-        }
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-}
-
-static mdf_status add_compiler(struct mdf_memory *memory, struct hash *hash, mdf_error *error)
-{
-    const char *const arguments[] = {compiler(), "--version", NULL};
+    static const char *const question[] = {"--version"};
     struct mdf_text nothing, version;
-    mdf_status status;
+    struct compiler compiler;
+    mdf_status status = find_compiler(memory, &compiler, error);
     size_t i;
 
+    if (status != MDF_OK) {
+        return status;
+    }
     mdf_text_init(&nothing, memory);
     mdf_text_init(&version, memory);
-    mdf_text_append(&nothing, "", 0);
-    status = run_child(arguments, &nothing, &version, error);
-    if (status == MDF_OK) {
-        add_text(hash, compiler());
-        add_bytes(hash, version.bytes != NULL ? version.bytes : "", version.length);
-        for (i = 0; i < N_FLAGS; i++) {
-            add_text(hash, flags[i]);
-        }
-        for (i = 0; i < N_CAREFUL_FLAGS; i++) {
-            add_text(hash, careful_flags[i]);
-        }
+    status = call(&compiler, question, 1, &nothing, &version, error);
+    for (i = 0; i < compiler.n; i++) {
+        mdf_hash_add_text(hash, compiler.words[i]);
     }
-    mdf_text_release(&nothing);
+    mdf_hash_add(hash, version.bytes, version.length);
+    for (i = 0; i < N_FLAGS; i++) {
+        mdf_hash_add_text(hash, flags[i]);
+    }
+    for (i = 0; i < N_CAREFUL_FLAGS; i++) {
+        mdf_hash_add_text(hash, careful_flags[i]);
+    }
     mdf_text_release(&version);
+    release(&compiler);
     return status;
-}
-
-/* Whether a file or folder is this user's own, and nobody else may write it. */
-static bool is_own(const struct stat *status)
-{
-    return status->st_uid == geteuid() && (status->st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-/* The folder of the cache, made where it is not there. NULL with the error set. */
-static char *cache_folder(struct mdf_memory *memory, mdf_error *error)
-{
-    const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME");
-    char *base, *folder;
-    struct stat status;
-
-    if ((cache == NULL || cache[0] != '/') && (home == NULL || home[0] != '/')) {
-        mdf_error_set(error, MDF_FILE, "there is no folder for compiled models: set HOME or XDG_CACHE_HOME");
-        mdf_error_at(error, "--compile", 0, 0);
-        return NULL;
-    }
-    base = cache != NULL && cache[0] == '/' ? join(memory, cache, "", "", error) : join(memory, home, "/.cache", "", error);
-    folder = base == NULL ? NULL : join(memory, base, "/mdf_c", "", error);
-    if (folder != NULL) {
-        mkdir(base, 0700);
-        mkdir(folder, 0700);
-        if (lstat(folder, &status) != 0 || !S_ISDIR(status.st_mode) || !is_own(&status)) {
-            mdf_error_set(error, MDF_FILE, "%s is no folder of this user's own that nobody else may write", folder);
-            mdf_memory_release(memory, folder);
-            folder = NULL;
-        }
-    }
-    mdf_memory_release(memory, base);
-    return folder;
-}
-
-char *cached_library(struct mdf_memory *memory, const struct mdf_text *source, mdf_error *error)
-{
-    struct hash hash = {UINT64_C(14695981039346656037), UINT64_C(0x243F6A8885A308D3)};
-    char name[64], *folder, *path;
-    struct stat status;
-
-    add_text(&hash, MDF_VERSION);
-    add_bytes(&hash, source->bytes, source->length);
-    add_processor(&hash);
-    if (add_compiler(memory, &hash, error) != MDF_OK) {
-        return NULL;
-    }
-    folder = cache_folder(memory, error);
-    snprintf(name, sizeof name, "/%016llx%016llx", (unsigned long long)hash.a, (unsigned long long)hash.b);
-    path = folder == NULL ? NULL : join(memory, folder, name, ".so", error);
-    mdf_memory_release(memory, folder);
-    if (path == NULL || (lstat(path, &status) == 0 && S_ISREG(status.st_mode) && is_own(&status))) {
-        return path;
-    }
-    if (compile_library(memory, source, path, error) != MDF_OK) {
-        mdf_memory_release(memory, path);
-        return NULL;
-    }
-    return path;
 }

@@ -3,13 +3,17 @@
 #define MDF_CLI_COMPILE_LIBRARY_H
 
 #include "mdf_c/base/error.h"
+#include "mdf_c/base/hash.h"
 #include "mdf_c/base/text.h"
 
-/* Writes the library to `path`, which appears whole or not at all. The compiler is $CC, or cc. */
-mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, mdf_error *error);
+/* Writes the library to `path`, which appears whole or not at all. The compiler is $CC, or cc: a program, or a program with
+ * arguments, quoted as for a shell where they need it. `seal` (may be NULL) is called with the path of the finished file before
+ * it comes into its place. */
+typedef mdf_status (*library_seal)(void *context, const char *path, mdf_error *error);
+mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, library_seal seal,
+                           void *context, mdf_error *error);
 
-/* The path of the library of this source, in memory of the caller's: from the cache, or made and put there. The cache is
- * $XDG_CACHE_HOME/mdf_c or ~/.cache/mdf_c, of which nothing is taken that belongs to another user or that others may write. */
-char *cached_library(struct mdf_memory *memory, const struct mdf_text *source, mdf_error *error);
+/* Adds all that decides what the compiler makes of a source: its words, its version, flags. */
+mdf_status hash_compiler(struct mdf_memory *memory, struct mdf_hash *hash, mdf_error *error);
 
 #endif

@@ -2,7 +2,7 @@
  * outputs as ever: before a step its inputs go over, after it outputs come back where somebody looks at them. */
 #include "mdf_c/cli/compiled_run.h"
 
-#include "mdf_c/cli/compile_library.h"
+#include "mdf_c/cli/library_cache.h"
 #include "mdf_c/cli/make_source.h"
 #include "mdf_c/run/state.h"
 
@@ -22,17 +22,11 @@ static bool fits(const struct mdf_compiled *model, const struct mdf_program *pro
 static mdf_status open_library(struct compiled_run *run, const struct mdf_text *source, const mdf_program *program,
                                mdf_error *error)
 {
-    char *path = cached_library(run->memory, source, error);
-
-    if (path == NULL) {
-        return error->code;
-    }
-    run->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    run->library = load_cached_library(run->memory, source, error);
     run->model = run->library != NULL ? dlsym(run->library, "mdf_compiled") : NULL;
-    if (run->model == NULL || !fits(run->model, program)) {
-        mdf_error_set(error, MDF_FILE, "%s is no compiled form of this model; delete it, and it is made anew", path);
+    if (run->library != NULL && (run->model == NULL || !fits(run->model, program))) {
+        mdf_error_set(error, MDF_FILE, "what the compiler made of the model is no form of it");
     }
-    mdf_memory_release(run->memory, path);
     return error->code;
 }
 

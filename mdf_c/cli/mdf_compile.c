@@ -5,7 +5,9 @@
 #include "mdf_c/write/new_file.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: mdf-compile [options] MODEL -o OUT      MODEL: .json .yaml .yml .bson .onnx, or - with --from FORMAT\n"
@@ -36,6 +38,9 @@ struct compilation {
 
 static const char *output_fault(const char *path)
 {
+    if (mdf_ends_with(path, ".h") && strpbrk(path, "\"\\\n") != NULL) {
+        return "can not be included: its name has a quote, a backslash or a line break";
+    }
     return mdf_ends_with(path, ".c") || mdf_ends_with(path, ".h") || mdf_ends_with(path, ".so") ? NULL
                                                                                                 : "must be a file .c, .h or .so";
 }
@@ -81,16 +86,60 @@ static int parse(int argc, char **argv, struct compilation *compilation, bool *e
 
 /* ------------------------------------------------------------------ output */
 
+/* Opens a file and writes it, beside its place. */
+static mdf_status prepare(struct compilation *compilation, struct mdf_new_file *file, const char *path,
+                          const struct mdf_text *text)
+{
+    mdf_status status = mdf_new_file_open(file, &compilation->memory, path, &compilation->error);
+
+    if (status == MDF_OK) {
+        status = mdf_new_file_write(file, text->bytes, text->length, &compilation->error);
+        if (status != MDF_OK) {
+            mdf_new_file_abandon(file);
+        }
+    }
+    return status;
+}
+
 static mdf_status write_file(struct compilation *compilation, const char *path, const struct mdf_text *text)
 {
     struct mdf_new_file file;
-    mdf_status status = mdf_new_file_open(&file, &compilation->memory, path, &compilation->error);
+    mdf_status status = prepare(compilation, &file, path, text);
 
-    if (status == MDF_OK) {
-        status = mdf_new_file_write(&file, text->bytes, text->length, &compilation->error);
-        status = status == MDF_OK ? mdf_new_file_commit(&file, &compilation->error) : status;
-        mdf_new_file_abandon(&file);
+    return status == MDF_OK ? mdf_new_file_commit(&file, &compilation->error) : status;
+}
+
+/* Puts two files into their places: both or none. (A process that is killed in between leaves a header that the source refuses.)
+ */
+static mdf_status commit_both(struct compilation *compilation, struct mdf_new_file *first, struct mdf_new_file *second)
+{
+    size_t size = strlen(first->path) + 32;
+    char *old = mdf_memory_allocate(&compilation->memory, size);
+    bool replaces, is_kept = false;
+    mdf_status status;
+
+    if (old == NULL) {
+        mdf_new_file_abandon(first);
+        mdf_new_file_abandon(second);
+        return mdf_memory_error(&compilation->memory, &compilation->error);
     }
+    snprintf(old, size, "%s.%ld.old", first->path, (long)getpid());
+    replaces = access(first->path, F_OK) == 0;
+    is_kept = replaces && first->temporary != NULL && link(first->path, old) == 0;
+    status = mdf_new_file_commit(first, &compilation->error);
+    if (status == MDF_OK) {
+        status = mdf_new_file_commit(second, &compilation->error);
+        if (status != MDF_OK && is_kept) {
+            is_kept = rename(old, first->path) != 0;
+        } else if (status != MDF_OK && !replaces) {
+            unlink(first->path);
+        }
+    }
+    mdf_new_file_abandon(second);
+    if (is_kept) {
+        unlink(old);
+    }
+    mdf_memory_release(&compilation->memory, old);
     return status;
 }
 
@@ -99,6 +148,7 @@ static mdf_status write_both(struct compilation *compilation)
 {
     size_t length = strlen(compilation->output);
     char *path = mdf_memory_allocate(&compilation->memory, length + 1);
+    struct mdf_new_file source, header;
     mdf_status status;
 
     if (path == NULL) {
@@ -106,15 +156,23 @@ static mdf_status write_both(struct compilation *compilation)
     }
     memcpy(path, compilation->output, length + 1);
     path[length - 1] = 'c';
-    status = write_file(compilation, path, &compilation->source);
+    status = prepare(compilation, &source, path, &compilation->source);
+    if (status == MDF_OK) {
+        status = prepare(compilation, &header, compilation->output, &compilation->header);
+        if (status == MDF_OK) {
+            status = commit_both(compilation, &source, &header);
+        } else {
+            mdf_new_file_abandon(&source);
+        }
+    }
     mdf_memory_release(&compilation->memory, path);
-    return status == MDF_OK ? write_file(compilation, compilation->output, &compilation->header) : status;
+    return status;
 }
 
 static mdf_status write_output(struct compilation *compilation)
 {
     if (mdf_ends_with(compilation->output, ".so")) {
-        return compile_library(&compilation->memory, &compilation->source, compilation->output, &compilation->error);
+        return compile_library(&compilation->memory, &compilation->source, compilation->output, NULL, NULL, &compilation->error);
     }
     return mdf_ends_with(compilation->output, ".h") ? write_both(compilation)
                                                     : write_file(compilation, compilation->output, &compilation->source);

@@ -155,9 +155,12 @@ static int evaluate(struct run *run)
         if (state == NULL) {
             return EXIT_MODEL;
         }
-        exit_status = options->compile && !begin_compiled(&run->compiled, options->trace || options->schedule)
-                          ? EXIT_MODEL
-                          : evaluate_steps(run, state, repeat);
+        if (options->compile && !begin_compiled(&run->compiled, options->trace || options->schedule)) {
+            mdf_memory_error(&run->memory, &run->error);
+            exit_status = EXIT_MODEL;
+        } else {
+            exit_status = evaluate_steps(run, state, repeat);
+        }
         run->peak_bytes = mdf_state_peak_bytes(state) > run->peak_bytes ? mdf_state_peak_bytes(state) : run->peak_bytes;
         if (exit_status == EXIT_DONE && repeat + 1 == options->n_repeats) {
             end_progress(&run->bar);

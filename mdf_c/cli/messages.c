@@ -2,6 +2,7 @@
 #include "mdf_c/cli/messages.h"
 
 #include "mdf_c/base/error.h"
+#include "mdf_c/base/utf8.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +10,12 @@
 
 static void print_message(const mdf_error *error, const char *file, const char *what)
 {
+    char shown[sizeof error->file];
+
+    if (file != NULL) {
+        mdf_visible_text(file, shown, sizeof shown);
+        file = shown;
+    }
     file = error->file[0] != '\0' ? error->file : file;
     if (file != NULL && error->line > 0) {
         fprintf(stderr, "%s:%d:%d: ", file, error->line, error->column);

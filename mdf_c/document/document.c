@@ -70,17 +70,17 @@ const char *mdf_format_of_path(const char *path)
 void mdf_warn(const struct mdf_warnings *warnings, const char *file, int line, int column, const char *path, const char *format,
               ...)
 {
-    mdf_error warning = {.code = MDF_MODEL, .line = line, .column = column};
+    mdf_error warning = {0};
     va_list arguments;
 
     if (warnings == NULL || warnings->handler == NULL) {
         return;
     }
-    snprintf(warning.file, sizeof warning.file, "%s", file != NULL ? file : "");
-    snprintf(warning.path, sizeof warning.path, "%s", path != NULL ? path : "");
     va_start(arguments, format);
-    vsnprintf(warning.message, sizeof warning.message, format, arguments);
+    mdf_error_set_v(&warning, MDF_MODEL, format, arguments);
     va_end(arguments);
+    mdf_error_at(&warning, file, line, column);
+    mdf_error_in(&warning, "%s", path != NULL ? path : "");
     warnings->handler(warnings->context, &warning);
 }
 

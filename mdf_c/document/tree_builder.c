@@ -558,49 +558,7 @@ void mdf_tree_path(const struct mdf_tree *tree, char *text, size_t size)
     text[mdf_utf8_valid_length(text, strlen(text))] = '\0'; /* a last character that was cut */
 }
 
-/* ------------------------------------------------------------------ UTF-8 */
-
-size_t mdf_utf8_sequence(const unsigned char *bytes, size_t size)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t length = bytes[0] < 0x80             ? 1
-                    : (bytes[0] & 0xe0) == 0xc0 ? 2
-                    : (bytes[0] & 0xf0) == 0xe0 ? 3
-                    : (bytes[0] & 0xf8) == 0xf0 ? 4
-                                                : 0,
-           i;
-    uint32_t code;
-
-    if (length <= 1) {
-        return length;
-    }
-    if (length > size) {
-        return 0;
-    }
-    code = bytes[0] & (0x7fU >> length);
-    for (i = 1; i < length; i++) {
-        if ((bytes[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-        code = code << 6 | (bytes[i] & 0x3fU);
-    }
-    return code < least[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? 0 : length;
-}
-
-size_t mdf_utf8_valid_length(const char *bytes, size_t size)
-{
-    const unsigned char *at = (const unsigned char *)bytes;
-    size_t i = 0, length;
-
-    while (i < size) {
-        length = at[i] < 0x80 ? 1 : mdf_utf8_sequence(at + i, size - i);
-        if (length == 0) {
-            break;
-        }
-        i += length;
-    }
-    return i;
-}
+/* ------------------------------------------------------------------ texts in messages */
 
 int mdf_clip(const char *text, size_t most)
 {

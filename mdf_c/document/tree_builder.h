@@ -7,6 +7,7 @@
 #ifndef MDF_DOCUMENT_TREE_BUILDER_H
 #define MDF_DOCUMENT_TREE_BUILDER_H
 
+#include "mdf_c/base/utf8.h"
 #include "mdf_c/document/document.h"
 
 /* A finished value that awaits the end of the list or object around it. */
@@ -90,12 +91,6 @@ void mdf_tree_path(const struct mdf_tree *tree, char *text, size_t size);
 
 /* A position as the caller's mdf_error holds it. */
 int mdf_position(uint32_t line_or_column);
-
-/* Length of the UTF-8 sequence at `bytes` (of `size` > 0 bytes), 0 where it is malformed: overlong forms, surrogates and
- * numbers past U+10FFFF are. */
-size_t mdf_utf8_sequence(const unsigned char *bytes, size_t size);
-/* Number of leading bytes that are well-formed UTF-8. */
-size_t mdf_utf8_valid_length(const char *bytes, size_t size);
 
 /* How many of at most `most` bytes of a text a message shows, so that no character is cut: for "%.*s". */
 int mdf_clip(const char *text, size_t most);

@@ -2,6 +2,8 @@
  * documented. */
 #include "mdf_c/source/program_writer.h"
 
+#include "mdf_c/base/hash.h"
+
 #include <string.h>
 
 /* ------------------------------------------------------------------ ports */
@@ -435,13 +437,30 @@ static void append_text(struct mdf_text *text, const struct mdf_text *part)
     text->failed = text->failed || part->failed;
 }
 
+/* A number by which header and source know each other: the two files may be of different runs. */
+static unsigned pair_number(const struct mdf_source_program *program)
+{
+    const struct mdf_text *const parts[] = {&program->fields, &program->copies, &program->unions, &program->functions,
+                                            &program->writer.constants};
+    struct mdf_hash hash = mdf_hash_begin();
+    size_t i;
+
+    for (i = 0; i < sizeof parts / sizeof *parts; i++) {
+        mdf_hash_add(&hash, parts[i]->bytes, parts[i]->length);
+    }
+    return (unsigned)(hash.a >> 33);
+}
+
 static void append_source(struct mdf_source_program *program, const char *header_name, struct mdf_text *source)
 {
     const struct mdf_source_helper *helper;
 
     append_title(program, source, "The computation");
     if (header_name != NULL) {
-        mdf_text_printf(source, "#include \"%s\"\n\n%s", header_name, includes);
+        mdf_text_printf(source,
+                        "#include \"%s\"\n\n#if %s_PAIR != %u\n#error \"the header and this source are not of the same run of "
+                        "mdf-compile\"\n#endif\n\n%s",
+                        header_name, program->name, pair_number(program), includes);
     } else {
         mdf_text_append_string(source, includes);
         append_declarations(program, source);
@@ -486,8 +505,11 @@ bool mdf_source_write_interface(struct mdf_source_program *program, const char *
         const char *guard = mdf_source_text(&program->writer, "%s_H", program->name);
 
         append_title(program, header, "The interface");
-        mdf_text_printf(header, "#ifndef %s\n#define %s\n\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n",
-                        guard, guard);
+        mdf_text_printf(
+            header,
+            "#ifndef %s\n#define %s\n\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n#define %s_PAIR %u "
+            "/* of this header and its source */\n\n",
+            guard, guard, program->name, pair_number(program));
         append_declarations(program, header);
         mdf_text_append_string(header, "\n#endif\n");
     }

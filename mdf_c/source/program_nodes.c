@@ -240,13 +240,10 @@ static bool write_default(struct mdf_source_program *program, size_t index)
             mdf_source_copy(program, slot, &from);
         }
     } else if (!fits_slot) {
-        mdf_source_line(
-            writer, "return %s;",
-            mdf_source_quote(writer,
-                             mdf_source_text(writer,
-                                             "%s: input port '%s' has no value of the shape that the model was compiled for; "
-                                             "give it one",
-                                             writer->place, port->id)));
+        mdf_source_line(writer, "return %s;",
+                        mdf_source_quote_message(
+                            writer, "%s: input port '%s' has no value of the shape that the model was compiled for; give it one",
+                            writer->place, port->id));
     }
     mdf_source_close(writer);
     mdf_value_clear(memory, &value);
@@ -312,7 +309,6 @@ static bool write_variants(struct mdf_source_program *program, const struct mdf_
 {
     struct mdf_source_writer *writer = &program->writer;
     bool differs = node->initial < node->main, depends = mdf_source_depends_on_dt(program->program, node);
-    const char *id = program->node_names[node - program->program->nodes];
     size_t later, dt;
 
     for (later = 0; later < 2; later++) {
@@ -330,7 +326,7 @@ static bool write_variants(struct mdf_source_program *program, const struct mdf_
                                                                later == 1 ? "compute"
                                                                : differs  ? "begin"
                                                                           : "compute",
-                                                               id, depends && dt == 0 ? "_without_dt" : ""));
+                                                               node->id, depends && dt == 0 ? "_without_dt" : ""));
             if (!write_variant(program, node, names[later][dt], later == 0, dt == 1,
                                !differs     ? ""
                                : later == 0 ? ": its first run"
@@ -355,18 +351,17 @@ static bool write_node(struct mdf_source_program *program, size_t index)
 {
     const struct mdf_program_node *node = &program->program->nodes[index];
     struct mdf_source_writer *writer = &program->writer;
-    const char *name = mdf_source_name(writer, &writer->globals, mdf_source_text(writer, "run_%s", program->node_names[index]));
+    const char *name = mdf_source_name(writer, &writer->globals, mdf_source_text(writer, "run_%s", node->id));
     const char *names[2][2] = {{NULL, NULL}, {NULL, NULL}};
 
     writer->place = mdf_source_text(writer, "node '%s'", node->id);
-    program->node_names[index] = mdf_source_text(writer, "%s", name + 4);
+    program->node_functions[index] = name;
     if (!program->state->has_run[index]) {
         mdf_source_begin_function(program, name);
         mdf_source_line(writer, "return %s;",
-                        mdf_source_quote(writer, mdf_source_text(writer,
-                                                                 "%s did not run when the model was compiled, so that its shapes "
-                                                                 "are not known",
-                                                                 writer->place)));
+                        mdf_source_quote_message(writer,
+                                                 "%s did not run when the model was compiled, so that its shapes are not known",
+                                                 writer->place));
     } else {
         if (!write_variants(program, node, names) || !mdf_source_begin_function(program, name) || !write_ports(program, node)) {
             return false;

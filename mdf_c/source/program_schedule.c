@@ -9,7 +9,7 @@
 
 static const char *node_call(struct mdf_source_program *program, size_t node)
 {
-    return mdf_source_text(&program->writer, "run_%s(s)", program->node_names[node]);
+    return mdf_source_text(&program->writer, "%s(s)", program->node_functions[node]);
 }
 
 static void write_checked(struct mdf_source_program *program, const char *call)
@@ -75,8 +75,7 @@ static const char *quoted_at(struct mdf_source_program *program, const struct md
 {
     const struct mdf_origin *origin = &program->program->code->origins[condition->origin];
 
-    return mdf_source_quote(&program->writer, mdf_source_text(&program->writer, "%s: %s",
-                                                              origin->path != NULL ? origin->path : "a condition", message));
+    return mdf_source_quote_message(&program->writer, "%s: %s", origin->path != NULL ? origin->path : "a condition", message);
 }
 
 /* What conditions look at, so that nothing else need be counted. */

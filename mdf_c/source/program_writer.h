@@ -27,11 +27,11 @@ struct mdf_source_program {
     struct mdf_source_slot *constants; /* of the unit's constants that something reads */
     struct mdf_source_stretch *stretches;
     struct mdf_source_names members;
-    struct mdf_text fields;    /* of the state */
-    struct mdf_text copies;    /* of its part for copies of inputs that can be lent */
-    struct mdf_text functions; /* of nodes, complete */
-    struct mdf_text unions;    /* of buffers of functions */
-    const char **node_names;   /* of each node, an identifier */
+    struct mdf_text fields;      /* of the state */
+    struct mdf_text copies;      /* of its part for copies of inputs that can be lent */
+    struct mdf_text functions;   /* of nodes, complete */
+    struct mdf_text unions;      /* of buffers of functions */
+    const char **node_functions; /* of each node, what runs it */
 };
 
 /* --- program_slots.c */

@@ -82,6 +82,28 @@ bool mdf_source_settle(struct mdf_state *state, mdf_source_feed feed, void *cont
 
 /* ------------------------------------------------------------------ writing */
 
+/* Names the model, so that its functions have names of their own too. */
+static void name_model(struct mdf_source_program *program, const char *hint)
+{
+    static const char *const suffixes[] = {"size",    "init",   "set_input", "lend_input", "step", "steps",
+                                           "message", "output", "n_inputs",  "n_outputs",  "H",    "PAIR"};
+    enum { N_SUFFIXES = sizeof suffixes / sizeof *suffixes };
+    struct mdf_source_writer *writer = &program->writer;
+    size_t n_free = 0, i;
+
+    while (n_free < N_SUFFIXES && !writer->body.failed) {
+        program->name = mdf_source_name(writer, &writer->globals, hint);
+        for (n_free = 0; n_free < N_SUFFIXES; n_free++) {
+            if (mdf_source_is_taken(writer, mdf_source_text(writer, "%s_%s", program->name, suffixes[n_free]))) {
+                break;
+            }
+        }
+    }
+    for (i = 0; i < N_SUFFIXES; i++) {
+        mdf_source_take_name(writer, &writer->globals, mdf_source_text(writer, "%s_%s", program->name, suffixes[i]));
+    }
+}
+
 static void begin(struct mdf_source_program *program, const struct mdf_source_options *options)
 {
     static const char *const functions[] = {
@@ -93,8 +115,6 @@ static void begin(struct mdf_source_program *program, const struct mdf_source_op
         "dt",     "has_dt",     "has_run",     "has_value", "is_given",  "message", "observer", "observer_context",
         "counts", "n_have_run", "marks",       "spent",     "last_sets", "n_sets",  "clocks",   "n_idle",
         "tick",   "in_set",     "has_changed", "work",      "lent",      "copies"};
-    const char *suffixes[] = {"size",    "init",   "set_input", "lend_input", "step", "steps",
-                              "message", "output", "n_inputs",  "n_outputs",  "H"};
     struct mdf_source_writer *writer = &program->writer;
     const char *name = options->name != NULL ? options->name : program->program->model_id;
     size_t i;
@@ -111,31 +131,14 @@ static void begin(struct mdf_source_program *program, const struct mdf_source_op
     for (i = 0; i < program->program->n_ports; i++) {
         mdf_source_take_name(writer, &program->members, mdf_source_text(writer, "input_%zu", i));
     }
-    program->name = mdf_source_name(writer, &writer->globals, name != NULL && name[0] != '\0' ? name : "model");
-    for (i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        mdf_source_take_name(writer, &writer->globals, mdf_source_text(writer, "%s_%s", program->name, suffixes[i]));
-    }
-}
-
-static bool name_nodes(struct mdf_source_program *program)
-{
-    const struct mdf_program *own = program->program;
-    size_t i;
-
-    program->node_names = mdf_arena_array(&program->writer.arena, own->n_nodes + 1, sizeof *program->node_names);
-    if (program->node_names == NULL) {
-        return mdf_source_out_of_memory(&program->writer);
-    }
-    for (i = 0; i < own->n_nodes; i++) {
-        program->node_names[i] = own->nodes[i].id;
-    }
-    return true;
+    name_model(program, name != NULL && name[0] != '\0' ? name : "model");
 }
 
 bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *options, struct mdf_text *source,
                       struct mdf_text *header, mdf_error *error)
 {
-    struct mdf_source_program program = {.program = state->program, .state = state};
+    struct mdf_source_program program = {.program = state->program, .state = state, .name = ""};
+    struct mdf_arena *arena = &program.writer.arena;
     mdf_error own_error = {0};
     bool done;
 
@@ -145,8 +148,10 @@ bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *
     mdf_text_init(&program.functions, &state->shared->memory);
     mdf_text_init(&program.unions, &state->shared->memory);
     begin(&program, options);
-    done = name_nodes(&program) && mdf_source_collect(&program) && mdf_source_write_nodes(&program) &&
-           mdf_source_write_order(&program) && mdf_source_write_interface(&program, options->header, source, header);
+    program.node_functions = mdf_arena_array(arena, program.program->n_nodes + 1, sizeof *program.node_functions);
+    done = (program.node_functions != NULL || mdf_source_out_of_memory(&program.writer)) && mdf_source_collect(&program) &&
+           mdf_source_write_nodes(&program) && mdf_source_write_order(&program) &&
+           mdf_source_write_interface(&program, options->header, source, header);
     if (done && (program.fields.failed || program.copies.failed || program.functions.failed || program.unions.failed ||
                  program.writer.constants.failed)) {
         done = mdf_source_out_of_memory(&program.writer);

@@ -1,6 +1,8 @@
 /* source_writer.c - see source_writer.h: the texts, names, constants and buffers of generated code. */
 #include "mdf_c/source/source_writer.h"
 
+#include "mdf_c/base/utf8.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,26 +10,12 @@
 
 enum {
     STACK_ARRAY_BYTES = 1024, /* the largest buffer that lies on the stack */
-    STACK_BYTES = 16384       /* all of one function's */
+    STACK_BYTES = 16384,      /* all of one function's */
+    MOST_OF_MESSAGE = 512     /* C11 has literals of up to 4095 characters */
 };
 
 bool mdf_source_begin(struct mdf_source_writer *writer, struct mdf_memory *memory, mdf_error *error)
 {
-    static const char *const taken[] = {
-        "auto",     "break",    "case",     "char",     "const",    "continue", "default",   "do",     "double",    "else",
-        "enum",     "extern",   "float",    "for",      "goto",     "if",       "inline",    "int",    "long",      "register",
-        "restrict", "return",   "short",    "signed",   "sizeof",   "static",   "struct",    "switch", "typedef",   "union",
-        "unsigned", "void",     "volatile", "while",    "bool",     "true",     "false",     "size_t", "int8_t",    "int16_t",
-        "int32_t",  "int64_t",  "uint8_t",  "uint16_t", "uint32_t", "uint64_t", "s",         "i",      "refused",   "memcpy",
-        "memset",   "isfinite", "isnan",    "NAN",      "INFINITY", "NULL",     "dt",        "acos",   "acosh",     "asin",
-        "asinh",    "atan",     "atan2",    "atanh",    "cbrt",     "ceil",     "copysign",  "cos",    "cosh",      "erf",
-        "erfc",     "exp",      "exp2",     "expm1",    "fabs",     "fdim",     "floor",     "fma",    "fmax",      "fmin",
-        "fmod",     "frexp",    "gamma",    "hypot",    "j0",       "j1",       "jn",        "ldexp",  "lgamma",    "log",
-        "log10",    "log1p",    "log2",     "logb",     "modf",     "nan",      "nextafter", "pow",    "remainder", "rint",
-        "round",    "scalb",    "sin",      "sinh",     "sqrt",     "tan",      "tanh",      "tgamma", "trunc",     "y0",
-        "y1",       "yn",       "main",     "signgam",  "linux",    "unix",     "index",     "time"};
-    size_t i;
-
     memset(writer, 0, sizeof *writer);
     writer->memory = memory;
     writer->error = error;
@@ -38,9 +26,6 @@ bool mdf_source_begin(struct mdf_source_writer *writer, struct mdf_memory *memor
     mdf_text_init(&writer->declarations, memory);
     mdf_text_init(&writer->body, memory);
     mdf_text_init(&writer->work, memory);
-    for (i = 0; i < sizeof taken / sizeof *taken; i++) {
-        mdf_source_take_name(writer, &writer->globals, taken[i]);
-    }
     return !writer->body.failed;
 }
 
@@ -132,12 +117,13 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The letters and digits of a text, other characters as single underscores; longer texts are cut. */
+/* The letters and digits of a text, other characters as single underscores; longer texts are cut. Where nothing is left, or what
+ * must not begin so, a letter stands before it. */
 static void sanitise(const char *hint, char text[64])
 {
     size_t n = 0;
 
-    if (!is_letter(hint[0]) || strncmp(hint, "mdf_", 4) == 0) {
+    if (!is_letter(hint[0]) || mdf_source_begins_reserved(hint)) {
         text[n++] = 'v';
         text[n++] = '_';
     }
@@ -154,6 +140,11 @@ static void sanitise(const char *hint, char text[64])
     text[n] = '\0';
 }
 
+bool mdf_source_is_taken(struct mdf_source_writer *writer, const char *name)
+{
+    return is_taken(&writer->globals, name);
+}
+
 const char *mdf_source_name(struct mdf_source_writer *writer, struct mdf_source_names *names, const char *hint)
 {
     char stem[64];
@@ -162,7 +153,9 @@ const char *mdf_source_name(struct mdf_source_writer *writer, struct mdf_source_
 
     sanitise(hint != NULL && hint[0] != '\0' ? hint : "value", stem);
     text = mdf_source_text(writer, "%s", stem);
-    for (number = 2; is_taken(names, text) || is_taken(&writer->globals, text) || is_taken(&writer->locals, text); number++) {
+    for (number = 2; mdf_source_is_reserved(text) || is_taken(names, text) || is_taken(&writer->globals, text) ||
+                     is_taken(&writer->locals, text);
+         number++) {
         text = mdf_source_text(writer, "%s_%u", stem, number);
         if (text[0] == '\0') {
             return "";
@@ -297,7 +290,9 @@ const char *mdf_source_constant_array(struct mdf_source_writer *writer, mdf_dtyp
     constant->dtype = (uint8_t)dtype;
     constant->length = length;
     constant->data = data;
-    constant->name = mdf_source_name(writer, &writer->globals, hint != NULL ? hint : "constant");
+    /* Not the hint alone: compilers know functions that are in no header here ("printf"), and warn of others of that name. */
+    constant->name =
+        mdf_source_name(writer, &writer->globals, hint != NULL ? mdf_source_text(writer, "%s_values", hint) : "constant");
     constant->next = writer->constant_list;
     writer->constant_list = constant;
     mdf_text_printf(&writer->constants, "static const %s %s[%zu] = {", mdf_source_type(dtype), constant->name,
@@ -313,21 +308,35 @@ const char *mdf_source_constant_array(struct mdf_source_writer *writer, mdf_dtyp
     return constant->name;
 }
 
+/* One character of a literal: what is not plain in octal, and '?', of which two begin a trigraph. */
+static size_t quote_character(struct mdf_text *quoted, const unsigned char *at, size_t left)
+{
+    char shown[MDF_VISIBLE_SIZE];
+    size_t n_read, i;
+
+    mdf_visible_character(at, left, shown, &n_read);
+    if (*at == '"' || *at == '\\') {
+        mdf_text_printf(quoted, "\\%c", *at);
+    } else if (*at != '?' && shown[0] != '\\') {
+        mdf_text_append(quoted, shown, n_read);
+    } else {
+        for (i = 0; i < n_read; i++) {
+            mdf_text_printf(quoted, "\\%03o", (unsigned)at[i]);
+        }
+    }
+    return n_read;
+}
+
 const char *mdf_source_quote(struct mdf_source_writer *writer, const char *text)
 {
     struct mdf_text quoted;
     const char *copy;
+    size_t left = strlen(text), n_read;
 
     mdf_text_init(&quoted, writer->memory);
     mdf_text_append_string(&quoted, "\"");
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') {
-            mdf_text_printf(&quoted, "\\%c", *text);
-        } else if ((uint8_t)*text < 32 || *text == 127 || *text == '?') {
-            mdf_text_printf(&quoted, "\\%03o", (unsigned)(uint8_t)*text);
-        } else {
-            mdf_text_append(&quoted, text, 1);
-        }
+    for (; left > 0; left -= n_read, text += n_read) {
+        n_read = quote_character(&quoted, (const unsigned char *)text, left);
     }
     mdf_text_append_string(&quoted, "\"");
     copy = quoted.failed ? "" : mdf_source_text(writer, "%s", quoted.bytes);
@@ -336,20 +345,34 @@ const char *mdf_source_quote(struct mdf_source_writer *writer, const char *text)
     return copy;
 }
 
+const char *mdf_source_quote_message(struct mdf_source_writer *writer, const char *format, ...)
+{
+    char message[MOST_OF_MESSAGE];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    message[mdf_utf8_valid_length(message, strlen(message))] = '\0'; /* a last character that was cut */
+    return mdf_source_quote(writer, message);
+}
+
 const char *mdf_source_comment(struct mdf_source_writer *writer, const char *text)
 {
     char *copy = mdf_arena_text(&writer->arena, text, strlen(text));
-    size_t i;
+    size_t left = strlen(text), i, n_read;
+    char shown[MDF_VISIBLE_SIZE];
 
     if (copy == NULL) {
         writer->body.failed = true;
         return "";
     }
-    for (i = 0; copy[i] != '\0'; i++) {
+    for (i = 0; left > 0; i += n_read, left -= n_read) {
         bool opens = copy[i] == '/' && (copy[i + 1] == '*' || (i > 0 && copy[i - 1] == '*'));
 
-        if (opens || (uint8_t)copy[i] < 32 || copy[i] == '\\') {
-            copy[i] = ' ';
+        mdf_visible_character((unsigned char *)copy + i, left, shown, &n_read);
+        if (opens || shown[0] == '\\') {
+            memset(copy + i, ' ', n_read);
         }
     }
     return copy;
@@ -403,7 +426,7 @@ void mdf_source_blank(struct mdf_source_writer *writer)
 void mdf_source_leave_if(struct mdf_source_writer *writer, const char *condition, const char *why)
 {
     mdf_source_open(writer, "if (%s)", condition);
-    mdf_source_line(writer, "return %s;", mdf_source_quote(writer, mdf_source_text(writer, "%s: %s", writer->place, why)));
+    mdf_source_line(writer, "return %s;", mdf_source_quote_message(writer, "%s: %s", writer->place, why));
     mdf_source_close(writer);
 }
 

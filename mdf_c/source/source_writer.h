@@ -91,8 +91,11 @@ bool mdf_source_out_of_memory(struct mdf_source_writer *writer);
 /* Text in the writer's arena; never NULL: where memory is refused the texts have failed, and it is "". */
 const char *mdf_source_text(struct mdf_source_writer *writer, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
 
-/* An identifier like `hint` (any text; NULL: "value") that is not taken in `names` or among the global ones; now it is. */
+/* An identifier like `hint` (any text; NULL: "value") that is not reserved, nor taken in `names` or among the global ones; now it
+ * is taken. */
 const char *mdf_source_name(struct mdf_source_writer *writer, struct mdf_source_names *names, const char *hint);
+/* Whether a name is among the global ones. */
+bool mdf_source_is_taken(struct mdf_source_writer *writer, const char *name);
 /* Takes a name as it is. */
 void mdf_source_take_name(struct mdf_source_writer *writer, struct mdf_source_names *names, const char *name);
 
@@ -107,6 +110,8 @@ const char *mdf_source_constant_array(struct mdf_source_writer *writer, mdf_dtyp
                                       const char *hint);
 /* A text as a C string literal, quotes included. */
 const char *mdf_source_quote(struct mdf_source_writer *writer, const char *text);
+/* The same of a message, cut where it is overlong. */
+const char *mdf_source_quote_message(struct mdf_source_writer *writer, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
 /* A text that can stand in a comment. */
 const char *mdf_source_comment(struct mdf_source_writer *writer, const char *text);
 
@@ -120,6 +125,13 @@ void mdf_source_leave_if(struct mdf_source_writer *writer, const char *condition
 
 /* A buffer of the function for `length` elements: its name. */
 const char *mdf_source_buffer(struct mdf_source_writer *writer, mdf_dtype dtype, size_t length, const char *hint);
+
+/* --- reserved_names.c */
+
+/* Whether a name means something else in C, or in C++. */
+bool mdf_source_is_reserved(const char *name);
+/* Whether all names that begin as this one does may: no number behind it helps. */
+bool mdf_source_begins_reserved(const char *name);
 
 /* --- source_helpers.c */
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The model's object with one entry more. */
 static bool add_opset(struct mdf_arena *arena, const struct mdf_model *model, struct mdf_node *object)
@@ -72,7 +73,24 @@ static size_t choose_beside_bytes(const struct mdf_model *model, const char *pat
                                                                              : SIZE_MAX;
 }
 
-/* Writes the document; with it, and before it, the archive, where there is one, comes into its place. */
+/* Puts both files into their places, the document last. An archive that nobody names is taken away again. */
+static mdf_status commit(struct mdf_new_file *document, struct mdf_new_file *archive, mdf_error *error)
+{
+    bool is_new = archive != NULL && access(archive->path, F_OK) != 0;
+    mdf_status status = archive != NULL ? mdf_new_file_commit(archive, error) : MDF_OK;
+
+    if (status != MDF_OK) {
+        mdf_new_file_abandon(document);
+        return status;
+    }
+    status = mdf_new_file_commit(document, error);
+    if (status != MDF_OK && is_new) {
+        unlink(archive->path);
+    }
+    return status;
+}
+
+/* Writes the document, and with it the archive, where there is one. */
 static mdf_status save_document(struct saving *saving, const char *path, const char *format, struct mdf_new_file *archive,
                                 mdf_error *error)
 {
@@ -88,32 +106,40 @@ static mdf_status save_document(struct saving *saving, const char *path, const c
         return status;
     }
     status = mdf_new_file_write(&document, saving->text.bytes, saving->text.length, error);
-    if (status == MDF_OK && archive != NULL) {
-        status = mdf_new_file_commit(archive, error);
+    if (status != MDF_OK) {
+        mdf_new_file_abandon(&document);
+        return status;
     }
-    if (status == MDF_OK) {
-        return mdf_new_file_commit(&document, error);
-    }
-    mdf_new_file_abandon(&document);
-    return status;
+    return commit(&document, archive, error);
 }
 
+/* The same, with big arrays in the archive; afterwards archives that the replaced document named are taken away. */
 static mdf_status save_parted(struct saving *saving, const char *path, const char *format, size_t beside_bytes, mdf_error *error)
 {
     char *archive_path = mdf_arena_printf(&saving->arena, "%s.npz", path);
     struct mdf_new_file archive;
-    bool has_archive;
+    struct mdf_beside_old *old;
+    bool has_archive = false;
     mdf_status status;
 
     if (archive_path == NULL) {
         return mdf_memory_error(&saving->memory, error);
     }
-    status = mdf_write_arrays_beside(&saving->arena, &saving->root, beside_bytes, archive_path, &archive, &has_archive, error);
+    status = mdf_beside_find_old(&saving->arena, path, &old, error);
+    if (status == MDF_OK) {
+        status =
+            mdf_write_arrays_beside(&saving->arena, &saving->root, beside_bytes, archive_path, &archive, &has_archive, error);
+    }
     if (status == MDF_OK) {
         status = save_document(saving, path, format, has_archive ? &archive : NULL, error);
     }
     if (has_archive) {
         mdf_new_file_abandon(&archive);
+    }
+    for (; status == MDF_OK && old != NULL; old = old->next) {
+        if (!has_archive || strcmp(old->path, archive.path) != 0) {
+            unlink(old->path);
+        }
     }
     return status;
 }
@@ -130,10 +156,8 @@ mdf_status mdf_model_write(const struct mdf_model *model, const char *path, cons
     beside_bytes = choose_beside_bytes(model, path, beside_bytes);
     if (!complete_tree(&saving.arena, model, &saving.root, &saving.entry)) {
         status = mdf_memory_error(&saving.memory, error);
-    } else if (beside_bytes != SIZE_MAX) {
-        status = save_parted(&saving, path, format, beside_bytes, error);
     } else {
-        status = save_document(&saving, path, format, NULL, error);
+        status = save_parted(&saving, path, format, beside_bytes, error);
     }
     mdf_text_release(&saving.text);
     mdf_arena_release(&saving.arena);

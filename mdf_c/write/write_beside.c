@@ -11,10 +11,16 @@
 
 enum { LONGEST_NAME = 60000 /* of an entry of a zip archive, nearly */ };
 
+/* An entry of a reference that is to name the archive. */
+struct mention {
+    struct mdf_node_entry *entry;
+    struct mention *next;
+};
+
 struct writer {
     struct mdf_arena *arena;
     size_t least_bytes;
-    const char *file_name; /* by which references name the archive */
+    struct mention *mentions;
     struct mdf_zip_writer zip;
     const char **names; /* of arrays: a hash table, never full; NULL: free */
     size_t n_names, capacity;
@@ -146,15 +152,17 @@ static bool refer(struct writer *writer, const struct mdf_node *node, struct mdf
     mdf_dtype dtype = (mdf_dtype)node->packed_dtype;
     bool has_type = stored_dtype(dtype) != dtype;
     struct mdf_node_entry *entries = mdf_arena_array(writer->arena, 3, sizeof *entries);
+    struct mention *mention = mdf_arena_allocate(writer->arena, sizeof *mention);
     const char *name = choose_name(writer);
 
-    if (entries == NULL) {
+    if (entries == NULL || mention == NULL) {
         return out_of_memory(writer);
     }
     if (name == NULL || !write_array(writer, node, name)) {
         return false;
     }
-    set_text(&entries[0], "npz", writer->file_name);
+    *mention = (struct mention){&entries[0], writer->mentions};
+    writer->mentions = mention;
     set_text(&entries[1], "array", name);
     if (has_type) {
         set_text(&entries[2], "type", mdf_dtype_name(dtype));
@@ -240,12 +248,27 @@ static bool write_node(struct writer *writer, const struct mdf_node *node, struc
     return true;
 }
 
+/* Ends the archive, whose name follows from what is in it, and writes that name where it is mentioned. */
+static mdf_status finish(struct writer *writer, struct mdf_new_file *file)
+{
+    const struct mention *mention;
+    const char *slash;
+    mdf_status status = mdf_zip_finish(&writer->zip, writer->error);
+
+    if (status == MDF_OK) {
+        status = mdf_beside_choose_path(writer->arena, file, &writer->zip.hash, writer->error);
+    }
+    slash = strrchr(file->path, '/');
+    for (mention = writer->mentions; mention != NULL; mention = mention->next) {
+        set_text(mention->entry, "npz", slash != NULL ? slash + 1 : file->path);
+    }
+    return status;
+}
+
 mdf_status mdf_write_arrays_beside(struct mdf_arena *arena, struct mdf_node *root, size_t least_bytes, const char *path,
                                    struct mdf_new_file *file, bool *is_written, mdf_error *error)
 {
-    const char *slash = strrchr(path, '/');
-    struct writer writer = {
-        .arena = arena, .least_bytes = least_bytes, .file_name = slash != NULL ? slash + 1 : path, .error = error};
+    struct writer writer = {.arena = arena, .least_bytes = least_bytes, .error = error};
     struct mdf_node changed;
     mdf_status status;
 
@@ -260,7 +283,7 @@ mdf_status mdf_write_arrays_beside(struct mdf_arena *arena, struct mdf_node *roo
     *is_written = true;
     mdf_zip_writer_init(&writer.zip, file, arena->memory);
     if (write_node(&writer, root, &changed)) {
-        writer.status = mdf_zip_finish(&writer.zip, error);
+        writer.status = finish(&writer, file);
         *root = changed;
     }
     mdf_zip_writer_release(&writer.zip);

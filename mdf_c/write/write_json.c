@@ -21,10 +21,11 @@ void mdf_write_json_string(struct mdf_text *text, const char *bytes, size_t leng
 
     mdf_text_append(text, "\"", 1);
     while (i < length) {
-        unsigned char c = (unsigned char)bytes[i];
-        size_t n = c < 0x80 ? 1 : mdf_utf8_sequence((const unsigned char *)bytes + i, length - i);
+        const unsigned char *at = (const unsigned char *)bytes + i;
+        size_t n = mdf_utf8_sequence(at, length - i);
+        uint32_t c = n > 0 ? mdf_utf8_decode(at, n) : 0;
 
-        if (n > 0 && c >= 0x20 && c != '"' && c != '\\') {
+        if (n > 0 && !mdf_is_hidden(c) && c != '"' && c != '\\') {
             i += n;
             continue;
         }
@@ -37,9 +38,10 @@ void mdf_write_json_string(struct mdf_text *text, const char *bytes, size_t leng
         } else if (c == '\n') {
             mdf_text_append_string(text, "\\n");
         } else {
-            mdf_text_printf(text, "\\u%04x", c);
+            mdf_text_printf(text, "\\u%04x", (unsigned)c);
         }
-        first = ++i;
+        i += n > 0 ? n : 1;
+        first = i;
     }
     mdf_text_append(text, bytes + first, length - first);
     mdf_text_append(text, "\"", 1);

@@ -143,7 +143,7 @@ static bool write_record(struct mdf_zip_writer *writer, const struct record *rec
 
 void mdf_zip_writer_init(struct mdf_zip_writer *writer, struct mdf_new_file *file, struct mdf_memory *memory)
 {
-    *writer = (struct mdf_zip_writer){.file = file, .memory = memory};
+    *writer = (struct mdf_zip_writer){.file = file, .memory = memory, .hash = mdf_hash_begin()};
 }
 
 void mdf_zip_writer_release(struct mdf_zip_writer *writer)
@@ -193,6 +193,9 @@ mdf_status mdf_zip_add(struct mdf_zip_writer *writer, const char *name, const vo
     entry.size = size;
     entry.sum = sum_of(head, n_head, body, n_body);
     writer->entries[writer->n_entries++] = entry;
+    mdf_hash_add_text(&writer->hash, name);
+    mdf_hash_add(&writer->hash, head, n_head);
+    mdf_hash_add(&writer->hash, body, n_body);
     return write_local(writer, &entry, error) && write_bytes(writer, head, n_head, error) &&
                    write_bytes(writer, body, n_body, error)
                ? MDF_OK

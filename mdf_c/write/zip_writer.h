@@ -3,6 +3,7 @@
 #ifndef MDF_WRITE_ZIP_WRITER_H
 #define MDF_WRITE_ZIP_WRITER_H
 
+#include "mdf_c/base/hash.h"
 #include "mdf_c/write/new_file.h"
 
 struct mdf_zip_written;
@@ -12,7 +13,8 @@ struct mdf_zip_writer {
     struct mdf_memory *memory;
     struct mdf_zip_written *entries;
     size_t n_entries, capacity;
-    uint64_t offset; /* bytes written */
+    uint64_t offset;      /* bytes written */
+    struct mdf_hash hash; /* of the entries so far */
 };
 
 void mdf_zip_writer_init(struct mdf_zip_writer *writer, struct mdf_new_file *file, struct mdf_memory *memory);

@@ -1,0 +1,193 @@
+/* test_failing.c - what the programs do where memory or a file is refused: whichever allocation fails, and whichever call that
+ * changes a file. A short form of "make check-failing". The machine is made to refuse by objects for LD_PRELOAD (tests/preload).
+ */
+#include <criterion/criterion.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TEXT_SIZE = 1 << 14, COMMAND_SIZE = 1024, MOST_CALLS = 60 };
+
+/* A folder of the test's own. */
+static char folder[] = "/tmp/mdf_failing_XXXXXX";
+
+static void set_up(void)
+{
+    setenv("BUILD", "build", 0);
+    cr_assert(mkdtemp(folder) != NULL && setenv("FOLDER", folder, 1) == 0 && setenv("XDG_CACHE_HOME", folder, 1) == 0);
+}
+
+static void tear_down(void)
+{
+    cr_assert(system("rm -r $FOLDER") == 0);
+}
+
+TestSuite(failing, .init = set_up, .fini = tear_down);
+
+/* Runs a command of the shell, which may use $BUILD and $FOLDER. Returns its exit status, negative for a signal, and what it
+ * prints, standard error too. */
+static int run(const char *command, char text[TEXT_SIZE])
+{
+    char whole[COMMAND_SIZE + 16];
+    FILE *stream;
+    size_t n;
+    int status;
+
+    snprintf(whole, sizeof whole, "{ %s; } 2>&1", command);
+    stream = popen(whole, "r");
+    cr_assert(stream != NULL);
+    n = fread(text, 1, TEXT_SIZE - 1, stream);
+    text[n] = '\0';
+    status = pclose(stream);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* ------------------------------------------------------------------ memory */
+
+#if !defined(__SANITIZE_ADDRESS__) /* which has an allocator of its own */
+
+Test(failing, any_allocation_may_fail)
+{
+    /* Every STEP-th allocation: all of them take minutes. Of libzip a block may stay where its own allocation fails. */
+    static const char *const rows[] = {
+        "$BUILD/mdf-run examples/slow_and_fast.yaml --trace -n 2",
+        "$BUILD/mdf-convert examples/elman_rnn.json $FOLDER/a.bson",
+        "$BUILD/mdf-convert examples/cooling.yaml $FOLDER/a.json",
+        "$BUILD/mdf-convert --weights-beside 1 examples/elman_rnn.json $FOLDER/a.yaml",
+        "$BUILD/mdf-run $FOLDER/a.bson",
+        "$BUILD/mdf-run tests/data/onnx/loop_grows.onnx -i m=3 -i c=true -i x=[1]",
+        "$BUILD/mdf-compile examples/newton_sqrt.json -o $FOLDER/a.h",
+    };
+    char command[COMMAND_SIZE], text[TEXT_SIZE];
+    size_t i;
+
+    for (i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        snprintf(command, sizeof command, "%s > $FOLDER/out", rows[i / 2]);
+        cr_assert_eq(run(command, text), 0, "%s: %s", command, text);
+        snprintf(command, sizeof command,
+                 "FAIL_ALLOCATION=%zu:0:%d:%s LD_PRELOAD=$BUILD/tests/preload/fail_allocation.so %s > $FOLDER/out", 1 + i % 2, 9,
+                 i % 2 == 0 ? "once" : "on", rows[i / 2]);
+        cr_expect_eq(run(command, text), 0, "%s: %s", rows[i / 2], text);
+    }
+}
+
+#endif
+
+/* ------------------------------------------------------------------ files */
+
+static bool is_same_text(const char *a, const char *b)
+{
+    char text[2][TEXT_SIZE];
+
+    return run(a, text[0]) == 0 && run(b, text[1]) == 0 && strcmp(text[0], text[1]) == 0;
+}
+
+/* What a command writes. What is seen of it, by `look`, is that of the old files or that of the new ones. */
+struct writing {
+    const char *old, *command, *look;
+};
+
+static const struct writing writings[] = {
+    {"echo old > $FOLDER/a.json", "$BUILD/mdf-convert examples/cooling.yaml $FOLDER/a.json", "cat $FOLDER/a.json"},
+    {"echo old > $FOLDER/a.yaml", "$BUILD/mdf-convert examples/elman_rnn.json $FOLDER/a.yaml", "cat $FOLDER/a.yaml"},
+    {"echo old > $FOLDER/a.bson", "$BUILD/mdf-convert examples/elman_rnn.json $FOLDER/a.bson", "cksum $FOLDER/a.bson"},
+    {"echo old > $FOLDER/a.csv", "$BUILD/mdf-run examples/newton_sqrt.json -o $FOLDER/a.csv", "cat $FOLDER/a.csv"},
+    {"echo old > $FOLDER/b.json", "$BUILD/mdf-run examples/newton_sqrt.json -o $FOLDER/b.json", "cat $FOLDER/b.json"},
+    {"echo old > $FOLDER/a.npz", "$BUILD/mdf-run examples/elman_rnn.json -o $FOLDER/a.npz",
+     "[ -s $FOLDER/a.npz ] && head -c 2 $FOLDER/a.npz"},
+    {"echo old > $FOLDER/a.dot", "$BUILD/mdf-run --quiet examples/cooling.yaml --graph-image $FOLDER/a.dot", "cat $FOLDER/a.dot"},
+    {"echo old > $FOLDER/a.c", "$BUILD/mdf-compile examples/newton_sqrt.json -o $FOLDER/a.c", "cat $FOLDER/a.c"},
+    {"$BUILD/mdf-compile examples/cooling.yaml -o $FOLDER/b.h", "$BUILD/mdf-compile examples/newton_sqrt.json -o $FOLDER/b.h",
+     "cat $FOLDER/b.c $FOLDER/b.h"},
+    {"$BUILD/mdf-convert --weights-beside 1 examples/elman_rnn.json $FOLDER/p.json && "
+     "sed 's/0\\.5/0.25/g' examples/elman_rnn.json > $FOLDER/other.json",
+     "$BUILD/mdf-convert --weights-beside 1 $FOLDER/other.json $FOLDER/p.json", "$BUILD/mdf-run $FOLDER/p.json"},
+};
+
+/* Lets the n-th call fail; false where the command makes fewer. */
+static bool fail_at(const struct writing *writing, const char *how, int n)
+{
+    bool is_killed = strcmp(how, "killed") == 0;
+    char command[COMMAND_SIZE], said[TEXT_SIZE], before[TEXT_SIZE], text[TEXT_SIZE];
+    int status;
+
+    cr_assert(run("rm -rf $FOLDER/p.json* $FOLDER/*.new $FOLDER/*.old", text) == 0 && run(writing->old, text) == 0 &&
+                  run(writing->look, before) == 0,
+              "%s: %s", writing->old, text);
+    snprintf(command, sizeof command, "FAIL_FILE_AT=%d FAIL_FILE_HOW=%s LD_PRELOAD=$BUILD/tests/preload/fail_file.so %s", n, how,
+             writing->command);
+    status = run(command, said);
+    if (strstr(said, "FAIL_FILE: no such call") != NULL) {
+        cr_expect_eq(status, 0, "%s: %s", command, said);
+        return false;
+    }
+    if (is_killed) { /* a shell tells of a signal by a status past 128 */
+        cr_expect(status > 128 || status < 0, "%s: status %d: %s", command, status, said);
+    } else {
+        cr_expect(status == 0 || (status == 1 && strstr(said, "error: ") != NULL), "%s: status %d: %s", command, status, said);
+        cr_expect_neq(run("ls $FOLDER | grep -E '\\.(new|old)$'", text), 0, "%s leaves %s", command, text);
+    }
+    cr_assert_eq(run(writing->look, text), 0, "%s: %s", command, text);
+    if (strcmp(text, before) != 0) { /* then it is what the command makes where nothing fails */
+        cr_expect(is_killed || status == 0, "%s fails, and what was there is gone: %s", command, text);
+        snprintf(command, sizeof command, "{ %s; } && %s", writing->command, writing->look);
+        cr_expect(is_same_text(command, writing->look), "%s, call %d %s: torn: %s", writing->command, n, how, text);
+        cr_expect(run(writing->look, before) == 0 && strcmp(before, text) == 0, "%s, call %d %s: torn: %s", writing->command, n,
+                  how, text);
+    }
+    return true;
+}
+
+Test(failing, files_are_old_or_new)
+{
+    static const char *const hows[] = {"full", "broken", "short", "killed"};
+    size_t i, how;
+    int n;
+
+    for (i = 0; i < sizeof writings / sizeof *writings; i++) {
+        for (how = 0; how < sizeof hows / sizeof *hows; how++) {
+            bool is_pair_of_source = strstr(writings[i].look, "b.h") != NULL;
+
+            if (is_pair_of_source && strcmp(hows[how], "killed") == 0) {
+                continue; /* a header and its source see that they are not of one run: see below */
+            }
+            for (n = 1; n < MOST_CALLS && fail_at(&writings[i], hows[how], n); n++) {
+            }
+            cr_expect(n > 3 && n < MOST_CALLS, "%s: %d calls", writings[i].command, n);
+        }
+    }
+}
+
+Test(failing, a_header_and_a_source_of_two_runs_do_not_compile)
+{
+    char text[TEXT_SIZE];
+
+    cr_assert_eq(
+        run("$BUILD/mdf-compile examples/newton_sqrt.json --name m -o $FOLDER/m.h && cd $FOLDER && cc -c m.c -o m.o", text), 0,
+        "%s", text);
+    cr_assert_eq(run("cp $FOLDER/m.h $FOLDER/kept.h; $BUILD/mdf-compile examples/cooling.yaml --name m -o $FOLDER/m.h && "
+                     "cp $FOLDER/kept.h $FOLDER/m.h",
+                     text),
+                 0, "%s", text);
+    cr_expect_neq(run("cd $FOLDER && cc -c m.c -o m.o", text), 0);
+    cr_expect(strstr(text, "are not of the same run") != NULL, "%s", text);
+}
+
+/* (A reader that is gone ends the program by SIGPIPE, as it ends others: nobody is left to tell.) */
+Test(failing, standard_output_that_is_full)
+{
+    static const char *const commands[] = {"$BUILD/mdf-run examples/newton_sqrt.json",
+                                           "$BUILD/mdf-run examples/slow_and_fast.yaml --schedule", "$BUILD/mdf-run --help",
+                                           "$BUILD/mdf-convert --version"};
+    char command[COMMAND_SIZE], text[TEXT_SIZE];
+    size_t i;
+
+    for (i = 0; i < sizeof commands / sizeof *commands; i++) {
+        snprintf(command, sizeof command, "%s > /dev/full", commands[i]);
+        cr_expect_eq(run(command, text), 1, "%s: %s", command, text);
+        cr_expect(strstr(text, "No space left on device") != NULL, "%s: %s", command, text);
+    }
+}
