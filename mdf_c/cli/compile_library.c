@@ -186,8 +186,8 @@ static mdf_status compile_to(struct mdf_memory *memory, const struct mdf_text *s
     return status;
 }
 
-mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, library_seal seal,
-                           void *context, mdf_error *error)
+mdf_status compile_sealed_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, library_seal seal,
+                                  void *context, mdf_error *error)
 {
     struct mdf_new_file file;
     mdf_status status = mdf_new_file_open(&file, memory, path, error);
@@ -208,6 +208,11 @@ mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *sou
     }
     mdf_new_file_abandon(&file);
     return status;
+}
+
+mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, mdf_error *error)
+{
+    return compile_sealed_library(memory, source, path, NULL, NULL, error);
 }
 
 mdf_status hash_compiler(struct mdf_memory *memory, struct mdf_hash *hash, mdf_error *error)

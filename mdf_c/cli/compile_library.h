@@ -7,11 +7,14 @@
 #include "mdf_c/base/text.h"
 
 /* Writes the library to `path`, which appears whole or not at all. The compiler is $CC, or cc: a program, or a program with
- * arguments, quoted as for a shell where they need it. `seal` (may be NULL) is called with the path of the finished file before
- * it comes into its place. */
+ * arguments, quoted as for a shell where they need it. */
+mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, mdf_error *error);
+
+/* Is called with the path of a finished file before it comes into its place. */
 typedef mdf_status (*library_seal)(void *context, const char *path, mdf_error *error);
-mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, library_seal seal,
-                           void *context, mdf_error *error);
+/* The same with a last touch. `seal` NULL: none. */
+mdf_status compile_sealed_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, library_seal seal,
+                                  void *context, mdf_error *error);
 
 /* Adds all that decides what the compiler makes of a source: its words, its version, flags. */
 mdf_status hash_compiler(struct mdf_memory *memory, struct mdf_hash *hash, mdf_error *error);

@@ -182,7 +182,8 @@ static void *load_kept(struct cache *cache, const struct mdf_text *source, const
     if (path != NULL && is_whole(cache, path)) {
         library = load(path, NULL);
     }
-    if (library == NULL && path != NULL && compile_library(cache->memory, source, path, seal_library, cache, NULL) == MDF_OK) {
+    if (library == NULL && path != NULL &&
+        compile_sealed_library(cache->memory, source, path, seal_library, cache, NULL) == MDF_OK) {
         library = load(path, NULL);
     }
     mdf_memory_release(cache->memory, path);
@@ -204,7 +205,7 @@ static void *load_unkept(struct cache *cache, const struct mdf_text *source, mdf
     path = path_in(cache, folder);
     if (path == NULL) {
         mdf_memory_error(cache->memory, error);
-    } else if (compile_library(cache->memory, source, path, NULL, NULL, error) == MDF_OK) {
+    } else if (compile_library(cache->memory, source, path, error) == MDF_OK) {
         library = load(path, error);
         unlink(path);
     }

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <link.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
