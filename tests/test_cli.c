@@ -389,6 +389,83 @@ Test(cli, convert_errors)
 
 /* ------------------------------------------------------------------ trust */
 
+/* Whether nothing in a text can steer a terminal: no control character but the ends of lines, no C1, no bidirectional override.
+ */
+static bool is_harmless(const char *text)
+{
+    const unsigned char *c;
+
+    for (c = (const unsigned char *)text; *c != '\0'; c++) {
+        if ((*c < 0x20 && *c != '\n') || *c == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0) ||
+            (c[0] == 0xe2 &&
+             ((c[1] == 0x80 && c[2] >= 0xa8 && c[2] <= 0xae) || (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t count_lines(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text != '\0'; text++) {
+        n += *text == '\n';
+    }
+    return n;
+}
+
+/* The text with each '@' replaced. */
+static void fill_in(char filled[TEXT_SIZE], const char *text, const char *filling)
+{
+    size_t n = 0;
+
+    for (; *text != '\0'; text++) {
+        n += (size_t)snprintf(filled + n, TEXT_SIZE - n, "%.*s", *text == '@' ? (int)strlen(filling) : 1,
+                              *text == '@' ? filling : text);
+    }
+}
+
+/* What a file says is shown, wherever it comes to: errors, warnings, the schedule, results; and forges no line. */
+Test(cli, control_characters_of_a_file_are_shown)
+{
+    static const char hostile[] =
+        "\\u001b[2J\\u001b]0;owned\\u0007\\u007f\\u009b1m\\u202e\\u2066\\u2028a\\nx:1:1: error: forged\\r";
+    static const struct {
+        const char *model, *options; /* @: the hostile text */
+        int exit_status;
+        size_t n_lines; /* of standard error */
+        bool is_shown;  /* there; else it is left out, or made of spaces */
+    } cases[] = {
+        {"{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"@\": {\"output_ports\": {\"o\": {\"value\": \"nosuch\"}}}}}}}}", "", 1, 1,
+         true},
+        {"{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"a\": {\"output_ports\": {\"o\": {\"value\": \"@\"}}}}}}}}", "", 1, 1, false},
+        {"{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"a\": {\"@\": 1, \"output_ports\": {\"o\": {\"value\": 1}}}}}}}}", "", 0, 1,
+         true},
+        {"{\"m\": {\"graphs\": {\"@\": {\"nodes\": {\"@\": {\"output_ports\": {\"@\": {\"value\": 1}}}}}}}}", "--schedule", 0, 0,
+         false},
+        {"{\"@\": {\"graphs\": {\"@\": {\"nodes\": {\"@\": {\"output_ports\": {\"@\": {\"value\": 1}}}}}}}}", "", 0, 0, false},
+        {"{\"@\": 1", "", 1, 1, false},
+    };
+    char model[TEXT_SIZE];
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct outcome *outcome;
+
+        fill_in(model, cases[i].model, hostile);
+        write_file(in_folder("m.json"), model);
+        outcome = call("mdf-run %s/m.json %s", folder, cases[i].options);
+        cr_expect_eq(outcome->exit_status, cases[i].exit_status, "%s: %s", model, outcome->errors);
+        cr_expect(is_harmless(outcome->errors) && is_harmless(outcome->output), "%s: %s%s", model, outcome->errors,
+                  outcome->output);
+        cr_expect_eq(count_lines(outcome->errors), cases[i].n_lines, "%s: %s", model, outcome->errors);
+        cr_expect(!cases[i].is_shown || strstr(outcome->errors, "\\x1b[2J") != NULL, "%s: %s", model, outcome->errors);
+    }
+    cr_expect(strstr(call("mdf-run '%s/\033[2J'", folder)->errors, "\\x1b[2J: error: ") != NULL);
+    cr_expect(strstr(call("mdf-run --nope=$(printf '\\377')")->errors, "error: ") != NULL);
+}
+
 /* Holds a file of the build to what SECURITY.md says of it, by what readelf tells. */
 static void expect_hardened(const char *name, bool is_program)
 {

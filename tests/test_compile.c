@@ -239,8 +239,18 @@ Test(compile, refusals_are_clear)
 /* A run finds what an earlier one has compiled; a folder that others may write is not used. */
 Test(compile, cache)
 {
+    /* What may befall a file of the cache. Each is another file afterwards, so that it is seen whether it was replaced. */
+    static const char *const damages[] = {
+        "head -c 4000 *.so > x && mv x *.so && chmod 700 *.so",
+        "echo garbage > x && mv x $(ls *.so) && chmod 700 *.so",
+        "cp *.so x && printf X | dd of=x bs=1 seek=5000 conv=notrunc 2>/dev/null && mv x *.so && chmod 700 *.so",
+        "cp *.so x && mv x $(ls *.so) && chmod 720 *.so",
+        "touch x && mv x $(ls *.so)",
+        "umask 0 && cp /lib/x86_64-linux-gnu/libm.so.6 x 2>/dev/null || echo x > x; mv x $(ls *.so)",
+    };
     char *output = new_output(), path[256];
     struct stat before, after;
+    size_t i;
 
     cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json && ls %s/mdf_c/*.so", folder), 0);
     cr_expect_eq(run(output, "ls %s/mdf_c", folder), 0);
@@ -254,9 +264,225 @@ Test(compile, cache)
     cr_assert(chmod(path, 0666) == 0);
     cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json"), 0);
     cr_expect(stat(path, &after) == 0 && before.st_ino != after.st_ino, "a file that others may write is used");
+    for (i = 0; i < sizeof damages / sizeof *damages; i++) {
+        cr_assert_eq(run(output, "cd %s/mdf_c && %s", folder, damages[i]), 0, "%s", output);
+        cr_assert(stat(path, &before) == 0);
+        cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json --quiet 2>&1"), 0, "%s: %s", damages[i],
+                     output);
+        cr_expect(stat(path, &after) == 0 && before.st_ino != after.st_ino, "%s: it is used", damages[i]);
+        cr_expect_eq(after.st_mode & 07777, 0700, "others may write %s", path);
+        cr_expect_eq(run(output, "ls %s/mdf_c | wc -l | grep -qx 1", folder), 0, "something is left");
+    }
     snprintf(path, sizeof path, "%s/mdf_c", folder);
     cr_assert(chmod(path, 0777) == 0);
     cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json 2>&1"), 1);
     cr_expect(strstr(output, "nobody else may write") != NULL, "%s", output);
+    free(output);
+}
+
+/* CC may be a program with arguments, or one whose path has spaces; what can not be kept is compiled for the run alone. */
+Test(compile, compilers_and_places)
+{
+    static const char *const commands[] = {
+        "CC='gcc -O1'",
+        "CC=' gcc  -O1 \"-DA=b c\" '",
+        "CC=\"$XDG_CACHE_HOME/my tools/cc\"",
+        "CC=\"'$XDG_CACHE_HOME/my tools/cc' -O1\"",
+        "CC=\"$XDG_CACHE_HOME/my\\ tools/cc -O1\"",
+        "TMPDIR=$XDG_CACHE_HOME XDG_CACHE_HOME=/proc/none",
+        "TMPDIR=$XDG_CACHE_HOME XDG_CACHE_HOME=/dev/null",
+    };
+    char *output = new_output();
+    size_t i;
+
+    cr_assert_eq(run(output, "mkdir \"$XDG_CACHE_HOME/my tools\" && ln -s $(command -v cc) \"$XDG_CACHE_HOME/my tools/cc\""), 0);
+    for (i = 0; i < sizeof commands / sizeof *commands; i++) {
+        cr_expect_eq(run(output, "%s $BUILD/mdf-run --compile examples/newton_sqrt.json 2>&1", commands[i]), 0, "%s: %s",
+                     commands[i], output);
+    }
+    cr_expect_eq(run(output, "CC='gcc \"-O1' $BUILD/mdf-run --compile examples/newton_sqrt.json 2>&1"), 1);
+    cr_expect(strstr(output, "a quote is not closed in CC") != NULL, "%s", output);
+    cr_expect_eq(run(output, "ls %s | grep mdf_c_", folder), 1, "something is left: %s", output);
+    free(output);
+}
+
+/* Many runs at once that all find an empty cache. */
+Test(compile, runs_side_by_side_share_the_cache)
+{
+    char *output = new_output();
+
+    cr_expect_eq(run(output,
+                     "for i in 1 2 3 4; do $BUILD/mdf-run --compile examples/newton_sqrt.json --quiet >%s/$i & done; "
+                     "wait; cmp %s/1 %s/2 && cmp %s/1 %s/3 && cmp %s/1 %s/4 && ls %s/mdf_c | wc -l",
+                     folder, folder, folder, folder, folder, folder, folder, folder),
+                 0, "%s", output);
+    cr_expect_str_eq(output, "1\n");
+    free(output);
+}
+
+/* ------------------------------------------------------------------ names */
+
+/* Names, as they stand in JSON, that C does not allow, or knows as something else. */
+static const char *const hostile_names[] = {
+    "\\u03b1",
+    "-",
+    "\\u03b2",
+    "1a",
+    "2",
+    "_",
+    "__",
+    "_x",
+    "a__b",
+    "a b",
+    "a-b",
+    "a.b",
+    "int",
+    "for",
+    "double",
+    "restrict",
+    "asm",
+    "typeof",
+    "linux",
+    "unix",
+    "class",
+    "bool",
+    "true",
+    "nullptr",
+    "constexpr",
+    "alignas",
+    "NULL",
+    "NAN",
+    "INFINITY",
+    "M_PI",
+    "INT8_MAX",
+    "UINT64_C",
+    "FP_NAN",
+    "HUGE_VAL",
+    "SIZE_MAX",
+    "MDF_COMPILED",
+    "exp",
+    "expf",
+    "fmaf",
+    "log1pl",
+    "isnan",
+    "signbit",
+    "memcpy",
+    "memset",
+    "strlen",
+    "printf",
+    "malloc",
+    "abort",
+    "exit",
+    "main",
+    "errno",
+    "index",
+    "time",
+    "s",
+    "i",
+    "n",
+    "dt",
+    "has_run",
+    "message",
+    "work",
+    "observe",
+    "advance",
+    "run_graph",
+    "take_inputs",
+    "run_layer_0",
+    "table_init",
+    "m_init",
+    "m_step",
+    "m_H",
+    "mdf_compiled",
+    "mdf_exp_float32",
+    "pthread_attr",
+    "sem",
+    "value",
+    "constant",
+    "size_t",
+    "uint8_t",
+    "*/",
+    "/*",
+    "//",
+    "?\?/",
+    "?\?)",
+    "\\\"",
+    "\\\\",
+    "%s%n",
+    "\\u202e",
+    "\\u2066x",
+    "\\u0001",
+    "\\n#error x",
+    "end\\\\\\n",
+    "\\u00e9t\\u00e9",
+    "\\ud83d\\ude00",
+    "A",
+    "a",
+    "very_long_very_long_very_long_very_long_very_long_very_long_very_long_very_long_very_long_very_long_very_long_very_long_1",
+    "very_long_very_long_very_long_very_long_very_long_very_long_very_long_very_long_very_long_very_long_very_long_very_long_2"};
+
+enum { N_NAMES = sizeof hostile_names / sizeof *hostile_names };
+
+/* A model in which everything has a name of the list: a chain of nodes, each with an input, a state, an array and two outputs. */
+static void write_hostile_model(const char *file, size_t model, size_t shift)
+{
+    char *text = new_output();
+    size_t n = 0, i;
+
+#define NAME(k) hostile_names[((k) + shift) % N_NAMES]
+    n += (size_t)snprintf(text + n, OUTPUT_SIZE - n, "{\"%s\": {\"graphs\": {\"%s\": {\"nodes\": {",
+                          hostile_names[model % N_NAMES], NAME(1));
+    for (i = 0; i < N_NAMES; i++) {
+        n += (size_t)snprintf(
+            text + n, OUTPUT_SIZE - n,
+            "%s\"%s\": {\"input_ports\": {\"%s\": {\"default_value\": 0.5}}, \"parameters\": {\"%s\": {\"value\": [1.5, 2.0, "
+            "0.25, %zu.5]}, \"%s\": {\"default_initial_value\": 1.0, \"time_derivative\": \"1\"}, \"x\": {\"function\": "
+            "\"linear\", \"args\": {\"variable0\": 2, \"slope\": 3, \"intercept\": %zu}}}, \"output_ports\": {\"%s\": "
+            "{\"value\": \"x\"}, \"%s\": {\"value\": \"x * 2\"}}}",
+            i > 0 ? ", " : "", NAME(i), NAME(i + 2), NAME(i + 3), i, NAME(i + 4), i, NAME(i + 5), NAME(i + 6));
+    }
+    n += (size_t)snprintf(text + n, OUTPUT_SIZE - n, "}}}}}");
+#undef NAME
+    cr_assert_lt(n, OUTPUT_SIZE);
+    write_file(file, text);
+    free(text);
+}
+
+/* Whatever things are called, the C compiles without a word, links, and computes the same. */
+Test(compile, names_that_c_does_not_allow)
+{
+    static const char *const models[] = {"\\u03b1", "-", "table", "sem", "1"};
+    char *output = new_output();
+    size_t i;
+
+    for (i = 0; i < 3; i++) {
+        write_hostile_model("names.json", i * 31, i * 17);
+        cr_assert_eq(run(output, "$BUILD/mdf-compile %s/names.json -o %s/names.h 2>&1", folder, folder), 0, "%s", output);
+        cr_expect_eq(run(output,
+                         "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -pedantic -shared -fPIC -Wl,-z,defs names.c -o "
+                         "names.so -lm 2>&1",
+                         folder),
+                     0, "%.2000s", output);
+        cr_expect_eq(
+            run(output,
+                "$BUILD/mdf-run %s/names.json --quiet >%s/plain && $BUILD/mdf-run %s/names.json --quiet --compile >%s/compiled "
+                "&& cmp %s/plain %s/compiled 2>&1",
+                folder, folder, folder, folder, folder, folder),
+            0, "%.2000s", output);
+    }
+    for (i = 0; i < sizeof models / sizeof *models; i++) {
+        char text[300];
+
+        snprintf(text, sizeof text,
+                 "{\"%s\": {\"graphs\": {\"g\": {\"nodes\": {\"%s\": {\"output_ports\": {\"o\": {\"value\": 1}}}}}}}}", models[i],
+                 models[i]);
+        write_file("one.json", text);
+        cr_expect_eq(run(output,
+                         "cd %s && $OLDPWD/$BUILD/mdf-compile one.json -o one.c 2>&1 && ${CC:-cc} -std=c11 -Wall -Wextra -Werror "
+                         "-pedantic -shared "
+                         "-fPIC -Wl,-z,defs one.c -o one.so -lm 2>&1",
+                         folder),
+                     0, "%s: %.2000s", models[i], output);
+    }
     free(output);
 }

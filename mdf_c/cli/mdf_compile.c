@@ -172,7 +172,7 @@ static mdf_status write_both(struct compilation *compilation)
 static mdf_status write_output(struct compilation *compilation)
 {
     if (mdf_ends_with(compilation->output, ".so")) {
-        return compile_library(&compilation->memory, &compilation->source, compilation->output, NULL, NULL, &compilation->error);
+        return compile_library(&compilation->memory, &compilation->source, compilation->output, &compilation->error);
     }
     return mdf_ends_with(compilation->output, ".h") ? write_both(compilation)
                                                     : write_file(compilation, compilation->output, &compilation->source);
