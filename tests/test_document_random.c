@@ -57,6 +57,19 @@ static void random_string(struct mdf_text *text)
     mdf_text_append_string(text, "\"");
 }
 
+/* A key, now and then longer than a line, than what YAML reads before a colon without a mark (1024), or than its writer writes so. */
+static void random_key(struct mdf_text *text)
+{
+    static const size_t lengths[] = {60, 96, 100, 110, 115, 116, 117, 118, 119, 120, 121, 126, 127, 128, 129, 1022, 1024, 1100};
+    size_t n = below(3) == 0 ? lengths[below(COUNT(lengths))] : 0;
+
+    mdf_text_printf(text, "\"k%d%s", (int)below(30), below(5) ? "" : ": yes");
+    while (n-- > 0) {
+        mdf_text_append_string(text, "b");
+    }
+    mdf_text_append_string(text, "\": ");
+}
+
 /* Lists in lists of numbers, now and then not rectangular or not of one kind. */
 static void random_array(struct mdf_text *text, const size_t *shape, size_t rank, size_t kind)
 {
@@ -83,7 +96,7 @@ static void random_value(struct mdf_text *text, size_t depth)
     } else if (kind == 2) {
         random_string(text);
     } else if (kind == 3) {
-        mdf_text_append_string(text, below(2) ? "null" : "{ }");
+        mdf_text_append_string(text, (const char *[]){"null", "{ }", "[ ]", "[[ ]]"}[below(4)]);
     } else if (kind == 4) {
         random_array(text, shape, 1 + below(3), below(4));
     } else {
@@ -91,7 +104,7 @@ static void random_value(struct mdf_text *text, size_t depth)
         for (i = 0; i < n; i++) {
             mdf_text_append_string(text, i > 0 ? "," : "");
             if (kind != 5) {
-                mdf_text_printf(text, "\"k%d%s\": ", (int)below(30), below(5) ? "" : ": yes");
+                random_key(text);
             }
             random_value(text, depth + 1);
         }

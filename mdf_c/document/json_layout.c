@@ -49,7 +49,8 @@ static const char *skip_value(const char *at)
     return at;
 }
 
-/* Whether the list or object at `at` holds neither lists nor objects, and is a list. */
+/* Whether the list or object at `at` goes on one line however wide that gets: a list of neither lists nor objects; what is empty,
+ * of which lines have nothing to hold. */
 static bool is_row(const char *at)
 {
     bool is_list = *at == '[';
@@ -57,7 +58,7 @@ static bool is_row(const char *at)
     for (at++; is_list && *at != ']'; at = skip(at)) {
         is_list = !opens(*at);
     }
-    return is_list;
+    return is_list || closes(*at);
 }
 
 /* Whether the list or object at `at` goes on one line behind `width` characters. Looks no further than a line. */
