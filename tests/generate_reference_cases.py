@@ -271,8 +271,8 @@ def ml_cases():
         yield {"name": f"{operator} {i}", "model": converted(model), "inputs": {}, "steps": 1, "dt": None,
                "expected": {k: typed(v) for k, v in zip(outputs, answers)}, "rtol": 1e-5, "typed": True}
     by_hand = [("CategoryMapper", ["q", "z"], {"cats_strings": ["p", "q"], "cats_int64s": [4, 5]}, [5, -1]),
-               ("DictVectorizer", {"a": 4, "c": 8}, {"string_vocabulary": ["a", "c", "b", "z"]}, [4, 8, 0, 0]),
-               ("DictVectorizer", {"3": 0.5}, {"int64_vocabulary": [1, 3]}, [0, 0.5]),
+               ("DictVectorizer", {"a": 4, "c": 8}, {"string_vocabulary": ["a", "c", "b", "z"]}, [[4, 8, 0, 0]]),
+               ("DictVectorizer", {"3": 0.5}, {"int64_vocabulary": [1, 3]}, [[0, 0.5]]),
                ("CastMap", {"10": 2, "9": 1.5}, {}, [[1.5, 2]]), ("CastMap", {"0": 2, "3": 1}, {"map_form": "SPARSE", "max_map": 4, "cast_to": "TO_INT64"}, [[2, 0, 0, 1]]),
                ("ZipMap", [[0.25, 0.75], [1, 0]], {"classlabels_strings": ["a", "b"]}, [{"a": 0.25, "b": 0.75}, {"a": 1, "b": 0}]),
                ("ZipMap", [0.25, 0.75], {"classlabels_int64s": [3, 5]}, [{"3": 0.25, "5": 0.75}])]

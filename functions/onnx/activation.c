@@ -266,11 +266,10 @@ static double shrink_real(double x, const struct activation_settings *given)
     return x < -given->lambda ? x + given->bias : x > given->lambda ? x - given->bias : 0;
 }
 
-#define TO_WHOLE(real) ((real) <= (double)LOWEST ? LOWEST : (real) >= (double)LARGEST ? LARGEST : (ELEMENT)(real))
 
 #define OPERATION shrink
 #define SETTINGS struct activation_settings
-#define UNARY(x) TO_WHOLE(shrink_real((double)x, given))
+#define UNARY(x) MDF_TO_WHOLE(ELEMENT, shrink_real((double)x, given), LOWEST, LARGEST)
 #include "functions/elementwise_signed.inc"
 #include "functions/elementwise_unsigned.inc"
 

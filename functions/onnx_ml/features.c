@@ -1,10 +1,14 @@
 /* features.c - rows of features made ready: ArrayFeatureExtractor, Binarizer, FeatureVectorizer, Imputer, Normalizer, Scaler.
  *
  * Comes in: an array whose last axis counts features. Goes out: some of the features, or all of them compared, joined, filled in,
- * normalised or scaled. Computed in float64 (Imputer of integers: in int64). Source: ONNX ai.onnx.ml, version 1 of each. */
+ * normalised or scaled. Computed in float32, as ONNX Runtime does, so that what follows (a tree's comparisons) sees the same numbers:
+ * after each operation in float64 the result is rounded, which for + - * / and the square root is float32 arithmetic. Scaler of
+ * float64 is rounded at its end; Binarizer and Imputer keep the type (Imputer of integers: int64). Source: ONNX ai.onnx.ml, version 1
+ * of each. */
 #include "functions/indexing.h"
-#include "functions/workspace.h"
+#include "functions/onnx_ml/scores.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -85,6 +89,7 @@ static bool scaler(struct mdf_call *call)
     const struct feature_settings *settings = call->settings;
     struct mdf_workspace workspace;
     const double *x;
+    bool single;
     double *y;
     size_t n;
 
@@ -95,21 +100,38 @@ static bool scaler(struct mdf_call *call)
     if (!check_numbers(call, "scale", settings->scale.n, n) || !check_numbers(call, "offset", settings->offset.n, n)) {
         return false;
     }
+    single = call->inputs[0]->dtype != MDF_DTYPE_FLOAT64;
     for (size_t i = 0; i < call->inputs[0]->length; i++) {
-        y[i] = (x[i] - number_for(&settings->offset, i % n, 0)) * number_for(&settings->scale, i % n, 1);
+        double offset = number_for(&settings->offset, i % n, 0), scale = number_for(&settings->scale, i % n, 1);
+
+        y[i] = single ? mdf_single(mdf_single(mdf_single(x[i]) - offset) * scale) : (x[i] - offset) * scale;
     }
     return mdf_workspace_end(&workspace);
 }
 
-/* What a row is divided by. */
+/* What a row is divided by; of L2 its square. */
 static double norm_of(const double *row, size_t n, char norm)
 {
-    double sum = norm == 'M' ? -INFINITY : 0;
+    double sum = norm == 'M' ? -FLT_MAX : 0;
 
     for (size_t i = 0; i < n; i++) {
-        sum = norm == 'M' ? fmax(sum, row[i]) : sum + (norm == '1' ? fabs(row[i]) : row[i] * row[i]);
+        double x = mdf_single(row[i]);
+
+        if (norm == 'M') {
+            sum = x > sum ? x : sum;
+        } else {
+            sum = mdf_single(sum + (norm == '1' ? fabs(x) : mdf_single(row[i] * row[i])));
+        }
     }
-    return norm == '2' ? sqrt(sum) : sum;
+    return sum;
+}
+
+static double normalised(double x, double sum, char norm)
+{
+    if (sum == 0 || norm != '2') {
+        return sum == 0 ? x : mdf_single(mdf_single(x) / sum);
+    }
+    return copysign(mdf_single(sqrt(mdf_single(mdf_single(x * x) / sum))), x);
 }
 
 static bool normalizer(struct mdf_call *call)
@@ -129,10 +151,11 @@ static bool normalizer(struct mdf_call *call)
     }
     n = n_features(call->inputs[0]);
     for (size_t row = 0; row < call->inputs[0]->length; row += n) {
-        double norm = norm_of(x + row, n, settings->norm[0] == 'M' ? 'M' : settings->norm[1]);
+        char norm = settings->norm[0] == 'M' ? 'M' : settings->norm[1];
+        double sum = norm_of(x + row, n, norm);
 
         for (size_t i = row; i < row + n; i++) {
-            y[i] = norm == 0 ? x[i] : x[i] / norm;
+            y[i] = normalised(x[i], sum, norm);
         }
     }
     return mdf_workspace_end(&workspace);
@@ -166,7 +189,7 @@ static bool imputer(struct mdf_call *call)
 {
     const struct feature_settings *settings = call->settings;
     const struct mdf_value *value = mdf_call_tensor(call, 0);
-    double replaced = (double)(float)settings->replaced_float, *y; /* attributes are float32 */
+    double replaced = settings->replaced_float, *y;
     struct mdf_workspace workspace;
     const double *x;
     size_t n;

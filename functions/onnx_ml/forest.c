@@ -1,5 +1,6 @@
 /* forest.c - see forest.h. */
 #include "functions/onnx_ml/forest.h"
+#include "functions/onnx_ml/scores.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -148,6 +149,7 @@ static void add_shares(const struct walk *walk, const struct mdf_tree_node *leaf
             *target = replace ? share->weight : *target;
         } else {
             *target += share->weight;
+            *target = walk->forest->single ? mdf_single(*target) : *target;
         }
     }
 }
@@ -174,6 +176,7 @@ static void run_rows(void *context, size_t first, size_t last)
             targets[i] = isnan(targets[i])                     ? 0
                          : walk->aggregate == MDF_TREE_AVERAGE ? targets[i] / (double)walk->forest->n_roots
                                                                : targets[i];
+            targets[i] = walk->forest->single ? mdf_single(targets[i]) : targets[i];
         }
     }
 }

@@ -37,6 +37,7 @@ struct mdf_forest {
     struct mdf_tree_share *shares;
     double *members;
     size_t n_nodes, n_roots, n_shares, n_members;
+    bool single; /* sums are float32 */
 };
 
 enum mdf_tree_aggregate { MDF_TREE_AVERAGE, MDF_TREE_SUM, MDF_TREE_MIN, MDF_TREE_MAX };

@@ -2,7 +2,7 @@
  *
  * Comes in: rows of features; coefficients [class or target, feature] and intercepts. Goes out: the sums, transformed; of the
  * classifier also the label of the largest. Two classes may share one row of coefficients: their scores are then -s and s.
- * Computed in float64. Source: ONNX ai.onnx.ml, version 1 of each. */
+ * Computed in float32, the features one after the other, then the intercept, as ONNX Runtime does for several rows. Source: ONNX ai.onnx.ml, version 1 of each. */
 #include "functions/onnx_ml/scores.h"
 
 struct linear_settings {
@@ -27,17 +27,17 @@ static const struct mdf_setting regressor_table[] = {SETTING("coefficients", FLO
                                                      {NULL, MDF_SETTING_INT, 0}};
 #undef SETTING
 
-enum { N_SLOTS = 4 };
+enum { N_SLOTS = 5 };
 
-/* Sum number `i` of a row. Attributes are float32 in ONNX. */
+/* Sum number `i` of a row. A product of float32 is exact in float64, so that each step rounds once, as a fused one does. */
 static double weigh(const struct linear_settings *settings, const double *row, size_t n_features, size_t i)
 {
-    double sum = i < settings->intercepts.n ? (double)(float)settings->intercepts.items[i] : 0;
+    double sum = 0;
 
     for (size_t feature = 0; feature < n_features; feature++) {
-        sum += row[feature] * (double)(float)settings->coefficients.items[i * n_features + feature];
+        sum = mdf_single(sum + row[feature] * settings->coefficients.items[i * n_features + feature]);
     }
-    return sum;
+    return i < settings->intercepts.n ? mdf_single(sum + settings->intercepts.items[i]) : sum;
 }
 
 /* How many sums there are; false with the error set where the coefficients do not fit the features. */
@@ -63,7 +63,7 @@ static bool linear_regressor(struct mdf_call *call)
         !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
         return false;
     }
-    x = mdf_feature_rows(&workspace, &n_rows, &n_features);
+    x = mdf_single_feature_rows(&workspace, &n_rows, &n_features);
     if (x == NULL || !count_sums(call, n_features, &n)) {
         return false;
     }
@@ -108,7 +108,7 @@ static bool linear_classifier(struct mdf_call *call)
         !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
         return false;
     }
-    x = mdf_feature_rows(&workspace, &n_rows, &n_features);
+    x = mdf_single_feature_rows(&workspace, &n_rows, &n_features);
     if (x == NULL || !count_sums(call, n_features, &n)) {
         return false;
     }

@@ -134,7 +134,7 @@ static bool dict_vectorizer(struct mdf_call *call)
     struct mdf_lookup lookup;
     const struct mdf_value *entries;
     mdf_dtype dtype;
-    int64_t size;
+    int64_t shape[2] = {1, 0};
     size_t n = 0;
     char *target;
 
@@ -146,8 +146,8 @@ static bool dict_vectorizer(struct mdf_call *call)
         !read_vocabulary(&workspace, entries, n, &vocabulary, &keys) || !mdf_lookup_make(&workspace, &vocabulary, &lookup)) {
         return false;
     }
-    size = (int64_t)vocabulary.n;
-    target = mdf_call_output(call, 0, dtype, 1, &size);
+    shape[1] = (int64_t)vocabulary.n;
+    target = mdf_call_output(call, 0, dtype, 2, shape);
     if (target == NULL) {
         return false;
     }

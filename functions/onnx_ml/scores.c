@@ -34,11 +34,11 @@ static void soften(double *scores, size_t n, bool keep_zeros)
     for (size_t i = 0; i < n; i++) {
         bool is_zero = keep_zeros && fabs(scores[i]) <= 1e-7;
 
-        scores[i] = is_zero ? scores[i] * exp(-largest) : exp(scores[i] - largest);
-        sum += scores[i];
+        scores[i] = mdf_single(is_zero ? scores[i] * mdf_single(exp(-largest)) : exp(mdf_single(scores[i] - largest)));
+        sum = mdf_single(sum + scores[i]);
     }
     for (size_t i = 0; i < n; i++) {
-        scores[i] = sum == 0 ? 0.5 : scores[i] / sum;
+        scores[i] = sum == 0 ? 0.5 : mdf_single(scores[i] / sum);
     }
 }
 
@@ -60,14 +60,25 @@ static double probit(double p)
     return x;
 }
 
+/* Of the distance from 0, so that it does not overflow. */
+static double logistic(double score)
+{
+    double above = mdf_single(1 / mdf_single(1 + mdf_single(exp(-fabs(score)))));
+
+    return score < 0 ? mdf_single(1 - above) : above;
+}
+
 void mdf_post_transform_apply(enum mdf_post_transform transform, double *scores, size_t n)
 {
+    for (size_t i = 0; transform != MDF_POST_NONE && i < n; i++) {
+        scores[i] = mdf_single(scores[i]);
+    }
     if (transform == MDF_POST_SOFTMAX || transform == MDF_POST_SOFTMAX_ZERO) {
         soften(scores, n, transform == MDF_POST_SOFTMAX_ZERO);
         return;
     }
     for (size_t i = 0; transform != MDF_POST_NONE && i < n; i++) {
-        scores[i] = transform == MDF_POST_LOGISTIC ? 1 / (1 + exp(-scores[i])) : probit(scores[i]);
+        scores[i] = transform == MDF_POST_LOGISTIC ? logistic(scores[i]) : probit(scores[i]);
     }
 }
 
@@ -85,6 +96,22 @@ const double *mdf_feature_rows(struct mdf_workspace *workspace, size_t *n_rows, 
     *n_rows = x->rank == 2 ? (size_t)mdf_value_shape(x)[0] : 1;
     *n_features = (size_t)mdf_value_shape(x)[x->rank - 1];
     return mdf_workspace_input(workspace, 0);
+}
+
+const double *mdf_single_feature_rows(struct mdf_workspace *workspace, size_t *n_rows, size_t *n_features)
+{
+    const double *x = mdf_feature_rows(workspace, n_rows, n_features);
+    size_t n = workspace->call->n_inputs > 0 && x != NULL ? workspace->call->inputs[0]->length : 0;
+    double *rounded;
+
+    if (x == NULL || workspace->call->inputs[0]->dtype == MDF_DTYPE_FLOAT32) {
+        return x;
+    }
+    rounded = mdf_workspace_array(workspace, MDF_DTYPE_FLOAT64, n);
+    for (size_t i = 0; rounded != NULL && i < n; i++) {
+        rounded[i] = mdf_single(x[i]);
+    }
+    return rounded;
 }
 
 size_t mdf_labels_count(const struct mdf_labels *labels)

@@ -4,6 +4,13 @@
 
 #include "functions/workspace.h"
 
+/* The float32 nearest to a number. These models are float32 ones: float64 numbers that are rounded after each + - * / or square root
+ * are float32 arithmetic, since float64 has more than twice the digits. */
+static inline double mdf_single(double real)
+{
+    return (double)(float)real;
+}
+
 enum mdf_post_transform {
     MDF_POST_NONE,
     MDF_POST_SOFTMAX,
@@ -14,12 +21,14 @@ enum mdf_post_transform {
 
 /* The transform of a name; false with the error set. */
 bool mdf_post_transform_named(struct mdf_call *call, const char *name, enum mdf_post_transform *transform);
-/* Transforms a row of scores. */
+/* Transforms a row of scores, in float32. */
 void mdf_post_transform_apply(enum mdf_post_transform transform, double *scores, size_t n);
 
 /* Rows and features of input 0, which is of rank 2, or of rank 1 (one row), in the workspace's type, float64. NULL with the error
  * set. */
 const double *mdf_feature_rows(struct mdf_workspace *workspace, size_t *n_rows, size_t *n_features);
+/* The same, each the float32 nearest to it. */
+const double *mdf_single_feature_rows(struct mdf_workspace *workspace, size_t *n_rows, size_t *n_features);
 
 /* Class labels: strings or integers. */
 struct mdf_labels {

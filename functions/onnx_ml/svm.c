@@ -55,7 +55,7 @@ struct machine {
 
 static double number_at(const struct mdf_floats *numbers, size_t i)
 {
-    return i < numbers->n ? (double)(float)numbers->items[i] : 0; /* attributes are float32 in ONNX */
+    return i < numbers->n ? numbers->items[i] : 0;
 }
 
 static bool read_kernel(struct mdf_call *call, struct machine *machine)

@@ -1,7 +1,8 @@
 /* trees.c - decision trees: TreeEnsemble, TreeEnsembleClassifier, TreeEnsembleRegressor.
  *
  * Comes in: rows of features; trees as attributes. Goes out: for each row the weights of the leaves that it ends in, aggregated
- * by target or class; of the classifier the label of the largest, too. Weights are added in float64. Source: ONNX ai.onnx.ml 1,
+ * by target or class; of the classifier the label of the largest, too. Numbers are compared and weights added in float32, one tree
+ * after the other, as ONNX Runtime does; in float64 where features or attributes are. Source: ONNX ai.onnx.ml 1,
  * 3, 5. */
 #include "functions/onnx_ml/forest.h"
 #include "functions/lookup.h"
@@ -77,7 +78,7 @@ static const struct mdf_setting ensemble_table[] = {NEW("tree_roots", INTS, root
                                                     NEW("n_targets", INT, n_targets),
                                                     {NULL, MDF_SETTING_INT, 0}};
 
-enum { N_SLOTS = 8 };
+enum { N_SLOTS = 9 };
 
 static double element_of(const struct mdf_value *value, size_t i)
 {
@@ -86,10 +87,10 @@ static double element_of(const struct mdf_value *value, size_t i)
     return mdf_element_to_double(dtype, (const char *)value->data + i * mdf_dtype_size(dtype));
 }
 
-/* Numbers given as a tensor or as floats, which are float32 in ONNX. */
+/* Numbers given as a tensor or as floats. */
 static double number_of(const struct mdf_value *tensor, const struct mdf_floats *floats, size_t i)
 {
-    return tensor != NULL ? element_of(tensor, i) : (double)(float)floats->items[i];
+    return tensor != NULL ? element_of(tensor, i) : floats->items[i];
 }
 
 static size_t count_of(const struct mdf_value *tensor, const struct mdf_floats *floats)
@@ -257,7 +258,7 @@ static bool make_old_forest(struct mdf_workspace *workspace, struct mdf_forest *
 }
 
 /* Adds the base values, one or one a target. */
-static bool add_base(struct mdf_call *call, double *targets, size_t n_rows, size_t n_targets)
+static bool add_base(struct mdf_call *call, double *targets, size_t n_rows, size_t n_targets, bool single)
 {
     const struct old_settings *settings = call->settings;
     size_t n = count_of(settings->base_tensor, &settings->base);
@@ -267,13 +268,23 @@ static bool add_base(struct mdf_call *call, double *targets, size_t n_rows, size
     }
     for (size_t i = 0; n > 0 && i < n_rows * n_targets; i++) {
         targets[i] += number_of(settings->base_tensor, &settings->base, n == 1 ? 0 : i % n_targets);
+        targets[i] = single ? mdf_single(targets[i]) : targets[i];
     }
     return true;
+}
+
+/* Whether features, and numbers given as a tensor or not, are no float64. */
+static bool is_single(const struct mdf_call *call, const struct mdf_value *tensor)
+{
+    return call->n_inputs > 0 && call->inputs[0]->dtype != MDF_DTYPE_FLOAT64 &&
+           (tensor == NULL || tensor->dtype != MDF_DTYPE_FLOAT64);
 }
 
 /* Rows of targets, base values added. NULL with the error set. */
 static double *run_old(struct mdf_workspace *workspace, enum mdf_tree_aggregate aggregate, size_t n_targets, size_t *n_rows)
 {
+    const struct old_settings *settings = workspace->call->settings;
+    bool single = is_single(workspace->call, settings->values_tensor) && is_single(workspace->call, settings->weights_tensor);
     struct mdf_forest forest;
     size_t n_features;
     const double *x;
@@ -282,10 +293,11 @@ static double *run_old(struct mdf_workspace *workspace, enum mdf_tree_aggregate 
     if (!make_old_forest(workspace, &forest, n_targets)) {
         return NULL;
     }
-    x = mdf_feature_rows(workspace, n_rows, &n_features);
+    forest.single = single;
+    x = single ? mdf_single_feature_rows(workspace, n_rows, &n_features) : mdf_feature_rows(workspace, n_rows, &n_features);
     targets = x == NULL ? NULL : mdf_workspace_matrix(workspace, MDF_DTYPE_FLOAT64, *n_rows, n_targets);
     if (targets == NULL || !mdf_forest_run(workspace->call, &forest, aggregate, x, *n_rows, n_features, targets, n_targets) ||
-        !add_base(workspace->call, targets, *n_rows, n_targets)) {
+        !add_base(workspace->call, targets, *n_rows, n_targets, single)) {
         return NULL;
     }
     return targets;
@@ -344,7 +356,7 @@ static void finish_row(const double *targets, size_t n_classes, bool binary, siz
         bool is_probability = transform == MDF_POST_NONE || transform == MDF_POST_PROBIT;
 
         scores[1] = targets[only];
-        scores[0] = is_probability ? 1 - scores[1] : -scores[1];
+        scores[0] = is_probability ? mdf_single(1 - scores[1]) : -scores[1];
         mdf_post_transform_apply(transform, scores, 2);
         return;
     }
@@ -480,7 +492,9 @@ static bool tree_ensemble(struct mdf_call *call)
     if (!make_new_forest(call, &forest, n_targets) || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
         return false;
     }
-    x = mdf_feature_rows(&workspace, &n_rows, &n_features);
+    forest.single = is_single(call, settings->splits) && is_single(call, settings->weights);
+    x = forest.single ? mdf_single_feature_rows(&workspace, &n_rows, &n_features)
+                      : mdf_feature_rows(&workspace, &n_rows, &n_features);
     y = x == NULL ? NULL
                   : mdf_workspace_output(&workspace, 0, (mdf_dtype)call->inputs[0]->dtype, 2,
                                          (const int64_t[2]){(int64_t)n_rows, (int64_t)n_targets});

@@ -74,6 +74,24 @@ static bool is_text(const struct reading *reading)
     return reading->node->kind == MDF_NODE_STRING;
 }
 
+/* A text of the settings, which end at a NUL byte: one within it is refused. */
+static const char *keep_text(const struct reading *reading, const struct mdf_node *text)
+{
+    struct compiler *compiler = reading->target->compiler;
+    const char *kept = mdf_arena_text(compiler->arena, text->as.string.bytes, text->as.string.length);
+
+    if (kept == NULL) {
+        compile_out_of_memory(compiler);
+    } else if (memchr(text->as.string.bytes, '\0', text->as.string.length) != NULL) {
+        struct place place = place_at(compiler, text);
+
+        compile_error(compiler, MDF_VALUE, "attribute '%s' has a NUL byte in it", reading->setting->name);
+        place_leave(compiler, place);
+        return NULL;
+    }
+    return kept;
+}
+
 /* The attribute as an array of `dtype`, its elements in the program's arena. */
 static bool read_array(const struct reading *reading, mdf_dtype dtype, const char *wanted, const void **items, size_t *n)
 {
@@ -121,19 +139,45 @@ static bool read_int(const struct reading *reading)
     return true;
 }
 
+/* Real attributes are float32 in ONNX, whatever is computed with them: 0.1 means 0.100000001490116 in a file of any format, and as
+ * a default. False where that has no room for the number. */
+static bool round_to_float32(double *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double rounded = (double)(float)items[i];
+
+        if (isinf(rounded) && !isinf(items[i])) {
+            return false;
+        }
+        items[i] = rounded;
+    }
+    return true;
+}
+
+/* The attribute as float32 numbers, which settings hold in float64. */
+static bool read_floats(const struct reading *reading, const char *wanted, const double **items, size_t *n)
+{
+    const void *read;
+
+    if (!read_array(reading, MDF_DTYPE_FLOAT64, wanted, &read, n)) {
+        return false;
+    }
+    *items = read;
+    return round_to_float32((double *)(uintptr_t)read, *n) || wrong_type(reading, "within float32");
+}
+
 static bool read_float(const struct reading *reading)
 {
-    const void *items;
+    const double *items;
     size_t n;
 
-    if (!read_array(reading, MDF_DTYPE_FLOAT64, "a number", &items, &n)) {
+    if (!read_floats(reading, "a number", &items, &n)) {
         return false;
     }
     if (n != 1) {
         return wrong_type(reading, "a number");
     }
-    /* ONNX attributes are float32; a default like 0.01 must mean the same number written in either form. */
-    *(double *)reading->field = *(const double *)items;
+    *(double *)reading->field = *items;
     return true;
 }
 
@@ -148,8 +192,10 @@ static bool read_strings(const struct reading *reading)
     }
     if (is_text(reading)) {
         n = 1;
-        items[0] =
-            mdf_arena_text(reading->target->compiler->arena, reading->node->as.string.bytes, reading->node->as.string.length);
+        items[0] = keep_text(reading, reading->node);
+        if (items[0] == NULL) {
+            return false;
+        }
     } else if (reading->node->kind != MDF_NODE_LIST) {
         return wrong_type(reading, "a list of strings");
     }
@@ -159,7 +205,10 @@ static bool read_strings(const struct reading *reading)
         if (item->kind != MDF_NODE_STRING) {
             return wrong_type(reading, "a list of strings");
         }
-        items[i] = mdf_arena_text(reading->target->compiler->arena, item->as.string.bytes, item->as.string.length);
+        items[i] = keep_text(reading, item);
+        if (items[i] == NULL) {
+            return false;
+        }
     }
     *(struct mdf_strings *)reading->field = (struct mdf_strings){items, n};
     return true;
@@ -211,6 +260,7 @@ static bool read_value(const struct reading *reading)
 
 static bool read_given(const struct reading *reading)
 {
+    const double *reals;
     const void *items;
     size_t n;
 
@@ -223,9 +273,8 @@ static bool read_given(const struct reading *reading)
         if (!is_text(reading)) {
             return wrong_type(reading, "a string");
         }
-        *(const char **)reading->field =
-            mdf_arena_text(reading->target->compiler->arena, reading->node->as.string.bytes, reading->node->as.string.length);
-        return true;
+        *(const char **)reading->field = keep_text(reading, reading->node);
+        return *(const char **)reading->field != NULL;
     case MDF_SETTING_INTS:
         if (!read_array(reading, MDF_DTYPE_INT64, "a list of whole numbers", &items, &n)) {
             return false;
@@ -233,10 +282,10 @@ static bool read_given(const struct reading *reading)
         *(struct mdf_ints *)reading->field = (struct mdf_ints){items, n};
         return true;
     case MDF_SETTING_FLOATS:
-        if (!read_array(reading, MDF_DTYPE_FLOAT64, "a list of numbers", &items, &n)) {
+        if (!read_floats(reading, "a list of numbers", &reals, &n)) {
             return false;
         }
-        *(struct mdf_floats *)reading->field = (struct mdf_floats){items, n};
+        *(struct mdf_floats *)reading->field = (struct mdf_floats){reals, n};
         return true;
     case MDF_SETTING_STRINGS:
         return read_strings(reading);
@@ -261,7 +310,7 @@ static void set_default(const struct reading *reading)
         *(int64_t *)reading->field = given ? attribute->default_int : MDF_NOT_GIVEN;
         break;
     case MDF_SETTING_FLOAT:
-        *(double *)reading->field = given ? attribute->default_float : (double)NAN;
+        *(double *)reading->field = given ? (double)(float)attribute->default_float : (double)NAN;
         break;
     case MDF_SETTING_STRING:
         *(const char **)reading->field = given ? attribute->default_string : NULL;

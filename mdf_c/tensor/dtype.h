@@ -32,6 +32,11 @@ struct mdf_declared_type {
 /* False where the text names no type. */
 bool mdf_parse_type(const char *text, struct mdf_declared_type *type);
 
+/* A real number as a whole one of a type that holds `lowest` to `largest`: cut off toward zero, at the ends of the range too. NaN is
+ * the lowest, as it is for the processor's conversion (and INT64_MIN for mdf_element_to_int64). */
+#define MDF_TO_WHOLE(type, real, lowest, largest) \
+    ((real) >= (double)(largest) ? (largest) : (real) > (double)(lowest) ? (type)(real) : (lowest))
+
 /* The type that two operands share, by numpy's rules (NEP 50), weak operands giving way. `real` is the type of reals
  * without a declared type (float64, or float32 with --float32). MDF_DTYPE_NONE: they share none. */
 mdf_dtype mdf_promote(mdf_dtype a, enum mdf_strength a_strength, mdf_dtype b, enum mdf_strength b_strength, mdf_dtype real);
