@@ -472,15 +472,21 @@ static bool is_bare_number(const struct mdf_value *value)
     return value != NULL && mdf_value_is_scalar(value) && value->strength == MDF_STRENGTH_PYTHON;
 }
 
-/* A bare number where an array of indices, sizes or axes is meant. */
+/* Whether a number is given where an array of indices, sizes or axes is meant, or one with an axis. */
+static inline bool stands_for_array(const struct mdf_signature_input *input, const struct mdf_value *value)
+{
+    return (input->counts && is_bare_number(value)) || (input->needs_axis && value != NULL && mdf_value_is_scalar(value) &&
+                                                        value->strength != MDF_STRENGTH_TYPED);
+}
+
 static bool make_array_of_one(struct coercion *coercion, size_t i)
 {
     struct mdf_value *array = &coercion->converted[i];
 
-    if (!coercion->signature->inputs[i].counts || !is_bare_number(coercion->effective[i])) {
+    if (!stands_for_array(&coercion->signature->inputs[i], coercion->effective[i])) {
         return true;
     }
-    if (!mdf_value_copy(coercion->call->context->memory, array, coercion->effective[i])) {
+    if (array != coercion->effective[i] && !mdf_value_copy(coercion->call->context->memory, array, coercion->effective[i])) {
         return mdf_call_out_of_memory(coercion->call);
     }
     array->rank = 1;
@@ -522,7 +528,7 @@ static inline bool is_settled(const struct mdf_signature_input *input, const str
 
     return value->kind == MDF_KIND_TENSOR && (input->tensors & type) != 0 && leader != NULL && leader->kind == MDF_KIND_TENSOR &&
            leader->dtype == value->dtype && ((narrowed & type) == 0 || value->strength == MDF_STRENGTH_TYPED) &&
-           !(input->counts && is_bare_number(value));
+           !stands_for_array(input, value);
 }
 
 bool mdf_coerce_inputs(struct mdf_call *call, const struct mdf_signature *signature, const struct mdf_value *const *given,

@@ -14,6 +14,7 @@ struct mdf_signature_input {
     const struct mdf_formal *formal;
     mdf_dtype_set tensors, sequences; /* element types allowed, optional(...) included */
     bool counts;                      /* holds indices, sizes or axes: a bare number stands for an array of one */
+    bool needs_axis;                  /* is worked on along an axis: a number of no declared type stands for an array of one */
     bool omissible;                   /* the formal is optional: NULL and NONE mean "not given" */
     size_t leader;                    /* the first input that shares this one's type; itself where none does */
     size_t next;                      /* the next input that shares it; SIZE_MAX after the last */
@@ -33,7 +34,8 @@ struct mdf_signature *mdf_signature_new(struct mdf_arena *arena, const struct md
  * but for a list that is made an array. False with call->context->error set. The rules:
  *   - a list becomes an array where no sequence is allowed;
  *   - inputs that share a type get their common type; two of different declared types are an error;
- *   - a bare number given for indices, sizes or axes is an array of one, as in the reference engine;
+ *   - a bare number given for indices, sizes or axes is an array of one, as in the reference engine; so is a number without axes
+ *     and declared type where the operator works along an axis;
  *   - where that type is not allowed: integers and bools become real (context->real, else float32), undeclared reals the
  *     other of float32 and float64; whole numbers become the first integer type that holds them, 0 and 1 bools, where no
  *     real type is allowed; arrays without elements strings;

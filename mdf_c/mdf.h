@@ -214,6 +214,13 @@ MDF_API size_t mdf_onnx_operator_form(const char *name, int opset, char *text, s
 
 /* ------------------------------------------------------------------ options */
 
+/* What becomes of the condition that the body of a Loop yields where the Loop has no condition input. */
+typedef enum mdf_loop_condition {
+    MDF_LOOP_CONDITION_UNSAID,   /* as STANDARD; a warning where it matters: the condition is not known to be always true */
+    MDF_LOOP_CONDITION_STANDARD, /* it is ignored, as ONNX's text has it */
+    MDF_LOOP_CONDITION_OBEY      /* the loop ends where it is false, as in ONNX Runtime */
+} mdf_loop_condition;
+
 typedef struct mdf_options {
     size_t size;                    /* sizeof(mdf_options), or 0: see the top of this page */
     const char *graph;              /* id of the graph to run; NULL: the first that no other uses as a body */
@@ -227,6 +234,7 @@ typedef struct mdf_options {
     mdf_warning_handler warning;    /* NULL: warnings are dropped */
     void *warning_context;
     bool plain; /* nothing is fused or made machine code: the same results, more slowly (docs/speed.md) */
+    mdf_loop_condition loop_condition;
 } mdf_options;
 
 /* ------------------------------------------------------------------ models */

@@ -549,8 +549,10 @@ static bool infer_sequence(struct mdf_inference *inference)
 
 static bool infer_sequence_empty(struct mdf_inference *inference)
 {
-    if (inference->n_outputs > 0) { /* without the attribute, the first item decides */
-        inference->outputs[0].dtype = inference->attribute_dtype(inference, "dtype");
+    if (inference->n_outputs > 0) {
+        mdf_dtype dtype = inference->attribute_dtype(inference, "dtype");
+
+        inference->outputs[0].dtype = dtype != MDF_DTYPE_NONE ? dtype : MDF_DTYPE_FLOAT32;
     }
     return true;
 }

@@ -250,9 +250,9 @@ static bool one_hot(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_gather[] = {
-    {"Gather", 1, 99, gather, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_PURE, NULL},
-    {"GatherElements", 11, 99, gather_elements, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_PURE, NULL},
+    {"Gather", 1, 99, gather, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"GatherElements", 11, 99, gather_elements, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
     {"GatherND", 11, 99, gather_nd, batch_table, sizeof(struct batch_settings), MDF_OPERATOR_PURE, NULL},
-    {"Compress", 9, 99, compress, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_PURE, NULL},
+    {"Compress", 9, 99, compress, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
     {"OneHot", 9, 99, one_hot, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

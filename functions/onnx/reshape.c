@@ -509,7 +509,7 @@ static bool space_to_depth(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_reshape[] = {
     {"Reshape", 1, 99, reshape, reshape_table, sizeof(struct reshape_settings), MDF_OPERATOR_PURE, NULL},
-    {"Flatten", 1, 99, flatten, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_PURE, NULL},
+    {"Flatten", 1, 99, flatten, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
     {"Squeeze", 1, 99, squeeze, axes_table, sizeof(struct axes_settings), MDF_OPERATOR_PURE, NULL},
     {"Unsqueeze", 1, 99, unsqueeze, axes_table, sizeof(struct axes_settings), MDF_OPERATOR_PURE, NULL},
     {"Shape", 1, 99, shape_of, shape_table, sizeof(struct shape_settings), MDF_OPERATOR_PURE, NULL},

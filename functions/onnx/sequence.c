@@ -119,11 +119,12 @@ struct empty_settings {
 static const struct mdf_setting empty_table[] = {{"dtype", MDF_SETTING_DTYPE, offsetof(struct empty_settings, dtype)},
                                                  {NULL, MDF_SETTING_INT, 0}};
 
+/* Without the attribute it is of float32, as the standard says. */
 static bool sequence_empty(struct mdf_call *call)
 {
     const struct empty_settings *settings = call->settings;
 
-    return output_sequence(call, settings->dtype, 0) != NULL;
+    return output_sequence(call, settings->dtype != MDF_DTYPE_NONE ? settings->dtype : MDF_DTYPE_FLOAT32, 0) != NULL;
 }
 
 /* The array to insert: as it is, or, where its type was not declared, converted in scratch to that of the sequence. */
@@ -363,7 +364,8 @@ const struct mdf_operator mdf_operators_sequence[] = {
     {"SequenceErase", 11, 99, sequence_erase, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},
     {"SequenceAt", 11, 99, sequence_at, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},
     {"SequenceLength", 11, 99, sequence_length, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},
-    {"SplitToSequence", 11, 99, split_to_sequence, split_table, sizeof(struct split_settings), MDF_OPERATOR_KEEPS_SCALARS, NULL},
+    {"SplitToSequence", 11, 99, split_to_sequence, split_table, sizeof(struct split_settings),
+     MDF_OPERATOR_KEEPS_SCALARS | MDF_OPERATOR_NEEDS_AXIS, NULL},
     {"ConcatFromSequence", 11, 99, concat_from_sequence, join_table, sizeof(struct join_settings), MDF_OPERATOR_KEEPS_INPUTS,
      NULL},
     {"Optional", 15, 99, optional, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},

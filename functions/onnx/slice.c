@@ -323,8 +323,8 @@ static bool reverse_sequence(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_slice[] = {
-    {"Slice", 1, 99, slice, slice_table, sizeof(struct slice_settings), MDF_OPERATOR_PURE, NULL},
-    {"Split", 1, 99, split, split_table, sizeof(struct split_settings), MDF_OPERATOR_PURE, NULL},
-    {"Concat", 1, 99, concat, concat_table, sizeof(struct concat_settings), MDF_OPERATOR_PURE, NULL},
+    {"Slice", 1, 99, slice, slice_table, sizeof(struct slice_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"Split", 1, 99, split, split_table, sizeof(struct split_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"Concat", 1, 99, concat, concat_table, sizeof(struct concat_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
     {"ReverseSequence", 10, 99, reverse_sequence, reverse_table, sizeof(struct reverse_settings), MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

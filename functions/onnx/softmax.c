@@ -166,10 +166,10 @@ static bool hardmax(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_softmax[] = {
-    {"Softmax", 1, 12, softmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_PURE, NULL},
-    {"Softmax", 13, 99, softmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_PURE, NULL},
-    {"LogSoftmax", 1, 12, log_softmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_PURE, NULL},
-    {"LogSoftmax", 13, 99, log_softmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_PURE, NULL},
-    {"Hardmax", 1, 12, hardmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_PURE, NULL},
-    {"Hardmax", 13, 99, hardmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_PURE, NULL},
+    {"Softmax", 1, 12, softmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"Softmax", 13, 99, softmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"LogSoftmax", 1, 12, log_softmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"LogSoftmax", 13, 99, log_softmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"Hardmax", 1, 12, hardmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"Hardmax", 13, 99, hardmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -227,5 +227,5 @@ static bool unique(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_unique[] = {
-    {"Unique", 11, 99, unique, unique_table, sizeof(struct unique_settings), MDF_OPERATOR_PURE, NULL},
+    {"Unique", 11, 99, unique, unique_table, sizeof(struct unique_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -95,6 +95,21 @@ static int set_count(const struct command_line *line, const struct option_row *r
     return EXIT_DONE;
 }
 
+static int set_word(const struct command_line *line, const struct option_row *row, const char *text, int *place)
+{
+    char words[100] = "";
+    size_t i, used = 0;
+
+    for (i = 0; row->words[i] != NULL; i++) {
+        if (strcmp(row->words[i], text) == 0) {
+            *place = (int)(row->least + i);
+            return EXIT_DONE;
+        }
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i > 0 ? " or " : "", row->words[i]);
+    }
+    return usage_error(line, "--%s must be %s, not '%s'", row->name, words, text);
+}
+
 static int out_of_memory(const struct command_line *line)
 {
     fprintf(stderr, "%s: error: out of memory\n", line->program);
@@ -137,6 +152,8 @@ static int set_option(const struct command_line *line, const struct option_row *
     case ARGUMENT_CHOICE:
         *(int *)field = (int)row->least;
         break;
+    case ARGUMENT_WORD:
+        return set_word(line, row, text, field);
     case ARGUMENT_TEXT:
         *(const char **)field = text;
         break;

@@ -12,6 +12,7 @@ enum { EXIT_DONE = 0, EXIT_MODEL = 1, EXIT_USAGE = 2 };
 enum argument {
     ARGUMENT_FLAG,    /* nothing: bool, becomes true */
     ARGUMENT_CHOICE,  /* nothing: int, becomes `least` */
+    ARGUMENT_WORD,    /* one of `words`: int, from `least` on, by its place among them */
     ARGUMENT_TEXT,    /* const char * */
     ARGUMENT_TEXTS,   /* struct option_texts; the option may be given again */
     ARGUMENT_COUNT,   /* uint64_t, from `least` to `most` */
@@ -29,6 +30,7 @@ struct option_row {
     enum argument argument;
     size_t offset;                          /* of the field */
     uint64_t least, most;                   /* `most` 0: whatever the field can hold */
+    const char *const *words;               /* NULL behind the last */
     const char *(*fault)(const char *text); /* of a text: what is wrong with it, NULL: nothing */
     void (*page)(struct mdf_text *text);
 };

@@ -22,6 +22,7 @@ static const char help[] =
     "      --dt T                their time increment\n"
     "      --float32             reals without a declared type are float32, not float64\n"
     "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
+    "      --loop-condition standard|obey   of a Loop without a condition input: ignore what its body yields, or obey it\n"
     "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"
     "  -h, --help, --version\n";
 
@@ -57,6 +58,8 @@ static const struct option_row rows[] = {
     {"float32", '\0', ARGUMENT_FLAG, .offset = FIELD(options.library.float32)},
     {"max-iterations", '\0', ARGUMENT_COUNT, .offset = FIELD(options.library.max_iterations)},
     {"max-passes", '\0', ARGUMENT_COUNT, .offset = FIELD(options.library.max_passes)},
+    {"loop-condition", '\0', ARGUMENT_WORD, .offset = FIELD(options.library.loop_condition), .least = MDF_LOOP_CONDITION_STANDARD,
+     .words = loop_condition_words},
     {"from", '\0', ARGUMENT_TEXT, .offset = FIELD(options.format)},
     {"help", 'h', .argument = ARGUMENT_HELP},
     {"version", '\0', .argument = ARGUMENT_VERSION},

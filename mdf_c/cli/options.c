@@ -23,6 +23,7 @@ static const char help[] =
     "      --seed N              for random functions\n"
     "      --threads N, --plain, --compile   default: all cores; no fast ways; as C, by the system's compiler (mdf-compile)\n"
     "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
+    "      --loop-condition standard|obey   of a Loop without a condition input: ignore what its body yields, or obey it\n"
     "      --max-memory BYTES    bound on what one evaluation may hold (K, M, G may follow)\n"
     "      --time, --repeat N    a line of JSON on standard error; evaluate N times, each from a fresh state\n"
     "      --check, --strict, --progress, --quiet   load and compile only; warnings are errors; show a bar, or never\n"
@@ -42,6 +43,8 @@ static const char *output_fault(const char *path)
     return is_known && path[0] != '\0' ? NULL : "must be a file .json, .csv or .npz";
 }
 
+const char *const loop_condition_words[] = {"standard", "obey", NULL};
+
 static const struct option_row rows[] = {
     {"graph", 'g', ARGUMENT_TEXT, .offset = FIELD(library.graph)},
     {"input", 'i', ARGUMENT_TEXTS, .offset = FIELD(inputs), .fault = input_fault},
@@ -60,6 +63,8 @@ static const struct option_row rows[] = {
     {"threads", '\0', ARGUMENT_INTEGER, .offset = FIELD(library.n_threads), .least = 1, .most = 65536},
     {"max-iterations", '\0', ARGUMENT_COUNT, .offset = FIELD(library.max_iterations)},
     {"max-passes", '\0', ARGUMENT_COUNT, .offset = FIELD(library.max_passes)},
+    {"loop-condition", '\0', ARGUMENT_WORD, .offset = FIELD(library.loop_condition), .least = MDF_LOOP_CONDITION_STANDARD,
+     .words = loop_condition_words},
     {"max-memory", '\0', ARGUMENT_BYTES, .offset = FIELD(library.max_memory_bytes)},
     {"check", '\0', ARGUMENT_FLAG, .offset = FIELD(check)},
     {"strict", '\0', ARGUMENT_FLAG, .offset = FIELD(strict)},

@@ -26,6 +26,9 @@ struct run_options {
     mdf_options library; /* what goes to mdf_compile */
 };
 
+/* Of --loop-condition, from MDF_LOOP_CONDITION_STANDARD on. */
+extern const char *const loop_condition_words[];
+
 /* Reads the command line. False: the program ends with *exit_status; what is to be said has been said. */
 bool parse_run_options(int argc, char **argv, struct run_options *options, int *exit_status);
 void release_run_options(struct run_options *options);

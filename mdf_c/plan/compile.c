@@ -622,6 +622,7 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     compiler.receiver = (struct mdf_warnings){options->warning, options->warning_context};
     compiler.warnings = (struct mdf_warnings){options->warning != NULL ? pass_warning_once : NULL, &compiler};
     compiler.real = compiler.program->real;
+    compiler.loop_condition = options->loop_condition;
     mdf_arena_init(&compiler.scratch, compiler.memory);
     place_at(&compiler, model->source);
     graph = choose_graph(&compiler, options->graph);

@@ -35,6 +35,7 @@ struct compiler {
     struct name_table warned; /* their texts */
     mdf_dtype real;
     uint64_t max_iterations;
+    mdf_loop_condition loop_condition;
     struct mdf_origin *origins;
     size_t n_origins, origin_capacity;
     uint32_t origin; /* of what is being compiled */
@@ -303,6 +304,10 @@ struct body_result {
     bool is_inferred;                    /* the body does not declare what it yields */
 };
 bool compile_body(struct target *target, const struct body_request *request, struct body_result *result);
+
+/* --- loop_condition.c */
+/* Whether the condition that a Loop's body yields is true for sure, if that which goes in is. `unit` is that around the body. */
+bool loop_goes_on(const struct unit *unit, const struct mdf_code *body);
 
 /* --- usage.c */
 /* How a definition is referred to in a node. */

@@ -57,6 +57,13 @@ static const struct mdf_value *read_attribute_value(const struct mdf_inference *
 }
 
 /* What is known of the inputs of a call. */
+/* Whether what is known to have no axes may be made an array of one: see MDF_OPERATOR_NEEDS_AXIS. */
+static bool may_be_array_of_one(const struct call_types *call, const struct mdf_static_type *type)
+{
+    return (call->row->flags & MDF_OPERATOR_NEEDS_AXIS) != 0 && type->kind == MDF_STATIC_TENSOR && type->has_shape &&
+           type->rank == 0 && type->dtype == MDF_DTYPE_NONE;
+}
+
 static bool begin(struct target *target, const struct call_types *call, struct mdf_inference *inference)
 {
     struct mdf_static_type *inputs = mdf_arena_array(&target->compiler->scratch, call->n_inputs, sizeof *inputs);
@@ -72,6 +79,9 @@ static bool begin(struct target *target, const struct call_types *call, struct m
             inputs[i].kind = MDF_STATIC_OMITTED;
         } else {
             inputs[i] = unit_type(target->unit, call->inputs[i]);
+            if (may_be_array_of_one(call, &inputs[i])) {
+                inputs[i] = mdf_static_unknown;
+            }
         }
     }
     *inference = (struct mdf_inference){.schema = call->schema,

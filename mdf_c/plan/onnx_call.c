@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { LOOP_CONDITION = 1 }; /* number of Loop's input */
+
 /* A call while its parts are found. */
 struct call_builder {
     struct target *target;
@@ -302,18 +304,59 @@ static struct call_types types_of_call(const struct call_builder *builder)
     return call;
 }
 
+/* Whether the call is a Loop's without a condition, which so far stands for one that is always true. */
+static bool lacks_condition(const struct call_builder *builder, const struct body_request *request)
+{
+    return request->loop && ((const mdf_operand *)builder->operands.items)[LOOP_CONDITION] == MDF_NO_OPERAND;
+}
+
+/* The condition that a Loop lacks becomes one that is true, so that what its body yields decides. */
+static bool obey_body(struct call_builder *builder, const struct body_request *request)
+{
+    struct mdf_value yes = {0};
+    mdf_operand *operands = builder->operands.items;
+
+    if (builder->target->compiler->loop_condition != MDF_LOOP_CONDITION_OBEY || !lacks_condition(builder, request)) {
+        return true;
+    }
+    if (!mdf_value_make_bool(builder->target->compiler->memory, &yes, true)) {
+        compile_out_of_memory(builder->target->compiler);
+        return false;
+    }
+    yes.strength = MDF_STRENGTH_TYPED;
+    operands[LOOP_CONDITION] = unit_add_constant(builder->target, &yes, OPERAND_IS_BOOL);
+    return operands[LOOP_CONDITION] != MDF_NO_OPERAND;
+}
+
+/* ONNX's text says that such a condition is ignored, ONNX Runtime goes by it. */
+static void warn_of_condition(struct call_builder *builder, const struct body_request *request)
+{
+    const struct unit *unit = builder->target->unit;
+
+    if (builder->target->compiler->loop_condition == MDF_LOOP_CONDITION_UNSAID && lacks_condition(builder, request) &&
+        !loop_goes_on(unit, ((struct mdf_code **)unit->bodies.items)[unit->bodies.n - 1])) {
+        compile_warning(builder->target->compiler,
+                        "the loop has no condition input, but its body yields a condition that may be false: it is ignored, as the "
+                        "ONNX standard says, where ONNX Runtime obeys it; give the loop the condition input true, or say which is "
+                        "meant: --loop-condition standard or obey (loop_condition)");
+    }
+}
+
 static bool add_bodies(struct call_builder *builder)
 {
     const struct graph_attribute *graphs = builder->graphs.items;
-    struct call_types types = types_of_call(builder);
+    struct call_types types;
     struct body_request request = {0};
     size_t i;
 
     if (builder->graphs.n == 0) {
         return true;
     }
-    if (!describe_bodies(builder, &request) ||
-        !infer_formals(builder->target, &types, request.n_states + request.n_scan_inputs + (request.loop ? 2 : 0),
+    if (!describe_bodies(builder, &request) || !obey_body(builder, &request)) {
+        return false;
+    }
+    types = types_of_call(builder);
+    if (!infer_formals(builder->target, &types, request.n_states + request.n_scan_inputs + (request.loop ? 2 : 0),
                        &request.formals)) {
         return false;
     }
@@ -322,6 +365,7 @@ static bool add_bodies(struct call_builder *builder)
             return false;
         }
     }
+    warn_of_condition(builder, &request);
     return true;
 }
 
@@ -483,6 +527,11 @@ static bool emit(struct call_builder *builder, const struct usage *usage, mdf_op
         }
         for (i = 0; (builder->row->flags & MDF_OPERATOR_KEEPS_SCALARS) != 0 && i < call.signature->n_inputs; i++) {
             call.signature->inputs[i].counts = false;
+        }
+        for (i = 0; (builder->row->flags & MDF_OPERATOR_NEEDS_AXIS) != 0 && i < call.signature->n_inputs; i++) {
+            const struct mdf_formal *formal = call.signature->inputs[i].formal, *first = builder->schema->inputs;
+
+            call.signature->inputs[i].needs_axis = formal == first || (formal->variable >= 0 && formal->variable == first->variable);
         }
     }
     *outcome = (struct outcome){outputs, n_wired, several};

@@ -97,6 +97,7 @@ class Options(ctypes.Structure):
         ("warning", WARNING_HANDLER),
         ("warning_context", c_void_p),
         ("plain", c_bool),
+        ("loop_condition", c_int),
     ]
 
 

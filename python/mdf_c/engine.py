@@ -42,6 +42,10 @@ _LONG_S = 0.005
 _clock, _evaluate = time.perf_counter, lib["mdf_evaluate"]
 
 
+# mdf_loop_condition.
+_LOOP_CONDITIONS = {None: 0, "standard": 1, "obey": 2}
+
+
 @dataclass(frozen=True)
 class Settings:
     """How a model is compiled and evaluated.
@@ -62,6 +66,9 @@ class Settings:
         For random functions: the same seed gives the same numbers.
     threads : int
         For big kernels; 0: all cores.
+    loop_condition : {"standard", "obey"}, optional
+        What becomes of the condition that the body of a Loop without a condition input yields: ignored, as the ONNX standard says,
+        or obeyed, as by ONNX Runtime. By default it is ignored, with a warning where it may be false.
 
     Raises
     ------
@@ -76,6 +83,7 @@ class Settings:
     max_memory: int = 0
     seed: int = 0
     threads: int = 0
+    loop_condition: str | None = None
 
     def __post_init__(self) -> None:
         if self.graph is not None:
@@ -85,6 +93,8 @@ class Settings:
         for name, bits in (("max_iterations", 64), ("max_passes", 64), ("max_memory", 64), ("seed", 64), ("threads", 31)):
             if not 0 <= operator.index(getattr(self, name)) < 2**bits:
                 raise ValueError(f"{name} must be a number from 0 to 2**{bits} - 1, not {getattr(self, name)}")
+        if self.loop_condition not in _LOOP_CONDITIONS:
+            raise ValueError(f"loop_condition must be 'standard' or 'obey', not {self.loop_condition!r}")
 
 
 class _Warnings:
@@ -109,6 +119,7 @@ def _options(settings: Settings, collected: _Warnings) -> Options:
         max_memory_bytes=settings.max_memory,
         seed=settings.seed,
         n_threads=settings.threads,
+        loop_condition=_LOOP_CONDITIONS[settings.loop_condition],
         warning=collected.handler,
     )
 

@@ -69,6 +69,11 @@ class MdfBackend(Backend):
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> Prepared:
         """Compiles a model.
 
+        Parameters
+        ----------
+        **kwargs
+            ``loop_condition`` as in :class:`mdf_c.Settings`; others are passed over.
+
         Raises
         ------
         MdfError
@@ -81,7 +86,7 @@ class MdfBackend(Backend):
         initialized = {tensor.name for tensor in model.graph.initializer}
         initialized |= {tensor.values.name for tensor in model.graph.sparse_initializer}
         names = [value.name for value in model.graph.input if value.name not in initialized]
-        return Prepared(load(model).compile(), names)
+        return Prepared(load(model).compile(loop_condition=kwargs.get("loop_condition")), names)
 
     @classmethod
     def run_model(cls, model: onnx.ModelProto, inputs: Any, device: str = "CPU", **kwargs: Any) -> tuple[Any, ...]:

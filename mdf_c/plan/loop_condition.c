@@ -1,0 +1,140 @@
+/* loop_condition.c - whether the condition that the body of a Loop yields is always true, as far as its code shows.
+ *
+ * Comes in: the compiled body. A condition that is a constant, that goes through the body as it came in, or that is made of such ones
+ * by operators that only pass it on or join it, is known; any other is not. */
+#include "mdf_c/plan/compiler.h"
+
+#include <string.h>
+
+enum { DEEPEST = 64, FORMAL_CONDITION = 1 };
+
+enum truth { TRUTH_UNKNOWN, TRUTH_FALSE, TRUTH_TRUE };
+
+/* What an operator makes of known conditions. */
+enum joining { PASSES, NEGATES, BOTH, EITHER };
+
+static const struct {
+    const char *name;
+    enum joining joining;
+} operators[] = {{"Identity", PASSES}, {"Cast", PASSES},   {"CastLike", PASSES}, {"Reshape", PASSES}, {"Squeeze", PASSES},
+                 {"Unsqueeze", PASSES}, {"Expand", PASSES}, {"Not", NEGATES},     {"And", BOTH},       {"Or", EITHER}};
+
+static enum truth truth_of_value(const struct mdf_value *value)
+{
+    int truth = mdf_value_truth(value);
+
+    return truth < 0 ? TRUTH_UNKNOWN : truth == 1 ? TRUTH_TRUE : TRUTH_FALSE;
+}
+
+static enum truth truth_of(const struct unit *unit, const struct mdf_code *body, mdf_operand operand, int depth);
+
+static enum truth truth_of_call(const struct unit *unit, const struct mdf_code *body, const struct mdf_code_call *call, int depth)
+{
+    enum truth a = truth_of(unit, body, call->n_inputs > 0 ? call->inputs[0] : MDF_NO_OPERAND, depth), b;
+
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        if (strcmp(call->operator->name, operators[i].name) != 0) {
+            continue;
+        }
+        if (operators[i].joining == PASSES) {
+            return a;
+        }
+        if (operators[i].joining == NEGATES) {
+            return a == TRUTH_UNKNOWN ? a : a == TRUTH_TRUE ? TRUTH_FALSE : TRUTH_TRUE;
+        }
+        b = truth_of(unit, body, call->n_inputs > 1 ? call->inputs[1] : MDF_NO_OPERAND, depth);
+        if (operators[i].joining == EITHER) {
+            return a == TRUTH_TRUE || b == TRUTH_TRUE ? TRUTH_TRUE : a == b ? a : TRUTH_UNKNOWN;
+        }
+        return a == TRUTH_FALSE || b == TRUTH_FALSE ? TRUTH_FALSE : a == b ? a : TRUTH_UNKNOWN;
+    }
+    return TRUTH_UNKNOWN;
+}
+
+static bool writes(const struct mdf_code *body, const struct mdf_instruction *instruction, mdf_operand slot)
+{
+    const struct mdf_code_call *call;
+
+    if (instruction->opcode != MDF_OPCODE_CALL) {
+        bool is_jump = instruction->opcode == MDF_OPCODE_JUMP || instruction->opcode == MDF_OPCODE_JUMP_IF ||
+                       instruction->opcode == MDF_OPCODE_JUMP_UNLESS || instruction->opcode == MDF_OPCODE_JUMP_WITHOUT_DT;
+
+        return !is_jump && (instruction->a == slot || (instruction->opcode == MDF_OPCODE_SWAP && instruction->b == slot));
+    }
+    call = &body->calls[instruction->target];
+    for (size_t i = 0; i < call->n_outputs; i++) {
+        if (call->outputs[i] == slot) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of a slot that one instruction writes. */
+static enum truth truth_of_slot(const struct unit *unit, const struct mdf_code *body, mdf_operand slot, int depth)
+{
+    const struct mdf_instruction *writer = NULL;
+
+    for (size_t i = 0; i < body->n_instructions; i++) {
+        if (writes(body, &body->instructions[i], slot)) {
+            if (writer != NULL) {
+                return TRUTH_UNKNOWN;
+            }
+            writer = &body->instructions[i];
+        }
+    }
+    if (writer == NULL) {
+        return TRUTH_UNKNOWN;
+    }
+    switch ((enum mdf_opcode)writer->opcode) {
+    case MDF_OPCODE_CALL:
+        return truth_of_call(unit, body, &body->calls[writer->target], depth);
+    case MDF_OPCODE_COPY:
+    case MDF_OPCODE_BORROW:
+    case MDF_OPCODE_ARRAY:
+    case MDF_OPCODE_DECLARE:
+        return truth_of(unit, body, writer->b, depth);
+    case MDF_OPCODE_SWAP:
+    case MDF_OPCODE_JUMP:
+    case MDF_OPCODE_JUMP_IF:
+    case MDF_OPCODE_JUMP_UNLESS:
+    case MDF_OPCODE_JUMP_WITHOUT_DT:
+    case MDF_OPCODE_LIST:
+    case MDF_OPCODE_APPEND:
+    case MDF_OPCODE_NEXT:
+    case MDF_OPCODE_GRAPH:
+    case MDF_OPCODE_YIELD:
+        break;
+    }
+    return TRUTH_UNKNOWN;
+}
+
+/* Of a value of the unit around the body. */
+static enum truth truth_outside(const struct unit *unit, mdf_operand operand)
+{
+    const struct mdf_value *constants = unit->constants.items;
+
+    return MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT ? truth_of_value(&constants[MDF_OPERAND_INDEX(operand)])
+                                                             : TRUTH_UNKNOWN;
+}
+
+static enum truth truth_of(const struct unit *unit, const struct mdf_code *body, mdf_operand operand, int depth)
+{
+    if (operand == MDF_NO_OPERAND || depth >= DEEPEST) {
+        return TRUTH_UNKNOWN;
+    }
+    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT) {
+        return truth_of_value(&body->constants[MDF_OPERAND_INDEX(operand)]);
+    }
+    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE) {
+        return truth_outside(unit, body->captures[MDF_OPERAND_INDEX(operand)]);
+    }
+    return body->n_formals > FORMAL_CONDITION && operand == body->formals[FORMAL_CONDITION]
+               ? TRUTH_TRUE
+               : truth_of_slot(unit, body, operand, depth + 1);
+}
+
+bool loop_goes_on(const struct unit *unit, const struct mdf_code *body)
+{
+    return truth_of(unit, body, body->yields[0], 0) == TRUTH_TRUE;
+}
