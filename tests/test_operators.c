@@ -34,6 +34,23 @@ static const struct {
      "\"tf_crop_and_resize\", \"extrapolation_value\": 7.0",
      "[7.0, 1.0, 7.0]"},
     {"onnx::Resize", "\"X\": [1.0, 2.0], \"sizes\": [3], \"mode\": \"bicubic\"", "there is no mode 'bicubic'"},
+    /* Along an axis: a number without axes and declared type is an array of one; one with a declared type is none. */
+    {"onnx::Softmax", "\"input\": 2.5", "[1.0]"},
+    {"onnx::LogSoftmax", "\"input\": 2.5, \"axis\": -1", "[0.0]"},
+    {"onnx::Hardmax", "\"input\": 2.5", "[1.0]"},
+    {"onnx::CumSum", "\"x\": 2.5, \"axis\": 0", "[2.5]"},
+    {"onnx::Concat", "\"inputs\": [1.5, 2.5], \"axis\": 0", "[1.5, 2.5]"},
+    {"onnx::Slice", "\"data\": 2.5, \"starts\": 0, \"ends\": 9", "[2.5]"},
+    {"onnx::Gather", "\"data\": 2.5, \"indices\": [0, 0]", "[2.5, 2.5]"},
+    {"onnx::Flatten", "\"input\": 2.5", "[[2.5]]"},
+    {"onnx::LpNormalization", "\"input\": -2.5", "[-1.0]"},
+    {"onnx::LayerNormalization", "\"X\": 2.5, \"Scale\": 3.0, \"B\": 0.5", "[0.5]"},
+    {"onnx::Unique", "\"X\": 2.5, \"axis\": 0", "[2.5]"},
+    /* Real attributes are float32, given or by default. */
+    {"onnx::LeakyRelu", "\"X\": -1.0", "-0.009999999776482582"},
+    {"onnx::LeakyRelu", "\"X\": -1.0, \"alpha\": 0.1", "-0.10000000149011612"},
+    {"onnx::LeakyRelu", "\"X\": -1.0, \"alpha\": 1e39", "attribute 'alpha' must be within float32"},
+    {"ai.onnx.ml::Normalizer", "\"X\": [[3.0, 4.0]], \"norm\": \"L\\u0000\"", "attribute 'norm' has a NUL byte"},
     /* GridSample: points at infinity, and nowhere. */
     {"onnx::GridSample", "\"X\": [[[[1.0, 2.0]]]], \"grid\": [[[[Infinity, 0.0], [NaN, NaN], [1e300, 0.0]]]]",
      "[[[[0.0, 0.0, 0.0]]]]"},

@@ -6,8 +6,7 @@
 
 enum { ATTRIBUTE_TYPE_PROTOS = 14 };
 
-/* AttributeProto.type, or (in files older than it) what the filled field says; 0: nothing is filled. */
-static int type_of(const Mdf__AttributeProto *attribute)
+int mdf_onnx_attribute_type(const Mdf__AttributeProto *attribute)
 {
     if (attribute->type != 0) {
         return attribute->type;
@@ -66,7 +65,7 @@ static bool constant_of(struct onnx_import *import, const Mdf__AttributeProto *a
 {
     ProtobufCBinaryData *text;
 
-    switch (type_of(attribute)) {
+    switch (mdf_onnx_attribute_type(attribute)) {
     case MDF_ATTRIBUTE_TENSOR:
         return attribute->t != NULL ? mdf_onnx_tensor(import, attribute->t, array)
                                     : mdf_onnx_fail(import, MDF_MODEL, "a constant has no tensor");
@@ -186,7 +185,7 @@ bool mdf_onnx_write_attribute(struct onnx_import *import, const char *key, const
     struct onnx_array array;
     bool done;
 
-    switch (type_of(attribute)) {
+    switch (mdf_onnx_attribute_type(attribute)) {
     case MDF_ATTRIBUTE_TENSOR:
     case MDF_ATTRIBUTE_SPARSE_TENSOR:
         done = constant_of(import, attribute, &array) && write_array(import, key, &array);
@@ -214,7 +213,7 @@ bool mdf_onnx_write_attribute(struct onnx_import *import, const char *key, const
         done = constant_of(import, attribute, &array) && mdf_onnx_write_node(import, key, &array.data);
         break;
     default:
-        return mdf_onnx_fail(import, MDF_MODEL, "an attribute of type number %d can not be read", type_of(attribute));
+        return mdf_onnx_fail(import, MDF_MODEL, "an attribute of type number %d can not be read", mdf_onnx_attribute_type(attribute));
     }
     mdf_onnx_leave(import, place);
     return done;
@@ -253,7 +252,7 @@ bool mdf_onnx_write_names(struct onnx_import *import, const struct onnx_attribut
 {
     size_t i;
 
-    if (type_of(attribute->source) == MDF_ATTRIBUTE_STRING) {
+    if (mdf_onnx_attribute_type(attribute->source) == MDF_ATTRIBUTE_STRING) {
         return write_id(import, attribute->name, attribute, &attribute->source->s);
     }
     if (!mdf_onnx_open(import, attribute->name, MDF_NODE_LIST)) {

@@ -28,6 +28,9 @@ bool mdf_onnx_index_functions(struct onnx_import *import)
             return mdf_onnx_fail(import, MDF_LIMIT, "the function '%.200s' has more than %d attributes or opsets", key,
                                  ONNX_MAX_ENTRIES);
         }
+        if (!mdf_onnx_check_opsets(import, function->opset_import, function->n_opset_import)) {
+            return false;
+        }
         if (mdf_onnx_map_has(&import->functions, key)) {
             return mdf_onnx_fail(import, MDF_NAME, "the model has two functions '%.200s'", key);
         }

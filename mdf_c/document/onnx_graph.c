@@ -175,7 +175,7 @@ static bool write_output_ports(struct onnx_import *import, const struct onnx_nod
     bool several = has_several(node);
     size_t i;
 
-    if (node->outputs.n > n_yields(node)) {
+    if (n_yields(node) != SIZE_MAX && node->outputs.n != n_yields(node)) {
         return mdf_onnx_fail(import, MDF_MODEL, "onnx::%s has %zu outputs, but its body yields %zu", node->operator,
                              node->outputs.n, n_yields(node));
     }
@@ -283,37 +283,23 @@ static bool write_bodies(struct onnx_import *import, const struct onnx_attribute
     return mdf_onnx_close(import);
 }
 
-/* An attribute that the operator does not have would be taken for an input: it stands in the node's metadata. */
-static bool is_known(const struct onnx_node *node, const struct onnx_attribute *attribute)
-{
-    return node->schema == NULL || mdf_schema_attribute(node->schema, attribute->name) != NULL;
-}
-
 /* Whether the attributes of a node name values of the graph: they get the ids of these. */
 static bool names_values(const struct onnx_node *node)
 {
     return strcmp(node->domain, "ai.onnx.preview.training") == 0 && strcmp(node->operator, "Gradient") == 0;
 }
 
-static bool write_attributes(struct onnx_import *import, const struct onnx_node *node, bool known)
+static bool write_attributes(struct onnx_import *import, const struct onnx_node *node)
 {
     size_t i;
 
     for (i = 0; i < node->attributes.n; i++) {
         const struct onnx_attribute *attribute = node->attributes.items[i];
 
-        if (is_known(node, attribute) != known) {
-            continue;
-        }
         if (attribute->graphs.n > 0 ? !write_bodies(import, attribute)
             : names_values(node)    ? !mdf_onnx_write_names(import, attribute)
                                     : !mdf_onnx_write_attribute(import, attribute->name, attribute->source)) {
             return false;
-        }
-        if (!known) {
-            mdf_warn(import->tree->warnings, import->document->file, 0, 0, import->path,
-                     "%.100s::%.100s has no attribute '%.100s'; it is ignored", *node->domain != '\0' ? node->domain : "onnx",
-                     node->operator, attribute->name);
         }
     }
     return true;
@@ -336,7 +322,7 @@ static bool write_call(struct onnx_import *import, const struct onnx_node *node,
     }
     return mdf_onnx_open(import, "parameters", MDF_NODE_OBJECT) && mdf_onnx_open(import, call, MDF_NODE_OBJECT) &&
            mdf_onnx_write_text(import, "function", function) && write_opset(import, node) &&
-           mdf_onnx_open(import, "args", MDF_NODE_OBJECT) && write_inputs(import, node) && write_attributes(import, node, true) &&
+           mdf_onnx_open(import, "args", MDF_NODE_OBJECT) && write_inputs(import, node) && write_attributes(import, node) &&
            mdf_onnx_close(import) && mdf_onnx_close(import) && mdf_onnx_close(import);
 }
 
@@ -345,23 +331,16 @@ static bool write_call(struct onnx_import *import, const struct onnx_node *node,
 static bool write_node_metadata(struct onnx_import *import, const struct onnx_node *node)
 {
     const Mdf__NodeProto *source = node->source;
-    bool has_unknown = false,
-         is_renamed = source != NULL && *mdf_onnx_text(source->name) != '\0' && strcmp(source->name, node->id) != 0;
-    size_t i;
+    bool is_renamed = source != NULL && *mdf_onnx_text(source->name) != '\0' && strcmp(source->name, node->id) != 0;
 
-    for (i = 0; i < node->attributes.n; i++) {
-        has_unknown |= !is_known(node, node->attributes.items[i]);
-    }
     if (source == NULL || (*mdf_onnx_text(source->doc_string) == '\0' && *mdf_onnx_text(source->overload) == '\0' &&
-                           source->n_metadata_props == 0 && !has_unknown && !is_renamed)) {
+                           source->n_metadata_props == 0 && !is_renamed)) {
         return true;
     }
     return mdf_onnx_open(import, "metadata", MDF_NODE_OBJECT) && write_name(import, node->id, mdf_onnx_text(source->name)) &&
            mdf_onnx_write_given(import, "doc_string", source->doc_string) &&
            mdf_onnx_write_given(import, "overload", source->overload) &&
            mdf_onnx_write_properties(import, source->metadata_props, source->n_metadata_props) &&
-           (!has_unknown || (mdf_onnx_open(import, "onnx_attributes", MDF_NODE_OBJECT) && write_attributes(import, node, false) &&
-                             mdf_onnx_close(import))) &&
            mdf_onnx_close(import);
 }
 
@@ -556,6 +535,7 @@ static bool imports_other_domains(const Mdf__ModelProto *model)
 /* All opsets, where there is one beside ONNX's own, which is the model's. */
 static bool write_opsets(struct onnx_import *import)
 {
+    struct onnx_map written = {0}; /* a domain may stand twice, with the one version */
     size_t i;
 
     if (!imports_other_domains(import->model)) {
@@ -567,7 +547,10 @@ static bool write_opsets(struct onnx_import *import)
     for (i = 0; i < import->model->n_opset_import; i++) {
         const Mdf__OperatorSetIdProto *opset = import->model->opset_import[i];
 
-        if (!mdf_onnx_write_int(import, *mdf_onnx_text(opset->domain) != '\0' ? opset->domain : "ai.onnx", opset->version)) {
+        const char *domain = *mdf_onnx_text(opset->domain) != '\0' ? opset->domain : "ai.onnx";
+
+        if (!mdf_onnx_map_has(&written, domain) && (!mdf_onnx_map_put(import, &written, domain, opset) ||
+                                                    !mdf_onnx_write_int(import, domain, opset->version))) {
             return false;
         }
     }

@@ -101,6 +101,9 @@ struct onnx_node {
     struct onnx_list inputs, outputs; /* struct onnx_value; NULL: omitted */
     struct onnx_list attributes;      /* struct onnx_attribute */
     struct onnx_list captures;        /* values of `graph` that its bodies use */
+    size_t position;                  /* number of the node in its graph */
+    int mark;                         /* of the search for circles, and how many of the inputs and captures it has seen */
+    size_t n_visited;
     struct onnx_list ports;           /* inputs and captures that are no constants, each once; listed when the node is written */
 };
 
@@ -222,6 +225,16 @@ bool mdf_onnx_expand(struct onnx_import *import, struct onnx_scope *scope, const
 /* The opset version of a domain where `scope` stands; 0: not imported. */
 int mdf_onnx_opset(const struct onnx_import *import, const struct onnx_scope *scope, const char *domain);
 
+/* --- onnx_check.c: what is refused of versions, nodes and their order. */
+bool mdf_onnx_check_ir_version(struct onnx_import *import);
+bool mdf_onnx_check_opsets(struct onnx_import *import, Mdf__OperatorSetIdProto *const *imports, size_t n);
+/* Numbers of inputs and outputs. */
+bool mdf_onnx_check_counts(struct onnx_import *import, const struct onnx_node *node);
+/* Whether the operator's version has an attribute, and of its type. */
+bool mdf_onnx_check_attribute(struct onnx_import *import, const struct onnx_node *node, const struct onnx_attribute *attribute);
+/* Once the nodes of a graph are resolved: whether none waits for itself. */
+bool mdf_onnx_check_order(struct onnx_import *import, const struct onnx_graph *graph);
+
 /* --- onnx_types.c */
 /* "float32", "seq(tensor(float))", "optional(...)"; NULL where nothing is declared. */
 bool mdf_onnx_type_text(struct onnx_import *import, const Mdf__TypeProto *type, const char **text);
@@ -247,9 +260,11 @@ bool mdf_onnx_external_data(struct onnx_import *import, const Mdf__TensorProto *
 /* The array of a constant. */
 bool mdf_onnx_constant(struct onnx_import *import, const struct onnx_constant *constant, struct onnx_array *array);
 
-/* Writes the value of an attribute that is no graph. */
+/* AttributeProto.type, or (in files older than it) what the filled field says; 0: nothing is filled. */
+int mdf_onnx_attribute_type(const Mdf__AttributeProto *attribute);
 /* The texts of an attribute that names values, as the ids of these. */
 bool mdf_onnx_write_names(struct onnx_import *import, const struct onnx_attribute *attribute);
+/* Writes the value of an attribute that is no graph. */
 bool mdf_onnx_write_attribute(struct onnx_import *import, const char *key, const Mdf__AttributeProto *attribute);
 
 /* --- onnx_tree.c: what comes next in the tree, under a key (NULL: in a list). */

@@ -4,6 +4,8 @@
  * may, a walk over the bytes finds out how deep and how many they are. It then reads an outline, without the big arrays. */
 #include "mdf_c/document/onnx_import.h"
 
+#include <string.h>
+
 /* ------------------------------------------------------------------ the walk */
 
 struct walk {
@@ -36,6 +38,12 @@ static bool check_message(struct walk *walk, const ProtobufCMessageDescriptor *t
             return malformed(walk);
         }
         known = protobuf_c_message_descriptor_get_field(type, field.number);
+        if (known != NULL && known->type == PROTOBUF_C_TYPE_STRING && field.wire_type == ONNX_WIRE_LENGTH &&
+            memchr(field.body, '\0', field.body_size) != NULL) {
+            return mdf_tree_fail(walk->tree, MDF_SYNTAX, 0, 0,
+                                 "the %s of a %s has a NUL byte in it, where a reader in C would cut it off", known->name,
+                                 type->short_name);
+        }
         if (known == NULL || known->type != PROTOBUF_C_TYPE_MESSAGE) {
             continue;
         }

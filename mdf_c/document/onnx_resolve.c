@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { FIRST_IR_VERSION_WITH_OPSETS = 3 };
+
 /* ------------------------------------------------------------------ opsets */
 
 static int version_in(Mdf__OperatorSetIdProto *const *imports, size_t n, const char *domain)
@@ -33,31 +35,8 @@ int mdf_onnx_opset(const struct onnx_import *import, const struct onnx_scope *sc
     return version > 0 ? version : version_in(import->model->opset_import, import->model->n_opset_import, domain);
 }
 
-/* A domain is imported once, or with one version. */
-static bool check_opsets(struct onnx_import *import)
-{
-    struct onnx_map seen = {0};
-    size_t i;
-
-    for (i = 0; i < import->model->n_opset_import; i++) {
-        const Mdf__OperatorSetIdProto *opset = import->model->opset_import[i], *other;
-        const char *domain = mdf_onnx_text(opset->domain);
-
-        domain = *domain == '\0' ? "ai.onnx" : domain;
-        other = mdf_onnx_map_get(&seen, domain, NULL);
-        if (other != NULL && other->version != opset->version) {
-            return mdf_onnx_fail(import, MDF_MODEL, "the model imports two opsets of the domain '%.200s', %lld and %lld", domain,
-                                 (long long)other->version, (long long)opset->version);
-        }
-        if (!mdf_onnx_map_put(import, &seen, domain, opset)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Files older than opset versions (IR version 2) are of opset 1. A model all of whose operators are of other domains has no
- * opset: it gets the newest. */
+/* Files older than opset versions (IR version 2) are of opset 1; later ones must import some. A model all of whose operators are of
+ * other domains has no opset: it gets the newest. */
 static bool find_opset(struct onnx_import *import)
 {
     int newest = mdf_schema_newest_opset();
@@ -65,12 +44,16 @@ static bool find_opset(struct onnx_import *import)
     if (import->model->n_opset_import > ONNX_MAX_ENTRIES) {
         return mdf_onnx_fail(import, MDF_LIMIT, "the model imports more than %d opsets", ONNX_MAX_ENTRIES);
     }
-    if (!check_opsets(import)) {
+    if (!mdf_onnx_check_opsets(import, import->model->opset_import, import->model->n_opset_import)) {
         return false;
+    }
+    if (import->model->n_opset_import == 0 && import->model->ir_version >= FIRST_IR_VERSION_WITH_OPSETS) {
+        return mdf_onnx_fail(import, MDF_MODEL, "the model imports no opset (opset_import), which IR version %lld needs",
+                             (long long)import->model->ir_version);
     }
     import->opset = mdf_onnx_opset(import, NULL, "");
     if (import->opset == 0) {
-        import->opset = import->model->n_opset_import == 0 && import->model->ir_version < 3 ? 1 : newest;
+        import->opset = import->model->n_opset_import == 0 ? 1 : newest;
     }
     return import->opset <= newest ||
            mdf_onnx_fail(import, MDF_UNSUPPORTED, "the model needs opset %d of ONNX; the newest that is known here is %d",
@@ -246,6 +229,7 @@ static bool follow_reference(struct onnx_import *import, struct onnx_scope *scop
 bool mdf_onnx_resolve_attributes(struct onnx_import *import, struct onnx_scope *scope, const Mdf__NodeProto *source,
                                  struct onnx_list *attributes)
 {
+    struct onnx_map seen = {0};
     size_t i;
 
     if (source->n_attribute > ONNX_MAX_ENTRIES) {
@@ -263,6 +247,12 @@ bool mdf_onnx_resolve_attributes(struct onnx_import *import, struct onnx_scope *
         attribute->scope = scope;
         if (*attribute->name == '\0') {
             return mdf_onnx_fail(import, MDF_MODEL, "an attribute has no name");
+        }
+        if (mdf_onnx_map_has(&seen, attribute->name)) {
+            return mdf_onnx_fail(import, MDF_MODEL, "the attribute '%.100s' is given twice", attribute->name);
+        }
+        if (!mdf_onnx_map_put(import, &seen, attribute->name, NULL)) {
+            return false;
         }
         if (given->ref_attr_name != NULL && *given->ref_attr_name != '\0' &&
             !follow_reference(import, scope, given, attribute->name, attribute)) {
@@ -337,40 +327,28 @@ static bool add_bodies(struct onnx_import *import, struct onnx_node *node, struc
 /* The operator's signature, by the opset version that holds where the node stands. */
 static bool find_schema(struct onnx_import *import, const struct onnx_scope *scope, struct onnx_node *node)
 {
-    int opset = mdf_onnx_opset(import, scope, node->domain);
+    int opset = mdf_onnx_opset(import, scope, node->domain), model_opset;
+    bool is_own = *node->domain == '\0';
 
-    if (*node->domain != '\0') {
-        node->schema = mdf_schema_find(node->domain, node->operator, opset);
-        node->opset =
-            mdf_schema_find(node->domain, node->operator, mdf_onnx_opset(import, NULL, node->domain)) != node->schema ? opset : 0;
-        return true;
-    }
-    if (opset == 0 && import->model->n_opset_import > 0) {
+    if (opset == 0 && is_own && import->model->n_opset_import > 0) {
         return mdf_onnx_fail(import, MDF_MODEL, "the model imports no opset of ONNX's own operators, but uses %.100s",
                              node->operator);
     }
-    opset = opset == 0 ? import->opset : opset;
-    node->schema = mdf_schema_find("", node->operator, opset);
-    if (node->schema != NULL && node->schema->since > opset) {
-        return mdf_onnx_fail(import, MDF_MODEL, "onnx::%s is not there in opset %d, only from opset %d on", node->operator, opset,
-                             node->schema->since);
+    opset = opset == 0 && is_own ? import->opset : opset;
+    node->schema = mdf_schema_find(node->domain, node->operator, opset);
+    if (node->schema == NULL) {
+        return true; /* refused when the model is compiled */
     }
-    node->opset = mdf_schema_find("", node->operator, import->opset) != node->schema ? opset : 0;
-    return true;
-}
-
-static bool check_counts(struct onnx_import *import, const struct onnx_node *node)
-{
-    const struct mdf_schema *schema = node->schema;
-
-    if (schema != NULL && node->inputs.n > schema->max_inputs) {
-        return mdf_onnx_fail(import, MDF_MODEL, "onnx::%s has %zu inputs, where version %d takes at most %zu", node->operator,
-                             node->inputs.n, schema->since, schema->max_inputs);
+    if (opset == 0) {
+        return mdf_onnx_fail(import, MDF_MODEL, "the model imports no opset of the domain '%.200s', but uses %.100s",
+                             node->domain, node->operator);
     }
-    if (schema != NULL && node->outputs.n > schema->max_outputs) {
-        return mdf_onnx_fail(import, MDF_MODEL, "onnx::%s has %zu outputs, where version %d yields at most %zu", node->operator,
-                             node->outputs.n, schema->since, schema->max_outputs);
+    if (node->schema->since > opset) {
+        return mdf_onnx_fail(import, MDF_MODEL, "%s::%s is not there in opset %d, only from opset %d on",
+                             mdf_schema_prefix(node->schema), node->operator, opset, node->schema->since);
     }
+    model_opset = is_own ? import->opset : mdf_onnx_opset(import, NULL, node->domain);
+    node->opset = mdf_schema_find(node->domain, node->operator, model_opset) != node->schema ? opset : 0;
     return true;
 }
 
@@ -394,12 +372,13 @@ static bool fill_node(struct onnx_import *import, struct onnx_scope *scope, stru
             value->node = node;
         }
     }
-    if (!find_schema(import, scope, node) || !check_counts(import, node) ||
+    if (!find_schema(import, scope, node) || !mdf_onnx_check_counts(import, node) ||
         !mdf_onnx_resolve_attributes(import, scope, source, &node->attributes)) {
         return false;
     }
     for (i = 0; i < node->attributes.n; i++) {
-        if (!add_bodies(import, node, node->attributes.items[i])) {
+        if (!mdf_onnx_check_attribute(import, node, node->attributes.items[i]) ||
+            !add_bodies(import, node, node->attributes.items[i])) {
             return false;
         }
     }
@@ -416,6 +395,7 @@ static struct onnx_node *new_node(struct onnx_import *import, struct onnx_graph 
         return NULL;
     }
     node->graph = graph;
+    node->position = graph->nodes.n;
     node->domain = is_default_domain(domain) ? "" : domain;
     node->operator= operator;
     node->id = mdf_onnx_node_id(import, graph, name, operator);
@@ -629,7 +609,8 @@ static struct onnx_graph *resolve_graph(struct onnx_import *import, const Mdf__G
     }
     import->nesting++;
     if (!declare_inputs(import, scope) || !declare_initializers(import, scope) ||
-        !mdf_onnx_resolve_nodes(import, scope, source->node, source->n_node) || !add_results(import, scope)) {
+        !mdf_onnx_resolve_nodes(import, scope, source->node, source->n_node) || !add_results(import, scope) ||
+        !mdf_onnx_check_order(import, graph)) {
         return NULL;
     }
     note_types(scope);
@@ -639,7 +620,7 @@ static struct onnx_graph *resolve_graph(struct onnx_import *import, const Mdf__G
 
 struct onnx_graph *mdf_onnx_resolve(struct onnx_import *import)
 {
-    if (!find_opset(import) || !mdf_onnx_index_functions(import) || !mdf_onnx_collect_names(import)) {
+    if (!mdf_onnx_check_ir_version(import) || !find_opset(import) || !mdf_onnx_index_functions(import) || !mdf_onnx_collect_names(import)) {
         return NULL;
     }
     return resolve_graph(import, import->model->graph, NULL, NULL);

@@ -220,7 +220,8 @@ def external():
            "is_folder": (stored("sub"), unreadable), "past_end": (stored("w.bin", offset=6), "ends before"),
            "offset_huge": (stored("w.bin", offset=2**63 - 1), "number of bytes"),
            "offset_negative": (stored("w.bin", offset=-1), "number of bytes"),
-           "length_wrong": (stored("w.bin", length=47), "47 bytes"), "no_location": (stored(""), "without a location")}
+           "length_wrong": (stored("w.bin", length=47), "47 bytes"), "no_location": (stored(""), "without a location"),
+           "nul": (stored("w.bin\0.enc", offset=5), "the value of a StringStringEntryProto has a NUL byte")}
     for name, (made, words) in bad.items():
         refused("external/bad_" + name, made, words)
 
@@ -303,10 +304,50 @@ def attributes():
     strange, untyped = (node("Concat", ["x", "x"], ["y"], axis=0) for _ in range(2))
     strange.attribute.append(h.make_attribute("strange", 3))
     untyped.attribute[0].ClearField("type")
-    runs("attribute_unknown", model([strange], [value("x")], [value("y")]), ({"x": X}, {"y": joined}))
+    refused("attribute_unknown", model([strange], [value("x")], [value("y")]), "onnx::Concat version 13 has no attribute 'strange'")
     runs("attribute_without_type", model([untyped], [value("x")], [value("y")]), ({"x": X}, {"y": joined}))
     empty = node("Optional", [], ["o"], type=h.make_tensor_type_proto(T.FLOAT, None))
     runs("attribute_type", model([empty, node("OptionalHasElement", ["o"], ["y"])], [], [value("y", T.BOOL)], opset=18), ({}, {"y": np.bool_(False)}))
+
+
+def machines():
+    """What ai.onnx.ml computes in float32, with the very attributes of the file: a scaled number that is off by a bit lands in another leaf."""
+    random, ml = np.random.default_rng(5), {"domain": "ai.onnx.ml"}
+    imports = [h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)]
+    x = (random.normal(size=(400, 3)) * 10).astype(np.float32)
+    offset, scale = (random.normal(size=3).astype(np.float32) for _ in range(2))
+    scaled = (x - offset) * scale
+    scaler = node("Scaler", ["x"], ["s"], offset=offset.tolist(), scale=scale.tolist(), **ml)
+    runs("ml_scaler", model([scaler], [value("x")], [value("s")], imports=imports), ({"x": x}, {"s": scaled}))
+    leaves = 64  # trees of one question each, which is whether a number is at most one of those that there are
+    splits, features = scaled[:leaves, :].ravel()[::3], [i * 3 % 3 for i in range(leaves)]
+    tree = node("TreeEnsembleRegressor", ["s"], ["y"], nodes_treeids=np.repeat(np.arange(leaves), 3).tolist(), nodes_nodeids=[0, 1, 2] * leaves,
+                nodes_featureids=[f for feature in features for f in (feature, 0, 0)], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"] * leaves,
+                nodes_values=[float(v) for split in splits for v in (split, 0, 0)], nodes_truenodeids=[1, 0, 0] * leaves, nodes_falsenodeids=[2, 0, 0] * leaves,
+                target_treeids=np.repeat(np.arange(leaves), 2).tolist(), target_nodeids=[1, 2] * leaves, target_ids=[0] * 2 * leaves,
+                target_weights=[1.0, 0.0] * leaves, n_targets=1, **ml)
+    counts = sum((scaled[:, f] <= split).astype(np.float32) for f, split in zip(features, splits))
+    runs("ml_scaler_and_trees", model([scaler, tree], [value("x")], [value("y")], imports=imports), ({"x": x}, {"y": counts[:, None]}))
+    norms = {"MAX": x.max(1), "L1": np.abs(x[:, 0]) + np.abs(x[:, 1]) + np.abs(x[:, 2])}
+    for norm, by in norms.items():
+        runs(f"ml_normalizer_{norm}", model([node("Normalizer", ["x"], ["y"], norm=norm, **ml)], [value("x")], [value("y")], imports=imports),
+             ({"x": x}, {"y": x / by[:, None]}))
+    squares = x * x
+    runs("ml_normalizer_L2", model([node("Normalizer", ["x"], ["y"], norm="L2", **ml)], [value("x")], [value("y")], imports=imports),
+         ({"x": x}, {"y": np.copysign(np.sqrt(squares / (squares[:, 0] + squares[:, 1] + squares[:, 2])[:, None]), x)}))
+
+
+def sequences_of_loops():
+    item = h.make_sequence_type_proto(h.make_tensor_type_proto(T.FLOAT, None))
+    body = graph([node("Identity", ["c"], ["d"]), node("SequenceInsert", ["s", "x"], ["t"])],
+                 [value("i", T.INT64, []), value("c", T.BOOL, []), h.make_value_info("s", item)], [value("d", T.BOOL, []), h.make_value_info("t", item)])
+    loop = [node("SequenceEmpty", [], ["e"]), node("Loop", ["m", "", "e"], ["y"], body=body)]
+    runs("sequence_empty_is_float32", model(loop, [value("x"), value("m", T.INT64, [])], [h.make_value_info("y", item)]),
+         ({"x": X, "m": np.int64(2)}, {"y": [X, X]}), ({"x": X, "m": np.int64(0)}, {"y": []}))
+    wrapped = h.make_function("my", "Collect", ["m", "x"], ["y"], loop, [h.make_opsetid("", 17)])
+    runs("sequence_empty_in_function", model([node("Collect", ["m", "x"], ["y"], domain="my")], [value("x"), value("m", T.INT64, [])], [h.make_value_info("y", item)],
+                                             functions=[wrapped], imports=[h.make_opsetid("", 17), h.make_opsetid("my", 1)]),
+         ({"x": X, "m": np.int64(2)}, {"y": [X, X]}))
 
 
 def containers():
@@ -470,9 +511,76 @@ def files():
     refused("opset_not_known", model([], [], [], opset=99), "needs opset 99")
 
 
+# ------------------------------------------------------------------ what onnx.checker and ONNX Runtime refuse
+
+def checks():
+    def neg(**others):
+        return model([node("Neg", ["x"], ["y"])], [value("x")], [value("y")], **others)
+
+    for version in (-1, 0, 15):
+        refused(f"ir_version_{version}".replace("-", "minus_"), neg(ir=version), "there is no IR version")
+    whole = neg()
+    whole.ClearField("ir_version")
+    refused("ir_version_missing", whole, "does not say its IR version")
+    whole = neg()
+    del whole.opset_import[:]
+    refused("opset_missing", whole, "imports no opset")
+    whole.ir_version = 2
+    runs("opset_missing_in_first_files", whole, ({"x": X}, {"y": -X}))
+    for version in (-1, 0):
+        refused(f"opset_{version}".replace("-", "minus_"), neg(opset=version), f"there is no opset {version}")
+    ml = {"domain": "ai.onnx.ml"}
+    binarizer = model([node("Binarizer", ["x"], ["y"], **ml)], [value("x")], [value("y")])
+    refused("opset_of_domain_missing", binarizer, "imports no opset of the domain 'ai.onnx.ml'")
+    forest = node("TreeEnsemble", ["x"], ["y"], **ml)
+    refused("operator_of_domain_not_yet_there", model([forest], [value("x")], [value("y")], imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)]),
+            "only from opset 5 on")
+
+    refused("node_reads_itself", model([node("Add", ["x", "y"], ["y"])], [value("x")], [value("y")]), "reads its own output 'y'")
+    refused("nodes_in_a_circle", model([node("Add", ["x", "b"], ["a"]), node("Neg", ["a"], ["b"]), node("Neg", ["b"], ["y"])], [value("x")], [value("y")]),
+            "waits for itself: it reads 'a'")
+    yes = nh.from_array(np.bool_(True), "yes")
+    for name, read in (("body_reads_its_own_node", "y"), ("body_reads_what_waits_for_it", "z")):
+        branch = graph([node("Neg", [read], ["o"])], [], [value("o")])
+        refused(name, model([node("If", ["yes"], ["y"], then_branch=branch, else_branch=branch), node("Abs", ["y"], ["z"])], [], [value("z")], [yes]),
+                "reads its own output 'y'" if read == "y" else "waits for itself: it reads")
+    branch = graph([node("Neg", ["late"], ["o"])], [], [value("o")])
+    runs("body_reads_what_stands_later", model([node("If", ["yes"], ["y"], then_branch=branch, else_branch=branch), node("Abs", ["x"], ["late"])],
+                                               [value("x")], [value("y")], [yes]), ({"x": -X}, {"y": -X}))
+    unsorted = graph([node("Neg", ["late"], ["o"]), node("Abs", ["x"], ["late"])], [], [value("o")])
+    refused("body_unsorted", model([node("If", ["yes"], ["y"], then_branch=unsorted, else_branch=unsorted)], [value("x")], [value("y")], [yes]),
+            "only a later node of the body computes")
+
+    elu = node("Elu", ["x"], ["y"], alpha=2.0)
+    elu.attribute.append(h.make_attribute("alpha", 3.0))
+    refused("attribute_twice", model([elu], [value("x")], [value("y")]), "'alpha' is given twice")
+    refused("attribute_int_for_float", model([node("Elu", ["x"], ["y"], alpha=2)], [value("x")], [value("y")]), "must be a float, not an int")
+    step = graph([node("Identity", ["s"], ["t"]), node("Identity", ["e"], ["o"])], [value("s"), value("e")], [value("t"), value("o")])
+    for name, attributes, words in (("scan_inputs_as_float", {"num_scan_inputs": 1.0}, "must be an int, not a float"),
+                                    ("scan_9_with_directions", {"num_scan_inputs": 1, "directions": [1]}, "onnx::Scan version 16 has no attribute 'directions'"),
+                                    ("scan_with_fewer_outputs", {"num_scan_inputs": 1}, "has 1 outputs, but its body yields 2")):
+        refused(name, model([node("Scan", ["x", "x"], ["y"], body=step, **attributes)], [value("x")], [value("y")]), words)
+    two = graph([node("Neg", ["x"], ["p"]), node("Abs", ["x"], ["q"])], [], [value("p"), value("q")])
+    refused("if_with_fewer_outputs", model([node("If", ["yes"], ["y"], then_branch=two, else_branch=two)], [value("x")], [value("y")], [yes]),
+            "has 1 outputs, but its body yields 2")
+    runs("if_with_unnamed_output", model([node("If", ["yes"], ["y", ""], then_branch=two, else_branch=two)], [value("x")], [value("y")], [yes]),
+         ({"x": X}, {"y": -X}))
+    body = graph([node("Identity", ["c"], ["d"]), node("Neg", ["s"], ["t"]), node("Abs", ["s"], ["o"])],
+                 [value("i", T.INT64, []), value("c", T.BOOL, []), value("s")], [value("d", T.BOOL, []), value("t"), value("o")])
+    refused("loop_with_fewer_outputs", model([node("Loop", ["m", "", "x"], ["y"], body=body)], [value("x")], [value("y")], [nh.from_array(np.int64(3), "m")]),
+            "has 1 outputs, but its body yields 2")
+    refused("name_with_nul", neg().SerializeToString().replace(b"\x0a\x01x\x12\x01y", b"\x0a\x01\x00\x12\x01y"), "the input of a NodeProto has a NUL byte")
+
+
 # ------------------------------------------------------------------ operators on types that other engines do not take
 
 def types():
+    for kind, code, lowest in ((np.int8, T.INT8, -128), (np.int64, T.INT64, -2**63), (np.uint16, T.UINT16, 0)):
+        runs(f"shrink_by_nan_{np.dtype(kind)}", model([node("Shrink", ["x"], ["y"], bias=float("nan"), lambd=0.5)], [value("x", code)], [value("y", code)]),
+             ({"x": np.array([0, 1, 2], kind)}, {"y": np.array([0, lowest, lowest], kind)}))
+    for operator in ("Softmax", "LogSoftmax", "Hardmax"):
+        runs(f"no_axis_{operator}", model([node(operator, ["x"], ["y"])], [value("x", shape=[])], [value("y", shape=[])]),
+             ({"x": np.float32(2.5)}, "axis -1"))
     columns = np.array([[[1 + 2j, 3], [0.5 + 0.5j, complex(0, -1)]]], np.complex64)
     runs("col2im_complex", model([node("Col2Im", ["x", "image", "block"], ["y"])], [value("x", T.COMPLEX64)], [value("y", T.COMPLEX64)],
                                  [nh.from_array(np.array([1, 3]), "image"), nh.from_array(np.array([1, 2]), "block")], opset=18),
@@ -480,5 +588,5 @@ def types():
 
 
 if __name__ == "__main__":
-    for part in (types, tensors, sparse, external, names, wiring, attributes, containers, bodies, functions, files):
+    for part in (types, tensors, sparse, external, names, wiring, attributes, containers, bodies, functions, files, checks, machines, sequences_of_loops):
         part()
