@@ -26,6 +26,7 @@ struct mdf_input_port {
     const struct mdf_node *default_value; /* NULL: none */
     struct mdf_declaration declaration;
     enum mdf_reduce reduce;
+    bool is_made; /* not in the file: the node has it for the ports of that name in its graph */
 };
 
 struct mdf_output_port {

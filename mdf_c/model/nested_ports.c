@@ -140,6 +140,7 @@ static void add_input(struct mdf_graph_node *node, const char *id, const struct 
         made = *port;
     }
     made.id = id;
+    made.is_made = true;
     made.source = item != NULL ? item->source : made.source;
     if (item != NULL && (port == NULL || item->declaration.has_shape || item->declaration.type.dtype != MDF_DTYPE_NONE)) {
         made.declaration = item->declaration;
@@ -160,6 +161,29 @@ static void add_declared_inputs(struct joiner *joiner)
     }
 }
 
+/* One more port that the node's port of that name feeds. What it feeds converts and has defaults of its own: so it declares only
+ * what all of them do, and waits for its edges if one of them does. */
+static void join_input(struct mdf_graph_node *node, const struct mdf_input_port *port)
+{
+    struct mdf_declaration *declaration;
+    size_t i;
+
+    for (i = 0; i < node->n_input_ports && strcmp(node->input_ports[i].id, port->id) != 0; i++) {
+    }
+    if (i == node->n_input_ports || !node->input_ports[i].is_made) {
+        return;
+    }
+    declaration = &node->input_ports[i].declaration;
+    if (declaration->type.dtype != port->declaration.type.dtype || declaration->type.exact != port->declaration.type.exact ||
+        declaration->type.sequence != port->declaration.type.sequence ||
+        declaration->type.optional != port->declaration.type.optional) {
+        memset(declaration, 0, sizeof *declaration);
+    }
+    if (port->default_value == NULL) {
+        node->input_ports[i].default_value = NULL;
+    }
+}
+
 static void add_free_inputs(struct joiner *joiner)
 {
     const struct mdf_graph *graph = joiner->graph;
@@ -170,9 +194,13 @@ static void add_free_inputs(struct joiner *joiner)
         for (j = 0; j < graph->nodes[i].n_input_ports && !joiner->failed; j++) {
             const struct mdf_input_port *port = &graph->nodes[i].input_ports[j];
 
-            name = is_fed(joiner, i, j) || has_name(joiner->node, port->id) ? NULL : full_name(joiner, i, port->id);
+            name = is_fed(joiner, i, j) ? NULL : full_name(joiner, i, port->id);
             if (name != NULL && !has_name(joiner->node, name)) {
-                add_input(joiner->node, port->id, port, NULL);
+                if (has_name(joiner->node, port->id)) {
+                    join_input(joiner->node, port);
+                } else {
+                    add_input(joiner->node, port->id, port, NULL);
+                }
             }
         }
     }

@@ -123,13 +123,46 @@ static void note_type(struct graph_builder *builder, mdf_operand slot, const str
     unit_set_type(builder->unit, slot, &type);
 }
 
+/* What a port of a graph within a node has from the node's port that feeds it: the default_value, where the file gives that one, and
+ * a shape, where it declares none itself. */
+static void take_link(const struct port_link *link, struct mdf_input_port *port)
+{
+    if (link->outer == NULL || link->outer->is_made) {
+        return;
+    }
+    if (link->outer->default_value != NULL) {
+        port->default_value = link->outer->default_value;
+    }
+    if (!port->declaration.has_shape && link->outer->declaration.has_shape) {
+        port->declaration.has_shape = true;
+        port->declaration.rank = link->outer->declaration.rank;
+        port->declaration.shape = link->outer->declaration.shape;
+    }
+}
+
+/* The inputs of a graph within a node that its interface declares must be given, as those of the outermost graph. */
+static bool require_input(struct graph_builder *builder, struct mdf_program_port *port)
+{
+    const char *name = builder->is_nested ? nested_input_name(builder->graph, builder->graph->nodes[port->node].id, port->id) : NULL;
+
+    if (builder->is_nested) {
+        port->is_required = port->is_required && name != NULL;
+        port->input_name = name != NULL ? keep_text(builder->compiler, name) : NULL;
+    }
+    return name == NULL || port->input_name != NULL;
+}
+
 static bool add_port(struct graph_builder *builder, size_t node, size_t index, struct list *ports)
 {
-    const struct mdf_input_port *source = &builder->graph->nodes[node].input_ports[index];
+    const struct port_link *link = &builder->nodes[node].links[index];
+    struct mdf_input_port made = builder->graph->nodes[node].input_ports[index];
+    const struct mdf_input_port *source = &made;
     struct target target = {builder->compiler, builder->unit, &builder->scope};
     struct place place = place_enter(builder->compiler, "input port", source->id, source->source);
-    struct mdf_program_port port = {.node = node, .reduce = source->reduce};
+    struct mdf_program_port port = {
+        .node = node, .reduce = source->reduce, .outer_port = link->outer_port, .source = link->source};
 
+    take_link(link, &made);
     port.id = keep_text(builder->compiler, source->id);
     port.slot =
         unit_new_slot(&target, OPERAND_MAY_BE_LIST | (source->declaration.type.dtype == MDF_DTYPE_BOOL ? OPERAND_IS_BOOL : 0));
@@ -139,6 +172,9 @@ static bool add_port(struct graph_builder *builder, size_t node, size_t index, s
     }
     port.origin = builder->compiler->origins[builder->compiler->origin];
     port.is_required = source->default_value == NULL && graph_edges_into(builder, node, index)->n == 0;
+    if (!require_input(builder, &port)) {
+        return false;
+    }
     note_type(builder, port.slot, &port.declaration, port.is_required);
     builder->nodes[node].ports[index] = port.slot;
     place_leave(builder->compiler, place);
@@ -194,7 +230,8 @@ static bool add_free_inputs(struct graph_builder *builder, struct list *ports)
 
     for (i = 0; i < graph->n_inputs; i++) {
         const struct mdf_interface_item *item = &graph->inputs[i];
-        struct mdf_program_port port = {.node = SIZE_MAX, .default_value = MDF_NO_OPERAND};
+        struct mdf_program_port port = {
+            .node = SIZE_MAX, .default_value = MDF_NO_OPERAND, .outer_port = SIZE_MAX, .source = MDF_NO_OPERAND};
 
         name = keep_text(builder->compiler, item->name);
         if (name == NULL) {
@@ -438,6 +475,7 @@ static bool keep_nodes(struct graph_builder *builder)
 
         node->id = keep_text(builder->compiler, source->id);
         node->n_outputs = source->n_output_ports;
+        node->has_graph = source->graph != NULL;
         node->outputs = mdf_arena_array(arena, node->n_outputs, sizeof *node->outputs);
         if (node->id == NULL || node->outputs == NULL) {
             return false;

@@ -316,12 +316,20 @@ bool find_usage(struct compiler *compiler, const struct mdf_graph_node *node, co
 /* --- graph.c */
 enum node_progress { NODE_WAITING, NODE_STARTED, NODE_DONE };
 
+/* An input port of a graph within a node, and that of the node which feeds it. */
+struct port_link {
+    size_t outer_port;                     /* in the outer graph's ports that are filled at run time; SIZE_MAX: none */
+    mdf_operand source;                    /* its value */
+    const struct mdf_input_port *outer;    /* as the file has it */
+};
+
 struct node_plan {
     enum node_progress progress;
     mdf_operand *outputs;     /* MDF_NO_OPERAND while not known */
     bool *output_is_consumed; /* by an edge */
     bool *output_is_reserved; /* asked for before the node was compiled: the value must go into that slot */
     mdf_operand *ports;  /* of input ports that are formals, captures, or filled at run time; MDF_NO_OPERAND: wired to an edge */
+    struct port_link *links; /* of each input port */
     struct list senders; /* size_t: nodes that this one depends on, perhaps more than once */
     const struct scope *scope; /* of its parameters and functions; NULL before it is compiled */
     size_t first, initial, main, end;
@@ -361,6 +369,8 @@ struct port_edges {
     size_t n;
 };
 const struct port_edges *graph_edges_into(const struct graph_builder *builder, size_t node, size_t port);
+/* The number of the port that is filled at run time and has this slot; SIZE_MAX: there is none. */
+size_t graph_port_number(const struct graph_builder *builder, mdf_operand slot);
 /* Output ports that no edge consumes, by node and port. */
 bool graph_is_consumed(const struct graph_builder *builder, size_t node, size_t output);
 /* The operand of an output port. In a body its node is compiled first where it is not yet; elsewhere a slot is reserved. The
@@ -389,7 +399,9 @@ struct nested {
 bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit, struct nested *nested);
 /* Emits what runs a node's graph, and binds its output ports in the node's scope. */
 bool compile_nested(struct target *target, const struct mdf_graph_node *node, bool is_in_body);
-/* Wires ports that no edge feeds to what the node has under their name. */
+/* The interface's name for a port; NULL: none. */
+const char *nested_input_name(const struct mdf_graph *graph, const char *node, const char *port);
+/* Wires ports that no edge feeds to what the node has under their name, or links them to its input port of that name. */
 bool nested_feed(struct graph_builder *builder, struct target *outer);
 /* The output ports that the node's own ones refer to; then, from the graph, where their values are. */
 bool nested_find_yields(struct graph_builder *builder, const struct mdf_graph_node *outer_node, struct list *yields);

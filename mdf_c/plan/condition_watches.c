@@ -62,19 +62,6 @@ static mdf_operand find_bound(const struct scope *scope, const char *name)
     return MDF_NO_OPERAND;
 }
 
-/* The number of a port that is filled at run time; SIZE_MAX: it is another's value while its node runs. */
-static size_t number_of_port(const struct graph_builder *graph, mdf_operand slot)
-{
-    size_t i;
-
-    for (i = 0; MDF_OPERAND_KIND(slot) == MDF_OPERAND_SLOT && i < graph->ports->n; i++) {
-        if (((const struct mdf_program_port *)graph->ports->items)[i].slot == slot) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
-}
-
 /* The value of a function, parameter or output port; of one name, these go before an output port. False: there is none. */
 static bool find_value(const struct condition_builder *builder, size_t node, const char *name, struct mdf_watch *watch)
 {
@@ -112,7 +99,7 @@ static bool find_input(const struct condition_builder *builder, size_t node, con
     watch->node = node;
     watch->value = builder->graph->nodes[node].ports[port];
     watch->is_input = watch->has_initial = true;
-    watch->port = number_of_port(builder->graph, watch->value);
+    watch->port = graph_port_number(builder->graph, watch->value);
     return true;
 }
 

@@ -14,8 +14,10 @@ static bool begin_node(struct graph_builder *builder, size_t index)
     plan->outputs = mdf_arena_array(arena, node->n_output_ports, sizeof *plan->outputs);
     plan->output_is_reserved = mdf_arena_array(arena, node->n_output_ports, sizeof *plan->output_is_reserved);
     plan->ports = mdf_arena_array(arena, node->n_input_ports, sizeof *plan->ports);
+    plan->links = mdf_arena_array(arena, node->n_input_ports, sizeof *plan->links);
     plan->output_is_consumed = mdf_arena_array(arena, node->n_output_ports, sizeof *plan->output_is_consumed);
-    if (plan->outputs == NULL || plan->output_is_reserved == NULL || plan->ports == NULL || plan->output_is_consumed == NULL) {
+    if (plan->outputs == NULL || plan->output_is_reserved == NULL || plan->ports == NULL || plan->links == NULL ||
+        plan->output_is_consumed == NULL) {
         compile_out_of_memory(builder->compiler);
         return false;
     }
@@ -24,6 +26,7 @@ static bool begin_node(struct graph_builder *builder, size_t index)
     }
     for (i = 0; i < node->n_input_ports; i++) {
         plan->ports[i] = MDF_NO_OPERAND;
+        plan->links[i] = (struct port_link){SIZE_MAX, MDF_NO_OPERAND, NULL};
     }
     return true;
 }
@@ -100,6 +103,18 @@ static bool index_outputs(struct graph_builder *builder)
 const struct port_edges *graph_edges_into(const struct graph_builder *builder, size_t node, size_t port)
 {
     return &builder->fed[builder->first_port[node] + port];
+}
+
+size_t graph_port_number(const struct graph_builder *builder, mdf_operand slot)
+{
+    size_t i;
+
+    for (i = 0; builder->ports != NULL && i < builder->ports->n; i++) {
+        if (((const struct mdf_program_port *)builder->ports->items)[i].slot == slot) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
 }
 
 bool graph_is_consumed(const struct graph_builder *builder, size_t node, size_t output)

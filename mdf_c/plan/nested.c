@@ -32,8 +32,38 @@ static mdf_operand find_in_node(struct graph_builder *builder, struct target *ou
     return unit_capture(&inner, builder->unit, outer->unit, operand);
 }
 
-/* The name that the interface of the graph has for a port; NULL: none. */
-static const char *declared_name(const struct mdf_graph *graph, const char *node, const char *port)
+/* Links a port to the input port of the node that has `name`, where that is filled at run time: what was given to it from outside
+ * counts for one run of the inner node, as in the graph around, what edges brought for each. */
+static bool link_port(struct graph_builder *builder, struct target *outer, const char *name, struct port_link *link)
+{
+    const struct graph_builder *graph = outer->scope->outer->graph;
+    const struct mdf_graph_node *node = &graph->graph->nodes[graph->current_node];
+    struct target inner = {builder->compiler, builder->unit, &builder->scope};
+    size_t i;
+
+    for (i = 0; i < node->n_functions; i++) {
+        if (strcmp(node->functions[i].id, name) == 0) {
+            return false;
+        }
+    }
+    for (i = 0; i < node->n_parameters; i++) {
+        if (strcmp(node->parameters[i].definition.id, name) == 0) {
+            return false; /* which hides a port of that name */
+        }
+    }
+    for (i = 0; i < node->n_input_ports && strcmp(node->input_ports[i].id, name) != 0; i++) {
+    }
+    link->outer_port =
+        i < node->n_input_ports ? graph_port_number(graph, graph->nodes[graph->current_node].ports[i]) : SIZE_MAX;
+    if (link->outer_port == SIZE_MAX) {
+        return false;
+    }
+    link->outer = &node->input_ports[i];
+    link->source = unit_capture(&inner, builder->unit, outer->unit, graph->nodes[graph->current_node].ports[i]);
+    return true;
+}
+
+const char *nested_input_name(const struct mdf_graph *graph, const char *node, const char *port)
 {
     size_t i;
 
@@ -53,7 +83,7 @@ static bool feed_port(struct graph_builder *builder, struct target *outer, size_
     const char *id = builder->graph->nodes[node].input_ports[port].id, *names[3];
     size_t n = 0, i;
 
-    names[n++] = declared_name(builder->graph, builder->graph->nodes[node].id, id);
+    names[n++] = nested_input_name(builder->graph, builder->graph->nodes[node].id, id);
     names[n++] = mdf_arena_printf(&compiler->scratch, "%s.%s", builder->graph->nodes[node].id, id);
     if (names[1] == NULL) {
         compile_out_of_memory(compiler);
@@ -63,7 +93,13 @@ static bool feed_port(struct graph_builder *builder, struct target *outer, size_
         names[n++] = id;
     }
     for (i = 0; i < n && builder->nodes[node].ports[port] == MDF_NO_OPERAND; i++) {
-        builder->nodes[node].ports[port] = names[i] != NULL ? find_in_node(builder, outer, names[i]) : MDF_NO_OPERAND;
+        if (names[i] == NULL) {
+            continue;
+        }
+        if (link_port(builder, outer, names[i], &builder->nodes[node].links[port])) {
+            break;
+        }
+        builder->nodes[node].ports[port] = find_in_node(builder, outer, names[i]);
     }
     return compiler->error->code == MDF_OK;
 }

@@ -407,10 +407,12 @@ static bool compile_initials(struct node_builder *builder)
 
 /* ------------------------------------------------------------------ functions */
 
-/* Conditions look at functions and parameters between two runs of their node. */
+/* The value of a function or parameter is another's, which may change: a parameter that gets its new value later in the run; with
+ * conditions, which look at values between two runs, also what others write. */
 static bool must_be_kept(const struct node_builder *builder, mdf_operand operand)
 {
-    return builder->graph->is_scheduled && unit_is_foreign(builder->target.unit, operand);
+    return (unit_flags(builder->target.unit, operand) & OPERAND_MUTABLE) != 0 ||
+           (builder->graph->is_scheduled && unit_is_foreign(builder->target.unit, operand));
 }
 
 static bool compile_function(struct node_builder *builder, struct item *item)
@@ -442,8 +444,7 @@ static bool compile_function(struct node_builder *builder, struct item *item)
     if (!compile_definition(&builder->target, item->definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
         return false;
     }
-    if (!outcome.several && ((unit_flags(builder->target.unit, outcome.outputs[0]) & OPERAND_MUTABLE) != 0 ||
-                             must_be_kept(builder, outcome.outputs[0]))) {
+    if (!outcome.several && must_be_kept(builder, outcome.outputs[0])) {
         copy = unit_own_copy(&builder->target, outcome.outputs[0]); /* the previous value, not the one to come */
         if (copy == MDF_NO_OPERAND || !scope_bind(builder->compiler, &builder->scope, item->definition->id, copy)) {
             return false;

@@ -44,6 +44,9 @@ struct mdf_program_port {
     mdf_operand arriving;
     struct mdf_declaration declaration;
     struct mdf_origin origin;
+    /* Of a graph within a node: the node's input port that feeds it, in the ports of the graph around, and its value. */
+    size_t outer_port;  /* SIZE_MAX: none */
+    mdf_operand source; /* in this graph's unit */
 };
 
 /* An edge into such a port. */
@@ -65,6 +68,7 @@ struct mdf_program_node {
     size_t first_port, n_ports; /* in program->ports */
     size_t *edges;              /* in program->edges, in the order of the file */
     size_t n_edges;
+    bool has_graph;                                 /* of its own */
     struct mdf_program_parts parts[MDF_PART_COUNT]; /* by enum mdf_part */
 };
 

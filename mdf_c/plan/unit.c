@@ -310,13 +310,19 @@ struct mdf_instruction *unit_instruction(struct unit *unit, size_t index)
     return (struct mdf_instruction *)unit->instructions.items + index;
 }
 
+/* What looks at a value changes when that does. */
+static void note_view(struct unit *unit, mdf_operand view, mdf_operand of)
+{
+    facts_of(unit, view)->flags |= unit_flags(unit, of) & OPERAND_MUTABLE;
+    facts_of(unit, view)->flags |= unit_is_foreign(unit, of) ? OPERAND_IS_FOREIGN : 0u;
+}
+
 bool unit_emit(struct target *target, enum mdf_opcode opcode, mdf_operand a, mdf_operand b, mdf_operand c)
 {
     struct mdf_instruction instruction = {(uint8_t)opcode, a, b, c, 0, target->compiler->origin};
 
-    if ((opcode == MDF_OPCODE_BORROW || opcode == MDF_OPCODE_ARRAY || opcode == MDF_OPCODE_DECLARE) &&
-        unit_is_foreign(target->unit, b)) {
-        facts_of(target->unit, a)->flags |= OPERAND_IS_FOREIGN;
+    if (opcode == MDF_OPCODE_BORROW || opcode == MDF_OPCODE_ARRAY || opcode == MDF_OPCODE_DECLARE) {
+        note_view(target->unit, a, b);
     }
     return list_add(target->compiler, &target->unit->instructions, &instruction, sizeof instruction);
 }

@@ -13,6 +13,7 @@ static void forget_inputs(struct mdf_state *state)
 
     for (i = 0; i < state->program->n_ports; i++) {
         state->ports[i].has_input = state->ports[i].repeats = state->ports[i].has_value = false;
+        state->ports[i].was_given = state->ports[i].was_fed = state->ports[i].is_linked = false;
     }
 }
 

@@ -41,9 +41,17 @@ static int n_cores(void)
 
 static bool run_graph(struct mdf_state *state);
 
+static bool take_from_node(struct mdf_state *state, const struct mdf_state *outer);
+
 static bool run_nested(struct mdf_body *body)
 {
-    return run_graph(body->evaluator);
+    struct mdf_state *state = body->evaluator, *outer = state->shared->running;
+    bool done;
+
+    state->shared->running = state;
+    done = take_from_node(state, outer) && run_graph(state);
+    state->shared->running = outer;
+    return done;
 }
 
 /* What a graph needs besides its frame. */
@@ -370,6 +378,35 @@ static bool take_inputs(struct mdf_state *state)
     return true;
 }
 
+/* The same for a graph within a node: an input of the node from outside is one of its graph; what edges have brought, or must be
+ * given, is there in each run of the inner node. */
+static bool take_from_node(struct mdf_state *state, const struct mdf_state *outer)
+{
+    size_t i;
+
+    for (i = 0; i < state->program->n_ports; i++) {
+        const struct mdf_program_port *port = &state->program->ports[i];
+        const struct mdf_state_port *source = port->outer_port != SIZE_MAX ? &outer->ports[port->outer_port] : NULL;
+        bool is_there = source != NULL && (source->was_given || source->was_fed);
+
+        if (source == NULL) {
+            continue;
+        }
+        state->ports[i].is_linked = !port->is_required && is_there &&
+                                    (source->was_fed || outer->program->ports[port->outer_port].is_required);
+        if (port->is_required) {
+            state->ports[i].has_value = !is_there;
+            if (!is_there && !accept_absence(state, port)) {
+                return false;
+            }
+        }
+        if (is_there && !state->ports[i].is_linked && !arrive(state, i, mdf_frame_value(state->frame, port->source))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* numpy.full(shape, 0.0) */
 static bool fill_with_zeros(struct mdf_state *state, const struct mdf_program_port *port)
 {
@@ -422,6 +459,33 @@ static bool run_edge(struct mdf_state *state, const struct mdf_program_edge *edg
            arrive(state, edge->port, mdf_frame_value(state->frame, edge->value));
 }
 
+/* Of a node with a graph: notes what was given to its ports from outside. */
+static void note_given(struct mdf_state *state, const struct mdf_program_node *node)
+{
+    size_t i;
+
+    for (i = node->first_port; node->has_graph && i < node->first_port + node->n_ports; i++) {
+        state->ports[i].was_given = state->ports[i].has_value;
+        state->ports[i].was_fed = false;
+    }
+}
+
+/* What the node around the graph has in its ports arrives at those of an inner one. */
+static bool run_links(struct mdf_state *state, const struct mdf_program_node *node)
+{
+    size_t i;
+
+    for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
+        if (state->ports[i].is_linked) {
+            state->ports[i].was_fed = true;
+            if (!arrive(state, i, mdf_frame_value(state->frame, state->program->ports[i].source))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* Says what is to be lowered of a node. */
 static bool make_request(struct mdf_state *state, size_t index)
 {
@@ -469,11 +533,18 @@ static bool run_node(struct mdf_state *state, size_t index)
     bool done;
     size_t i;
 
+    note_given(state, node);
+    if (!run_links(state, node)) {
+        return false;
+    }
     for (i = 0; i < node->n_edges; i++) {
         const struct mdf_program_edge *edge = &state->program->edges[node->edges[i]];
 
-        if (state->has_run[edge->sender] && !run_edge(state, edge)) {
-            return false;
+        if (state->has_run[edge->sender]) {
+            state->ports[edge->port].was_fed = true;
+            if (!run_edge(state, edge)) {
+                return false;
+            }
         }
     }
     for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
@@ -601,6 +672,7 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
     if (context->error.code != MDF_OK) { /* a large thing, which is all zeros already */
         memset(&context->error, 0, sizeof context->error);
     }
+    state->shared->running = state;
     done = set_increment(state, dt) && take_inputs(state) && run_graph(state);
     if (!done) {
         mdf_state_forget_inputs(state); /* those of nodes that have not run are not meant for the next evaluation */

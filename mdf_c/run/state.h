@@ -16,6 +16,9 @@ struct mdf_state_port {
     bool has_value;   /* something has arrived since the node ran last */
     bool has_default; /* the slot holds the default value */
     bool is_fed;      /* for state->whole: by edges from nodes that have run */
+    /* For the graph within the node: what its last run had in the port. */
+    bool was_given, was_fed; /* from outside; by edges */
+    bool is_linked;          /* in a graph within a node: the node's port, which edges have fed, feeds it in each run */
 };
 
 struct mdf_state_node {
@@ -36,6 +39,7 @@ struct mdf_shared_state {
     atomic_bool is_evaluated; /* or made new, by a call of the public interface */
     bool has_begun;           /* an evaluation has */
     struct mdf_state *nested; /* all states but the outermost */
+    struct mdf_state *running; /* the graph whose node runs, innermost */
 };
 
 /* One graph. */

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Random graphs, flat and within a node: both must give the same bits in each step, or fail in the same one (docs/nested_graphs.md).
+
+    nested_pairs.py [--pairs N] [--from SEED] [--show]
+
+A pair is a graph with states, derivatives, scheduling conditions, edges forward and back, ports of every kind; and the same as the graph
+of a node, under `graph`, as the node's own `nodes`, or two nodes deep, with or without input ports that the node declares itself, behind
+and before other nodes. Inputs from outside come in some steps and not in others. Each runs plainly and by the fast ways."""
+import argparse
+import ctypes
+import importlib
+import json
+import os
+import random
+import sys
+import types
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import conditions  # noqa: E402
+
+N_STEPS = 5
+OUTSIDE = ["x", "y", "z"]
+REDUCTIONS = [None, None, "add", "multiply", "overwrite"]
+EXPRESSIONS = ["{a} + p", "p * 0.5 + {a}", "{a} - p / 3", "p + {a} if {a} < 4 else p - 2", "math.sin(p) + {a}", "max(p, {a})", "{a}", "p + 1", "-p"]
+
+
+def load_library():
+    """The functions of the engine, as the Python package declares them; the package itself would need NumPy."""
+    package = types.ModuleType("mdf_c")
+    package.__path__ = [str(ROOT / "python" / "mdf_c")]
+    sys.modules.setdefault("mdf_c", package)
+    os.environ.setdefault("MDF_C_BUILD", str((ROOT / os.environ.get("BUILD", "build")).resolve()))
+    return importlib.import_module("mdf_c._library")
+
+
+# --------------------------------------------------------------------------- the graph
+
+
+def make_node(rng, name, reductions):
+    """`reductions`: one for each name, as a node's port has one, however many ports it feeds."""
+    ports = {}
+    for port in rng.sample(OUTSIDE, rng.choice([0, 1, 1, 2])) + [f"in_{name}"] * rng.choice([0, 1, 1]):
+        ports[port] = {"default_value": rng.choice([0, 1.5, -2, 3])} if rng.random() < 0.5 else {}
+        if reductions.get(port, rng.choice(REDUCTIONS)) is not None:
+            ports[port]["reduce"] = reductions.get(port, "add")
+    a = rng.choice(list(ports) or ["p"])
+    node = {"input_ports": ports, "parameters": {"p": {"value": rng.choice(EXPRESSIONS).format(a=a), "default_initial_value": rng.choice([0, 1.5, -2])}}}
+    if rng.random() < 0.3:
+        node["parameters"]["p"]["conditions"] = [{"id": "c", "test": "p > 20", "value": "p * 0.25"}]
+    if rng.random() < 0.3:
+        node["parameters"]["v"] = {"default_initial_value": 0.5, "time_derivative": f"{a} - v"}
+    if rng.random() < 0.3:
+        node["functions"] = {"f": {"value": rng.choice([a, f"{a} * 2", "p"])}}
+    node["output_ports"] = {"o": {"value": rng.choice([a, "p", "p", f"{a} if p > 0 else p"] + ["f"] * ("functions" in node) + ["v"] * ("v" in node["parameters"]))},
+                            "q": {"value": f"p * 2 + {a}"}}
+    return node
+
+
+def make_graph(rng, has_conditions):
+    reductions = {name: rng.choice(REDUCTIONS) for name in OUTSIDE}
+    nodes = {f"n{i}": make_node(rng, f"n{i}", reductions) for i in range(rng.randint(1, 4))}
+    order, edges = list(nodes), {}
+    for i, receiver in enumerate(order):
+        for port, fields in nodes[receiver]["input_ports"].items():
+            for _ in range(rng.choice([1, 1, 2]) if port.startswith("in_") else 0):
+                senders = order if "default_value" in fields else order[:i]
+                if senders:
+                    edges[f"e{len(edges)}"] = {"sender": rng.choice(senders), "sender_port": rng.choice("oq"), "receiver": receiver, "receiver_port": port,
+                                               **({"parameters": {"weight": 0.5}} if rng.random() < 0.3 else {})}
+    graph = {"nodes": nodes, "edges": edges}
+    if has_conditions:
+        graph["conditions"] = conditions.make(rng, nodes)
+    return graph
+
+
+def free_ports(graph):
+    """Ports that no edge feeds, by name: the first of each."""
+    fed = {(edge["receiver"], edge["receiver_port"]) for edge in graph["edges"].values()}
+    found = {}
+    for node, parts in graph["nodes"].items():
+        for port, fields in parts["input_ports"].items():
+            if (node, port) not in fed:
+                found.setdefault(port, []).append(fields)
+    return found
+
+
+def has_late_edges(graph):
+    return any("default_value" in graph["nodes"][edge["receiver"]]["input_ports"][edge["receiver_port"]] for edge in graph["edges"].values())
+
+
+# --------------------------------------------------------------------------- pairs
+
+
+def outputs_of(graph):
+    return {f"{node}__{port}": {"value": f"{node}.{port}"} for node, parts in graph["nodes"].items() for port in parts["output_ports"]}
+
+
+def wrap(rng, graph, depth=0):
+    """The node that holds the graph."""
+    node = {"output_ports": outputs_of(graph)}
+    if depth == 0 and rng.random() < 0.3:
+        inner = wrap(rng, graph, 1)
+        node = {"nodes": {"inner": inner}, "output_ports": {port: {"value": f"inner.{port}"} for port in node["output_ports"]}}
+    elif rng.random() < 0.5:
+        node.update(graph)
+    else:
+        node["graph"] = graph
+    if rng.random() < 0.4:  # the node declares ports itself: such that they mean what the graph's mean
+        node["input_ports"] = {port: dict(fields[0]) for port, fields in free_ports(graph).items() if all(other == fields[0] for other in fields)}
+    return node
+
+
+def source_node():
+    return {"parameters": {"k": {"value": "k + 1.25", "default_initial_value": 0}}, "output_ports": {"o": {"value": "k"}}}
+
+
+def add_source(rng, flat, nested, graph):
+    """A node before the graph feeds some of its ports. (Around the node all of them wait for it, so ports with a default value have no
+    edges in such a graph: flat, their node would not wait.) The ports that take nothing from outside any more."""
+    names = [port for port, fields in free_ports(graph).items() if not any("default_value" in each for each in fields)]
+    fed = rng.sample(names, rng.randint(0, len(names)))
+    for port in fed:
+        nested["edges"][f"s_{port}"] = {"sender": "source", "sender_port": "o", "receiver": "around", "receiver_port": port}
+        for node, parts in graph["nodes"].items():
+            if port in parts["input_ports"] and not port.startswith("in_"):
+                flat["edges"][f"s_{port}_{node}"] = {"sender": "source", "sender_port": "o", "receiver": node, "receiver_port": port}
+        if port.startswith("in_"):
+            flat["edges"][f"s_{port}"] = {"sender": "source", "sender_port": "o", "receiver": port[3:], "receiver_port": port}
+    flat["nodes"] = {"source": source_node(), **flat["nodes"]}
+    nested["nodes"] = {"source": source_node(), **nested["nodes"]}
+    return [port for port in fed if any(fields.get("reduce", "overwrite") == "overwrite" for fields in free_ports(graph)[port])]
+
+
+def make_pair(seed):
+    """The two models, and what is given in each step."""
+    rng = random.Random(seed)
+    has_conditions = rng.random() < 0.7
+    graph = make_graph(rng, has_conditions)
+    flat = json.loads(json.dumps(graph))
+    nested = {"nodes": {"around": wrap(rng, graph)}, "edges": {}}
+    closed = []
+    if not has_conditions and not has_late_edges(graph) and rng.random() < 0.7:
+        closed = add_source(rng, flat, nested, graph)
+    elif not has_conditions and rng.random() < 0.5:  # the node runs in some evaluations only, and all flat nodes in the same
+        when = {"type": rng.choice(["AtEnvironmentStateUpdate", "BeforeEnvironmentStateUpdate", "AfterEnvironmentStateUpdate"]), "kwargs": {"n": rng.choice([1, 2])}}
+        end = {"environment_state_update": {"type": "AfterPass", "kwargs": {"n": 0}}}
+        flat["conditions"] = {"node_specific": {node: {"type": "All", "args": [{"type": "AtPass", "kwargs": {"n": 0}}, when]} for node in graph["nodes"]}, "termination": end}
+        nested["conditions"] = {"node_specific": {"around": {"type": "All", "args": [{"type": "AtPass", "kwargs": {"n": 0}}, when]}}, "termination": end}
+    given = [{port: rng.choice([1, 2.5, -3.25, 0, 7]) for port in free_ports(graph) if port not in closed and rng.random() < 0.4} for _ in range(N_STEPS)]
+    dt = rng.choice([None, 0.1, 1.0])
+    return {"m": {"graphs": {"g": flat}}}, {"m": {"graphs": {"g": nested}}}, given, dt
+
+
+# --------------------------------------------------------------------------- running
+
+
+class Runner:
+    def __init__(self):
+        self.module = load_library()
+        self.library = self.module.lib
+        self.library.mdf_output.restype, self.library.mdf_output.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
+        self.library.mdf_set_input_json.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p]
+
+    def options(self, plain):
+        options = self.module.Options()
+        if hasattr(options, "size"):
+            options.size = ctypes.sizeof(options)
+        options.plain, options.max_passes = plain, 200
+        options.warning = self.module.WARNING_HANDLER(lambda context, warning: None)
+        return options
+
+    def read(self, state, node, port):
+        tensor = self.module.Tensor()
+        value = self.library.mdf_output(state, node.encode(), port.encode())
+        if not value or not self.library.mdf_value_tensor(value, ctypes.byref(tensor)):
+            return None
+        shape = [tensor.shape[i] for i in range(tensor.rank)]
+        size, n = {"float64": 8, "int64": 8, "bool": 1}[self.library.mdf_dtype_name(tensor.dtype).decode()], 1
+        for length in shape:
+            n *= length
+        return tensor.dtype, shape, ctypes.string_at(tensor.data, size * n).hex()
+
+    def trace(self, model, ports, given, dt, plain):
+        """The values of the ports (node, port, name) after each step; an error ends it."""
+        text, options, steps = json.dumps(model).encode(), self.options(plain), []
+        error, state, program = self.module.Error(), None, None
+        loaded = self.library.mdf_model_load_bytes(text, len(text), b"json", b"model.json", ctypes.byref(options), ctypes.byref(error))
+        program = loaded and self.library.mdf_compile(loaded, ctypes.byref(options), ctypes.byref(error))
+        state = program and self.library.mdf_state_new(program, ctypes.byref(error))
+        if not state:
+            steps.append(("refused", error.code))
+        for i, inputs in enumerate(given if state else []):
+            for name, value in inputs.items():
+                status = self.library.mdf_set_input_json(state, name.encode(), json.dumps(value).encode(), ctypes.byref(error))
+                assert status == 0, (name, error.message, text)
+            self.library.mdf_evaluate(state, float("nan") if i == 0 or dt is None else dt, ctypes.byref(error))
+            if error.code != 0:
+                steps.append(("error", error.code))
+                break
+            steps.append({name: self.read(state, node, port) for node, port, name in ports})
+        self.message = error.message.decode() if error.code != 0 else ""
+        self.library.mdf_state_free(state)
+        self.library.mdf_program_free(program)
+        self.library.mdf_model_free(loaded)
+        return steps
+
+
+def check(runner, seed):
+    """What differs in a pair; None: nothing."""
+    flat, nested, given, dt = make_pair(seed)
+    graph = flat["m"]["graphs"]["g"]
+    names = [(node, port) for node, parts in graph["nodes"].items() if node != "source" for port in parts["output_ports"]]
+    inside = [("around", f"{node}__{port}", f"{node}.{port}") for node, port in names]
+    outside = [(node, port, f"{node}.{port}") for node, port in names]
+    reference, why = runner.trace(flat, outside, given, dt, True), runner.message
+    for what, model, ports, plain in [("flat", flat, outside, False), ("nested, plain", nested, inside, True), ("nested", nested, inside, False)]:
+        steps = runner.trace(model, ports, given, dt, plain)
+        if steps != reference:
+            at = next((i for i, (a, b) in enumerate(zip(reference, steps)) if a != b), min(len(reference), len(steps)))
+            return f"pair {seed}: {what} differs from flat, plain in step {at + 1}\n  {reference[at:at + 1]} {why}\n  {steps[at:at + 1]} {runner.message}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--pairs", type=int, default=1000)
+    parser.add_argument("--from", type=int, default=0, dest="first")
+    parser.add_argument("--show", action="store_true", help="print the models of the first pair that differs")
+    arguments = parser.parse_args()
+    runner, n_different = Runner(), 0
+    for seed in range(arguments.first, arguments.first + arguments.pairs):
+        different = check(runner, seed)
+        if different is None:
+            continue
+        n_different += 1
+        print(different)
+        if arguments.show:
+            flat, nested, given, dt = make_pair(seed)
+            print(json.dumps(flat), json.dumps(nested), json.dumps(given), dt, sep="\n")
+            break
+    print(f"nested pairs: {arguments.pairs - n_different} passed, {n_different} failed")
+    return 1 if n_different > 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
