@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs Criterion suites one after another and sums up: prints what fails, then one line "N passed, N failed".
-# WITH_PYTHON=1: the tests of the Python package too (tools/run_python_tests.sh), and random models (tools/run_random_models.sh).
+# WITH_PYTHON=1: the tests of the Python package too (tools/run_python_tests.sh), and random models (tools/run_random_models.sh,
+# tests/random/nested_pairs.py).
 # Usage: run_suites.sh SUITE... A suite that ends without a report, or fails without a failed test, counts as one failure. A
 # test that leaks under the address sanitizer has failed too, which Criterion does not see: it ends before the leak is found.
 set -u
@@ -39,6 +40,7 @@ add_counts_of() {
 if [ -n "${WITH_PYTHON:-}" ]; then
     add_counts_of tools/run_python_tests.sh
     add_counts_of tools/run_random_models.sh
+    ! command -v python3 >/dev/null || add_counts_of python3 tests/random/nested_pairs.py --pairs 150
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
