@@ -130,7 +130,7 @@ static bool grow(struct mdf_arena *arena, void *ports, size_t n, size_t n_more, 
     return true;
 }
 
-/* Like the port that it feeds; what the interface declares comes first. */
+/* Like the port that it feeds; what the interface declares comes first. Types are for the ports that it feeds to convert to. */
 static void add_input(struct mdf_graph_node *node, const char *id, const struct mdf_input_port *port,
                       const struct mdf_interface_item *item)
 {
@@ -138,6 +138,7 @@ static void add_input(struct mdf_graph_node *node, const char *id, const struct 
 
     if (port != NULL) {
         made = *port;
+        memset(&made.declaration.type, 0, sizeof made.declaration.type);
     }
     made.id = id;
     made.is_made = true;
@@ -161,8 +162,8 @@ static void add_declared_inputs(struct joiner *joiner)
     }
 }
 
-/* One more port that the node's port of that name feeds. What it feeds converts and has defaults of its own: so it declares only
- * what all of them do, and waits for its edges if one of them does. */
+/* One more port that the node's port of that name feeds: the node's has the shape that all of them have, and waits for its edges if
+ * one of them does. */
 static void join_input(struct mdf_graph_node *node, const struct mdf_input_port *port)
 {
     struct mdf_declaration *declaration;
@@ -174,9 +175,9 @@ static void join_input(struct mdf_graph_node *node, const struct mdf_input_port 
         return;
     }
     declaration = &node->input_ports[i].declaration;
-    if (declaration->type.dtype != port->declaration.type.dtype || declaration->type.exact != port->declaration.type.exact ||
-        declaration->type.sequence != port->declaration.type.sequence ||
-        declaration->type.optional != port->declaration.type.optional) {
+    if (declaration->has_shape != port->declaration.has_shape || declaration->rank != port->declaration.rank ||
+        (declaration->rank > 0 &&
+         memcmp(declaration->shape, port->declaration.shape, declaration->rank * sizeof *declaration->shape) != 0)) {
         memset(declaration, 0, sizeof *declaration);
     }
     if (port->default_value == NULL) {

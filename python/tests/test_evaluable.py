@@ -250,7 +250,7 @@ def test_conditions_are_read_as_graph_schedulers(mdf):
 
 
 @pytest.mark.parametrize(("indices", "result"), [((0,), [5, 6]), ((1,), [4, 5])])
-@pytest.mark.parametrize(("dependency", "parameter"), [("A", "out"), ("A", "p"), ("B", "in")])
+@pytest.mark.parametrize(("dependency", "parameter"), [("A", "out"), ("A", "p"), ("B", "out")])
 def test_thresholds_in_arrays(mdf, dependency, parameter, indices, result):
     grows = mdf.Parameter(id="p", value="[p[0] + 1, p[1] + 1]", default_initial_value=np.array([0, 1]))
     a = mdf.Node(id="A", parameters=[grows], output_ports=[mdf.OutputPort(id="out", value="p", shape=(2,))])
