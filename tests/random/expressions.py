@@ -82,6 +82,8 @@ def state_update(rng, scope, name, shape):
 def make(rng, scope, shape, depth):
     """An expression that gives that shape."""
     r = rng.random()
+    if depth >= 2 and r < 0.08 and scope.pick(rng, shape) is not None:
+        return scope.pick(rng, shape)  # another value as it is
     if depth <= 0 or r < 0.2:
         name = scope.pick(rng, shape)
         if name is not None and rng.random() < 0.85:
@@ -101,7 +103,8 @@ def make(rng, scope, shape, depth):
     arrays = [(n, s) for n, s in scope.names if s]
     if arrays:
         return rng.choice(_REDUCTIONS).format(rng.choice(arrays)[0])
-    return rng.choice(["max({}, {})", "min({}, {})", "numpy.maximum({}, {})", "math.hypot({}, {})", "math.atan2({}, {})", "[{}, {}][0]", "sum([{}, {}])"]).format(
+    return rng.choice(["max({}, {})", "min({}, {})", "numpy.maximum({}, {})", "math.hypot({}, {})", "math.atan2({}, {})", "[{}, {}][0]", "sum([{}, {}])",
+                       "sum([x * {} for x in range(3) if x < {}])", "{} + 0 * numpy.random.random() + {}", "numpy.random.uniform(0, 1) + {} * {}", "({} and {})", "({} or {})"]).format(
         make(rng, scope, shape, depth - 1), make(rng, scope, shape, depth - 1))
 
 

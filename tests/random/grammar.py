@@ -6,6 +6,7 @@ import expressions
 import loops
 from expressions import Scope
 
+ODD_NAMES = ["yes", "null", "1", "α", "-", "#x", "if", "0x1", "double", "~", "é:", "N", "main", "1e3", "struct", "a-b", "Ⅷ", "[x]", "model"]
 NUMBER_TYPES = ["float64", "float32", "int64", "int32", "bool", "float16", "uint8", "int8", "float", "int"]
 
 
@@ -23,10 +24,11 @@ class Model:
 
     def __init__(self, rng, is_plain=False):
         self.rng, self.is_plain = rng, is_plain
-        self.width = rng.choice([2, 3, 4])
+        self.width = rng.choice([1, 2, 3, 4, 4, 8, 17])
         self.arrays = rng.random() < 0.4
         self.graphs = {}
         self.n_names = 0
+        self.depth = 0  # of bodies within each other
         self.n_outputs = {}  # of functions that have several
         self.has_loops = not is_plain and rng.random() < 0.35
         self.has_derivatives = rng.random() < 0.3
@@ -57,7 +59,7 @@ class Model:
             for node, name, port in unfed:
                 if self.chance(0.35) and not any(e["receiver"] == node and e["receiver_port"] == name for e in graph["edges"].values()):
                     inputs[f"{node}.{name}"] = expressions.value(rng, self.input_shape(port))
-            phases.append({"steps": rng.choice([1, 2, 3, 4, 6]), "inputs": inputs})
+            phases.append({"steps": rng.choice([1, 2, 3, 4, 6, 6, 15]), "inputs": inputs})
         return {"format": "json", "model": model, "phases": phases, "dt": rng.choice([None, 0.1, 0.25, 1.0, 0.01])}
 
     def input_shape(self, port):
@@ -81,6 +83,10 @@ class Model:
         outputs = []  # (node, port, shape)
         for _ in range(n_nodes):
             name = self.fresh("N")
+            if self.chance(0.04):
+                name = rng.choice(ODD_NAMES)  # as they stand in files, C or a terminal it may mean something
+            if name in graph["nodes"]:
+                continue
             node, made = self.node(outer, depth)
             graph["nodes"][name] = node
             self.connect(graph, name, outputs)
@@ -244,9 +250,22 @@ class Model:
         def argument():
             return expressions.make(rng, seen, shape, 1)
 
+        if shape and self.chance(0.3):
+            return self.array_function(seen, shape)
         if self.chance(0.5):
             name = rng.choice(list(expressions.STANDARD))
             first, *others = expressions.STANDARD[name].split()
             return {"function": name, "args": {first: argument(), **{x: expressions.number(rng) for x in others}}}
         op, formals, attributes = rng.choice(expressions.ONNX)
         return {"function": "onnx::" + op, "args": {**{x: argument() for x in formals.split()}, **attributes}}
+
+    def array_function(self, seen, shape):
+        """Operators that look at an array as a whole, and give one of the same shape."""
+        rng = self.rng
+        x, y = expressions.make(rng, seen, shape, 1), expressions.make(rng, seen, shape, 1)
+        name, args = rng.choice([
+            ("Softmax", {"input": x}), ("LogSoftmax", {"input": x}), ("CumSum", {"x": x, "axis": 0}), ("MatMul", {"A": f"numpy.eye({shape[0]})", "B": x}),
+            ("Concat", {"inputs": [f"({x})[:1]", f"({x})[1:]"], "axis": 0}), ("Gather", {"data": x, "indices": str(list(range(shape[0])))}), ("Mean", {"data_0": [x, y]}),
+            ("Sum", {"data_0": [x, y]}), ("Where", {"condition": f"({x}) > 0", "X": x, "Y": y}), ("Clip", {"input": x, "min": -1.0, "max": 1.0}),
+            ("Expand", {"input": rng.choice([x, expressions.make(rng, seen, (), 1)]), "shape": f"[{shape[0]}]"}), ("Reshape", {"data": x, "shape": "[-1]"})])
+        return {"function": "onnx::" + name, "args": args}

@@ -1,4 +1,5 @@
 """Random calls of ONNX operators other than control flow. Each function adds calls to a graph, or nothing where nothing fits."""
+import onnx_file
 
 REALS = ("float32", "float64", "float16", "bfloat16")
 COMMON_REALS = ("float32", "float64")
@@ -94,8 +95,6 @@ def _cast(g):
     if "float" in x.type and "int" in to:  # of a number that may be no whole one, or none at all, C and ONNX say nothing
         x = g.call("Clip", [x, g.constant(x.type, [], [-5.0]), g.constant(x.type, [], [5.0])], [(x.type, x.shape)])[0] if x.type in COMMON_REALS else x
         to = "float32" if x.type not in COMMON_REALS else to
-    import onnx_file
-
     return g.call("Cast", [x], [(to, x.shape)], to=onnx_file.ELEMENTS[to])
 
 
@@ -243,8 +242,6 @@ def _sequence(g):
         if x is None:
             return False
         if rng.random() < 0.2:
-            import onnx_file
-
             return g.call("SequenceEmpty", [], [(f"seq({x.type})", None)], **({"dtype": onnx_file.ELEMENTS[x.type]} if x.type != "float32" or rng.random() < 0.5 else {}))
         return g.call("SequenceConstruct", [x] * rng.choice([1, 1, 2, 3]), [(f"seq({x.type})", None)])
     element = s.type[4:-1]
@@ -290,5 +287,65 @@ def _string(g):
     return g.call("Identity", [x], [("string", x.shape)])
 
 
-_KINDS = [_unary] * 4 + [_binary] * 6 + [_compare] * 2 + [_cast] * 2 + [_reshape] * 2 + [_reduce] * 2 + [_sequence] * 2 + [
+def _pad(g):
+    x = g.pick(lambda v: v.type in ("float32", "float64", "int64") and v.shape)
+    if x is None:
+        return False
+    before = [g.rng.choice([0, 1]) for _ in x.shape]
+    after = [g.rng.choice([0, 1]) for _ in x.shape]
+    shape = [a + n + b for a, n, b in zip(before, x.shape, after)]
+    return g.call("Pad", [x, g.constant("int64", [2 * len(shape)], before + after)] + ([g.constant(x.type, [])] if g.rng.random() < 0.5 else []), [(x.type, shape)])
+
+
+def _tile(g):
+    x = g.pick(lambda v: is_tensor(v) and v.shape and v.type not in ("bfloat16", "string"))
+    if x is None:
+        return False
+    times = [g.rng.choice([1, 1, 2, 0]) for _ in x.shape]
+    return g.call("Tile", [x, g.constant("int64", [len(times)], times)], [(x.type, [a * n for a, n in zip(times, x.shape)])])
+
+
+def _top(g):
+    x = g.pick(lambda v: v.type in COMMON_REALS and v.shape and v.shape[-1] > 0)
+    if x is None:
+        return False
+    shape = x.shape[:-1] + [1]
+    return g.call("TopK", [x, g.constant("int64", [1], [1])], [(x.type, shape), ("int64", shape)], axis=-1, largest=g.rng.choice([0, 1]))
+
+
+def _normalise(g):
+    x = g.pick(lambda v: v.type == "float32" and v.shape and 0 not in v.shape)
+    if x is None or g.program.opset < 17:
+        return False
+    return g.call("LayerNormalization", [x, g.get("float32", [x.shape[-1]])], [("float32", x.shape)], axis=-1)
+
+
+def _scatter(g):
+    x = g.pick(lambda v: v.type in ("float32", "float64", "int64", "string") and v.shape and v.shape[0] > 0)
+    if x is None:
+        return False
+    rows = g.constant("int64", [1, 1], [g.rng.randrange(x.shape[0])])
+    return g.call("ScatterND", [x, rows, g.get(x.type, [1] + x.shape[1:])], [(x.type, x.shape)])
+
+
+def _narrow(g):
+    """To a narrow type and back."""
+    x = g.pick(lambda v: v.type == "float32")
+    narrow = [17, 18, 19, 20] * (g.program.opset >= 19) + [22, 21] * (g.program.opset >= 21)
+    if x is None or not narrow:
+        return False
+    to = g.rng.choice(narrow)
+    name = next(n for n, number in onnx_file.ELEMENTS.items() if number == to)
+    if to in (21, 22):
+        x = g.call("Clip", [x, g.constant("float32", [], [0.0]), g.constant("float32", [], [5.0])], [("float32", x.shape)])[0]
+    y = g.call("Cast", [x], [(name, x.shape)], to=to)[0]
+    return g.call("Cast", [y], [("float32", x.shape)], to=1)
+
+
+def _nonzero(g):
+    x = g.pick(lambda v: v.type in ("float32", "int64", "bool") and v.shape)
+    return x is not None and g.call("NonZero", [x], [("int64", None)])
+
+
+_KINDS = [_pad, _tile, _top, _normalise, _scatter, _narrow, _nonzero] + [_unary] * 4 + [_binary] * 6 + [_compare] * 2 + [_cast] * 2 + [_reshape] * 2 + [_reduce] * 2 + [_sequence] * 2 + [
     _unary_integer, _logic, _where, _product, _concat, _slice, _gather, _split, _along, _shape, _clip, _split_to_sequence, _optional, _string]

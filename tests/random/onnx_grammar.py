@@ -3,6 +3,7 @@ import random
 
 import onnx_calls
 import onnx_control
+import onnx_file
 
 TYPES = ["float32"] * 8 + ["float64"] * 3 + ["int64"] * 4 + ["int32", "bool", "bool", "string", "float16", "uint8", "int8", "bfloat16", "uint64", "int16"]
 
@@ -61,6 +62,9 @@ class Graph:
         return made
 
     def constant(self, type, shape, data=None):
+        if onnx_file.ELEMENTS[type] > 16:  # narrow types have no elements in a case: they are cast from float32
+            wide = self.constant("float32", shape, [abs(x) for x in numbers(self.rng, "float32", length(shape))])
+            return self.call("Cast", [wide], [(type, list(shape))], to=onnx_file.ELEMENTS[type])[0]
         data = numbers(self.rng, type, length(shape)) if data is None else data
         tensor = {"type": type, "shape": list(shape), "data": data}
         if type != "bfloat16" and self.rng.random() < 0.3:
