@@ -39,6 +39,7 @@ check mdf-run "$folder/in.bson" --typed
 check mdf-run examples/cooling.yaml --dt 1 -n 3 --trace -o "$folder/out.csv"
 check mdf-run examples/cooling.yaml --quiet --graph-image "$folder/out.dot"
 check mdf-run tests/data/onnx/loop_grows.onnx -i m=3 -i c=true -i x=[1]
+check mdf-run tests/data/failing/libraries.json # images and a regular expression, by libraries of others
 check mdf-run --compile examples/cooling.yaml --dt 1
 check mdf-run --sweep "$folder/sweep.yaml" examples/cooling.yaml --threads 2
 check mdf-run --sweep "$folder/sweep.yaml" examples/cooling.yaml -o "$folder/sweep.npz"

@@ -5,6 +5,7 @@
 #include "functions/image/image.h"
 #include "functions/operator.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct decoder_settings {
@@ -114,6 +115,29 @@ static bool output_pixels(struct mdf_call *call, const struct mdf_image *image, 
     return target != NULL;
 }
 
+/* Libraries say no more than that they failed, be it that the bytes are damaged or that they got no memory, which would turn an image
+ * into none. So a failure has to happen twice, and with memory at hand. */
+static bool decode(const struct format *format, struct mdf_image *image)
+{
+    size_t trial_bytes = ((size_t)1 << 20) + image->n_bytes;
+    void *trial;
+    bool done = format->decode(image);
+
+    if (done || image->call->context->error.code != MDF_OK) {
+        return done;
+    }
+    done = format->decode(image);
+    if (done || image->call->context->error.code != MDF_OK) {
+        return done;
+    }
+    trial = malloc(trial_bytes + 8 * image->width * image->height);
+    if (trial == NULL) {
+        return mdf_call_out_of_memory(image->call);
+    }
+    free(trial);
+    return false;
+}
+
 static bool image_decoder(struct mdf_call *call)
 {
     const struct decoder_settings *settings = call->settings;
@@ -135,7 +159,7 @@ static bool image_decoder(struct mdf_call *call)
         return mdf_call_error(call, MDF_UNSUPPORTED, "%s images need a library that was not there when mdf_c was built",
                               format->name);
     }
-    if (format == NULL || !format->decode(&image)) {
+    if (format == NULL || !decode(format, &image)) {
         if (call->context->error.code != MDF_OK) {
             return false;
         }

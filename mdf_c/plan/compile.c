@@ -478,6 +478,7 @@ static bool keep_nodes(struct graph_builder *builder)
         node->has_graph = source->graph != NULL;
         node->outputs = mdf_arena_array(arena, node->n_outputs, sizeof *node->outputs);
         if (node->id == NULL || node->outputs == NULL) {
+            compile_out_of_memory(builder->compiler);
             return false;
         }
         for (j = 0; j < node->n_outputs; j++) {
@@ -668,6 +669,9 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
         compiler.program->model_id = keep_text(&compiler, model->id);
         compiler.program->graph_id = keep_text(&compiler, graph->id);
         done = compile_graph(&compiler, graph, &unit, NULL);
+    }
+    if (!done) {
+        compile_out_of_memory(&compiler); /* where nothing else has been said */
     }
     unit_clear(&compiler, &unit);
     mdf_arena_release(&compiler.scratch);

@@ -190,7 +190,7 @@ static struct run *shared;
 
 __attribute__((destructor)) static void report(void)
 {
-    if (is_armed) {
+    if (is_armed && shared != NULL) {
         shared->n_calls = n_calls;
         shared->n_blocks = n_blocks;
     }
