@@ -300,7 +300,7 @@ static const struct pair errors[] = {
     {"a 'b'", "expression 'a 'b'': unexpected string at column 3"},
     {"\u03b1 + ?", "expression '\u03b1 + ?': unexpected '?' at column 5"},
     {"a \u2212 b", "expression 'a \u2212 b': unexpected '\u2212' at column 3"},
-    {"a\xff", "expression 'a\xff': a byte that is not UTF-8 at column 2"},
+    {"a\xff", "expression 'a\\xff': a byte that is not UTF-8 at column 2"},
     {"a\x01", "expression 'a ': unexpected control character at column 2"},
     {"a\nb", "expression 'a b': unexpected line break outside brackets at column 2"},
     {"111111111111111111111111111111 + 2222222222222222222222 + b c + 333333333333333333333",
