@@ -42,14 +42,15 @@ const struct mdf_value *mdf_frame_value(const struct mdf_frame *frame, mdf_opera
 {
     uint32_t index = MDF_OPERAND_INDEX(operand);
 
-    switch (MDF_OPERAND_KIND(operand)) {
+    switch ((enum mdf_operand_kind)MDF_OPERAND_KIND(operand)) {
     case MDF_OPERAND_SLOT:
         return &frame->slots[index];
     case MDF_OPERAND_CONSTANT:
         return &frame->code->constants[index];
-    default:
+    case MDF_OPERAND_CAPTURE:
         return frame->captures[index];
     }
+    return NULL;
 }
 
 /* Whether the operand never changes while the program lives. */

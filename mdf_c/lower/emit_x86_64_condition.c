@@ -24,8 +24,12 @@ static struct machine_test compare_reals(struct emission *emission, const struct
     case MDF_LOWERED_LESS:
     case MDF_LOWERED_GREATER:
         return (struct machine_test){IF_ABOVE, PARITY_ANY};
-    default:
+    case MDF_LOWERED_LESS_EQUAL:
+    case MDF_LOWERED_GREATER_EQUAL:
         return (struct machine_test){IF_ABOVE_OR_EQUAL, PARITY_ANY};
+    default: /* no comparison: no machine code */
+        emission->assembler->failed = true;
+        return (struct machine_test){IF_EQUAL, PARITY_ANY};
     }
 }
 

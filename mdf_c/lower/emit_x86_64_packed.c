@@ -212,8 +212,13 @@ static void emit_real(struct packed *packed)
     case MDF_LOWERED_ABSOLUTE:
         emit_with_constant(packed, VECTOR_AND, sign - 1);
         break;
-    default:
+    case MDF_LOWERED_SQUARE_ROOT:
+    case MDF_LOWERED_FLOOR:
+    case MDF_LOWERED_CEILING:
         emit_one(packed);
+        break;
+    default: /* not of reals: no machine code */
+        packed->assembler->failed = true;
         break;
     }
 }
@@ -288,8 +293,11 @@ static void emit_whole(struct packed *packed)
     case MDF_LOWERED_NEGATE:
         emit_negation(packed);
         break;
-    default:
+    case MDF_LOWERED_ABSOLUTE:
         emit_absolute(packed);
+        break;
+    default: /* not of whole numbers: no machine code */
+        packed->assembler->failed = true;
         break;
     }
 }
@@ -350,8 +358,12 @@ static void emit_logic(struct packed *packed)
     case MDF_LOWERED_EQUAL:
         compare_wholes(packed); /* of masks */
         break;
-    default:
+    case MDF_LOWERED_NOT_EQUAL:
+    case MDF_LOWERED_EXCLUSIVE_OR:
         emit_two(packed, VECTOR_EXCLUSIVE_OR);
+        break;
+    default: /* not of truths: no machine code */
+        packed->assembler->failed = true;
         break;
     }
 }

@@ -61,8 +61,16 @@ static bool covers_type(const struct emission *emission, const struct mdf_lowere
         return op->loop != NULL;
     case MDF_LOWERED_COPY:
         return true;
-    default:
+    case MDF_LOWERED_EQUAL:
+    case MDF_LOWERED_NOT_EQUAL:
+    case MDF_LOWERED_LESS:
+    case MDF_LOWERED_LESS_EQUAL:
+    case MDF_LOWERED_GREATER:
+    case MDF_LOWERED_GREATER_EQUAL:
+    case MDF_LOWERED_SELECT:
         return is_covered_type(op->dtype);
+    default:
+        return false;
     }
 }
 
@@ -183,8 +191,13 @@ static void emit_real(struct emission *emission, const struct mdf_lowered_op *op
     case MDF_LOWERED_ABSOLUTE:
         emit_sign(emission, op);
         break;
-    default:
+    case MDF_LOWERED_SQUARE_ROOT:
+    case MDF_LOWERED_FLOOR:
+    case MDF_LOWERED_CEILING:
         emit_unary(emission, op);
+        break;
+    default: /* not of reals: no machine code */
+        emission->assembler->failed = true;
         break;
     }
 }

@@ -25,9 +25,15 @@ bool emission_may_leave(const struct mdf_lowered_op *op)
     case MDF_LOWERED_NOT:
     case MDF_LOWERED_SELECT:
     case MDF_LOWERED_COPY:
+    case MDF_LOWERED_EQUAL:
+    case MDF_LOWERED_NOT_EQUAL:
+    case MDF_LOWERED_LESS:
+    case MDF_LOWERED_LESS_EQUAL:
+    case MDF_LOWERED_GREATER:
+    case MDF_LOWERED_GREATER_EQUAL:
         return false;
     default:
-        return !emission_is_comparison(op->code);
+        return true;
     }
 }
 

@@ -223,8 +223,14 @@ void emission_whole(struct emission *emission, const struct mdf_lowered_op *op)
     case MDF_LOWERED_NOT:
         emit_logic(emission, op);
         break;
-    default:
+    case MDF_LOWERED_QUOTIENT:
+    case MDF_LOWERED_REMAINDER:
+    case MDF_LOWERED_FLOOR_QUOTIENT:
+    case MDF_LOWERED_FLOOR_REMAINDER:
         emission_division(emission, op);
+        break;
+    default: /* not of whole numbers: no machine code */
+        emission->assembler->failed = true;
         break;
     }
 }

@@ -53,7 +53,7 @@ static void note_made(size_t *made_at, const struct mdf_lowered_op *op, size_t a
 {
     size_t i;
 
-    switch (op->code) {
+    switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_CALL:
         for (i = 0; i < op->of.call->n_outputs; i++) {
             if (op->of.call->outputs[i] != MDF_LOWERED_NONE) {
@@ -74,8 +74,11 @@ static void note_made(size_t *made_at, const struct mdf_lowered_op *op, size_t a
             made_at[op->of.loop->stacks[i].stack] = at;
         }
         break;
-    default:
+    case MDF_LOWERED_FUSED: /* its ops are noted as they join it */
+        break;
+    MDF_LOWERED_CASES_OF_ELEMENTS:
         made_at[op->out] = at;
+        break;
     }
 }
 
@@ -193,7 +196,7 @@ static void use_region(struct lowering *lowering, const struct mdf_lowered_regio
     for (i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
-        switch (op->code) {
+        switch ((enum mdf_lowered_code)op->code) {
         case MDF_LOWERED_CALL:
             for (j = 0; j < op->of.call->n_inputs; j++) {
                 use(lowering, op->of.call->inputs[j], NULL);
@@ -208,10 +211,11 @@ static void use_region(struct lowering *lowering, const struct mdf_lowered_regio
         case MDF_LOWERED_LOOP:
             use_loop(lowering, op->of.loop);
             break;
-        default:
+        MDF_LOWERED_CASES_OF_ELEMENTS:
             for (j = 0; j < op->n_in; j++) {
                 use(lowering, op->in[j], user);
             }
+            break;
         }
     }
 }

@@ -38,7 +38,16 @@ void lowering_mark_written(const struct mdf_code *code, size_t first, size_t end
         case MDF_OPCODE_DECLARE:
             mark(is_written, instruction->a);
             break;
-        default: /* jumps write nothing; what else there is can not be lowered */
+        case MDF_OPCODE_JUMP:
+        case MDF_OPCODE_JUMP_IF:
+        case MDF_OPCODE_JUMP_UNLESS:
+        case MDF_OPCODE_JUMP_WITHOUT_DT:
+            break;
+        case MDF_OPCODE_LIST: /* these can not be lowered */
+        case MDF_OPCODE_APPEND:
+        case MDF_OPCODE_NEXT:
+        case MDF_OPCODE_GRAPH:
+        case MDF_OPCODE_YIELD:
             break;
         }
     }

@@ -94,6 +94,44 @@ enum mdf_lowered_code {
     MDF_LOWERED_LOOP /* ONNX's Loop and Scan */
 };
 
+/* Labels of a switch: all ops of elements, of which `in` and `out` say what is read and written. A switch with these and the ops
+ * of whole values has no default, so that a new code does not build until it says where it belongs. */
+#define MDF_LOWERED_CASES_OF_ELEMENTS \
+    case MDF_LOWERED_ADD:             \
+    case MDF_LOWERED_SUBTRACT:        \
+    case MDF_LOWERED_MULTIPLY:        \
+    case MDF_LOWERED_NEGATE:          \
+    case MDF_LOWERED_ABSOLUTE:        \
+    case MDF_LOWERED_DIVIDE:          \
+    case MDF_LOWERED_DIVIDE_NONZERO:  \
+    case MDF_LOWERED_SQUARE_ROOT:     \
+    case MDF_LOWERED_FLOOR:           \
+    case MDF_LOWERED_CEILING:         \
+    case MDF_LOWERED_QUOTIENT:        \
+    case MDF_LOWERED_REMAINDER:       \
+    case MDF_LOWERED_FLOOR_QUOTIENT:  \
+    case MDF_LOWERED_FLOOR_REMAINDER: \
+    case MDF_LOWERED_ADD_EXACT:       \
+    case MDF_LOWERED_SUBTRACT_EXACT:  \
+    case MDF_LOWERED_MULTIPLY_EXACT:  \
+    case MDF_LOWERED_NEGATE_EXACT:    \
+    case MDF_LOWERED_EQUAL:           \
+    case MDF_LOWERED_NOT_EQUAL:       \
+    case MDF_LOWERED_LESS:            \
+    case MDF_LOWERED_LESS_EQUAL:      \
+    case MDF_LOWERED_GREATER:         \
+    case MDF_LOWERED_GREATER_EQUAL:   \
+    case MDF_LOWERED_AND:             \
+    case MDF_LOWERED_OR:              \
+    case MDF_LOWERED_EXCLUSIVE_OR:    \
+    case MDF_LOWERED_NOT:             \
+    case MDF_LOWERED_SELECT:          \
+    case MDF_LOWERED_CAST:            \
+    case MDF_LOWERED_FUNCTION:        \
+    case MDF_LOWERED_ELEMENTS:        \
+    case MDF_LOWERED_COPY:            \
+    case MDF_LOWERED_PART
+
 struct mdf_lowered_op {
     uint8_t code;  /* enum mdf_lowered_code */
     uint8_t dtype; /* of the operands */
@@ -119,8 +157,8 @@ struct mdf_lowered_op {
     } of;
 };
 
-/* n_rows rows of n elements, the first element of each `step` elements behind that of the one before. One row is looked at where it
- * lies: such a result has no memory of its own. */
+/* n_rows rows of n elements, the first element of each `step` elements behind that of the one before. One row is looked at where
+ * it lies: such a result has no memory of its own. */
 struct mdf_lowered_part {
     size_t first, n_rows, n, step;
 };
@@ -137,12 +175,12 @@ struct mdf_lowered_call {
     struct mdf_call call;
     mdf_lowered_id *inputs, *outputs; /* NONE: omitted, unread */
     size_t n_inputs, n_outputs;
-    bool weakens; /* mdf_weaken_outputs follows */
+    bool weakens;                        /* mdf_weaken_outputs follows */
     struct mdf_lowered_product *product; /* what it computes, where that is done without the kernel; else NULL */
 };
 
-/* A product of matrices in a loop's body, out = a b or start + a b, whose second matrix is the same in all runs of the loop: it is
- * laid out before the first one. `a` has n_rows rows, and may be of any rank; `out` has memory of its own. */
+/* A product of matrices in a loop's body, out = a b or start + a b, whose second matrix is the same in all runs of the loop: it
+ * is laid out before the first one. `a` has n_rows rows, and may be of any rank; `out` has memory of its own. */
 struct mdf_lowered_product {
     struct mdf_prepared_product prepared;
     mdf_lowered_id a, b, start, out; /* start: a row; NONE: 0 */

@@ -104,9 +104,16 @@ static struct prospect judge_leaf(const struct reach *reach, const struct mdf_co
     case MDF_CONDITION_FINISHED_ANY:
         judge_nodes(reach, condition, &any, &all);
         return (struct prospect){any, true};
-    default: /* values and times: anything */
+    case MDF_CONDITION_TIME:
+    case MDF_CONDITION_THRESHOLD:
         return (struct prospect){true, true};
+    case MDF_CONDITION_ALL: /* these have parts */
+    case MDF_CONDITION_ANY:
+    case MDF_CONDITION_NOT:
+    case MDF_CONDITION_N_WHEN:
+        break;
     }
+    return (struct prospect){true, true};
 }
 
 static struct prospect judge(const struct reach *reach, uint32_t index)
@@ -130,8 +137,10 @@ static struct prospect judge(const struct reach *reach, uint32_t index)
         return any;
     case MDF_CONDITION_NOT:
         return (struct prospect){part.fail, part.hold};
-    default:
+    case MDF_CONDITION_N_WHEN:
         return (struct prospect){part.hold && condition->n > 0, true};
+    default:
+        return (struct prospect){true, true};
     }
 }
 

@@ -51,8 +51,10 @@ static mdf_operand compile_leaf(struct target *target, const struct mdf_expressi
     case MDF_EXPRESSION_TRUE:
     case MDF_EXPRESSION_FALSE:
         return add_value(target, mdf_value_make_bool(memory, &value, tree->kind == MDF_EXPRESSION_TRUE), &value, into);
-    default:
+    case MDF_EXPRESSION_NONE:
         return add_value(target, true, &value, into);
+    default:
+        return compile_error(target->compiler, MDF_EXPRESSION, "an expression of kind %d is no value", (int)tree->kind);
     }
 }
 

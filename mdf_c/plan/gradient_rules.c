@@ -36,9 +36,14 @@ static bool value_of_setting(struct gradient *gradient, const struct mdf_setting
     case MDF_SETTING_STRING:
         text = *(const char *const *)field;
         return text == NULL || mdf_value_make_string(memory, value, text, strlen(text));
-    default:
-        return true;
+    case MDF_SETTING_FLOATS: /* none of these is an argument of a rule */
+    case MDF_SETTING_STRINGS:
+    case MDF_SETTING_DTYPE:
+    case MDF_SETTING_VALUE:
+    case MDF_SETTING_GRAPH:
+        break;
     }
+    return true;
 }
 
 static bool bind_settings(struct gradient *gradient, struct scope *scope, const struct mdf_code_call *call, const char *rule)

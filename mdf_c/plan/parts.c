@@ -13,9 +13,12 @@ static const char *id_of(const struct mdf_graph_node *node, enum mdf_part kind, 
         return node->functions[i].id;
     case MDF_PART_PARAMETER:
         return node->parameters[i].definition.id;
-    default:
+    case MDF_PART_OUTPUT:
         return node->output_ports[i].id;
+    case MDF_PART_COUNT:
+        break;
     }
+    return NULL;
 }
 
 static size_t count_of(const struct mdf_graph_node *node, enum mdf_part kind)
@@ -27,9 +30,12 @@ static size_t count_of(const struct mdf_graph_node *node, enum mdf_part kind)
         return node->n_functions;
     case MDF_PART_PARAMETER:
         return node->n_parameters;
-    default:
+    case MDF_PART_OUTPUT:
         return node->n_output_ports;
+    case MDF_PART_COUNT:
+        break;
     }
+    return 0;
 }
 
 /* The operands of a part, in the compiler's scratch or the plan; NULL: it has none. */

@@ -150,7 +150,8 @@ static bool read_operations(struct condition_builder *builder, const struct cond
     case STRUCTURE_AFTER:
         structure->owner_receivers = subject_senders = OPERATION_MERGE;
         break;
-    default:
+    case STRUCTURE_ADD_EDGE:
+    case STRUCTURE_REMOVE_EDGE:
         return true;
     }
     return read_operation(builder, call, "owner_senders", &structure->owner_senders) &&
@@ -291,9 +292,12 @@ static bool is_required(const struct structure *structure, size_t sender, size_t
         return sender == structure->owner && is_subject(structure, receiver);
     case STRUCTURE_AFTER:
         return receiver == structure->owner && is_subject(structure, sender);
-    default:
+    case STRUCTURE_WITH:
+    case STRUCTURE_ADD_EDGE:
+    case STRUCTURE_REMOVE_EDGE:
         return receiver == structure->owner || is_subject(structure, receiver);
     }
+    return true;
 }
 
 static bool find_neighbours(struct work *work)

@@ -97,7 +97,19 @@ static void find_in_tree(struct compiler *compiler, struct usages *usages, const
             first = 1;
         }
         break;
-    default:
+    case MDF_EXPRESSION_LIST:
+    case MDF_EXPRESSION_TUPLE:
+    case MDF_EXPRESSION_DICT:
+    case MDF_EXPRESSION_UNARY:
+    case MDF_EXPRESSION_BINARY:
+    case MDF_EXPRESSION_COMPARE:
+    case MDF_EXPRESSION_AND:
+    case MDF_EXPRESSION_OR:
+    case MDF_EXPRESSION_CONDITIONAL:
+    case MDF_EXPRESSION_CALL:
+    case MDF_EXPRESSION_ATTRIBUTE:
+    case MDF_EXPRESSION_SLICE:
+    case MDF_EXPRESSION_COMPREHENSION:
         break;
     }
     for (i = first; i < tree->as.list.n; i++) {

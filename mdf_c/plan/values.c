@@ -327,7 +327,19 @@ static bool collect_from_tree(struct compiler *compiler, const struct mdf_expres
             return false;
         }
         break;
-    default:
+    case MDF_EXPRESSION_LIST:
+    case MDF_EXPRESSION_TUPLE:
+    case MDF_EXPRESSION_DICT:
+    case MDF_EXPRESSION_UNARY:
+    case MDF_EXPRESSION_BINARY:
+    case MDF_EXPRESSION_COMPARE:
+    case MDF_EXPRESSION_AND:
+    case MDF_EXPRESSION_OR:
+    case MDF_EXPRESSION_CONDITIONAL:
+    case MDF_EXPRESSION_CALL:
+    case MDF_EXPRESSION_SUBSCRIPT:
+    case MDF_EXPRESSION_SLICE:
+    case MDF_EXPRESSION_COMPREHENSION:
         break;
     }
     for (i = 0; i < tree->as.list.n; i++) {

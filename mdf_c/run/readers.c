@@ -83,7 +83,10 @@ static void note_instruction(struct readers *readers, const struct mdf_code *cod
     case MDF_OPCODE_DECLARE:
         note(readers, instruction->b);
         break;
-    default:
+    case MDF_OPCODE_JUMP:
+    case MDF_OPCODE_JUMP_WITHOUT_DT:
+    case MDF_OPCODE_LIST:
+    case MDF_OPCODE_YIELD: /* reads what a body yields */
         break;
     }
 }

@@ -280,7 +280,15 @@ static bool may_change(const struct mdf_whole_schedule *whole, uint32_t index, c
         case MDF_CONDITION_FINISHED_ANY:
         case MDF_CONDITION_FINISHED_ALL:
             return true;
-        default:
+        case MDF_CONDITION_CONSTANT: /* the runs of nodes decide on these: see below */
+        case MDF_CONDITION_ALL:
+        case MDF_CONDITION_ANY:
+        case MDF_CONDITION_NOT:
+        case MDF_CONDITION_CALLS:
+        case MDF_CONDITION_CALLS_SUM:
+        case MDF_CONDITION_USABLE_CALLS:
+        case MDF_CONDITION_ALL_HAVE_RUN:
+        case MDF_CONDITION_HAVE_RUN:
             break;
         }
     }

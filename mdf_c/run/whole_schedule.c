@@ -23,14 +23,21 @@ size_t mdf_whole_n_of(const struct mdf_program *program, enum mdf_extra kind)
         return schedule->n_usables;
     case MDF_EXTRA_SPENT:
         return schedule->n_spent;
+    case MDF_EXTRA_STEPS:
     case MDF_EXTRA_N_SETS:
     case MDF_EXTRA_TIME:
         return 1;
     case MDF_EXTRA_CLOCKS:
         return MDF_CLOCK_COUNT;
-    default:
+    case MDF_EXTRA_COUNTS_IN_PASS:
+    case MDF_EXTRA_COUNTS_IN_UPDATE:
+    case MDF_EXTRA_COUNTS_IN_LIFE:
+    case MDF_EXTRA_LAST_SETS:
         return program->n_nodes;
+    case MDF_EXTRA_KINDS:
+        break;
     }
+    return 0;
 }
 
 size_t mdf_whole_n_extras(const struct mdf_program *program)
@@ -74,9 +81,13 @@ uint64_t *mdf_whole_home(struct mdf_state *state, enum mdf_extra kind, size_t in
         return &scheduler->clocks[index];
     case MDF_EXTRA_TIME:
         return (uint64_t *)&scheduler->time;
-    default:
-        return NULL;
+    case MDF_EXTRA_COUNTS_IN_PASS:
+    case MDF_EXTRA_COUNTS_IN_UPDATE:
+    case MDF_EXTRA_MARKS:
+    case MDF_EXTRA_KINDS:
+        break;
     }
+    return NULL;
 }
 
 bool mdf_whole_is_kept(const struct mdf_whole_schedule *whole, enum mdf_extra kind, size_t index)
@@ -164,7 +175,13 @@ static void keep_looked_at(const struct mdf_program *program, const struct mdf_c
             keep(program, is_kept, MDF_EXTRA_COUNTS_IN_UPDATE, schedule->watches[condition->index + i].node);
         }
         break;
-    default:
+    case MDF_CONDITION_CONSTANT:
+    case MDF_CONDITION_ALL:
+    case MDF_CONDITION_ANY:
+    case MDF_CONDITION_NOT:
+    case MDF_CONDITION_N_WHEN:
+    case MDF_CONDITION_TIME:
+    case MDF_CONDITION_THRESHOLD:
         break;
     }
 }
@@ -445,9 +462,11 @@ mdf_lowered_id mdf_whole_check(const struct mdf_whole_schedule *whole, struct sc
         return check_time(whole, scope, &whole->schedule->times[condition->index]);
     case MDF_CONDITION_THRESHOLD:
         return check_threshold(whole, scope, condition);
-    default:
+    case MDF_CONDITION_FINISHED_ANY:
+    case MDF_CONDITION_FINISHED_ALL:
         return check_finished(whole, scope, condition);
     }
+    return MDF_LOWERED_NONE;
 }
 
 /* ------------------------------------------------------------------ dependence */
@@ -487,9 +506,17 @@ static bool leaf_depends(const struct mdf_schedule *schedule, const struct mdf_c
             }
         }
         return false;
-    default:
+    case MDF_CONDITION_CONSTANT:
+    case MDF_CONDITION_ALL:
+    case MDF_CONDITION_ANY:
+    case MDF_CONDITION_NOT:
+    case MDF_CONDITION_CLOCK:
+    case MDF_CONDITION_JUST_RAN:
+    case MDF_CONDITION_TIME:
+    case MDF_CONDITION_THRESHOLD:
         return false;
     }
+    return true;
 }
 
 bool mdf_whole_depends(const struct mdf_schedule *schedule, uint32_t index, size_t node)

@@ -108,7 +108,14 @@ static struct looked_at find_looked_at(const struct mdf_schedule *schedule)
         case MDF_CONDITION_JUST_RAN:
             found.last_sets = true;
             break;
-        default:
+        case MDF_CONDITION_CONSTANT:
+        case MDF_CONDITION_ALL:
+        case MDF_CONDITION_ANY:
+        case MDF_CONDITION_NOT:
+        case MDF_CONDITION_N_WHEN:
+        case MDF_CONDITION_CLOCK:
+        case MDF_CONDITION_TIME:
+        case MDF_CONDITION_THRESHOLD:
             break;
         }
     }

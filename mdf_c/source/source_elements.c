@@ -158,8 +158,10 @@ static uint8_t kind_of(mdf_dtype dtype)
         return SIGNED;
     case 'u':
         return UNSIGNED;
-    default:
+    case 'b':
         return TRUTHS;
+    default: /* no row is for it */
+        return 0;
     }
 }
 
@@ -445,7 +447,8 @@ static bool express_constant_divisor(struct mdf_source_writer *writer, const str
 static bool express_code(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
                          struct mdf_source_expression *expression)
 {
-    const struct code_row *row = &code_rows[op->code];
+    static const struct code_row none = {NULL, NULL, NULL, NULL};
+    const struct code_row *row = op->code < sizeof code_rows / sizeof *code_rows ? &code_rows[op->code] : &none;
     mdf_dtype dtype = (mdf_dtype)op->dtype;
     struct expansion expansion = {op->operator, op->settings, dtype, operands};
     const char *text = kind_of(dtype) == REALS ? row->reals : row->whole;
@@ -645,7 +648,7 @@ bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lower
         return express_function(writer, op, operands, expression);
     case MDF_LOWERED_ELEMENTS:
         return express_elements(writer, op, operands, expression);
-    default:
+    default: /* what has no row is refused */
         return express_code(writer, op, operands, expression);
     }
 }

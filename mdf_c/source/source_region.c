@@ -296,7 +296,7 @@ static bool write_op(struct mdf_source_writer *writer, const struct mdf_lowered_
         return write_if(writer, op->of.branches);
     case MDF_LOWERED_LOOP:
         return mdf_source_write_loop(writer, op->of.loop);
-    default:
+    MDF_LOWERED_CASES_OF_ELEMENTS:
         break;
     }
     if (op->code == MDF_LOWERED_COPY && !writer->lowered->values[op->out].is_scalar) {

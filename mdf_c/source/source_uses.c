@@ -94,7 +94,7 @@ static bool mark_op(struct mdf_source_writer *writer, const struct mdf_lowered_o
         return mark_branches(writer, op->of.branches);
     case MDF_LOWERED_LOOP:
         return mark_loop(writer, op->of.loop);
-    default:
+    MDF_LOWERED_CASES_OF_ELEMENTS:
         break;
     }
     if (!is_live(writer, op->out) && !mdf_source_may_leave(op)) {
@@ -204,7 +204,7 @@ bool mdf_source_reads(const struct mdf_lowered_op *op, mdf_lowered_id id)
         return branches_read(op->of.branches, id);
     case MDF_LOWERED_LOOP:
         return loop_reads(op->of.loop, id);
-    default:
+    MDF_LOWERED_CASES_OF_ELEMENTS:
         break;
     }
     for (i = 0; i < op->n_in; i++) {
@@ -302,9 +302,12 @@ static bool makes(const struct mdf_lowered_op *op, mdf_lowered_id id)
             }
         }
         return false;
-    default:
-        return op->code < MDF_LOWERED_CALL && op->out == id;
+    case MDF_LOWERED_IF:
+        return false;
+    MDF_LOWERED_CASES_OF_ELEMENTS:
+        return op->out == id;
     }
+    return false;
 }
 
 bool mdf_source_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id, size_t *index)

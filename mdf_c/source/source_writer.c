@@ -231,8 +231,11 @@ void mdf_source_append_literal(struct mdf_text *text, mdf_dtype dtype, const voi
         mdf_convert_elements(MDF_DTYPE_UINT64, &natural, dtype, element, 1, false);
         mdf_text_printf(text, natural > UINT32_MAX ? "UINT64_C(%llu)" : "%lluu", (unsigned long long)natural);
         return;
-    default:
+    case 'i':
         break;
+    default:
+        text->failed = true;
+        return;
     }
     integer = mdf_element_to_int64(dtype, element);
     if (integer == INT64_MIN) {
