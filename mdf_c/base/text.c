@@ -46,7 +46,9 @@ static bool reserve(struct mdf_text *text, size_t length)
 void mdf_text_append(struct mdf_text *text, const char *bytes, size_t length)
 {
     if (reserve(text, length)) {
-        memcpy(text->bytes + text->length, bytes, length);
+        if (length > 0) { /* nothing may have no address */
+            memcpy(text->bytes + text->length, bytes, length);
+        }
         text->length += length;
         text->bytes[text->length] = '\0';
     }

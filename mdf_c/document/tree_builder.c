@@ -402,7 +402,7 @@ static bool close_packed(struct mdf_tree *tree, const struct mdf_tree_frame *fra
 
 static bool close_list(struct mdf_tree *tree, const struct mdf_tree_frame *frame, struct mdf_node *node)
 {
-    const struct mdf_tree_item *items = tree->items + frame->first_item;
+    const struct mdf_tree_item *items = frame->n_items > 0 ? tree->items + frame->first_item : NULL;
     size_t i;
 
     node->kind = MDF_NODE_LIST;
@@ -484,7 +484,7 @@ static size_t sort_entries(struct mdf_tree *tree, struct mdf_tree_item *items, s
 static bool close_object(struct mdf_tree *tree, const struct mdf_tree_frame *frame, struct mdf_node *node)
 {
     size_t n = tree->n_items - frame->first_item, n_keys, i, n_entries = 0;
-    struct mdf_tree_item *items = tree->items + frame->first_item;
+    struct mdf_tree_item *items = n > 0 ? tree->items + frame->first_item : NULL;
     struct mdf_node_entry *entries;
     uint32_t *order = NULL;
     void *sorted = tree->sorted;

@@ -505,9 +505,9 @@ static bool make_request(struct mdf_state *state, size_t index)
 /* Runs a node that has run before in its lowered form; false: it must be run as it stands. */
 static bool run_lowered(struct mdf_state *state, size_t index)
 {
-    struct mdf_state_node *kept = &state->nodes[index];
+    struct mdf_state_node *kept = state->nodes != NULL ? &state->nodes[index] : NULL;
 
-    if (state->nodes == NULL || kept->n_runs < RUNS_BEFORE_LOWERING) {
+    if (kept == NULL || kept->n_runs < RUNS_BEFORE_LOWERING) {
         return false;
     }
     return (kept->request.readers != NULL || make_request(state, index)) && mdf_fast_run(&kept->fast, &kept->request);

@@ -179,7 +179,6 @@ static void keep_looked_at(const struct mdf_program *program, const struct mdf_c
     case MDF_CONDITION_ALL:
     case MDF_CONDITION_ANY:
     case MDF_CONDITION_NOT:
-    case MDF_CONDITION_N_WHEN:
     case MDF_CONDITION_TIME:
     case MDF_CONDITION_THRESHOLD:
         break;
