@@ -37,7 +37,8 @@ PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(wildcard mdf_c/
 SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
 SUITE_SHARED_SOURCES := $(sort $(filter-out $(SUITE_SOURCES),$(wildcard tests/*.c)))
 
-FUZZ_SOURCES := $(sort $(wildcard fuzz/*.c))
+# fuzz/libfuzzer.c needs clang's libFuzzer, the rest nothing more than the library does.
+FUZZ_SOURCES := $(filter-out fuzz/libfuzzer.c,$(sort $(wildcard fuzz/*.c)))
 RANDOM_SOURCES := $(sort $(wildcard tests/random/*.c))
 
 objects = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
@@ -46,10 +47,11 @@ LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES)) $(GENERATED_OBJECTS)
 PROGRAM_SHARED_OBJECTS := $(call objects,$(PROGRAM_SHARED_SOURCES))
 SUITE_SHARED_OBJECTS := $(call objects,$(SUITE_SHARED_SOURCES))
 ALL_OBJECTS := $(call objects,$(LIBRARY_SOURCES) $(PROGRAM_MAINS) $(PROGRAM_SHARED_SOURCES) $(SUITE_SOURCES) $(SUITE_SHARED_SOURCES) \
-    $(FUZZ_SOURCES) $(RANDOM_SOURCES))
+    $(FUZZ_SOURCES) fuzz/libfuzzer.c $(RANDOM_SOURCES))
 
 STATIC_LIBRARY := $(BUILD)/libmdf.a
 SHARED_LIBRARY := $(BUILD)/libmdf.so
+FUZZ_OBJECTS := $(call objects,$(filter-out fuzz/fuzz.c,$(FUZZ_SOURCES))) $(PROGRAM_SHARED_OBJECTS)
 PROGRAMS := $(BUILD)/mdf-run $(BUILD)/mdf-convert $(BUILD)/mdf-compile
 SUITES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(SUITE_SOURCES))
 OPERATOR_TABLES := build/generated/operator_tables.inc
@@ -90,7 +92,7 @@ $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test python-tests wheel check-wheel bench check-asan check-ubsan check-vectors check-failing preload check-random check-against check-fuzz check-valgrind node-tests layers install uninstall format lint clean help suites programs force
+.PHONY: all deps demo test python-tests wheel check-wheel bench check-asan check-ubsan check-tsan check-msan check-vectors check-failing preload check-random check-against check-fuzz check-valgrind coverage fuzz fuzzers fuzz-corpus node-tests layers install uninstall format lint clean help suites programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -101,7 +103,7 @@ all: $(PROGRAMS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
-	@echo "demo test all deps bench wheel check-asan check-ubsan check-vectors check-failing check-random check-against check-fuzz check-valgrind check-wheel node-tests layers install uninstall format lint clean"
+	@echo "demo test all deps bench wheel check-asan check-ubsan check-tsan check-msan check-vectors check-failing check-random check-against check-fuzz check-valgrind check-wheel coverage fuzz fuzz-corpus node-tests layers install uninstall format lint clean"
 
 deps:
 	@tools/install_dependencies.sh
@@ -165,9 +167,23 @@ check-asan:
 	@$(MAKE) --no-print-directory suites BUILD=build/asan SANITIZE=address CFLAGS="-O1 -g"
 	@BUILD=build/asan tools/run_suites.sh $(patsubst $(BUILD)/%,build/asan/%,$(SUITES))
 
+# By clang where there is one, which looks at more than gcc: offsets from NULL, reals that an integer does not hold.
 check-ubsan:
+ifneq ($(shell command -v clang),)
+	@$(MAKE) --no-print-directory suites BUILD=build/ubsan CC=clang SANITIZE=undefined,float-cast-overflow CFLAGS="-O1 -g"
+else
 	@$(MAKE) --no-print-directory suites BUILD=build/ubsan SANITIZE=undefined CFLAGS="-O1 -g"
+endif
 	@BUILD=build/ubsan tools/run_suites.sh $(patsubst $(BUILD)/%,build/ubsan/%,$(SUITES))
+
+# clang's sanitizers. Instrumented, the kernels take minutes to compile unless they are left as they are written.
+SANITIZER_FLAGS := CFLAGS="-O1 -gline-tables-only" KERNEL_FLAGS=-O0
+
+# Lines and branches that the tests reach, by folder.
+coverage:
+	@$(MAKE) --no-print-directory all suites BUILD=build/coverage CFLAGS="-Og -g --coverage -fprofile-update=atomic" LDFLAGS=--coverage
+	@find build/coverage -name '*.gcda' -delete
+	@BUILD=build/coverage WITH_PYTHON=1 tools/run_suites.sh $(patsubst $(BUILD)/%,build/coverage/%,$(SUITES)); python3 tools/coverage.py build/coverage
 
 # Kernels are written for vectors of 64, 32 and 16 bytes; those that the processor would not choose are tested too.
 check-vectors:
@@ -183,6 +199,30 @@ check-random: $(BUILD)/random/run_ways $(if $(SANITIZE),,$(SHARED_LIBRARY))
 
 check-against: $(BUILD)/random/run_ways $(SHARED_LIBRARY)
 	@BUILD=$(BUILD) python3 tests/random/check_against.py --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) --jobs $(or $(JOBS),$(shell nproc)) $(RANDOM_FLAGS)
+
+# Threads that share a program, load and compile at once, sweep, are interrupted; threads of one evaluation.
+THREAD_SUITES := test_threads test_parallel test_sweep test_store test_late_library
+check-tsan:
+	@$(MAKE) --no-print-directory $(THREAD_SUITES:%=build/tsan/tests/%) BUILD=build/tsan CC=clang SANITIZE=thread $(SANITIZER_FLAGS)
+	@BUILD=build/tsan tools/run_suites.sh $(THREAD_SUITES:%=build/tsan/tests/%)
+
+# libFuzzer's entry points in fuzz/libfuzzer.c, one name a target: see fuzz/README.md. Needs clang.
+FUZZ_TARGETS := json yaml bson onnx source expression inputs sweep numpy image
+SECONDS ?= 30
+fuzz: fuzzers
+	@tools/run_fuzzers.sh build/libfuzzer $(SECONDS) $(or $(TARGET),$(FUZZ_TARGETS))
+
+fuzzers:
+	@$(MAKE) --no-print-directory build/libfuzzer/fuzzers BUILD=build/libfuzzer CC=clang SANITIZE=fuzzer-no-link,address,undefined $(SANITIZER_FLAGS)
+
+# What is found is kept: the fewest inputs that reach all that those of build/libfuzzer/corpus do.
+fuzz-corpus: fuzzers
+	@tools/run_fuzzers.sh build/libfuzzer minimise $(or $(TARGET),$(FUZZ_TARGETS))
+
+# The memory sanitizer knows nothing of what libyaml, libbson and protobuf-c write: targets that do not enter them.
+check-msan:
+	@$(MAKE) --no-print-directory build/msan/fuzzers BUILD=build/msan CC=clang SANITIZE=fuzzer-no-link,memory $(SANITIZER_FLAGS)
+	@tools/run_fuzzers.sh build/msan $(SECONDS) json source expression inputs sweep
 
 # FUZZ_FILES: files and folders that inputs are made of; see fuzz/README.md for the rest.
 check-fuzz:
@@ -268,15 +308,21 @@ $(PROGRAMS): $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) -pie $(HARDEN_LINK_FLAGS) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) \
 	    $(call package_libraries) -lm -lpthread -ldl
 
-$(BUILD)/fuzz: $(call objects,$(FUZZ_SOURCES)) $(STATIC_LIBRARY) $(BUILD)/object_list
+$(BUILD)/fuzz: $(call objects,fuzz/fuzz.c) $(FUZZ_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread
 
 $(BUILD)/random/run_ways: $(call objects,$(RANDOM_SOURCES)) $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	@mkdir -p $(@D)
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread -ldl
 
+# One program; a name of its own for each target.
+$(BUILD)/fuzzers: $(call objects,fuzz/libfuzzer.c) $(FUZZ_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(subst fuzzer-no-link,fuzzer,$(LINK_FLAGS)) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) \
+	    $(call package_libraries) -lm -lpthread
+	@for target in $(FUZZ_TARGETS); do ln -f $@ $(BUILD)/fuzz_$$target; done
+
 # The suite that does a little of the same.
-$(BUILD)/tests/test_fuzz: $(call objects,$(filter-out fuzz/fuzz.c,$(FUZZ_SOURCES)))
+$(BUILD)/tests/test_fuzz: $(FUZZ_OBJECTS)
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(SUITE_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	@mkdir -p $(@D)

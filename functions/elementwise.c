@@ -391,17 +391,35 @@ static bool run_arrays(struct mdf_call *call, struct mdf_value *target, const st
     return job.target != NULL && run_job(call, operation, &job);
 }
 
-static void note_call(struct mdf_elementwise_trace *trace, const struct mdf_value *target, const struct mdf_operation *operation,
+static bool is_input(const struct mdf_call *call, const struct mdf_value *value)
+{
+    size_t i;
+
+    for (i = 0; i < call->n_inputs; i++) {
+        if (call->inputs[i] == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Inputs are noted as they are; what the kernel made of them, a view with other axes say, may be gone when it returns. */
+static void note_call(const struct mdf_call *call, const struct mdf_value *target, const struct mdf_operation *operation,
                       size_t n_operands, const struct mdf_value *const operands[], const void *settings)
 {
+    struct mdf_elementwise_trace *trace = call->context->trace;
     mdf_dtype dtype = (mdf_dtype)operands[n_operands - 1]->dtype;
+    size_t i;
 
     trace->n_calls++;
     trace->operation = operation;
     trace->loop = dtype < MDF_DTYPE_COUNT ? operation->loops[dtype] : NULL;
     trace->settings = settings;
     trace->n_operands = n_operands;
-    memcpy(trace->operands, operands, n_operands * sizeof *operands);
+    for (i = 0; i < n_operands; i++) {
+        trace->views[i] = *operands[i];
+        trace->operands[i] = is_input(call, operands[i]) ? operands[i] : &trace->views[i];
+    }
     trace->target = target;
 }
 
@@ -422,7 +440,7 @@ bool mdf_elementwise(struct mdf_call *call, struct mdf_value *target, const stru
         pointers[i] = operands[i]->data;
     }
     if (call->context->trace != NULL) {
-        note_call(call->context->trace, target, operation, n_operands, operands, settings);
+        note_call(call, target, operation, n_operands, operands, settings);
     }
     if (!direct) {
         return check_types(call, operation, n_operands, operands) &&

@@ -55,7 +55,8 @@ struct mdf_elementwise_trace {
     mdf_loop loop;                         /* NULL: through another type */
     const void *settings;
     size_t n_operands;
-    const struct mdf_value *operands[MDF_MAX_OPERANDS];
+    const struct mdf_value *operands[MDF_MAX_OPERANDS]; /* inputs of the call, or `views` */
+    struct mdf_value views[MDF_MAX_OPERANDS];
     const struct mdf_value *target;
 };
 

@@ -1,6 +1,7 @@
-/* test_fuzz.c - a little of what "make check-fuzz" does, in seconds: hostile inputs made of the tests' own models. */
+/* test_fuzz.c - a little of what "make check-fuzz" does, in seconds: hostile inputs made of the tests' own models; and the inputs
+ * that the fuzzers keep (fuzz/corpus), among them all that once showed a fault. */
 #include "fuzz/mutate.h"
-#include "fuzz/try_input.h"
+#include "fuzz/targets.h"
 #include "mdf_c/write/write.h"
 
 #include <criterion/criterion.h>
@@ -132,6 +133,46 @@ Test(fuzz, messages_of_onnx_files)
 {
     add_folder("tests/data/onnx", ".onnx");
     try_many(N_MUTATIONS, mutate);
+}
+
+/* Tries all files of a folder; how many. */
+static size_t try_folder(const struct fuzz_target *target, const char *folder)
+{
+    DIR *directory = opendir(folder);
+    const struct dirent *entry;
+    size_t n = 0;
+
+    cr_assert_not_null(directory, "%s", folder);
+    while ((entry = readdir(directory)) != NULL) {
+        struct complaint complaint;
+        mdf_error error = {0};
+        char path[600];
+        void *bytes;
+        size_t size;
+
+        if (entry->d_name[0] != '.') {
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+            cr_assert(mdf_read_file(&memory, path, &bytes, &size, &error) == MDF_OK, "%s", error.message);
+            target->try_input(target, bytes, size, &complaint);
+            cr_expect(complaint.text[0] == '\0', "%s: %s", path, complaint.text);
+            mdf_memory_release(&memory, bytes);
+            n++;
+        }
+    }
+    closedir(directory);
+    return n;
+}
+
+Test(fuzz, kept_inputs_show_no_fault)
+{
+    size_t i;
+
+    for (i = 0; i < n_fuzz_targets; i++) {
+        char folder[100];
+
+        snprintf(folder, sizeof folder, "fuzz/corpus/%s", fuzz_targets[i].name);
+        cr_expect_gt(try_folder(&fuzz_targets[i], folder), 4, "%s", folder);
+    }
 }
 
 Test(fuzz, words_of_texts)

@@ -1,10 +1,14 @@
-/* test_threads.c - one program, many states: threads that evaluate it at the same time get what one thread alone gets. */
+/* test_threads.c - threads that evaluate one program at the same time get what one thread alone gets; so do those that load and
+ * compile, each for itself, at once; and a thread may stop another's evaluation. "make check-tsan" runs this under the thread
+ * sanitizer. */
 #include "mdf_c/mdf.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 enum { N_THREADS = 8, N_STEPS = 200, N_BYTES = 1024 };
 
@@ -90,4 +94,86 @@ Test(threads, share_a_program)
         mdf_program_free(program);
         mdf_model_free(model);
     }
+}
+
+/* ------------------------------------------------------------------ loading and compiling */
+
+static void *load_and_evaluate(void *argument)
+{
+    struct run *run = argument;
+    mdf_model *model = mdf_model_load_file(run->path, &run->error);
+    mdf_program *program = model != NULL ? mdf_compile(model, NULL, &run->error) : NULL;
+
+    mdf_model_free(model);
+    if (program != NULL) {
+        run->program = program;
+        evaluate(run);
+    }
+    mdf_program_free(program);
+    return NULL;
+}
+
+Test(threads, load_and_compile_at_once)
+{
+    static const char *const paths[] = {"examples/elman_rnn.json", "examples/fitzhugh_nagumo.yaml",
+                                        "tests/data/onnx/constant_passed.onnx", "examples/control_flow/kalman_filter.json"};
+    enum { N_PATHS = sizeof paths / sizeof *paths };
+    static struct run runs[N_THREADS], alone[N_PATHS];
+    pthread_t threads[N_THREADS];
+
+    for (int i = 0; i < N_PATHS; i++) {
+        alone[i].path = paths[i];
+        load_and_evaluate(&alone[i]);
+        cr_assert_eq(alone[i].error.code, MDF_OK, "%s: %s", paths[i], alone[i].error.message);
+    }
+    for (int i = 0; i < N_THREADS; i++) {
+        runs[i].path = paths[i % N_PATHS];
+        cr_assert_eq(pthread_create(&threads[i], NULL, load_and_evaluate, &runs[i]), 0);
+    }
+    for (int i = 0; i < N_THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        cr_expect(runs[i].error.code == MDF_OK && runs[i].n_bytes == alone[i % N_PATHS].n_bytes &&
+                      memcmp(runs[i].bytes, alone[i % N_PATHS].bytes, runs[i].n_bytes) == 0,
+                  "%s, thread %d: %s", runs[i].path, i, runs[i].error.message);
+    }
+}
+
+/* ------------------------------------------------------------------ interrupts */
+
+static void *evaluate_until_stopped(void *argument)
+{
+    static mdf_error errors[N_THREADS];
+    static atomic_int n_errors;
+    mdf_error *error = &errors[atomic_fetch_add(&n_errors, 1)];
+
+    while (mdf_evaluate(argument, 0.01, error) == MDF_OK) {
+    }
+    return error;
+}
+
+Test(threads, are_stopped_by_another, .timeout = 60)
+{
+    const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+    mdf_error error = {0};
+    mdf_model *model = mdf_model_load_file("examples/fitzhugh_nagumo.yaml", &error);
+    mdf_program *program = mdf_compile(model, NULL, &error);
+    mdf_state *states[N_THREADS];
+    pthread_t threads[N_THREADS];
+
+    cr_assert_not_null(program, "%s", error.message);
+    for (int i = 0; i < N_THREADS; i++) {
+        states[i] = mdf_state_new(program, &error);
+        cr_assert_eq(pthread_create(&threads[i], NULL, evaluate_until_stopped, states[i]), 0);
+    }
+    nanosleep(&pause, NULL);
+    for (int i = 0; i < N_THREADS; i++) {
+        void *stopped;
+
+        mdf_state_interrupt(states[i]);
+        pthread_join(threads[i], &stopped);
+        cr_expect_eq(((const mdf_error *)stopped)->code, MDF_INTERRUPTED);
+        mdf_state_free(states[i]);
+    }
+    mdf_program_free(program);
+    mdf_model_free(model);
 }
