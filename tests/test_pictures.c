@@ -172,6 +172,13 @@ Test(pictures, arguments_have_names_unless_they_stand_in_their_place)
     }
 }
 
+Test(pictures, conditions_of_parameters_may_lack_parts)
+{
+    expect_in_node("\"parameters\": {\"p\": {\"value\": 1, \"conditions\": {\"c\": {\"value\": 2}}}}", "", MDF_DETAIL_CONTENTS,
+                   "IF <i>never</i> THEN");
+    expect_in_node("\"parameters\": {\"p\": {\"value\": 1, \"conditions\": {\"c\": {}}}}", "", MDF_DETAIL_ALL, " = <i>nothing</i>");
+}
+
 /* A model of `n` nodes of `n_ports` ports each. */
 static mdf_model *many_nodes(struct mdf_memory *memory, size_t n, size_t n_ports)
 {

@@ -339,6 +339,7 @@ static bool lower_loop(struct lowering *lowering, struct scope *scope, const str
     enum { FIRST_STATE = 2, FIRST_YIELD = 1 };
     struct loop loop = {.lowering = lowering, .outer = scope, .source = source};
     size_t n_states = source->n_inputs > FIRST_STATE ? source->n_inputs - FIRST_STATE : 0, i;
+    mdf_lowered_id truth;
 
     if (!begin_loop(&loop, FIRST_YIELD) || !read_bounds(&loop) || !add_loop_formals(&loop)) {
         return false;
@@ -351,11 +352,12 @@ static bool lower_loop(struct lowering *lowering, struct scope *scope, const str
     if (!run_body(&loop)) {
         return false;
     }
+    truth = lowering_truth(lowering, loop.yields[0]); /* what is no truth is refused, also where nobody looks at it */
+    if (truth == MDF_LOWERED_NONE) {
+        return false;
+    }
     if (loop.result->condition != MDF_LOWERED_NONE) {
-        loop.result->next_condition = lowering_truth(lowering, loop.yields[0]);
-        if (loop.result->next_condition == MDF_LOWERED_NONE) {
-            return false;
-        }
+        loop.result->next_condition = truth;
     }
     if (!carry_states(&loop)) {
         return false;

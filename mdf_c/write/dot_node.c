@@ -238,6 +238,16 @@ static void add_part(struct mdf_dot_label *label, const char *separator, const c
     }
 }
 
+/* What a condition may lack: without a test it never holds, without a value it gives none. */
+static void add_value_or(struct mdf_dot_label *label, const struct mdf_node *value, const char *absent)
+{
+    if (value != NULL) {
+        mdf_dot_value(label, value);
+    } else {
+        mdf_text_append_string(label->dot, absent);
+    }
+}
+
 static void add_parameter_conditions(struct mdf_dot_label *label, const struct mdf_parameter *parameter)
 {
     size_t i;
@@ -248,11 +258,11 @@ static void add_parameter_conditions(struct mdf_dot_label *label, const struct m
         mdf_text_append_string(label->dot, "<br/><i>");
         mdf_dot_name(label, NULL, condition->id);
         mdf_text_append_string(label->dot, ": </i>IF ");
-        mdf_dot_value(label, condition->test);
+        add_value_or(label, condition->test, "<i>never</i>");
         mdf_text_append_string(label->dot, " THEN ");
         mdf_dot_name(label, MDF_DOT_COLOR_PARAMETER, parameter->definition.id);
         mdf_text_append_string(label->dot, " = ");
-        mdf_dot_value(label, condition->value);
+        add_value_or(label, condition->value, "<i>nothing</i>");
     }
 }
 
