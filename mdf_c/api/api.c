@@ -1,6 +1,7 @@
 /* api.c - versions, models and programs: the public interface of mdf.h over the layers below. */
 #include "mdf_c/api/arguments.h"
 #include "mdf_c/plan/program.h"
+#include "mdf_c/run/check_run.h"
 #include "mdf_c/write/beside.h"
 #include "mdf_c/write/save_model.h"
 #include "mdf_c/write/write.h"
@@ -209,4 +210,15 @@ size_t mdf_program_n_results(const mdf_program *program)
 const char *mdf_program_result_name(const mdf_program *program, size_t index)
 {
     return index < mdf_program_n_results(program) ? program->results[index].name : NULL;
+}
+
+void mdf_check_run(const mdf_program *program, const char *const *given, size_t n_given, uint64_t n_steps, double dt,
+                   mdf_warning_handler warning, void *context)
+{
+    const struct mdf_warnings warnings = {warning, context};
+    const struct mdf_run_check check = {given, n_given, n_steps, dt};
+
+    if (program != NULL && (given != NULL || n_given == 0)) {
+        mdf_run_check(program, &check, &warnings);
+    }
 }

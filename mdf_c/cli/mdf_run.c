@@ -183,6 +183,35 @@ static void print_times(const struct run *run)
     fprintf(stderr, "], \"peak_bytes\": %zu}\n", run->peak_bytes);
 }
 
+static int load_inputs(struct run *run)
+{
+    const struct run_options *options = &run->options;
+    int exit_status = load_run_inputs(&run->inputs, &run->memory, options, &run->warnings, &run->error);
+
+    if (exit_status != EXIT_DONE) {
+        return exit_status;
+    }
+    if (!check_run_inputs(&run->inputs, run->program, NULL, 0, options->n_steps, options->dt)) {
+        mdf_memory_error(&run->memory, &run->error);
+    }
+    if (run->error.code != MDF_OK || (options->strict && run->warnings.n_warnings > 0)) {
+        release_run_inputs(&run->inputs);
+        return EXIT_MODEL;
+    }
+    return EXIT_DONE;
+}
+
+/* Nothing is evaluated. */
+static int check(struct run *run)
+{
+    int exit_status = load_inputs(run);
+
+    if (exit_status == EXIT_DONE) {
+        release_run_inputs(&run->inputs);
+    }
+    return exit_status;
+}
+
 /* Inputs, evaluation, output. */
 static int perform(struct run *run)
 {
@@ -194,7 +223,7 @@ static int perform(struct run *run)
         mdf_memory_error(&run->memory, &run->error);
         return EXIT_MODEL;
     }
-    exit_status = load_run_inputs(&run->inputs, &run->memory, options, &run->warnings, &run->error);
+    exit_status = load_inputs(run);
     if (exit_status != EXIT_DONE) {
         return exit_status;
     }
@@ -237,8 +266,8 @@ static int run_all(struct run *run)
     if (exit_status == EXIT_DONE && run->options.sweep_path != NULL) {
         return run_sweep(&run->memory, &run->options, run->model, run->program, &run->error);
     }
-    if (exit_status == EXIT_DONE && !run->options.check) {
-        exit_status = perform(run);
+    if (exit_status == EXIT_DONE) {
+        exit_status = run->options.check ? check(run) : perform(run);
     }
     if (exit_status == EXIT_DONE && run->options.time) {
         print_times(run);

@@ -258,6 +258,41 @@ int set_run_inputs(struct run_inputs *inputs, mdf_state *state, uint64_t step, m
     return status == MDF_OK ? EXIT_DONE : status == MDF_NAME ? EXIT_USAGE : EXIT_MODEL;
 }
 
+static size_t add_names(const struct mdf_value *object, const char **names, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < object->length; i++) {
+        names[n++] = mdf_value_key(object, i);
+    }
+    return n;
+}
+
+bool check_run_inputs(const struct run_inputs *inputs, const mdf_program *program, const mdf_sweep_values *given, size_t n_given,
+                      uint64_t n_steps, double dt)
+{
+    size_t most = inputs->single.length + n_given, n = 0, i;
+    const char **names;
+
+    for (i = 0; i < inputs->n_steps; i++) {
+        most += inputs->steps[i].length;
+    }
+    names = mdf_memory_allocate_zeroed(inputs->memory, most + 1, sizeof *names);
+    if (names == NULL) {
+        return false;
+    }
+    n = add_names(&inputs->single, names, n);
+    for (i = 0; i < inputs->n_steps; i++) {
+        n = add_names(&inputs->steps[i], names, n);
+    }
+    for (i = 0; i < n_given; i++) {
+        names[n++] = given[i].name;
+    }
+    mdf_check_run(program, names, n, n_steps, dt, print_warning, inputs->warnings);
+    mdf_memory_release(inputs->memory, names);
+    return true;
+}
+
 void release_run_inputs(struct run_inputs *inputs)
 {
     size_t i;

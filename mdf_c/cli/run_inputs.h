@@ -24,6 +24,10 @@ int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const 
  * load_run_inputs, but the inputs stay. A name of --input that the graph does not have is an error; one of --inputs is warned of
  * and left out, as the reference engine leaves it out. */
 int set_run_inputs(struct run_inputs *inputs, mdf_state *state, uint64_t step, mdf_error *error);
+/* Warns of what a run of so many steps would quietly take; `given` are names of inputs beside those of --input and --inputs.
+ * False: out of memory. */
+bool check_run_inputs(const struct run_inputs *inputs, const mdf_program *program, const mdf_sweep_values *given, size_t n_given,
+                      uint64_t n_steps, double dt);
 void release_run_inputs(struct run_inputs *inputs);
 
 #endif

@@ -458,7 +458,14 @@ static int perform(struct sweep_run *run, const mdf_model *model)
     if (exit_status != EXIT_DONE) {
         return exit_status;
     }
-    if (!collect(run) || !evaluate(run)) {
+    if (!collect(run)) {
+        return EXIT_MODEL;
+    }
+    if (!check_run_inputs(&run->inputs, run->program, run->asked.inputs, run->asked.n_inputs, run->asked.n_steps, run->asked.dt)) {
+        out_of_memory(run);
+        return EXIT_MODEL;
+    }
+    if ((printer.strict && printer.n_warnings > 0) || !evaluate(run)) {
         return EXIT_MODEL;
     }
     return run->options->check || write_results(run) ? EXIT_DONE : EXIT_MODEL;

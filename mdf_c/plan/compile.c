@@ -256,6 +256,7 @@ static bool add_free_inputs(struct graph_builder *builder, struct list *ports)
     for (i = 0; i < ports->n; i++) { /* other ports that nothing fills hold zeros */
         struct mdf_program_port *port = (struct mdf_program_port *)ports->items + i;
 
+        port->is_open = port->is_required && port->input_name == NULL;
         port->is_required = port->is_required && port->input_name != NULL;
     }
     return true;
@@ -551,6 +552,11 @@ static bool keep_origins(struct compiler *compiler)
     struct list origins = {compiler->origins, compiler->n_origins, 0};
     struct mdf_origin *kept;
     size_t n;
+
+    if (compiler->derivative != 0) {
+        compiler->root->has_derivative = true;
+        compiler->root->derivative = compiler->origins[compiler->derivative];
+    }
 
     if (!unit_keep_list(compiler, &origins, sizeof *kept, &kept, &n)) {
         return false;

@@ -38,7 +38,8 @@ struct compiler {
     mdf_loop_condition loop_condition;
     struct mdf_origin *origins;
     size_t n_origins, origin_capacity;
-    uint32_t origin; /* of what is being compiled */
+    uint32_t origin;     /* of what is being compiled */
+    uint32_t derivative; /* of the first parameter with a time_derivative; 0: there is none */
     const struct mdf_node *at;
     char path[480];
     int depth;                         /* of body graphs */

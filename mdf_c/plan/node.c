@@ -466,6 +466,9 @@ static mdf_operand compile_derivative(struct node_builder *builder, const struct
     mdf_operand result = unit_new_slot(target, OPERAND_MAY_BE_LIST), pair[2], operand;
     size_t to_initial, to_end;
 
+    if (builder->compiler->derivative == 0) {
+        builder->compiler->derivative = builder->compiler->origin;
+    }
     to_initial = unit_emit_jump(target, MDF_OPCODE_JUMP_WITHOUT_DT, 0);
     pair[0] = compile_value(target, item->parameter->time_derivative, MDF_NO_OPERAND);
     if (result == MDF_NO_OPERAND || to_initial == SIZE_MAX || pair[0] == MDF_NO_OPERAND) {

@@ -39,6 +39,7 @@ struct mdf_program_port {
     mdf_operand slot;
     mdf_operand default_value; /* a constant; MDF_NO_OPERAND for a graph input that feeds no port */
     bool is_required;          /* a declared input of the graph that neither an edge nor a default value fills */
+    bool is_open;              /* the same, but not declared: 0 unless it is given */
     enum mdf_reduce reduce;
     struct mdf_range combine; /* ADD, MULTIPLY: combines `arriving` into the slot */
     mdf_operand arriving;
@@ -119,6 +120,8 @@ struct mdf_program {
     struct mdf_program_parameter *parameters;
     size_t n_parameters;
     struct mdf_kept_value *kept;
+    bool has_derivative; /* of the outermost graph or one within it: a parameter changes with time */
+    struct mdf_origin derivative; /* the first such parameter */
     /* options */
     mdf_dtype real;
     uint64_t max_iterations, max_passes, seed;
