@@ -1,5 +1,6 @@
-/* test_examples.c - every model below examples/ prints what it must, with the options of its row in a README there. The answers
- * are in tests/data, computed without this engine: see tests/generate_example_answers.py and tools/make_control_flow_examples.py.
+/* test_examples.c - every model below examples/ prints what it must, and no warning, with the options of its row in a README
+ * there. The answers are in tests/data, computed without this engine: see tests/generate_example_answers.py and
+ * tools/make_control_flow_examples.py.
  */
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -79,8 +80,8 @@ static void run_example(const char *file, const char *options, json_t *answer)
     char command[2 * LINE_SIZE], *output, *wanted;
     json_t *got;
 
-    snprintf(command, sizeof command, "%s/mdf-run --quiet %s examples/%s </dev/null", build != NULL ? build : "build", options,
-             file);
+    snprintf(command, sizeof command, "%s/mdf-run --quiet --strict %s examples/%s </dev/null", build != NULL ? build : "build",
+             options, file);
     output = output_of(command);
     got = json_loads(output, 0, NULL);
     wanted = json_dumps(answer, JSON_ENCODE_ANY);

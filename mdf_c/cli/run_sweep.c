@@ -461,7 +461,8 @@ static int perform(struct sweep_run *run, const mdf_model *model)
     if (!collect(run)) {
         return EXIT_MODEL;
     }
-    if (!check_run_inputs(&run->inputs, run->program, run->asked.inputs, run->asked.n_inputs, run->asked.n_steps, run->asked.dt)) {
+    if (!check_run_inputs(&run->inputs, run->program, run->asked.inputs, run->asked.n_inputs, run->asked.n_steps,
+                          run->asked.dt)) {
         out_of_memory(run);
         return EXIT_MODEL;
     }

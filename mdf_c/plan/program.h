@@ -120,7 +120,7 @@ struct mdf_program {
     struct mdf_program_parameter *parameters;
     size_t n_parameters;
     struct mdf_kept_value *kept;
-    bool has_derivative; /* of the outermost graph or one within it: a parameter changes with time */
+    bool has_derivative;          /* of the outermost graph or one within it: a parameter changes with time */
     struct mdf_origin derivative; /* the first such parameter */
     /* options */
     mdf_dtype real;

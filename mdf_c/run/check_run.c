@@ -26,9 +26,10 @@ void mdf_run_check(const struct mdf_program *program, const struct mdf_run_check
         const struct mdf_program_port *port = &program->ports[i];
 
         if (port->is_open && !is_given(program, port, check)) {
-            mdf_warn(warnings, port->origin.file, port->origin.line, port->origin.column, port->origin.path,
-                     "nothing feeds it, so that it is 0: give it a value (mdf-run --input %s.%s=VALUE), an edge, or a default_value",
-                     program->nodes[port->node].id, port->id);
+            mdf_warn(
+                warnings, port->origin.file, port->origin.line, port->origin.column, port->origin.path,
+                "nothing feeds it, so that it is 0: give it a value (mdf-run --input %s.%s=VALUE), an edge, or a default_value",
+                program->nodes[port->node].id, port->id);
         }
     }
     if (program->has_derivative && check->n_steps > 1 && isnan(check->dt)) {

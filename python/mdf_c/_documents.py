@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ._values import unmasked
+
 Source = Any
 
 
@@ -96,6 +98,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
+        value = unmasked(value)
         if value.dtype.kind in "bifUO" and value.dtype.itemsize == np.dtype(value.dtype.type).itemsize and value.size:
             return value.tolist()
         return {"type": str(value.dtype), "shape": list(value.shape), "data": value.ravel().tolist()}

@@ -67,6 +67,19 @@ def dtype_number(dtype: np.dtype) -> int:
 # ---------------------------------------------------------------- in
 
 
+def unmasked(value: Any) -> Any:
+    """`value` itself, where it is no array with masked elements.
+
+    Raises
+    ------
+    TypeError
+        It is.
+    """
+    if np.ma.is_masked(value):
+        raise TypeError("a masked array has elements without a value: give them one (array.filled(...))")
+    return value
+
+
 def as_array(value: Any) -> np.ndarray:
     """`value` as a dense array in native byte order; a view where that is possible.
 
@@ -76,7 +89,7 @@ def as_array(value: Any) -> np.ndarray:
         It is not an array.
     """
     if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
-        array = np.asarray(value)
+        array = np.asarray(unmasked(value))
     elif hasattr(value, "__dlpack__"):
         array = np.from_dlpack(value)
     else:

@@ -124,6 +124,15 @@ def _options(settings: Settings, collected: _Warnings) -> Options:
     )
 
 
+def warn_of_run(program: int | None, inputs: Iterable[str], steps: int, dt: float | None) -> None:
+    """Warns, before a run, of input ports that are 0 because nothing feeds them, neither the file nor one of the inputs, and of
+    derivatives that stand still because there is no time increment."""
+    collected, names = _Warnings(), [str(name).encode() for name in inputs]
+    given = (ctypes.c_char_p * len(names))(*names)
+    lib.mdf_check_run(program, given, len(names), steps, math.nan if dt is None else dt, collected.handler, None)
+    collected.emit()
+
+
 class Model(Uncopied):
     """A model that has been read. Immutable: a copy is the model itself, and a pickle what it was read from. Made by :func:`load`.
 

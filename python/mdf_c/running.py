@@ -14,7 +14,7 @@ import numpy as np
 from ._documents import Source
 from ._library import Record, lib
 from ._values import dtype_number
-from .engine import Program, State, compile, find_ports
+from .engine import Program, State, compile, find_ports, warn_of_run
 
 if TYPE_CHECKING:
     import pandas
@@ -240,6 +240,7 @@ def run(
     if steps < 1:
         raise ValueError("steps must be at least 1")
     program = compile(model, **settings)
+    warn_of_run(program._pointer, input_names(inputs), steps, dt)
     state = program.state()
     recorder = _Recorder(program, _ports(program, record), steps)
     step = 0
@@ -256,6 +257,13 @@ def run(
     times = np.full(steps, np.nan) if dt is None else dt * np.arange(steps)
     trace = {f"{node}.{port}": array for (node, port), array in zip(recorder.ports, recorder.arrays)}
     return Result(program, state, steps, state.results(), state.outputs(), trace, times)
+
+
+def input_names(inputs: Inputs | None) -> set[str]:
+    """Of all steps."""
+    if inputs is None or isinstance(inputs, Mapping):
+        return set(inputs or ())
+    return {name for given in inputs for name in given}
 
 
 def _give_inputs(state: State, inputs: Inputs | None, step: int) -> None:

@@ -18,8 +18,9 @@ import numpy as np
 from ._documents import Origin, Source, format_of
 from ._library import PART_PARAMETER, Error, Handle, Uncopied, c_text, checked, lib
 from ._sweep_library import PER_INSTANCE, PER_STEP, TYPED, NativeSweep, Plan, Swept
-from ._values import as_array, is_array
-from .engine import Model, Program, Settings, _options, _Warnings
+from ._values import as_array, is_array, unmasked
+from .engine import Model, Program, Settings, _options, _Warnings, warn_of_run
+from .running import input_names
 
 if TYPE_CHECKING:
     import pandas
@@ -176,6 +177,7 @@ def sweep(
         raise TypeError(f"parameters are a dict of values by name, not a {type(parameters).__name__}")
     program = _ChangeableProgram(_origin(model), parameters, settings)
     axes = {name: _axis(name, values) for name, values in parameters.items()}
+    warn_of_run(program.pointer, input_names(inputs) | set(program.input_names), steps, dt)
     shape = _instances(axes, combine)
     plan = _plan(program, axes, shape, inputs, steps, dt, record, every, seeds, combine)
     n = math.prod(shape)
@@ -254,6 +256,8 @@ def _is_input(program: Program, name: str) -> bool:
 
 
 def _axis(name: str, values: Any) -> np.ndarray:
+    if isinstance(values, (list, tuple)):
+        values = [unmasked(value) for value in values]
     array = as_array(values) if is_array(values) else np.array(values)
     if array.ndim == 0 or array.dtype.kind not in "bifuc" and array.dtype.kind != "V":
         raise ValueError(f"the values of '{name}' must be a list or an array of numbers")

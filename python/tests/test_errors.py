@@ -7,8 +7,9 @@ import threading
 import time
 import warnings
 
+import numpy as np
 import pytest
-from conftest import DOUBLE, ENDLESS, model_of
+from conftest import DECAY, DOUBLE, ENDLESS, model_of
 
 import mdf_c
 
@@ -141,3 +142,45 @@ def test_threads_share_a_program():
     for thread in threads:
         thread.join()
     assert found == {i: (2 * (i * 1000 + 199), 200) for i in range(4)}
+
+
+OPEN = {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "x + 1"}}}
+
+
+def test_what_a_run_would_quietly_take_is_warned_of():
+    def warned(node, *args, **kwargs):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            mdf_c.run(model_of(node), *args, **kwargs)
+        assert all(warning.filename == __file__ for warning in caught)
+        return [str(warning.message) for warning in caught]
+
+    assert [text for text in warned(OPEN) if "nothing feeds it" in text and "input port 'x'" in text]
+    assert warned(OPEN, {"x": 1.0}) == warned(OPEN, {"n.x": 1.0}) == []
+    assert warned(OPEN, [{}, {"x": 1.0}], steps=2) == []
+    assert [text for text in warned(DECAY, steps=3) if "stands still" in text]
+    assert warned(DECAY) == warned(DECAY, steps=3, dt=0.1) == []
+
+
+def test_a_sweep_is_warned_of_as_a_run_is():
+    node = {**DECAY, "input_ports": {"x": {}}}
+    with pytest.warns(mdf_c.MdfWarning, match="nothing feeds it"):
+        mdf_c.sweep(model_of(node), {"v": [1.0]}, progress=False)
+    with pytest.warns(mdf_c.MdfWarning, match="stands still"):
+        mdf_c.sweep(model_of(node), {"x": [1.0]}, steps=2, progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mdf_c.sweep(model_of(node), {"x": [1.0, 2.0]}, steps=2, dt=0.1, progress=False)
+
+
+def test_a_masked_array_does_not_lose_its_mask():
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    for given in (masked, [masked], {"a": masked}):
+        with pytest.raises(TypeError, match="masked"):
+            mdf_c.run(model_of(OPEN), {"x": given})
+    with pytest.raises(TypeError, match="masked"):
+        mdf_c.run(model_of({"parameters": {"p": {"value": masked}}, "output_ports": {"y": {"value": "p"}}}))
+    for values in (masked, [masked, masked]):
+        with pytest.raises(TypeError, match="masked"):
+            mdf_c.sweep(model_of(OPEN), {"x": values}, progress=False)
+    assert mdf_c.run(model_of(OPEN), {"x": np.ma.array([1.0, 2.0])})["y"].tolist() == [2.0, 3.0]
