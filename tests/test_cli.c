@@ -251,6 +251,38 @@ Test(cli, warnings)
     cr_expect(outcome->exit_status == 1 && outcome->output[0] == '\0');
 }
 
+/* What a run would quietly take is told before it, and refused where warnings are errors. */
+Test(cli, runs_that_lack_something)
+{
+    static const char decay[] = "tests/data/decay.yaml:8:16: warning: node 'N', parameter 'v': without a time increment its "
+                                "time_derivative has no effect, and it stands still: give one (mdf-run --dt)\n";
+    static const char *const fed[] = {"-i x=1", "-i n.x=1", "-i x=1 --check"};
+    const struct outcome *outcome = call("mdf-run tests/data/decay.yaml --steps 3");
+    size_t i;
+
+    cr_expect(outcome->exit_status == 0, "%s", outcome->errors);
+    cr_expect_str_eq(outcome->errors, decay, "%s", outcome->errors);
+    cr_expect_eq(call("mdf-run tests/data/decay.yaml --steps 3 --strict")->exit_status, 1);
+    cr_expect_eq(call("mdf-run tests/data/decay.yaml --steps 3 --check --strict")->exit_status, 1);
+    cr_expect_eq(call("mdf-run tests/data/decay.yaml --strict")->exit_status, 0);
+    cr_expect_eq(call("mdf-run tests/data/decay.yaml --steps 3 --dt 0.1 --strict")->exit_status, 0);
+    write_file(in_folder("open.yaml"), "m: {graphs: {g: {nodes: {n: {input_ports: {x: {}}, output_ports: {o: {value: x}}}}}}}");
+    write_file(in_folder("later.json"), "[{}, {\"x\": 1}]");
+    outcome = call("mdf-run %s/open.yaml", folder);
+    cr_expect(outcome->exit_status == 0 &&
+                  strstr(outcome->errors, "open.yaml:1:47: warning: node 'n', input port 'x': nothing feeds it, so that it is 0: "
+                                          "give it a value (mdf-run --input n.x=VALUE), an edge, or a default_value\n") != NULL,
+              "%s", outcome->errors);
+    outcome = call("mdf-run %s/open.yaml --check --strict", folder);
+    cr_expect(outcome->exit_status == 1 && strstr(outcome->errors, "error: node 'n', input port 'x'") != NULL);
+    for (i = 0; i < sizeof fed / sizeof *fed; i++) {
+        outcome = call("mdf-run %s/open.yaml --strict %s", folder, fed[i]);
+        cr_expect(outcome->exit_status == 0 && outcome->errors[0] == '\0', "%s: %s", fed[i], outcome->errors);
+    }
+    outcome = call("mdf-run %s/open.yaml --strict --inputs %s/later.json --steps 2", folder, folder);
+    cr_expect(outcome->exit_status == 0 && outcome->errors[0] == '\0', "%s", outcome->errors);
+}
+
 Test(cli, help_fits_a_screen)
 {
     const struct outcome *outcome = call("mdf-run --help");
@@ -439,7 +471,8 @@ Test(cli, control_characters_of_a_file_are_shown)
     } cases[] = {
         {"{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"@\": {\"output_ports\": {\"o\": {\"value\": \"nosuch\"}}}}}}}}", "", 1, 1,
          true},
-        {"{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"a\": {\"output_ports\": {\"o\": {\"value\": \"@\"}}}}}}}}", "", 1, 1, false},
+        {"{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"a\": {\"output_ports\": {\"o\": {\"value\": \"@\"}}}}}}}}", "", 1, 1,
+         false},
         {"{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"a\": {\"@\": 1, \"output_ports\": {\"o\": {\"value\": 1}}}}}}}}", "", 0, 1,
          true},
         {"{\"m\": {\"graphs\": {\"@\": {\"nodes\": {\"@\": {\"output_ports\": {\"@\": {\"value\": 1}}}}}}}}", "--schedule", 0, 0,

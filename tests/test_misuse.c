@@ -157,6 +157,7 @@ static bool is_tried(struct given *g, int pointer)
     ASKS(mdf_program_graph_input_name, IS_NULL, 1, 1, P(0, g->program), 0)                                              \
     ASKS(mdf_program_n_results, IS_ZERO, 1, 1, P(0, g->program))                                                        \
     ASKS(mdf_program_result_name, IS_NULL, 1, 1, P(0, g->program), 0)                                                   \
+    DOES(mdf_check_run, 3, P(0, g->program), P(1, g->names), 1, 2, NAN, NULL, P(2, g->text))                            \
     MAKES(mdf_state_new, 1, 2, P(0, g->program), ERROR(1))                                                              \
     DOES(mdf_state_free, 1, P(0, mdf_state_new(g->program, NULL)))                                                      \
     STATUS(mdf_state_reset, 1, 2, P(0, g->state), 7, ERROR(1))                                                          \
