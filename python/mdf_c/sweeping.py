@@ -177,7 +177,7 @@ def sweep(
         raise TypeError(f"parameters are a dict of values by name, not a {type(parameters).__name__}")
     program = _ChangeableProgram(_origin(model), parameters, settings)
     axes = {name: _axis(name, values) for name, values in parameters.items()}
-    warn_of_run(program._pointer, input_names(inputs) | set(program.input_names), steps, dt)
+    warn_of_run(program.handle.pointer, input_names(inputs) | set(program.input_names), steps, dt)
     shape = _instances(axes, combine)
     plan = _plan(program, axes, shape, inputs, steps, dt, record, every, seeds, combine)
     n = math.prod(shape)
