@@ -45,9 +45,10 @@ static int run(const char *command, char text[TEXT_SIZE])
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* ------------------------------------------------------------------ memory */
+/* These sanitizers have an allocator of their own, and will not be preceded. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-#if !defined(__SANITIZE_ADDRESS__) /* which has an allocator of its own */
+/* ------------------------------------------------------------------ memory */
 
 Test(failing, any_allocation_may_fail)
 {
@@ -74,8 +75,6 @@ Test(failing, any_allocation_may_fail)
         cr_expect_eq(run(command, text), 0, "%s: %s", rows[i / 2], text);
     }
 }
-
-#endif
 
 /* ------------------------------------------------------------------ files */
 
@@ -161,6 +160,8 @@ Test(failing, files_are_old_or_new)
         }
     }
 }
+
+#endif
 
 Test(failing, a_header_and_a_source_of_two_runs_do_not_compile)
 {
