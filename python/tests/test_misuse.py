@@ -13,7 +13,7 @@ import pytest
 from conftest import DOUBLE, ENDLESS, PACKAGE, model_of
 
 import mdf_c
-from mdf_c import _library
+from mdf_c import _library, _sweep_library
 from mdf_c._interrupt import interruptible
 
 WRONG = [
@@ -155,6 +155,24 @@ def test_the_library_with_nothing():
 
 
 NUMBERS = (ctypes.c_int, ctypes.c_int64, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_bool)
+
+
+@pytest.mark.parametrize("kind", [_library.Options, _sweep_library.SweepOptions])
+def test_options_have_the_fields_of_the_header(kind):
+    """A field behind those that Python knows is refused as one that the library does not know either."""
+
+    class More(kind):
+        _fields_ = [("more", ctypes.c_uint64)]
+
+    program = mdf_c.compile(model_of(DOUBLE))
+    for more, is_refused in ((0, False), (1, True)):
+        options, error = More(size=ctypes.sizeof(More), more=more), _library.Error()
+        if kind is _library.Options:
+            _library.lib.mdf_compile(mdf_c.load(model_of(DOUBLE))._pointer, options, error)
+        else:
+            options.n_steps = 1
+            _library.lib.mdf_sweep_new(program._pointer, options, error)
+        assert (_library.STATUSES[error.code] == "USAGE") == is_refused, error.message
 
 
 def test_the_versions_agree():
