@@ -547,6 +547,7 @@ Test(misuse, options_that_nobody_can_mean)
     cr_expect_eq(status_of_compile(&given, &(mdf_options){.allocator = &none}), MDF_USAGE);
     cr_expect_eq(status_of_compile(&given, &(mdf_options){.allocator = &partly}), MDF_USAGE);
     cr_expect_eq(status_of_compile(&given, &(mdf_options){.n_threads = -5}), MDF_USAGE);
+    cr_expect_eq(status_of_compile(&given, &(mdf_options){.loop_condition = (mdf_loop_condition)77}), MDF_USAGE);
     cr_expect_null(mdf_model_load_bytes(MODEL, strlen(MODEL), "json", "m", &(mdf_options){.allocator = &none}, NULL));
     given.sweep_options.n_threads = -1;
     cr_expect_null(mdf_sweep_new(given.program, &given.sweep_options, NULL));

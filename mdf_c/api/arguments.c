@@ -98,7 +98,7 @@ const char *mdf_record_fault(const mdf_record *record, uint64_t n_steps)
 struct layout {
     const char *name;
     size_t size;  /* here */
-    size_t least; /* in the first header that had it */
+    size_t least; /* of the fields of the first header */
 };
 
 /* Copies the fields that both the caller and this library know. */
@@ -150,12 +150,22 @@ static bool check_allocator(const mdf_allocator *allocator, mdf_error *error)
     return true;
 }
 
+static bool check_loop_condition(mdf_loop_condition condition, mdf_error *error)
+{
+    bool is_known = (unsigned)condition <= MDF_LOOP_CONDITION_OBEY;
+
+    if (!is_known) {
+        mdf_error_set(error, MDF_USAGE, "loop_condition is %d, which is no mdf_loop_condition", (int)condition);
+    }
+    return is_known;
+}
+
 bool mdf_read_options(const mdf_options *given, mdf_options *options, mdf_error *error)
 {
     static const struct layout layout = {"mdf_options", sizeof *options, offsetof(mdf_options, plain) + sizeof options->plain};
 
     return read_struct(&layout, given, options, error) && check_n_threads(options->n_threads, error) &&
-           check_allocator(options->allocator, error);
+           check_allocator(options->allocator, error) && check_loop_condition(options->loop_condition, error);
 }
 
 static bool check_values(const mdf_sweep_values *values, size_t n, const char *what, mdf_error *error)

@@ -59,7 +59,7 @@ def calls():
         "Model.compile, graph": lambda x: model.compile(graph=x),
         **{
             f"Settings.{name}": lambda x, name=name: mdf_c.run(good, **{name: x})
-            for name in ("float32", "max_iterations", "max_passes", "max_memory", "seed", "threads")
+            for name in ("float32", "max_iterations", "max_passes", "max_memory", "seed", "threads", "loop_condition")
         },
         "Program": lambda x: mdf_c.Program(x, mdf_c.Settings()),
         "Program, settings": lambda x: mdf_c.Program(model, x),

@@ -93,7 +93,7 @@ def test_fork_while_another_thread_evaluates(tmp_path):
                 evaluate(states[0])
         thread = threading.Thread(target=work)
         thread.start()
-        for _ in range(20):
+        for _ in range(8):
             child = os.fork()
             if child == 0:
                 states.clear()
