@@ -250,7 +250,30 @@ def test_a_value_that_uses_the_state_it_is_set_in():
     state.evaluate()
 
 
-def test_a_second_ctrl_c_waits_for_the_end():
+@pytest.fixture
+def interrupts():
+    """Sends Ctrl-C after each of some delays; those that come when the test has what it waited for do nothing."""
+    timers, armed = [], [True]
+
+    def handle(*_):
+        if armed:
+            raise KeyboardInterrupt
+
+    def send(*delays):
+        timers.extend(threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)) for delay in delays)
+        for timer in timers:
+            timer.start()
+        return armed
+
+    before = signal.signal(signal.SIGINT, handle)
+    yield send
+    armed.clear()
+    for timer in timers:
+        timer.join()
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_second_ctrl_c_waits_for_the_end(interrupts):
     """Of something that does not hear the first one soon: what it works on would else be used by two."""
     is_working = []
 
@@ -259,25 +282,26 @@ def test_a_second_ctrl_c_waits_for_the_end():
         time.sleep(1)
         is_working.clear()
 
-    for delay in (0.2, 0.3, 0.4):
-        threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
+    armed = interrupts(0.2, 0.3, 0.4)
     with pytest.raises(KeyboardInterrupt):
         interruptible(call, lambda: None)
+    armed.clear()
     assert not is_working
 
 
-def test_ctrl_c_twice_in_an_evaluation():
+def test_ctrl_c_twice_in_an_evaluation(interrupts):
     state = endless()
-    for delay in (0.2, 0.2001, 0.21):
-        threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
+    armed = interrupts(0.2, 0.2001, 0.2002)
+    with pytest.raises(KeyboardInterrupt):
+        try:
             state.evaluate()
-        time.sleep(0.2)
-    except KeyboardInterrupt:  # the second came after the end of the evaluation
-        time.sleep(0.2)
-    assert not any(thread.name == "mdf_c evaluation" for thread in threading.enumerate())
+        finally:
+            armed.clear()
+    assert not state._is_evaluated
     state.set_input("n", 1)
+    threading.Timer(0.1, state.interrupt).start()
+    with pytest.raises(mdf_c.MdfInterrupted):
+        state.evaluate()
 
 
 def test_what_is_called_off_before_it_begins(monkeypatch):
