@@ -17,7 +17,7 @@ count() {
 }
 "$python" tests/random/self_test.py
 count $?
-"$python" tests/random/check_random.py --seeds "${RANDOM_SEEDS:-600}" --from 0 --compile-every "${RANDOM_COMPILE_EVERY:-60}"
+"$python" tests/random/check_random.py --seeds "${RANDOM_SEEDS:-400}" --from 0 --compile-every "${RANDOM_COMPILE_EVERY:-60}"
 count $?
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

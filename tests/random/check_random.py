@@ -8,6 +8,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import queue
 import re
 import shutil
 import sys
@@ -106,39 +107,44 @@ class Check:
         return smaller, (self.again(smaller, finding) or [finding])[0]
 
 
-def work(settings, first, results, places):
-    """Every jobs-th seed from the first-th on. Where it is is told in ``places``, should it end."""
+def work(settings, begin, number, results, places):
+    """Every jobs-th seed from ``begin`` on, by process ``number``. Where it is is told in ``places``, should it end."""
     check = Check(settings)
     with check.runner:
-        for seed in range(settings.first + first, settings.first + settings.seeds, settings.jobs):
-            places[first] = seed
+        for seed in range(begin, settings.first + settings.seeds, settings.jobs):
+            places[number] = seed
             if time.monotonic() > settings.end:
                 break
-            case, found, known = check.seed(seed)
-            results.put((first, seed, found, known))
-    places[first] = -1
-    results.put((first, None, [], []))
+            _, found, known = check.seed(seed)
+            results.put((number, seed, found, known))
+    places[number] = -1
+    results.put((number, None, [], []))
 
 
 def collect(settings):
     """Findings of all seeds: {signature: [(seed, finding)]}, how many models ran, and how often each rule of known.txt was needed."""
-    results, places = multiprocessing.Queue(), multiprocessing.Array("q", [settings.first + k for k in range(settings.jobs)])
-    workers = {k: multiprocessing.Process(target=work, args=(settings, k, results, places)) for k in range(settings.jobs)}
-    for worker in workers.values():
-        worker.start()
-    found, n_models, known = {}, 0, {}
+    results, places = multiprocessing.Queue(), multiprocessing.Array("q", settings.jobs)
+    workers, found, n_models, known = {}, {}, 0, {}
+
+    def begin(seed, number):
+        places[number] = seed
+        workers[number] = multiprocessing.Process(target=work, args=(settings, seed, number, results, places))
+        workers[number].start()
+
+    for number in range(settings.jobs):
+        begin(settings.first + number, number)
     while workers:
         try:
-            first, seed, findings, names = results.get(timeout=1.0)
-        except Exception:  # queue.Empty: has one of them ended in a seed?
-            for k, worker in list(workers.items()):
-                if not worker.is_alive() and places[k] >= 0:
+            number, seed, findings, names = results.get(timeout=1.0)
+        except queue.Empty:  # has one of them ended in a seed? Then the package has ended it: run_ways is a process of its own
+            for number, worker in list(workers.items()):
+                if not worker.is_alive() and places[number] >= 0:
                     finding = {"way": "python", "kind": "crash", "detail": [f"exit status {worker.exitcode}"]}
-                    found.setdefault(signature(finding), []).append((places[k], finding))
-                    del workers[k]
+                    found.setdefault(signature(finding), []).append((places[number], finding))
+                    begin(places[number] + settings.jobs, number)
             continue
         if seed is None:
-            workers.pop(first).join()
+            workers.pop(number).join()
             continue
         n_models += 1
         for name in names:

@@ -27,6 +27,7 @@ class Runner:
         self.program = os.path.join(ROOT, build, "random", "run_ways") if not os.path.isabs(build) else os.path.join(build, "random", "run_ways")
         self.limit_s, self.process = limit_s, None
         self.folder = tempfile.TemporaryDirectory(prefix="mdf_random_", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+        self.messages = open(os.path.join(self.folder.name, "messages"), "w+", errors="replace")
         self.environment = {**os.environ, "CC": os.path.join(os.path.dirname(os.path.abspath(__file__)), "cc_fast.sh")}
         if wrong_way:
             self.environment["MDF_RANDOM_WRONG_WAY"] = wrong_way
@@ -36,6 +37,7 @@ class Runner:
 
     def __exit__(self, *_):
         self._end()
+        self.messages.close()
         self.folder.cleanup()
 
     def _end(self):
@@ -48,8 +50,10 @@ class Runner:
             self.process = None
 
     def _start(self):
+        self.messages.seek(0)
+        self.messages.truncate()
         self.process = subprocess.Popen([self.program, self.folder.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, env=self.environment)
+                                        stderr=self.messages, env=self.environment)
         os.set_blocking(self.process.stdout.fileno(), False)
 
     def run(self, case, compiled=False, only="-"):
@@ -88,4 +92,6 @@ class Runner:
             return {"kind": "hang", "detail": [f"no end after {self.limit_s:g} s"]}
         status = self.process.wait()
         name = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        return {"kind": "crash", "detail": [name]}
+        self.messages.seek(0)
+        told = [line.strip() for line in self.messages if "ERROR" in line or "runtime error" in line or "SUMMARY" in line]  # of a sanitizer
+        return {"kind": "crash", "detail": [name, *told[:3]]}
