@@ -253,7 +253,9 @@ static void add(struct tree *tree, struct mdf_node *target, const struct mdf_nod
         struct mdf_node *items = mdf_arena_array(tree->arena, n + 1, sizeof *items);
 
         if (items != NULL) {
-            memcpy(items, target->as.list.items, n * sizeof *items);
+            if (n > 0) { /* an empty list may have no items */
+                memcpy(items, target->as.list.items, n * sizeof *items);
+            }
             items[n] = copy(tree, value);
             target->as.list.items = items;
             target->as.list.n = n + 1;
@@ -262,7 +264,9 @@ static void add(struct tree *tree, struct mdf_node *target, const struct mdf_nod
         struct mdf_node_entry *entries = mdf_arena_array(tree->arena, n + 1, sizeof *entries);
 
         if (entries != NULL) {
-            memcpy(entries, target->as.object.entries, n * sizeof *entries);
+            if (n > 0) {
+                memcpy(entries, target->as.object.entries, n * sizeof *entries);
+            }
             entries[n] = (struct mdf_node_entry){.key = some_key(tree), .value = copy(tree, value)};
             target->as.object.entries = entries;
             target->as.object.n = n + 1;
