@@ -2,11 +2,12 @@
 """Calls every ONNX operator with sizes, counts and places that nobody can mean, and sees that each call ends: with a result or one clear error.
 
     pip install onnx numpy ml_dtypes
-    make all && python3 tests/hostile_calls.py [--only WORD] [--jobs N] [--memory BYTES] [--mdf-run FILE] [--random N [--seed S]]
+    make all && python3 tests/hostile_calls.py [--only WORD] [--jobs N] [--memory BYTES] [--mdf-run FILE] [--random N | --edges N [--seed S]]
 
 The calls are ONNX's node tests of one operator and its versions (tests/sweep_operators.py). In each, one number of an attribute (given or not) or of a small
 input is replaced by the ends of its type, powers of two that overflow when multiplied, 0, -1, infinities and NaN; then all numbers of it are; with
---random, two or three of them in calls that are drawn from all node tests. Each runs in a process that may have 1 GB
+--random, two or three of them in calls that are drawn from all node tests; with --edges, operators are called with inputs of random types and
+shapes, whose elements are the ends of their type, and with attributes out of all that there are. Each runs in a process that may have 1 GB
 (--memory 0, for builds with a sanitizer: mdf-run bounds itself) and 20 seconds. Printed are those that crash, hang, or end in an error without position.
 """
 import argparse
@@ -116,6 +117,88 @@ def node_test_seeds(word):
     return found
 
 
+# ------------------------------------------------------------------ inputs of edge values
+
+EDGE_TYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bool"]
+EDGE_SHAPES = [(12,), (3, 4), (1,), (), (2, 3, 2), (1, 1, 3, 4), (1, 2, 2, 3), (0,), (2, 0), (2,), (4,)]
+EDGE_TEXTS = ["NOTSET", "SAME_UPPER", "VALID", "linear", "cubic", "nearest", "constant", "reflect", "edge", "wrap", "add", "mul", "max", "min", "bilinear",
+              "zeros", "border", "avg", "DCR", "CRD", "ij,jk->ik", "x", "forward", "reverse", "bidirectional", "none", "mean", "sum", "MAX", "L1", "L2"]
+
+
+class EdgeCall:
+    """One operator on constants; what sweep.Call is to run()."""
+
+    def __init__(self, schema, values, attributes):
+        self.schema, self.values, self.attributes = schema, values, attributes
+
+    def given(self):
+        return []
+
+    def model(self):
+        outputs = [f"o{i}" for i in range(max(1, len(self.schema.outputs)))]
+        names = ["" if value is None else f"i{i}" for i, value in enumerate(self.values)]
+        node = helper.make_node(self.schema.name, names, outputs, domain=self.schema.domain, **self.attributes)
+        constants = [sweep.onnx.numpy_helper.from_array(value, name) for name, value in zip(names, self.values) if name]
+        graph = helper.make_graph([node], "g", [], [helper.make_empty_tensor_value_info("o0")], constants)
+        imports = [helper.make_opsetid(self.schema.domain, self.schema.since_version)]
+        return helper.make_model(graph, opset_imports=imports + ([helper.make_opsetid("", 17)] if self.schema.domain else []), ir_version=8)
+
+
+def edge_array(draw, dtype):
+    shape = draw.choice(EDGE_SHAPES)
+    if dtype == "bool":
+        edges = [True, False]
+    elif "int" in dtype:
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        edges = [low, high, 0, 1, 2, high // 2, high - 1, 5, 7, low + 1, 3]
+    else:
+        info = np.finfo(dtype)
+        edges = [0.0, -0.0, 1, -1.5, info.max, -info.max, info.tiny, info.smallest_subnormal, np.inf, -np.inf, np.nan, info.eps]
+    n = int(np.prod(shape))
+    values = np.resize(np.array(edges, dtype), n) if draw.random() < 0.6 else np.array([draw.choice([0, 1, 2, 3, -1, -2]) for _ in range(n)]).astype(dtype)
+    return values.reshape(shape)
+
+
+def edge_attribute(draw, kind):
+    whole = [0, 1, 2, -1, -2, 3, 7, 2**31 - 1, -2**31, 2**62, -2**63, 2**63 - 1, 9, 10, 11, 6]
+    real = [0.0, 1.0, -1.0, 1e38, float("nan"), float("inf"), 1e-40]
+    makers = {"INT": lambda: draw.choice(whole), "FLOAT": lambda: draw.choice(real), "STRING": lambda: draw.choice(EDGE_TEXTS),
+              "INTS": lambda: [draw.choice([0, 1, 2, -1, 3, 2**62, 2**31]) if draw.random() < 0.3 else 1 for _ in range(draw.choice([1, 2, 4]))],
+              "FLOATS": lambda: [draw.choice([0.0, 1.0, -1.0, float("nan")]) for _ in range(3)],
+              "STRINGS": lambda: [draw.choice(EDGE_TEXTS) for _ in range(2)]}
+    return makers[kind]() if kind in makers else None
+
+
+def edge_call(draw, schema):
+    values, dtype = [], draw.choice(EDGE_TYPES)
+    for formal in schema.inputs:
+        if formal.option.name == "Optional" and draw.random() < 0.5:
+            values.append(None)
+            continue
+        for _ in range(draw.choice([1, 2, 3]) if formal.option.name == "Variadic" else 1):
+            of_formal = dtype if draw.random() < 0.75 else draw.choice(["int64", "float32", dtype])
+            values.append(edge_array(draw, "int64" if formal.type_str == "tensor(int64)" else of_formal))
+    attributes = {}
+    for name, attribute in schema.attributes.items():
+        value = edge_attribute(draw, attribute.type.name)
+        if value is not None and (attribute.required or draw.random() < 0.5):
+            attributes[name] = value
+    return EdgeCall(schema, values, attributes)
+
+
+def edge_calls(word, n, seed):
+    """Calls of operators without bodies on edge values, as many of each."""
+    draw = random.Random(seed)
+    schemas = [s for s in sweep.onnx.defs.get_all_schemas_with_history() if word in s.name and not s.deprecated
+               and not any(a.type.name in ("GRAPH", "GRAPHS") for a in s.attributes.values())]
+    for i in range(n if schemas else 0):
+        schema = schemas[i % len(schemas)]
+        with np.errstate(all="ignore"):
+            call = edge_call(draw, schema)
+        inputs = ", ".join("-" if v is None else f"{v.dtype}{list(v.shape)}" for v in call.values)
+        yield f"{schema.domain or 'onnx'}::{schema.name} {schema.since_version} edges {i}: {inputs} {call.attributes}", call
+
+
 def run(mdf_run, memory, item):
     """(kind, text): result, error, or what is wrong."""
     what, call = item
@@ -150,10 +233,13 @@ def main():
     parser.add_argument("--all", action="store_true", help="print all calls with their messages")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="N random calls")
     parser.add_argument("--seed", type=int, default=0, help="of the random calls")
+    parser.add_argument("--edges", type=int, default=0, metavar="N", help="N random calls with inputs of edge values")
     args = parser.parse_args()
+    items = (edge_calls(args.only, args.edges, args.seed) if args.edges else
+             random_calls(args.only, args.random, args.seed) if args.random else calls(args.only))
     counts = Counter()
     with ThreadPoolExecutor(args.jobs) as pool:
-        for some in sweep.batches(random_calls(args.only, args.random, args.seed) if args.random else calls(args.only), 256):
+        for some in sweep.batches(items, 256):
             for kind, text in pool.map(lambda item: run(args.mdf_run, args.memory, item), some):
                 counts[kind] += 1
                 if args.all or kind not in ("result", "error"):

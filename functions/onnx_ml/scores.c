@@ -60,12 +60,12 @@ static double probit(double p)
     return x;
 }
 
-/* Of the distance from 0, so that it does not overflow. */
+/* Of the distance from 0, so that nothing overflows and small results keep their digits. */
 static double logistic(double score)
 {
-    double above = mdf_single(1 / mdf_single(1 + mdf_single(exp(-fabs(score)))));
+    double power = mdf_single(exp(-fabs(score)));
 
-    return score < 0 ? mdf_single(1 - above) : above;
+    return mdf_single((score < 0 ? power : 1) / mdf_single(1 + power));
 }
 
 void mdf_post_transform_apply(enum mdf_post_transform transform, double *scores, size_t n)
