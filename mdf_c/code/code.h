@@ -140,5 +140,8 @@ bool mdf_declare_swap(struct mdf_value *target, struct mdf_value *source, const 
 bool mdf_is_other_sequence(const struct mdf_value *source, const struct mdf_declared_type *type);
 bool mdf_declare_sequence(struct mdf_context *context, struct mdf_value *target, const struct mdf_value *source,
                           const struct mdf_declared_type *type);
+/* An object with values of the type that a map declares. */
+bool mdf_declare_map(struct mdf_context *context, struct mdf_value *target, const struct mdf_value *source,
+                     const struct mdf_declared_type *type);
 
 #endif

@@ -1,4 +1,5 @@
-/* declare_sequence.c - a value as the sequence of arrays of one type that a port declares ("seq(tensor(float))").
+/* declare_sequence.c - a value as the sequence of arrays of one type that a port declares ("seq(tensor(float))"), or as the map
+ * ("map(string,tensor(float))").
  *
  * Comes in: a list, whose numbers a JSON file gives without a type, or an array without a type, which is how a list of rows of
  * equal length is read. Goes out: a list of arrays of the type. See code.h. */
@@ -66,6 +67,31 @@ bool mdf_declare_sequence(struct mdf_context *context, struct mdf_value *target,
     if (done) {
         made.dtype = (uint8_t)type->dtype;
         mdf_value_swap(target, &made);
+    }
+    mdf_value_clear(context->memory, &made);
+    return done;
+}
+
+bool mdf_declare_map(struct mdf_context *context, struct mdf_value *target, const struct mdf_value *source,
+                     const struct mdf_declared_type *type)
+{
+    const struct mdf_declared_type value_type = {.dtype = type->values, .exact = true};
+    const struct mdf_value *given = mdf_value_items(source);
+    struct mdf_value made = {0}, *entries = mdf_value_make_dict(context->memory, &made, source->length);
+    bool done = entries != NULL;
+    size_t i;
+
+    for (i = 0; done && i < source->length; i++) {
+        done = mdf_value_copy(context->memory, &entries[2 * i], &given[2 * i]);
+        if (done && !mdf_declare_value(context, &entries[2 * i + 1], &given[2 * i + 1], &value_type, false)) {
+            mdf_value_clear(context->memory, &made);
+            return false;
+        }
+    }
+    if (done) {
+        mdf_value_swap(target, &made);
+    } else {
+        mdf_memory_error(context->memory, &context->error);
     }
     mdf_value_clear(context->memory, &made);
     return done;

@@ -338,6 +338,9 @@ bool mdf_declare_value(struct mdf_context *context, struct mdf_value *target, co
     if (mdf_is_other_sequence(source, type)) {
         return mdf_declare_sequence(context, target, source, type);
     }
+    if (type->map && source->kind == MDF_KIND_DICT) {
+        return mdf_declare_map(context, target, source, type);
+    }
     if (dtype == MDF_DTYPE_NONE) {
         if (borrowing) {
             borrow(context, target, source);

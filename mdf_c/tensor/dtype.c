@@ -129,6 +129,24 @@ static bool unwrap(const char **text, size_t *length, const char *prefix)
     return true;
 }
 
+/* "string,tensor(float)": an object, whose values have a type where it is one of arrays. */
+static bool parse_map(const char *text, size_t length, bool within, struct mdf_declared_type *type)
+{
+    const char *comma = memchr(text, ',', length), *value = comma != NULL ? comma + 1 : text;
+    size_t value_length = length - (size_t)(value - text);
+    struct mdf_declared_type found = {.dtype = MDF_DTYPE_NONE};
+
+    *type = found;
+    if (!within && comma != NULL && unwrap(&value, &value_length, "tensor(") &&
+        (find_name(onnx_names, value, value_length, &found) || find_property(value, value_length, &found) ||
+         find_name(plain_names, value, value_length, &found)) &&
+        found.exact && mdf_dtype_kind(found.dtype) != 's') {
+        type->map = true;
+        type->values = found.dtype;
+    }
+    return true;
+}
+
 bool mdf_parse_type(const char *text, struct mdf_declared_type *type)
 {
     size_t length;
@@ -143,9 +161,8 @@ bool mdf_parse_type(const char *text, struct mdf_declared_type *type)
     }
     type->optional = unwrap(&text, &length, "optional(");
     type->sequence = unwrap(&text, &length, "seq(");
-    if (unwrap(&text, &length, "map(")) { /* an object, of which nothing is declared */
-        *type = (struct mdf_declared_type){.dtype = MDF_DTYPE_NONE};
-        return true;
+    if (unwrap(&text, &length, "map(")) {
+        return parse_map(text, length, type->sequence, type);
     }
     if (unwrap(&text, &length, "tensor(")) {
         return find_name(onnx_names, text, length, type) || find_name(plain_names, text, length, type) ||

@@ -23,11 +23,13 @@ enum mdf_strength {
 };
 
 /* A type as a model spells it: "float" (float64), "int" (int64), "double", "float32", "tensor(float)" (float32),
- * "seq(tensor(int64))", "optional(seq(tensor(float)))", "Tensor" (any), numpy's and ml_dtypes' names. */
+ * "seq(tensor(int64))", "optional(seq(tensor(float)))", "map(string,tensor(float))", "Tensor" (any), numpy's and ml_dtypes' names. */
 struct mdf_declared_type {
     mdf_dtype dtype; /* MDF_DTYPE_NONE: any */
     bool exact;      /* a width was named: values are converted; false for the bare "float", "int", which only widen */
     bool sequence, optional;
+    bool map;         /* an object: `dtype` is MDF_DTYPE_NONE, and its values have the type `values` */
+    mdf_dtype values; /* of a map only */
 };
 /* False where the text names no type. */
 bool mdf_parse_type(const char *text, struct mdf_declared_type *type);

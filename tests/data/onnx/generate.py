@@ -29,6 +29,8 @@ def typed(value):
         return None
     if isinstance(value, list):
         return {"sequence": [typed(item) for item in value]}
+    if isinstance(value, dict):
+        return value
     array = np.asarray(value)
     if array.dtype.kind in "OUS":
         return {"type": "string", "shape": list(array.shape), "data": [str(item) for item in array.ravel()]}
@@ -337,6 +339,15 @@ def machines():
          ({"x": x}, {"y": np.copysign(np.sqrt(squares / (squares[:, 0] + squares[:, 1] + squares[:, 2])[:, None]), x)}))
 
 
+def maps():
+    ml, imports = {"domain": "ai.onnx.ml"}, [h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)]
+    for code, dtype in ((T.FLOAT, np.float32), (T.DOUBLE, np.float64), (T.INT64, np.int64)):
+        declared = onnx.TypeProto(map_type=onnx.TypeProto.Map(key_type=T.STRING, value_type=h.make_tensor_type_proto(code, [])))
+        vectorizer = node("DictVectorizer", ["x"], ["y"], string_vocabulary=["a", "b", "c"], **ml)
+        runs(f"ml_map_to_{np.dtype(dtype)}", model([vectorizer], [h.make_value_info("x", declared)], [value("y", code, [1, 3])], imports=imports),
+             ({"x": {"c": 2, "a": 3}}, {"y": np.array([[3, 0, 2]], dtype)}))
+
+
 def sequences_of_loops():
     item = h.make_sequence_type_proto(h.make_tensor_type_proto(T.FLOAT, None))
     body = graph([node("Identity", ["c"], ["d"]), node("SequenceInsert", ["s", "x"], ["t"])],
@@ -588,5 +599,5 @@ def types():
 
 
 if __name__ == "__main__":
-    for part in (types, tensors, sparse, external, names, wiring, attributes, containers, bodies, functions, files, checks, machines, sequences_of_loops):
+    for part in (types, tensors, sparse, external, names, wiring, attributes, containers, bodies, functions, files, checks, machines, maps, sequences_of_loops):
         part()
