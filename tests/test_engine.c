@@ -131,6 +131,15 @@ static const struct good_case good_cases[] = {
           "{\"metadata\": {\"inputs\": [\"i\", \"c\", \"p\", \"q\"], \"outputs\": [\"c\", \"q\", \"p\"]}, \"nodes\": {}}}}}}, "
           "\"output_ports\": {\"p\": {\"value\": \"l[0]\"}, \"q\": {\"value\": \"l[1]\"}}"),
      1, NAN, "p 2; q 1"},
+    /* No iterations: a scan output has the shape that the body's declarations promise, through operators behind a state; not that of a
+       state whose shape nobody declares. */
+    {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 0, \"v_initial\": [\"[7.0]\", \"[8.0]\"], \"body\": {\"b\": "
+          "{\"metadata\": {\"inputs\": [\"i\", \"c\", {\"name\": \"x\", \"type\": \"float64\", \"shape\": [1]}, \"w\"], \"outputs\": [\"c\", "
+          "\"x\", \"w\", \"y\", \"v\"]}, \"nodes\": {\"s\": {\"input_ports\": {\"x\": {}, \"w\": {}}, \"functions\": {\"f\": {\"function\": "
+          "\"onnx::Neg\", \"args\": {\"X\": \"x\"}}, \"g\": {\"function\": \"onnx::Abs\", \"args\": {\"X\": \"f\"}}, \"h\": {\"function\": "
+          "\"onnx::Abs\", \"args\": {\"X\": \"w\"}}}, \"output_ports\": {\"y\": {\"value\": \"g\"}, \"v\": {\"value\": \"h\"}}}}}}}}}, "
+          "\"output_ports\": {\"y\": {\"value\": \"l[2].shape\"}, \"v\": {\"value\": \"l[3].shape\"}}"),
+     2, NAN, "y [0, 1]; v [0]"},
     /* A branch, and a body, that list a value twice. */
     {NODE("\"parameters\": {\"x\": {\"value\": [1.0, 2.0]}, \"f\": {\"function\": \"onnx::If\", \"args\": {\"cond\": true, "
           "\"then_branch\": {\"b\": {\"metadata\": {\"outputs\": [\"s\", \"n.s\", \"s\"]}, \"nodes\": {\"n\": {\"output_ports\": "

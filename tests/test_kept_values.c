@@ -13,8 +13,8 @@
 enum { MOST_BYTES = 4096 };
 
 struct kept_case {
-    const char *model;  /* the parts of its graph */
-    const char *input;  /* of port 'i', in each step; NULL: none */
+    const char *model; /* the parts of its graph */
+    const char *input; /* of port 'i', in each step; NULL: none */
     int n_steps;
     const char *values; /* of all output ports, step by step */
 };
@@ -80,7 +80,8 @@ static void expect(const struct kept_case *row)
 
 #define EDGE(from, output, to, input) \
     "{'sender': '" from "', 'sender_port': '" output "', 'receiver': '" to "', 'receiver_port': '" input "'}"
-#define HALVES "'t': {'parameters': {'p': {'value': 'p / 2', 'default_initial_value': 16}}, 'output_ports': {'o': {'value': 'p'}}}"
+#define HALVES \
+    "'t': {'parameters': {'p': {'value': 'p / 2', 'default_initial_value': 16}}, 'output_ports': {'o': {'value': 'p'}}}"
 #define PASSES(n) "'termination': {'environment_state_update': {'type': 'AfterNPasses', 'kwargs': {'n': " n "}}}"
 #define FIRST_ONLY(node) "'node_specific': {'" node "': {'type': 'BeforeEnvironmentStateUpdate', 'kwargs': {'n': 1}}}"
 
@@ -97,8 +98,7 @@ static const struct kept_case outputs[] = {
     {"'nodes': {'a': {'input_ports': {'i': {'default_value': -0.5}}, 'functions': {'f': {'value': 'i'}}, 'parameters': {'p': "
      "{'value': 'f'}}, 'output_ports': {'o': {'value': 'f'}, 'q': {'value': 'p'}, 'r': {'value': 'p if p < 100 else f'}}}}, "
      "'conditions': {" FIRST_ONLY("a") ", " PASSES("2") "}",
-     "1.5", 3,
-     "o -0.5 q -0.5 r -0.5 / o -0.5 q -0.5 r -0.5 / o -0.5 q -0.5 r -0.5 "},
+     "1.5", 3, "o -0.5 q -0.5 r -0.5 / o -0.5 q -0.5 r -0.5 / o -0.5 q -0.5 r -0.5 "},
     /* A reader that goes before gets the value of the evaluation before, not the input of this one. */
     {"'nodes': {'b': {'input_ports': {'u': {'default_value': 0}}, 'output_ports': {'p': {'value': 'u * 10'}}}, 'a': "
      "{'input_ports': {'i': {}}, 'parameters': {'n': {'value': 'n + i', 'default_initial_value': 0}}, 'output_ports': {'o': "
@@ -107,8 +107,8 @@ static const struct kept_case outputs[] = {
      "3", 3, "p 0 o 3 s 3 x 3 / p 30 o 3 s 6 x 6 / p 30 o 3 s 9 x 9 "},
     /* The same where the value passed on is another node's: 'b' runs behind 't' and before 'c'. */
     {"'nodes': {" HALVES ", 'b': {'input_ports': {'u': {'default_value': 0}}, 'output_ports': {'p': {'value': 'u'}}}, 'c': "
-     "{'input_ports': {'w': {}}, 'output_ports': {'x': {'value': 'w'}}}}, 'edges': {'1': " EDGE("t", "o", "c", "w") ", '2': " EDGE(
-         "c", "x", "b", "u") "}",
+     "{'input_ports': {'w': {}}, 'output_ports': {'x': {'value': 'w'}}}}, 'edges': {'1': " EDGE(
+         "t", "o", "c", "w") ", '2': " EDGE("c", "x", "b", "u") "}",
      NULL, 3, "o 8.0 p 0 x 8.0 / o 4.0 p 8.0 x 4.0 / o 2.0 p 4.0 x 2.0 "},
 };
 
@@ -120,11 +120,11 @@ Test(kept_values, outputs_stay_while_their_node_does_not_run)
 }
 
 #define COUNTER "{'parameters': {'k': {'value': 'k + 1', 'default_initial_value': 0}}, 'output_ports': {'o': {'value': 'k'}}}"
-#define THRESHOLD(node, name, comparator, n) \
+#define THRESHOLD(node, name, comparator, n)                                                                         \
     "{'type': 'Threshold', 'kwargs': {'dependency': '" node "', 'parameter': '" name "', 'comparator': '" comparator \
     "', 'threshold': " n "}}"
-#define TWO_NODES(port)                                                                                                     \
-    "'nodes': {'a': " COUNTER ", 'b': {'input_ports': {'i': {" port "}}, 'parameters': {'p': {'value': 'i', "                \
+#define TWO_NODES(port)                                                                                                       \
+    "'nodes': {'a': " COUNTER ", 'b': {'input_ports': {'i': {" port "}}, 'parameters': {'p': {'value': 'i', "                 \
     "'default_initial_value': 0}, 'q': {'value': 'i'}}, 'functions': {'f': {'value': 'i'}}, 'output_ports': {'u': {'value': " \
     "'i'}}}}, 'edges': {'1': " EDGE("a", "o", "b", "i") "}, "
 
@@ -157,7 +157,8 @@ static const struct kept_case previous[] = {
     /* So do a function, and a parameter before it, that are nothing but its value. */
     {"'nodes': {'n': {'input_ports': {'i': {}}, 'parameters': {'r': {'value': 'p'}, 'p': {'value': 'i', 'default_initial_value': "
      "1.5}, 's': {'value': 's + p', 'default_initial_value': 0}}, 'functions': {'f': {'value': 'p'}}, 'output_ports': {'o': "
-     "{'value': 'f'}, 'q': {'value': 'r'}, 't': {'value': 's'}}}, 'm': " COUNTER "}, 'edges': {'1': " EDGE("m", "o", "n", "i") "}",
+     "{'value': 'f'}, 'q': {'value': 'r'}, 't': {'value': 's'}}}, 'm': " COUNTER
+     "}, 'edges': {'1': " EDGE("m", "o", "n", "i") "}",
      NULL, 4, "o 1.5 q 1.5 t 1 o 1 / o 1 q 1 t 3 o 2 / o 2 q 2 t 6 o 3 / o 3 q 3 t 10 o 4 "},
     /* A condition of a parameter sees, under the parameter's own name, what it was before. */
     {"'nodes': {'n': {'parameters': {'k': {'value': '3', 'conditions': [{'id': 'c', 'test': 'k > 2', 'value': '7'}]}, 'j': "

@@ -162,8 +162,8 @@ static void add_declared_inputs(struct joiner *joiner)
     }
 }
 
-/* One more port that the node's port of that name feeds: the node's has the shape that all of them have, and waits for its edges if
- * one of them does. */
+/* One more port that the node's port of that name feeds: the node's has the shape that all of them have, and waits for its edges
+ * if one of them does. */
 static void join_input(struct mdf_graph_node *node, const struct mdf_input_port *port)
 {
     struct mdf_declaration *declaration;

@@ -286,6 +286,21 @@ static bool type_of_formal(struct body_builder *body, size_t i, const struct mdf
     return true;
 }
 
+/* What a body declares of the shape of a state counts where nothing else is known: for outputs of no iterations. */
+static void promise_shape(struct body_builder *body, mdf_operand slot, const struct mdf_interface_item *item)
+{
+    struct mdf_static_type type = unit_type(&body->unit, slot);
+
+    if (body->request->loop && item != NULL && item->declaration.has_shape && !item->declaration.type.sequence &&
+        !item->declaration.type.optional && !type.has_shape) {
+        type.kind = MDF_STATIC_TENSOR;
+        type.has_shape = true;
+        type.rank = item->declaration.rank;
+        type.shape = item->declaration.shape;
+        unit_promise_type(&body->unit, slot, &type);
+    }
+}
+
 static bool add_formals(struct body_builder *body)
 {
     struct target target = {body->compiler, &body->unit, &body->builder.scope};
@@ -303,6 +318,7 @@ static bool add_formals(struct body_builder *body)
             return false;
         }
         unit_set_type(&body->unit, slot, &type);
+        promise_shape(body, slot, declared);
         if (name == NULL) {
             continue;
         }
@@ -390,23 +406,25 @@ static bool declared_type(struct body_builder *body, const struct mdf_declaratio
 static bool add_yield(struct body_builder *body, mdf_operand operand, const struct mdf_declaration *declaration)
 {
     struct mdf_arena *arena = body->compiler->arena;
-    struct mdf_static_type declared, known, hint;
+    struct mdf_static_type declared, known, promised, hint;
 
     if (operand == MDF_NO_OPERAND || !declared_type(body, declaration, &declared)) {
         return false;
     }
     known = unit_type(&body->unit, operand);
     known.value = NULL;
-    hint = mdf_static_shapes_differ(&declared, &known) ? known : declared; /* a declared shape is a promise, a known one a fact */
+    promised = unit_promised_type(&body->unit, operand);
+    promised.value = NULL;
+    hint = mdf_static_shapes_differ(&declared, &promised) ? promised : declared; /* what is known goes before what is declared */
     hint.dtype = declared.dtype;
-    if (!mdf_static_merge(arena, &hint, &known, &hint)) {
+    if (!mdf_static_merge(arena, &hint, &promised, &hint)) {
         compile_out_of_memory(body->compiler);
         return false;
     }
     if (!known.has_shape) {
-        known.has_shape = hint.has_shape;
-        known.rank = hint.rank;
-        known.shape = hint.shape;
+        known.has_shape = declared.has_shape;
+        known.rank = declared.rank;
+        known.shape = declared.shape;
     }
     return list_add(body->compiler, &body->yields, &operand, sizeof operand) &&
            list_add(body->compiler, &body->types, &known, sizeof known) &&

@@ -123,8 +123,8 @@ static void note_type(struct graph_builder *builder, mdf_operand slot, const str
     unit_set_type(builder->unit, slot, &type);
 }
 
-/* What a port of a graph within a node has from the node's port that feeds it: the default_value, where the file gives that one, and
- * a shape, where it declares none itself. */
+/* What a port of a graph within a node has from the node's port that feeds it: the default_value, where the file gives that one,
+ * and a shape, where it declares none itself. */
 static void take_link(const struct port_link *link, struct mdf_input_port *port)
 {
     if (link->outer == NULL || link->outer->is_made) {
@@ -143,7 +143,8 @@ static void take_link(const struct port_link *link, struct mdf_input_port *port)
 /* The inputs of a graph within a node that its interface declares must be given, as those of the outermost graph. */
 static bool require_input(struct graph_builder *builder, struct mdf_program_port *port)
 {
-    const char *name = builder->is_nested ? nested_input_name(builder->graph, builder->graph->nodes[port->node].id, port->id) : NULL;
+    const char *name =
+        builder->is_nested ? nested_input_name(builder->graph, builder->graph->nodes[port->node].id, port->id) : NULL;
 
     if (builder->is_nested) {
         port->is_required = port->is_required && name != NULL;

@@ -70,6 +70,8 @@ struct operand_facts {
     unsigned flags; /* enum operand_flags */
     size_t owner;   /* of a slot: the node that writes it, counted from 1; 0: others may */
     struct mdf_static_type type;
+    struct mdf_static_type promised; /* the same where states of loops keep the shapes that bodies declare */
+    bool has_promise;                /* else it is `type` */
 };
 
 /* A unit under construction. */
@@ -77,7 +79,7 @@ struct unit {
     struct unit *outer; /* the unit of the enclosing graph */
     struct list instructions, calls, constants, captures, bodies, declarations;
     struct list slot_facts, constant_facts, capture_facts; /* struct operand_facts */
-    size_t owner; /* the node that is being compiled, counted from 1; 0: none */
+    size_t owner;                                          /* the node that is being compiled, counted from 1; 0: none */
 };
 
 /* A function with several outputs, or with one. */
@@ -127,14 +129,21 @@ mdf_operand unit_add_constant(struct target *target, struct mdf_value *value, un
 mdf_operand unit_add_int(struct target *target, int64_t integer);
 mdf_operand unit_add_string(struct target *target, const char *text);
 unsigned unit_flags(const struct unit *unit, mdf_operand operand);
-/* Whether what the operand holds may change while the node that is being compiled does not run: ports that are filled at run time,
- * outputs of other nodes, names of the node around its graph, and what looks at them without a copy. */
+/* Whether what the operand holds may change while the node that is being compiled does not run: ports that are filled at run
+ * time, outputs of other nodes, names of the node around its graph, and what looks at them without a copy. */
 bool unit_is_foreign(const struct unit *unit, mdf_operand operand);
 /* A slot of the node's own with a copy of the operand. */
 mdf_operand unit_own_copy(struct target *target, mdf_operand operand);
 void unit_set_owner(struct unit *unit, mdf_operand slot, size_t owner);
 /* What is known of an operand's type; `value` of a constant points into the unit and lives until the next constant is added. */
 struct mdf_static_type unit_type(const struct unit *unit, mdf_operand operand);
+/* The same if all bodies keep what they declare of their loops' states, whose shapes may change: what an output of no iterations
+ * is made by. */
+struct mdf_static_type unit_promised_type(const struct unit *unit, mdf_operand operand);
+bool unit_has_promise(const struct unit *unit, mdf_operand operand);
+void unit_promise_type(struct unit *unit, mdf_operand slot, const struct mdf_static_type *type);
+/* The slot has the same value as `from`. */
+void unit_take_promise(struct unit *unit, mdf_operand slot, mdf_operand from);
 /* Notes the type of a slot that holds nothing else. Shapes must lie in the scratch of the compiler or live longer. */
 void unit_set_type(struct unit *unit, mdf_operand slot, const struct mdf_static_type *type);
 bool unit_emit(struct target *target, enum mdf_opcode opcode, mdf_operand a, mdf_operand b, mdf_operand c);
@@ -319,9 +328,9 @@ enum node_progress { NODE_WAITING, NODE_STARTED, NODE_DONE };
 
 /* An input port of a graph within a node, and that of the node which feeds it. */
 struct port_link {
-    size_t outer_port;                     /* in the outer graph's ports that are filled at run time; SIZE_MAX: none */
-    mdf_operand source;                    /* its value */
-    const struct mdf_input_port *outer;    /* as the file has it */
+    size_t outer_port;                  /* in the outer graph's ports that are filled at run time; SIZE_MAX: none */
+    mdf_operand source;                 /* its value */
+    const struct mdf_input_port *outer; /* as the file has it */
 };
 
 struct node_plan {
@@ -329,9 +338,9 @@ struct node_plan {
     mdf_operand *outputs;     /* MDF_NO_OPERAND while not known */
     bool *output_is_consumed; /* by an edge */
     bool *output_is_reserved; /* asked for before the node was compiled: the value must go into that slot */
-    mdf_operand *ports;  /* of input ports that are formals, captures, or filled at run time; MDF_NO_OPERAND: wired to an edge */
-    struct port_link *links; /* of each input port */
-    struct list senders; /* size_t: nodes that this one depends on, perhaps more than once */
+    mdf_operand *ports; /* of input ports that are formals, captures, or filled at run time; MDF_NO_OPERAND: wired to an edge */
+    struct port_link *links;   /* of each input port */
+    struct list senders;       /* size_t: nodes that this one depends on, perhaps more than once */
     const struct scope *scope; /* of its parameters and functions; NULL before it is compiled */
     size_t first, initial, main, end;
 };

@@ -189,8 +189,8 @@ static bool read_tolerances(struct condition_builder *builder, const struct cond
     return true;
 }
 
-/* What a value is before its node's first run: a parameter's default_initial_value, where that is a constant; the default_value of
- * a port that does not add up what arrives. NULL: none. */
+/* What a value is before its node's first run: a parameter's default_initial_value, where that is a constant; the default_value
+ * of a port that does not add up what arrives. NULL: none. */
 static const struct mdf_node *find_initial(const struct mdf_graph_node *node, const char *name, const struct mdf_watch *watch)
 {
     const struct mdf_parameter *parameter = find_parameter(node, name);
@@ -250,8 +250,7 @@ bool build_threshold(struct condition_builder *builder, const struct condition_c
     if (name->kind != MDF_NODE_STRING) {
         return condition_fault(builder, call, name, "'parameter' must be the name of a port, parameter or function");
     }
-    if (!find_input(builder, node, name->as.string.bytes, &watch) &&
-        !find_value(builder, node, name->as.string.bytes, &watch)) {
+    if (!find_input(builder, node, name->as.string.bytes, &watch) && !find_value(builder, node, name->as.string.bytes, &watch)) {
         return unknown_value(builder, call, name->as.string.bytes, node);
     }
     if (watch.value == MDF_NO_OPERAND) {

@@ -64,7 +64,7 @@ static bool may_be_array_of_one(const struct call_types *call, const struct mdf_
            type->rank == 0 && type->dtype == MDF_DTYPE_NONE;
 }
 
-static bool begin(struct target *target, const struct call_types *call, struct mdf_inference *inference)
+static bool begin(struct target *target, const struct call_types *call, bool promised, struct mdf_inference *inference)
 {
     struct mdf_static_type *inputs = mdf_arena_array(&target->compiler->scratch, call->n_inputs, sizeof *inputs);
     size_t i;
@@ -78,7 +78,7 @@ static bool begin(struct target *target, const struct call_types *call, struct m
         if (call->inputs[i] == MDF_NO_OPERAND) {
             inputs[i].kind = MDF_STATIC_OMITTED;
         } else {
-            inputs[i] = unit_type(target->unit, call->inputs[i]);
+            inputs[i] = promised ? unit_promised_type(target->unit, call->inputs[i]) : unit_type(target->unit, call->inputs[i]);
             if (may_be_array_of_one(call, &inputs[i])) {
                 inputs[i] = mdf_static_unknown;
             }
@@ -122,7 +122,7 @@ bool infer_formals(struct target *target, const struct call_types *call, size_t 
         types[i] = mdf_static_unknown;
     }
     *formals = types;
-    if (!begin(target, call, &inference)) {
+    if (!begin(target, call, false, &inference)) {
         return false;
     }
     inference.bodies[0].formals = types;
@@ -134,10 +134,53 @@ bool infer_output_count(struct target *target, const struct call_types *call, si
 {
     struct mdf_inference inference;
 
-    if (!begin(target, call, &inference)) {
+    if (!begin(target, call, false, &inference)) {
         return false;
     }
     *n_outputs = mdf_infer_output_count(&inference);
+    return true;
+}
+
+static bool has_promise(const struct target *target, const struct call_types *call)
+{
+    size_t i;
+
+    for (i = 0; i < call->n_inputs; i++) {
+        if (call->inputs[i] != MDF_NO_OPERAND && unit_has_promise(target->unit, call->inputs[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the outputs are if what bodies declare holds; nothing is refused for it. */
+static bool infer_promised(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs,
+                           mdf_operand into)
+{
+    struct mdf_static_type *types = mdf_arena_array(&target->compiler->scratch, n_outputs, sizeof *types);
+    struct mdf_inference inference;
+    size_t i;
+
+    if (types == NULL) {
+        compile_out_of_memory(target->compiler);
+        return false;
+    }
+    for (i = 0; i < n_outputs; i++) {
+        types[i] = mdf_static_unknown;
+    }
+    if (!begin(target, call, true, &inference)) {
+        return false;
+    }
+    inference.outputs = types;
+    inference.n_outputs = n_outputs;
+    if (!mdf_infer_outputs(&inference)) {
+        return inference.status != MDF_OUT_OF_MEMORY || refuse(target, &inference);
+    }
+    for (i = 0; i < n_outputs; i++) {
+        if (outputs[i] != into) {
+            unit_promise_type(target->unit, outputs[i], &types[i]);
+        }
+    }
     return true;
 }
 
@@ -155,7 +198,7 @@ bool infer_outputs(struct target *target, const struct call_types *call, const m
     for (i = 0; i < n_outputs; i++) {
         types[i] = mdf_static_unknown;
     }
-    if (!begin(target, call, &inference)) {
+    if (!begin(target, call, false, &inference)) {
         return false;
     }
     inference.outputs = types;
@@ -168,5 +211,5 @@ bool infer_outputs(struct target *target, const struct call_types *call, const m
             unit_set_type(target->unit, outputs[i], &types[i]);
         }
     }
-    return true;
+    return !has_promise(target, call) || infer_promised(target, call, outputs, n_outputs, into);
 }

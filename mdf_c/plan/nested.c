@@ -53,8 +53,7 @@ static bool link_port(struct graph_builder *builder, struct target *outer, const
     }
     for (i = 0; i < node->n_input_ports && strcmp(node->input_ports[i].id, name) != 0; i++) {
     }
-    link->outer_port =
-        i < node->n_input_ports ? graph_port_number(graph, graph->nodes[graph->current_node].ports[i]) : SIZE_MAX;
+    link->outer_port = i < node->n_input_ports ? graph_port_number(graph, graph->nodes[graph->current_node].ports[i]) : SIZE_MAX;
     if (link->outer_port == SIZE_MAX) {
         return false;
     }

@@ -133,7 +133,7 @@ bool list_add(struct compiler *compiler, struct list *list, const void *item, si
 
 static mdf_operand add_operand(struct target *target, struct list *facts_list, enum mdf_operand_kind kind, unsigned flags)
 {
-    struct operand_facts facts = {flags, target->unit->owner, mdf_static_unknown};
+    struct operand_facts facts = {flags, target->unit->owner, mdf_static_unknown, mdf_static_unknown, false};
 
     if (facts_list->n >= MDF_OPERAND_LIMIT) {
         return compile_error(target->compiler, MDF_LIMIT, "the graph is too large");
@@ -267,6 +267,40 @@ struct mdf_static_type unit_type(const struct unit *unit, mdf_operand operand)
     return type;
 }
 
+static const struct operand_facts *original_facts(const struct unit *unit, mdf_operand operand)
+{
+    while (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE) {
+        operand = ((const mdf_operand *)unit->captures.items)[MDF_OPERAND_INDEX(operand)];
+        unit = unit->outer;
+    }
+    return facts_of(unit, operand);
+}
+
+bool unit_has_promise(const struct unit *unit, mdf_operand operand)
+{
+    return original_facts(unit, operand)->has_promise;
+}
+
+struct mdf_static_type unit_promised_type(const struct unit *unit, mdf_operand operand)
+{
+    return unit_has_promise(unit, operand) ? original_facts(unit, operand)->promised : unit_type(unit, operand);
+}
+
+void unit_promise_type(struct unit *unit, mdf_operand slot, const struct mdf_static_type *type)
+{
+    facts_of(unit, slot)->promised = *type;
+    facts_of(unit, slot)->has_promise = true;
+}
+
+void unit_take_promise(struct unit *unit, mdf_operand slot, mdf_operand from)
+{
+    const struct operand_facts *facts = original_facts(unit, from);
+
+    if (facts->has_promise) {
+        unit_promise_type(unit, slot, &facts->promised);
+    }
+}
+
 void unit_set_type(struct unit *unit, mdf_operand slot, const struct mdf_static_type *type)
 {
     facts_of(unit, slot)->type = *type;
@@ -330,7 +364,8 @@ bool unit_emit(struct target *target, enum mdf_opcode opcode, mdf_operand a, mdf
 mdf_operand unit_own_copy(struct target *target, mdf_operand operand)
 {
     struct mdf_static_type type = unit_type(target->unit, operand);
-    mdf_operand copy = unit_new_slot(target, unit_flags(target->unit, operand) & ~(unsigned)(OPERAND_IS_FOREIGN | OPERAND_MUTABLE));
+    mdf_operand copy =
+        unit_new_slot(target, unit_flags(target->unit, operand) & ~(unsigned)(OPERAND_IS_FOREIGN | OPERAND_MUTABLE));
 
     if (copy == MDF_NO_OPERAND || !unit_emit(target, MDF_OPCODE_COPY, copy, operand, 0)) {
         return MDF_NO_OPERAND;
@@ -424,6 +459,11 @@ static void note_declared(struct unit *unit, mdf_operand source, const struct md
         type.dtype = declared->dtype;
     }
     unit_set_type(unit, slot, &type);
+    if (unit_has_promise(unit, source) && type.kind == MDF_STATIC_TENSOR) {
+        type = unit_promised_type(unit, source);
+        type.dtype = declared->dtype;
+        unit_promise_type(unit, slot, &type);
+    }
 }
 
 mdf_operand unit_declare(struct target *target, mdf_operand source, const struct mdf_declared_type *type, mdf_operand into)

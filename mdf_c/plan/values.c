@@ -96,6 +96,7 @@ mdf_operand compile_as_array(struct target *target, mdf_operand operand, mdf_ope
         into = unit_new_slot(target, OPERAND_MAY_BE_LIST);
         if (into != MDF_NO_OPERAND) {
             unit_set_type(target->unit, into, &type);
+            unit_take_promise(target->unit, into, operand);
         }
     }
     return into != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_ARRAY, into, operand, 0) ? into : MDF_NO_OPERAND;

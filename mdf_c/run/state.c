@@ -392,8 +392,8 @@ static bool take_from_node(struct mdf_state *state, const struct mdf_state *oute
         if (source == NULL) {
             continue;
         }
-        state->ports[i].is_linked = !port->is_required && is_there &&
-                                    (source->was_fed || outer->program->ports[port->outer_port].is_required);
+        state->ports[i].is_linked =
+            !port->is_required && is_there && (source->was_fed || outer->program->ports[port->outer_port].is_required);
         if (port->is_required) {
             state->ports[i].has_value = !is_there;
             if (!is_there && !accept_absence(state, port)) {

@@ -36,9 +36,9 @@ struct mdf_shared_state {
     struct mdf_memory memory;
     struct mdf_execution execution;
     atomic_bool interrupted;
-    atomic_bool is_evaluated; /* or made new, by a call of the public interface */
-    bool has_begun;           /* an evaluation has */
-    struct mdf_state *nested; /* all states but the outermost */
+    atomic_bool is_evaluated;  /* or made new, by a call of the public interface */
+    bool has_begun;            /* an evaluation has */
+    struct mdf_state *nested;  /* all states but the outermost */
     struct mdf_state *running; /* the graph whose node runs, innermost */
 };
 

@@ -220,7 +220,8 @@ static bool write_default(struct mdf_source_program *program, size_t index)
     if (fits_slot && mdf_dtype_kind(value.dtype) == 'f' && mdf_dtype_kind(slot->dtype) != 'f' && !is_equal(&value, &converted)) {
         mdf_value_clear(memory, &value);
         mdf_value_clear(memory, &converted);
-        return mdf_source_refuse(writer, "input port '%s' is given %s, which can not hold its default value; give it real numbers",
+        return mdf_source_refuse(writer,
+                                 "input port '%s' is given %s, which can not hold its default value; give it real numbers",
                                  port->id, mdf_dtype_name(slot->dtype));
     }
     if (fits_slot && slot->length > 0) {

@@ -176,22 +176,20 @@ static bool find_element(const struct mdf_value *value, const int64_t *indices, 
 static const char *initial_number(struct mdf_source_program *program, const struct mdf_condition *condition,
                                   const struct mdf_watch *watch)
 {
-    return watch->has_initial
-               ? number(program, watch->initial)
-               : mdf_source_text(&program->writer, "%s(s, %s)", complain(program),
-                                 quoted_at(program, condition,
-                                           "the value that it looks at is not there before its node has run; give "
-                                           "it a default_initial_value"));
+    return watch->has_initial ? number(program, watch->initial)
+                              : mdf_source_text(&program->writer, "%s(s, %s)", complain(program),
+                                                quoted_at(program, condition,
+                                                          "the value that it looks at is not there before its node has run; give "
+                                                          "it a default_initial_value"));
 }
 
 /* What an input port counts as that holds nothing unread. */
 static const char *spent_number(struct mdf_source_program *program, const struct mdf_condition *condition,
                                 const struct mdf_watch *watch)
 {
-    return watch->has_initial && watch->initial == 0
-               ? "0.0"
-               : mdf_source_text(&program->writer, "(s->has_run[%zu] ? 0.0 : %s)", watch->node,
-                                 initial_number(program, condition, watch));
+    return watch->has_initial && watch->initial == 0 ? "0.0"
+                                                     : mdf_source_text(&program->writer, "(s->has_run[%zu] ? 0.0 : %s)",
+                                                                       watch->node, initial_number(program, condition, watch));
 }
 
 static bool not_one_number(struct mdf_source_program *program, const struct mdf_watch *watch)
