@@ -42,7 +42,8 @@ check mdf-run tests/data/onnx/loop_grows.onnx -i m=3 -i c=true -i x=[1]
 check mdf-run tests/data/failing/libraries.json # images and a regular expression, by libraries of others
 check mdf-run --compile examples/cooling.yaml --dt 1
 check mdf-run --sweep "$folder/sweep.yaml" examples/cooling.yaml --threads 2
-check mdf-run --sweep "$folder/sweep.yaml" examples/cooling.yaml -o "$folder/sweep.npz"
+# libzip leaves a block where it gets no memory while it writes.
+FAIL_ALLOCATION_LEFT=1 check mdf-run --sweep "$folder/sweep.yaml" examples/cooling.yaml -o "$folder/sweep.npz"
 for suffix in json yaml bson; do
     check mdf-convert examples/cooling.yaml "$folder/out.$suffix"
 done

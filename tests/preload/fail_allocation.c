@@ -39,6 +39,7 @@ void __libc_free(void *block);
 
 static atomic_long n_calls, n_blocks;
 static long fail_at; /* 0: none fails */
+static long n_left;  /* blocks that may be left */
 static bool is_armed, fails_once;
 static const char *object; /* whose calls count; NULL: all */
 static atomic_uintptr_t object_start, object_end;
@@ -273,7 +274,7 @@ static void judge(struct sums *sums, long n, const struct trial *trial)
     } else {
         sums->n_done++;
     }
-    if (trial->now.n_blocks > trial->first.n_blocks) {
+    if (trial->now.n_blocks > trial->first.n_blocks + n_left) {
         tell(sums, &sums->n_leaked, n, trial, "leaks");
     }
 }
@@ -292,7 +293,8 @@ static _Noreturn void finish(const struct sums *sums, const struct trial *trial,
 
 __attribute__((constructor(65535))) static void begin(void)
 {
-    const char *plan = getenv("FAIL_ALLOCATION"), *seconds = getenv("FAIL_ALLOCATION_SECONDS");
+    const char *plan = getenv("FAIL_ALLOCATION"), *seconds = getenv("FAIL_ALLOCATION_SECONDS"),
+               *left = getenv("FAIL_ALLOCATION_LEFT");
     struct trial trial = {.n_first = 0};
     struct sums sums = {0};
     long first, last, step, n;
@@ -304,6 +306,7 @@ __attribute__((constructor(65535))) static void begin(void)
     }
     unsetenv("LD_PRELOAD"); /* children are programs of others */
     fails_once = strcmp(how, "once") == 0;
+    n_left = left != NULL ? atol(left) : 0;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     trial.output = mmap(NULL, 2 * MOST_OUTPUT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     trial.first_output = trial.output + MOST_OUTPUT;
