@@ -465,6 +465,7 @@ Test(misuse, lists_with_holes)
     cr_expect_null(mdf_compile_changeable(g->model, names, 2, NULL, &error));
     cr_expect(error.code == MDF_USAGE && strstr(error.message, "number 1 of the names of parameters") != NULL, "%s",
               error.message);
+    mdf_check_run(g->program, names, 2, 2, NAN, NULL, NULL);
     cr_expect_null(mdf_value_new_list(items, 2, NULL));
     cr_expect_null(mdf_value_new_dict(names, g->items, 2, NULL));
     cr_expect_null(mdf_value_new_list(NULL, SIZE_MAX, NULL));

@@ -218,7 +218,7 @@ void mdf_check_run(const mdf_program *program, const char *const *given, size_t 
     const struct mdf_warnings warnings = {warning, context};
     const struct mdf_run_check check = {given, n_given, n_steps, dt};
 
-    if (program != NULL && (given != NULL || n_given == 0)) {
+    if (program != NULL && mdf_arguments_given((const void *const *)given, n_given, "names", NULL)) {
         mdf_run_check(program, &check, &warnings);
     }
 }
