@@ -146,15 +146,18 @@ def test_the_library_with_nothing():
         for name, function in prototypes:
             if name in ("mdf_dtype_name", "mdf_onnx_operator_name"):
                 continue  # without pointers
-            arguments = [number if kind in NUMBERS else 0.0 if kind is ctypes.c_double else None for kind in function.argtypes]
-            found = function(*arguments)
+            found = function(*(nothing(kind, number) for kind in function.argtypes))
             if name.startswith(("mdf_set", "mdf_lend", "mdf_evaluate", "mdf_model_save")):
                 assert _library.STATUSES[found] == "USAGE", name
             elif name not in ("mdf_version", "mdf_version_number") and "_new_" not in name:
                 assert not found, name
 
 
-NUMBERS = (ctypes.c_int, ctypes.c_int64, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_bool)
+def nothing(kind, number):
+    """`number`, NULL, or a function that is NULL."""
+    if kind in (ctypes.c_int, ctypes.c_int64, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_bool):
+        return number
+    return 0.0 if kind is ctypes.c_double else kind() if kind is _library.WARNING_HANDLER else None
 
 
 @pytest.mark.parametrize("kind", [_library.Options, _sweep_library.SweepOptions])
