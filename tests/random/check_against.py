@@ -146,8 +146,8 @@ def by_modeci_mdf(case):
     return results
 
 
-ENGINES = {"onnx": [("onnxruntime", "onnxruntime", by_onnxruntime), ("onnx.reference", "onnx", by_reference)],
-           "json": [("modeci_mdf", "modeci_mdf", by_modeci_mdf)]}
+ENGINES = {"onnx": [("onnxruntime", "onnxruntime", by_onnxruntime), ("onnx.reference", "onnx.reference", by_reference)],
+           "json": [("modeci_mdf", "modeci_mdf.execution_engine", by_modeci_mdf)]}
 
 
 # ---------------------------------------------------------------- comparing
@@ -221,7 +221,7 @@ def work(settings, seeds, results, places, k):
         for number, (engine, package, run) in enumerate(ENGINES[case["format"]]):
             places[2 * k], places[2 * k + 1] = seed, number
             try:
-                __import__(package)
+                __import__(package)  # takes its time: not within the limit of a model
             except ImportError:
                 continue
             results.put((seed, engine, *compare(case, engine, run)))
