@@ -9,6 +9,7 @@
 #include "functions/random.h"
 #include "mdf_c/base/arena.h"
 #include "mdf_c/base/error.h"
+#include "mdf_c/base/stop.h"
 #include "mdf_c/tensor/value.h"
 #include "schemas/inference.h"
 
@@ -23,12 +24,12 @@ struct mdf_context {
     mdf_dtype real;          /* type of reals without a declared type */
     uint64_t max_iterations; /* of one Loop; 0: no bound */
     int n_threads;
-    struct mdf_threads *threads;      /* those that help; NULL: none do */
-    uint64_t seed;                    /* of all random numbers; see functions/random.h */
-    uint64_t random_state[4];         /* xoshiro256** */
-    struct mdf_twister numpy_random;  /* through mdf_random_as_numpy */
-    struct mdf_twister python_random; /* through mdf_random_as_python */
-    const atomic_bool *interrupted;
+    struct mdf_threads *threads;         /* those that help; NULL: none do */
+    uint64_t seed;                       /* of all random numbers; see functions/random.h */
+    uint64_t random_state[4];            /* xoshiro256** */
+    struct mdf_twister numpy_random;     /* through mdf_random_as_numpy */
+    struct mdf_twister python_random;    /* through mdf_random_as_python */
+    struct mdf_stop *stop;               /* NULL: nobody can ask to stop */
     struct mdf_elementwise_trace *trace; /* of functions/elementwise.h; NULL but while a kernel is looked at */
 };
 
@@ -111,8 +112,28 @@ struct mdf_threads *mdf_threads_new(struct mdf_memory *memory);
 void mdf_threads_free(struct mdf_threads *threads, struct mdf_memory *memory);
 
 /* Calls `work(context, first, last)` for ranges that cover [0, n), on up to n_threads threads where n * cost_per_item (in rough
- * nanoseconds) is worth it. The result does not depend on the number of threads. */
-void mdf_parallel_for(const struct mdf_context *context, size_t n, double cost_per_item_ns,
+ * nanoseconds) is worth it. The result does not depend on the number of threads. False: the evaluation should stop, and ranges
+ * were left out; who only fills outputs need not look, as for mdf_should_stop. */
+bool mdf_parallel_for(const struct mdf_context *context, size_t n, double cost_per_item_ns,
                       void (*work)(void *work_context, size_t first, size_t last), void *work_context);
+/* The same without leaving out any: for what is kept after the call. */
+void mdf_parallel_for_all(const struct mdf_context *context, size_t n, double cost_per_item_ns,
+                          void (*work)(void *work_context, size_t first, size_t last), void *work_context);
+
+/* Whether the evaluation should stop, see mdf_c/base/stop.h: work that takes more than some milliseconds asks this now and then,
+ * from any thread. Where the answer was true, a kernel may leave outputs half done and return anything: the evaluator drops what
+ * it made, and tells why. Only what a kernel keeps for its next run must be whole, and no index may be one that was left out. */
+static inline bool mdf_should_stop(const struct mdf_context *context)
+{
+    return mdf_stop_heed(context->stop);
+}
+
+enum { MDF_ITEMS_PER_LOOK = 1 << 14 }; /* where an item takes no more than some hundred nanoseconds */
+
+/* The same in a loop that counts: asked once in `every` (a power of two) rounds. */
+static inline bool mdf_should_stop_at(const struct mdf_context *context, size_t count, size_t every)
+{
+    return (count & (every - 1)) == 0 && mdf_should_stop(context);
+}
 
 #endif

@@ -216,6 +216,7 @@ static void multiply_as_it_lies(const struct mdf_context *context, const struct 
 /* Products of one size under way: how C is cut into tasks, and where the packed matrices lie. A slot is the memory of what one
  * thread does at a time. */
 struct packed_job {
+    const struct mdf_context *context;
     const struct kernels *kernels;
     const struct element_type *type;
     const struct mdf_product *product;
@@ -329,7 +330,7 @@ static void multiply_block(const struct packed_job *job, const struct mdf_produc
     size_t n_panel = 2 * job->kernels->lanes, size = job->type->size_bytes, n_last = last_panel_columns(job, n);
     bool add = product->add || first > 0;
 
-    for (size_t panel = first_panel; panel < last_panel; panel++) {
+    for (size_t panel = first_panel; panel < last_panel && !mdf_should_stop(job->context); panel++) {
         size_t row = panel * job->kernels->rows, rows = panel_rows(job, row);
         size_t n_rows = product->m - row < rows ? product->m - row : rows;
         const char *panel_a = a + panel_of_a(job, first, depth, panel);
@@ -370,7 +371,7 @@ static void multiply_task(const struct packed_job *job, const struct mdf_product
     char *row = slot + job->n_block * DEPTH * size;
 
     last_panel = last_panel < job->n_panels ? last_panel : job->n_panels;
-    for (size_t first = 0; first < product->k; first += DEPTH) {
+    for (size_t first = 0; first < product->k && !mdf_should_stop(job->context); first += DEPTH) {
         size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
         const char *b = slot;
 
@@ -394,7 +395,9 @@ static void run_tasks(void *context, size_t first, size_t last)
     const struct packed_job *job = context;
 
     for (size_t slot = first; slot < last; slot++) {
-        for (size_t task = slot; task < job->n_column_blocks * job->n_row_blocks; task += job->n_slots) {
+        size_t n_tasks = job->n_column_blocks * job->n_row_blocks;
+
+        for (size_t task = slot; task < n_tasks && !mdf_should_stop(job->context); task += job->n_slots) {
             multiply_task(job, job->product, job->batch, job->a, job->slots + slot * job->slot_bytes, task);
         }
     }
@@ -407,7 +410,7 @@ static void run_batches(void *context, size_t first, size_t last)
     for (size_t slot = first; slot < last; slot++) {
         char *a = job->slots + slot * job->slot_bytes, *b = a + job->n_a * job->product->k * job->type->size_bytes;
 
-        for (size_t batch = slot; batch < job->n_batches; batch += job->n_slots) {
+        for (size_t batch = slot; batch < job->n_batches && !mdf_should_stop(job->context); batch += job->n_slots) {
             struct mdf_product product = *job->product;
 
             job->locate(job->locate_context, batch, &product);
@@ -481,7 +484,10 @@ static double cost_of(const struct mdf_product *product)
 
 static bool multiply_packed(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t batch)
 {
-    struct packed_job job = {.kernels = choose_kernels(product->dtype), .type = choose_type(product->dtype), .product = product};
+    struct packed_job job = {.context = call->context,
+                             .kernels = choose_kernels(product->dtype),
+                             .type = choose_type(product->dtype),
+                             .product = product};
     size_t n_threads = call->context->n_threads > 1 ? (size_t)call->context->n_threads : 1, n_tasks;
     /* Few rows are not worth packing, if they need not be scaled. */
     bool takes_rows = product->packed_a == NULL && product->m <= 2 && product->alpha == 1;
@@ -507,7 +513,8 @@ static bool multiply_packed(struct mdf_call *call, struct mdf_value *scratch, co
 static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product,
                                     size_t n_batches, mdf_product_locate locate, const void *locate_context)
 {
-    struct packed_job job = {.kernels = choose_kernels(product->dtype),
+    struct packed_job job = {.context = call->context,
+                             .kernels = choose_kernels(product->dtype),
                              .type = choose_type(product->dtype),
                              .product = product,
                              .locate = locate,
@@ -601,7 +608,7 @@ bool mdf_multiply_batch(struct mdf_call *call, struct mdf_value *scratch, const 
         struct mdf_product one = *product;
 
         locate(locate_context, batch, &one);
-        if (!multiply_one(call, scratch, &one, batch)) {
+        if (mdf_should_stop(call->context) || !multiply_one(call, scratch, &one, batch)) {
             return false;
         }
     }

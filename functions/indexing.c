@@ -237,6 +237,25 @@ static void bring_adjacent_inward(struct mdf_box *box)
     }
 }
 
+/* A large block in parts, between which the evaluation can be stopped. */
+static void copy_in_parts(struct mdf_call *call, mdf_dtype dtype, char *target, const char *source, const struct block *block)
+{
+    const int64_t most = 1 << 20, size = (int64_t)mdf_dtype_size(dtype), lines = 64; /* rows that share lines of the cache */
+    int64_t columns = block->columns < most ? block->columns : most;
+    int64_t rows = (most / (columns > 0 ? columns : 1) + lines - 1) / lines * lines;
+
+    for (int64_t row = 0; row < block->rows; row += rows) {
+        for (int64_t column = 0; column < block->columns && !mdf_should_stop(call->context); column += columns) {
+            struct block part = *block;
+
+            part.rows = block->rows - row < rows ? block->rows - row : rows;
+            part.columns = block->columns - column < columns ? block->columns - column : columns;
+            copy_block(call->context->memory, dtype, target + (row * block->target_row + column * block->target_column) * size,
+                       source + (row * block->source_row + column * block->source_column) * size, &part);
+        }
+    }
+}
+
 void mdf_box_copy(struct mdf_call *call, struct mdf_box *box, mdf_dtype dtype, void *target, const void *source)
 {
     struct block block = {1, 1, 0, 1, 0, 1};
@@ -262,8 +281,7 @@ void mdf_box_copy(struct mdf_call *call, struct mdf_box *box, mdf_dtype dtype, v
     n_outer = box->rank > 2 ? box->rank - 2 : 0;
     memset(box->index, 0, n_outer * sizeof *box->index);
     do {
-        copy_block(call->context->memory, dtype, (char *)target + target_offset * size,
-                   (const char *)source + source_offset * size, &block);
+        copy_in_parts(call, dtype, (char *)target + target_offset * size, (const char *)source + source_offset * size, &block);
         for (axis = n_outer; axis-- > 0;) {
             target_offset += box->target_strides[axis];
             source_offset += box->source_strides[axis];
@@ -384,6 +402,8 @@ void mdf_blocks_scatter(struct mdf_call *call, mdf_dtype dtype, void *target, co
     }
 }
 
+enum { BYTES_PER_LOOK = 1 << 24 };
+
 static bool fill_strings(struct mdf_call *call, char **target, size_t n, char *string)
 {
     char *filling = string != NULL ? mdf_string_share(string) : mdf_string_new(call->context->memory, "", 0);
@@ -408,10 +428,13 @@ bool mdf_elements_fill(struct mdf_call *call, mdf_dtype dtype, void *target, siz
     if (dtype == MDF_DTYPE_STRING) {
         return fill_strings(call, target, n, element != NULL ? *(char *const *)element : NULL);
     }
-    if (element == NULL) {
-        memset(target, 0, n * mdf_dtype_size(dtype));
-    } else {
-        copy_block(call->context->memory, dtype, target, element, &block);
+    if (element != NULL) {
+        copy_in_parts(call, dtype, target, element, &block);
+        return true;
+    }
+    for (size_t first = 0, n_bytes = n * mdf_dtype_size(dtype); first < n_bytes && !mdf_should_stop(call->context);
+         first += BYTES_PER_LOOK) {
+        memset((char *)target + first, 0, n_bytes - first < BYTES_PER_LOOK ? n_bytes - first : BYTES_PER_LOOK);
     }
     return true;
 }

@@ -85,20 +85,31 @@ void mdf_order_keys(mdf_dtype dtype, const void *elements, size_t stride, size_t
     }
 }
 
+enum { ITEMS_BETWEEN_LOOKS = 1 << 14 }; /* for a request to stop; a power of two */
+
+static bool should_stop_at(struct mdf_stop *stop, size_t i)
+{
+    return (i & (ITEMS_BETWEEN_LOOKS - 1)) == 0 && mdf_stop_heed(stop);
+}
+
 /* Merges the sorted runs [first, middle) and [middle, last) of `from` into `to`. */
-static void merge(const int64_t *from, int64_t *to, size_t first, size_t middle, size_t last, mdf_compare compare,
-                  const void *context)
+static bool merge(struct mdf_stop *stop, const int64_t *from, int64_t *to, size_t first, size_t middle, size_t last,
+                  mdf_compare compare, const void *context)
 {
     size_t a = first, b = middle;
 
     for (size_t i = first; i < last; i++) {
         bool take_a = a < middle && (b >= last || compare(context, from[a], from[b]) <= 0);
 
+        if (should_stop_at(stop, i)) {
+            return false;
+        }
         to[i] = take_a ? from[a++] : from[b++];
     }
+    return true;
 }
 
-void mdf_merge_sort(int64_t *items, int64_t *spare, size_t n, mdf_compare compare, const void *context)
+bool mdf_merge_sort(struct mdf_stop *stop, int64_t *items, int64_t *spare, size_t n, mdf_compare compare, const void *context)
 {
     int64_t *from = items, *to = spare;
 
@@ -109,7 +120,9 @@ void mdf_merge_sort(int64_t *items, int64_t *spare, size_t n, mdf_compare compar
             size_t middle = n - first > width ? first + width : n;
             size_t last = n - first > 2 * width ? first + 2 * width : n;
 
-            merge(from, to, first, middle, last, compare, context);
+            if (!merge(stop, from, to, first, middle, last, compare, context)) {
+                return false;
+            }
         }
         to = from;
         from = sorted;
@@ -117,6 +130,7 @@ void mdf_merge_sort(int64_t *items, int64_t *spare, size_t n, mdf_compare compar
     if (from != items && n > 0) {
         memcpy(items, from, n * sizeof *items);
     }
+    return true;
 }
 
 static int compare_keys(const void *context, int64_t a, int64_t b)
@@ -135,7 +149,8 @@ static inline size_t digit_of(uint64_t key, size_t digit)
 }
 
 /* Puts the items in the order of one digit: those with a value begin where all with lesser ones end. */
-static void sort_by_digit(const int64_t *from, int64_t *to, size_t n, const uint64_t *keys, size_t digit, size_t *counts)
+static bool sort_by_digit(struct mdf_stop *stop, const int64_t *from, int64_t *to, size_t n, const uint64_t *keys, size_t digit,
+                          size_t *counts)
 {
     size_t begin = 0;
 
@@ -146,12 +161,16 @@ static void sort_by_digit(const int64_t *from, int64_t *to, size_t n, const uint
         begin += count;
     }
     for (size_t i = 0; i < n; i++) {
+        if (should_stop_at(stop, i)) {
+            return false;
+        }
         to[counts[digit_of(keys[from[i]], digit)]++] = from[i];
     }
+    return true;
 }
 
 /* Digit by digit, from the last on; those that all items have in common are passed over. */
-static void radix_sort(int64_t *items, int64_t *spare, size_t n, const uint64_t *keys)
+static bool radix_sort(struct mdf_stop *stop, int64_t *items, int64_t *spare, size_t n, const uint64_t *keys)
 {
     size_t counts[N_DIGITS][N_VALUES] = {{0}};
     int64_t *from = items, *to = spare;
@@ -165,7 +184,9 @@ static void radix_sort(int64_t *items, int64_t *spare, size_t n, const uint64_t 
         int64_t *sorted = to;
 
         if (counts[digit][digit_of(keys[items[0]], digit)] < n) {
-            sort_by_digit(from, to, n, keys, digit, counts[digit]);
+            if (!sort_by_digit(stop, from, to, n, keys, digit, counts[digit])) {
+                return false;
+            }
             to = from;
             from = sorted;
         }
@@ -173,15 +194,12 @@ static void radix_sort(int64_t *items, int64_t *spare, size_t n, const uint64_t 
     if (from != items) {
         memcpy(items, from, n * sizeof *items);
     }
+    return true;
 }
 
-void mdf_sort_by_keys(int64_t *items, int64_t *spare, size_t n, const uint64_t *keys)
+bool mdf_sort_by_keys(struct mdf_stop *stop, int64_t *items, int64_t *spare, size_t n, const uint64_t *keys)
 {
     enum { FEW = 128 }; /* to count values takes longer than to compare so many */
 
-    if (n <= FEW) {
-        mdf_merge_sort(items, spare, n, compare_keys, keys);
-    } else {
-        radix_sort(items, spare, n, keys);
-    }
+    return n <= FEW ? mdf_merge_sort(stop, items, spare, n, compare_keys, keys) : radix_sort(stop, items, spare, n, keys);
 }

@@ -2,6 +2,7 @@
 #ifndef MDF_FUNCTIONS_ORDERING_H
 #define MDF_FUNCTIONS_ORDERING_H
 
+#include "mdf_c/base/stop.h"
 #include "mdf_c/tensor/value.h"
 
 /* Where NaN stands. */
@@ -15,10 +16,11 @@ void mdf_order_keys(mdf_dtype dtype, const void *elements, size_t stride, size_t
 /* < 0, 0, > 0 as item `a` stands before, with or behind item `b`. */
 typedef int (*mdf_compare)(const void *context, int64_t a, int64_t b);
 
-/* Sorts items by keys[item], keeping the order of equal ones. `spare` has room for `n` items. */
-void mdf_sort_by_keys(int64_t *items, int64_t *spare, size_t n, const uint64_t *keys);
+/* Sorts items by keys[item], keeping the order of equal ones. `spare` has room for `n` items. False: `stop` (which may be NULL)
+ * was asked to; the items are then in some order, and may stand there twice. */
+bool mdf_sort_by_keys(struct mdf_stop *stop, int64_t *items, int64_t *spare, size_t n, const uint64_t *keys);
 
-/* Sorts items, keeping the order of equal ones, in at most n log n comparisons. `spare` has room for `n` items. */
-void mdf_merge_sort(int64_t *items, int64_t *spare, size_t n, mdf_compare compare, const void *context);
+/* Sorts items, keeping the order of equal ones, in at most n log n comparisons; the rest as above. */
+bool mdf_merge_sort(struct mdf_stop *stop, int64_t *items, int64_t *spare, size_t n, mdf_compare compare, const void *context);
 
 #endif

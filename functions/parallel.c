@@ -13,6 +13,10 @@
 
 enum { MAX_THREADS = 64, RANGES_PER_THREAD = 4, LOOKS = 4000 /* before a thread sleeps: some 50 microseconds */ };
 
+/* A range takes no longer, as far as the cost of its items is known and there are several: between ranges the evaluation can be
+ * stopped. */
+static const double longest_range_ns = 5e6;
+
 /* Between the operators of a network less than half a millisecond passes, and to be woken takes a good part of that. */
 enum { LOOKS_FOR_WORK = 10 * LOOKS };
 
@@ -23,6 +27,7 @@ struct job {
     void (*work)(void *work_context, size_t first, size_t last);
     void *work_context;
     size_t n, n_range;
+    struct mdf_stop *stop; /* NULL: it is done to its end */
     atomic_size_t next;
 };
 
@@ -53,7 +58,7 @@ static void run(struct job *job)
     for (;;) {
         size_t first = atomic_fetch_add_explicit(&job->next, job->n_range, memory_order_relaxed), n_range = job->n_range;
 
-        if (first >= job->n) {
+        if (first >= job->n || mdf_stop_heed(job->stop)) {
             return;
         }
         if (n_range > job->n - first) {
@@ -220,25 +225,52 @@ static size_t useful_threads(const struct mdf_context *context, size_t n, double
     return worth >= (double)n_threads ? n_threads : worth >= 1 ? (size_t)worth : 1;
 }
 
-void mdf_parallel_for(const struct mdf_context *context, size_t n, double cost_per_item_ns,
-                      void (*work)(void *work_context, size_t first, size_t last), void *work_context)
+/* Items of a range: some ranges for each thread, none of which takes long. */
+static size_t items_of_range(size_t n, size_t n_threads, double cost_per_item_ns)
 {
-    size_t n_threads = useful_threads(context, n, cost_per_item_ns);
-    struct job job = {work, work_context, n, 0, 0};
+    size_t n_range = n_threads > 1 ? n / (n_threads * RANGES_PER_THREAD) : n;
 
-    if (n == 0) {
+    if ((double)n_range * cost_per_item_ns > longest_range_ns) {
+        n_range = (size_t)(longest_range_ns / cost_per_item_ns);
+    }
+    return n_range > 0 ? n_range : 1;
+}
+
+static void run_parallel(const struct mdf_context *context, double cost_per_item_ns, struct job *job)
+{
+    size_t n_threads = useful_threads(context, job->n, cost_per_item_ns);
+    bool is_alone;
+
+    if (job->n == 0) {
         return;
     }
-    if (n_threads <= 1 || context->threads->is_busy || !prepare(context->threads)) {
-        work(work_context, 0, n);
+    is_alone = n_threads <= 1 || context->threads->is_busy || !prepare(context->threads);
+    job->n_range = items_of_range(job->n, is_alone ? 1 : n_threads, cost_per_item_ns);
+    atomic_init(&job->next, 0);
+    if (is_alone) {
+        run(job);
         return;
     }
-    job.n_range = n / (n_threads * RANGES_PER_THREAD);
-    job.n_range = job.n_range > 0 ? job.n_range : 1;
-    atomic_init(&job.next, 0);
     context->threads->is_busy = true;
-    post(context->threads, &job, n_threads - 1);
-    run(&job);
+    post(context->threads, job, n_threads - 1);
+    run(job);
     finish(context->threads);
     context->threads->is_busy = false;
+}
+
+bool mdf_parallel_for(const struct mdf_context *context, size_t n, double cost_per_item_ns,
+                      void (*work)(void *work_context, size_t first, size_t last), void *work_context)
+{
+    struct job job = {.work = work, .work_context = work_context, .n = n, .stop = context->stop};
+
+    run_parallel(context, cost_per_item_ns, &job);
+    return !mdf_should_stop(context);
+}
+
+void mdf_parallel_for_all(const struct mdf_context *context, size_t n, double cost_per_item_ns,
+                          void (*work)(void *work_context, size_t first, size_t last), void *work_context)
+{
+    struct job job = {.work = work, .work_context = work_context, .n = n};
+
+    run_parallel(context, cost_per_item_ns, &job);
 }

@@ -227,7 +227,8 @@ typedef struct mdf_options {
     bool float32;                   /* reals without a declared type are float32 */
     uint64_t max_iterations;        /* bound on the iterations of one Loop; 0: none, and an endless Loop is refused */
     uint64_t max_passes;            /* bound on the passes of one evaluation of a graph with conditions; 0: a million */
-    size_t max_memory_bytes;        /* bound on what one state may hold; 0: none */
+    size_t max_memory_bytes;        /* bound on what a model, what is compiled of it, and one state may hold together; 0: what the
+                                       machine has (docs/limits.md), SIZE_MAX: none */
     uint64_t seed;                  /* for random functions */
     int n_threads;                  /* 0: all cores; negative ones are refused */
     const mdf_allocator *allocator; /* NULL: malloc */
@@ -235,6 +236,9 @@ typedef struct mdf_options {
     void *warning_context;
     bool plain; /* nothing is fused or made machine code: the same results, more slowly (docs/speed.md) */
     mdf_loop_condition loop_condition;
+    /* Bound in seconds on each call that compiles, evaluates once or many times, makes or runs a sweep: it ends with MDF_LIMIT,
+     * within a fifth of a second. 0: none. See mdf_state_limit_time and docs/limits.md. */
+    double time_limit_s;
 } mdf_options;
 
 /* ------------------------------------------------------------------ models */
@@ -379,6 +383,9 @@ MDF_API size_t mdf_state_peak_bytes(const mdf_state *state);
 MDF_API void mdf_state_interrupt(mdf_state *state);
 /* Takes back a request to stop that came too late for the evaluation that it was meant for. */
 MDF_API void mdf_state_forget_interrupt(mdf_state *state);
+/* From this moment on all evaluations of `state` together have so many seconds, in place of the time_limit_s that each call has
+ * by the program's options; past them every one ends with MDF_LIMIT. 0: each has its own again. */
+MDF_API void mdf_state_limit_time(mdf_state *state, double seconds);
 
 /* ------------------------------------------------------------------ sweeps */
 

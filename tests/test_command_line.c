@@ -103,7 +103,7 @@ static const struct {
     {"$RUN $M --dt nan", 2, "mdf-run: error: --dt must be a finite number, not 'nan'\n"},
     {"$RUN $M --dt 1e400", 2, "mdf-run: error: --dt must be a finite number, not '1e400'\n"},
     {"$RUN $M --max-memory 99999999999G", 2,
-     "mdf-run: error: --max-memory must be a number of bytes, as 1000000 or 512M, not '99999999999G'\n"},
+     "mdf-run: error: --max-memory must be a number of bytes, as 1000000 or 512M, or none, not '99999999999G'\n"},
     {"$COMPILE $M -o $OUT/a.c --dt 0x10", 2, "mdf-compile: error: --dt must be a finite number, not '0x10'\n"},
     {"$COMPILE $M -o $OUT/a.c --max-passes 99999999999999999999", 2, "mdf-compile: error: --max-passes must be a whole number"},
     {"$CONVERT $M $OUT/a.json --weights-beside 0K", 2,

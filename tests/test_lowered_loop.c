@@ -97,7 +97,7 @@ Test(lowered_loop, is_going_on_is_true_in_the_body)
 
 Test(lowered_loop, an_interruption_leaves)
 {
-    atomic_bool interrupted;
+    struct mdf_stop stop;
     struct mdf_value *slot;
     struct mdf_lowered_loop *loop;
     mdf_lowered_id count;
@@ -110,8 +110,9 @@ Test(lowered_loop, an_interruption_leaves)
     slot = build_slot(&b);
     build_output(&b, slot, count);
     build_finish(&b);
-    atomic_init(&interrupted, true);
-    b.context.interrupted = &interrupted;
+    mdf_stop_init(&stop);
+    mdf_stop_ask(&stop);
+    b.context.stop = &stop;
     cr_expect_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_LEFT); /* it would not end */
     cr_expect_eq(slot->kind, MDF_KIND_NONE);
     build_end(&b);

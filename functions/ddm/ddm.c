@@ -33,10 +33,7 @@ static bool may_step(struct mdf_call *call, const struct trial *trial, uint64_t 
         return mdf_call_error(call, MDF_LIMIT, "the particle has not crossed the threshold %g after %llu steps",
                               trial->arguments[THRESHOLD], (unsigned long long)limit);
     }
-    if (n % STEPS_BETWEEN_LOOKS == 0 && atomic_load_explicit(call->context->interrupted, memory_order_relaxed)) {
-        return mdf_call_error(call, MDF_INTERRUPTED, "interrupted");
-    }
-    return true;
+    return n % STEPS_BETWEEN_LOOKS != 0 || !mdf_should_stop(call->context);
 }
 
 /* The order of operations is the reference's, so that times equal its own to the last bit. */

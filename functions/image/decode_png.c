@@ -9,6 +9,9 @@
     X(png_image_finish_read)            \
     X(png_image_free)
 
+/* A byte of deflate stands for at most 1032, and each of these for 8 pixels: a file that claims more is cut short. */
+enum { MOST_PIXELS_PER_BYTE = 1032 * 8 };
+
 struct png_library {
     FUNCTIONS(MDF_LATE_POINTER)
 };
@@ -42,7 +45,8 @@ bool mdf_image_decode_png(struct mdf_image *image)
         return false;
     }
     file.format = PNG_FORMAT_RGBA; /* transparency apart, so that colours stay as they are */
-    if (!mdf_image_make(image, file.width, file.height)) {
+    if ((uint64_t)file.width * file.height > MOST_PIXELS_PER_BYTE * (uint64_t)image->n_bytes ||
+        !mdf_image_make(image, file.width, file.height)) {
         png.png_image_free(&file);
         return false;
     }

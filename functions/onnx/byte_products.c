@@ -190,8 +190,8 @@ static bool prepare_b(struct mdf_workspace *workspace, struct product_job *job)
     job->b_sums = job->b_words + n_matrices * job->n_words * n;
     job->n_column_blocks = divide_up(n, BLOCK_COLUMNS);
     if (!is_there) {
-        mdf_parallel_for(workspace->call->context, n_matrices * job->n_column_blocks,
-                         word_ns * (double)job->n_words * (double)least(n, BLOCK_COLUMNS), pack_columns, job);
+        mdf_parallel_for_all(workspace->call->context, n_matrices * job->n_column_blocks,
+                             word_ns * (double)job->n_words * (double)least(n, BLOCK_COLUMNS), pack_columns, job);
     }
     return true;
 }
@@ -379,7 +379,7 @@ static bool prepare_weights(struct mdf_workspace *workspace, struct convolution_
     }
     job->weight_sums = job->weight_words + n_rows * n;
     if (!is_there) {
-        mdf_parallel_for(workspace->call->context, n_rows, 4 * word_ns * (double)n, pack_weights, job);
+        mdf_parallel_for_all(workspace->call->context, n_rows, 4 * word_ns * (double)n, pack_weights, job);
     }
     return true;
 }

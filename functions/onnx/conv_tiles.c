@@ -215,8 +215,8 @@ static bool prepare_weights(struct mdf_workspace *workspace, struct job *job)
     }
     job->packed = mdf_lines_keep(workspace->call, kept, tiles->weights_are_constant, n_bytes, &source, &is_there);
     if (job->packed != NULL && !is_there) {
-        mdf_parallel_for(workspace->call->context, tiles->n_groups * job->n_panels,
-                         move_ns * (double)k * (double)job->kernels->rows, pack_panels, job);
+        mdf_parallel_for_all(workspace->call->context, tiles->n_groups * job->n_panels,
+                             move_ns * (double)k * (double)job->kernels->rows, pack_panels, job);
     }
     return job->packed != NULL;
 }

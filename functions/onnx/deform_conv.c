@@ -127,11 +127,11 @@ static bool make_points(const struct mdf_context *context, const struct mdf_conv
     atomic_bool is_wild = false;
 
     points->is_wild = &is_wild;
-    mdf_parallel_for(context, plan->n_batches * plan->n_channels, laid_element_ns * (double)points->plane_size, lay_planes,
-                     points);
-    mdf_parallel_for(context, plan->n_batches * points->job->n_offset_groups * taps->n_taps, point_ns * (double)n_windows,
-                     find_points, points);
-    return !is_wild;
+    return mdf_parallel_for(context, plan->n_batches * plan->n_channels, laid_element_ns * (double)points->plane_size, lay_planes,
+                            points) &&
+           mdf_parallel_for(context, plan->n_batches * points->job->n_offset_groups * taps->n_taps, point_ns * (double)n_windows,
+                            find_points, points) &&
+           !is_wild;
 }
 
 static bool run_deformed(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, struct deformed *job,

@@ -21,6 +21,7 @@ struct rectangle {
 };
 
 struct suppression {
+    const struct mdf_context *context;
     const double *boxes, *scores; /* of the batch, and of the class in it */
     size_t n_boxes, n_most;
     double overlap, score;
@@ -76,8 +77,8 @@ static size_t select_boxes(const struct suppression *job)
         }
     }
     mdf_order_keys(MDF_DTYPE_FLOAT64, job->scores, 1, job->n_boxes, true, MDF_NAN_LAST, job->keys);
-    mdf_sort_by_keys(job->order, job->spare, n, job->keys);
-    for (size_t i = 0; i < n && n_selected < job->n_most; i++) {
+    mdf_sort_by_keys(job->context->stop, job->order, job->spare, n, job->keys);
+    for (size_t i = 0; i < n && n_selected < job->n_most && !mdf_should_stop(job->context); i++) {
         struct rectangle rectangle = rectangle_of(job, job->order[i]);
         bool free = true;
 
@@ -164,6 +165,7 @@ static bool non_max_suppression(struct mdf_call *call)
     }
     n_batches = (size_t)mdf_value_shape(scores)[0];
     n_classes = (size_t)mdf_value_shape(scores)[1];
+    job.context = call->context;
     job.n_boxes = (size_t)mdf_value_shape(scores)[2];
     job.by_centre = settings->center_point_box == 1;
     if (!read_bounds(call, &job) || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 7)) {

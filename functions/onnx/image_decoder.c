@@ -18,6 +18,9 @@ static const struct mdf_setting decoder_table[] = {
 /* More pixels than any image that is meant has; a few bytes can claim them. */
 static const uint64_t most_pixels = (uint64_t)1 << 28;
 
+/* Of a pixel, here (3) and while its decoder works. */
+enum { DECODER_BYTES = 7 };
+
 /* What a file of a format begins with: `n` bytes at `offset`; decode NULL: the build has no library for it. */
 struct format {
     const char *name, *signature;
@@ -79,6 +82,9 @@ bool mdf_image_make(struct mdf_image *image, uint64_t width, uint64_t height)
     if (width > most_pixels || height > most_pixels / width) {
         return mdf_call_error(image->call, MDF_LIMIT, "the image claims %llu by %llu pixels, more than %llu",
                               (unsigned long long)width, (unsigned long long)height, (unsigned long long)most_pixels);
+    }
+    if (!mdf_memory_has_room(image->call->context->memory, (size_t)(width * height) * DECODER_BYTES)) {
+        return mdf_call_out_of_memory(image->call);
     }
     image->width = (size_t)width;
     image->height = (size_t)height;

@@ -77,7 +77,6 @@ static bool set_formals(struct loop *loop, uint64_t iteration)
 
 static bool run_iteration(struct loop *loop, uint64_t iteration)
 {
-    struct mdf_context *context = loop->call->context;
     size_t i;
     int truth;
 
@@ -95,8 +94,8 @@ static bool run_iteration(struct loop *loop, uint64_t iteration)
             return false;
         }
     }
-    if (atomic_load_explicit(context->interrupted, memory_order_relaxed)) {
-        return mdf_call_error(loop->call, MDF_INTERRUPTED, "interrupted");
+    if (mdf_should_stop(loop->call->context)) {
+        return false;
     }
     return mdf_body_carry(loop->call, loop->body, FIRST_FORMAL_STATE, FIRST_YIELD_STATE, loop->n_states);
 }

@@ -179,8 +179,8 @@ static bool run_iteration(struct scan *scan, size_t iteration)
     if (!set_slices(scan, iteration) || !scan->body->run(scan->body) || !put_slices(scan, iteration)) {
         return false;
     }
-    if (atomic_load_explicit(scan->call->context->interrupted, memory_order_relaxed)) {
-        return mdf_call_error(scan->call, MDF_INTERRUPTED, "interrupted");
+    if (mdf_should_stop(scan->call->context)) {
+        return false;
     }
     return check_states(scan) && mdf_body_carry(scan->call, scan->body, 0, 0, scan->n_states);
 }

@@ -167,8 +167,8 @@ static bool run_entry(struct scan8 *scan, size_t batch)
             mdf_error_append(&scan->call->context->error, " (iteration %zu of entry %zu of onnx::Scan)", t, batch);
             return false;
         }
-        if (atomic_load_explicit(scan->call->context->interrupted, memory_order_relaxed)) {
-            return mdf_call_error(scan->call, MDF_INTERRUPTED, "interrupted");
+        if (mdf_should_stop(scan->call->context)) {
+            return false;
         }
     }
     for (i = 0; i < scan->n_states; i++) {

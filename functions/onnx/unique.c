@@ -136,9 +136,11 @@ static bool make_groups(struct mdf_call *call, const struct parts *parts, bool s
         groups->order[i] = (int64_t)i;
     }
     if (parts->outer == 1 && parts->inner == 1 && parts->keys_per_element == 1) {
-        mdf_sort_by_keys(groups->order, groups->spare, n, parts->keys);
-    } else {
-        mdf_merge_sort(groups->order, groups->spare, n, compare_parts, parts);
+        if (!mdf_sort_by_keys(call->context->stop, groups->order, groups->spare, n, parts->keys)) {
+            return false;
+        }
+    } else if (!mdf_merge_sort(call->context->stop, groups->order, groups->spare, n, compare_parts, parts)) {
+        return false;
     }
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || compare_parts(parts, groups->order[i - 1], groups->order[i]) != 0) {

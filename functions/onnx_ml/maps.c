@@ -232,7 +232,9 @@ static bool sort_entries(struct mdf_workspace *workspace, const int64_t *keys, s
     for (size_t i = 0; i < n; i++) {
         order[i] = (int64_t)i;
     }
-    mdf_merge_sort(order, spare, n, compare_keys, keys);
+    if (!mdf_merge_sort(workspace->call->context->stop, order, spare, n, compare_keys, keys)) {
+        return false;
+    }
     for (size_t i = 1; i < n; i++) {
         if (keys[order[i]] == keys[order[i - 1]]) {
             return mdf_call_error(workspace->call, MDF_VALUE, "the key %lld stands twice", (long long)keys[order[i]]);

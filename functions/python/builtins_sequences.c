@@ -77,8 +77,9 @@ static bool list_items(struct mdf_call *call, struct mdf_value *target, const st
         return mdf_call_error(call, MDF_LIMIT, "a list of more than %d items", MDF_PYTHON_MAX_ITEMS);
     }
     items = mdf_python_make_list(call, target, n);
-    for (i = 0; items != NULL && i < n; i++) {
-        if (!mdf_python_take_item(call, &items[i], iterable, backward ? n - 1 - i : i)) {
+    for (i = 0; items != NULL && i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
+        if (mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK) ||
+            !mdf_python_take_item(call, &items[i], iterable, backward ? n - 1 - i : i)) {
             return false;
         }
     }
@@ -140,7 +141,7 @@ static bool run_enumerate(struct mdf_call *call)
         return false;
     }
     items = target->data;
-    for (i = 0; i < target->length; i++) {
+    for (i = 0; i < target->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         pair = mdf_python_make_list(call, &items[i], 2);
         if (pair == NULL || !mdf_python_make_int(call, &pair[0], (int64_t)((uint64_t)start + i)) ||
             !mdf_python_take_item(call, &pair[1], iterable, i)) {
@@ -163,7 +164,7 @@ static bool run_zip(struct mdf_call *call)
         n = mdf_python_length(call->inputs[k]) < n ? mdf_python_length(call->inputs[k]) : n;
     }
     items = mdf_python_make_list(call, mdf_call_target(call, 0), n);
-    for (i = 0; items != NULL && i < n; i++) {
+    for (i = 0; items != NULL && i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         tuple = mdf_python_make_list(call, &items[i], call->n_inputs);
         for (k = 0; tuple != NULL && k < call->n_inputs; k++) {
             if (!mdf_python_take_item(call, &tuple[k], call->inputs[k], i)) {
@@ -219,9 +220,11 @@ static bool run_sorted(struct mdf_call *call)
     for (i = 0; i < n; i++) {
         order[i] = (int64_t)i;
     }
-    mdf_merge_sort(order, order + n, n, must_swap, &place);
+    if (!mdf_merge_sort(call->context->stop, order, order + n, n, must_swap, &place)) {
+        return false;
+    }
     items = sorting.failed ? NULL : mdf_python_make_list(call, target, n);
-    for (i = 0; items != NULL && i < n; i++) {
+    for (i = 0; items != NULL && i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         if (!share(call, &items[i], &sorting.items[order[i]])) {
             return false;
         }
@@ -270,7 +273,7 @@ static bool run_sum(struct mdf_call *call)
     if (mdf_python_is_string(sum)) {
         return mdf_python_refuse(call, sum, NULL);
     }
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         struct mdf_value *done = next;
 
         if (!mdf_python_take_item(call, &slots[SLOT_ITEM], iterable, i) || !mdf_python_add(call, next, sum, &slots[SLOT_ITEM])) {

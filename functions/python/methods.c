@@ -52,7 +52,7 @@ static bool make_nested(struct mdf_call *call, struct mdf_value *target, const s
     }
     n = (size_t)mdf_value_shape(array)[axis];
     items = n > MDF_PYTHON_MAX_ITEMS ? NULL : mdf_python_make_list(call, target, n);
-    for (i = 0; items != NULL && i < n; i++) {
+    for (i = 0; items != NULL && i < n && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         if (!make_nested(call, &items[i], array, axis + 1, elements)) {
             return false;
         }
@@ -136,7 +136,7 @@ static bool run_nonzero(struct mdf_call *call)
             return false;
         }
         inner = mdf_axes_product(mdf_value_shape(truths), axis + 1, truths->rank);
-        for (i = k = 0; i < truths->length; i++) {
+        for (i = k = 0; i < truths->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
             if (((const uint8_t *)truths->data)[i] != 0) {
                 numbers[k++] = (int64_t)(i / inner % (size_t)mdf_value_shape(truths)[axis]);
             }
@@ -156,7 +156,7 @@ static bool find_item(struct mdf_call *call, const struct mdf_value *list, const
 
     *first = list->length;
     *count = 0;
-    for (i = 0; i < list->length; i++) {
+    for (i = 0; i < list->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         if (!mdf_python_equal(call, &mdf_value_items(list)[i], value, &equal)) {
             return false;
         }

@@ -458,7 +458,7 @@ static bool roll_blocks(struct mdf_call *call, struct mdf_value *target, const s
         return elements != NULL;
     }
     first = (size_t)((shift % (int64_t)n + (int64_t)n) % (int64_t)n) * inner;
-    for (row = 0; row < array->length; row += row_length) {
+    for (row = 0; row < array->length && !mdf_should_stop(call->context); row += row_length) {
         mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, row + first),
                           mdf_element_at(dtype, array->data, row), row_length - first);
         mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, row),
@@ -563,8 +563,11 @@ static bool repeat_blocks(struct mdf_call *call, const struct mdf_value *array, 
         }
     }
     elements = mdf_python_make_like(call, target, array, array->rank, shape);
-    for (i = 0; elements != NULL && inner > 0 && i < outer * n; i++) {
-        for (k = 0; k < repeats[n_repeats == 1 ? 0 : i % n]; k++) {
+    for (i = 0;
+         elements != NULL && inner > 0 && i < outer * n && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK);
+         i++) {
+        for (k = 0; k < repeats[n_repeats == 1 ? 0 : i % n] && !mdf_should_stop_at(call->context, (size_t)k, MDF_ITEMS_PER_LOOK);
+             k++) {
             mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, to),
                               mdf_element_at(dtype, array->data, i * inner), inner);
             to += inner;

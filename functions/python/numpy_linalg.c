@@ -121,6 +121,8 @@ static bool run_norm(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ elimination */
 
+enum { ROWS_BETWEEN_LOOKS = 16 }; /* for a request to stop */
+
 /* Swaps rows of a matrix. */
 static void swap_rows(double *matrix, size_t n_columns, size_t a, size_t b)
 {
@@ -135,8 +137,8 @@ static void swap_rows(double *matrix, size_t n_columns, size_t a, size_t b)
 }
 
 /* Brings a matrix to upper triangular form, doing the same to the `m` right sides. The sign of the row exchanges; 0: it is
- * singular. */
-static int eliminate(double *matrix, size_t n, double *sides, size_t m)
+ * singular, or it should stop. */
+static int eliminate(const struct mdf_context *context, double *matrix, size_t n, double *sides, size_t m)
 {
     size_t step, row, column;
     int sign = 1;
@@ -156,6 +158,9 @@ static int eliminate(double *matrix, size_t n, double *sides, size_t m)
         for (row = step + 1; row < n; row++) {
             double factor = matrix[row * n + step] / matrix[step * n + step];
 
+            if (mdf_should_stop_at(context, row, ROWS_BETWEEN_LOOKS)) {
+                return 0;
+            }
             for (column = step + 1; column < n && factor != 0; column++) {
                 matrix[row * n + column] -= factor * matrix[step * n + column];
             }
@@ -168,12 +173,12 @@ static int eliminate(double *matrix, size_t n, double *sides, size_t m)
 }
 
 /* Solves an upper triangular matrix for its right sides, in place. */
-static void substitute(const double *matrix, size_t n, double *sides, size_t m)
+static void substitute(const struct mdf_context *context, const double *matrix, size_t n, double *sides, size_t m)
 {
     size_t row, column, k;
 
     for (row = n; row-- > 0;) {
-        for (k = row + 1; k < n; k++) {
+        for (k = row + 1; k < n && !mdf_should_stop_at(context, k, ROWS_BETWEEN_LOOKS); k++) {
             for (column = 0; column < m; column++) {
                 sides[row * m + column] -= matrix[row * n + k] * sides[k * m + column];
             }
@@ -237,7 +242,7 @@ static bool run_det(struct mdf_call *call)
         double logarithm = 0;
 
         matrix = (double *)slots[SLOT_MATRIX].data + i * n * n;
-        sign = eliminate(matrix, n, NULL, 0);
+        sign = eliminate(call->context, matrix, n, NULL, 0);
         for (k = 0; k < n && sign != 0; k++) {
             sign = matrix[k * n + k] < 0 ? -sign : sign;
             logarithm += log(fabs(matrix[k * n + k]));
@@ -256,10 +261,10 @@ static bool solve_all(struct mdf_call *call, size_t n, size_t n_matrices, size_t
     for (i = 0; n > 0 && i < n_matrices; i++) {
         double *matrix = (double *)slots[SLOT_MATRIX].data + i * n * n, *sides = (double *)slots[SLOT_RESULTS].data + i * n * m;
 
-        if (eliminate(matrix, n, sides, m) == 0) {
+        if (eliminate(call->context, matrix, n, sides, m) == 0) {
             return refuse_singular(call);
         }
-        substitute(matrix, n, sides, m);
+        substitute(call->context, matrix, n, sides, m);
     }
     return true;
 }

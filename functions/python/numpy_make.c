@@ -188,7 +188,7 @@ static bool count_in_integers(struct mdf_call *call, const int64_t bounds[3], st
 
     elements =
         n < 0 || slots == NULL ? NULL : mdf_python_make(call, &slots[SLOT_REALS], MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, 1, &n);
-    for (i = 0; elements != NULL && i < n; i++) {
+    for (i = 0; elements != NULL && i < n && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         elements[i] = (int64_t)((uint64_t)bounds[0] + (uint64_t)i * (uint64_t)bounds[2]);
     }
     type.dtype = type.dtype == MDF_DTYPE_NONE ? MDF_DTYPE_INT64 : type.dtype;
@@ -201,7 +201,7 @@ static bool count_in_reals(struct mdf_call *call, const double bounds[3], struct
     int64_t n = count_steps(call, bounds[0], bounds[1], bounds[2]), i;
     double *elements = n < 0 ? NULL : make_reals(call, n), step = bounds[0] + bounds[2] - bounds[0];
 
-    for (i = 0; elements != NULL && i < n; i++) {
+    for (i = 0; elements != NULL && i < n && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         elements[i] = i == 1 ? bounds[0] + bounds[2] : bounds[0] + (double)i * step;
     }
     return elements != NULL && yield_reals(call, type);
@@ -310,7 +310,7 @@ static bool run_logspace(struct mdf_call *call)
         return false;
     }
     elements = space_inputs(call, &n);
-    for (i = 0; elements != NULL && i < n; i++) {
+    for (i = 0; elements != NULL && i < n && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         elements[i] = pow(base, elements[i]);
     }
     return elements != NULL && yield_reals(call, type);

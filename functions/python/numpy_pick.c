@@ -119,7 +119,7 @@ static bool keep_triangle(struct mdf_call *call, bool lower)
     if (elements == NULL || !mdf_elements_fill(call, dtype, elements, target->length, NULL)) {
         return false;
     }
-    for (i = 0; i < array->length; i++) {
+    for (i = 0; i < array->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         int64_t distance = (int64_t)(i % columns) - (int64_t)(i / columns % rows);
 
         if (lower ? distance <= k : distance >= k) {
@@ -154,8 +154,8 @@ static bool take_blocks(struct mdf_call *call, const struct mdf_value *array, si
             return false;
         }
     }
-    for (row = 0; inner > 0 && row < outer; row++) {
-        for (i = 0; i < indices->length; i++) {
+    for (row = 0; inner > 0 && row < outer && !mdf_should_stop_at(call->context, (size_t)row, MDF_ITEMS_PER_LOOK); row++) {
+        for (i = 0; i < indices->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
             at = (size_t)(numbers[i] < 0 ? numbers[i] + shape[axis] : numbers[i]);
             mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, to),
                               mdf_element_at(dtype, array->data, (row * (size_t)shape[axis] + at) * inner), inner);
@@ -213,7 +213,7 @@ static bool run_flatnonzero(struct mdf_call *call)
         n += ((const uint8_t *)truths->data)[i] != 0;
     }
     numbers = mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, 1, &n);
-    for (i = 0; numbers != NULL && i < truths->length; i++) {
+    for (i = 0; numbers != NULL && i < truths->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         if (((const uint8_t *)truths->data)[i] != 0) {
             numbers[k++] = (int64_t)i;
         }

@@ -462,19 +462,21 @@ static bool read_mode(struct mdf_call *call, const char *otherwise, int64_t n, i
     return true;
 }
 
+enum { SUMS_BETWEEN_LOOKS = 8 }; /* for a request to stop: a sum may have millions of terms */
+
 /* Elements [first, last) of the convolution of rows a and b, b taken backward where `turned`. */
-#define CONVOLVE(name, type, wide)                                                                                 \
-    static void name(const type *a, int64_t n, const type *b, int64_t m, bool turned, int64_t first, int64_t last, \
-                     type *results)                                                                                \
-    {                                                                                                              \
-        for (int64_t i = first; i < last; i++) {                                                                   \
-            wide sum = 0;                                                                                          \
-                                                                                                                   \
-            for (int64_t k = i < m ? 0 : i - m + 1; k < n && k <= i; k++) {                                        \
-                sum += (wide)a[k] * (wide)b[turned ? m - 1 - (i - k) : i - k];                                     \
-            }                                                                                                      \
-            results[i - first] = (type)sum;                                                                        \
-        }                                                                                                          \
+#define CONVOLVE(name, type, wide)                                                                                       \
+    static void name(const struct mdf_context *context, const type *a, int64_t n, const type *b, int64_t m, bool turned, \
+                     int64_t first, int64_t last, type *results)                                                         \
+    {                                                                                                                    \
+        for (int64_t i = first; i < last && !mdf_should_stop_at(context, (size_t)i, SUMS_BETWEEN_LOOKS); i++) {          \
+            wide sum = 0;                                                                                                \
+                                                                                                                         \
+            for (int64_t k = i < m ? 0 : i - m + 1; k < n && k <= i; k++) {                                              \
+                sum += (wide)a[k] * (wide)b[turned ? m - 1 - (i - k) : i - k];                                           \
+            }                                                                                                            \
+            results[i - first] = (type)sum;                                                                              \
+        }                                                                                                                \
     }
 
 CONVOLVE(convolve_reals, double, double)
@@ -510,11 +512,11 @@ static bool convolve(struct mdf_call *call, bool turned, const char *mode)
         return false;
     }
     if (carrier == MDF_DTYPE_FLOAT64) {
-        convolve_reals(pair[0]->data, (int64_t)pair[0]->length, pair[1]->data, (int64_t)pair[1]->length, turned, first, last,
-                       results);
+        convolve_reals(call->context, pair[0]->data, (int64_t)pair[0]->length, pair[1]->data, (int64_t)pair[1]->length, turned,
+                       first, last, results);
     } else {
-        convolve_integers(pair[0]->data, (int64_t)pair[0]->length, pair[1]->data, (int64_t)pair[1]->length, turned, first, last,
-                          results);
+        convolve_integers(call->context, pair[0]->data, (int64_t)pair[0]->length, pair[1]->data, (int64_t)pair[1]->length, turned,
+                          first, last, results);
     }
     return mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_PRODUCT], type);
 }

@@ -40,7 +40,8 @@ static bool fill(struct mdf_call *call, const struct drawing *drawing, size_t ra
         }
     }
     elements = mdf_python_make(call, target, real, MDF_STRENGTH_LITERAL, rank, shape);
-    for (i = 0; elements != NULL && i < target->length; i++) {
+    for (i = 0; elements != NULL && i < target->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK);
+         i++) {
         double drawn = draw_one(call, drawing);
 
         mdf_convert_elements(real, elements + i * mdf_dtype_size(real), MDF_DTYPE_FLOAT64, &drawn, 1, false);

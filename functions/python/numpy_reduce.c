@@ -204,7 +204,8 @@ static bool reduce_rows(struct mdf_call *call, struct mdf_value *target, const s
     if (results != NULL) {
         reducing.room = mdf_call_scratch(call, MDF_SCRATCH_AXES, MDF_DTYPE_FLOAT64, reduction->needs_room ? rows->n_items : 0);
     }
-    for (i = 0; reducing.room != NULL && i < rows->n_rows; i++) {
+    for (i = 0; reducing.room != NULL && i < rows->n_rows && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK);
+         i++) {
         reducer(&reducing, mdf_element_at(carrier, rows->items, i * rows->n_items), mdf_element_to_write(written, results, i));
     }
     return reducing.room != NULL;

@@ -38,7 +38,7 @@ static bool run_rows(struct mdf_call *call, const struct mdf_value *array, const
     mdf_dtype dtype = (mdf_dtype)array->dtype;
     size_t i;
 
-    for (i = 0; rows->n_items > 0 && i < rows->n_rows; i++) {
+    for (i = 0; rows->n_items > 0 && i < rows->n_rows && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         if (!function(call, dtype, mdf_element_at(dtype, rows->items, i * rows->n_items), rows->n_items,
                       mdf_element_to_write(result, results, i * rows->n_items))) {
             return false;
@@ -110,13 +110,11 @@ bool mdf_numpy_order(struct mdf_call *call, mdf_dtype dtype, const void *items, 
         order[i] = (int64_t)i;
     }
     if (dtype == MDF_DTYPE_STRING) {
-        mdf_merge_sort(order, spare, n, compare_texts, items);
-        return true;
+        return mdf_merge_sort(call->context->stop, order, spare, n, compare_texts, items);
     }
     keys = (uint64_t *)spare + n;
     mdf_order_keys(dtype, items, 1, n, false, MDF_NAN_LAST, keys);
-    mdf_sort_by_keys(order, spare, n, keys);
-    return true;
+    return mdf_sort_by_keys(call->context->stop, order, spare, n, keys);
 }
 
 static bool order_row(struct mdf_call *call, mdf_dtype dtype, const void *items, size_t n, void *results)
@@ -170,16 +168,16 @@ static bool run_argsort(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ running sums and products */
 
-#define RUNNING(name, type, wide, sign)                          \
-    static void name(const type *items, size_t n, type *results) \
-    {                                                            \
-        type running = items[0];                                 \
-                                                                 \
-        results[0] = running;                                    \
-        for (size_t i = 1; i < n; i++) {                         \
-            running = (type)((wide)running sign(wide) items[i]); \
-            results[i] = running;                                \
-        }                                                        \
+#define RUNNING(name, type, wide, sign)                                                             \
+    static void name(const struct mdf_context *context, const type *items, size_t n, type *results) \
+    {                                                                                               \
+        type running = items[0];                                                                    \
+                                                                                                    \
+        results[0] = running;                                                                       \
+        for (size_t i = 1; i < n && !mdf_should_stop_at(context, i, MDF_ITEMS_PER_LOOK); i++) {     \
+            running = (type)((wide)running sign(wide) items[i]);                                    \
+            results[i] = running;                                                                   \
+        }                                                                                           \
     }
 
 RUNNING(add_float64, double, double, +)
@@ -191,26 +189,24 @@ RUNNING(multiply_int64, int64_t, uint64_t, *)
 
 static bool add_row(struct mdf_call *call, mdf_dtype dtype, const void *items, size_t n, void *results)
 {
-    (void)call;
     if (dtype == MDF_DTYPE_FLOAT64) {
-        add_float64(items, n, results);
+        add_float64(call->context, items, n, results);
     } else if (dtype == MDF_DTYPE_FLOAT32) {
-        add_float32(items, n, results);
+        add_float32(call->context, items, n, results);
     } else {
-        add_int64(items, n, results);
+        add_int64(call->context, items, n, results);
     }
     return true;
 }
 
 static bool multiply_row(struct mdf_call *call, mdf_dtype dtype, const void *items, size_t n, void *results)
 {
-    (void)call;
     if (dtype == MDF_DTYPE_FLOAT64) {
-        multiply_float64(items, n, results);
+        multiply_float64(call->context, items, n, results);
     } else if (dtype == MDF_DTYPE_FLOAT32) {
-        multiply_float32(items, n, results);
+        multiply_float32(call->context, items, n, results);
     } else {
-        multiply_int64(items, n, results);
+        multiply_int64(call->context, items, n, results);
     }
     return true;
 }

@@ -51,7 +51,7 @@ static int compare_reals(const void *context, int64_t a, int64_t b)
 }
 
 /* Copies a row of reals in ascending order to `sorted`, without its NaN; their number. */
-static size_t sort_reals(const double *items, size_t n, double *sorted, int64_t *order, int64_t *spare)
+static size_t sort_reals(struct mdf_stop *stop, const double *items, size_t n, double *sorted, int64_t *order, int64_t *spare)
 {
     size_t n_numbers = 0, i;
 
@@ -60,7 +60,7 @@ static size_t sort_reals(const double *items, size_t n, double *sorted, int64_t 
             order[n_numbers++] = (int64_t)i;
         }
     }
-    mdf_merge_sort(order, spare, n_numbers, compare_reals, items);
+    mdf_merge_sort(stop, order, spare, n_numbers, compare_reals, items);
     for (i = 0; i < n_numbers; i++) {
         sorted[i] = items[order[i]];
     }
@@ -68,6 +68,7 @@ static size_t sort_reals(const double *items, size_t n, double *sorted, int64_t 
 }
 
 struct quantiles {
+    struct mdf_stop *stop;
     const double *fractions;
     size_t n;
     enum method method;
@@ -78,7 +79,7 @@ struct quantiles {
 static void find_quantiles(const struct quantiles *quantiles, const double *items, size_t n, double *room, double *results,
                            size_t stride)
 {
-    size_t n_numbers = sort_reals(items, n, room, (void *)(room + n), (void *)(room + 2 * n)), i;
+    size_t n_numbers = sort_reals(quantiles->stop, items, n, room, (void *)(room + n), (void *)(room + 2 * n)), i;
     bool none = n_numbers == 0 || (n_numbers < n && !quantiles->skips_nan);
 
     for (i = 0; i < quantiles->n; i++) {
@@ -146,7 +147,7 @@ static bool reduce_to_quantiles(struct mdf_call *call, struct quantiles *quantil
 
 static bool find_median(struct mdf_call *call, bool skips_nan)
 {
-    struct quantiles quantiles = {NULL, 1, METHOD_LINEAR, true, skips_nan};
+    struct quantiles quantiles = {call->context->stop, NULL, 1, METHOD_LINEAR, true, skips_nan};
     bool keeps_axes;
 
     return mdf_python_truth(call, 2, false, &keeps_axes) && reduce_to_quantiles(call, &quantiles, NULL, 1, keeps_axes);
@@ -181,7 +182,7 @@ static bool find_method(struct mdf_call *call, size_t i, enum method *method)
 static bool find_fractions(struct mdf_call *call, double whole, bool skips_nan)
 {
     const struct mdf_value *given = mdf_python_input_array(call, 1, MDF_SLOT_OPERANDS + 1), *array;
-    struct quantiles quantiles = {NULL, 0, METHOD_LINEAR, false, skips_nan};
+    struct quantiles quantiles = {call->context->stop, NULL, 0, METHOD_LINEAR, false, skips_nan};
     bool keeps_axes;
     double *fractions;
     size_t i;
@@ -398,7 +399,7 @@ static bool search(struct mdf_call *call, const struct mdf_value *array, const s
     places = wanted == NULL ? NULL
                             : mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, values->rank,
                                               mdf_value_shape(values));
-    for (i = 0; places != NULL && i < values->length; i++) {
+    for (i = 0; places != NULL && i < values->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         places[i] = count_below(keys, array->length, wanted[i], right);
     }
     return places != NULL;
@@ -502,7 +503,7 @@ static bool run_interp(struct mdf_call *call)
         !mdf_python_real(call, 4, curve.y[curve.n - 1], &curve.right)) {
         return false;
     }
-    for (i = 0; i < at->length; i++) {
+    for (i = 0; i < at->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         values[i] = value_at(&curve, ((const double *)at->data)[i]);
     }
     return mdf_python_convert(call, target, &slots[SLOT_RESULTS], type);
@@ -555,7 +556,7 @@ static bool run_bincount(struct mdf_call *call)
         return false;
     }
     memset(bins, 0, n_bins * sizeof(int64_t));
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         if (weighted) {
             ((double *)bins)[numbers[i]] += ((const double *)weights->data)[i];
         } else {

@@ -69,7 +69,7 @@ static bool take_items(struct mdf_call *call, const struct mdf_value *list, stru
     struct mdf_value *items = mdf_python_make_list(call, mdf_call_target(call, 0), (size_t)range.n);
     int64_t i;
 
-    for (i = 0; items != NULL && i < range.n; i++) {
+    for (i = 0; items != NULL && i < range.n && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         if (!mdf_value_share(call->context->memory, &items[i], &mdf_value_items(list)[range.start + i * range.step])) {
             return mdf_call_out_of_memory(call);
         }
@@ -590,7 +590,7 @@ static void copy_selected(struct mdf_call *call, const struct reading *reading, 
     }
     memset(index, 0, (reading->n_result_axes + 1) * sizeof *index);
     do {
-        for (i = 0; i < n; i++) {
+        for (i = 0; i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
             inner = 0;
             do {
                 mdf_elements_copy(call, dtype, target,

@@ -1,5 +1,6 @@
 /* api.c - versions, models and programs: the public interface of mdf.h over the layers below. */
 #include "mdf_c/api/arguments.h"
+#include "mdf_c/base/machine_memory.h"
 #include "mdf_c/plan/program.h"
 #include "mdf_c/run/check_run.h"
 #include "mdf_c/write/beside.h"
@@ -33,7 +34,7 @@ static struct mdf_model *new_model(const mdf_options *options, mdf_error *error)
         mdf_error_set(error, MDF_OUT_OF_MEMORY, "out of memory");
         return NULL;
     }
-    mdf_memory_init(&model->memory, known.allocator, 0);
+    mdf_memory_init(&model->memory, known.allocator, mdf_memory_bound(known.max_memory_bytes));
     mdf_arena_init(&model->arena, &model->memory);
     model->warnings = (struct mdf_warnings){known.warning, known.warning_context};
     return model;

@@ -321,13 +321,20 @@ size_t mdf_state_peak_bytes(const mdf_state *state)
 void mdf_state_interrupt(mdf_state *state)
 {
     if (state != NULL) {
-        atomic_store(&state->shared->interrupted, true);
+        mdf_stop_ask(&state->shared->stop);
     }
 }
 
 void mdf_state_forget_interrupt(mdf_state *state)
 {
     if (state != NULL) {
-        atomic_store(&state->shared->interrupted, false);
+        mdf_stop_forget(&state->shared->stop);
+    }
+}
+
+void mdf_state_limit_time(mdf_state *state, double seconds)
+{
+    if (mdf_state_is_free(state)) {
+        state->shared->end_s = seconds > 0 ? mdf_clock_s() + seconds : INFINITY;
     }
 }

@@ -58,10 +58,33 @@ void mdf_memory_init(struct mdf_memory *memory, const mdf_allocator *allocator, 
     memory->allocator = allocator != NULL ? *allocator : standard;
     memory->spares = NULL;
     memory->limit_bytes = limit_bytes;
+    memory->elsewhere_bytes = 0;
     atomic_init(&memory->used_bytes, 0);
     atomic_init(&memory->peak_bytes, 0);
     atomic_init(&memory->n_allocations, 0);
     atomic_init(&memory->limit_hit, false);
+}
+
+void mdf_memory_share_bound(struct mdf_memory *memory, const struct mdf_memory *other)
+{
+    memory->elsewhere_bytes += other->elsewhere_bytes + atomic_load_explicit(&other->used_bytes, memory_order_relaxed);
+}
+
+static bool is_within(const struct mdf_memory *memory, size_t used)
+{
+    return memory->limit_bytes == 0 ||
+           (memory->elsewhere_bytes <= memory->limit_bytes && used <= memory->limit_bytes - memory->elsewhere_bytes);
+}
+
+bool mdf_memory_has_room(struct mdf_memory *memory, size_t size_bytes)
+{
+    size_t used = atomic_load_explicit(&memory->used_bytes, memory_order_relaxed);
+    bool has_room = mdf_size_add(used, size_bytes, &used) && is_within(memory, used);
+
+    if (!has_room) {
+        atomic_store_explicit(&memory->limit_hit, true, memory_order_relaxed);
+    }
+    return has_room;
 }
 
 bool mdf_size_multiply(size_t a, size_t b, size_t *product)
@@ -80,7 +103,7 @@ static bool reserve(struct mdf_memory *memory, size_t added)
     size_t used = atomic_fetch_add_explicit(&memory->used_bytes, added, memory_order_relaxed) + added;
     size_t peak = atomic_load_explicit(&memory->peak_bytes, memory_order_relaxed);
 
-    if (memory->limit_bytes != 0 && used > memory->limit_bytes) {
+    if (!is_within(memory, used)) {
         atomic_fetch_sub_explicit(&memory->used_bytes, added, memory_order_relaxed);
         atomic_store_explicit(&memory->limit_hit, true, memory_order_relaxed);
         return false;

@@ -15,6 +15,7 @@ struct mdf_memory {
     mdf_allocator allocator;
     struct mdf_spares *spares; /* NULL: blocks that are released go back to the allocator at once */
     size_t limit_bytes;        /* 0: none */
+    size_t elsewhere_bytes;    /* held by others, which count for the bound too */
     atomic_size_t used_bytes;
     atomic_size_t peak_bytes;
     atomic_size_t n_allocations; /* all calls that gave a new or moved block, for tests */
@@ -23,6 +24,10 @@ struct mdf_memory {
 
 /* `allocator` NULL: malloc. `limit_bytes` 0: no bound. */
 void mdf_memory_init(struct mdf_memory *memory, const mdf_allocator *allocator, size_t limit_bytes);
+/* What `other` holds now, and what that has been told to share its bound with, counts for the bound too. */
+void mdf_memory_share_bound(struct mdf_memory *memory, const struct mdf_memory *other);
+/* Whether the bound leaves room for so many bytes more, of memory that others allocate; where not, mdf_memory_error says so. */
+bool mdf_memory_has_room(struct mdf_memory *memory, size_t size_bytes);
 
 /* NULL when refused. A size of 0 gives a valid block. Contents are not initialised. */
 void *mdf_memory_allocate(struct mdf_memory *memory, size_t size_bytes);

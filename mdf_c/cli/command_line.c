@@ -37,7 +37,7 @@ static bool parse_count(const char *text, uint64_t *count)
     return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
 }
 
-/* "512M": a number of bytes, with a factor of 1024, 1024^2 or 1024^3. */
+/* "512M": a number of bytes, with a factor of 1024, 1024^2 or 1024^3; or "none". */
 static bool parse_bytes(const char *text, size_t *n_bytes)
 {
     static const char factors[] = "KMG";
@@ -46,6 +46,10 @@ static bool parse_bytes(const char *text, size_t *n_bytes)
     char digits[32];
     uint64_t count;
 
+    if (strcmp(text, "none") == 0) {
+        *n_bytes = SIZE_MAX;
+        return true;
+    }
     if (length >= sizeof digits) {
         return false;
     }
@@ -168,7 +172,11 @@ static int set_option(const struct command_line *line, const struct option_row *
     case ARGUMENT_BYTES:
         return parse_bytes(text, field)
                    ? EXIT_DONE
-                   : usage_error(line, "--%s must be a number of bytes, as 1000000 or 512M, not '%s'", row->name, text);
+                   : usage_error(line, "--%s must be a number of bytes, as 1000000 or 512M, or none, not '%s'", row->name, text);
+    case ARGUMENT_SECONDS:
+        return parse_real(text, field) && *(double *)field > 0
+                   ? EXIT_DONE
+                   : usage_error(line, "--%s must be a number of seconds above 0, not '%s'", row->name, text);
     case ARGUMENT_REAL:
         return parse_real(text, field) ? EXIT_DONE : usage_error(line, "--%s must be a finite number, not '%s'", row->name, text);
     case ARGUMENT_HELP:

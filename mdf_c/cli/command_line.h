@@ -17,7 +17,8 @@ enum argument {
     ARGUMENT_TEXTS,   /* struct option_texts; the option may be given again */
     ARGUMENT_COUNT,   /* uint64_t, from `least` to `most` */
     ARGUMENT_INTEGER, /* int, from `least` to `most` */
-    ARGUMENT_BYTES,   /* size_t, as in 512M */
+    ARGUMENT_BYTES,   /* size_t, as in 512M; SIZE_MAX for "none" */
+    ARGUMENT_SECONDS, /* double, more than 0 */
     ARGUMENT_REAL,    /* double, finite */
     ARGUMENT_HELP,    /* nothing: prints the help, and the program ends */
     ARGUMENT_VERSION, /* the same with the version */

@@ -2,6 +2,7 @@
 #include "mdf_c/cli/load_model.h"
 
 #include "mdf_c/base/error.h"
+#include "mdf_c/base/machine_memory.h"
 #include "mdf_c/model/model.h"
 #include "mdf_c/write/write.h"
 
@@ -14,7 +15,7 @@ static mdf_model *load_standard_input(const struct run_options *options, mdf_err
     size_t size_bytes;
     void *bytes;
 
-    mdf_memory_init(&memory, NULL, 0);
+    mdf_memory_init(&memory, NULL, mdf_memory_bound(options->library.max_memory_bytes));
     if (mdf_read_file(&memory, "-", &bytes, &size_bytes, error) == MDF_OK) {
         model = mdf_model_load_bytes(bytes, size_bytes, options->format, "standard input", &options->library, error);
     }

@@ -1,6 +1,7 @@
 /* make_source.c - see make_source.h. */
 #include "mdf_c/cli/make_source.h"
 
+#include "mdf_c/base/machine_memory.h"
 #include "mdf_c/cli/run_inputs.h"
 
 struct feeding {
@@ -25,7 +26,7 @@ int make_source(const struct run_options *options, const mdf_program *program, s
     int exit_status = EXIT_MODEL;
     mdf_state *state;
 
-    mdf_memory_init(&memory, NULL, 0);
+    mdf_memory_init(&memory, NULL, mdf_memory_bound(options->library.max_memory_bytes));
     exit_status = load_run_inputs(&feeding.inputs, &memory, options, warnings, error);
     if (exit_status != EXIT_DONE) {
         return exit_status;
@@ -35,6 +36,9 @@ int make_source(const struct run_options *options, const mdf_program *program, s
                           : UINT64_MAX;
     exit_status = EXIT_MODEL;
     state = mdf_state_new(program, error);
+    if (state != NULL) {
+        mdf_state_limit_time(state, options->library.time_limit_s);
+    }
     if (state != NULL && mdf_source_settle(state, feed, &feeding, options->dt, error) &&
         mdf_source_write(state, how, source, header, error)) {
         exit_status = EXIT_DONE;

@@ -23,6 +23,8 @@ static const char help[] =
     "      --float32             reals without a declared type are float32, not float64\n"
     "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
     "      --loop-condition standard|obey   of a Loop without a condition input: ignore what its body yields, or obey it\n"
+    "      --max-memory BYTES    bound on memory (K, M, G may follow; none); default: what the machine has\n"
+    "      --time-limit SECONDS  end with an error what takes longer to compile, or in these evaluations\n"
     "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"
     "  -h, --help, --version\n";
 
@@ -60,6 +62,8 @@ static const struct option_row rows[] = {
     {"max-passes", '\0', ARGUMENT_COUNT, .offset = FIELD(options.library.max_passes)},
     {"loop-condition", '\0', ARGUMENT_WORD, .offset = FIELD(options.library.loop_condition), .least = MDF_LOOP_CONDITION_STANDARD,
      .words = loop_condition_words},
+    {"max-memory", '\0', ARGUMENT_BYTES, .offset = FIELD(options.library.max_memory_bytes)},
+    {"time-limit", '\0', ARGUMENT_SECONDS, .offset = FIELD(options.library.time_limit_s)},
     {"from", '\0', ARGUMENT_TEXT, .offset = FIELD(options.format)},
     {"help", 'h', .argument = ARGUMENT_HELP},
     {"version", '\0', .argument = ARGUMENT_VERSION},

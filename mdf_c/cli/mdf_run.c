@@ -2,6 +2,8 @@
  *
  * Nothing goes to standard output, and no output file appears, before all has gone well; but for a picture of the graph, which is
  * there as soon as the model is loaded. */
+#include "mdf_c/base/machine_memory.h"
+#include "mdf_c/base/stop.h"
 #include "mdf_c/cli/compiled_run.h"
 #include "mdf_c/cli/load_model.h"
 #include "mdf_c/cli/messages.h"
@@ -11,6 +13,7 @@
 #include "mdf_c/cli/run_inputs.h"
 #include "mdf_c/cli/run_report.h"
 #include "mdf_c/cli/run_sweep.h"
+#include "mdf_c/cli/time_limit.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -30,6 +33,7 @@ struct run {
     struct run_report report;
     struct progress_bar bar;
     struct compiled_run compiled;
+    double start_s; /* by mdf_clock_s */
     double load_s, compile_s;
     double *evaluate_s; /* of each repeat */
     size_t peak_bytes;
@@ -56,8 +60,10 @@ static int draw(struct run *run)
 static int compile(struct run *run)
 {
     double start_s = clock_s();
+    mdf_options options = run->options.library;
 
-    run->program = mdf_compile(run->model, &run->options.library, &run->error);
+    options.time_limit_s = time_left(options.time_limit_s, run->start_s);
+    run->program = mdf_compile(run->model, &options, &run->error);
     run->compile_s = clock_s() - start_s;
     return run->program != NULL ? EXIT_DONE : EXIT_MODEL;
 }
@@ -143,6 +149,21 @@ static int write_results(struct run *run, const mdf_state *state)
     return exit_status == EXIT_DONE ? write_run_report(&run->report, state, &run->error) : exit_status;
 }
 
+/* All steps in what is left of the time. */
+static int evaluate_in_time(struct run *run, mdf_state *state, uint64_t repeat)
+{
+    double left_s = time_left(run->options.library.time_limit_s, run->start_s);
+    struct time_guard *guard = run->options.compile ? guard_time(left_s, run->options.model_path, &run->error) : NULL;
+    int exit_status = EXIT_MODEL;
+
+    mdf_state_limit_time(state, left_s);
+    if (run->error.code == MDF_OK) {
+        exit_status = evaluate_steps(run, state, repeat);
+    }
+    release_time(guard);
+    return exit_status;
+}
+
 static int evaluate(struct run *run)
 {
     const struct run_options *options = &run->options;
@@ -159,7 +180,7 @@ static int evaluate(struct run *run)
             mdf_memory_error(&run->memory, &run->error);
             exit_status = EXIT_MODEL;
         } else {
-            exit_status = evaluate_steps(run, state, repeat);
+            exit_status = evaluate_in_time(run, state, repeat);
         }
         run->peak_bytes = mdf_state_peak_bytes(state) > run->peak_bytes ? mdf_state_peak_bytes(state) : run->peak_bytes;
         if (exit_status == EXIT_DONE && repeat + 1 == options->n_repeats) {
@@ -281,7 +302,8 @@ int main(int argc, char **argv)
     int exit_status;
 
     if (parse_run_options(argc, argv, &run.options, &exit_status)) {
-        mdf_memory_init(&run.memory, NULL, 0);
+        run.start_s = mdf_clock_s();
+        mdf_memory_init(&run.memory, NULL, mdf_memory_bound(run.options.library.max_memory_bytes));
         run.warnings.strict = run.options.strict;
         run.options.library.warning = print_warning;
         run.options.library.warning_context = &run.warnings;

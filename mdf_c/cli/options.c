@@ -24,7 +24,8 @@ static const char help[] =
     "      --threads N, --plain, --compile   default: all cores; no fast ways; as C, by the system's compiler (mdf-compile)\n"
     "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
     "      --loop-condition standard|obey   of a Loop without a condition input: ignore what its body yields, or obey it\n"
-    "      --max-memory BYTES    bound on what one evaluation may hold (K, M, G may follow)\n"
+    "      --max-memory BYTES    bound on memory (K, M, G may follow; none); default: what the machine has\n"
+    "      --time-limit SECONDS  end with an error what takes longer\n"
     "      --time, --repeat N    a line of JSON on standard error; evaluate N times, each from a fresh state\n"
     "      --check, --strict, --progress, --quiet   load and compile only; warnings are errors; show a bar, or never\n"
     "      --graph-image FILE    draw the graph, .svg .png .pdf (needs Graphviz) or .dot; with --check without running it\n"
@@ -66,6 +67,7 @@ static const struct option_row rows[] = {
     {"loop-condition", '\0', ARGUMENT_WORD, .offset = FIELD(library.loop_condition), .least = MDF_LOOP_CONDITION_STANDARD,
      .words = loop_condition_words},
     {"max-memory", '\0', ARGUMENT_BYTES, .offset = FIELD(library.max_memory_bytes)},
+    {"time-limit", '\0', ARGUMENT_SECONDS, .offset = FIELD(library.time_limit_s)},
     {"check", '\0', ARGUMENT_FLAG, .offset = FIELD(check)},
     {"strict", '\0', ARGUMENT_FLAG, .offset = FIELD(strict)},
     {"time", '\0', ARGUMENT_FLAG, .offset = FIELD(time)},

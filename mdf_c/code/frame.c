@@ -418,12 +418,21 @@ static bool coerce_inputs(struct frame_call *call)
     return true;
 }
 
+/* What a kernel has made or says after it left work out, being asked to stop, is of no account. */
+static bool run_kernel(struct mdf_call *call)
+{
+    bool done = call->kernel(call);
+    struct mdf_context *context = call->context;
+
+    return mdf_stop_is_untold(context->stop) ? mdf_stop_tell(context->stop, &context->error) : done;
+}
+
 static bool run_call(struct frame_call *call)
 {
     if (call->signature == NULL) {
-        return call->call.kernel(&call->call);
+        return run_kernel(&call->call);
     }
-    if ((!has_settled_forms(call) && !coerce_inputs(call)) || !call->call.kernel(&call->call)) {
+    if ((!has_settled_forms(call) && !coerce_inputs(call)) || !run_kernel(&call->call)) {
         return false;
     }
     if (call->is_weak) {
@@ -555,10 +564,15 @@ bool mdf_frame_run(struct mdf_frame *frame, size_t first, size_t end)
     const struct mdf_origin *origin;
     mdf_error *error = &frame->execution->context.error;
     size_t at = first, next;
+    bool done;
 
     while (at < end) {
         next = at + 1;
-        if (instructions[at].opcode == MDF_OPCODE_CALL ? !run_call_at(frame, at) : !step(frame, &instructions[at], &next)) {
+        done = instructions[at].opcode == MDF_OPCODE_CALL ? run_call_at(frame, at) : step(frame, &instructions[at], &next);
+        if (done && next <= at && mdf_should_stop(&frame->execution->context)) {
+            done = mdf_stop_tell(frame->execution->context.stop, error);
+        }
+        if (!done) {
             origin = &frame->code->origins[instructions[at].origin];
             mdf_error_at(error, origin->file, origin->line, origin->column);
             mdf_error_in(error, "%s", origin->path);

@@ -64,7 +64,8 @@ enum {
     MDF_EXPRESSION_MAX_DEPTH = 200, /* brackets and operators of one text that stand within each other */
     /* Nodes from the root of a tree to a leaf, as in a long sum or a[0][0][0]; a clause of a comprehension counts as one. What
      * walks a tree may recurse. */
-    MDF_EXPRESSION_MAX_CHAIN = 2000
+    MDF_EXPRESSION_MAX_CHAIN = 2000,
+    MDF_EXPRESSION_POSTFIX_WEIGHT = 4 /* of an attribute, a call, a subscript in such a count */
 };
 
 /* Parses `text` (terminated). NULL on error: `error` gets the code MDF_EXPRESSION and a message that

@@ -369,6 +369,13 @@ static struct mdf_expression *parse_atom(struct parser *parser)
     return at(parser, "(") || at(parser, "[") || at(parser, "{") ? parse_bracketed(parser) : refuse_token(parser, NULL);
 }
 
+/* What stands behind an atom counts for several nodes on the way down: to walk such a chain takes a larger part of the stack than
+ * a sum, whose terms are compiled one after the other. */
+static struct mdf_expression *weigh(struct parser *parser, struct mdf_expression *node)
+{
+    return node != NULL && mdf_expression_deepen(&parser->scanner, node, MDF_EXPRESSION_POSTFIX_WEIGHT - 1) ? node : NULL;
+}
+
 /* ------------------------------------------------------------------ calls */
 
 /* Takes "name =" of a keyword argument: its name. */
@@ -437,7 +444,7 @@ static struct mdf_expression *parse_call(struct parser *parser, size_t offset, s
         }
     }
     leave(parser);
-    return close_bracket(parser, ")", opening, "',' or ')'") ? call : NULL;
+    return close_bracket(parser, ")", opening, "',' or ')'") ? weigh(parser, call) : NULL;
 }
 
 /* ------------------------------------------------------------------ subscripts and attributes */
@@ -523,7 +530,7 @@ static struct mdf_expression *parse_subscript(struct parser *parser, size_t offs
     if (index == NULL || !close_bracket(parser, "]", opening, "',' or ']'")) {
         return NULL;
     }
-    return mdf_expression_make_pair(&parser->scanner, MDF_EXPRESSION_SUBSCRIPT, offset, NULL, object, index);
+    return weigh(parser, mdf_expression_make_pair(&parser->scanner, MDF_EXPRESSION_SUBSCRIPT, offset, NULL, object, index));
 }
 
 static struct mdf_expression *parse_attribute(struct parser *parser, size_t offset, struct mdf_expression *object)
@@ -539,7 +546,7 @@ static struct mdf_expression *parse_attribute(struct parser *parser, size_t offs
     }
     node->name = copy_name(parser);
     mdf_scanner_advance(&parser->scanner);
-    return node->name == NULL ? NULL : node;
+    return node->name == NULL ? NULL : weigh(parser, node);
 }
 
 /* An atom and the attributes, calls and subscripts behind it. */

@@ -194,11 +194,11 @@ static void begin_run(struct emission *emission, const struct loop_plan *plan)
 {
     struct assembler *assembler = emission->assembler;
     const struct mdf_lowered_loop *loop = plan->loop;
-    const atomic_bool *interrupted = emission->lowered->context->interrupted;
+    const struct mdf_stop *stop = emission->lowered->context->stop;
     size_t i;
 
-    if (interrupted != NULL) {
-        assemble_move_number(assembler, RAX, (uint64_t)(uintptr_t)interrupted);
+    if (stop != NULL) {
+        assemble_move_number(assembler, RAX, (uint64_t)(uintptr_t)&stop->is_asked);
         assemble_with_number(assembler, NUMBER_COMPARE, 1, in_memory(RAX, 0), 0);
         assemble_jump_if(assembler, IF_NOT_EQUAL, emission->leave);
     }

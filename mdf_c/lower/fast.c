@@ -88,7 +88,8 @@ bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *requ
     }
     if (outcome == MDF_LOWERED_DONE) {
         fast->n_leaves -= fast->n_leaves > 0;
-    } else if (outcome == MDF_LOWERED_LEFT && (fast->n_leaves += LEAVE) >= MAX_LEAVES) {
+    } else if (outcome == MDF_LOWERED_LEFT && !mdf_stop_is_asked(mdf_frame_execution(request->frame)->context.stop) &&
+               (fast->n_leaves += LEAVE) >= MAX_LEAVES) {
         drop(fast);
         fast->is_given_up = true;
     }

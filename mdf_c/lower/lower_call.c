@@ -162,7 +162,7 @@ static bool run_kernel(struct lowering *lowering, struct trial *trial)
 
     memset(&trial->trace, 0, sizeof trial->trace);
     context->trace = &trial->trace;
-    done = trial->call.kernel(&trial->call);
+    done = trial->call.kernel(&trial->call) && !mdf_stop_is_untold(context->stop);
     context->trace = NULL;
     return done;
 }

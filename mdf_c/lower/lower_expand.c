@@ -16,7 +16,7 @@ static bool run_expand(struct lowering *lowering, struct mdf_call *call, const s
     trial.inputs = inputs;
     trial.outputs = outputs;
     trial.scratch = scratch;
-    done = trial.kernel(&trial);
+    done = trial.kernel(&trial) && !mdf_stop_is_untold(call->context->stop);
     for (i = 0; i < MDF_CALL_SCRATCH; i++) {
         mdf_value_clear(lowering->memory, &scratch[i]);
     }

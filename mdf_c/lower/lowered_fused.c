@@ -212,7 +212,7 @@ int mdf_lowered_run_fused(struct mdf_lowered *lowered, struct mdf_lowered_fused 
     while (rest > 0) {
         size_t n = rest < fused->tile_length ? rest : fused->tile_length;
 
-        if (!run_tile(fused->steps, fused->body.n_ops, n)) {
+        if (mdf_stop_is_asked(lowered->context->stop) || !run_tile(fused->steps, fused->body.n_ops, n)) {
             return 1;
         }
         rest -= n;

@@ -9,11 +9,6 @@ enum { FIRST_CAPACITY = 1024, FIRST_BYTES = 64 * 1024, LEAST_CAPACITY = 4 };
  * half of it would lie idle. */
 enum { LARGE_BYTES = 1024 * 1024 };
 
-static bool is_interrupted(const struct mdf_lowered *lowered)
-{
-    return lowered->context->interrupted != NULL && atomic_load_explicit(lowered->context->interrupted, memory_order_relaxed);
-}
-
 /* No byte may lie nowhere. */
 static void copy_bytes(void *target, const void *source, size_t n)
 {
@@ -239,7 +234,8 @@ bool mdf_lowered_run_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *
         }
     }
     for (run = 0; run < n_runs && going_on; run++) {
-        if ((loop->limit != 0 && run >= loop->limit) || is_interrupted(lowered) || !open_items(lowered, loop, n_runs, run) ||
+        if ((loop->limit != 0 && run >= loop->limit) || mdf_stop_is_asked(lowered->context->stop) ||
+            !open_items(lowered, loop, n_runs, run) ||
             (loop->block_runs > 0 && run == loop->block_end && mdf_lowered_multiply_ahead(lowered, loop, run) != 0)) {
             return false;
         }

@@ -490,7 +490,7 @@ enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered)
     if (lowered->ports->has_remade) {
         take_results(lowered);
     }
-    if (run(lowered) && put_outputs(lowered)) {
+    if (run(lowered) && !mdf_stop_is_untold(lowered->context->stop) && put_outputs(lowered)) {
         return MDF_LOWERED_DONE;
     }
     detach_scalars(lowered);

@@ -103,9 +103,9 @@ int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *c
 
     if (call->product != NULL) {
         mdf_lowered_multiply(lowered, call->product);
-        return 0;
+        return mdf_stop_is_untold(lowered->context->stop) ? 1 : 0;
     }
-    if (!call->call.kernel(&call->call)) {
+    if (!call->call.kernel(&call->call) || mdf_stop_is_untold(lowered->context->stop)) {
         return 1;
     }
     if (call->weakens) {

@@ -1,7 +1,9 @@
 /* compile.c - a model's graph to a program: the passes in order. See program.h. */
+#include "mdf_c/base/machine_memory.h"
 #include "mdf_c/plan/compiler.h"
 
 #include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 /* A schedule that needs more passes than this in one evaluation is taken for one that never ends, unless the caller says
@@ -614,20 +616,22 @@ static void take_options(struct mdf_program *program, const mdf_options *options
     program->max_iterations = options->max_iterations;
     program->max_passes = options->max_passes > 0 ? options->max_passes : DEFAULT_MAX_PASSES;
     program->seed = options->seed;
-    program->max_memory_bytes = options->max_memory_bytes;
+    program->time_limit_s = options->time_limit_s;
     program->n_threads = options->n_threads;
     program->is_plain = options->plain;
 }
 
-static struct mdf_program *new_program(const mdf_allocator *allocator)
+/* What the model holds counts for the bound of its program. */
+static struct mdf_program *new_program(const struct mdf_model *model, const mdf_options *options)
 {
     struct mdf_memory memory;
     struct mdf_program *program;
 
-    mdf_memory_init(&memory, allocator, 0);
+    mdf_memory_init(&memory, options->allocator, 0);
     program = mdf_memory_allocate_zeroed(&memory, 1, sizeof *program);
     if (program != NULL) {
-        mdf_memory_init(&program->memory, allocator, 0);
+        mdf_memory_init(&program->memory, options->allocator, mdf_memory_bound(options->max_memory_bytes));
+        mdf_memory_share_bound(&program->memory, &model->memory);
         mdf_arena_init(&program->arena, &program->memory);
     }
     return program;
@@ -651,10 +655,11 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     struct compiler compiler = {.model = model};
     mdf_error first = {0};
     const struct mdf_graph *graph;
+    struct mdf_stop stop;
     struct unit unit = {0};
     bool done = false;
 
-    compiler.program = new_program(options->allocator);
+    compiler.program = new_program(model, options);
     if (compiler.program == NULL) {
         mdf_error_set(error, MDF_OUT_OF_MEMORY, "out of memory");
         return NULL;
@@ -663,6 +668,7 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     compiler.root_unit = &unit;
     take_options(compiler.program, options);
     compiler.memory = &compiler.program->memory;
+    compiler.stop = &stop;
     compiler.arena = &compiler.program->arena;
     compiler.error = &first;
     compiler.receiver = (struct mdf_warnings){options->warning, options->warning_context};
@@ -672,7 +678,11 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     mdf_arena_init(&compiler.scratch, compiler.memory);
     place_at(&compiler, model->source);
     graph = choose_graph(&compiler, options->graph);
-    if (graph != NULL && want(&compiler, parameters, n_parameters)) {
+    mdf_stop_init(&stop);
+    if (graph != NULL &&
+        mdf_stop_begin(&stop, compiler.memory,
+                       options->time_limit_s > 0 ? mdf_clock_s() + options->time_limit_s : (double)INFINITY, &first) &&
+        want(&compiler, parameters, n_parameters)) {
         compiler.program->model_id = keep_text(&compiler, model->id);
         compiler.program->graph_id = keep_text(&compiler, graph->id);
         done = compile_graph(&compiler, graph, &unit, NULL);
@@ -682,6 +692,7 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     }
     unit_clear(&compiler, &unit);
     mdf_arena_release(&compiler.scratch);
+    mdf_stop_release(&stop, compiler.memory);
     if (!done || first.code != MDF_OK) {
         mdf_program_release(compiler.program);
         if (error != NULL && error->code == MDF_OK) {

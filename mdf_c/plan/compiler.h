@@ -27,6 +27,7 @@ struct compiler {
     struct mdf_program *program; /* of the graph that is compiled */
     struct mdf_program *root;    /* of the outermost graph */
     struct mdf_memory *memory;
+    struct mdf_stop *stop;
     struct mdf_arena *arena;  /* of the program */
     struct mdf_arena scratch; /* of the compiler: let go at its end */
     mdf_error *error;

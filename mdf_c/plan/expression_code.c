@@ -210,7 +210,9 @@ static void parse_formals(const char *text, struct formals *formals)
 
 enum { MOST_ARGUMENTS = 64 };
 
+/* Not on the stack: calls stand within calls, and the stack may be short. */
 struct arguments {
+    struct formals formals;
     mdf_operand operands[MOST_ARGUMENTS];
     size_t n;
 };
@@ -263,18 +265,18 @@ static mdf_operand unknown_keyword(struct target *target, const struct mdf_opera
 static bool collect_arguments(struct target *target, const struct mdf_operator *row, const struct mdf_expression *tree,
                               mdf_operand self, struct arguments *arguments)
 {
-    struct formals formals;
+    struct formals *formals = &arguments->formals;
     size_t position = 0, i;
 
-    parse_formals(row->formals, &formals);
+    parse_formals(row->formals, formals);
     arguments->n = 0;
-    if (self != MDF_NO_OPERAND && !place_argument(target, row, &formals, arguments, position++, self)) {
+    if (self != MDF_NO_OPERAND && !place_argument(target, row, formals, arguments, position++, self)) {
         return false;
     }
     for (i = 1; i < tree->as.list.n; i++) {
         const char *keyword = tree->names != NULL ? tree->names[i - 1] : NULL;
         mdf_operand operand = compile_tree(target, tree->as.list.items[i], MDF_NO_OPERAND);
-        size_t at = keyword == NULL ? position++ : find_keyword(&formals, keyword);
+        size_t at = keyword == NULL ? position++ : find_keyword(formals, keyword);
 
         if (operand == MDF_NO_OPERAND) {
             return false;
@@ -283,14 +285,14 @@ static bool collect_arguments(struct target *target, const struct mdf_operator *
             unknown_keyword(target, row, keyword);
             return false;
         }
-        if (!place_argument(target, row, &formals, arguments, at, operand)) {
+        if (!place_argument(target, row, formals, arguments, at, operand)) {
             return false;
         }
     }
-    for (i = 0; i < formals.n; i++) {
-        if (!formals.items[i].optional && (i >= arguments->n || arguments->operands[i] == MDF_NO_OPERAND)) {
-            compile_error(target->compiler, MDF_TYPE, "%s needs the argument '%.*s'", row->name, (int)formals.items[i].length,
-                          formals.items[i].name);
+    for (i = 0; i < formals->n; i++) {
+        if (!formals->items[i].optional && (i >= arguments->n || arguments->operands[i] == MDF_NO_OPERAND)) {
+            compile_error(target->compiler, MDF_TYPE, "%s needs the argument '%.*s'", row->name, (int)formals->items[i].length,
+                          formals->items[i].name);
             return false;
         }
     }
@@ -326,7 +328,8 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
     const char *name = dotted_name(target, callee);
     const struct mdf_operator *row = NULL;
     mdf_operand self = MDF_NO_OPERAND;
-    struct arguments arguments;
+    struct arguments *arguments;
+    mdf_operand result = MDF_NO_OPERAND;
 
     if (name != NULL) {
         row = mdf_operator_python(name);
@@ -348,10 +351,15 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
                    ? compile_error(target->compiler, MDF_TYPE, "'%s' is a value, which can not be called", callee->as.text.bytes)
                    : compile_error(target->compiler, MDF_TYPE, "a value can not be called");
     }
-    if (!collect_arguments(target, row, tree, self, &arguments)) {
-        return MDF_NO_OPERAND;
+    arguments = mdf_memory_allocate(target->compiler->memory, sizeof *arguments);
+    if (arguments == NULL) {
+        return compile_out_of_memory(target->compiler);
     }
-    return unit_call_python(target, row->name, arguments.operands, arguments.n, into);
+    if (collect_arguments(target, row, tree, self, arguments)) {
+        result = unit_call_python(target, row->name, arguments->operands, arguments->n, into);
+    }
+    mdf_memory_release(target->compiler->memory, arguments);
+    return result;
 }
 
 /* ------------------------------------------------------------------ subscripts */
@@ -631,6 +639,33 @@ static mdf_operand compile_comprehension(struct target *target, const struct mdf
 
 /* ------------------------------------------------------------------ any tree */
 
+/* Left operands that are operations themselves, as in a long sum, are compiled one after the other, not one within the other. */
+static mdf_operand compile_binary(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+{
+    const struct mdf_expression *node;
+    struct list chain = {0};
+    mdf_operand pair[2];
+    char row[64];
+    size_t i;
+
+    for (node = tree; node->kind == MDF_EXPRESSION_BINARY; node = node->as.list.items[0]) {
+        if (!list_add(target->compiler, &chain, &node, sizeof node)) {
+            return MDF_NO_OPERAND;
+        }
+    }
+    pair[0] = compile_tree(target, node, MDF_NO_OPERAND);
+    for (i = chain.n; i-- > 0 && pair[0] != MDF_NO_OPERAND;) {
+        node = ((const struct mdf_expression **)chain.items)[i];
+        pair[1] = compile_tree(target, node->as.list.items[1], MDF_NO_OPERAND);
+        if (pair[1] == MDF_NO_OPERAND) {
+            return MDF_NO_OPERAND;
+        }
+        snprintf(row, sizeof row, "operator.%s", node->name);
+        pair[0] = unit_call_python(target, row, pair, 2, i == 0 ? into : MDF_NO_OPERAND);
+    }
+    return pair[0];
+}
+
 mdf_operand compile_tree(struct target *target, const struct mdf_expression *tree, mdf_operand into)
 {
     char row[64];
@@ -652,9 +687,10 @@ mdf_operand compile_tree(struct target *target, const struct mdf_expression *tre
     case MDF_EXPRESSION_DICT:
         return compile_items(target, tree, "build_dict", into);
     case MDF_EXPRESSION_UNARY:
-    case MDF_EXPRESSION_BINARY:
         snprintf(row, sizeof row, "operator.%s", tree->name);
         return compile_items(target, tree, row, into);
+    case MDF_EXPRESSION_BINARY:
+        return compile_binary(target, tree, into);
     case MDF_EXPRESSION_COMPARE:
         return compile_compare(target, tree, into);
     case MDF_EXPRESSION_AND:

@@ -699,6 +699,9 @@ bool compile_node(struct graph_builder *graph, size_t index)
         compile_out_of_memory(graph->compiler);
         return false;
     }
+    if (mdf_stop_is_asked(graph->compiler->stop)) {
+        return mdf_stop_tell(graph->compiler->stop, graph->compiler->error);
+    }
     place = place_enter(graph->compiler, "node", node->id, node->source);
     builder->graph = graph;
     builder->compiler = graph->compiler;

@@ -125,7 +125,7 @@ struct mdf_program {
     /* options */
     mdf_dtype real;
     uint64_t max_iterations, max_passes, seed;
-    size_t max_memory_bytes;
+    double time_limit_s; /* of one evaluation; 0: none */
     int n_threads;
     bool is_plain; /* instructions are run as they stand, never lowered */
 };

@@ -196,12 +196,10 @@ static bool bind_constants(struct target *target, struct target *alone, const st
 static bool run_alone(struct compiler *compiler, struct mdf_code *code, mdf_operand operand, struct mdf_value *value)
 {
     struct mdf_execution execution = {.context = {.memory = compiler->memory, .real = compiler->real, .n_threads = 1}, .dt = 0};
-    atomic_bool interrupted;
     struct mdf_frame *frame;
     bool done = false;
 
-    atomic_init(&interrupted, false);
-    execution.context.interrupted = &interrupted;
+    execution.context.stop = compiler->stop;
     mdf_arena_init(&execution.arena, compiler->memory);
     code->origins = compiler->origins;
     frame = mdf_frame_new(&execution, code, NULL);
@@ -291,6 +289,22 @@ static bool add_name(struct compiler *compiler, struct list *names, const char *
     return (names->n < SHORT && names_contain(names, name)) || list_add(compiler, names, &name, sizeof name);
 }
 
+/* The same for a name that does not last. */
+static bool add_copied_name(struct compiler *compiler, struct list *names, const char *name)
+{
+    char *kept;
+
+    if (names_contain(names, name)) {
+        return true;
+    }
+    kept = mdf_arena_text(&compiler->scratch, name, strlen(name));
+    if (kept == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    return add_name(compiler, names, kept);
+}
+
 /* "a.b.c" where a tree is that; NULL: it is not, or the memory is out. */
 static const char *dotted_text(struct compiler *compiler, const struct mdf_expression *tree)
 {
@@ -321,7 +335,7 @@ static bool collect_from_tree(struct compiler *compiler, const struct mdf_expres
     case MDF_EXPRESSION_ELLIPSIS:
         return true;
     case MDF_EXPRESSION_NAME:
-        return add_name(compiler, names, tree->as.text.bytes);
+        return add_copied_name(compiler, names, tree->as.text.bytes);
     case MDF_EXPRESSION_ATTRIBUTE:
         dotted = dotted_text(compiler, tree);
         if (dotted != NULL && !add_name(compiler, names, dotted)) {
@@ -354,35 +368,49 @@ static bool collect_from_tree(struct compiler *compiler, const struct mdf_expres
 static bool collect_from_text(struct compiler *compiler, const char *text, struct list *names)
 {
     struct mdf_expression *tree;
+    struct mdf_arena arena;  /* of the tree, which is not kept */
     mdf_error ignored = {0}; /* a text that does not parse is reported when it is compiled */
     size_t offset;
+    bool done;
 
     if (!add_name(compiler, names, text)) {
         return false;
     }
-    tree = mdf_expression_parse(&compiler->scratch, text, &offset, &ignored);
-    return tree == NULL || collect_from_tree(compiler, tree, names);
+    mdf_arena_init(&arena, compiler->memory);
+    tree = mdf_expression_parse(&arena, text, &offset, &ignored);
+    done = tree == NULL || collect_from_tree(compiler, tree, names);
+    mdf_arena_release(&arena);
+    return done;
+}
+
+/* The pieces of a text that is a list are names and expressions; a list among them is an expression, which is not cut further. */
+static bool collect_from_pieces(struct compiler *compiler, const struct mdf_node *node, struct list *names)
+{
+    struct list pieces = {0};
+    size_t i;
+
+    if (!split_variadic(compiler, node, &pieces)) {
+        return false;
+    }
+    for (i = 0; i < pieces.n; i++) {
+        const struct mdf_node *piece = ((const struct mdf_node **)pieces.items)[i];
+
+        if (piece->as.string.length < node->as.string.length && !collect_from_text(compiler, piece->as.string.bytes, names)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool collect_names(struct compiler *compiler, const struct mdf_node *node, struct list *names)
 {
-    struct list pieces = {0};
     size_t i;
 
     if (node == NULL) {
         return true;
     }
     if (node->kind == MDF_NODE_STRING) {
-        if (!collect_from_text(compiler, node->as.string.bytes, names) || !split_variadic(compiler, node, &pieces)) {
-            return false;
-        }
-        for (i = 0; i < pieces.n; i++) {
-            const struct mdf_node *piece = ((const struct mdf_node **)pieces.items)[i];
-
-            if (piece->as.string.length < node->as.string.length && !collect_names(compiler, piece, names)) {
-                return false;
-            }
-        }
+        return collect_from_text(compiler, node->as.string.bytes, names) && collect_from_pieces(compiler, node, names);
     }
     for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
         if (!collect_names(compiler, &node->as.list.items[i], names)) {

@@ -94,9 +94,11 @@ static void init_shared(struct mdf_shared_state *shared, const struct mdf_progra
 {
     struct mdf_context *context = &shared->execution.context;
 
-    mdf_memory_init(&shared->memory, &program->memory.allocator, program->max_memory_bytes);
+    mdf_memory_init(&shared->memory, &program->memory.allocator, program->memory.limit_bytes);
+    mdf_memory_share_bound(&shared->memory, &program->memory);
     mdf_arena_init(&shared->execution.arena, &shared->memory);
-    atomic_init(&shared->interrupted, false);
+    mdf_stop_init(&shared->stop);
+    shared->end_s = INFINITY;
     atomic_init(&shared->is_evaluated, false);
     shared->execution.attach = attach_nested;
     shared->execution.owner = shared;
@@ -110,7 +112,7 @@ static void init_shared(struct mdf_shared_state *shared, const struct mdf_progra
     context->max_iterations = program->max_iterations;
     context->n_threads = program->n_threads > 0 ? program->n_threads : n_cores();
     context->threads = context->n_threads > 1 ? mdf_threads_new(&shared->memory) : NULL;
-    context->interrupted = &shared->interrupted;
+    context->stop = &shared->stop;
     context->seed = program->seed;
     mdf_random_seed(context->random_state, program->seed);
 }
@@ -195,6 +197,7 @@ void mdf_state_release(struct mdf_state *state)
         mdf_schedule_record_release(&nested->schedule, &state->shared->memory);
     }
     mdf_threads_free(state->shared->execution.context.threads, &state->shared->memory);
+    mdf_stop_release(&state->shared->stop, &state->shared->memory);
     mdf_arena_release(&state->shared->execution.arena);
     mdf_memory_drop_spares(&state->shared->memory);
     mdf_memory_init(&memory, &state->shared->memory.allocator, 0);
@@ -577,21 +580,28 @@ bool mdf_state_out_of_memory(struct mdf_state *state)
 
 bool mdf_state_is_asked_to_stop(const struct mdf_state *state)
 {
-    return atomic_load_explicit(&state->shared->interrupted, memory_order_relaxed);
+    return mdf_stop_is_asked(&state->shared->stop);
 }
 
 bool mdf_state_is_interrupted(struct mdf_state *state)
 {
-    if (mdf_state_is_asked_to_stop(state)) {
-        mdf_error_set(&context_of(state)->error, MDF_INTERRUPTED, "interrupted");
-        return true;
+    return mdf_state_is_asked_to_stop(state) && !mdf_stop_tell(&state->shared->stop, &context_of(state)->error);
+}
+
+/* The same before a node runs. */
+static bool stops_at(struct mdf_state *state, size_t node)
+{
+    bool stops = mdf_state_is_interrupted(state);
+
+    if (stops) {
+        mdf_error_in(&context_of(state)->error, "node '%s'", state->program->nodes[node].id);
     }
-    return false;
+    return stops;
 }
 
 bool mdf_state_run_recorded(struct mdf_state *state, size_t node)
 {
-    return !mdf_state_is_interrupted(state) &&
+    return !stops_at(state, node) &&
            (mdf_schedule_record_node(&state->schedule, &state->shared->memory, node) || out_of_memory(state)) &&
            run_node(state, node);
 }
@@ -622,7 +632,7 @@ static bool repeat_layers(struct mdf_state *state)
     size_t i;
 
     for (i = 0; i < state->schedule.n_nodes; i++) {
-        if (mdf_state_is_interrupted(state) || !run_node(state, state->schedule.nodes[i])) {
+        if (stops_at(state, state->schedule.nodes[i]) || !run_node(state, state->schedule.nodes[i])) {
             mdf_schedule_record_cut(&state->schedule, i + 1);
             return false;
         }
@@ -638,6 +648,9 @@ static bool run_graph(struct mdf_state *state)
         mdf_followers_forget(state);
         mdf_passing_forget(state);
         return outcome == MDF_WHOLE_DONE;
+    }
+    if (mdf_state_is_interrupted(state)) { /* which node it was amid is not known */
+        return false;
     }
     if (state->program->schedule == NULL) {
         return state->schedule.n_nodes == state->program->n_nodes ? repeat_layers(state) : run_layers(state);
@@ -664,7 +677,35 @@ static bool set_increment(struct mdf_state *state, double dt)
     return true;
 }
 
+bool mdf_state_begin(struct mdf_state *state, mdf_error *error)
+{
+    struct mdf_shared_state *shared = state->shared;
+    double limit_s = state->program->time_limit_s, end_s = shared->end_s;
+
+    if (!isfinite(end_s) && limit_s > 0) {
+        end_s = mdf_clock_s() + limit_s;
+    }
+    return mdf_stop_begin(&shared->stop, &shared->memory, end_s, error);
+}
+
+void mdf_state_end(struct mdf_state *state)
+{
+    mdf_stop_end(&state->shared->stop);
+}
+
 mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *error)
+{
+    mdf_status status;
+
+    if (!mdf_state_begin(state, error)) {
+        return MDF_OUT_OF_MEMORY;
+    }
+    status = mdf_state_evaluate_begun(state, dt, error);
+    mdf_state_end(state);
+    return status;
+}
+
+mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_error *error)
 {
     struct mdf_context *context = context_of(state);
     bool done;
@@ -674,14 +715,14 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
     }
     state->shared->running = state;
     done = set_increment(state, dt) && take_inputs(state) && run_graph(state);
+    if (mdf_stop_is_untold(&state->shared->stop)) {
+        done = mdf_stop_tell(&state->shared->stop, &context->error);
+    }
     if (!done) {
         mdf_state_forget_inputs(state); /* those of nodes that have not run are not meant for the next evaluation */
     }
     if (!done && error != NULL && error->code == MDF_OK) {
         *error = context->error;
-    }
-    if (context->error.code == MDF_INTERRUPTED) {
-        atomic_store(&state->shared->interrupted, false); /* the request is met */
     }
     return done ? MDF_OK : context->error.code;
 }

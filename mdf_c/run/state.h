@@ -35,7 +35,8 @@ struct mdf_passing;
 struct mdf_shared_state {
     struct mdf_memory memory;
     struct mdf_execution execution;
-    atomic_bool interrupted;
+    struct mdf_stop stop;
+    double end_s;              /* of all evaluations, by mdf_clock_s; INFINITY: each has the time that the program gives it */
     atomic_bool is_evaluated;  /* or made new, by a call of the public interface */
     bool has_begun;            /* an evaluation has */
     struct mdf_state *nested;  /* all states but the outermost */
@@ -74,6 +75,10 @@ enum mdf_input_way { MDF_INPUT_COPIED, MDF_INPUT_LENT };
 mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const struct mdf_value *value, enum mdf_input_way way,
                                mdf_error *error);
 mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *error);
+/* The same for several evaluations in a row, which have the time of one: between mdf_state_begin and mdf_state_end. */
+bool mdf_state_begin(struct mdf_state *state, mdf_error *error);
+mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_error *error);
+void mdf_state_end(struct mdf_state *state);
 /* Makes sure that an output of a node that has run is there to be looked at, or all of its values (output SIZE_MAX). False:
  * memory ran out. */
 bool mdf_state_settle(const struct mdf_state *state, size_t node, size_t output);

@@ -4,15 +4,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
-
-static double clock_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* Inputs that were set before the first step are given again in each. */
 static void keep_inputs(struct mdf_state *state)
@@ -73,10 +64,10 @@ static bool write_down(const struct mdf_state *state, const mdf_record *records,
 static uint64_t skip_steps(struct mdf_state *state, const struct mdf_steps *steps, uint64_t n_left, uint64_t *at_once)
 {
     enum { MOST_AT_ONCE = 1 << 16, PARTS = 16 };
-    double start_s = steps->budget_s > 0 ? clock_s() : 0;
+    double start_s = steps->budget_s > 0 ? mdf_clock_s() : 0;
     uint64_t n = mdf_whole_skip(state, n_left < *at_once ? n_left : *at_once);
 
-    if (*at_once < MOST_AT_ONCE && (steps->budget_s <= 0 || clock_s() - start_s < steps->budget_s / PARTS)) {
+    if (*at_once < MOST_AT_ONCE && (steps->budget_s <= 0 || mdf_clock_s() - start_s < steps->budget_s / PARTS)) {
         *at_once *= 2;
     }
     return n;
@@ -85,13 +76,16 @@ static uint64_t skip_steps(struct mdf_state *state, const struct mdf_steps *step
 mdf_status mdf_state_evaluate_steps(struct mdf_state *state, const struct mdf_steps *steps, uint64_t *n_done,
                                     uint64_t *n_recorded, mdf_error *error)
 {
-    double end_s = steps->budget_s > 0 ? clock_s() + steps->budget_s : INFINITY;
+    double end_s = steps->budget_s > 0 ? mdf_clock_s() + steps->budget_s : INFINITY;
     mdf_status status = MDF_OK;
     uint64_t at_once = 1;
     bool fits = true;
 
-    keep_inputs(state);
     *n_done = *n_recorded = 0;
+    if (!mdf_state_begin(state, error)) {
+        return MDF_OUT_OF_MEMORY;
+    }
+    keep_inputs(state);
     while (status == MDF_OK && fits && *n_done < steps->n_steps) {
         if (*n_done > 0 && steps->n_records == 0) {
             uint64_t n_skipped = skip_steps(state, steps, steps->n_steps - *n_done - 1, &at_once);
@@ -100,15 +94,16 @@ mdf_status mdf_state_evaluate_steps(struct mdf_state *state, const struct mdf_st
             *n_recorded += n_skipped;
         }
         give_inputs(state);
-        status = mdf_state_evaluate(state, *n_done == 0 ? steps->first_dt : steps->dt, error);
+        status = mdf_state_evaluate_begun(state, *n_done == 0 ? steps->first_dt : steps->dt, error);
         if (status == MDF_OK) {
             fits = write_down(state, steps->records, steps->n_records, *n_done);
             *n_done += 1;
             *n_recorded += fits;
         }
-        if (isfinite(end_s) && clock_s() >= end_s) {
+        if (isfinite(end_s) && mdf_clock_s() >= end_s) {
             break;
         }
     }
+    mdf_state_end(state);
     return status;
 }

@@ -2,6 +2,7 @@
  * are found, sizes are checked and the form of every result is known. */
 #include "mdf_c/run/sweep.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool out_of_memory(struct mdf_sweep *sweep, mdf_error *error)
@@ -166,6 +167,13 @@ static bool take_records(struct mdf_sweep *sweep, const mdf_record *source, size
         }
     }
     return true;
+}
+
+void mdf_sweep_set_end(struct mdf_sweep *sweep)
+{
+    double limit_s = sweep->program->time_limit_s;
+
+    sweep->end_s = limit_s > 0 ? mdf_clock_s() + limit_s : INFINITY;
 }
 
 static bool take_options(struct mdf_sweep *sweep, const mdf_sweep_options *options, mdf_error *error)

@@ -43,9 +43,12 @@ struct mdf_sweep {
     void *progress_context;
     atomic_size_t n_done;
     atomic_bool interrupted, is_running;
+    double end_s; /* of the evaluation under way, by mdf_clock_s; INFINITY: it has no time limit */
 };
 
 /* --- sweep.c */
+/* What is evaluated from now on has the time that the program gives. */
+void mdf_sweep_set_end(struct mdf_sweep *sweep);
 struct mdf_sweep *mdf_sweep_create(const struct mdf_program *program, const mdf_sweep_options *options, mdf_error *error);
 void mdf_sweep_release(struct mdf_sweep *sweep);
 

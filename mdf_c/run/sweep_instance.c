@@ -252,14 +252,6 @@ static bool is_recorded(const struct mdf_sweep *sweep, uint64_t step)
     return sweep->record_every > 0 ? (step + 1) % sweep->record_every == 0 : step + 1 == sweep->n_steps;
 }
 
-static double clock_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Whether the caller wants no more. While forms are looked for nobody watches: the caller is asked here, now and then. */
 static bool is_stopped(const struct instance *instance, double *next_s)
 {
@@ -267,7 +259,7 @@ static bool is_stopped(const struct instance *instance, double *next_s)
     double now_s;
 
     if (instance->forms != NULL && sweep->progress != NULL) {
-        now_s = clock_s();
+        now_s = mdf_clock_s();
         if (now_s >= *next_s) {
             *next_s = now_s + 0.1;
             return !sweep->progress(sweep->progress_context, 0, sweep->n_instances);
@@ -370,6 +362,8 @@ mdf_status mdf_sweep_find_forms(struct mdf_sweep *sweep, mdf_error *error)
     if (instance.state == NULL) {
         return error != NULL ? error->code : MDF_OUT_OF_MEMORY;
     }
+    mdf_sweep_set_end(sweep);
+    instance.state->shared->end_s = sweep->end_s;
     status = keep_forms(sweep, &instance);
     mdf_state_release(instance.state);
     return status;

@@ -48,6 +48,7 @@ static bool make_state(struct worker *worker, mdf_error *error)
     struct mdf_state *state = mdf_state_create(worker->crew->sweep->program, error);
 
     if (state != NULL) {
+        state->shared->end_s = worker->crew->sweep->end_s;
         state->shared->execution.context.n_threads = 1; /* the instances are what runs beside each other */
         pthread_mutex_lock(&worker->crew->lock);
         worker->state = state;
@@ -165,6 +166,7 @@ mdf_status mdf_sweep_run_all(struct mdf_sweep *sweep, void *const *arrays, mdf_e
     struct worker *workers;
 
     atomic_store(&sweep->n_done, 0);
+    mdf_sweep_set_end(sweep);
     if (sweep->n_instances == 0) {
         return MDF_OK;
     }

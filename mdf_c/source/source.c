@@ -70,6 +70,12 @@ bool mdf_source_settle(struct mdf_state *state, mdf_source_feed feed, void *cont
             }
             return false;
         }
+        if (fault.code != MDF_OK && state->shared->stop.is_told) {
+            if (error != NULL && error->code == MDF_OK) {
+                *error = fault;
+            }
+            return false;
+        }
         if (fault.code != MDF_OK) {
             return true; /* types and shapes are known from the steps before; the caller may not take as many */
         }

@@ -6,6 +6,7 @@
 #include "mdf_c/write/zip_library.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* An archive that is open. */
 struct archive {
@@ -89,6 +90,28 @@ static mdf_status read_entry(struct mdf_memory *memory, const struct archive *ar
     return status;
 }
 
+/* Entries with more packed bytes in all than the file has share some, and a small file could be unpacked to anything. */
+static mdf_status check_packed_sizes(const struct archive *archive, const char *path, mdf_error *error)
+{
+    zip_int64_t n_entries = archive->libzip.zip_get_num_entries(archive->zip, 0), i;
+    size_t n_packed = 0;
+    struct stat file;
+
+    if (stat(path, &file) != 0) {
+        return mdf_error_set(error, MDF_FILE, "the archive can not be read");
+    }
+    for (i = 0; i < n_entries; i++) {
+        zip_stat_t about;
+
+        if (archive->libzip.zip_stat_index(archive->zip, (zip_uint64_t)i, 0, &about) == 0 &&
+            (about.valid & ZIP_STAT_COMP_SIZE) != 0 &&
+            (!mdf_size_add(n_packed, (size_t)about.comp_size, &n_packed) || n_packed > (uint64_t)file.st_size)) {
+            return mdf_error_set(error, MDF_FILE, "the archive is damaged: its arrays share bytes");
+        }
+    }
+    return MDF_OK;
+}
+
 mdf_status mdf_read_npz_file(struct mdf_memory *memory, const char *path, struct mdf_value *object, mdf_error *error)
 {
     struct mdf_value *pairs;
@@ -111,8 +134,9 @@ mdf_status mdf_read_npz_file(struct mdf_memory *memory, const char *path, struct
         return status;
     }
     n_entries = archive.libzip.zip_get_num_entries(archive.zip, 0);
-    pairs = mdf_value_make_dict(memory, object, n_entries > 0 ? (size_t)n_entries : 0);
-    if (pairs == NULL) {
+    status = check_packed_sizes(&archive, path, error);
+    pairs = status == MDF_OK ? mdf_value_make_dict(memory, object, n_entries > 0 ? (size_t)n_entries : 0) : NULL;
+    if (status == MDF_OK && pairs == NULL) {
         status = mdf_memory_error(memory, error);
     }
     for (i = 0; i < n_entries && status == MDF_OK; i++) {

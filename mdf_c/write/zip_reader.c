@@ -172,7 +172,7 @@ mdf_status mdf_zip_open(struct mdf_arena *arena, struct mdf_store *store, struct
     struct archive archive = {mdf_store_bytes(store), mdf_store_size(store)};
     struct directory directory;
     uint64_t at, end;
-    size_t i;
+    size_t i, n_packed = 0;
 
     if (!find_directory(&archive, &directory)) {
         return damaged(error);
@@ -185,7 +185,9 @@ mdf_status mdf_zip_open(struct mdf_arena *arena, struct mdf_store *store, struct
     at = directory.offset;
     end = directory.offset + directory.size;
     for (i = 0; i < zip->n_entries; i++) {
-        if (!read_entry(&archive, &at, end, &zip->entries[i])) {
+        /* More than there is: entries share bytes, so that a small file could be unpacked to anything. */
+        if (!read_entry(&archive, &at, end, &zip->entries[i]) || !mdf_size_add(n_packed, zip->entries[i].n_packed, &n_packed) ||
+            n_packed > archive.size) {
             return damaged(error);
         }
     }
