@@ -634,8 +634,10 @@ static const void *interpolate_axis(struct mdf_workspace *workspace, const struc
 
     if (pass.y != NULL) {
         sizes[i] = (int64_t)axis->n_out;
-        mdf_parallel_for(job->call->context, outer * axis->n_out, tap_ns * (double)axis->n_taps * (double)inner,
-                         workspace->dtype == MDF_DTYPE_FLOAT32 ? interpolate_float32 : interpolate_float64, &pass);
+        if (!mdf_parallel_for(job->call->context, outer * axis->n_out, tap_ns * (double)axis->n_taps * (double)inner,
+                              workspace->dtype == MDF_DTYPE_FLOAT32 ? interpolate_float32 : interpolate_float64, &pass)) {
+            return NULL;
+        }
     }
     return pass.y;
 }

@@ -342,7 +342,9 @@ void mdf_memory_release(struct mdf_memory *memory, void *block)
 mdf_status mdf_memory_error(struct mdf_memory *memory, mdf_error *error)
 {
     if (atomic_load_explicit(&memory->limit_hit, memory_order_relaxed)) {
-        return mdf_error_set(error, MDF_LIMIT, "more than the %zu bytes that --max-memory (max_memory_bytes) allows are needed",
+        return mdf_error_set(error, MDF_LIMIT,
+                             "more than the %zu bytes that --max-memory (max_memory_bytes) allows are needed; a larger number, "
+                             "or none, allows more",
                              memory->limit_bytes);
     }
     return mdf_error_set(error, MDF_OUT_OF_MEMORY, "out of memory");

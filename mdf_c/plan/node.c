@@ -700,7 +700,9 @@ bool compile_node(struct graph_builder *graph, size_t index)
         return false;
     }
     if (mdf_stop_is_asked(graph->compiler->stop)) {
-        return mdf_stop_tell(graph->compiler->stop, graph->compiler->error);
+        mdf_stop_tell(graph->compiler->stop, graph->compiler->error);
+        mdf_error_in(graph->compiler->error, "node '%s'", node->id);
+        return false;
     }
     place = place_enter(graph->compiler, "node", node->id, node->source);
     builder->graph = graph;

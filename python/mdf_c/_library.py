@@ -98,6 +98,7 @@ class Options(ctypes.Structure):
         ("warning_context", c_void_p),
         ("plain", c_bool),
         ("loop_condition", c_int),
+        ("time_limit_s", c_double),
     ]
 
 
@@ -164,6 +165,7 @@ _PROTOTYPES: dict[str, tuple] = {
     "mdf_state_peak_bytes": (c_size_t, c_void_p),
     "mdf_state_interrupt": (None, c_void_p),
     "mdf_state_forget_interrupt": (None, c_void_p),
+    "mdf_state_limit_time": (None, c_void_p, c_double),
 }  # fmt: skip
 
 

@@ -61,7 +61,9 @@ class Settings:
     max_passes : int
         Bound on the passes of one evaluation of a graph with conditions; 0: a million.
     max_memory : int
-        Bound on the bytes that one state may hold; 0: none.
+        Bound on the bytes that a model, its program and one state may hold together; 0: what the machine has; 2**64 - 1: none.
+    time_limit : float
+        Bound in seconds on compiling, on each evaluation of a state and each sweep, and on a whole :func:`mdf_c.run`; 0: none.
     seed : int
         For random functions: the same seed gives the same numbers.
     threads : int
@@ -81,6 +83,7 @@ class Settings:
     max_iterations: int = 0
     max_passes: int = 0
     max_memory: int = 0
+    time_limit: float = 0.0
     seed: int = 0
     threads: int = 0
     loop_condition: str | None = None
@@ -93,6 +96,8 @@ class Settings:
         for name, bits in (("max_iterations", 64), ("max_passes", 64), ("max_memory", 64), ("seed", 64), ("threads", 31)):
             if not 0 <= operator.index(getattr(self, name)) < 2**bits:
                 raise ValueError(f"{name} must be a number from 0 to 2**{bits} - 1, not {getattr(self, name)}")
+        if not float(self.time_limit) >= 0:
+            raise ValueError(f"time_limit must be a number of seconds, not {self.time_limit}")
         if self.loop_condition not in _LOOP_CONDITIONS:
             raise ValueError(f"loop_condition must be 'standard' or 'obey', not {self.loop_condition!r}")
 
@@ -117,6 +122,7 @@ def _options(settings: Settings, collected: _Warnings) -> Options:
         max_iterations=settings.max_iterations,
         max_passes=settings.max_passes,
         max_memory_bytes=settings.max_memory,
+        time_limit_s=settings.time_limit,
         seed=settings.seed,
         n_threads=settings.threads,
         loop_condition=_LOOP_CONDITIONS[settings.loop_condition],
@@ -143,9 +149,9 @@ class Model(Uncopied):
         Ids of its graphs.
     """
 
-    def __init__(self, source: Source, format: str | None = None) -> None:
+    def __init__(self, source: Source, format: str | None = None, max_memory: int = 0) -> None:
         collected = _Warnings()
-        self._open(Origin.of(source, format), collected)
+        self._open(Origin.of(source, format), collected, max_memory)
         collected.emit()
 
     @classmethod
@@ -155,8 +161,8 @@ class Model(Uncopied):
         model._open(origin.unpacked(), _Warnings())
         return model
 
-    def _open(self, origin: Origin, collected: _Warnings) -> None:
-        error, options = Error(), _options(Settings(), collected)
+    def _open(self, origin: Origin, collected: _Warnings, max_memory: int = 0) -> None:
+        error, options = Error(), _options(Settings(max_memory=max_memory), collected)
         name, format = c_path(origin.name), None if origin.format is None else c_text(origin.format, "format")
         if origin.content is None:
             pointer = lib.mdf_model_load_file_as(name, format, options, error)
@@ -435,6 +441,10 @@ class State(Uncopied):
             ctypes.memset(byref(self._error), 0, ctypes.sizeof(Error))
             raise
 
+    def limit_time(self, seconds: float) -> None:
+        """From now on all evaluations together have so many seconds, in place of the settings' ``time_limit`` for each; 0: no more."""
+        lib.mdf_state_limit_time(self._pointer, seconds)
+
     def interrupt(self) -> None:
         """Asks the evaluation that is running to stop, from any thread; it then raises MdfInterrupted."""
         lib.mdf_state_interrupt(self._pointer)
@@ -551,7 +561,9 @@ def compile(source: Source, **settings: Any) -> Program:
         if settings:
             raise TypeError("a program is compiled already: settings belong to compile")
         return source
-    return load(source).compile(**settings)
+    if not isinstance(source, Model):
+        source = Model(source, max_memory=settings.get("max_memory", 0))
+    return source.compile(**settings)
 
 
 def check(source: Source, **settings: Any) -> list[MdfError | MdfWarning]:

@@ -107,6 +107,12 @@ def test_settings():
         mdf_c.run(two, no_such_setting=1)
     with pytest.raises(mdf_c.MdfLimitError):
         mdf_c.run(model_of(DOUBLE), {"x": np.zeros(100_000)}, max_memory=100_000)
+    assert mdf_c.run(model_of(DECAY), max_memory=2**64 - 1)["v"].dtype == np.float64  # none
+    long = {"parameters": {"p": {"value": "numpy.convolve(numpy.ones(1000000), numpy.ones(1000000))"}}, "output_ports": {"v": {"value": "p"}}}
+    with pytest.raises(mdf_c.MdfLimitError, match="node 'n', parameter 'p': this takes longer than"):
+        mdf_c.run(model_of(long), time_limit=0.2)
+    with pytest.raises(mdf_c.MdfLimitError):  # of all steps together, each of which is short
+        mdf_c.run(model_of(DECAY), steps=10**9, dt=1e-9, time_limit=0.2)
 
 
 def test_a_trace_as_a_table():
