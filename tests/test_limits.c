@@ -38,7 +38,6 @@ static const struct heavy heavies[] = {
     {VALUE("numpy.matmul(numpy.ones((int(n), int(n))), numpy.ones((int(n), int(n))))"), 8000, 3},
     {VALUE("sum([i * i for i in range(int(n))])"), 1e7, 5},
     {VALUE("numpy.random.rand(int(n)) * 0"), 1e9, 3},
-    {VALUE("list(zip(range(int(n)), range(int(n))))"), 1e7, 3},
     {WITH("numpy.ones((int(n), int(n)))", "\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"x\", \"B\": \"x\"}"), 8000, 3},
     {WITH("numpy.ones((1, 64, int(n), int(n)))",
           "\"function\": \"onnx::Conv\", \"args\": {\"X\": \"x\", \"W\": \"numpy.ones((256, 64, 3, 3))\"}"),
