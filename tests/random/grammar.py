@@ -237,9 +237,15 @@ class Model:
         if kind == "conditional" or self.chance(0.07):
             if self.chance(0.35) and "default_initial_value" not in made:
                 made["default_initial_value"] = expressions.value(rng, shape)
-            made["conditions"] = {f"c{k}": {"test": expressions.test(rng, scope), "value": expressions.make(rng, scope, shape, 2)}
+            made["conditions"] = {f"c{k}": {"test": self.test(scope), "value": expressions.make(rng, scope, shape, 2)}
                                   for k in range(rng.choice([1, 1, 2, 3]))}
         return made
+
+    def test(self, scope):
+        name = scope.pick(self.rng, ())
+        if self.is_plain and name is not None:  # modeci_mdf reads the text of a test in parts, and knows no brackets in it
+            return f"{name} {self.rng.choice(['<', '>', '<=', '>=', '=='])} {abs(expressions.number(self.rng))}"
+        return expressions.test(self.rng, scope)
 
     def function(self, scope, states, shape):
         rng = self.rng
@@ -248,6 +254,8 @@ class Model:
             seen.add(name, own)
 
         def argument():
+            if self.is_plain and seen.pick(rng, shape) is not None:
+                return seen.pick(rng, shape)
             return expressions.make(rng, seen, shape, 1)
 
         if shape and self.chance(0.3):
