@@ -289,6 +289,28 @@ Test(cli, runs_that_lack_something)
     cr_expect(outcome->exit_status == 0 && outcome->errors[0] == '\0', "%s", outcome->errors);
 }
 
+/* Also once the model runs in its lowered form, which is made for one shape. */
+Test(cli, inputs_have_the_declared_shape)
+{
+    static const char said[] =
+        "shaped.yaml:1:49: error: node 'n', input port 'x': the port has another shape than its value: declared "
+        "(3,), given (2,)";
+    const struct outcome *outcome;
+
+    write_file(in_folder("shaped.yaml"),
+               "m: {graphs: {g: {nodes: {n: {input_ports: {x: {shape: [3]}}, output_ports: {o: {value: x * 2}}}}}}}");
+    write_file(in_folder("shapes.json"),
+               "[{\"x\": [1, 2, 3]}, {\"x\": [1, 2, 3]}, {\"x\": [1, 2, 3]}, {\"x\": [1, 2, 3]}, {\"x\": [1, 2]}]");
+    cr_expect_eq(call("mdf-run %s/shaped.yaml -i x=[1,2,3]", folder)->exit_status, 0);
+    cr_expect_eq(call("mdf-run %s/shaped.yaml -i x=4", folder)->exit_status, 0);
+    outcome = call("mdf-run %s/shaped.yaml -i x=[1,2]", folder);
+    cr_expect(outcome->exit_status == 1 && strstr(outcome->errors, said) != NULL, "%s", outcome->errors);
+    outcome = call("mdf-run %s/shaped.yaml --inputs %s/shapes.json --steps 5", folder, folder);
+    cr_expect(outcome->exit_status == 1 && strstr(outcome->errors, said) != NULL, "%s", outcome->errors);
+    outcome = call("mdf-run %s/shaped.yaml --inputs %s/shapes.json --steps 5 --plain", folder, folder);
+    cr_expect(outcome->exit_status == 1 && strstr(outcome->errors, said) != NULL, "%s", outcome->errors);
+}
+
 Test(cli, help_fits_a_screen)
 {
     const struct outcome *outcome = call("mdf-run --help");

@@ -13,6 +13,11 @@
 #define PORT(expression) NODE("input_ports: {x: {default_value: [1.5, 2]}}, output_ports: {o: {value: " expression "}}")
 #define CALL(function) \
     NODE("input_ports: {x: {default_value: [1.5, 2]}}, functions: {f: {function: " function "}}, output_ports: {o: {value: f}}")
+/* Node b takes a value of node a into a port of so many fields. */
+#define EDGE_OF(value, port)                                                                              \
+    "{m: {graphs: {g: {nodes: {a: {output_ports: {o: {value: '" value "'}}}, b: {input_ports: {i: {" port \
+    "}}, output_ports: {o: "                                                                              \
+    "{value: i}}}}, edges: {e: {sender: a, receiver: b, sender_port: o, receiver_port: i}}}}}}"
 #define PARAMETERS(text) NODE("parameters: {" text "}, output_ports: {o: {value: p}}")
 
 static const struct {
@@ -114,8 +119,8 @@ static const struct {
      "to) before it has one: give it a default_initial_value"},
     {PARAMETERS("p: {value: null}, q: {value: 'p + 1'}"),
      "m.yaml:3:46: error: node 'n', parameter 'q': the parameter 'p' has no value; give it a value, or a default_initial_value"},
-    {NODE("parameters: {p: {}}, output_ports: {o: {value: p}}"),
-     "m.yaml:3:43: error: node 'n', output port 'o': the parameter 'p' has no value; give it a value, or a default_initial_value"},
+    {NODE("parameters: {p: {}}, output_ports: {o: {value: p}}"), "m.yaml:3:43: error: node 'n', output port 'o': the parameter "
+                                                                 "'p' has no value; give it a value, or a default_initial_value"},
     {NODE("parameters: {variable0: null}, functions: {f: {function: linear, args: {slope: 1, intercept: 0}}}, output_ports: {o: "
           "{value: f}}"),
      "m.yaml:3:50: error: node 'n', function 'f': the parameter 'variable0' has no value; give it a value, or a "
@@ -124,6 +129,21 @@ static const struct {
     {NODE("parameters: {v: {time_derivative: '-v'}}, output_ports: {o: {value: v}}"),
      "m.yaml:3:20: error: node 'n', parameter 'v': it has a time_derivative, but nothing to start at: give it a "
      "default_initial_value"},
+    {EDGE_OF("[1, 2]", "shape: [3]"),
+     "m.yaml:1:91: error: node 'b', input port 'i': the port has another shape than its value: declared (3,), given (2,)"},
+    {EDGE_OF("[[1, 2], [3, 4]]", "shape: '(2,)'"),
+     "m.yaml:1:101: error: node 'b', input port 'i': the port has another shape than its value: declared (2,), given (2, 2)"},
+    {EDGE_OF("[[1, 2]]", "type: float32, shape: [null, '3']"),
+     "m.yaml:1:93: error: node 'b', input port 'i': the port has another shape than its value: declared (?, 3), given (1, 2)"},
+    {EDGE_OF("[1, 2]", "shape: ['3'], default_value: 0"),
+     "m.yaml:1:91: error: node 'b', input port 'i': the port has another shape than its value: declared (3,), given (2,)"},
+    {EDGE_OF("[1, 2]", "shape: ['2']"), ""},
+    {EDGE_OF("[1, 2]", "shape: [n]"), ""},
+    {EDGE_OF("7", "shape: [3]"), ""},
+    {EDGE_OF("[1, 2]", "shape: [1]"), ""},
+    {EDGE_OF("[1, 2]", "shape: [4, 3]"), ""},
+    {NODE("input_ports: {x: {shape: [3], default_value: [1, 2]}}, output_ports: {o: {value: x}}"),
+     "m.yaml:3:21: error: node 'n', input port 'x': the port has another shape than its value: declared (3,), given (2,)"},
     {"{m: {graphs: {g: {nodes: {n: {output_ports: {o: {value: 1}}}}, conditions: {node_specific: {n: {type: EveryNCalls, "
      "dependencies: m, n: 2}}}}}}}",
      "m.yaml:1:130: error: condition of node 'n': EveryNCalls: the graph has no node 'm'; did you mean 'n'?"},

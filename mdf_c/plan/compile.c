@@ -493,7 +493,8 @@ static bool keep_nodes(struct graph_builder *builder)
         node->initial = plan->initial;
         node->main = plan->main;
         node->end = plan->end;
-        if (!keep_parts(builder, i)) {
+        if (!keep_parts(builder, i) ||
+            !unit_keep_list(builder->compiler, &plan->shaped, sizeof *node->shaped, &node->shaped, &node->n_shaped)) {
             return false;
         }
     }

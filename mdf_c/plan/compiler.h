@@ -341,6 +341,7 @@ struct node_plan {
     bool *output_is_reserved; /* asked for before the node was compiled: the value must go into that slot */
     mdf_operand *ports; /* of input ports that are formals, captures, or filled at run time; MDF_NO_OPERAND: wired to an edge */
     struct port_link *links;   /* of each input port */
+    struct list shaped;        /* struct mdf_program_shaped */
     struct list senders;       /* size_t: nodes that this one depends on, perhaps more than once */
     const struct scope *scope; /* of its parameters and functions; NULL before it is compiled */
     size_t first, initial, main, end;

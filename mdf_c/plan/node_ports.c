@@ -88,6 +88,19 @@ static void warn_of_several_edges(struct node_builder *builder, size_t index)
     }
 }
 
+/* What arrives at a port of a declared shape is looked at when the node runs. In a body, an operator's shapes are known. */
+static bool note_shape(struct node_builder *builder, const struct mdf_input_port *port, mdf_operand operand)
+{
+    struct compiler *compiler = builder->compiler;
+    struct mdf_program_shaped shaped = {.operand = operand, .origin = compiler->origins[compiler->origin]};
+
+    if (builder->graph->is_body || !port->declaration.has_shape || port->declaration.type.sequence) {
+        return true;
+    }
+    return keep_declaration(compiler, &port->declaration, &shaped.declaration) &&
+           list_add(compiler, &builder->plan->shaped, &shaped, sizeof shaped);
+}
+
 bool node_bind_port(struct node_builder *builder, size_t index)
 {
     const struct mdf_input_port *port = &builder->node->input_ports[index];
@@ -105,6 +118,9 @@ bool node_bind_port(struct node_builder *builder, size_t index)
                port->declaration.type.dtype != MDF_DTYPE_NONE && !port->declaration.type.sequence) {
         operand = unit_declare(&builder->target, operand, &port->declaration.type, MDF_NO_OPERAND); /* of the node around it */
     }
+    if (operand == MDF_NO_OPERAND || !note_shape(builder, port, operand)) {
+        return false;
+    }
     place_leave(builder->compiler, place);
-    return operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, port->id, operand);
+    return scope_bind(builder->compiler, &builder->scope, port->id, operand);
 }

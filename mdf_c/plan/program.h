@@ -59,6 +59,13 @@ struct mdf_program_edge {
     size_t port;
 };
 
+/* An input port that declares a shape, and what it brings. */
+struct mdf_program_shaped {
+    mdf_operand operand;
+    struct mdf_declaration declaration;
+    struct mdf_origin origin;
+};
+
 struct mdf_program_node {
     const char *id;
     /* Instructions in this order: [first, initial) takes what edges bring; [initial, main) sets initial values, in the node's
@@ -69,6 +76,8 @@ struct mdf_program_node {
     size_t first_port, n_ports; /* in program->ports */
     size_t *edges;              /* in program->edges, in the order of the file */
     size_t n_edges;
+    struct mdf_program_shaped *shaped;
+    size_t n_shaped;
     bool has_graph;                                 /* of its own */
     struct mdf_program_parts parts[MDF_PART_COUNT]; /* by enum mdf_part */
 };

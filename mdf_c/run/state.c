@@ -3,6 +3,7 @@
 #include "mdf_c/run/restart.h"
 
 #include "functions/random.h"
+#include "mdf_c/run/declared_shape.h"
 #include "mdf_c/run/followers.h"
 #include "mdf_c/run/passing.h"
 #include "mdf_c/run/readers.h"
@@ -370,6 +371,9 @@ static bool take_inputs(struct mdf_state *state)
         }
         if (filled->has_input) {
             filled->has_input = false;
+            if (!mdf_declared_shape_holds(state, &port->declaration, &port->origin, &filled->input)) {
+                return false;
+            }
             if (put_without_copy(state, port, filled)) {
                 filled->has_value = true;
                 filled->has_default = false;
@@ -523,10 +527,8 @@ static bool run_as_it_stands(struct mdf_state *state, size_t index)
     if (state->nodes != NULL && state->nodes[index].n_runs < RUNS_BEFORE_LOWERING) {
         state->nodes[index].n_runs++;
     }
-    if (state->has_run[index]) {
-        return mdf_frame_run(state->frame, node->first, node->initial) && mdf_frame_run(state->frame, node->main, node->end);
-    }
-    return mdf_frame_run(state->frame, node->first, node->end);
+    return mdf_frame_run(state->frame, node->first, node->initial) && mdf_declared_shapes_hold(state, node) &&
+           mdf_frame_run(state->frame, state->has_run[index] ? node->main : node->initial, node->end);
 }
 
 static bool run_node(struct mdf_state *state, size_t index)
@@ -566,7 +568,7 @@ static bool run_node(struct mdf_state *state, size_t index)
     } else if (follower != NULL && !follower->is_looked_at) {
         done = mdf_follower_look(state, index, run_as_it_stands);
     } else {
-        done = run_lowered(state, index) || run_as_it_stands(state, index);
+        done = run_lowered(state, index) ? mdf_declared_shapes_hold(state, node) : run_as_it_stands(state, index);
     }
     state->has_run[index] = true;
     mdf_passing_end_node(state, index);
