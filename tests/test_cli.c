@@ -293,7 +293,7 @@ Test(cli, runs_that_lack_something)
 Test(cli, inputs_have_the_declared_shape)
 {
     static const char said[] =
-        "shaped.yaml:1:49: error: node 'n', input port 'x': the port has another shape than its value: declared "
+        "shaped.yaml:1:47: error: node 'n', input port 'x': the port has another shape than its value: declared "
         "(3,), given (2,)";
     const struct outcome *outcome;
 
