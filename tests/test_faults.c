@@ -142,6 +142,7 @@ static const struct {
     {EDGE_OF("7", "shape: [3]"), ""},
     {EDGE_OF("[1, 2]", "shape: [1]"), ""},
     {EDGE_OF("[1, 2]", "shape: [4, 3]"), ""},
+    {EDGE_OF("[[1, 2]]", "shape: '(2,)'"), ""},
     {NODE("input_ports: {x: {shape: [3], default_value: [1, 2]}}, output_ports: {o: {value: x}}"),
      "m.yaml:3:21: error: node 'n', input port 'x': the port has another shape than its value: declared (3,), given (2,)"},
     {"{m: {graphs: {g: {nodes: {n: {output_ports: {o: {value: 1}}}}, conditions: {node_specific: {n: {type: EveryNCalls, "

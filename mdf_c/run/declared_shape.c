@@ -19,17 +19,20 @@ static bool has_one_element(const struct mdf_declaration *declaration)
 static bool fits(const struct mdf_declaration *declaration, const struct mdf_value *array)
 {
     const int64_t *shape = mdf_value_shape(array);
-    size_t i;
+    size_t rank = array->rank, i;
 
-    if (array->length == 1 || has_one_element(declaration) || array->rank < declaration->rank) {
+    for (; rank > declaration->rank && shape[0] == 1; rank--) {
+        shape++;
+    }
+    if (array->length == 1 || has_one_element(declaration) || rank < declaration->rank) {
         return true;
     }
-    for (i = 0; array->rank == declaration->rank && i < array->rank; i++) {
+    for (i = 0; rank == declaration->rank && i < rank; i++) {
         if (declaration->shape[i] >= 0 && declaration->shape[i] != shape[i]) {
             return false;
         }
     }
-    return array->rank == declaration->rank;
+    return rank == declaration->rank;
 }
 
 /* As Python writes it: "(2, 3)", "(3,)"; "?": an axis of any size. */
