@@ -36,6 +36,9 @@ PROGRAM_MAINS := mdf_c/cli/mdf_run.c mdf_c/cli/mdf_convert.c mdf_c/cli/mdf_compi
 PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(wildcard mdf_c/cli/*.c)))
 SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
 SUITE_SHARED_SOURCES := $(sort $(filter-out $(SUITE_SOURCES),$(wildcard tests/*.c)))
+# Criterion's processes do not go with the thread sanitizer: tests/alone stands in for it.
+RUNS_ALONE := $(filter thread,$(SANITIZE))
+SUITE_SHARED_SOURCES += $(if $(RUNS_ALONE),tests/alone/alone.c)
 
 # fuzz/libfuzzer.c needs clang's libFuzzer, the rest nothing more than the library does.
 FUZZ_SOURCES := $(filter-out fuzz/libfuzzer.c,$(sort $(wildcard fuzz/*.c)))
@@ -64,7 +67,7 @@ LATE_NAMES := build/generated/late_libraries.h
 LIBRARY_PACKAGES := yaml-0.1 libcjson libbson-1.0 libprotobuf-c libpcre2-8
 # Libraries that are loaded when they are needed (mdf_c/base/late_library.h), not linked with.
 LATE_LIBRARIES := zip/libzip $(foreach pair,$(IMAGE_FOUND),$(firstword $(subst >=, ,$(pair))))
-SUITE_PACKAGES := criterion jansson
+SUITE_PACKAGES := $(if $(RUNS_ALONE),,criterion) jansson
 package_flags = $(shell pkg-config --cflags $(LIBRARY_PACKAGES) $(notdir $(LATE_LIBRARIES)) $(SUITE_PACKAGES) | sed 's/-I/-isystem /g')
 package_libraries = $(shell pkg-config --libs $(LIBRARY_PACKAGES)) -ldl
 suite_libraries = $(shell pkg-config --libs $(SUITE_PACKAGES))
@@ -85,6 +88,7 @@ ifdef SANITIZE
 COMPILE_FLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LINK_FLAGS := -fsanitize=$(SANITIZE)
 endif
+$(BUILD)/objects/tests/%.o: FILE_FLAGS := $(if $(RUNS_ALONE),-Itests/alone -Wno-gnu-zero-variadic-macro-arguments)
 # Loops over elements: neither flag changes a result; both let more loops become vectors.
 KERNEL_FLAGS := -O3 -fno-math-errno -fno-trapping-math
 $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
@@ -204,7 +208,7 @@ check-against: $(BUILD)/random/run_ways $(SHARED_LIBRARY)
 THREAD_SUITES := test_threads test_parallel test_sweep test_store test_late_library
 check-tsan:
 	@$(MAKE) --no-print-directory $(THREAD_SUITES:%=build/tsan/tests/%) BUILD=build/tsan CC=clang SANITIZE=thread $(SANITIZER_FLAGS)
-	@BUILD=build/tsan tools/run_suites.sh $(THREAD_SUITES:%=build/tsan/tests/%)
+	@TSAN_OPTIONS=die_after_fork=0 BUILD=build/tsan tools/run_suites.sh $(THREAD_SUITES:%=build/tsan/tests/%)
 
 # libFuzzer's entry points in fuzz/libfuzzer.c, one name a target: see fuzz/README.md. Needs clang.
 FUZZ_TARGETS := json yaml bson onnx source expression inputs sweep numpy image
@@ -219,10 +223,10 @@ fuzzers:
 fuzz-corpus: fuzzers
 	@tools/run_fuzzers.sh build/libfuzzer minimise $(or $(TARGET),$(FUZZ_TARGETS))
 
-# The memory sanitizer knows nothing of what libyaml, libbson and protobuf-c write: targets that do not enter them.
+# The memory sanitizer knows nothing of what libyaml, libbson, protobuf-c and cJSON write: targets that do not enter them.
 check-msan:
 	@$(MAKE) --no-print-directory build/msan/fuzzers BUILD=build/msan CC=clang SANITIZE=fuzzer-no-link,memory $(SANITIZER_FLAGS)
-	@tools/run_fuzzers.sh build/msan $(SECONDS) json source expression inputs sweep
+	@tools/run_fuzzers.sh build/msan $(SECONDS) expression inputs
 
 # FUZZ_FILES: files and folders that inputs are made of; see fuzz/README.md for the rest.
 check-fuzz:

@@ -1,0 +1,68 @@
+/* criterion.h - stands in for Criterion where a sanitizer does not go with the processes that it starts (the thread sanitizer:
+ * its arenas lie where the sanitizer wants to be): all tests of a suite run in one process, one after the other, and the first
+ * that fails ends it. Has what the suites of THREAD_SUITES (Makefile) use of it. */
+#ifndef MDF_TESTS_ALONE_CRITERION_H
+#define MDF_TESTS_ALONE_CRITERION_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct alone_options {
+    void (*init)(void);
+    void (*fini)(void);
+    double timeout; /* not heeded: sanitizers are slow */
+};
+
+struct alone_test {
+    const char *suite, *name;
+    void (*run)(void); /* NULL: the options of a suite */
+    struct alone_options options;
+    struct alone_test *next;
+};
+
+/* Called before main. */
+void alone_add(struct alone_test *test);
+/* Tells where a test failed, and ends the process. */
+_Noreturn void alone_fail(const char *file, int line, const char *what);
+
+#define ALONE_ADD(of_suite, of_name, function, ...)                                                           \
+    __attribute__((constructor)) static void alone_add_##of_suite##_##of_name(void)                           \
+    {                                                                                                         \
+        static struct alone_test test = {                                                                     \
+            .suite = #of_suite, .name = #of_name, .run = function, .options = {.timeout = 0, ##__VA_ARGS__}}; \
+                                                                                                              \
+        alone_add(&test);                                                                                     \
+    }
+#define TestSuite(of_suite, ...) ALONE_ADD(of_suite, all, NULL, ##__VA_ARGS__)
+#define Test(of_suite, of_name, ...)                                          \
+    static void alone_##of_suite##_##of_name(void);                           \
+    ALONE_ADD(of_suite, of_name, alone_##of_suite##_##of_name, ##__VA_ARGS__) \
+    static void alone_##of_suite##_##of_name(void)
+
+#define cr_assert(truth, ...) ((truth) ? (void)0 : alone_fail(__FILE__, __LINE__, #truth))
+#define cr_assert_fail(...) alone_fail(__FILE__, __LINE__, "reached")
+#define cr_assert_not(truth, ...) cr_assert(!(truth))
+#define cr_assert_eq(a, b, ...) cr_assert((a) == (b))
+#define cr_assert_neq(a, b, ...) cr_assert((a) != (b))
+#define cr_assert_lt(a, b, ...) cr_assert((a) < (b))
+#define cr_assert_leq(a, b, ...) cr_assert((a) <= (b))
+#define cr_assert_gt(a, b, ...) cr_assert((a) > (b))
+#define cr_assert_geq(a, b, ...) cr_assert((a) >= (b))
+#define cr_assert_null(a, ...) cr_assert((a) == NULL)
+#define cr_assert_not_null(a, ...) cr_assert((a) != NULL)
+#define cr_assert_str_eq(a, b, ...) cr_assert(strcmp(a, b) == 0)
+#define cr_expect cr_assert
+#define cr_expect_not cr_assert_not
+#define cr_expect_eq cr_assert_eq
+#define cr_expect_neq cr_assert_neq
+#define cr_expect_lt cr_assert_lt
+#define cr_expect_leq cr_assert_leq
+#define cr_expect_gt cr_assert_gt
+#define cr_expect_geq cr_assert_geq
+#define cr_expect_null cr_assert_null
+#define cr_expect_not_null cr_assert_not_null
+#define cr_expect_str_eq cr_assert_str_eq
+
+#endif
