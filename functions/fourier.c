@@ -62,11 +62,20 @@ bool mdf_fourier_sizes(size_t n, size_t *n_table, size_t *n_work)
     return true;
 }
 
+/* Whether to stop is asked before each so many elements. */
+static bool is_stopped(struct mdf_stop *stop, size_t element)
+{
+    enum { N_BETWEEN = 1 << 14 };
+
+    return element % N_BETWEEN == 0 && mdf_stop_heed(stop);
+}
+
 /* ------------------------------------------------------------------ mixed radices */
 
 struct strides {
     size_t n, step; /* length of the whole table; distance of roots in it */
     const double *twiddles;
+    struct mdf_stop *stop;
 };
 
 static void multiply_root(const struct strides *roots, size_t power, const double *x, double *product)
@@ -81,7 +90,7 @@ static void multiply_root(const struct strides *roots, size_t power, const doubl
 /* Joins the transforms of four parts of length m. */
 static void join_4(const struct strides *roots, size_t m, double *out)
 {
-    for (size_t k = 0; k < m; k++) {
+    for (size_t k = 0; k < m && !is_stopped(roots->stop, k + 1); k++) {
         double t[8];
         double *a = out + 2 * k, *b = a + 2 * m, *c = b + 2 * m, *d = c + 2 * m;
 
@@ -105,7 +114,7 @@ static void join(const struct strides *roots, size_t radix, size_t m, double *ou
 {
     double parts[2 * LARGEST_RADIX], product[2];
 
-    for (size_t k = 0; k < m; k++) {
+    for (size_t k = 0; k < m && !is_stopped(roots->stop, k + 1); k++) {
         for (size_t part = 0; part < radix; part++) {
             multiply_root(roots, part * k * roots->step, out + 2 * (part * m + k), parts + 2 * part);
         }
@@ -126,14 +135,15 @@ static void join(const struct strides *roots, size_t radix, size_t m, double *ou
 /* Transforms `n` numbers of `in`, `stride` apart. */
 static void transform(const struct strides *roots, size_t n, const double *in, size_t stride, double *out)
 {
+    enum { LONG_PART = 1 << 12 };
     size_t radix = radix_of(n), m = n / radix;
 
     if (n == 1) {
         memcpy(out, in, 2 * sizeof *out);
         return;
     }
-    for (size_t part = 0; part < radix; part++) {
-        struct strides inner = {roots->n, roots->step * radix, roots->twiddles};
+    for (size_t part = 0; part < radix && !is_stopped(roots->stop, n > LONG_PART ? 0 : 1); part++) {
+        struct strides inner = {roots->n, roots->step * radix, roots->twiddles, roots->stop};
 
         transform(&inner, m, in + 2 * part * stride, stride * radix, out + 2 * part * m);
     }
@@ -146,9 +156,9 @@ static void transform(const struct strides *roots, size_t n, const double *in, s
 
 /* ------------------------------------------------------------------ any length */
 
-static void fill_twiddles(size_t n, double *twiddles)
+static void fill_twiddles(size_t n, double *twiddles, struct mdf_stop *stop)
 {
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < n && !is_stopped(stop, k); k++) {
         double angle = -2 * pi * (double)k / (double)n;
 
         twiddles[2 * k] = cos(angle);
@@ -156,19 +166,19 @@ static void fill_twiddles(size_t n, double *twiddles)
     }
 }
 
-void mdf_fourier_prepare(struct mdf_fourier *plan, size_t n, double *table, double *work)
+void mdf_fourier_prepare(struct mdf_fourier *plan, size_t n, double *table, double *work, struct mdf_stop *stop)
 {
     size_t m = convolution_length(n), square = 0;
     double *chirp = table + 2 * m, *spectrum = chirp + 2 * n;
-    struct strides roots = {m, 1, table};
+    struct strides roots = {m, 1, table, stop};
 
-    *plan = (struct mdf_fourier){n, m, table, chirp, spectrum};
-    fill_twiddles(m == 0 ? n : m, table);
+    *plan = (struct mdf_fourier){n, m, table, chirp, spectrum, stop};
+    fill_twiddles(m == 0 ? n : m, table, stop);
     if (m == 0) {
         return;
     }
     memset(work, 0, 2 * m * sizeof *work);
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < n && !is_stopped(stop, k); k++) {
         double angle = -pi * (double)square / (double)n;
         size_t mirrored = k == 0 ? 0 : m - k;
 
@@ -192,7 +202,7 @@ static void multiply(const double *a, const double *b, bool conjugate, double *p
 void mdf_fourier_run(const struct mdf_fourier *plan, const double *in, double *out, double *work)
 {
     size_t m = plan->m, n = plan->n;
-    struct strides roots = {m == 0 ? n : m, 1, plan->twiddles};
+    struct strides roots = {m == 0 ? n : m, 1, plan->twiddles, plan->stop};
     double *padded = work, *transformed = work + 2 * m;
 
     if (m == 0) {
@@ -200,15 +210,15 @@ void mdf_fourier_run(const struct mdf_fourier *plan, const double *in, double *o
         return;
     }
     memset(padded, 0, 2 * m * sizeof *padded);
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < n && !is_stopped(plan->stop, k); k++) {
         multiply(in + 2 * k, plan->chirp + 2 * k, false, padded + 2 * k);
     }
     transform(&roots, m, padded, 1, transformed);
-    for (size_t k = 0; k < m; k++) {
+    for (size_t k = 0; k < m && !is_stopped(plan->stop, k); k++) {
         multiply(transformed + 2 * k, plan->spectrum + 2 * k, true, transformed + 2 * k);
     }
     transform(&roots, m, transformed, 1, padded); /* of the conjugate: the inverse transform's conjugate, times m */
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < n && !is_stopped(plan->stop, k); k++) {
         double sum[2] = {padded[2 * k] / (double)m, -padded[2 * k + 1] / (double)m};
 
         multiply(sum, plan->chirp + 2 * k, false, out + 2 * k);

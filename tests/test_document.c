@@ -761,3 +761,35 @@ Test(document, any_allocation_may_fail)
         cr_expect_gt(n, 10);
     }
 }
+
+/* A shape of a few bytes may ask for any number of empty lists. */
+Test(document, arrays_without_elements_are_written_up_to_a_million_lists)
+{
+    static const char *const formats[] = {"json", "yaml", "bson"};
+    static const struct {
+        int64_t shape[3];
+        bool is_written;
+    } cases[] = {{{3, 0, INT64_MAX}, true},
+                 {{1 << 10, 1 << 10, 0}, true},
+                 {{1 << 10, (1 << 10) + 1, 0}, false},
+                 {{INT64_MAX, INT64_MAX, 0}, false},
+                 {{0, INT64_MAX, 3}, true}};
+
+    for (size_t i = 0; i < 3 * sizeof cases / sizeof *cases; i++) {
+        int64_t shape[3];
+        struct mdf_node array = {.kind = MDF_NODE_NUMBERS, .packed_dtype = MDF_DTYPE_FLOAT64};
+        struct mdf_node_entry entry = {.key = "a", .value = array};
+        struct mdf_node root = {.kind = MDF_NODE_OBJECT, .as.object = {.entries = &entry, .n = 1}};
+        mdf_error error = {0};
+        struct mdf_text written;
+
+        memcpy(shape, cases[i / 3].shape, sizeof shape);
+        entry.value.as.numbers.rank = 3;
+        entry.value.as.numbers.shape = shape;
+        mdf_text_init(&written, &memory);
+        cr_expect_eq(mdf_document_write(&root, formats[i % 3], &written, &error), cases[i / 3].is_written, "%zu, %s", i,
+                     error.message);
+        cr_expect_eq(error.code, cases[i / 3].is_written ? MDF_OK : MDF_LIMIT);
+        mdf_text_release(&written);
+    }
+}

@@ -129,7 +129,7 @@ static bool transform_lines(struct mdf_workspace *workspace, struct spectra *job
     if (table == NULL || job->memory == NULL) {
         return false;
     }
-    mdf_fourier_prepare(&job->plan, n, table, job->memory + 4 * n);
+    mdf_fourier_prepare(&job->plan, n, table, job->memory + 4 * n, workspace->call->context->stop);
     mdf_parallel_for(workspace->call->context, n_chunks, element_ns * (double)n * (double)job->n_chunk_lines, transform_chunks,
                      job);
     return true;

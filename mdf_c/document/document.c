@@ -441,6 +441,26 @@ static bool check_text(const char *bytes, size_t length, mdf_error *error)
     return true;
 }
 
+/* An array without elements is written as the lists that its axes make: a shape of a few bytes may ask for any number of them. */
+static bool check_empty(const struct mdf_node *node, mdf_error *error)
+{
+    enum { MOST_EMPTY_LISTS = 1 << 20 };
+    size_t n_lists = 1, axis;
+
+    for (axis = 0; axis < node->as.numbers.rank && node->as.numbers.shape[axis] != 0; axis++) {
+        if (!mdf_size_multiply(n_lists, (size_t)node->as.numbers.shape[axis], &n_lists)) {
+            n_lists = SIZE_MAX;
+            break;
+        }
+    }
+    if (axis < node->as.numbers.rank && n_lists > MOST_EMPTY_LISTS) {
+        mdf_error_set(error, MDF_LIMIT, "an array without elements would be written as more than %d empty lists",
+                      MOST_EMPTY_LISTS);
+        return false;
+    }
+    return true;
+}
+
 /* Whether a tree, which a caller may have made by hand, is one that the readers could give. */
 static bool check_tree(const struct mdf_node *node, size_t depth, mdf_error *error)
 {
@@ -454,6 +474,9 @@ static bool check_tree(const struct mdf_node *node, size_t depth, mdf_error *err
     }
     if (depth + (node->kind == MDF_NODE_NUMBERS ? node->as.numbers.rank : 1) > MDF_DOCUMENT_MAX_DEPTH) {
         mdf_error_set(error, MDF_LIMIT, "lists and objects to be written are nested more than %d deep", MDF_DOCUMENT_MAX_DEPTH);
+        return false;
+    }
+    if (node->kind == MDF_NODE_NUMBERS && !check_empty(node, error)) {
         return false;
     }
     for (i = 0; i < n && node->kind == MDF_NODE_LIST; i++) {
