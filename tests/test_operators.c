@@ -223,7 +223,7 @@ Test(operators, fourier_transform_is_its_definition)
         for (size_t i = 0; i < 2 * n; i++) {
             in[i] = sin((double)(i * i + 1));
         }
-        mdf_fourier_prepare(&plan, n, table, work);
+        mdf_fourier_prepare(&plan, n, table, work, NULL);
         mdf_fourier_run(&plan, in, out, work);
         for (size_t k = 0; k < n; k++) {
             double real = 0, imaginary = 0;
