@@ -96,7 +96,7 @@ $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test python-tests wheel check-wheel bench check-asan check-ubsan check-tsan check-msan check-vectors check-failing preload check-random check-against check-fuzz check-valgrind coverage fuzz fuzzers fuzz-corpus node-tests layers install uninstall format lint clean help suites programs force
+.PHONY: all deps demo test python-tests wheel check-wheel bench check-asan check-ubsan check-tsan check-vectors check-failing preload check-random check-against check-fuzz check-valgrind coverage fuzz fuzzers fuzz-corpus node-tests layers install uninstall format lint clean help suites programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -107,7 +107,7 @@ all: $(PROGRAMS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
-	@echo "demo test all deps bench wheel check-asan check-ubsan check-tsan check-msan check-vectors check-failing check-random check-against check-fuzz check-valgrind check-wheel coverage fuzz fuzz-corpus node-tests layers install uninstall format lint clean"
+	@echo "demo test all deps bench wheel check-asan check-ubsan check-tsan check-vectors check-failing check-random check-against check-fuzz check-valgrind check-wheel coverage fuzz fuzz-corpus node-tests layers install uninstall format lint clean"
 
 deps:
 	@tools/install_dependencies.sh
@@ -222,11 +222,6 @@ fuzzers:
 # What is found is kept: the fewest inputs that reach all that those of build/libfuzzer/corpus do.
 fuzz-corpus: fuzzers
 	@tools/run_fuzzers.sh build/libfuzzer minimise $(or $(TARGET),$(FUZZ_TARGETS))
-
-# The memory sanitizer knows nothing of what libyaml, libbson, protobuf-c and cJSON write: targets that do not enter them.
-check-msan:
-	@$(MAKE) --no-print-directory build/msan/fuzzers BUILD=build/msan CC=clang SANITIZE=fuzzer-no-link,memory $(SANITIZER_FLAGS)
-	@tools/run_fuzzers.sh build/msan $(SECONDS) expression inputs
 
 # FUZZ_FILES: files and folders that inputs are made of; see fuzz/README.md for the rest.
 check-fuzz:
