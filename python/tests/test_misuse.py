@@ -167,11 +167,12 @@ def test_options_have_the_fields_of_the_header(kind):
     class More(kind):
         _fields_ = [("more", ctypes.c_uint64)]
 
-    program = mdf_c.compile(model_of(DOUBLE))
+    model = mdf_c.load(model_of(DOUBLE))
+    program = model.compile()
     for more, is_refused in ((0, False), (1, True)):
         options, error = More(size=ctypes.sizeof(More), more=more), _library.Error()
         if kind is _library.Options:
-            _library.lib.mdf_compile(mdf_c.load(model_of(DOUBLE))._pointer, options, error)
+            _library.lib.mdf_compile(model._pointer, options, error)
         else:
             options.n_steps = 1
             _library.lib.mdf_sweep_new(program._pointer, options, error)
