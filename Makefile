@@ -174,7 +174,7 @@ check-asan:
 # By clang where there is one, which looks at more than gcc: offsets from NULL, reals that an integer does not hold.
 check-ubsan:
 ifneq ($(shell command -v clang),)
-	@$(MAKE) --no-print-directory suites BUILD=build/ubsan CC=clang SANITIZE=undefined,float-cast-overflow CFLAGS="-O1 -g"
+	@$(MAKE) --no-print-directory suites BUILD=build/ubsan CC=clang SANITIZE=undefined,float-cast-overflow $(SANITIZER_FLAGS)
 else
 	@$(MAKE) --no-print-directory suites BUILD=build/ubsan SANITIZE=undefined CFLAGS="-O1 -g"
 endif
