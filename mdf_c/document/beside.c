@@ -21,7 +21,7 @@ static bool stays_inside(const char *name)
             return false;
         }
         part = strchr(part, '/');
-        part += part != NULL;
+        part = part == NULL ? NULL : part + 1;
     }
     return true;
 }

@@ -386,7 +386,9 @@ bool mdf_node_item(const struct mdf_node *node, size_t index, struct mdf_node *i
     *item = *node;
     item->as.numbers.rank--;
     item->as.numbers.shape++;
-    item->as.numbers.elements = (char *)node->as.numbers.elements + index * n_each;
+    if (n_each > 0) { /* else there need be no elements to point at */
+        item->as.numbers.elements = (char *)node->as.numbers.elements + index * n_each;
+    }
     return true;
 }
 
