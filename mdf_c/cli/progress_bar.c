@@ -29,7 +29,8 @@ void start_progress(struct progress_bar *bar, enum progress wish, double n_total
 
 void show_progress(struct progress_bar *bar, double n_done)
 {
-    double now_s = bar->enabled ? clock_s() : 0, share = n_done / bar->n_total;
+    double now_s = bar->enabled ? clock_s() : 0,
+           share = bar->n_total > 0 ? n_done / bar->n_total : 1; /* of nothing all is done */
     int n_marks = (int)(share * BAR_WIDTH), i;
 
     if (!bar->enabled || now_s < bar->next_s) {
