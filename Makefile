@@ -11,7 +11,8 @@
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-CFLAGS ?= -O2 -g
+# With a sanitizer in them, kernels take minutes to compile unless they are left as they are written.
+CFLAGS ?= $(if $(SANITIZE),-O1 -g1,-O2 -g)
 PREFIX ?= /usr/local
 BUILD ?= build
 VALGRIND ?= valgrind
@@ -90,7 +91,7 @@ LINK_FLAGS := -fsanitize=$(SANITIZE)
 endif
 $(BUILD)/objects/tests/%.o: FILE_FLAGS := $(if $(RUNS_ALONE),-Itests/alone -Wno-gnu-zero-variadic-macro-arguments)
 # Loops over elements: neither flag changes a result; both let more loops become vectors.
-KERNEL_FLAGS := -O3 -fno-math-errno -fno-trapping-math
+KERNEL_FLAGS := $(if $(SANITIZE),-O0,-O3) -fno-math-errno -fno-trapping-math
 $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
 	FILE_FLAGS := $(if $(filter -O0 -Og,$(CFLAGS)),,$(KERNEL_FLAGS))
 
@@ -168,20 +169,17 @@ $(BUILD)/bench/libhandwritten.so: $(BENCH_OBJECTS)
 	$(CC) -shared -o $@ $^ -lm
 
 check-asan:
-	@$(MAKE) --no-print-directory suites BUILD=build/asan SANITIZE=address CFLAGS="-O1 -g"
+	@$(MAKE) --no-print-directory suites BUILD=build/asan SANITIZE=address
 	@BUILD=build/asan tools/run_suites.sh $(patsubst $(BUILD)/%,build/asan/%,$(SUITES))
 
 # By clang where there is one, which looks at more than gcc: offsets from NULL, reals that an integer does not hold.
 check-ubsan:
 ifneq ($(shell command -v clang),)
-	@$(MAKE) --no-print-directory suites BUILD=build/ubsan CC=clang SANITIZE=undefined,float-cast-overflow $(SANITIZER_FLAGS)
+	@$(MAKE) --no-print-directory suites BUILD=build/ubsan CC=clang SANITIZE=undefined,float-cast-overflow
 else
-	@$(MAKE) --no-print-directory suites BUILD=build/ubsan SANITIZE=undefined CFLAGS="-O1 -g"
+	@$(MAKE) --no-print-directory suites BUILD=build/ubsan SANITIZE=undefined
 endif
 	@BUILD=build/ubsan tools/run_suites.sh $(patsubst $(BUILD)/%,build/ubsan/%,$(SUITES))
-
-# clang's sanitizers. Instrumented, the kernels take minutes to compile unless they are left as they are written.
-SANITIZER_FLAGS := CFLAGS="-O1 -gline-tables-only" KERNEL_FLAGS=-O0
 
 # Lines and branches that the tests reach, by folder.
 coverage:
@@ -207,7 +205,7 @@ check-against: $(BUILD)/random/run_ways $(SHARED_LIBRARY)
 # Threads that share a program, load and compile at once, sweep, are interrupted; threads of one evaluation.
 THREAD_SUITES := test_threads test_parallel test_sweep test_store test_late_library
 check-tsan:
-	@$(MAKE) --no-print-directory $(THREAD_SUITES:%=build/tsan/tests/%) BUILD=build/tsan CC=clang SANITIZE=thread $(SANITIZER_FLAGS)
+	@$(MAKE) --no-print-directory $(THREAD_SUITES:%=build/tsan/tests/%) BUILD=build/tsan CC=clang SANITIZE=thread
 	@TSAN_OPTIONS=die_after_fork=0 BUILD=build/tsan tools/run_suites.sh $(THREAD_SUITES:%=build/tsan/tests/%)
 
 # libFuzzer's entry points in fuzz/libfuzzer.c, one name a target: see fuzz/README.md. Needs clang.
@@ -217,7 +215,7 @@ fuzz: fuzzers
 	@tools/run_fuzzers.sh build/libfuzzer $(SECONDS) $(or $(TARGET),$(FUZZ_TARGETS))
 
 fuzzers:
-	@$(MAKE) --no-print-directory build/libfuzzer/fuzzers BUILD=build/libfuzzer CC=clang SANITIZE=fuzzer-no-link,address,undefined $(SANITIZER_FLAGS)
+	@$(MAKE) --no-print-directory build/libfuzzer/fuzzers BUILD=build/libfuzzer CC=clang SANITIZE=fuzzer-no-link,address,undefined
 
 # What is found is kept: the fewest inputs that reach all that those of build/libfuzzer/corpus do.
 fuzz-corpus: fuzzers
@@ -225,7 +223,7 @@ fuzz-corpus: fuzzers
 
 # FUZZ_FILES: files and folders that inputs are made of; see fuzz/README.md for the rest.
 check-fuzz:
-	@$(MAKE) --no-print-directory build/fuzz/fuzz BUILD=build/fuzz SANITIZE=address,undefined CFLAGS="-O1 -g"
+	@$(MAKE) --no-print-directory build/fuzz/fuzz BUILD=build/fuzz SANITIZE=address,undefined
 	@tools/check_fuzz.sh build/fuzz/fuzz $(FUZZ_FILES)
 
 check-valgrind: $(BUILD)/mdf-run
