@@ -321,10 +321,13 @@ $(BUILD)/fuzzers: $(call objects,fuzz/libfuzzer.c) $(FUZZ_OBJECTS) $(STATIC_LIBR
 # The suite that does a little of the same.
 $(BUILD)/tests/test_fuzz: $(FUZZ_OBJECTS)
 
+# What tests/refused_pieces.c stands before.
+WRAPPED := mdf_arena_allocate mdf_arena_array mdf_arena_text mdf_arena_printf mdf_memory_allocate mdf_memory_allocate_zeroed mdf_memory_resize mdf_memory_grow \
+    list_add
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(SUITE_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	@mkdir -p $(@D)
-	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) \
-	    $(call suite_libraries) -lm -lpthread
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) $(WRAPPED:%=-Wl,--wrap=%) -o $@ $(filter %.o,$^) \
+	    $(STATIC_LIBRARY) $(call package_libraries) $(call suite_libraries) -lm -lpthread
 
 -include $(ALL_OBJECTS:.o=.d)
 

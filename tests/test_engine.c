@@ -2,6 +2,7 @@
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
 #include "tests/failing_allocator.h"
+#include "tests/refused_pieces.h"
 #include "mdf_c/write/write.h"
 
 #include <criterion/criterion.h>
@@ -345,5 +346,16 @@ Test(engine, a_failing_allocation_is_an_error_like_any_other)
             cr_assert_eq(counter.n_blocks, (size_t)0, "model %zu, allocation %zu leaks", i, n);
         }
         cr_expect_eq(status, MDF_OK);
+    }
+}
+
+/* The same of each piece that is cut from a chunk of memory. */
+Test(engine, any_piece_of_memory_may_be_refused)
+{
+    for (size_t i = 0; i < sizeof good_cases / sizeof *good_cases; i++) {
+        expect_pieces_refused(good_cases[i].model, &(struct piece_run){.format = "json", .steps = 3, .dt = good_cases[i].dt});
+    }
+    for (size_t i = 0; i < sizeof settled_models / sizeof *settled_models; i++) {
+        expect_pieces_refused(settled_models[i], &(struct piece_run){.format = "json", .steps = 3, .dt = 0.01});
     }
 }

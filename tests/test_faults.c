@@ -1,8 +1,10 @@
 /* test_faults.c - what is said of a model that can not be loaded, compiled or evaluated: the whole line, with file, line, column
  * and the place in the model. One model a row, in YAML; a row fails as soon as a word or a position changes. */
 #include "mdf_c/mdf.h"
+#include "tests/refused_pieces.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #define NODE(text)               \
@@ -20,8 +22,19 @@
     "{value: i}}}}, edges: {e: {sender: a, receiver: b, sender_port: o, receiver_port: i}}}}}}"
 #define PARAMETERS(text) NODE("parameters: {" text "}, output_ports: {o: {value: p}}")
 
+/* Three nodes with conditions; b waits for a, whose k counts its runs; t of c has several values. */
+#define SCHEDULED(conditions)                                                                                                   \
+    "{m: {graphs: {g: {nodes:\n {a: {parameters: {k: {value: k + 1, default_initial_value: 0}, w: {value: '[k, 2]'}},\n "       \
+    "output_ports: {o: {value: k}}}, b: {input_ports: {i: {}}, output_ports: {p: {value: i}}},\n c: {functions: {t: "           \
+    "{function: 'onnx::TopK', args: {X: '[1.0, 2.0]', K: 1}}}, output_ports: {q: {value: 't[0]'}}}},\n edges: {e: {sender: a, " \
+    "sender_port: o, receiver: b, receiver_port: i}},\n conditions: {" conditions "}}}}}"
+/* Node d has a gradient of what node f computes. */
+#define GRADIENT(node, args, more)                                                                       \
+    "{m: {onnx_opset_version: 20, graphs: {g: {nodes: {f: {" node "},\n d: {parameters: {q: {function: " \
+    "'ai.onnx.preview.training::Gradient', args: {" args "}}}, output_ports: {z: {value: q}}}}" more "}}}}"
+
 static const struct {
-    const char *model, *said;
+    const char *model, *said; /* a warning where there is no error */
 } faults[] = {
     {PORT("\"x.foo\""), "m.yaml:3:75: error: node 'n', output port 'o': 'foo' is not an attribute of an array"},
     {PORT("\"(x+1).shapee\""),
@@ -276,12 +289,372 @@ static const struct {
      "YAML is not indented with tabs"},
     {"{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": -}}}}}",
      "m.yaml:1:40: error: graph 'g', node 'n': must be an object, not a string"},
+    {SCHEDULED("node_specific: {b: {type: AfterNodes, nodes: [a], subject_senders: MERG}}"),
+     "m.yaml:6:82: error: condition of node 'b': AfterNodes: 'subject_senders' must be an operation on sets of nodes: MERGE"},
+    {SCHEDULED("node_specific: {b: {type: AfterNodes, nodes: [a], subject_senders: 7}}"),
+     "m.yaml:6:82: error: condition of node 'b': AfterNodes: 'subject_senders' must be an operation on sets of nodes: KEEP, "
+     "REPLACE, DISCARD, INTERSECTION, UNION, MERGE, DIFFERENCE, INVERSE_DIFFERENCE or SYMMETRIC_DIFFERENCE"},
+    {SCHEDULED("node_specific: {b: {type: AfterNodes, nodes: [a], subject_senders: {c: MERGE}}}"),
+     "m.yaml:6:82: error: condition of node 'b': AfterNodes: 'subject_senders' has no operation for node 'a'"},
+    {SCHEDULED("node_specific: {b: {type: AfterNodes, nodes: [a], subject_senders: {a: MERGE, c: MERGE}}}"),
+     "m.yaml:6:82: error: condition of node 'b': AfterNodes: 'subject_senders' has an operation for a node that the condition "
+     "does not name"},
+    {SCHEDULED("node_specific: {b: {type: AfterNodes, nodes: [a], owner_senders: 1}}"),
+     "m.yaml:6:80: error: condition of node 'b': AfterNodes: 'owner_senders' must be an operation on sets of nodes: KEEP, "
+     "REPLACE, DISCARD, INTERSECTION, UNION, MERGE, DIFFERENCE, INVERSE_DIFFERENCE or SYMMETRIC_DIFFERENCE"},
+    {SCHEDULED("node_specific: {b: {type: AfterNodes, nodes: [a], prune_cycles: 3}}"),
+     "m.yaml:6:79: error: condition of node 'b': AfterNodes: 'prune_cycles' must be true or false, not a number"},
+    {SCHEDULED("node_specific: {b: {type: AfterNodes, nodes: []}}"),
+     "m.yaml:6:60: error: condition of node 'b': AfterNodes: 'nodes' must name a node"},
+    {SCHEDULED("node_specific: {b: {type: AfterNode, node: [a, c]}}"),
+     "m.yaml:6:58: error: condition of node 'b': AfterNode: 'node' must name one node"},
+    {SCHEDULED("node_specific: {b: {type: AfterNodes, nodes: [b]}}"),
+     "m.yaml:6:60: error: condition of node 'b': AfterNodes: the node can not be placed beside itself"},
+    {SCHEDULED("node_specific: {b: {type: AfterNodes, nodes: [nosuch]}}"),
+     "m.yaml:6:61: error: condition of node 'b': AfterNodes: the graph has no node 'nosuch'"},
+    {SCHEDULED("node_specific: {b: {type: RemoveEdgeFrom, node: c}}"),
+     "m.yaml:6:34: warning: condition of node 'b': RemoveEdgeFrom: node 'b' does not wait for 'c'"},
+    {SCHEDULED("node_specific: {b: {type: All, args: [{type: AddEdgeTo, node: a}]}}"),
+     "m.yaml:6:53: error: condition of node 'b': AddEdgeTo: it changes the order of nodes; it can not be part of another "
+     "condition. A node may have a list of conditions"},
+    {SCHEDULED("node_specific: {b: {type: Not, condition: {type: AfterNodes, nodes: [a]}}}"),
+     "m.yaml:6:57: error: condition of node 'b': AfterNodes: it changes the order of nodes; it can not be part of another "
+     "condition. A node may have a list of conditions"},
+    {SCHEDULED("termination: {environment_state_update: {type: AfterNodes, nodes: [a]}}"),
+     "m.yaml:6:55: error: termination 'environment_state_update': AfterNodes: it changes the order of nodes; it can not end an "
+     "evaluation"},
+    {SCHEDULED("termination: {environment_state_update: {type: EveryNCalls, dependency: a, n: 2}}"),
+     "m.yaml:6:55: error: termination 'environment_state_update': EveryNCalls: it counts runs since its node ran, and a "
+     "termination has no node; use AfterNCalls"},
+    {SCHEDULED("termination: {environment_state_update: {type: JustRan, dependency: a}}"),
+     "m.yaml:6:55: error: termination 'environment_state_update': JustRan looks at the last execution set before there is any; "
+     "let another condition go before it, as All(AfterNPasses(1), JustRan(...))"},
+    {SCHEDULED("termination: {pass: {type: Always}}"),
+     "m.yaml:6:35: warning: termination 'pass': no evaluation ends by this: only terminations of ENVIRONMENT_STATE_UPDATE and "
+     "ENVIRONMENT_SEQUENCE are looked at"},
+    {SCHEDULED("termination: {environment_state_updat: {type: Always}}"),
+     "m.yaml:6:54: error: termination 'environment_state_updat': there is no time scale 'environment_state_updat'; did you mean "
+     "'TimeScale.ENVIRONMENT_STATE_UPDATE'?"},
+    {SCHEDULED("node_specific: 3"), "m.yaml:6:30: error: 'node_specific' must be an object, not a number"},
+    {SCHEDULED("node_specific: {b: 3}"),
+     "m.yaml:6:34: error: condition of node 'b': a condition is an object with a 'type' and its 'kwargs', not a number"},
+    {SCHEDULED("node_specific: {b: {kind: Always}}"), "m.yaml:6:34: error: condition of node 'b': a condition is an object with "
+                                                      "a 'type' and its 'kwargs', not an object without a 'type'"},
+    {SCHEDULED("node_specific: {b: {type: 3}}"), "m.yaml:6:34: error: condition of node 'b': a condition is an object with a "
+                                                 "'type' and its 'kwargs', not an object without a 'type'"},
+    {SCHEDULED("node_specific: {b: {type: EveryNPasses, n: 0}}"),
+     "m.yaml:6:58: error: condition of node 'b': EveryNPasses: 'n' must not be 0: every n-th pass is meant"},
+    {SCHEDULED("node_specific: {b: {type: EveryNPasses, n: many}}"),
+     "m.yaml:6:58: error: condition of node 'b': EveryNPasses: 'n' must be a number, not a string"},
+    {SCHEDULED("node_specific: {b: {type: EveryNPasses, n: 1, m: 2}}"),
+     "m.yaml:6:64: error: condition of node 'b': EveryNPasses: the condition has no argument 'm'; did you mean 'n'?"},
+    {SCHEDULED("node_specific: {b: {type: EveryNPasses, args: [1], kwargs: {n: 2}}}"),
+     "m.yaml:6:61: error: condition of node 'b': EveryNPasses: the argument 'n' is given twice"},
+    {SCHEDULED("node_specific: {b: {type: EveryNPasses, args: [1, RUN, 3]}}"),
+     "m.yaml:6:70: error: condition of node 'b': EveryNPasses: more arguments than the condition has"},
+    {SCHEDULED("node_specific: {b: {type: EveryNPasses, n: 1, time_scale: EON}}"),
+     "m.yaml:6:73: error: condition of node 'b': there is no time scale 'EON'; did you mean "
+     "'TimeScale.ENVIRONMENT_STATE_UPDATE'?"},
+    {SCHEDULED("node_specific: {b: {type: EveryNCalls, dependency: 5, n: 1}}"),
+     "m.yaml:6:66: error: condition of node 'b': EveryNCalls: the graph has no node '5'; did you mean 'a'?"},
+    {SCHEDULED("node_specific: {b: {type: Condition, func: f}}"),
+     "m.yaml:6:34: error: condition of node 'b': Condition: the condition is a function of Python, which a model file can not "
+     "hold"},
+    {SCHEDULED("node_specific: {b: {type: While}}"), "m.yaml:6:34: error: condition of node 'b': Condition: the condition is a "
+                                                     "function of Python, which a model file can not hold"},
+    {SCHEDULED("node_specific: {b: {type: CompositeCondition}}"),
+     "m.yaml:6:34: error: condition of node 'b': CompositeCondition: the condition is a function of Python, which a model file "
+     "can not hold"},
+    {SCHEDULED("node_specific: {b: {type: Not}}"),
+     "m.yaml:6:34: error: condition of node 'b': Not: the argument 'condition' is missing"},
+    {SCHEDULED("node_specific: {b: {type: Not, condition: 5}}"),
+     "m.yaml:6:57: error: condition of node 'b': Not: 'condition' must be a condition, not a number"},
+    {SCHEDULED("node_specific: {b: {type: All, kwargs: {x: 5}}}"),
+     "m.yaml:6:58: error: condition of node 'b': All: 'x' must be a list of conditions, not a number"},
+    {SCHEDULED("node_specific: {b: {type: All, args: [5]}}"),
+     "m.yaml:6:52: error: condition of node 'b': All: 'args' must be a list of conditions, not a list of numbers"},
+    {SCHEDULED("node_specific: {b: {type: NWhen, condition: {type: Always}, n: x}}"),
+     "m.yaml:6:78: error: condition of node 'b': NWhen: 'n' must be a number, not a string"},
+    {SCHEDULED("node_specific: {b: {type: TimeInterval, repeat: 1, unit: 5}}"),
+     "m.yaml:6:72: error: condition of node 'b': TimeInterval: 'unit', a number, is not a unit of time: s, ms, us, ns, minute, "
+     "hour, day, ..."},
+    {SCHEDULED("node_specific: {b: {type: TimeInterval, repeat: 0}}"),
+     "m.yaml:6:63: error: condition of node 'b': TimeInterval: 'repeat' must be positive"},
+    {SCHEDULED("node_specific: {b: {type: TimeInterval, repeat: -1}}"),
+     "m.yaml:6:63: error: condition of node 'b': TimeInterval: 'repeat' must be positive"},
+    {SCHEDULED("node_specific: {b: {type: TimeInterval, repeat: often}}"),
+     "m.yaml:6:63: error: condition of node 'b': TimeInterval: 'repeat', often, can not be read as a time: the unit is not one "
+     "of time: s, ms, us, ns, minute, hour, day, or their full names"},
+    {SCHEDULED("node_specific: {b: {type: TimeInterval, repeat: 1 parsec}}"),
+     "m.yaml:6:63: error: condition of node 'b': TimeInterval: 'repeat', 1 parsec, can not be read as a time: the unit is not "
+     "one of time: s, ms, us, ns, minute, hour, day, or their full names"},
+    {SCHEDULED("node_specific: {b: {type: TimeInterval, repeat: [1]}}"),
+     "m.yaml:6:63: error: condition of node 'b': TimeInterval: 'repeat', a list, can not be read as a time: a time is a number, "
+     "or a text like \"20 ms\""},
+    {SCHEDULED("node_specific: {b: {type: TimeInterval, start: 2, end: 1}}"),
+     "m.yaml:6:62: error: condition of node 'b': TimeInterval: 'start' is later than 'end'"},
+    {SCHEDULED("node_specific: {b: {type: TimeInterval}}"),
+     "m.yaml:6:34: error: condition of node 'b': TimeInterval: one of 'repeat', 'start' and 'end' must be given"},
+    {SCHEDULED("node_specific: {b: {type: TimeInterval, repeat: 1, start_inclusive: 7}}"),
+     "m.yaml:6:83: error: condition of node 'b': TimeInterval: 'start_inclusive' must be true or false, not a number"},
+    {SCHEDULED("node_specific: {b: {type: TimeInterval, repeat: 1e300}}"),
+     "m.yaml:6:63: error: condition of node 'b': TimeInterval: 'repeat', 1e300, can not be read as a time: the number is "
+     "malformed, or has too many digits to be counted exactly"},
+    {SCHEDULED("node_specific: {b: {type: TimeInterval, repeat: 1e-30}}"),
+     "m.yaml:6:63: error: condition of node 'b': TimeInterval: 'repeat', 1e-30, can not be read as a time: the number is "
+     "malformed, or has too many digits to be counted exactly"},
+    {SCHEDULED("node_specific: {b: {type: TimeInterval, repeat: 1, start: 1e400}}"),
+     "m.yaml:6:73: error: condition of node 'b': TimeInterval: 'start', 1e400, can not be read as a time: the number is "
+     "malformed, or has too many digits to be counted exactly"},
+    {SCHEDULED("termination: {environment_state_update: {type: TimeTermination}}"),
+     "m.yaml:6:55: error: termination 'environment_state_update': TimeTermination: the argument 't' is missing"},
+    {SCHEDULED("termination: {environment_state_update: {type: TimeTermination, t: x}}"),
+     "m.yaml:6:82: error: termination 'environment_state_update': TimeTermination: 't', x, can not be read as a time: the unit "
+     "is not one of time: s, ms, us, ns, minute, hour, day, or their full names"},
+    {SCHEDULED("termination: {environment_state_update: {type: TimeTermination, t: 1, inclusive: 0.5}}"),
+     "m.yaml:6:96: error: termination 'environment_state_update': TimeTermination: 'inclusive' must be true or false, not a real "
+     "number"},
+    {SCHEDULED("node_specific: {b: {type: Threshold, dependency: a, parameter: k, threshold: 1, comparator: '~'}}"),
+     "m.yaml:6:107: error: condition of node 'b': Threshold: 'comparator' must be one of <, <=, ==, !=, >, >="},
+    {SCHEDULED("node_specific: {b: {type: Threshold, dependency: a, parameter: k, threshold: 1, comparator: 5}}"),
+     "m.yaml:6:107: error: condition of node 'b': Threshold: 'comparator' must be one of <, <=, ==, !=, >, >="},
+    {SCHEDULED("node_specific: {b: {type: Threshold, dependency: a, parameter: k, threshold: big, comparator: '>'}}"),
+     "m.yaml:6:92: error: condition of node 'b': Threshold: 'threshold' must be a number, not a string"},
+    {SCHEDULED("node_specific: {b: {type: Threshold, dependency: a, parameter: 5, threshold: 1, comparator: '>'}}"),
+     "m.yaml:6:78: error: condition of node 'b': Threshold: 'parameter' must be the name of a port, parameter or function"},
+    {SCHEDULED("node_specific: {b: {type: Threshold, dependency: a, parameter: kk, threshold: 1, comparator: '>'}}"),
+     "m.yaml:6:78: error: condition of node 'b': Threshold: node 'a' has no port, parameter or function 'kk'; did you mean 'k'?"},
+    {SCHEDULED("node_specific: {b: {type: Threshold, dependency: c, parameter: t, threshold: 1, comparator: '>'}}"),
+     "m.yaml:6:78: error: condition of node 'b': Threshold: 't' has several values; name an output port that holds one"},
+    {SCHEDULED("node_specific: {b: {type: Threshold, dependency: [a, c], parameter: k, threshold: 1, comparator: '>'}}"),
+     "m.yaml:6:64: error: condition of node 'b': Threshold: a node is named by its id, not by a list"},
+    {SCHEDULED("node_specific: {b: {type: Threshold, dependency: nosuch, parameter: k, threshold: 1, comparator: '>'}}"),
+     "m.yaml:6:64: error: condition of node 'b': Threshold: the graph has no node 'nosuch'"},
+    {SCHEDULED("node_specific: {b: {type: Threshold, dependency: a, parameter: w, indices: x, threshold: 1, comparator: '>'}}"),
+     "m.yaml:6:90: error: condition of node 'b': Threshold: 'indices' must be whole numbers, not a string"},
+    {SCHEDULED(
+         "node_specific: {b: {type: Threshold, dependency: a, parameter: w, indices: [0.5], threshold: 1, comparator: '>'}}"),
+     "m.yaml:6:90: error: condition of node 'b': Threshold: 'indices' must be whole numbers, not a real number"},
+    {SCHEDULED("node_specific: {b: {type: Threshold, dependency: a, parameter: k, threshold: 1, comparator: '>', atol: 1}}"),
+     "m.yaml:6:34: warning: condition of node 'b': tolerances are ignored by the comparators <, <=, > and >="},
+    {SCHEDULED("node_specific: {b: {type: Threshold, dependency: a, parameter: k, threshold: 1, comparator: '==', rtol: x}}"),
+     "m.yaml:6:119: error: condition of node 'b': Threshold: 'rtol' must be a number, not a string"},
+    {SCHEDULED("node_specific: {b: {type: Threshold, dependency: a, parameter: k, threshold: 1, comparator: '>', "
+               "custom_parameter_getter: f}}"),
+     "m.yaml:6:34: error: condition of node 'b': Threshold: custom_parameter_getter and custom_parameter_validator are functions "
+     "of Python, which a model file can not hold"},
+    {SCHEDULED("node_specific: {b: {type: WhenFinished, dependency: 3}}"),
+     "m.yaml:6:67: error: condition of node 'b': WhenFinished: the graph has no node '3'; did you mean 'a'?"},
+    {SCHEDULED("node_specific: {b: {type: AllHaveRun, dependencies: [a, 3]}}"),
+     "m.yaml:6:71: error: condition of node 'b': AllHaveRun: the graph has no node '3'; did you mean 'a'?"},
+    {SCHEDULED("node_specific: [1]"), "m.yaml:6:30: error: 'node_specific' must be an object, not a list"},
+    {SCHEDULED("node_specific: {b: {type: AtPass, n: 1, time_scale: TIME_STEP}}"),
+     "m.yaml:6:67: error: condition of node 'b': there is no time scale 'TIME_STEP'; did you mean "
+     "'TimeScale.CONSIDERATION_SET_EXECUTION'?"},
+    {SCHEDULED("node_specific: {b: {type: AtPass, n: 1, time_scale: 3}}"),
+     "m.yaml:6:67: error: condition of node 'b': AtPass: 'time_scale' must be a string like \"TimeScale.LIFE\", not a number"},
+    {SCHEDULED("node_specific: {b: {type: JustRan, dependency: [a, c]}}"),
+     "m.yaml:6:62: error: condition of node 'b': JustRan: a node is named by its id, not by a list"},
+    {SCHEDULED("node_specific: {b: {type: JustRan, dependency: []}}"),
+     "m.yaml:6:62: error: condition of node 'b': JustRan: a node is named by its id, not by a list"},
+    {SCHEDULED("node_specific: {b: {type: AfterNCallsCombined, dependencies: a}}"),
+     "m.yaml:6:34: error: condition of node 'b': AfterNCallsCombined: the argument 'n' is missing"},
+    {SCHEDULED("node_specific: {b: {type: AddEdgeTo, node: a}, a: {type: AddEdgeTo, node: b}}"),
+     "m.yaml:6:14: error: nodes wait for each other in a circle: 'a', 'b'; give an input port on the circle a default_value (or "
+     "take back the condition that closes it: BeforeNode, WithNode, AfterNode, AddEdgeTo)"},
+    {SCHEDULED("node_specific: {b: [{type: AfterNode, node: c, reconnect_non_subject_receivers: 5}]}"),
+     "m.yaml:6:95: error: condition of node 'b': AfterNode: 'reconnect_non_subject_receivers' must be true or false, not a "
+     "number"},
+    {NODE("output_ports: {o: {value: numpy.sum}}"),
+     "m.yaml:3:30: error: node 'n', output port 'o': the function 'numpy.sum' is not a value: call it"},
+    {NODE("output_ports: {o: {value: math.sin + 1}}"),
+     "m.yaml:3:30: error: node 'n', output port 'o': the function 'math.sin' is not a value: call it"},
+    {NODE("parameters: {p: {value: [[1, 2], [3]]}}, output_ports: {o: {value: p}}"),
+     "m.yaml:3:28: error: node 'n', parameter 'p': the rows of a list have different lengths: it is not an array"},
+    {NODE("input_ports: {x: {shape: [null, 2], type: float32}}, output_ports: {o: {value: x}}"),
+     "m.yaml:3:21: error: node 'n', input port 'x': the port has no value, and its declared shape can not be filled with zeros "
+     "(an open axis, or too many elements)"},
+    {NODE("parameters: {p: {value: 'a\\0b'}}, output_ports: {o: {value: p}}"),
+     "m.yaml:3:28: error: node 'n', parameter 'p': expression 'a\\0b': unexpected '\\' at column 2"},
+    {NODE("functions: {f: {function: 'onnx::Split', args: {input: '[1.0, 2.0]', split: '[1, 1]'}}}, parameters: {i: {value: 0}}, "
+          "output_ports: {o: {value: 'f[i]'}}"),
+     "m.yaml:3:19: error: node 'n', function 'f': onnx::Split: its outputs can not be a list, because their number is not known "
+     "before it runs: index them by numbers from 0 on"},
+    {NODE("functions: {f: {function: 'onnx::If',\n args: {cond: true, then_branch: {nodes: {k: {}}}, else_branch: {nodes: {k: "
+          "{}}}}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:4:34: error: node 'n', function 'f', attribute 'then_branch': the branch 'then_branch' of onnx::If yields nothing"},
+    {NODE("functions: {f: {function: 'onnx::If',\n args: {cond: true, then_branch: {nodes: {k: {output_ports: {o: {value: "
+          "1}}}}}}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:19: error: node 'n', function 'f': onnx::If needs the attribute 'else_branch'"},
+    {NODE("functions: {f: {function: 'onnx::If',\n args: {cond: true, then_branch: {metadata: {outputs: [z]}, nodes: {k: "
+          "{output_ports: {o: {value: 1}}}}}, else_branch: {nodes: {k: {output_ports: {o: {value: 1}}}}}}}}, output_ports: {o: "
+          "{value: f}}"),
+     "m.yaml:4:56: error: node 'n', function 'f', attribute 'then_branch', output 'z': the body 'then_branch' declares an output "
+     "'z', but has neither an output port nor an input of that name"},
+    {NODE("functions: {f: {function: 'onnx::If',\n args: {cond: true, then_branch: {nodes: {k: {input_ports: {zz: {}}, "
+          "output_ports: {o: {value: zz}}}}}, else_branch: {nodes: {k: {output_ports: {o: {value: 1}}}}}}}}, output_ports: {o: "
+          "{value: f}}"),
+     "m.yaml:4:65: error: node 'n', function 'f', attribute 'then_branch', input port 'zz': nothing gives this port of the body "
+     "a value: no edge, no input of the body and no outer name 'zz'"},
+    {NODE("functions: {f: {function: 'onnx::Loop',\n args: {M: 3, v_initial: ['1'], body: {metadata: {inputs: [i, c, x], "
+          "outputs: [d, x]}, nodes: {s: {output_ports: {d: {value: '[i, i] == 2'}}}}}}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:19: warning: node 'n', function 'f': the loop has no condition input, but its body yields a condition that may be "
+     "false: it is ignored, as the ONNX standard says, where ONNX Runtime obeys it; give the loop the condition input true, or "
+     "say which is meant: --loop-condition standard or obey (loop_condition)"},
+    {NODE(
+         "functions: {f: {function: 'onnx::Loop',\n args: {M: 3, v_initial: ['1'], body: {metadata: {inputs: [i, c, x], outputs: "
+         "[d, x]}, nodes: {s: {input_ports: {i: {}}, output_ports: {d: {value: 'i < 2'}}}}}}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:19: warning: node 'n', function 'f': the loop has no condition input, but its body yields a condition that may be "
+     "false: it is ignored, as the ONNX standard says, where ONNX Runtime obeys it; give the loop the condition input true, or "
+     "say which is meant: --loop-condition standard or obey (loop_condition)"},
+    {NODE("functions: {f: {function: 'onnx::Loop',\n args: {M: 3, v_initial: ['1'], body: {metadata: {inputs: [i, c, x], "
+          "outputs: [c]}, nodes: {}}}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:4:39: error: node 'n', function 'f', attribute 'body': the body 'body' has 1 outputs, but onnx::Loop with 1 state "
+     "variables needs 2 or more: condition, state variables, scan outputs"},
+    {NODE("functions: {f: {function: 'onnx::Loop',\n args: {M: 3, v_initial: ['1'], body: {metadata: {inputs: [i, c, x, y, z], "
+          "outputs: [c, x]}, nodes: {}}}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:4:39: error: node 'n', function 'f', attribute 'body': the body 'body' has 5 inputs, but onnx::Loop with 1 state "
+     "variables needs 3: iteration number, condition, state variables"},
+    {NODE("functions: {f: {function: 'onnx::Loop',\n args: {M: 3, v_initial: ['1'], body: {metadata: {inputs: [5], outputs: [c, "
+          "x]}, nodes: {}}}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:4:39: error: node 'n', function 'f', attribute 'body': the body 'body' has 0 inputs, but onnx::Loop with 1 state "
+     "variables needs 3: iteration number, condition, state variables; declare them in the body, in that order: metadata "
+     "{\"inputs\": [...]}"},
+    {NODE("functions: {f: {function: 'onnx::Loop',\n args: {M: '[1.0, 2.0]', v_initial: ['1'], body: {metadata: {inputs: [i, c, "
+          "x], outputs: [c, x]}, nodes: {}}}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:19: error: node 'n', function 'f': onnx::Loop: the trip count M must be one whole number (int64)"},
+    {NODE("functions: {f: {function: 'onnx::Scan',\n args: {initial_state_and_scan_inputs: ['1', '[1, 2]'], num_scan_inputs: 1, "
+          "scan_input_axes: [3], body: {metadata: {inputs: [s, x], outputs: [s, x]}, nodes: {}}}}}, output_ports: {o: {value: "
+          "f}}"),
+     "m.yaml:3:19: error: node 'n', function 'f': onnx::Scan: axis 3 is out of range for an array of rank 1"},
+    {NODE("functions: {f: {function: 'onnx::Scan',\n args: {initial_state_and_scan_inputs: ['1', '2'], num_scan_inputs: 1, body: "
+          "{metadata: {inputs: [s, x], outputs: [s, x]}, nodes: {}}}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:19: error: node 'n', function 'f': onnx::Scan: scan input 0 is a scalar: it has no axis to scan"},
+    {NODE("functions: {f: {function: 'onnx::Scan',\n args: {initial_state_and_scan_inputs: ['1', '[1, 2]'], num_scan_inputs: 1, "
+          "body: {metadata: {inputs: [s, x], outputs: []}, nodes: {}}}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:4:83: error: node 'n', function 'f', attribute 'body': the body 'body' has 0 outputs, but onnx::Scan with 1 state "
+     "variables and 1 scan inputs needs 1 or more: state variables, scan outputs"},
+    {NODE("functions: {f: {function: 'onnx::Scan',\n args: {initial_state_and_scan_inputs: ['1', '[1, 2]'], num_scan_inputs: 1, "
+          "scan_input_directions: [2], body: {metadata: {inputs: [s, x], outputs: [s]}, nodes: {}}}}}, output_ports: {o: {value: "
+          "f}}"),
+     "m.yaml:3:19: error: node 'n', function 'f': onnx::Scan: scan_input_directions must be 0 (forward) or 1 (reverse), not 2"},
+    {NODE("functions: {f: {function: {name: q}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:30: error: graph 'g', node 'n', function 'f': the arguments of a function are an object"},
+    {NODE("functions: {f: {function: linear, value: 3}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:19: error: node 'n', function 'f': function 'linear' needs the argument 'variable0': give it in args"},
+    {NODE("functions: {f: {function: linear, args: 3}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:44: error: graph 'g', node 'n', function 'f': 'args' must be an object, not a number"},
+    {NODE("functions: {f: {function: linear, args: {slope: 1, slop: 2, variable0: 1, intercept: 0}}}, output_ports: {o: {value: "
+          "f}}"),
+     "m.yaml:3:61: warning: node 'n', function 'f', argument 'slop': function 'linear' has no such argument: it is ignored; did "
+     "you mean 'slope'?"},
+    {NODE("functions: {f: {function: 'onnx::Clip', args: {input: 1.0, low: 2}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:68: warning: node 'n', function 'f': onnx::Clip has no input or attribute 'low'; it is ignored"},
+    {NODE("functions: {f: {function: 'onnx::Constant', args: {value_int: 'k'}}}, parameters: {k: {value: k + 1, "
+          "default_initial_value: 1}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:66: error: node 'n', function 'f': 'k' changes while the model runs; a constant is needed here"},
+    {NODE("functions: {f: {function: 'onnx::Concat', args: {inputs: '[[1], [2]]', axis: k}}}, parameters: {k: {value: k + 1, "
+          "default_initial_value: 1}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:81: error: node 'n', function 'f': 'k' changes while the model runs; a constant is needed here"},
+    {NODE("functions: {f: {function: 'onnx::Concat', args: {inputs: '[[1], [2]]', axis: 0.5}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:81: error: node 'n', function 'f': attribute 'axis' must be a whole number, not a real number"},
+    {NODE("functions: {f: {function: 'onnx::Cast', args: {input: 1.0, to: 99}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:67: error: node 'n', function 'f': attribute 'to': no element type of ONNX has the number 99"},
+    {NODE("functions: {f: {function: 'onnx::Elu', args: {X: 1.0, alpha: text}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:65: error: node 'n', function 'f': name 'text' is not known here"},
+    {NODE("functions: {f: {function: 'onnx::Add', args: {A: 'numpy.ones((2, 3), dtype=numpy.float32)', B: 'numpy.ones((4,), "
+          "dtype=numpy.float64)'}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:3:19: error: node 'n', function 'f': onnx::Add: inputs 'A' (float32[2,3]) and 'B' (float64[4]) have different "
+     "types; use Cast"},
+    {NODE("functions: {f: {function: 'onnx::MatMul', args: {A: 'numpy.ones((2, 3))', B: 'numpy.ones((4, 5))'}}}, output_ports: "
+          "{o: {value: f}}"),
+     "m.yaml:3:19: error: node 'n', function 'f': onnx::MatMul: float64[2,3] and float64[4,5] can not be multiplied as matrices"},
+    {NODE("parameters: {p: {value: 2, conditions: {c: {test: 'p > 1', value: q}}}}, output_ports: {o: {value: p}}"),
+     "m.yaml:3:70: error: node 'n', parameter 'p', condition 'c': name 'q' is not known here; did you mean 'p'?"},
+    {NODE("parameters: {p: {value: 2, conditions: {c: {test: 'q > 1', value: 1}}}}, output_ports: {o: {value: p}}"),
+     "m.yaml:3:54: error: node 'n', parameter 'p', condition 'c': name 'q' is not known here"},
+    {NODE("parameters: {v: {default_initial_value: 1, time_derivative: 'q'}}, output_ports: {o: {value: v}}"),
+     "m.yaml:3:64: error: node 'n', parameter 'v': name 'q' is not known here; did you mean 'v'?"},
+    {NODE("parameters: {v: {default_initial_value: q, time_derivative: '1'}}, output_ports: {o: {value: v}}"),
+     "m.yaml:3:44: error: node 'n', parameter 'v': name 'q' is not known here; did you mean 'v'?"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: 'x * 2 if x[0] > 1 else x'}}",
+              "Inputs: ['[1.0]'], xs: [o], y: y", ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of what is chosen, kept or gone through item by item "
+     "(node 'f', output port 'y')"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: '[i * 2 for i in x]'}}",
+              "Inputs: ['[1.0]'], xs: [o], y: y", ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of what is chosen, kept or gone through item by item "
+     "(node 'f', output port 'y')"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: x * 2}}",
+              "Inputs: ['[1.0]'], xs: [o], y: y", ", conditions: {node_specific: {f: {type: Always}}}"),
+     "m.yaml:2:22: error: node 'd', parameter 'q': there are derivatives only in a graph without conditions"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}, k: {value: k + x, default_initial_value: 0.0}}, output_ports: {o: {value: "
+              "x}, y: {value: k * 2}}",
+              "Inputs: ['[1.0]'], xs: [o], y: y", ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of what is chosen, kept or gone through item by item "
+     "(node 'f', parameter 'k')"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}, t: {function: 'onnx::TopK', args: {X: x, K: 1}}}, output_ports: {o: {value: "
+              "x}, y: {value: 't[0]'}}",
+              "Inputs: ['[1.0]'], xs: [o], y: y", ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of onnx::TopK by its input 1 (node 'f', parameter "
+     "'t')"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}, t: {function: 'onnx::TopK', args: {X: x, K: 1}}}, output_ports: {o: {value: "
+              "x}, y: {value: 't[1]'}}",
+              "Inputs: ['[1.0]'], xs: [o], y: y", ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of onnx::TopK by its input 1 (node 'f', parameter "
+     "'t')"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}, t: {function: 'onnx::Loop', args: {M: 2, v_initial: [x], body: {metadata: "
+              "{inputs: [i, c, w], outputs: [c, w]}, nodes: {}}}}}, output_ports: {o: {value: x}, y: {value: t}}",
+              "Inputs: ['[1.0]'], xs: [o], y: y", ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of onnx::Loop by its input 3 (node 'f', parameter "
+     "'t')"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}, t: {function: 'onnx::If', args: {cond: true, then_branch: {nodes: {k: "
+              "{output_ports: {o: {value: 'x * 1'}}}}}, else_branch: {nodes: {k: {output_ports: {o: {value: x}}}}}}}}, "
+              "output_ports: {o: {value: x}, y: {value: t}}",
+              "Inputs: ['[1.0]'], xs: [o], y: y", ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of onnx::If by its input 1 (node 'f', parameter 't')"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: x * 2}}",
+              "Inputs: ['[1.0]'], xs: [o]", ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': ai.onnx.preview.training::Gradient needs the attribute 'y'"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: x * 2}}", "Inputs: ['[1.0]'], y: y",
+              ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': ai.onnx.preview.training::Gradient needs the attribute 'xs'"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: x * 2}}",
+              "Inputs: ['[1.0]'], xs: [5], y: y", ""),
+     "m.yaml:2:101: error: node 'd', parameter 'q': attribute 'xs' must be a list of strings, not a list"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: x * 2}}",
+              "Inputs: ['[1.0]'], xs: [nosuch], y: y", ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': the graph has no value 'nosuch' to derive by"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: 'x if x[0] > 1 else x'}}",
+              "Inputs: ['[1.0]'], xs: [o], y: y", ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of what is chosen, kept or gone through item by item "
+     "(node 'f', output port 'y')"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: x.astype(numpy.int64)}}",
+              "Inputs: ['[1.0]'], xs: [o], y: y", ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of numpy.astype by its input 1 (node 'f', output port "
+     "'y')"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: numpy.sort(x)}}",
+              "Inputs: ['[1.0]'], xs: [o], y: y", ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of numpy.sort by its input 1 (node 'f', output port "
+     "'y')"},
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: 'x[0] and x[1]'}}",
+              "Inputs: ['[1.0]'], xs: [o], y: y", ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of what is chosen, kept or gone through item by item "
+     "(node 'f', output port 'y')"},
 };
+
+static void keep_first(void *context, const mdf_error *warning)
+{
+    mdf_error *first = context;
+
+    *first = first->code == MDF_OK ? *warning : *first;
+}
 
 /* What loading, compiling and one evaluation say; "" where all goes well. */
 static void judge(const char *text, char *said, size_t size)
 {
-    mdf_options options = {0};
+    mdf_error first = {0};
+    mdf_options options = {.warning = keep_first, .warning_context = &first};
     mdf_error error = {0};
     mdf_model *model = mdf_model_load_bytes(text, strlen(text), "yaml", "m.yaml", &options, &error);
     mdf_program *program = model != NULL ? mdf_compile(model, &options, &error) : NULL;
@@ -293,6 +666,8 @@ static void judge(const char *text, char *said, size_t size)
     said[0] = '\0';
     if (error.code != MDF_OK) {
         mdf_error_format(&error, said, size);
+    } else if (state != NULL && first.message[0] != '\0') {
+        snprintf(said, size, "%s:%d:%d: warning: %s: %s", first.file, first.line, first.column, first.path, first.message);
     }
     mdf_state_free(state);
     mdf_program_free(program);
@@ -307,6 +682,15 @@ Test(faults, are_told_with_their_place)
     for (i = 0; i < sizeof faults / sizeof *faults; i++) {
         judge(faults[i].model, said, sizeof said);
         cr_expect_str_eq(said, faults[i].said, "%s\nsays      %s\nnot       %s", faults[i].model, said, faults[i].said);
+    }
+}
+
+/* Where a piece of memory is refused, that is told, or the same fault: of each model some pieces, of all together any. */
+Test(faults, are_not_told_where_memory_is_missing)
+{
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        expect_pieces_refused(faults[i].model,
+                              &(struct piece_run){.format = "yaml", .steps = 1, .dt = 0, .first = 1 + 7 * i % 11, .stride = 11});
     }
 }
 

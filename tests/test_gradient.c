@@ -5,6 +5,7 @@
 #include "mdf_c/write/write.h"
 #include "tests/engine.h"
 #include "tests/failing_allocator.h"
+#include "tests/refused_pieces.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -218,6 +219,16 @@ static void compare(struct engine *run, const char *port, struct array *x, const
     }
 }
 
+static void write_model(size_t k, char source[TEXT_SIZE])
+{
+    bool binary = cases[k].b.shape != NULL;
+
+    snprintf(source, TEXT_SIZE, model_form, cases[k].opset != NULL ? cases[k].opset : "28",
+             binary ? ", \"b\": {\"type\": \"float64\"}" : "", cases[k].function, cases[k].args,
+             binary ? ", \"b\": {\"type\": \"float64\"}" : "", binary ? ", \"b\"" : "", binary ? ", \"b\"" : "",
+             binary ? "q[0]" : "q", binary ? ", \"db\": {\"value\": \"q[1]\"}" : "");
+}
+
 Test(gradient, equals_differences)
 {
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -230,10 +241,7 @@ Test(gradient, equals_differences)
         if (binary) {
             fill(&cases[k].b, &b);
         }
-        snprintf(source, sizeof source, model_form, cases[k].opset != NULL ? cases[k].opset : "28",
-                 binary ? ", \"b\": {\"type\": \"float64\"}" : "", cases[k].function, cases[k].args,
-                 binary ? ", \"b\": {\"type\": \"float64\"}" : "", binary ? ", \"b\"" : "", binary ? ", \"b\"" : "",
-                 binary ? "q[0]" : "q", binary ? ", \"db\": {\"value\": \"q[1]\"}" : "");
+        write_model(k, source);
         if (engine_begin(&run, source, NULL)) {
             compare(&run, "da", &a, &a, &b, cases[k].function);
             if (binary) {
@@ -309,15 +317,20 @@ static const struct {
     {"\"g\": {\"output_ports\": {\"d\": {\"value\": \"gradient.turn(1, 2)\"}}}", "", "function 'gradient.turn' is not known"},
 };
 
+static void write_graph(size_t k, char source[TEXT_SIZE])
+{
+    snprintf(source, TEXT_SIZE,
+             "{\"m\": {\"onnx_opset_version\": \"28\", \"graphs\": {\"g\": {\"nodes\": {%s}, \"edges\": {%s}}}}}",
+             graphs[k].nodes, graphs[k].edges);
+}
+
 Test(gradient, of_graphs)
 {
     for (size_t k = 0; k < sizeof graphs / sizeof *graphs; k++) {
         char source[TEXT_SIZE], text[TEXT_SIZE] = "";
         struct engine run;
 
-        snprintf(source, sizeof source,
-                 "{\"m\": {\"onnx_opset_version\": \"28\", \"graphs\": {\"g\": {\"nodes\": {%s}, \"edges\": {%s}}}}}",
-                 graphs[k].nodes, graphs[k].edges);
+        write_graph(k, source);
         if (engine_begin(&run, source, NULL) && mdf_evaluate(run.state, (double)NAN, &run.error) == MDF_OK) {
             const mdf_value *value = mdf_output(run.state, k == 0 ? "h" : "g", "d");
             struct mdf_memory memory;
@@ -345,9 +358,7 @@ Test(gradient, any_allocation_may_fail)
         mdf_status status = MDF_OUT_OF_MEMORY;
         char source[TEXT_SIZE];
 
-        snprintf(source, sizeof source,
-                 "{\"m\": {\"onnx_opset_version\": \"28\", \"graphs\": {\"g\": {\"nodes\": {%s}, \"edges\": {%s}}}}}",
-                 graphs[k].nodes, graphs[k].edges);
+        write_graph(k, source);
         for (size_t n = 1; status == MDF_OUT_OF_MEMORY && n <= 20000; n++) {
             struct counter counter = {.fails_once = true};
             mdf_allocator allocator = failing_allocator(&counter);
@@ -371,5 +382,20 @@ Test(gradient, any_allocation_may_fail)
             cr_assert_eq(counter.n_blocks, 0, "graph %zu lost %zu blocks where allocation %zu fails", k, counter.n_blocks, n);
         }
         cr_expect_neq(status, MDF_OUT_OF_MEMORY, "graph %zu never had enough", k);
+    }
+}
+
+/* The same of each piece: of each case some, of all cases together any. */
+Test(gradient, pieces_of_memory_may_be_refused)
+{
+    char source[TEXT_SIZE];
+
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        write_model(k, source);
+        expect_pieces_refused(source, &(struct piece_run){.format = "json", .dt = NAN, .first = 1 + k % 20, .stride = 20});
+    }
+    for (size_t k = 0; k < sizeof graphs / sizeof *graphs; k++) {
+        write_graph(k, source);
+        expect_pieces_refused(source, &(struct piece_run){.format = "json", .steps = 1, .dt = NAN});
     }
 }

@@ -3,6 +3,7 @@
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
 #include "tests/failing_allocator.h"
+#include "tests/refused_pieces.h"
 #include "mdf_c/write/write.h"
 
 #include <criterion/criterion.h>
@@ -338,4 +339,54 @@ Test(metadata, units_change_nothing)
         "{'i': {}}, 'output_ports': {'r': {'value': 'i'}}}}, 'edges': {'1': {'sender': 'n', 'sender_port': 'o', 'receiver': 'q', "
         "'receiver_port': 'i', 'metadata': {'unit': 'mV'}}}}}}}",
         1, NAN, "r 8");
+}
+
+/* ------------------------------------------------------------------ memory that runs out */
+
+/* Whichever piece of memory is refused, the result is the same or the error says so. */
+Test(nested, any_piece_of_memory_may_be_refused)
+{
+    static const char *const models[] = {
+        ports_model,
+        deep_model,
+        GRAPH("'nodes': {'n': {'parameters': {'x': {'value': 'x + 1', 'default_initial_value': 0}, 'f.y': {'value': 7}}, "
+              "'functions': "
+              "{'w': {'value': '2 * 3'}}, 'nodes': {'e': {'input_ports': {'x': {}, 'y': {'default_value': 1}, 'w': {}}, "
+              "'output_ports': "
+              "{'o': {'value': '[x, y, w]'}}}, 'f': {'input_ports': {'x': {}, 'y': {}}, 'output_ports': {'p': {'value': '[x, "
+              "y]'}}}}, "
+              "'output_ports': {'a': {'value': 'e.o[0] + 10'}, 'p': {'value': 'f.p'}}}}"),
+        GRAPH("'nodes': {'a': {'output_ports': {'o': {'value': 3}}}, 'n': {'graph': {'metadata': {'inputs': [{'name': 'first', "
+              "'port': "
+              "'e.x'}, 'through'], 'outputs': [{'name': 'result', 'port': 'f.y'}, 'through']}, 'nodes': {'e': {'input_ports': "
+              "{'x': {}, "
+              "'q': {'default_value': 4}}, 'output_ports': {'y': {'value': 'x + q'}}}, 'f': {'input_ports': {'x': {}}, "
+              "'output_ports': "
+              "{'y': {'value': 'x + 1'}}}}}}}, 'edges': {'1': " EDGE("a", "o", "n", "first") ", '2': " EDGE("a", "o", "n",
+                                                                                                            "through") "}"),
+        GRAPH("'parameters': {'gain': 5, 'w': {'value': [1, 2], 'metadata': {'type': 'float32'}}, 'half': 'gain / 2'}, 'nodes': "
+              "{'a': {" COUNTER "}, 'n': {'nodes': {'e': " SUM(
+                  "x", "y") ", 'm': {'nodes': {'d': {'input_ports': {'y': {}}, 'output_ports': {'o': "
+                            "{'value': 'y * half'}}}}}}, 'edges': {'1': " EDGE(
+                                "e", "y", "m", "y") "}, 'conditions': {'node_specific': {'m': {'type': "
+                                                    "'EveryNCalls', 'kwargs': {'dependency': 'e', 'n': 2}}}}}}, 'edges': {'1': "
+                                                    "{'sender': 'a', 'sender_port': 'k', 'receiver': "
+                                                    "'n', 'receiver_port': 'x', 'parameters': {'weight': 'gain'}}}, "
+                                                    "'conditions': {'node_specific': {'n': {'type': "
+                                                    "'Threshold', 'kwargs': {'dependency': 'a', 'parameter': 'k', 'threshold': "
+                                                    "1, 'comparator': '>'}}}}"),
+        MODEL(
+            "'inner': {'nodes': {'e': " SUM("x", "y") "}}, 'g': {'nodes': {'a': {'parameters': {'x': 1}, 'graph': 'inner'}, 'b': "
+                                                      "{'parameters': {'x': 10}, 'graph': 'inner'}}}"),
+    };
+
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char *source = strdup(models[i]);
+
+        for (char *c = source; *c != '\0'; c++) {
+            *c = *c == '\'' ? '"' : *c;
+        }
+        expect_pieces_refused(source, &(struct piece_run){.format = "json", .steps = 3, .dt = 0.1});
+        free(source);
+    }
 }

@@ -5,6 +5,7 @@
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
 #include "tests/failing_allocator.h"
+#include "tests/refused_pieces.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -175,6 +176,27 @@ Test(scheduler, runs_nodes_as_graph_scheduler_does)
         free(conditions);
     }
     cr_expect_gt(index, (size_t)150);
+    json_decref(cases);
+}
+
+/* Each piece of memory that compiling and running them asks for may be refused: of each case some, of all cases together any. */
+Test(scheduler, pieces_of_memory_may_be_refused)
+{
+    json_t *cases = json_load_file("tests/data/schedule_cases.json", 0, NULL), *one;
+    size_t index;
+
+    cr_assert_not_null(cases);
+    json_array_foreach(cases, index, one)
+    {
+        char *conditions = json_dumps(json_object_get(one, "conditions"), 0);
+        char *model = model_text("", json_string_value(json_object_get(one, "nodes")),
+                                 json_string_value(json_object_get(one, "edges")), conditions, json_object_get(one, "finished"));
+
+        expect_pieces_refused(
+            model, &(struct piece_run){.format = "json", .steps = 2, .dt = NAN, .first = 1 + 37 * index % 150, .stride = 150});
+        mdf_memory_release(&memory, model);
+        free(conditions);
+    }
     json_decref(cases);
 }
 

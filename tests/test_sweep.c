@@ -1,6 +1,7 @@
 /* test_sweep.c - sweeps: each instance gives the bits of a run of its own, whatever the number of threads; what goes wrong is
  * told. */
 #include "mdf_c/mdf.h"
+#include "tests/refused_pieces.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -471,4 +472,38 @@ Test(sweep, any_allocation_may_fail)
     }
     cr_assert_gt(n, 50);
     pthread_mutex_destroy(&meter.lock);
+}
+
+/* Whichever piece of memory is refused, on one thread or two, the numbers are the same or the error says so. */
+Test(sweep, any_piece_of_memory_may_be_refused)
+{
+    struct fixture fixture;
+    double expected[3 * 4];
+
+    begin(&fixture);
+    fixture.shape[0] = 3;
+    fixture.shape[1] = 4;
+    fixture.options.n_instances = 3;
+    fixture.options.n_steps = 4;
+    for (int n_threads = 1; n_threads <= 2; n_threads++) {
+        size_t n;
+
+        fixture.options.n_threads = n_threads;
+        pieces_begin(0);
+        cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
+        n = pieces_end();
+        memcpy(expected, fixture.results, sizeof expected);
+        for (size_t at = 1; at <= n; at++) {
+            mdf_status status;
+
+            memset(fixture.results, 0xff, sizeof expected);
+            pieces_begin(at);
+            status = run(&fixture);
+            pieces_end();
+            cr_assert(status == MDF_OUT_OF_MEMORY ||
+                          (status == MDF_OK && memcmp(expected, fixture.results, sizeof expected) == 0),
+                      "%d threads, piece %zu: %s", n_threads, at, fixture.error.message);
+        }
+    }
+    end(&fixture);
 }

@@ -17,6 +17,7 @@ void mdf_arena_init(struct mdf_arena *arena, struct mdf_memory *memory)
 {
     arena->memory = memory;
     arena->chunks = NULL;
+    arena->has_refused = false;
 }
 
 void mdf_arena_release(struct mdf_arena *arena)
@@ -50,22 +51,28 @@ static struct mdf_arena_chunk *add_chunk(struct mdf_arena *arena, size_t least_b
     return chunk;
 }
 
+/* A chunk with room for so many bytes; NULL: refused. */
+static struct mdf_arena_chunk *find_room(struct mdf_arena *arena, size_t n_bytes)
+{
+    struct mdf_arena_chunk *chunk = arena->chunks;
+
+    return chunk != NULL && chunk->size_bytes - chunk->used_bytes >= n_bytes ? chunk : add_chunk(arena, n_bytes);
+}
+
 void *mdf_arena_allocate(struct mdf_arena *arena, size_t size_bytes)
 {
     const size_t unit = sizeof(max_align_t);
-    struct mdf_arena_chunk *chunk = arena->chunks;
+    struct mdf_arena_chunk *chunk = NULL;
     size_t rounded;
     void *piece;
 
-    if (!mdf_size_add(size_bytes == 0 ? 1 : size_bytes, unit - 1, &rounded)) {
-        return NULL;
+    if (mdf_size_add(size_bytes == 0 ? 1 : size_bytes, unit - 1, &rounded)) {
+        rounded -= rounded % unit;
+        chunk = find_room(arena, rounded);
     }
-    rounded -= rounded % unit;
-    if (chunk == NULL || chunk->size_bytes - chunk->used_bytes < rounded) {
-        chunk = add_chunk(arena, rounded);
-        if (chunk == NULL) {
-            return NULL;
-        }
+    if (chunk == NULL) {
+        arena->has_refused = true;
+        return NULL;
     }
     piece = (char *)chunk->data + chunk->used_bytes;
     chunk->used_bytes += rounded;
@@ -77,7 +84,7 @@ void *mdf_arena_array(struct mdf_arena *arena, size_t count, size_t item_size)
 {
     size_t total;
 
-    return mdf_size_multiply(count, item_size, &total) ? mdf_arena_allocate(arena, total) : NULL;
+    return mdf_arena_allocate(arena, mdf_size_multiply(count, item_size, &total) ? total : SIZE_MAX);
 }
 
 char *mdf_arena_text(struct mdf_arena *arena, const char *text, size_t length)

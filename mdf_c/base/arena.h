@@ -12,6 +12,7 @@ struct mdf_arena_chunk;
 struct mdf_arena {
     struct mdf_memory *memory;
     struct mdf_arena_chunk *chunks;
+    bool has_refused; /* a piece, since it was made: what is missing since then may be missing for that reason */
 };
 
 void mdf_arena_init(struct mdf_arena *arena, struct mdf_memory *memory);

@@ -72,4 +72,7 @@ enum {
  * quotes the text and names the offending place; *offset is the byte offset of that place. */
 struct mdf_expression *mdf_expression_parse(struct mdf_arena *arena, const char *text, size_t *offset, mdf_error *error);
 
+/* How many as.items there are: of a name or a literal none, of NULL none. For what walks a tree without asking what it means. */
+size_t mdf_expression_n_items(const struct mdf_expression *tree);
+
 #endif

@@ -135,3 +135,37 @@ bool mdf_expression_add_name(struct mdf_scanner *scanner, struct mdf_expression 
     node->names = names;
     return true;
 }
+
+size_t mdf_expression_n_items(const struct mdf_expression *tree)
+{
+    if (tree == NULL) {
+        return 0;
+    }
+    switch (tree->kind) {
+    case MDF_EXPRESSION_INT:
+    case MDF_EXPRESSION_REAL:
+    case MDF_EXPRESSION_STRING:
+    case MDF_EXPRESSION_TRUE:
+    case MDF_EXPRESSION_FALSE:
+    case MDF_EXPRESSION_NONE:
+    case MDF_EXPRESSION_ELLIPSIS:
+    case MDF_EXPRESSION_NAME:
+        return 0;
+    case MDF_EXPRESSION_LIST:
+    case MDF_EXPRESSION_TUPLE:
+    case MDF_EXPRESSION_DICT:
+    case MDF_EXPRESSION_UNARY:
+    case MDF_EXPRESSION_BINARY:
+    case MDF_EXPRESSION_COMPARE:
+    case MDF_EXPRESSION_AND:
+    case MDF_EXPRESSION_OR:
+    case MDF_EXPRESSION_CONDITIONAL:
+    case MDF_EXPRESSION_CALL:
+    case MDF_EXPRESSION_ATTRIBUTE:
+    case MDF_EXPRESSION_SUBSCRIPT:
+    case MDF_EXPRESSION_SLICE:
+    case MDF_EXPRESSION_COMPREHENSION:
+        return tree->as.list.n;
+    }
+    return 0;
+}

@@ -688,7 +688,7 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
         compiler.program->graph_id = keep_text(&compiler, graph->id);
         done = compile_graph(&compiler, graph, &unit, NULL);
     }
-    if (!done) {
+    if (!done || compiler.arena->has_refused || compiler.scratch.has_refused) {
         compile_out_of_memory(&compiler); /* where nothing else has been said */
     }
     unit_clear(&compiler, &unit);

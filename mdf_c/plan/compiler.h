@@ -122,8 +122,10 @@ struct target {
     struct scope *scope;
 };
 
-/* --- unit.c: emission. Functions that return an operand return MDF_NO_OPERAND with the error set. */
+/* --- list.c. False, with the error set: memory ran out; the list is as it was. */
 bool list_add(struct compiler *compiler, struct list *list, const void *item, size_t item_size);
+
+/* --- unit.c: emission. Functions that return an operand return MDF_NO_OPERAND with the error set. */
 mdf_operand unit_new_slot(struct target *target, unsigned flags);
 /* A constant that takes over what `value` holds. */
 mdf_operand unit_add_constant(struct target *target, struct mdf_value *value, unsigned flags);
@@ -219,6 +221,8 @@ bool compile_typed_form(struct target *target, const struct mdf_node *node, stru
 bool compile_declared_constant(struct target *target, const struct mdf_node *node, const struct mdf_declaration *declaration,
                                struct mdf_value *value);
 
+/* The tree of a text; NULL: it is no expression, which is told where it is compiled. False, with the error set: memory ran out. */
+bool try_parse(struct compiler *compiler, struct mdf_arena *arena, const char *text, struct mdf_expression **tree);
 /* Adds the names that a field's text refers to. */
 bool collect_names(struct compiler *compiler, const struct mdf_node *node, struct list *names);
 bool names_contain(const struct list *names, const char *name);

@@ -156,15 +156,14 @@ static bool unknown_argument(struct condition_builder *builder, const struct con
     char message[300];
     size_t i;
 
+    if (given->name[0] == '\0') {
+        return condition_fault(builder, call, given->value, "more arguments than the condition has");
+    }
     mdf_nearest_begin(&nearest, given->name);
     for (i = 0; formals[i].name != NULL; i++) {
         mdf_nearest_offer(&nearest, formals[i].name);
     }
-    if (given->name[0] == '\0') {
-        snprintf(message, sizeof message, "%s: more arguments than the condition has", call->row->name);
-    } else {
-        snprintf(message, sizeof message, "%s: the condition has no argument '%.80s'", call->row->name, given->name);
-    }
+    snprintf(message, sizeof message, "%s: the condition has no argument '%.80s'", call->row->name, given->name);
     return condition_unknown(builder, given->value, message, mdf_nearest_result(&nearest));
 }
 

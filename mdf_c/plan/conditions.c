@@ -54,7 +54,7 @@ static bool read_parts(struct condition_builder *builder, const struct condition
             }
             if (value->kind != MDF_NODE_LIST && (value->kind != MDF_NODE_NUMBERS || mdf_node_length(value) > 0)) {
                 return condition_fault(builder, call, value, "'%s' must be a list of conditions, not %s", argument->name,
-                                       mdf_node_describe(value));
+                                       value->kind == MDF_NODE_NUMBERS ? "a list of numbers" : mdf_node_describe(value));
             }
             for (j = 0; j < mdf_node_length(value); j++) {
                 if (!condition_read(builder, &value->as.list.items[j])) {

@@ -56,7 +56,20 @@ static const struct mdf_value *read_attribute_value(const struct mdf_inference *
                                                                  : NULL;
 }
 
-/* What is known of the inputs of a call. */
+/* Types of which nothing is known; NULL with the error set: memory ran out. */
+static struct mdf_static_type *new_types(struct target *target, size_t n)
+{
+    struct mdf_static_type *types = mdf_arena_array(&target->compiler->scratch, n, sizeof *types);
+
+    for (size_t i = 0; types != NULL && i < n; i++) {
+        types[i] = mdf_static_unknown;
+    }
+    if (types == NULL) {
+        compile_out_of_memory(target->compiler);
+    }
+    return types;
+}
+
 /* Whether what is known to have no axes may be made an array of one: see MDF_OPERATOR_NEEDS_AXIS. */
 static bool may_be_array_of_one(const struct call_types *call, const struct mdf_static_type *type)
 {
@@ -64,17 +77,16 @@ static bool may_be_array_of_one(const struct call_types *call, const struct mdf_
            type->rank == 0 && type->dtype == MDF_DTYPE_NONE;
 }
 
+/* What is known of the inputs of a call; `promised`: what there is known if bodies keep what they declare. */
 static bool begin(struct target *target, const struct call_types *call, bool promised, struct mdf_inference *inference)
 {
-    struct mdf_static_type *inputs = mdf_arena_array(&target->compiler->scratch, call->n_inputs, sizeof *inputs);
+    struct mdf_static_type *inputs = new_types(target, call->n_inputs);
     size_t i;
 
     if (inputs == NULL) {
-        compile_out_of_memory(target->compiler);
         return false;
     }
     for (i = 0; i < call->n_inputs; i++) {
-        inputs[i] = mdf_static_unknown;
         if (call->inputs[i] == MDF_NO_OPERAND) {
             inputs[i].kind = MDF_STATIC_OMITTED;
         } else {
@@ -110,19 +122,11 @@ static bool refuse(struct target *target, const struct mdf_inference *inference)
 
 bool infer_formals(struct target *target, const struct call_types *call, size_t n_formals, const struct mdf_static_type **formals)
 {
-    struct mdf_static_type *types = mdf_arena_array(&target->compiler->scratch, n_formals, sizeof *types);
+    struct mdf_static_type *types = new_types(target, n_formals);
     struct mdf_inference inference;
-    size_t i;
 
-    if (types == NULL) {
-        compile_out_of_memory(target->compiler);
-        return false;
-    }
-    for (i = 0; i < n_formals; i++) {
-        types[i] = mdf_static_unknown;
-    }
     *formals = types;
-    if (!begin(target, call, false, &inference)) {
+    if (types == NULL || !begin(target, call, false, &inference)) {
         return false;
     }
     inference.bodies[0].formals = types;
@@ -153,32 +157,25 @@ static bool has_promise(const struct target *target, const struct call_types *ca
     return false;
 }
 
-/* What the outputs are if what bodies declare holds; nothing is refused for it. */
-static bool infer_promised(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs,
-                           mdf_operand into)
+/* `promised`: what the outputs are if what bodies declare holds; nothing is refused for it. */
+static bool infer(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs,
+                  mdf_operand into, bool promised)
 {
-    struct mdf_static_type *types = mdf_arena_array(&target->compiler->scratch, n_outputs, sizeof *types);
+    struct mdf_static_type *types = new_types(target, n_outputs);
     struct mdf_inference inference;
     size_t i;
 
-    if (types == NULL) {
-        compile_out_of_memory(target->compiler);
-        return false;
-    }
-    for (i = 0; i < n_outputs; i++) {
-        types[i] = mdf_static_unknown;
-    }
-    if (!begin(target, call, true, &inference)) {
+    if (types == NULL || !begin(target, call, promised, &inference)) {
         return false;
     }
     inference.outputs = types;
     inference.n_outputs = n_outputs;
     if (!mdf_infer_outputs(&inference)) {
-        return inference.status != MDF_OUT_OF_MEMORY || refuse(target, &inference);
+        return (promised && inference.status != MDF_OUT_OF_MEMORY) || refuse(target, &inference);
     }
     for (i = 0; i < n_outputs; i++) {
         if (outputs[i] != into) {
-            unit_promise_type(target->unit, outputs[i], &types[i]);
+            (promised ? unit_promise_type : unit_set_type)(target->unit, outputs[i], &types[i]);
         }
     }
     return true;
@@ -187,29 +184,6 @@ static bool infer_promised(struct target *target, const struct call_types *call,
 bool infer_outputs(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs,
                    mdf_operand into)
 {
-    struct mdf_static_type *types = mdf_arena_array(&target->compiler->scratch, n_outputs, sizeof *types);
-    struct mdf_inference inference;
-    size_t i;
-
-    if (types == NULL) {
-        compile_out_of_memory(target->compiler);
-        return false;
-    }
-    for (i = 0; i < n_outputs; i++) {
-        types[i] = mdf_static_unknown;
-    }
-    if (!begin(target, call, false, &inference)) {
-        return false;
-    }
-    inference.outputs = types;
-    inference.n_outputs = n_outputs;
-    if (!mdf_infer_outputs(&inference)) {
-        return refuse(target, &inference);
-    }
-    for (i = 0; i < n_outputs; i++) {
-        if (outputs[i] != into) {
-            unit_set_type(target->unit, outputs[i], &types[i]);
-        }
-    }
-    return !has_promise(target, call) || infer_promised(target, call, outputs, n_outputs, into);
+    return infer(target, call, outputs, n_outputs, into, false) &&
+           (!has_promise(target, call) || infer(target, call, outputs, n_outputs, into, true));
 }

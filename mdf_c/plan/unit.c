@@ -17,6 +17,9 @@ mdf_operand compile_error(struct compiler *compiler, mdf_status status, const ch
     char message[700];
     va_list arguments;
 
+    if (compiler->error->code == MDF_OK && (compiler->arena->has_refused || compiler->scratch.has_refused)) {
+        return compile_out_of_memory(compiler); /* what seems to be wrong may be missing for want of memory */
+    }
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
@@ -70,11 +73,8 @@ static void set_origin(struct compiler *compiler, const struct mdf_node *node)
     }
     origin.file = mdf_arena_text(compiler->arena, origin.file, strlen(origin.file));
     origin.path = mdf_arena_text(compiler->arena, compiler->path, strlen(compiler->path));
-    if (origin.path == NULL || origin.file == NULL) {
-        origin.path = origin.file = "";
-    }
-    if (!list_add(compiler, &list, &origin, sizeof origin)) {
-        return;
+    if (origin.path == NULL || origin.file == NULL || !list_add(compiler, &list, &origin, sizeof origin)) {
+        return; /* the compilation fails, at the latest when it is done */
     }
     grown = list.items;
     compiler->origins = grown;
@@ -108,28 +108,7 @@ void place_leave(struct compiler *compiler, struct place place)
     compiler->at = place.at;
 }
 
-/* ------------------------------------------------------------------ lists, operands */
-
-bool list_add(struct compiler *compiler, struct list *list, const void *item, size_t item_size)
-{
-    if (list->n == list->capacity) {
-        size_t capacity = list->capacity < 4 ? 8 : list->capacity * 2;
-        void *grown = mdf_arena_array(&compiler->scratch, capacity, item_size);
-
-        if (grown == NULL) {
-            compile_out_of_memory(compiler);
-            return false;
-        }
-        if (list->n > 0) {
-            memcpy(grown, list->items, list->n * item_size);
-        }
-        list->items = grown;
-        list->capacity = capacity;
-    }
-    memcpy((char *)list->items + list->n * item_size, item, item_size);
-    list->n++;
-    return true;
-}
+/* ------------------------------------------------------------------ operands */
 
 static mdf_operand add_operand(struct target *target, struct list *facts_list, enum mdf_operand_kind kind, unsigned flags)
 {

@@ -74,45 +74,19 @@ static void note_subscript(struct compiler *compiler, struct usages *usages, con
 
 static void find_in_tree(struct compiler *compiler, struct usages *usages, const struct mdf_expression *tree)
 {
-    size_t first = 0, i;
+    size_t n = mdf_expression_n_items(tree), first = 0, i;
 
-    if (tree == NULL) {
-        return;
-    }
-    switch (tree->kind) {
-    case MDF_EXPRESSION_INT:
-    case MDF_EXPRESSION_REAL:
-    case MDF_EXPRESSION_STRING:
-    case MDF_EXPRESSION_TRUE:
-    case MDF_EXPRESSION_FALSE:
-    case MDF_EXPRESSION_NONE:
-    case MDF_EXPRESSION_ELLIPSIS:
-        return;
-    case MDF_EXPRESSION_NAME:
-        note_whole(compiler, usages, tree->as.text.bytes);
-        return;
-    case MDF_EXPRESSION_SUBSCRIPT:
-        if (tree->as.list.items[0]->kind == MDF_EXPRESSION_NAME) {
-            note_subscript(compiler, usages, tree->as.list.items[0]->as.text.bytes, tree->as.list.items[1]);
-            first = 1;
+    if (n == 0) {
+        if (tree != NULL && tree->kind == MDF_EXPRESSION_NAME) {
+            note_whole(compiler, usages, tree->as.text.bytes);
         }
-        break;
-    case MDF_EXPRESSION_LIST:
-    case MDF_EXPRESSION_TUPLE:
-    case MDF_EXPRESSION_DICT:
-    case MDF_EXPRESSION_UNARY:
-    case MDF_EXPRESSION_BINARY:
-    case MDF_EXPRESSION_COMPARE:
-    case MDF_EXPRESSION_AND:
-    case MDF_EXPRESSION_OR:
-    case MDF_EXPRESSION_CONDITIONAL:
-    case MDF_EXPRESSION_CALL:
-    case MDF_EXPRESSION_ATTRIBUTE:
-    case MDF_EXPRESSION_SLICE:
-    case MDF_EXPRESSION_COMPREHENSION:
-        break;
+        return;
     }
-    for (i = first; i < tree->as.list.n; i++) {
+    if (tree->kind == MDF_EXPRESSION_SUBSCRIPT && tree->as.list.items[0]->kind == MDF_EXPRESSION_NAME) {
+        note_subscript(compiler, usages, tree->as.list.items[0]->as.text.bytes, tree->as.list.items[1]);
+        first = 1;
+    }
+    for (i = first; i < n; i++) {
         find_in_tree(compiler, usages, tree->as.list.items[i]);
     }
 }
@@ -121,8 +95,7 @@ static void find_in_tree(struct compiler *compiler, struct usages *usages, const
 static void find_in_text(struct compiler *compiler, struct usages *usages, const char *text)
 {
     const char *bracket = strrchr(text, '[');
-    mdf_error ignored = {.code = MDF_OK};
-    size_t offset;
+    struct mdf_expression *tree;
 
     if (bracket != NULL) {
         char *end, *name = mdf_arena_text(&compiler->scratch, text, (size_t)(bracket - text));
@@ -137,7 +110,11 @@ static void find_in_text(struct compiler *compiler, struct usages *usages, const
             note_index(compiler, usages, name, index);
         }
     }
-    find_in_tree(compiler, usages, mdf_expression_parse(&compiler->scratch, text, &offset, &ignored));
+    if (!try_parse(compiler, &compiler->scratch, text, &tree)) {
+        usages->failed = true;
+        return;
+    }
+    find_in_tree(compiler, usages, tree);
 }
 
 static void find_in_node(struct compiler *compiler, struct usages *usages, const struct mdf_node *node);

@@ -322,42 +322,16 @@ static bool collect_from_tree(struct compiler *compiler, const struct mdf_expres
     const char *dotted;
     size_t i;
 
-    if (tree == NULL) {
-        return true;
-    }
-    switch (tree->kind) {
-    case MDF_EXPRESSION_INT:
-    case MDF_EXPRESSION_REAL:
-    case MDF_EXPRESSION_STRING:
-    case MDF_EXPRESSION_TRUE:
-    case MDF_EXPRESSION_FALSE:
-    case MDF_EXPRESSION_NONE:
-    case MDF_EXPRESSION_ELLIPSIS:
-        return true;
-    case MDF_EXPRESSION_NAME:
+    if (tree != NULL && tree->kind == MDF_EXPRESSION_NAME) {
         return add_copied_name(compiler, names, tree->as.text.bytes);
-    case MDF_EXPRESSION_ATTRIBUTE:
+    }
+    if (tree != NULL && tree->kind == MDF_EXPRESSION_ATTRIBUTE) {
         dotted = dotted_text(compiler, tree);
         if (dotted != NULL && !add_name(compiler, names, dotted)) {
             return false;
         }
-        break;
-    case MDF_EXPRESSION_LIST:
-    case MDF_EXPRESSION_TUPLE:
-    case MDF_EXPRESSION_DICT:
-    case MDF_EXPRESSION_UNARY:
-    case MDF_EXPRESSION_BINARY:
-    case MDF_EXPRESSION_COMPARE:
-    case MDF_EXPRESSION_AND:
-    case MDF_EXPRESSION_OR:
-    case MDF_EXPRESSION_CONDITIONAL:
-    case MDF_EXPRESSION_CALL:
-    case MDF_EXPRESSION_SUBSCRIPT:
-    case MDF_EXPRESSION_SLICE:
-    case MDF_EXPRESSION_COMPREHENSION:
-        break;
     }
-    for (i = 0; i < tree->as.list.n; i++) {
+    for (i = 0; i < mdf_expression_n_items(tree); i++) {
         if (!collect_from_tree(compiler, tree->as.list.items[i], names)) {
             return false;
         }
@@ -365,20 +339,30 @@ static bool collect_from_tree(struct compiler *compiler, const struct mdf_expres
     return true;
 }
 
+bool try_parse(struct compiler *compiler, struct mdf_arena *arena, const char *text, struct mdf_expression **tree)
+{
+    mdf_error ignored = {.code = MDF_OK};
+    size_t offset;
+
+    *tree = mdf_expression_parse(arena, text, &offset, &ignored);
+    if (*tree != NULL || ignored.code == MDF_EXPRESSION) {
+        return true;
+    }
+    compile_out_of_memory(compiler);
+    return false;
+}
+
 static bool collect_from_text(struct compiler *compiler, const char *text, struct list *names)
 {
     struct mdf_expression *tree;
-    struct mdf_arena arena;  /* of the tree, which is not kept */
-    mdf_error ignored = {0}; /* a text that does not parse is reported when it is compiled */
-    size_t offset;
+    struct mdf_arena arena; /* of the tree, which is not kept */
     bool done;
 
     if (!add_name(compiler, names, text)) {
         return false;
     }
     mdf_arena_init(&arena, compiler->memory);
-    tree = mdf_expression_parse(&arena, text, &offset, &ignored);
-    done = tree == NULL || collect_from_tree(compiler, tree, names);
+    done = try_parse(compiler, &arena, text, &tree) && collect_from_tree(compiler, tree, names);
     mdf_arena_release(&arena);
     return done;
 }

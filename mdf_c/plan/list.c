@@ -1,0 +1,25 @@
+/* list.c - a list that grows, in the compiler's scratch. See compiler.h. */
+#include "mdf_c/plan/compiler.h"
+
+#include <string.h>
+
+bool list_add(struct compiler *compiler, struct list *list, const void *item, size_t item_size)
+{
+    if (list->n == list->capacity) {
+        size_t capacity = list->capacity < 4 ? 8 : list->capacity * 2;
+        void *grown = mdf_arena_array(&compiler->scratch, capacity, item_size);
+
+        if (grown == NULL) {
+            compile_out_of_memory(compiler);
+            return false;
+        }
+        if (list->n > 0) {
+            memcpy(grown, list->items, list->n * item_size);
+        }
+        list->items = grown;
+        list->capacity = capacity;
+    }
+    memcpy((char *)list->items + list->n * item_size, item, item_size);
+    list->n++;
+    return true;
+}
