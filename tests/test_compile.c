@@ -102,15 +102,17 @@ static bool is_same(json_t *a, json_t *b)
     return json_equal(a, b);
 }
 
-/* What mdf-run prints with and without --compile; NaN and infinities, which JSON has not, as texts. */
-static void expect_same(const char *arguments)
+/* What mdf-run prints with and without --compile, by the C compiler `compiler` (NULL: that of the environment); NaN and infinities,
+ * which JSON has not, as texts. */
+static void expect_same(const char *compiler, const char *arguments)
 {
     char *plain = new_output(), *compiled = new_output();
     const char *filter = "sed '/: warning: /d; s/-Infinity/\"low\"/g; s/Infinity/\"high\"/g; s/NaN/\"nan\"/g'";
     json_t *a, *b;
 
     run(plain, "$BUILD/mdf-run %s --quiet 2>&1 | %s", arguments, filter);
-    run(compiled, "$BUILD/mdf-run %s --quiet --compile 2>&1 | %s", arguments, filter);
+    run(compiled, "%s%s $BUILD/mdf-run %s --quiet --compile 2>&1 | %s", compiler != NULL ? "CC=" : "",
+        compiler != NULL ? compiler : "", arguments, filter);
     a = json_loads(plain, 0, NULL);
     b = json_loads(compiled, 0, NULL);
     cr_expect(a != NULL, "%s: %.300s", arguments, plain);
@@ -144,7 +146,27 @@ Test(compile, computes_the_same)
     size_t i;
 
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-        expect_same(rows[i]);
+        expect_same(NULL, rows[i]);
+    }
+}
+
+/* Functions of numpy, Python's operators and functions, ONNX operators, arrays that are moved, reduced and multiplied: on elements of
+ * each type that C has, with NaN, infinities, zeros of both signs and the ends of whole numbers; conditions of the scheduler, with
+ * all scales and clocks. Their many lines are compiled without optimising. */
+Test(compile, each_function_and_condition_computes_the_same)
+{
+    static const char *const rows[] = {
+        "tests/data/compile/numpy.json --typed --trace -n 2",
+        "tests/data/compile/python.json --typed --trace -n 2",
+        "tests/data/compile/onnx.json --typed --trace -n 2",
+        "tests/data/compile/arrays.json --typed --trace -n 2",
+        "tests/data/compile/schedule.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
+        "tests/data/compile/times.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect_same("tests/random/cc_fast.sh", rows[i]);
     }
 }
 
@@ -233,6 +255,66 @@ Test(compile, refusals_are_clear)
     cr_expect(strstr(output, "/nosuch/cc") != NULL, "%s", output);
     cr_expect_eq(run(output, "ls %s", folder), 0);
     cr_expect_str_empty(output, "something is left: %s", output);
+    free(output);
+}
+
+/* A node's parameters and what it gives, and what mdf-compile says of them. */
+struct refusal {
+    const char *node, *message;
+};
+
+#define VALUE(text) "\"parameters\": {\"r\": {\"value\": \"" text "\"}}, \"output_ports\": {\"o\": {\"value\": \"r\"}}"
+#define CALL(function, arguments)                                                                                     \
+    "\"parameters\": {\"r\": {\"function\": \"" function "\", \"args\": {" arguments "}}}, \"output_ports\": {\"o\": " \
+    "{\"value\": \"r\"}}"
+
+/* Of each kind one. What can not be written is never written as something else. */
+Test(compile, what_has_no_form_is_refused)
+{
+    static const struct refusal rows[] = {
+        {CALL("onnx::EyeLike", "\"input\": \"x\""), "there is no form in C of the operator EyeLike"},
+        {CALL("onnx::Pow", "\"X\": \"n\", \"Y\": \"q\""), "the operator Pow on elements of types int64 and float64"},
+        {CALL("onnx::Pow", "\"X\": \"w\", \"Y\": \"0.1\""), "the operator Pow on elements of types float32 and float64"},
+        {CALL("onnx::PRelu", "\"X\": \"u\", \"slope\": \"u\""), "a conversion between types"},
+        {CALL("onnx::Softmax", "\"input\": \"h\""), "float16"},
+        {CALL("onnx::Reshape", "\"data\": \"n\", \"shape\": \"numpy.array(n.shape) + 0 * n[0]\""), "can not be written as C"},
+        {CALL("onnx::Trilu", "\"input\": \"x\", \"k\": \"n[0]\""), "input 2 of the operator Trilu is not a constant"},
+        {CALL("onnx::ReduceSum", "\"data\": \"x\", \"axes\": \"n[0:1]\""), "input 2 of the operator ReduceSum is not a constant"},
+        {CALL("onnx::ReduceSum", "\"data\": \"x[0:0]\""), "the operator ReduceSum on an array without elements"},
+        {CALL("onnx::Gemm", "\"A\": \"numpy.reshape(n, (1, 2))\", \"B\": \"numpy.reshape(n, (2, 1))\", \"alpha\": 0.5"),
+         "Gemm of whole numbers with factors"},
+        {CALL("onnx::RandomNormal", "\"shape\": [2]"), "random numbers"},
+        {VALUE("numpy.sum(u)"), "the operator numpy.sum on elements of type uint8"},
+        {VALUE("numpy.sum(x, n[0])"), "input 2 of the operator numpy.sum is not a constant"},
+        {VALUE("numpy.dot(numpy.reshape(x, (1, 2, 2)), numpy.reshape(x, (1, 2, 2)))"), "numpy.dot of arrays of more than two axes"},
+        {VALUE("numpy.matmul(u, u)"), "the operator numpy.matmul on elements of types uint8 and uint8"},
+        {VALUE("x[n[0]]"), "input 2 of the operator operator.getitem is not a constant"},
+        {VALUE("q and n[0]"), "a value that is not always computed, or not always of one type"},
+        {VALUE("numpy.concatenate((x, x))"), "a value that is no array of numbers"},
+        {VALUE("numpy.sin(u)"), "its elements have type float16"},
+        {VALUE("'text'"), "it is no array of numbers"},
+        {VALUE("t * t"), "there is no form in C of the operator operator.mul on elements of type bool"},
+        {VALUE("[x, q]"), "can not be written as C"},
+    };
+    static const char ports[] =
+        "\"x\": {\"type\": \"float64\", \"shape\": [2, 2], \"default_value\": [[1, 2], [3, 4]]}, \"n\": {\"type\": \"int64\", "
+        "\"shape\": [2], \"default_value\": [0, 1]}, \"q\": {\"type\": \"float64\", \"shape\": [], \"default_value\": 0.5}, \"w\": "
+        "{\"type\": \"float32\", \"shape\": [], \"default_value\": 0.5}, \"u\": {\"type\": \"uint8\", \"shape\": [2], "
+        "\"default_value\": [1, 2]}, \"t\": {\"type\": \"bool\", \"shape\": [1], \"default_value\": [true]}, \"h\": {\"type\": "
+        "\"float16\", \"shape\": [1], \"default_value\": [1]}";
+    char *output = new_output(), *text = new_output();
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(text, OUTPUT_SIZE, "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\"input_ports\": {%s}, %s}}}}}}", ports,
+                 rows[i].node);
+        write_file("refused.json", text);
+        cr_expect_eq(run(output, "$BUILD/mdf-compile %s/refused.json -o %s/refused.c 2>&1", folder, folder), 1, "%s", rows[i].node);
+        cr_expect(strstr(output, rows[i].message) != NULL && strstr(output, "can not be written as C") != NULL, "%s: %s",
+                  rows[i].node, output);
+    }
+    cr_expect_neq(run(output, "ls %s/refused.c 2>&1", folder), 0, "something is left");
+    free(text);
     free(output);
 }
 

@@ -177,7 +177,8 @@ static bool run_trial(struct lowering *lowering, struct trial *trial)
             return false;
         }
         if (!run_kernel(lowering, trial)) {
-            return lowering_fail(lowering, "a call that fails");
+            return lowering_fail(lowering, lowering->execution->context.error.code == MDF_OUT_OF_MEMORY ? "out of memory"
+                                                                                                         : "a call that fails");
         }
     }
     if (trial->source->signature != NULL && trial->is_weak) {

@@ -64,7 +64,8 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
     added->lowered = mdf_lower(&request, &why);
     execution->dt = kept;
     if (added->lowered == NULL) {
-        return mdf_source_refuse(&program->writer, "%s", why);
+        return strcmp(why, "out of memory") == 0 ? mdf_source_out_of_memory(&program->writer)
+                                                 : mdf_source_refuse(&program->writer, "%s", why);
     }
     added->next = program->stretches;
     program->stretches = added;

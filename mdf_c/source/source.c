@@ -97,7 +97,7 @@ static void name_model(struct mdf_source_program *program, const char *hint)
     struct mdf_source_writer *writer = &program->writer;
     size_t n_free = 0, i;
 
-    while (n_free < N_SUFFIXES && !writer->body.failed) {
+    while (n_free < N_SUFFIXES && writer->error->code == MDF_OK) {
         program->name = mdf_source_name(writer, &writer->globals, hint);
         for (n_free = 0; n_free < N_SUFFIXES; n_free++) {
             if (mdf_source_is_taken(writer, mdf_source_text(writer, "%s_%s", program->name, suffixes[n_free]))) {
@@ -158,10 +158,12 @@ bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *
     done = (program.node_functions != NULL || mdf_source_out_of_memory(&program.writer)) && mdf_source_collect(&program) &&
            mdf_source_write_nodes(&program) && mdf_source_write_order(&program) &&
            mdf_source_write_interface(&program, options->header, source, header);
-    if (done && (program.fields.failed || program.copies.failed || program.functions.failed || program.unions.failed ||
-                 program.writer.constants.failed)) {
-        done = mdf_source_out_of_memory(&program.writer);
-    }
+    mdf_source_check(&program.writer, &program.fields);
+    mdf_source_check(&program.writer, &program.copies);
+    mdf_source_check(&program.writer, &program.functions);
+    mdf_source_check(&program.writer, &program.unions);
+    mdf_source_check(&program.writer, &program.writer.constants);
+    done = done && own_error.code == MDF_OK;
     mdf_source_release_stretches(&program);
     mdf_text_release(&program.fields);
     mdf_text_release(&program.copies);

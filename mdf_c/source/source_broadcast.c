@@ -1,6 +1,8 @@
 /* source_broadcast.c - functions of elements on arrays whose shapes broadcast: nested loops over the axes of the result. */
 #include "mdf_c/source/source_writer.h"
 
+#include "functions/python/python_values.h"
+
 #include <string.h>
 
 enum { MAX_FOLDED = 16 }; /* operands of Sum, Max, Min, Mean */
@@ -58,33 +60,61 @@ static size_t open_loops(struct mdf_source_writer *writer, const struct mdf_valu
     return n_open;
 }
 
-/* The type in which elements are computed: the operands', or, where they differ or are whole and the result is real, the
- * result's. */
-static mdf_dtype computed_dtype(const struct mdf_value *form, size_t n_operands, const struct mdf_value *const operands[])
+/* Whether an operand is the condition of Where, whose type says nothing of the others'. */
+static bool is_condition(size_t i, size_t n_operands)
+{
+    return i == 0 && n_operands == 3;
+}
+
+/* The type in which two operands are compared; whole numbers, however short, as int64, which holds them all. NONE: there is none. */
+static mdf_dtype compared_dtype(const struct mdf_source_writer *writer, const struct mdf_value *a, const struct mdf_value *b)
+{
+    mdf_dtype dtype = mdf_python_promote(writer->lowered->context, a, b);
+
+    return mdf_dtype_kind(dtype) == 'f' ? dtype : dtype == MDF_DTYPE_UINT64 ? MDF_DTYPE_NONE : MDF_DTYPE_INT64;
+}
+
+/* The type in which elements are computed: of a real result its own (math's functions make doubles of all reals), else the
+ * operands', or, where they differ, the result's. NONE: there is none that gives the same. */
+static mdf_dtype computed_dtype(const struct mdf_source_writer *writer, const struct mdf_value *form, size_t n_operands,
+                                const struct mdf_value *const operands[])
 {
     mdf_dtype dtype = (mdf_dtype)operands[n_operands - 1]->dtype;
+    bool is_real = mdf_dtype_kind((mdf_dtype)form->dtype) == 'f', any_real = false, differ = false;
     size_t i;
 
-    if (mdf_dtype_kind((mdf_dtype)form->dtype) == 'f' && mdf_dtype_kind(dtype) != 'f') {
-        return (mdf_dtype)form->dtype;
-    }
-
     for (i = 0; i < n_operands; i++) {
-        if (operands[i]->dtype != dtype && !(i == 0 && n_operands == 3)) {
-            return form->dtype == MDF_DTYPE_BOOL ? MDF_DTYPE_FLOAT64 : (mdf_dtype)form->dtype;
-        }
+        differ = differ || (operands[i]->dtype != dtype && !is_condition(i, n_operands));
+        any_real = any_real || (mdf_dtype_kind((mdf_dtype)operands[i]->dtype) == 'f' && !is_condition(i, n_operands));
     }
-    return dtype;
+    if (is_real || !differ) {
+        return is_real ? (mdf_dtype)form->dtype : dtype;
+    }
+    if (form->dtype == MDF_DTYPE_BOOL && n_operands == 2) {
+        return compared_dtype(writer, operands[0], operands[1]);
+    }
+    return any_real ? MDF_DTYPE_NONE : (mdf_dtype)form->dtype;
+}
+
+/* Whether ONNX's Pow is computed in the type of its base: else, of a base that is shorter than the exponent, it is not written. */
+static bool is_power_of_its_base(const struct mdf_source_writer *writer, const struct mdf_source_call *call,
+                                 const struct mdf_value *base, const struct mdf_value *exponent)
+{
+    const void *element = mdf_source_constant_element(writer, call->call->inputs[1]);
+    double real = element != NULL ? mdf_element_to_double((mdf_dtype)exponent->dtype, element) : 0;
+
+    return base->dtype == exponent->dtype || base->dtype == MDF_DTYPE_FLOAT64 ||
+           (base->dtype == MDF_DTYPE_FLOAT32 && element != NULL && (double)(float)real == real);
 }
 
 /* The text of an operand's element in the type of the computation. */
 static const char *operand_text(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i, const char *index,
-                                mdf_dtype dtype, bool is_condition)
+                                mdf_dtype dtype, bool as_it_is)
 {
     mdf_lowered_id id = call->call->inputs[i];
     const char *element = mdf_source_element(writer, id, index);
 
-    return is_condition || writer->lowered->values[id].form.dtype == dtype
+    return as_it_is || writer->lowered->values[id].form.dtype == dtype
                ? element
                : mdf_source_text(writer, "(%s)%s", mdf_source_type(dtype), element);
 }
@@ -145,10 +175,15 @@ bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct m
     if (form->length == 0) {
         return true;
     }
-    dtype = computed_dtype(form, n, operands);
+    dtype = computed_dtype(writer, form, n, operands);
+    if (dtype == MDF_DTYPE_NONE ||
+        (strcmp(call->operator->name, "Pow") == 0 && !is_power_of_its_base(writer, call, operands[0], operands[1]))) {
+        return mdf_source_refuse(writer, "the operator %s on elements of types %s and %s", call->operator->name,
+                                 mdf_dtype_name((mdf_dtype)operands[0]->dtype), mdf_dtype_name((mdf_dtype)operands[1]->dtype));
+    }
     n_open = open_loops(writer, form, n, operands, indices, &out_index);
     for (i = 0; i < n; i++) {
-        texts[i] = operand_text(writer, call, i, indices[i], dtype, i == 0 && n == 3);
+        texts[i] = operand_text(writer, call, i, indices[i], dtype, is_condition(i, n));
     }
     if (is_folding(call->operator->name)
             ? !express_folded(writer, call, dtype, n, texts, &expression)

@@ -62,6 +62,16 @@ const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer
                : NULL;
 }
 
+/* An item of a list, or an element of an array, as a whole number. */
+static int64_t whole_item(const struct mdf_value *form, size_t i)
+{
+    const struct mdf_value *item = form->kind == MDF_KIND_LIST ? &mdf_value_items(form)[i] : form;
+    size_t element = form->kind == MDF_KIND_LIST ? 0 : i;
+
+    return mdf_element_to_int64((mdf_dtype)item->dtype,
+                                (const char *)item->data + element * mdf_dtype_size((mdf_dtype)item->dtype));
+}
+
 static bool is_constant(const struct mdf_source_writer *writer, mdf_lowered_id id)
 {
     return id != MDF_LOWERED_NONE && writer->lowered->values[id].place == MDF_LOWERED_CONSTANT;
@@ -87,8 +97,7 @@ bool mdf_source_constant_integers(struct mdf_source_writer *writer, const struct
         return mdf_source_out_of_memory(writer);
     }
     for (k = 0; k < form->length; k++) {
-        items[k] =
-            mdf_element_to_int64((mdf_dtype)form->dtype, (const char *)form->data + k * mdf_dtype_size((mdf_dtype)form->dtype));
+        items[k] = whole_item(form, k);
     }
     *n = form->length;
     *integers = items;
@@ -142,6 +151,9 @@ static bool fold(struct mdf_source_writer *writer, const struct mdf_source_call 
             size_t n_bytes = results[i].length * mdf_dtype_size(dtype);
             char *copy = mdf_arena_allocate(&writer->arena, n_bytes + 1);
 
+            if (copy == NULL) {
+                mdf_source_out_of_memory(writer);
+            }
             if (copy == NULL || mdf_source_type(dtype) == NULL) {
                 *is_folded = false;
                 break;
@@ -181,7 +193,9 @@ static bool write_shape(struct mdf_source_writer *writer, const struct mdf_sourc
         size_t n_bytes = result.length * mdf_dtype_size((mdf_dtype)result.dtype);
         char *copy = mdf_arena_allocate(&writer->arena, n_bytes + 1);
 
-        if (copy != NULL) {
+        if (copy == NULL) {
+            mdf_source_out_of_memory(writer);
+        } else {
             memcpy(copy, result.data, n_bytes);
             writer->values[id].name = writer->lowered->values[id].is_scalar
                                           ? mdf_source_literal(writer, (mdf_dtype)result.dtype, copy)

@@ -82,7 +82,7 @@ static const struct element_row rows[] = {
     {" BitwiseNot numpy.invert operator.invert numpy.bitwise_not numpy.bitwise_invert ", WHOLE, 1, "($T)~($U)$a", NULL, NULL},
     {" IsNaN numpy.isnan math.isnan ", REALS, 1, "$a != $a", NULL, NULL},
     {" numpy.isnan numpy.isinf ", WHOLE | TRUTHS, 1, "false", NULL, NULL},
-    {" IsInf numpy.isinf math.isinf ", REALS, 1, "isinf($a) != 0", NULL, NULL},
+    {" numpy.isinf math.isinf ", REALS, 1, "isinf($a) != 0", NULL, NULL},
     {" numpy.isfinite math.isfinite ", REALS, 1, "isfinite($a) != 0", NULL, NULL},
     {" numpy.degrees numpy.rad2deg math.degrees ", REALS, 1, "$a * ($T)57.29577951308232", NULL, NULL},
     {" numpy.radians numpy.deg2rad math.radians ", REALS, 1, "$a * ($T)0.017453292519943295", NULL, NULL},
@@ -105,8 +105,8 @@ static const struct element_row rows[] = {
     {" Add Sum numpy.add operator.add ", WHOLE, 2, "($T)(($U)$a + ($U)$b)", NULL, NULL},
     {" Sub numpy.subtract operator.sub ", REALS, 2, "$a - $b", NULL, NULL},
     {" Sub numpy.subtract operator.sub ", WHOLE, 2, "($T)(($U)$a - ($U)$b)", NULL, NULL},
-    {" Mul numpy.multiply operator.mul ", REALS, 2, "$a * $b", NULL, NULL},
-    {" Mul numpy.multiply operator.mul ", WHOLE, 2, "($T)(($U)$a * ($U)$b)", NULL, NULL},
+    {" Mul numpy.multiply operator.mul numpy.dot numpy.ndarray.dot ", REALS, 2, "$a * $b", NULL, NULL},
+    {" Mul numpy.multiply operator.mul numpy.dot numpy.ndarray.dot ", WHOLE, 2, "($T)(($U)$a * ($U)$b)", NULL, NULL},
     {" Div numpy.divide numpy.true_divide operator.truediv ", REALS, 2, "$a / $b", NULL, NULL},
     {" Div ", SIGNED, 2, "$b == -1 ? ($T)(0 - ($U)$a) : ($T)($a / ($b != 0 ? $b : 1))", "$b == 0", by_zero},
     {" Div ", UNSIGNED, 2, "($T)($a / ($b != 0 ? $b : 1))", "$b == 0", by_zero},
@@ -200,7 +200,7 @@ bool mdf_source_knows_elements(const char *name)
             return true;
         }
     }
-    return strcmp(name, "Pow") == 0 || strcmp(name, "Mod") == 0 || strcmp(name, "Clip") == 0 ||
+    return strcmp(name, "Pow") == 0 || strcmp(name, "Mod") == 0 || strcmp(name, "Clip") == 0 || strcmp(name, "IsInf") == 0 ||
            strcmp(name, "operator.pow") == 0 || strcmp(name, "numpy.power") == 0 || strcmp(name, "numpy.pow") == 0;
 }
 
@@ -260,7 +260,7 @@ static const char *expand(struct mdf_source_writer *writer, const char *text, co
             text++;
         }
     }
-    writer->body.failed = writer->body.failed || result.failed;
+    mdf_source_check(writer, &result);
     if (text != NULL) {
         copy = result.failed ? "" : mdf_source_of_type(writer, result.bytes, expansion->dtype);
     }
@@ -303,11 +303,27 @@ static const struct element_row single_rows[] = {
 };
 static const struct element_row single_gelu_tanh_row = {
     "", REALS, 1, "$a * 0.5f * (1 + @tanh_float32@(0.79788456080286535588f * ($a + 0.044715f * $a * $a * $a)))", NULL, NULL};
+/* By detect_negative + 2 detect_positive. */
+static const struct element_row infinity_rows[] = {
+    {"", REALS, 1, "false", NULL, NULL},
+    {"", REALS, 1, "$a == -INFINITY", NULL, NULL},
+    {"", REALS, 1, "$a == INFINITY", NULL, NULL},
+    {"", REALS, 1, "isinf($a) != 0", NULL, NULL},
+};
 static const struct element_row plain_power_row = {"", REALS, 2, "pow$f($a, $b)", NULL, NULL};
 
 static const struct element_row *row_of_kind(const struct element_row *of_three, uint8_t kind)
 {
     return kind == REALS ? &of_three[0] : kind == SIGNED ? &of_three[1] : kind == UNSIGNED ? &of_three[2] : NULL;
+}
+
+static const struct element_row *infinity_row(const struct mdf_operator *operator, const void * settings)
+{
+    int64_t negative = 1, positive = 1;
+
+    mdf_source_int_setting(operator, settings, "detect_negative", &negative);
+    mdf_source_int_setting(operator, settings, "detect_positive", &positive);
+    return &infinity_rows[(negative != 0) + 2 * (positive != 0)];
 }
 
 static const struct element_row *choose_row(const struct mdf_operator *operator, const void * settings, mdf_dtype dtype,
@@ -324,6 +340,9 @@ static const struct element_row *choose_row(const struct mdf_operator *operator,
     if (n_operands == 2 && strcmp(operator->name, "Mod") == 0) {
         mdf_source_int_setting(operator, settings, "fmod", &integer);
         return row_of_kind(integer == 1 ? remainder_rows : modulo_rows, kind);
+    }
+    if (strcmp(operator->name, "IsInf") == 0) {
+        return kind == REALS ? infinity_row(operator, settings) : NULL;
     }
     if (strcmp(operator->name, "Gelu") == 0) {
         string = mdf_source_string_setting(operator, settings, "approximate");

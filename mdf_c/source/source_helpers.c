@@ -263,7 +263,7 @@ const char *mdf_source_helper(struct mdf_source_writer *writer, const char *name
     }
     helper = mdf_arena_allocate(&writer->arena, sizeof *helper);
     if (helper == NULL) {
-        writer->body.failed = true;
+        mdf_source_out_of_memory(writer);
         return "";
     }
     helper->name = mdf_source_text(writer, "mdf_%s", name);
@@ -315,7 +315,7 @@ const char *mdf_source_of_type(struct mdf_source_writer *writer, const char *tex
             mdf_text_append(&result, text, 1);
         }
     }
-    writer->body.failed = writer->body.failed || result.failed;
+    mdf_source_check(writer, &result);
     copy = result.failed ? "" : mdf_source_text(writer, "%s", result.bytes);
     mdf_text_release(&result);
     return copy;

@@ -9,6 +9,11 @@
 
 enum { MAX_PIECES = 8 };
 
+/* Positions are counted from here on, so that what an operator fills with (0, or another small number) is none. */
+static const int64_t first_position = INT64_C(1) << 40;
+/* Of an element that is filled with 0: Trilu, CenterCropPad, numpy.diag. */
+static const int64_t no_position = -1;
+
 /* How many of the inputs are moved; the others say how. */
 static size_t count_data(const struct mdf_source_call *call)
 {
@@ -36,7 +41,7 @@ static bool find_positions(struct mdf_source_writer *writer, const struct mdf_so
     size_t n_inputs = call->call->n_inputs, n_outputs = call->call->n_outputs, i, k;
     const struct mdf_value **inputs = mdf_arena_array(&writer->arena, n_inputs, sizeof *inputs);
     struct mdf_value **outputs = mdf_arena_array(&writer->arena, n_outputs, sizeof *outputs);
-    int64_t next = 0;
+    int64_t next = first_position;
 
     if (inputs == NULL || outputs == NULL) {
         return mdf_source_out_of_memory(writer);
@@ -63,6 +68,20 @@ static bool find_positions(struct mdf_source_writer *writer, const struct mdf_so
     }
     if (!mdf_source_try(writer, call, inputs, outputs)) {
         return mdf_source_refuse(writer, "the operator %s does not say where its elements go", call->operator->name);
+    }
+    return true;
+}
+
+/* Counts positions from 0. False: an element is none of those that are given, nor 0. */
+static bool number_from_zero(int64_t *map, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (map[i] != 0 && map[i] < first_position) {
+            return false;
+        }
+        map[i] = map[i] == 0 ? no_position : map[i] - first_position;
     }
     return true;
 }
@@ -194,6 +213,14 @@ static void write_strides(struct mdf_source_writer *writer, const struct mdf_sou
     }
 }
 
+/* All elements 0, before those that are moved are written. */
+static void write_zeros(struct mdf_source_writer *writer, mdf_lowered_id out, size_t n)
+{
+    mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", n);
+    mdf_source_line(writer, "%s = 0;", mdf_source_element(writer, out, "i"));
+    mdf_source_close(writer);
+}
+
 /* By a table of positions for each input. */
 static bool write_table(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_lowered_id out,
                         const int64_t *map, size_t n)
@@ -210,7 +237,7 @@ static bool write_table(struct mdf_source_writer *writer, const struct mdf_sourc
             return mdf_source_out_of_memory(writer);
         }
         for (k = 0; k < n; k++) {
-            if (input_of(writer, call, map[k], &within) == i) {
+            if (map[k] != no_position && input_of(writer, call, map[k], &within) == i) {
                 to[n_here] = (int64_t)k;
                 from[n_here++] = within;
             }
@@ -233,17 +260,19 @@ static bool write_output(struct mdf_source_writer *writer, const struct mdf_sour
                          const struct mdf_value *positions)
 {
     const struct mdf_value *form = &writer->lowered->values[out].form;
-    const int64_t *map = positions->data;
+    int64_t *map = positions->data;
+    bool has_zeros = false;
     int64_t *strides = mdf_arena_array(&writer->arena, (size_t)form->rank + 1, sizeof *strides), within;
     size_t i;
 
-    if (positions->kind != MDF_KIND_TENSOR || positions->dtype != MDF_DTYPE_INT64 || positions->length != form->length) {
+    if (positions->kind != MDF_KIND_TENSOR || positions->dtype != MDF_DTYPE_INT64 || positions->length != form->length ||
+        !number_from_zero(map, form->length)) {
         return mdf_source_refuse(writer, "the operator %s makes other elements than those it is given", call->operator->name);
     }
     for (i = 0; i < form->length; i++) {
-        size_t input = map[i] < 0 ? call->call->n_inputs : input_of(writer, call, map[i], &within);
-
-        if (input == call->call->n_inputs || mdf_source_input(writer, call, input)->dtype != form->dtype) {
+        has_zeros = has_zeros || map[i] == no_position;
+        if (map[i] != no_position &&
+            mdf_source_input(writer, call, input_of(writer, call, map[i], &within))->dtype != form->dtype) {
             return mdf_source_refuse(writer, "the operator %s makes other elements than those it is given", call->operator->name);
         }
     }
@@ -252,6 +281,10 @@ static bool write_output(struct mdf_source_writer *writer, const struct mdf_sour
     }
     if (strides == NULL) {
         return mdf_source_out_of_memory(writer);
+    }
+    if (has_zeros) {
+        write_zeros(writer, out, form->length);
+        return write_table(writer, call, out, map, form->length);
     }
     if (count_pieces(writer, call, map, form->length) <= MAX_PIECES) {
         write_pieces(writer, call, out, map, form->length);

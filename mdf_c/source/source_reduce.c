@@ -169,7 +169,7 @@ static const char *fold_text(struct mdf_source_writer *writer, const char *text,
         }
     }
     copy = result.failed ? "" : mdf_source_of_type(writer, result.bytes, dtype);
-    writer->body.failed = writer->body.failed || result.failed;
+    mdf_source_check(writer, &result);
     mdf_text_release(&result);
     return copy;
 }
@@ -240,7 +240,7 @@ static const char *with_name(struct mdf_source_writer *writer, const char *text,
         }
     }
     copy = result.failed ? "" : mdf_source_text(writer, "%s", result.bytes);
-    writer->body.failed = writer->body.failed || result.failed;
+    mdf_source_check(writer, &result);
     mdf_text_release(&result);
     return copy;
 }
@@ -454,7 +454,7 @@ static bool mark_numpy_axes(struct mdf_source_writer *writer, const struct mdf_s
 {
     const int64_t *axes = NULL;
     size_t n = 0, i;
-    bool all = mdf_source_input(writer, call, 1) == NULL || mdf_source_input(writer, call, 1)->kind != MDF_KIND_TENSOR;
+    bool all = mdf_source_input(writer, call, 1) == NULL || mdf_source_input(writer, call, 1)->kind == MDF_KIND_NONE;
 
     if (!all && !mdf_source_constant_integers(writer, call, 1, &axes, &n)) {
         return false;

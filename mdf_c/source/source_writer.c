@@ -14,7 +14,7 @@ enum {
     MOST_OF_MESSAGE = 512     /* C11 has literals of up to 4095 characters */
 };
 
-bool mdf_source_begin(struct mdf_source_writer *writer, struct mdf_memory *memory, mdf_error *error)
+void mdf_source_begin(struct mdf_source_writer *writer, struct mdf_memory *memory, mdf_error *error)
 {
     memset(writer, 0, sizeof *writer);
     writer->memory = memory;
@@ -26,7 +26,6 @@ bool mdf_source_begin(struct mdf_source_writer *writer, struct mdf_memory *memor
     mdf_text_init(&writer->declarations, memory);
     mdf_text_init(&writer->body, memory);
     mdf_text_init(&writer->work, memory);
-    return !writer->body.failed;
 }
 
 void mdf_source_end(struct mdf_source_writer *writer)
@@ -59,6 +58,13 @@ bool mdf_source_out_of_memory(struct mdf_source_writer *writer)
     return false;
 }
 
+void mdf_source_check(struct mdf_source_writer *writer, const struct mdf_text *text)
+{
+    if (text->failed) {
+        mdf_source_out_of_memory(writer);
+    }
+}
+
 const char *mdf_source_text(struct mdf_source_writer *writer, const char *format, ...)
 {
     const char *copy;
@@ -68,7 +74,7 @@ const char *mdf_source_text(struct mdf_source_writer *writer, const char *format
     copy = mdf_arena_vprintf(&writer->arena, format, arguments);
     va_end(arguments);
     if (copy == NULL) {
-        writer->body.failed = true;
+        mdf_source_out_of_memory(writer);
     }
     return copy != NULL ? copy : "";
 }
@@ -99,7 +105,7 @@ void mdf_source_take_name(struct mdf_source_writer *writer, struct mdf_source_na
     struct mdf_source_name *name = mdf_arena_allocate(&writer->arena, sizeof *name), **list = list_of(names, text);
 
     if (name == NULL) {
-        writer->body.failed = true;
+        mdf_source_out_of_memory(writer);
         return;
     }
     name->text = text;
@@ -255,7 +261,7 @@ const char *mdf_source_literal(struct mdf_source_writer *writer, mdf_dtype dtype
     mdf_text_init(&text, writer->memory);
     mdf_source_append_literal(&text, dtype, element);
     literal = text.failed ? "" : mdf_source_text(writer, text.bytes[0] == '-' ? "(%s)" : "%s", text.bytes);
-    writer->body.failed = writer->body.failed || text.failed;
+    mdf_source_check(writer, &text);
     mdf_text_release(&text);
     return literal;
 }
@@ -287,7 +293,7 @@ const char *mdf_source_constant_array(struct mdf_source_writer *writer, mdf_dtyp
     }
     constant = mdf_arena_allocate(&writer->arena, sizeof *constant);
     if (constant == NULL) {
-        writer->body.failed = true;
+        mdf_source_out_of_memory(writer);
         return "";
     }
     constant->dtype = (uint8_t)dtype;
@@ -343,7 +349,7 @@ const char *mdf_source_quote(struct mdf_source_writer *writer, const char *text)
     }
     mdf_text_append_string(&quoted, "\"");
     copy = quoted.failed ? "" : mdf_source_text(writer, "%s", quoted.bytes);
-    writer->body.failed = writer->body.failed || quoted.failed;
+    mdf_source_check(writer, &quoted);
     mdf_text_release(&quoted);
     return copy;
 }
@@ -367,7 +373,7 @@ const char *mdf_source_comment(struct mdf_source_writer *writer, const char *tex
     char shown[MDF_VISIBLE_SIZE];
 
     if (copy == NULL) {
-        writer->body.failed = true;
+        mdf_source_out_of_memory(writer);
         return "";
     }
     for (i = 0; left > 0; i += n_read, left -= n_read) {

@@ -83,12 +83,14 @@ struct mdf_source_writer {
 
 /* --- source_writer.c */
 
-bool mdf_source_begin(struct mdf_source_writer *writer, struct mdf_memory *memory, mdf_error *error);
+void mdf_source_begin(struct mdf_source_writer *writer, struct mdf_memory *memory, mdf_error *error);
 void mdf_source_end(struct mdf_source_writer *writer);
 /* Sets the error; returns false. */
 bool mdf_source_refuse(struct mdf_source_writer *writer, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
 bool mdf_source_out_of_memory(struct mdf_source_writer *writer);
-/* Text in the writer's arena; never NULL: where memory is refused the texts have failed, and it is "". */
+/* Sets the error where memory for a text was refused. */
+void mdf_source_check(struct mdf_source_writer *writer, const struct mdf_text *text);
+/* Text in the writer's arena; never NULL: where memory is refused the error is set, and it is "". */
 const char *mdf_source_text(struct mdf_source_writer *writer, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
 
 /* An identifier like `hint` (any text; NULL: "value") that is not reserved, nor taken in `names` or among the global ones; now it

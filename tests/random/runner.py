@@ -36,6 +36,10 @@ class Runner:
         return self
 
     def __exit__(self, *_):
+        if self.process is not None:  # it ends by itself where nothing more comes, and may write what a profile counts
+            with contextlib.suppress(BrokenPipeError, subprocess.TimeoutExpired):
+                self.process.stdin.close()
+                self.process.wait(self.limit_s)
         self._end()
         self.messages.close()
         self.folder.cleanup()

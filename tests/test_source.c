@@ -1,0 +1,112 @@
+/* test_source.c - the C source of a program: whichever allocation fails while it is written, the error says so, and nothing is lost. What
+ * the source computes: test_compile.c. */
+#include "mdf_c/source/source.h"
+
+#include "tests/failing_allocator.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+/* One model, and a state of it that has settled; both by the allocator of `counter`. */
+struct settled {
+    struct counter counter;
+    mdf_allocator allocator;
+    mdf_model *model;
+    mdf_program *program;
+    mdf_state *state;
+};
+
+static void settle(struct settled *settled, const char *path)
+{
+    mdf_options options = {.allocator = &settled->allocator};
+    mdf_error error = {0};
+
+    settled->allocator = failing_allocator(&settled->counter);
+    settled->model = mdf_model_load_file_as(path, NULL, &options, &error);
+    settled->program = mdf_compile(settled->model, &options, &error);
+    settled->state = mdf_state_new(settled->program, &error);
+    cr_assert(settled->state != NULL, "%s: %s", path, error.message);
+    cr_assert(mdf_source_settle((struct mdf_state *)settled->state, NULL, NULL, (double)NAN, &error), "%s: %s", path, error.message);
+}
+
+static void release(struct settled *settled)
+{
+    mdf_state_free(settled->state);
+    mdf_program_free(settled->program);
+    mdf_model_free(settled->model);
+    cr_expect_eq(settled->counter.n_blocks, (size_t)0);
+}
+
+/* Writes source and header, one after the other into `text`. */
+static bool write_source(struct settled *settled, struct mdf_text *text, mdf_error *error)
+{
+    const struct mdf_source_options options = {.header = "model.h"};
+    struct mdf_state *state = (struct mdf_state *)settled->state;
+    struct mdf_text header;
+    bool done;
+
+    mdf_text_init(text, &state->shared->memory);
+    mdf_text_init(&header, &state->shared->memory);
+    done = mdf_source_write(state, &options, text, &header, error);
+    if (done) {
+        settled->counter.fail_at = 0;
+        mdf_text_append(text, header.bytes, header.length);
+    }
+    mdf_text_release(&header);
+    return done;
+}
+
+/* Every STEP-th allocation, alone or from then on. What is refused alone may be asked for again, in a smaller block: then the text is
+ * that which is written where nothing fails. */
+static void fail_each(const char *path, size_t step, bool once)
+{
+    struct settled settled = {.counter = {.fails_once = once}};
+    struct mdf_text whole, text;
+    mdf_error error = {0};
+    size_t n_blocks, n_calls, n;
+
+    settle(&settled, path);
+    cr_assert(write_source(&settled, &whole, &error), "%s: %s", path, error.message);
+    mdf_text_release(&whole); /* the first one leaves values in the state */
+    settled.counter.n_calls = 0;
+    cr_assert(write_source(&settled, &whole, &error), "%s: %s", path, error.message);
+    n_blocks = settled.counter.n_blocks;
+    n_calls = settled.counter.n_calls;
+    cr_expect_gt(n_calls, (size_t)20, "%s: %zu allocations", path, n_calls);
+    for (n = 1; n < n_calls; n += step) {
+        bool done;
+
+        error = (mdf_error){0};
+        settled.counter.n_calls = 0;
+        settled.counter.fail_at = n;
+        done = write_source(&settled, &text, &error);
+        cr_expect(done || error.code == MDF_OUT_OF_MEMORY, "%s, allocation %zu: %s", path, n, error.message);
+        cr_expect(!done || (once && text.length == whole.length && memcmp(text.bytes, whole.bytes, text.length) == 0),
+                  "%s, allocation %zu: another text", path, n);
+        mdf_text_release(&text);
+        cr_expect_leq(settled.counter.n_blocks, n_blocks, "%s, allocation %zu leaks", path, n);
+    }
+    mdf_text_release(&whole);
+    release(&settled);
+}
+
+Test(source, any_allocation_may_fail)
+{
+    /* Steps are primes where there are thousands of allocations. */
+    static const struct {
+        const char *path;
+        size_t step;
+    } rows[] = {
+        {"examples/elman_rnn.json", 1},           {"examples/newton_sqrt.json", 1},
+        {"examples/traffic_light.yaml", 1},       {"examples/weighted_edges.json", 1},
+        {"examples/fitzhugh_nagumo.yaml", 1},     {"tests/data/compile/schedule.json", 29},
+        {"tests/data/compile/operators.json", 997}, {"tests/data/compile/arrays.json", 997},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fail_each(rows[i].path, rows[i].step, false);
+        fail_each(rows[i].path, rows[i].step, true);
+    }
+}
