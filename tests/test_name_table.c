@@ -1,5 +1,5 @@
 /* test_name_table.c - names and a number for each. */
-#include "mdf_c/plan/name_table.h"
+#include "mdf_c/base/name_table.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

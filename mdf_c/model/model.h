@@ -7,6 +7,7 @@
 #ifndef MDF_MODEL_MODEL_H
 #define MDF_MODEL_MODEL_H
 
+#include "mdf_c/base/name_table.h"
 #include "mdf_c/document/document.h"
 
 enum mdf_reduce { MDF_REDUCE_OVERWRITE, MDF_REDUCE_ADD, MDF_REDUCE_MULTIPLY };
@@ -57,20 +58,26 @@ struct mdf_parameter {
     const struct mdf_node *time_derivative;       /* NULL: none */
     struct mdf_parameter_condition *conditions;
     size_t n_conditions;
+    struct name_table condition_names;
     struct mdf_declaration declaration; /* of metadata {"type", "shape"} */
 };
 
+/* A collection is an array, the number of its items, and a table of their ids where these are many (mdf_model_find). */
 struct mdf_graph_node {
     const char *id;
     const struct mdf_node *source;
     struct mdf_input_port *input_ports;
     size_t n_input_ports;
+    struct name_table input_port_names;
     struct mdf_definition *functions;
     size_t n_functions;
+    struct name_table function_names;
     struct mdf_parameter *parameters;
     size_t n_parameters;
+    struct name_table parameter_names;
     struct mdf_output_port *output_ports;
     size_t n_output_ports;
+    struct name_table output_port_names;
     const struct mdf_graph *graph; /* that runs when the node does; NULL: none */
 };
 
@@ -96,9 +103,10 @@ struct mdf_graph {
     const struct mdf_node *source;
     struct mdf_graph_node *nodes;
     size_t n_nodes;
-    const struct mdf_graph_node **by_id; /* the nodes, sorted by id */
+    struct name_table node_names;
     struct mdf_edge *edges;
     size_t n_edges;
+    struct name_table edge_names;
     const struct mdf_node *parameters;      /* an object, or NULL */
     const struct mdf_node *conditions;      /* an object, or NULL */
     bool declares_inputs, declares_outputs; /* in metadata */
@@ -116,6 +124,7 @@ struct mdf_model {
     bool declares_opset;
     struct mdf_graph *graphs;
     size_t n_graphs;
+    struct name_table graph_names;
     struct mdf_warnings warnings;
 };
 
@@ -141,6 +150,17 @@ bool mdf_model_add_nested_ports(struct mdf_arena *arena, struct mdf_graph_node *
 mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_document *document,
                                       const struct mdf_warnings *warnings, const struct mdf_node *object,
                                       struct mdf_declaration *declaration, mdf_error *error);
+
+/* The place of the first item of that id among `n` items of `size` bytes each, whose ids stand first; n: there is none. */
+size_t mdf_model_find(const struct name_table *names, const void *items, size_t n, size_t size, const char *id);
+/* Fills an empty table for mdf_model_find, where there are enough items for one. False: out of memory. */
+bool mdf_model_index(struct name_table *names, struct mdf_arena *arena, const void *items, size_t n, size_t size);
+/* The same as mdf_model_find, for the parts of a node and for the nodes of a graph. */
+size_t mdf_model_find_input_port(const struct mdf_graph_node *node, const char *id);
+size_t mdf_model_find_output_port(const struct mdf_graph_node *node, const char *id);
+size_t mdf_model_find_function(const struct mdf_graph_node *node, const char *id);
+size_t mdf_model_find_parameter(const struct mdf_graph_node *node, const char *id);
+size_t mdf_model_find_node(const struct mdf_graph *graph, const char *id);
 
 /* The first graph that no attribute of the model names as a body; the first of all where each is one. */
 const struct mdf_graph *mdf_model_main_graph(const struct mdf_model *model);

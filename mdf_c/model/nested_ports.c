@@ -15,6 +15,7 @@ struct joiner {
     /* Of each port of the graph's nodes, in order, whether an edge feeds or reads it; where those of a node begin. */
     bool *is_fed, *is_read;
     size_t *first_input, *first_output;
+    struct name_table free_ports, outputs; /* the first node, from 1, that has one of that name */
     bool failed; /* out of memory */
 };
 
@@ -61,57 +62,71 @@ static char *full_name(struct joiner *joiner, size_t node, const char *port)
     return name;
 }
 
-static bool has_input_port(const struct mdf_graph_node *node, const char *id)
-{
-    size_t i;
-
-    for (i = 0; i < node->n_input_ports && strcmp(node->input_ports[i].id, id) != 0; i++) {
-    }
-    return i < node->n_input_ports;
-}
-
 static bool has_name(const struct mdf_graph_node *node, const char *id)
 {
-    size_t i;
-
-    for (i = 0; i < node->n_functions; i++) {
-        if (strcmp(node->functions[i].id, id) == 0) {
-            return true;
-        }
-    }
-    for (i = 0; i < node->n_parameters; i++) {
-        if (strcmp(node->parameters[i].definition.id, id) == 0) {
-            return true;
-        }
-    }
-    return has_input_port(node, id);
+    return mdf_model_find_function(node, id) < node->n_functions || mdf_model_find_parameter(node, id) < node->n_parameters ||
+           mdf_model_find_input_port(node, id) < node->n_input_ports;
 }
 
-static bool has_output_port(const struct mdf_graph_node *node, const char *id)
+static bool has_output(const struct mdf_graph_node *node, const char *id)
 {
+    return mdf_model_find_output_port(node, id) < node->n_output_ports;
+}
+
+/* Notes the last of the ports, of which there are `n`, in the table of their names. */
+static void note_name(struct joiner *joiner, struct name_table *names, const char *id, size_t n)
+{
+    size_t *number = name_table_add(names, joiner->arena, id);
+
+    joiner->failed = joiner->failed || number == NULL;
+    if (number != NULL && *number == 0) {
+        *number = n;
+    }
+}
+
+/* Ports are added to tables that know all that are there. */
+static void index_own_ports(struct joiner *joiner)
+{
+    struct mdf_graph_node *node = joiner->node;
     size_t i;
 
-    for (i = 0; i < node->n_output_ports && strcmp(node->output_ports[i].id, id) != 0; i++) {
+    for (i = 0; i < node->n_input_ports && !joiner->failed; i++) {
+        note_name(joiner, &node->input_port_names, node->input_ports[i].id, i + 1);
     }
-    return i < node->n_output_ports;
+    for (i = 0; i < node->n_output_ports && !joiner->failed; i++) {
+        note_name(joiner, &node->output_port_names, node->output_ports[i].id, i + 1);
+    }
 }
 
 /* ------------------------------------------------------------------ inputs */
+
+/* Finds the free ports of the graph's nodes by their names, where an interface will ask for them. */
+static void index_free_ports(struct joiner *joiner)
+{
+    const struct mdf_graph *graph = joiner->graph;
+    size_t i, j;
+
+    for (i = 0; i < graph->n_nodes && !joiner->failed; i++) {
+        for (j = 0; j < graph->nodes[i].n_input_ports && !joiner->failed; j++) {
+            if (!is_fed(joiner, i, j)) {
+                note_name(joiner, &joiner->free_ports, graph->nodes[i].input_ports[j].id, i + 1);
+            }
+        }
+    }
+}
 
 /* The first port of that name, of any node or of one, that nothing feeds; NULL: there is none. */
 static const struct mdf_input_port *find_free_port(const struct joiner *joiner, const char *node, const char *port)
 {
     const struct mdf_graph *graph = joiner->graph;
-    size_t i, j;
+    const size_t *number = node == NULL ? name_table_find(&joiner->free_ports, port) : NULL;
+    size_t at = node != NULL ? mdf_model_find_node(graph, node) : number != NULL ? *number - 1 : graph->n_nodes, i;
 
-    for (i = 0; i < graph->n_nodes; i++) {
-        for (j = 0; (node == NULL || strcmp(graph->nodes[i].id, node) == 0) && j < graph->nodes[i].n_input_ports; j++) {
-            if (strcmp(graph->nodes[i].input_ports[j].id, port) == 0 && !is_fed(joiner, i, j)) {
-                return &graph->nodes[i].input_ports[j];
-            }
-        }
+    if (at == graph->n_nodes) {
+        return NULL;
     }
-    return NULL;
+    i = mdf_model_find_input_port(&graph->nodes[at], port);
+    return i < graph->nodes[at].n_input_ports && !is_fed(joiner, at, i) ? &graph->nodes[at].input_ports[i] : NULL;
 }
 
 /* Room for `n_more` ports behind those that a node has. */
@@ -131,9 +146,10 @@ static bool grow(struct mdf_arena *arena, void *ports, size_t n, size_t n_more, 
 }
 
 /* Like the port that it feeds; what the interface declares comes first. Types are for the ports that it feeds to convert to. */
-static void add_input(struct mdf_graph_node *node, const char *id, const struct mdf_input_port *port,
+static void add_input(struct joiner *joiner, const char *id, const struct mdf_input_port *port,
                       const struct mdf_interface_item *item)
 {
+    struct mdf_graph_node *node = joiner->node;
     struct mdf_input_port made = {0};
 
     if (port != NULL) {
@@ -147,6 +163,7 @@ static void add_input(struct mdf_graph_node *node, const char *id, const struct 
         made.declaration = item->declaration;
     }
     node->input_ports[node->n_input_ports++] = made;
+    note_name(joiner, &node->input_port_names, id, node->n_input_ports);
 }
 
 static void add_declared_inputs(struct joiner *joiner)
@@ -154,9 +171,10 @@ static void add_declared_inputs(struct joiner *joiner)
     const struct mdf_graph *graph = joiner->graph;
     size_t i;
 
-    for (i = 0; i < graph->n_inputs; i++) {
+    index_free_ports(joiner);
+    for (i = 0; i < graph->n_inputs && !joiner->failed; i++) {
         if (!has_name(joiner->node, graph->inputs[i].name)) {
-            add_input(joiner->node, graph->inputs[i].name, find_free_port(joiner, graph->inputs[i].node, graph->inputs[i].port),
+            add_input(joiner, graph->inputs[i].name, find_free_port(joiner, graph->inputs[i].node, graph->inputs[i].port),
                       &graph->inputs[i]);
         }
     }
@@ -167,10 +185,8 @@ static void add_declared_inputs(struct joiner *joiner)
 static void join_input(struct mdf_graph_node *node, const struct mdf_input_port *port)
 {
     struct mdf_declaration *declaration;
-    size_t i;
+    size_t i = mdf_model_find_input_port(node, port->id);
 
-    for (i = 0; i < node->n_input_ports && strcmp(node->input_ports[i].id, port->id) != 0; i++) {
-    }
     if (i == node->n_input_ports || !node->input_ports[i].is_made) {
         return;
     }
@@ -200,7 +216,7 @@ static void add_free_inputs(struct joiner *joiner)
                 if (has_name(joiner->node, port->id)) {
                     join_input(joiner->node, port);
                 } else {
-                    add_input(joiner->node, port->id, port, NULL);
+                    add_input(joiner, port->id, port, NULL);
                 }
             }
         }
@@ -236,23 +252,30 @@ static void add_output(struct joiner *joiner, const char *id, const char *value,
     text->as.string.bytes = value;
     text->as.string.length = strlen(value);
     joiner->node->output_ports[joiner->node->n_output_ports++] = port;
+    note_name(joiner, &joiner->node->output_port_names, id, joiner->node->n_output_ports);
+}
+
+/* Finds the output ports of the graph's nodes by their names, where an interface will ask for them. */
+static void index_outputs(struct joiner *joiner)
+{
+    const struct mdf_graph *graph = joiner->graph;
+    size_t i, j;
+
+    for (i = 0; i < graph->n_nodes && !joiner->failed; i++) {
+        for (j = 0; j < graph->nodes[i].n_output_ports && !joiner->failed; j++) {
+            note_name(joiner, &joiner->outputs, graph->nodes[i].output_ports[j].id, i + 1);
+        }
+    }
 }
 
 static void add_declared_output(struct joiner *joiner, const struct mdf_interface_item *item)
 {
     const struct mdf_graph *graph = joiner->graph;
-    size_t i, j;
+    const size_t *number = item->node == NULL ? name_table_find(&joiner->outputs, item->port) : NULL;
+    size_t at = item->node != NULL ? mdf_model_find_node(graph, item->node) : number != NULL ? *number - 1 : graph->n_nodes;
+    bool is_output = at < graph->n_nodes && has_output(&graph->nodes[at], item->port);
 
-    for (i = 0; i < graph->n_nodes; i++) {
-        for (j = 0; (item->node == NULL || strcmp(graph->nodes[i].id, item->node) == 0) && j < graph->nodes[i].n_output_ports;
-             j++) {
-            if (strcmp(graph->nodes[i].output_ports[j].id, item->port) == 0) {
-                add_output(joiner, item->name, full_name(joiner, i, item->port), item->source, &item->declaration);
-                return;
-            }
-        }
-    }
-    add_output(joiner, item->name, item->port, item->source, &item->declaration);
+    add_output(joiner, item->name, is_output ? full_name(joiner, at, item->port) : item->port, item->source, &item->declaration);
 }
 
 static void add_unread_outputs(struct joiner *joiner)
@@ -267,7 +290,7 @@ static void add_unread_outputs(struct joiner *joiner)
 
             name = joiner->is_read[joiner->first_output[i] + j] ? NULL : full_name(joiner, i, port->id);
             if (name != NULL) {
-                add_output(joiner, has_output_port(joiner->node, port->id) ? name : port->id, name, port->source,
+                add_output(joiner, has_output(joiner->node, port->id) ? name : port->id, name, port->source,
                            &port->declaration);
             }
         }
@@ -283,8 +306,9 @@ static void add_outputs(struct joiner *joiner)
         add_unread_outputs(joiner);
         return;
     }
+    index_outputs(joiner);
     for (i = 0; i < graph->n_outputs && !joiner->failed; i++) {
-        if (!has_output_port(joiner->node, graph->outputs[i].name)) {
+        if (!has_output(joiner->node, graph->outputs[i].name)) {
             add_declared_output(joiner, &graph->outputs[i]);
         }
     }
@@ -309,6 +333,7 @@ bool mdf_model_add_nested_ports(struct mdf_arena *arena, struct mdf_graph_node *
         !grow(arena, &node->output_ports, node->n_output_ports, count_outputs(node->graph), sizeof *node->output_ports)) {
         return false;
     }
+    index_own_ports(&joiner);
     if (node->graph->declares_inputs) {
         add_declared_inputs(&joiner);
     } else {

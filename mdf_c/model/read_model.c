@@ -11,7 +11,7 @@ enum field_type {
     FIELD_TEXT,       /* const char *: a string, or a number as its text */
     FIELD_ANY,        /* const struct mdf_node *, NULL where absent or null */
     FIELD_OBJECT,     /* the same, an object */
-    FIELD_COLLECTION, /* a pointer to an array of `items`, then a size_t count */
+    FIELD_COLLECTION, /* a pointer to an array of `items`, then a size_t count, then a name_table */
     FIELD_KNOWN       /* read elsewhere, or only kept */
 };
 
@@ -412,26 +412,29 @@ static mdf_status list_item(struct mdf_reader *reader, const struct mdf_node *it
     return mdf_reader_fail(reader, item, MDF_MODEL, message);
 }
 
-/* Where an item of that id already stands, it gives way, with a warning. */
+/* Where an item of that id already stands, it gives way, with a warning. `count` is where it stands else; SIZE_MAX: out of memory. */
 static size_t place_of(struct mdf_reader *reader, const struct mdf_node *node, const struct class *class, const char *id,
-                       const char *objects, size_t n)
+                       struct name_table *names, size_t count)
 {
+    size_t *number = name_table_add(names, reader->arena, id);
     char message[160];
-    size_t i;
 
-    for (i = 0; i < n; i++) {
-        if (strcmp(*(const char *const *)(const void *)(objects + i * class->size), id) == 0) {
-            snprintf(message, sizeof message, "the %s '%.60s' is there twice; the last one is taken", class->what, id);
-            mdf_reader_warn(reader, node->line, node->column, message);
-            return i;
-        }
+    if (number == NULL) {
+        return SIZE_MAX;
     }
-    return n;
+    if (*number == 0) {
+        *number = count + 1;
+        return count;
+    }
+    snprintf(message, sizeof message, "the %s '%.60s' is there twice; the last one is taken", class->what, id);
+    mdf_reader_warn(reader, node->line, node->column, message);
+    return *number - 1;
 }
 
 static mdf_status read_collection(struct mdf_reader *reader, const struct mdf_node *node, const struct class *class, char *place)
 {
     size_t n = mdf_node_length(node), i, count = 0;
+    struct name_table names = {0};
     char message[160], *objects;
 
     if (node->kind != MDF_NODE_OBJECT && node->kind != MDF_NODE_LIST) {
@@ -457,7 +460,10 @@ static mdf_status read_collection(struct mdf_reader *reader, const struct mdf_no
             if (status != MDF_OK) {
                 return status;
             }
-            at = place_of(reader, body, class, id, objects, count);
+            at = place_of(reader, body, class, id, &names, count);
+            if (at == SIZE_MAX) {
+                return mdf_reader_out_of_memory(reader);
+            }
             memset(objects + at * class->size, 0, class->size);
         }
         status = read_object(reader, body, class, id, objects + at * class->size);
@@ -466,8 +472,12 @@ static mdf_status read_collection(struct mdf_reader *reader, const struct mdf_no
         }
         count += at == count;
     }
+    if (names.n == 0 && !mdf_model_index(&names, reader->arena, objects, count, class->size)) {
+        return mdf_reader_out_of_memory(reader);
+    }
     memcpy(place, &objects, sizeof objects);
     memcpy(place + sizeof objects, &count, sizeof count);
+    memcpy(place + sizeof objects + sizeof count, &names, sizeof names);
     return MDF_OK;
 }
 

@@ -26,7 +26,7 @@ void mdf_reader_warn(struct mdf_reader *reader, uint32_t line, uint32_t column, 
 void mdf_reader_enter(struct mdf_reader *reader, const char *what, const char *id);
 /* "type" and "shape" of an object. */
 mdf_status mdf_reader_declaration(struct mdf_reader *reader, const struct mdf_node *object, struct mdf_declaration *declaration);
-/* Sorts the nodes of a graph by id, finds both ends of its edges, reads its declared interface. */
+/* Finds both ends of a graph's edges, reads its declared interface. */
 mdf_status mdf_reader_finish_graph(struct mdf_reader *reader, const struct mdf_node *source, void *object);
 
 #endif

@@ -2,41 +2,7 @@
 #include "mdf_c/model/reader.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static int compare_nodes(const void *a, const void *b)
-{
-    return strcmp((*(const struct mdf_graph_node *const *)a)->id, (*(const struct mdf_graph_node *const *)b)->id);
-}
-
-static bool sort_nodes(struct mdf_reader *reader, struct mdf_graph *graph)
-{
-    size_t i;
-
-    graph->by_id = mdf_arena_array(reader->arena, graph->n_nodes, sizeof *graph->by_id);
-    if (graph->by_id == NULL) {
-        return false;
-    }
-    for (i = 0; i < graph->n_nodes; i++) {
-        graph->by_id[i] = &graph->nodes[i];
-    }
-    if (graph->n_nodes > 0) {
-        qsort(graph->by_id, graph->n_nodes, sizeof *graph->by_id, compare_nodes);
-    }
-    return true;
-}
-
-/* Number of the node of that id; n_nodes where there is none. */
-static size_t find_node(const struct mdf_graph *graph, const char *id)
-{
-    const struct mdf_graph_node key = {.id = id}, *wanted = &key, *const *found = NULL;
-
-    if (graph->n_nodes > 0) {
-        found = bsearch(&wanted, graph->by_id, graph->n_nodes, sizeof *graph->by_id, compare_nodes);
-    }
-    return found != NULL ? (size_t)(*found - graph->nodes) : graph->n_nodes;
-}
 
 mdf_status mdf_reader_fail_with_guess(struct mdf_reader *reader, const struct mdf_node *node, const char *message,
                                       const struct mdf_nearest *nearest)
@@ -55,7 +21,7 @@ static mdf_status resolve_node(struct mdf_reader *reader, const struct mdf_graph
     char message[200];
     size_t i;
 
-    *index = find_node(graph, id);
+    *index = mdf_model_find_node(graph, id);
     if (*index < graph->n_nodes) {
         return MDF_OK;
     }
@@ -74,17 +40,16 @@ static const char *port_id(const void *ports, size_t index, size_t size)
 
 /* Index of the port `id` in an array of ports, each `size` bytes with its id first. */
 static mdf_status resolve_port(struct mdf_reader *reader, const struct mdf_edge *edge, const char *role, const char *what,
-                               const char *node_id, const char *id, const void *ports, size_t n, size_t size, size_t *index)
+                               const char *node_id, const char *id, const struct name_table *names, const void *ports, size_t n,
+                               size_t size, size_t *index)
 {
     struct mdf_nearest nearest;
     char message[240];
     size_t i;
 
-    for (i = 0; i < n; i++) {
-        if (strcmp(port_id(ports, i, size), id) == 0) {
-            *index = i;
-            return MDF_OK;
-        }
+    *index = mdf_model_find(names, ports, n, size, id);
+    if (*index < n) {
+        return MDF_OK;
     }
     mdf_nearest_begin(&nearest, id);
     for (i = 0; i < n; i++) {
@@ -108,11 +73,12 @@ static mdf_status resolve_edge(struct mdf_reader *reader, const struct mdf_graph
     if (status == MDF_OK) {
         sender = &graph->nodes[edge->sender_node];
         receiver = &graph->nodes[edge->receiver_node];
-        status = resolve_port(reader, edge, "sender_port", "output port", sender->id, edge->sender_port, sender->output_ports,
-                              sender->n_output_ports, sizeof *sender->output_ports, &edge->sender_index);
+        status = resolve_port(reader, edge, "sender_port", "output port", sender->id, edge->sender_port,
+                              &sender->output_port_names, sender->output_ports, sender->n_output_ports,
+                              sizeof *sender->output_ports, &edge->sender_index);
         if (status == MDF_OK) {
             status = resolve_port(reader, edge, "receiver_port", "input port", receiver->id, edge->receiver_port,
-                                  receiver->input_ports, receiver->n_input_ports, sizeof *receiver->input_ports,
+                                  &receiver->input_port_names, receiver->input_ports, receiver->n_input_ports, sizeof *receiver->input_ports,
                                   &edge->receiver_index);
         }
     }
@@ -128,7 +94,7 @@ static const char *split_name(struct mdf_reader *reader, const struct mdf_graph 
     for (point = strchr(name, '.'); point != NULL; point = strchr(point + 1, '.')) {
         char *prefix = mdf_arena_text(reader->arena, name, (size_t)(point - name));
 
-        if (prefix != NULL && find_node(graph, prefix) < graph->n_nodes) {
+        if (prefix != NULL && mdf_model_find_node(graph, prefix) < graph->n_nodes) {
             *node = prefix;
             return point + 1;
         }
@@ -190,9 +156,6 @@ mdf_status mdf_reader_finish_graph(struct mdf_reader *reader, const struct mdf_n
     size_t i;
 
     (void)source;
-    if (!sort_nodes(reader, graph)) {
-        return mdf_reader_out_of_memory(reader);
-    }
     for (i = 0; i < graph->n_edges && status == MDF_OK; i++) {
         status = resolve_edge(reader, graph, &graph->edges[i]);
     }

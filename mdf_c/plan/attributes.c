@@ -17,14 +17,10 @@ const struct mdf_node *find_argument(const struct mdf_definition *definition, co
 
 static const struct mdf_parameter *find_parameter(const struct compiler *compiler, const char *id)
 {
-    size_t i;
+    const struct mdf_graph_node *node = compiler->node;
+    size_t i = node != NULL ? mdf_model_find_parameter(node, id) : 0;
 
-    for (i = 0; compiler->node != NULL && i < compiler->node->n_parameters; i++) {
-        if (strcmp(compiler->node->parameters[i].definition.id, id) == 0) {
-            return &compiler->node->parameters[i];
-        }
-    }
-    return NULL;
+    return node != NULL && i < node->n_parameters ? &node->parameters[i] : NULL;
 }
 
 /* What a text that names a parameter with a value stands for. */

@@ -205,17 +205,51 @@ static bool add_ports(struct graph_builder *builder, struct list *ports)
     return true;
 }
 
-/* Notes an input's name at all ports that it feeds; whether there are any. */
-static bool name_ports(const struct mdf_graph *graph, const struct mdf_interface_item *item, struct list *ports, const char *name)
+/* Ports of one name, from the first to the last. */
+struct ports_by_name {
+    struct name_table first; /* the place of each, from 1 */
+    struct list next;        /* size_t, of each port: that of the next one of its name; 0: none */
+    struct list last;        /* size_t, of the first port of each name: that of the last one */
+};
+
+/* Notes the ports that have been added to the list since the last time. */
+static bool index_ports(struct compiler *compiler, const struct list *ports, struct ports_by_name *index)
 {
+    while (index->next.n < ports->n) {
+        const struct mdf_program_port *port = (const struct mdf_program_port *)ports->items + index->next.n;
+        size_t *first = name_table_add(&index->first, &compiler->scratch, port->id), none = 0, number = index->next.n + 1;
+
+        if (first == NULL) {
+            compile_out_of_memory(compiler);
+            return false;
+        }
+        if (!list_add(compiler, &index->next, &none, sizeof none) || !list_add(compiler, &index->last, &number, sizeof number)) {
+            return false;
+        }
+        if (*first == 0) {
+            *first = number;
+        } else {
+            size_t *last = (size_t *)index->last.items + *first - 1;
+
+            ((size_t *)index->next.items)[*last - 1] = number;
+            *last = number;
+        }
+    }
+    return true;
+}
+
+/* Notes an input's name at all ports that it feeds; whether there are any. */
+static bool name_ports(const struct mdf_graph *graph, const struct mdf_interface_item *item, struct list *ports,
+                       const struct ports_by_name *index, const char *name)
+{
+    const size_t *first = name_table_find(&index->first, item->port);
+    size_t node = item->node != NULL ? mdf_model_find_node(graph, item->node) : SIZE_MAX, number;
     bool found = false;
-    size_t i;
 
-    for (i = 0; i < ports->n; i++) {
-        struct mdf_program_port *port = (struct mdf_program_port *)ports->items + i;
+    for (number = first != NULL ? *first : 0; number != 0; number = ((const size_t *)index->next.items)[number - 1]) {
+        struct mdf_program_port *port = (struct mdf_program_port *)ports->items + number - 1;
 
-        if (strcmp(port->id, item->port) == 0 &&
-            (item->node == NULL || (port->node != SIZE_MAX && strcmp(graph->nodes[port->node].id, item->node) == 0))) {
+        if (item->node == NULL || port->node == node) {
             port->input_name = name;
             found = true;
         }
@@ -228,6 +262,7 @@ static bool add_free_inputs(struct graph_builder *builder, struct list *ports)
 {
     const struct mdf_graph *graph = builder->graph;
     struct target target = {builder->compiler, builder->unit, &builder->scope};
+    struct ports_by_name index = {0};
     const char *name;
     size_t i;
 
@@ -237,10 +272,10 @@ static bool add_free_inputs(struct graph_builder *builder, struct list *ports)
             .node = SIZE_MAX, .default_value = MDF_NO_OPERAND, .outer_port = SIZE_MAX, .source = MDF_NO_OPERAND};
 
         name = keep_text(builder->compiler, item->name);
-        if (name == NULL) {
+        if (name == NULL || !index_ports(builder->compiler, ports, &index)) {
             return false;
         }
-        if (name_ports(graph, item, ports, name)) {
+        if (name_ports(graph, item, ports, &index, name)) {
             continue;
         }
         port.input_name = name;
@@ -267,15 +302,6 @@ static bool add_free_inputs(struct graph_builder *builder, struct list *ports)
 
 /* ------------------------------------------------------------------ edges into such ports */
 
-static size_t find_port(const struct list *ports, mdf_operand slot)
-{
-    size_t i;
-
-    for (i = 0; i < ports->n && ((const struct mdf_program_port *)ports->items)[i].slot != slot; i++) {
-    }
-    return i;
-}
-
 static bool is_weighted(const struct mdf_node *weight)
 {
     return weight != NULL && !(weight->kind == MDF_NODE_INT && weight->as.integer == 1) &&
@@ -290,7 +316,7 @@ static bool add_edge(struct graph_builder *builder, const struct mdf_edge *sourc
     struct mdf_value weight = {0};
     mdf_operand pair[2];
 
-    edge.port = find_port(ports, builder->nodes[source->receiver_node].ports[source->receiver_index]);
+    edge.port = graph_find_port(ports, builder->nodes[source->receiver_node].ports[source->receiver_index]);
     edge.source = graph_output(builder, source->sender_node, source->sender_index);
     edge.value = edge.source;
     edge.weigh.first = unit_position(builder->unit);
@@ -363,23 +389,12 @@ static bool add_result(struct compiler *compiler, struct list *results, const ch
     return result.name != NULL && list_add(compiler, results, &result, sizeof result);
 }
 
-static bool has_result(const struct list *results, const char *name)
-{
-    size_t i;
-
-    for (i = 0; i < results->n; i++) {
-        if (strcmp(((const struct mdf_program_result *)results->items)[i].name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Output ports that no edge consumes; of a name that is there already, as NODE.PORT. */
 static bool infer_results(const struct graph_builder *builder, struct list *results)
 {
     struct compiler *compiler = builder->compiler;
     const struct mdf_graph *graph = builder->graph;
+    struct name_table names = {0};
     size_t i, j;
 
     for (i = 0; i < graph->n_nodes; i++) {
@@ -389,10 +404,14 @@ static bool infer_results(const struct graph_builder *builder, struct list *resu
             if (graph_is_consumed(builder, i, j)) {
                 continue;
             }
-            if (has_result(results, name)) {
+            if (name_table_find(&names, name) != NULL) {
                 name = mdf_arena_printf(&compiler->scratch, "%s.%s", graph->nodes[i].id, name);
             }
-            if (name == NULL || !add_result(compiler, results, name, i, j)) {
+            if (name == NULL || name_table_add(&names, &compiler->scratch, name) == NULL) {
+                compile_out_of_memory(compiler);
+                return false;
+            }
+            if (!add_result(compiler, results, name, i, j)) {
                 return false;
             }
         }
@@ -400,29 +419,27 @@ static bool infer_results(const struct graph_builder *builder, struct list *resu
     return true;
 }
 
-static bool declare_result(const struct graph_builder *builder, const struct list *ports, const struct mdf_interface_item *item,
-                           struct list *results)
+static bool declare_result(const struct graph_builder *builder, const struct ports_by_name *ports,
+                           const struct mdf_interface_item *item, struct list *results)
 {
     const struct mdf_graph *graph = builder->graph;
     struct compiler *compiler = builder->compiler;
     const size_t *number = name_table_find(&builder->output_names, item->port);
     const struct output_place *first = number != NULL ? &builder->output_places[*number - 1] : NULL;
-    size_t i, j;
+    size_t node = item->node != NULL ? mdf_model_find_node(graph, item->node) : graph->n_nodes, output;
 
     if (first != NULL && item->node == NULL) {
         return add_result(compiler, results, item->name, first->node, first->output);
     }
-    for (i = 0; first != NULL && i < graph->n_nodes; i++) {
-        for (j = 0; strcmp(graph->nodes[i].id, item->node) == 0 && j < graph->nodes[i].n_output_ports; j++) {
-            if (strcmp(graph->nodes[i].output_ports[j].id, item->port) == 0) {
-                return add_result(compiler, results, item->name, i, j);
-            }
+    if (node < graph->n_nodes) {
+        output = mdf_model_find_output_port(&graph->nodes[node], item->port);
+        if (output < graph->nodes[node].n_output_ports) {
+            return add_result(compiler, results, item->name, node, output);
         }
     }
-    for (i = 0; i < ports->n; i++) {
-        if (strcmp(((const struct mdf_program_port *)ports->items)[i].id, item->port) == 0) {
-            return add_result(compiler, results, item->name, i, SIZE_MAX);
-        }
+    number = name_table_find(&ports->first, item->port);
+    if (number != NULL) {
+        return add_result(compiler, results, item->name, *number - 1, SIZE_MAX);
     }
     place_at(compiler, item->source);
     compile_error(compiler, MDF_NAME,
@@ -433,13 +450,17 @@ static bool declare_result(const struct graph_builder *builder, const struct lis
 static bool add_results(const struct graph_builder *builder, const struct list *ports, struct list *results)
 {
     const struct mdf_graph *graph = builder->graph;
+    struct ports_by_name index = {0};
     size_t i;
 
     if (!graph->declares_outputs) {
         return infer_results(builder, results);
     }
+    if (!index_ports(builder->compiler, ports, &index)) {
+        return false;
+    }
     for (i = 0; i < graph->n_outputs; i++) {
-        if (!declare_result(builder, ports, &graph->outputs[i], results)) {
+        if (!declare_result(builder, &index, &graph->outputs[i], results)) {
             return false;
         }
     }
@@ -450,11 +471,17 @@ static bool add_input_names(struct compiler *compiler, const struct mdf_graph *g
                             struct list *names)
 {
     size_t n = graph->declares_inputs ? graph->n_inputs : ports->n, i;
+    struct name_table known = {0};
 
     for (i = 0; i < n; i++) {
         const char *name = graph->declares_inputs ? graph->inputs[i].name : ((const struct mdf_program_port *)ports->items)[i].id;
+        size_t *number = name_table_add(&known, &compiler->scratch, name);
 
-        if (!names_contain(names, name)) {
+        if (number == NULL) {
+            compile_out_of_memory(compiler);
+            return false;
+        }
+        if ((*number)++ == 0) {
             name = keep_text(compiler, name);
             if (name == NULL || !list_add(compiler, names, &name, sizeof name)) {
                 return false;

@@ -3,7 +3,7 @@
 #define MDF_PLAN_COMPILER_H
 
 #include "mdf_c/expression/expression.h"
-#include "mdf_c/plan/name_table.h"
+#include "mdf_c/base/name_table.h"
 #include "mdf_c/plan/program.h"
 #include "schemas/inference.h"
 
@@ -385,7 +385,9 @@ struct port_edges {
     size_t n;
 };
 const struct port_edges *graph_edges_into(const struct graph_builder *builder, size_t node, size_t port);
-/* The number of the port that is filled at run time and has this slot; SIZE_MAX: there is none. */
+/* The number of the port that is filled at run time and has this slot; SIZE_MAX: there is none. Ports are listed in the order in
+ * which they were made, and so by their slots. */
+size_t graph_find_port(const struct list *ports, mdf_operand slot);
 size_t graph_port_number(const struct graph_builder *builder, mdf_operand slot);
 /* Output ports that no edge consumes, by node and port. */
 bool graph_is_consumed(const struct graph_builder *builder, size_t node, size_t output);

@@ -239,21 +239,14 @@ bool condition_flag(struct condition_builder *builder, const struct condition_ca
     return true;
 }
 
-static int compare_id(const void *id, const void *node)
-{
-    return strcmp(id, (*(const struct mdf_graph_node *const *)node)->id);
-}
-
 /* The number of a node; the nearest name goes into *guess where there is none of that id. */
 size_t condition_find_node(const struct mdf_graph *graph, const char *id, const char **guess)
 {
-    const struct mdf_graph_node *const *found =
-        graph->n_nodes > 0 ? bsearch(id, graph->by_id, graph->n_nodes, sizeof *graph->by_id, compare_id) : NULL;
+    size_t found = mdf_model_find_node(graph, id), i;
     struct mdf_nearest nearest;
-    size_t i;
 
-    if (found != NULL) {
-        return (size_t)(*found - graph->nodes);
+    if (found < graph->n_nodes) {
+        return found;
     }
     mdf_nearest_begin(&nearest, id);
     for (i = 0; i < graph->n_nodes; i++) {

@@ -5,46 +5,11 @@
 
 /* ------------------------------------------------------------------ which value */
 
-static size_t find_port(const struct mdf_graph_node *node, const char *name)
-{
-    size_t i;
-
-    for (i = 0; i < node->n_input_ports && strcmp(node->input_ports[i].id, name) != 0; i++) {
-    }
-    return i;
-}
-
-static size_t find_output(const struct mdf_graph_node *node, const char *name)
-{
-    size_t i;
-
-    for (i = 0; i < node->n_output_ports && strcmp(node->output_ports[i].id, name) != 0; i++) {
-    }
-    return i;
-}
-
 static const struct mdf_parameter *find_parameter(const struct mdf_graph_node *node, const char *name)
 {
-    size_t i;
+    size_t i = mdf_model_find_parameter(node, name);
 
-    for (i = 0; i < node->n_parameters; i++) {
-        if (strcmp(node->parameters[i].definition.id, name) == 0) {
-            return &node->parameters[i];
-        }
-    }
-    return NULL;
-}
-
-static bool has_function(const struct mdf_graph_node *node, const char *name)
-{
-    size_t i;
-
-    for (i = 0; i < node->n_functions; i++) {
-        if (strcmp(node->functions[i].id, name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return i < node->n_parameters ? &node->parameters[i] : NULL;
 }
 
 /* What a name of the node's scope is bound to; MDF_NO_OPERAND for a function of several outputs. */
@@ -67,7 +32,7 @@ static bool find_value(const struct condition_builder *builder, size_t node, con
 {
     const struct mdf_graph_node *source = &builder->graph->graph->nodes[node];
     const struct node_plan *plan = &builder->graph->nodes[node];
-    size_t output = find_output(source, name);
+    size_t output = mdf_model_find_output_port(source, name);
 
     watch->node = node;
     watch->has_initial = true;
@@ -77,7 +42,7 @@ static bool find_value(const struct condition_builder *builder, size_t node, con
             watch->value != MDF_NO_OPERAND && (MDF_OPERAND_KIND(watch->value) == MDF_OPERAND_CONSTANT ||
                                                (unit_flags(builder->graph->unit, watch->value) & OPERAND_IS_FIXED) != 0);
         watch->has_initial = false;
-    } else if (has_function(source, name)) {
+    } else if (mdf_model_find_function(source, name) < source->n_functions) {
         watch->value = find_bound(plan->scope, name);
     } else if (output < source->n_output_ports) {
         watch->value = plan->outputs[output];
@@ -91,7 +56,7 @@ static bool find_value(const struct condition_builder *builder, size_t node, con
 static bool find_input(const struct condition_builder *builder, size_t node, const char *name, struct mdf_watch *watch)
 {
     const struct mdf_graph_node *source = &builder->graph->graph->nodes[node];
-    size_t port = find_port(source, name);
+    size_t port = mdf_model_find_input_port(source, name);
 
     if (port == source->n_input_ports) {
         return false;
@@ -194,7 +159,7 @@ static bool read_tolerances(struct condition_builder *builder, const struct cond
 static const struct mdf_node *find_initial(const struct mdf_graph_node *node, const char *name, const struct mdf_watch *watch)
 {
     const struct mdf_parameter *parameter = find_parameter(node, name);
-    const struct mdf_input_port *port = watch->is_input ? &node->input_ports[find_port(node, name)] : NULL;
+    const struct mdf_input_port *port = watch->is_input ? &node->input_ports[mdf_model_find_input_port(node, name)] : NULL;
 
     if (port != NULL) {
         return port->reduce == MDF_REDUCE_OVERWRITE ? port->default_value : NULL;

@@ -379,26 +379,23 @@ static bool names_of_node(struct compiler *compiler, const struct mdf_graph_node
     if (text->kind != MDF_NODE_STRING || !collect_names(compiler, text, &names)) {
         return false;
     }
-    for (i = 0; i < node->n_input_ports && !found; i++) {
-        found = names_contain(&names, node->input_ports[i].id);
-    }
-    for (i = 0; i < node->n_functions && !found; i++) {
-        found = names_contain(&names, node->functions[i].id);
-    }
-    for (i = 0; i < node->n_parameters && !found; i++) {
-        found = names_contain(&names, node->parameters[i].definition.id);
+    for (i = 0; i < names.n && !found; i++) {
+        const char *name = ((const char *const *)names.items)[i];
+
+        found = mdf_model_find_input_port(node, name) < node->n_input_ports ||
+                mdf_model_find_function(node, name) < node->n_functions ||
+                mdf_model_find_parameter(node, name) < node->n_parameters;
     }
     return found;
 }
 
 /* The node's own parameter that is called as the state is; NULL: it has none. */
-static struct mdf_parameter *find_own_parameter(const struct mdf_graph_node *node, size_t n_own, const char *state)
+static struct mdf_parameter *find_own_parameter(const struct mdf_graph_node *source, struct mdf_graph_node *node,
+                                                const char *state)
 {
-    size_t i;
+    size_t i = mdf_model_find_parameter(source, state);
 
-    for (i = 0; i < n_own && strcmp(node->parameters[i].definition.id, state) != 0; i++) {
-    }
-    return i < n_own ? &node->parameters[i] : NULL;
+    return i < source->n_parameters ? &node->parameters[i] : NULL;
 }
 
 /* A text as a document node at the place of another. */
@@ -499,15 +496,16 @@ static bool lead_parameter(struct compiler *compiler, struct mdf_parameter *para
 }
 
 /* The model carries a state itself where args name what was before, or the node has a parameter called as the state is. */
-static bool add_states(struct compiler *compiler, size_t n_own, struct mdf_graph_node *node, struct mdf_definition *definition)
+static bool add_states(struct compiler *compiler, const struct mdf_graph_node *source, struct mdf_graph_node *node,
+                       struct mdf_definition *definition)
 {
     const struct mdf_defined_function *function = find_function(definition);
     const struct mdf_function_state *state;
 
     for (state = function != NULL ? function->states : NULL; state != NULL && state->name != NULL; state++) {
         const struct mdf_node *given = find_argument(definition, state->name);
-        struct mdf_parameter *own = given == NULL ? find_own_parameter(node, n_own, state->name) : NULL;
-        bool is_carried = own != NULL || (given != NULL && names_of_node(compiler, node, given));
+        struct mdf_parameter *own = given == NULL ? find_own_parameter(source, node, state->name) : NULL;
+        bool is_carried = own != NULL || (given != NULL && names_of_node(compiler, source, given));
 
         if (own != NULL && !lead_parameter(compiler, own, definition, state->name)) {
             return false;
@@ -550,6 +548,7 @@ const struct mdf_graph_node *expand_states(struct compiler *compiler, const stru
         return NULL;
     }
     *node = *source;
+    node->parameter_names = (struct name_table){0}; /* made anew for those that are there at the end */
     node->functions = mdf_arena_array(&compiler->scratch, source->n_functions, sizeof *node->functions);
     node->parameters = mdf_arena_array(&compiler->scratch, source->n_parameters + n_states, sizeof *node->parameters);
     if (node->functions == NULL || node->parameters == NULL) {
@@ -561,14 +560,19 @@ const struct mdf_graph_node *expand_states(struct compiler *compiler, const stru
     }
     for (i = 0; i < source->n_functions; i++) {
         node->functions[i] = source->functions[i];
-        if (!add_states(compiler, source->n_parameters, node, &node->functions[i])) {
+        if (!add_states(compiler, source, node, &node->functions[i])) {
             return NULL;
         }
     }
     for (i = 0; i < source->n_parameters; i++) {
-        if (!add_states(compiler, source->n_parameters, node, &node->parameters[i].definition)) {
+        if (!add_states(compiler, source, node, &node->parameters[i].definition)) {
             return NULL;
         }
+    }
+    if (!mdf_model_index(&node->parameter_names, &compiler->scratch, node->parameters, node->n_parameters,
+                         sizeof *node->parameters)) {
+        compile_out_of_memory(compiler);
+        return NULL;
     }
     return node;
 }

@@ -105,16 +105,24 @@ const struct port_edges *graph_edges_into(const struct graph_builder *builder, s
     return &builder->fed[builder->first_port[node] + port];
 }
 
+static int compare_slot(const void *slot, const void *port)
+{
+    mdf_operand x = *(const mdf_operand *)slot, y = ((const struct mdf_program_port *)port)->slot;
+
+    return x < y ? -1 : x > y;
+}
+
+size_t graph_find_port(const struct list *ports, mdf_operand slot)
+{
+    const struct mdf_program_port *found =
+        ports != NULL && ports->n > 0 ? bsearch(&slot, ports->items, ports->n, sizeof *found, compare_slot) : NULL;
+
+    return found != NULL ? (size_t)(found - (const struct mdf_program_port *)ports->items) : SIZE_MAX;
+}
+
 size_t graph_port_number(const struct graph_builder *builder, mdf_operand slot)
 {
-    size_t i;
-
-    for (i = 0; builder->ports != NULL && i < builder->ports->n; i++) {
-        if (((const struct mdf_program_port *)builder->ports->items)[i].slot == slot) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
+    return graph_find_port(builder->ports, slot);
 }
 
 bool graph_is_consumed(const struct graph_builder *builder, size_t node, size_t output)

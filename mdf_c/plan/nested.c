@@ -41,18 +41,10 @@ static bool link_port(struct graph_builder *builder, struct target *outer, const
     struct target inner = {builder->compiler, builder->unit, &builder->scope};
     size_t i;
 
-    for (i = 0; i < node->n_functions; i++) {
-        if (strcmp(node->functions[i].id, name) == 0) {
-            return false;
-        }
+    if (mdf_model_find_function(node, name) < node->n_functions || mdf_model_find_parameter(node, name) < node->n_parameters) {
+        return false; /* which hides a port of that name */
     }
-    for (i = 0; i < node->n_parameters; i++) {
-        if (strcmp(node->parameters[i].definition.id, name) == 0) {
-            return false; /* which hides a port of that name */
-        }
-    }
-    for (i = 0; i < node->n_input_ports && strcmp(node->input_ports[i].id, name) != 0; i++) {
-    }
+    i = mdf_model_find_input_port(node, name);
     link->outer_port = i < node->n_input_ports ? graph_port_number(graph, graph->nodes[graph->current_node].ports[i]) : SIZE_MAX;
     if (link->outer_port == SIZE_MAX) {
         return false;
@@ -120,19 +112,26 @@ bool nested_feed(struct graph_builder *builder, struct target *outer)
 /* ------------------------------------------------------------------ outputs */
 
 /* The names in the values of the node's output ports. */
-static bool collect_output_names(struct compiler *compiler, const struct mdf_graph_node *node, struct list *names)
+static bool collect_output_names(struct compiler *compiler, const struct mdf_graph_node *node, struct name_table *names)
 {
+    struct list found = {0};
     size_t i;
 
     for (i = 0; i < node->n_output_ports; i++) {
-        if (!collect_names(compiler, node->output_ports[i].value, names)) {
+        if (!collect_names(compiler, node->output_ports[i].value, &found)) {
+            return false;
+        }
+    }
+    for (i = 0; i < found.n; i++) {
+        if (name_table_add(names, &compiler->scratch, ((const char *const *)found.items)[i]) == NULL) {
+            compile_out_of_memory(compiler);
             return false;
         }
     }
     return true;
 }
 
-static bool add_yield(struct graph_builder *builder, const struct list *names, size_t node, size_t output, struct list *yields)
+static bool add_yield(struct graph_builder *builder, const struct name_table *names, size_t node, size_t output, struct list *yields)
 {
     const char *id = builder->graph->nodes[node].output_ports[output].id;
     struct yield yield = {.node = node, .output = output, .operand = MDF_NO_OPERAND};
@@ -143,14 +142,14 @@ static bool add_yield(struct graph_builder *builder, const struct list *names, s
         compile_out_of_memory(builder->compiler);
         return false;
     }
-    yield.is_unique = names_contain(names, id) && graph_find_output(builder, id, &found_node, &found_output);
-    return (!yield.is_unique && !names_contain(names, yield.full_name)) ||
+    yield.is_unique = name_table_find(names, id) != NULL && graph_find_output(builder, id, &found_node, &found_output);
+    return (!yield.is_unique && name_table_find(names, yield.full_name) == NULL) ||
            list_add(builder->compiler, yields, &yield, sizeof yield);
 }
 
 bool nested_find_yields(struct graph_builder *builder, const struct mdf_graph_node *outer_node, struct list *yields)
 {
-    struct list names = {0};
+    struct name_table names = {0};
     size_t i, j;
 
     if (!collect_output_names(builder->compiler, outer_node, &names)) {

@@ -8,20 +8,28 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether another argument's value names `key`. */
-static bool is_read(struct compiler *compiler, const struct mdf_node *args, const char *key)
+/* The names that values of other arguments hold. */
+static bool find_read(struct compiler *compiler, const struct mdf_node *args, struct name_table *read)
 {
-    struct list names = {0};
-    size_t i;
+    size_t i, j;
 
     for (i = 0; i < args->as.object.n; i++) {
-        const struct mdf_node_entry *entry = &args->as.object.entries[i];
+        struct list names = {0};
 
-        if (strcmp(entry->key, key) != 0 && !collect_names(compiler, &entry->value, &names)) {
-            return true; /* the error is set */
+        if (!collect_names(compiler, &args->as.object.entries[i].value, &names)) {
+            return false;
+        }
+        for (j = 0; j < names.n; j++) {
+            const char *name = ((const char *const *)names.items)[j];
+
+            if (strcmp(name, args->as.object.entries[i].key) != 0 &&
+                name_table_add(read, &compiler->scratch, name) == NULL) {
+                compile_out_of_memory(compiler);
+                return false;
+            }
         }
     }
-    return names_contain(&names, key);
+    return true;
 }
 
 /* Whether a value is nothing but `number`: one, or a list of such. */
@@ -76,22 +84,36 @@ static void advise(const struct list *known, const char *key, char *text, size_t
     snprintf(text + used, size - used, ")");
 }
 
+static void warn_of(struct compiler *compiler, const struct mdf_definition *definition, const struct list *known,
+                    const struct mdf_node_entry *entry)
+{
+    struct place place = place_enter(compiler, "argument", entry->key, &entry->value);
+    char advice[400];
+
+    advise(known, entry->key, advice, sizeof advice);
+    compile_warning(compiler, "function '%s' has no such argument: it is ignored%s", definition->function, advice);
+    place_leave(compiler, place);
+}
+
 void warn_unknown_arguments(struct compiler *compiler, const struct mdf_definition *definition, const struct list *known)
 {
     const struct mdf_node *args = definition->args;
-    char advice[400];
+    struct name_table read = {0};
+    bool has_read = false; /* most functions have no unknown arguments, and do not need it */
     size_t i;
 
     for (i = 0; args != NULL && i < args->as.object.n; i++) {
         const struct mdf_node_entry *entry = &args->as.object.entries[i];
 
-        if (!names_contain(known, entry->key) && !is_read(compiler, args, entry->key) &&
-            !is_without_effect(compiler, definition->function, entry)) {
-            struct place place = place_enter(compiler, "argument", entry->key, &entry->value);
-
-            advise(known, entry->key, advice, sizeof advice);
-            compile_warning(compiler, "function '%s' has no such argument: it is ignored%s", definition->function, advice);
-            place_leave(compiler, place);
+        if (names_contain(known, entry->key)) {
+            continue;
+        }
+        if (!has_read && !find_read(compiler, args, &read)) {
+            return; /* the error is set */
+        }
+        has_read = true;
+        if (name_table_find(&read, entry->key) == NULL && !is_without_effect(compiler, definition->function, entry)) {
+            warn_of(compiler, definition, known, entry);
         }
     }
 }

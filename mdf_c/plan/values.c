@@ -282,11 +282,16 @@ bool names_contain(const struct list *names, const char *name)
 }
 
 /* Names stand in a list once while it is short; a search of a long one costs more than a name that stands in it twice. */
-static bool add_name(struct compiler *compiler, struct list *names, const char *name)
+static bool is_in_short(const struct list *names, const char *name)
 {
     enum { SHORT = 64 };
 
-    return (names->n < SHORT && names_contain(names, name)) || list_add(compiler, names, &name, sizeof name);
+    return names->n < SHORT && names_contain(names, name);
+}
+
+static bool add_name(struct compiler *compiler, struct list *names, const char *name)
+{
+    return is_in_short(names, name) || list_add(compiler, names, &name, sizeof name);
 }
 
 /* The same for a name that does not last. */
@@ -294,7 +299,7 @@ static bool add_copied_name(struct compiler *compiler, struct list *names, const
 {
     char *kept;
 
-    if (names_contain(names, name)) {
+    if (is_in_short(names, name)) {
         return true;
     }
     kept = mdf_arena_text(&compiler->scratch, name, strlen(name));

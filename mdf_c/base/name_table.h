@@ -1,6 +1,6 @@
 /* name_table.h - names and a number for each, found by hash: for scopes and nodes with many. */
-#ifndef MDF_PLAN_NAME_TABLE_H
-#define MDF_PLAN_NAME_TABLE_H
+#ifndef MDF_BASE_NAME_TABLE_H
+#define MDF_BASE_NAME_TABLE_H
 
 #include "mdf_c/base/arena.h"
 

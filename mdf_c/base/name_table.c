@@ -1,5 +1,5 @@
 /* name_table.c - see name_table.h: open addressing, the hash of FNV-1a. */
-#include "mdf_c/plan/name_table.h"
+#include "mdf_c/base/name_table.h"
 
 #include <stdint.h>
 #include <string.h>

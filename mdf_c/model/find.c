@@ -1,0 +1,65 @@
+/* find.c - the items of a model's collections by their ids: one after the other where they are few, by a table where they are many. */
+#include "mdf_c/model/model.h"
+
+#include <string.h>
+
+enum { FEW = 16 };
+
+static const char *id_of(const void *items, size_t index, size_t size)
+{
+    return *(const char *const *)(const void *)((const char *)items + index * size);
+}
+
+size_t mdf_model_find(const struct name_table *names, const void *items, size_t n, size_t size, const char *id)
+{
+    size_t i;
+
+    if (names->n > 0) {
+        const size_t *number = name_table_find(names, id);
+
+        return number != NULL ? *number - 1 : n;
+    }
+    for (i = 0; i < n && strcmp(id_of(items, i, size), id) != 0; i++) {
+    }
+    return i;
+}
+
+bool mdf_model_index(struct name_table *names, struct mdf_arena *arena, const void *items, size_t n, size_t size)
+{
+    size_t i;
+
+    for (i = 0; n > FEW && i < n; i++) {
+        size_t *number = name_table_add(names, arena, id_of(items, i, size));
+
+        if (number == NULL) {
+            return false;
+        }
+        *number = *number == 0 ? i + 1 : *number;
+    }
+    return true;
+}
+
+size_t mdf_model_find_input_port(const struct mdf_graph_node *node, const char *id)
+{
+    return mdf_model_find(&node->input_port_names, node->input_ports, node->n_input_ports, sizeof *node->input_ports, id);
+}
+
+size_t mdf_model_find_output_port(const struct mdf_graph_node *node, const char *id)
+{
+    return mdf_model_find(&node->output_port_names, node->output_ports, node->n_output_ports, sizeof *node->output_ports, id);
+}
+
+size_t mdf_model_find_function(const struct mdf_graph_node *node, const char *id)
+{
+    return mdf_model_find(&node->function_names, node->functions, node->n_functions, sizeof *node->functions, id);
+}
+
+size_t mdf_model_find_parameter(const struct mdf_graph_node *node, const char *id)
+{
+    return mdf_model_find(&node->parameter_names, node->parameters, node->n_parameters, sizeof *node->parameters, id);
+}
+
+size_t mdf_model_find_node(const struct mdf_graph *graph, const char *id)
+{
+    return mdf_model_find(&graph->node_names, graph->nodes, graph->n_nodes, sizeof *graph->nodes, id);
+}

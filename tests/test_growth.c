@@ -1,0 +1,165 @@
+/* test_growth.c - what loading and compiling a model cost as its collections grow: counted in comparisons of texts, so that the answer
+ * does not depend on the machine. A search through a collection for each of its items shows as sixteen times the work for four times
+ * the items. */
+#include "mdf_c/base/text.h"
+#include "mdf_c/mdf.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static size_t n_comparisons;
+
+/* In place of the library's: the same, counted. */
+int strcmp(const char *a, const char *b)
+{
+    n_comparisons++;
+    while (*a != '\0' && *a == *b) {
+        a++;
+        b++;
+    }
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
+/* A model whose second and fourth part stand in it n times, with commas: # is the number of the item, @ that of the next, round. */
+struct growing {
+    const char *what;
+    const char *parts[5];
+};
+
+#define MODEL "{\"m\": {\"graphs\": {\"g\": "
+#define NODE MODEL "{\"nodes\": {\"N\": "
+#define END_OF_NODE "}}}}}"
+#define OUTPUT "\"output_ports\": {\"o\": {\"value\": \"p\"}}"
+#define STATE "\"parameters\": {\"p\": {\"value\": \"p + 1\", \"default_initial_value\": 0}}"
+
+static const struct growing models[] = {
+    {"input ports", {NODE "{\"input_ports\": {", "\"i#\": {\"default_value\": 1}", "}, " STATE ", " OUTPUT "}" END_OF_NODE}},
+    {"input ports that nothing feeds", {NODE "{\"input_ports\": {", "\"i#\": {}", "}, " STATE ", " OUTPUT "}" END_OF_NODE}},
+    {"output ports", {NODE "{" STATE ", \"output_ports\": {", "\"o#\": {\"value\": \"p * #\"}", "}}" END_OF_NODE}},
+    {"output ports in a list", {NODE "{" STATE ", \"output_ports\": [", "{\"id\": \"o#\", \"value\": \"p\"}", "]}" END_OF_NODE}},
+    {"parameters", {NODE "{\"parameters\": {", "\"p#\": {\"value\": \"p# + 1\", \"default_initial_value\": 0}", "}}" END_OF_NODE}},
+    {"parameters in a list", {NODE "{\"parameters\": [", "{\"id\": \"p#\", \"value\": #}", "]}" END_OF_NODE}},
+    {"conditions of a parameter",
+     {NODE "{\"parameters\": {\"q\": {\"value\": \"q + 1\", \"default_initial_value\": 0}, \"p\": {\"value\": 0, \"conditions\": [",
+      "{\"id\": \"c#\", \"test\": \"q > #\", \"value\": #}", "]}}}" END_OF_NODE}},
+    {"functions of MDF",
+     {NODE "{" STATE ", \"functions\": {",
+      "\"f#\": {\"function\": \"linear\", \"args\": {\"variable0\": \"p\", \"slope\": 2, \"intercept\": 1}}", "}}" END_OF_NODE}},
+    {"functions of ONNX with attributes",
+     {NODE "{\"parameters\": {\"p\": {\"value\": [1.0, 2.0]}, ",
+      "\"f#\": {\"function\": \"onnx::Softmax\", \"args\": {\"input\": \"p\", \"axis\": 0}}", "}}" END_OF_NODE}},
+    {"functions of PsyNeuLink with states",
+     {NODE "{\"input_ports\": {\"x\": {}}, \"functions\": {",
+      "\"f#\": {\"function\": \"simpleintegrator\", \"args\": {\"variable0\": \"x\", \"rate\": 2}}", "}}" END_OF_NODE}},
+    {"arguments that a function does not have",
+     {NODE "{" STATE ", \"functions\": {\"f\": {\"function\": \"linear\", \"args\": {\"variable0\": \"p\", \"slope\": 2, \"intercept\": 1, ",
+      "\"z#\": 1", "}}}}" END_OF_NODE}},
+    {"nodes", {MODEL "{\"nodes\": {", "\"N#\": {" STATE ", " OUTPUT "}", "}}}}}"}},
+    {"nodes in a list", {MODEL "{\"nodes\": [", "{\"id\": \"N#\", " STATE ", " OUTPUT "}", "]}}}}"}},
+    {"a ring of nodes",
+     {MODEL "{\"nodes\": {", "\"N#\": {\"input_ports\": {\"i\": {\"default_value\": 1}}, " STATE ", " OUTPUT "}", "}, \"edges\": {",
+      "\"e#\": {\"sender\": \"N#\", \"sender_port\": \"o\", \"receiver\": \"N@\", \"receiver_port\": \"i\"}", "}}}}}"}},
+    {"edges in a list, into one port",
+     {MODEL "{\"nodes\": {\"S\": {\"input_ports\": {\"i\": {\"reduce\": \"add\"}}}, ", "\"N#\": {" STATE ", " OUTPUT "}", "}, \"edges\": [",
+      "{\"id\": \"e#\", \"sender\": \"N#\", \"sender_port\": \"o\", \"receiver\": \"S\", \"receiver_port\": \"i\"}", "]}}}}"}},
+    {"edges into the ports of one node",
+     {MODEL "{\"nodes\": {\"A\": {" STATE ", " OUTPUT "}, \"S\": {\"input_ports\": {", "\"i#\": {}", "}}}, \"edges\": {",
+      "\"e#\": {\"sender\": \"A\", \"sender_port\": \"o\", \"receiver\": \"S\", \"receiver_port\": \"i#\"}", "}}}}}"}},
+    {"edges from the ports of one node",
+     {MODEL "{\"nodes\": {\"A\": {" STATE ", \"output_ports\": {", "\"o#\": {\"value\": \"p\"}",
+      "}}, \"S\": {\"input_ports\": {\"i\": {\"reduce\": \"add\"}}}}, \"edges\": {",
+      "\"e#\": {\"sender\": \"A\", \"sender_port\": \"o#\", \"receiver\": \"S\", \"receiver_port\": \"i\"}", "}}}}}"}},
+    {"conditions",
+     {MODEL "{\"nodes\": {", "\"N#\": {" STATE ", " OUTPUT "}", "}, \"conditions\": {\"node_specific\": {",
+      "\"N#\": {\"type\": \"AtPass\", \"kwargs\": {\"n\": 0}}", "}}}}}}"}},
+    {"conditions that look at a value",
+     {MODEL "{\"nodes\": {", "\"N#\": {" STATE ", " OUTPUT "}", "}, \"conditions\": {\"node_specific\": {",
+      "\"N#\": {\"type\": \"Threshold\", \"kwargs\": {\"dependency\": \"N@\", \"parameter\": \"p\", \"threshold\": 0, "
+      "\"comparator\": \">=\"}}",
+      "}}}}}}"}},
+    {"graphs within nodes", {MODEL "{\"nodes\": {", "\"N#\": {\"nodes\": {\"n\": {" STATE ", " OUTPUT "}}}", "}}}}}"}},
+    {"nodes of a graph within a node",
+     {NODE "{\"nodes\": {", "\"n#\": {\"input_ports\": {\"x\": {}, \"i#\": {}}, " STATE ", " OUTPUT "}", "}, \"output_ports\": {",
+      "\"o#\": {\"value\": \"n#.o\"}", "}}" END_OF_NODE}},
+    {"an interface",
+     {MODEL "{\"nodes\": {", "\"N#\": {\"input_ports\": {\"x#\": {}}, \"output_ports\": {\"o\": {\"value\": \"x#\"}}}",
+      "}, \"metadata\": {\"inputs\": [\"x0\"], \"outputs\": [", "\"N#.o\"", "]}}}}}"}},
+    {"an interface of a graph within a node",
+     {NODE "{\"graph\": {\"nodes\": {", "\"N#\": {\"input_ports\": {\"x#\": {}}, \"output_ports\": {\"o\": {\"value\": \"x#\"}}}",
+      "}, \"metadata\": {\"inputs\": [\"x0\"], \"outputs\": [", "\"N#.o\"", "]}}}" END_OF_NODE}},
+    {"parameters of a graph", {MODEL "{\"parameters\": {", "\"g#\": #", "}, \"nodes\": {\"N\": {" STATE ", " OUTPUT "}}}}}}"}},
+    {"graphs", {"{\"m\": {\"graphs\": {", "\"g#\": {\"nodes\": {\"N\": {" STATE ", " OUTPUT "}}}", "}}}"}},
+};
+
+static void add_item(struct mdf_text *text, const char *part, size_t number, size_t next)
+{
+    const char *c;
+
+    for (c = part; *c != '\0'; c++) {
+        if (*c == '#' || *c == '@') {
+            mdf_text_printf(text, "%zu", *c == '#' ? number : next);
+        } else {
+            mdf_text_append(text, c, 1);
+        }
+    }
+}
+
+static void write_model(struct mdf_text *text, const struct growing *growing, size_t n)
+{
+    size_t i, j;
+
+    for (i = 0; i < sizeof growing->parts / sizeof *growing->parts && growing->parts[i] != NULL; i++) {
+        if (i % 2 == 0) {
+            mdf_text_append(text, growing->parts[i], strlen(growing->parts[i]));
+        }
+        for (j = 0; i % 2 == 1 && j < n; j++) {
+            if (j > 0) {
+                mdf_text_append(text, ", ", 2);
+            }
+            add_item(text, growing->parts[i], j, (j + 1) % n);
+        }
+    }
+}
+
+/* How many texts are compared until a state is there. */
+static size_t work_of(const struct growing *growing, size_t n)
+{
+    struct mdf_memory memory;
+    struct mdf_text text;
+    mdf_error error = {0};
+    mdf_options options = {.n_threads = 1};
+    mdf_model *model;
+    mdf_program *program = NULL;
+    mdf_state *state = NULL;
+
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_text_init(&text, &memory);
+    write_model(&text, growing, n);
+    n_comparisons = 0;
+    model = mdf_model_load_bytes(text.bytes, text.length, "json", "model", &options, &error);
+    if (model != NULL) {
+        program = mdf_compile(model, &options, &error);
+    }
+    if (program != NULL) {
+        state = mdf_state_new(program, &error);
+    }
+    cr_assert_not_null(state, "%s: %s", growing->what, error.message);
+    mdf_state_free(state);
+    mdf_program_free(program);
+    mdf_model_free(model);
+    mdf_text_release(&text);
+    return n_comparisons;
+}
+
+Test(growth, work_is_in_proportion_to_the_items)
+{
+    enum { N = 500, TIMES = 4, MOST = 6 }; /* between 4, and 16 of a search for each item */
+    size_t i;
+
+    for (i = 0; i < sizeof models / sizeof *models; i++) {
+        size_t few = work_of(&models[i], N), many = work_of(&models[i], TIMES * N);
+
+        cr_expect(many <= MOST * few, "%s: %zu comparisons for %d, %zu for %d", models[i].what, few, N, many, TIMES * N);
+    }
+}
