@@ -203,7 +203,7 @@ static const struct {
          " body: {metadata: {inputs: [i, c, a], outputs: [c, o]}, nodes: {k: {input_ports: {i: {}, c: {}, a: {}, b: {}}, "
          "output_ports: {o: {value: \"b\"}}}, l: {input_ports: {b: {}}, output_ports: {p: {value: \"b\"}}}}, edges: {e: {sender: "
          "k, receiver: l, sender_port: o, receiver_port: b}, d: {sender: l, receiver: k, sender_port: p, receiver_port: b}}}}"),
-     "m.yaml:5:167: error: node 'n', function 'f', attribute 'body', node 'k', input port 'b', node 'l', input port 'b': nodes "
+     "m.yaml:5:167: error: node 'n', function 'f', attribute 'body', node 'l', input port 'b': nodes "
      "of the body depend on each other in a circle (through node 'k'); carry a value over to the next iteration as a state "
      "variable"},
     {CALL("'onnx::Loop',\n"

@@ -1,10 +1,12 @@
-/* test_growth.c - what loading and compiling a model cost as its collections grow: counted in comparisons of texts, so that the answer
- * does not depend on the machine. A search through a collection for each of its items shows as sixteen times the work for four times
- * the items. */
+/* test_growth.c - what loading and compiling a model cost as its collections grow: counted in comparisons of texts, so that the
+ * answer does not depend on the machine. A search through a collection for each of its items shows as sixteen times the work for
+ * four times the items. */
 #include "mdf_c/base/text.h"
-#include "mdf_c/mdf.h"
+#include "tests/engine.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +23,8 @@ int strcmp(const char *a, const char *b)
     return (unsigned char)*a - (unsigned char)*b;
 }
 
-/* A model whose second and fourth part stand in it n times, with commas: # is the number of the item, @ that of the next, round. */
+/* A model whose second and fourth part stand in it n times, with commas: # is the number of the item, @ that of the next, round.
+ */
 struct growing {
     const char *what;
     const char *parts[5];
@@ -38,10 +41,12 @@ static const struct growing models[] = {
     {"input ports that nothing feeds", {NODE "{\"input_ports\": {", "\"i#\": {}", "}, " STATE ", " OUTPUT "}" END_OF_NODE}},
     {"output ports", {NODE "{" STATE ", \"output_ports\": {", "\"o#\": {\"value\": \"p * #\"}", "}}" END_OF_NODE}},
     {"output ports in a list", {NODE "{" STATE ", \"output_ports\": [", "{\"id\": \"o#\", \"value\": \"p\"}", "]}" END_OF_NODE}},
-    {"parameters", {NODE "{\"parameters\": {", "\"p#\": {\"value\": \"p# + 1\", \"default_initial_value\": 0}", "}}" END_OF_NODE}},
+    {"parameters",
+     {NODE "{\"parameters\": {", "\"p#\": {\"value\": \"p# + 1\", \"default_initial_value\": 0}", "}}" END_OF_NODE}},
     {"parameters in a list", {NODE "{\"parameters\": [", "{\"id\": \"p#\", \"value\": #}", "]}" END_OF_NODE}},
     {"conditions of a parameter",
-     {NODE "{\"parameters\": {\"q\": {\"value\": \"q + 1\", \"default_initial_value\": 0}, \"p\": {\"value\": 0, \"conditions\": [",
+     {NODE
+      "{\"parameters\": {\"q\": {\"value\": \"q + 1\", \"default_initial_value\": 0}, \"p\": {\"value\": 0, \"conditions\": [",
       "{\"id\": \"c#\", \"test\": \"q > #\", \"value\": #}", "]}}}" END_OF_NODE}},
     {"functions of MDF",
      {NODE "{" STATE ", \"functions\": {",
@@ -53,15 +58,19 @@ static const struct growing models[] = {
      {NODE "{\"input_ports\": {\"x\": {}}, \"functions\": {",
       "\"f#\": {\"function\": \"simpleintegrator\", \"args\": {\"variable0\": \"x\", \"rate\": 2}}", "}}" END_OF_NODE}},
     {"arguments that a function does not have",
-     {NODE "{" STATE ", \"functions\": {\"f\": {\"function\": \"linear\", \"args\": {\"variable0\": \"p\", \"slope\": 2, \"intercept\": 1, ",
+     {NODE
+      "{" STATE
+      ", \"functions\": {\"f\": {\"function\": \"linear\", \"args\": {\"variable0\": \"p\", \"slope\": 2, \"intercept\": 1, ",
       "\"z#\": 1", "}}}}" END_OF_NODE}},
     {"nodes", {MODEL "{\"nodes\": {", "\"N#\": {" STATE ", " OUTPUT "}", "}}}}}"}},
     {"nodes in a list", {MODEL "{\"nodes\": [", "{\"id\": \"N#\", " STATE ", " OUTPUT "}", "]}}}}"}},
     {"a ring of nodes",
-     {MODEL "{\"nodes\": {", "\"N#\": {\"input_ports\": {\"i\": {\"default_value\": 1}}, " STATE ", " OUTPUT "}", "}, \"edges\": {",
-      "\"e#\": {\"sender\": \"N#\", \"sender_port\": \"o\", \"receiver\": \"N@\", \"receiver_port\": \"i\"}", "}}}}}"}},
+     {MODEL "{\"nodes\": {", "\"N#\": {\"input_ports\": {\"i\": {\"default_value\": 1}}, " STATE ", " OUTPUT "}",
+      "}, \"edges\": {", "\"e#\": {\"sender\": \"N#\", \"sender_port\": \"o\", \"receiver\": \"N@\", \"receiver_port\": \"i\"}",
+      "}}}}}"}},
     {"edges in a list, into one port",
-     {MODEL "{\"nodes\": {\"S\": {\"input_ports\": {\"i\": {\"reduce\": \"add\"}}}, ", "\"N#\": {" STATE ", " OUTPUT "}", "}, \"edges\": [",
+     {MODEL "{\"nodes\": {\"S\": {\"input_ports\": {\"i\": {\"reduce\": \"add\"}}}, ", "\"N#\": {" STATE ", " OUTPUT "}",
+      "}, \"edges\": [",
       "{\"id\": \"e#\", \"sender\": \"N#\", \"sender_port\": \"o\", \"receiver\": \"S\", \"receiver_port\": \"i\"}", "]}}}}"}},
     {"edges into the ports of one node",
      {MODEL "{\"nodes\": {\"A\": {" STATE ", " OUTPUT "}, \"S\": {\"input_ports\": {", "\"i#\": {}", "}}}, \"edges\": {",
@@ -105,7 +114,7 @@ static void add_item(struct mdf_text *text, const char *part, size_t number, siz
     }
 }
 
-static void write_model(struct mdf_text *text, const struct growing *growing, size_t n)
+static void write_model(struct mdf_text *text, const struct growing *growing, size_t first, size_t n)
 {
     size_t i, j;
 
@@ -113,8 +122,8 @@ static void write_model(struct mdf_text *text, const struct growing *growing, si
         if (i % 2 == 0) {
             mdf_text_append(text, growing->parts[i], strlen(growing->parts[i]));
         }
-        for (j = 0; i % 2 == 1 && j < n; j++) {
-            if (j > 0) {
+        for (j = first; i % 2 == 1 && j < n; j++) {
+            if (j > first) {
                 mdf_text_append(text, ", ", 2);
             }
             add_item(text, growing->parts[i], j, (j + 1) % n);
@@ -135,7 +144,7 @@ static size_t work_of(const struct growing *growing, size_t n)
 
     mdf_memory_init(&memory, NULL, 0);
     mdf_text_init(&text, &memory);
-    write_model(&text, growing, n);
+    write_model(&text, growing, 0, n);
     n_comparisons = 0;
     model = mdf_model_load_bytes(text.bytes, text.length, "json", "model", &options, &error);
     if (model != NULL) {
@@ -162,4 +171,68 @@ Test(growth, work_is_in_proportion_to_the_items)
 
         cr_expect(many <= MOST * few, "%s: %zu comparisons for %d, %zu for %d", models[i].what, few, N, many, TIMES * N);
     }
+}
+
+/* ------------------------------------------------------------------ chains */
+
+enum { LONG = 20000, SMALL_STACK = 512 * 1024 }; /* less than 27 bytes for each of a chain that is followed by recursion */
+
+/* Each waits for the next one, so that a compiler that takes them in the order of the file comes to the last one first. */
+static const struct growing chains[] = {
+    {"parameters",
+     {NODE "{\"parameters\": {", "\"p#\": {\"value\": \"p@ + 1\"}",
+      ", \"p0\": {\"value\": 1}}, \"output_ports\": {\"o\": {\"value\": \"p1\"}}}" END_OF_NODE}},
+    {"functions",
+     {NODE "{\"functions\": {", "\"f#\": {\"value\": \"f@ + 1\"}",
+      ", \"f0\": {\"value\": 1}}, \"output_ports\": {\"o\": {\"value\": \"f1\"}}}" END_OF_NODE}},
+    {"nodes",
+     {MODEL "{\"nodes\": {", "\"N#\": {\"input_ports\": {\"i\": {}}, \"output_ports\": {\"o\": {\"value\": \"i + 1\"}}}",
+      ", \"N0\": {\"output_ports\": {\"o\": {\"value\": 1}}}}, \"edges\": {",
+      "\"e#\": {\"sender\": \"N@\", \"sender_port\": \"o\", \"receiver\": \"N#\", \"receiver_port\": \"i\"}",
+      "}, \"metadata\": {\"outputs\": [{\"name\": \"o\", \"port\": \"N1.o\"}]}}}}}"}},
+    {"nodes of a body",
+     {MODEL "{\"nodes\": {\"N\": {\"functions\": {\"f\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 1, \"cond\": true, "
+            "\"v_initial\": 0.0, \"body\": \"b\"}}}, \"output_ports\": {\"o\": {\"value\": \"f\"}}}}}, \"b\": {\"nodes\": {",
+      "\"N#\": {\"input_ports\": {\"i\": {}}, \"output_ports\": {\"o\": {\"value\": \"i + 1.0\"}}}",
+      ", \"N0\": {\"input_ports\": {\"s\": {}}, \"output_ports\": {\"o\": {\"value\": \"s + 1.0\"}}}, "
+      "\"K\": {\"input_ports\": {\"cond\": {}}, \"output_ports\": {\"k\": {\"value\": \"cond\"}}}}, \"edges\": {",
+      "\"e#\": {\"sender\": \"N@\", \"sender_port\": \"o\", \"receiver\": \"N#\", \"receiver_port\": \"i\"}",
+      "}, \"metadata\": {\"inputs\": [\"n\", \"cond\", \"s\"], \"outputs\": [\"K.k\", \"N1.o\"]}}}}}"}},
+};
+
+/* The chain's items have the numbers 1 to LONG - 1; what the last one waits for, 0, stands behind them. */
+static void *run_chains(void *unused)
+{
+    struct mdf_memory memory;
+    struct mdf_text text;
+    struct engine engine;
+    mdf_tensor result;
+    size_t i;
+
+    mdf_memory_init(&memory, NULL, 0);
+    for (i = 0; i < sizeof chains / sizeof *chains; i++) {
+        mdf_text_init(&text, &memory);
+        write_model(&text, &chains[i], 1, LONG);
+        cr_assert(engine_begin(&engine, text.bytes, &(mdf_options){.n_threads = 1}), "%s: %s", chains[i].what,
+                  engine.error.message);
+        cr_assert_eq(mdf_evaluate(engine.state, NAN, &engine.error), MDF_OK, "%s: %s", chains[i].what, engine.error.message);
+        cr_assert(mdf_value_tensor(mdf_result_at(engine.state, 0), &result));
+        cr_expect_eq(result.dtype == MDF_DTYPE_INT64 ? (double)*(const int64_t *)result.data : *(const double *)result.data,
+                     (double)LONG, "%s", chains[i].what);
+        engine_end(&engine);
+        mdf_text_release(&text);
+    }
+    return unused;
+}
+
+Test(growth, long_chains_need_no_stack)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    pthread_attr_init(&attributes);
+    cr_assert_eq(pthread_attr_setstacksize(&attributes, SMALL_STACK), 0);
+    cr_assert_eq(pthread_create(&thread, &attributes, run_chains, NULL), 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
 }

@@ -1,4 +1,5 @@
-/* find.c - the items of a model's collections by their ids: one after the other where they are few, by a table where they are many. */
+/* find.c - the items of a model's collections by their ids: one after the other where they are few, by a table where they are
+ * many. */
 #include "mdf_c/model/model.h"
 
 #include <string.h>

@@ -16,7 +16,7 @@ struct joiner {
     bool *is_fed, *is_read;
     size_t *first_input, *first_output;
     struct name_table free_ports, outputs; /* the first node, from 1, that has one of that name */
-    bool failed; /* out of memory */
+    bool failed;                           /* out of memory */
 };
 
 /* ------------------------------------------------------------------ what edges of the graph do */
@@ -290,8 +290,7 @@ static void add_unread_outputs(struct joiner *joiner)
 
             name = joiner->is_read[joiner->first_output[i] + j] ? NULL : full_name(joiner, i, port->id);
             if (name != NULL) {
-                add_output(joiner, has_output(joiner->node, port->id) ? name : port->id, name, port->source,
-                           &port->declaration);
+                add_output(joiner, has_output(joiner->node, port->id) ? name : port->id, name, port->source, &port->declaration);
             }
         }
     }

@@ -193,9 +193,12 @@ static const struct field condition_fields[] = {COMMON_FIELDS,
                                                 {"test", FIELD_ANY, AT(mdf_parameter_condition, test), false, NULL},
                                                 {"value", FIELD_ANY, AT(mdf_parameter_condition, value), false, NULL},
                                                 END_OF_FIELDS};
-static const struct class condition_class = {
-    "condition",      sizeof(struct mdf_parameter_condition), AT(mdf_parameter_condition, source),
-    condition_fields, finish_parameter_condition,             false};
+static const struct class condition_class = {"condition",
+                                             sizeof(struct mdf_parameter_condition),
+                                             AT(mdf_parameter_condition, source),
+                                             condition_fields,
+                                             finish_parameter_condition,
+                                             false};
 
 static const struct field parameter_fields[] = {
     COMMON_FIELDS,
@@ -412,7 +415,8 @@ static mdf_status list_item(struct mdf_reader *reader, const struct mdf_node *it
     return mdf_reader_fail(reader, item, MDF_MODEL, message);
 }
 
-/* Where an item of that id already stands, it gives way, with a warning. `count` is where it stands else; SIZE_MAX: out of memory. */
+/* Where an item of that id already stands, it gives way, with a warning. `count` is where it stands else; SIZE_MAX: out of
+ * memory. */
 static size_t place_of(struct mdf_reader *reader, const struct mdf_node *node, const struct class *class, const char *id,
                        struct name_table *names, size_t count)
 {

@@ -73,13 +73,13 @@ static mdf_status resolve_edge(struct mdf_reader *reader, const struct mdf_graph
     if (status == MDF_OK) {
         sender = &graph->nodes[edge->sender_node];
         receiver = &graph->nodes[edge->receiver_node];
-        status = resolve_port(reader, edge, "sender_port", "output port", sender->id, edge->sender_port,
-                              &sender->output_port_names, sender->output_ports, sender->n_output_ports,
-                              sizeof *sender->output_ports, &edge->sender_index);
+        status =
+            resolve_port(reader, edge, "sender_port", "output port", sender->id, edge->sender_port, &sender->output_port_names,
+                         sender->output_ports, sender->n_output_ports, sizeof *sender->output_ports, &edge->sender_index);
         if (status == MDF_OK) {
             status = resolve_port(reader, edge, "receiver_port", "input port", receiver->id, edge->receiver_port,
-                                  &receiver->input_port_names, receiver->input_ports, receiver->n_input_ports, sizeof *receiver->input_ports,
-                                  &edge->receiver_index);
+                                  &receiver->input_port_names, receiver->input_ports, receiver->n_input_ports,
+                                  sizeof *receiver->input_ports, &edge->receiver_index);
         }
     }
     reader->path[length] = '\0';

@@ -135,8 +135,8 @@ static bool read_int(const struct reading *reading)
     return true;
 }
 
-/* Real attributes are float32 in ONNX, whatever is computed with them: 0.1 means 0.100000001490116 in a file of any format, and as
- * a default. False where that has no room for the number. */
+/* Real attributes are float32 in ONNX, whatever is computed with them: 0.1 means 0.100000001490116 in a file of any format, and
+ * as a default. False where that has no room for the number. */
 static bool round_to_float32(double *items, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -340,6 +340,7 @@ struct port_link {
 
 struct node_plan {
     enum node_progress progress;
+    bool is_asked_for;        /* in a body: to be compiled after those that feed it */
     mdf_operand *outputs;     /* MDF_NO_OPERAND while not known */
     bool *output_is_consumed; /* by an edge */
     bool *output_is_reserved; /* asked for before the node was compiled: the value must go into that slot */

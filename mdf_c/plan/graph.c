@@ -223,6 +223,60 @@ static mdf_operand reserve_output(struct graph_builder *builder, size_t node, si
     return plan->outputs[output];
 }
 
+/* A node of a body on the way to those that feed it. These wait in a list and not on the stack: a chain of them may be long. */
+struct feeding {
+    size_t node, port, edge; /* the edge that is looked at next */
+};
+
+/* The next node that feeds this one and is not compiled yet; SIZE_MAX: there is none. */
+static size_t next_waiting_sender(const struct graph_builder *builder, struct feeding *feeding)
+{
+    for (; feeding->port < builder->graph->nodes[feeding->node].n_input_ports; feeding->port++) {
+        const struct port_edges *fed = graph_edges_into(builder, feeding->node, feeding->port);
+
+        while (feeding->edge < fed->n) {
+            size_t sender = fed->edges[feeding->edge++]->sender_node;
+
+            if (builder->nodes[sender].progress == NODE_WAITING && !builder->nodes[sender].is_asked_for) {
+                return sender;
+            }
+        }
+        feeding->edge = 0;
+    }
+    return SIZE_MAX;
+}
+
+/* Compiles a node of a body after those that edges lead from, by way of whatever number of nodes. */
+static bool compile_after_senders(struct graph_builder *builder, size_t node)
+{
+    struct list stack = {0};
+    struct feeding first = {.node = node};
+    size_t sender;
+
+    builder->nodes[node].is_asked_for = true;
+    if (!list_add(builder->compiler, &stack, &first, sizeof first)) {
+        return false;
+    }
+    while (stack.n > 0) {
+        struct feeding *last = (struct feeding *)stack.items + stack.n - 1, more = {0};
+
+        sender = next_waiting_sender(builder, last);
+        if (sender == SIZE_MAX) {
+            if (!compile_node(builder, last->node)) {
+                return false;
+            }
+            stack.n--;
+            continue;
+        }
+        more.node = sender;
+        builder->nodes[sender].is_asked_for = true;
+        if (!list_add(builder->compiler, &stack, &more, sizeof more)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 mdf_operand graph_output(struct graph_builder *builder, size_t node, size_t output)
 {
     struct node_plan *plan = &builder->nodes[node];
@@ -236,13 +290,13 @@ mdf_operand graph_output(struct graph_builder *builder, size_t node, size_t outp
     if (!builder->is_body) {
         return reserve_output(builder, node, output);
     }
-    if (plan->progress == NODE_STARTED) {
+    if (plan->progress == NODE_STARTED || plan->is_asked_for) { /* being compiled, or waiting for the one that is */
         return compile_error(builder->compiler, MDF_MODEL,
                              "nodes of the body depend on each other in a circle (through node '%s'); carry a value over "
                              "to the next iteration as a state variable",
                              builder->graph->nodes[node].id);
     }
-    return compile_node(builder, node) ? plan->outputs[output] : MDF_NO_OPERAND;
+    return compile_after_senders(builder, node) ? plan->outputs[output] : MDF_NO_OPERAND;
 }
 
 bool graph_find_output(const struct graph_builder *builder, const char *name, size_t *node, size_t *output)
@@ -392,7 +446,7 @@ bool graph_compile_nodes(struct graph_builder *builder)
 
     if (builder->is_body) {
         for (i = 0; i < builder->graph->n_nodes; i++) {
-            if (builder->nodes[i].progress == NODE_WAITING && !compile_node(builder, i)) {
+            if (builder->nodes[i].progress == NODE_WAITING && !compile_after_senders(builder, i)) {
                 return false;
             }
         }

@@ -131,7 +131,8 @@ static bool collect_output_names(struct compiler *compiler, const struct mdf_gra
     return true;
 }
 
-static bool add_yield(struct graph_builder *builder, const struct name_table *names, size_t node, size_t output, struct list *yields)
+static bool add_yield(struct graph_builder *builder, const struct name_table *names, size_t node, size_t output,
+                      struct list *yields)
 {
     const char *id = builder->graph->nodes[node].output_ports[output].id;
     struct yield yield = {.node = node, .output = output, .operand = MDF_NO_OPERAND};

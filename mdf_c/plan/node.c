@@ -271,9 +271,70 @@ static bool bind_parameters(struct node_builder *builder)
     return true;
 }
 
-/* ------------------------------------------------------------------ initial values */
+/* ------------------------------------------------------------------ items after those that they need */
 
-static bool compile_initial(struct node_builder *builder, struct target *target, struct item *item);
+/* An item that waits for those that it needs. They wait in a list and not on the stack: a chain of them may be long. */
+struct visit {
+    struct item *item;
+    struct place place;
+    struct list needed; /* struct item *, in the order in which they are compiled */
+    size_t next;
+};
+
+/* What is made of items, each after those that it needs. */
+struct making {
+    bool (*find_needed)(struct node_builder *builder, const struct item *item, struct list *needed);
+    bool (*make)(struct node_builder *builder, struct target *target, struct item *item);
+    enum item_progress *(*progress)(struct item *item);
+    const char *circle; /* the error, with the item's id */
+};
+
+/* Begins with an item that is not made yet. */
+static bool begin_visit(struct node_builder *builder, const struct making *making, struct item *item, struct list *visits)
+{
+    struct visit visit = {.item = item, .place = enter_item(builder, item)};
+    enum item_progress *progress = making->progress(item);
+
+    if (*progress == ITEM_DONE) {
+        place_leave(builder->compiler, visit.place);
+        return true;
+    }
+    if (*progress == ITEM_STARTED) {
+        compile_error(builder->compiler, MDF_MODEL, "'%s' needs its own value (through what it refers to)%s",
+                      item->definition->id, making->circle);
+        return false;
+    }
+    *progress = ITEM_STARTED;
+    return making->find_needed(builder, item, &visit.needed) && list_add(builder->compiler, visits, &visit, sizeof visit);
+}
+
+/* Makes an item, and before it all that it needs. */
+static bool make_item(struct node_builder *builder, struct target *target, const struct making *making, struct item *item)
+{
+    struct list visits = {0};
+    struct visit *visit;
+
+    if (!begin_visit(builder, making, item, &visits)) {
+        return false;
+    }
+    while (visits.n > 0) {
+        visit = (struct visit *)visits.items + visits.n - 1;
+        if (visit->next < visit->needed.n) {
+            item = ((struct item *const *)visit->needed.items)[visit->next++];
+            if (!begin_visit(builder, making, item, &visits)) {
+                return false;
+            }
+            continue;
+        }
+        if (!making->make(builder, target, visit->item)) {
+            return false;
+        }
+        *making->progress(visit->item) = ITEM_DONE;
+        place_leave(builder->compiler, visit->place);
+        visits.n--;
+    }
+    return true;
+}
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -300,34 +361,46 @@ static bool find_items(struct compiler *compiler, const struct name_table *numbe
     return true;
 }
 
-/* Compiles the initial values of all that `names` refers to and that has none yet: first what has a value before it is computed.
- */
-static bool compile_initial_of(struct node_builder *builder, struct target *target, const struct list *names)
+/* ------------------------------------------------------------------ initial values */
+
+static bool add_item(struct node_builder *builder, struct list *items, struct item *item)
 {
-    struct list parameters = {0}, functions = {0};
+    return list_add(builder->compiler, items, &item, sizeof item);
+}
+
+/* All that the initial value of an item refers to: first what has a value before it is computed. */
+static bool find_needed_initials(struct node_builder *builder, const struct item *item, struct list *needed)
+{
+    struct list names = {.items = item->names.items, .n = item->n_initial_names}, initial_names = {0}, parameters = {0},
+                functions = {0};
     const size_t *numbers;
     size_t i;
 
-    if (!find_items(builder->compiler, &builder->parameter_numbers, names, &parameters) ||
-        !find_items(builder->compiler, &builder->function_numbers, names, &functions)) {
+    if (item->is_stateful) {
+        if (!add_node_names(builder->compiler, item->parameter->default_initial_value, &initial_names)) {
+            return false;
+        }
+        names = initial_names;
+    }
+    if (!find_items(builder->compiler, &builder->parameter_numbers, &names, &parameters) ||
+        !find_items(builder->compiler, &builder->function_numbers, &names, &functions)) {
         return false;
     }
     numbers = parameters.items;
     for (i = 0; i < parameters.n; i++) {
-        if (builder->parameters[numbers[i]].needs_initial &&
-            !compile_initial(builder, target, &builder->parameters[numbers[i]])) {
+        if (builder->parameters[numbers[i]].needs_initial && !add_item(builder, needed, &builder->parameters[numbers[i]])) {
             return false;
         }
     }
     for (i = 0; i < functions.n; i++) {
-        if (!compile_initial(builder, target, &builder->functions[((const size_t *)functions.items)[i]])) {
+        if (!add_item(builder, needed, &builder->functions[((const size_t *)functions.items)[i]])) {
             return false;
         }
     }
     for (i = 0; i < parameters.n; i++) {
-        struct item *item = &builder->parameters[numbers[i]];
+        struct item *read = &builder->parameters[numbers[i]];
 
-        if (!item->needs_initial && !item->is_literal && !item->is_void && !compile_initial(builder, target, item)) {
+        if (!read->needs_initial && !read->is_literal && !read->is_void && !add_item(builder, needed, read)) {
             return false;
         }
     }
@@ -347,49 +420,32 @@ static mdf_operand initial_of_state(struct node_builder *builder, struct target 
 }
 
 /* A value before the first run, computed from initial values. `target` has a scope in which functions have theirs. */
-static bool compile_initial(struct node_builder *builder, struct target *target, struct item *item)
+static bool make_initial(struct node_builder *builder, struct target *target, struct item *item)
 {
-    struct place place = enter_item(builder, item);
-    struct list names = {.items = item->names.items, .n = item->n_initial_names}, initial_names = {0};
     struct outcome outcome;
     mdf_operand operand;
 
-    if (item->initial_progress == ITEM_DONE) {
-        place_leave(builder->compiler, place);
-        return true;
-    }
-    if (item->initial_progress == ITEM_STARTED) {
-        compile_error(builder->compiler, MDF_MODEL,
-                      "'%s' needs its own value (through what it refers to) before it has one: give it a default_initial_value",
-                      item->definition->id);
-        return false;
-    }
-    item->initial_progress = ITEM_STARTED;
     if (item->is_stateful) {
-        if (!add_node_names(builder->compiler, item->parameter->default_initial_value, &initial_names) ||
-            !compile_initial_of(builder, target, &initial_names)) {
-            return false;
-        }
         operand = initial_of_state(builder, target, item);
     } else {
-        if (!compile_initial_of(builder, target, &names) ||
-            !compile_definition(target, item->definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
+        if (!compile_definition(target, item->definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
             return false;
         }
         if (!item->needs_initial) {
-            item->initial_progress = ITEM_DONE;
-            place_leave(builder->compiler, place);
             return scope_bind_outcome(builder->compiler, target->scope, item->definition->id, &outcome);
         }
         operand = scope_as_operand(target, &outcome);
     }
-    item->initial_progress = ITEM_DONE;
-    if (operand == MDF_NO_OPERAND || !unit_emit(target, MDF_OPCODE_COPY, item->slot, operand, 0)) {
-        return false;
-    }
-    place_leave(builder->compiler, place);
-    return true;
+    return operand != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_COPY, item->slot, operand, 0);
 }
+
+static enum item_progress *initial_progress(struct item *item)
+{
+    return &item->initial_progress;
+}
+
+static const struct making initials = {find_needed_initials, make_initial, initial_progress,
+                                       " before it has one: give it a default_initial_value"};
 
 static bool compile_initials(struct node_builder *builder)
 {
@@ -398,7 +454,7 @@ static bool compile_initials(struct node_builder *builder)
     size_t i;
 
     for (i = 0; i < builder->node->n_parameters; i++) {
-        if (builder->parameters[i].needs_initial && !compile_initial(builder, &target, &builder->parameters[i])) {
+        if (builder->parameters[i].needs_initial && !make_item(builder, &target, &initials, &builder->parameters[i])) {
             return false;
         }
     }
@@ -415,47 +471,43 @@ static bool must_be_kept(const struct node_builder *builder, mdf_operand operand
            (builder->graph->is_scheduled && unit_is_foreign(builder->target.unit, operand));
 }
 
-static bool compile_function(struct node_builder *builder, struct item *item)
+static bool find_needed_functions(struct node_builder *builder, const struct item *item, struct list *needed)
 {
-    struct place place = enter_item(builder, item);
-    struct list needed = {0};
-    struct outcome outcome;
-    mdf_operand copy;
+    struct list numbers = {0};
     size_t i;
 
-    if (item->progress == ITEM_DONE) {
-        place_leave(builder->compiler, place);
-        return true;
-    }
-    if (item->progress == ITEM_STARTED) {
-        compile_error(builder->compiler, MDF_MODEL, "function '%s' needs its own value (through what it refers to)",
-                      item->definition->id);
+    if (!find_items(builder->compiler, &builder->function_numbers, &item->names, &numbers)) {
         return false;
     }
-    item->progress = ITEM_STARTED;
-    if (!find_items(builder->compiler, &builder->function_numbers, &item->names, &needed)) {
-        return false;
-    }
-    for (i = 0; i < needed.n; i++) {
-        if (!compile_function(builder, &builder->functions[((const size_t *)needed.items)[i]])) {
+    for (i = 0; i < numbers.n; i++) {
+        if (!add_item(builder, needed, &builder->functions[((const size_t *)numbers.items)[i]])) {
             return false;
         }
     }
-    if (!compile_definition(&builder->target, item->definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
+    return true;
+}
+
+static bool make_function(struct node_builder *builder, struct target *target, struct item *item)
+{
+    struct outcome outcome;
+    mdf_operand copy;
+
+    if (!compile_definition(target, item->definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
         return false;
     }
     if (!outcome.several && must_be_kept(builder, outcome.outputs[0])) {
-        copy = unit_own_copy(&builder->target, outcome.outputs[0]); /* the previous value, not the one to come */
-        if (copy == MDF_NO_OPERAND || !scope_bind(builder->compiler, &builder->scope, item->definition->id, copy)) {
-            return false;
-        }
-    } else if (!scope_bind_outcome(builder->compiler, &builder->scope, item->definition->id, &outcome)) {
-        return false;
+        copy = unit_own_copy(target, outcome.outputs[0]); /* the previous value, not the one to come */
+        return copy != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, item->definition->id, copy);
     }
-    item->progress = ITEM_DONE;
-    place_leave(builder->compiler, place);
-    return true;
+    return scope_bind_outcome(builder->compiler, &builder->scope, item->definition->id, &outcome);
 }
+
+static enum item_progress *function_progress(struct item *item)
+{
+    return &item->progress;
+}
+
+static const struct making functions = {find_needed_functions, make_function, function_progress, ""};
 
 /* ------------------------------------------------------------------ parameters */
 
@@ -664,7 +716,7 @@ static bool compile_parts(struct node_builder *builder)
     }
     plan->main = unit_position(unit);
     for (i = 0; i < node->n_functions; i++) {
-        if (!compile_function(builder, &builder->functions[i])) {
+        if (!make_item(builder, &builder->target, &functions, &builder->functions[i])) {
             return false;
         }
     }

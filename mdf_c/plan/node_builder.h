@@ -4,6 +4,8 @@
 
 #include "mdf_c/plan/compiler.h"
 
+enum item_progress { ITEM_WAITING, ITEM_STARTED, ITEM_DONE };
+
 /* A function or parameter of the node. */
 struct item {
     const struct mdf_definition *definition;
@@ -18,7 +20,7 @@ struct item {
     bool is_stateful;    /* keeps its value over runs */
     bool needs_initial;  /* its previous value is read: it has a slot, and a value before the first run */
     mdf_operand slot;    /* where needs_initial */
-    enum { ITEM_WAITING, ITEM_STARTED, ITEM_DONE } initial_progress, progress;
+    enum item_progress initial_progress, progress;
 };
 
 struct node_builder {

@@ -22,8 +22,7 @@ static bool find_read(struct compiler *compiler, const struct mdf_node *args, st
         for (j = 0; j < names.n; j++) {
             const char *name = ((const char *const *)names.items)[j];
 
-            if (strcmp(name, args->as.object.entries[i].key) != 0 &&
-                name_table_add(read, &compiler->scratch, name) == NULL) {
+            if (strcmp(name, args->as.object.entries[i].key) != 0 && name_table_add(read, &compiler->scratch, name) == NULL) {
                 compile_out_of_memory(compiler);
                 return false;
             }
