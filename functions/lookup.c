@@ -103,6 +103,9 @@ bool mdf_lookup_make(struct mdf_workspace *workspace, const struct mdf_keys *key
         lookup->slots[i] = -1;
     }
     for (size_t i = 0; i < keys->n; i++) {
+        if (mdf_should_stop_at(workspace->call->context, i, MDF_ITEMS_PER_LOOK)) {
+            return false;
+        }
         lookup->slots[find_slot(lookup, keys, i)] = (int64_t)i;
     }
     return true;

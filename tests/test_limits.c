@@ -2,6 +2,7 @@
  * good as a new one; memory is bounded from the bytes of a file on. See docs/limits.md. */
 #include "mdf_c/base/machine_memory.h"
 #include "mdf_c/base/stop.h"
+#include "mdf_c/tensor/value.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -52,6 +53,17 @@ static const struct heavy heavies[] = {
     {WITH("numpy.ones((1, 1, int(n), int(n)))",
           "\"function\": \"onnx::Resize\", \"args\": {\"X\": \"x\", \"scales\": \"[1.0, 1.0, 8.0, 8.0]\", \"mode\": \"cubic\"}"),
      2000, 3},
+    {WITH("numpy.ones((int(n), 32, 32))",
+          "\"function\": \"onnx::RNN\", \"args\": {\"X\": \"x\", \"W\": \"numpy.ones((1, 32, 32)) / 64\", \"R\": \"numpy.ones((1, 32, "
+          "32)) / 64\", \"hidden_size\": 32}"),
+     30000, 3},
+    {VALUE("[[i] for i in range(int(n))]"), 1e7, 5},
+    {VALUE("all(numpy.ones(int(n)))"), 3e8, 5},
+    {VALUE("max(numpy.ones(int(n)))"), 3e8, 5},
+    {VALUE("len([str(i) + 'a' for i in range(int(n))])"), 1e7, 5},
+    {WITH("numpy.ones((int(n), 50))", "\"function\": \"ai.onnx.ml::SVMRegressor\", \"args\": {\"X\": \"x\", \"n_supports\": 20, "
+                                      "\"support_vectors\": \"[0.5] * 1000\", \"coefficients\": \"[0.5] * 20\", \"rho\": \"[1.0]\"}"),
+     300000, 3},
 };
 
 static mdf_program *compile(const char *parameters, const mdf_options *options)
@@ -233,6 +245,45 @@ Test(limits, time_limit_of_many_steps)
 }
 
 /* ------------------------------------------------------------------ memory */
+
+/* The memory of work that is to stop gives nothing more, and copies and zeroes no further; of work that has ended it does again. */
+Test(limits, memory_of_stopped_work)
+{
+    const size_t n_bytes = (size_t)100 << 20, n_done = (size_t)50 << 20;
+    const int64_t shape = (int64_t)1 << 24;
+    struct mdf_value numbers = {0}, converted = {0};
+    struct mdf_memory memory;
+    struct mdf_stop stop;
+    mdf_error error = {0};
+    char *block, *copy;
+
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_stop_init(&stop);
+    cr_assert(mdf_stop_begin(&stop, &memory, INFINITY, &error));
+    block = mdf_memory_allocate(&memory, n_bytes);
+    copy = mdf_memory_allocate(&memory, n_bytes);
+    cr_assert(block != NULL && copy != NULL);
+    cr_assert(mdf_memory_zero(&memory, block, n_bytes) && mdf_memory_copy(&memory, copy, block, n_bytes));
+    cr_assert_not_null(mdf_value_make_tensor(&memory, &numbers, MDF_DTYPE_INT32, 1, &shape));
+    memset(numbers.data, 0, (size_t)shape * sizeof(int32_t));
+    memset(block, 1, n_bytes);
+    mdf_stop_ask(&stop);
+    cr_expect_null(mdf_memory_allocate(&memory, 1));
+    cr_expect_null(mdf_memory_allocate_zeroed(&memory, 1, 1));
+    cr_expect_null(mdf_memory_resize(&memory, block, 2 * n_bytes));
+    cr_expect(mdf_stop_is_untold(&stop));
+    cr_expect(!mdf_memory_copy(&memory, copy, block, n_bytes) && copy[n_done] == 0);
+    cr_expect(!mdf_memory_zero(&memory, block, n_bytes) && block[n_done] == 1);
+    cr_expect(!mdf_value_convert(&memory, &converted, &numbers, MDF_DTYPE_FLOAT64));
+    mdf_stop_tell(&stop, &error);
+    mdf_stop_end(&stop);
+    cr_expect(mdf_value_convert(&memory, &converted, &numbers, MDF_DTYPE_FLOAT64));
+    mdf_value_clear(&memory, &numbers);
+    mdf_value_clear(&memory, &converted);
+    mdf_memory_release(&memory, block);
+    mdf_memory_release(&memory, copy);
+    mdf_stop_release(&stop, &memory);
+}
 
 /* A model whose expressions are some hundred times as large compiled as they are as text. */
 static char *write_long_expressions(size_t n_parameters)

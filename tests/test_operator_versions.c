@@ -23,6 +23,28 @@ static const struct {
      "9], "
      "\"post_transform\": \"PROBIT\"",
      "f[0]", "[8, 8]"},
+    /* Support vector machines: the bits of ONNX Runtime 1.31.1, which sums in float64 miss. */
+    {"15", "ai.onnx.ml::SVMRegressor",
+     "\"X\": [[-0.8, -1.32, -0.25], [0.42, 1.14, 0.11]], \"kernel_type\": \"RBF\", \"kernel_params\": [0.3, "
+     "0.7, 3.0], \"n_supports\": 3, \"support_vectors\": [-0.55, -0.78, 0.75, 1.63, 0.27, -1.23, -0.96, 1.6, "
+     "0.2], \"coefficients\": [-1.73, -0.08, -1.16], \"rho\": [-0.63]",
+     "f", "[[-1.871146], [-1.6490972]]"},
+    {"15", "ai.onnx.ml::SVMRegressor",
+     "\"X\": [[-0.8, -1.32, -0.25], [0.42, 1.14, 0.11]], \"kernel_type\": \"POLY\", \"kernel_params\": [0.3, "
+     "0.7, 3.0], \"n_supports\": 3, \"support_vectors\": [-0.49, -0.71, 0.55, -0.06, -0.59, 0.41, 0.83, -1.64, "
+     "-0.26], \"coefficients\": [-0.98, -0.17, -1.29], \"rho\": [0.02]",
+     "f", "[[-3.3349044], [-0.087888196]]"},
+    {"15", "ai.onnx.ml::SVMRegressor",
+     "\"X\": [[-0.8, -1.32, -0.25], [0.42, 1.14, 0.11]], \"kernel_type\": \"LINEAR\", \"n_supports\": 3, "
+     "\"support_vectors\": [-0.04, -0.3, -1.05, -0.4, -1.09, -1.36, 0.22, -1.11, 1.17], \"coefficients\": "
+     "[0.72, -2.0, 0.27], \"rho\": [-1.1]",
+     "f", "[[-4.5313315], [1.3969432]]"},
+    {"15", "ai.onnx.ml::SVMClassifier",
+     "\"X\": [[-0.8, -1.32, -0.25], [0.42, 1.14, 0.11]], \"kernel_type\": \"RBF\", \"kernel_params\": [0.3, "
+     "0.7, 3.0], \"vectors_per_class\": [1, 1, 1], \"support_vectors\": [0.03, 0.04, -1.99, -0.23, -0.26, 0.96, "
+     "-1.18, 0.74, -1.1], \"coefficients\": [-0.33, -0.84, 1.45, 0.57, 2.43, 0.64], \"rho\": [0.84, 0.84, "
+     "-0.61], \"prob_a\": [-0.3, -0.5, -0.7], \"prob_b\": [-0.07, 1.35, -0.4], \"classlabels_ints\": [4, 5, 6]",
+     "f[1]", "[[0.29253852, 0.40344092, 0.30402064], [0.29746917, 0.39996403, 0.3025669]]"},
     /* A list of equal lists is an array, and a sequence where one is due. */
     {"15", "onnx::ConcatFromSequence", "\"input_sequence\": [[1.0, 2.0], [3.0, 4.0]], \"axis\": 0", "f", "[1.0, 2.0, 3.0, 4.0]"},
     {"15", "onnx::ConcatFromSequence", "\"input_sequence\": [[1.0], [3.0]], \"axis\": 1, \"new_axis\": 1", "f", "[[1.0, 3.0]]"},

@@ -102,6 +102,11 @@ static const struct {
     {"onnx::SplitToSequence", "\"input\": [1, 2, 3, 4], \"split\": 2", "[[1, 2], [3, 4]]"},
     {"onnx::SplitToSequence", "\"input\": [1, 2, 3, 4], \"split\": [4]", "[[1, 2, 3, 4]]"},
     {"onnx::SplitToSequence", "\"input\": [1, 2, 3, 4], \"split\": [2]", "do not make up axis 0"},
+    /* So is a bare index an array of one; a place in two axes needs two. */
+    {"onnx::GatherElements", "\"data\": [1.0, 2.0, 3.0], \"indices\": 1", "[2.0]"},
+    {"onnx::GatherElements", "\"data\": [[1.0, 2.0, 3.0]], \"indices\": 1", "indices int64[1] do not fit float64[1,3]"},
+    {"onnx::ScatterElements", "\"data\": [1.0, 2.0, 3.0], \"indices\": 1, \"updates\": 5.0", "[1.0, 5.0, 3.0]"},
+    {"onnx::ScatterElements", "\"data\": [1.0, 2.0, 3.0], \"indices\": 1, \"updates\": [5.0, 6.0]", "do not have the shape"},
     /* Texts. */
     {"onnx::RegexFullMatch", "\"X\": [], \"pattern\": \"a\"", "[]"},
     {"onnx::StringConcat", "\"X\": [\"a\"], \"Y\": [[]]", "have different types"},

@@ -69,10 +69,11 @@ static const struct {
 
 enum cell_kind { CELL_PLAIN, CELL_GRU, CELL_LSTM };
 
-enum { MAX_DIRECTIONS = 2, MAX_ACTIVATIONS = 3, MAX_GATES = 4, N_ARRAYS = 24 };
+enum { MAX_DIRECTIONS = 2, MAX_ACTIVATIONS = 3, MAX_GATES = 4, N_ARRAYS = 24, MEMBERS_PER_LOOK = 1 << 10 };
 
 /* What all directions share. */
 struct network {
+    const struct mdf_context *context;
     enum cell_kind kind;
     size_t n_gates, n_activations, n_directions;
     size_t n_steps, n_batch, n_input, n_hidden;
@@ -182,6 +183,7 @@ static bool read_settings(struct mdf_call *call, enum cell_kind kind, struct net
     const char *direction = settings->direction == NULL ? "forward" : settings->direction;
 
     memset(network, 0, sizeof *network);
+    network->context = call->context;
     network->kind = kind;
     network->n_gates = n_gates[kind];
     network->n_activations = n_activations[kind];
@@ -312,10 +314,9 @@ static bool make_outputs(struct mdf_workspace *workspace, struct network *networ
             }
         }
     }
-    if (network->y != NULL && mdf_call_result(workspace->call, 0)->length > 0) {
-        memset(network->y, 0, mdf_call_result(workspace->call, 0)->length * mdf_dtype_size(workspace->dtype));
-    }
-    return true;
+    return network->y == NULL ||
+           mdf_memory_zero(workspace->call->context->memory, network->y,
+                           mdf_call_result(workspace->call, 0)->length * mdf_dtype_size(workspace->dtype));
 }
 
 /* ------------------------------------------------------------------ steps */
@@ -337,7 +338,7 @@ static void load_states(const struct network *network, size_t direction, size_t 
 {
     size_t n_bytes = network->n_hidden * size_bytes;
 
-    for (size_t member = 0; member < network->n_batch; member++) {
+    for (size_t member = 0; member < network->n_batch && !mdf_should_stop_at(network->context, member, MEMBERS_PER_LOOK); member++) {
         if (initial == NULL) {
             memset(states + member * n_bytes, 0, n_bytes);
         } else {
@@ -361,7 +362,7 @@ static void step_members(const struct network *network, const struct pass *pass,
 {
     size_t n_hidden = network->n_hidden, n_bytes = n_hidden * size_bytes;
 
-    for (size_t member = 0; member < network->n_batch; member++) {
+    for (size_t member = 0; member < network->n_batch && !mdf_should_stop(network->context); member++) {
         size_t length = network->lengths != NULL ? (size_t)network->lengths[member] : network->n_steps, at, row, y_row;
 
         if (i >= length) {
@@ -411,7 +412,7 @@ static bool run_steps(struct mdf_workspace *workspace, const struct network *net
         return false;
     }
     for (size_t i = 0; i < network->n_steps; i++) {
-        if (!mdf_multiply(workspace->call, scratch, &product)) {
+        if (mdf_should_stop(workspace->call->context) || !mdf_multiply(workspace->call, scratch, &product)) {
             return false;
         }
         if (network->kind == CELL_GRU) {

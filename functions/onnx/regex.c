@@ -105,7 +105,7 @@ static bool regex_full_match(struct mdf_call *call)
     }
     y = mdf_call_output(call, 0, MDF_DTYPE_BOOL, x->rank, mdf_value_shape(x));
     done = y != NULL && prepare(call, &matcher);
-    for (size_t i = 0; done && i < x->length; i++) {
+    for (size_t i = 0; done && i < x->length && !mdf_should_stop(call->context); i++) {
         const char *text = ((char *const *)x->data)[i];
 
         done = match(call, &matcher, text != NULL ? text : "", text != NULL ? mdf_string_length(text) : 0, &y[i]);

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+enum { STRINGS_PER_LOOK = 1 << 10 };
+
 static const struct mdf_value *string_tensor(struct mdf_call *call, size_t i)
 {
     const struct mdf_value *value = mdf_call_tensor(call, i);
@@ -318,6 +320,9 @@ static bool string_split(struct mdf_call *call)
         return false;
     }
     for (size_t i = 0; i < strings->length; i++) {
+        if (mdf_should_stop_at(call->context, i, STRINGS_PER_LOOK)) {
+            return false; /* n_most is not that of all strings */
+        }
         n = count_pieces(settings, strings, i);
         n_most = n > n_most ? n : n_most;
     }
@@ -325,7 +330,7 @@ static bool string_split(struct mdf_call *call)
         return false;
     }
     counts = mdf_call_output(call, 1, MDF_DTYPE_INT64, strings->rank, mdf_value_shape(strings));
-    for (size_t i = 0; counts != NULL && i < strings->length; i++) {
+    for (size_t i = 0; counts != NULL && i < strings->length && !mdf_should_stop_at(call->context, i, STRINGS_PER_LOOK); i++) {
         counts[i] = (int64_t)count_pieces(settings, strings, i);
     }
     return counts != NULL;
@@ -446,6 +451,9 @@ static bool string_normalizer(struct mdf_call *call)
         return false;
     }
     for (size_t i = 0; i < strings->length; i++) {
+        if (mdf_should_stop_at(call->context, i, STRINGS_PER_LOOK)) {
+            return false;
+        }
         if (!is_stop_word(call->settings, strings, i)) {
             kept[n++] = i;
         }

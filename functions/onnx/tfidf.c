@@ -31,7 +31,7 @@ static const struct mdf_setting tfidf_table[] = {SETTING("mode", STRING, mode),
                                                  {NULL, MDF_SETTING_INT, 0}};
 #undef SETTING
 
-enum { N_SLOTS = 8 };
+enum { N_SLOTS = 8, TOKENS_PER_LOOK = 1 << 10 };
 
 /* Runs of the pool are numbered throughout. Tokens are numbers of keys of the look-up, the same for the same token. */
 struct pool {
@@ -50,6 +50,9 @@ static int64_t *number_tokens(struct mdf_workspace *workspace, const struct mdf_
     int64_t *numbers = mdf_workspace_array(workspace, MDF_DTYPE_INT64, tokens->n);
 
     for (size_t i = 0; numbers != NULL && i < tokens->n; i++) {
+        if (mdf_should_stop_at(workspace->call->context, i, TOKENS_PER_LOOK)) {
+            return NULL; /* numbers are indices */
+        }
         numbers[i] = mdf_lookup_find(lookup, tokens, i);
     }
     return numbers;
@@ -171,6 +174,9 @@ static bool count_rows(struct mdf_workspace *workspace, const struct pool *pool,
         memset(counts, 0, pool->n_runs * sizeof *counts);
         for (size_t distance = 1; distance <= furthest; distance++) {
             for (size_t at = 0; at < n; at++) {
+                if (mdf_should_stop_at(workspace->call->context, at, TOKENS_PER_LOOK)) {
+                    return false;
+                }
                 count_at(settings, pool, tokens + row * n, n, at, distance, counts);
             }
         }

@@ -2,7 +2,8 @@
  *
  * Comes in: rows of features; support vectors, coefficients and a kernel as attributes (or, without support vectors, coefficients
  * of the features). Goes out: sums of kernels; of the classifier the votes of all pairs of classes give a label, and scores are
- * those of the pairs, or with prob_a and prob_b probabilities. Computed in float64. Sources: ONNX ai.onnx.ml, version 1 of each;
+ * those of the pairs, or with prob_a and prob_b probabilities. Computed in float32 as ONNX Runtime does: a scalar product feature after
+ * feature, each step rounded once; only the sums of kernels of a pair of classes are float64 ones. Sources: ONNX ai.onnx.ml, version 1 of each;
  * Wu, Lin and Weng, Probability estimates for multi-class classification by pairwise coupling (2004). */
 #include "functions/onnx_ml/scores.h"
 
@@ -36,11 +37,12 @@ static const struct mdf_setting classifier_table[] = {SHARED,
                                                       {NULL, MDF_SETTING_INT, 0}};
 #undef SETTING
 
-enum { N_SLOTS = 12, MOST_CLASSES = 1 << 15 };
+enum { N_SLOTS = 12, MOST_CLASSES = 1 << 15, N_COUPLING_STEPS = 100 };
 enum kernel { KERNEL_LINEAR, KERNEL_POLY, KERNEL_RBF, KERNEL_SIGMOID };
 
 /* A machine and the row that it is given. */
 struct machine {
+    const struct mdf_context *context;
     const struct svm_settings *settings;
     const double *x;
     double *y;
@@ -63,6 +65,7 @@ static bool read_kernel(struct mdf_call *call, struct machine *machine)
     static const char *const names[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};
     const struct svm_settings *settings = call->settings;
 
+    machine->context = call->context;
     machine->settings = settings;
     machine->gamma = number_at(&settings->kernel_params, 0);
     machine->offset = number_at(&settings->kernel_params, 1);
@@ -76,28 +79,33 @@ static bool read_kernel(struct mdf_call *call, struct machine *machine)
     return mdf_call_error(call, MDF_VALUE, "there is no kernel_type '%.100s'", settings->kernel_type);
 }
 
-/* The kernel of a row with the vector at `vector`. */
+/* The kernel of a row with the vector at `first`. A product of float32 is exact in float64, so that each step of a scalar product
+ * rounds once, as a fused one does; the steps of a distance round twice. `intercept` is that of a linear one. */
 static double kernel_of(const struct machine *machine, enum kernel kernel, const double *row, const struct mdf_floats *vectors,
-                        size_t first)
+                        size_t first, double intercept)
 {
-    double sum = 0;
+    double sum = 0, power;
 
     for (size_t i = 0; i < machine->n_features; i++) {
-        double other = number_at(vectors, first + i);
+        double other = number_at(vectors, first + i), difference = mdf_single(row[i] - other);
 
-        sum += kernel == KERNEL_RBF ? (row[i] - other) * (row[i] - other) : row[i] * other;
+        sum = mdf_single(kernel == KERNEL_RBF ? sum + mdf_single(difference * difference) : sum + row[i] * other);
     }
     switch (kernel) {
     case KERNEL_POLY:
-        return pow(machine->gamma * sum + machine->offset, machine->degree);
+        sum = mdf_single(machine->gamma * sum + machine->offset);
+        power = mdf_single(sum * sum);
+        return machine->degree == 2   ? power
+               : machine->degree == 3 ? mdf_single(power * sum)
+                                      : mdf_single(pow(sum, machine->degree));
     case KERNEL_RBF:
-        return exp(-machine->gamma * sum);
+        return mdf_single(exp(mdf_single(-machine->gamma * sum)));
     case KERNEL_SIGMOID:
-        return tanh(machine->gamma * sum + machine->offset);
+        return mdf_single(tanh(mdf_single(machine->gamma * sum + machine->offset)));
     case KERNEL_LINEAR:
         break;
     }
-    return sum;
+    return mdf_single(sum + intercept);
 }
 
 static bool refuse_sizes(struct mdf_call *call)
@@ -110,15 +118,13 @@ static bool refuse_sizes(struct mdf_call *call)
 static double regress(const struct machine *machine, const double *row)
 {
     const struct svm_settings *settings = machine->settings;
-    double sum = number_at(&settings->rho, 0);
+    double rho = number_at(&settings->rho, 0), sum = 0;
 
-    for (size_t i = 0; i < machine->n_vectors; i++) {
-        sum += number_at(&settings->coefficients, i) *
-               kernel_of(machine, machine->kernel, row, &settings->support_vectors, i * machine->n_features);
+    for (size_t i = 0; i < machine->n_vectors && !mdf_should_stop(machine->context); i++) {
+        sum = mdf_single(sum + number_at(&settings->coefficients, i) * kernel_of(machine, machine->kernel, row,
+                                                                                 &settings->support_vectors, i * machine->n_features, 0));
     }
-    if (machine->n_vectors == 0) {
-        sum += kernel_of(machine, KERNEL_LINEAR, row, &settings->coefficients, 0);
-    }
+    sum = machine->n_vectors > 0 ? mdf_single(sum + rho) : kernel_of(machine, KERNEL_LINEAR, row, &settings->coefficients, 0, rho);
     return settings->one_class != MDF_NOT_GIVEN && settings->one_class != 0 ? (sum > 0 ? 1 : -1) : sum;
 }
 
@@ -134,7 +140,7 @@ static bool svm_regressor(struct mdf_call *call)
         !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
         return false;
     }
-    machine.x = mdf_feature_rows(&workspace, &machine.n_rows, &machine.n_features);
+    machine.x = mdf_single_feature_rows(&workspace, &machine.n_rows, &machine.n_features);
     if (machine.x == NULL) {
         return false;
     }
@@ -143,7 +149,7 @@ static bool svm_regressor(struct mdf_call *call)
         return refuse_sizes(call);
     }
     machine.y = mdf_workspace_output(&workspace, 0, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)machine.n_rows, 1});
-    for (size_t row = 0; machine.y != NULL && row < machine.n_rows; row++) {
+    for (size_t row = 0; machine.y != NULL && row < machine.n_rows && !mdf_should_stop(call->context); row++) {
         machine.y[row] = regress(&machine, machine.x + row * machine.n_features);
         mdf_post_transform_apply(transform, machine.y + row, 1);
     }
@@ -159,23 +165,24 @@ static void run_pairs(const struct machine *machine, const double *row)
     const int64_t *counts = settings->vectors_per_class.items;
     size_t n = machine->n_vectors, pair = 0, first_i = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        machine->kernels[i] = kernel_of(machine, machine->kernel, row, &settings->support_vectors, i * machine->n_features);
+    for (size_t i = 0; i < n && !mdf_should_stop(machine->context); i++) {
+        machine->kernels[i] = kernel_of(machine, machine->kernel, row, &settings->support_vectors, i * machine->n_features, 0);
     }
     memset(machine->votes, 0, machine->n_classes * sizeof *machine->votes);
     for (size_t i = 0; i < machine->n_classes; first_i += (size_t)counts[i++]) {
         size_t first_j = first_i + (size_t)counts[i];
 
-        for (size_t j = i + 1; j < machine->n_classes; first_j += (size_t)counts[j++]) {
-            double sum = number_at(&settings->rho, pair);
+        for (size_t j = i + 1; j < machine->n_classes && !mdf_should_stop(machine->context); first_j += (size_t)counts[j++]) {
+            double sum = 0;
 
             for (size_t k = first_i; k < first_i + (size_t)counts[i]; k++) {
-                sum += number_at(&settings->coefficients, (j - 1) * n + k) * machine->kernels[k];
+                sum += mdf_single(number_at(&settings->coefficients, (j - 1) * n + k) * machine->kernels[k]);
             }
             for (size_t k = first_j; k < first_j + (size_t)counts[j]; k++) {
-                sum += number_at(&settings->coefficients, i * n + k) * machine->kernels[k];
+                sum += mdf_single(number_at(&settings->coefficients, i * n + k) * machine->kernels[k]);
             }
-            machine->sums[pair++] = sum;
+            sum += number_at(&settings->rho, pair);
+            machine->sums[pair++] = mdf_single(sum);
             machine->votes[sum > 0 ? i : j]++;
         }
     }
@@ -186,9 +193,56 @@ static void run_classes(const struct machine *machine, const double *row)
 {
     const struct svm_settings *settings = machine->settings;
 
-    for (size_t i = 0; i < machine->n_classes; i++) {
-        machine->sums[i] = number_at(&settings->rho, 0) +
-                           kernel_of(machine, KERNEL_LINEAR, row, &settings->coefficients, i * machine->n_features);
+    for (size_t i = 0; i < machine->n_classes && !mdf_should_stop(machine->context); i++) {
+        machine->sums[i] = kernel_of(machine, KERNEL_LINEAR, row, &settings->coefficients, i * machine->n_features,
+                                     number_at(&settings->rho, 0));
+    }
+}
+
+/* The matrix Q of the paper, from r; p where its iteration starts. */
+static void start_coupling(const struct machine *machine, const double *r, double *q, double *p)
+{
+    size_t n = machine->n_classes;
+
+    for (size_t t = 0; t < n && !mdf_should_stop(machine->context); t++) {
+        p[t] = mdf_single(1 / (double)n);
+        q[t * n + t] = 0;
+        for (size_t j = 0; j < n; j++) {
+            if (j != t) {
+                q[t * n + t] = mdf_single(q[t * n + t] + mdf_single(r[j * n + t] * r[j * n + t]));
+                q[t * n + j] = j < t ? q[j * n + t] : mdf_single(-r[j * n + t] * r[t * n + j]);
+            }
+        }
+    }
+}
+
+/* qp = Q p; the product p Q p. */
+static double multiply_coupling(const struct machine *machine, const double *q, const double *p, double *qp)
+{
+    size_t n = machine->n_classes;
+    double pqp = 0;
+
+    for (size_t t = 0; t < n && !mdf_should_stop(machine->context); t++) {
+        qp[t] = 0;
+        for (size_t j = 0; j < n; j++) {
+            qp[t] = mdf_single(qp[t] + mdf_single(q[t * n + j] * p[j]));
+        }
+        pqp = mdf_single(pqp + mdf_single(p[t] * qp[t]));
+    }
+    return pqp;
+}
+
+/* One step of the iteration, for class `t`. */
+static void step_coupling(size_t n, const double *q, size_t t, double *pqp, double *p, double *qp)
+{
+    double change = mdf_single(mdf_single(*pqp - qp[t]) / q[t * n + t]), scale = mdf_single(1 + change);
+    double term = mdf_single(mdf_single(change * q[t * n + t]) + mdf_single(2 * qp[t]));
+
+    p[t] = mdf_single(p[t] + change);
+    *pqp = mdf_single(mdf_single(mdf_single(*pqp + mdf_single(change * term)) / scale) / scale);
+    for (size_t j = 0; j < n; j++) {
+        qp[j] = mdf_single(mdf_single(qp[j] + mdf_single(change * q[t * n + j])) / scale);
+        p[j] = mdf_single(p[j] / scale);
     }
 }
 
@@ -196,63 +250,48 @@ static void run_classes(const struct machine *machine, const double *row)
  * (r[j][i] p[i] - r[i][j] p[j])^2, by the iteration of the paper. */
 static void couple(const struct machine *machine, double *p)
 {
-    size_t n = machine->n_classes, steps = n > 100 ? n : 100;
-    double *r = machine->coupling, *q = r + n * n, *qp = q + n * n;
+    size_t n = machine->n_classes;
+    double *r = machine->coupling, *q = r + n * n, *qp = q + n * n, enough = mdf_single((double)0.005f / (double)n);
 
-    for (size_t t = 0; t < n; t++) {
-        p[t] = 1 / (double)n;
-        q[t * n + t] = 0;
-        for (size_t j = 0; j < n; j++) {
-            if (j != t) {
-                q[t * n + t] += r[j * n + t] * r[j * n + t];
-                q[t * n + j] = -r[j * n + t] * r[t * n + j];
-            }
-        }
-    }
-    for (size_t step = 0; step < steps; step++) {
-        double pqp = 0, largest = 0;
+    start_coupling(machine, r, q, p);
+    for (size_t step = 0; step < N_COUPLING_STEPS; step++) {
+        double pqp = multiply_coupling(machine, q, p, qp), largest = 0;
 
         for (size_t t = 0; t < n; t++) {
-            qp[t] = 0;
-            for (size_t j = 0; j < n; j++) {
-                qp[t] += q[t * n + j] * p[j];
-            }
-            pqp += p[t] * qp[t];
+            largest = fmax(largest, fabs(mdf_single(qp[t] - pqp)));
         }
-        for (size_t t = 0; t < n; t++) {
-            largest = fmax(largest, fabs(qp[t] - pqp));
-        }
-        if (largest < 0.005 / (double)n) {
+        if (largest < enough) {
             return;
         }
-        for (size_t t = 0; t < n; t++) {
-            double change = (pqp - qp[t]) / q[t * n + t];
-
-            p[t] += change;
-            pqp = (pqp + change * (change * q[t * n + t] + 2 * qp[t])) / ((1 + change) * (1 + change));
-            for (size_t j = 0; j < n; j++) {
-                qp[j] = (qp[j] + change * q[t * n + j]) / (1 + change);
-                p[j] /= 1 + change;
-            }
+        for (size_t t = 0; t < n && !mdf_should_stop(machine->context); t++) {
+            step_coupling(n, q, t, &pqp, p, qp);
         }
     }
+}
+
+/* 1 - 1 / (1 + exp(-x)). */
+static double opposite_logistic(double x)
+{
+    double part = mdf_single(1 / mdf_single(1 + mdf_single(exp(-fabs(x)))));
+
+    return mdf_single(1 - (x < 0 ? mdf_single(1 - part) : part));
 }
 
 /* Scores as probabilities of the classes. */
 static void find_probabilities(const struct machine *machine, double *scores)
 {
     const struct svm_settings *settings = machine->settings;
+    const double least = (double)1e-7f, most = mdf_single(1 - least);
     size_t n = machine->n_classes, pair = 0;
 
     for (size_t i = 0; i < n; i++) {
         machine->coupling[i * n + i] = 0;
         for (size_t j = i + 1; j < n; j++, pair++) {
-            double p =
-                1 / (1 + exp(machine->sums[pair] * number_at(&settings->prob_a, pair) + number_at(&settings->prob_b, pair)));
+            double product = mdf_single(machine->sums[pair] * number_at(&settings->prob_a, pair));
+            double p = fmin(fmax(opposite_logistic(mdf_single(product + number_at(&settings->prob_b, pair))), least), most);
 
-            p = fmin(fmax(p, 1e-7), 1 - 1e-7);
             machine->coupling[i * n + j] = p;
-            machine->coupling[j * n + i] = 1 - p;
+            machine->coupling[j * n + i] = mdf_single(1 - p);
         }
     }
     couple(machine, scores);
@@ -348,7 +387,7 @@ static bool svm_classifier(struct mdf_call *call)
         !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
         return false;
     }
-    machine.x = mdf_feature_rows(&workspace, &machine.n_rows, &machine.n_features);
+    machine.x = mdf_single_feature_rows(&workspace, &machine.n_rows, &machine.n_features);
     if (machine.x == NULL || !plan_classifier(call, &machine)) {
         return false;
     }
@@ -363,7 +402,7 @@ static bool svm_classifier(struct mdf_call *call)
     if (classes == NULL || !make_room(&workspace, &machine, probable)) {
         return false;
     }
-    for (size_t row = 0; row < machine.n_rows; row++) {
+    for (size_t row = 0; row < machine.n_rows && !mdf_should_stop(call->context); row++) {
         score_row(&machine, machine.x + row * machine.n_features, probable, n_scores, transform, positive,
                   machine.y + row * n_scores, &classes[row]);
     }

@@ -209,6 +209,9 @@ static bool truth_of_relation(struct mdf_call *call, const struct relation *rela
     bool done;
     int plain;
 
+    if (mdf_should_stop(call->context)) {
+        return false;
+    }
     if (are_scalars(a, b, MDF_DTYPE_FLOAT64)) { /* of numpy too: items of arrays */
         *truth = (relation->holds & (unsigned)order_of_reals(*(const double *)a->data, *(const double *)b->data)) != 0;
         return true;

@@ -549,6 +549,9 @@ bool mdf_python_check_iterable(struct mdf_call *call, const struct mdf_value *va
 
 bool mdf_python_take_item(struct mdf_call *call, struct mdf_value *item, const struct mdf_value *iterable, size_t i)
 {
+    if (mdf_should_stop(call->context)) { /* who goes through many items ends here, whatever is done with them */
+        return false;
+    }
     return mdf_python_item(call->context->memory, item, iterable, i) || mdf_call_out_of_memory(call);
 }
 

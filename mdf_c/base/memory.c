@@ -2,6 +2,7 @@
 #include "mdf_c/base/memory.h"
 
 #include "mdf_c/base/error.h"
+#include "mdf_c/base/stop.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,8 @@ enum {
     SPARE_BYTES = 32 << 10, /* of the smallest block that is kept */
     SPARE_RATIO = 4         /* a block is not used for what needs less than this part of it */
 };
+
+enum { BYTES_PER_LOOK = 16 << 20 }; /* copied or zeroed, with the page faults of fresh memory, in some ten milliseconds */
 
 /* Blocks that were released, the one that has been so for longest first. Looked at by one thread at a time. */
 struct mdf_spares {
@@ -57,6 +60,7 @@ void mdf_memory_init(struct mdf_memory *memory, const mdf_allocator *allocator, 
 
     memory->allocator = allocator != NULL ? *allocator : standard;
     memory->spares = NULL;
+    memory->stop = NULL;
     memory->limit_bytes = limit_bytes;
     memory->elsewhere_bytes = 0;
     atomic_init(&memory->used_bytes, 0);
@@ -285,7 +289,7 @@ void *mdf_memory_allocate(struct mdf_memory *memory, size_t size_bytes)
     union header *header;
     size_t total;
 
-    if (!mdf_size_add(size_bytes, sizeof *header, &total)) {
+    if (!mdf_size_add(size_bytes, sizeof *header, &total) || mdf_stop_heed(memory->stop)) {
         return NULL;
     }
     header = take_spare(memory->spares, total);
@@ -305,8 +309,9 @@ void *mdf_memory_allocate_zeroed(struct mdf_memory *memory, size_t count, size_t
         return NULL;
     }
     block = mdf_memory_allocate(memory, total);
-    if (block != NULL) {
-        memset(block, 0, total);
+    if (block != NULL && !mdf_memory_zero(memory, block, total)) {
+        mdf_memory_release(memory, block);
+        block = NULL;
     }
     return block;
 }
@@ -319,7 +324,7 @@ void *mdf_memory_resize(struct mdf_memory *memory, void *block, size_t size_byte
     if (block == NULL) {
         return mdf_memory_allocate(memory, size_bytes);
     }
-    if (!mdf_size_add(size_bytes, sizeof *header, &total)) {
+    if (!mdf_size_add(size_bytes, sizeof *header, &total) || mdf_stop_heed(memory->stop)) {
         return NULL;
     }
     header = get_block(memory, (union header *)block - 1, total);
@@ -337,6 +342,41 @@ void mdf_memory_release(struct mdf_memory *memory, void *block)
     if (header != NULL) {
         give_back(memory, header);
     }
+}
+
+/* ------------------------------------------------------------------ bytes */
+
+bool mdf_memory_copy(struct mdf_memory *memory, void *target, const void *source, size_t n_bytes)
+{
+    while (n_bytes > BYTES_PER_LOOK) {
+        if (mdf_stop_heed(memory->stop)) {
+            return false;
+        }
+        memcpy(target, source, BYTES_PER_LOOK);
+        target = (char *)target + BYTES_PER_LOOK;
+        source = (const char *)source + BYTES_PER_LOOK;
+        n_bytes -= BYTES_PER_LOOK;
+    }
+    if (n_bytes > 0) {
+        memcpy(target, source, n_bytes);
+    }
+    return true;
+}
+
+bool mdf_memory_zero(struct mdf_memory *memory, void *target, size_t n_bytes)
+{
+    while (n_bytes > BYTES_PER_LOOK) {
+        if (mdf_stop_heed(memory->stop)) {
+            return false;
+        }
+        memset(target, 0, BYTES_PER_LOOK);
+        target = (char *)target + BYTES_PER_LOOK;
+        n_bytes -= BYTES_PER_LOOK;
+    }
+    if (n_bytes > 0) {
+        memset(target, 0, n_bytes);
+    }
+    return true;
 }
 
 mdf_status mdf_memory_error(struct mdf_memory *memory, mdf_error *error)

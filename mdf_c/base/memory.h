@@ -10,10 +10,12 @@
 #include <stdatomic.h>
 
 struct mdf_spares;
+struct mdf_stop;
 
 struct mdf_memory {
     mdf_allocator allocator;
     struct mdf_spares *spares; /* NULL: blocks that are released go back to the allocator at once */
+    struct mdf_stop *stop;     /* of the work that goes on, see mdf_stop_begin: once it is asked to stop, blocks are refused. NULL: none */
     size_t limit_bytes;        /* 0: none */
     size_t elsewhere_bytes;    /* held by others, which count for the bound too */
     atomic_size_t used_bytes;
@@ -36,6 +38,11 @@ void *mdf_memory_allocate_zeroed(struct mdf_memory *memory, size_t count, size_t
 /* NULL when refused; the block is then as it was. `block` may be NULL. */
 void *mdf_memory_resize(struct mdf_memory *memory, void *block, size_t size_bytes);
 void mdf_memory_release(struct mdf_memory *memory, void *block);
+
+/* memcpy and memset to zero, of any number of bytes, which for gigabytes takes seconds: false where it was left out in part, as the
+ * work of this memory is to stop. */
+bool mdf_memory_copy(struct mdf_memory *memory, void *target, const void *source, size_t n_bytes);
+bool mdf_memory_zero(struct mdf_memory *memory, void *target, size_t n_bytes);
 
 /* Keeps large blocks that are released for those that are asked for next, so that what lives for a short while, one after the
  * other, stays in the cache. They count as held until they are refused room to. False: memory ran out. */

@@ -138,12 +138,23 @@ void mdf_stop_init(struct mdf_stop *stop)
     atomic_init(&stop->is_heeded, false);
     stop->is_told = false;
     stop->timer = NULL;
+    stop->memory = NULL;
+}
+
+/* Whose memory it is asks nobody any more. */
+static void leave_memory(struct mdf_stop *stop)
+{
+    if (stop->memory != NULL) {
+        stop->memory->stop = NULL;
+    }
+    stop->memory = NULL;
 }
 
 void mdf_stop_release(struct mdf_stop *stop, struct mdf_memory *memory)
 {
     struct mdf_timer *timer = stop->timer;
 
+    leave_memory(stop);
     if (timer != NULL && timer->process == getpid()) {
         pthread_mutex_lock(&timer->lock);
         timer->is_ending = true;
@@ -161,23 +172,23 @@ bool mdf_stop_begin(struct mdf_stop *stop, struct mdf_memory *memory, double end
 {
     atomic_store_explicit(&stop->is_heeded, false, memory_order_relaxed);
     stop->is_told = false;
-    if (!isfinite(end_s)) {
-        return true;
-    }
-    if (mdf_clock_s() >= end_s) {
+    if (isfinite(end_s) && mdf_clock_s() >= end_s) {
         mdf_stop_ask_late(stop);
-        return true;
+    } else if (isfinite(end_s)) {
+        if (!ensure_timer(stop, memory)) {
+            mdf_error_set(error, MDF_OUT_OF_MEMORY, "there is no memory, or no thread, to keep the time limit");
+            return false;
+        }
+        set_timer(stop->timer, end_s);
     }
-    if (!ensure_timer(stop, memory)) {
-        mdf_error_set(error, MDF_OUT_OF_MEMORY, "there is no memory, or no thread, to keep the time limit");
-        return false;
-    }
-    set_timer(stop->timer, end_s);
+    stop->memory = memory;
+    memory->stop = stop;
     return true;
 }
 
 void mdf_stop_end(struct mdf_stop *stop)
 {
+    leave_memory(stop);
     if (stop->timer != NULL && stop->timer->process == getpid()) {
         set_timer(stop->timer, INFINITY);
     }

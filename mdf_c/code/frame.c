@@ -569,7 +569,8 @@ bool mdf_frame_run(struct mdf_frame *frame, size_t first, size_t end)
     while (at < end) {
         next = at + 1;
         done = instructions[at].opcode == MDF_OPCODE_CALL ? run_call_at(frame, at) : step(frame, &instructions[at], &next);
-        if (done && next <= at && mdf_should_stop(&frame->execution->context)) {
+        if ((done && next <= at && mdf_should_stop(&frame->execution->context)) ||
+            (!done && mdf_stop_is_untold(frame->execution->context.stop))) {
             done = mdf_stop_tell(frame->execution->context.stop, error);
         }
         if (!done) {

@@ -677,6 +677,21 @@ static bool want(struct compiler *compiler, const char *const *parameters, size_
     return compiler->is_met != NULL;
 }
 
+/* Memory refuses once the work is to stop: that is the error, at the place where it was noticed. */
+static bool tell_stop(struct compiler *compiler)
+{
+    mdf_error noticed = *compiler->error;
+
+    mdf_stop_tell(compiler->stop, compiler->error);
+    if (noticed.line > 0) {
+        mdf_error_at(compiler->error, noticed.file, noticed.line, noticed.column);
+    }
+    if (noticed.path[0] != '\0') {
+        mdf_error_in(compiler->error, "%s", noticed.path);
+    }
+    return false;
+}
+
 struct mdf_program *mdf_program_compile(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
                                         const mdf_options *options, mdf_error *error)
 {
@@ -715,7 +730,9 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
         compiler.program->graph_id = keep_text(&compiler, graph->id);
         done = compile_graph(&compiler, graph, &unit, NULL);
     }
-    if (!done || compiler.arena->has_refused || compiler.scratch.has_refused) {
+    if (mdf_stop_is_untold(&stop)) {
+        done = tell_stop(&compiler);
+    } else if (!done || compiler.arena->has_refused || compiler.scratch.has_refused) {
         compile_out_of_memory(&compiler); /* where nothing else has been said */
     }
     unit_clear(&compiler, &unit);

@@ -1,7 +1,12 @@
 /* value.c - how values are made, kept, shared and copied; what they say is in read_value.c. See value.h. */
 #include "mdf_c/tensor/value.h"
 
+#include "mdf_c/base/stop.h"
+
 #include <string.h>
+
+/* What takes some milliseconds: between them the work's request to stop is heard. */
+enum { ITEMS_PER_LOOK = 1 << 15, CONVERTED_PER_LOOK = 1 << 20 };
 
 /* A string of a string array: the array points at its bytes. */
 struct string {
@@ -214,7 +219,10 @@ static void *make_tensor(struct mdf_memory *memory, struct mdf_value *value, mdf
     replace_buffer(value, buffer);
     value->data = elements_of(buffer);
     if (dtype == MDF_DTYPE_STRING) {
-        memset(value->data, 0, n_bytes);
+        if (!mdf_memory_zero(memory, value->data, n_bytes)) {
+            mdf_value_clear(memory, value);
+            return NULL;
+        }
         buffer->content = MDF_CONTENT_STRINGS;
         buffer->n_owned = n_elements;
     }
@@ -335,7 +343,10 @@ static struct mdf_value *make_items(struct mdf_memory *memory, struct mdf_value 
         return NULL;
     }
     replace_buffer(value, buffer);
-    memset(buffer->data, 0, n_bytes);
+    if (!mdf_memory_zero(memory, buffer->data, n_bytes)) {
+        mdf_value_clear(memory, value);
+        return NULL;
+    }
     buffer->content = MDF_CONTENT_VALUES;
     buffer->n_owned = n_items;
     value->kind = (uint8_t)kind;
@@ -374,7 +385,8 @@ static bool grow_list(struct mdf_memory *memory, struct mdf_value *list)
         return false;
     }
     for (i = 0; i < list->length; i++) {
-        if (!mdf_value_share(memory, &items[i], &mdf_value_items(list)[i])) {
+        if ((i % ITEMS_PER_LOOK == 0 && mdf_stop_heed(memory->stop)) ||
+            !mdf_value_share(memory, &items[i], &mdf_value_items(list)[i])) {
             mdf_value_clear(memory, &grown);
             return false;
         }
@@ -434,7 +446,7 @@ static bool copy_items(struct mdf_memory *memory, struct mdf_value *target, cons
     size_t i;
 
     for (i = 0; items != NULL && i < mdf_value_n_items(source); i++) {
-        if (!mdf_value_share(memory, &items[i], &mdf_value_items(source)[i])) {
+        if ((i % ITEMS_PER_LOOK == 0 && mdf_stop_heed(memory->stop)) || !mdf_value_share(memory, &items[i], &mdf_value_items(source)[i])) {
             return false;
         }
     }
@@ -490,14 +502,16 @@ bool mdf_value_reshape(struct mdf_memory *memory, struct mdf_value *target, cons
     if (elements == NULL) {
         return false;
     }
-    if (source->dtype == MDF_DTYPE_STRING) {
-        for (i = 0; i < source->length; i++) {
-            ((char **)elements)[i] = mdf_string_share(((char **)source->data)[i]);
-        }
-    } else if (source->length > 0) {
-        memcpy(elements, source->data, source->length * mdf_dtype_size(source->dtype));
-    }
     target->strength = source->strength;
+    if (source->dtype != MDF_DTYPE_STRING) {
+        return mdf_memory_copy(memory, elements, source->data, source->length * mdf_dtype_size(source->dtype));
+    }
+    for (i = 0; i < source->length; i++) {
+        if (i % ITEMS_PER_LOOK == 0 && mdf_stop_heed(memory->stop)) {
+            return false;
+        }
+        ((char **)elements)[i] = mdf_string_share(((char **)source->data)[i]);
+    }
     return true;
 }
 
@@ -606,7 +620,9 @@ bool mdf_value_lengthen(struct mdf_memory *memory, struct mdf_value *array, size
 
 bool mdf_value_convert(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source, mdf_dtype dtype)
 {
-    void *elements;
+    size_t target_size = mdf_dtype_size(dtype), source_size = mdf_dtype_size(source->dtype), n = source->length;
+    char *elements;
+    bool done = true;
 
     if (source->dtype == dtype) {
         return mdf_value_copy(memory, target, source);
@@ -616,5 +632,11 @@ bool mdf_value_convert(struct mdf_memory *memory, struct mdf_value *target, cons
         return false;
     }
     target->strength = source->strength;
-    return mdf_convert_elements(dtype, elements, source->dtype, source->data, source->length, false);
+    for (size_t first = 0; done && (first < n || first == 0); first += CONVERTED_PER_LOOK) {
+        done = !mdf_stop_heed(memory->stop) &&
+               mdf_convert_elements(dtype, elements + first * target_size, source->dtype,
+                                    (const char *)source->data + first * source_size,
+                                    n - first < CONVERTED_PER_LOOK ? n - first : CONVERTED_PER_LOOK, false);
+    }
+    return done;
 }
