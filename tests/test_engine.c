@@ -176,6 +176,13 @@ static const struct good_case good_cases[] = {
           "\"output_ports\": "
           "{\"t\": {\"value\": \"s[0]\"}, \"xs\": {\"value\": \"s[1]\"}}"),
      1, NAN, "t 531; xs [[5, 3, 1], [6, 4, 2]]"},
+    /* A target of several names, clauses that leave items out, numpy.newaxis as a value; ports of bodies with values of their own. */
+    {NODE("\"parameters\": {\"p\": {\"value\": [[1, 2], [3, 4]]}}, \"output_ports\": {\"s\": {\"value\": \"[a + 10 * b for a, b in p]\"}, \"t\": {\"value\": \"[a for a in [1, 2, 3] if a > 1 if a < 3]\"}, \"u\": {\"value\": \"[numpy.newaxis, 1]\"}, \"v\": {\"value\": \"p[:, numpy.newaxis].shape\"}}"),
+     1, NAN, "s [21, 43]; t [2]; u [null, 1]; v [2, 1, 2]"},
+    {NODE("\"parameters\": {\"x\": {\"value\": 1}, \"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": [\"x\"], \"body\": {\"b\": {\"metadata\": {\"inputs\": [\"i\", {\"name\": \"c\", \"type\": \"bool\", \"shape\": [1]}, \"y\"], \"outputs\": [\"c\", \"z\"]}, \"nodes\": {\"s\": {\"input_ports\": {\"y\": {}, \"w\": {\"default_value\": 5}}, \"output_ports\": {\"z\": {\"value\": \"y + w\"}}}}}}}}}, \"output_ports\": {\"o\": {\"value\": \"l\"}}"),
+     2, NAN, "o 16"},
+    {NODE("\"parameters\": {\"x\": {\"value\": 2.5}, \"f\": {\"function\": \"onnx::If\", \"args\": {\"cond\": \"x > 2\", \"then_branch\": {\"b\": {\"nodes\": {\"n\": {\"input_ports\": {\"w\": {\"default_value\": 4}}, \"output_ports\": {\"s\": {\"value\": \"x * w\"}}}}}}, \"else_branch\": {\"c\": {\"nodes\": {\"n\": {\"output_ports\": {\"s\": {\"value\": \"x\"}}}}}}}}}, \"output_ports\": {\"u\": {\"value\": \"f\"}}"),
+     1, NAN, "u 10.0"},
 };
 
 Test(engine, models_compute_what_they_mean)

@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -316,6 +317,58 @@ Test(sweep, mistakes_are_told)
         make_mistake(&fixture, mistakes[i].mistake);
         cr_assert_neq(run(&fixture), MDF_OK, "%s", mistakes[i].message);
         cr_assert_not_null(strstr(fixture.error.message, mistakes[i].message), "%s", fixture.error.message);
+        end(&fixture);
+    }
+}
+
+/* Outputs that no sweep can record, with the place. */
+Test(sweep, what_can_not_be_recorded_is_told)
+{
+    static const struct {
+        const char *value, *conditions, *message;
+    } cases[] = {
+        {"[[1, 2], [3]]", "", "a sweep records arrays of numbers: leave the port out"},
+        {"numpy.ones(int(k))", "", "the value is float64[2] where the first instance ended with float64[3]"},
+        {"k",
+         ", \"conditions\": {\"node_specific\": {\"n\": {\"type\": \"Never\"}}, \"termination\": {\"environment_state_update\": "
+         "{\"type\": \"AfterPass\", \"n\": 0}}}",
+         "the port has no value after any step that is recorded"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture fixture;
+        mdf_record record = {.dtype = MDF_DTYPE_NONE};
+        char model[600];
+
+        snprintf(model, sizeof model,
+                 "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"k\": {\"value\": \"k + 1.0\", "
+                 "\"default_initial_value\": 0.0}}, \"output_ports\": {\"o\": {\"value\": \"%s\"}}}}%s}}}}",
+                 cases[i].value, cases[i].conditions);
+        begin_with(&fixture, model, NULL, 0, NULL);
+        fixture.options = (mdf_sweep_options){
+            .n_instances = 1, .records = &record, .n_records = 1, .n_steps = 3, .dt = NAN, .record_every = 1, .n_threads = 1};
+        cr_expect_neq(run(&fixture), MDF_OK, "%s", cases[i].value);
+        cr_expect_not_null(strstr(fixture.error.message, cases[i].message), "%s: %s", cases[i].value, fixture.error.message);
+        cr_expect_not_null(strstr(fixture.error.path, "node 'n', output port 'o'"), "%s: %s", cases[i].value, fixture.error.path);
+        end(&fixture);
+    }
+}
+
+Test(sweep, the_form_of_a_record_is_checked)
+{
+    static const struct {
+        mdf_dtype dtype;
+        int64_t shape[2];
+    } forms[] = {{MDF_DTYPE_STRING, {1, 1}}, {MDF_DTYPE_FLOAT64, {INT64_MAX, 2}}, {MDF_DTYPE_FLOAT64, {INT64_MAX / 64, 1}}};
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct fixture fixture;
+
+        begin(&fixture);
+        fixture.records[0] = (mdf_record){.dtype = forms[i].dtype, .rank = 2, .shape = forms[i].shape};
+        cr_expect_neq(run(&fixture), MDF_OK, "form %zu", i);
+        cr_expect_not_null(strstr(fixture.error.message, "the form of a record must be that of an array of numbers"),
+                           "form %zu: %s", i, fixture.error.message);
         end(&fixture);
     }
 }

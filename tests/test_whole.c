@@ -52,7 +52,8 @@ static void add_node(struct mdf_text *text, unsigned number, bool has_arrays)
                     is_array ? arrays[draw(4)] : values[draw(sizeof values / sizeof *values)]);
     mdf_text_printf(text, "\"default_initial_value\": %s%s}", is_array ? "[0.5, -1.0, 2.0]" : initials[draw(4)],
                     draw(4) == 0 ? ", \"conditions\": [{\"id\": \"c\", \"test\": \"t > 0.05\", \"value\": \"p * 0.25\"}]" : "");
-    mdf_text_printf(text, "}, \"output_ports\": {\"o\": {\"value\": \"p\"}, \"q\": {\"value\": \"p * 2 + t\"}}}");
+    mdf_text_printf(text, "}, \"output_ports\": {\"o\": {\"value\": \"p\"}, \"q\": {\"value\": \"p * 2 + t\"}%s}}",
+                    draw(3) == 0 ? ", \"is_finished\": {\"value\": \"t > 0.04\"}" : "");
 }
 
 static void add_edges(struct mdf_text *text, unsigned n_nodes)
@@ -73,8 +74,12 @@ static void add_condition(struct mdf_text *text, unsigned n_nodes, int depth)
     static const char *const own[] = {"Always", "AtPass", "AfterPass", "EveryNPasses", "BeforePass", "AfterNPasses", "AtNCalls"};
     static const char *const on_node[] = {"EveryNCalls", "AfterNCalls", "AfterCall", "AtNCalls", "BeforeNCalls"};
     static const char *const parts[] = {"All", "Any"};
+    static const char *const limits[] = {"0", "0.03", "0.045", "2"}; /* t grows by 0.015 */
+    static const char *const comparators[] = {"<", "<=", "==", "!=", ">", ">="};
+    static const char *const tolerances[] = {"", ", \"atol\": 0.02", ", \"rtol\": 0.5", ", \"atol\": 0.001, \"rtol\": 0.25",
+                                             ", \"rtol\": 1e999"};
 
-    switch (depth < 2 ? draw(9) : draw(5)) {
+    switch (depth < 2 ? draw(10) : draw(5)) {
     case 0:
         mdf_text_printf(text, "{\"type\": \"Always\", \"kwargs\": {}}");
         break;
@@ -87,11 +92,10 @@ static void add_condition(struct mdf_text *text, unsigned n_nodes, int depth)
                         draw(n_nodes), 1 + draw(3));
         break;
     case 4:
-        mdf_text_printf(
-            text,
-            "{\"type\": \"Threshold\", \"kwargs\": {\"dependency\": \"N%u\", \"parameter\": \"t\", \"threshold\": %u, "
-            "\"comparator\": \"%s\"}}",
-            draw(n_nodes), draw(3), draw(2) ? "<" : ">=");
+        mdf_text_printf(text,
+                        "{\"type\": \"Threshold\", \"kwargs\": {\"dependency\": \"N%u\", \"parameter\": \"t\", \"threshold\": "
+                        "%s, \"comparator\": \"%s\"%s}}",
+                        draw(n_nodes), limits[draw(4)], comparators[draw(6)], tolerances[draw(5)]);
         break;
     case 5:
         mdf_text_printf(text, "{\"type\": \"JustRan\", \"kwargs\": {\"dependency\": \"N%u\"}}", draw(n_nodes));
@@ -105,6 +109,15 @@ static void add_condition(struct mdf_text *text, unsigned n_nodes, int depth)
         mdf_text_printf(text, "{\"type\": \"NWhen\", \"kwargs\": {\"n\": %u, \"condition\": ", 1 + draw(20));
         add_condition(text, n_nodes, depth + 1);
         mdf_text_printf(text, "}}");
+        break;
+    case 8:
+        mdf_text_append_string(text, "{\"type\": \"");
+        if (draw(3) == 0) {
+            mdf_text_printf(text, "WhenFinished\", \"kwargs\": {\"dependency\": \"N%u\"}}", draw(n_nodes));
+        } else {
+            mdf_text_printf(text, "WhenFinished%s\", \"kwargs\": {\"dependencies\": [\"N%u\", \"N0\"]}}", draw(2) ? "Any" : "All",
+                            draw(n_nodes));
+        }
         break;
     default:
         mdf_text_printf(text, "{\"type\": \"%s\", \"kwargs\": {\"args\": [", parts[draw(2)]);
@@ -166,7 +179,21 @@ static bool begin(struct engine *engine, const char *text, bool plain, const mdf
     return engine_begin(engine, text, &options);
 }
 
-/* All that can be looked at after an evaluation. */
+/* Whether a node ran in the last evaluation. */
+static bool has_run_now(const mdf_state *state, size_t node)
+{
+    for (size_t set = 0; set < mdf_schedule_n_sets(state); set++) {
+        for (size_t i = 0; i < mdf_schedule_set_size(state, set); i++) {
+            if (mdf_schedule_node(state, set, i) == node) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* All that can be looked at after an evaluation. (In the ports of a node that did not run lies what it read last, or what it
+ * would have read.) */
 static void describe(struct engine *engine, mdf_status status, struct mdf_text *text)
 {
     size_t set, i, j;
@@ -181,7 +208,7 @@ static void describe(struct engine *engine, mdf_status status, struct mdf_text *
         for (j = 0; j < mdf_program_n_parts(engine->program, i, MDF_PART_INPUT); j++) {
             const mdf_value *value = mdf_part_at(engine->state, i, MDF_PART_INPUT, j, 0);
 
-            if (value != NULL) {
+            if (value != NULL && has_run_now(engine->state, i)) {
                 mdf_write_json_value(text, value, true, NULL);
             }
         }

@@ -287,7 +287,7 @@ void unit_set_type(struct unit *unit, mdf_operand slot, const struct mdf_static_
 
 mdf_operand unit_capture(struct target *target, struct unit *unit, struct unit *from, mdf_operand operand)
 {
-    mdf_operand *captures, outer;
+    mdf_operand *captures, outer, capture;
     unsigned flags;
     size_t i;
 
@@ -308,7 +308,9 @@ mdf_operand unit_capture(struct target *target, struct unit *unit, struct unit *
     if (!list_add(target->compiler, &unit->captures, &outer, sizeof outer)) {
         return MDF_NO_OPERAND;
     }
-    return add_operand(target, &unit->capture_facts, MDF_OPERAND_CAPTURE, flags);
+    capture = add_operand(target, &unit->capture_facts, MDF_OPERAND_CAPTURE, flags);
+    unit->captures.n -= capture == MDF_NO_OPERAND; /* there are as many as facts of them */
+    return capture;
 }
 
 /* ------------------------------------------------------------------ instructions */

@@ -125,6 +125,7 @@ static bool take_values(struct mdf_sweep *sweep, const mdf_sweep_values *source,
 static bool take_form(struct mdf_sweep *sweep, const mdf_record *source, struct mdf_swept_record *target, mdf_error *error)
 {
     int64_t *shape = mdf_arena_array(&sweep->arena, source->rank, sizeof *shape);
+    size_t total; /* of all instances */
 
     if (shape == NULL) {
         return out_of_memory(sweep, error);
@@ -136,7 +137,8 @@ static bool take_form(struct mdf_sweep *sweep, const mdf_record *source, struct 
     target->rank = source->rank;
     target->shape = shape;
     if (source->dtype == MDF_DTYPE_STRING || !mdf_shape_n_elements(target->rank, shape, &target->n_elements) ||
-        !mdf_size_multiply(target->n_elements, mdf_dtype_size(target->dtype), &target->size_bytes)) {
+        !mdf_size_multiply(target->n_elements, mdf_dtype_size(target->dtype), &target->size_bytes) ||
+        !mdf_size_multiply(target->size_bytes, sweep->n_rows, &total) || !mdf_size_multiply(total, sweep->n_instances, &total)) {
         mdf_error_set(error, MDF_USAGE, "sweep: the form of a record must be that of an array of numbers that fits into memory");
         return false;
     }
