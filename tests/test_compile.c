@@ -102,8 +102,8 @@ static bool is_same(json_t *a, json_t *b)
     return json_equal(a, b);
 }
 
-/* What mdf-run prints with and without --compile, by the C compiler `compiler` (NULL: that of the environment); NaN and infinities,
- * which JSON has not, as texts. */
+/* What mdf-run prints with and without --compile, by the C compiler `compiler` (NULL: that of the environment); NaN and
+ * infinities, which JSON has not, as texts. */
 static void expect_same(const char *compiler, const char *arguments)
 {
     char *plain = new_output(), *compiled = new_output();
@@ -142,6 +142,7 @@ Test(compile, computes_the_same)
         "examples/slow_and_fast.yaml --trace -n 6",
         "examples/traffic_light.yaml --trace -n 6",
         "examples/weighted_edges.json --trace -n 3",
+        "tests/data/compile/whole_port.json --trace -n 3", /* a bare int, as PsyNeuLink's exporter means it, keeps fractions */
     };
     size_t i;
 
@@ -150,9 +151,9 @@ Test(compile, computes_the_same)
     }
 }
 
-/* Functions of numpy, Python's operators and functions, ONNX operators, arrays that are moved, reduced and multiplied: on elements of
- * each type that C has, with NaN, infinities, zeros of both signs and the ends of whole numbers; conditions of the scheduler, with
- * all scales and clocks. Their many lines are compiled without optimising. */
+/* Functions of numpy, Python's operators and functions, ONNX operators, arrays that are moved, reduced and multiplied: on
+ * elements of each type that C has, with NaN, infinities, zeros of both signs and the ends of whole numbers; conditions of the
+ * scheduler, with all scales and clocks. Their many lines are compiled without optimising. */
 Test(compile, each_function_and_condition_computes_the_same)
 {
     static const char *const rows[] = {
@@ -258,13 +259,28 @@ Test(compile, refusals_are_clear)
     free(output);
 }
 
+/* A variable of C has one type: that of the input that is given can not hold the default value, which counts where none is. */
+Test(compile, a_default_value_that_would_lose_its_fraction_is_refused)
+{
+    char *output = new_output();
+
+    write_file("lossy.json",
+               "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"default_value\": 1.5}}, "
+               "\"output_ports\": {\"o\": {\"value\": \"x\"}}}}}}}}");
+    cr_expect_eq(run(output, "$BUILD/mdf-run --compile %s/lossy.json -i x=2 2>&1", folder), 1);
+    cr_expect(strstr(output, "input port 'x' is given int64, which can not hold its default value; give it real numbers") != NULL,
+              "%s", output);
+    cr_expect_eq(run(output, "$BUILD/mdf-run --compile %s/lossy.json -i x=2.0 2>&1", folder), 0, "%s", output);
+    free(output);
+}
+
 /* A node's parameters and what it gives, and what mdf-compile says of them. */
 struct refusal {
     const char *node, *message;
 };
 
 #define VALUE(text) "\"parameters\": {\"r\": {\"value\": \"" text "\"}}, \"output_ports\": {\"o\": {\"value\": \"r\"}}"
-#define CALL(function, arguments)                                                                                     \
+#define CALL(function, arguments)                                                                                      \
     "\"parameters\": {\"r\": {\"function\": \"" function "\", \"args\": {" arguments "}}}, \"output_ports\": {\"o\": " \
     "{\"value\": \"r\"}}"
 
@@ -286,7 +302,8 @@ Test(compile, what_has_no_form_is_refused)
         {CALL("onnx::RandomNormal", "\"shape\": [2]"), "random numbers"},
         {VALUE("numpy.sum(u)"), "the operator numpy.sum on elements of type uint8"},
         {VALUE("numpy.sum(x, n[0])"), "input 2 of the operator numpy.sum is not a constant"},
-        {VALUE("numpy.dot(numpy.reshape(x, (1, 2, 2)), numpy.reshape(x, (1, 2, 2)))"), "numpy.dot of arrays of more than two axes"},
+        {VALUE("numpy.dot(numpy.reshape(x, (1, 2, 2)), numpy.reshape(x, (1, 2, 2)))"),
+         "numpy.dot of arrays of more than two axes"},
         {VALUE("numpy.matmul(u, u)"), "the operator numpy.matmul on elements of types uint8 and uint8"},
         {VALUE("x[n[0]]"), "input 2 of the operator operator.getitem is not a constant"},
         {VALUE("q and n[0]"), "a value that is not always computed, or not always of one type"},
@@ -298,7 +315,8 @@ Test(compile, what_has_no_form_is_refused)
     };
     static const char ports[] =
         "\"x\": {\"type\": \"float64\", \"shape\": [2, 2], \"default_value\": [[1, 2], [3, 4]]}, \"n\": {\"type\": \"int64\", "
-        "\"shape\": [2], \"default_value\": [0, 1]}, \"q\": {\"type\": \"float64\", \"shape\": [], \"default_value\": 0.5}, \"w\": "
+        "\"shape\": [2], \"default_value\": [0, 1]}, \"q\": {\"type\": \"float64\", \"shape\": [], \"default_value\": 0.5}, "
+        "\"w\": "
         "{\"type\": \"float32\", \"shape\": [], \"default_value\": 0.5}, \"u\": {\"type\": \"uint8\", \"shape\": [2], "
         "\"default_value\": [1, 2]}, \"t\": {\"type\": \"bool\", \"shape\": [1], \"default_value\": [true]}, \"h\": {\"type\": "
         "\"float16\", \"shape\": [1], \"default_value\": [1]}";
@@ -309,7 +327,8 @@ Test(compile, what_has_no_form_is_refused)
         snprintf(text, OUTPUT_SIZE, "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\"input_ports\": {%s}, %s}}}}}}", ports,
                  rows[i].node);
         write_file("refused.json", text);
-        cr_expect_eq(run(output, "$BUILD/mdf-compile %s/refused.json -o %s/refused.c 2>&1", folder, folder), 1, "%s", rows[i].node);
+        cr_expect_eq(run(output, "$BUILD/mdf-compile %s/refused.json -o %s/refused.c 2>&1", folder, folder), 1, "%s",
+                     rows[i].node);
         cr_expect(strstr(output, rows[i].message) != NULL && strstr(output, "can not be written as C") != NULL, "%s: %s",
                   rows[i].node, output);
     }

@@ -130,13 +130,17 @@ def _options(settings: Settings, collected: _Warnings) -> Options:
     )
 
 
-def warn_of_run(program: int | None, inputs: Iterable[str], steps: int, dt: float | None) -> None:
-    """Warns, before a run, of input ports that are 0 because nothing feeds them, neither the file nor one of the inputs, and of
-    derivatives that stand still because there is no time increment."""
+def _check_run(program: int | None, inputs: Iterable[str], steps: int, dt: float | None) -> _Warnings:
     collected, names = _Warnings(), [str(name).encode() for name in inputs]
     given = (ctypes.c_char_p * len(names))(*names)
     lib.mdf_check_run(program, given, len(names), steps, math.nan if dt is None else dt, collected.handler, None)
-    collected.emit()
+    return collected
+
+
+def warn_of_run(program: int | None, inputs: Iterable[str], steps: int, dt: float | None) -> None:
+    """Warns, before a run, of input ports that are 0 because nothing feeds them, neither the file nor one of the inputs, and of
+    derivatives that stand still because there is no time increment."""
+    _check_run(program, inputs, steps, dt).emit()
 
 
 class Model(Uncopied):
@@ -325,6 +329,8 @@ class State(Uncopied):
         self._lent: list[Any] = []
         self._words = (ctypes.c_size_t * 64)()
         self._may_be_long = True
+        self._n_checked = 0  # evaluations that were looked at for what they quietly take: of the first two
+        self._given: set[str] = set()  # names of inputs before the first one
 
     def __reduce_ex__(self, protocol):
         raise TypeError("a State can not be copied or pickled: make another one of its program, with program.state()")
@@ -383,6 +389,8 @@ class State(Uncopied):
 
     def _set_input(self, name: str, value: Any, lend: bool = False) -> None:
         port = c_text(name, "the name of an input")
+        if self._n_checked == 0:
+            self._given.add(name)
         if is_array(value):
             array = as_array(value)
             if lend:
@@ -413,6 +421,9 @@ class State(Uncopied):
     def evaluate(self, dt: float | None = None) -> None:
         """Evaluates the graph once.
 
+        The first evaluation warns of input ports that are 0 because nothing feeds them and no input was set, the second one of
+        derivatives that stand still because there is no ``dt``.
+
         Parameters
         ----------
         dt : float, optional
@@ -431,7 +442,21 @@ class State(Uncopied):
             self._increment.value = math.nan if dt is None else dt
             _evaluate(*self._arguments)
 
+        if self._n_checked < 2:
+            self._warn_of_run(dt)
         self._run(call, _LONG_S)
+
+    def _warn_of_run(self, dt: float | None) -> None:
+        """What `run` warns of as a whole, once for a state: of the inputs before its first evaluation, of `dt` before the second."""
+        collected = _check_run(self.program._pointer, self._given, 1 + self._n_checked, dt)
+        if self._n_checked > 0:  # that of inputs has been told
+            collected.found = collected.found[len(_check_run(self.program._pointer, self._given, 1, dt).found) :]
+        self._n_checked += 1
+        collected.emit()
+
+    def _take_as_checked(self) -> None:
+        """Its caller has warned of all that there is to warn of."""
+        self._n_checked = 2
 
     def _guard(self, call: Callable[[], Any]) -> None:
         try:

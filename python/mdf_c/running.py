@@ -242,6 +242,7 @@ def run(
     program = compile(model, **settings)
     warn_of_run(program._pointer, input_names(inputs), steps, dt)
     state = program.state()
+    state._take_as_checked()
     state.limit_time(settings.get("time_limit", 0.0))
     recorder = _Recorder(program, _ports(program, record), steps)
     step = 0

@@ -162,6 +162,27 @@ def test_what_a_run_would_quietly_take_is_warned_of():
     assert warned(DECAY) == warned(DECAY, steps=3, dt=0.1) == []
 
 
+def test_a_state_warns_once_of_what_its_evaluations_quietly_take():
+    def warned(node, increments, **inputs):
+        state = mdf_c.compile(model_of(node)).state()
+        state.set_inputs(inputs)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for dt in increments:
+                state.evaluate(dt)
+        assert all(warning.filename == __file__ for warning in caught)
+        return [str(warning.message) for warning in caught]
+
+    (text,) = warned(OPEN, [None] * 4)
+    assert "nothing feeds it" in text and "input port 'x'" in text
+    assert warned(OPEN, [None] * 4, x=1.0) == []
+    (text,) = warned(DECAY, [None] * 4)
+    assert "stands still" in text
+    assert warned(DECAY, [None]) == warned(DECAY, [None, 0.1, 0.1]) == []
+    first, second = warned({**DECAY, "input_ports": {"x": {}}}, [None] * 4)
+    assert "nothing feeds it" in first and "stands still" in second
+
+
 def test_a_sweep_is_warned_of_as_a_run_is():
     node = {**DECAY, "input_ports": {"x": {}}}
     with pytest.warns(mdf_c.MdfWarning, match="nothing feeds it"):
