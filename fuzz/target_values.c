@@ -16,13 +16,23 @@
 #define MOST_VALUE_BYTES ((size_t)1 << 26)
 enum { MOST_ENTRIES = 16, MOST_ENTRY_BYTES = 1 << 20 };
 
-/* Nothing is held any more; a failure says why. */
-static void check_end(struct complaint *complaint, struct mdf_memory *memory, const char *what, bool done, const mdf_error *error)
+typedef bool (*reader)(struct mdf_memory *memory, const void *bytes, size_t size, struct complaint *complaint, mdf_error *error);
+
+/* Reads bytes with memory of their own, of which nothing is held in the end; a failure says why. `what` is done: "reading ...". */
+static enum outcome try_reader(reader read, const char *what, const void *bytes, size_t size, struct complaint *complaint)
 {
-    check_outcome(complaint, what, done, error);
-    if (atomic_load(&memory->used_bytes) != 0) {
-        complain(complaint, "memory is still held", error);
+    struct mdf_memory memory;
+    mdf_error error = {0};
+    bool done;
+
+    complaint->text[0] = '\0';
+    mdf_memory_init(&memory, NULL, MOST_VALUE_BYTES);
+    done = read(&memory, bytes, size, complaint, &error);
+    check_outcome(complaint, what, done, &error);
+    if (atomic_load(&memory.used_bytes) != 0) {
+        complain(complaint, "memory is still held", &error);
     }
+    return done ? OUTCOME_EVALUATED : OUTCOME_REFUSED;
 }
 
 /* ------------------------------------------------------------------ JSON */
@@ -57,23 +67,22 @@ static void check_json(struct mdf_memory *memory, const struct mdf_value *value,
     mdf_text_release(&text);
 }
 
-enum outcome try_input_value(const struct fuzz_target *target, const void *bytes, size_t size, struct complaint *complaint)
+static bool read_input_value(struct mdf_memory *memory, const void *bytes, size_t size, struct complaint *complaint, mdf_error *error)
 {
     struct mdf_value value = {0};
-    struct mdf_memory memory;
-    mdf_error error = {0};
-    bool done;
+    bool done = read_json(memory, bytes, size, &value, error);
 
-    (void)target;
-    complaint->text[0] = '\0';
-    mdf_memory_init(&memory, NULL, MOST_VALUE_BYTES);
-    done = read_json(&memory, bytes, size, &value, &error);
     if (done) {
-        check_json(&memory, &value, complaint);
+        check_json(memory, &value, complaint);
     }
-    mdf_value_clear(&memory, &value);
-    check_end(complaint, &memory, "reading a value", done, &error);
-    return done ? OUTCOME_EVALUATED : OUTCOME_REFUSED;
+    mdf_value_clear(memory, &value);
+    return done;
+}
+
+enum outcome try_input_value(const struct fuzz_target *target, const void *bytes, size_t size, struct complaint *complaint)
+{
+    (void)target;
+    return try_reader(read_input_value, "reading a value", bytes, size, complaint);
 }
 
 /* ------------------------------------------------------------------ sweeps */
@@ -91,27 +100,30 @@ static int make_file(const void *bytes, size_t size, char path[64])
     return file;
 }
 
-enum outcome try_sweep_file(const struct fuzz_target *target, const void *bytes, size_t size, struct complaint *complaint)
+/* Where there is no file in memory it is refused. */
+static bool read_sweep(struct mdf_memory *memory, const void *bytes, size_t size, struct complaint *complaint, mdf_error *error)
 {
     struct sweep_file sweep = {0};
     mdf_options options = {0};
-    struct mdf_memory memory;
-    mdf_error error = {0};
     char path[64];
     int file = make_file(bytes, size, path);
     bool done;
 
-    (void)target;
-    complaint->text[0] = '\0';
+    (void)complaint;
     if (file < 0) {
-        return OUTCOME_REFUSED;
+        mdf_error_set(error, MDF_FILE, "there is no file in memory");
+        return false;
     }
-    mdf_memory_init(&memory, NULL, MOST_VALUE_BYTES);
-    done = read_sweep_file(&sweep, &memory, path, &options, &error);
+    done = read_sweep_file(&sweep, memory, path, &options, error);
     release_sweep_file(&sweep);
     close(file);
-    check_end(complaint, &memory, "reading a sweep", done, &error);
-    return done ? OUTCOME_EVALUATED : OUTCOME_REFUSED;
+    return done;
+}
+
+enum outcome try_sweep_file(const struct fuzz_target *target, const void *bytes, size_t size, struct complaint *complaint)
+{
+    (void)target;
+    return try_reader(read_sweep, "reading a sweep", bytes, size, complaint);
 }
 
 /* ------------------------------------------------------------------ NumPy */
@@ -191,22 +203,17 @@ static bool try_npz(struct mdf_memory *memory, const void *bytes, size_t size, s
     return done;
 }
 
+static bool read_numpy(struct mdf_memory *memory, const void *bytes, size_t size, struct complaint *complaint, mdf_error *error)
+{
+    bool is_array = size > 0 && ((const unsigned char *)bytes)[0] == 0x93;
+
+    return is_array ? try_npy(memory, bytes, size, complaint, error) : try_npz(memory, bytes, size, complaint, error);
+}
+
 enum outcome try_numpy(const struct fuzz_target *target, const void *bytes, size_t size, struct complaint *complaint)
 {
-    struct mdf_memory memory;
-    mdf_error error = {0};
-    bool done;
-
     (void)target;
-    complaint->text[0] = '\0';
-    mdf_memory_init(&memory, NULL, MOST_VALUE_BYTES);
-    if (size > 0 && ((const unsigned char *)bytes)[0] == 0x93) {
-        done = try_npy(&memory, bytes, size, complaint, &error);
-    } else {
-        done = try_npz(&memory, bytes, size, complaint, &error);
-    }
-    check_end(complaint, &memory, "reading arrays", done, &error);
-    return done ? OUTCOME_EVALUATED : OUTCOME_REFUSED;
+    return try_reader(read_numpy, "reading arrays", bytes, size, complaint);
 }
 
 /* ------------------------------------------------------------------ images */
