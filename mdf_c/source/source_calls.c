@@ -117,7 +117,11 @@ bool mdf_source_try(struct mdf_source_writer *writer, const struct mdf_source_ca
     trial.inputs = inputs;
     trial.outputs = outputs;
     trial.scratch = scratch;
+    context->error = (mdf_error){0};
     done = trial.kernel(&trial);
+    if (!done && context->error.code == MDF_OUT_OF_MEMORY) {
+        mdf_source_out_of_memory(writer);
+    }
     context->error = kept;
     for (i = 0; i < MDF_CALL_SCRATCH; i++) {
         mdf_value_clear(context->memory, &scratch[i]);

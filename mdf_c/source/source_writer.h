@@ -210,7 +210,7 @@ const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer
  */
 bool mdf_source_constant_integers(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i,
                                   const int64_t **integers, size_t *n);
-/* Runs the kernel of a call on other inputs. False: it does not work, no error is set. */
+/* Runs the kernel of a call on other inputs. False: it does not work; the error is set only where memory was refused. */
 bool mdf_source_try(struct mdf_source_writer *writer, const struct mdf_source_call *call, const struct mdf_value *const inputs[],
                     struct mdf_value *const outputs[]);
 
