@@ -239,6 +239,17 @@ Test(nested, faults)
         "a node with a graph of its own can not stand in the body of Scan, Loop or If");
 }
 
+/* What arrives is reduced once for all of them: in a graph by itself each would reduce as it says. */
+Test(nested, inner_ports_of_one_name_that_reduce_otherwise_are_refused)
+{
+#define PORT(reduce) "{'input_ports': {'x': {" reduce "}}, 'output_ports': {'o': {'value': 'x'}}}"
+#define PAIR(ports) GRAPH("'nodes': {'n': {" ports "'nodes': {'a': " PORT("'reduce': 'add'") ", 'b': " PORT("") "}}}")
+    expect_error(PAIR(""), "input ports 'x' of the graph within the node are fed as one, but do not say the same 'reduce'");
+    expect(PAIR("'input_ports': {'x': {'reduce': 'add', 'default_value': 2.0}}, "), 1, NAN, "o 2.0; b.o 2.0");
+#undef PAIR
+#undef PORT
+}
+
 /* Graphs that name others many times over stand for more nodes than any memory has. */
 Test(nested, too_many_nodes_are_refused)
 {

@@ -143,8 +143,10 @@ mdf_status mdf_model_read_graph(struct mdf_arena *arena, const struct mdf_docume
                                 const char *id, const struct mdf_node *source, struct mdf_graph *graph, mdf_error *error);
 
 /* Gives a node ports for those of the graph within it: input ports that nothing in the graph feeds and that the node has no name
- * for, output ports that nothing in the graph reads. See docs/nested_graphs.md. False: out of memory. */
-bool mdf_model_add_nested_ports(struct mdf_arena *arena, struct mdf_graph_node *node);
+ * for, output ports that nothing in the graph reads. See docs/nested_graphs.md. `*unlike` is an input port of the graph that says
+ * another reduce than one of its name before it, where one port of the node would have to stand for both; NULL: there is none.
+ * False: out of memory. */
+bool mdf_model_add_nested_ports(struct mdf_arena *arena, struct mdf_graph_node *node, const struct mdf_input_port **unlike);
 
 /* Reads "type" and "shape" of an object. The shape lies in `arena`. */
 mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_document *document,

@@ -16,6 +16,7 @@ struct joiner {
     bool *is_fed, *is_read;
     size_t *first_input, *first_output;
     struct name_table free_ports, outputs; /* the first node, from 1, that has one of that name */
+    const struct mdf_input_port *unlike;   /* see mdf_model_add_nested_ports */
     bool failed;                           /* out of memory */
 };
 
@@ -182,13 +183,17 @@ static void add_declared_inputs(struct joiner *joiner)
 
 /* One more port that the node's port of that name feeds: the node's has the shape that all of them have, and waits for its edges
  * if one of them does. */
-static void join_input(struct mdf_graph_node *node, const struct mdf_input_port *port)
+static void join_input(struct joiner *joiner, const struct mdf_input_port *port)
 {
+    struct mdf_graph_node *node = joiner->node;
     struct mdf_declaration *declaration;
     size_t i = mdf_model_find_input_port(node, port->id);
 
     if (i == node->n_input_ports || !node->input_ports[i].is_made) {
         return;
+    }
+    if (port->reduce != node->input_ports[i].reduce && joiner->unlike == NULL) {
+        joiner->unlike = port;
     }
     declaration = &node->input_ports[i].declaration;
     if (declaration->has_shape != port->declaration.has_shape || declaration->rank != port->declaration.rank ||
@@ -214,7 +219,7 @@ static void add_free_inputs(struct joiner *joiner)
             name = is_fed(joiner, i, j) ? NULL : full_name(joiner, i, port->id);
             if (name != NULL && !has_name(joiner->node, name)) {
                 if (has_name(joiner->node, port->id)) {
-                    join_input(joiner->node, port);
+                    join_input(joiner, port);
                 } else {
                     add_input(joiner, port->id, port, NULL);
                 }
@@ -323,7 +328,7 @@ static size_t count_outputs(const struct mdf_graph *graph)
     return n;
 }
 
-bool mdf_model_add_nested_ports(struct mdf_arena *arena, struct mdf_graph_node *node)
+bool mdf_model_add_nested_ports(struct mdf_arena *arena, struct mdf_graph_node *node, const struct mdf_input_port **unlike)
 {
     struct joiner joiner = {.arena = arena, .node = node, .graph = node->graph};
 
@@ -341,5 +346,6 @@ bool mdf_model_add_nested_ports(struct mdf_arena *arena, struct mdf_graph_node *
     if (!joiner.failed) {
         add_outputs(&joiner);
     }
+    *unlike = joiner.unlike;
     return !joiner.failed;
 }

@@ -557,6 +557,25 @@ static void warn_without_graph(struct mdf_reader *reader, const struct mdf_node 
     }
 }
 
+static mdf_status add_nested_ports(struct mdf_reader *reader, struct mdf_graph_node *node)
+{
+    const struct mdf_input_port *unlike = NULL;
+    char message[240];
+
+    if (!mdf_model_add_nested_ports(reader->arena, node, &unlike)) {
+        return mdf_reader_out_of_memory(reader);
+    }
+    if (unlike == NULL) {
+        return MDF_OK;
+    }
+    snprintf(
+        message, sizeof message,
+        "input ports '%.60s' of the graph within the node are fed as one, but do not say the same 'reduce': give the node an "
+        "input port '%.60s' that says which",
+        unlike->id, unlike->id);
+    return mdf_reader_fail(reader, unlike->source, MDF_MODEL, message);
+}
+
 static mdf_status finish_node(struct mdf_reader *reader, const struct mdf_node *source, void *object)
 {
     const struct mdf_node *named = mdf_node_get(source, "graph"), *nodes = mdf_node_get(source, "nodes");
@@ -592,7 +611,7 @@ static mdf_status finish_node(struct mdf_reader *reader, const struct mdf_node *
         status = mdf_reader_fail(reader, source, MDF_LIMIT,
                                  "graphs that are named within graphs again and again stand for too many nodes");
     }
-    return status == MDF_OK && !mdf_model_add_nested_ports(reader->arena, node) ? mdf_reader_out_of_memory(reader) : status;
+    return status == MDF_OK ? add_nested_ports(reader, node) : status;
 }
 
 bool mdf_node_is_graph(const struct mdf_node *node)
