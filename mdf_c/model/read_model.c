@@ -560,7 +560,7 @@ static void warn_without_graph(struct mdf_reader *reader, const struct mdf_node 
 static mdf_status add_nested_ports(struct mdf_reader *reader, struct mdf_graph_node *node)
 {
     const struct mdf_input_port *unlike = NULL;
-    char message[240];
+    char message[280];
 
     if (!mdf_model_add_nested_ports(reader->arena, node, &unlike)) {
         return mdf_reader_out_of_memory(reader);
