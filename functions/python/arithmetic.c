@@ -209,7 +209,7 @@ static bool join_lists(struct mdf_call *call, struct mdf_value *target, const st
         return mdf_call_error(call, MDF_LIMIT, "a list of more than %d items", MDF_PYTHON_MAX_ITEMS);
     }
     items = mdf_python_make_list(call, target, a->length + b->length);
-    for (i = 0; items != NULL && i < a->length + b->length; i++) {
+    for (i = 0; items != NULL && i < a->length + b->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         const struct mdf_value *item = i < a->length ? &mdf_value_items(a)[i] : &mdf_value_items(b)[i - a->length];
 
         if (!mdf_value_share(call->context->memory, &items[i], item)) {

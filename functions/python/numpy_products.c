@@ -372,7 +372,7 @@ static bool turn_triples(struct mdf_call *call, size_t slot, const struct mdf_va
                                      mdf_value_shape(array));
     size_t i;
 
-    for (i = 0; elements != NULL && i < array->length; i++) {
+    for (i = 0; elements != NULL && i < array->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         size_t from = i - i % 3 + (i % 3 + shift) % 3;
 
         mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, i), mdf_element_at(dtype, array->data, from), 1);

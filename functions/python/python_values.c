@@ -209,7 +209,7 @@ static const struct mdf_value *array_from_numbers(struct mdf_call *call, const s
     char *elements = mdf_python_make(call, slot, dtype, MDF_STRENGTH_LITERAL, 1, &size);
     size_t i;
 
-    for (i = 0; elements != NULL && i < list->length; i++) {
+    for (i = 0; elements != NULL && i < list->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         mdf_convert_elements(dtype, elements + i * mdf_dtype_size(dtype), (mdf_dtype)items[i].dtype, items[i].data, 1, false);
     }
     return elements != NULL ? slot : NULL;
