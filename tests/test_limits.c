@@ -58,6 +58,7 @@ static const struct heavy heavies[] = {
           "32)) / 64\", \"hidden_size\": 32}"),
      30000, 3},
     {VALUE("[[i] for i in range(int(n))]"), 1e7, 5},
+    {VALUE("numpy.linspace(0.0, 1.0, int(n))"), 3e8, 5},
     {VALUE("all(numpy.ones(int(n)))"), 3e8, 5},
     {VALUE("max(numpy.ones(int(n)))"), 3e8, 5},
     {VALUE("len([str(i) + 'a' for i in range(int(n))])"), 1e7, 5},

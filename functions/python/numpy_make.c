@@ -236,12 +236,12 @@ static bool run_arange(struct mdf_call *call)
 }
 
 /* Writes `n` numbers from `start` to `stop`, as numpy.linspace computes them. */
-static void space_evenly(double *elements, int64_t n, double start, double stop, bool endpoint)
+static void space_evenly(const struct mdf_context *context, double *elements, int64_t n, double start, double stop, bool endpoint)
 {
     double difference = stop - start, parts = (double)(endpoint ? n - 1 : n), step = difference / parts;
     int64_t i;
 
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < n && !mdf_should_stop_at(context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         elements[i] = parts <= 0 ? (double)i * difference : step == 0 ? (double)i / parts * difference : (double)i * step;
         elements[i] += start;
     }
@@ -262,17 +262,17 @@ static double *space_inputs(struct mdf_call *call, int64_t *n)
     }
     elements = make_reals(call, *n);
     if (elements != NULL) {
-        space_evenly(elements, *n, start, stop, endpoint);
+        space_evenly(call->context, elements, *n, start, stop, endpoint);
     }
     return elements;
 }
 
-static void round_down(double *elements, int64_t n, struct mdf_python_type type)
+static void round_down(const struct mdf_context *context, double *elements, int64_t n, struct mdf_python_type type)
 {
     char kind = mdf_dtype_kind(type.dtype);
     int64_t i;
 
-    for (i = 0; (kind == 'i' || kind == 'u') && i < n; i++) {
+    for (i = 0; (kind == 'i' || kind == 'u') && i < n && !mdf_should_stop_at(context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         elements[i] = floor(elements[i]);
     }
 }
@@ -295,7 +295,7 @@ static bool run_linspace(struct mdf_call *call)
     if (elements == NULL) {
         return false;
     }
-    round_down(elements, n, type);
+    round_down(call->context, elements, n, type);
     return yield_reals(call, type);
 }
 

@@ -253,11 +253,12 @@ struct unique {
 };
 
 /* Goes through the elements in order; the number of different ones. */
-static size_t number_unique(const struct mdf_value *array, const int64_t *order, struct unique *unique)
+static size_t number_unique(const struct mdf_context *context, const struct mdf_value *array, const int64_t *order,
+                            struct unique *unique)
 {
     size_t n = 0, i;
 
-    for (i = 0; i < array->length; i++) {
+    for (i = 0; i < array->length && !mdf_should_stop_at(context, i, MDF_ITEMS_PER_LOOK); i++) {
         if (i == 0 || !same_element(array, order[i - 1], order[i])) {
             unique->first[n] = order[i];
             unique->counts[n++] = 0;
@@ -276,7 +277,7 @@ static bool make_unique(struct mdf_call *call, struct mdf_value *target, const s
     void *elements = mdf_python_make(call, target, dtype, mdf_numpy_strength(array), 1, &size);
     size_t i;
 
-    for (i = 0; elements != NULL && i < n; i++) {
+    for (i = 0; elements != NULL && i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, i),
                           mdf_element_at(dtype, array->data, (size_t)unique->first[i]), 1);
     }
@@ -342,7 +343,7 @@ static bool run_unique(struct mdf_call *call)
     unique.first = order + array->length;
     unique.inverse = unique.first + array->length;
     unique.counts = unique.inverse + array->length;
-    n = number_unique(array, order, &unique);
+    n = number_unique(call->context, array, order, &unique);
     return yield_unique(call, array, &unique, n);
 }
 
