@@ -53,17 +53,18 @@ static const struct heavy heavies[] = {
     {WITH("numpy.ones((1, 1, int(n), int(n)))",
           "\"function\": \"onnx::Resize\", \"args\": {\"X\": \"x\", \"scales\": \"[1.0, 1.0, 8.0, 8.0]\", \"mode\": \"cubic\"}"),
      2000, 3},
-    {WITH("numpy.ones((int(n), 32, 32))",
-          "\"function\": \"onnx::RNN\", \"args\": {\"X\": \"x\", \"W\": \"numpy.ones((1, 32, 32)) / 64\", \"R\": \"numpy.ones((1, 32, "
-          "32)) / 64\", \"hidden_size\": 32}"),
+    {WITH("numpy.ones((int(n), 32, 32))", "\"function\": \"onnx::RNN\", \"args\": {\"X\": \"x\", \"W\": \"numpy.ones((1, 32, "
+                                          "32)) / 64\", \"R\": \"numpy.ones((1, 32, "
+                                          "32)) / 64\", \"hidden_size\": 32}"),
      30000, 3},
     {VALUE("[[i] for i in range(int(n))]"), 1e7, 5},
     {VALUE("numpy.linspace(0.0, 1.0, int(n))"), 3e8, 5},
     {VALUE("all(numpy.ones(int(n)))"), 3e8, 5},
     {VALUE("max(numpy.ones(int(n)))"), 3e8, 5},
     {VALUE("len([str(i) + 'a' for i in range(int(n))])"), 1e7, 5},
-    {WITH("numpy.ones((int(n), 50))", "\"function\": \"ai.onnx.ml::SVMRegressor\", \"args\": {\"X\": \"x\", \"n_supports\": 20, "
-                                      "\"support_vectors\": \"[0.5] * 1000\", \"coefficients\": \"[0.5] * 20\", \"rho\": \"[1.0]\"}"),
+    {WITH("numpy.ones((int(n), 50))",
+          "\"function\": \"ai.onnx.ml::SVMRegressor\", \"args\": {\"X\": \"x\", \"n_supports\": 20, "
+          "\"support_vectors\": \"[0.5] * 1000\", \"coefficients\": \"[0.5] * 20\", \"rho\": \"[1.0]\"}"),
      300000, 3},
 };
 
@@ -247,7 +248,8 @@ Test(limits, time_limit_of_many_steps)
 
 /* ------------------------------------------------------------------ memory */
 
-/* The memory of work that is to stop gives nothing more, and copies and zeroes no further; of work that has ended it does again. */
+/* The memory of work that is to stop gives nothing more, and copies and zeroes no further; of work that has ended it does again.
+ */
 Test(limits, memory_of_stopped_work)
 {
     const size_t n_bytes = (size_t)100 << 20, n_done = (size_t)50 << 20;

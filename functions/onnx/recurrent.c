@@ -314,9 +314,8 @@ static bool make_outputs(struct mdf_workspace *workspace, struct network *networ
             }
         }
     }
-    return network->y == NULL ||
-           mdf_memory_zero(workspace->call->context->memory, network->y,
-                           mdf_call_result(workspace->call, 0)->length * mdf_dtype_size(workspace->dtype));
+    return network->y == NULL || mdf_memory_zero(workspace->call->context->memory, network->y,
+                                                 mdf_call_result(workspace->call, 0)->length * mdf_dtype_size(workspace->dtype));
 }
 
 /* ------------------------------------------------------------------ steps */
@@ -338,7 +337,8 @@ static void load_states(const struct network *network, size_t direction, size_t 
 {
     size_t n_bytes = network->n_hidden * size_bytes;
 
-    for (size_t member = 0; member < network->n_batch && !mdf_should_stop_at(network->context, member, MEMBERS_PER_LOOK); member++) {
+    for (size_t member = 0; member < network->n_batch && !mdf_should_stop_at(network->context, member, MEMBERS_PER_LOOK);
+         member++) {
         if (initial == NULL) {
             memset(states + member * n_bytes, 0, n_bytes);
         } else {

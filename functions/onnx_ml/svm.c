@@ -2,9 +2,10 @@
  *
  * Comes in: rows of features; support vectors, coefficients and a kernel as attributes (or, without support vectors, coefficients
  * of the features). Goes out: sums of kernels; of the classifier the votes of all pairs of classes give a label, and scores are
- * those of the pairs, or with prob_a and prob_b probabilities. Computed in float32 as ONNX Runtime does: a scalar product feature after
- * feature, each step rounded once; only the sums of kernels of a pair of classes are float64 ones. Sources: ONNX ai.onnx.ml, version 1 of each;
- * Wu, Lin and Weng, Probability estimates for multi-class classification by pairwise coupling (2004). */
+ * those of the pairs, or with prob_a and prob_b probabilities. Computed in float32 as ONNX Runtime does: a scalar product feature
+ * after feature, each step rounded once; only the sums of kernels of a pair of classes are float64 ones. Sources: ONNX
+ * ai.onnx.ml, version 1 of each; Wu, Lin and Weng, Probability estimates for multi-class classification by pairwise coupling
+ * (2004). */
 #include "functions/onnx_ml/scores.h"
 
 #include <math.h>
@@ -122,9 +123,11 @@ static double regress(const struct machine *machine, const double *row)
 
     for (size_t i = 0; i < machine->n_vectors && !mdf_should_stop(machine->context); i++) {
         sum = mdf_single(sum + number_at(&settings->coefficients, i) * kernel_of(machine, machine->kernel, row,
-                                                                                 &settings->support_vectors, i * machine->n_features, 0));
+                                                                                 &settings->support_vectors,
+                                                                                 i * machine->n_features, 0));
     }
-    sum = machine->n_vectors > 0 ? mdf_single(sum + rho) : kernel_of(machine, KERNEL_LINEAR, row, &settings->coefficients, 0, rho);
+    sum =
+        machine->n_vectors > 0 ? mdf_single(sum + rho) : kernel_of(machine, KERNEL_LINEAR, row, &settings->coefficients, 0, rho);
     return settings->one_class != MDF_NOT_GIVEN && settings->one_class != 0 ? (sum > 0 ? 1 : -1) : sum;
 }
 

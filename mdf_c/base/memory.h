@@ -15,9 +15,10 @@ struct mdf_stop;
 struct mdf_memory {
     mdf_allocator allocator;
     struct mdf_spares *spares; /* NULL: blocks that are released go back to the allocator at once */
-    struct mdf_stop *stop;     /* of the work that goes on, see mdf_stop_begin: once it is asked to stop, blocks are refused. NULL: none */
-    size_t limit_bytes;        /* 0: none */
-    size_t elsewhere_bytes;    /* held by others, which count for the bound too */
+    struct mdf_stop
+        *stop; /* of the work that goes on, see mdf_stop_begin: once it is asked to stop, blocks are refused. NULL: none */
+    size_t limit_bytes;     /* 0: none */
+    size_t elsewhere_bytes; /* held by others, which count for the bound too */
     atomic_size_t used_bytes;
     atomic_size_t peak_bytes;
     atomic_size_t n_allocations; /* all calls that gave a new or moved block, for tests */
@@ -39,8 +40,8 @@ void *mdf_memory_allocate_zeroed(struct mdf_memory *memory, size_t count, size_t
 void *mdf_memory_resize(struct mdf_memory *memory, void *block, size_t size_bytes);
 void mdf_memory_release(struct mdf_memory *memory, void *block);
 
-/* memcpy and memset to zero, of any number of bytes, which for gigabytes takes seconds: false where it was left out in part, as the
- * work of this memory is to stop. */
+/* memcpy and memset to zero, of any number of bytes, which for gigabytes takes seconds: false where it was left out in part, as
+ * the work of this memory is to stop. */
 bool mdf_memory_copy(struct mdf_memory *memory, void *target, const void *source, size_t n_bytes);
 bool mdf_memory_zero(struct mdf_memory *memory, void *target, size_t n_bytes);
 

@@ -1,9 +1,9 @@
 /* stop.h - one question for everything that may take long: should it stop? Its caller asks for that (Ctrl-C), or the time limit.
  *
  * Whoever works asks mdf_stop_is_asked every few milliseconds at least. Work that was left out is noted with mdf_stop_heed, so
- * that nobody takes what there is for a result. The memory of the work asks for each block: what goes on allocating ends so without
- * asking by itself. The time is kept by a thread that sleeps until the limit: machine code, too, has
- * but one byte to look at. */
+ * that nobody takes what there is for a result. The memory of the work asks for each block: what goes on allocating ends so
+ * without asking by itself. The time is kept by a thread that sleeps until the limit: machine code, too, has but one byte to look
+ * at. */
 #ifndef MDF_BASE_STOP_H
 #define MDF_BASE_STOP_H
 
@@ -12,11 +12,11 @@
 struct mdf_timer;
 
 struct mdf_stop {
-    atomic_bool is_asked;    /* by the caller, who may be a signal handler, or by the time limit */
-    atomic_bool is_late;     /* it was the time limit */
-    atomic_bool is_heeded;   /* something was left out for it */
-    bool is_told;            /* an error says so; of the thread that evaluates */
-    struct mdf_timer *timer; /* NULL: no time limit so far */
+    atomic_bool is_asked;      /* by the caller, who may be a signal handler, or by the time limit */
+    atomic_bool is_late;       /* it was the time limit */
+    atomic_bool is_heeded;     /* something was left out for it */
+    bool is_told;              /* an error says so; of the thread that evaluates */
+    struct mdf_timer *timer;   /* NULL: no time limit so far */
     struct mdf_memory *memory; /* which refuses blocks once it is asked; NULL: no work goes on */
 };
 
@@ -26,8 +26,8 @@ void mdf_stop_release(struct mdf_stop *stop, struct mdf_memory *memory);
 /* Seconds of a clock that is never set back. */
 double mdf_clock_s(void);
 
-/* From now on until mdf_stop_end the time limit is the moment `end_s` of mdf_clock_s; INFINITY: none. `memory` is that of the work: it
- * gives no block once it is asked to stop. False with the error set where memory or a thread is refused. */
+/* From now on until mdf_stop_end the time limit is the moment `end_s` of mdf_clock_s; INFINITY: none. `memory` is that of the
+ * work: it gives no block once it is asked to stop. False with the error set where memory or a thread is refused. */
 bool mdf_stop_begin(struct mdf_stop *stop, struct mdf_memory *memory, double end_s, mdf_error *error);
 /* The work has ended; the request to stop, where its error has been told, is met. */
 void mdf_stop_end(struct mdf_stop *stop);

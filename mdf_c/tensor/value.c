@@ -446,7 +446,8 @@ static bool copy_items(struct mdf_memory *memory, struct mdf_value *target, cons
     size_t i;
 
     for (i = 0; items != NULL && i < mdf_value_n_items(source); i++) {
-        if ((i % ITEMS_PER_LOOK == 0 && mdf_stop_heed(memory->stop)) || !mdf_value_share(memory, &items[i], &mdf_value_items(source)[i])) {
+        if ((i % ITEMS_PER_LOOK == 0 && mdf_stop_heed(memory->stop)) ||
+            !mdf_value_share(memory, &items[i], &mdf_value_items(source)[i])) {
             return false;
         }
     }
