@@ -359,8 +359,9 @@ MDF_API const mdf_value *mdf_output_at(const mdf_state *state, size_t node, size
 /* A result of the graph, by position. */
 MDF_API const mdf_value *mdf_result_at(const mdf_state *state, size_t index);
 
-/* Value number `index` of a part of a node after the last evaluation; of an input port, the value that the node used last. NULL
- * where there is no such part or value, and where the node has never run. */
+/* Value number `index` of a part of a node after the last evaluation; of an input port, the value that the node used last, or,
+ * where it did not run in that evaluation, would have used. NULL where there is no such part or value, and where the node has never
+ * run. */
 MDF_API const mdf_value *mdf_part_at(const mdf_state *state, size_t node, mdf_part kind, size_t part, size_t index);
 
 /* Execution sets of the last evaluation, in the order they ran: number of sets, size of one, node of one entry. */
