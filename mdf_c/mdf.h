@@ -378,6 +378,11 @@ MDF_API size_t mdf_schedule_read(const mdf_state *state, size_t *words, size_t n
 MDF_API uint64_t mdf_schedule_pass(const mdf_state *state, size_t set);
 MDF_API double mdf_schedule_time_ms(const mdf_state *state, size_t set);
 
+/* Which way the graph, its nodes and the bodies in them ran in the last evaluation (step by step, lowered, as machine code, ...)
+ * and why not a faster one, as text of several lines (docs/explain.md). Written to `text`, always terminated within `size` bytes;
+ * returns the length that the whole has. 0, and an empty text, for a state that is being evaluated, and where memory is refused. */
+MDF_API size_t mdf_explain(const mdf_state *state, char *text, size_t size);
+
 /* Most bytes that the state held at any time. */
 MDF_API size_t mdf_state_peak_bytes(const mdf_state *state);
 /* Asks a running evaluation of `state` to stop with MDF_INTERRUPTED; may be called from a signal handler or another thread. */

@@ -179,6 +179,7 @@ static bool is_tried(struct given *g, int pointer)
     ASKS(mdf_schedule_read, IS_ZERO, 1, 2, P(0, g->state), P(1, g->words), sizeof g->words / sizeof *g->words)          \
     ASKS(mdf_schedule_pass, IS_ZERO, 1, 1, P(0, g->state), 1)                                                           \
     ASKS(mdf_schedule_time_ms, IS_NOT_A_NUMBER, 1, 1, P(0, g->state), 1)                                                \
+    ASKS(mdf_explain, IS_ZERO, 1, 2, P(0, g->state), P(1, g->text), sizeof g->text)                                     \
     ASKS(mdf_state_peak_bytes, IS_ZERO, 1, 1, P(0, g->state))                                                           \
     DOES(mdf_state_interrupt, 1, P(0, g->state))                                                                        \
     DOES(mdf_state_forget_interrupt, 1, P(0, g->state))                                                                 \

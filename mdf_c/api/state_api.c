@@ -1,5 +1,6 @@
 /* state_api.c - states: inputs, evaluations, and what is read of them. See mdf.h. */
 #include "mdf_c/api/arguments.h"
+#include "mdf_c/run/explain.h"
 #include "mdf_c/run/restart.h"
 #include "mdf_c/run/steps.h"
 #include "mdf_c/write/write.h"
@@ -311,6 +312,28 @@ double mdf_schedule_time_ms(const mdf_state *state, size_t set)
         return NAN;
     }
     return (double)state->schedule.sets[set].ticks * schedule->tick_ms;
+}
+
+size_t mdf_explain(const mdf_state *state, char *text, size_t size)
+{
+    struct mdf_text explanation;
+    size_t length, n;
+
+    if (text != NULL && size > 0) {
+        text[0] = '\0';
+    }
+    if (!mdf_state_is_free(state)) {
+        return 0;
+    }
+    mdf_text_init(&explanation, &state->shared->memory);
+    length = mdf_state_explain(&explanation, state) ? explanation.length : 0;
+    if (text != NULL && size > 0 && length > 0) {
+        n = length < size ? length : size - 1;
+        memcpy(text, explanation.bytes, n);
+        text[n] = '\0';
+    }
+    mdf_text_release(&explanation);
+    return length;
 }
 
 size_t mdf_state_peak_bytes(const mdf_state *state)

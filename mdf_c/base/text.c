@@ -1,6 +1,8 @@
 /* text.c - see text.h. */
 #include "mdf_c/base/text.h"
 
+#include "mdf_c/base/utf8.h"
+
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -57,6 +59,18 @@ void mdf_text_append(struct mdf_text *text, const char *bytes, size_t length)
 void mdf_text_append_string(struct mdf_text *text, const char *string)
 {
     mdf_text_append(text, string, strlen(string));
+}
+
+void mdf_text_append_visible(struct mdf_text *text, const char *string)
+{
+    size_t left = strlen(string), n_read;
+    char shown[MDF_VISIBLE_SIZE];
+
+    for (; left > 0; left -= n_read, string += n_read) {
+        size_t length = mdf_visible_character((const unsigned char *)string, left, shown, &n_read);
+
+        mdf_text_append(text, shown, length);
+    }
 }
 
 void mdf_text_printf(struct mdf_text *text, const char *format, ...)

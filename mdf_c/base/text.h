@@ -19,6 +19,8 @@ void mdf_text_init(struct mdf_text *text, struct mdf_memory *memory);
 void mdf_text_release(struct mdf_text *text);
 void mdf_text_append(struct mdf_text *text, const char *bytes, size_t length);
 void mdf_text_append_string(struct mdf_text *text, const char *string);
+/* The same as people read it: what a terminal would obey is shown (utf8.h). */
+void mdf_text_append_visible(struct mdf_text *text, const char *string);
 void mdf_text_printf(struct mdf_text *text, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
 void mdf_text_vprintf(struct mdf_text *text, const char *format, va_list arguments) MDF_PRINTF_LIKE(2, 0);
 

@@ -14,6 +14,7 @@
 #include "mdf_c/cli/run_report.h"
 #include "mdf_c/cli/run_sweep.h"
 #include "mdf_c/cli/time_limit.h"
+#include "mdf_c/plan/print_program.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -146,6 +147,9 @@ static int write_results(struct run *run, const mdf_state *state)
     if (run->options.plot_path != NULL) {
         exit_status = write_plot(&run->memory, &run->report, run->model, &run->error);
     }
+    if (exit_status == EXIT_DONE) {
+        exit_status = add_source(&run->report, &run->warnings, &run->error);
+    }
     return exit_status == EXIT_DONE ? write_run_report(&run->report, state, &run->error) : exit_status;
 }
 
@@ -222,6 +226,24 @@ static int load_inputs(struct run *run)
     return EXIT_DONE;
 }
 
+/* Of --dump what needs no evaluation. */
+static int dump_program(struct run *run)
+{
+    int exit_status = EXIT_DONE;
+    struct mdf_text text;
+
+    mdf_text_init(&text, &run->memory);
+    if (run->options.dump == DUMP_CODE ? !mdf_program_print_code(&text, run->program)
+                                       : run->options.dump == DUMP_SCHEDULE && !mdf_program_print_schedule(&text, run->program)) {
+        mdf_memory_error(&run->memory, &run->error);
+        exit_status = EXIT_MODEL;
+    } else if (text.length > 0 && print_output(text.bytes, text.length, &run->error) != MDF_OK) {
+        exit_status = EXIT_MODEL;
+    }
+    mdf_text_release(&text);
+    return exit_status;
+}
+
 /* Nothing is evaluated. */
 static int check(struct run *run)
 {
@@ -229,6 +251,7 @@ static int check(struct run *run)
 
     if (exit_status == EXIT_DONE) {
         release_run_inputs(&run->inputs);
+        exit_status = dump_program(run);
     }
     return exit_status;
 }

@@ -12,11 +12,13 @@ static const char help[] =
     "  -g, --graph ID            the graph to run; default: the first that no other uses as a body\n"
     "  -i, --input NAME=VALUE    VALUE is JSON or @FILE (.json .npy); NAME is PORT or NODE.PORT\n"
     "      --inputs FILE         JSON object {name: value}, a list of them (one a step), or .npz\n"
-    "  -n, --steps N             evaluations of the graph, default 1\n"
+    "  -n, --steps N             evaluations of the graph, default 1 (3 with --explain and --dump)\n"
     "      --dt T                time increment of every evaluation but the first\n"
     "  -o, --output FILE         .json .csv .npz; default: JSON on standard output\n"
     "      --trace               tell every step, not just the last\n"
     "      --schedule            tell who ran when, as text in place of JSON (which -o still writes)\n"
+    "      --explain             tell which way everything ran, and why not a faster one, as text in place of JSON\n"
+    "      --dump FORM           the same with a form that the engine has of the model: code, lowered, schedule, machine, c\n"
     "      --record NAME,...     only these ports (NODE.PORT or a unique PORT)\n"
     "      --sweep FILE          evaluate for many values of parameters, as the file says (docs/sweeps.md)\n"
     "      --typed, --float32    values as {\"type\", \"shape\", \"data\"}; reals without a declared type are float32\n"
@@ -35,6 +37,9 @@ static const char help[] =
 
 #define FIELD(name) offsetof(struct run_options, name)
 
+/* With the third evaluation types and shapes have settled, and what can be lowered is. */
+enum { STEPS_TO_SETTLE = 3 };
+
 static const char *output_fault(const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path, *suffix = strrchr(base, '.');
@@ -44,6 +49,7 @@ static const char *output_fault(const char *path)
 }
 
 const char *const loop_condition_words[] = {"standard", "obey", NULL};
+static const char *const dump_words[] = {"code", "lowered", "schedule", "machine", "c", NULL};
 
 static const struct option_row rows[] = {
     {"graph", 'g', ARGUMENT_TEXT, .offset = FIELD(library.graph)},
@@ -54,6 +60,8 @@ static const struct option_row rows[] = {
     {"output", 'o', ARGUMENT_TEXT, .offset = FIELD(output_path), .fault = output_fault},
     {"trace", '\0', ARGUMENT_FLAG, .offset = FIELD(trace)},
     {"schedule", '\0', ARGUMENT_FLAG, .offset = FIELD(schedule)},
+    {"explain", '\0', ARGUMENT_FLAG, .offset = FIELD(explain)},
+    {"dump", '\0', ARGUMENT_WORD, .offset = FIELD(dump), .least = DUMP_CODE, .words = dump_words},
     {"record", '\0', ARGUMENT_TEXT, .offset = FIELD(record)},
     {"sweep", '\0', ARGUMENT_TEXT, .offset = FIELD(sweep_path)},
     {"typed", '\0', ARGUMENT_FLAG, .offset = FIELD(typed)},
@@ -98,6 +106,14 @@ static int check_together(const struct run_options *options, size_t n_names)
         return usage_error(&line,
                            "--sweep does not go with --inputs, --plot, --schedule, --typed, --compile, --time or --repeat");
     }
+    if ((options->explain || options->dump != DUMP_NOTHING) && (options->sweep_path != NULL || options->compile)) {
+        return usage_error(&line, "--explain and --dump do not go with --sweep or --compile");
+    }
+    if (options->check && (options->explain || options->dump == DUMP_LOWERED || options->dump == DUMP_MACHINE ||
+                           options->dump == DUMP_C)) {
+        return usage_error(&line, "--check evaluates nothing, without which there is nothing to %s",
+                           options->explain ? "explain" : "dump but code and schedule");
+    }
     return EXIT_DONE;
 }
 
@@ -107,13 +123,16 @@ bool parse_run_options(int argc, char **argv, struct run_options *options, int *
     char **names;
 
     memset(options, 0, sizeof *options);
-    options->n_steps = options->n_repeats = 1;
+    options->n_repeats = 1;
     options->dt = NAN;
     names = read_command_line(&line, argc, argv, options, &n_names, exit_status);
     if (names == NULL) {
         return false;
     }
     options->model_path = names[0];
+    if (options->n_steps == 0) { /* not given */
+        options->n_steps = options->explain || options->dump != DUMP_NOTHING ? STEPS_TO_SETTLE : 1;
+    }
     *exit_status = check_together(options, n_names);
     return *exit_status == EXIT_DONE;
 }

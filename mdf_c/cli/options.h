@@ -6,6 +6,9 @@
 #include "mdf_c/mdf.h"
 #include "mdf_c/write/write_dot.h"
 
+/* Of --dump. */
+enum dump { DUMP_NOTHING, DUMP_CODE, DUMP_LOWERED, DUMP_SCHEDULE, DUMP_MACHINE, DUMP_C };
+
 enum progress { PROGRESS_AUTOMATIC, PROGRESS_ON, PROGRESS_OFF };
 
 /* Texts are borrowed from the command line. */
@@ -21,7 +24,8 @@ struct run_options {
     const char *record;     /* NAME,NAME,...; NULL: all ports */
     uint64_t n_steps, n_repeats;
     double dt; /* NaN: none */
-    bool trace, schedule, typed, check, strict, time, compile;
+    bool trace, schedule, typed, check, strict, time, compile, explain;
+    enum dump dump;
     enum progress progress;
     mdf_options library; /* what goes to mdf_compile */
 };

@@ -2,7 +2,10 @@
 #include "mdf_c/cli/run_report.h"
 
 #include "mdf_c/cli/messages.h"
+#include "mdf_c/cli/make_source.h"
 #include "mdf_c/cli/schedule_text.h"
+#include "mdf_c/run/dump.h"
+#include "mdf_c/run/explain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -117,7 +120,7 @@ int init_run_report(struct run_report *report, struct mdf_memory *memory, const 
     report->options = options;
     report->program = program;
     report->recording.memory = memory;
-    mdf_text_init(&report->schedule_text, memory);
+    mdf_text_init(&report->told, memory);
     exit_status = list_ports(report, error);
     if (exit_status == EXIT_DONE && options->record != NULL) {
         exit_status = keep_recorded(report, error);
@@ -135,7 +138,7 @@ void release_run_report(struct run_report *report)
     mdf_memory_release(report->memory, report->columns);
     mdf_memory_release(report->memory, report->outputs);
     mdf_memory_release(report->memory, report->schedule);
-    mdf_text_release(&report->schedule_text);
+    mdf_text_release(&report->told);
 }
 
 /* ------------------------------------------------------------------ steps */
@@ -183,9 +186,9 @@ int record_step(struct run_report *report, const mdf_state *state, uint64_t step
     mdf_status status;
 
     if (report->options->schedule) {
-        write_schedule_text(&report->schedule_text, report->program, state, step);
+        write_schedule_text(&report->told, report->program, state, step);
     }
-    if (report->schedule_text.failed) {
+    if (report->told.failed) {
         return out_of_memory(report, error);
     }
     if (!records_every_step(report->options) && step + 1 < report->options->n_steps) {
@@ -234,8 +237,8 @@ static int write_text(struct run_report *report, const struct mdf_text *text, md
     if (path != NULL && mdf_save_file(report->memory, path, text->bytes, text->length, error) != MDF_OK) {
         return EXIT_MODEL;
     }
-    if (report->options->schedule) {
-        text = &report->schedule_text;
+    if (report->options->schedule || report->options->explain || report->options->dump != DUMP_NOTHING) {
+        text = &report->told;
     } else if (path != NULL) {
         return EXIT_DONE;
     }
@@ -279,6 +282,36 @@ static int write_with(struct run_report *report, const mdf_state *state, const c
     return exit_status;
 }
 
+int add_source(struct run_report *report, struct warning_printer *warnings, mdf_error *error)
+{
+    const struct mdf_source_options how = {NULL, NULL};
+
+    return report->options->dump != DUMP_C
+               ? EXIT_DONE
+               : make_source(report->options, report->program, warnings, &how, &report->told, NULL, error);
+}
+
+/* What --explain and --dump ask for, behind the schedule. */
+static bool add_forms(struct run_report *report, const mdf_state *state)
+{
+    bool done = !report->options->explain || mdf_state_explain(&report->told, state);
+
+    switch (report->options->dump) {
+    case DUMP_NOTHING:
+    case DUMP_C:
+        return done;
+    case DUMP_CODE:
+        return mdf_state_dump(&report->told, state, MDF_DUMP_CODE) && done;
+    case DUMP_LOWERED:
+        return mdf_state_dump(&report->told, state, MDF_DUMP_LOWERED) && done;
+    case DUMP_SCHEDULE:
+        return mdf_state_dump(&report->told, state, MDF_DUMP_SCHEDULE) && done;
+    case DUMP_MACHINE:
+        return mdf_state_dump(&report->told, state, MDF_DUMP_MACHINE) && done;
+    }
+    return done;
+}
+
 int write_run_report(struct run_report *report, const mdf_state *state, mdf_error *error)
 {
     size_t n_nodes = mdf_program_n_nodes(report->program), n_results = mdf_program_n_results(report->program);
@@ -287,7 +320,7 @@ int write_run_report(struct run_report *report, const mdf_state *state, mdf_erro
     const struct mdf_value **results = mdf_memory_allocate_zeroed(report->memory, n_results, sizeof *results);
     int exit_status;
 
-    if (node_ids == NULL || result_names == NULL || results == NULL) {
+    if (node_ids == NULL || result_names == NULL || results == NULL || !add_forms(report, state)) {
         exit_status = out_of_memory(report, error);
     } else {
         exit_status = write_with(report, state, node_ids, result_names, results, error);

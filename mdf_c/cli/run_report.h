@@ -1,4 +1,4 @@
-/* run_report.h - what a run records and how it is told: --record, --trace, --schedule, --typed, --output. */
+/* run_report.h - what a run records and how it is told: --record, --trace, --schedule, --explain, --dump, --typed, --output. */
 #ifndef MDF_CLI_RUN_REPORT_H
 #define MDF_CLI_RUN_REPORT_H
 
@@ -15,7 +15,7 @@ struct run_report {
     struct mdf_recording recording;
     size_t *schedule; /* words of the schedule that is being recorded */
     size_t schedule_capacity;
-    struct mdf_text schedule_text; /* of --schedule */
+    struct mdf_text told; /* in place of JSON: of --schedule, --explain, --dump */
 };
 
 /* Finds the ports. Functions return EXIT_DONE, or the exit status with the error set; release the report in either case. */
@@ -25,6 +25,9 @@ int init_run_report(struct run_report *report, struct mdf_memory *memory, const 
 bool records_every_step(const struct run_options *options);
 /* Records the state after a step, counted from 0. */
 int record_step(struct run_report *report, const mdf_state *state, uint64_t step, mdf_error *error);
+/* The model as C source, for --dump c. */
+struct warning_printer;
+int add_source(struct run_report *report, struct warning_printer *warnings, mdf_error *error);
 /* Writes everything to the output file or to standard output. `state` is that after the last step. */
 int write_run_report(struct run_report *report, const mdf_state *state, mdf_error *error);
 void release_run_report(struct run_report *report);

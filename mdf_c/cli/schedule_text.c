@@ -8,24 +8,8 @@
  * follows. */
 #include "mdf_c/cli/schedule_text.h"
 
-#include "mdf_c/base/utf8.h"
-
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
-
-/* What a terminal would obey is shown. */
-static void write_id(struct mdf_text *text, const char *id)
-{
-    size_t left = strlen(id), n_read;
-    char shown[MDF_VISIBLE_SIZE];
-
-    for (; left > 0; left -= n_read, id += n_read) {
-        size_t length = mdf_visible_character((const unsigned char *)id, left, shown, &n_read);
-
-        mdf_text_append(text, shown, length);
-    }
-}
 
 static void write_set(struct mdf_text *text, const mdf_program *program, const mdf_state *state, size_t set)
 {
@@ -33,7 +17,7 @@ static void write_set(struct mdf_text *text, const mdf_program *program, const m
 
     for (i = 0; i < n; i++) {
         mdf_text_append_string(text, i > 0 ? ", " : "");
-        write_id(text, mdf_program_node_id(program, mdf_schedule_node(state, set, i)));
+        mdf_text_append_visible(text, mdf_program_node_id(program, mdf_schedule_node(state, set, i)));
     }
     if (n == 0) {
         mdf_text_append_string(text, "-");

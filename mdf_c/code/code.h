@@ -122,6 +122,10 @@ const struct mdf_value *mdf_frame_value(const struct mdf_frame *frame, mdf_opera
 struct mdf_value *mdf_frame_slot(struct mdf_frame *frame, mdf_operand slot);
 /* Call number `index` of the unit. */
 struct mdf_call *mdf_frame_call(struct mdf_frame *frame, size_t index);
+/* What execution->run_fast keeps for call number `index`; NULL: nothing. */
+void *mdf_frame_kept(const struct mdf_frame *frame, size_t index);
+/* Of body number `index` of the unit. */
+struct mdf_frame *mdf_frame_of_body(const struct mdf_frame *frame, size_t index);
 const struct mdf_code *mdf_frame_code(const struct mdf_frame *frame);
 struct mdf_execution *mdf_frame_execution(const struct mdf_frame *frame);
 

@@ -70,6 +70,16 @@ struct mdf_call *mdf_frame_call(struct mdf_frame *frame, size_t index)
     return &frame->calls[index].call;
 }
 
+void *mdf_frame_kept(const struct mdf_frame *frame, size_t index)
+{
+    return frame->calls[index].fast;
+}
+
+struct mdf_frame *mdf_frame_of_body(const struct mdf_frame *frame, size_t index)
+{
+    return frame->bodies[index].frame;
+}
+
 const struct mdf_code *mdf_frame_code(const struct mdf_frame *frame)
 {
     return frame->code;

@@ -13,6 +13,7 @@ static void map(struct mdf_lowered *lowered, const struct assembler *assembler)
 {
     void *memory = mmap(NULL, assembler->n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+    lowered->why_no_code = "the system refuses memory for it";
     if (memory == MAP_FAILED) {
         return;
     }
@@ -21,6 +22,7 @@ static void map(struct mdf_lowered *lowered, const struct assembler *assembler)
         munmap(memory, assembler->n_bytes);
         return;
     }
+    lowered->why_no_code = NULL;
     lowered->code_memory = memory;
     lowered->code_size = assembler->n_bytes;
     memcpy(&lowered->code, &memory, sizeof memory);
@@ -31,11 +33,13 @@ void mdf_lowered_emit(struct mdf_lowered *lowered)
     struct assembler assembler;
 
     lowered->code = NULL;
+    lowered->why_no_code = "this processor has no AVX2";
     if (!mdf_has_avx2()) {
         return;
     }
+    lowered->why_no_code = "it is too large or too deeply nested, or memory was refused";
     assembler_init(&assembler, lowered->arena.memory);
-    if (emit_x86_64(lowered, &assembler)) {
+    if (emit_x86_64(lowered, &assembler, NULL)) {
         map(lowered, &assembler);
     }
     assembler_release(&assembler);
@@ -50,11 +54,34 @@ void mdf_lowered_unmap(struct mdf_lowered *lowered)
     lowered->code_memory = NULL;
 }
 
+bool mdf_lowered_list_code(struct mdf_lowered *lowered, struct mdf_machine_listing *listing)
+{
+    struct assembler assembler;
+    bool done;
+
+    *listing = (struct mdf_machine_listing){.memory = lowered->arena.memory};
+    if (lowered->code == NULL) {
+        return false;
+    }
+    assembler_init(&assembler, listing->memory);
+    done = emit_x86_64(lowered, &assembler, listing);
+    listing->bytes = assembler.bytes;
+    listing->n_bytes = assembler.n_bytes;
+    listing->addresses = assembler.addresses;
+    listing->n_addresses = assembler.n_addresses;
+    listing->end = assembler.end;
+    assembler.bytes = NULL;
+    assembler.addresses = NULL;
+    assembler_release(&assembler);
+    return done;
+}
+
 #else
 
 void mdf_lowered_emit(struct mdf_lowered *lowered)
 {
     lowered->code = NULL;
+    lowered->why_no_code = "there is none for this kind of processor or system";
 }
 
 void mdf_lowered_unmap(struct mdf_lowered *lowered)
@@ -62,4 +89,17 @@ void mdf_lowered_unmap(struct mdf_lowered *lowered)
     lowered->code_memory = NULL;
 }
 
+bool mdf_lowered_list_code(struct mdf_lowered *lowered, struct mdf_machine_listing *listing)
+{
+    *listing = (struct mdf_machine_listing){.memory = lowered->arena.memory};
+    return false;
+}
+
 #endif
+
+void mdf_machine_listing_release(struct mdf_machine_listing *listing)
+{
+    mdf_memory_release(listing->memory, listing->places);
+    mdf_memory_release(listing->memory, listing->bytes);
+    mdf_memory_release(listing->memory, listing->addresses);
+}

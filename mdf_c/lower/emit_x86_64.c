@@ -73,8 +73,8 @@ static void emit_product(struct emission *emission, const struct mdf_lowered_pro
         emission_publish(emission, product->a);
     }
     memcpy(&address, &multiply, sizeof address);
-    assemble_move_number(emission->assembler, RDI, (uint64_t)(uintptr_t)emission->lowered);
-    assemble_move_number(emission->assembler, RSI, (uint64_t)(uintptr_t)product);
+    assemble_move_address(emission->assembler, RDI, emission->lowered);
+    assemble_move_address(emission->assembler, RSI, product);
     emission_call(emission, address);
     emission_restore(emission);
 }
@@ -91,8 +91,8 @@ static void emit_call(struct emission *emission, const struct mdf_lowered_call *
         }
     }
     memcpy(&address, &run, sizeof address);
-    assemble_move_number(emission->assembler, RDI, (uint64_t)(uintptr_t)emission->lowered);
-    assemble_move_number(emission->assembler, RSI, (uint64_t)(uintptr_t)call);
+    assemble_move_address(emission->assembler, RDI, emission->lowered);
+    assemble_move_address(emission->assembler, RSI, call);
     emission_call_or_leave(emission, address);
     emission_restore(emission);
     for (i = 0; i < call->n_outputs; i++) {
@@ -117,8 +117,8 @@ static void emit_part(struct emission *emission, const struct mdf_lowered_op *op
         return;
     }
     memcpy(&address, &copy, sizeof address);
-    assemble_move_number(assembler, RDI, (uint64_t)(uintptr_t)emission->lowered);
-    assemble_move_number(assembler, RSI, (uint64_t)(uintptr_t)op);
+    assemble_move_address(assembler, RDI, emission->lowered);
+    assemble_move_address(assembler, RSI, op);
     emission_call(emission, address);
     emission_restore(emission);
 }
@@ -218,7 +218,24 @@ static void release(struct emission *emission)
     mdf_memory_release(emission->memory, emission->arrays);
 }
 
-bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler)
+/* Where the code of a step begins. */
+static bool note_place(struct mdf_machine_listing *listing, const struct assembler *assembler, const struct step *step)
+{
+    static const char *const names[] = {[STEP_OP] = NULL,          [STEP_DEFERRED] = NULL, [STEP_IF] = "if",
+                                        [STEP_ELSE] = "else",      [STEP_END_IF] = "end if", [STEP_LOOP] = NULL,
+                                        [STEP_END_LOOP] = "end loop", [STEP_END] = "end"};
+    struct mdf_machine_place *grown =
+        mdf_memory_grow(listing->memory, listing->places, &listing->capacity, listing->n_places + 1, sizeof *grown);
+
+    if (grown == NULL) {
+        return false;
+    }
+    listing->places = grown;
+    listing->places[listing->n_places++] = (struct mdf_machine_place){assembler->n_bytes, names[step->kind], step->op};
+    return true;
+}
+
+bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler, struct mdf_machine_listing *listing)
 {
     struct emission emission = {.lowered = lowered, .assembler = assembler, .memory = assembler->memory};
     bool done = lowered->n_values < LARGEST_N_VALUES && emission_lay_out(&emission) && emission_find_states(&emission) &&
@@ -228,9 +245,10 @@ bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler)
         emission.leave = new_label(assembler);
         emit_entry(&emission);
         for (emission.at = 0; emission.at < emission.n_steps && !assembler->failed; emission.at++) {
+            done = done && (listing == NULL || note_place(listing, assembler, &emission.steps[emission.at]));
             emit_step(&emission, &emission.steps[emission.at]);
         }
-        done = assembler_finish(assembler);
+        done = assembler_finish(assembler) && done;
     }
     release(&emission);
     return done;

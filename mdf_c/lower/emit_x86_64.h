@@ -9,7 +9,7 @@
 #ifndef MDF_LOWER_EMIT_X86_64_H
 #define MDF_LOWER_EMIT_X86_64_H
 
-#include "mdf_c/lower/lowered.h"
+#include "mdf_c/lower/emit.h"
 #include "mdf_c/lower/x86_64_assembler.h"
 
 enum {
@@ -139,8 +139,8 @@ struct loop_plan {
     mdf_lowered_id rows, stacks;   /* pointers to the next item: the first of n_rows, n_stacks extras */
 };
 
-/* --- emit_x86_64.c: false: not covered. */
-bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler);
+/* --- emit_x86_64.c: false: not covered. `listing` may be NULL; its places are noted. */
+bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler, struct mdf_machine_listing *listing);
 
 /* --- emit_x86_64_steps.c */
 bool emission_lay_out(struct emission *emission);

@@ -21,8 +21,8 @@ static void call_fused(struct emission *emission, struct mdf_lowered_fused *fuse
         }
     }
     memcpy(&address, &run, sizeof address);
-    assemble_move_number(emission->assembler, RDI, (uint64_t)(uintptr_t)emission->lowered);
-    assemble_move_number(emission->assembler, RSI, (uint64_t)(uintptr_t)fused);
+    assemble_move_address(emission->assembler, RDI, emission->lowered);
+    assemble_move_address(emission->assembler, RSI, fused);
     emission_call_or_leave(emission, address);
 }
 

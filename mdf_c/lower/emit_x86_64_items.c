@@ -299,7 +299,7 @@ void packed_enter(struct packed *packed)
             emission_publish(packed->emission, packed->items[i].id);
         }
     }
-    assemble_move_number(assembler, ITEM_MEMORY, (uint64_t)(uintptr_t)packed->fused->tiles);
+    assemble_move_address(assembler, ITEM_MEMORY, packed->fused->tiles);
     for (i = 0; i < packed->n_items; i++) {
         if (packed->items[i].kind == ITEM_SCALAR) {
             enter_scalar(packed, i);

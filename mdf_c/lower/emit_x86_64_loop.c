@@ -16,8 +16,8 @@ static void call_helper(struct emission *emission, const struct loop_plan *plan,
     const void *address;
 
     memcpy(&address, &helper, sizeof address);
-    assemble_move_number(emission->assembler, RDI, (uint64_t)(uintptr_t)emission->lowered);
-    assemble_move_number(emission->assembler, RSI, (uint64_t)(uintptr_t)plan->loop);
+    assemble_move_address(emission->assembler, RDI, emission->lowered);
+    assemble_move_address(emission->assembler, RSI, plan->loop);
     emission_call_or_leave(emission, address);
     emission_restore(emission);
 }
@@ -92,7 +92,7 @@ static void begin_pointers(struct emission *emission, const struct loop_plan *pl
     for (i = 0; i < plan->loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &plan->loop->stacks[i];
 
-        assemble_move_number(assembler, RAX, (uint64_t)(uintptr_t)&stack->items);
+        assemble_move_address(assembler, RAX, &stack->items);
         assemble_load(assembler, 8, RAX, in_memory(RAX, 0));
         begin_pointer(emission, plan, (mdf_lowered_id)(plan->stacks + i), stack->is_reversed, stack->item_bytes);
     }
@@ -198,7 +198,7 @@ static void begin_run(struct emission *emission, const struct loop_plan *plan)
     size_t i;
 
     if (stop != NULL) {
-        assemble_move_number(assembler, RAX, (uint64_t)(uintptr_t)&stop->is_asked);
+        assemble_move_address(assembler, RAX, &stop->is_asked);
         assemble_with_number(assembler, NUMBER_COMPARE, 1, in_memory(RAX, 0), 0);
         assemble_jump_if(assembler, IF_NOT_EQUAL, emission->leave);
     }
@@ -315,7 +315,7 @@ static void advance_products(struct emission *emission, const struct loop_plan *
                                  product->rows->is_reversed ? -n_bytes : n_bytes);
         }
     }
-    assemble_move_number(assembler, RAX, (uint64_t)(uintptr_t)&plan->loop->block_end);
+    assemble_move_address(assembler, RAX, &plan->loop->block_end);
     assemble_general(assembler, GENERAL_COMPARE, 8, emission_general(emission, plan->counter, RDX), in_memory(RAX, 0));
     assemble_jump_if(assembler, IF_BELOW, within);
     emission_load_general(emission, plan->counter, RDX);
@@ -376,7 +376,7 @@ static void grow_where_full(struct emission *emission, const struct loop_plan *p
     uint8_t counter = emission_general(emission, plan->counter, RCX);
     size_t i;
 
-    assemble_move_number(assembler, RAX, (uint64_t)(uintptr_t)&plan->loop->stacks[0].capacity);
+    assemble_move_address(assembler, RAX, &plan->loop->stacks[0].capacity);
     assemble_general(assembler, GENERAL_COMPARE, 8, counter, in_memory(RAX, 0));
     assemble_jump_if(assembler, IF_BELOW, body);
     assemble_general(assembler, GENERAL_ADDRESS, 8, RDX, in_memory(counter, 1));
@@ -386,7 +386,7 @@ static void grow_where_full(struct emission *emission, const struct loop_plan *p
 
         emission_load_general(emission, plan->counter, RCX);
         multiply_register(emission, RCX, stack->item_bytes);
-        assemble_move_number(assembler, RAX, (uint64_t)(uintptr_t)&stack->items);
+        assemble_move_address(assembler, RAX, &stack->items);
         assemble_general(assembler, GENERAL_ADD, 8, RCX, in_memory(RAX, 0));
         emission_finish(emission, (mdf_lowered_id)(plan->stacks + i), RCX);
     }

@@ -203,7 +203,7 @@ void emission_fetch(struct emission *emission, mdf_lowered_id id)
 
 void emission_call(struct emission *emission, const void *function)
 {
-    assemble_move_number(emission->assembler, RAX, (uint64_t)(uintptr_t)function);
+    assemble_move_address(emission->assembler, RAX, function);
     assemble_single(emission->assembler, SINGLE_CALL, 4, in_register(RAX));
 }
 
@@ -220,9 +220,9 @@ void emission_call_loop(struct emission *emission, const struct mdf_lowered_op *
     const void *function;
 
     assemble_general(assembler, GENERAL_ADDRESS, 8, RSI, in_memory(RSP, FRAME_POINTERS));
-    assemble_move_number(assembler, RDX, (uint64_t)(uintptr_t)steps);
+    assemble_move_address(assembler, RDX, steps);
     assemble_move_number(assembler, RCX, n);
-    assemble_move_number(assembler, R8, (uint64_t)(uintptr_t)op->loop_settings);
+    assemble_move_address(assembler, R8, op->loop_settings);
     memcpy(&function, &op->loop, sizeof function);
     emission_call(emission, function);
     assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX));

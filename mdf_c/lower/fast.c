@@ -26,6 +26,18 @@ static bool is_as_good_as_a_kernel(const struct mdf_lowered_op *op)
             (op->of.fused->body.ops[0].code == MDF_LOWERED_ELEMENTS || op->of.fused->body.ops[0].code == MDF_LOWERED_CAST));
 }
 
+static bool has_long_arrays(const struct mdf_lowered *lowered)
+{
+    size_t i;
+
+    for (i = 0; i < lowered->n_values; i++) {
+        if (lowered->values[i].form.length > LARGEST_LENGTH) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether the lowered form saves anything that kernels by themselves do, be it all: it costs memory. */
 static bool is_worth_it(const struct mdf_lowered *lowered)
 {
@@ -35,22 +47,18 @@ static bool is_worth_it(const struct mdf_lowered *lowered)
     for (i = 0; i < lowered->region.n_ops; i++) {
         saves_time = saves_time || !is_as_good_as_a_kernel(&lowered->region.ops[i]);
     }
-    for (i = 0; i < lowered->n_values; i++) {
-        if (lowered->values[i].form.length > LARGEST_LENGTH) {
-            return false;
-        }
-    }
-    return saves_time;
+    return saves_time && !has_long_arrays(lowered);
 }
 
 static bool lower(struct mdf_fast *fast, const struct mdf_lowering_request *request)
 {
     drop(fast);
     fast->n_tries++;
+    fast->refusal = (struct mdf_refusal){.reason = MDF_REFUSED_NOT};
     fast->is_with_dt = !isnan(mdf_frame_execution(request->frame)->dt);
-    fast->lowered = mdf_lower(request, &fast->why);
+    fast->lowered = mdf_lower(request, &fast->refusal);
     if (fast->lowered != NULL && request->readers != NULL && !is_worth_it(fast->lowered)) {
-        fast->why = "nothing but kernels, or long arrays";
+        fast->refusal.reason = has_long_arrays(fast->lowered) ? MDF_REFUSED_LONG_ARRAYS : MDF_REFUSED_ONLY_KERNELS;
         fast->is_given_up = true;
         drop(fast);
     }
@@ -62,6 +70,7 @@ bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *requ
     enum mdf_lowered_outcome outcome;
     bool is_new = false;
 
+    fast->has_run = false;
     if (fast->is_given_up) {
         return false;
     }
@@ -84,13 +93,17 @@ bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *requ
     outcome = mdf_lowered_run(fast->lowered);
     if (outcome == MDF_LOWERED_OTHER_FORM && !is_new) {
         drop(fast);
+        fast->refusal.reason = MDF_REFUSED_OTHER_FORMS;
         return mdf_fast_run(fast, request);
     }
     if (outcome == MDF_LOWERED_DONE) {
+        fast->has_run = true;
+        fast->n_runs++;
         fast->n_leaves -= fast->n_leaves > 0;
     } else if (outcome == MDF_LOWERED_LEFT && !mdf_stop_is_asked(mdf_frame_execution(request->frame)->context.stop) &&
                (fast->n_leaves += LEAVE) >= MAX_LEAVES) {
         drop(fast);
+        fast->refusal.reason = MDF_REFUSED_LEAVES;
         fast->is_given_up = true;
     }
     return outcome == MDF_LOWERED_DONE;

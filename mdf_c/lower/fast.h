@@ -6,10 +6,12 @@
 
 struct mdf_fast {
     struct mdf_lowered *lowered; /* NULL: none */
-    const char *why;             /* why there is none; NULL: there has been no try */
+    struct mdf_refusal refusal;  /* why there is none; NOT: there has been no try */
     unsigned n_tries, n_leaves;
+    uint64_t n_runs;   /* that were done by it */
     bool is_with_dt; /* lowered for an evaluation with a time increment */
     bool is_given_up;
+    bool has_run; /* it did the last run that was asked for */
 };
 
 /* Runs the instructions of a request, which are those of a node, lowering them first where they are not. False: they have not

@@ -105,7 +105,7 @@ static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_o
         if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE) {
             return lowering_value_of(lowering, scope->outer, scope->code->captures[MDF_OPERAND_INDEX(operand)]);
         }
-        lowering_fail(lowering, "a value that is not always computed");
+        lowering_fail(lowering, MDF_REFUSED_NOT_ALWAYS_THERE);
         return MDF_LOWERED_NONE;
     }
     value =
@@ -123,15 +123,15 @@ mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope,
     mdf_lowered_id id;
 
     if (operand == MDF_NO_OPERAND) {
-        lowering_fail(lowering, "an operand that is left out");
+        lowering_fail(lowering, MDF_REFUSED_LEFT_OUT);
         return operand;
     }
     binding = scope->capacity > 0 ? find_binding(scope, operand) : NULL;
     if (binding != NULL && binding->operand == operand) {
         if (binding->id == MDF_LOWERED_NONE) {
-            lowering_fail(lowering, "a value that is not always computed, or not always of one type");
+            lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
         } else if (lowering->facts[binding->id].is_open) {
-            lowering_fail(lowering, "an array whose length is not known");
+            lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH);
             return MDF_LOWERED_NONE;
         }
         return binding->id;
@@ -173,7 +173,7 @@ static bool is_there(const struct scope *scope, mdf_operand slot)
 /* What a slot is after one branch; where the branch has not met it, what it was before. NONE: not to be had. */
 static mdf_lowered_id left_by(struct lowering *lowering, struct scope *before, const struct scope *branch, mdf_operand slot)
 {
-    const char *why = lowering->why;
+    struct mdf_refusal before_it = lowering->refusal;
     struct binding *binding = branch->capacity > 0 ? find_binding(branch, slot) : NULL;
     mdf_lowered_id id;
 
@@ -184,8 +184,8 @@ static mdf_lowered_id left_by(struct lowering *lowering, struct scope *before, c
         return MDF_LOWERED_NONE;
     }
     id = lowering_value_of(lowering, before, slot);
-    if (id == MDF_LOWERED_NONE && lowering->why != NULL && strcmp(lowering->why, "out of memory") != 0) {
-        lowering->why = why; /* nobody may need it */
+    if (id == MDF_LOWERED_NONE && lowering->refusal.reason != MDF_REFUSED_OUT_OF_MEMORY) {
+        lowering->refusal = before_it; /* nobody may need it */
     }
     return id;
 }
@@ -196,7 +196,7 @@ static bool merge_slot(struct lowering *lowering, struct scope *scope, const str
     struct mdf_lowered_merge merge = {MDF_LOWERED_NONE, left_by(lowering, scope, then, slot),
                                       left_by(lowering, scope, otherwise, slot)};
 
-    if (lowering->why != NULL) {
+    if (lowering_has_failed(lowering)) {
         return false;
     }
     if (merge.then == MDF_LOWERED_NONE || merge.otherwise == MDF_LOWERED_NONE) {
@@ -207,7 +207,7 @@ static bool merge_slot(struct lowering *lowering, struct scope *scope, const str
     }
     merge.out = lowering_add_merge(lowering, merge.then, merge.otherwise);
     if (merge.out == MDF_LOWERED_NONE) {
-        return lowering->why == NULL && put_binding(lowering, scope, slot, MDF_LOWERED_NONE, true);
+        return !lowering_has_failed(lowering) && put_binding(lowering, scope, slot, MDF_LOWERED_NONE, true);
     }
     branches->merges[branches->n_merges++] = merge;
     return put_binding(lowering, scope, slot, merge.out, true);
@@ -288,7 +288,7 @@ static bool run_jump(struct lowering *lowering, struct scope *scope, size_t at, 
     }
     branches->condition = lowering_truth(lowering, lowering_value_of(lowering, scope, jump->a));
     if (target <= at || branches->condition == MDF_LOWERED_NONE) {
-        return lowering_fail(lowering, "a jump backwards");
+        return lowering_fail(lowering, MDF_REFUSED_BACKWARDS);
     }
     /* The instructions behind the jump are run where it does not jump. */
     done = run_side(lowering, scope, &then, at + 1, then_end, unless ? &branches->then : &branches->otherwise) &&
@@ -352,7 +352,7 @@ static bool run_alias(struct lowering *lowering, struct scope *scope, const stru
 
     if (id != MDF_LOWERED_NONE && lowering_example(lowering, id)->kind != MDF_KIND_TENSOR &&
         instruction->opcode == MDF_OPCODE_ARRAY) {
-        return lowering_fail(lowering, "a list that is made an array");
+        return lowering_fail(lowering, MDF_REFUSED_LIST_TO_ARRAY);
     }
     return lowering_bind(lowering, scope, instruction->a, id);
 }
@@ -368,7 +368,7 @@ bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operan
         return false;
     }
     if (!mdf_declare_value(&lowering->execution->context, &declared, lowering_example(lowering, id), type, false)) {
-        return lowering_fail(lowering, "a value that does not fit a declared type");
+        return lowering_fail(lowering, MDF_REFUSED_NO_FIT);
     }
     done = true;
     if (declared.dtype != lowering_example(lowering, id)->dtype) {
@@ -376,7 +376,7 @@ bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operan
              to = mdf_dtype_kind((mdf_dtype)declared.dtype);
 
         done = (to == 'f' && from != 'f') || (to == 'f' && declared.dtype == MDF_DTYPE_FLOAT64) ||
-               lowering_fail(lowering, "a conversion that may not be possible");
+               lowering_fail(lowering, MDF_REFUSED_NARROWING);
         id = done ? lowering_cast(lowering, id, (mdf_dtype)declared.dtype) : MDF_LOWERED_NONE;
     }
     if (id != MDF_LOWERED_NONE && declared.strength != lowering_example(lowering, id)->strength) {
@@ -409,17 +409,26 @@ static void note_name(struct lowering *lowering, const struct mdf_code *code, co
     }
 }
 
+static bool run_one_call(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
+{
+    const struct mdf_code_call *call = &scope->code->calls[instruction->target];
+    bool done;
+
+    note_name(lowering, scope->code, instruction);
+    lowering->operator= call->operator->name;
+    done = call->n_bodies > 0 ? lowering_control(lowering, scope, call) : lowering_call(lowering, scope, call);
+    lowering->operator= NULL;
+    return done;
+}
+
 static bool run_instruction(struct lowering *lowering, struct scope *scope, size_t at, size_t *next)
 {
     const struct mdf_instruction *instruction = &scope->code->instructions[at];
 
+    lowering->origin = &scope->code->origins[instruction->origin];
     switch ((enum mdf_opcode)instruction->opcode) {
-    case MDF_OPCODE_CALL: {
-        const struct mdf_code_call *call = &scope->code->calls[instruction->target];
-
-        note_name(lowering, scope->code, instruction);
-        return call->n_bodies > 0 ? lowering_control(lowering, scope, call) : lowering_call(lowering, scope, call);
-    }
+    case MDF_OPCODE_CALL:
+        return run_one_call(lowering, scope, instruction);
     case MDF_OPCODE_COPY:
     case MDF_OPCODE_BORROW:
     case MDF_OPCODE_ARRAY:
@@ -430,7 +439,7 @@ static bool run_instruction(struct lowering *lowering, struct scope *scope, size
         return run_swap(lowering, scope, instruction);
     case MDF_OPCODE_JUMP:
         *next = instruction->target;
-        return instruction->target > at || lowering_fail(lowering, "a jump backwards");
+        return instruction->target > at || lowering_fail(lowering, MDF_REFUSED_BACKWARDS);
     case MDF_OPCODE_JUMP_IF:
     case MDF_OPCODE_JUMP_UNLESS:
         return run_jump(lowering, scope, at, next);
@@ -439,9 +448,15 @@ static bool run_instruction(struct lowering *lowering, struct scope *scope, size
             *next = instruction->target;
         }
         return true;
-    default:
-        return lowering_fail(lowering, "a list, or a graph within a node");
+    case MDF_OPCODE_LIST:
+    case MDF_OPCODE_APPEND:
+    case MDF_OPCODE_NEXT:
+        return lowering_fail(lowering, MDF_REFUSED_LIST);
+    case MDF_OPCODE_GRAPH:
+    case MDF_OPCODE_YIELD:
+        return lowering_fail(lowering, MDF_REFUSED_NESTED_GRAPH);
     }
+    return lowering_fail(lowering, MDF_REFUSED_NOT_SAID);
 }
 
 bool lowering_run(struct lowering *lowering, struct scope *scope, size_t first, size_t end)
@@ -451,7 +466,7 @@ bool lowering_run(struct lowering *lowering, struct scope *scope, size_t first, 
     while (at < end) {
         next = at + 1;
         if (!run_instruction(lowering, scope, at, &next)) {
-            return lowering_fail(lowering, "something else");
+            return lowering_fail(lowering, MDF_REFUSED_NOT_SAID);
         }
         at = next;
     }
@@ -493,7 +508,7 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
         }
         if (binding->id == MDF_LOWERED_NONE || lowering_example(lowering, binding->id)->kind != MDF_KIND_TENSOR ||
             lowering_example(lowering, binding->id)->dtype == MDF_DTYPE_STRING) {
-            return lowering_fail(lowering, "a result that is not always computed, or no array of numbers");
+            return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
         }
         lowered->outputs[lowered->n_outputs++] =
             (struct mdf_lowered_output){.slot = lowering_slot(scope, binding->operand), .id = binding->id};
@@ -532,7 +547,7 @@ static bool lower_all(struct lowering *lowering, const struct mdf_lowering_reque
     return note_outputs(lowering, request, &scope) && lowering_finish(lowering);
 }
 
-struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, const char **why)
+struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct mdf_refusal *refusal)
 {
     struct mdf_execution *execution = mdf_frame_execution(request->frame);
     struct lowering lowering = {
@@ -559,7 +574,7 @@ struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, const 
     mdf_arena_release(&lowering.scratch);
     execution->context.error = error; /* whatever a trial run said */
     if (!done) {
-        *why = lowering.why;
+        *refusal = lowering.refusal;
         mdf_lowered_release(lowering.lowered);
         return NULL;
     }

@@ -4,6 +4,7 @@
 
 #include "mdf_c/code/code.h"
 #include "mdf_c/lower/lowered.h"
+#include "mdf_c/lower/refusal.h"
 
 struct mdf_lowering_range {
     size_t first, end; /* instructions [first, end) */
@@ -36,8 +37,8 @@ struct mdf_lowering_request {
 };
 
 /* Lowers instructions. What a kernel makes of types and shapes is found out by running it, once, on the values that are there; so
- * the cost is that of one run and some microseconds. NULL: they can not be lowered; *why says in a few words why not ("a list").
- */
-struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, const char **why);
+ * the cost is that of one run and some microseconds. NULL: they can not be lowered; *refusal says why
+ * not. */
+struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct mdf_refusal *refusal);
 
 #endif

@@ -90,7 +90,7 @@ static bool convert_inputs(struct lowering *lowering, struct trial *trial)
 
     trial->is_weak = true;
     if (!mdf_coerce_inputs(&trial->call, trial->source->signature, trial->given, trial->effective, trial->converted)) {
-        return lowering_fail(lowering, "inputs that do not fit an operator");
+        return lowering_fail(lowering, MDF_REFUSED_WRONG_INPUTS);
     }
     for (i = 0; i < trial->n; i++) {
         const struct mdf_value *effective = trial->effective[i];
@@ -109,7 +109,7 @@ static bool convert_inputs(struct lowering *lowering, struct trial *trial)
         } else if (kind == 'f' && effective->rank == trial->given[i]->rank && effective->length == trial->given[i]->length) {
             trial->ids[i] = lowering_cast(lowering, trial->ids[i], (mdf_dtype)effective->dtype);
         } else {
-            return lowering_fail(lowering, "an input whose conversion depends on its elements");
+            return lowering_fail(lowering, MDF_REFUSED_CONVERTED_INPUT);
         }
         if (trial->ids[i] == MDF_LOWERED_NONE) {
             return false;
@@ -177,8 +177,9 @@ static bool run_trial(struct lowering *lowering, struct trial *trial)
             return false;
         }
         if (!run_kernel(lowering, trial)) {
-            return lowering_fail(lowering, lowering->execution->context.error.code == MDF_OUT_OF_MEMORY ? "out of memory"
-                                                                                                         : "a call that fails");
+            return lowering_fail(lowering, lowering->execution->context.error.code == MDF_OUT_OF_MEMORY
+                                               ? MDF_REFUSED_OUT_OF_MEMORY
+                                               : MDF_REFUSED_FAILING_CALL);
         }
     }
     if (trial->source->signature != NULL && trial->is_weak) {
@@ -295,7 +296,7 @@ static bool make_even(struct lowering *lowering, struct trial *trial)
     return true;
 }
 
-/* The op for a kernel that ran one loop; false without lowering->why where it is no such op. */
+/* The op for a kernel that ran one loop; false without a refusal where it is no such op. */
 static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_lowered_op *op)
 {
     const struct mdf_elementwise_trace *trace = &trial->trace;
@@ -588,7 +589,7 @@ static bool take_parts(struct lowering *lowering, struct scope *scope, struct tr
             return false;
         }
     }
-    return lowering->why == NULL;
+    return !lowering_has_failed(lowering);
 }
 
 /* ------------------------------------------------------------------ all */
@@ -643,15 +644,15 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
         return fold(lowering, scope, trial);
     }
     if (may_have_parts(lowering, trial) && (!take_parts(lowering, scope, trial, &taken) || taken)) {
-        return taken && lowering->why == NULL;
+        return taken && !lowering_has_failed(lowering);
     }
     if (is_single && (trace_op(lowering, trial, &op) || view_op(lowering, trial, &op))) {
         return add_element_op(lowering, scope, trial, &op);
     }
-    if (is_single && lowering->why == NULL && number_op(lowering, trial, &op)) {
+    if (is_single && !lowering_has_failed(lowering) && number_op(lowering, trial, &op)) {
         return add_element_op(lowering, scope, trial, &op);
     }
-    return lowering->why == NULL && add_call(lowering, scope, trial);
+    return !lowering_has_failed(lowering) && add_call(lowering, scope, trial);
 }
 
 bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
@@ -660,7 +661,7 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
     bool done;
 
     if ((source->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
-        return lowering_fail(lowering, "random numbers");
+        return lowering_fail(lowering, MDF_REFUSED_RANDOM);
     }
     done = begin_trial(lowering, scope, &trial) && run_trial(lowering, &trial) && add_ops(lowering, scope, &trial);
     end_trial(lowering, &trial);

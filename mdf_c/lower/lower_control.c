@@ -38,7 +38,7 @@ static bool begin_loop(struct loop *loop, size_t first_yield)
 
     loop->body = loop->outer->code->bodies[loop->source->bodies[0]];
     if (loop->body->program != NULL) {
-        return lowering_fail(loop->lowering, "a graph within a node");
+        return lowering_fail(loop->lowering, MDF_REFUSED_NESTED_GRAPH);
     }
     loop->inner = (struct scope){.code = loop->body, .outer = loop->outer};
     loop->first_yield = first_yield;
@@ -75,11 +75,26 @@ static bool add_state(struct loop *loop, size_t input, size_t i, size_t formal)
     return lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal], state->parameter);
 }
 
+/* The instructions of a body; afterwards the lowering stands at the call that has it again. */
+static bool run_inside(struct lowering *lowering, struct scope *inner)
+{
+    const struct mdf_origin *origin = lowering->origin;
+    const char *operator= lowering->operator;
+
+    lowering->operator= NULL;
+    if (!lowering_run(lowering, inner, 0, inner->code->n_instructions)) {
+        return false;
+    }
+    lowering->origin = origin;
+    lowering->operator= operator;
+    return true;
+}
+
 static bool run_body(struct loop *loop)
 {
     size_t i;
 
-    if (!lowering_run(loop->lowering, &loop->inner, 0, loop->body->n_instructions)) {
+    if (!run_inside(loop->lowering, &loop->inner)) {
         return false;
     }
     for (i = 0; i < loop->body->n_yields; i++) {
@@ -113,7 +128,8 @@ bool lowering_carry(struct lowering *lowering, const struct region *region, stru
     struct mdf_lowered_state *state = &loop->states[i];
 
     if (!lowering_has_same_form(lowering_example(lowering, next), lowering_example(lowering, state->parameter))) {
-        return lowering_fail(lowering, "a state whose type or shape changes");
+        return lowering_fail_about(lowering, MDF_REFUSED_CHANGING_STATE, lowering_example(lowering, state->parameter),
+                                   lowering_example(lowering, next));
     }
     state->next = is_own(lowering, region, loop, i, next)
                       ? next
@@ -182,7 +198,7 @@ static bool add_stack(struct loop *loop, mdf_lowered_id item, size_t output, boo
     bool made;
 
     if (example->kind != MDF_KIND_TENSOR || example->rank >= MDF_INLINE_RANK) {
-        return lowering_fail(loop->lowering, "a scan output of more than four axes");
+        return lowering_fail(loop->lowering, MDF_REFUSED_MANY_AXES);
     }
     if (n_items == 1 && example->length == 1) {
         return add_last(loop, item, output);
@@ -291,7 +307,7 @@ static bool read_bound(struct loop *loop, size_t input, mdf_dtype dtype, mdf_low
     }
     if (example->kind != MDF_KIND_TENSOR || example->length != 1 || mdf_is_typed_otherwise(example, dtype) ||
         (dtype == MDF_DTYPE_INT64 && example->dtype != dtype)) {
-        return lowering_fail(lowering, "a trip count or condition of another type");
+        return lowering_fail(lowering, MDF_REFUSED_OTHER_BOUND);
     }
     *id = lowering_cast(lowering, *id, dtype);
     return *id != MDF_LOWERED_NONE;
@@ -322,7 +338,7 @@ static bool read_bounds(struct loop *loop)
     }
     result->limit = lowering->execution->context.max_iterations;
     if (result->trip_count == MDF_LOWERED_NONE && result->condition == MDF_LOWERED_NONE && result->limit == 0) {
-        return lowering_fail(lowering, "a loop that never ends");
+        return lowering_fail(lowering, MDF_REFUSED_ENDLESS);
     }
     if (result->trip_count != MDF_LOWERED_NONE && result->condition == MDF_LOWERED_NONE &&
         lowering_is_constant(lowering, result->trip_count)) {
@@ -402,11 +418,11 @@ static bool add_rows(struct loop *loop, size_t n_states, size_t n_rows)
         whole = lowering_example(lowering, rows->source);
         if (whole->kind != MDF_KIND_TENSOR || whole->rank == 0 || entry(loop->source, "scan_input_axes", i) != 0 ||
             whole->length == 0) {
-            return lowering_fail(lowering, "a scan along another axis than the first, or of nothing");
+            return lowering_fail(lowering, MDF_REFUSED_SCAN_AXIS);
         }
         length = (size_t)mdf_value_shape(whole)[0];
         if (i > 0 && length != loop->result->n_runs) {
-            return lowering_fail(lowering, "scan inputs of different lengths");
+            return lowering_fail(lowering, MDF_REFUSED_SCAN_LENGTHS);
         }
         loop->result->n_runs = length;
         rows->is_reversed = entry(loop->source, "scan_input_directions", i) == 1;
@@ -428,7 +444,7 @@ static bool lower_scan(struct lowering *lowering, struct scope *scope, const str
     size_t n_states, i;
 
     if (source->operator->since<9 || n_scan_inputs == NULL || * n_scan_inputs<1 ||(size_t) * n_scan_inputs > source->n_inputs) {
-        return lowering_fail(lowering, "a Scan with a batch axis, or without inputs");
+        return lowering_fail(lowering, MDF_REFUSED_SCAN_BATCH);
     }
     n_states = source->n_inputs - (size_t)*n_scan_inputs;
     if (!begin_loop(&loop, 0)) {
@@ -444,7 +460,7 @@ static bool lower_scan(struct lowering *lowering, struct scope *scope, const str
     }
     for (i = n_states; i < loop.n_outputs; i++) {
         if (entry(source, "scan_output_axes", i - n_states) != 0) {
-            return lowering_fail(lowering, "a scan output along another axis than the first");
+            return lowering_fail(lowering, MDF_REFUSED_SCAN_OUTPUT_AXIS);
         }
         if (!add_stack(&loop, loop.yields[i], i, entry(source, "scan_output_directions", i - n_states) == 1)) {
             return false;
@@ -464,10 +480,10 @@ static bool run_branch(struct lowering *lowering, struct scope *scope, const str
     size_t i;
 
     if (body->program != NULL) {
-        return lowering_fail(lowering, "a graph within a node");
+        return lowering_fail(lowering, MDF_REFUSED_NESTED_GRAPH);
     }
     lowering_enter(lowering, &region, REGION_BRANCH);
-    if (!lowering_run(lowering, &inner, 0, body->n_instructions)) {
+    if (!run_inside(lowering, &inner)) {
         return false;
     }
     for (i = 0; i < source->n_outputs; i++) {
@@ -498,7 +514,7 @@ static bool lower_if(struct lowering *lowering, struct scope *scope, const struc
         return lowering_out_of_memory(lowering);
     }
     if (mdf_is_typed_otherwise(lowering_example(lowering, condition), MDF_DTYPE_BOOL)) {
-        return lowering_fail(lowering, "a condition of another type");
+        return lowering_fail(lowering, MDF_REFUSED_OTHER_CONDITION);
     }
     branches->condition = lowering_truth(lowering, condition);
     if (branches->condition == MDF_LOWERED_NONE || !run_branch(lowering, scope, source, 0, yields[0], &branches->then) ||
@@ -515,7 +531,7 @@ static bool lower_if(struct lowering *lowering, struct scope *scope, const struc
         merge->out = lowering_add_merge(lowering, merge->then, merge->otherwise);
         branches->n_merges++;
         if (merge->out == MDF_LOWERED_NONE) {
-            return lowering_fail(lowering, "branches whose results differ in type or shape");
+            return lowering_fail(lowering, MDF_REFUSED_DIFFERENT_BRANCHES);
         }
         if (!lowering_bind(lowering, scope, source->outputs[i], merge->out)) {
             return false;
@@ -534,8 +550,8 @@ bool lowering_control(struct lowering *lowering, struct scope *scope, const stru
 
     for (i = 0; i < sizeof operators / sizeof *operators; i++) {
         if (strcmp(source->operator->name, operators[i].name) == 0) {
-            return operators[i].lower(lowering, scope, source) || lowering_fail(lowering, "a loop or branch");
+            return operators[i].lower(lowering, scope, source) || lowering_fail(lowering, MDF_REFUSED_BODIES);
         }
     }
-    return lowering_fail(lowering, "an operator with bodies");
+    return lowering_fail(lowering, MDF_REFUSED_BODIES);
 }

@@ -3,17 +3,42 @@
 
 #include <string.h>
 
-bool lowering_fail(struct lowering *lowering, const char *why)
+bool lowering_has_failed(const struct lowering *lowering)
 {
-    if (lowering->why == NULL) {
-        lowering->why = why;
+    return lowering->refusal.reason != MDF_REFUSED_NOT;
+}
+
+bool lowering_fail(struct lowering *lowering, enum mdf_refusal_reason reason)
+{
+    if (!lowering_has_failed(lowering)) {
+        lowering->refusal = (struct mdf_refusal){reason, lowering->operator, lowering->origin, ""};
+    }
+    return false;
+}
+
+bool lowering_fail_about(struct lowering *lowering, enum mdf_refusal_reason reason, const struct mdf_value *value,
+                         const struct mdf_value *becomes)
+{
+    bool is_first = !lowering_has_failed(lowering);
+    char *detail = lowering->refusal.detail;
+    size_t length;
+
+    lowering_fail(lowering, reason);
+    if (is_first) {
+        mdf_value_describe(value, detail, MDF_REFUSAL_DETAIL / 2);
+    }
+    if (is_first && becomes != NULL) {
+        length = strlen(detail);
+        memcpy(detail + length, ", then ", sizeof ", then ");
+        length += sizeof ", then " - 1;
+        mdf_value_describe(becomes, detail + length, MDF_REFUSAL_DETAIL - length);
     }
     return false;
 }
 
 bool lowering_out_of_memory(struct lowering *lowering)
 {
-    return lowering_fail(lowering, "out of memory");
+    return lowering_fail(lowering, MDF_REFUSED_OUT_OF_MEMORY);
 }
 
 /* ------------------------------------------------------------------ values */
@@ -64,11 +89,13 @@ mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_pl
     mdf_lowered_id id;
 
     if (example->kind != MDF_KIND_TENSOR || example->dtype == MDF_DTYPE_STRING || example->rank > MDF_INLINE_RANK) {
-        lowering_fail(lowering, "a value that is no array of numbers, or has more than four axes");
+        bool is_numbers = example->kind == MDF_KIND_TENSOR && example->dtype != MDF_DTYPE_STRING;
+
+        lowering_fail_about(lowering, is_numbers ? MDF_REFUSED_MANY_AXES : MDF_REFUSED_NO_NUMBERS, example, NULL);
         return MDF_LOWERED_NONE;
     }
     if (is_too_wide(example)) {
-        lowering_fail(lowering, "a complex number of 16 bytes");
+        lowering_fail_about(lowering, MDF_REFUSED_WIDE_NUMBER, example, NULL);
         return MDF_LOWERED_NONE;
     }
     id = new_value(lowering, place);
@@ -98,7 +125,7 @@ mdf_lowered_id lowering_add_constant(struct lowering *lowering, const struct mdf
     void *elements;
 
     if (id == MDF_LOWERED_NONE) {
-        lowering_fail(lowering, "a complex number of 16 bytes"); /* unless memory was refused */
+        lowering_fail(lowering, MDF_REFUSED_WIDE_NUMBER); /* unless memory was refused */
         return id;
     }
     constant = &lowering->lowered->values[id];
@@ -162,7 +189,8 @@ bool lowering_add_op(struct lowering *lowering, struct region *region, const str
         region->ops = ops;
         region->capacity = capacity;
     }
-    region->ops[region->n_ops++] = *op;
+    region->ops[region->n_ops] = *op;
+    region->ops[region->n_ops++].origin = lowering->origin;
     return true;
 }
 
@@ -215,7 +243,7 @@ mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_d
     }
     op.dtype = example->dtype;
     if (!casts((mdf_dtype)example->dtype) || !casts(dtype)) {
-        lowering_fail(lowering, "a conversion between types");
+        lowering_fail(lowering, MDF_REFUSED_CONVERSION);
         return MDF_LOWERED_NONE;
     }
     if (!mdf_value_convert(lowering->memory, &converted, example, dtype)) {
@@ -252,7 +280,7 @@ mdf_lowered_id lowering_copy_with_axis(struct lowering *lowering, mdf_lowered_id
     struct mdf_value with_axis = {0};
 
     if (example->rank >= MDF_INLINE_RANK) {
-        lowering_fail(lowering, "a scan output of more than four axes");
+        lowering_fail(lowering, MDF_REFUSED_MANY_AXES);
         return MDF_LOWERED_NONE;
     }
     shape[0] = 1;
@@ -286,7 +314,7 @@ mdf_lowered_id lowering_add_merge(struct lowering *lowering, mdf_lowered_id then
 mdf_lowered_id lowering_truth(struct lowering *lowering, mdf_lowered_id id)
 {
     if (id != MDF_LOWERED_NONE && !lowering->lowered->values[id].is_scalar) {
-        lowering_fail(lowering, "a condition of several elements");
+        lowering_fail(lowering, MDF_REFUSED_CONDITION_OF_SEVERAL);
         return MDF_LOWERED_NONE;
     }
     return lowering_cast(lowering, id, MDF_DTYPE_BOOL);

@@ -19,6 +19,8 @@
 #include "functions/prepared_product.h"
 #include "mdf_c/base/arena.h"
 
+struct mdf_origin;
+
 typedef uint32_t mdf_lowered_id; /* of a value; index into lowered->values */
 #define MDF_LOWERED_NONE UINT32_MAX
 
@@ -146,6 +148,7 @@ struct mdf_lowered_op {
      * NULL: no call stands behind the op. */
     const struct mdf_operator *operator;
     const void *settings;
+    const struct mdf_origin *origin; /* of the instruction that it was made of, for those who look at it; NULL: of none */
     union {
         const struct mdf_lowered_part *part;
         struct mdf_lowered_call *call;
@@ -313,6 +316,7 @@ struct mdf_lowered {
     int (*code)(uint64_t *cells, struct mdf_value *arrays);
     void *code_memory;
     size_t code_size;
+    const char *why_no_code; /* NULL: there is some */
 };
 
 #endif

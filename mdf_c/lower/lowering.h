@@ -2,11 +2,12 @@
  *
  * In: instructions of a frame. While they are gone through, every value has an example: real elements, from a trial run of each
  * kernel, of which only type and shape are kept. A function returns false (or NONE) where something can not be lowered;
- * lowering->why says what. What is made of NONE is NONE. */
+ * lowering->refusal says what. What is made of NONE is NONE. */
 #ifndef MDF_LOWER_LOWERING_H
 #define MDF_LOWER_LOWERING_H
 
 #include "mdf_c/lower/lower.h"
+#include "mdf_c/lower/refusal.h"
 
 enum region_kind { REGION_WHOLE, REGION_BODY, REGION_BRANCH };
 
@@ -41,7 +42,9 @@ struct lowering {
     struct region *region;
     bool is_for_source;
     const char *name; /* of what is being computed, as the model calls it */
-    const char *why;
+    const struct mdf_origin *origin; /* of the instruction that is being lowered */
+    const char *operator;            /* that it calls; NULL: none */
+    struct mdf_refusal refusal;      /* the first */
 };
 
 /* The values of a unit's operands, so far: a hash table. */
@@ -73,7 +76,11 @@ struct repetition {
 };
 
 /* --- lower_values.c */
-bool lowering_fail(struct lowering *lowering, const char *why);
+bool lowering_fail(struct lowering *lowering, enum mdf_refusal_reason reason);
+/* The same about a value; `becomes`: about what it changes into, NULL: nothing. */
+bool lowering_fail_about(struct lowering *lowering, enum mdf_refusal_reason reason, const struct mdf_value *value,
+                         const struct mdf_value *becomes);
+bool lowering_has_failed(const struct lowering *lowering);
 bool lowering_out_of_memory(struct lowering *lowering);
 /* A new value like `example`, which is copied; NONE on failure. */
 mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_place place, const struct mdf_value *example);
@@ -94,7 +101,7 @@ mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_d
 mdf_lowered_id lowering_copy(struct lowering *lowering, mdf_lowered_id id, uint8_t strength);
 /* The same with a first axis of length 1. */
 mdf_lowered_id lowering_copy_with_axis(struct lowering *lowering, mdf_lowered_id id);
-/* The value that a branch leaves, of two of one form; NONE where they are not of one form (then lowering->why is not set), or on
+/* The value that a branch leaves, of two of one form; NONE where they are not of one form (then lowering_has_failed says no), or on
  * failure. It belongs to the innermost region. */
 mdf_lowered_id lowering_add_merge(struct lowering *lowering, mdf_lowered_id then, mdf_lowered_id otherwise);
 /* As Python has it: a bool scalar. */

@@ -20,6 +20,7 @@ void assembler_release(struct assembler *assembler)
     mdf_memory_release(assembler->memory, assembler->labels);
     mdf_memory_release(assembler->memory, assembler->fixups);
     mdf_memory_release(assembler->memory, assembler->constants);
+    mdf_memory_release(assembler->memory, assembler->addresses);
     *assembler = (struct assembler){.memory = assembler->memory};
 }
 
@@ -73,6 +74,7 @@ bool assembler_finish(struct assembler *assembler)
 {
     size_t i;
 
+    assembler->end = assembler->n_bytes;
     for (i = 0; i < assembler->n_constants; i++) {
         assemble_align(assembler, 32);
         assembler->bytes = grow(assembler, assembler->bytes, &assembler->capacity, assembler->n_bytes + 32, 1);
@@ -373,6 +375,27 @@ void assemble_move_number(struct assembler *assembler, uint8_t number, uint64_t 
     if (is_wide && !is_sign_extended) {
         put_four(assembler, (uint32_t)(value >> 32));
     }
+}
+
+void assemble_move_address(struct assembler *assembler, uint8_t number, const void *address)
+{
+    struct machine_operand operand = in_register(number);
+    uint64_t value = (uint64_t)(uintptr_t)address;
+
+    if (address == NULL) {
+        assemble_move_number(assembler, number, 0);
+        return;
+    }
+    assembler->addresses = grow(assembler, assembler->addresses, &assembler->address_capacity, assembler->n_addresses,
+                                sizeof *assembler->addresses);
+    if (!make_room(assembler)) {
+        return;
+    }
+    put_prefix(assembler, 8, 0, &operand, false);
+    put(assembler, 0xB8u + (number & 7u));
+    assembler->addresses[assembler->n_addresses++] = assembler->n_bytes;
+    put_four(assembler, (uint32_t)value);
+    put_four(assembler, (uint32_t)(value >> 32));
 }
 
 void assemble_move(struct assembler *assembler, uint8_t target, uint8_t source)

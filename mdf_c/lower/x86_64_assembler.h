@@ -64,6 +64,9 @@ struct assembler {
     size_t n_fixups, fixup_capacity;
     struct machine_constant *constants;
     size_t n_constants, constant_capacity;
+    size_t *addresses; /* where the 8 bytes of each address begin, in order */
+    size_t n_addresses, address_capacity;
+    size_t end; /* of the instructions: where the constants begin */
     bool failed;
 };
 
@@ -130,6 +133,8 @@ void assemble_load(struct assembler *assembler, unsigned size, uint8_t number, s
 void assemble_set_if(struct assembler *assembler, enum machine_condition condition, uint8_t number);
 /* No flag changes. */
 void assemble_move_number(struct assembler *assembler, uint8_t number, uint64_t value);
+/* The same for an address of this process, always in 8 bytes, which are noted. */
+void assemble_move_address(struct assembler *assembler, uint8_t number, const void *address);
 void assemble_move(struct assembler *assembler, uint8_t target, uint8_t source);
 /* Fills edx or rdx with the sign of eax or rax. */
 void assemble_sign_of_rax(struct assembler *assembler, unsigned size);

@@ -206,16 +206,16 @@ static bool prepare_port(struct mdf_state *state, size_t index)
     return mdf_state_fill_default(state, index);
 }
 
-static bool prepare_ports(struct mdf_state *state)
+static enum mdf_refusal_reason prepare_ports(struct mdf_state *state)
 {
     size_t i;
 
     for (i = 0; i < state->program->n_ports; i++) {
         if (!prepare_port(state, i)) {
-            return false;
+            return state->ports[i].is_fed ? MDF_REFUSED_GIVEN_BESIDE_EDGE : MDF_REFUSED_GIVEN_ONCE;
         }
     }
-    return true;
+    return MDF_REFUSED_NOT;
 }
 
 static void spend_inputs(struct mdf_state *state)
@@ -342,30 +342,52 @@ static void follow_first_runs(struct mdf_state *state)
 }
 
 /* Without conditions all nodes have run, in the evaluation before; with them there has been a set that JustRan can look at. */
-static bool is_ready(struct mdf_state *state)
+static enum mdf_refusal_reason look_at_order(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
 
-    if (program->schedule == NULL ? state->schedule.n_nodes != program->n_nodes
-                                  : !mdf_whole_has_mask(program) || (state->scheduler.n_sets == 0 && !state->whole->is_away)) {
+    if (program->schedule == NULL) {
+        return state->schedule.n_nodes == program->n_nodes ? MDF_REFUSED_NOT : MDF_REFUSED_NODES_WAIT;
+    }
+    if (!mdf_whole_has_mask(program)) {
+        return MDF_REFUSED_MANY_NODES;
+    }
+    return state->scheduler.n_sets == 0 && !state->whole->is_away ? MDF_REFUSED_NODES_WAIT : MDF_REFUSED_NOT;
+}
+
+/* Whether it may be lowered and run as it is now; whole->refused says why not. */
+static bool is_ready(struct mdf_state *state)
+{
+    struct mdf_whole *whole = state->whole;
+
+    whole->refused = look_at_order(state);
+    if (whole->refused != MDF_REFUSED_NOT) {
         return false;
     }
     follow_first_runs(state);
-    return !state->whole->single.fast.is_given_up && !mdf_state_is_asked_to_stop(state) && prepare_ports(state);
+    if (whole->single.fast.is_given_up) {
+        whole->refused = whole->single.fast.refusal.reason;
+        return false;
+    }
+    whole->refused = mdf_state_is_asked_to_stop(state) ? MDF_REFUSED_INTERRUPTED : prepare_ports(state);
+    return whole->refused == MDF_REFUSED_NOT;
 }
 
 enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state)
 {
     struct mdf_whole *whole = state->whole;
 
+    whole->single.fast.has_run = false;
     if (whole->n_runs < RUNS_BEFORE_LOWERING) {
         whole->n_runs++;
+        whole->refused = MDF_REFUSED_TOO_EARLY;
         return MDF_WHOLE_NOT_RUN;
     }
     if (!is_ready(state)) {
         return MDF_WHOLE_NOT_RUN;
     }
     if (whole->single.fast.lowered == NULL && !is_small(state)) {
+        whole->single.fast.refusal.reason = whole->refused = MDF_REFUSED_LARGE_GRAPH;
         whole->single.fast.is_given_up = true;
         return MDF_WHOLE_NOT_RUN;
     }

@@ -34,6 +34,7 @@ struct mdf_whole {
     bool *has_twin;
     bool *had_run; /* of each node: when it was lowered */
     bool have_all_run;
+    enum mdf_refusal_reason refused; /* why the last evaluation was not done as a whole, without asking for that; else NOT */
 };
 
 /* Arrays lie in `arena`. NULL: out of memory. */

@@ -329,7 +329,7 @@ static bool run_layer(struct pass *pass, size_t index)
     size_t i;
 
     if (over == MDF_LOWERED_NONE || (mutual && layer->n_nodes > MOST_MUTUAL)) {
-        return lowering_fail(pass->lowering, "conditions that can not be lowered");
+        return lowering_fail(pass->lowering, MDF_REFUSED_CONDITIONS);
     }
     pass->goes_on = mdf_term_and(pass->lowering, pass->goes_on, mdf_term_not(pass->lowering, over));
     if (!(mutual ? make_mutual_set(pass, layer) : make_simple_set(pass, layer))) {
@@ -459,7 +459,7 @@ bool mdf_whole_lower_passes(const struct mdf_whole_schedule *whole, struct scope
         return lowering_out_of_memory(lowering);
     }
     if (program->max_passes < 2) {
-        return lowering_fail(lowering, "an evaluation of one pass at most");
+        return lowering_fail(lowering, MDF_REFUSED_FEW_PASSES);
     }
     if (!begin_update(whole, scope)) {
         return false;

@@ -209,7 +209,7 @@ static mdf_lowered_id compare(const struct mdf_whole_schedule *whole, mdf_lowere
     struct lowering *lowering = whole->lowering;
 
     if (!(fabs(n) <= largest_whole) || n != floor(n) || (comparison == MDF_COMPARISON_MULTIPLE && n == 0)) {
-        lowering_fail(lowering, "a count compared with a number that is not whole");
+        lowering_fail(lowering, MDF_REFUSED_FRACTIONAL_COUNT);
         return MDF_LOWERED_NONE;
     }
     if (comparison != MDF_COMPARISON_MULTIPLE) {
@@ -308,7 +308,7 @@ static mdf_lowered_id look(const struct mdf_whole_schedule *whole, struct scope 
     }
     example = lowering_example(lowering, id);
     if (watch->n_indices > 0 || example->kind != MDF_KIND_TENSOR || !lowering->lowered->values[id].is_scalar) {
-        lowering_fail(lowering, "a condition on an element of an array");
+        lowering_fail(lowering, MDF_REFUSED_WATCHED_ELEMENT);
         return MDF_LOWERED_NONE;
     }
     return lowering_cast(lowering, id, MDF_DTYPE_FLOAT64);
@@ -345,7 +345,7 @@ static mdf_lowered_id check_threshold(const struct mdf_whole_schedule *whole, st
     mdf_lowered_id value = look(whole, scope, watch), close;
 
     if (value == MDF_LOWERED_NONE || condition->comparison == MDF_COMPARISON_MULTIPLE) {
-        lowering_fail(lowering, "a condition on a value that is not there");
+        lowering_fail(lowering, MDF_REFUSED_WATCHED_NOTHING);
         return MDF_LOWERED_NONE;
     }
     if (condition->comparison != MDF_COMPARISON_EQUAL && condition->comparison != MDF_COMPARISON_NOT_EQUAL) {

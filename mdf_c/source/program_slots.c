@@ -48,7 +48,7 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
                                            .is_for_source = true};
     struct mdf_source_stretch *added;
     double kept = execution->dt;
-    const char *why = "it can not be lowered";
+    struct mdf_refusal refusal = {.reason = MDF_REFUSED_NOT_SAID};
 
     if ((n == 1 && ranges[0].first >= ranges[0].end) || mdf_source_find_stretch(program, ranges, n, has_dt) != NULL) {
         return true;
@@ -61,11 +61,12 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
     memcpy(added->ranges, ranges, n * sizeof *ranges);
     added->n_ranges = n;
     added->has_dt = has_dt;
-    added->lowered = mdf_lower(&request, &why);
+    added->lowered = mdf_lower(&request, &refusal);
     execution->dt = kept;
     if (added->lowered == NULL) {
-        return strcmp(why, "out of memory") == 0 ? mdf_source_out_of_memory(&program->writer)
-                                                 : mdf_source_refuse(&program->writer, "%s", why);
+        return refusal.reason == MDF_REFUSED_OUT_OF_MEMORY
+                   ? mdf_source_out_of_memory(&program->writer)
+                   : mdf_source_refuse(&program->writer, "%s", mdf_refusal_text(refusal.reason));
     }
     added->next = program->stretches;
     program->stretches = added;

@@ -532,6 +532,17 @@ class State(Uncopied):
         """Execution sets of the last evaluation, in the order they ran, as ids of nodes."""
         return [[self.program.nodes[i] for i in numbers] for numbers in unpack_schedule(self.schedule_words())]
 
+    def explain(self) -> str:
+        """Which way the graph, its nodes and the bodies in them ran in the last evaluation, and why not a faster one.
+
+        Types and shapes have settled with the third evaluation: evaluate that often first.
+        """
+        with self._free():
+            length = lib.mdf_explain(self._pointer, None, 0)
+            text = ctypes.create_string_buffer(length + 1)
+            lib.mdf_explain(self._pointer, text, len(text))
+            return text.value.decode()
+
     @property
     def peak_bytes(self) -> int:
         """Most bytes that the state held at any time."""
