@@ -527,3 +527,59 @@ Test(whole, a_refused_allocation_is_an_error_or_changes_nothing)
         mdf_text_release(&got);
     }
 }
+
+/* A Loop without scan outputs, whose states begin in another type than its body gives. */
+#define CHANGING(trips, arguments, next_x, next_n)                                                                            \
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N0\": {\"input_ports\": {\"x\": {\"default_value\": 3}, \"m\": "             \
+    "{\"default_value\": " trips "}}, \"parameters\": {\"go\": {\"value\": true}, \"y\": {\"function\": \"onnx::Loop\", "     \
+    "\"args\": {" arguments ", \"v_initial\": \"[x, 0]\", \"body\": \"b\"}}}, \"output_ports\": {\"o\": "                     \
+    "{\"value\": \"y[0]\"}, \"n\": {\"value\": \"y[1]\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\", "       \
+    "\"n\"], \"outputs\": [\"go\", \"next\", \"count\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, "       \
+    "\"s\": {}, \"n\": {}}, \"output_ports\": {\"go\": {\"value\": \"n < 4.5\"}, \"next\": {\"value\": \"" next_x "\"}, "      \
+    "\"count\": {\"value\": \"" next_n "\"}}}}}}}}"
+#define BY_CONDITION "\"cond\": \"go\""
+#define BY_TRIPS "\"M\": \"m\""
+#define BY_BOTH "\"M\": \"m\", \"cond\": \"go\""
+
+/* A whole number that becomes real, also two after one another; the bits are those of the plain way, and so are the types where
+ * there is no run, or so few that the states have not settled. */
+Test(whole, a_state_that_changes_type_in_the_first_runs_is_lowered)
+{
+    static const struct {
+        const char *text;
+        bool is_lowered;
+    } cases[] = {
+        {CHANGING("5", BY_CONDITION, "(s + 9 / s) / 2", "n + 1"), true},
+        {CHANGING("5", BY_TRIPS, "(s + 9 / s) / 2 + i", "n + s"), true},
+        {CHANGING("5", BY_BOTH, "s * 0.5 + n", "n + s"), true},
+        {CHANGING("5", BY_BOTH, "s * 0.5 + (1 if c else 2)", "n + i"), true},
+        {CHANGING("1", BY_TRIPS, "s * 0.5", "n + s"), false}, /* ends before n has settled */
+        {CHANGING("0", BY_TRIPS, "s * 0.5", "n + s"), false},
+        {CHANGING("-3", BY_BOTH, "s * 0.5", "n + s"), false},
+        {CHANGING("6", BY_TRIPS, "s + 1 if i % 2 == 0 else s * 0.5", "n"), false},
+        {CHANGING("5", BY_TRIPS, "numpy.array([1.0, 2.0]) * s", "n + 1"), true},
+        {CHANGING("4", BY_TRIPS, "s // (i - 2)", "n + 0.5"), true},
+        {CHANGING("4", BY_TRIPS, "s / (n - 1)", "n + 0.5"), false}, /* an error */
+    };
+    struct pair pair;
+
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = cases[i].text;
+
+        cr_assert(begin_pair(&pair, text), "%s", pair.plain.error.message);
+        for (int step = 0; step < 4; step++) {
+            step_both(&pair, step, false, text);
+        }
+        many_both(&pair, 9, text);
+        cr_expect((pair.whole.state->whole->single.fast.n_runs > 0) == cases[i].is_lowered, "%s", text);
+        for (int step = 4; step < 24; step++) {
+            const char *trips = step % 3 == 0 ? "0" : step % 3 == 1 ? "1" : "7";
+
+            mdf_set_input_json(pair.plain.state, "N0.m", trips, NULL);
+            mdf_set_input_json(pair.whole.state, "N0.m", trips, NULL);
+            step_both(&pair, step, true, text);
+        }
+        end_pair(&pair);
+    }
+}

@@ -38,7 +38,7 @@ static bool map_float32(void *target, const void *const operands[], const size_t
     return true;
 }
 
-static const struct mdf_ufunc map = {{.loops = {MDF_LOOPS_REALS(map)}, .cost_ns = 12}, MDF_UFUNC_REALS, 1};
+static const struct mdf_ufunc map = {{.loops = {MDF_LOOPS_REALS(map)}, .settings_last = true, .cost_ns = 12}, MDF_UFUNC_REALS, 1};
 
 /* X(kernel, function of C) */
 #define FUNCTION_LIST(X)  \

@@ -491,6 +491,26 @@ static bool is_observed(const struct mdf_lowering_request *request, const struct
                : request->readers[index] != MDF_READ_BY_NOBODY && request->readers[index] != request->self;
 }
 
+/* Where the first instruction that writes a slot comes from; NULL: there is none. */
+static const struct mdf_origin *find_writer(const struct mdf_code *code, mdf_operand slot)
+{
+    size_t i, j;
+
+    for (i = 0; i < code->n_instructions; i++) {
+        const struct mdf_instruction *instruction = &code->instructions[i];
+        const struct mdf_code_call *call = &code->calls[instruction->target];
+        bool writes = instruction->opcode != MDF_OPCODE_CALL && instruction->a == slot;
+
+        for (j = 0; instruction->opcode == MDF_OPCODE_CALL && j < call->n_outputs && !writes; j++) {
+            writes = call->outputs[j] == slot;
+        }
+        if (writes) {
+            return &code->origins[instruction->origin];
+        }
+    }
+    return NULL;
+}
+
 static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope)
 {
     struct mdf_lowered *lowered = lowering->lowered;
@@ -506,9 +526,14 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
         if (binding->operand == MDF_NO_OPERAND || !binding->is_written || !is_observed(request, binding)) {
             continue;
         }
-        if (binding->id == MDF_LOWERED_NONE || lowering_example(lowering, binding->id)->kind != MDF_KIND_TENSOR ||
-            lowering_example(lowering, binding->id)->dtype == MDF_DTYPE_STRING) {
+        if (binding->id == MDF_LOWERED_NONE) {
+            lowering->origin = find_writer(scope->code, binding->operand);
             return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
+        }
+        if (lowering_example(lowering, binding->id)->kind != MDF_KIND_TENSOR ||
+            lowering_example(lowering, binding->id)->dtype == MDF_DTYPE_STRING) {
+            lowering->origin = find_writer(scope->code, binding->operand);
+            return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(lowering, binding->id), NULL);
         }
         lowered->outputs[lowered->n_outputs++] =
             (struct mdf_lowered_output){.slot = lowering_slot(scope, binding->operand), .id = binding->id};

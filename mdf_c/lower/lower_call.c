@@ -305,7 +305,8 @@ static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_
     size_t i;
 
     if (trace->n_calls != 1 || trace->loop == NULL || trace->target != result ||
-        (trace->settings != NULL && trace->settings != trial->call.settings) || result->length == 0) {
+        (trace->settings != NULL && trace->settings != trial->call.settings && !trace->operation->settings_last) ||
+        result->length == 0) {
         return false;
     }
     if (!make_even(lowering, trial) || !makes_result(lowering, trial)) {

@@ -1,5 +1,6 @@
 /* lower_control.c - Loop, Scan and If as structured ops: bodies are gone through once, with the first states as examples. A state
- * has to keep its form from one run to the next; one that changes type, strength or shape is left to the plain way. */
+ * has to keep its form from one run to the next. The first runs of a Loop, in which a state still takes another one (0, then 0.5), are
+ * lowered as ops before the loop. */
 #include "mdf_c/lower/lowering.h"
 
 #include "functions/stack.h"
@@ -14,6 +15,7 @@ struct loop {
     const struct mdf_code *body;
     struct mdf_lowered_loop *result;
     struct region region;
+    mdf_lowered_id *initial; /* of each state */
     mdf_lowered_id *yields;
     size_t n_outputs; /* of the body: states, then stacks, from first_yield on */
     size_t first_formal, first_yield;
@@ -61,15 +63,30 @@ static bool begin_loop(struct loop *loop, size_t first_yield)
     return (result->states != NULL && result->stacks != NULL) || lowering_out_of_memory(loop->lowering);
 }
 
-/* Input number `input` of the call as state number `i`, bound to a formal. */
-static bool add_state(struct loop *loop, size_t input, size_t i, size_t formal)
+/* Inputs of the call, from number `first` on, as what `n` states begin with. */
+static bool read_initial(struct loop *loop, size_t first, size_t n)
+{
+    size_t i;
+
+    loop->initial = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->initial);
+    if (loop->initial == NULL) {
+        return lowering_out_of_memory(loop->lowering);
+    }
+    for (i = 0; i < n; i++) {
+        loop->initial[i] = lowering_value_of(loop->lowering, loop->outer, loop->source->inputs[first + i]);
+        if (loop->initial[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* State number `i`, bound to a formal. */
+static bool add_state(struct loop *loop, size_t i, size_t formal)
 {
     struct mdf_lowered_state *state = &loop->result->states[i];
 
-    state->initial = lowering_value_of(loop->lowering, loop->outer, loop->source->inputs[input]);
-    if (state->initial == MDF_LOWERED_NONE) {
-        return false;
-    }
+    state->initial = loop->initial[i];
     state->parameter = add_parameter(loop, lowering_example(loop->lowering, state->initial));
     loop->result->n_states = i + 1;
     return lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal], state->parameter);
@@ -313,77 +330,279 @@ static bool read_bound(struct loop *loop, size_t input, mdf_dtype dtype, mdf_low
     return *id != MDF_LOWERED_NONE;
 }
 
-static bool add_loop_formals(struct loop *loop)
+enum { FIRST_STATE = 2, FIRST_YIELD = 1 };
+
+/* How often a Loop's body still runs, as in struct mdf_lowered_loop. */
+struct bounds {
+    size_t n_runs;
+    mdf_lowered_id trip_count, condition;
+    uint64_t limit;
+    int64_t n_done; /* runs before these */
+};
+
+static mdf_lowered_id add_whole(struct lowering *lowering, int64_t whole)
+{
+    struct mdf_value value = {0};
+
+    mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &whole);
+    return lowering_add_constant(lowering, &value, false);
+}
+
+static mdf_lowered_id add_truth(struct lowering *lowering, bool truth)
+{
+    struct mdf_value value = {0};
+
+    mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &truth);
+    return lowering_add_constant(lowering, &value, false);
+}
+
+/* An op on whole numbers of 64 bits, whose result is like `example`. */
+static mdf_lowered_id add_whole_op(struct lowering *lowering, enum mdf_lowered_code code, mdf_lowered_id a, mdf_lowered_id b,
+                                   mdf_lowered_id example)
+{
+    struct mdf_lowered_op op = {.code = (uint8_t)code, .dtype = MDF_DTYPE_INT64, .n_in = 2, .in = {a, b}};
+    struct mdf_value form;
+
+    if (a == MDF_LOWERED_NONE || b == MDF_LOWERED_NONE || example == MDF_LOWERED_NONE) {
+        return MDF_LOWERED_NONE;
+    }
+    form = *lowering_example(lowering, example);
+    form.buffer = NULL;
+    return lowering_add_element_op(lowering, op, &form);
+}
+
+/* The number of the run and whether the loop goes on, as the body gets them. */
+static bool add_loop_formals(struct loop *loop, const struct bounds *bounds)
 {
     static const int64_t first_number = 0;
     static const bool going_on = true;
     struct lowering *lowering = loop->lowering;
     struct mdf_value number = {0}, condition = {0};
+    mdf_lowered_id id;
 
     mdf_value_borrow_tensor(lowering->memory, &number, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &first_number);
     mdf_value_borrow_tensor(lowering->memory, &condition, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &going_on);
-    loop->result->number = add_parameter(loop, &number);
+    id = loop->result->number = add_parameter(loop, &number);
     loop->result->is_going_on = add_parameter(loop, &condition);
-    return lowering_bind(lowering, &loop->inner, loop->body->formals[0], loop->result->number) &&
+    if (bounds->n_done > 0) {
+        id = add_whole_op(lowering, MDF_LOWERED_ADD, id, add_whole(lowering, bounds->n_done), id);
+    }
+    return lowering_bind(lowering, &loop->inner, loop->body->formals[0], id) &&
            lowering_bind(lowering, &loop->inner, loop->body->formals[1], loop->result->is_going_on);
 }
 
-static bool read_bounds(struct loop *loop)
+static bool read_bounds(struct loop *loop, struct bounds *bounds)
 {
-    struct mdf_lowered_loop *result = loop->result;
     struct lowering *lowering = loop->lowering;
 
-    if (!read_bound(loop, 0, MDF_DTYPE_INT64, &result->trip_count) || !read_bound(loop, 1, MDF_DTYPE_BOOL, &result->condition)) {
+    *bounds = (struct bounds){.n_runs = SIZE_MAX, .limit = lowering->execution->context.max_iterations};
+    if (!read_bound(loop, 0, MDF_DTYPE_INT64, &bounds->trip_count) || !read_bound(loop, 1, MDF_DTYPE_BOOL, &bounds->condition)) {
         return false;
     }
-    result->limit = lowering->execution->context.max_iterations;
-    if (result->trip_count == MDF_LOWERED_NONE && result->condition == MDF_LOWERED_NONE && result->limit == 0) {
+    if (bounds->trip_count == MDF_LOWERED_NONE && bounds->condition == MDF_LOWERED_NONE && bounds->limit == 0) {
         return lowering_fail(lowering, MDF_REFUSED_ENDLESS);
     }
-    if (result->trip_count != MDF_LOWERED_NONE && result->condition == MDF_LOWERED_NONE &&
-        lowering_is_constant(lowering, result->trip_count)) {
-        int64_t n = *(const int64_t *)lowering_example(lowering, result->trip_count)->data;
+    if (bounds->trip_count != MDF_LOWERED_NONE && bounds->condition == MDF_LOWERED_NONE &&
+        lowering_is_constant(lowering, bounds->trip_count)) {
+        int64_t n = *(const int64_t *)lowering_example(lowering, bounds->trip_count)->data;
 
-        result->n_runs = n < 0 ? 0 : (size_t)n;
-        result->trip_count = MDF_LOWERED_NONE;
+        bounds->n_runs = n < 0 ? 0 : (size_t)n;
+        bounds->trip_count = MDF_LOWERED_NONE;
     }
     return true;
 }
 
-static bool lower_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+/* Whether all states are after the body's run as they were before it; else the first that is not is in *changing. */
+static bool keeps_forms(const struct loop *loop, size_t *changing)
 {
-    enum { FIRST_STATE = 2, FIRST_YIELD = 1 };
-    struct loop loop = {.lowering = lowering, .outer = scope, .source = source};
-    size_t n_states = source->n_inputs > FIRST_STATE ? source->n_inputs - FIRST_STATE : 0, i;
-    mdf_lowered_id truth;
+    size_t i;
 
-    if (!begin_loop(&loop, FIRST_YIELD) || !read_bounds(&loop) || !add_loop_formals(&loop)) {
+    for (i = 0; i < loop->result->n_states; i++) {
+        if (!lowering_has_same_form(lowering_example(loop->lowering, loop->yields[loop->first_yield + i]),
+                                    lowering_example(loop->lowering, loop->result->states[i].parameter))) {
+            *changing = i;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The loop with its body, whose states may change their forms (*changes): then nothing of it is there afterwards but values that no
+ * op makes. */
+static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_states, bool *changes, size_t *changing)
+{
+    struct lowering *lowering = loop->lowering;
+    mdf_lowered_id truth;
+    size_t i;
+
+    if (!begin_loop(loop, FIRST_YIELD)) {
+        return false;
+    }
+    loop->result->n_runs = bounds->n_runs;
+    loop->result->trip_count = bounds->trip_count;
+    loop->result->condition = bounds->condition;
+    loop->result->limit = bounds->limit;
+    if (!add_loop_formals(loop, bounds)) {
         return false;
     }
     for (i = 0; i < n_states; i++) {
-        if (!add_state(&loop, FIRST_STATE + i, i, FIRST_STATE + i)) {
+        if (!add_state(loop, i, FIRST_STATE + i)) {
             return false;
         }
     }
-    if (!run_body(&loop)) {
+    if (!run_body(loop)) {
         return false;
     }
-    truth = lowering_truth(lowering, loop.yields[0]); /* what is no truth is refused, also where nobody looks at it */
+    *changes = !keeps_forms(loop, changing);
+    if (*changes) {
+        lowering->region = loop->region.outer;
+        return true;
+    }
+    truth = lowering_truth(lowering, loop->yields[0]); /* what is no truth is refused, also where nobody looks at it */
     if (truth == MDF_LOWERED_NONE) {
         return false;
     }
-    if (loop.result->condition != MDF_LOWERED_NONE) {
-        loop.result->next_condition = truth;
+    if (loop->result->condition != MDF_LOWERED_NONE) {
+        loop->result->next_condition = truth;
     }
-    if (!carry_states(&loop)) {
+    if (!carry_states(loop)) {
         return false;
     }
-    for (i = n_states; i < loop.n_outputs; i++) {
-        if (!add_stack(&loop, loop.yields[FIRST_YIELD + i], i, false)) {
+    for (i = n_states; i < loop->n_outputs; i++) {
+        if (!add_stack(loop, loop->yields[FIRST_YIELD + i], i, false)) {
             return false;
         }
     }
-    return end_loop(&loop);
+    return end_loop(loop);
+}
+
+/* Leaves where the loop may not run once more, as its results would have other forms then. A compiled model can not leave. */
+static bool begin_peeled_run(struct lowering *lowering, const struct bounds *bounds)
+{
+    mdf_lowered_id zero = add_whole(lowering, 0), example = add_truth(lowering, true);
+    bool is_sure = (bounds->trip_count == MDF_LOWERED_NONE || lowering_is_constant(lowering, bounds->trip_count)) &&
+                   (bounds->condition == MDF_LOWERED_NONE || lowering_is_constant(lowering, bounds->condition));
+    struct mdf_lowered_op is_over = {.code = MDF_LOWERED_NOT, .dtype = MDF_DTYPE_BOOL, .n_in = 1, .in = {bounds->condition}};
+    struct mdf_value truth = {0};
+
+    if (zero == MDF_LOWERED_NONE || example == MDF_LOWERED_NONE || (lowering->is_for_source && !is_sure)) {
+        return false;
+    }
+    if (bounds->trip_count != MDF_LOWERED_NONE &&
+        !lowering_bail_out_if(lowering, add_whole_op(lowering, MDF_LOWERED_LESS_EQUAL, bounds->trip_count, zero, example))) {
+        return false;
+    }
+    if (bounds->condition == MDF_LOWERED_NONE || (lowering_is_constant(lowering, bounds->condition) &&
+                                                  *(const bool *)lowering_example(lowering, bounds->condition)->data)) {
+        return true;
+    }
+    truth = *lowering_example(lowering, example);
+    truth.buffer = NULL;
+    return lowering_bail_out_if(lowering, lowering_add_element_op(lowering, is_over, &truth));
+}
+
+/* One run of the body before the loop: afterwards the states begin with what it yields. */
+static bool peel(struct loop *loop, struct bounds *bounds, size_t n_states)
+{
+    struct lowering *lowering = loop->lowering;
+    const struct mdf_code *body = loop->outer->code->bodies[loop->source->bodies[0]];
+    struct scope inner = {.code = body, .outer = loop->outer};
+    mdf_lowered_id goes_on = bounds->condition == MDF_LOWERED_NONE ? add_truth(lowering, true) : bounds->condition, truth;
+    size_t i;
+
+    if (!begin_peeled_run(lowering, bounds) ||
+        !lowering_bind(lowering, &inner, body->formals[0], add_whole(lowering, bounds->n_done)) ||
+        !lowering_bind(lowering, &inner, body->formals[1], goes_on)) {
+        return false;
+    }
+    for (i = 0; i < n_states; i++) {
+        if (!lowering_bind(lowering, &inner, body->formals[FIRST_STATE + i], loop->initial[i])) {
+            return false;
+        }
+    }
+    if (!run_inside(lowering, &inner)) {
+        return false;
+    }
+    truth = lowering_truth(lowering, lowering_value_of(lowering, &inner, body->yields[0]));
+    for (i = 0; i < n_states; i++) {
+        loop->initial[i] = lowering_value_of(lowering, &inner, body->yields[FIRST_YIELD + i]);
+        if (loop->initial[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    if (bounds->trip_count != MDF_LOWERED_NONE) {
+        bounds->trip_count = add_whole_op(lowering, MDF_LOWERED_SUBTRACT, bounds->trip_count, add_whole(lowering, 1),
+                                          bounds->trip_count);
+    }
+    bounds->condition = bounds->condition == MDF_LOWERED_NONE ? bounds->condition : truth;
+    bounds->n_runs -= bounds->n_runs != SIZE_MAX;
+    bounds->limit -= bounds->limit > 0;
+    bounds->n_done++;
+    return truth != MDF_LOWERED_NONE;
+}
+
+/* How many ops there are in the regions around, from the inside. */
+static size_t *count_ops(struct lowering *lowering)
+{
+    struct region *region;
+    size_t *counts, n = 0;
+
+    for (region = lowering->region; region != NULL; region = region->outer) {
+        n++;
+    }
+    counts = mdf_arena_array(&lowering->scratch, n, sizeof *counts);
+    if (counts == NULL) {
+        lowering_out_of_memory(lowering);
+        return NULL;
+    }
+    for (region = lowering->region, n = 0; region != NULL; region = region->outer) {
+        counts[n++] = region->n_ops;
+    }
+    return counts;
+}
+
+/* Drops what has been added since. */
+static void restore_ops(struct lowering *lowering, const size_t *counts)
+{
+    struct region *region;
+    size_t n = 0;
+
+    for (region = lowering->region; region != NULL; region = region->outer) {
+        region->n_ops = counts[n++];
+    }
+}
+
+static bool lower_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    enum { MOST_PEELED = 3 };
+    size_t n_states = source->n_inputs > FIRST_STATE ? source->n_inputs - FIRST_STATE : 0, changing = 0;
+    struct loop outside = {.lowering = lowering, .outer = scope, .source = source}, loop;
+    bool changes = true;
+    struct bounds bounds;
+
+    if (!read_bounds(&outside, &bounds) || !read_initial(&outside, FIRST_STATE, n_states)) {
+        return false;
+    }
+    while (changes) {
+        size_t *counts = count_ops(lowering);
+
+        loop = outside;
+        if (counts == NULL || !lower_runs(&loop, &bounds, n_states, &changes, &changing)) {
+            return false;
+        }
+        if (!changes) {
+            break;
+        }
+        restore_ops(lowering, counts);
+        /* What is stacked would be one array of what the first runs give and of what the others do. */
+        if (bounds.n_done == MOST_PEELED || loop.n_outputs != n_states || bounds.n_runs == 0 || bounds.limit == 1 ||
+            !peel(&outside, &bounds, n_states)) {
+            return lowering_fail_about(lowering, MDF_REFUSED_CHANGING_STATE,
+                                       lowering_example(lowering, loop.result->states[changing].parameter),
+                                       lowering_example(lowering, loop.yields[FIRST_YIELD + changing]));
+        }
+    }
+    return true;
 }
 
 /* ------------------------------------------------------------------ Scan */
@@ -447,11 +666,11 @@ static bool lower_scan(struct lowering *lowering, struct scope *scope, const str
         return lowering_fail(lowering, MDF_REFUSED_SCAN_BATCH);
     }
     n_states = source->n_inputs - (size_t)*n_scan_inputs;
-    if (!begin_loop(&loop, 0)) {
+    if (!read_initial(&loop, 0, n_states) || !begin_loop(&loop, 0)) {
         return false;
     }
     for (i = 0; i < n_states; i++) {
-        if (!add_state(&loop, i, i, i)) {
+        if (!add_state(&loop, i, i)) {
             return false;
         }
     }

@@ -320,6 +320,48 @@ mdf_lowered_id lowering_truth(struct lowering *lowering, mdf_lowered_id id)
     return lowering_cast(lowering, id, MDF_DTYPE_BOOL);
 }
 
+/* 1 / 0 as Python has it. */
+bool lowering_bail_out(struct lowering *lowering)
+{
+    static const double one = 1, zero = 0;
+    const double *const elements[2] = {&one, &zero};
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_DIVIDE_NONZERO, .dtype = MDF_DTYPE_FLOAT64, .n_in = 2};
+    struct mdf_value value = {0};
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 0, NULL, elements[i]);
+        op.in[i] = lowering_add_constant(lowering, &value, false);
+        if (op.in[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return add_op_in(lowering, lowering->region, op, &value) != MDF_LOWERED_NONE;
+}
+
+bool lowering_bail_out_if(struct lowering *lowering, mdf_lowered_id truth)
+{
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE};
+    struct mdf_lowered_if *branches;
+    struct region region;
+
+    if (truth == MDF_LOWERED_NONE) {
+        return false;
+    }
+    if (lowering_is_constant(lowering, truth) && !*(const bool *)lowering_example(lowering, truth)->data) {
+        return true;
+    }
+    branches = mdf_arena_allocate(&lowering->lowered->arena, sizeof *branches);
+    if (branches == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    branches->condition = truth;
+    op.of.branches = branches;
+    lowering_enter(lowering, &region, REGION_BRANCH);
+    return lowering_bail_out(lowering) && lowering_leave(lowering, &branches->then) &&
+           lowering_add_op(lowering, lowering->region, &op);
+}
+
 /* ------------------------------------------------------------------ regions */
 
 void lowering_enter(struct lowering *lowering, struct region *region, enum region_kind kind)

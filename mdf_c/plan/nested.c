@@ -239,6 +239,14 @@ static bool emit(struct target *target, const struct mdf_graph *graph, struct md
     return true;
 }
 
+/* The name of its graph, for those who look at it; where it has none, of the node. */
+static const char *keep_id(struct compiler *compiler, const struct mdf_graph_node *node)
+{
+    const char *id = node->graph->id != NULL ? node->graph->id : node->id;
+
+    return mdf_arena_text(compiler->arena, id, strlen(id));
+}
+
 bool compile_nested(struct target *target, const struct mdf_graph_node *node, bool is_in_body)
 {
     struct compiler *compiler = target->compiler;
@@ -255,10 +263,14 @@ bool compile_nested(struct target *target, const struct mdf_graph_node *node, bo
             "a node with a graph of its own can not stand in the body of Scan, Loop or If: put its nodes into the body");
         return false;
     }
-    if (program == NULL) {
+    if (program != NULL) {
+        program->graph_id = keep_id(compiler, node);
+    }
+    if (program == NULL || program->graph_id == NULL) {
         compile_out_of_memory(compiler);
         return false;
     }
+    program->is_plain = outer->is_plain;
     program->real = outer->real;
     program->max_iterations = outer->max_iterations;
     program->max_passes = outer->max_passes;

@@ -179,7 +179,7 @@ static bool run_side(struct pass *pass, struct scope *scope, size_t node, bool c
     mdf_lowered_id always = mdf_term_truth(pass->lowering, true);
 
     if (!pass->whole->state->has_run[node]) {
-        return mdf_term_leave(pass->lowering);
+        return lowering_bail_out(pass->lowering);
     }
     return (!counts || count_run(pass, scope, node, always)) &&
            mdf_whole_lower_node(pass->lowering, scope, pass->whole->state, node);
@@ -465,7 +465,7 @@ bool mdf_whole_lower_passes(const struct mdf_whole_schedule *whole, struct scope
         return false;
     }
     over = check_over(whole, scope, always);
-    if (over == MDF_LOWERED_NONE || !mdf_term_leave_if(lowering, over) || !lowering_begin_repetition(lowering, scope, &passes) ||
+    if (over == MDF_LOWERED_NONE || !lowering_bail_out_if(lowering, over) || !lowering_begin_repetition(lowering, scope, &passes) ||
         !run_passes(&pass, &passes, over, leaves, mask)) {
         return false;
     }

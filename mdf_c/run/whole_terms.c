@@ -103,30 +103,3 @@ mdf_lowered_id mdf_term_choose(struct lowering *lowering, mdf_lowered_id truth, 
                   (struct mdf_lowered_op){.code = MDF_LOWERED_SELECT, .dtype = MDF_DTYPE_INT64, .n_in = 3, .in = {truth, a, b}},
                   MDF_DTYPE_INT64);
 }
-
-/* 1 / 0 as Python has it. */
-bool mdf_term_leave(struct lowering *lowering)
-{
-    return mdf_term_compute(lowering, MDF_LOWERED_DIVIDE_NONZERO, true, mdf_term_real(lowering, 1), mdf_term_real(lowering, 0)) !=
-           MDF_LOWERED_NONE;
-}
-
-bool mdf_term_leave_if(struct lowering *lowering, mdf_lowered_id truth)
-{
-    struct mdf_lowered_if *branches;
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE};
-    struct region region;
-
-    if (truth == MDF_LOWERED_NONE || mdf_term_is(lowering, truth, false)) {
-        return truth != MDF_LOWERED_NONE;
-    }
-    branches = mdf_arena_allocate(&lowering->lowered->arena, sizeof *branches);
-    if (branches == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    branches->condition = truth;
-    op.of.branches = branches;
-    lowering_enter(lowering, &region, REGION_BRANCH);
-    return mdf_term_leave(lowering) && lowering_leave(lowering, &branches->then) &&
-           lowering_add_op(lowering, lowering->region, &op);
-}

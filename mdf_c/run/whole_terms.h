@@ -21,8 +21,5 @@ mdf_lowered_id mdf_term_compute(struct lowering *lowering, enum mdf_lowered_code
 mdf_lowered_id mdf_term_number(struct lowering *lowering, mdf_lowered_id truth);
 /* int64: truth ? a : b. */
 mdf_lowered_id mdf_term_choose(struct lowering *lowering, mdf_lowered_id truth, mdf_lowered_id a, mdf_lowered_id b);
-/* An op that always leaves; and one that does so where `truth` holds. */
-bool mdf_term_leave(struct lowering *lowering);
-bool mdf_term_leave_if(struct lowering *lowering, mdf_lowered_id truth);
 
 #endif
