@@ -290,6 +290,10 @@ static bool run_jump(struct lowering *lowering, struct scope *scope, size_t at, 
     if (target <= at || branches->condition == MDF_LOWERED_NONE) {
         return lowering_fail(lowering, MDF_REFUSED_BACKWARDS);
     }
+    if (lowering_is_constant(lowering, branches->condition)) { /* the other side is never run, and may not even be possible */
+        *next = lowering_is_true(lowering, branches->condition) == unless ? at + 1 : target;
+        return true;
+    }
     /* The instructions behind the jump are run where it does not jump. */
     done = run_side(lowering, scope, &then, at + 1, then_end, unless ? &branches->then : &branches->otherwise) &&
            run_side(lowering, scope, &otherwise, target, *next, unless ? &branches->otherwise : &branches->then);

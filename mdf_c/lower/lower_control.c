@@ -303,6 +303,30 @@ static bool end_loop(struct loop *loop)
 
 /* ------------------------------------------------------------------ Loop */
 
+/* A trip count that is a real number, as a whole one: plain evaluation refuses one with a fraction, so it is left there. */
+static mdf_lowered_id round_bound(struct lowering *lowering, mdf_lowered_id real)
+{
+    const struct mdf_value *example = lowering_example(lowering, real);
+    struct mdf_lowered_op differs = {.code = MDF_LOWERED_NOT_EQUAL, .dtype = example->dtype, .n_in = 2, .in = {real}};
+    mdf_lowered_id whole = lowering_cast(lowering, real, MDF_DTYPE_INT64);
+    struct mdf_value truth = {0};
+    static const bool is_true = true;
+    int64_t number;
+
+    if (whole == MDF_LOWERED_NONE) {
+        return whole;
+    }
+    if (lowering_is_constant(lowering, real)) {
+        return mdf_value_to_int64(example, &number) ? whole : MDF_LOWERED_NONE;
+    }
+    differs.in[1] = lowering_cast(lowering, whole, (mdf_dtype)example->dtype);
+    mdf_value_borrow_tensor(lowering->memory, &truth, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &is_true);
+    return !lowering->is_for_source && differs.in[1] != MDF_LOWERED_NONE &&
+                   lowering_bail_out_if(lowering, lowering_add_element_op(lowering, differs, &truth))
+               ? whole
+               : MDF_LOWERED_NONE;
+}
+
 /* A scalar input of the loop, brought to a type; NONE in *id where it is left out. */
 static bool read_bound(struct loop *loop, size_t input, mdf_dtype dtype, mdf_lowered_id *id)
 {
@@ -322,12 +346,12 @@ static bool read_bound(struct loop *loop, size_t input, mdf_dtype dtype, mdf_low
         *id = MDF_LOWERED_NONE;
         return true;
     }
-    if (example->kind != MDF_KIND_TENSOR || example->length != 1 || mdf_is_typed_otherwise(example, dtype) ||
-        (dtype == MDF_DTYPE_INT64 && example->dtype != dtype)) {
-        return lowering_fail(lowering, MDF_REFUSED_OTHER_BOUND);
+    if (example->kind != MDF_KIND_TENSOR || example->length != 1 || mdf_is_typed_otherwise(example, dtype)) {
+        return lowering_fail_about(lowering, MDF_REFUSED_OTHER_BOUND, example, NULL);
     }
-    *id = lowering_cast(lowering, *id, dtype);
-    return *id != MDF_LOWERED_NONE;
+    *id = dtype == MDF_DTYPE_INT64 && mdf_dtype_kind((mdf_dtype)example->dtype) == 'f' ? round_bound(lowering, *id)
+                                                                                       : lowering_cast(lowering, *id, dtype);
+    return *id != MDF_LOWERED_NONE || lowering_fail(lowering, MDF_REFUSED_OTHER_BOUND);
 }
 
 enum { FIRST_STATE = 2, FIRST_YIELD = 1 };
@@ -492,8 +516,8 @@ static bool begin_peeled_run(struct lowering *lowering, const struct bounds *bou
         !lowering_bail_out_if(lowering, add_whole_op(lowering, MDF_LOWERED_LESS_EQUAL, bounds->trip_count, zero, example))) {
         return false;
     }
-    if (bounds->condition == MDF_LOWERED_NONE || (lowering_is_constant(lowering, bounds->condition) &&
-                                                  *(const bool *)lowering_example(lowering, bounds->condition)->data)) {
+    if (bounds->condition == MDF_LOWERED_NONE ||
+        (lowering_is_constant(lowering, bounds->condition) && lowering_is_true(lowering, bounds->condition))) {
         return true;
     }
     truth = *lowering_example(lowering, example);
@@ -714,6 +738,28 @@ static bool run_branch(struct lowering *lowering, struct scope *scope, const str
     return lowering_leave(lowering, result);
 }
 
+/* The branch of a condition that never changes, as if the body stood in the code around. */
+static bool take_branch(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, size_t branch)
+{
+    const struct mdf_code *body = scope->code->bodies[source->bodies[branch]];
+    struct scope inner = {.code = body, .outer = scope};
+    size_t i;
+
+    if (body->program != NULL) {
+        return lowering_fail(lowering, MDF_REFUSED_NESTED_GRAPH);
+    }
+    if (!run_inside(lowering, &inner)) {
+        return false;
+    }
+    for (i = 0; i < source->n_outputs; i++) {
+        if (source->outputs[i] != MDF_NO_OPERAND &&
+            !lowering_bind(lowering, scope, source->outputs[i], lowering_value_of(lowering, &inner, body->yields[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool lower_if(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
     struct mdf_arena *arena = &lowering->lowered->arena;
@@ -736,6 +782,9 @@ static bool lower_if(struct lowering *lowering, struct scope *scope, const struc
         return lowering_fail(lowering, MDF_REFUSED_OTHER_CONDITION);
     }
     branches->condition = lowering_truth(lowering, condition);
+    if (branches->condition != MDF_LOWERED_NONE && lowering_is_constant(lowering, branches->condition)) {
+        return take_branch(lowering, scope, source, lowering_is_true(lowering, branches->condition) ? 0 : 1);
+    }
     if (branches->condition == MDF_LOWERED_NONE || !run_branch(lowering, scope, source, 0, yields[0], &branches->then) ||
         !run_branch(lowering, scope, source, 1, yields[1], &branches->otherwise)) {
         return false;

@@ -155,6 +155,11 @@ bool lowering_is_constant(const struct lowering *lowering, mdf_lowered_id id)
     return lowering->lowered->values[id].place == MDF_LOWERED_CONSTANT;
 }
 
+bool lowering_is_true(const struct lowering *lowering, mdf_lowered_id id)
+{
+    return *(const bool *)lowering_example(lowering, id)->data;
+}
+
 bool lowering_has_same_form(const struct mdf_value *a, const struct mdf_value *b)
 {
     return a->kind == b->kind && a->dtype == b->dtype && a->strength == b->strength && a->rank == b->rank &&
@@ -348,7 +353,7 @@ bool lowering_bail_out_if(struct lowering *lowering, mdf_lowered_id truth)
     if (truth == MDF_LOWERED_NONE) {
         return false;
     }
-    if (lowering_is_constant(lowering, truth) && !*(const bool *)lowering_example(lowering, truth)->data) {
+    if (lowering_is_constant(lowering, truth) && !lowering_is_true(lowering, truth)) {
         return true;
     }
     branches = mdf_arena_allocate(&lowering->lowered->arena, sizeof *branches);

@@ -88,6 +88,8 @@ mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_pl
 mdf_lowered_id lowering_add_constant(struct lowering *lowering, const struct mdf_value *value, bool keeps);
 const struct mdf_value *lowering_example(const struct lowering *lowering, mdf_lowered_id id);
 bool lowering_is_constant(const struct lowering *lowering, mdf_lowered_id id);
+/* Of a constant bool scalar. */
+bool lowering_is_true(const struct lowering *lowering, mdf_lowered_id id);
 bool lowering_has_same_form(const struct mdf_value *a, const struct mdf_value *b);
 /* Adds an op to the region in which it belongs: the innermost, or one outside the loops in which it does not change. `depth` is
  * that of the deepest of its operands. */

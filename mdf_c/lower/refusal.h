@@ -67,6 +67,12 @@
     X(LEAVES, "what the fast way does not cover came up too often: a division by zero, a whole number past 64 bits, "            \
               "a result that is not finite",                                                                                     \
       NULL)                                                                                                                      \
+    X(IDLE, "an evaluation in which nothing runs", NULL)                                                                         \
+    X(LEFT,                                                                                                                      \
+      "what the fast way does not cover came up in the last evaluation: the first run of a node, a division by zero, a whole "    \
+      "number past 64 bits, a result that is not finite",                                                                        \
+      NULL)                                                                                                                      \
+    X(WITHIN_NODE, "its place within a node: such a graph runs node by node", "write its nodes into the graph around it")        \
     X(BRANCHES, "branches are lowered with what is around them, never by themselves", NULL)                                      \
     X(INTERRUPTED, "it was interrupted", NULL)
 

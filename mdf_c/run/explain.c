@@ -253,6 +253,8 @@ static bool explain_by_itself(struct mdf_text *text, const struct mdf_fast *fast
         write_reason(text, MDF_REFUSED_PLAIN, indent + STEP);
     } else if (fast == NULL) {
         write_reason(text, MDF_REFUSED_BRANCHES, indent + STEP);
+    } else if (fast->refusal.reason == MDF_REFUSED_NOT) {
+        write_reason(text, MDF_REFUSED_LEFT, indent + STEP);
     } else {
         write_refusal(text, &fast->refusal, indent + STEP);
     }
@@ -361,7 +363,7 @@ static void explain_node(struct explanation *explanation, size_t index, bool is_
         if (own == NULL) {
             write_reason(explanation->text, MDF_REFUSED_PLAIN, indent + STEP);
         } else if (own->fast.refusal.reason == MDF_REFUSED_NOT) {
-            write_reason(explanation->text, own->fast.lowered == NULL ? MDF_REFUSED_TOO_EARLY : MDF_REFUSED_LEAVES, indent + STEP);
+            write_reason(explanation->text, own->fast.lowered == NULL ? MDF_REFUSED_TOO_EARLY : MDF_REFUSED_LEFT, indent + STEP);
         } else {
             write_refusal(explanation->text, &own->fast.refusal, indent + STEP);
         }
@@ -380,14 +382,14 @@ static void explain_whole_refusal(struct mdf_text *text, const struct mdf_state 
     if (state->program->is_plain) {
         write_reason(text, MDF_REFUSED_PLAIN, indent);
     } else if (whole == NULL) {
-        write_reason(text, MDF_REFUSED_NESTED_GRAPH, indent);
+        write_reason(text, MDF_REFUSED_WITHIN_NODE, indent);
     } else if (whole->single.fast.refusal.reason != MDF_REFUSED_NOT &&
                (whole->refused == MDF_REFUSED_NOT || whole->refused == whole->single.fast.refusal.reason)) {
         write_refusal(text, &whole->single.fast.refusal, indent);
     } else if (whole->refused != MDF_REFUSED_NOT) {
         write_reason(text, whole->refused, indent);
     } else {
-        write_reason(text, MDF_REFUSED_LEAVES, indent);
+        write_reason(text, state->schedule.n_nodes == 0 ? MDF_REFUSED_IDLE : MDF_REFUSED_LEFT, indent);
     }
 }
 
