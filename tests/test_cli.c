@@ -134,6 +134,58 @@ Test(cli, output)
     }
 }
 
+/* The forms of small models, as they were when somebody last looked at them. Where these texts change, the engine has come to
+ * do something else: look whether that was meant. */
+Test(cli, dumps)
+{
+    static const struct {
+        const char *arguments, *file;
+    } cases[] = {{"examples/newton_sqrt.json -i a=10 --dump code", "newton_code.txt"},
+                 {"examples/newton_sqrt.json -i a=10 --check --dump code", "newton_code.txt"},
+                 {"examples/newton_sqrt.json -i a=10 --dump lowered", "newton_lowered.txt"},
+                 {"tests/data/dumps/timed.json --dump schedule", "timed_schedule.txt"},
+                 {"tests/data/dumps/timed.json --check --dump schedule", "timed_schedule.txt"},
+                 {"examples/newton_sqrt.json -i a=10 --dump machine", "newton_machine.txt"},
+                 {"examples/newton_sqrt.json --plain --dump lowered", "plain_lowered.txt"}};
+    char path[PATH_SIZE], expected[TEXT_SIZE];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct outcome *outcome = call("mdf-run %s", cases[i].arguments);
+
+        snprintf(path, sizeof path, "tests/data/dumps/%s", cases[i].file);
+        read_file(path, expected);
+        cr_expect(outcome->exit_status == 0, "%s: %s", cases[i].arguments, outcome->errors);
+        cr_expect(strcmp(outcome->output, expected) == 0 || strstr(outcome->output, "\nno machine code: ") != NULL, "%s gives %s",
+                  cases[i].arguments, outcome->output);
+    }
+}
+
+Test(cli, dump_of_source_is_what_the_compiler_gets)
+{
+    static char source[TEXT_SIZE];
+    const struct outcome *outcome;
+
+    cr_expect(call("mdf-compile examples/cooling.yaml -o %s/m.c", folder)->exit_status == 0);
+    read_file(in_folder("m.c"), source);
+    outcome = call("mdf-run examples/cooling.yaml --dump c");
+    cr_expect_str_eq(outcome->output, source, "%s", outcome->output);
+}
+
+/* In place of JSON, which the output file still gets; behind the schedule. */
+Test(cli, explanation)
+{
+    const struct outcome *outcome = call("mdf-run tests/data/two_nodes.json --explain --schedule -n 1 -o %s/e.json", folder);
+    char text[TEXT_SIZE];
+
+    cr_expect(strncmp(outcome->output, "step 1\n  pass 1   A | B\ngraph 'chain': node by node\n", 50) == 0, "%s", outcome->output);
+    read_file(in_folder("e.json"), text);
+    cr_expect(strncmp(text, "{\"model\": \"two_nodes\"", 21) == 0, "%s", text);
+    outcome = call("mdf-run tests/data/two_nodes.json --explain");
+    cr_expect(strncmp(outcome->output, "graph 'chain': lowered, ", 24) == 0 &&
+                  strstr(outcome->output, "\n  node 'A': with the graph\n  node 'B': with the graph\n") != NULL,
+              "%s", outcome->output);
+}
+
 Test(cli, inputs_from_files)
 {
     static const char expected[] = "A.y\n2\n10\n3.0\n";
@@ -198,6 +250,11 @@ Test(cli, errors)
     } cases[] = {
         {"tests/data/unknown_name.json", 1, "tests/data/unknown_name.json:2:43: error: node 'A', output port 'y': "},
         {"tests/data/nosuch.json", 1, "tests/data/nosuch.json: error: there is no such file"},
+        {"tests/data/two_nodes.json --dump nests", 2, "--dump must be "},
+        {"tests/data/two_nodes.json --explain --compile", 2, "--explain and --dump do not go with --sweep or --compile"},
+        {"tests/data/two_nodes.json --dump code --sweep s.json", 2, "--explain and --dump do not go with --sweep or --compile"},
+        {"tests/data/two_nodes.json --check --explain", 2, "--check evaluates nothing, without which there is nothing to explain"},
+        {"tests/data/two_nodes.json --check --dump machine", 2, "nothing to dump but code and schedule"},
         {"tests/data/misspelt.json --strict", 1, "tests/data/misspelt.json:3:11: error: "},
         {"tests/data/two_nodes.json --max-memory 10", 1, "error: more than the 10 bytes"},
         {"tests/data/two_nodes.json --time-limit 0", 2,

@@ -1,4 +1,4 @@
-/* print_code.h - instructions as text: mdf-run --dump code. The form is that of docs/dumps.md. */
+/* print_code.h - instructions as text: mdf-run --dump code. The form is that of docs/explain.md. */
 #ifndef MDF_CODE_PRINT_CODE_H
 #define MDF_CODE_PRINT_CODE_H
 

@@ -82,6 +82,24 @@ static void end_trial(struct lowering *lowering, struct trial *trial)
     }
 }
 
+static bool has_shape(const struct mdf_value *value, const struct mdf_value *like)
+{
+    return value->rank == like->rank &&
+           (value->rank == 0 || memcmp(mdf_value_shape(value), mdf_value_shape(like), value->rank * sizeof(int64_t)) == 0);
+}
+
+/* A value with as many elements, in the type and shape of `example`. */
+static mdf_lowered_id convert_input(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *example)
+{
+    struct mdf_lowered_op copy = {.code = MDF_LOWERED_COPY, .dtype = example->dtype, .n_in = 1};
+
+    copy.in[0] = lowering_cast(lowering, id, (mdf_dtype)example->dtype);
+    if (copy.in[0] == MDF_LOWERED_NONE || has_shape(lowering_example(lowering, copy.in[0]), example)) {
+        return copy.in[0];
+    }
+    return lowering_add_element_op(lowering, copy, example);
+}
+
 /* Brings the inputs to the types that the operator wants. What is not constant may only become real: other conversions depend on
  * the elements. */
 static bool convert_inputs(struct lowering *lowering, struct trial *trial)
@@ -106,10 +124,11 @@ static bool convert_inputs(struct lowering *lowering, struct trial *trial)
         kind = effective->kind == MDF_KIND_TENSOR ? mdf_dtype_kind((mdf_dtype)effective->dtype) : 's';
         if (lowering_is_constant(lowering, trial->ids[i]) && kind != 's') {
             trial->ids[i] = lowering_add_constant(lowering, effective, false);
-        } else if (kind == 'f' && effective->rank == trial->given[i]->rank && effective->length == trial->given[i]->length) {
-            trial->ids[i] = lowering_cast(lowering, trial->ids[i], (mdf_dtype)effective->dtype);
+        } else if ((kind == 'f' || (kind != 's' && effective->dtype == trial->given[i]->dtype)) &&
+                   effective->length == trial->given[i]->length) {
+            trial->ids[i] = convert_input(lowering, trial->ids[i], effective);
         } else {
-            return lowering_fail(lowering, MDF_REFUSED_CONVERTED_INPUT);
+            return lowering_fail_about(lowering, MDF_REFUSED_CONVERTED_INPUT, trial->given[i], effective);
         }
         if (trial->ids[i] == MDF_LOWERED_NONE) {
             return false;

@@ -1,5 +1,5 @@
 /* print_lowered.h - the lowered form, and machine code, as text: mdf-run --dump lowered, --dump machine. The form is that of
- * docs/dumps.md. It has no addresses: the same model gives the same text in every run. */
+ * docs/explain.md. It has no addresses: the same model gives the same text in every run. */
 #ifndef MDF_LOWER_PRINT_LOWERED_H
 #define MDF_LOWER_PRINT_LOWERED_H
 

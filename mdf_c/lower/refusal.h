@@ -9,7 +9,7 @@
     X(OUT_OF_MEMORY, "memory was refused", "allow more with --max-memory")                                                       \
     /* values */                                                                                                                 \
     X(NO_NUMBERS, "a value that is a list, an object, text or nothing",                                                          \
-      "give numbers and arrays to what is computed often: numpy.array([...]), or an array of the file")                          \
+      "give numbers and arrays to what is computed often: onnx::Concat in place of lists")                                       \
     X(MANY_AXES, "an array of more than four axes", "join axes with onnx::Reshape")                                              \
     X(WIDE_NUMBER, "complex numbers of 16 bytes", "declare them complex64, if their precision does")                             \
     X(NOT_ALWAYS_THERE, "a value that is not always computed", NULL)                                                             \
@@ -54,9 +54,9 @@
     X(FEW_PASSES, "an evaluation of one pass at most", NULL)                                                                     \
     X(MANY_NODES, "conditions of more than 62 nodes (and, with absolute time, layers)", NULL)                                    \
     /* when it is worth while */                                                                                                 \
-    X(PLAIN, "fast ways are off", "leave out --plain")                                                                           \
-    X(TOO_EARLY, "types and shapes have not settled: it is lowered when it runs for the third time", "evaluate more often (-n)") \
-    X(NODES_WAIT, "not all nodes have run", NULL)                                                                                \
+    X(PLAIN, "--plain (mdf_options.plain)", "leave it out")                                                                           \
+    X(TOO_EARLY, "types and shapes that have not settled: it is lowered when it runs for the third time", "evaluate more often (-n)") \
+    X(NODES_WAIT, "nodes that have not run yet", NULL)                                                                                \
     X(ONLY_KERNELS, "nothing but kernels, which run as fast by themselves", NULL)                                                \
     X(LONG_ARRAYS, "long arrays, through which kernels go on several threads", NULL)                                             \
     X(LARGE_GRAPH, "arrays of more than 65,536 elements in all: its nodes are lowered one by one", NULL)                         \
@@ -64,17 +64,17 @@
     X(GIVEN_ONCE, "an input that is given for one run of a node that may run several times",                                     \
       "declare the port as an input of the graph (metadata inputs)")                                                             \
     X(OTHER_FORMS, "types or shapes that keep changing between evaluations", "give inputs of one type and shape")                \
-    X(LEAVES, "what the fast way does not cover came up too often: a division by zero, a whole number past 64 bits, "            \
+    X(LEAVES, "what the fast way does not cover, too often: a division by zero, a whole number past 64 bits, "            \
               "a result that is not finite",                                                                                     \
       NULL)                                                                                                                      \
     X(IDLE, "an evaluation in which nothing runs", NULL)                                                                         \
     X(LEFT,                                                                                                                      \
-      "what the fast way does not cover came up in the last evaluation: the first run of a node, a division by zero, a whole "    \
+      "what the fast way does not cover, in the last evaluation: the first run of a node, a division by zero, a whole "    \
       "number past 64 bits, a result that is not finite",                                                                        \
       NULL)                                                                                                                      \
     X(WITHIN_NODE, "its place within a node: such a graph runs node by node", "write its nodes into the graph around it")        \
-    X(BRANCHES, "branches are lowered with what is around them, never by themselves", NULL)                                      \
-    X(INTERRUPTED, "it was interrupted", NULL)
+    X(BRANCHES, "branches, which are lowered with what is around them only", NULL)                                      \
+    X(INTERRUPTED, "an interruption", NULL)
 
 enum mdf_refusal_reason {
     MDF_REFUSED_NOT, /* it was not */

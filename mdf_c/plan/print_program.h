@@ -1,4 +1,4 @@
-/* print_program.h - a compiled graph as text: mdf-run --dump code, --dump schedule. The form is that of docs/dumps.md. */
+/* print_program.h - a compiled graph as text: mdf-run --dump code, --dump schedule. The form is that of docs/explain.md. */
 #ifndef MDF_PLAN_PRINT_PROGRAM_H
 #define MDF_PLAN_PRINT_PROGRAM_H
 

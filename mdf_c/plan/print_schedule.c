@@ -156,10 +156,15 @@ static void print_times(struct mdf_text *text, const struct mdf_schedule *schedu
     for (i = 0; i < n_times; i++) {
         const struct mdf_time_window *window = &schedule->times[i];
 
-        mdf_text_printf(text, "time window %zu: ticks %" PRId64 " to ", i, window->first);
-        mdf_text_printf(text, window->last == INT64_MAX ? "the end" : "%" PRId64, window->last);
+        mdf_text_printf(text, "time window %zu: ticks", i);
+        if (window->first > INT64_MIN) {
+            mdf_text_printf(text, " from %" PRId64, window->first);
+        }
+        if (window->last < INT64_MAX) {
+            mdf_text_printf(text, " to %" PRId64, window->last);
+        }
         if (window->repeat > 0) {
-            mdf_text_printf(text, ", every %" PRId64 " from %" PRId64, window->repeat, window->offset);
+            mdf_text_printf(text, ", every %" PRId64 " beginning with %" PRId64, window->repeat, window->offset);
         }
         mdf_text_append_string(text, "\n");
     }

@@ -1,4 +1,4 @@
-/* dump.h - the forms that a state has of its model, as text: mdf-run --dump. docs/dumps.md says how they read. */
+/* dump.h - the forms that a state has of its model, as text: mdf-run --dump. docs/explain.md says how they read. */
 #ifndef MDF_RUN_DUMP_H
 #define MDF_RUN_DUMP_H
 

@@ -89,7 +89,7 @@ static void write_reason(struct mdf_text *text, enum mdf_refusal_reason reason, 
 static void write_lowered(struct mdf_text *text, const struct mdf_lowered *lowered, int indent)
 {
     if (lowered->code != NULL) {
-        mdf_text_printf(text, "lowered, machine code (%zu bytes)\n", lowered->code_size);
+        mdf_text_append_string(text, "lowered, machine code\n");
         return;
     }
     mdf_text_append_string(text, "lowered, without machine code\n");

@@ -48,6 +48,9 @@ def test_states_share_a_program_and_are_used_again():
     assert first.output("n", "count") == 3 and second.output("n", "count") == 1
     assert first.outputs()["n"]["y"] == 2 and first.results()["y"] == 2
     assert first.schedule() == [["n"]] and first.peak_bytes > 0
+    assert first.explain().startswith("graph ") and "with the graph" in first.explain()
+    assert "types and shapes that have not settled" in second.explain()
+    assert program.state().explain() == "it has not been evaluated\n"
     with pytest.raises(mdf_c.MdfNameError):
         first.output("n", "z")
     with pytest.raises(mdf_c.MdfNameError, match="'z'"):

@@ -1,0 +1,193 @@
+/* test_explain.c - what mdf_explain tells: which way the graph, nodes and bodies ran, why not a faster one, what can be done. */
+#include "mdf_c/base/processor.h"
+#include "mdf_c/lower/refusal.h"
+#include "mdf_c/run/state.h"
+#include "tests/engine.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_SIZE = 1 << 14 };
+
+/* After so many evaluations; NULL where the model does not run. */
+static const char *explain(const char *model, const mdf_options *options, const char *input, int n)
+{
+    static char text[TEXT_SIZE];
+    struct engine engine;
+    size_t length;
+
+    cr_assert(engine_begin(&engine, model, options), "%s: %s", model, engine.error.message);
+    for (int i = 0; i < n; i++) {
+        if (input != NULL) {
+            cr_assert_eq(mdf_set_input_json(engine.state, "x", input, &engine.error), MDF_OK);
+        }
+        cr_assert_eq(mdf_evaluate(engine.state, i == 0 ? (double)NAN : 0.1, &engine.error), MDF_OK, "%s: %s", model,
+                     engine.error.message);
+    }
+    length = mdf_explain(engine.state, text, sizeof text);
+    cr_expect_eq(length, strlen(text));
+    engine_end(&engine);
+    return text;
+}
+
+/* The text is what is expected, `value` standing where it has a "@". */
+static void expect(const char *text, const char *format, const char *value)
+{
+    char expected[TEXT_SIZE];
+    const char *at = strchr(format, '@');
+
+    snprintf(expected, sizeof expected, "%.*s%s%s", at != NULL ? (int)(at - format) : (int)strlen(format), format,
+             at != NULL ? value : "", at != NULL ? at + 1 : "");
+    cr_expect_str_eq(text, expected, "%s", text);
+}
+
+/* What is lowered is machine code where the processor is one for it; then the line ends here. */
+static const char *way(void)
+{
+#if defined(__x86_64__) && (defined(__unix__) || defined(__APPLE__)) && defined(__GNUC__)
+    return mdf_has_avx2() ? "lowered, machine code\n" : "lowered, without machine code\n  because this processor has no AVX2\n";
+#else
+    return "lowered, without machine code\n  because there is none for this kind of processor or system\n";
+#endif
+}
+
+#define MODEL(nodes) "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {" nodes "}}}}}"
+#define NODE(parts) "\"n\": {\"input_ports\": {\"x\": {\"default_value\": 2}}, " parts "}"
+#define VALUE(value) MODEL(NODE("\"output_ports\": {\"o\": {\"value\": \"" value "\"}}"))
+#define FUNCTION(name, arguments)                                                                                             \
+    MODEL(NODE("\"parameters\": {\"p\": {\"function\": \"onnx::" name "\", \"args\": {" arguments "}}}, \"output_ports\": "      \
+               "{\"o\": {\"value\": \"p\"}}"))
+
+Test(explain, a_graph_as_a_whole)
+{
+    static const char model[] = VALUE("x * 2 + 1");
+    const mdf_options plain = {.plain = true};
+
+    expect(explain(model, NULL, NULL, 0), "it has not been evaluated\n", "");
+    expect(explain(model, NULL, NULL, 3), "graph 'g': @  node 'n': with the graph\n", way());
+    expect(explain(model, NULL, NULL, 2),
+           "graph 'g': node by node\n"
+           "  because of types and shapes that have not settled: it is lowered when it runs for the third time\n"
+           "  cure: evaluate more often (-n)\n"
+           "  node 'n': step by step: operator.mul, operator.add\n"
+           "    because of types and shapes that have not settled: it is lowered when it runs for the third time\n"
+           "    cure: evaluate more often (-n)\n",
+           "");
+    expect(explain(model, &plain, NULL, 3),
+           "graph 'g': node by node\n  because of --plain (mdf_options.plain)\n  cure: leave it out\n"
+           "  node 'n': step by step: operator.mul, operator.add\n    because of --plain (mdf_options.plain)\n    cure: leave it out\n",
+           "");
+}
+
+/* A model, and a piece of what is told. */
+Test(explain, reasons)
+{
+    static const struct {
+        const char *model, *piece;
+    } cases[] = {
+        {VALUE("numpy.sum([x, 1])"), "because of a value that is a list, an object, text or nothing (list of 2), at build_list"},
+        {VALUE("[k + x for k in [1, 2]]"), "because of a list that is made in each evaluation, in node 'n', output port 'o' (line 1)"},
+        {VALUE("x + numpy.random.rand()"), "because of random numbers, at numpy.random.rand, in node 'n', output port 'o'"},
+        {VALUE("'a' if x > 5 else 'b'"), "because of a value"},
+        {MODEL(NODE("\"parameters\": {\"p\": {\"value\": \"p + (1 if p < 2 else 0.5)\", \"default_initial_value\": 0}}, "
+                    "\"output_ports\": {\"o\": {\"value\": \"p\"}}")),
+         "cure: let all sides of a condition give the same type: 0.0, not 0, beside a real number"},
+        {FUNCTION("Expand", "\"input\": \"x\", \"shape\": [2, 1, 1, 1, 2]"), "because of an array of more than four axes (int64[2,1,1,1,2])"},
+        {FUNCTION("Identity", "\"input\": \"numpy.zeros((70000,)) + x\""),
+         "because of arrays of more than 65,536 elements in all: its nodes are lowered one by one"},
+        {FUNCTION("CumSum", "\"x\": [1.0, 2.0], \"axis\": \"x * 0\""), "graph 'g': lowered"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = explain(cases[i].model, NULL, NULL, 6);
+
+        cr_expect(strstr(text, cases[i].piece) != NULL, "%s: %s", cases[i].model, text);
+    }
+}
+
+#define LOOP(body, initial)                                                                                                      \
+    "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {" NODE(                                           \
+        "\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": \"" initial                  \
+        "\", \"body\": \"b\"}}}, \"output_ports\": {\"o\": {\"value\": \"l\"}}") "}}, \"b\": {\"metadata\": {\"inputs\": "       \
+    "[\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": "   \
+    "{}}, \"output_ports\": {\"t\": {\"value\": \"" body "\"}}}}}}}}"
+
+/* A whole number that becomes real in the first run is lowered; an array that grows is not, and it is said which. */
+Test(explain, loops)
+{
+    const char *text = explain(LOOP("s * 0.5", "[x]"), NULL, "7", 3);
+
+    expect(text, "graph 'g': @  node 'n': with the graph\n    Loop (node 'n', parameter 'l'): with what is around it\n", way());
+    text = explain(LOOP("numpy.append(s, 1.5)", "[x]"), NULL, "7", 3);
+    cr_expect(strstr(text, "    Loop (node 'n', parameter 'l'): its bodies step by step\n"
+                           "      because of a state whose type or shape changes from one run of the body to the next ("
+                           "float64[3], then float64[4]") != NULL ||
+                  strstr(text, "whose type or shape changes from one run of the body to the next (") != NULL,
+              "%s", text);
+    text = explain(LOOP("s * 0.5", "[x]"), NULL, "7", 1);
+    cr_expect(strstr(text, "    Loop (node 'n', parameter 'l'): lowered") != NULL, "%s", text);
+}
+
+/* Graphs within nodes are explained below their node, and are plain where all is. */
+Test(explain, graphs_within_nodes)
+{
+    static const char model[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"graph\": \"inner\"}}}, \"inner\": {\"nodes\": {\"a\": "
+        "{\"parameters\": {\"p\": {\"value\": \"p + 0.5\", \"default_initial_value\": 1.0}}, \"output_ports\": {\"o\": "
+        "{\"value\": \"p\"}}}}}}}}";
+    const mdf_options plain = {.plain = true};
+    const char *text = explain(model, NULL, NULL, 5);
+
+    cr_expect(strstr(text, "    graph 'inner': node by node\n") != NULL && strstr(text, "      node 'a': lowered") != NULL, "%s",
+              text);
+    text = explain(model, &plain, NULL, 5);
+    cr_expect(strstr(text, "      node 'a': step by step: operator.add\n        because of --plain (mdf_options.plain)\n") != NULL, "%s", text);
+    cr_expect_null(strstr(text, "lowered"), "%s", text);
+}
+
+Test(explain, nodes_with_conditions)
+{
+    static const char model[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"a\": {\"parameters\": {\"p\": {\"value\": \"p + 1\", "
+        "\"default_initial_value\": 0}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}}, \"b\": {\"output_ports\": {\"o\": "
+        "{\"value\": \"1.5\"}}}}, \"conditions\": {\"node_specific\": {\"b\": {\"type\": \"Never\", \"kwargs\": {}}}, "
+        "\"termination\": {\"environment_state_update\": {\"type\": \"Threshold\", \"kwargs\": {\"dependency\": \"a\", "
+        "\"parameter\": \"p\", \"threshold\": 5, \"comparator\": \">=\"}}}}}}}}";
+    const char *text = explain(model, NULL, NULL, 4);
+
+    cr_expect(strstr(text, "  because of an evaluation in which nothing runs\n") != NULL, "%s", text);
+    cr_expect(strstr(text, "  node 'b': has not run\n") != NULL, "%s", text);
+}
+
+/* As much as there is room for, always terminated; the whole length in any case. */
+Test(explain, text_is_cut)
+{
+    struct engine engine;
+    char text[8] = "unseen!";
+    size_t length;
+
+    cr_assert(engine_begin(&engine, VALUE("x"), NULL));
+    cr_assert_eq(mdf_evaluate(engine.state, NAN, NULL), MDF_OK);
+    length = mdf_explain(engine.state, NULL, 0);
+    cr_expect_gt(length, sizeof text);
+    cr_expect_eq(mdf_explain(engine.state, text, sizeof text), length);
+    cr_expect_str_eq(text, "graph '");
+    cr_expect_eq(mdf_explain(engine.state, text, 1), length);
+    cr_expect_str_eq(text, "");
+    cr_expect_eq(mdf_explain(NULL, text, sizeof text), 0);
+    engine_end(&engine);
+}
+
+/* Every reason reads as one: no full stop, and a cure that is something to do. */
+Test(explain, every_reason_has_words)
+{
+    cr_expect_null(mdf_refusal_text(MDF_REFUSED_NOT));
+    for (int reason = MDF_REFUSED_NOT + 1; reason <= MDF_REFUSED_INTERRUPTED; reason++) {
+        const char *text = mdf_refusal_text((enum mdf_refusal_reason)reason);
+
+        cr_assert_not_null(text);
+        cr_expect(strlen(text) > 8 && text[strlen(text) - 1] != '.', "%s", text);
+    }
+}
