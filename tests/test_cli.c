@@ -259,7 +259,7 @@ Test(cli, errors)
         {"tests/data/two_nodes.json --max-memory 10", 1, "error: more than the 10 bytes"},
         {"tests/data/two_nodes.json --time-limit 0", 2,
          "mdf-run: error: --time-limit must be a number of seconds above 0, not '0'"},
-        {"tests/data/two_nodes.json --time-limit 1e-9", 1, "node 'A': this takes longer than --time-limit (time_limit_s) allows"},
+        {"tests/data/two_nodes.json --time-limit 1e-9", 1, "this takes longer than --time-limit (time_limit_s) allows"},
         {"tests/data/decay.yaml -n 10000000000 --dt 1e-9 --time-limit 0.3", 1, "this takes longer than --time-limit"},
         {"tests/data/two_nodes.json --inputs tests/data/overlap.npz", 1, "the archive is damaged: its arrays share bytes"},
         {"tests/data/two_nodes.json -i x=@tests/data/huge_shape.npy", 1, "it has fewer bytes than its shape asks for"},
