@@ -560,3 +560,35 @@ Test(sweep, any_piece_of_memory_may_be_refused)
     }
     end(&fixture);
 }
+
+/* A Threshold sees the initial value that the instance has, not that of the model: the node runs where it is past the limit. */
+Test(sweep, threshold_on_a_swept_initial_value)
+{
+    static const char gated[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"p\": {\"default_initial_value\": -1.5}}, \"output_ports\": "
+        "{\"o\": {\"value\": \"p\"}}}}, \"conditions\": {\"node_specific\": {\"n\": {\"type\": \"Threshold\", \"kwargs\": {\"dependency\": "
+        "\"n\", \"parameter\": \"p\", \"threshold\": 2, \"comparator\": \">\"}}}, \"termination\": {\"environment_state_update\": "
+        "{\"type\": \"AfterNPasses\", \"kwargs\": {\"n\": 2}}}}}}}}";
+    static const char *const names[] = {"p"};
+    static const double values[] = {3.5, 1.0, 2.5};
+    static const int64_t n = 3;
+    const mdf_sweep_values parameters[] = {{"p", MDF_SWEEP_PER_INSTANCE, {MDF_DTYPE_FLOAT64, 1, &n, values}}};
+    const mdf_record records[] = {{.dtype = MDF_DTYPE_NONE}};
+    const mdf_sweep_options options = {.n_instances = 3, .parameters = parameters, .n_parameters = 1, .records = records, .n_records = 1,
+                                       .n_steps = 3, .record_every = 1, .dt = NAN, .n_threads = 1};
+    struct fixture fixture;
+    double results[9] = {0};
+    void *arrays[] = {results};
+    int i;
+
+    begin_with(&fixture, gated, names, 1, NULL);
+    fixture.sweep = mdf_sweep_new(fixture.program, &options, &fixture.error);
+    cr_assert_not_null(fixture.sweep, "%s", fixture.error.message);
+    cr_assert_eq(mdf_sweep_run(fixture.sweep, arrays, &fixture.error), MDF_OK, "%s", fixture.error.message);
+    for (i = 0; i < 3; i++) {
+        cr_assert_eq(results[i], 3.5);
+        cr_assert(isnan(results[3 + i]), "instance 1 never runs, and gave %g", results[3 + i]);
+        cr_assert_eq(results[6 + i], 2.5);
+    }
+    end(&fixture);
+}

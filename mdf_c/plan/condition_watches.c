@@ -178,6 +178,7 @@ static bool read_initial(struct condition_builder *builder, const struct mdf_nod
     if (source == NULL) {
         return true;
     }
+    watch->initial_value = changeable_operand(&target, source);
     if (!compile_constant(&target, source, &initial)) {
         return false;
     }
@@ -200,7 +201,7 @@ bool build_threshold(struct condition_builder *builder, const struct condition_c
 {
     struct mdf_condition *condition = condition_add(builder, MDF_CONDITION_THRESHOLD);
     const struct mdf_node *name = condition_argument(call, "parameter");
-    struct mdf_watch watch = {0};
+    struct mdf_watch watch = {.initial_value = MDF_NO_OPERAND};
     uint32_t node;
 
     if (condition_argument(call, "custom_parameter_getter") != NULL ||
@@ -238,7 +239,7 @@ bool build_threshold(struct condition_builder *builder, const struct condition_c
 
 static bool add_finished(struct condition_builder *builder, size_t node)
 {
-    struct mdf_watch watch = {.name = FINISHED, .node = node, .value = MDF_NO_OPERAND};
+    struct mdf_watch watch = {.name = FINISHED, .node = node, .value = MDF_NO_OPERAND, .initial_value = MDF_NO_OPERAND};
 
     if (find_value(builder, node, FINISHED, &watch)) {
         watch.always = watch.has_initial = false;

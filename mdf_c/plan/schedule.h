@@ -83,6 +83,7 @@ struct mdf_watch {
     bool always;       /* there is a value before the node's first run */
     bool has_initial;  /* what counts before the node's first run is `initial` */
     double initial;
+    mdf_operand initial_value; /* where each state sets it for itself; else MDF_NO_OPERAND */
     const int64_t *indices; /* applied one after the other */
     size_t n_indices;
     double absolute_tolerance, relative_tolerance;

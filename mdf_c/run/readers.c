@@ -124,6 +124,7 @@ static void note_program(struct readers *readers, const struct mdf_program *prog
     }
     for (i = 0; program->schedule != NULL && i < program->schedule->n_watches; i++) {
         note(readers, program->schedule->watches[i].value);
+        note(readers, program->schedule->watches[i].initial_value);
     }
 }
 

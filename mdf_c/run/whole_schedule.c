@@ -294,15 +294,16 @@ static mdf_lowered_id look(const struct mdf_whole_schedule *whole, struct scope 
     const struct mdf_value *example;
     mdf_lowered_id id;
 
-    bool has_arrived = watch->is_input && watch->port != SIZE_MAX && whole->program->ports[watch->port].is_required;
+    bool has_arrived = watch->is_input && watch->port != SIZE_MAX && whole->program->ports[watch->port].is_required,
+         is_initial = !watch->always && !has_arrived && !whole->state->has_run[watch->node];
 
-    if (!watch->always && !has_arrived && !whole->state->has_run[watch->node]) {
+    if (is_initial && watch->initial_value == MDF_NO_OPERAND) {
         return watch->has_initial ? mdf_term_real(lowering, watch->initial) : MDF_LOWERED_NONE;
     }
-    if (watch->is_input && !has_arrived) {
+    if (!is_initial && watch->is_input && !has_arrived) {
         return mdf_term_real(lowering, 0); /* edges bring something only while the node runs; from outside nothing has come */
     }
-    id = lowering_value_of(lowering, scope, watch->value);
+    id = lowering_value_of(lowering, scope, is_initial ? watch->initial_value : watch->value);
     if (id == MDF_LOWERED_NONE) {
         return id;
     }

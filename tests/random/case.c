@@ -1,7 +1,8 @@
 /* case.c - see case.h. A case as it comes, every text behind its length:
  *
- *   case FORMAT SIZE N_PHASES DT KEEPS_NOTHING IS_COMPILED ONLY \n MODEL
- *   then for each phase: phase N_STEPS N_INPUTS \n, and for each input: NAME SIZE \n JSON */
+ *   case FORMAT SIZE N_PHASES DT KEEPS_NOTHING IS_COMPILED ONLY N_SWEPT N_INSTANCES \n MODEL
+ *   then for each phase: phase N_STEPS N_INPUTS \n, and for each input: NAME SIZE \n JSON
+ *   then, of its sweep: N_SWEPT times: values NAME AXES IS_PARAMETER TYPE RANK SHAPE SIZE \n ELEMENTS, and a case for each instance */
 #include "tests/random/case.h"
 
 #include <stdlib.h>
@@ -59,15 +60,40 @@ static bool read_phase(struct random_phase *phase, FILE *file)
     return true;
 }
 
-bool random_case_read(struct random_case *random_case, FILE *file)
+static bool read_swept(struct random_swept *swept, FILE *file)
+{
+    char name[256];
+    size_t size, i;
+    int is_parameter;
+
+    if (fscanf(file, " values %255s %u %d %15s %zu", name, &swept->axes, &is_parameter, swept->type, &swept->rank) != 5 ||
+        swept->rank > sizeof swept->shape / sizeof *swept->shape) {
+        return false;
+    }
+    for (i = 0; i < swept->rank; i++) {
+        if (fscanf(file, "%ld", &swept->shape[i]) != 1) {
+            return false;
+        }
+    }
+    if (fscanf(file, "%zu", &size) != 1 || getc(file) != '\n') {
+        return false;
+    }
+    swept->is_parameter = is_parameter != 0;
+    swept->name = strdup(name);
+    swept->elements = read_text(file, size);
+    return swept->name != NULL && swept->elements != NULL;
+}
+
+/* The model and its phases; `n_swept` and `n_instances` of its sweep follow it. */
+static bool read_runs(struct random_case *random_case, size_t *n_swept, size_t *n_instances, FILE *file)
 {
     size_t n_phases, i;
     int keeps_nothing, is_compiled;
 
     *random_case = (struct random_case){0};
-    if (fscanf(file, " case %7s %zu %zu %lf %d %d %31s", random_case->format, &random_case->size_bytes, &n_phases, &random_case->dt,
-               &keeps_nothing, &is_compiled, random_case->only) != 7 ||
-        n_phases > MOST_PARTS || getc(file) != '\n') {
+    if (fscanf(file, " case %7s %zu %zu %lf %d %d %31s %zu %zu", random_case->format, &random_case->size_bytes, &n_phases,
+               &random_case->dt, &keeps_nothing, &is_compiled, random_case->only, n_swept, n_instances) != 9 ||
+        n_phases > MOST_PARTS || *n_swept > MOST_PARTS || *n_instances > MOST_PARTS || getc(file) != '\n') {
         return false;
     }
     random_case->keeps_nothing = keeps_nothing != 0;
@@ -86,7 +112,34 @@ bool random_case_read(struct random_case *random_case, FILE *file)
     return true;
 }
 
-void random_case_release(struct random_case *random_case)
+bool random_case_read(struct random_case *random_case, FILE *file)
+{
+    size_t n_swept, n_instances, n, n_others, i;
+
+    if (!read_runs(random_case, &n_swept, &n_instances, file)) {
+        return false;
+    }
+    random_case->swept = calloc(n_swept + 1, sizeof *random_case->swept);
+    random_case->instances = calloc(n_instances + 1, sizeof *random_case->instances);
+    if (random_case->swept == NULL || random_case->instances == NULL) {
+        return false;
+    }
+    random_case->n_swept = n_swept;
+    random_case->n_instances = n_instances;
+    for (i = 0; i < n_swept; i++) {
+        if (!read_swept(&random_case->swept[i], file)) {
+            return false;
+        }
+    }
+    for (i = 0; i < n_instances; i++) { /* which are swept no further */
+        if (!read_runs(&random_case->instances[i], &n, &n_others, file)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void release_runs(struct random_case *random_case)
 {
     size_t i, j;
 
@@ -99,5 +152,21 @@ void random_case_release(struct random_case *random_case)
     }
     free(random_case->phases);
     free(random_case->model);
+}
+
+void random_case_release(struct random_case *random_case)
+{
+    size_t i;
+
+    for (i = 0; i < random_case->n_swept; i++) {
+        free(random_case->swept[i].name);
+        free(random_case->swept[i].elements);
+    }
+    for (i = 0; i < random_case->n_instances; i++) {
+        release_runs(&random_case->instances[i]);
+    }
+    free(random_case->swept);
+    free(random_case->instances);
+    release_runs(random_case);
     *random_case = (struct random_case){0};
 }

@@ -18,6 +18,17 @@ struct random_phase {
     struct random_input *inputs;
 };
 
+/* Values that a sweep gives to a parameter or an input, as mdf_sweep_values has them. */
+struct random_swept {
+    char *name;
+    unsigned axes;
+    bool is_parameter;
+    char type[16]; /* of the elements, by name */
+    size_t rank;
+    int64_t shape[8];
+    char *elements;
+};
+
 struct random_case {
     char format[8]; /* of the model: "json", "onnx", ... */
     char *model;
@@ -28,6 +39,9 @@ struct random_case {
     bool keeps_nothing; /* no evaluation may see anything of an earlier one */
     bool is_compiled;   /* also by C source */
     char only[32];      /* the one way besides the reference; "-": all */
+    size_t n_swept, n_instances;
+    struct random_swept *swept;
+    struct random_case *instances; /* what the instances of the sweep are by themselves */
 };
 
 /* Reads the next case; false at the end, and where what comes is none. Release it all the same. */

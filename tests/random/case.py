@@ -3,6 +3,7 @@ import json
 import math
 
 import onnx_file
+import sweeps
 
 
 def new(model, phases, dt=None, format="json"):
@@ -18,10 +19,23 @@ def model_bytes(case):
 
 
 def encode(case, compiled=False, only="-"):
-    """The case as run_ways reads it (case.c). ``only``: the one way besides the reference; "-": all."""
+    """The case as run_ways reads it (case.c), with the sweep that is made of it. ``only``: the one way besides the reference; "-": all."""
+    sweep = sweeps.make(case) if only in ("-", "sweep") else None
+    parts = [_encode_runs(case, compiled, only, sweep)]
+    for value in sweep["values"] if sweep else []:
+        array = value["array"]
+        elements = array.tobytes()
+        parts += [b"values %s %d %d %s %d " % (value["name"].encode(), value["axes"], value["is_parameter"], value["type"].encode(), array.ndim),
+                  b"".join(b"%d " % n for n in array.shape), b"%d\n" % len(elements), elements]
+    return b"".join(parts + [_encode_runs(instance, False, only, None) for instance in (sweep["instances"] if sweep else [])])
+
+
+def _encode_runs(case, compiled, only, sweep):
+    """The model and its phases."""
     model, dt = model_bytes(case), case.get("dt")
-    parts = [b"case %s %d %d %s %d %d %s\n" % (case["format"].encode(), len(model), len(case["phases"]),
-                                          b"nan" if dt is None else repr(float(dt)).encode(), keeps_nothing(case), compiled, only.encode()), model]
+    parts = [b"case %s %d %d %s %d %d %s %d %d\n" % (case["format"].encode(), len(model), len(case["phases"]), b"nan" if dt is None else repr(float(dt)).encode(),
+                                                keeps_nothing(case), compiled, only.encode(), len(sweep["values"]) if sweep else 0,
+                                                len(sweep["instances"]) if sweep else 0), model]
     for phase in case["phases"]:
         parts.append(b"phase %d %d\n" % (max(1, phase["steps"]), len(phase["inputs"])))
         for name, value in phase["inputs"].items():

@@ -12,6 +12,7 @@ except ImportError:
 
 import case as cases
 import onnx_file
+import sweeps
 from runner import ROOT
 
 sys.path.insert(0, os.path.join(ROOT, "python"))
@@ -89,6 +90,55 @@ def _evaluable(case, model, inputs):
                        initializer={name.split(".", 1)[-1]: value for name, value in given.items()})
     return {f"{node.id}.{port}": value_text(part.curr_value)
             for node in graph.enodes.values() for port, part in node.evaluable_outputs.items()}
+
+
+def _one_by_one(instances, inputs_of):
+    """What the instances of a sweep give by themselves: {NODE.PORT: arrays}, and the first error."""
+    given = {}
+    for instance, seed in zip(instances, mdf_c.instance_seeds(0, len(instances))):
+        inputs = inputs_of(instance)
+        try:
+            trace = mdf_c.run(instance["model"], inputs, steps=len(inputs), dt=instance.get("dt"), record=True, seed=int(seed), **SETTINGS).trace
+        except mdf_c.MdfError as error:
+            return given, error
+        for name, array in trace.items():
+            given.setdefault(name, []).append(array)
+    return given, None
+
+
+def _sweep(plan):
+    """mdf_c.sweep, and what its instances give by themselves: {NODE.PORT: array} each."""
+    given, error = _one_by_one(plan["instances"], cases.inputs_by_step)
+    names = [name for name, arrays in given.items() if {(a.dtype, a.shape) for a in arrays} == {(arrays[0].dtype, arrays[0].shape)} and arrays[0].dtype != object]
+    swept = {v["name"]: v["array"] for v in plan["values"] if v["axes"] & sweeps.PER_INSTANCE}
+    first = plan["instances"][0]
+    inputs = [{name: value for name, value in step.items() if name not in swept} for step in cases.inputs_by_step(first)]
+    settings = {name: value for name, value in SETTINGS.items() if name != "threads"}
+    try:
+        result = mdf_c.sweep(first["model"], swept, inputs, steps=len(inputs), dt=first.get("dt"), record=[] if error else names, every=1, combine="zip",
+                             threads=2, progress=False, **settings).outputs
+    except mdf_c.MdfError as other:
+        return {"error": _error_text(other)}, {"error": None if error is None else _error_text(error)}
+    return {"error": None, **result}, {"error": None if error is None else _error_text(error), **{name: np.stack(given[name]) for name in names if not error}}
+
+
+def sweep_findings(case):
+    """Where mdf_c.sweep gives something else than mdf_c.run of each instance. What is told of an error goes on with the instance."""
+    plan = sweeps.make(case, both_axes=False) if case["format"] == "json" else None
+    if plan is None:
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found, expected = _sweep(plan)
+        except (mdf_c.MdfError, ValueError) as error:
+            found, expected = {"error": _error_text(error)}, {"error": None}
+    if "kept changeable" in (found["error"] or ""):
+        return []
+    for name, value in expected.items():
+        if name == "error" and (value is None) != (found[name] is None) or name != "error" and value_text(found[name]) != value_text(value):
+            return [{"way": "python_sweep", "kind": "different", "detail": [name, str(value), str(found[name])]}]
+    return []
 
 
 def findings(case, last):

@@ -57,7 +57,7 @@ static void compare(const struct random_way *way, const struct trace *trace, con
     mdf_text_release(&difference);
 }
 
-static void run_all(struct ways *ways, struct trace *reference, struct trace *trace)
+static void run_all(struct ways *ways, struct trace *reference, struct trace *trace, struct trace *own_reference)
 {
     const char *wrong_way = getenv("MDF_RANDOM_WRONG_WAY");
     const struct random_way *way;
@@ -73,13 +73,14 @@ static void run_all(struct ways *ways, struct trace *reference, struct trace *tr
         printf("way %s\n", way->name);
         fflush(stdout);
         trace_clear(own);
+        trace_clear(own_reference);
         own->is_wrong = wrong_way != NULL && strcmp(wrong_way, way->name) == 0;
         if (!way->run(ways, own)) {
             continue;
         }
         n_ways++;
         if (way != random_ways) {
-            compare(way, own, reference, ways->memory);
+            compare(way, own, (way->flags & WAY_HAS_REFERENCE) != 0 ? own_reference : reference, ways->memory);
         }
     }
     print_last(reference);
@@ -90,7 +91,7 @@ static void run_all(struct ways *ways, struct trace *reference, struct trace *tr
 int main(int argc, char **argv)
 {
     struct random_case random_case;
-    struct trace reference, trace;
+    struct trace reference, trace, own_reference;
     struct mdf_memory memory;
 
     if (argc != 2) {
@@ -100,11 +101,12 @@ int main(int argc, char **argv)
     mdf_memory_init(&memory, NULL, 0);
     trace_init(&reference, &memory);
     trace_init(&trace, &memory);
+    trace_init(&own_reference, &memory);
     while (random_case_read(&random_case, stdin)) {
-        struct ways ways = {.what = &random_case, .memory = &memory, .folder = argv[1]};
+        struct ways ways = {.what = &random_case, .memory = &memory, .folder = argv[1], .own_reference = &own_reference};
 
         load(&ways);
-        run_all(&ways, &reference, &trace);
+        run_all(&ways, &reference, &trace, &own_reference);
         mdf_program_free(ways.program);
         mdf_model_free(ways.model);
         random_case_release(&random_case);
@@ -112,5 +114,6 @@ int main(int argc, char **argv)
     random_case_release(&random_case);
     trace_release(&reference);
     trace_release(&trace);
+    trace_release(&own_reference);
     return 0;
 }

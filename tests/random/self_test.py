@@ -35,7 +35,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=os.environ.get("BUILD", "build"))
     build, begin, failed = parser.parse_args().build, time.monotonic(), []
-    for way in ("default", "steps", "yaml"):
+    for way in ("default", "steps", "yaml", "sweep"):
         case = wrong_way(build, way)
         if case is None or len(str(case["model"])) > MOST_BYTES:
             failed.append(f"a wrong last bit of the way '{way}': " + ("not found" if case is None else f"not shrunk: {case['model']}"))
@@ -45,7 +45,7 @@ def main():
         failed.append("a process that does not answer is not found")
     for line in failed:
         print("self test:", line)
-    print(f"self test: {5 - len(failed)} of 5 wrong ways found, {time.monotonic() - begin:.1f} s")
+    print(f"self test: {6 - len(failed)} of 6 wrong ways found, {time.monotonic() - begin:.1f} s")
     return 1 if failed else 0
 
 

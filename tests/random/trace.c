@@ -199,6 +199,14 @@ void trace_state(struct trace *trace, const mdf_program *program, const mdf_stat
     end_line(trace);
 }
 
+void trace_tensor(struct trace *trace, const char *name, const mdf_tensor *tensor, size_t phase, size_t step, size_t item)
+{
+    begin_line(trace, phase, step, item);
+    mdf_text_append_string(&trace->text, name);
+    write_tensor(trace, tensor);
+    end_line(trace);
+}
+
 void trace_error(struct trace *trace, const mdf_error *error, size_t phase, size_t step)
 {
     begin_line(trace, phase, step, SIZE_MAX);

@@ -23,6 +23,8 @@ void trace_release(struct trace *trace);
 
 /* Writes down all outputs, results and, where `with_schedule`, who ran, of the last evaluation. */
 void trace_state(struct trace *trace, const mdf_program *program, const mdf_state *state, size_t phase, size_t step);
+/* One value of a step. */
+void trace_tensor(struct trace *trace, const char *name, const mdf_tensor *tensor, size_t phase, size_t step, size_t item);
 void trace_error(struct trace *trace, const mdf_error *error, size_t phase, size_t step);
 
 /* How a trace is held against the reference. */

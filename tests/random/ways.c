@@ -371,6 +371,7 @@ const struct random_way random_ways[] = {
     {"after_interrupt", WAY_KEEPS_NOTHING, run_after_interrupt},
     {"after_others", WAY_KEEPS_NOTHING, run_after_others},
     {"fresh", WAY_KEEPS_NOTHING, run_fresh},
+    {"sweep", WAY_HAS_REFERENCE, random_run_sweep},
     {"compiled", WAY_IS_COMPILED, random_run_compiled},
     {NULL, 0, NULL},
 };

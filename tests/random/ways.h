@@ -12,12 +12,14 @@ struct ways {
     mdf_model *model;
     mdf_program *program; /* with the library's default options; NULL: `error` says why there is none */
     mdf_error error;
+    struct trace *own_reference; /* where a way that is held against another reference than the first way writes it */
 };
 
 enum random_way_flags {
     WAY_OF_LAST_STEPS = 1,  /* looks at the last step of each phase only */
     WAY_KEEPS_NOTHING = 2,  /* for models only that keep nothing from one evaluation to the next */
-    WAY_IS_COMPILED = 4     /* by C source: where that has a form for the model, and only where it is asked for */
+    WAY_IS_COMPILED = 4,    /* by C source: where that has a form for the model, and only where it is asked for */
+    WAY_HAS_REFERENCE = 8   /* writes its own reference too */
 };
 
 struct random_way {
@@ -35,6 +37,9 @@ mdf_options random_options(void);
 
 /* Sets the inputs of a phase. */
 mdf_status random_set_inputs(const struct random_phase *phase, mdf_state *state, mdf_error *error);
+
+/* sweep_way.c */
+bool random_run_sweep(struct ways *ways, struct trace *trace);
 
 /* compiled_way.c */
 bool random_run_compiled(struct ways *ways, struct trace *trace);

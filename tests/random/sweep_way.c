@@ -1,0 +1,354 @@
+/* sweep_way.c - a sweep held against its instances as models of their own, which run plainly. Ports are recorded whose values are arrays
+ * of numbers of one form in all steps of all instances, as a sweep wants it; one that has no value yet is NaN in a sweep. */
+#include "mdf_c/tensor/value.h"
+#include "tests/random/ways.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_OUTPUTS = 1000 };
+
+/* What the instances give by themselves, and what of it is recorded. */
+struct separate {
+    size_t n_instances, n_steps, n_outputs;
+    struct mdf_value *values; /* [instance][step][output], of those before the first error */
+    mdf_record outputs[MOST_OUTPUTS];
+    size_t record_of[MOST_OUTPUTS]; /* of those that are recorded: which output it is */
+    size_t n_records;
+    size_t failed_instance, failed_step; /* n_instances: none */
+    bool has_begun; /* the error comes from a step, not from loading or compiling */
+    mdf_error error;
+};
+
+static struct mdf_value *value_at(const struct separate *separate, size_t instance, size_t step, size_t output)
+{
+    return &separate->values[(instance * separate->n_steps + step) * separate->n_outputs + output];
+}
+
+/* ------------------------------------------------------------------ each by itself */
+
+static bool run_steps(struct ways *ways, struct separate *separate, size_t instance, mdf_state *state)
+{
+    const struct random_case *what = &ways->what->instances[instance];
+    size_t step, i;
+
+    for (step = 0; step < separate->n_steps; step++) {
+        separate->failed_step = step;
+        if (random_set_inputs(&what->phases[step], state, &separate->error) != MDF_OK ||
+            mdf_evaluate(state, step == 0 ? (double)NAN : what->dt, &separate->error) != MDF_OK) {
+            return false;
+        }
+        for (i = 0; i < separate->n_outputs; i++) {
+            const mdf_record *output = &separate->outputs[i];
+
+            if (!mdf_value_copy_apart(ways->memory, value_at(separate, instance, step, i),
+                                      mdf_output_at(state, output->node, output->output))) {
+                abort(); /* a test program: its parent sees that it ended */
+            }
+        }
+    }
+    return true;
+}
+
+static bool run_instance(struct ways *ways, struct separate *separate, size_t instance)
+{
+    const struct random_case *what = &ways->what->instances[instance];
+    mdf_options options = random_options();
+    mdf_model *model;
+    mdf_program *program;
+    mdf_state *state;
+    bool done;
+
+    options.plain = true;
+    separate->has_begun = false;
+    separate->failed_step = 0;
+    model = mdf_model_load_bytes(what->model, what->size_bytes, what->format, "model", &options, &separate->error);
+    program = model != NULL ? mdf_compile(model, &options, &separate->error) : NULL;
+    state = program != NULL ? mdf_state_new(program, &separate->error) : NULL;
+    separate->has_begun = state != NULL;
+    done = state != NULL && mdf_state_reset(state, mdf_sweep_seed(0, instance), &separate->error) == MDF_OK &&
+           run_steps(ways, separate, instance, state);
+    mdf_state_free(state);
+    mdf_program_free(program);
+    mdf_model_free(model);
+    return done;
+}
+
+static void run_instances(struct ways *ways, struct separate *separate)
+{
+    bool goes_on = true;
+    size_t i;
+
+    separate->failed_instance = separate->n_instances;
+    for (i = 0; i < separate->n_instances && goes_on; i++) {
+        goes_on = run_instance(ways, separate, i);
+        separate->failed_instance = goes_on ? separate->n_instances : i;
+    }
+}
+
+/* ------------------------------------------------------------------ what is recorded */
+
+static bool same_form(const struct mdf_value *a, const struct mdf_value *b)
+{
+    return b->kind == MDF_KIND_TENSOR && a->dtype == b->dtype && a->rank == b->rank &&
+           (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0);
+}
+
+static bool can_be_recorded(const struct separate *separate, size_t output)
+{
+    const struct mdf_value *first = value_at(separate, 0, separate->n_steps - 1, output), *value;
+    size_t n = separate->n_instances * separate->n_steps, i;
+
+    if (first->kind != MDF_KIND_TENSOR || first->dtype == MDF_DTYPE_STRING) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        value = &separate->values[i * separate->n_outputs + output];
+        if (!same_form(first, value) && !(value->kind == MDF_KIND_NONE && strchr("fc", mdf_dtype_kind((mdf_dtype)first->dtype)) != NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void choose_records(struct separate *separate)
+{
+    size_t i;
+
+    for (i = 0; i < separate->n_outputs && separate->failed_instance == separate->n_instances; i++) {
+        if (can_be_recorded(separate, i)) {
+            separate->record_of[separate->n_records++] = i;
+        }
+    }
+}
+
+static void find_outputs(struct separate *separate, const mdf_program *program)
+{
+    size_t node, i;
+
+    for (node = 0; node < mdf_program_n_nodes(program); node++) {
+        for (i = 0; i < mdf_program_n_outputs(program, node) && separate->n_outputs < MOST_OUTPUTS; i++) {
+            separate->outputs[separate->n_outputs++] = (mdf_record){.node = node, .output = i, .dtype = MDF_DTYPE_NONE};
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ traces: an instance is a phase */
+
+static void trace_row(struct trace *trace, const struct separate *separate, size_t record, const mdf_tensor *tensor, size_t instance,
+                      size_t step)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "output %zu", separate->record_of[record]);
+    trace_tensor(trace, name, tensor, instance, step, record);
+}
+
+/* A value as a sweep writes it: NaN where there is none. */
+static void trace_separate_row(struct trace *trace, const struct separate *separate, size_t record, size_t instance, size_t step)
+{
+    size_t output = separate->record_of[record], i;
+    const struct mdf_value *value = value_at(separate, instance, step, output), *form = value_at(separate, 0, separate->n_steps - 1, output);
+    mdf_tensor tensor = {(mdf_dtype)form->dtype, form->rank, mdf_value_shape(form), value->data};
+    double *nans = NULL;
+    char *elements = NULL;
+
+    if (value->kind == MDF_KIND_NONE) {
+        nans = calloc(form->length + 1, sizeof *nans);
+        elements = calloc(form->length + 1, mdf_dtype_size(tensor.dtype));
+        for (i = 0; i < form->length; i++) {
+            nans[i] = NAN;
+        }
+        mdf_convert_elements(tensor.dtype, elements, MDF_DTYPE_FLOAT64, nans, form->length, false);
+        tensor.data = elements;
+    }
+    trace_row(trace, separate, record, &tensor, instance, step);
+    free(nans);
+    free(elements);
+}
+
+/* All rows, or the first error with what a sweep adds to it. */
+static void trace_separate(struct trace *trace, const struct separate *separate, bool adds_instance)
+{
+    mdf_error error = separate->error;
+    size_t instance, step, record, length = strlen(error.message);
+
+    if (separate->failed_instance < separate->n_instances) {
+        if (adds_instance) {
+            snprintf(error.message + length, sizeof error.message - length, " (instance %zu, step %zu)", separate->failed_instance,
+                     separate->failed_step + 1);
+        }
+        trace_error(trace, &error, 0, 0);
+        return;
+    }
+    for (instance = 0; instance < separate->n_instances; instance++) {
+        for (step = 0; step < separate->n_steps; step++) {
+            for (record = 0; record < separate->n_records; record++) {
+                trace_separate_row(trace, separate, record, instance, step);
+            }
+        }
+    }
+}
+
+static void trace_arrays(struct trace *trace, const struct separate *separate, const mdf_sweep *sweep, void *const *arrays)
+{
+    size_t instance, step, record;
+    mdf_tensor form;
+
+    for (instance = 0; instance < separate->n_instances; instance++) {
+        for (step = 0; step < separate->n_steps; step++) {
+            for (record = 0; record < separate->n_records && mdf_sweep_form(sweep, record, &form); record++) {
+                size_t n = value_at(separate, 0, separate->n_steps - 1, separate->record_of[record])->length;
+
+                form.data = (char *)arrays[record] + (instance * separate->n_steps + step) * n * mdf_dtype_size(form.dtype);
+                trace_row(trace, separate, record, &form, instance, step);
+            }
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ the sweep */
+
+static mdf_dtype dtype_of(const char *name)
+{
+    int dtype = 0;
+
+    while (dtype < MDF_DTYPE_COUNT && strcmp(mdf_dtype_name((mdf_dtype)dtype), name) != 0) {
+        dtype++;
+    }
+    return (mdf_dtype)dtype;
+}
+
+struct options {
+    mdf_sweep_options sweep;
+    mdf_sweep_values parameters[16], inputs[64];
+    mdf_record records[MOST_OUTPUTS];
+    const char *names[16]; /* of the parameters */
+};
+
+static bool make_options(const struct random_case *what, const struct separate *separate, struct options *options)
+{
+    size_t n_parameters = 0, n_inputs = 0, i;
+
+    for (i = 0; i < what->n_swept; i++) {
+        const struct random_swept *swept = &what->swept[i];
+        const mdf_sweep_values values = {swept->name, swept->axes, {dtype_of(swept->type), swept->rank, swept->shape, swept->elements}};
+
+        if (swept->is_parameter ? n_parameters == 16 : n_inputs == 64) {
+            return false;
+        }
+        *(swept->is_parameter ? &options->parameters[n_parameters] : &options->inputs[n_inputs]) = values;
+        if (swept->is_parameter) {
+            options->names[n_parameters++] = swept->name;
+        } else {
+            n_inputs++;
+        }
+    }
+    for (i = 0; i < separate->n_records; i++) {
+        options->records[i] = separate->outputs[separate->record_of[i]];
+    }
+    options->sweep = (mdf_sweep_options){.n_instances = separate->n_instances, .parameters = options->parameters, .inputs = options->inputs,
+                                         .n_parameters = n_parameters, .n_inputs = n_inputs, .records = options->records,
+                                         .n_records = separate->n_records, .n_steps = separate->n_steps, .dt = what->dt, .record_every = 1};
+    return true;
+}
+
+static void run_sweep(const mdf_program *program, const struct options *options, const struct separate *separate, struct trace *trace)
+{
+    mdf_error error = {0};
+    mdf_sweep *sweep = mdf_sweep_new(program, &options->sweep, &error);
+    void *arrays[MOST_OUTPUTS] = {0};
+    mdf_tensor form;
+    size_t i;
+
+    for (i = 0; sweep != NULL && i < separate->n_records && mdf_sweep_form(sweep, i, &form); i++) {
+        size_t n = separate->n_instances * separate->n_steps, k;
+
+        for (k = 0; k < form.rank; k++) {
+            n *= (size_t)form.shape[k];
+        }
+        arrays[i] = calloc(n + 1, mdf_dtype_size(form.dtype));
+    }
+    if (sweep == NULL || mdf_sweep_run(sweep, arrays, &error) != MDF_OK) {
+        trace_error(trace, &error, 0, 0);
+    } else {
+        trace_arrays(trace, separate, sweep, arrays);
+    }
+    for (i = 0; i < separate->n_records; i++) {
+        free(arrays[i]);
+    }
+    mdf_sweep_free(sweep);
+}
+
+/* On one thread, whose state goes from instance to instance, and on two, which must be the same. */
+static void run_on_threads(const mdf_program *program, struct options *options, const struct separate *separate, struct trace *trace)
+{
+    struct trace other;
+
+    trace_init(&other, trace->text.memory);
+    other.is_wrong = trace->is_wrong;
+    options->sweep.n_threads = 1;
+    run_sweep(program, options, separate, trace);
+    options->sweep.n_threads = 2;
+    run_sweep(program, options, separate, &other);
+    if (other.text.length != trace->text.length || memcmp(other.text.bytes, trace->text.bytes, trace->text.length) != 0) {
+        trace_error(trace, &(mdf_error){.code = MDF_USAGE, .message = "the sweep differs on two threads"}, 0, 0);
+    }
+    trace_release(&other);
+}
+
+/* False where a parameter can not be swept, as it is fixed when the model is compiled. */
+static bool compare(struct ways *ways, const struct separate *separate, struct trace *trace)
+{
+    struct options *options = calloc(1, sizeof *options);
+    mdf_options how = random_options();
+    mdf_error error = {0};
+    mdf_program *program = NULL;
+    bool is_there = options != NULL && make_options(ways->what, separate, options);
+
+    if (is_there) {
+        program = mdf_compile_changeable(ways->model, options->names, options->sweep.n_parameters, &how, &error);
+        is_there = program != NULL || strstr(error.message, "kept changeable") == NULL;
+    }
+    if (is_there) {
+        trace_separate(ways->own_reference, separate, program != NULL);
+    }
+    if (is_there && program == NULL) {
+        trace_error(trace, &error, 0, 0);
+    } else if (is_there) {
+        run_on_threads(program, options, separate, trace);
+    }
+    mdf_program_free(program);
+    free(options);
+    return is_there;
+}
+
+bool random_run_sweep(struct ways *ways, struct trace *trace)
+{
+    struct separate *separate = calloc(1, sizeof *separate);
+    size_t n, i;
+    bool is_there;
+
+    if (separate == NULL || ways->program == NULL || ways->what->n_instances == 0) {
+        free(separate);
+        return false;
+    }
+    separate->n_instances = ways->what->n_instances;
+    separate->n_steps = ways->what->instances[0].n_phases;
+    find_outputs(separate, ways->program);
+    n = separate->n_instances * separate->n_steps * separate->n_outputs;
+    separate->values = calloc(n + 1, sizeof *separate->values);
+    if (separate->values == NULL) {
+        abort(); /* a test program: its parent sees that it ended */
+    }
+    run_instances(ways, separate);
+    choose_records(separate);
+    is_there = compare(ways, separate, trace);
+    for (i = 0; i < n; i++) {
+        mdf_value_clear(ways->memory, &separate->values[i]);
+    }
+    free(separate->values);
+    free(separate);
+    return is_there;
+}
