@@ -24,7 +24,7 @@ SONAME := libmdf.so.0
 
 # ---------------------------------------------------------------- sources
 
-LIBRARY_FOLDERS := $(addprefix mdf_c/,base tensor document expression model code lower plan run source write api) schemas functions
+LIBRARY_FOLDERS := $(addprefix mdf_c/,base tensor document expression model code lowered machine lower plan run source values write pictures api) schemas functions
 # Decoders of images, each there where its library is: a file functions/image/decode_FORMAT.c.
 IMAGE_LIBRARIES := jpeg/libjpeg png/libpng webp/libwebp jpeg2000/libopenjp2 tiff/libtiff-4>=4.5
 found = $(if $(shell pkg-config --exists '$(subst >=, >= ,$(notdir $(1)))' 2>/dev/null && echo yes),$(1))
@@ -34,7 +34,7 @@ IMAGE_ABSENT := $(filter-out $(IMAGE_FORMATS),$(patsubst %/,%,$(dir $(IMAGE_LIBR
 IMAGE_FLAGS := $(foreach format,$(IMAGE_FORMATS),-DMDF_IMAGE_$(shell echo $(format) | tr a-z A-Z))
 LIBRARY_SOURCES := $(filter-out $(IMAGE_ABSENT:%=functions/image/decode_%.c),$(sort $(shell find $(LIBRARY_FOLDERS) -name '*.c' 2>/dev/null)))
 PROGRAM_MAINS := mdf_c/cli/mdf_run.c mdf_c/cli/mdf_convert.c mdf_c/cli/mdf_compile.c
-PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(wildcard mdf_c/cli/*.c)))
+PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(shell find mdf_c/cli -name '*.c')))
 SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
 SUITE_SHARED_SOURCES := $(sort $(filter-out $(SUITE_SOURCES),$(wildcard tests/*.c)))
 # Criterion's processes do not go with the thread sanitizer: tests/alone stands in for it.
@@ -120,7 +120,7 @@ demo: deps
 
 test: deps
 	@$(MAKE) --no-print-directory all suites
-	@status=0; tools/check_layers.sh || status=1; BUILD=$(BUILD) WITH_PYTHON=$(if $(SANITIZE),,1) tools/run_suites.sh $(SUITES) || status=1; exit $$status
+	@status=0; tools/check_layers.sh || status=1; tools/check_symbols.sh $(BUILD)/objects $(LIBRARY_OBJECTS) || status=1; BUILD=$(BUILD) WITH_PYTHON=$(if $(SANITIZE),,1) tools/run_suites.sh $(SUITES) || status=1; exit $$status
 
 suites: $(PROGRAMS) $(SUITES) $(BUILD)/random/run_ways preload
 
@@ -136,8 +136,8 @@ $(BUILD)/tests/preload/%.so: tests/preload/%.c
 check-failing: all preload
 	@BUILD=$(BUILD) tools/check_failing.sh $(SECONDS)
 
-layers:
-	@tools/check_layers.sh
+layers: $(LIBRARY_OBJECTS)
+	@tools/check_layers.sh && tools/check_symbols.sh $(BUILD)/objects $(LIBRARY_OBJECTS)
 
 # The Python package: its tests, and a wheel with the engine inside (in build/wheel; needs Python's build package).
 python-tests: all
@@ -266,15 +266,15 @@ $(LATE_NAMES): tools/list_late_libraries.sh $(BUILD)/image_formats
 	@mkdir -p $(@D)
 	@CC="$(CC)" tools/list_late_libraries.sh $(LATE_LIBRARIES) > $@.new.$$$$ && if cmp -s $@.new.$$$$ $@; then rm $@.new.$$$$; else mv $@.new.$$$$ $@; fi
 
-$(BUILD)/objects/functions/onnx/image_decoder.o: FILE_FLAGS += $(IMAGE_FLAGS)
-$(BUILD)/objects/functions/onnx/image_decoder.o: $(BUILD)/image_formats
+$(BUILD)/objects/functions/image/image_decoder.o: FILE_FLAGS += $(IMAGE_FLAGS)
+$(BUILD)/objects/functions/image/image_decoder.o: $(BUILD)/image_formats
 
 # The list of operator tables, read off the sources; replaced only when it changes.
 $(OPERATOR_TABLES): tools/list_operator_tables.sh $(filter functions/%,$(LIBRARY_SOURCES))
 	@mkdir -p $(@D)
 	@tools/list_operator_tables.sh > $@.new.$$$$ && if cmp -s $@.new.$$$$ $@; then rm $@.new.$$$$; else mv $@.new.$$$$ $@; fi
 
-$(BUILD)/objects/functions/registry.o: $(OPERATOR_TABLES)
+$(BUILD)/objects/functions/kernel/registry.o: $(OPERATOR_TABLES)
 
 # The messages of ONNX files, as protobuf-c declares and reads them. Its code is not held to this project's warnings.
 $(ONNX_MESSAGES).c: mdf_c/document/onnx.proto

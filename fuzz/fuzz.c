@@ -5,7 +5,7 @@
  * tried stands in a file, so that it is known after a crash: --only NUMBER --keep FILE gives it again. */
 #include "fuzz/mutate.h"
 #include "fuzz/try_input.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* target_code.c - expressions, as a parameter of a model that has values of several kinds; and the C source of a model. */
 #include "fuzz/targets.h"
 #include "mdf_c/source/source.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
  * then reads as the same. */
 #define _GNU_SOURCE /* memfd_create */
 #include "fuzz/targets.h"
-#include "mdf_c/cli/sweep_file.h"
-#include "mdf_c/write/write.h"
-#include "mdf_c/write/zip_reader.h"
+#include "mdf_c/cli/sweep/sweep_file.h"
+#include "mdf_c/values/values.h"
+#include "mdf_c/values/zip_reader.h"
 
 #include <math.h>
 #include <stdio.h>

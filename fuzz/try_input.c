@@ -2,9 +2,9 @@
 #include "fuzz/try_input.h"
 
 #include "mdf_c/document/document.h"
+#include "mdf_c/pictures/write_dot.h"
 #include "mdf_c/plan/program.h"
-#include "mdf_c/write/write.h"
-#include "mdf_c/write/write_dot.h"
+#include "mdf_c/values/values.h"
 
 #include <math.h>
 #include <pthread.h>

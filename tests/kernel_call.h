@@ -4,7 +4,7 @@
 #ifndef MDF_TESTS_KERNEL_CALL_H
 #define MDF_TESTS_KERNEL_CALL_H
 
-#include "functions/operator.h"
+#include "functions/kernel/operator.h"
 
 enum { KERNEL_CALL_INPUTS = 9, KERNEL_CALL_OUTPUTS = 3 };
 

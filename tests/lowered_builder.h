@@ -1,4 +1,4 @@
-/* lowered_builder.h - small programs in the lowered form (mdf_c/lower/lowered.h), built op by op: for the tests of what runs
+/* lowered_builder.h - small programs in the lowered form (mdf_c/lowered/lowered.h), built op by op: for the tests of what runs
  * them.
  *
  *   struct build b;
@@ -14,7 +14,7 @@
 #ifndef MDF_TESTS_LOWERED_BUILDER_H
 #define MDF_TESTS_LOWERED_BUILDER_H
 
-#include "mdf_c/lower/lowered_run.h"
+#include "mdf_c/lowered/lowered_run.h"
 
 enum { BUILD_SLOTS = 64 };
 

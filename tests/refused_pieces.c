@@ -3,7 +3,7 @@
 
 #include "mdf_c/base/text.h"
 #include "mdf_c/plan/compiler.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 #include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>

@@ -1,10 +1,10 @@
 /* test_actr.c - the functions of ACT-R and of drift diffusion, and the generators that they draw from, against what the reference
  * and numpy yield (tests/data/actr_cases.json, see generate_actr_cases.py); messages; failing allocations. */
-#include "functions/call.h"
+#include "functions/kernel/call.h"
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
+#include "mdf_c/values/values.h"
 #include "tests/failing_allocator.h"
-#include "mdf_c/write/write.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>

@@ -1,9 +1,9 @@
 /* test_beside.c - arrays of a model in an archive beside it: read from what NumPy wrote (tests/data/beside), written and read
  * back, and what is refused. */
 #include "mdf_c/mdf.h"
+#include "mdf_c/values/values.h"
+#include "mdf_c/values/zip_reader.h"
 #include "mdf_c/write/beside.h"
-#include "mdf_c/write/write.h"
-#include "mdf_c/write/zip_reader.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

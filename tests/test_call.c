@@ -1,5 +1,5 @@
 /* test_call.c - what kernels see of a call: outputs, scratch space, numbers, errors. */
-#include "functions/operator.h"
+#include "functions/kernel/operator.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* test_coerce.c - the types that the inputs of an ONNX call get. */
-#include "functions/coerce.h"
-#include "functions/operator.h"
+#include "functions/kernel/coerce.h"
+#include "functions/kernel/operator.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* test_emit.c - machine code for lowered regions: random programs give what the plain form gives, bit for bit. */
-#include "mdf_c/lower/emit.h"
+#include "mdf_c/machine/emit.h"
 
 #include "mdf_c/base/processor.h"
 #include "tests/lowered_builder.h"

@@ -1,9 +1,9 @@
 /* test_engine.c - models through the public interface: what they compute, what they are refused for, what memory they ask for. */
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
+#include "mdf_c/values/values.h"
 #include "tests/failing_allocator.h"
 #include "tests/refused_pieces.h"
-#include "mdf_c/write/write.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * that the fuzzers keep (fuzz/corpus), among them all that once showed a fault. */
 #include "fuzz/mutate.h"
 #include "fuzz/targets.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

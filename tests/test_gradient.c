@@ -2,7 +2,7 @@
  * elements. */
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 #include "tests/engine.h"
 #include "tests/failing_allocator.h"
 #include "tests/refused_pieces.h"

@@ -2,7 +2,7 @@
  * another node's value, looked at later; and input ports, which a run of their node spends. Each model runs node by node, by the
  * fast ways, and in one go; expected is what modeci_mdf 0.4.15 computes. Models are written with single quotes. */
 #include "mdf_c/base/text.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 #include "tests/engine.h"
 
 #include <criterion/criterion.h>

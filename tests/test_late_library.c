@@ -1,6 +1,6 @@
 /* test_late_library.c - libraries that are loaded when they are needed. */
 #include "mdf_c/base/late_library.h"
-#include "mdf_c/write/zip_library.h"
+#include "mdf_c/values/zip_library.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

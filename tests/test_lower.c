@@ -2,7 +2,7 @@
  * comes up in between: results past 64 bits, divisions by zero, values that change type or shape. */
 #include "mdf_c/base/text.h"
 #include "mdf_c/run/state.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 #include "tests/engine.h"
 
 #include <criterion/criterion.h>

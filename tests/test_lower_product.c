@@ -2,8 +2,8 @@
  * steps, give the bits that the instructions give as they stand; also where memory is refused. */
 #include "mdf_c/base/text.h"
 #include "mdf_c/run/state.h"
-#include "mdf_c/run/whole.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/run/whole/whole.h"
+#include "mdf_c/values/values.h"
 #include "tests/engine.h"
 #include "tests/failing_allocator.h"
 

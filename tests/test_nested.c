@@ -2,9 +2,9 @@
  * something is wrong. Models are written with single quotes. */
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
+#include "mdf_c/values/values.h"
 #include "tests/failing_allocator.h"
 #include "tests/refused_pieces.h"
-#include "mdf_c/write/write.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * there writes both): the results of runs, or the words of an error. Each is run as it is, and again after it was written as
  * JSON, YAML and BSON, and with its arrays beside it. */
 #include "mdf_c/mdf.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 #include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>

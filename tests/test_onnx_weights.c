@@ -1,7 +1,7 @@
 /* test_onnx_weights.c - big arrays of ONNX files: views of the mapped file where they can be, else copied once; the same bits in
  * every encoding, from files and from memory. Files are written here, message by message. */
 #include "mdf_c/mdf.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

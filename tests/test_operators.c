@@ -1,6 +1,6 @@
 /* test_operators.c - what operators do with values at the edge, and refuse; the Fourier transform against its definition; image
  * files that are cut short or changed. What operators compute stands in reference_cases.json. */
-#include "functions/fourier.h"
+#include "functions/signal/fourier.h"
 #include "mdf_c/mdf.h"
 #include "tests/failing_allocator.h"
 #include "tests/operator_call.h"

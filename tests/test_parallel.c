@@ -1,6 +1,6 @@
 /* test_parallel.c - loops on several threads: each item once, with threads that come and go, within another loop, and after fork.
  */
-#include "functions/call.h"
+#include "functions/kernel/call.h"
 #include "mdf_c/mdf.h"
 
 #include <criterion/criterion.h>

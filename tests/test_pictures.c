@@ -1,8 +1,8 @@
 /* test_pictures.c - graphs as DOT, recordings as scripts for gnuplot, and the picture files that the programs make of them.
  *
  * tests/data/pictures/NAME.DETAIL.dot is what NAME.json gives. */
-#include "mdf_c/write/write_dot.h"
-#include "mdf_c/write/write_plot.h"
+#include "mdf_c/pictures/write_dot.h"
+#include "mdf_c/pictures/write_plot.h"
 #include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>

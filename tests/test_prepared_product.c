@@ -1,8 +1,8 @@
 /* test_prepared_product.c - prepared products have the bits of mdf_multiply, for any sizes, on any number of rows at once, with
  * any number of threads. */
-#include "functions/prepared_product.h"
+#include "functions/products/prepared_product.h"
 
-#include "functions/gemm.h"
+#include "functions/products/gemm.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "functions/psyneulink/psyneulink.h"
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
+#include "mdf_c/values/values.h"
 #include "tests/failing_allocator.h"
-#include "mdf_c/write/write.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>

@@ -2,7 +2,7 @@
  * `seed` and with the state's generator, in each type of reals; which numbers these are is nobody's business but that they are
  * the same for the same seed. Bounds are six standard errors: one in 500 million runs would pass them by chance, and seeds are
  * fixed. */
-#include "functions/random.h"
+#include "functions/sampling/random.h"
 #include "tests/kernel_call.h"
 
 #include <criterion/criterion.h>

@@ -1,9 +1,9 @@
 /* test_reference_cases.c - the answers of the Python engine and of ONNX's node tests, from tests/data/reference_cases.json (see
  * generate_reference_cases.py, where the tolerances have their reasons). Read with Jansson, an independent reader. */
-#include "functions/operator.h"
+#include "functions/kernel/operator.h"
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 #include "schemas/onnx_schema.h"
 
 #include <criterion/criterion.h>

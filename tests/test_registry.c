@@ -1,6 +1,6 @@
 /* test_registry.c - every kernel row names an operator, versions and attributes that ONNX has; look-ups find the rows;
  * docs/expressions.md names all functions of expressions, and no others. */
-#include "functions/operator.h"
+#include "functions/kernel/operator.h"
 #include "schemas/onnx_schema.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* test_vector_math.c - exp, tanh and their kin of arrays against the C library in float64, over all of float32; one result for
  * each element, wherever it stands. */
-#include "functions/vector_math.h"
+#include "functions/elements/vector_math.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

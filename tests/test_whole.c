@@ -2,7 +2,7 @@
  * graphs, random conditions, inputs, errors, interruptions, memory that is refused. */
 #include "mdf_c/base/text.h"
 #include "mdf_c/run/state.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 #include "tests/engine.h"
 #include "tests/failing_allocator.h"
 

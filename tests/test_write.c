@@ -1,5 +1,5 @@
 /* test_write.c - values and runs as JSON, CSV and NPZ, and values read back. */
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 #include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>

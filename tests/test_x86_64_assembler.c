@@ -1,5 +1,5 @@
 /* test_x86_64_assembler.c - encodings, by running them: with each register in each place, and each kind of operand. */
-#include "mdf_c/lower/x86_64_assembler.h"
+#include "mdf_c/machine/x86_64_assembler.h"
 
 #include "mdf_c/base/processor.h"
 

@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
 # Fails where a file includes one of a higher layer, or where two files of the tree have the same basename.
-# Run from the root of the tree. Every include of the project is written from the root.
+# Run from the root of the tree. --order: prints the layers, the lowest first. Every include of the project is written from the root.
 set -eu
 export LC_ALL=C
+order="base tensor schemas document functions expression model code lowered machine lower plan run source values write pictures api cli"
+if [ "${1:-}" = --order ]; then
+    echo "$order"
+    exit
+fi
 
-{ find mdf_c schemas functions -name '*.[ch]' -o -name '*.inc'; } | sort | awk '
+{ find mdf_c schemas functions -name '*.[ch]' -o -name '*.inc'; } | sort | awk -v layers="$order" '
 function layer(path) {
     if (path == "mdf_c/mdf.h") return "public"
     if (path ~ /^(schemas|functions)\//) return substr(path, 1, index(path, "/") - 1)
@@ -12,7 +17,7 @@ function layer(path) {
     return ""
 }
 BEGIN {
-    n = split("base tensor schemas document functions expression model code lower plan run source write api cli", order, " ")
+    n = split(layers, order, " ")
     for (i = 1; i <= n; i++) height[order[i]] = i
     # Neighbours in the order that know nothing of each other.
     apart["functions", "document"] = apart["functions", "expression"] = apart["expression", "functions"] = 1

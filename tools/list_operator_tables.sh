@@ -1,7 +1,7 @@
 #!/bin/sh
 # Lists the operator tables that the families in functions/ end in, one line a table:
 #     MDF_OPERATOR_TABLE(mdf_operators_unary)
-# functions/registry.c includes the result. Run from the root of the tree.
+# functions/kernel/registry.c includes the result. Run from the root of the tree.
 set -eu
 export LC_ALL=C
 for file in functions/*/*.c; do

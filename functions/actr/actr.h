@@ -3,7 +3,7 @@
 #ifndef MDF_FUNCTIONS_ACTR_ACTR_H
 #define MDF_FUNCTIONS_ACTR_ACTR_H
 
-#include "functions/defined_function.h"
+#include "functions/kernel/defined_function.h"
 
 extern const struct mdf_defined_function mdf_actr_functions[];
 

@@ -2,7 +2,7 @@
 #ifndef MDF_FUNCTIONS_DDM_DDM_H
 #define MDF_FUNCTIONS_DDM_DDM_H
 
-#include "functions/defined_function.h"
+#include "functions/kernel/defined_function.h"
 
 extern const struct mdf_defined_function mdf_ddm_functions[];
 

@@ -7,7 +7,7 @@
 #define MDF_FUNCTIONS_IMAGE_IMAGE_H
 
 #include "build/generated/late_libraries.h"
-#include "functions/call.h"
+#include "functions/kernel/call.h"
 #include "mdf_c/base/late_library.h"
 
 struct mdf_image {

@@ -3,8 +3,8 @@
  * Comes in: an array of strings or numbers; keys and values as attributes. Goes out: for each element the value of the key that
  * it equals, or the default; of OneHotEncoder a row of zeros with a one at the category. Source: ONNX ai.onnx.ml, all versions.
  */
-#include "functions/indexing.h"
-#include "functions/lookup.h"
+#include "functions/kernel/lookup.h"
+#include "functions/moves/indexing.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * after each operation in float64 the result is rounded, which for + - * / and the square root is float32 arithmetic. Scaler of
  * float64 is rounded at its end; Binarizer and Imputer keep the type (Imputer of integers: int64). Source: ONNX ai.onnx.ml, version 1
  * of each. */
-#include "functions/indexing.h"
+#include "functions/moves/indexing.h"
 #include "functions/onnx_ml/scores.h"
 
 #include <float.h>

@@ -4,7 +4,7 @@
 #ifndef MDF_FUNCTIONS_ONNX_ML_FOREST_H
 #define MDF_FUNCTIONS_ONNX_ML_FOREST_H
 
-#include "functions/workspace.h"
+#include "functions/kernel/workspace.h"
 
 enum mdf_tree_mode {
     MDF_TREE_LEQ,

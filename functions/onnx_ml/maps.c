@@ -3,8 +3,8 @@
  * ONNX's maps are MDF's objects; keys that are whole numbers are their digits. Comes in: an object whose values are numbers or
  * strings, or rows of scores. Goes out: an array of the values, in the order of their keys or of a vocabulary; or a list of
  * objects. Source: ONNX ai.onnx.ml, version 1 of each. */
-#include "functions/lookup.h"
-#include "functions/ordering.h"
+#include "functions/folds/ordering.h"
+#include "functions/kernel/lookup.h"
 
 #include "mdf_c/base/text.h"
 

@@ -2,7 +2,7 @@
 #ifndef MDF_FUNCTIONS_ONNX_ML_SCORES_H
 #define MDF_FUNCTIONS_ONNX_ML_SCORES_H
 
-#include "functions/workspace.h"
+#include "functions/kernel/workspace.h"
 
 /* The float32 nearest to a number. These models are float32 ones: float64 numbers that are rounded after each + - * / or square root
  * are float32 arithmetic, since float64 has more than twice the digits. */

@@ -4,8 +4,8 @@
  * by target or class; of the classifier the label of the largest, too. Numbers are compared and weights added in float32, one tree
  * after the other, as ONNX Runtime does; in float64 where features or attributes are. Source: ONNX ai.onnx.ml 1,
  * 3, 5. */
+#include "functions/kernel/lookup.h"
 #include "functions/onnx_ml/forest.h"
-#include "functions/lookup.h"
 #include "functions/onnx_ml/scores.h"
 
 #include <math.h>

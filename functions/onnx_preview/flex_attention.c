@@ -4,7 +4,7 @@
  * weights; both may be absent. Goes out: values weighed by the softmax of the scores. The bodies see the type softmax_precision,
  * float32 by default, float64 of float64. A row of scores that are all -infinity gives NaN, as Softmax does. Source: ONNX
  * ai.onnx.preview FlexAttention 1. */
-#include "functions/onnx/heads.h"
+#include "functions/recurrent/heads.h"
 
 #include <math.h>
 #include <string.h>

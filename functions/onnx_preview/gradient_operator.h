@@ -2,7 +2,7 @@
 #ifndef MDF_FUNCTIONS_ONNX_PREVIEW_GRADIENT_OPERATOR_H
 #define MDF_FUNCTIONS_ONNX_PREVIEW_GRADIENT_OPERATOR_H
 
-#include "functions/operator.h"
+#include "functions/kernel/operator.h"
 
 struct mdf_gradient_settings {
     struct mdf_strings xs, zs; /* the operator's inputs stand for these values, in this order; it yields a gradient by each x */

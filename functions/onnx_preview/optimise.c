@@ -3,7 +3,7 @@
  * Comes in: the learning rate, the number of steps so far; then variables, their gradients and what is remembered of them, the
  * first of each kind before the second. Goes out: the new variables and what is remembered now. Computed in float64. Source: ONNX
  * ai.onnx.preview.training, version 1 of each. */
-#include "functions/workspace.h"
+#include "functions/kernel/workspace.h"
 
 #include <math.h>
 #include <string.h>

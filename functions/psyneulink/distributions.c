@@ -6,7 +6,7 @@
  * decision times for single- and double-threshold drift-diffusion processes", Journal of Mathematical Psychology 75 (2016). */
 #include "functions/psyneulink/psyneulink.h"
 #include "functions/python/python_values.h"
-#include "functions/random.h"
+#include "functions/sampling/random.h"
 
 #include <float.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #ifndef MDF_FUNCTIONS_PSYNEULINK_PSYNEULINK_H
 #define MDF_FUNCTIONS_PSYNEULINK_PSYNEULINK_H
 
-#include "functions/defined_function.h"
+#include "functions/kernel/defined_function.h"
 #include "mdf_c/base/error.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
  * sum min max any all, and the displays [a, b], (a, b) and {a: b}.
  *
  * What yields its items one by one in Python is a list here. Source: the Python library reference, "Built-in Functions". */
-#include "functions/ordering.h"
+#include "functions/folds/ordering.h"
 #include "functions/python/python_numbers.h"
 #include "functions/python/python_operations.h"
 

@@ -10,167 +10,167 @@
 
 #define OPERATION add
 #define BINARY(a, b) (WIDE) a + (WIDE)b
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION subtract
 #define BINARY(a, b) (WIDE) a - (WIDE)b
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION multiply
 #define BINARY(a, b) (WIDE) a *(WIDE)b
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION divide
 #define BINARY(a, b) a / b
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION floor_divide
 #define BINARY(a, b) b == 0 ? a / b : (ELEMENT)mdf_floor_quotient(a, b)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION floor_divide
 #define BINARY(a, b) b == 0 ? 0 : b == -1 ? (ELEMENT)(0 - (WIDE)a) : a / b - (a % b != 0 && (a < 0) != (b < 0))
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION floor_divide
 #define BINARY(a, b) b == 0 ? 0 : a / b
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION remainder_of
 #define BINARY(a, b) b == 0 ? (ELEMENT)NAN : (ELEMENT)mdf_floor_remainder(a, b)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION remainder_of
 #define BINARY(a, b) b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0)
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION remainder_of
 #define BINARY(a, b) b == 0 ? 0 : a % b
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 /* The remainder as C has it, with the sign of the dividend. */
 #define OPERATION c_remainder
 #define BINARY(a, b) MATH(fmod)(a, b)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION c_remainder
 #define BINARY(a, b) b == 0 || b == (ELEMENT)-1 ? 0 : a % b
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION c_remainder
 #define BINARY(a, b) b == 0 ? 0 : a % b
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION power
 #define BINARY(a, b) MATH(pow)(a, b)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION power
 #define BINARY(a, b) mdf_wrapping_power((uint64_t)a, (uint64_t)b)
 #define REFUSED b < 0
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION power
 #define BINARY(a, b) mdf_wrapping_power(a, b)
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 /* NaN comes through. */
 #define OPERATION maximum
 #define BINARY(a, b) a >= b || a != a ? a : b
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION minimum
 #define BINARY(a, b) a <= b || a != a ? a : b
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 /* NaN gives way. */
 #define OPERATION real_maximum
 #define BINARY(a, b) a >= b || b != b ? a : b
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION real_minimum
 #define BINARY(a, b) a <= b || b != b ? a : b
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION both
 #define BINARY(a, b) a &b
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION either
 #define BINARY(a, b) a | b
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION different
 #define BINARY(a, b) a ^ b
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 /* Shifts by the width or more, or by a negative number, leave the sign only. */
 #define OPERATION shift_left
 #define BINARY(a, b) (uint64_t) b < BITS ? (WIDE)a << b : 0
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION shift_right
 #define BINARY(a, b) (uint64_t) b < BITS ? a >> b : -(a < 0)
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION shift_right
 #define BINARY(a, b) b < BITS ? a >> b : 0
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION greatest_divisor
 #define BINARY(a, b) mdf_common_divisor(mdf_magnitude(a), mdf_magnitude(b))
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION greatest_divisor
 #define BINARY(a, b) mdf_common_divisor(a, b)
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 static uint64_t common_multiple(uint64_t a, uint64_t b)
 {
@@ -179,88 +179,88 @@ static uint64_t common_multiple(uint64_t a, uint64_t b)
 
 #define OPERATION least_multiple
 #define BINARY(a, b) common_multiple(mdf_magnitude(a), mdf_magnitude(b))
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION least_multiple
 #define BINARY(a, b) common_multiple(a, b)
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION negate
 #define UNARY(x) -x
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION negate
 #define UNARY(x) 0 - (WIDE)x
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION keep
 #define UNARY(x) x
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION absolute
 #define UNARY(x) MATH(fabs)(x)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION absolute
 #define UNARY(x) x < 0 ? 0 - (WIDE)x : (WIDE)x
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION signs
 #define UNARY(x) x != x ? x : (ELEMENT)((x > 0) - (x < 0))
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION signs
 #define UNARY(x) x > 0
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION square
 #define UNARY(x) (WIDE) x *(WIDE)x
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION reciprocal
 #define UNARY(x) 1 / x
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 /* Of zero: what x86 processors make of an infinity. */
 #define OPERATION reciprocal
 #define UNARY(x) x == 0 ? (BITS < 32 ? 0 : LOWEST) : 1 / x
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION square_root
 #define UNARY(x) MATH(sqrt)(x)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION invert
 #define UNARY(x) !x
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION invert
 #define UNARY(x) ~(WIDE)x
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 /* ------------------------------------------------------------------ functions */
 

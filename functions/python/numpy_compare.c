@@ -39,131 +39,131 @@ TEXT_LOOP(not_equal, !=)
 #define OPERATION less
 #define RESULT uint8_t
 #define BINARY(a, b) a < b
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION less_equal
 #define RESULT uint8_t
 #define BINARY(a, b) a <= b
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION greater
 #define RESULT uint8_t
 #define BINARY(a, b) a > b
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION greater_equal
 #define RESULT uint8_t
 #define BINARY(a, b) a >= b
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION equal
 #define RESULT uint8_t
 #define BINARY(a, b) a == b
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION not_equal
 #define RESULT uint8_t
 #define BINARY(a, b) a != b
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION both
 #define BINARY(a, b) a &b
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION either
 #define BINARY(a, b) a | b
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION different
 #define BINARY(a, b) a ^ b
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION negation
 #define UNARY(x) !x
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION is_nan
 #define RESULT uint8_t
 #define UNARY(x) x != x
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION is_infinite
 #define RESULT uint8_t
 #define UNARY(x) isinf(x) != 0
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION is_infinite
 #define RESULT uint8_t
 #define UNARY(x) x != x
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION is_finite
 #define RESULT uint8_t
 #define UNARY(x) isfinite(x) != 0
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION is_finite
 #define RESULT uint8_t
 #define UNARY(x) x == x
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION sign_bit
 #define RESULT uint8_t
 #define UNARY(x) signbit(x) != 0
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION is_positive_infinity
 #define RESULT uint8_t
 #define UNARY(x) isinf(x) && x > 0
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION is_negative_infinity
 #define RESULT uint8_t
 #define UNARY(x) isinf(x) && x < 0
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 struct closeness {
     double relative, absolute;
@@ -176,8 +176,8 @@ struct closeness {
 #define BINARY(a, b)                                                                                \
     isfinite(b) ? fabs((double)a - (double)b) <= given->absolute + given->relative *fabs((double)b) \
                 : a == b || (given->equal_nan && a != a && b != b)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 /* ------------------------------------------------------------------ functions */
 

@@ -76,52 +76,52 @@ FUNCTION_LIST(FUNCTION_KERNEL)
 
 #define OPERATION real_absolute
 #define UNARY(x) MATH(fabs)(x)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION degrees
 #define UNARY(x) x *(ELEMENT)(180 / M_PI)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION radians
 #define UNARY(x) x *(ELEMENT)(M_PI / 180)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION nearest
 #define UNARY(x) MATH(rint)(x)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION lower
 #define UNARY(x) MATH(floor)(x)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION upper
 #define UNARY(x) MATH(ceil)(x)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION truncated
 #define UNARY(x) MATH(trunc)(x)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 /* Whole numbers stay as they are. */
 #define OPERATION kept
 #define UNARY(x) x
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 /* sin(pi x) / (pi x); numpy puts 1e-20 for a zero. */
 #define OPERATION sinc
 #define UNARY(x) MATH(sin)((ELEMENT)M_PI * (x == 0 ? (ELEMENT)1e-20 : x)) / ((ELEMENT)M_PI * (x == 0 ? (ELEMENT)1e-20 : x))
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define WHOLE_KEPT MDF_LOOPS_INTEGERS(kept), MDF_LOOPS_BOOL(kept)
 static const struct mdf_ufunc real_absolute = {{.loops = {MDF_LOOPS_REALS(real_absolute)}}, MDF_UFUNC_REALS, 1};
@@ -137,35 +137,35 @@ static const struct mdf_ufunc sinc = {{.loops = {MDF_LOOPS_REALS(sinc)}, .cost_n
 
 #define OPERATION arc_tangent
 #define BINARY(a, b) MATH(atan2)(a, b)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION hypotenuse
 #define BINARY(a, b) MATH(hypot)(a, b)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION copy_sign
 #define BINARY(a, b) MATH(copysign)(a, b)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION next_after
 #define BINARY(a, b) MATH(nextafter)(a, b)
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION step
 #define BINARY(a, b) a != a ? a : a == 0 ? b : a < 0 ? 0 : 1
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 /* log(exp(a) + exp(b)), and the same to the base 2, the larger taken out. */
 #define OPERATION log_sum
 #define BINARY(a, b) \
     a == b ? a + (ELEMENT)M_LN2 : a > b ? a + MATH(log1p)(MATH(exp)(b - a)) : a <= b ? b + MATH(log1p)(MATH(exp)(a - b)) : a - b
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION log2_sum
 #define BINARY(a, b)                                                \
@@ -173,8 +173,8 @@ static const struct mdf_ufunc sinc = {{.loops = {MDF_LOOPS_REALS(sinc)}, .cost_n
     : a > b  ? a + (ELEMENT)M_LOG2E *MATH(log1p)(MATH(exp2)(b - a)) \
     : a <= b ? b + (ELEMENT)M_LOG2E *MATH(log1p)(MATH(exp2)(a - b)) \
              : a - b
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 static const struct mdf_ufunc arc_tangent = {{.loops = {MDF_LOOPS_REALS(arc_tangent)}, .cost_ns = 20}, MDF_UFUNC_REALS, 2};
 static const struct mdf_ufunc hypotenuse = {{.loops = {MDF_LOOPS_REALS(hypotenuse)}, .cost_ns = 5}, MDF_UFUNC_REALS, 2};

@@ -1,9 +1,9 @@
 /* numpy_products.c - see numpy_products.h: matmul dot vdot inner outer tensordot kron cross trace convolve correlate.
  *
  * All sums of products go through the matrix product that the heavy operators share. Source: numpy 2.4, "Linear algebra". */
-#include "functions/python/numpy_products.h"
-#include "functions/gemm.h"
+#include "functions/products/gemm.h"
 #include "functions/python/numpy_arrange.h"
+#include "functions/python/numpy_products.h"
 #include "functions/python/numpy_reduce.h"
 #include "functions/python/ufunc.h"
 

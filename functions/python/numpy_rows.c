@@ -1,8 +1,8 @@
 /* numpy_rows.c - see numpy_rows.h: sort argsort cumsum cumprod; and what goes along one axis by way of parts of it: diff.
  *
  * Source: numpy 2.4, "Sorting, searching, and counting", "Sums, products, differences". */
+#include "functions/folds/ordering.h"
 #include "functions/python/numpy_rows.h"
-#include "functions/ordering.h"
 #include "functions/python/ufunc.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* numpy_select.c - numpy's choices and roundings, element by element: where select clip round nan_to_num.
  *
  * Source: numpy 2.4, "where", "clip", "round", "nan_to_num". */
+#include "functions/elements/where.h"
 #include "functions/python/ufunc.h"
-#include "functions/where.h"
 
 #include <math.h>
 #include <string.h>
@@ -123,8 +123,8 @@ struct rounding {
 #define SETTINGS struct rounding
 #define PREPARE ELEMENT scale = (ELEMENT)given->scale;
 #define UNARY(x) given->multiplied ? MATH(rint)(x * scale) / scale : MATH(rint)(x / scale) * scale
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 /* A whole number to a multiple of a power of ten, by way of float64 as in numpy. */
 #define OPERATION round_whole
@@ -136,9 +136,9 @@ static double round_to_multiple(double x, double scale, double lowest, double la
 
     return rounded >= lowest && rounded < largest ? rounded : lowest;
 }
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 static const struct mdf_ufunc round_scaled = {
     {.loops = {MDF_LOOPS_REALS(round_scaled), MDF_LOOPS_INTEGERS(round_whole)}, .cost_ns = 2}, MDF_UFUNC_SHARED, 1};
@@ -176,15 +176,15 @@ struct replacements {
     ELEMENT largest = given->positive == given->positive ? (ELEMENT)given->positive : MATH(nextafter)((ELEMENT)INFINITY, 0); \
     ELEMENT lowest = given->negative == given->negative ? (ELEMENT)given->negative : -MATH(nextafter)((ELEMENT)INFINITY, 0);
 #define UNARY(x) x != x ? (ELEMENT)given->nan : isinf(x) ? (x > 0 ? largest : lowest) : x
-#include "functions/elementwise_reals.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION replace
 #define UNARY(x) x
-#include "functions/elementwise_bool.inc"
-#include "functions/elementwise_signed.inc"
-#include "functions/elementwise_unsigned.inc"
-#include "functions/elementwise_end.inc"
+#include "functions/elements/elementwise_bool.inc"
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/elementwise_end.inc"
 
 static const struct mdf_ufunc replace = {
     {.loops = {MDF_LOOPS_REALS(replace), MDF_LOOPS_INTEGERS(replace), MDF_LOOPS_BOOL(replace)}}, MDF_UFUNC_SHARED, 1};

@@ -2,7 +2,7 @@
  * bincount.
  *
  * Source: numpy 2.4, "Order statistics", "Set routines", "searchsorted", "interp". */
-#include "functions/ordering.h"
+#include "functions/folds/ordering.h"
 #include "functions/python/numpy_rows.h"
 #include "functions/python/ufunc.h"
 

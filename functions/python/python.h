@@ -6,7 +6,7 @@
 #ifndef MDF_FUNCTIONS_PYTHON_H
 #define MDF_FUNCTIONS_PYTHON_H
 
-#include "functions/operator.h"
+#include "functions/kernel/operator.h"
 
 /* What stands at one place of a subscript "x[1, a:b, ..., None]". */
 enum mdf_subscript_kind {

@@ -6,7 +6,7 @@
 #ifndef MDF_FUNCTIONS_PYTHON_VALUES_H
 #define MDF_FUNCTIONS_PYTHON_VALUES_H
 
-#include "functions/indexing.h"
+#include "functions/moves/indexing.h"
 #include "functions/python/python.h"
 
 enum {

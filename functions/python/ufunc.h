@@ -6,7 +6,7 @@
 #ifndef MDF_FUNCTIONS_UFUNC_H
 #define MDF_FUNCTIONS_UFUNC_H
 
-#include "functions/elementwise.h"
+#include "functions/elements/elementwise.h"
 #include "functions/python/python_values.h"
 
 enum mdf_ufunc_types {

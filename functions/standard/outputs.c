@@ -1,5 +1,5 @@
 /* outputs.c - the outputs of a function that has several, as the list that its bare id stands for. */
-#include "functions/operator.h"
+#include "functions/kernel/operator.h"
 
 /* Outputs at the end that the operator did not produce (the running mean of a BatchNormalization that only infers) are left out.
  */

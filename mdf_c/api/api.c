@@ -3,9 +3,9 @@
 #include "mdf_c/base/machine_memory.h"
 #include "mdf_c/plan/program.h"
 #include "mdf_c/run/check_run.h"
+#include "mdf_c/values/values.h"
 #include "mdf_c/write/beside.h"
 #include "mdf_c/write/save_model.h"
-#include "mdf_c/write/write.h"
 
 const char *mdf_version(void)
 {

@@ -3,7 +3,7 @@
 #include "mdf_c/run/explain.h"
 #include "mdf_c/run/restart.h"
 #include "mdf_c/run/steps.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* sweep_api.c - sweeps. See mdf.h. */
 #include "mdf_c/api/arguments.h"
-#include "mdf_c/run/sweep.h"
+#include "mdf_c/run/sweep/sweep.h"
 
 mdf_sweep *mdf_sweep_new(const mdf_program *program, const mdf_sweep_options *options, mdf_error *error)
 {
@@ -22,11 +22,7 @@ void mdf_sweep_free(mdf_sweep *sweep)
 
 uint64_t mdf_sweep_seed(uint64_t seed, uint64_t instance)
 {
-    uint64_t bits = seed + (instance + 1) * 0x9E3779B97F4A7C15u;
-
-    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9u;
-    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBu;
-    return bits ^ (bits >> 31);
+    return mdf_sweep_seed_of(seed, instance);
 }
 
 size_t mdf_sweep_n_rows(const mdf_sweep *sweep)

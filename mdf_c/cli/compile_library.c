@@ -2,7 +2,7 @@
 #include "mdf_c/cli/compile_library.h"
 
 #include "mdf_c/cli/child.h"
-#include "mdf_c/write/new_file.h"
+#include "mdf_c/values/new_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "mdf_c/cli/compile_library.h"
 #include "mdf_c/mdf.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

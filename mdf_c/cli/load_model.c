@@ -4,7 +4,7 @@
 #include "mdf_c/base/error.h"
 #include "mdf_c/base/machine_memory.h"
 #include "mdf_c/model/model.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "mdf_c/cli/progress_bar.h"
 #include "mdf_c/cli/run_inputs.h"
 #include "mdf_c/cli/run_report.h"
-#include "mdf_c/cli/run_sweep.h"
+#include "mdf_c/cli/sweep/run_sweep.h"
 #include "mdf_c/cli/time_limit.h"
 #include "mdf_c/plan/print_program.h"
 

@@ -4,7 +4,7 @@
 
 #include "mdf_c/cli/command_line.h"
 #include "mdf_c/mdf.h"
-#include "mdf_c/write/write_dot.h"
+#include "mdf_c/pictures/write_dot.h"
 
 /* Of --dump. */
 enum dump { DUMP_NOTHING, DUMP_CODE, DUMP_LOWERED, DUMP_SCHEDULE, DUMP_MACHINE, DUMP_C };

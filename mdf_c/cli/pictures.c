@@ -5,8 +5,8 @@
 #include "mdf_c/base/text.h"
 #include "mdf_c/cli/child.h"
 #include "mdf_c/model/model.h"
-#include "mdf_c/write/write_dot.h"
-#include "mdf_c/write/write_plot.h"
+#include "mdf_c/pictures/write_dot.h"
+#include "mdf_c/pictures/write_plot.h"
 
 #include <string.h>
 

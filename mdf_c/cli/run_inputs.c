@@ -3,7 +3,7 @@
 
 #include "mdf_c/base/text.h"
 #include "mdf_c/run/state.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 
 #include <stdio.h>
 #include <string.h>

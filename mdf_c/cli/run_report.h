@@ -3,7 +3,7 @@
 #define MDF_CLI_RUN_REPORT_H
 
 #include "mdf_c/cli/options.h"
-#include "mdf_c/write/write.h"
+#include "mdf_c/values/values.h"
 
 struct run_report {
     struct mdf_memory *memory;

@@ -8,8 +8,8 @@
 #ifndef MDF_CODE_CODE_H
 #define MDF_CODE_CODE_H
 
-#include "functions/coerce.h"
-#include "functions/operator.h"
+#include "functions/kernel/coerce.h"
+#include "functions/kernel/operator.h"
 
 typedef uint32_t mdf_operand;
 

@@ -1,7 +1,7 @@
 /* frame.c - units at run time: slots, operands as pointers, and the loop over instructions. See code.h. */
 #include "mdf_c/code/code.h"
 
-#include "functions/follow.h"
+#include "functions/elements/follow.h"
 #include "functions/python/python.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* fast.c - see fast.h. */
 #include "mdf_c/lower/fast.h"
 
-#include "mdf_c/lower/lowered_run.h"
+#include "mdf_c/lowered/lowered_run.h"
 
 #include <math.h>
 #include <string.h>

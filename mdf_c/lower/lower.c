@@ -2,8 +2,8 @@
  * copied or borrowed is another name of the same value, jumps become branches. */
 #include "mdf_c/lower/lowering.h"
 
-#include "mdf_c/lower/emit.h"
-#include "mdf_c/lower/lowered_run.h"
+#include "mdf_c/lowered/lowered_run.h"
+#include "mdf_c/machine/emit.h"
 
 #include <math.h>
 #include <string.h>

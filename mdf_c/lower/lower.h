@@ -3,8 +3,8 @@
 #define MDF_LOWER_LOWER_H
 
 #include "mdf_c/code/code.h"
-#include "mdf_c/lower/lowered.h"
 #include "mdf_c/lower/refusal.h"
+#include "mdf_c/lowered/lowered.h"
 
 struct mdf_lowering_range {
     size_t first, end; /* instructions [first, end) */

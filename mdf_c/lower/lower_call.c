@@ -2,10 +2,10 @@
  * CALL.
  *
  * The kernel is run once, on examples, so that nothing need be known about it but what it did: the type and shape of its outputs,
- * and what loop it ran on which operands (functions/elementwise.h, mdf_elementwise_trace). What is taken for an element op has to
+ * and what loop it ran on which operands (functions/elements/elementwise.h, mdf_elementwise_trace). What is taken for an element op has to
  * give the same elements as the kernel did. */
 #include "mdf_c/lower/lowering.h"
-#include "mdf_c/lower/lowered_run.h"
+#include "mdf_c/lowered/lowered_run.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * lowered as ops before the loop. */
 #include "mdf_c/lower/lowering.h"
 
-#include "functions/stack.h"
+#include "functions/control/stack.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* lower_product.c - products in loops. A body's call of MatMul or Gemm whose second matrix does not change in the loop becomes a
- * prepared product (functions/prepared_product.h); where its first operand is an item of a scan input, it leaves the body, and is
+ * prepared product (functions/products/prepared_product.h); where its first operand is an item of a scan input, it leaves the body, and is
  * computed for a block of runs at once. See lowered.h for both. */
 #include "mdf_c/lower/lowering.h"
 
-#include "functions/gemm.h"
+#include "functions/products/gemm.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
-/* defined_call.c - a call of a function that is defined by expressions (functions/defined_function.h): arguments bound, then
+/* defined_call.c - a call of a function that is defined by expressions (functions/kernel/defined_function.h): arguments bound, then
  * steps.
  *
  * An argument is given in args, under its name or an older one; or it is a name of the node; or, as PsyNeuLink writes all that is
  * no number, it stands in the function's metadata; or it has its default. What the function keeps from call to call is a
  * parameter of the node: expand_states makes one where the node has none, which starts at the first value and becomes the state's
  * next one. */
-#include "functions/defined_function.h"
+#include "functions/kernel/defined_function.h"
 #include "mdf_c/plan/compiler.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* functions.c - what a Function, or a Parameter with a value or function, computes: arguments bound in order, then an MDF
  * function's expression, an operator of ONNX, a function that expressions
  * define (of ACT-R, of PsyNeuLink), or the value expression. */
-#include "functions/defined_function.h"
+#include "functions/kernel/defined_function.h"
 #include "functions/standard/standard.h"
 #include "mdf_c/plan/compiler.h"
 

@@ -2,7 +2,7 @@
  * and of the graphs within nodes. */
 #include "mdf_c/run/dump.h"
 
-#include "mdf_c/lower/print_lowered.h"
+#include "mdf_c/lowered/print_lowered.h"
 #include "mdf_c/plan/print_program.h"
 
 struct dump {

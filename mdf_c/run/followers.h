@@ -1,11 +1,11 @@
 /* followers.h - nodes whose only instruction puts limits (Relu, Clip) on what another node's call has just made, and that are its
- * only reader: that call's kernel may do it (functions/follow.h), and the node has nothing left to do.
+ * only reader: that call's kernel may do it (functions/elements/follow.h), and the node has nothing left to do.
  *
  * What the other node, its leader, makes is then not written; it is made when somebody asks for it by name. */
 #ifndef MDF_RUN_FOLLOWERS_H
 #define MDF_RUN_FOLLOWERS_H
 
-#include "functions/follow.h"
+#include "functions/elements/follow.h"
 #include "mdf_c/run/slot_uses.h"
 #include "mdf_c/run/state.h"
 

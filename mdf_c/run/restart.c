@@ -2,7 +2,7 @@
  * Holds after a restart: an evaluation gives the bits that it gives in a new state with the same seed. */
 #include "mdf_c/run/restart.h"
 
-#include "functions/random.h"
+#include "functions/sampling/random.h"
 #include "mdf_c/run/passing.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * say (scheduler.h); a node first takes what its edges bring, then runs. */
 #include "mdf_c/run/restart.h"
 
-#include "functions/random.h"
+#include "functions/sampling/random.h"
 #include "mdf_c/run/declared_shape.h"
 #include "mdf_c/run/followers.h"
 #include "mdf_c/run/passing.h"

@@ -4,9 +4,9 @@
 
 #include "mdf_c/lower/fast.h"
 #include "mdf_c/plan/program.h"
-#include "mdf_c/run/schedule_record.h"
-#include "mdf_c/run/scheduler.h"
-#include "mdf_c/run/whole.h"
+#include "mdf_c/run/schedule/schedule_record.h"
+#include "mdf_c/run/schedule/scheduler.h"
+#include "mdf_c/run/whole/whole.h"
 
 /* An input port filled at run time. */
 struct mdf_state_port {

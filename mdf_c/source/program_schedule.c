@@ -1,5 +1,5 @@
 /* program_schedule.c - the order in which nodes run, as C: layer by layer, or as conditions over counters say, which is what
- * mdf_c/run/scheduler.c does. See docs/scheduling.md. */
+ * mdf_c/run/schedule/scheduler.c does. See docs/scheduling.md. */
 #include "mdf_c/source/program_writer.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "mdf_c/source/program_writer.h"
 
 #include "mdf_c/lower/lower.h"
-#include "mdf_c/lower/lowered_run.h"
+#include "mdf_c/lowered/lowered_run.h"
 
 #include <math.h>
 #include <string.h>

@@ -287,7 +287,7 @@ static const struct element_row modulo_rows[] = {
 };
 static const struct element_row gelu_tanh_row = {
     "", REALS, 1, "$a * ($T)0.5 * (1 + tanh$f(($T)0.79788456080286535588 * ($a + ($T)0.044715 * $a * $a * $a)))", NULL, NULL};
-/* Of float32, as functions/vector_math.inc computes them. */
+/* Of float32, as functions/elements/vector_math.inc computes them. */
 static const struct element_row single_rows[] = {
     {" Exp ", REALS, 1, "@exp_float32@($a)", NULL, NULL},
     {" Tanh ", REALS, 1, "@tanh_float32@($a)", NULL, NULL},

@@ -73,7 +73,7 @@ struct fixed_helper {
                         "}\n"                                                                  \
     }
 
-/* What the functions of float32 share: see functions/vector_math.inc, whose results these are. */
+/* What the functions of float32 share: see functions/elements/vector_math.inc, whose results these are. */
 #define SINGLE_BASE                                                                                                            \
     "/* exp, tanh and their kin of float32, as the library has them: without branches, so that loops become vectors. */\n"     \
     "static inline uint32_t mdf_bits(float x)\n{\n    uint32_t bits;\n\n    memcpy(&bits, &x, sizeof bits);\n    return "      \

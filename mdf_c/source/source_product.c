@@ -6,7 +6,7 @@
  * the last bit. */
 #include "mdf_c/source/source_writer.h"
 
-#include "functions/gemm.h"
+#include "functions/products/gemm.h"
 #include "mdf_c/base/processor.h"
 
 #include <string.h>

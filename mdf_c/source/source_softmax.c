@@ -1,9 +1,9 @@
-/* source_softmax.c - Softmax, LogSoftmax, Hardmax along lines of an array, as functions/onnx/softmax_lines.inc computes them. */
+/* source_softmax.c - Softmax, LogSoftmax, Hardmax along lines of an array, as functions/folds/softmax_lines.inc computes them. */
 #include "mdf_c/source/source_writer.h"
 
 #include <string.h>
 
-/* Adjacent elements of float32: exponentials as functions/vector_math.inc has them, added in 16 parts. */
+/* Adjacent elements of float32: exponentials as functions/elements/vector_math.inc has them, added in 16 parts. */
 static void write_adjacent(struct mdf_source_writer *writer, const char *x, const char *y, size_t n_lines, size_t n, bool is_log)
 {
     const char *exponential = mdf_source_use(writer, "exp_float32");

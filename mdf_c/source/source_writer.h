@@ -8,7 +8,7 @@
 
 #include "mdf_c/base/text.h"
 #include "mdf_c/code/code.h"
-#include "mdf_c/lower/lowered.h"
+#include "mdf_c/lowered/lowered.h"
 
 /* A function that generated code calls; it is written out once, where it is needed. */
 struct mdf_source_helper {

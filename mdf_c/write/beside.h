@@ -8,7 +8,7 @@
 
 #include "mdf_c/base/hash.h"
 #include "mdf_c/document/document.h"
-#include "mdf_c/write/new_file.h"
+#include "mdf_c/values/new_file.h"
 
 /* Replaces all references in a document by the arrays that they name; false with the error set. */
 bool mdf_read_arrays_beside(struct mdf_document *document, mdf_error *error);

@@ -1,8 +1,8 @@
 /* beside_names.c - what archives beside a model are called, and which of them are no longer needed. See beside.h. */
 #define _GNU_SOURCE /* memmem */
 
+#include "mdf_c/values/values.h"
 #include "mdf_c/write/beside.h"
-#include "mdf_c/write/write.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* operators_page.c - see operators_page.h. Read off the schemas and the tables of kernels, so that it says what is there. */
 #include "mdf_c/write/operators_page.h"
 
-#include "functions/operator.h"
+#include "functions/kernel/operator.h"
 #include "schemas/onnx_schema.h"
 
 #include <string.h>

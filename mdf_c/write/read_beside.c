@@ -1,9 +1,9 @@
 /* read_beside.c - references to arrays beside a document become the arrays. See beside.h. Recursion is bounded by the document's
  * depth. */
 #include "mdf_c/document/tree_builder.h"
+#include "mdf_c/values/npy.h"
+#include "mdf_c/values/zip_reader.h"
 #include "mdf_c/write/beside.h"
-#include "mdf_c/write/npy.h"
-#include "mdf_c/write/zip_reader.h"
 
 #include <stdio.h>
 #include <string.h>

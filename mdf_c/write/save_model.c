@@ -1,8 +1,8 @@
 /* save_model.c - see save_model.h. */
 #include "mdf_c/write/save_model.h"
 
+#include "mdf_c/values/values.h"
 #include "mdf_c/write/beside.h"
-#include "mdf_c/write/write.h"
 
 #include <string.h>
 #include <sys/stat.h>

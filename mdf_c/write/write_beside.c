@@ -3,9 +3,9 @@
  *
  * An array is called by the nearest key above it that is not one of MDF's own words ("w" for parameters.w.value), with a number
  * behind where that name is taken. */
+#include "mdf_c/values/npy.h"
+#include "mdf_c/values/zip_writer.h"
 #include "mdf_c/write/beside.h"
-#include "mdf_c/write/npy.h"
-#include "mdf_c/write/zip_writer.h"
 
 #include <string.h>
 

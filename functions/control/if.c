@@ -1,0 +1,45 @@
+/* if.c - onnx::If: the branch that the condition chooses runs, the other does not. Outputs are what the branch yields; the two
+ * may differ in shape and rank. Source: https://onnx.ai/onnx/operators/onnx__If.html */
+#include "functions/control/stack.h"
+#include "functions/kernel/operator.h"
+
+struct if_settings {
+    size_t then_branch, else_branch;
+};
+
+static const struct mdf_setting if_settings[] = {{"then_branch", MDF_SETTING_GRAPH, offsetof(struct if_settings, then_branch)},
+                                                 {"else_branch", MDF_SETTING_GRAPH, offsetof(struct if_settings, else_branch)},
+                                                 {NULL, MDF_SETTING_GRAPH, 0}};
+
+static bool run_if(struct mdf_call *call)
+{
+    const struct mdf_value *condition = mdf_call_tensor(call, 0);
+    struct mdf_body *branch;
+    int truth;
+    size_t i;
+
+    if (condition == NULL) {
+        return false;
+    }
+    truth = mdf_value_truth(condition);
+    if (truth < 0 || condition->length != 1 || mdf_is_typed_otherwise(condition, MDF_DTYPE_BOOL)) {
+        return mdf_call_error(call, MDF_TYPE, "the condition must be one boolean");
+    }
+    branch = call->bodies[truth == 1 ? 0 : 1];
+    if (!branch->run(branch)) {
+        return false;
+    }
+    for (i = 0; i < call->n_outputs; i++) {
+        if (branch->own_outputs[i] != NULL) {
+            mdf_value_swap(call->outputs[i], branch->own_outputs[i]);
+        } else if (!mdf_value_copy(call->context->memory, call->outputs[i], branch->outputs[i])) {
+            return mdf_call_out_of_memory(call);
+        }
+    }
+    return true;
+}
+
+const struct mdf_operator mdf_operators_if[] = {
+    {"If", 1, 99, run_if, if_settings, sizeof(struct if_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
+};

@@ -1,0 +1,30 @@
+/* vector_math.h - exp, tanh and their kin of whole arrays of float32, in the widest vectors that the processor has.
+ *
+ * An element's result depends on the element alone: it is the same at each place of an array, for any number of elements and on
+ * every processor (multiplications and additions are fused everywhere, where the processor can not by fmaf, which is slow).
+ * Errors against the true value, in units in the last place, over all of float32: exp less than 1, expm1, tanh and erf 1.5, sigmoid 2.5,
+ * gelu 7. Infinities, NaN, signed zeros and subnormal numbers come out as from the C library; gelu of -infinity is NaN, as x
+ * Phi(x) is. The plain form of each is what the C library has in float64; test_vector_math.c compares. */
+#ifndef MDF_FUNCTIONS_ELEMENTS_VECTOR_MATH_H
+#define MDF_FUNCTIONS_ELEMENTS_VECTOR_MATH_H
+
+#include <stddef.h>
+
+/* Of n elements of `x`; `y` may be `x`. */
+typedef void (*mdf_vector_map)(size_t n, const float *x, float *y);
+
+struct mdf_vector_math {
+    mdf_vector_map exp, expm1, tanh, sigmoid, erf;
+    mdf_vector_map gelu; /* x Phi(x), with all digits of its tails */
+    /* y = exp(x - shift); returns the sum of y, in an order that depends on n alone. */
+    double (*exp_sum)(size_t n, const float *x, float shift, float *y);
+    /* The largest element that is not NaN; -infinity where there is none. */
+    float (*largest)(size_t n, const float *x);
+    void (*multiply)(size_t n, float factor, float *y); /* each element */
+};
+
+const struct mdf_vector_math *mdf_vector_math(void);
+/* What any processor has. */
+const struct mdf_vector_math *mdf_vector_math_plain(void);
+
+#endif

@@ -1,0 +1,40 @@
+/* vector_rows.c - see vector_rows.h. The compiler makes vectors of plain loops, once for each instruction set. */
+#include "functions/elements/vector_rows.h"
+
+#include "mdf_c/base/processor.h"
+
+#include <math.h>
+
+enum { SUM_PARTS = 16, MOST_PARTS = 64 };
+
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq")))
+#define NAME(x) x##_float32_avx512
+#define ELEMENT float
+#include "functions/elements/vector_rows.inc"
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq")))
+#define NAME(x) x##_float64_avx512
+#define ELEMENT double
+#include "functions/elements/vector_rows.inc"
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_float32_avx2
+#define ELEMENT float
+#include "functions/elements/vector_rows.inc"
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_float64_avx2
+#define ELEMENT double
+#include "functions/elements/vector_rows.inc"
+#endif
+#define TARGET
+#define NAME(x) x##_float32_plain
+#define ELEMENT float
+#include "functions/elements/vector_rows.inc"
+#define TARGET
+#define NAME(x) x##_float64_plain
+#define ELEMENT double
+#include "functions/elements/vector_rows.inc"
+
+const struct mdf_vector_rows *mdf_vector_rows(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 ? MDF_WIDEST(&rows_float32) : MDF_WIDEST(&rows_float64);
+}

@@ -1,0 +1,424 @@
+/* normalise.c - arrays brought to mean 0 and variance 1: BatchNormalization, InstanceNormalization, GroupNormalization,
+ * LayerNormalization, RMSNormalization.
+ *
+ * Comes in: an array, scale and bias (the first also mean and variance). Goes out: (x - mean) / sqrt(variance + epsilon) * scale
+ * + bias, the statistics being those of a channel, plane, group of channels or the last axes. Variances are of the population.
+ * Source: the ONNX operators, all versions. */
+#include "functions/elements/vector_rows.h"
+#include "functions/kernel/workspace.h"
+
+#include <math.h>
+#include <string.h>
+
+struct normalise_settings {
+    double epsilon, momentum;
+    int64_t training_mode, is_test, spatial; /* of BatchNormalization: from 14, up to 6, up to 8 */
+    int64_t axis, num_groups, stash_type;
+};
+
+static const struct mdf_setting batch_table[] = {
+    {"epsilon", MDF_SETTING_FLOAT, offsetof(struct normalise_settings, epsilon)},
+    {"momentum", MDF_SETTING_FLOAT, offsetof(struct normalise_settings, momentum)},
+    {"training_mode", MDF_SETTING_INT, offsetof(struct normalise_settings, training_mode)},
+    {"is_test", MDF_SETTING_INT, offsetof(struct normalise_settings, is_test)},
+    {"spatial", MDF_SETTING_INT, offsetof(struct normalise_settings, spatial)},
+    {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting instance_table[] = {{"epsilon", MDF_SETTING_FLOAT, offsetof(struct normalise_settings, epsilon)},
+                                                    {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting group_table[] = {{"epsilon", MDF_SETTING_FLOAT, offsetof(struct normalise_settings, epsilon)},
+                                                 {"num_groups", MDF_SETTING_INT, offsetof(struct normalise_settings, num_groups)},
+                                                 {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting layer_table[] = {{"epsilon", MDF_SETTING_FLOAT, offsetof(struct normalise_settings, epsilon)},
+                                                 {"axis", MDF_SETTING_INT, offsetof(struct normalise_settings, axis)},
+                                                 {"stash_type", MDF_SETTING_INT, offsetof(struct normalise_settings, stash_type)},
+                                                 {NULL, MDF_SETTING_INT, 0}};
+
+/* Lines of `n` elements, each with statistics of its own. Part p of line l (parts have `span` elements) is scaled by element
+ * l % scale_period * scale_step + p. */
+struct lines {
+    const void *x, *scale, *bias; /* bias: may be NULL */
+    void *y, *means, *inverses;   /* means, inverses: NULL, not wanted */
+    size_t n, span, scale_period, scale_step;
+    double epsilon;
+    bool is_centred; /* the mean is subtracted */
+};
+
+/* [n, n_channels, inner]. */
+struct batch {
+    const void *x, *scale, *bias, *mean, *variance;
+    void *y, *own_mean, *own_variance; /* own: measured when training */
+    size_t n, n_channels, inner;
+    double epsilon;
+};
+
+#define ELEMENT float
+#define TYPE MDF_DTYPE_FLOAT32
+#define NAME(x) x##_float32
+#include "functions/folds/normalise_lines.inc"
+#define ELEMENT double
+#define TYPE MDF_DTYPE_FLOAT64
+#define NAME(x) x##_float64
+#include "functions/folds/normalise_lines.inc"
+
+/* Rough time of one element, to judge what is worth a thread. */
+static const double element_ns = 0.2;
+
+/* ------------------------------------------------------------------ statistics of channels */
+
+/* Sizes, and the shape that scale, bias, mean and variance must have: [channels], or all axes but the first where the
+ * statistics are of each feature by itself. */
+static bool plan_batch(struct mdf_call *call, bool is_spatial, struct batch *job)
+{
+    static const char *const names[] = {"X", "scale", "B", "the mean", "the variance"};
+    const struct mdf_value *x = mdf_call_tensor(call, 0);
+    const int64_t one = 1, *shape;
+    size_t rank;
+
+    if (x == NULL) {
+        return false;
+    }
+    if (x->rank == 0) {
+        return mdf_call_error(call, MDF_SHAPE, "X is a scalar, but needs a batch axis");
+    }
+    rank = is_spatial || x->rank == 1 ? 1 : x->rank - 1;
+    shape = x->rank == 1 ? &one : mdf_value_shape(x) + 1;
+    job->n = (size_t)mdf_value_shape(x)[0];
+    if (!mdf_workspace_product(call, shape, 0, rank, &job->n_channels) ||
+        !mdf_workspace_product(call, mdf_value_shape(x), rank + 1, x->rank, &job->inner)) {
+        return false;
+    }
+    for (size_t i = 1; i < 5; i++) {
+        if (mdf_call_tensor(call, i) == NULL || !mdf_workspace_check_shape(call, names[i], call->inputs[i], rank, shape)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The statistics of this batch, mixed into the running ones; and both for those who read them. */
+static bool train(struct mdf_workspace *workspace, struct batch *job)
+{
+    const struct normalise_settings *settings = workspace->call->settings;
+    bool is_float32 = workspace->dtype == MDF_DTYPE_FLOAT32;
+    const void *running[2] = {job->mean, job->variance};
+    const void *own[2];
+
+    own[0] = job->mean = job->own_mean = mdf_workspace_array(workspace, workspace->dtype, job->n_channels);
+    own[1] = job->variance = job->own_variance = mdf_workspace_array(workspace, workspace->dtype, job->n_channels);
+    if (job->mean == NULL || job->variance == NULL) {
+        return false;
+    }
+    mdf_parallel_for(workspace->call->context, job->n_channels, 2 * element_ns * (double)job->n * (double)job->inner,
+                     is_float32 ? measure_channels_float32 : measure_channels_float64, job);
+    for (size_t output = 1; output < 5; output++) {
+        size_t which = (output - 1) % 2;
+        const struct mdf_value *input = workspace->call->inputs[3 + which];
+        void *target;
+
+        if (mdf_call_result(workspace->call, output) == NULL) {
+            continue;
+        }
+        target = mdf_workspace_output(workspace, output, (mdf_dtype)input->dtype, input->rank, mdf_value_shape(input));
+        if (target == NULL) {
+            return false;
+        }
+        (is_float32 ? mix_float32 : mix_float64)(running[which], own[which], job->n_channels, output < 3 ? settings->momentum : 0,
+                                                 target);
+    }
+    return true;
+}
+
+static bool normalise_batch(struct mdf_call *call, bool is_training, bool is_spatial)
+{
+    const struct normalise_settings *settings = call->settings;
+    struct batch job = {.epsilon = settings->epsilon};
+    struct mdf_workspace workspace;
+    const void *inputs[5];
+    const struct mdf_value *x;
+
+    if (!plan_batch(call, is_spatial, &job)) {
+        return false;
+    }
+    x = call->inputs[0];
+    if (!mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), 12)) {
+        return false;
+    }
+    for (size_t i = 0; i < 5; i++) {
+        inputs[i] = mdf_workspace_input(&workspace, i);
+        if (inputs[i] == NULL) {
+            return false;
+        }
+    }
+    job.x = inputs[0];
+    job.scale = inputs[1];
+    job.bias = inputs[2];
+    job.y = mdf_workspace_output(&workspace, 0, (mdf_dtype)x->dtype, x->rank, mdf_value_shape(x));
+    if (job.y == NULL) {
+        return false;
+    }
+    job.mean = inputs[3];
+    job.variance = inputs[4];
+    if (is_training && !train(&workspace, &job)) {
+        return false;
+    }
+    if (x->length > 0) {
+        mdf_parallel_for(call->context, job.n * job.n_channels, element_ns * (double)job.inner,
+                         workspace.dtype == MDF_DTYPE_FLOAT32 ? scale_planes_float32 : scale_planes_float64, &job);
+    }
+    return mdf_workspace_end(&workspace);
+}
+
+static bool batch_normalization_1(struct mdf_call *call)
+{
+    const struct normalise_settings *settings = call->settings;
+
+    return normalise_batch(call, settings->is_test == 0, settings->spatial != 0);
+}
+
+/* Training is asked for by reading the statistics. */
+static bool batch_normalization_7(struct mdf_call *call)
+{
+    const struct normalise_settings *settings = call->settings;
+    bool is_training = false;
+
+    for (size_t i = 1; i < 5; i++) {
+        is_training = is_training || mdf_call_result(call, i) != NULL;
+    }
+    return normalise_batch(call, is_training, settings->spatial != 0);
+}
+
+static bool batch_normalization_14(struct mdf_call *call)
+{
+    const struct normalise_settings *settings = call->settings;
+
+    return normalise_batch(call, settings->training_mode != 0, true);
+}
+
+/* ------------------------------------------------------------------ statistics of lines */
+
+static bool run_lines(struct mdf_workspace *workspace, struct lines *job, size_t n_lines)
+{
+    if (job->n > 0) {
+        mdf_parallel_for(workspace->call->context, n_lines, 3 * element_ns * (double)job->n,
+                         workspace->dtype == MDF_DTYPE_FLOAT32 ? normalise_lines_float32 : normalise_lines_float64, job);
+    }
+    return mdf_workspace_end(workspace);
+}
+
+/* InstanceNormalization and GroupNormalization: lines are `n_groups` groups of channels of each batch (0: each channel one). */
+static bool normalise_groups(struct mdf_call *call, int64_t n_groups, bool scale_by_group)
+{
+    const struct normalise_settings *settings = call->settings;
+    const struct mdf_value *x = mdf_call_tensor(call, 0), *scale = mdf_call_tensor(call, 1), *bias = mdf_call_tensor(call, 2);
+    struct lines job = {.epsilon = settings->epsilon, .is_centred = true};
+    struct mdf_workspace workspace;
+    int64_t n_channels;
+    size_t inner;
+
+    if (x == NULL || scale == NULL || bias == NULL ||
+        !mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), 4)) {
+        return false;
+    }
+    if (x->rank < 2) {
+        return mdf_call_error(call, MDF_SHAPE, "the input has rank %u, but needs a batch and a channel axis", x->rank);
+    }
+    n_channels = mdf_value_shape(x)[1];
+    n_groups = n_groups == 0 ? n_channels : n_groups;
+    if (n_channels > 0 && (n_groups < 1 || n_channels % n_groups != 0)) {
+        return mdf_call_error(call, MDF_VALUE, "num_groups is %lld; it has to divide the %lld channels", (long long)n_groups,
+                              (long long)n_channels);
+    }
+    if (!mdf_workspace_check_shape(call, "scale", scale, 1, scale_by_group ? &n_groups : &n_channels) ||
+        !mdf_workspace_check_shape(call, "bias", bias, 1, scale_by_group ? &n_groups : &n_channels) ||
+        !mdf_workspace_product(call, mdf_value_shape(x), 2, x->rank, &inner)) {
+        return false;
+    }
+    job.x = mdf_workspace_input(&workspace, 0);
+    job.scale = mdf_workspace_input(&workspace, 1);
+    job.bias = mdf_workspace_input(&workspace, 2);
+    job.y = mdf_workspace_output(&workspace, 0, (mdf_dtype)x->dtype, x->rank, mdf_value_shape(x));
+    if (job.x == NULL || job.scale == NULL || job.bias == NULL || job.y == NULL) {
+        return false;
+    }
+    if (x->length == 0) {
+        return true;
+    }
+    job.scale_period = (size_t)n_groups;
+    job.scale_step = scale_by_group ? 1 : (size_t)(n_channels / n_groups);
+    job.n = (size_t)(n_channels / n_groups) * inner;
+    job.span = scale_by_group ? job.n : inner;
+    return run_lines(&workspace, &job, x->length / job.n);
+}
+
+static bool instance_normalization(struct mdf_call *call)
+{
+    return normalise_groups(call, 0, false);
+}
+
+static bool group_normalization_18(struct mdf_call *call)
+{
+    const struct normalise_settings *settings = call->settings;
+
+    return normalise_groups(call, settings->num_groups == 0 ? -1 : settings->num_groups, true);
+}
+
+static bool group_normalization_21(struct mdf_call *call)
+{
+    const struct normalise_settings *settings = call->settings;
+
+    return normalise_groups(call, settings->num_groups == 0 ? -1 : settings->num_groups, false);
+}
+
+/* Whether the last axes of `value` are those of `x` from `axis` on, and it has no more than those. */
+static bool fits_line(const struct mdf_value *x, size_t axis, const struct mdf_value *value)
+{
+    size_t n = x->rank - axis;
+
+    for (size_t i = 0; i < n && value->rank == n; i++) {
+        if (mdf_value_shape(value)[i] != mdf_value_shape(x)[axis + i]) {
+            return false;
+        }
+    }
+    return value->rank == n;
+}
+
+/* Elements of input `i`, repeated to the shape of `x`: by a copy, since scales that do not simply fit a line are rare. */
+static const void *repeat_input(struct mdf_workspace *workspace, size_t i, const struct mdf_value *x)
+{
+    const struct mdf_value *value = workspace->call->inputs[i];
+    const int64_t *shape = mdf_value_shape(x), *own = mdf_value_shape(value);
+    size_t skipped = x->rank - value->rank, size_bytes = mdf_dtype_size(workspace->dtype);
+    const char *from = mdf_workspace_input(workspace, i);
+    char *to = mdf_workspace_array(workspace, workspace->dtype, x->length);
+
+    if (from == NULL || to == NULL) {
+        return NULL;
+    }
+    for (size_t element = 0; element < x->length; element++) {
+        size_t left = element, offset = 0, stride = 1;
+
+        for (size_t axis = x->rank; axis-- > skipped;) {
+            size_t index = left % (size_t)shape[axis];
+
+            left /= (size_t)shape[axis];
+            offset += own[axis - skipped] == 1 ? 0 : index * stride;
+            stride *= (size_t)own[axis - skipped];
+        }
+        memcpy(to + element * size_bytes, from + offset * size_bytes, size_bytes);
+    }
+    return to;
+}
+
+/* Whether input `i` broadcasts to the shape of `x`. */
+static bool check_broadcast(struct mdf_call *call, size_t i, const struct mdf_value *x)
+{
+    const struct mdf_value *value = mdf_call_tensor(call, i);
+    bool fits = value != NULL && value->rank <= x->rank;
+    char text[128], x_text[128];
+
+    for (size_t axis = 0; fits && axis < value->rank; axis++) {
+        int64_t size = mdf_value_shape(value)[axis];
+
+        fits = size == 1 || size == mdf_value_shape(x)[x->rank - value->rank + axis];
+    }
+    if (value != NULL && !fits) {
+        mdf_value_describe(value, text, sizeof text);
+        mdf_value_describe(x, x_text, sizeof x_text);
+        return mdf_call_error(call, MDF_SHAPE, "input %zu, %s, does not broadcast to %s", i + 1, text, x_text);
+    }
+    return fits;
+}
+
+/* Reads scale and bias, each as one line or, where one of them is not, both for all lines. */
+static bool read_scales(struct mdf_workspace *workspace, size_t axis, struct lines *job)
+{
+    struct mdf_call *call = workspace->call;
+    const struct mdf_value *x = call->inputs[0], *bias = job->is_centred ? mdf_call_input(call, 2) : NULL;
+    bool is_line;
+
+    if (!check_broadcast(call, 1, x) || (bias != NULL && !check_broadcast(call, 2, x))) {
+        return false;
+    }
+    is_line = fits_line(x, axis, call->inputs[1]) && (bias == NULL || fits_line(x, axis, bias));
+    job->scale = is_line ? mdf_workspace_input(workspace, 1) : repeat_input(workspace, 1, x);
+    if (bias != NULL) {
+        job->bias = is_line ? mdf_workspace_input(workspace, 2) : repeat_input(workspace, 2, x);
+    }
+    job->scale_period = is_line || job->n == 0 ? 1 : x->length / job->n;
+    job->scale_period = job->scale_period > 0 ? job->scale_period : 1;
+    job->scale_step = job->n;
+    return job->scale != NULL && (bias == NULL || job->bias != NULL);
+}
+
+/* Makes the outputs; statistics have size 1 on the axes that they are taken over. */
+static bool make_outputs(struct mdf_workspace *workspace, size_t axis, mdf_dtype dtype, struct lines *job)
+{
+    const struct normalise_settings *settings = workspace->call->settings;
+    const struct mdf_value *x = workspace->call->inputs[0];
+    mdf_dtype stash = mdf_dtype_from_onnx(settings->stash_type);
+    int64_t *shape = mdf_workspace_array(workspace, MDF_DTYPE_INT64, x->rank);
+    void **statistics[2] = {&job->means, &job->inverses};
+
+    if (shape == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < x->rank; i++) {
+        shape[i] = i < axis ? mdf_value_shape(x)[i] : 1;
+    }
+    job->y = mdf_workspace_output(workspace, 0, dtype, x->rank, mdf_value_shape(x));
+    for (size_t i = 0; i < 2 && job->y != NULL; i++) {
+        if (mdf_call_result(workspace->call, i + 1) != NULL) {
+            *statistics[i] =
+                mdf_workspace_output(workspace, i + 1, stash == MDF_DTYPE_BFLOAT16 ? stash : MDF_DTYPE_FLOAT32, x->rank, shape);
+            if (*statistics[i] == NULL) {
+                return false;
+            }
+        }
+    }
+    return job->y != NULL;
+}
+
+static bool normalise_layer(struct mdf_call *call, bool is_centred)
+{
+    const struct normalise_settings *settings = call->settings;
+    const struct mdf_value *x = mdf_call_tensor(call, 0), *scale = mdf_call_tensor(call, 1);
+    struct lines job = {.epsilon = settings->epsilon, .is_centred = is_centred, .span = 1};
+    struct mdf_workspace workspace;
+    size_t axis, n_lines;
+
+    if (x == NULL || scale == NULL || !mdf_call_axis(call, settings->axis, x->rank, &axis) ||
+        !mdf_workspace_product(call, mdf_value_shape(x), axis, x->rank, &job.n) ||
+        !mdf_workspace_product(call, mdf_value_shape(x), 0, axis, &n_lines) ||
+        !mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), 9)) {
+        return false;
+    }
+    job.x = mdf_workspace_input(&workspace, 0);
+    return job.x != NULL && read_scales(&workspace, axis, &job) &&
+           make_outputs(&workspace, axis, (mdf_dtype)(is_centred ? x : scale)->dtype, &job) &&
+           run_lines(&workspace, &job, n_lines);
+}
+
+static bool layer_normalization(struct mdf_call *call)
+{
+    return normalise_layer(call, true);
+}
+
+static bool rms_normalization(struct mdf_call *call)
+{
+    return normalise_layer(call, false);
+}
+
+const struct mdf_operator mdf_operators_normalise[] = {
+    {"BatchNormalization", 1, 6, batch_normalization_1, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL},
+    {"BatchNormalization", 7, 13, batch_normalization_7, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL},
+    {"BatchNormalization", 14, 99, batch_normalization_14, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
+     NULL},
+    {"InstanceNormalization", 1, 99, instance_normalization, instance_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
+     NULL},
+    {"GroupNormalization", 18, 20, group_normalization_18, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
+     NULL},
+    {"GroupNormalization", 21, 99, group_normalization_21, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
+     NULL},
+    {"LayerNormalization", 17, 99, layer_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"RMSNormalization", 23, 99, rms_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

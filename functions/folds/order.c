@@ -1,0 +1,573 @@
+/* order.c - elements by rank: TopK, Unique, ArgMax, ArgMin, NonZero.
+ *
+ * Comes in: an array. Goes out: values and where they stood. Equal elements stand in the order of their indices. NaN is the
+ * largest value (numpy.sort), and for ArgMax and ArgMin it is what is looked for (numpy.argmax). Source: the ONNX operators
+ * of these names, all versions; numpy.unique, numpy.nonzero. */
+#include "functions/elements/vector_rows.h"
+#include "functions/folds/ordering.h"
+#include "functions/kernel/operator.h"
+#include "functions/moves/indexing.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool check_ordered(struct mdf_call *call, const struct mdf_value *data)
+{
+    char kind = mdf_dtype_kind((mdf_dtype)data->dtype);
+
+    return kind != 'c' && kind != 's'
+               ? true
+               : mdf_call_error(call, MDF_TYPE, "elements of type %s have no order", mdf_dtype_name((mdf_dtype)data->dtype));
+}
+
+/* ------------------------------------------------------------------ TopK */
+
+struct top_settings {
+    int64_t axis, k; /* k: version 1; an input from version 10 on */
+    int64_t largest; /* from version 11 on */
+};
+
+static const struct mdf_setting top_table[] = {{"axis", MDF_SETTING_INT, offsetof(struct top_settings, axis)},
+                                               {"k", MDF_SETTING_INT, offsetof(struct top_settings, k)},
+                                               {"largest", MDF_SETTING_INT, offsetof(struct top_settings, largest)},
+                                               {NULL, MDF_SETTING_INT, 0}};
+
+/* An element: its key (ordering.h), and where it stands in its line. */
+struct ranked {
+    uint64_t key;
+    int64_t index;
+};
+
+static bool stands_before(struct ranked a, struct ranked b)
+{
+    return a.key != b.key ? a.key < b.key : a.index < b.index;
+}
+
+/* Restores the heap below `root`: every item stands behind its two children. */
+static void sift_down(struct ranked *heap, size_t root, size_t n)
+{
+    struct ranked kept = heap[root];
+
+    for (size_t child = 2 * root + 1; child < n; child = 2 * root + 1) {
+        if (child + 1 < n && stands_before(heap[child], heap[child + 1])) {
+            child++;
+        }
+        if (!stands_before(kept, heap[child])) {
+            break;
+        }
+        heap[root] = heap[child];
+        root = child;
+    }
+    heap[root] = kept;
+}
+
+/* All lines of one call. */
+struct top {
+    mdf_dtype dtype;
+    const void *elements;
+    size_t n, inner, k; /* elements of a line, how far apart they lie; how many are selected */
+    bool largest;
+    struct ranked *selected; /* [line, k] */
+    void *values;            /* of output 0, or NULL */
+    int64_t *indices;        /* of output 1, or NULL */
+};
+
+/* The number of the first one of keys [i, n) that is below `bound`, or n. Most are not: some are looked at together. */
+static size_t find_below(const uint64_t *keys, size_t i, size_t n, uint64_t bound)
+{
+    enum { AT_ONCE = 16 };
+
+    for (; i + AT_ONCE <= n; i += AT_ONCE) {
+        size_t n_below = 0;
+
+        for (size_t k = 0; k < AT_ONCE; k++) {
+            n_below += keys[i + k] < bound;
+        }
+        if (n_below > 0) {
+            break;
+        }
+    }
+    while (i < n && keys[i] >= bound) {
+        i++;
+    }
+    return i;
+}
+
+/* The first of the elements so far are held as a heap, whose root stands behind all others; if they are few, sorted: that is
+ * moving each by one place or none, without a branch that goes now this way, now that. */
+enum { FEW = 24 };
+
+/* Puts an element into sorted ones, behind those of its key; what was the last one then comes out. */
+static struct ranked insert(struct ranked *sorted, size_t n, struct ranked next)
+{
+    uint64_t change = 0; /* no bits; once its place is found, all */
+
+    for (size_t i = 0; i < n; i++) {
+        struct ranked held = sorted[i];
+
+        change |= 0 - (uint64_t)(next.key < held.key);
+        sorted[i].key = held.key ^ ((next.key ^ held.key) & change);
+        sorted[i].index = held.index ^ ((next.index ^ held.index) & (int64_t)change);
+        next.key ^= (next.key ^ held.key) & change;
+        next.index ^= (next.index ^ held.index) & (int64_t)change;
+    }
+    return next;
+}
+
+/* Holds one of the first k elements of a line. */
+static void hold(struct ranked *held, size_t n_held, size_t k, struct ranked next)
+{
+    held[n_held] = k <= FEW ? insert(held, n_held, next) : next;
+    for (size_t root = k > FEW && n_held + 1 == k ? k / 2 : 0; root-- > 0;) {
+        sift_down(held, root, k);
+    }
+}
+
+/* Holds an element in place of the last of k. */
+static void replace_last(struct ranked *held, size_t k, struct ranked next)
+{
+    if (k <= FEW) {
+        insert(held, k, next);
+    } else {
+        held[0] = next;
+        sift_down(held, 0, k);
+    }
+}
+
+static void sort_held(struct ranked *held, size_t k)
+{
+    for (size_t last = k; k > FEW && last > 1; last--) {
+        struct ranked behind = held[0];
+
+        held[0] = held[last - 1];
+        held[last - 1] = behind;
+        sift_down(held, 0, last - 1);
+    }
+}
+
+/* The first k elements of a line by their order, in it; k > 0. */
+static void select_first(const struct top *job, const void *line, struct ranked *held)
+{
+    enum { CHUNK = 256 };
+    uint64_t keys[CHUNK];
+    size_t n_held = 0, k = job->k, last = k <= FEW ? k - 1 : 0;
+
+    for (size_t first = 0; first < job->n; first += CHUNK) {
+        size_t n_chunk = job->n - first < CHUNK ? job->n - first : CHUNK, i = 0;
+
+        mdf_order_keys(job->dtype, mdf_element_at(job->dtype, line, first * job->inner), job->inner, n_chunk, job->largest,
+                       job->largest ? MDF_NAN_FIRST : MDF_NAN_LAST, keys);
+        for (; i < n_chunk && n_held < k; i++) {
+            hold(held, n_held++, k, (struct ranked){keys[i], (int64_t)(first + i)});
+        }
+        while (n_held == k && (i = find_below(keys, i, n_chunk, held[last].key)) < n_chunk) {
+            replace_last(held, k, (struct ranked){keys[i], (int64_t)(first + i)});
+            i++;
+        }
+    }
+    sort_held(held, k);
+}
+
+/* Lines [first, last): selects, and writes what was selected to the outputs. */
+static void select_lines(void *context, size_t first, size_t last)
+{
+    const struct top *job = context;
+    size_t size_bytes = mdf_dtype_size(job->dtype);
+
+    for (size_t i = first; i < last; i++) {
+        size_t outer = i / job->inner, column = i % job->inner;
+        const char *line = mdf_element_at(job->dtype, job->elements, outer * job->n * job->inner + column);
+        struct ranked *selected = job->selected + i * job->k;
+
+        select_first(job, line, selected);
+        for (size_t j = 0; j < job->k; j++) {
+            size_t to = (outer * job->k + j) * job->inner + column;
+
+            if (job->values != NULL) {
+                memcpy(mdf_element_to_write(job->dtype, job->values, to),
+                       line + (size_t)selected[j].index * job->inner * size_bytes, size_bytes);
+            }
+            if (job->indices != NULL) {
+                job->indices[to] = selected[j].index;
+            }
+        }
+    }
+}
+
+static bool read_k(struct mdf_call *call, const struct mdf_value *data, size_t axis, int64_t *k)
+{
+    const struct top_settings *settings = call->settings;
+    int64_t size = mdf_value_shape(data)[axis];
+
+    *k = settings->k;
+    if ((settings->k == MDF_NOT_GIVEN || mdf_call_input(call, 1) != NULL) && !mdf_call_integer(call, 1, k)) {
+        return false;
+    }
+    return *k >= 0 && *k <= size
+               ? true
+               : mdf_call_error(call, MDF_VALUE, "k is %lld, but axis %zu has size %lld", (long long)*k, axis, (long long)size);
+}
+
+/* The outputs that somebody reads, and room for what is selected, which is `n` elements. */
+static bool prepare_top(struct mdf_call *call, struct top *job, size_t rank, const int64_t *shape, size_t n)
+{
+    if (mdf_call_result(call, 0) != NULL) {
+        job->values = mdf_call_output(call, 0, job->dtype, rank, shape);
+        if (job->values == NULL) {
+            return false;
+        }
+    }
+    if (mdf_call_result(call, 1) != NULL) {
+        job->indices = mdf_call_output(call, 1, MDF_DTYPE_INT64, rank, shape);
+        if (job->indices == NULL) {
+            return false;
+        }
+    }
+    job->selected = mdf_call_scratch(call, MDF_SCRATCH_FIRST, MDF_DTYPE_COMPLEX128, n); /* of the size of struct ranked */
+    return job->selected != NULL;
+}
+
+static bool top_k(struct mdf_call *call)
+{
+    const double element_ns = 0.8; /* rough time, to judge what is worth a thread */
+    const struct top_settings *settings = call->settings;
+    const struct mdf_value *data = mdf_call_tensor(call, 0);
+    int64_t *shape, k;
+    size_t axis, n;
+    struct mdf_box box;
+    struct top job = {.largest = settings->largest != 0};
+
+    if (data == NULL || !check_ordered(call, data) || !mdf_call_axis(call, settings->axis, data->rank, &axis) ||
+        !read_k(call, data, axis, &k) || !mdf_box_prepare(call, 0, data->rank, &box, &shape)) {
+        return false;
+    }
+    memcpy(shape, mdf_value_shape(data), data->rank * sizeof *shape);
+    shape[axis] = k;
+    n = mdf_axes_product(shape, 0, data->rank);
+    job.dtype = (mdf_dtype)data->dtype;
+    job.elements = data->data;
+    job.n = (size_t)mdf_value_shape(data)[axis];
+    job.inner = mdf_axes_product(shape, axis + 1, data->rank);
+    job.k = (size_t)k;
+    if (!prepare_top(call, &job, data->rank, shape, n)) {
+        return false;
+    }
+    if (n > 0) {
+        mdf_parallel_for(call->context, n / job.k, element_ns * (double)job.n, select_lines, &job);
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ ArgMax, ArgMin */
+
+struct arg_settings {
+    int64_t axis, keep_axes;
+    int64_t select_last; /* from version 12 on */
+};
+
+static const struct mdf_setting arg_table[] = {{"axis", MDF_SETTING_INT, offsetof(struct arg_settings, axis)},
+                                               {"keepdims", MDF_SETTING_INT, offsetof(struct arg_settings, keep_axes)},
+                                               {"select_last_index", MDF_SETTING_INT, offsetof(struct arg_settings, select_last)},
+                                               {NULL, MDF_SETTING_INT, 0}};
+
+/* The smallest of the keys, without a branch that would have to be foreseen. */
+static uint64_t smallest_key(const uint64_t *keys, size_t n)
+{
+    uint64_t smallest[4] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+
+    for (size_t i = 0; i < n; i++) {
+        smallest[i % 4] = keys[i] < smallest[i % 4] ? keys[i] : smallest[i % 4];
+    }
+    for (size_t i = 1; i < 4; i++) {
+        smallest[0] = smallest[i] < smallest[0] ? smallest[i] : smallest[0];
+    }
+    return smallest[0];
+}
+
+/* Index of the smallest key of a line, its first or last. */
+static int64_t find_smallest(mdf_dtype dtype, const void *line, size_t stride, size_t n, bool descending, bool select_last)
+{
+    enum { CHUNK = 256 };
+    uint64_t keys[CHUNK], best_key = 0;
+    int64_t best = -1;
+
+    for (size_t first = 0; first < n; first += CHUNK) {
+        size_t n_chunk = n - first < CHUNK ? n - first : CHUNK, at = select_last ? n_chunk - 1 : 0;
+        uint64_t key;
+
+        mdf_order_keys(dtype, mdf_element_at(dtype, line, first * stride), stride, n_chunk, descending, MDF_NAN_FIRST, keys);
+        key = smallest_key(keys, n_chunk);
+        if (best >= 0 && (select_last ? key > best_key : key >= best_key)) {
+            continue;
+        }
+        while (keys[at] != key) {
+            at = select_last ? at - 1 : at + 1;
+        }
+        best_key = key;
+        best = (int64_t)(first + at);
+    }
+    return best;
+}
+
+/* Lines of an array, and the index that each gives. */
+struct extremes {
+    mdf_dtype dtype;
+    const void *elements;
+    int64_t *target;
+    size_t n, inner; /* elements of a line, and how far apart they lie */
+    bool maximum, select_last;
+};
+
+/* The same as find_smallest for adjacent float32: the extreme is found in vectors, then where it stands. */
+static int64_t find_adjacent(const struct extremes *job, const float *line)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT32);
+    float most = (float)(job->maximum ? rows->largest : rows->smallest)(job->n, line);
+    size_t step = job->select_last ? SIZE_MAX : 1, at = job->select_last ? job->n - 1 : 0;
+
+    while (line[at] != most && !(isnan(most) && isnan(line[at]))) {
+        at += step;
+    }
+    return (int64_t)at;
+}
+
+/* Lines side by side that are gone along at once, and how many make that worth it. */
+enum { LINES_AT_ONCE = 256, FEW_LINES = 8 };
+
+/* Row `row` of lines side by side: `places` of what is better than the best keys so far. No branch has to be foreseen. */
+static inline void take_better(const uint64_t *keys, size_t n, int64_t row, bool or_equal, uint64_t *best, int64_t *places)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool is_better = or_equal ? keys[i] <= best[i] : keys[i] < best[i];
+
+        best[i] = is_better ? keys[i] : best[i];
+        places[i] = is_better ? row : places[i];
+    }
+}
+
+/* The same as find_smallest for `n_lines` lines side by side, of which `line` is the first. */
+static void find_across(const struct extremes *job, size_t line, size_t n_lines)
+{
+    size_t at = line / job->inner * job->n * job->inner + line % job->inner;
+    uint64_t keys[LINES_AT_ONCE], best[LINES_AT_ONCE];
+    int64_t *places = job->target + line;
+
+    mdf_order_keys(job->dtype, mdf_element_at(job->dtype, job->elements, at), 1, n_lines, job->maximum, MDF_NAN_FIRST, best);
+    memset(places, 0, n_lines * sizeof *places);
+    for (size_t row = 1; row < job->n; row++) {
+        at += job->inner;
+        mdf_order_keys(job->dtype, mdf_element_at(job->dtype, job->elements, at), 1, n_lines, job->maximum, MDF_NAN_FIRST, keys);
+        if (job->select_last) {
+            take_better(keys, n_lines, (int64_t)row, true, best, places);
+        } else {
+            take_better(keys, n_lines, (int64_t)row, false, best, places);
+        }
+    }
+}
+
+/* The same as take_better with float32 themselves; NaN is better than any number. */
+static inline void take_better_float32(const float *x, size_t n, int32_t row, bool maximum, bool or_equal, float *best,
+                                       int32_t *places)
+{
+    for (size_t i = 0; i < n; i++) {
+        float a = x[i], b = best[i];
+        bool is_beyond = maximum ? (or_equal ? a >= b : a > b) : (or_equal ? a <= b : a < b);
+        bool is_better = is_beyond | ((a != a) & (or_equal | (b == b)));
+
+        best[i] = is_better ? a : b;
+        places[i] = is_better ? row : places[i];
+    }
+}
+
+/* The same as find_across for float32. */
+static void find_across_float32(const struct extremes *job, size_t line, size_t n_lines)
+{
+    const float *x = (const float *)job->elements + line / job->inner * job->n * job->inner + line % job->inner;
+    int32_t places[LINES_AT_ONCE] = {0};
+    float best[LINES_AT_ONCE];
+
+    memcpy(best, x, n_lines * sizeof *best);
+    for (size_t row = 1; row < job->n; row++) {
+        x += job->inner;
+        if (job->maximum && job->select_last) {
+            take_better_float32(x, n_lines, (int32_t)row, true, true, best, places);
+        } else if (job->maximum) {
+            take_better_float32(x, n_lines, (int32_t)row, true, false, best, places);
+        } else if (job->select_last) {
+            take_better_float32(x, n_lines, (int32_t)row, false, true, best, places);
+        } else {
+            take_better_float32(x, n_lines, (int32_t)row, false, false, best, places);
+        }
+    }
+    for (size_t i = 0; i < n_lines; i++) {
+        job->target[line + i] = places[i];
+    }
+}
+
+static int64_t find_along(const struct extremes *job, size_t line)
+{
+    const void *elements = mdf_element_at(job->dtype, job->elements, line / job->inner * job->n * job->inner + line % job->inner);
+
+    return job->inner == 1 && job->dtype == MDF_DTYPE_FLOAT32
+               ? find_adjacent(job, elements)
+               : find_smallest(job->dtype, elements, job->inner, job->n, job->maximum, job->select_last);
+}
+
+static void find_extremes(void *context, size_t first, size_t last)
+{
+    const struct extremes *job = context;
+
+    for (size_t line = first, n_lines; line < last; line += n_lines) {
+        n_lines = job->inner - line % job->inner;
+        n_lines = n_lines < last - line ? n_lines : last - line;
+        n_lines = n_lines < FEW_LINES ? 1 : n_lines < LINES_AT_ONCE ? n_lines : LINES_AT_ONCE;
+        if (n_lines > 1 && job->dtype == MDF_DTYPE_FLOAT32 && job->n <= INT32_MAX) {
+            find_across_float32(job, line, n_lines);
+        } else if (n_lines > 1) {
+            find_across(job, line, n_lines);
+        } else {
+            job->target[line] = find_along(job, line);
+        }
+    }
+}
+
+static bool find_extreme(struct mdf_call *call, bool maximum)
+{
+    const double element_ns = 0.3; /* rough time of one, to judge what is worth a thread */
+    const struct arg_settings *settings = call->settings;
+    const struct mdf_value *data = mdf_call_tensor(call, 0);
+    struct extremes job = {.maximum = maximum, .select_last = settings->select_last == 1};
+    int64_t *shape;
+    size_t axis, rank = 0, n_lines;
+    struct mdf_box box;
+
+    if (data == NULL || !check_ordered(call, data) || !mdf_call_axis(call, settings->axis, data->rank, &axis) ||
+        !mdf_box_prepare(call, 0, data->rank, &box, &shape)) {
+        return false;
+    }
+    job.dtype = (mdf_dtype)data->dtype;
+    job.elements = data->data;
+    job.n = (size_t)mdf_value_shape(data)[axis];
+    for (size_t k = 0; k < data->rank; k++) {
+        if (k != axis || settings->keep_axes != 0) {
+            shape[rank++] = k == axis ? 1 : mdf_value_shape(data)[k];
+        }
+    }
+    job.target = mdf_call_output(call, 0, MDF_DTYPE_INT64, rank, shape);
+    if (job.target == NULL) {
+        return false;
+    }
+    n_lines = mdf_axes_product(shape, 0, rank);
+    job.inner = mdf_axes_product(mdf_value_shape(data), axis + 1, data->rank);
+    if (job.n == 0 && n_lines > 0) {
+        return mdf_call_error(call, MDF_SHAPE, "axis %zu has size 0: there is no largest or smallest element", axis);
+    }
+    mdf_parallel_for(call->context, n_lines, element_ns * (double)job.n, find_extremes, &job);
+    return true;
+}
+
+static bool arg_max(struct mdf_call *call)
+{
+    return find_extreme(call, true);
+}
+
+static bool arg_min(struct mdf_call *call)
+{
+    return find_extreme(call, false);
+}
+
+/* ------------------------------------------------------------------ NonZero */
+
+static bool is_zero(mdf_dtype dtype, const void *element)
+{
+    switch (dtype) {
+    case MDF_DTYPE_STRING:
+        return *(char *const *)element == NULL || mdf_string_length(*(char *const *)element) == 0;
+    case MDF_DTYPE_COMPLEX64:
+        return is_zero(MDF_DTYPE_FLOAT32, element) && is_zero(MDF_DTYPE_FLOAT32, (const float *)element + 1);
+    case MDF_DTYPE_COMPLEX128:
+        return is_zero(MDF_DTYPE_FLOAT64, element) && is_zero(MDF_DTYPE_FLOAT64, (const double *)element + 1);
+    default:
+        return fpclassify(mdf_element_to_double(dtype, element)) == FP_ZERO;
+    }
+}
+
+/* Where elements are that are not zero, into `positions`, which has room for all and one more; their number. */
+static size_t find_non_zero(mdf_dtype dtype, const void *elements, size_t n, size_t *positions)
+{
+    char kind = mdf_dtype_kind(dtype);
+    size_t n_found = 0;
+
+/* Each position is written, and stays where it counts: no branch has to be foreseen. */
+#define FIND(type)                                           \
+    for (size_t i = 0; i < n; i++) {                         \
+        positions[n_found] = i;                              \
+        n_found += ((const type *)elements)[i] != 0 ? 1 : 0; \
+    }
+    if (dtype == MDF_DTYPE_FLOAT32) {
+        FIND(float)
+    } else if (dtype == MDF_DTYPE_FLOAT64) {
+        FIND(double)
+    } else if (dtype == MDF_DTYPE_INT64) {
+        FIND(int64_t)
+    } else if (dtype == MDF_DTYPE_INT32) {
+        FIND(int32_t)
+    } else if (kind != 'f' && mdf_dtype_size(dtype) == 1) { /* truths, and integers of up to 8 bits */
+        FIND(uint8_t)
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            positions[n_found] = i;
+            n_found += is_zero(dtype, mdf_element_at(dtype, elements, i)) ? 0 : 1;
+        }
+    }
+#undef FIND
+    return n_found;
+}
+
+/* The indices [axis, n] of ascending positions. Those of the axes before the last one are worked out anew for another row only.
+ */
+static void write_indices(const struct mdf_value *data, const size_t *positions, size_t n, int64_t *indices)
+{
+    size_t n_row = data->rank > 0 ? (size_t)mdf_value_shape(data)[data->rank - 1] : 1, row_start = 0;
+
+    for (size_t i = 0; i < n && data->rank > 0; i++) {
+        bool same_row = i > 0 && positions[i] - row_start < n_row;
+        size_t rest = same_row ? 0 : positions[i] / n_row;
+
+        row_start = same_row ? row_start : rest * n_row;
+        indices[((size_t)data->rank - 1) * n + i] = (int64_t)(positions[i] - row_start);
+        for (size_t axis = data->rank - 1; axis-- > 0;) {
+            size_t size = (size_t)mdf_value_shape(data)[axis];
+
+            indices[axis * n + i] = same_row ? indices[axis * n + i - 1] : (int64_t)(rest % size);
+            rest /= size;
+        }
+    }
+}
+
+static bool non_zero(struct mdf_call *call)
+{
+    const struct mdf_value *data = mdf_call_tensor(call, 0);
+    int64_t shape[2] = {0, 0}, *target;
+    size_t *positions;
+
+    positions = data != NULL ? mdf_call_scratch(call, MDF_SCRATCH_FIRST, MDF_DTYPE_UINT64, data->length + 1) : NULL;
+    if (positions == NULL) {
+        return false;
+    }
+    shape[0] = data->rank;
+    shape[1] = (int64_t)find_non_zero((mdf_dtype)data->dtype, data->data, data->length, positions);
+    target = mdf_call_output(call, 0, MDF_DTYPE_INT64, 2, shape);
+    if (target == NULL) {
+        return false;
+    }
+    write_indices(data, positions, (size_t)shape[1], target);
+    return true;
+}
+
+const struct mdf_operator mdf_operators_order[] = {
+    {"TopK", 1, 99, top_k, top_table, sizeof(struct top_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"ArgMax", 1, 99, arg_max, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL},
+    {"ArgMin", 1, 99, arg_min, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL},
+    {"NonZero", 9, 99, non_zero, NULL, 0, MDF_OPERATOR_PURE, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -1,0 +1,205 @@
+/* ordering.c - see ordering.h. */
+#include "functions/folds/ordering.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SIGN_BIT ((uint64_t)1 << 63)
+
+/* A float64 orders as its bits do, once negative ones are turned round. */
+static uint64_t key_of_real(double value)
+{
+    uint64_t bits;
+
+    value = value < 0 || value > 0 ? value : 0; /* -0 */
+    memcpy(&bits, &value, sizeof bits);
+    return bits & SIGN_BIT ? ~bits : bits | SIGN_BIT;
+}
+
+static uint64_t key_of_integer(int64_t value)
+{
+    return (uint64_t)value ^ SIGN_BIT;
+}
+
+/* Keys of whole numbers of one type, which are widened. */
+#define MAKE_KEYS(type, key_of)                                        \
+    for (size_t i = 0; i < n; i++) {                                   \
+        keys[i] = key_of(((const type *)elements)[i * stride]) ^ flip; \
+    }
+
+static void make_whole_keys(mdf_dtype dtype, const void *elements, size_t stride, size_t n, uint64_t flip,
+                            uint64_t *restrict keys)
+{
+    switch (dtype) {
+    case MDF_DTYPE_INT64:
+        MAKE_KEYS(int64_t, key_of_integer)
+        break;
+    case MDF_DTYPE_INT32:
+        MAKE_KEYS(int32_t, key_of_integer)
+        break;
+    case MDF_DTYPE_INT8:
+        MAKE_KEYS(int8_t, key_of_integer)
+        break;
+    case MDF_DTYPE_UINT64:
+        MAKE_KEYS(uint64_t, (uint64_t))
+        break;
+    case MDF_DTYPE_UINT8:
+        MAKE_KEYS(uint8_t, (uint64_t))
+        break;
+    default:
+        for (size_t i = 0; i < n; i++) {
+            keys[i] =
+                key_of_integer(mdf_element_to_int64(dtype, (const char *)elements + i * stride * mdf_dtype_size(dtype))) ^ flip;
+        }
+    }
+}
+
+#define BITS uint32_t
+#define SIGN 0x80000000u
+#define INFINITE 0x7f800000u
+#define NAME(x) x##_float32
+#include "functions/folds/ordering_keys.inc"
+#define BITS uint64_t
+#define SIGN SIGN_BIT
+#define INFINITE 0x7ff0000000000000u
+#define NAME(x) x##_float64
+#include "functions/folds/ordering_keys.inc"
+
+void mdf_order_keys(mdf_dtype dtype, const void *elements, size_t stride, size_t n, bool descending, enum mdf_nan_order nan_order,
+                    uint64_t *keys)
+{
+    uint64_t flip = descending ? UINT64_MAX : 0, nan_key = nan_order == MDF_NAN_FIRST ? 0 : UINT64_MAX;
+
+    if (dtype == MDF_DTYPE_FLOAT32) {
+        make_keys_float32(elements, stride, n, flip, nan_key, keys);
+    } else if (dtype == MDF_DTYPE_FLOAT64) {
+        make_keys_float64(elements, stride, n, flip, nan_key, keys);
+    } else if (mdf_dtype_kind(dtype) == 'f') {
+        for (size_t i = 0; i < n; i++) {
+            double value = mdf_element_to_double(dtype, (const char *)elements + i * stride * mdf_dtype_size(dtype));
+
+            keys[i] = isnan(value) ? nan_key : key_of_real(value) ^ flip;
+        }
+    } else {
+        make_whole_keys(dtype, elements, stride, n, flip, keys);
+    }
+}
+
+enum { ITEMS_BETWEEN_LOOKS = 1 << 14 }; /* for a request to stop; a power of two */
+
+static bool should_stop_at(struct mdf_stop *stop, size_t i)
+{
+    return (i & (ITEMS_BETWEEN_LOOKS - 1)) == 0 && mdf_stop_heed(stop);
+}
+
+/* Merges the sorted runs [first, middle) and [middle, last) of `from` into `to`. */
+static bool merge(struct mdf_stop *stop, const int64_t *from, int64_t *to, size_t first, size_t middle, size_t last,
+                  mdf_compare compare, const void *context)
+{
+    size_t a = first, b = middle;
+
+    for (size_t i = first; i < last; i++) {
+        bool take_a = a < middle && (b >= last || compare(context, from[a], from[b]) <= 0);
+
+        if (should_stop_at(stop, i)) {
+            return false;
+        }
+        to[i] = take_a ? from[a++] : from[b++];
+    }
+    return true;
+}
+
+bool mdf_merge_sort(struct mdf_stop *stop, int64_t *items, int64_t *spare, size_t n, mdf_compare compare, const void *context)
+{
+    int64_t *from = items, *to = spare;
+
+    for (size_t width = 1; width < n; width *= 2) {
+        int64_t *sorted = to;
+
+        for (size_t first = 0; first < n; first += 2 * width) {
+            size_t middle = n - first > width ? first + width : n;
+            size_t last = n - first > 2 * width ? first + 2 * width : n;
+
+            if (!merge(stop, from, to, first, middle, last, compare, context)) {
+                return false;
+            }
+        }
+        to = from;
+        from = sorted;
+    }
+    if (from != items && n > 0) {
+        memcpy(items, from, n * sizeof *items);
+    }
+    return true;
+}
+
+static int compare_keys(const void *context, int64_t a, int64_t b)
+{
+    const uint64_t *keys = context;
+
+    return keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : 0;
+}
+
+/* Bytes of a key, and how many values one has. */
+enum { N_DIGITS = 8, N_VALUES = 256 };
+
+static inline size_t digit_of(uint64_t key, size_t digit)
+{
+    return key >> 8 * digit & (N_VALUES - 1);
+}
+
+/* Puts the items in the order of one digit: those with a value begin where all with lesser ones end. */
+static bool sort_by_digit(struct mdf_stop *stop, const int64_t *from, int64_t *to, size_t n, const uint64_t *keys, size_t digit,
+                          size_t *counts)
+{
+    size_t begin = 0;
+
+    for (size_t value = 0; value < N_VALUES; value++) {
+        size_t count = counts[value];
+
+        counts[value] = begin;
+        begin += count;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (should_stop_at(stop, i)) {
+            return false;
+        }
+        to[counts[digit_of(keys[from[i]], digit)]++] = from[i];
+    }
+    return true;
+}
+
+/* Digit by digit, from the last on; those that all items have in common are passed over. */
+static bool radix_sort(struct mdf_stop *stop, int64_t *items, int64_t *spare, size_t n, const uint64_t *keys)
+{
+    size_t counts[N_DIGITS][N_VALUES] = {{0}};
+    int64_t *from = items, *to = spare;
+
+    for (size_t i = 0; i < n; i++) {
+        for (size_t digit = 0; digit < N_DIGITS; digit++) {
+            counts[digit][digit_of(keys[items[i]], digit)]++;
+        }
+    }
+    for (size_t digit = 0; digit < N_DIGITS; digit++) {
+        int64_t *sorted = to;
+
+        if (counts[digit][digit_of(keys[items[0]], digit)] < n) {
+            if (!sort_by_digit(stop, from, to, n, keys, digit, counts[digit])) {
+                return false;
+            }
+            to = from;
+            from = sorted;
+        }
+    }
+    if (from != items) {
+        memcpy(items, from, n * sizeof *items);
+    }
+    return true;
+}
+
+bool mdf_sort_by_keys(struct mdf_stop *stop, int64_t *items, int64_t *spare, size_t n, const uint64_t *keys)
+{
+    enum { FEW = 128 }; /* to count values takes longer than to compare so many */
+
+    return n <= FEW ? mdf_merge_sort(stop, items, spare, n, compare_keys, keys) : radix_sort(stop, items, spare, n, keys);
+}

@@ -1,0 +1,600 @@
+/* reduce.c - one number for many: ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceLogSum,
+ * ReduceLogSumExp, ReduceSumSquare.
+ *
+ * Comes in: an array, and axes as attribute or input. Goes out: the array with these axes gone, or of size 1. Real numbers are
+ * folded in float64 and rounded once, whole ones wrap; a mean of whole numbers is cut toward zero. NaN stays NaN. Nothing folds
+ * to 0, to 1 for a product, to the lowest (highest) value of the type for a maximum (minimum), to NaN for a mean of reals.
+ * Source: the ONNX operators of these names, all versions; numpy's reductions. */
+#include "functions/elements/vector_rows.h"
+#include "functions/kernel/operator.h"
+#include "functions/moves/indexing.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { N_LANES = 8, BLOCK = 512, N_TOTALS = 256 };
+
+/* ------------------------------------------------------------------ folds, by type */
+
+enum fold_kind {
+    FOLD_SUM,
+    FOLD_MAGNITUDES,
+    FOLD_SQUARES,
+    FOLD_PRODUCT,
+    FOLD_MAXIMUM,
+    FOLD_MINIMUM,
+    FOLD_EXPONENTIALS, /* sum of exp(element - shift) */
+    N_FOLDS
+};
+
+struct fold {
+    void (*row)(void *total, const void *elements, size_t n, double shift);
+    void (*columns)(void *totals, const void *elements, size_t n, const double *shifts);
+};
+
+#define NAME_OF_3(type, fold, direction) type##_##fold##_##direction
+#define NAME_OF(type, fold, direction) NAME_OF_3(type, fold, direction)
+#define TABLE_OF_1(type) type##_folds
+#define TABLE_OF(type) TABLE_OF_1(type)
+
+#define TYPE float32
+#define ELEMENT float
+#define SUM double
+#define ORDER double
+#define LOWEST (-INFINITY)
+#define HIGHEST INFINITY
+#define MAGNITUDE(x) fabs((double)(x))
+#include "functions/folds/reduce_type.inc"
+
+#define TYPE float64
+#define ELEMENT double
+#define SUM double
+#define ORDER double
+#define LOWEST (-INFINITY)
+#define HIGHEST INFINITY
+#define MAGNITUDE(x) fabs(x)
+#include "functions/folds/reduce_type.inc"
+
+#define TYPE int32
+#define ELEMENT int32_t
+#define SUM uint64_t
+#define ORDER int64_t
+#define LOWEST INT64_MIN
+#define HIGHEST INT64_MAX
+#define MAGNITUDE(x) ((x) < 0 ? 0 - (uint64_t)(x) : (uint64_t)(x))
+#include "functions/folds/reduce_type.inc"
+
+#define TYPE int64
+#define ELEMENT int64_t
+#define SUM uint64_t
+#define ORDER int64_t
+#define LOWEST INT64_MIN
+#define HIGHEST INT64_MAX
+#define MAGNITUDE(x) ((x) < 0 ? 0 - (uint64_t)(x) : (uint64_t)(x))
+#include "functions/folds/reduce_type.inc"
+
+#define TYPE uint64
+#define ELEMENT uint64_t
+#define SUM uint64_t
+#define ORDER uint64_t
+#define LOWEST 0
+#define HIGHEST UINT64_MAX
+#define MAGNITUDE(x) (x)
+#include "functions/folds/reduce_type.inc"
+
+/* A total, in the type that the elements are folded to. */
+union total {
+    double real;
+    int64_t integer;
+    uint64_t natural;
+};
+
+/* How elements of a type are folded: as they are, or converted to `element` first. */
+struct folding {
+    mdf_dtype element; /* type that the folds take */
+    mdf_dtype total;   /* type of the totals: float64, int64 or uint64 */
+    const struct fold *folds;
+};
+
+static struct folding find_folding(mdf_dtype dtype)
+{
+    char kind = mdf_dtype_kind(dtype);
+
+    if (kind == 'f') {
+        return dtype == MDF_DTYPE_FLOAT64 ? (struct folding){MDF_DTYPE_FLOAT64, MDF_DTYPE_FLOAT64, float64_folds}
+                                          : (struct folding){MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, float32_folds};
+    }
+    if (kind == 'i') {
+        return dtype == MDF_DTYPE_INT32 ? (struct folding){MDF_DTYPE_INT32, MDF_DTYPE_INT64, int32_folds}
+                                        : (struct folding){MDF_DTYPE_INT64, MDF_DTYPE_INT64, int64_folds};
+    }
+    return (struct folding){MDF_DTYPE_UINT64, MDF_DTYPE_UINT64, uint64_folds};
+}
+
+/* ------------------------------------------------------------------ the operators, as a fold and what follows it */
+
+enum after { AFTER_NOTHING, AFTER_DIVIDE, AFTER_ROOT, AFTER_LOG, AFTER_LOG_SHIFTED };
+
+struct reduction {
+    enum fold_kind fold;
+    enum after after;
+};
+
+/* Axes, simplified: those of size 1 gone, neighbours that are both kept or both reduced joined. */
+struct axes {
+    size_t n;
+    int64_t *sizes, *strides;
+};
+
+/* One call, as its parallel parts see it. */
+struct job {
+    struct reduction reduction;
+    struct folding folding;
+    mdf_dtype dtype;
+    const void *elements;
+    void *target;
+    struct axes kept, reduced; /* without the innermost axis */
+    size_t n_inner;            /* size of the innermost axis, whose elements are adjacent */
+    bool inner_reduced;        /* whether it is reduced */
+    size_t n_outer;            /* product of the kept axes, ... */
+    size_t n_rows;             /* and of the reduced ones; all without the innermost */
+    size_t n_chunks;           /* an inner axis that is kept: pieces of at most N_TOTALS that it is cut into */
+    size_t n_reduced;          /* elements that make one output element */
+};
+
+/* Offset of combination number `i` of the indices of some axes. */
+static size_t offset_of(const struct axes *axes, size_t i)
+{
+    size_t offset = 0;
+
+    for (size_t axis = axes->n; axis-- > 0;) {
+        size_t size = (size_t)axes->sizes[axis];
+
+        offset += i % size * (size_t)axes->strides[axis];
+        i /= size;
+    }
+    return offset;
+}
+
+static void start_totals(const struct job *job, enum fold_kind fold, union total *totals, size_t n)
+{
+    union total start;
+    bool lowest = fold == FOLD_MAXIMUM, highest = fold == FOLD_MINIMUM, one = fold == FOLD_PRODUCT;
+
+    if (fold == FOLD_EXPONENTIALS || job->folding.total == MDF_DTYPE_FLOAT64) {
+        start.real = lowest ? -INFINITY : highest ? INFINITY : one ? 1 : 0;
+    } else if (job->folding.total == MDF_DTYPE_INT64) {
+        start.integer = lowest ? INT64_MIN : highest ? INT64_MAX : one;
+    } else {
+        start.natural = highest ? UINT64_MAX : one;
+    }
+    for (size_t i = 0; i < n; i++) {
+        totals[i] = start;
+    }
+}
+
+/* Folds `n` adjacent elements into one total, where there is a kernel for that; false where there is none. */
+static bool fold_vector(const struct job *job, enum fold_kind kind, union total *total, const void *elements, size_t n)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
+    double most;
+
+    if (kind == FOLD_SUM && job->dtype == MDF_DTYPE_FLOAT32) {
+        total->real += rows->sum(n, elements);
+        return true;
+    }
+    if ((kind == FOLD_MAXIMUM || kind == FOLD_MINIMUM) && mdf_dtype_kind(job->dtype) == 'f') {
+        most = kind == FOLD_MAXIMUM ? rows->largest(n, elements) : rows->smallest(n, elements);
+        if (!isnan(total->real) && (isnan(most) || (kind == FOLD_MAXIMUM ? most > total->real : most < total->real))) {
+            total->real = most;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* Folds `n` adjacent elements into one total, or each into its own (n <= N_TOTALS). */
+static void fold_elements(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n,
+                          const double *shifts)
+{
+    const struct fold *fold = &job->folding.folds[kind];
+    const void *elements = mdf_element_at(job->dtype, job->elements, first);
+    double converted[N_TOTALS]; /* room for elements of any type that folds take */
+
+    if (job->folding.element == job->dtype) {
+        if (job->inner_reduced && fold_vector(job, kind, totals, elements, n)) {
+            return;
+        }
+        if (job->inner_reduced) {
+            fold->row(totals, elements, n, shifts[0]);
+        } else {
+            fold->columns(totals, elements, n, shifts);
+        }
+        return;
+    }
+    for (size_t i = 0; i < n; i += N_TOTALS) {
+        size_t n_chunk = n - i < N_TOTALS ? n - i : N_TOTALS;
+
+        mdf_convert_elements(job->folding.element, converted, job->dtype, mdf_element_at(job->dtype, elements, i), n_chunk,
+                             false);
+        if (job->inner_reduced) {
+            fold->row(totals, converted, n_chunk, shifts[0]);
+        } else {
+            fold->columns(totals, converted, n_chunk, shifts);
+        }
+    }
+}
+
+/* Sums of float32, each of `n` adjacent elements of all rows into its own total. */
+static void add_rows(const struct job *job, union total *totals, size_t first, size_t n)
+{
+    enum { AT_ONCE = 16 };
+    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT32);
+    size_t offsets[AT_ONCE];
+
+    for (size_t row = 0; row < job->n_rows; row += AT_ONCE) {
+        size_t n_now = job->n_rows - row < AT_ONCE ? job->n_rows - row : AT_ONCE;
+
+        for (size_t i = 0; i < n_now; i++) {
+            offsets[i] = first + offset_of(&job->reduced, row + i);
+        }
+        rows->add_wide(n, n_now, offsets, job->elements, &totals[0].real);
+    }
+}
+
+/* The largest or smallest real numbers, each of `n` adjacent elements of all rows into its own total. */
+static void find_extremes(const struct job *job, bool largest, union total *totals, size_t first, size_t n)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
+    double most[N_TOTALS]; /* room for elements of either type */
+
+    for (size_t row = 0; row < job->n_rows; row++) {
+        const void *elements = mdf_element_at(job->dtype, job->elements, first + offset_of(&job->reduced, row));
+
+        (row == 0 ? rows->take : largest ? rows->larger : rows->smaller)(n, elements, 1, most);
+    }
+    mdf_convert_elements(MDF_DTYPE_FLOAT64, totals, job->dtype, most, job->n_rows > 0 ? n : 0, false);
+}
+
+/* The totals of one piece of the output: one element, or up to N_TOTALS adjacent ones. */
+static void fold_piece(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n,
+                       const double *shifts)
+{
+    start_totals(job, kind, totals, job->inner_reduced ? 1 : n);
+    if (kind == FOLD_SUM && !job->inner_reduced && job->dtype == MDF_DTYPE_FLOAT32) {
+        add_rows(job, totals, first, n);
+        return;
+    }
+    if ((kind == FOLD_MAXIMUM || kind == FOLD_MINIMUM) && !job->inner_reduced && job->folding.element == job->dtype &&
+        job->folding.total == MDF_DTYPE_FLOAT64) {
+        find_extremes(job, kind == FOLD_MAXIMUM, totals, first, n);
+        return;
+    }
+    for (size_t row = 0; row < job->n_rows; row++) {
+        fold_elements(job, kind, totals, first + offset_of(&job->reduced, row), n, shifts);
+    }
+}
+
+static double total_as_real(const struct job *job, const union total *total)
+{
+    return job->folding.total == MDF_DTYPE_FLOAT64 ? total->real
+           : job->folding.total == MDF_DTYPE_INT64 ? (double)total->integer
+                                                   : (double)total->natural;
+}
+
+static void divide(const struct job *job, union total *total)
+{
+    if (job->folding.total == MDF_DTYPE_FLOAT64) {
+        total->real /= (double)job->n_reduced;
+    } else if (job->n_reduced == 0) {
+        total->natural = 0;
+    } else if (job->folding.total == MDF_DTYPE_INT64) {
+        total->integer /= (int64_t)job->n_reduced;
+    } else {
+        total->natural /= job->n_reduced;
+    }
+}
+
+/* The lowest or highest value of a whole type, which is narrower than the total. */
+static void bound_of_type(mdf_dtype dtype, bool lowest, union total *total)
+{
+    unsigned n_bits = (unsigned)mdf_dtype_size(dtype) * 8;
+
+    if (mdf_dtype_kind(dtype) == 'i') {
+        total->integer = lowest ? INT64_MIN >> (64 - n_bits) : INT64_MAX >> (64 - n_bits);
+    } else {
+        total->natural = lowest ? 0 : UINT64_MAX >> (64 - n_bits);
+    }
+}
+
+/* Turns totals into output elements. */
+static void finish(const struct job *job, union total *totals, size_t n, const double *shifts, size_t first)
+{
+    mdf_dtype total_dtype = job->reduction.after <= AFTER_DIVIDE ? job->folding.total : MDF_DTYPE_FLOAT64;
+    bool is_bound = job->reduction.fold == FOLD_MAXIMUM || job->reduction.fold == FOLD_MINIMUM;
+
+    for (size_t i = 0; i < n; i++) {
+        switch (job->reduction.after) {
+        case AFTER_NOTHING:
+            if (job->n_reduced == 0 && is_bound && job->folding.total != MDF_DTYPE_FLOAT64) {
+                bound_of_type(job->dtype, job->reduction.fold == FOLD_MAXIMUM, &totals[i]);
+            }
+            break;
+        case AFTER_DIVIDE:
+            divide(job, &totals[i]);
+            break;
+        case AFTER_ROOT:
+            totals[i].real = sqrt(total_as_real(job, &totals[i]));
+            break;
+        case AFTER_LOG:
+            totals[i].real = log(total_as_real(job, &totals[i]));
+            break;
+        case AFTER_LOG_SHIFTED:
+            totals[i].real = log(totals[i].real) + shifts[i];
+            break;
+        }
+    }
+    mdf_convert_elements(job->dtype, mdf_element_to_write(job->dtype, job->target, first), total_dtype, totals, n, false);
+}
+
+/* The totals of one piece and, where exp is summed, the largest elements, by which it is shifted lest it overflow; else shifts
+ * are 0. */
+static void reduce_piece(const struct job *job, size_t first, size_t n, union total *totals, double *shifts)
+{
+    size_t n_outputs = job->inner_reduced ? 1 : n;
+
+    memset(shifts, 0, n_outputs * sizeof *shifts);
+    if (job->reduction.after == AFTER_LOG_SHIFTED) {
+        fold_piece(job, FOLD_MAXIMUM, totals, first, n, shifts);
+        for (size_t i = 0; i < n_outputs; i++) {
+            double largest = total_as_real(job, &totals[i]);
+
+            shifts[i] = isfinite(largest) && job->n_reduced > 0 ? largest : 0;
+        }
+    }
+    fold_piece(job, job->reduction.fold, totals, first, n, shifts);
+}
+
+/* Pieces [first, last) of the output, which are numbered row by row: some elements, each the fold of a row, or one piece of up to
+ * N_TOTALS adjacent elements. */
+static void reduce_range(void *context, size_t first, size_t last)
+{
+    const struct job *job = context;
+    double shifts[N_TOTALS];
+    union total totals[N_TOTALS];
+    size_t n;
+
+    for (size_t i = first; i < last; i += job->inner_reduced ? n : 1) {
+        size_t outer = i / job->n_chunks, column = i % job->n_chunks * N_TOTALS,
+               limit = job->inner_reduced ? last - i : job->n_inner - column;
+
+        n = limit < N_TOTALS ? limit : N_TOTALS;
+        if (job->inner_reduced) {
+            for (size_t row = 0; row < n; row++) {
+                reduce_piece(job, offset_of(&job->kept, outer + row), job->n_inner, &totals[row], &shifts[row]);
+            }
+            finish(job, totals, n, shifts, outer);
+        } else {
+            reduce_piece(job, offset_of(&job->kept, outer) + column, n, totals, shifts);
+            finish(job, totals, n, shifts, outer * job->n_inner + column);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ the kernel */
+
+struct reduce_settings {
+    int64_t keep_axes;
+    int64_t none_is_none; /* noop_with_empty_axes: without axes nothing is reduced, rather than all */
+    struct mdf_ints axes; /* an input from version 18 on, of ReduceSum from 13 on */
+};
+
+static const struct mdf_setting reduce_table[] = {
+    {"keepdims", MDF_SETTING_INT, offsetof(struct reduce_settings, keep_axes)},
+    {"noop_with_empty_axes", MDF_SETTING_INT, offsetof(struct reduce_settings, none_is_none)},
+    {"axes", MDF_SETTING_INTS, offsetof(struct reduce_settings, axes)},
+    {NULL, MDF_SETTING_INT, 0}};
+
+/* Sets marks[axis] for the axes to reduce. */
+static bool mark_axes(struct mdf_call *call, size_t rank, int64_t *marks)
+{
+    const struct reduce_settings *settings = call->settings;
+    const int64_t *axes = settings->axes.items;
+    size_t n = axes != NULL ? settings->axes.n : 0, axis;
+
+    if (mdf_call_input(call, 1) != NULL) {
+        axes = mdf_call_integers(call, 1, MDF_SCRATCH_FIRST, &n);
+        if (axes == NULL) {
+            return false;
+        }
+    }
+    for (size_t k = 0; k < rank; k++) {
+        marks[k] = n == 0 && settings->none_is_none != 1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!mdf_call_axis(call, axes[i], rank, &axis)) {
+            return false;
+        }
+        if (marks[axis] != 0) {
+            return mdf_call_error(call, MDF_VALUE, "axis %zu is given twice", axis);
+        }
+        marks[axis] = 1;
+    }
+    return true;
+}
+
+/* Adds an axis outside those that the job has: to its neighbour where both are of one kind, else as one more. */
+static void add_axis(struct axes *axes, int64_t size, int64_t stride, bool join)
+{
+    if (join) {
+        axes->sizes[axes->n - 1] *= size;
+        return;
+    }
+    axes->sizes[axes->n] = size;
+    axes->strides[axes->n++] = stride;
+}
+
+static void reverse(struct axes *axes)
+{
+    for (size_t i = 0; i < axes->n / 2; i++) {
+        size_t j = axes->n - 1 - i;
+        int64_t size = axes->sizes[i], stride = axes->strides[i];
+
+        axes->sizes[i] = axes->sizes[j];
+        axes->strides[i] = axes->strides[j];
+        axes->sizes[j] = size;
+        axes->strides[j] = stride;
+    }
+}
+
+/* Sorts the axes of an array with elements into kept, reduced and innermost. */
+static void plan_axes(struct job *job, size_t rank, const int64_t *shape, const int64_t *marks)
+{
+    int64_t stride = 1;
+    bool any = false, was_reduced = false;
+
+    job->n_inner = 1;
+    for (size_t axis = rank; axis-- > 0;) {
+        bool is_reduced = marks[axis] != 0;
+        struct axes *axes = is_reduced ? &job->reduced : &job->kept;
+
+        if (shape[axis] == 1) {
+            continue;
+        }
+        if (!any || (job->kept.n + job->reduced.n == 0 && is_reduced == job->inner_reduced)) {
+            job->inner_reduced = is_reduced;
+            job->n_inner *= (size_t)shape[axis];
+        } else {
+            add_axis(axes, shape[axis], stride, axes->n > 0 && is_reduced == was_reduced);
+        }
+        any = true;
+        was_reduced = is_reduced;
+        stride *= shape[axis];
+    }
+    reverse(&job->kept);
+    reverse(&job->reduced);
+}
+
+/* An array without elements: every output element is a fold of nothing. */
+static void plan_empty(struct job *job, size_t n_outputs)
+{
+    job->inner_reduced = false;
+    job->n_inner = n_outputs;
+}
+
+static bool run(struct mdf_call *call, struct job *job, size_t n_elements, size_t n_outputs)
+{
+    size_t n_pieces;
+
+    job->n_outer = mdf_axes_product(job->kept.sizes, 0, job->kept.n);
+    job->n_rows = n_elements == 0 ? 0 : mdf_axes_product(job->reduced.sizes, 0, job->reduced.n);
+    job->n_chunks = job->inner_reduced ? 1 : (job->n_inner + N_TOTALS - 1) / N_TOTALS;
+    job->n_reduced = n_outputs == 0 ? 0 : n_elements / n_outputs;
+    n_pieces = n_outputs == 0 ? 0 : job->n_outer * job->n_chunks;
+    if (n_pieces > 0) {
+        mdf_parallel_for(call->context, n_pieces, (double)n_elements / (double)n_pieces, reduce_range, job);
+    }
+    return true;
+}
+
+static bool reduce(struct mdf_call *call, enum fold_kind fold, enum after after)
+{
+    const struct reduce_settings *settings = call->settings;
+    const struct mdf_value *data = mdf_call_tensor(call, 0);
+    struct job job = {.reduction = {fold, after}};
+    int64_t *marks, *shape;
+    size_t rank, n_axes = 0;
+    struct mdf_box box;
+
+    rank = data != NULL ? data->rank : 0;
+    if (data == NULL || !mdf_box_prepare(call, 0, 6 * rank, &box, &marks) || !mark_axes(call, rank, marks)) {
+        return false;
+    }
+    job.dtype = (mdf_dtype)data->dtype;
+    if (mdf_dtype_kind(job.dtype) == 'c' || mdf_dtype_kind(job.dtype) == 's') {
+        return mdf_call_error(call, MDF_TYPE, "elements of type %s can not be reduced", mdf_dtype_name(job.dtype));
+    }
+    job.folding = find_folding(job.dtype);
+    shape = marks + rank;
+    for (size_t axis = 0; axis < rank; axis++) {
+        if (marks[axis] == 0 || settings->keep_axes != 0) {
+            shape[n_axes++] = marks[axis] != 0 ? 1 : mdf_value_shape(data)[axis];
+        }
+    }
+    job.target = mdf_call_output(call, 0, job.dtype, n_axes, shape);
+    if (job.target == NULL) {
+        return false;
+    }
+    job.elements = data->data;
+    job.kept = (struct axes){0, shape + rank, shape + 2 * rank};
+    job.reduced = (struct axes){0, shape + 3 * rank, shape + 4 * rank};
+    if (data->length > 0) {
+        plan_axes(&job, rank, mdf_value_shape(data), marks);
+    } else {
+        plan_empty(&job, mdf_axes_product(shape, 0, n_axes));
+    }
+    return run(call, &job, data->length, mdf_axes_product(shape, 0, n_axes));
+}
+
+static bool reduce_sum(struct mdf_call *call)
+{
+    return reduce(call, FOLD_SUM, AFTER_NOTHING);
+}
+
+static bool reduce_mean(struct mdf_call *call)
+{
+    return reduce(call, FOLD_SUM, AFTER_DIVIDE);
+}
+
+static bool reduce_max(struct mdf_call *call)
+{
+    return reduce(call, FOLD_MAXIMUM, AFTER_NOTHING);
+}
+
+static bool reduce_min(struct mdf_call *call)
+{
+    return reduce(call, FOLD_MINIMUM, AFTER_NOTHING);
+}
+
+static bool reduce_product(struct mdf_call *call)
+{
+    return reduce(call, FOLD_PRODUCT, AFTER_NOTHING);
+}
+
+static bool reduce_l1(struct mdf_call *call)
+{
+    return reduce(call, FOLD_MAGNITUDES, AFTER_NOTHING);
+}
+
+static bool reduce_l2(struct mdf_call *call)
+{
+    return reduce(call, FOLD_SQUARES, AFTER_ROOT);
+}
+
+static bool reduce_log_sum(struct mdf_call *call)
+{
+    return reduce(call, FOLD_SUM, AFTER_LOG);
+}
+
+static bool reduce_log_sum_exp(struct mdf_call *call)
+{
+    return reduce(call, FOLD_EXPONENTIALS, AFTER_LOG_SHIFTED);
+}
+
+static bool reduce_sum_square(struct mdf_call *call)
+{
+    return reduce(call, FOLD_SQUARES, AFTER_NOTHING);
+}
+
+const struct mdf_operator mdf_operators_reduce[] = {
+    {"ReduceSum", 1, 99, reduce_sum, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
+    {"ReduceMean", 1, 99, reduce_mean, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
+    {"ReduceMax", 1, 99, reduce_max, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
+    {"ReduceMin", 1, 99, reduce_min, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
+    {"ReduceProd", 1, 99, reduce_product, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
+    {"ReduceL1", 1, 99, reduce_l1, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
+    {"ReduceL2", 1, 99, reduce_l2, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
+    {"ReduceLogSum", 1, 99, reduce_log_sum, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
+    {"ReduceLogSumExp", 1, 99, reduce_log_sum_exp, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
+    {"ReduceSumSquare", 1, 99, reduce_sum_square, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -1,0 +1,335 @@
+/* rescale.c - arrays scaled by what is around each element: LpNormalization, LRN, MeanVarianceNormalization.
+ *
+ * Comes in: an array. Goes out: one of its shape, each element divided by the norm of its line, by a power of the squares in
+ * neighbouring channels, or brought to mean 0 and variance 1 over the axes named. Computed in float64. Source: the ONNX
+ * operators, all versions. */
+#include "functions/elements/vector_rows.h"
+#include "functions/kernel/workspace.h"
+
+#include <math.h>
+
+/* Rough time of one element, to judge what is worth a thread. */
+static const double element_ns = 2, power_ns = 50;
+
+/* Makes output 0, of the shape and type of input 0. */
+static bool prepare(struct mdf_workspace *workspace, struct mdf_call *call, const double **x, double **y)
+{
+    const struct mdf_value *value = mdf_call_tensor(call, 0);
+
+    if (value == NULL || !mdf_workspace_begin(workspace, call, MDF_DTYPE_FLOAT64, 5)) {
+        return false;
+    }
+    *x = mdf_workspace_input(workspace, 0);
+    *y = *x == NULL ? NULL : mdf_workspace_output(workspace, 0, (mdf_dtype)value->dtype, value->rank, mdf_value_shape(value));
+    return *y != NULL;
+}
+
+/* ------------------------------------------------------------------ LpNormalization */
+
+struct norm_settings {
+    int64_t axis, p;
+};
+
+static const struct mdf_setting norm_table[] = {{"axis", MDF_SETTING_INT, offsetof(struct norm_settings, axis)},
+                                                {"p", MDF_SETTING_INT, offsetof(struct norm_settings, p)},
+                                                {NULL, MDF_SETTING_INT, 0}};
+
+struct norm {
+    const double *x;
+    double *y;
+    size_t n, inner;
+    int64_t p;
+};
+
+/* The norm of a line whose elements lie `inner` apart. */
+static double norm_of(const struct norm *job, const double *x)
+{
+    double sum = 0;
+
+    if (job->p == 2 && job->inner == 1) {
+        return sqrt(mdf_vector_rows(MDF_DTYPE_FLOAT64)->sum_squares(job->n, x, 0));
+    }
+    for (size_t i = 0; i < job->n; i++) {
+        double element = x[i * job->inner];
+
+        sum += job->p == 1 ? fabs(element) : element * element;
+    }
+    return job->p == 1 ? sum : sqrt(sum);
+}
+
+/* A line of zeros stays as it is. */
+static void divide_lines(void *context, size_t first, size_t last)
+{
+    const struct norm *job = context;
+
+    for (size_t line = first; line < last; line++) {
+        size_t start = line / job->inner * job->n * job->inner + line % job->inner;
+        const double *x = job->x + start;
+        double *y = job->y + start, norm = norm_of(job, x), divisor = norm > 0 || isnan(norm) ? norm : INFINITY;
+
+        for (size_t i = 0; i < job->n && job->inner == 1; i++) {
+            y[i] = x[i] / divisor;
+        }
+        for (size_t i = 0; i < job->n && job->inner != 1; i++) {
+            y[i * job->inner] = x[i * job->inner] / divisor;
+        }
+    }
+}
+
+static bool lp_normalization(struct mdf_call *call)
+{
+    const struct norm_settings *settings = call->settings;
+    struct norm job = {.p = settings->p, .inner = 1};
+    struct mdf_workspace workspace;
+    const struct mdf_value *x;
+    size_t axis;
+
+    if (!prepare(&workspace, call, &job.x, &job.y) || !mdf_call_axis(call, settings->axis, call->inputs[0]->rank, &axis)) {
+        return false;
+    }
+    if (settings->p != 1 && settings->p != 2) {
+        return mdf_call_error(call, MDF_VALUE, "p is %lld, not 1 or 2", (long long)settings->p);
+    }
+    x = call->inputs[0];
+    if (x->length > 0) {
+        job.n = (size_t)mdf_value_shape(x)[axis];
+        for (size_t i = axis + 1; i < x->rank; i++) {
+            job.inner *= (size_t)mdf_value_shape(x)[i];
+        }
+        mdf_parallel_for(call->context, x->length / job.n, element_ns * (double)job.n, divide_lines, &job);
+    }
+    return mdf_workspace_end(&workspace);
+}
+
+/* ------------------------------------------------------------------ LRN */
+
+struct lrn_settings {
+    double alpha, beta, bias;
+    int64_t size;
+};
+
+static const struct mdf_setting lrn_table[] = {{"alpha", MDF_SETTING_FLOAT, offsetof(struct lrn_settings, alpha)},
+                                               {"beta", MDF_SETTING_FLOAT, offsetof(struct lrn_settings, beta)},
+                                               {"bias", MDF_SETTING_FLOAT, offsetof(struct lrn_settings, bias)},
+                                               {"size", MDF_SETTING_INT, offsetof(struct lrn_settings, size)},
+                                               {NULL, MDF_SETTING_INT, 0}};
+
+struct lrn {
+    const struct lrn_settings *settings;
+    const double *x;
+    double *y;
+    size_t n_channels, inner;
+};
+
+/* Planes, each divided by the squares in the channels around its own. */
+static void divide_planes(void *context, size_t first, size_t last)
+{
+    const struct lrn *job = context;
+    const struct lrn_settings *settings = job->settings;
+    size_t below = (size_t)(settings->size - 1) / 2, above = (size_t)settings->size / 2;
+
+    for (size_t plane = first; plane < last; plane++) {
+        size_t channel = plane % job->n_channels;
+        size_t begin = channel < below ? 0 : channel - below;
+        size_t end = above >= job->n_channels - channel ? job->n_channels : channel + above + 1;
+        const double *x = job->x + (plane - channel) * job->inner;
+
+        for (size_t i = 0; i < job->inner; i++) {
+            double squares = 0;
+
+            for (size_t near = begin; near < end; near++) {
+                squares += x[near * job->inner + i] * x[near * job->inner + i];
+            }
+            job->y[plane * job->inner + i] =
+                x[channel * job->inner + i] /
+                pow(settings->bias + settings->alpha / (double)settings->size * squares, settings->beta);
+        }
+    }
+}
+
+static bool lrn(struct mdf_call *call)
+{
+    struct lrn job = {.settings = call->settings};
+    struct mdf_workspace workspace;
+    const struct mdf_value *x;
+
+    if (!prepare(&workspace, call, &job.x, &job.y)) {
+        return false;
+    }
+    x = call->inputs[0];
+    if (x->rank < 2 || job.settings->size < 1) {
+        return mdf_call_error(call, MDF_VALUE, "X has rank %u and size is %lld; at least 2 and 1 are needed", x->rank,
+                              (long long)job.settings->size);
+    }
+    if (x->length > 0) {
+        job.n_channels = (size_t)mdf_value_shape(x)[1];
+        job.inner = x->length / job.n_channels / (size_t)mdf_value_shape(x)[0];
+        mdf_parallel_for(call->context, x->length / job.inner, power_ns * (double)job.inner, divide_planes, &job);
+    }
+    return mdf_workspace_end(&workspace);
+}
+
+/* ------------------------------------------------------------------ MeanVarianceNormalization */
+
+struct variance_settings {
+    struct mdf_ints axes;
+};
+
+static const struct mdf_setting variance_table[] = {{"axes", MDF_SETTING_INTS, offsetof(struct variance_settings, axes)},
+                                                    {NULL, MDF_SETTING_INT, 0}};
+
+/* For each axis, how far apart in the table of groups two neighbours lie: 0 on the axes that statistics are taken over. */
+static bool group_strides(struct mdf_call *call, const struct mdf_value *x, int64_t *strides, size_t *n_groups)
+{
+    const struct variance_settings *settings = call->settings;
+    size_t axis;
+
+    for (size_t i = 0; i < x->rank; i++) {
+        strides[i] = 1;
+    }
+    for (size_t i = 0; i < settings->axes.n; i++) {
+        if (!mdf_call_axis(call, settings->axes.items[i], x->rank, &axis)) {
+            return false;
+        }
+        strides[axis] = 0;
+    }
+    *n_groups = 1;
+    for (size_t i = x->rank; x->length > 0 && i-- > 0;) {
+        if (strides[i] != 0) {
+            strides[i] = (int64_t)*n_groups;
+            *n_groups *= (size_t)mdf_value_shape(x)[i];
+        }
+    }
+    return true;
+}
+
+static size_t group_of(const struct mdf_value *x, const int64_t *strides, size_t element)
+{
+    const int64_t *shape = mdf_value_shape(x);
+    size_t group = 0;
+
+    for (size_t i = x->rank; i-- > 0;) {
+        group += element % (size_t)shape[i] * (size_t)strides[i];
+        element /= (size_t)shape[i];
+    }
+    return group;
+}
+
+/* An array in rows, as long as the last axes are of one kind: a row belongs to one group, or its elements to one each, which
+ * follow each other. */
+struct grouped_rows {
+    const struct mdf_value *shape;
+    const int64_t *strides;
+    size_t n, n_rows;
+    bool is_shared; /* by a row: one group */
+    double count;   /* elements of a group */
+    const double *x;
+    double *y, *means, *variances;
+};
+
+static void find_rows(struct grouped_rows *job)
+{
+    size_t axis = job->shape->rank;
+
+    job->n = 1;
+    job->is_shared = axis > 0 && job->strides[axis - 1] == 0;
+    while (axis > 0 && (job->strides[axis - 1] == 0) == job->is_shared) {
+        job->n *= (size_t)mdf_value_shape(job->shape)[--axis];
+    }
+    job->n_rows = job->shape->length / job->n;
+}
+
+static void add_means(const struct grouped_rows *job)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT64);
+
+    for (size_t row = 0; row < job->n_rows; row++) {
+        const double *x = job->x + row * job->n;
+        double *means = job->means + group_of(job->shape, job->strides, row * job->n);
+
+        if (job->is_shared) {
+            means[0] += rows->sum(job->n, x) / job->count;
+        }
+        for (size_t i = 0; i < job->n && !job->is_shared; i++) {
+            means[i] += x[i] / job->count;
+        }
+    }
+}
+
+static void add_variances(const struct grouped_rows *job)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT64);
+
+    for (size_t row = 0; row < job->n_rows; row++) {
+        size_t group = group_of(job->shape, job->strides, row * job->n);
+        const double *x = job->x + row * job->n, *means = job->means + group;
+        double *variances = job->variances + group;
+
+        if (job->is_shared) {
+            variances[0] += rows->sum_squares(job->n, x, means[0]) / job->count;
+        }
+        for (size_t i = 0; i < job->n && !job->is_shared; i++) {
+            variances[i] += (x[i] - means[i]) * (x[i] - means[i]) / job->count;
+        }
+    }
+}
+
+static void normalise_rows(const struct grouped_rows *job)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT64);
+    const double epsilon = 1e-9; /* the standard's */
+
+    for (size_t row = 0; row < job->n_rows; row++) {
+        size_t group = group_of(job->shape, job->strides, row * job->n);
+        const double *x = job->x + row * job->n, *means = job->means + group, *variances = job->variances + group;
+        double *y = job->y + row * job->n, deviation = sqrt(variances[0]) + epsilon;
+
+        if (job->is_shared) {
+            rows->normalise(job->n, x, means[0], 1 / deviation, 0, y);
+        }
+        for (size_t i = 0; i < job->n && !job->is_shared; i++) {
+            y[i] = (x[i] - means[i]) / (sqrt(variances[i]) + epsilon);
+        }
+    }
+}
+
+static bool mean_variance_normalization(struct mdf_call *call)
+{
+    struct grouped_rows job = {0};
+    struct mdf_workspace workspace;
+    int64_t *strides;
+    size_t n_groups;
+
+    if (!prepare(&workspace, call, &job.x, &job.y)) {
+        return false;
+    }
+    job.shape = call->inputs[0];
+    job.strides = strides = mdf_workspace_array(&workspace, MDF_DTYPE_INT64, job.shape->rank);
+    if (strides == NULL || !group_strides(call, job.shape, strides, &n_groups)) {
+        return false;
+    }
+    job.means = mdf_workspace_matrix(&workspace, MDF_DTYPE_FLOAT64, n_groups, 2);
+    if (job.means == NULL) {
+        return false;
+    }
+    if (job.shape->length == 0) {
+        return mdf_workspace_end(&workspace);
+    }
+    job.variances = job.means + n_groups;
+    job.count = (double)job.shape->length / (double)n_groups;
+    for (size_t i = 0; i < 2 * n_groups; i++) {
+        job.means[i] = 0;
+    }
+    find_rows(&job);
+    add_means(&job);
+    add_variances(&job);
+    normalise_rows(&job);
+    return mdf_workspace_end(&workspace);
+}
+
+const struct mdf_operator mdf_operators_rescale[] = {
+    {"LpNormalization", 1, 99, lp_normalization, norm_table, sizeof(struct norm_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"LRN", 1, 99, lrn, lrn_table, sizeof(struct lrn_settings), MDF_OPERATOR_PURE, NULL},
+    {"MeanVarianceNormalization", 9, 99, mean_variance_normalization, variance_table, sizeof(struct variance_settings),
+     MDF_OPERATOR_PURE, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -1,0 +1,175 @@
+/* softmax.c - Softmax, LogSoftmax, Hardmax.
+ *
+ * Comes in: an array. Goes out: one of its shape, along each line exp(x) / sum exp(x), the logarithm of that, or 1 at the first
+ * largest element and 0 elsewhere. Up to version 12 a line is all axes from `axis` on, from 13 on the axis alone. Source: the
+ * ONNX operators, all versions. */
+#include "functions/elements/vector_math.h"
+#include "functions/kernel/workspace.h"
+
+#include <math.h>
+#include <string.h>
+
+struct softmax_settings {
+    int64_t axis;
+};
+
+static const struct mdf_setting softmax_table[] = {{"axis", MDF_SETTING_INT, offsetof(struct softmax_settings, axis)},
+                                                   {NULL, MDF_SETTING_INT, 0}};
+
+enum kind { KIND_SOFT, KIND_LOG, KIND_HARD };
+
+struct softmax {
+    const void *x;
+    void *y;
+    size_t n, inner; /* elements of a line, and how far apart they lie */
+    enum kind kind;
+};
+
+#define ELEMENT float
+#define NAME(x) x##_float32
+#define EXP expf
+#include "functions/folds/softmax_lines.inc"
+#define ELEMENT double
+#define NAME(x) x##_float64
+#define EXP exp
+#include "functions/folds/softmax_lines.inc"
+
+/* Rough time of one element, to judge what is worth a thread. */
+static const double exp_ns = 4, vector_exp_ns = 0.4;
+
+/* Has a line, or the beginning of a long one, brought into the cache: meanwhile exponentials keep the processor busy. */
+static void fetch_ahead(const float *line, size_t n)
+{
+    enum { MOST = 4096, CACHE_LINE = 16 };
+
+    for (size_t i = 0; i < n && i < MOST; i += CACHE_LINE) {
+        __builtin_prefetch(line + i);
+    }
+}
+
+/* 1 at the first largest element, or at a NaN that comes first of all. */
+static void harden_adjacent(void *context, size_t first, size_t last)
+{
+    const struct mdf_vector_math *math = mdf_vector_math();
+    const struct softmax *job = context;
+
+    for (size_t line = first; line < last; line++) {
+        const float *x = (const float *)job->x + line * job->n, most = math->largest(job->n, x);
+        float *y = (float *)job->y + line * job->n;
+        size_t at = 0;
+
+        while (!isnan(x[0]) && x[at] != most) {
+            at++;
+        }
+        memset(y, 0, job->n * sizeof *y);
+        y[at] = 1;
+    }
+}
+
+/* The same as soften_float32 for lines whose elements are adjacent. */
+static void soften_adjacent(void *context, size_t first, size_t last)
+{
+    const struct mdf_vector_math *math = mdf_vector_math();
+    const struct softmax *job = context;
+
+    for (size_t line = first; line < last; line++) {
+        const float *x = (const float *)job->x + line * job->n;
+        float *y = (float *)job->y + line * job->n, shift = math->largest(job->n, x), change;
+        double sum;
+
+        if (line + 1 < last) {
+            fetch_ahead(x + job->n, job->n);
+        }
+        sum = math->exp_sum(job->n, x, shift, y);
+
+        if (job->kind == KIND_LOG) {
+            change = (float)log(sum);
+            for (size_t i = 0; i < job->n; i++) {
+                y[i] = x[i] - shift - change;
+            }
+        } else {
+            change = (float)(1 / sum);
+            math->multiply(job->n, change, y);
+        }
+    }
+}
+
+static bool run_softmax(struct mdf_call *call, enum kind kind, bool flatten)
+{
+    const struct softmax_settings *settings = call->settings;
+    const struct mdf_value *x = mdf_call_tensor(call, 0);
+    struct softmax job = {.kind = kind};
+    struct mdf_workspace workspace;
+    size_t axis, n_lines;
+
+    if (x == NULL || !mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), 2)) {
+        return false;
+    }
+    if (flatten && settings->axis == (int64_t)x->rank) {
+        axis = x->rank;
+    } else if (!mdf_call_axis(call, settings->axis, x->rank, &axis)) {
+        return false;
+    }
+    job.x = mdf_workspace_input(&workspace, 0);
+    job.y = job.x == NULL ? NULL : mdf_workspace_output(&workspace, 0, (mdf_dtype)x->dtype, x->rank, mdf_value_shape(x));
+    if (job.y == NULL) {
+        return false;
+    }
+    if (x->length > 0) {
+        if (!mdf_workspace_product(call, mdf_value_shape(x), axis, flatten ? x->rank : axis + 1, &job.n)) {
+            return false;
+        }
+        n_lines = x->length / job.n;
+        job.inner = 1;
+        for (size_t i = axis + 1; !flatten && i < x->rank; i++) {
+            job.inner *= (size_t)mdf_value_shape(x)[i];
+        }
+        if (workspace.dtype == MDF_DTYPE_FLOAT32 && job.inner == 1) {
+            mdf_parallel_for(call->context, n_lines, vector_exp_ns * (double)job.n,
+                             kind == KIND_HARD ? harden_adjacent : soften_adjacent, &job);
+        } else {
+            mdf_parallel_for(call->context, n_lines, exp_ns * (double)job.n,
+                             workspace.dtype == MDF_DTYPE_FLOAT32 ? soften_float32 : soften_float64, &job);
+        }
+    }
+    return mdf_workspace_end(&workspace);
+}
+
+static bool softmax_flat(struct mdf_call *call)
+{
+    return run_softmax(call, KIND_SOFT, true);
+}
+
+static bool softmax(struct mdf_call *call)
+{
+    return run_softmax(call, KIND_SOFT, false);
+}
+
+static bool log_softmax_flat(struct mdf_call *call)
+{
+    return run_softmax(call, KIND_LOG, true);
+}
+
+static bool log_softmax(struct mdf_call *call)
+{
+    return run_softmax(call, KIND_LOG, false);
+}
+
+static bool hardmax_flat(struct mdf_call *call)
+{
+    return run_softmax(call, KIND_HARD, true);
+}
+
+static bool hardmax(struct mdf_call *call)
+{
+    return run_softmax(call, KIND_HARD, false);
+}
+
+const struct mdf_operator mdf_operators_softmax[] = {
+    {"Softmax", 1, 12, softmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"Softmax", 13, 99, softmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"LogSoftmax", 1, 12, log_softmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"LogSoftmax", 13, 99, log_softmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"Hardmax", 1, 12, hardmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"Hardmax", 13, 99, hardmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -1,0 +1,460 @@
+/* grid_sample.c - arrays read at points of a grid: GridSample; such grids made from affine matrices: AffineGrid.
+ *
+ * GridSample. Comes in: X [batch, channel, axes...], a grid of points [batch, axes..., coordinates], -1 to 1 over each axis, the
+ * last axis first. Goes out: X at the points: the nearest element, or interpolated. Coordinates are worked out in float64.
+ * Nearest ones are moved as they are, whatever the type; interpolated in float64 for float64 and integers, else in float32,
+ * complex numbers by parts. Source: ONNX GridSample 16 to 22, AffineGrid 20. */
+#include "functions/moves/indexing.h"
+
+#include "functions/kernel/workspace.h"
+#include "mdf_c/base/processor.h"
+
+#include <math.h>
+#include <string.h>
+
+struct grid_settings {
+    const char *mode, *padding_mode;
+    int64_t align_corners;
+};
+
+static const struct mdf_setting grid_table[] = {
+    {"mode", MDF_SETTING_STRING, offsetof(struct grid_settings, mode)},
+    {"padding_mode", MDF_SETTING_STRING, offsetof(struct grid_settings, padding_mode)},
+    {"align_corners", MDF_SETTING_INT, offsetof(struct grid_settings, align_corners)},
+    {NULL, MDF_SETTING_INT, 0}};
+
+enum padding { PAD_ZEROS, PAD_BORDER, PAD_REFLECTION };
+
+/* A point that is interpolated from more neighbours can not be meant. */
+enum { MAX_CHOICES = 1 << 20, MAX_TAPS = 4, MAX_AXES = 20 /* so that 2 taps an axis give no more choices */ };
+enum { BLOCK_CHOICES = 1024, BLOCK_POINTS = 256 };
+
+struct sampling;
+
+/* What n points from number `point` on (over all batches) meet along an axis, whose elements lie `stride` apart in a plane:
+ * offsets and weights of their first neighbours there, of their second ones, ... */
+typedef void (*tap_finder)(const struct sampling *job, size_t axis, int64_t stride, size_t point, size_t n, int64_t *offsets,
+                           double *weights);
+
+struct sampling {
+    tap_finder find_taps;
+    const void *x;
+    const double *grid;
+    void *y;
+    size_t rank, n_batches, n_channels, n_plane, n_points, n_parts; /* n_parts: pieces of an element, 2 of complex numbers */
+    size_t n_taps, n_choices;                                       /* neighbours along an axis; in all */
+    const int64_t *sizes;                                           /* of the axes of X */
+    enum padding padding;
+    bool align_corners;
+};
+
+/* The neighbours of some points: those of point i lie at i, n_points + i, ... What does not count has weight 0 and offset 0. */
+struct neighbours {
+    size_t n_points;
+    int64_t offsets[BLOCK_CHOICES]; /* in elements of a plane */
+    double weights[BLOCK_CHOICES];
+};
+
+/* Rough time of one neighbour, to judge what is worth a thread. */
+static const double tap_ns = 0.4;
+
+/* ------------------------------------------------------------------ neighbours */
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* Into [low, high], mirrored at the ends as often as needed. */
+static double reflect(double x, double low, double high)
+{
+    double range = high - low, rest;
+
+    if (x >= low && x <= high) {
+        return x;
+    }
+    rest = range > 0 ? fmod(fabs(x - low), 2 * range) : 0;
+    return isfinite(rest) ? low + (rest > range ? 2 * range - rest : rest) : low;
+}
+
+/* The places between which a coordinate is inside. */
+static ALWAYS_INLINE double lowest_place(const struct sampling *job)
+{
+    return job->align_corners ? 0 : -0.5;
+}
+
+static ALWAYS_INLINE double highest_place(const struct sampling *job, double size)
+{
+    return job->align_corners ? size - 1 : size - 0.5;
+}
+
+/* Where a coordinate lies on an axis of `size` elements, brought inside as the padding says. */
+static ALWAYS_INLINE double place_of(const struct sampling *job, size_t n_taps, enum padding padding, double coordinate,
+                                     double size)
+{
+    double low = lowest_place(job), high = highest_place(job, size);
+    double x = job->align_corners ? (coordinate + 1) / 2 * (size - 1) : ((coordinate + 1) * size - 1) / 2;
+
+    x = n_taps == 1 ? rint(x) : x;
+    if (padding == PAD_REFLECTION) {
+        x = reflect(x, low, high);
+    } else if (padding == PAD_BORDER) {
+        x = x >= low && x <= high ? x : x > 0 ? size - 1 : 0;
+    }
+    x = x < size + 4 ? x : size + 4; /* further out is no different */
+    return x > -4 ? x : -4;
+}
+
+/* Number of the element at a whole place, or -1. */
+static ALWAYS_INLINE double element_at(const struct sampling *job, enum padding padding, double place, double size)
+{
+    if (padding == PAD_REFLECTION) {
+        place = rint(reflect(place, lowest_place(job), highest_place(job, size)));
+    }
+    if (padding == PAD_ZEROS) {
+        return place >= 0 && place < size ? place : -1;
+    }
+    place = place < size - 1 ? place : size - 1;
+    return place > 0 ? place : 0;
+}
+
+static ALWAYS_INLINE double weight_of(size_t n_taps, size_t tap, double fraction)
+{
+    const double a = -0.75; /* the standard's */
+    double d = tap < 2 ? (double)(1 - tap) + fraction : (double)(tap - 1) - fraction;
+
+    if (n_taps == 1) {
+        return 1;
+    }
+    if (n_taps == 2) {
+        return tap == 0 ? 1 - fraction : fraction;
+    }
+    return tap == 1 || tap == 2 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+}
+
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx512f,avx512dq")))
+#define NAME(x) x##_avx512
+#include "functions/image/grid_taps.inc"
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_avx2
+#include "functions/image/grid_taps.inc"
+#endif
+#define TARGET
+#define NAME(x) x##_plain
+#include "functions/image/grid_taps.inc"
+
+static tap_finder choose_finder(void)
+{
+    return MDF_WIDEST(find_taps);
+}
+
+/* Adds to the `n_choices` neighbours of each point those that it has along one axis more. */
+static void combine_axis(struct neighbours *neighbours, size_t n_choices, size_t n_taps, const int64_t *offsets,
+                         const double *weights)
+{
+    size_t n = neighbours->n_points;
+
+    for (size_t tap = n_taps; tap-- > 0;) { /* the first one last, in place of what is combined */
+        for (size_t choice = 0; choice < n_choices; choice++) {
+            size_t from = choice * n, to = (tap * n_choices + choice) * n;
+
+            for (size_t i = 0; i < n; i++) {
+                neighbours->offsets[to + i] = neighbours->offsets[from + i] + offsets[tap * n + i];
+                neighbours->weights[to + i] = neighbours->weights[from + i] * weights[tap * n + i];
+            }
+        }
+    }
+}
+
+/* The neighbours of the points from `point` on, counted over all batches. n_points * n_choices <= BLOCK_CHOICES. */
+static void find_neighbours(const struct sampling *job, size_t point, size_t n_points, struct neighbours *neighbours)
+{
+    int64_t offsets[MAX_TAPS * BLOCK_POINTS], stride = 1;
+    double weights[MAX_TAPS * BLOCK_POINTS];
+    size_t n_choices = 1;
+
+    neighbours->n_points = n_points;
+    for (size_t i = 0; i < n_points; i++) {
+        neighbours->offsets[i] = 0;
+        neighbours->weights[i] = 1;
+    }
+    for (size_t axis = job->rank; axis-- > 0; stride *= job->sizes[axis], n_choices *= job->n_taps) {
+        job->find_taps(job, axis, stride, point, n_points, offsets, weights);
+        combine_axis(neighbours, n_choices, job->n_taps, offsets, weights);
+    }
+}
+
+/* Points [at, at + *n), before `last`, lie in one batch and are few enough to be worked on at once. Returns the number of the
+ * first one in its batch. */
+static size_t next_block(const struct sampling *job, size_t at, size_t last, size_t *n)
+{
+    size_t n_block = BLOCK_CHOICES / job->n_choices < BLOCK_POINTS ? BLOCK_CHOICES / job->n_choices : BLOCK_POINTS;
+    size_t point = at % job->n_points;
+
+    *n = job->n_points - point < n_block ? job->n_points - point : n_block;
+    *n = last - at < *n ? last - at : *n;
+    return point;
+}
+
+#define ELEMENT float
+#define NAME(x) x##_float32
+#include "functions/image/grid_sample.inc"
+#define ELEMENT double
+#define NAME(x) x##_float64
+#include "functions/image/grid_sample.inc"
+
+#define ELEMENT uint8_t
+#define NAME(x) x##_1
+#include "functions/image/grid_pick.inc"
+#define ELEMENT uint16_t
+#define NAME(x) x##_2
+#include "functions/image/grid_pick.inc"
+#define ELEMENT uint32_t
+#define NAME(x) x##_4
+#include "functions/image/grid_pick.inc"
+#define ELEMENT uint64_t
+#define NAME(x) x##_8
+#include "functions/image/grid_pick.inc"
+
+/* ------------------------------------------------------------------ GridSample */
+
+static bool read_settings(struct mdf_call *call, struct sampling *job)
+{
+    static const struct {
+        const char *name;
+        size_t n_taps;
+    } modes[] = {{"nearest", 1}, {"linear", 2}, {"bilinear", 2}, {"cubic", 4}, {"bicubic", 4}};
+    static const char *const paddings[] = {"zeros", "border", "reflection"};
+    const struct grid_settings *settings = call->settings;
+    size_t i;
+
+    for (i = 0; i < sizeof modes / sizeof *modes && job->n_taps == 0; i++) {
+        job->n_taps = strcmp(modes[i].name, settings->mode) == 0 ? modes[i].n_taps : 0;
+    }
+    if (job->n_taps == 0) {
+        return mdf_call_error(call, MDF_VALUE, "there is no mode '%.100s'", settings->mode);
+    }
+    job->align_corners = settings->align_corners != 0;
+    for (i = 0; i < sizeof paddings / sizeof *paddings; i++) {
+        if (strcmp(paddings[i], settings->padding_mode) == 0) {
+            job->padding = (enum padding)i;
+            return true;
+        }
+    }
+    return mdf_call_error(call, MDF_VALUE, "there is no padding_mode '%.100s'", settings->padding_mode);
+}
+
+/* Sizes, and the shape of the result: X's first two axes, then the grid's. */
+static bool plan(struct mdf_workspace *workspace, const struct mdf_value *x, const struct mdf_value *grid, struct sampling *job,
+                 int64_t **shape)
+{
+    struct mdf_call *call = workspace->call;
+    char x_text[128], text[128];
+
+    *shape = mdf_workspace_array(workspace, MDF_DTYPE_INT64, x->rank);
+    if (*shape == NULL) {
+        return false;
+    }
+    job->rank = x->rank > 2 ? x->rank - 2 : 0;
+    if (job->rank == 0 || grid->rank != x->rank || mdf_value_shape(grid)[0] != mdf_value_shape(x)[0] ||
+        mdf_value_shape(grid)[grid->rank - 1] != (int64_t)job->rank) {
+        mdf_value_describe(x, x_text, sizeof x_text);
+        mdf_value_describe(grid, text, sizeof text);
+        return mdf_call_error(call, MDF_SHAPE, "a grid %s does not fit X, %s", text, x_text);
+    }
+    memcpy(*shape, mdf_value_shape(x), 2 * sizeof **shape);
+    memcpy(*shape + 2, mdf_value_shape(grid) + 1, job->rank * sizeof **shape);
+    job->sizes = mdf_value_shape(x) + 2;
+    job->n_batches = (size_t)(*shape)[0];
+    job->n_channels = (size_t)(*shape)[1];
+    job->n_choices = 1;
+    for (size_t axis = 0; axis < job->rank; axis++) {
+        job->n_choices *= job->n_taps;
+        if (job->n_choices > MAX_CHOICES) {
+            return mdf_call_error(call, MDF_LIMIT, "%zu axes are too many to interpolate along", job->rank);
+        }
+    }
+    return mdf_workspace_product(call, job->sizes, 0, job->rank, &job->n_plane) &&
+           mdf_workspace_product(call, *shape, 2, x->rank, &job->n_points);
+}
+
+/* Strings, which have owners, one by one. */
+static bool move_strings(struct mdf_call *call, const char *const *x, const struct sampling *job, char **y)
+{
+    struct neighbours found;
+    size_t n_all = job->n_batches * job->n_points, n;
+
+    for (size_t at = 0; at < n_all; at += n) {
+        size_t point = next_block(job, at, n_all, &n), batch = at / job->n_points;
+
+        find_neighbours(job, at, n, &found);
+        for (size_t i = 0; i < job->n_channels * n; i++) {
+            size_t plane = batch * job->n_channels + i / n;
+            char **to = y + plane * job->n_points + point + i % n;
+            const char *const *from = x + plane * job->n_plane + (size_t)found.offsets[i % n];
+
+            if (!mdf_elements_fill(call, MDF_DTYPE_STRING, to, 1, found.weights[i % n] > 0 ? from : NULL)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+typedef void (*sampler)(void *context, size_t first, size_t last);
+
+/* What moves the nearest elements of a type, as pieces of a size that there is a kernel for. */
+static sampler choose_picker(mdf_dtype dtype, struct sampling *job)
+{
+    size_t size_bytes = mdf_dtype_size(dtype);
+
+    job->n_parts = size_bytes > 8 ? size_bytes / 8 : 1;
+    return size_bytes == 1 ? pick_points_1 : size_bytes == 2 ? pick_points_2 : size_bytes == 4 ? pick_points_4 : pick_points_8;
+}
+
+static sampler choose_sampler(mdf_dtype dtype, struct sampling *job, char kind)
+{
+    job->n_parts = kind == 'c' ? 2 : 1;
+    if (dtype == MDF_DTYPE_FLOAT32) {
+        return job->n_choices <= BLOCK_CHOICES ? sample_points_float32 : sample_points_one_by_one_float32;
+    }
+    return job->n_choices <= BLOCK_CHOICES ? sample_points_float64 : sample_points_one_by_one_float64;
+}
+
+static bool sample(struct mdf_workspace *workspace, const struct mdf_value *x, const int64_t *shape, struct sampling *job)
+{
+    mdf_dtype dtype = (mdf_dtype)x->dtype;
+    char kind = mdf_dtype_kind(dtype);
+    bool in_place = job->n_taps == 1 || kind == 'c';
+    sampler work;
+
+    if (kind == 's' && job->n_taps > 1) {
+        return mdf_call_error(workspace->call, MDF_TYPE, "strings can not be interpolated");
+    }
+    workspace->dtype = dtype == MDF_DTYPE_COMPLEX64                ? MDF_DTYPE_FLOAT32
+                       : kind == 'f' && dtype != MDF_DTYPE_FLOAT64 ? MDF_DTYPE_FLOAT32
+                                                                   : MDF_DTYPE_FLOAT64;
+    job->x = in_place ? x->data : mdf_workspace_input(workspace, 0);
+    job->y = in_place ? mdf_call_output(workspace->call, 0, dtype, x->rank, shape)
+                      : mdf_workspace_output(workspace, 0, dtype, x->rank, shape);
+    if (job->y == NULL || (job->x == NULL && x->length > 0)) {
+        return false;
+    }
+    if (mdf_call_target(workspace->call, 0)->length == 0) {
+        return true;
+    }
+    if (job->n_plane == 0) {
+        return mdf_call_error(workspace->call, MDF_SHAPE, "X has no elements to sample");
+    }
+    if (kind == 's') {
+        return move_strings(workspace->call, job->x, job, job->y);
+    }
+    work = job->n_taps == 1 ? choose_picker(dtype, job) : choose_sampler(workspace->dtype, job, kind);
+    mdf_parallel_for(workspace->call->context, job->n_batches * job->n_points,
+                     tap_ns * (double)job->n_choices * (double)(job->n_channels + 2), work, job);
+    return mdf_workspace_end(workspace);
+}
+
+static bool grid_sample(struct mdf_call *call)
+{
+    const struct mdf_value *x = mdf_call_tensor(call, 0), *grid = x != NULL ? mdf_call_tensor(call, 1) : NULL;
+    struct sampling job = {.find_taps = choose_finder()};
+    struct mdf_workspace workspace;
+    int64_t *shape;
+
+    if (grid == NULL || !read_settings(call, &job) || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 4) ||
+        !plan(&workspace, x, grid, &job, &shape)) {
+        return false;
+    }
+    job.grid = mdf_workspace_input(&workspace, 1);
+    return job.grid != NULL && sample(&workspace, x, shape, &job);
+}
+
+/* ------------------------------------------------------------------ AffineGrid */
+
+/* Place number `i` of `n` between -1 and 1: with `align_corners` the ends are places, else the ends of places. */
+static double spread(size_t i, size_t n, bool align_corners)
+{
+    if (align_corners) {
+        return n > 1 ? 2 * (double)i / (double)(n - 1) - 1 : 0;
+    }
+    return (2 * (double)i + 1) / (double)n - 1;
+}
+
+/* Batch sizes, and the sizes of the grid. */
+static bool plan_affine(struct mdf_call *call, const struct mdf_value *theta, int64_t shape[5], size_t *rank)
+{
+    size_t n;
+    const int64_t *sizes = mdf_call_integers(call, 1, MDF_SCRATCH_FIRST, &n);
+
+    if (sizes == NULL) {
+        return false;
+    }
+    if (n != 4 && n != 5) {
+        return mdf_call_error(call, MDF_SHAPE, "size has %zu numbers, not 4 or 5", n);
+    }
+    *rank = n - 2;
+    shape[0] = sizes[0];
+    memcpy(shape + 1, sizes + 2, *rank * sizeof *shape);
+    shape[n - 1] = (int64_t)*rank;
+    return mdf_workspace_check_shape(call, "theta", theta, 3, (const int64_t[3]){shape[0], (int64_t)*rank, (int64_t)*rank + 1});
+}
+
+/* Row number `row` of the grid, of places that differ in the last axis alone, where they are `across`. A place is the matrix's
+ * product with the point, x first, added up in the order x, y, z. */
+static void write_places(const struct mdf_call *call, const double *matrices, const int64_t *shape, size_t rank, size_t row,
+                         const double *across, double *grid)
+{
+    const struct grid_settings *settings = call->settings;
+    size_t width = (size_t)shape[rank], left = row;
+    double point[3] = {0, 0, 0};
+
+    for (size_t i = 1; i < rank; i++) {
+        size_t size = (size_t)shape[rank - i];
+
+        point[i] = spread(left % size, size, settings->align_corners != 0);
+        left /= size;
+    }
+    for (size_t i = 0; i < rank; i++) {
+        const double *m = matrices + (left * rank + i) * (rank + 1);
+        double down = m[1] * point[1], deep = rank > 2 ? m[2] * point[2] : 0;
+
+        for (size_t x = 0; x < width; x++) {
+            double place = m[rank] + m[0] * across[x] + down;
+
+            grid[(row * width + x) * rank + i] = rank > 2 ? place + deep : place;
+        }
+    }
+}
+
+static bool affine_grid(struct mdf_call *call)
+{
+    const struct grid_settings *settings = call->settings;
+    const struct mdf_value *theta = mdf_call_tensor(call, 0);
+    struct mdf_workspace workspace;
+    const double *matrices;
+    size_t rank = 0;
+    int64_t shape[5];
+    double *grid, *across;
+
+    if (theta == NULL || !plan_affine(call, theta, shape, &rank) ||
+        !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 3)) {
+        return false;
+    }
+    matrices = mdf_workspace_input(&workspace, 0);
+    grid = matrices == NULL ? NULL : mdf_workspace_output(&workspace, 0, (mdf_dtype)theta->dtype, rank + 2, shape);
+    across = grid == NULL ? NULL : mdf_workspace_array(&workspace, MDF_DTYPE_FLOAT64, (size_t)shape[rank]);
+    if (across == NULL) {
+        return false;
+    }
+    for (int64_t x = 0; x < shape[rank]; x++) {
+        across[x] = spread((size_t)x, (size_t)shape[rank], settings->align_corners != 0);
+    }
+    for (size_t row = 0; shape[rank] > 0 && row < mdf_axes_product(shape, 0, rank); row++) {
+        write_places(call, matrices, shape, rank, row, across, grid);
+    }
+    return mdf_workspace_end(&workspace);
+}
+
+const struct mdf_operator mdf_operators_grid_sample[] = {
+    {"GridSample", 16, 99, grid_sample, grid_table, sizeof(struct grid_settings), MDF_OPERATOR_PURE, NULL},
+    {"AffineGrid", 20, 99, affine_grid, grid_table, sizeof(struct grid_settings), MDF_OPERATOR_PURE, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -1,0 +1,410 @@
+/* roi.c - pools over regions of interest: MaxRoiPool, RoiAlign.
+ *
+ * Comes in: X [batch, channels, height, width] and regions, of which a batch number is known. Goes out: for each region and
+ * channel a grid of cells: the largest element in each, or the mean or maximum of points sampled in it between elements.
+ * Computed in float64. Source: the ONNX operators, all versions. */
+#include "functions/kernel/workspace.h"
+
+#include <math.h>
+#include <string.h>
+
+struct roi_settings {
+    struct mdf_ints pooled_shape;
+    double spatial_scale;
+    int64_t output_height, output_width, sampling_ratio;
+    const char *mode, *coordinates;
+};
+
+static const struct mdf_setting max_table[] = {{"pooled_shape", MDF_SETTING_INTS, offsetof(struct roi_settings, pooled_shape)},
+                                               {"spatial_scale", MDF_SETTING_FLOAT, offsetof(struct roi_settings, spatial_scale)},
+                                               {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting align_table[] = {
+    {"output_height", MDF_SETTING_INT, offsetof(struct roi_settings, output_height)},
+    {"output_width", MDF_SETTING_INT, offsetof(struct roi_settings, output_width)},
+    {"sampling_ratio", MDF_SETTING_INT, offsetof(struct roi_settings, sampling_ratio)},
+    {"spatial_scale", MDF_SETTING_FLOAT, offsetof(struct roi_settings, spatial_scale)},
+    {"mode", MDF_SETTING_STRING, offsetof(struct roi_settings, mode)},
+    {"coordinate_transformation_mode", MDF_SETTING_STRING, offsetof(struct roi_settings, coordinates)},
+    {NULL, MDF_SETTING_INT, 0}};
+
+/* More points along one axis of a cell can not be meant. */
+enum { MAX_POINTS = 4096 };
+
+struct regions {
+    const double *x, *rois;
+    double *y;
+    const int64_t *batches; /* of RoiAlign: batch of each region */
+    const struct roi_settings *settings;
+    int64_t n_rois, n_batches, n_channels, height, width, cells_down, cells_across;
+};
+
+/* Reads X and the regions, of `n_numbers` numbers each, and makes the output. */
+static bool prepare_regions(struct mdf_workspace *workspace, struct mdf_call *call, int64_t n_numbers, struct regions *job)
+{
+    const struct mdf_value *x = mdf_call_tensor(call, 0), *rois = mdf_call_tensor(call, 1);
+    int64_t shape[4];
+
+    if (x == NULL || rois == NULL || !mdf_workspace_begin(workspace, call, MDF_DTYPE_FLOAT64, 3)) {
+        return false;
+    }
+    if (x->rank != 4 || rois->rank != 2 || mdf_value_shape(rois)[1] != n_numbers) {
+        char x_text[96], text[96];
+
+        mdf_value_describe(x, x_text, sizeof x_text);
+        mdf_value_describe(rois, text, sizeof text);
+        return mdf_call_error(call, MDF_SHAPE,
+                              "X is %s and the regions are %s; ranks 4 and 2, and %lld numbers a region are needed", x_text, text,
+                              (long long)n_numbers);
+    }
+    job->n_rois = mdf_value_shape(rois)[0];
+    job->n_batches = mdf_value_shape(x)[0];
+    job->n_channels = mdf_value_shape(x)[1];
+    job->height = mdf_value_shape(x)[2];
+    job->width = mdf_value_shape(x)[3];
+    memcpy(shape, (const int64_t[4]){job->n_rois, job->n_channels, job->cells_down, job->cells_across}, sizeof shape);
+    job->x = mdf_workspace_input(workspace, 0);
+    job->rois = job->x == NULL ? NULL : mdf_workspace_input(workspace, 1);
+    job->y = job->rois == NULL ? NULL : mdf_workspace_output(workspace, 0, (mdf_dtype)x->dtype, 4, shape);
+    return job->y != NULL;
+}
+
+static bool check_batch(struct mdf_call *call, const struct regions *job, int64_t region, double batch)
+{
+    if (batch >= 0 && batch < (double)job->n_batches) {
+        return true;
+    }
+    return mdf_call_error(call, MDF_VALUE, "region %lld is in batch %g of %lld", (long long)region, batch,
+                          (long long)job->n_batches);
+}
+
+/* ------------------------------------------------------------------ MaxRoiPool */
+
+/* Elements of a cell along one axis. */
+struct span {
+    int64_t first, last;
+};
+
+static struct span cell_span(double start, double end, int64_t cell, int64_t n_cells, int64_t size)
+{
+    double length = fmax(end - start + 1, 1) / (double)n_cells, limit = (double)size;
+    struct span span;
+
+    span.first = (int64_t)fmin(fmax(start + floor((double)cell * length), 0), limit);
+    span.last = (int64_t)fmin(fmax(start + ceil((double)(cell + 1) * length), 0), limit);
+    return span;
+}
+
+/* The largest element; 0 of none. */
+static double largest_in(const double *plane, int64_t width, struct span rows, struct span columns)
+{
+    double largest = rows.first < rows.last && columns.first < columns.last ? -INFINITY : 0;
+
+    for (int64_t row = rows.first; row < rows.last; row++) {
+        for (int64_t column = columns.first; column < columns.last; column++) {
+            largest = plane[row * width + column] > largest ? plane[row * width + column] : largest;
+        }
+    }
+    return largest;
+}
+
+/* One cell of all channels; `y` is that of the first one. */
+static void pool_planes(const struct regions *job, const double *planes, struct span rows, struct span columns, double *y)
+{
+    for (int64_t channel = 0; channel < job->n_channels; channel++) {
+        *y = largest_in(planes, job->width, rows, columns);
+        planes += job->height * job->width;
+        y += job->cells_down * job->cells_across;
+    }
+}
+
+static void pool_regions(void *context, size_t first, size_t last)
+{
+    const struct regions *job = context;
+    int64_t n_cells = job->cells_down * job->cells_across;
+    double scale = job->settings->spatial_scale;
+
+    for (size_t region = first; region < last; region++) {
+        const double *roi = job->rois + 5 * region;
+        double left = round(roi[1] * scale), top = round(roi[2] * scale), right = round(roi[3] * scale),
+               bottom = round(roi[4] * scale);
+
+        for (int64_t cell = 0; cell < n_cells; cell++) {
+            pool_planes(job, job->x + (int64_t)roi[0] * job->n_channels * job->height * job->width,
+                        cell_span(top, bottom, cell / job->cells_across, job->cells_down, job->height),
+                        cell_span(left, right, cell % job->cells_across, job->cells_across, job->width),
+                        job->y + (int64_t)region * job->n_channels * n_cells + cell);
+        }
+    }
+}
+
+static bool max_roi_pool(struct mdf_call *call)
+{
+    const struct roi_settings *settings = call->settings;
+    struct mdf_workspace workspace;
+    const double element_ns = 1; /* rough time of one, to judge what is worth a thread */
+    struct regions job;
+
+    if (settings->pooled_shape.items == NULL || settings->pooled_shape.n != 2 || settings->pooled_shape.items[0] < 1 ||
+        settings->pooled_shape.items[1] < 1) {
+        return mdf_call_error(call, MDF_VALUE, "pooled_shape has to be two numbers from 1 on");
+    }
+    job.cells_down = settings->pooled_shape.items[0];
+    job.cells_across = settings->pooled_shape.items[1];
+    if (!prepare_regions(&workspace, call, 5, &job)) {
+        return false;
+    }
+    job.settings = settings;
+    for (int64_t region = 0; region < job.n_rois && job.n_channels > 0; region++) {
+        if (!check_batch(call, &job, region, job.rois[5 * region])) {
+            return false;
+        }
+    }
+    if (job.n_channels > 0) {
+        mdf_parallel_for(call->context, (size_t)job.n_rois, element_ns * (double)(job.n_channels * job.height * job.width),
+                         pool_regions, &job);
+    }
+    return mdf_workspace_end(&workspace);
+}
+
+/* ------------------------------------------------------------------ RoiAlign */
+
+/* Cells of one region, and the points sampled in each. */
+struct sampling {
+    double top, left, cell_height, cell_width;
+    int64_t points_down, points_across;
+    bool use_max;
+};
+
+/* The two elements around a coordinate, and the weight of the second; false: too far outside. */
+static bool locate(double at, int64_t size, int64_t *low, int64_t *high, double *weight)
+{
+    if (!(at >= -1 && at <= (double)size) || size == 0) {
+        return false;
+    }
+    at = fmax(at, 0);
+    *low = (int64_t)at;
+    *high = *low + 1;
+    *weight = at - (double)*low;
+    if (*low >= size - 1) {
+        *low = *high = size - 1;
+        *weight = 0;
+    }
+    return true;
+}
+
+/* A point: the elements around it, and their weights. One that is too far outside weighs nothing, and stands for 0. */
+struct point {
+    size_t corners[4]; /* offsets in a plane */
+    double weights[4];
+};
+
+/* Points of a cell that are worked out at once, for all channels. */
+enum { SOME_POINTS = 64 };
+
+static struct point find_point(const struct regions *job, double y, double x)
+{
+    int64_t top, bottom, left, right;
+    double down, across;
+
+    if (!locate(y, job->height, &top, &bottom, &down) || !locate(x, job->width, &left, &right, &across)) {
+        return (struct point){{SIZE_MAX, 0, 0, 0}, {0, 0, 0, 0}};
+    }
+    return (struct point){{(size_t)(top * job->width + left), (size_t)(top * job->width + right),
+                           (size_t)(bottom * job->width + left), (size_t)(bottom * job->width + right)},
+                          {(1 - down) * (1 - across), (1 - down) * across, down * (1 - across), down * across}};
+}
+
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* The parts of a point: the four elements around it by weight. One too far outside has none that count. */
+static inline bool find_parts(const struct point *point, const double *plane, double parts[4])
+{
+    for (size_t i = 0; point->corners[0] != SIZE_MAX && i < 4; i++) {
+        parts[i] = point->weights[i] * plane[point->corners[i]];
+    }
+    return point->corners[0] != SIZE_MAX;
+}
+
+static inline double sum_parts(const struct point *point, const double *plane)
+{
+    double parts[4];
+
+    return find_parts(point, plane, parts) ? parts[0] + parts[1] + parts[2] + parts[3] : 0;
+}
+
+/* The largest part that is a number. There are no branches but for what is not: which is the larger can not be foreseen. */
+static inline double largest_part(const struct point *point, const double *plane)
+{
+    double parts[4];
+
+    if (!find_parts(point, plane, parts)) {
+        return 0;
+    }
+    return isnan(parts[0] + parts[1] + parts[2] + parts[3]) ? fmax(fmax(parts[0], parts[1]), fmax(parts[2], parts[3]))
+                                                            : larger(larger(parts[0], parts[1]), larger(parts[2], parts[3]));
+}
+
+/* Adds points to the cell of every channel, or takes the largest; `y` is that of the first channel. */
+static void add_points(const struct regions *job, const struct point *points, size_t n, bool use_max, bool is_first,
+                       const double *planes, double *y)
+{
+    size_t n_plane = (size_t)(job->height * job->width), n_cells = (size_t)(job->cells_down * job->cells_across);
+
+    for (int64_t channel = 0; channel < job->n_channels; channel++, planes += n_plane, y += n_cells) {
+        double result = !is_first ? *y : use_max && n > 0 ? largest_part(&points[0], planes) : 0;
+
+        for (size_t i = 0; !use_max && i < n; i++) {
+            result += sum_parts(&points[i], planes);
+        }
+        for (size_t i = 0; use_max && i < n; i++) {
+            result = larger(largest_part(&points[i], planes), result);
+        }
+        *y = result;
+    }
+}
+
+static void pool_cell(const struct regions *job, const struct sampling *sampling, const double *planes, int64_t down,
+                      int64_t across, double *y)
+{
+    int64_t n_across = sampling->points_across, n_points = sampling->points_down * n_across, n_some;
+    size_t n_cells = (size_t)(job->cells_down * job->cells_across);
+    struct point some[SOME_POINTS];
+
+    for (int64_t first = 0; first == 0 || first < n_points; first += n_some) {
+        n_some = n_points - first < SOME_POINTS ? n_points - first : SOME_POINTS;
+        for (int64_t k = 0; k < n_some; k++) {
+            double i = (double)((first + k) / n_across), j = (double)((first + k) % n_across);
+
+            some[k] = find_point(
+                job, sampling->top + ((double)down + (i + 0.5) / (double)sampling->points_down) * sampling->cell_height,
+                sampling->left + ((double)across + (j + 0.5) / (double)n_across) * sampling->cell_width);
+        }
+        add_points(job, some, (size_t)n_some, sampling->use_max, first == 0, planes, y);
+        n_some = n_some > 0 ? n_some : 1;
+    }
+    for (size_t channel = 0; channel < (size_t)job->n_channels && !sampling->use_max; channel++) {
+        y[channel * n_cells] /= fmax((double)n_points, 1);
+    }
+}
+
+/* Points along one axis of a cell: as many as asked for, or else one for each element; false: too many. */
+static bool count_points(int64_t ratio, double cell_size, int64_t *n_points)
+{
+    double wanted = ratio > 0 ? (double)ratio : ceil(cell_size);
+
+    *n_points = wanted > 0 && wanted <= MAX_POINTS ? (int64_t)wanted : 0;
+    return wanted <= MAX_POINTS;
+}
+
+/* False: a cell would have too many points. */
+static bool plan_sampling(const struct roi_settings *settings, const struct regions *job, int64_t region,
+                          struct sampling *sampling)
+{
+    bool half_pixel = settings->coordinates != NULL && strcmp(settings->coordinates, "half_pixel") == 0;
+    double offset = half_pixel ? 0.5 : 0, scale = settings->spatial_scale;
+    const double *roi = job->rois + 4 * region;
+    double width = (roi[2] - roi[0]) * scale, height = (roi[3] - roi[1]) * scale;
+
+    if (!half_pixel) {
+        width = fmax(width, 1);
+        height = fmax(height, 1);
+    }
+    sampling->left = roi[0] * scale - offset;
+    sampling->top = roi[1] * scale - offset;
+    sampling->cell_height = height / (double)job->cells_down;
+    sampling->cell_width = width / (double)job->cells_across;
+    sampling->use_max = settings->mode != NULL && strcmp(settings->mode, "max") == 0;
+    return count_points(settings->sampling_ratio, sampling->cell_height, &sampling->points_down) &&
+           count_points(settings->sampling_ratio, sampling->cell_width, &sampling->points_across);
+}
+
+static bool check_regions(struct mdf_call *call, const struct regions *job)
+{
+    const struct roi_settings *settings = call->settings;
+    struct sampling sampling;
+
+    for (int64_t region = 0; region < job->n_rois; region++) {
+        if (!check_batch(call, job, region, (double)job->batches[region])) {
+            return false;
+        }
+        if (!plan_sampling(settings, job, region, &sampling)) {
+            return mdf_call_error(
+                call, MDF_LIMIT, "a cell of %g by %g with sampling_ratio %lld would take more than %d points along an axis",
+                sampling.cell_height, sampling.cell_width, (long long)settings->sampling_ratio, (int)MAX_POINTS);
+        }
+    }
+    return true;
+}
+
+/* Cells [first, last), counted by region; check_regions has passed. */
+static void align_cells(void *context, size_t first, size_t last)
+{
+    const struct regions *job = context;
+    size_t n_cells = (size_t)(job->cells_down * job->cells_across), n_plane = (size_t)(job->height * job->width);
+
+    for (size_t at = first; at < last; at++) {
+        size_t region = at / n_cells, cell = at % n_cells;
+        struct sampling sampling;
+
+        plan_sampling(job->settings, job, (int64_t)region, &sampling);
+        pool_cell(job, &sampling, job->x + (size_t)(job->batches[region] * job->n_channels) * n_plane,
+                  (int64_t)cell / job->cells_across, (int64_t)cell % job->cells_across,
+                  job->y + region * (size_t)job->n_channels * n_cells + cell);
+    }
+}
+
+static bool align_regions(struct mdf_call *call, struct regions *job)
+{
+    const double point_ns = 3; /* rough time of one in one channel, to judge what is worth a thread */
+    struct sampling sampling;
+
+    job->settings = call->settings;
+    if (!check_regions(call, job)) {
+        return false;
+    }
+    if (job->n_rois > 0) {
+        plan_sampling(job->settings, job, 0, &sampling);
+        mdf_parallel_for(call->context, (size_t)(job->n_rois * job->cells_down * job->cells_across),
+                         point_ns * (double)job->n_channels * (double)(sampling.points_down * sampling.points_across),
+                         align_cells, job);
+    }
+    return true;
+}
+
+static bool roi_align(struct mdf_call *call)
+{
+    const struct roi_settings *settings = call->settings;
+    struct mdf_workspace workspace;
+    struct regions job;
+    size_t n;
+
+    if (settings->output_height < 1 || settings->output_width < 1 || settings->output_height > INT32_MAX ||
+        settings->output_width > INT32_MAX) {
+        return mdf_call_error(call, MDF_VALUE, "output_height and output_width are %lld and %lld",
+                              (long long)settings->output_height, (long long)settings->output_width);
+    }
+    if (settings->mode != NULL && strcmp(settings->mode, "avg") != 0 && strcmp(settings->mode, "max") != 0) {
+        return mdf_call_error(call, MDF_VALUE, "mode is '%s', not avg or max", settings->mode);
+    }
+    job.cells_down = settings->output_height;
+    job.cells_across = settings->output_width;
+    if (!prepare_regions(&workspace, call, 4, &job)) {
+        return false;
+    }
+    job.batches = mdf_call_integers(call, 2, 1, &n);
+    if (job.batches == NULL) {
+        return false;
+    }
+    if ((int64_t)n != job.n_rois) {
+        return mdf_call_error(call, MDF_SHAPE, "batch_indices has %zu numbers for %lld regions", n, (long long)job.n_rois);
+    }
+    return (job.n_channels == 0 || align_regions(call, &job)) && mdf_workspace_end(&workspace);
+}
+
+const struct mdf_operator mdf_operators_roi[] = {
+    {"MaxRoiPool", 1, 99, max_roi_pool, max_table, sizeof(struct roi_settings), MDF_OPERATOR_PURE, NULL},
+    {"RoiAlign", 10, 99, roi_align, align_table, sizeof(struct roi_settings), MDF_OPERATOR_PURE, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

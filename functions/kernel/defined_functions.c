@@ -1,0 +1,37 @@
+/* defined_functions.c - finds a function that is given by expressions by its name, among all families of such. */
+#include "functions/actr/actr.h"
+#include "functions/ddm/ddm.h"
+#include "functions/kernel/defined_function.h"
+#include "functions/psyneulink/psyneulink.h"
+
+#include <string.h>
+
+static const struct mdf_defined_function *const families[] = {mdf_actr_functions, mdf_ddm_functions, NULL};
+
+const struct mdf_defined_function *mdf_defined_function(const char *name)
+{
+    const struct mdf_defined_function *function;
+    size_t i;
+
+    for (i = 0; families[i] != NULL; i++) {
+        for (function = families[i]; function->name != NULL; function++) {
+            if (strcmp(function->name, name) == 0) {
+                return function;
+            }
+        }
+    }
+    return mdf_psyneulink_function(name);
+}
+
+void mdf_defined_function_offer(struct mdf_nearest *nearest)
+{
+    const struct mdf_defined_function *function;
+    size_t i;
+
+    for (i = 0; families[i] != NULL; i++) {
+        for (function = families[i]; function->name != NULL; function++) {
+            mdf_nearest_offer(nearest, function->name);
+        }
+    }
+    mdf_psyneulink_offer(nearest);
+}

@@ -1,0 +1,90 @@
+/* operator.h - the operator table: one row an operator, from which everything else follows.
+ *
+ * ONNX operators: what is legal (formals, arity, types, attributes with defaults, by version) stands in schemas/; a row
+ * here adds what happens: the kernel for the versions [since, until], and where the kernel wants its attributes. A family
+ * is a file that ends in its table; functions/kernel/registry.c lists the tables.
+ *
+ * Python functions (numpy.sum, math.sin, abs, the operators of expressions) have their formals in the row. */
+#ifndef MDF_FUNCTIONS_KERNEL_OPERATOR_H
+#define MDF_FUNCTIONS_KERNEL_OPERATOR_H
+
+#include "functions/kernel/call.h"
+
+/* How an attribute reaches a kernel: by name into a field of its settings struct. Where neither the model nor the schema
+ * gives a value, the field gets the "not given" value in brackets. */
+enum mdf_setting_type {
+    MDF_SETTING_INT,     /* int64_t             [MDF_NOT_GIVEN] */
+    MDF_SETTING_FLOAT,   /* double              [NaN] */
+    MDF_SETTING_STRING,  /* const char *        [NULL] */
+    MDF_SETTING_INTS,    /* struct mdf_ints     [items NULL] */
+    MDF_SETTING_FLOATS,  /* struct mdf_floats   [items NULL] */
+    MDF_SETTING_STRINGS, /* struct mdf_strings  [items NULL] */
+    MDF_SETTING_DTYPE,   /* mdf_dtype, from ONNX's number or a type's name   [MDF_DTYPE_NONE] */
+    MDF_SETTING_VALUE,   /* const struct mdf_value *: an array   [NULL] */
+    MDF_SETTING_GRAPH    /* the body's position in call->bodies is the order of such rows; the field is a size_t, unused */
+};
+
+#define MDF_NOT_GIVEN INT64_MIN
+
+struct mdf_ints {
+    const int64_t *items;
+    size_t n;
+};
+
+struct mdf_floats {
+    const double *items;
+    size_t n;
+};
+
+struct mdf_strings {
+    const char *const *items;
+    size_t n;
+};
+
+struct mdf_setting {
+    const char *name; /* of the attribute; NULL ends the table */
+    enum mdf_setting_type type;
+    size_t offset; /* of the field */
+};
+
+enum mdf_operator_flags {
+    MDF_OPERATOR_PURE = 0,
+    MDF_OPERATOR_RANDOM = 1,       /* draws random numbers: never folded at compile time */
+    MDF_OPERATOR_KEEPS_INPUTS = 2, /* takes inputs of any kind as they are: no conversion of literals to a shared type */
+    MDF_OPERATOR_METHOD = 4,       /* Python: may be called as a method of its first argument, "m.sum()" */
+    MDF_OPERATOR_INFERS = 8, /* ONNX: has no training yet: a call in a later version's form is the same, without its training */
+    MDF_OPERATOR_MAPS = 16,  /* the body takes as many inputs as the call, and yields its outputs */
+    MDF_OPERATOR_KEEPS_SCALARS = 128, /* ONNX: a bare number is not an array of one, which means something else */
+    MDF_OPERATOR_NEEDS_AXIS = 256,    /* ONNX: a number without axes that has no declared type is an array of one */
+    MDF_OPERATOR_DERIVES = 64,        /* stands for code that the compiler makes from the rules for derivatives */
+    MDF_OPERATOR_MODIFIES = 32        /* bodies may be left out; each takes one array and yields one; outputs are the schema's */
+};
+
+struct mdf_operator {
+    const char *name; /* ONNX: "Gather"; Python: "numpy.sum", "math.sin", "abs", "operator.add"; NULL ends a table */
+    int since, until; /* ONNX: versions of the schema [since, until] that the kernel serves; Python: 0 */
+    mdf_kernel kernel;
+    const struct mdf_setting *settings; /* NULL: none */
+    size_t settings_size;
+    unsigned flags;
+    const char *formals; /* Python: "a axis= keepdims=": names in order, '=' where it may be left out, "*args" for any number.
+                            ONNX: NULL (schemas/ has them) */
+};
+
+/* The kernel row for an ONNX operator at a schema version (not an opset version); NULL where there is none. No two domains of
+ * ONNX have operators of one name. */
+const struct mdf_operator *mdf_operator_onnx(const char *name, int schema_version);
+/* The row of a Python function by its dotted name; NULL where there is none. "np." is not an alias. */
+const struct mdf_operator *mdf_operator_python(const char *name);
+/* The row of a method of arrays: "sum" for "m.sum()"; of an attribute without call: "shape", "T", "size", "ndim", "real". */
+const struct mdf_operator *mdf_operator_method(const char *name);
+const struct mdf_operator *mdf_operator_attribute(const char *name);
+/* Offers all names of the ONNX domain, of the Python functions, or of methods or attributes of arrays, to a search for the
+ * nearest.
+ */
+void mdf_operator_offer_onnx(struct mdf_nearest *nearest);
+void mdf_operator_offer_python(struct mdf_nearest *nearest);
+void mdf_operator_offer_methods(struct mdf_nearest *nearest);
+void mdf_operator_offer_attributes(struct mdf_nearest *nearest);
+
+#endif

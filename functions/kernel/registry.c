@@ -1,0 +1,123 @@
+/* registry.c - finds the row of an operator by name. See operator.h.
+ *
+ * The list of tables is made by the build from the files that are there (tools/list_operator_tables.sh): a family joins by
+ * being a file that ends in its table. Look-ups happen while a model is compiled, never while it runs. */
+#include "functions/kernel/operator.h"
+
+#include <string.h>
+
+#define MDF_OPERATOR_TABLE(table) extern const struct mdf_operator table[];
+#include "build/generated/operator_tables.inc"
+#undef MDF_OPERATOR_TABLE
+
+static const struct table {
+    const char *name;
+    const struct mdf_operator *rows;
+} tables[] = {
+#define MDF_OPERATOR_TABLE(table) {#table, table},
+#include "build/generated/operator_tables.inc"
+#undef MDF_OPERATOR_TABLE
+    {NULL, NULL}};
+
+/* What the rows of a table are, by its name. */
+enum family { FAMILY_ONNX, FAMILY_FUNCTION, FAMILY_ATTRIBUTE };
+
+static enum family family_of(const struct table *table)
+{
+    static const char python[] = "mdf_operators_python_";
+
+    if (strncmp(table->name, python, sizeof python - 1) != 0) {
+        return FAMILY_ONNX;
+    }
+    return strcmp(table->name + sizeof python - 1, "attribute") == 0 ? FAMILY_ATTRIBUTE : FAMILY_FUNCTION;
+}
+
+/* "sum" of "numpy.sum". */
+static const char *last_component(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    return dot == NULL ? name : dot + 1;
+}
+
+const struct mdf_operator *mdf_operator_onnx(const char *name, int schema_version)
+{
+    const struct table *table;
+    const struct mdf_operator *row;
+
+    for (table = tables; table->rows != NULL; table++) {
+        for (row = table->rows; family_of(table) == FAMILY_ONNX && row->name != NULL; row++) {
+            if (row->since <= schema_version && schema_version <= row->until && row->name[0] == name[0] &&
+                strcmp(row->name, name) == 0) {
+                return row;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The first Python row of a family that has all `flags`, by its whole name or by the last component. */
+static const struct mdf_operator *find_python(enum family family, const char *name, bool whole, unsigned flags)
+{
+    const struct table *table;
+    const struct mdf_operator *row;
+
+    for (table = tables; table->rows != NULL; table++) {
+        for (row = table->rows; family_of(table) == family && row->name != NULL; row++) {
+            if ((row->flags & flags) == flags && strcmp(whole ? row->name : last_component(row->name), name) == 0) {
+                return row;
+            }
+        }
+    }
+    return NULL;
+}
+
+const struct mdf_operator *mdf_operator_python(const char *name)
+{
+    return find_python(FAMILY_FUNCTION, name, true, 0);
+}
+
+const struct mdf_operator *mdf_operator_method(const char *name)
+{
+    return find_python(FAMILY_FUNCTION, name, false, MDF_OPERATOR_METHOD);
+}
+
+const struct mdf_operator *mdf_operator_attribute(const char *name)
+{
+    return find_python(FAMILY_ATTRIBUTE, name, false, 0);
+}
+
+/* The rows of a family that have all `flags`: methods by the last component of their names. */
+static void offer(enum family family, unsigned flags, struct mdf_nearest *nearest)
+{
+    const struct table *table;
+    const struct mdf_operator *row;
+
+    for (table = tables; table->rows != NULL; table++) {
+        for (row = table->rows; family_of(table) == family && row->name != NULL; row++) {
+            if ((row->flags & flags) == flags) {
+                mdf_nearest_offer(nearest, flags & MDF_OPERATOR_METHOD ? last_component(row->name) : row->name);
+            }
+        }
+    }
+}
+
+void mdf_operator_offer_onnx(struct mdf_nearest *nearest)
+{
+    offer(FAMILY_ONNX, 0, nearest);
+}
+
+void mdf_operator_offer_python(struct mdf_nearest *nearest)
+{
+    offer(FAMILY_FUNCTION, 0, nearest);
+}
+
+void mdf_operator_offer_methods(struct mdf_nearest *nearest)
+{
+    offer(FAMILY_FUNCTION, MDF_OPERATOR_METHOD, nearest);
+}
+
+void mdf_operator_offer_attributes(struct mdf_nearest *nearest)
+{
+    offer(FAMILY_ATTRIBUTE, 0, nearest);
+}

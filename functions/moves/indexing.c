@@ -1,0 +1,575 @@
+/* indexing.c - see indexing.h. A box is first simplified: its axes are put in the target's order, those of size 1 go,
+ * neighbours that continue each other join. What is left is walked axis by axis down to blocks of two axes, which are copied by
+ * element size. */
+#include "functions/moves/indexing.h"
+
+#include "functions/moves/words.h"
+
+#include <string.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+enum { TILE = 64, FEW_COLUMNS = 8 /* to go down rather than along */ };
+
+/* The two innermost axes of a box. */
+struct block {
+    int64_t rows, columns;
+    int64_t target_row, target_column; /* strides */
+    int64_t source_row, source_column;
+};
+
+#define ELEMENT mdf_word8
+#define COPY_BLOCK copy_block_8
+#define COPY_LINE copy_line_8
+#include "functions/moves/copy_block.inc"
+#define ELEMENT mdf_word16
+#define COPY_BLOCK copy_block_16
+#define COPY_LINE copy_line_16
+#include "functions/moves/copy_block.inc"
+#define ELEMENT mdf_word32
+#define COPY_BLOCK copy_block_32
+#define COPY_LINE copy_line_32
+#include "functions/moves/copy_block.inc"
+#define ELEMENT mdf_word64
+#define COPY_BLOCK copy_block_64
+#define COPY_LINE copy_line_64
+#include "functions/moves/copy_block.inc"
+#define ELEMENT mdf_word128
+#define COPY_BLOCK copy_block_128
+#define COPY_LINE copy_line_128
+#include "functions/moves/copy_block.inc"
+
+#if defined(__SSE2__)
+/* Elements of a cache line, so that lines are read whole, and few are written at a time: those that lie a power of two apart
+ * share their place in the cache. */
+enum { TURNED_ROWS = 16 };
+
+/* A block whose rows are columns in the source, by squares of 4 by 4 elements in registers. What is left at the edges goes as in
+ * any other block. */
+static void turn_block_32(void *target_bytes, const void *source_bytes, const struct block *block)
+{
+    int64_t rows = block->rows / 4 * 4, columns = block->columns / 4 * 4;
+    struct block right = *block, below = *block;
+    const float *source = source_bytes;
+    float *target = target_bytes;
+
+    for (int64_t tile = 0; tile < rows; tile += TURNED_ROWS) {
+        for (int64_t column = 0; column < columns; column += 4) {
+            for (int64_t row = tile; row < tile + TURNED_ROWS && row < rows; row += 4) {
+                const float *from = source + column * block->source_column + row;
+                float *to = target + row * block->target_row + column;
+                __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + block->source_column),
+                       c = _mm_loadu_ps(from + 2 * block->source_column), d = _mm_loadu_ps(from + 3 * block->source_column);
+
+                _MM_TRANSPOSE4_PS(a, b, c, d);
+                _mm_storeu_ps(to, a);
+                _mm_storeu_ps(to + block->target_row, b);
+                _mm_storeu_ps(to + 2 * block->target_row, c);
+                _mm_storeu_ps(to + 3 * block->target_row, d);
+            }
+        }
+    }
+    right.rows = rows;
+    right.columns -= columns;
+    below.rows -= rows;
+    if (right.columns > 0 && right.rows > 0) {
+        copy_block_32(target + columns, source + columns * block->source_column, &right);
+    }
+    if (below.rows > 0) {
+        copy_block_32(target + rows * block->target_row, source + rows, &below);
+    }
+}
+#else
+#define turn_block_32 copy_block_32
+#endif
+
+static void copy_string(struct mdf_memory *memory, char **target, char *source)
+{
+    char *old = *target;
+
+    *target = source != NULL ? mdf_string_share(source) : NULL;
+    if (old != NULL) {
+        mdf_string_release(memory, old);
+    }
+}
+
+static void copy_block_of_strings(struct mdf_memory *memory, void *target_bytes, const void *source_bytes,
+                                  const struct block *block)
+{
+    char **target = target_bytes;
+    char *const *source = source_bytes;
+
+    for (int64_t row = 0; row < block->rows; row++) {
+        for (int64_t column = 0; column < block->columns; column++) {
+            copy_string(memory, &target[row * block->target_row + column * block->target_column],
+                        source[row * block->source_row + column * block->source_column]);
+        }
+    }
+}
+
+static bool is_narrow(const struct block *block)
+{
+    return block->columns < FEW_COLUMNS && block->rows > block->columns;
+}
+
+static void copy_block(struct mdf_memory *memory, mdf_dtype dtype, void *target, const void *source, const struct block *block)
+{
+    struct block turned = {block->columns,    block->rows,          block->target_column,
+                           block->target_row, block->source_column, block->source_row};
+    size_t size = mdf_dtype_size(dtype);
+
+    if (dtype == MDF_DTYPE_STRING) {
+        copy_block_of_strings(memory, target, source, block);
+    } else if (block->target_column == 1 && block->source_column == 1) {
+        for (int64_t row = 0; row < block->rows; row++) {
+            memcpy((char *)target + row * block->target_row * (int64_t)size,
+                   (const char *)source + row * block->source_row * (int64_t)size, (size_t)block->columns * size);
+        }
+    } else if (is_narrow(block)) { /* long loops are worth more than adjacent elements */
+        copy_block(memory, dtype, target, source, &turned);
+    } else if (size == 1) {
+        copy_block_8(target, source, block);
+    } else if (size == 2) {
+        copy_block_16(target, source, block);
+    } else if (size == 4 && block->target_column == 1 && block->source_row == 1 && block->source_column != 0) {
+        turn_block_32(target, source, block);
+    } else if (size == 4) {
+        copy_block_32(target, source, block);
+    } else if (size == 8) {
+        copy_block_64(target, source, block);
+    } else {
+        copy_block_128(target, source, block);
+    }
+}
+
+bool mdf_box_prepare(struct mdf_call *call, size_t rank, size_t n_more, struct mdf_box *box, int64_t **more)
+{
+    size_t n;
+    int64_t *room;
+
+    if (!mdf_size_multiply(rank, 4, &n) || !mdf_size_add(n, n_more, &n) || !mdf_size_add(n, 1, &n)) {
+        return mdf_call_out_of_memory(call);
+    }
+    room = mdf_call_scratch(call, MDF_SCRATCH_AXES, MDF_DTYPE_INT64, n);
+    if (room == NULL) {
+        return false;
+    }
+    box->rank = rank;
+    box->shape = room;
+    box->target_strides = room + rank;
+    box->source_strides = room + 2 * rank;
+    box->index = room + 3 * rank;
+    if (more != NULL) {
+        *more = room + 4 * rank;
+    }
+    return true;
+}
+
+static bool is_empty(const struct mdf_box *box)
+{
+    for (size_t axis = 0; axis < box->rank; axis++) {
+        if (box->shape[axis] == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void swap_axes(struct mdf_box *box, size_t a, size_t b)
+{
+    int64_t *arrays[3] = {box->shape, box->target_strides, box->source_strides};
+
+    for (size_t i = 0; i < 3; i++) {
+        int64_t kept = arrays[i][a];
+
+        arrays[i][a] = arrays[i][b];
+        arrays[i][b] = kept;
+    }
+}
+
+/* Puts the axes in the order in which they lie in the target, which is then written from its begin to its end. */
+static void order_axes(struct mdf_box *box)
+{
+    for (size_t axis = 1; axis < box->rank; axis++) {
+        for (size_t k = axis; k > 0 && box->target_strides[k - 1] < box->target_strides[k]; k--) {
+            swap_axes(box, k - 1, k);
+        }
+    }
+}
+
+/* Drops axes of size 1 and joins neighbours. */
+static void simplify(struct mdf_box *box)
+{
+    size_t n = 0;
+
+    for (size_t axis = 0; axis < box->rank; axis++) {
+        int64_t size = box->shape[axis], target = box->target_strides[axis], source = box->source_strides[axis];
+
+        if (size == 1) {
+            continue;
+        }
+        if (n > 0 && box->target_strides[n - 1] == target * size && box->source_strides[n - 1] == source * size) {
+            n--;
+            size *= box->shape[n];
+        }
+        box->shape[n] = size;
+        box->target_strides[n] = target;
+        box->source_strides[n] = source;
+        n++;
+    }
+    box->rank = n;
+}
+
+/* Makes the axis along which source elements are adjacent one of the two innermost, so that tiles read whole cache lines. */
+static void bring_adjacent_inward(struct mdf_box *box)
+{
+    size_t rank = box->rank;
+
+    if (rank < 3 || box->source_strides[rank - 1] == 1) {
+        return;
+    }
+    for (size_t axis = 0; axis + 2 < rank; axis++) {
+        if (box->source_strides[axis] == 1) {
+            swap_axes(box, axis, rank - 2);
+            return;
+        }
+    }
+}
+
+/* A large block in parts, between which the evaluation can be stopped. */
+static void copy_in_parts(struct mdf_call *call, mdf_dtype dtype, char *target, const char *source, const struct block *block)
+{
+    const int64_t most = 1 << 20, size = (int64_t)mdf_dtype_size(dtype), lines = 64; /* rows that share lines of the cache */
+    int64_t columns = block->columns < most ? block->columns : most;
+    int64_t rows = (most / (columns > 0 ? columns : 1) + lines - 1) / lines * lines;
+
+    for (int64_t row = 0; row < block->rows; row += rows) {
+        for (int64_t column = 0; column < block->columns && !mdf_should_stop(call->context); column += columns) {
+            struct block part = *block;
+
+            part.rows = block->rows - row < rows ? block->rows - row : rows;
+            part.columns = block->columns - column < columns ? block->columns - column : columns;
+            copy_block(call->context->memory, dtype, target + (row * block->target_row + column * block->target_column) * size,
+                       source + (row * block->source_row + column * block->source_column) * size, &part);
+        }
+    }
+}
+
+void mdf_box_copy(struct mdf_call *call, struct mdf_box *box, mdf_dtype dtype, void *target, const void *source)
+{
+    struct block block = {1, 1, 0, 1, 0, 1};
+    int64_t size = (int64_t)mdf_dtype_size(dtype), target_offset = 0, source_offset = 0;
+    size_t n_outer, axis;
+
+    if (is_empty(box)) {
+        return;
+    }
+    order_axes(box);
+    simplify(box);
+    bring_adjacent_inward(box);
+    if (box->rank > 0) {
+        block.columns = box->shape[box->rank - 1];
+        block.target_column = box->target_strides[box->rank - 1];
+        block.source_column = box->source_strides[box->rank - 1];
+    }
+    if (box->rank > 1) {
+        block.rows = box->shape[box->rank - 2];
+        block.target_row = box->target_strides[box->rank - 2];
+        block.source_row = box->source_strides[box->rank - 2];
+    }
+    n_outer = box->rank > 2 ? box->rank - 2 : 0;
+    memset(box->index, 0, n_outer * sizeof *box->index);
+    do {
+        copy_in_parts(call, dtype, (char *)target + target_offset * size, (const char *)source + source_offset * size, &block);
+        for (axis = n_outer; axis-- > 0;) {
+            target_offset += box->target_strides[axis];
+            source_offset += box->source_strides[axis];
+            if (++box->index[axis] < box->shape[axis]) {
+                break;
+            }
+            target_offset -= box->shape[axis] * box->target_strides[axis];
+            source_offset -= box->shape[axis] * box->source_strides[axis];
+            box->index[axis] = 0;
+        }
+    } while (axis != SIZE_MAX);
+}
+
+void mdf_strides(size_t rank, const int64_t *shape, int64_t *strides)
+{
+    uint64_t stride = 1; /* unsigned: may wrap where another axis has size 0 */
+
+    for (size_t axis = rank; axis-- > 0;) {
+        strides[axis] = (int64_t)stride;
+        stride *= (uint64_t)shape[axis];
+    }
+}
+
+size_t mdf_axes_product(const int64_t *shape, size_t first, size_t last)
+{
+    size_t product = 1;
+
+    for (size_t axis = first; axis < last; axis++) {
+        product *= (size_t)shape[axis];
+    }
+    return product;
+}
+
+void mdf_elements_copy(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, size_t n)
+{
+    if (dtype == MDF_DTYPE_STRING) {
+        for (size_t i = 0; i < n; i++) {
+            copy_string(call->context->memory, &((char **)target)[i], ((char *const *)source)[i]);
+        }
+    } else if (n == 1) {
+        switch (mdf_dtype_size(dtype)) {
+        case 1:
+            *(mdf_word8 *)target = *(const mdf_word8 *)source;
+            break;
+        case 2:
+            *(mdf_word16 *)target = *(const mdf_word16 *)source;
+            break;
+        case 4:
+            *(mdf_word32 *)target = *(const mdf_word32 *)source;
+            break;
+        case 8:
+            *(mdf_word64 *)target = *(const mdf_word64 *)source;
+            break;
+        default:
+            *(mdf_word128 *)target = *(const mdf_word128 *)source;
+            break;
+        }
+    } else if (n > 0) {
+        memcpy(target, source, n * mdf_dtype_size(dtype));
+    }
+}
+
+/* Blocks of some bytes, in whole words: a call for each would take longer than to copy it. */
+static void gather_short_blocks(char *target, const char *source, const size_t *offsets, size_t n, size_t n_words, size_t size)
+{
+    for (size_t i = 0; i < n; i++, target += n_words * sizeof(mdf_word128)) {
+        const char *from = source + offsets[i] * size;
+
+        for (size_t word = 0; word < n_words; word++) {
+            memcpy(target + word * sizeof(mdf_word128), from + word * sizeof(mdf_word128), sizeof(mdf_word128));
+        }
+    }
+}
+
+void mdf_blocks_gather(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
+                       size_t n_block)
+{
+    enum { MOST_SHORT_BYTES = 128 };
+    size_t n_bytes = n_block <= MOST_SHORT_BYTES ? n_block * mdf_dtype_size(dtype) : SIZE_MAX;
+    bool single = n_block == 1 && dtype != MDF_DTYPE_STRING;
+
+    if (single && mdf_dtype_size(dtype) == 4) {
+        for (size_t i = 0; i < n; i++) {
+            ((mdf_word32 *)target)[i] = ((const mdf_word32 *)source)[offsets[i]];
+        }
+    } else if (single && mdf_dtype_size(dtype) == 8) {
+        for (size_t i = 0; i < n; i++) {
+            ((mdf_word64 *)target)[i] = ((const mdf_word64 *)source)[offsets[i]];
+        }
+    } else if (dtype != MDF_DTYPE_STRING && n_bytes % sizeof(mdf_word128) == 0 && n_bytes <= MOST_SHORT_BYTES) {
+        gather_short_blocks(target, source, offsets, n, n_bytes / sizeof(mdf_word128), mdf_dtype_size(dtype));
+    } else {
+        for (size_t i = 0; n_block > 0 && i < n; i++) {
+            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, i * n_block),
+                              mdf_element_at(dtype, source, offsets[i]), n_block);
+        }
+    }
+}
+
+void mdf_blocks_scatter(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
+                        size_t n_block)
+{
+    bool single = n_block == 1 && dtype != MDF_DTYPE_STRING;
+
+    if (single && mdf_dtype_size(dtype) == 4) {
+        for (size_t i = 0; i < n; i++) {
+            ((mdf_word32 *)target)[offsets[i]] = ((const mdf_word32 *)source)[i];
+        }
+    } else if (single && mdf_dtype_size(dtype) == 8) {
+        for (size_t i = 0; i < n; i++) {
+            ((mdf_word64 *)target)[offsets[i]] = ((const mdf_word64 *)source)[i];
+        }
+    } else {
+        for (size_t i = 0; n_block > 0 && i < n; i++) {
+            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, offsets[i]),
+                              mdf_element_at(dtype, source, i * n_block), n_block);
+        }
+    }
+}
+
+enum { BYTES_PER_LOOK = 1 << 24 };
+
+static bool fill_strings(struct mdf_call *call, char **target, size_t n, char *string)
+{
+    char *filling = string != NULL ? mdf_string_share(string) : mdf_string_new(call->context->memory, "", 0);
+
+    if (filling == NULL) {
+        return mdf_call_out_of_memory(call);
+    }
+    for (size_t i = 0; i < n; i++) {
+        copy_string(call->context->memory, &target[i], filling);
+    }
+    mdf_string_release(call->context->memory, filling);
+    return true;
+}
+
+bool mdf_elements_fill(struct mdf_call *call, mdf_dtype dtype, void *target, size_t n, const void *element)
+{
+    struct block block = {1, (int64_t)n, 0, 1, 0, 0};
+
+    if (n == 0) {
+        return true;
+    }
+    if (dtype == MDF_DTYPE_STRING) {
+        return fill_strings(call, target, n, element != NULL ? *(char *const *)element : NULL);
+    }
+    if (element != NULL) {
+        copy_in_parts(call, dtype, target, element, &block);
+        return true;
+    }
+    for (size_t first = 0, n_bytes = n * mdf_dtype_size(dtype); first < n_bytes && !mdf_should_stop(call->context);
+         first += BYTES_PER_LOOK) {
+        memset((char *)target + first, 0, n_bytes - first < BYTES_PER_LOOK ? n_bytes - first : BYTES_PER_LOOK);
+    }
+    return true;
+}
+
+bool mdf_index_check(struct mdf_call *call, int64_t index, size_t position, size_t axis, int64_t size, size_t *result)
+{
+    if (index < -size || index >= size) {
+        return mdf_call_error(call, MDF_VALUE, "index %lld (number %zu of the indices) is out of range for axis %zu of size %lld",
+                              (long long)index, position, axis, (long long)size);
+    }
+    *result = (size_t)(index < 0 ? index + size : index);
+    return true;
+}
+
+/* Checks an item against the first and adds its length along `axis`. */
+static bool join_shapes(struct mdf_call *call, const struct mdf_value *first, const struct mdf_value *item, size_t i, size_t axis,
+                        bool new_axis, int64_t *length)
+{
+    const int64_t *expected = mdf_value_shape(first), *shape = mdf_value_shape(item);
+    char first_text[96], item_text[96];
+
+    for (size_t k = 0; item->rank == first->rank && k < first->rank; k++) {
+        if (shape[k] == expected[k] || (!new_axis && k == axis)) {
+            continue;
+        }
+        mdf_value_describe(first, first_text, sizeof first_text);
+        mdf_value_describe(item, item_text, sizeof item_text);
+        return mdf_call_error(call, MDF_SHAPE, "items 0 (%s) and %zu (%s) differ in the size of axis %zu", first_text, i,
+                              item_text, k);
+    }
+    if (item->rank != first->rank || item->dtype != first->dtype) {
+        mdf_value_describe(first, first_text, sizeof first_text);
+        mdf_value_describe(item, item_text, sizeof item_text);
+        return mdf_call_error(call, item->rank != first->rank ? MDF_SHAPE : MDF_TYPE, "items 0 (%s) and %zu (%s) differ in %s",
+                              first_text, i, item_text, item->rank != first->rank ? "rank" : "type");
+    }
+    if (__builtin_add_overflow(*length, new_axis ? 1 : shape[axis], length)) {
+        return mdf_call_error(call, MDF_LIMIT, "the items together are too long");
+    }
+    return true;
+}
+
+/* Copies the items into the joined array: row by row, each item's rows beside each other. */
+static bool join_elements(struct mdf_call *call, size_t n, mdf_item_at item_at, mdf_dtype dtype, void *target, size_t outer,
+                          size_t row)
+{
+    size_t offset = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct mdf_value *item = item_at(call, i);
+        struct mdf_box box;
+        size_t part;
+
+        if (item == NULL || !mdf_box_prepare(call, 2, 0, &box, NULL)) {
+            return false;
+        }
+        part = outer == 0 ? 0 : item->length / outer;
+        box.shape[0] = (int64_t)outer;
+        box.shape[1] = (int64_t)part;
+        box.target_strides[0] = (int64_t)row;
+        box.source_strides[0] = (int64_t)part;
+        box.target_strides[1] = box.source_strides[1] = 1;
+        if (item->length > 0) {
+            mdf_box_copy(call, &box, dtype, mdf_element_to_write(dtype, target, offset), item->data);
+        }
+        offset += part;
+    }
+    return true;
+}
+
+bool mdf_concatenate(struct mdf_call *call, size_t n, mdf_item_at item_at, int64_t axis, bool new_axis)
+{
+    const struct mdf_value *first = n > 0 ? item_at(call, 0) : NULL;
+    mdf_dtype dtype;
+    struct mdf_box box;
+    int64_t length = 0, *shape;
+    size_t rank, place, outer, row;
+    void *target;
+
+    if (first == NULL) {
+        return n > 0 ? false : mdf_call_error(call, MDF_VALUE, "there is nothing to join");
+    }
+    dtype = (mdf_dtype)first->dtype;
+    rank = first->rank + (new_axis ? 1u : 0u);
+    if (!mdf_call_axis(call, axis, rank, &place)) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct mdf_value *item = item_at(call, i);
+
+        if (item == NULL || !join_shapes(call, first, item, i, place, new_axis, &length)) {
+            return false;
+        }
+    }
+    if (!mdf_box_prepare(call, 0, rank, &box, &shape)) {
+        return false;
+    }
+    for (size_t k = 0; k < rank; k++) {
+        shape[k] = k == place ? length : mdf_value_shape(first)[k - (new_axis && k > place ? 1u : 0u)];
+    }
+    outer = mdf_axes_product(shape, 0, place);
+    row = mdf_axes_product(shape, place, rank);
+    target = mdf_call_output(call, 0, dtype, rank, shape);
+    return target != NULL && join_elements(call, n, item_at, dtype, target, outer, row);
+}
+
+bool mdf_take_part(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *source, size_t axis, size_t first,
+                   size_t length, bool keep_axis)
+{
+    const int64_t *shape = mdf_value_shape(source);
+    mdf_dtype dtype = (mdf_dtype)source->dtype;
+    struct mdf_box box;
+    int64_t *part;
+    size_t outer = mdf_axes_product(shape, 0, axis), inner = mdf_axes_product(shape, axis + 1, source->rank), rank = 0;
+    void *elements;
+
+    if (!mdf_box_prepare(call, 2, source->rank, &box, &part)) {
+        return false;
+    }
+    for (size_t k = 0; k < source->rank; k++) {
+        if (k != axis || keep_axis) {
+            part[rank++] = k == axis ? (int64_t)length : shape[k];
+        }
+    }
+    elements = mdf_value_make_tensor(call->context->memory, target, dtype, rank, part);
+    if (elements == NULL) {
+        return mdf_call_out_of_memory(call);
+    }
+    box.shape[0] = (int64_t)outer;
+    box.shape[1] = (int64_t)(length * inner);
+    box.target_strides[0] = box.shape[1];
+    box.source_strides[0] = (int64_t)((size_t)shape[axis] * inner);
+    box.target_strides[1] = box.source_strides[1] = 1;
+    if (target->length > 0) {
+        mdf_box_copy(call, &box, dtype, elements, mdf_element_at(dtype, source->data, first * inner));
+    }
+    return true;
+}

@@ -1,0 +1,329 @@
+/* pad.c - arrays made larger or smaller at their borders: Pad, CenterCropPad.
+ *
+ * Comes in: an array and, per axis, how many elements to add before and after (negative: to remove). Goes out: the padded
+ * array. Constant padding fills the output and copies the array into it; the other modes look up, per axis, the source index
+ * of every output index, of the array as it is after negative padding was cut off. Source: ONNX Pad, CenterCropPad, all
+ * versions; numpy.pad for reflections and wraps that go round more than once. */
+#include "functions/kernel/operator.h"
+#include "functions/moves/indexing.h"
+
+#include <math.h>
+#include <string.h>
+
+struct pad_settings {
+    const char *mode;
+    double value;                   /* versions 1, 2; an input from version 11 on */
+    struct mdf_ints paddings, pads; /* versions 1 and 2; an input from version 11 on */
+};
+
+static const struct mdf_setting pad_table[] = {{"mode", MDF_SETTING_STRING, offsetof(struct pad_settings, mode)},
+                                               {"value", MDF_SETTING_FLOAT, offsetof(struct pad_settings, value)},
+                                               {"paddings", MDF_SETTING_INTS, offsetof(struct pad_settings, paddings)},
+                                               {"pads", MDF_SETTING_INTS, offsetof(struct pad_settings, pads)},
+                                               {NULL, MDF_SETTING_INT, 0}};
+
+struct center_settings {
+    struct mdf_ints axes;
+};
+
+static const struct mdf_setting center_table[] = {{"axes", MDF_SETTING_INTS, offsetof(struct center_settings, axes)},
+                                                  {NULL, MDF_SETTING_INT, 0}};
+
+enum mode { MODE_CONSTANT, MODE_REFLECT, MODE_EDGE, MODE_WRAP, N_MODES };
+
+/* What is added before and after each axis; arrays of the input's rank. */
+struct margins {
+    int64_t *before, *after;
+};
+
+/* Sizes of the output; false with the error set. */
+static bool padded_shape(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins, int64_t *shape)
+{
+    const int64_t *sizes = mdf_value_shape(data);
+
+    for (size_t axis = 0; axis < data->rank; axis++) {
+        int64_t before = margins->before[axis], after = margins->after[axis], cut_before, cut_after;
+        bool overflow = before < -INT64_MAX || after < -INT64_MAX;
+
+        overflow = overflow || __builtin_add_overflow(sizes[axis], before, &shape[axis]);
+        overflow = overflow || __builtin_add_overflow(shape[axis], after, &shape[axis]);
+        cut_before = !overflow && before < 0 ? -before : 0;
+        cut_after = !overflow && after < 0 ? -after : 0;
+        if (overflow || shape[axis] < 0 || cut_before > sizes[axis] || cut_after > sizes[axis] - cut_before) {
+            return mdf_call_error(call, MDF_VALUE, "axis %zu of size %lld can not be padded by %lld before and %lld after", axis,
+                                  (long long)sizes[axis], (long long)before, (long long)after);
+        }
+    }
+    return true;
+}
+
+/* Fills the output with one element (NULL: zeros) and copies what remains of the array into it. */
+static bool pad_constant(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins, const int64_t *shape,
+                         const void *element, struct mdf_box *box)
+{
+    mdf_dtype dtype = (mdf_dtype)data->dtype;
+    const int64_t *sizes = mdf_value_shape(data);
+    void *target = mdf_call_output(call, 0, dtype, data->rank, shape);
+    size_t to = 0, from = 0;
+
+    if (target == NULL || !mdf_elements_fill(call, dtype, target, mdf_axes_product(shape, 0, data->rank), element)) {
+        return false;
+    }
+    if (data->length == 0 || mdf_axes_product(shape, 0, data->rank) == 0) {
+        return true;
+    }
+    mdf_strides(data->rank, shape, box->target_strides);
+    mdf_strides(data->rank, sizes, box->source_strides);
+    for (size_t axis = 0; axis < data->rank; axis++) {
+        int64_t before = margins->before[axis], after = margins->after[axis];
+
+        box->shape[axis] = sizes[axis] + (before < 0 ? before : 0) + (after < 0 ? after : 0);
+        to += (size_t)((before > 0 ? before : 0) * box->target_strides[axis]);
+        from += (size_t)((before < 0 ? -before : 0) * box->source_strides[axis]);
+    }
+    mdf_box_copy(call, box, dtype, mdf_element_to_write(dtype, target, to), mdf_element_at(dtype, data->data, from));
+    return true;
+}
+
+/* The index in [0, n) that stands at `index`, which may lie outside; n > 0. */
+static int64_t mapped_index(enum mode mode, int64_t index, int64_t n)
+{
+    int64_t period = mode == MODE_WRAP ? n : 2 * (n - 1);
+
+    if (mode == MODE_EDGE || n == 1) {
+        return index < 0 ? 0 : index >= n ? n - 1 : index;
+    }
+    index %= period;
+    index = index < 0 ? index + period : index;
+    return index < n ? index : period - index;
+}
+
+/* Writes, for every axis, the source offset of each of its output indices into `offsets`, one axis behind the other. */
+static bool map_axes(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins, const int64_t *shape,
+                     enum mode mode, const int64_t *strides, int64_t *offsets)
+{
+    for (size_t axis = 0; axis < data->rank; axis++) {
+        int64_t before = margins->before[axis], after = margins->after[axis];
+        int64_t cut = before < 0 ? -before : 0, n = mdf_value_shape(data)[axis] - cut + (after < 0 ? after : 0);
+
+        if (n == 0 && shape[axis] > 0) {
+            return mdf_call_error(call, MDF_SHAPE, "axis %zu has nothing to pad with", axis);
+        }
+        for (int64_t i = 0; i < shape[axis]; i++) {
+            *offsets++ = (cut + mapped_index(mode, i - (before > 0 ? before : 0), n)) * strides[axis];
+        }
+    }
+    return true;
+}
+
+/* The longest stretch [*first, *last) of columns that stand side by side. */
+static void find_stretch(const int64_t *columns, size_t n, size_t *first, size_t *last)
+{
+    *first = *last = 0;
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        for (end = begin + 1; end < n && columns[end] == columns[end - 1] + 1; end++) {
+        }
+        if (end - begin > *last - *first) {
+            *first = begin;
+            *last = end;
+        }
+    }
+}
+
+/* Copies through the offsets that map_axes wrote: of each row the longest stretch as a whole, the others one by one. */
+static void copy_mapped(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, size_t rank,
+                        const int64_t *shape, const int64_t *offsets, int64_t *index)
+{
+    static const int64_t one_column = 0;
+    size_t n = mdf_axes_product(shape, 0, rank), n_columns = rank > 0 ? (size_t)shape[rank - 1] : 1, first, last, length;
+    const int64_t *of_axis, *columns = rank > 0 ? offsets : &one_column;
+
+    for (size_t axis = 0; axis + 1 < rank; axis++) {
+        columns += shape[axis];
+    }
+    find_stretch(columns, n_columns, &first, &last);
+    memset(index, 0, rank * sizeof *index);
+    for (size_t at = 0; at < n; at += n_columns) {
+        int64_t row = 0;
+
+        of_axis = offsets;
+        for (size_t axis = 0; axis + 1 < rank; axis++) {
+            row += of_axis[index[axis]];
+            of_axis += shape[axis];
+        }
+        for (size_t column = 0; column < n_columns; column += length) {
+            length = column == first ? last - first : 1;
+            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, at + column),
+                              mdf_element_at(dtype, source, (size_t)(row + columns[column])), length);
+        }
+        for (size_t axis = rank > 0 ? rank - 1 : 0; axis-- > 0;) {
+            if (++index[axis] < shape[axis]) {
+                break;
+            }
+            index[axis] = 0;
+        }
+    }
+}
+
+static bool pad_mapped(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins, const int64_t *shape,
+                       enum mode mode, struct mdf_box *box)
+{
+    size_t n_offsets = 0;
+    int64_t *offsets;
+    void *target = mdf_call_output(call, 0, (mdf_dtype)data->dtype, data->rank, shape);
+
+    if (target == NULL || mdf_axes_product(shape, 0, data->rank) == 0) {
+        return target != NULL;
+    }
+    for (size_t axis = 0; axis < data->rank; axis++) {
+        n_offsets += (size_t)shape[axis];
+    }
+    offsets = mdf_call_scratch(call, MDF_SCRATCH_SECOND, MDF_DTYPE_INT64, n_offsets + 1);
+    if (offsets == NULL) {
+        return false;
+    }
+    mdf_strides(data->rank, mdf_value_shape(data), box->source_strides);
+    if (!map_axes(call, data, margins, shape, mode, box->source_strides, offsets)) {
+        return false;
+    }
+    copy_mapped(call, (mdf_dtype)data->dtype, target, data->data, data->rank, shape, offsets, box->index);
+    return true;
+}
+
+/* ------------------------------------------------------------------ reading what is asked for */
+
+static bool read_mode(struct mdf_call *call, enum mode *mode)
+{
+    static const char *const names[N_MODES] = {"constant", "reflect", "edge", "wrap"};
+    const struct pad_settings *settings = call->settings;
+
+    for (int i = 0; i < N_MODES; i++) {
+        if (settings->mode == NULL || strcmp(settings->mode, names[i]) == 0) {
+            *mode = (enum mode)i;
+            return true;
+        }
+    }
+    return mdf_call_error(call, MDF_VALUE, "unknown mode '%s'", settings->mode);
+}
+
+/* Spreads pads, which are those before and then those after each of `n_axes` axes, over the margins. */
+static bool spread_pads(struct mdf_call *call, const struct mdf_value *data, const int64_t *pads, size_t n_pads,
+                        const struct margins *margins)
+{
+    const int64_t *axes = NULL;
+    size_t n_axes = data->rank, axis;
+
+    if (mdf_call_input(call, 3) != NULL) {
+        axes = mdf_call_integers(call, 3, MDF_SCRATCH_SECOND, &n_axes);
+        if (axes == NULL) {
+            return false;
+        }
+    }
+    if (n_pads / 2 != n_axes || n_pads % 2 != 0) {
+        return mdf_call_error(call, MDF_SHAPE, "there are %zu pads for %zu axes; two for each are needed", n_pads, n_axes);
+    }
+    for (size_t i = 0; i < n_axes; i++) {
+        if (!mdf_call_axis(call, axes != NULL ? axes[i] : (int64_t)i, data->rank, &axis)) {
+            return false;
+        }
+        margins->before[axis] = pads[i];
+        margins->after[axis] = pads[n_axes + i];
+    }
+    return true;
+}
+
+/* The element to pad with: input 2 or the attribute, whose element is written to `room`; *element NULL: zero. */
+static bool read_element(struct mdf_call *call, mdf_dtype dtype, char room[16], const void **element)
+{
+    const struct pad_settings *settings = call->settings;
+    const struct mdf_value *constant = mdf_call_input(call, 2);
+
+    *element = NULL;
+    if (constant != NULL) {
+        if (mdf_call_tensor(call, 2) == NULL) {
+            return false;
+        }
+        if (constant->length != 1 || constant->dtype != dtype) {
+            return mdf_call_error(call, MDF_SHAPE, "the constant value must be one element of type %s", mdf_dtype_name(dtype));
+        }
+        *element = constant->data;
+    } else if (!isnan(settings->value) && dtype != MDF_DTYPE_STRING) {
+        mdf_convert_elements(dtype, room, MDF_DTYPE_FLOAT64, &settings->value, 1, false);
+        *element = room;
+    }
+    return true;
+}
+
+static bool pad(struct mdf_call *call)
+{
+    const struct pad_settings *settings = call->settings;
+    const struct mdf_value *data = mdf_call_tensor(call, 0);
+    const int64_t *pads = settings->pads.items != NULL ? settings->pads.items : settings->paddings.items;
+    size_t n_pads = settings->pads.items != NULL ? settings->pads.n : settings->paddings.n, rank;
+    struct margins margins;
+    struct mdf_box box;
+    int64_t *shape;
+    _Alignas(16) char room[16];
+    const void *element;
+    enum mode mode = MODE_CONSTANT;
+
+    if (data != NULL && (pads == NULL || mdf_call_input(call, 1) != NULL)) {
+        pads = mdf_call_integers(call, 1, MDF_SCRATCH_FIRST, &n_pads);
+    }
+    rank = data != NULL ? data->rank : 0;
+    if (data == NULL || pads == NULL || !read_mode(call, &mode) || !mdf_box_prepare(call, rank, 3 * rank, &box, &shape)) {
+        return false;
+    }
+    margins.before = shape + rank;
+    margins.after = shape + 2 * rank;
+    memset(margins.before, 0, 2 * rank * sizeof *margins.before);
+    if (!spread_pads(call, data, pads, n_pads, &margins) || !padded_shape(call, data, &margins, shape) ||
+        !read_element(call, (mdf_dtype)data->dtype, room, &element)) {
+        return false;
+    }
+    return mode == MODE_CONSTANT ? pad_constant(call, data, &margins, shape, element, &box)
+                                 : pad_mapped(call, data, &margins, shape, mode, &box);
+}
+
+static bool center_crop_pad(struct mdf_call *call)
+{
+    const struct center_settings *settings = call->settings;
+    const struct mdf_value *data = mdf_call_tensor(call, 0);
+    const int64_t *wanted;
+    int64_t *shape;
+    size_t n, rank, axis;
+    struct margins margins;
+    struct mdf_box box;
+
+    wanted = data != NULL ? mdf_call_integers(call, 1, MDF_SCRATCH_FIRST, &n) : NULL;
+    rank = data != NULL ? data->rank : 0;
+    if (wanted == NULL || !mdf_box_prepare(call, rank, 3 * rank, &box, &shape)) {
+        return false;
+    }
+    margins.before = shape + rank;
+    margins.after = shape + 2 * rank;
+    memset(margins.before, 0, 2 * rank * sizeof *margins.before);
+    if (n != (settings->axes.items != NULL ? settings->axes.n : rank)) {
+        return mdf_call_error(call, MDF_SHAPE, "%zu sizes are given for %zu axes", n,
+                              settings->axes.items != NULL ? settings->axes.n : rank);
+    }
+    for (size_t i = 0; i < n; i++) {
+        int64_t difference;
+
+        if (!mdf_call_axis(call, settings->axes.items != NULL ? settings->axes.items[i] : (int64_t)i, rank, &axis)) {
+            return false;
+        }
+        if (wanted[i] < 0) {
+            return mdf_call_error(call, MDF_SHAPE, "axis %zu is wanted with size %lld", axis, (long long)wanted[i]);
+        }
+        difference = wanted[i] - mdf_value_shape(data)[axis];
+        margins.before[axis] = difference / 2; /* toward zero: the odd element goes to, or comes from, the end */
+        margins.after[axis] = difference - difference / 2;
+    }
+    return padded_shape(call, data, &margins, shape) && pad_constant(call, data, &margins, shape, NULL, &box);
+}
+
+const struct mdf_operator mdf_operators_pad[] = {
+    {"Pad", 1, 99, pad, pad_table, sizeof(struct pad_settings), MDF_OPERATOR_PURE, NULL},
+    {"CenterCropPad", 18, 99, center_crop_pad, center_table, sizeof(struct center_settings), MDF_OPERATOR_PURE, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

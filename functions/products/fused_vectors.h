@@ -1,0 +1,19 @@
+/* fused_vectors.h - which vectors kernels are written for: those of AVX-512, of AVX2 with FMA, and portable ones of 16 bytes,
+ * without fused multiplication and addition. See fused_vectors.inc. */
+#ifndef MDF_FUNCTIONS_PRODUCTS_FUSED_VECTORS_H
+#define MDF_FUNCTIONS_PRODUCTS_FUSED_VECTORS_H
+
+#include "mdf_c/base/processor.h"
+#include "mdf_c/tensor/dtype.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#include <stdint.h>
+#include <string.h>
+
+/* Of what a file included by fused_vectors.inc defines as NAME(name): the one for the type, FLOAT32 or FLOAT64, and this
+ * processor. */
+#define MDF_FUSED_KERNELS(name, dtype) ((dtype) == MDF_DTYPE_FLOAT32 ? MDF_WIDEST(name##_float32) : MDF_WIDEST(name##_float64))
+
+#endif

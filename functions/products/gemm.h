@@ -1,0 +1,61 @@
+/* gemm.h - the matrix product that the heavy operators share: C = alpha A B, or C += alpha A B.
+ *
+ * A is m by k, B k by n, C m by n; strides count elements. The elements are float32 or float64, or 64-bit integers (signed or
+ * not: sums wrap). Each element of C is summed in an order that depends on the sizes alone, never on the number of threads.
+ * Products of fewer than some 5000 multiplications, and those with vectors, are the same on every processor; larger ones, and
+ * those with a matrix that is kept packed, use fused multiplication and addition where there is, and so may differ in their last
+ * bits. */
+#ifndef MDF_FUNCTIONS_PRODUCTS_GEMM_H
+#define MDF_FUNCTIONS_PRODUCTS_GEMM_H
+
+#include "functions/kernel/operator.h"
+
+/* Writes elements [first, first + n) of row `row` of B, where B is not held as an array. Called from several threads. */
+typedef void (*mdf_product_row)(const void *context, size_t batch, size_t row, size_t first, size_t n, void *elements);
+
+struct mdf_product {
+    mdf_dtype dtype; /* FLOAT32, FLOAT64, INT64 or UINT64; UINT32: words of bytes, k > 0, alpha 1, see functions/products/fused_words.h */
+    size_t m, n, k;
+    const void *a, *b;                        /* b: NULL where `row` gives B */
+    int64_t a_row, a_column, b_row, b_column; /* strides, any */
+    void *c;
+    int64_t c_row;     /* stride from row to row; columns are adjacent */
+    bool add;          /* C is added to, otherwise overwritten */
+    const void *start; /* without `add`: m elements, what the rows of C begin with; NULL: 0 */
+    double alpha;
+    mdf_product_row row;
+    const void *row_context;
+    const void *packed_a, *packed_b; /* what mdf_product_keep_a, mdf_product_keep_b made of A, of B; NULL: nothing */
+};
+
+/* Where the matrices of one of several products lie: sets a, b, c of a product. */
+typedef void (*mdf_product_locate)(const void *context, size_t batch, struct mdf_product *product);
+
+/* Computes one product. `scratch` keeps the packed matrices; it is any value of the kernel's own, so that repeated calls
+ * allocate nothing. False with the error set. */
+bool mdf_multiply(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product);
+
+/* Computes `n_batches` products of one size; no two write the same elements. */
+bool mdf_multiply_batch(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t n_batches,
+                        mdf_product_locate locate, const void *locate_context);
+
+/* Whether a product of these sizes is made of packed matrices; others are multiplied as they lie. */
+bool mdf_product_is_packed(const struct mdf_product *product);
+/* Keeps A or B packed in `kept`, a value of the kernel's own, for any number of products with it. With `is_constant`, the
+ * elements are those of the last time wherever they lie at the same place, in the same form. Afterwards a product is made of
+ * packed matrices, whatever its sizes; its sums are the same with and without this where mdf_product_is_packed. False with the
+ * error set. */
+bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product);
+bool mdf_product_keep_b(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product);
+
+/* y += scale x for `n` adjacent elements, in the widest vectors that the processor has. */
+typedef void (*mdf_add_scaled)(size_t n, const void *scale, const void *x, void *y);
+mdf_add_scaled mdf_add_scaled_for(mdf_dtype dtype);
+
+/* The type in which a product of elements of this type is computed. */
+mdf_dtype mdf_product_dtype(mdf_dtype dtype);
+
+/* The kernel of onnx::MatMul: inputs 0 and 1 multiplied as numpy.matmul does, both of one type. */
+bool mdf_matmul(struct mdf_call *call);
+
+#endif

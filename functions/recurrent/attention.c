@@ -1,0 +1,394 @@
+/* attention.c - scaled dot-product attention: Attention.
+ *
+ * Comes in: queries, keys and values by heads; masks; keys and values of the past. Goes out: values weighed by the softmax of
+ * queries times keys, present keys and values, and the scores at a stage that `qk_matmul_output_mode` names. A query that no key
+ * is left for gets zeros. float16 and bfloat16 are computed in float32 and rounded once. Heads are done in groups whose scores
+ * stay small. Source: ONNX Attention 23, 24, 25 with its errata. */
+#include "functions/elements/vector_math.h"
+#include "functions/recurrent/heads.h"
+
+#include <math.h>
+#include <string.h>
+
+struct attention_settings {
+    double scale, softcap;
+    int64_t is_causal, q_num_heads, kv_num_heads, shown_stage, left_window, right_window;
+    mdf_dtype softmax_precision;
+};
+
+static const struct mdf_setting attention_table[] = {
+    {"scale", MDF_SETTING_FLOAT, offsetof(struct attention_settings, scale)},
+    {"softcap", MDF_SETTING_FLOAT, offsetof(struct attention_settings, softcap)},
+    {"is_causal", MDF_SETTING_INT, offsetof(struct attention_settings, is_causal)},
+    {"q_num_heads", MDF_SETTING_INT, offsetof(struct attention_settings, q_num_heads)},
+    {"kv_num_heads", MDF_SETTING_INT, offsetof(struct attention_settings, kv_num_heads)},
+    {"qk_matmul_output_mode", MDF_SETTING_INT, offsetof(struct attention_settings, shown_stage)},
+    {"left_window_size", MDF_SETTING_INT, offsetof(struct attention_settings, left_window)},
+    {"right_window_size", MDF_SETTING_INT, offsetof(struct attention_settings, right_window)},
+    {"softmax_precision", MDF_SETTING_DTYPE, offsetof(struct attention_settings, softmax_precision)},
+    {NULL, MDF_SETTING_INT, 0}};
+
+enum { INPUT_Q, INPUT_K, INPUT_V, INPUT_MASK, INPUT_PAST_KEY, INPUT_PAST_VALUE, INPUT_LENGTHS };
+enum { OUTPUT_Y, OUTPUT_PRESENT_KEY, OUTPUT_PRESENT_VALUE, OUTPUT_SCORES };
+enum stage { STAGE_RAW, STAGE_CAPPED, STAGE_MASKED, STAGE_WEIGHTS };
+
+enum { N_SLOTS = 16, GROUP_ELEMENTS = 1 << 20 /* of scores, held at a time */ };
+
+/* Rough time of one score, to judge what is worth a thread. */
+static const double score_ns = 0.5;
+
+/* What is added to the scores, or says which ones count; elements NULL: nothing. Strides in elements, 0 where it repeats. */
+struct mask {
+    const void *elements;
+    size_t batch_step, head_step, row_step, n_keys;
+    bool is_bool;
+};
+
+/* Rows of scores on their way to weights. */
+struct rows {
+    void *scores, *shown; /* shown: output 3, or NULL */
+    size_t first_pair, n_heads, n_queries, n_keys;
+    struct mask mask;
+    const int64_t *lengths; /* keys that count, by batch; NULL: all */
+    int64_t offset;         /* keys before the first query, where there are no lengths */
+    int64_t left, right;    /* keys seen before and behind a query's own place; -1: all */
+    enum stage shown_stage;
+    double softcap;
+    mdf_dtype narrow; /* type that scores are rounded to before the softmax; MDF_DTYPE_NONE: not */
+};
+
+static float round_narrow(mdf_dtype dtype, float score)
+{
+    return dtype == MDF_DTYPE_FLOAT16 ? mdf_float16_to_float(mdf_float16_from_float(score))
+                                      : mdf_bfloat16_to_float(mdf_bfloat16_from_float(score));
+}
+
+/* The keys [*begin, *end) that masks by position leave to a query. */
+static void find_keys(const struct rows *job, size_t batch, size_t query, size_t *begin, size_t *end)
+{
+    int64_t n = (int64_t)job->n_keys, place = (int64_t)query + job->offset, from = 0, to = n;
+
+    if (job->lengths != NULL) {
+        to = job->lengths[batch] < n ? job->lengths[batch] : n;
+        place = (int64_t)query + job->lengths[batch] - (int64_t)job->n_queries;
+    }
+    if (job->mask.elements != NULL && (int64_t)job->mask.n_keys < to) {
+        to = (int64_t)job->mask.n_keys;
+    }
+    if (job->left >= 0 && place > job->left) {
+        from = place - job->left;
+    }
+    if (job->right >= 0 && place < n && job->right < n - place) {
+        to = place + job->right + 1 < to ? place + job->right + 1 : to;
+    }
+    *begin = (size_t)(from < n ? from : n);
+    *end = (size_t)(to > 0 ? to : 0);
+    *end = *end > *begin ? *end : *begin;
+}
+
+static float largest_float32(size_t n, const float *scores)
+{
+    return mdf_vector_math()->largest(n, scores);
+}
+
+static double largest_float64(size_t n, const double *scores)
+{
+    double largest = -INFINITY;
+
+    for (size_t i = 0; i < n; i++) {
+        largest = scores[i] > largest ? scores[i] : largest;
+    }
+    return largest;
+}
+
+static double exp_sum_float32(size_t n, const float *scores, float shift, float *powers)
+{
+    return mdf_vector_math()->exp_sum(n, scores, shift, powers);
+}
+
+static double exp_sum_float64(size_t n, const double *scores, double shift, double *powers)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        powers[i] = exp(scores[i] - shift);
+        sum += powers[i];
+    }
+    return sum;
+}
+
+static void multiply_float32(size_t n, float factor, float *scores)
+{
+    mdf_vector_math()->multiply(n, factor, scores);
+}
+
+static void multiply_float64(size_t n, double factor, double *scores)
+{
+    for (size_t i = 0; i < n; i++) {
+        scores[i] *= factor;
+    }
+}
+
+#define ELEMENT float
+#define NAME(x) x##_float32
+#define TANH tanhf
+#include "functions/recurrent/attention_rows.inc"
+#define ELEMENT double
+#define NAME(x) x##_float64
+#define TANH tanh
+#include "functions/recurrent/attention_rows.inc"
+
+/* ------------------------------------------------------------------ inputs */
+
+/* Copies the rows of `part` into `whole`, behind `first_row` rows. */
+static void copy_rows(const struct mdf_heads *part, const struct mdf_heads *whole, size_t first_row, size_t size_bytes)
+{
+    for (size_t pair = 0; pair < part->n_batches * part->n_heads; pair++) {
+        int64_t from = mdf_heads_offset(part, pair / part->n_heads, pair % part->n_heads);
+        int64_t to = mdf_heads_offset(whole, pair / part->n_heads, pair % part->n_heads) + (int64_t)first_row * whole->row_step;
+
+        for (size_t row = 0; row < part->n_rows && part->n_columns > 0; row++) {
+            memcpy((char *)whole->elements + (size_t)(to + (int64_t)row * whole->row_step) * size_bytes,
+                   (const char *)part->elements + (size_t)(from + (int64_t)row * part->row_step) * size_bytes,
+                   part->n_columns * size_bytes);
+        }
+    }
+}
+
+/* Keys (values) with those of the past before them; output `output` gets them. `heads` becomes the whole. */
+static bool join_past(struct mdf_workspace *workspace, size_t past_input, size_t output, struct mdf_heads *heads)
+{
+    struct mdf_call *call = workspace->call;
+    size_t size_bytes = mdf_dtype_size(workspace->dtype);
+    struct mdf_heads past = {0}, whole = *heads;
+    mdf_dtype dtype = (mdf_dtype)call->inputs[past_input == INPUT_PAST_KEY ? INPUT_K : INPUT_V]->dtype;
+    bool has_past = mdf_call_input(call, past_input) != NULL;
+    int64_t shape[4];
+    size_t n;
+
+    if (!has_past && mdf_call_result(call, output) == NULL) {
+        return true;
+    }
+    if (has_past && (!mdf_heads_input(workspace, past_input, MDF_NOT_GIVEN, &past) || past.n_batches != heads->n_batches ||
+                     past.n_heads != heads->n_heads || past.n_columns != heads->n_columns)) {
+        return mdf_call_error(call, MDF_SHAPE,
+                              "input %zu must be of rank 4, with the batches, heads and columns of what it precedes",
+                              past_input + 1);
+    }
+    whole.n_rows += past.n_rows;
+    memcpy(shape,
+           (const int64_t[4]){(int64_t)whole.n_batches, (int64_t)whole.n_heads, (int64_t)whole.n_rows, (int64_t)whole.n_columns},
+           sizeof shape);
+    if (!mdf_workspace_product(call, shape, 0, 4, &n)) {
+        return false;
+    }
+    whole.elements = mdf_call_result(call, output) != NULL ? mdf_workspace_output(workspace, output, dtype, 4, shape)
+                                                           : mdf_workspace_array(workspace, workspace->dtype, n);
+    if (whole.elements == NULL) {
+        return false;
+    }
+    mdf_heads_layout(&whole, false);
+    if (has_past) {
+        copy_rows(&past, &whole, 0, size_bytes);
+    }
+    copy_rows(heads, &whole, past.n_rows, size_bytes);
+    *heads = whole;
+    return true;
+}
+
+/* The mask, whose axes broadcast to [batch, head, query, key]; its last one may be shorter, what is missing then does not count.
+ */
+static bool read_mask(struct mdf_workspace *workspace, const struct mdf_heads *q, size_t n_keys, struct mask *mask)
+{
+    const struct mdf_value *value = mdf_call_input(workspace->call, INPUT_MASK);
+    size_t sizes[4] = {q->n_batches, q->n_heads, q->n_rows, n_keys}, steps[4] = {0}, step = 1;
+    bool fits = value != NULL && value->rank >= 1 && value->rank <= 4;
+    char text[128];
+
+    *mask = (struct mask){0};
+    if (value == NULL) {
+        return true;
+    }
+    for (size_t back = 0; fits && back < value->rank; back++) {
+        size_t size = (size_t)mdf_value_shape(value)[value->rank - 1 - back], axis = 3 - back;
+
+        fits = back == 0 ? size <= n_keys : size == 1 || size == sizes[axis];
+        steps[axis] = size == 1 ? 0 : step;
+        step *= size;
+    }
+    if (!fits) {
+        mdf_value_describe(value, text, sizeof text);
+        return mdf_call_error(workspace->call, MDF_SHAPE, "attn_mask, %s, does not broadcast to [%zu,%zu,%zu,%zu]", text,
+                              sizes[0], sizes[1], sizes[2], sizes[3]);
+    }
+    *mask = (struct mask){mdf_workspace_input(workspace, INPUT_MASK),
+                          steps[0],
+                          steps[1],
+                          steps[2],
+                          (size_t)mdf_value_shape(value)[value->rank - 1],
+                          value->dtype == MDF_DTYPE_BOOL};
+    return mask->elements != NULL;
+}
+
+/* How many keys of each batch count. */
+static bool read_lengths(struct mdf_call *call, size_t n_batches, const int64_t **lengths)
+{
+    size_t n;
+
+    *lengths = NULL;
+    if (mdf_call_input(call, INPUT_LENGTHS) == NULL) {
+        return true;
+    }
+    if (mdf_call_input(call, INPUT_PAST_KEY) != NULL) {
+        return mdf_call_error(call, MDF_VALUE, "nonpad_kv_seqlen can not stand beside past_key and past_value");
+    }
+    *lengths = mdf_call_integers(call, INPUT_LENGTHS, 2, &n);
+    if (*lengths == NULL) {
+        return false;
+    }
+    if (n != n_batches) {
+        return mdf_call_error(call, MDF_SHAPE, "nonpad_kv_seqlen has %zu numbers for %zu batches", n, n_batches);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if ((*lengths)[i] < 0 || (*lengths)[i] > INT32_MAX) {
+            return mdf_call_error(call, MDF_VALUE, "nonpad_kv_seqlen[%zu] is %lld", i, (long long)(*lengths)[i]);
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the operator */
+
+static bool read_settings(struct mdf_call *call, struct rows *job)
+{
+    const struct attention_settings *settings = call->settings;
+    int64_t windows[2] = {settings->left_window, settings->right_window};
+    bool causal = settings->is_causal != MDF_NOT_GIVEN && settings->is_causal != 0;
+
+    for (size_t i = 0; i < 2; i++) {
+        if (windows[i] == MDF_NOT_GIVEN) {
+            windows[i] = -1; /* versions before 25 have none */
+        }
+        if (windows[i] < -1 || windows[i] > INT32_MAX) {
+            return mdf_call_error(call, MDF_VALUE, "a window of %lld keys is neither -1 nor a size", (long long)windows[i]);
+        }
+    }
+    if (settings->shown_stage != MDF_NOT_GIVEN && (settings->shown_stage < 0 || settings->shown_stage > STAGE_WEIGHTS)) {
+        return mdf_call_error(call, MDF_VALUE, "qk_matmul_output_mode is %lld, not 0 to 3", (long long)settings->shown_stage);
+    }
+    job->shown_stage = settings->shown_stage == MDF_NOT_GIVEN ? STAGE_RAW : (enum stage)settings->shown_stage;
+    job->left = windows[0];
+    job->right = causal ? 0 : windows[1];
+    job->softcap = isnan(settings->softcap) ? 0 : settings->softcap;
+    job->narrow = settings->softmax_precision == MDF_DTYPE_FLOAT16 || settings->softmax_precision == MDF_DTYPE_BFLOAT16
+                      ? settings->softmax_precision
+                      : MDF_DTYPE_NONE;
+    return true;
+}
+
+/* Heads in groups: scores, weights, values weighed. */
+static bool attend(struct mdf_workspace *workspace, const struct mdf_heads *q, const struct mdf_heads *k,
+                   const struct mdf_heads *v, const struct mdf_heads *y, struct rows *job)
+{
+    const struct attention_settings *settings = workspace->call->settings;
+    double scale =
+        settings->scale > 0 || settings->scale < 0 ? settings->scale : 1 / sqrt((double)(q->n_columns > 0 ? q->n_columns : 1));
+    size_t n_pairs = q->n_batches * q->n_heads, n_scores, group;
+    struct mdf_heads scores = {NULL, q->n_batches, q->n_heads, q->n_rows, k->n_rows, 0, 0, 0, 0};
+    struct mdf_value *scratch = mdf_workspace_value(workspace);
+
+    if (!mdf_size_multiply(q->n_rows, k->n_rows, &n_scores)) {
+        return mdf_call_error(workspace->call, MDF_LIMIT, "the scores would have more elements than any memory");
+    }
+    mdf_heads_layout(&scores, false);
+    group = n_scores == 0 ? n_pairs : GROUP_ELEMENTS / n_scores;
+    group = group < 1 ? 1 : group > n_pairs ? n_pairs : group;
+    job->scores = scores.elements = mdf_workspace_matrix(workspace, workspace->dtype, group, n_scores);
+    if (scores.elements == NULL || scratch == NULL) {
+        return false;
+    }
+    for (job->first_pair = 0; job->first_pair < n_pairs; job->first_pair += group) {
+        size_t n = n_pairs - job->first_pair < group ? n_pairs - job->first_pair : group;
+
+        scores.origin = (int64_t)(job->first_pair * n_scores);
+        if (!mdf_heads_multiply(workspace, scratch, q, k, true, scale, &scores, job->first_pair, n)) {
+            return false;
+        }
+        mdf_parallel_for(workspace->call->context, n * q->n_rows, score_ns * (double)k->n_rows,
+                         workspace->dtype == MDF_DTYPE_FLOAT32 ? finish_rows_float32 : finish_rows_float64, job);
+        if (!mdf_heads_multiply(workspace, scratch, &scores, v, false, 1, y, job->first_pair, n)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Output 0, of the form that the queries have, and output 3. */
+static bool make_outputs(struct mdf_workspace *workspace, const struct mdf_heads *q, const struct mdf_heads *v,
+                         struct mdf_heads *y, struct rows *job)
+{
+    struct mdf_call *call = workspace->call;
+    mdf_dtype dtype = (mdf_dtype)call->inputs[INPUT_Q]->dtype;
+    int64_t scores_shape[4] = {(int64_t)q->n_batches, (int64_t)q->n_heads, (int64_t)q->n_rows, (int64_t)v->n_rows};
+    int64_t shape[4] = {(int64_t)q->n_batches, (int64_t)q->n_heads, (int64_t)q->n_rows, (int64_t)v->n_columns};
+    bool side_by_side = call->inputs[INPUT_Q]->rank == 3;
+    size_t n;
+
+    if (!mdf_workspace_product(call, shape, 0, 4, &n)) {
+        return false;
+    }
+    *y = (struct mdf_heads){NULL, q->n_batches, q->n_heads, q->n_rows, v->n_columns, 0, 0, 0, 0};
+    mdf_heads_layout(y, side_by_side);
+    if (side_by_side) {
+        shape[1] = (int64_t)q->n_rows;
+        shape[2] = (int64_t)(q->n_heads * v->n_columns);
+    }
+    y->elements = mdf_workspace_output(workspace, OUTPUT_Y, dtype, side_by_side ? 3 : 4, shape);
+    if (y->elements != NULL && mdf_call_result(call, OUTPUT_SCORES) != NULL) {
+        job->shown = mdf_workspace_output(workspace, OUTPUT_SCORES, dtype, 4, scores_shape);
+        return job->shown != NULL;
+    }
+    return y->elements != NULL;
+}
+
+static bool attention(struct mdf_call *call)
+{
+    const struct attention_settings *settings = call->settings;
+    struct mdf_workspace workspace;
+    struct mdf_heads q, k, v, y;
+    struct rows job = {0};
+    bool is_double = false;
+
+    for (size_t i = INPUT_Q; i <= INPUT_V; i++) {
+        if (mdf_call_tensor(call, i) == NULL) {
+            return false;
+        }
+        is_double = is_double || call->inputs[i]->dtype == MDF_DTYPE_FLOAT64;
+    }
+    if ((mdf_call_input(call, INPUT_PAST_KEY) != NULL) != (mdf_call_input(call, INPUT_PAST_VALUE) != NULL)) {
+        return mdf_call_error(call, MDF_VALUE, "past_key and past_value must be given together");
+    }
+    if (!read_settings(call, &job) ||
+        !mdf_workspace_begin(&workspace, call, is_double ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32, N_SLOTS) ||
+        !mdf_heads_input(&workspace, INPUT_Q, settings->q_num_heads, &q) ||
+        !mdf_heads_input(&workspace, INPUT_K, settings->kv_num_heads, &k) ||
+        !mdf_heads_input(&workspace, INPUT_V, settings->kv_num_heads, &v) || !mdf_heads_check(call, &q, &k, &v)) {
+        return false;
+    }
+    job.n_heads = q.n_heads;
+    job.n_queries = q.n_rows;
+    job.offset = -(int64_t)k.n_rows;
+    if (!join_past(&workspace, INPUT_PAST_KEY, OUTPUT_PRESENT_KEY, &k) ||
+        !join_past(&workspace, INPUT_PAST_VALUE, OUTPUT_PRESENT_VALUE, &v) || !mdf_heads_check(call, &q, &k, &v) ||
+        !read_mask(&workspace, &q, k.n_rows, &job.mask) || !read_lengths(call, q.n_batches, &job.lengths) ||
+        !make_outputs(&workspace, &q, &v, &y, &job)) {
+        return false;
+    }
+    job.n_keys = k.n_rows;
+    job.offset += (int64_t)k.n_rows; /* the number of keys of the past */
+    return attend(&workspace, &q, &k, &v, &y, &job) && mdf_workspace_end(&workspace);
+}
+
+const struct mdf_operator mdf_operators_attention[] = {
+    {"Attention", 23, 99, attention, attention_table, sizeof(struct attention_settings), MDF_OPERATOR_PURE, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

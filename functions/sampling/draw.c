@@ -1,0 +1,241 @@
+/* draw.c - random numbers: RandomNormal, RandomNormalLike, RandomUniform, RandomUniformLike, Multinomial, Bernoulli.
+ *
+ * Comes in: a shape, an array to take it from, or probabilities. Goes out: an array of draws. With the attribute `seed` every
+ * call draws the same numbers, those of a generator seeded with it; without, the next numbers of the state's generator.
+ * Elements are drawn in order, on one thread. Source: the ONNX operators, all versions; the generator: functions/sampling/random.h. */
+#include "functions/kernel/workspace.h"
+#include "functions/sampling/random.h"
+
+#include <math.h>
+#include <string.h>
+
+struct draw_settings {
+    double seed, mean, scale, low, high;
+    struct mdf_ints shape;
+    mdf_dtype dtype;
+    int64_t sample_size;
+};
+
+static const struct mdf_setting normal_table[] = {{"seed", MDF_SETTING_FLOAT, offsetof(struct draw_settings, seed)},
+                                                  {"mean", MDF_SETTING_FLOAT, offsetof(struct draw_settings, mean)},
+                                                  {"scale", MDF_SETTING_FLOAT, offsetof(struct draw_settings, scale)},
+                                                  {"shape", MDF_SETTING_INTS, offsetof(struct draw_settings, shape)},
+                                                  {"dtype", MDF_SETTING_DTYPE, offsetof(struct draw_settings, dtype)},
+                                                  {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting uniform_table[] = {{"seed", MDF_SETTING_FLOAT, offsetof(struct draw_settings, seed)},
+                                                   {"low", MDF_SETTING_FLOAT, offsetof(struct draw_settings, low)},
+                                                   {"high", MDF_SETTING_FLOAT, offsetof(struct draw_settings, high)},
+                                                   {"shape", MDF_SETTING_INTS, offsetof(struct draw_settings, shape)},
+                                                   {"dtype", MDF_SETTING_DTYPE, offsetof(struct draw_settings, dtype)},
+                                                   {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting multinomial_table[] = {
+    {"seed", MDF_SETTING_FLOAT, offsetof(struct draw_settings, seed)},
+    {"sample_size", MDF_SETTING_INT, offsetof(struct draw_settings, sample_size)},
+    {"dtype", MDF_SETTING_DTYPE, offsetof(struct draw_settings, dtype)},
+    {NULL, MDF_SETTING_INT, 0}};
+static const struct mdf_setting bernoulli_table[] = {{"seed", MDF_SETTING_FLOAT, offsetof(struct draw_settings, seed)},
+                                                     {"dtype", MDF_SETTING_DTYPE, offsetof(struct draw_settings, dtype)},
+                                                     {NULL, MDF_SETTING_INT, 0}};
+
+/* The generator of a call: `own`, seeded from the attribute, or that of the state. */
+static uint64_t *choose_state(struct mdf_call *call, uint64_t own[4])
+{
+    const struct draw_settings *settings = call->settings;
+    uint64_t seed;
+
+    if (isnan(settings->seed)) {
+        return call->context->random_state;
+    }
+    memcpy(&seed, &settings->seed, sizeof seed);
+    mdf_random_seed(own, seed);
+    return own;
+}
+
+/* An array of a type to be drawn as float64; NULL with the error set. */
+static double *begin_draw(struct mdf_workspace *workspace, struct mdf_call *call, mdf_dtype dtype, size_t rank,
+                          const int64_t *shape)
+{
+    char kind = mdf_dtype_kind(dtype);
+
+    if (kind == '?' || kind == 's' || kind == 'c') {
+        mdf_call_error(call, MDF_TYPE, "dtype is %s, not a type of numbers that can be drawn", mdf_dtype_name(dtype));
+        return NULL;
+    }
+    return mdf_workspace_begin(workspace, call, MDF_DTYPE_FLOAT64, 3) ? mdf_workspace_output(workspace, 0, dtype, rank, shape)
+                                                                      : NULL;
+}
+
+/* Steps of [0, 1) that a type tells apart near 1: a uniform number is cut to them, so that none is rounded to 1. */
+static double uniform_steps(mdf_dtype dtype)
+{
+    switch (dtype) {
+    case MDF_DTYPE_FLOAT16:
+        return 0x1p11;
+    case MDF_DTYPE_BFLOAT16:
+        return 0x1p8;
+    case MDF_DTYPE_FLOAT64:
+        return 0x1p53;
+    default:
+        return 0x1p24;
+    }
+}
+
+static bool draw(struct mdf_call *call, mdf_dtype dtype, size_t rank, const int64_t *shape, bool normal)
+{
+    const struct draw_settings *settings = call->settings;
+    uint64_t own[4], *state = choose_state(call, own);
+    struct mdf_workspace workspace;
+    double *y = begin_draw(&workspace, call, dtype, rank, shape);
+    size_t n;
+
+    if (y == NULL || !mdf_workspace_product(call, shape, 0, rank, &n)) {
+        return false;
+    }
+    for (size_t i = 0; i < n && normal; i++) {
+        y[i] = settings->mean + settings->scale * mdf_random_normal(state);
+    }
+    for (size_t i = 0; i < n && !normal; i++) {
+        double uniform = floor(mdf_random_uniform(state) * uniform_steps(dtype)) / uniform_steps(dtype);
+
+        y[i] = settings->low + (settings->high - settings->low) * uniform;
+    }
+    return mdf_workspace_end(&workspace);
+}
+
+static bool draw_shape(struct mdf_call *call, bool normal)
+{
+    const struct draw_settings *settings = call->settings;
+
+    if (settings->shape.items == NULL && settings->shape.n > 0) {
+        return mdf_call_error(call, MDF_VALUE, "no shape is given");
+    }
+    return draw(call, settings->dtype == MDF_DTYPE_NONE ? MDF_DTYPE_FLOAT32 : settings->dtype, settings->shape.n,
+                settings->shape.items, normal);
+}
+
+static bool draw_like(struct mdf_call *call, bool normal)
+{
+    const struct draw_settings *settings = call->settings;
+    const struct mdf_value *like = mdf_call_tensor(call, 0);
+
+    return like != NULL && draw(call, settings->dtype == MDF_DTYPE_NONE ? (mdf_dtype)like->dtype : settings->dtype, like->rank,
+                                mdf_value_shape(like), normal);
+}
+
+static bool random_normal(struct mdf_call *call)
+{
+    return draw_shape(call, true);
+}
+
+static bool random_normal_like(struct mdf_call *call)
+{
+    return draw_like(call, true);
+}
+
+static bool random_uniform(struct mdf_call *call)
+{
+    return draw_shape(call, false);
+}
+
+static bool random_uniform_like(struct mdf_call *call)
+{
+    return draw_like(call, false);
+}
+
+static bool bernoulli(struct mdf_call *call)
+{
+    const struct draw_settings *settings = call->settings;
+    const struct mdf_value *p = mdf_call_tensor(call, 0);
+    uint64_t own[4], *state = choose_state(call, own);
+    struct mdf_workspace workspace;
+    const double *probabilities;
+    double *y;
+
+    if (p == NULL) {
+        return false;
+    }
+    y = begin_draw(&workspace, call, settings->dtype == MDF_DTYPE_NONE ? (mdf_dtype)p->dtype : settings->dtype, p->rank,
+                   mdf_value_shape(p));
+    probabilities = y == NULL ? NULL : mdf_workspace_input(&workspace, 0);
+    if (probabilities == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < p->length; i++) {
+        if (!(probabilities[i] >= 0 && probabilities[i] <= 1)) {
+            return mdf_call_error(call, MDF_VALUE, "element %zu of the probabilities is %g", i, probabilities[i]);
+        }
+        y[i] = mdf_random_uniform(state) < probabilities[i] ? 1 : 0;
+    }
+    return mdf_workspace_end(&workspace);
+}
+
+/* The class in whose part of [0, total) `at` lies; weights are exp(logarithm - shift). */
+static size_t pick_class(const double *logarithms, size_t n, double shift, double at)
+{
+    size_t last = 0;
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        double weight = exp(logarithms[i] - shift);
+
+        sum += weight;
+        if (at < sum) {
+            return i;
+        }
+        last = weight > 0 ? i : last;
+    }
+    return last;
+}
+
+static bool multinomial(struct mdf_call *call)
+{
+    const struct draw_settings *settings = call->settings;
+    const struct mdf_value *input = mdf_call_tensor(call, 0);
+    uint64_t own[4], *state = choose_state(call, own);
+    struct mdf_workspace workspace;
+    int64_t shape[2];
+    const double *x;
+    double *y;
+
+    if (input == NULL) {
+        return false;
+    }
+    if (input->rank != 2 || settings->sample_size < 0) {
+        return mdf_call_error(call, MDF_SHAPE, "the input has rank %u and sample_size is %lld; 2 and at least 0 are needed",
+                              input->rank, (long long)settings->sample_size);
+    }
+    shape[0] = mdf_value_shape(input)[0];
+    shape[1] = settings->sample_size;
+    y = begin_draw(&workspace, call, settings->dtype == MDF_DTYPE_NONE ? MDF_DTYPE_INT32 : settings->dtype, 2, shape);
+    x = y == NULL ? NULL : mdf_workspace_input(&workspace, 0);
+    if (x == NULL) {
+        return false;
+    }
+    if (mdf_value_shape(input)[1] == 0 && shape[0] > 0 && shape[1] > 0) {
+        return mdf_call_error(call, MDF_SHAPE, "there are no classes to draw from");
+    }
+    for (int64_t row = 0; row < shape[0] && shape[1] > 0; row++, x += mdf_value_shape(input)[1]) {
+        size_t n = (size_t)mdf_value_shape(input)[1];
+        double shift = -INFINITY, total = 0;
+
+        for (size_t i = 0; i < n; i++) {
+            shift = x[i] > shift ? x[i] : shift;
+        }
+        for (size_t i = 0; i < n; i++) {
+            total += exp(x[i] - shift);
+        }
+        for (int64_t sample = 0; sample < shape[1]; sample++) {
+            *y++ = (double)pick_class(x, n, shift, mdf_random_uniform(state) * total);
+        }
+    }
+    return mdf_workspace_end(&workspace);
+}
+
+const struct mdf_operator mdf_operators_draw[] = {
+    {"RandomNormal", 1, 99, random_normal, normal_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL},
+    {"RandomNormalLike", 1, 99, random_normal_like, normal_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL},
+    {"RandomUniform", 1, 99, random_uniform, uniform_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL},
+    {"RandomUniformLike", 1, 99, random_uniform_like, uniform_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL},
+    {"Multinomial", 7, 99, multinomial, multinomial_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL},
+    {"Bernoulli", 15, 99, bernoulli, bernoulli_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -1,0 +1,305 @@
+/* sweep_file.c - see sweep_file.h. A key of the file is a row of the table: what it is called, who reads it. */
+#include "mdf_c/cli/sweep/sweep_file.h"
+
+#include "mdf_c/values/values.h"
+
+#include <math.h>
+#include <string.h>
+
+struct reading {
+    struct sweep_file *sweep;
+    const struct mdf_document *document;
+    mdf_error *error;
+};
+
+static bool fault(const struct reading *reading, const struct mdf_node *node, const char *key, const char *must)
+{
+    mdf_node_error(reading->document, node, reading->error, MDF_VALUE, "'%s' must be %s, not %s", key, must,
+                   mdf_node_describe(node));
+    return false;
+}
+
+static bool out_of_memory(const struct reading *reading)
+{
+    mdf_memory_error(reading->sweep->memory, reading->error);
+    return false;
+}
+
+static const char *keep_text(const struct reading *reading, const char *text)
+{
+    const char *kept = mdf_arena_text(&reading->sweep->arena, text, strlen(text));
+
+    if (kept == NULL) {
+        out_of_memory(reading);
+    }
+    return kept;
+}
+
+/* ------------------------------------------------------------------ what is swept and what is given */
+
+static bool read_parameters(const struct reading *reading, const struct mdf_node *node)
+{
+    struct sweep_file *sweep = reading->sweep;
+    size_t i;
+
+    if (node->kind != MDF_NODE_OBJECT || node->as.object.n == 0) {
+        return fault(reading, node, "parameters", "an object {NAME: values}");
+    }
+    sweep->swept = mdf_arena_array(&sweep->arena, node->as.object.n, sizeof *sweep->swept);
+    if (sweep->swept == NULL) {
+        return out_of_memory(reading);
+    }
+    for (i = 0; i < node->as.object.n; i++) {
+        const struct mdf_node_entry *entry = &node->as.object.entries[i];
+        struct sweep_entry *made = &sweep->swept[sweep->n_swept++];
+
+        made->name = keep_text(reading, entry->key);
+        if (made->name == NULL ||
+            !read_sweep_values(sweep->memory, reading->document, &entry->value, entry->key, &made->values, reading->error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_given(const struct reading *reading, const struct mdf_node *node, const char *name, struct mdf_value *value)
+{
+    if (mdf_read_value(reading->sweep->memory, reading->document, node, value, reading->error) != MDF_OK) {
+        return false;
+    }
+    if (value->kind != MDF_KIND_TENSOR || value->dtype == MDF_DTYPE_STRING) {
+        mdf_node_error(reading->document, node, reading->error, MDF_VALUE,
+                       "input '%s' of a sweep must be a number or an array of numbers", name);
+        return false;
+    }
+    return true;
+}
+
+/* One input of all steps, stacked. */
+static bool stack(const struct reading *reading, const struct mdf_node *list, struct sweep_entry *entry)
+{
+    struct mdf_memory *memory = reading->sweep->memory;
+    struct mdf_value value = {0}, rows = {0};
+    size_t n = mdf_node_length(list), i;
+    struct mdf_value *items = mdf_value_make_list(memory, &rows, n);
+    bool done = items != NULL;
+    struct mdf_node item;
+    int made;
+
+    for (i = 0; i < n && done; i++) {
+        const struct mdf_node *given = mdf_node_item(list, i, &item) ? mdf_node_get(&item, entry->name) : NULL;
+
+        if (given == NULL || item.as.object.n != reading->sweep->n_given) {
+            mdf_node_error(
+                reading->document, list, reading->error, MDF_VALUE,
+                "inputs by step must be objects with the same names: those of step %zu are others than those of step 1", i + 1);
+            done = false;
+        } else {
+            done = read_given(reading, given, entry->name, &value) && mdf_value_share(memory, &items[i], &value);
+        }
+        mdf_value_clear(memory, &value);
+    }
+    made = done ? mdf_value_from_nested_list(memory, &entry->values, &rows) : 0;
+    mdf_value_clear(memory, &rows);
+    if (done && made == 0) {
+        mdf_node_error(reading->document, list, reading->error, MDF_SHAPE,
+                       "the values of input '%s' must have one shape in all steps", entry->name);
+    }
+    return made > 0 || out_of_memory(reading);
+}
+
+static bool read_inputs(const struct reading *reading, const struct mdf_node *node)
+{
+    struct sweep_file *sweep = reading->sweep;
+    struct mdf_node first = *node;
+    size_t i;
+
+    sweep->by_step = node->kind == MDF_NODE_LIST;
+    if ((sweep->by_step && !mdf_node_item(node, 0, &first)) || first.kind != MDF_NODE_OBJECT) {
+        return fault(reading, node, "inputs", "an object {NAME: value}, or a list of such objects, one a step");
+    }
+    sweep->n_given_steps = sweep->by_step ? mdf_node_length(node) : 0;
+    sweep->given = mdf_arena_array(&sweep->arena, first.as.object.n, sizeof *sweep->given);
+    if (sweep->given == NULL) {
+        return out_of_memory(reading);
+    }
+    sweep->n_given = first.as.object.n;
+    for (i = 0; i < sweep->n_given; i++) {
+        const struct mdf_node_entry *entry = &first.as.object.entries[i];
+
+        sweep->given[i].name = keep_text(reading, entry->key);
+        if (sweep->given[i].name == NULL ||
+            !(sweep->by_step ? stack(reading, node, &sweep->given[i])
+                             : read_given(reading, &entry->value, entry->key, &sweep->given[i].values))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the other keys */
+
+static bool read_combine(const struct reading *reading, const struct mdf_node *node)
+{
+    const char *text = node->kind == MDF_NODE_STRING ? node->as.string.bytes : "";
+
+    reading->sweep->is_grid = strcmp(text, "grid") == 0;
+    return reading->sweep->is_grid || strcmp(text, "zip") == 0 ||
+           fault(reading, node, "combine", "grid (each value with each) or zip (one by one)");
+}
+
+static bool read_steps(const struct reading *reading, const struct mdf_node *node)
+{
+    if (node->kind != MDF_NODE_INT || node->as.integer < 1) {
+        return fault(reading, node, "steps", "a whole number, at least 1");
+    }
+    reading->sweep->n_steps = (uint64_t)node->as.integer;
+    return true;
+}
+
+static bool read_every(const struct reading *reading, const struct mdf_node *node)
+{
+    if (node->kind != MDF_NODE_INT || node->as.integer < 0) {
+        return fault(reading, node, "every", "a whole number k (record each k-th step), or 0 (only the last)");
+    }
+    reading->sweep->every = (uint64_t)node->as.integer;
+    reading->sweep->has_every = true;
+    return true;
+}
+
+static bool read_dt(const struct reading *reading, const struct mdf_node *node)
+{
+    if (node->kind != MDF_NODE_INT && node->kind != MDF_NODE_REAL) {
+        return fault(reading, node, "dt", "a number");
+    }
+    reading->sweep->dt = node->kind == MDF_NODE_INT ? (double)node->as.integer : node->as.real;
+    return isfinite(reading->sweep->dt) || fault(reading, node, "dt", "a finite number");
+}
+
+static bool read_record(const struct reading *reading, const struct mdf_node *node)
+{
+    struct mdf_text names;
+    bool done = true;
+    size_t i;
+
+    if (node->kind == MDF_NODE_STRING) {
+        reading->sweep->record = keep_text(reading, node->as.string.bytes);
+        return reading->sweep->record != NULL;
+    }
+    mdf_text_init(&names, reading->sweep->memory);
+    for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n && done; i++) {
+        done = node->as.list.items[i].kind == MDF_NODE_STRING;
+        mdf_text_printf(&names, "%s%s", i > 0 ? "," : "", done ? node->as.list.items[i].as.string.bytes : "");
+    }
+    if (names.failed) {
+        done = out_of_memory(reading);
+    } else if (!done || names.length == 0) {
+        done = fault(reading, node, "record", "a list of output ports, each PORT or NODE.PORT");
+    } else {
+        reading->sweep->record = keep_text(reading, names.bytes);
+        done = reading->sweep->record != NULL;
+    }
+    mdf_text_release(&names);
+    return done;
+}
+
+static bool read_seeds(const struct reading *reading, const struct mdf_node *node)
+{
+    struct mdf_value *seeds = &reading->sweep->seeds;
+
+    if (mdf_read_value(reading->sweep->memory, reading->document, node, seeds, reading->error) != MDF_OK) {
+        return false;
+    }
+    return (seeds->kind == MDF_KIND_TENSOR && seeds->dtype == MDF_DTYPE_INT64) ||
+           fault(reading, node, "seeds",
+                 "a whole number, from which each instance gets a seed, or a list of them, one an instance");
+}
+
+static const struct {
+    const char *key;
+    bool (*read)(const struct reading *reading, const struct mdf_node *node);
+} keys[] = {{"parameters", read_parameters}, {"inputs", read_inputs}, {"combine", read_combine},
+            {"steps", read_steps},           {"dt", read_dt},         {"record", read_record},
+            {"every", read_every},           {"seeds", read_seeds}};
+
+enum { N_KEYS = sizeof keys / sizeof *keys };
+
+static bool unknown_key(const struct reading *reading, const struct mdf_node_entry *entry)
+{
+    struct mdf_node place = entry->value;
+    struct mdf_nearest nearest;
+    const char *guess;
+    size_t i;
+
+    mdf_nearest_begin(&nearest, entry->key);
+    for (i = 0; i < N_KEYS; i++) {
+        mdf_nearest_offer(&nearest, keys[i].key);
+    }
+    guess = mdf_nearest_result(&nearest);
+    place.line = entry->line;
+    place.column = entry->column;
+    mdf_node_error(reading->document, &place, reading->error, MDF_NAME,
+                   "a sweep has no key '%s'%s%s%s; there are parameters, combine, inputs, steps, dt, record, every and seeds",
+                   entry->key, guess != NULL ? "; did you mean '" : "", guess != NULL ? guess : "", guess != NULL ? "'?" : "");
+    return false;
+}
+
+static bool read_entries(const struct reading *reading)
+{
+    const struct mdf_node *root = &reading->document->root;
+    size_t i, j;
+
+    if (root->kind != MDF_NODE_OBJECT || mdf_node_get(root, "parameters") == NULL) {
+        mdf_node_error(
+            reading->document, root, reading->error, MDF_VALUE,
+            "a sweep is an object with at least \"parameters\": {NAME: values}, NAME being NODE.PARAMETER, or an input");
+        return false;
+    }
+    for (i = 0; i < root->as.object.n; i++) {
+        const struct mdf_node_entry *entry = &root->as.object.entries[i];
+
+        for (j = 0; j < N_KEYS && strcmp(keys[j].key, entry->key) != 0; j++) {
+        }
+        if (j == N_KEYS ? !unknown_key(reading, entry) : !keys[j].read(reading, &entry->value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool read_sweep_file(struct sweep_file *sweep, struct mdf_memory *memory, const char *path, const mdf_options *options,
+                     mdf_error *error)
+{
+    const struct mdf_warnings warnings = {options->warning, options->warning_context};
+    struct reading reading = {.sweep = sweep, .error = error};
+    struct mdf_document *document;
+    bool done;
+
+    memset(sweep, 0, sizeof *sweep);
+    sweep->memory = memory;
+    sweep->is_grid = true;
+    sweep->dt = NAN;
+    mdf_arena_init(&sweep->arena, memory);
+    document = mdf_document_load(memory, path, mdf_format_of_path(path) != NULL ? NULL : "json", &warnings, error);
+    if (document == NULL) {
+        return false;
+    }
+    reading.document = document;
+    done = read_entries(&reading);
+    mdf_document_free(document);
+    return done;
+}
+
+void release_sweep_file(struct sweep_file *sweep)
+{
+    size_t i;
+
+    for (i = 0; i < sweep->n_swept; i++) {
+        mdf_value_clear(sweep->memory, &sweep->swept[i].values);
+    }
+    for (i = 0; i < sweep->n_given; i++) {
+        mdf_value_clear(sweep->memory, &sweep->given[i].values);
+    }
+    mdf_value_clear(sweep->memory, &sweep->seeds);
+    mdf_arena_release(&sweep->arena);
+}

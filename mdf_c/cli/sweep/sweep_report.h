@@ -1,0 +1,34 @@
+/* sweep_report.h - what a sweep gave, as JSON, CSV or NPZ. */
+#ifndef MDF_CLI_SWEEP_SWEEP_REPORT_H
+#define MDF_CLI_SWEEP_SWEEP_REPORT_H
+
+#include "mdf_c/base/error.h"
+#include "mdf_c/base/text.h"
+#include "mdf_c/tensor/value.h"
+
+/* An array with a name. */
+struct sweep_column {
+    const char *name;        /* of a swept name that is recorded too: with "swept." before it */
+    struct mdf_value values; /* swept: [values, ...]; recorded: [instances, rows, ...]. They borrow their elements */
+};
+
+/* All arrays are borrowed. */
+struct sweep_report {
+    const char *model, *graph;
+    uint64_t n_steps, every; /* 0: the last step only, a row an instance */
+    double dt;               /* NaN: none */
+    bool is_grid;
+    size_t n_instances, n_rows;
+    const struct sweep_column *swept, *recorded;
+    size_t n_swept, n_recorded;
+    const uint64_t *seeds; /* of each instance */
+};
+
+/* The number of the value that an instance has of swept name number `index`: of a grid, the last name changes fastest. */
+size_t sweep_position(const struct sweep_report *report, size_t index, size_t instance);
+
+mdf_status write_sweep_json(struct mdf_text *text, const struct sweep_report *report, mdf_error *error);
+mdf_status write_sweep_csv(struct mdf_text *text, const struct sweep_report *report, mdf_error *error);
+mdf_status write_sweep_npz(struct mdf_text *bytes, const struct sweep_report *report, mdf_error *error);
+
+#endif

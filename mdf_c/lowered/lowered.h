@@ -1,0 +1,323 @@
+/* lowered.h - a stretch of instructions with the types and shapes of its values settled: what the fast ways of running it share.
+ *
+ * mdf_lower (lower.h) makes it from a frame's instructions once the values that go in are there; from then on it stands for these
+ * instructions as long as the values that go in keep their forms (kind, type, strength, shape). It is run by
+ *   lowered_run.c   step by step: the plain form, by which the others are tested,
+ *   emit_*.c        as machine code of the processor that the program runs on,
+ *   and written out as C source by mdf_c/source.
+ *
+ * Each value is written by one op (or is an input, a constant, or a parameter of a region) and is a scalar, which has one
+ * element whatever its rank, or an array of a fixed number of elements. Ops stand in regions, in the order in which they run; the
+ * ops that hold regions are structured: FUSED, IF, LOOP. Nothing that a frame can see is changed before the whole has run: where
+ * something comes up that the lowered form does not cover (a division by zero, a whole number past 64 bits, an array of another
+ * shape, an interruption) it is left, and the instructions run as they stand, from the first one, and say what is wrong. */
+#ifndef MDF_LOWERED_LOWERED_H
+#define MDF_LOWERED_LOWERED_H
+
+#include "functions/elements/elementwise.h"
+#include "functions/kernel/operator.h"
+#include "functions/products/prepared_product.h"
+#include "mdf_c/base/arena.h"
+
+struct mdf_origin;
+
+typedef uint32_t mdf_lowered_id; /* of a value; index into lowered->values */
+#define MDF_LOWERED_NONE UINT32_MAX
+
+enum mdf_lowered_place {
+    MDF_LOWERED_INPUT,     /* taken from a value of the frame, of the same form in each run */
+    MDF_LOWERED_CONSTANT,  /* its form has the elements */
+    MDF_LOWERED_PARAMETER, /* of a region: written by the op that holds the region before the region runs */
+    MDF_LOWERED_RESULT     /* written by an op */
+};
+
+struct mdf_lowered_value {
+    struct mdf_value
+        form;       /* of kind TENSOR; type, strength, rank, shape, length; of a CONSTANT also the elements, else data is NULL */
+    uint8_t place;  /* enum mdf_lowered_place */
+    bool is_scalar; /* one element: it lies in cells[id]; else an array, in values[id] of the run */
+    bool is_stored; /* an array that has memory; false: it is only seen within the FUSED op that makes it */
+    const struct mdf_value *source; /* of an INPUT */
+    const char *name;               /* of what the model calls it, for readers of generated code; NULL: nothing */
+};
+
+/* Ops of elements: out = f(in[0], in[1], in[2]) for each element; all operands have the type op->dtype, the result has it too
+ * unless it says otherwise. Reals: float32, float64, in their own type, no contraction, no reassociation, IEEE 754. Whole: int32,
+ * int64. */
+enum mdf_lowered_code {
+    /* reals, and whole numbers that wrap */
+    MDF_LOWERED_ADD,
+    MDF_LOWERED_SUBTRACT,
+    MDF_LOWERED_MULTIPLY,
+    MDF_LOWERED_NEGATE,   /* of reals the sign bit is flipped */
+    MDF_LOWERED_ABSOLUTE, /* of reals the sign bit is cleared */
+    /* reals */
+    MDF_LOWERED_DIVIDE,
+    MDF_LOWERED_DIVIDE_NONZERO, /* leaves where in[1] is 0 */
+    MDF_LOWERED_SQUARE_ROOT,
+    MDF_LOWERED_FLOOR,
+    MDF_LOWERED_CEILING,
+    /* whole numbers; all leave where in[1] is 0 */
+    MDF_LOWERED_QUOTIENT,        /* truncated; the lowest number by -1 wraps */
+    MDF_LOWERED_REMAINDER,       /* of the truncated quotient; by -1: 0 */
+    MDF_LOWERED_FLOOR_QUOTIENT,  /* rounded down; the lowest number by -1 leaves */
+    MDF_LOWERED_FLOOR_REMAINDER, /* has the sign of in[1]; by -1: 0 */
+    /* int64, scalars only: leave where the result does not fit 64 bits */
+    MDF_LOWERED_ADD_EXACT,
+    MDF_LOWERED_SUBTRACT_EXACT,
+    MDF_LOWERED_MULTIPLY_EXACT,
+    MDF_LOWERED_NEGATE_EXACT,
+    /* reals, whole numbers, bool; the result is bool. NaN is equal to nothing, and neither less nor greater */
+    MDF_LOWERED_EQUAL,
+    MDF_LOWERED_NOT_EQUAL,
+    MDF_LOWERED_LESS,
+    MDF_LOWERED_LESS_EQUAL,
+    MDF_LOWERED_GREATER,
+    MDF_LOWERED_GREATER_EQUAL,
+    /* bool (bytes 0 or 1) */
+    MDF_LOWERED_AND,
+    MDF_LOWERED_OR,
+    MDF_LOWERED_EXCLUSIVE_OR,
+    MDF_LOWERED_NOT,
+    /* in[0] is bool, in[1] and in[2] and the result have the type op->dtype (any of float32, float64, int32, int64, bool) */
+    MDF_LOWERED_SELECT, /* in[0] ? in[1] : in[2] */
+    /* from op->dtype to the type of the result, both among float32, float64, int32, int64, bool. Real to whole truncates towards
+     * zero, and leaves where the number does not fit or is NaN; to bool: whether it is not 0; int64 to int32 wraps */
+    MDF_LOWERED_CAST,
+    MDF_LOWERED_FUNCTION, /* float64, scalars only; leaves where the result is not finite */
+    MDF_LOWERED_ELEMENTS, /* any other function of elements, of any types: op->loop does it, whose false leaves */
+    /* of any type, array or scalar: a value of its own that equals in[0] */
+    MDF_LOWERED_COPY,
+    MDF_LOWERED_PART, /* some elements of the array in[0], as op->of.part says */
+    /* Ops of whole values: */
+    MDF_LOWERED_CALL,  /* a kernel */
+    MDF_LOWERED_FUSED, /* element ops over arrays */
+    MDF_LOWERED_IF,
+    MDF_LOWERED_LOOP /* ONNX's Loop and Scan */
+};
+
+/* Labels of a switch: all ops of elements, of which `in` and `out` say what is read and written. A switch with these and the ops
+ * of whole values has no default, so that a new code does not build until it says where it belongs. */
+#define MDF_LOWERED_CASES_OF_ELEMENTS \
+    case MDF_LOWERED_ADD:             \
+    case MDF_LOWERED_SUBTRACT:        \
+    case MDF_LOWERED_MULTIPLY:        \
+    case MDF_LOWERED_NEGATE:          \
+    case MDF_LOWERED_ABSOLUTE:        \
+    case MDF_LOWERED_DIVIDE:          \
+    case MDF_LOWERED_DIVIDE_NONZERO:  \
+    case MDF_LOWERED_SQUARE_ROOT:     \
+    case MDF_LOWERED_FLOOR:           \
+    case MDF_LOWERED_CEILING:         \
+    case MDF_LOWERED_QUOTIENT:        \
+    case MDF_LOWERED_REMAINDER:       \
+    case MDF_LOWERED_FLOOR_QUOTIENT:  \
+    case MDF_LOWERED_FLOOR_REMAINDER: \
+    case MDF_LOWERED_ADD_EXACT:       \
+    case MDF_LOWERED_SUBTRACT_EXACT:  \
+    case MDF_LOWERED_MULTIPLY_EXACT:  \
+    case MDF_LOWERED_NEGATE_EXACT:    \
+    case MDF_LOWERED_EQUAL:           \
+    case MDF_LOWERED_NOT_EQUAL:       \
+    case MDF_LOWERED_LESS:            \
+    case MDF_LOWERED_LESS_EQUAL:      \
+    case MDF_LOWERED_GREATER:         \
+    case MDF_LOWERED_GREATER_EQUAL:   \
+    case MDF_LOWERED_AND:             \
+    case MDF_LOWERED_OR:              \
+    case MDF_LOWERED_EXCLUSIVE_OR:    \
+    case MDF_LOWERED_NOT:             \
+    case MDF_LOWERED_SELECT:          \
+    case MDF_LOWERED_CAST:            \
+    case MDF_LOWERED_FUNCTION:        \
+    case MDF_LOWERED_ELEMENTS:        \
+    case MDF_LOWERED_COPY:            \
+    case MDF_LOWERED_PART
+
+struct mdf_lowered_op {
+    uint8_t code;  /* enum mdf_lowered_code */
+    uint8_t dtype; /* of the operands */
+    uint8_t n_in;
+    mdf_lowered_id out; /* of element ops; else NONE */
+    mdf_lowered_id in[MDF_MAX_OPERANDS];
+    /* Of element ops on arrays, and of ELEMENTS: the same function as a loop over elements, with its settings. NULL for CAST and
+     * COPY, and may be NULL for the other codes on scalars. */
+    mdf_loop loop;
+    const void *loop_settings;
+    /* What the model calls, with its attributes (operator->settings says how they lie), for those who write it out as source;
+     * NULL: no call stands behind the op. */
+    const struct mdf_operator *operator;
+    const void *settings;
+    const struct mdf_origin *origin; /* of the instruction that it was made of, for those who look at it; NULL: of none */
+    union {
+        const struct mdf_lowered_part *part;
+        struct mdf_lowered_call *call;
+        struct mdf_lowered_fused *fused;
+        struct mdf_lowered_if *branches;
+        struct mdf_lowered_loop *loop;
+        double (*function)(double); /* FUNCTION with n_in 1 */
+        double (*function_of_two)(double, double);
+    } of;
+};
+
+/* n_rows rows of n elements, the first element of each `step` elements behind that of the one before. One row is looked at where
+ * it lies: such a result has no memory of its own. */
+struct mdf_lowered_part {
+    size_t first, n_rows, n, step;
+};
+
+struct mdf_lowered_region {
+    struct mdf_lowered_op *ops;
+    size_t n_ops;
+};
+
+/* A kernel on whole values. `call` is complete: its inputs and outputs point into lowered->arrays, where a scalar that is no
+ * result of a CALL lies over its cell; scalar results are brought to their cells afterwards. A result whose form is not that of
+ * the value leaves. mdf_lowered_run_call (lowered_run.h) does all of this. */
+struct mdf_lowered_call {
+    struct mdf_call call;
+    mdf_lowered_id *inputs, *outputs; /* NONE: omitted, unread */
+    size_t n_inputs, n_outputs;
+    bool weakens;                        /* mdf_weaken_outputs follows */
+    struct mdf_lowered_product *product; /* what it computes, where that is done without the kernel; else NULL */
+};
+
+/* A product of matrices in a loop's body, out = a b or start + a b, whose second matrix is the same in all runs of the loop: it
+ * is laid out before the first one. `a` has n_rows rows, and may be of any rank; `out` has memory of its own. */
+struct mdf_lowered_product {
+    struct mdf_prepared_product prepared;
+    mdf_lowered_id a, b, start, out; /* start: a row; NONE: 0 */
+    size_t n_rows;
+    int64_t b_row, b_column; /* strides */
+    struct mdf_value panels; /* of b, where it is laid out; made when the loop begins for the first time */
+    /* Where it is computed ahead: the loop's rows whose items have the elements of `a`, and room for the results of block_runs
+     * runs. `out` is a parameter of the body, then, and lies there. */
+    const struct mdf_lowered_rows *rows; /* NULL: it is an op of the body */
+    struct mdf_value results;
+};
+
+enum { MDF_LOWERED_TILE = 512 }; /* elements */
+
+struct mdf_lowered_step;
+
+/* Element ops, each on one array of n elements or more and else on scalars, whose results are arrays of n elements: may run
+ * element by element, or stretch by stretch. Arrays that an op in the region makes and that are not is_stored need no memory, but
+ * may use a tile of MDF_LOWERED_TILE elements of 8 bytes for each op of the body, one behind the other. */
+struct mdf_lowered_fused {
+    struct mdf_lowered_region body;
+    size_t n;
+    char *tiles; /* aligned to 64 bytes */
+    /* Of mdf_lowered_run_fused, which makes them in its first run: */
+    struct mdf_lowered_step *steps;
+    size_t tile_length; /* elements */
+};
+
+struct mdf_lowered_merge {
+    mdf_lowered_id out, then, otherwise; /* of one form; `out` may share the memory of the one that was taken */
+};
+
+struct mdf_lowered_if {
+    mdf_lowered_id condition; /* bool scalar */
+    struct mdf_lowered_region then, otherwise;
+    struct mdf_lowered_merge *merges;
+    size_t n_merges;
+};
+
+/* A value that goes from one run of a loop's body to the next. `parameter` is `initial` in the first run, then `next` of the run
+ * before; after the loop it is what the last run yielded, or `initial`. All of one form. `next` is a result of an op of the
+ * body's own region (of arrays: FUSED, CALL or COPY), and of no other state, so that states can be carried on one after the
+ * other: scalars by copying the cell, arrays by exchanging `data` and `buffer` of the two, or, where the elements of `next` stay
+ * in a stack, by letting `parameter` look at them. Machine code may also write `next` where `parameter` lies: then
+ * arrays[next].data is not the memory of its buffer, and means nothing after the loop. */
+struct mdf_lowered_state {
+    mdf_lowered_id initial, parameter, next;
+    bool is_in_stack; /* `next` is an item that is written into its stack directly, whose number of items is known */
+};
+
+/* One item of `source` along its first axis in each run; `parameter` has its form without that axis. */
+struct mdf_lowered_rows {
+    mdf_lowered_id source, parameter;
+    bool is_reversed; /* the last item first */
+};
+
+/* What `item` is in each run, stacked along a new first axis in `stack`, which is an array even where it has one element or none.
+ * Where the number of runs is not known before, nothing but the output of the whole reads the stack, and its form has 0 on that
+ * axis. */
+struct mdf_lowered_stack {
+    mdf_lowered_id item, stack;
+    bool is_reversed; /* filled from the end: n_runs is known then */
+    bool is_direct;   /* `item` is an array that a FUSED op of the body's own region makes: it is told to write into the stack, by
+                         arrays[item].data, before each run; else the item is copied there after each run */
+    size_t item_bytes;
+    /* While it is filled (mdf_lowered_begin_loop and its kin, lowered_run.h): */
+    char *items;
+    size_t capacity; /* items that there is room for; all stacks of a loop have the same */
+};
+
+struct mdf_lowered_loop {
+    /* The number of runs: `n_runs` where it is not SIZE_MAX (Scan, constant trip counts); else that of the int64 scalar
+     * `trip_count` (negative: 0), NONE: no such bound. */
+    size_t n_runs;
+    mdf_lowered_id trip_count;
+    /* Goes on while it is true, asked before each run: first `condition`, then what each run yielded as `next_condition`. Both
+     * NONE: no condition. */
+    mdf_lowered_id condition, next_condition;
+    uint64_t limit;        /* leaves where run number `limit` (from 0) would begin; 0: no such bound */
+    mdf_lowered_id number; /* parameter: int64 scalar, 0, 1, 2, ...; NONE: nobody reads it */
+    mdf_lowered_id
+        is_going_on; /* parameter: bool scalar: the condition before this run, true where there is none; NONE: nobody reads it */
+    struct mdf_lowered_state *states;
+    size_t n_states;
+    struct mdf_lowered_rows *rows;
+    size_t n_rows;
+    struct mdf_lowered_stack *stacks;
+    size_t n_stacks;
+    struct mdf_lowered_region body;
+    struct mdf_lowered_product **products; /* of the body, and of branches in it */
+    size_t n_products;
+    /* What depends on no state is computed for so many runs at once (n_runs is known then); 0: there is no such thing. */
+    size_t block_runs;
+    size_t block_end; /* the run with which the next block begins */
+};
+
+/* What the frame gets once all has run. */
+struct mdf_lowered_output {
+    struct mdf_value *slot;
+    mdf_lowered_id id;
+    bool gives; /* an array made here, which no other output is: its memory and the slot's change places */
+};
+
+struct mdf_lowered_ports;
+
+/* A value that a constant looks at. */
+struct mdf_lowered_kept {
+    struct mdf_lowered_kept *next;
+    struct mdf_value value;
+};
+
+struct mdf_lowered {
+    struct mdf_arena arena; /* has all of this */
+    struct mdf_lowered_value *values;
+    size_t n_values;
+    struct mdf_lowered_kept *kept;
+    struct mdf_lowered_region region;
+    mdf_lowered_id *inputs; /* values whose place is INPUT */
+    size_t n_inputs;
+    struct mdf_lowered_output *outputs;
+    size_t n_outputs;
+    struct mdf_context *context;
+    struct mdf_lowered_ports *ports; /* inputs and outputs made ready for mdf_lowered_run, by its first run */
+    /* The memory of a run, index by id: cells, of which a scalar takes the first bytes, in its own type; and arrays, values whose
+     * data is where the elements are at the moment. Constants are there from the start, as is the memory of stored results of
+     * FUSED and COPY; a CALL makes its results, a LOOP its array states and its stacks. */
+    uint64_t *cells;
+    struct mdf_value *arrays;
+    /* Machine code for `region`; NULL: lowered_run.c runs it. 0: done, else left. */
+    int (*code)(uint64_t *cells, struct mdf_value *arrays);
+    void *code_memory;
+    size_t code_size;
+    const char *why_no_code; /* NULL: there is some */
+    void (*release_code)(struct mdf_lowered *lowered); /* gives code_memory back; NULL: there is none */
+};
+
+#endif

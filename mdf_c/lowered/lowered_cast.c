@@ -1,0 +1,47 @@
+/* lowered_cast.c - CAST: elements of one type as another, where all of them fit. See lowered.h. */
+#include "mdf_c/lowered/lowered_run.h"
+
+#define JOIN_NAMES(a, b) a##b
+#define JOIN(a, b) JOIN_NAMES(a, b)
+/* NaN fits nowhere. Between -2^63 and the next number below lies no other. */
+#define FITS_BITS(x, bits) ((bits) == 64 ? (x) >= -0x1p63 && (x) < 0x1p63 : (x) > -0x1p31 - 1 && (x) < 0x1p31)
+
+#define CAST cast_float32
+#define ELEMENT float
+#define FITS(x, bits) FITS_BITS((double)(x), bits)
+#include "mdf_c/lowered/lowered_cast.inc"
+
+#define CAST cast_float64
+#define ELEMENT double
+#define FITS(x, bits) FITS_BITS(x, bits)
+#include "mdf_c/lowered/lowered_cast.inc"
+
+#define CAST cast_int32
+#define ELEMENT int32_t
+#include "mdf_c/lowered/lowered_cast.inc"
+
+#define CAST cast_int64
+#define ELEMENT int64_t
+#include "mdf_c/lowered/lowered_cast.inc"
+
+#define CAST cast_bool
+#define ELEMENT uint8_t
+#include "mdf_c/lowered/lowered_cast.inc"
+
+bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *target, size_t n)
+{
+    switch (from) {
+    case MDF_DTYPE_FLOAT32:
+        return cast_float32(to, source, target, n);
+    case MDF_DTYPE_FLOAT64:
+        return cast_float64(to, source, target, n);
+    case MDF_DTYPE_INT32:
+        return cast_int32(to, source, target, n);
+    case MDF_DTYPE_INT64:
+        return cast_int64(to, source, target, n);
+    case MDF_DTYPE_BOOL:
+        return cast_bool(to, source, target, n);
+    default:
+        return false;
+    }
+}

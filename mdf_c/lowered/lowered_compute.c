@@ -1,0 +1,173 @@
+/* lowered_compute.c - element ops on scalars, by their code: the meaning that lowered.h gives each. */
+#include "mdf_c/lowered/lowered_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ cells */
+
+/* A cell's first bytes as a number of a type, and the other way round; writing is always possible. */
+#define CELL_FUNCTIONS(name, type)                              \
+    static inline type read_##name(const uint64_t *cell)        \
+    {                                                           \
+        type value;                                             \
+                                                                \
+        memcpy(&value, cell, sizeof value);                     \
+        return value;                                           \
+    }                                                           \
+    static inline bool write_##name(uint64_t *cell, type value) \
+    {                                                           \
+        memcpy(cell, &value, sizeof value);                     \
+        return true;                                            \
+    }
+
+CELL_FUNCTIONS(float32, float)
+CELL_FUNCTIONS(float64, double)
+CELL_FUNCTIONS(int32, int32_t)
+CELL_FUNCTIONS(int64, int64_t)
+
+static inline bool read_bool(const uint64_t *cell)
+{
+    return *(const uint8_t *)cell != 0;
+}
+
+static inline bool write_bool(uint64_t *cell, bool truth)
+{
+    *(uint8_t *)cell = truth;
+    return true;
+}
+
+/* ------------------------------------------------------------------ one op, by its code */
+
+#define COMPUTE compute_float32
+#define ELEMENT float
+#define READ read_float32
+#define WRITE write_float32
+#define MATH(name) name##f
+#include "mdf_c/lowered/lowered_real.inc"
+
+#define COMPUTE compute_float64
+#define ELEMENT double
+#define READ read_float64
+#define WRITE write_float64
+#define MATH(name) name
+#include "mdf_c/lowered/lowered_real.inc"
+
+#define COMPUTE compute_int32
+#define ELEMENT int32_t
+#define WIDE uint32_t
+#define LOWEST INT32_MIN
+#define READ read_int32
+#define WRITE write_int32
+#include "mdf_c/lowered/lowered_whole.inc"
+
+#define COMPUTE compute_int64
+#define ELEMENT int64_t
+#define WIDE uint64_t
+#define LOWEST INT64_MIN
+#define READ read_int64
+#define WRITE write_int64
+#include "mdf_c/lowered/lowered_whole.inc"
+
+static inline bool compute_bool(enum mdf_lowered_code code, const uint64_t *left, const uint64_t *right, uint64_t *result)
+{
+    bool a = read_bool(left), b = right != NULL && read_bool(right);
+
+    switch (code) {
+    case MDF_LOWERED_AND:
+        return write_bool(result, a && b);
+    case MDF_LOWERED_OR:
+        return write_bool(result, a || b);
+    case MDF_LOWERED_EXCLUSIVE_OR:
+    case MDF_LOWERED_NOT_EQUAL:
+        return write_bool(result, a != b);
+    case MDF_LOWERED_NOT:
+        return write_bool(result, !a);
+    case MDF_LOWERED_EQUAL:
+        return write_bool(result, a == b);
+    case MDF_LOWERED_LESS:
+        return write_bool(result, !a && b);
+    case MDF_LOWERED_LESS_EQUAL:
+        return write_bool(result, !a || b);
+    case MDF_LOWERED_GREATER:
+        return write_bool(result, a && !b);
+    case MDF_LOWERED_GREATER_EQUAL:
+        return write_bool(result, a || !b);
+    default:
+        return false;
+    }
+}
+
+bool mdf_lowered_compute(enum mdf_lowered_code code, mdf_dtype dtype, const uint64_t *const operands[], uint64_t *result)
+{
+    if (code == MDF_LOWERED_SELECT) {
+        *result = *operands[read_bool(operands[0]) ? 1 : 2];
+        return true;
+    }
+    switch (dtype) {
+    case MDF_DTYPE_FLOAT32:
+        return compute_float32(code, operands[0], operands[1], result);
+    case MDF_DTYPE_FLOAT64:
+        return compute_float64(code, operands[0], operands[1], result);
+    case MDF_DTYPE_INT32:
+        return compute_int32(code, operands[0], operands[1], result);
+    case MDF_DTYPE_INT64:
+        return compute_int64(code, operands[0], operands[1], result);
+    case MDF_DTYPE_BOOL:
+        return compute_bool(code, operands[0], operands[1], result);
+    default:
+        return false;
+    }
+}
+
+/* ------------------------------------------------------------------ a function for each code and type */
+
+#define SCALAR_FUNCTION(code, type, right)                                                    \
+    static bool run_##code##_##type(uint64_t *cells, const struct mdf_lowered_op *op)         \
+    {                                                                                         \
+        return compute_##type(MDF_LOWERED_##code, &cells[op->in[0]], right, &cells[op->out]); \
+    }
+#define SCALAR_FUNCTIONS(code, right)     \
+    SCALAR_FUNCTION(code, float32, right) \
+    SCALAR_FUNCTION(code, float64, right) \
+    SCALAR_FUNCTION(code, int32, right)   \
+    SCALAR_FUNCTION(code, int64, right)   \
+    SCALAR_FUNCTION(code, bool, right)
+#define ROW(code)                                                       \
+    [MDF_LOWERED_##code] = {[MDF_DTYPE_FLOAT32] = run_##code##_float32, \
+                            [MDF_DTYPE_FLOAT64] = run_##code##_float64, \
+                            [MDF_DTYPE_INT32] = run_##code##_int32,     \
+                            [MDF_DTYPE_INT64] = run_##code##_int64,     \
+                            [MDF_DTYPE_BOOL] = run_##code##_bool},
+
+#define CODES_OF_TWO(X)                                                                                            \
+    X(ADD)                                                                                                         \
+    X(SUBTRACT)                                                                                                    \
+    X(MULTIPLY)                                                                                                    \
+    X(DIVIDE)                                                                                                      \
+    X(DIVIDE_NONZERO) X(QUOTIENT) X(REMAINDER) X(FLOOR_QUOTIENT) X(FLOOR_REMAINDER) X(ADD_EXACT) X(SUBTRACT_EXACT) \
+        X(MULTIPLY_EXACT) X(EQUAL) X(NOT_EQUAL) X(LESS) X(LESS_EQUAL) X(GREATER) X(GREATER_EQUAL) X(AND) X(OR) X(EXCLUSIVE_OR)
+#define CODES_OF_ONE(X) X(NEGATE) X(ABSOLUTE) X(SQUARE_ROOT) X(FLOOR) X(CEILING) X(NEGATE_EXACT) X(NOT)
+#define FUNCTIONS_OF_TWO(code) SCALAR_FUNCTIONS(code, &cells[op->in[1]])
+#define FUNCTIONS_OF_ONE(code) SCALAR_FUNCTIONS(code, NULL)
+
+CODES_OF_TWO(FUNCTIONS_OF_TWO)
+CODES_OF_ONE(FUNCTIONS_OF_ONE)
+
+typedef bool (*scalar_function)(uint64_t *cells, const struct mdf_lowered_op *op);
+
+/* clang-format off */
+static const scalar_function functions[MDF_LOWERED_SELECT][MDF_DTYPE_COUNT] = {CODES_OF_TWO(ROW) CODES_OF_ONE(ROW)};
+/* clang-format on */
+
+bool mdf_lowered_run_scalar(uint64_t *cells, const struct mdf_lowered_op *op)
+{
+    scalar_function function;
+
+    if (op->code == MDF_LOWERED_SELECT) {
+        cells[op->out] = cells[op->in[read_bool(&cells[op->in[0]]) ? 1 : 2]];
+        return true;
+    }
+    function = functions[op->code][op->dtype];
+    return function != NULL && function(cells, op);
+}

@@ -1,0 +1,250 @@
+/* lowered_loop.c - LOOP: its states, rows and stacks, and its runs one after the other. See lowered.h. */
+#include "mdf_c/lowered/lowered_parts.h"
+
+#include <string.h>
+
+/* Room for items whose number is not known: so many at first, but not more bytes. */
+enum { FIRST_CAPACITY = 1024, FIRST_BYTES = 64 * 1024, LEAST_CAPACITY = 4 };
+/* From so many bytes on a stack grows by an eighth instead of to twice its size: there the allocator moves pages, not bytes, and
+ * half of it would lie idle. */
+enum { LARGE_BYTES = 1024 * 1024 };
+
+/* No byte may lie nowhere. */
+static void copy_bytes(void *target, const void *source, size_t n)
+{
+    if (n > 0) {
+        memcpy(target, source, n);
+    }
+}
+
+bool mdf_lowered_make_array(const struct mdf_lowered *lowered, mdf_lowered_id id, struct mdf_value *array, size_t n_items)
+{
+    const struct mdf_value *form = &lowered->values[id].form;
+    int64_t shape[MDF_INLINE_RANK] = {0};
+
+    if (form->rank > MDF_INLINE_RANK || (n_items != SIZE_MAX && (n_items > INT64_MAX || form->rank == 0))) {
+        return false;
+    }
+    memcpy(shape, mdf_value_shape(form), form->rank * sizeof *shape);
+    if (n_items != SIZE_MAX) {
+        shape[0] = (int64_t)n_items;
+    }
+    if (mdf_value_make_tensor(lowered->context->memory, array, (mdf_dtype)form->dtype, form->rank, shape) == NULL) {
+        return false;
+    }
+    array->strength = form->strength;
+    return true;
+}
+
+/* ------------------------------------------------------------------ stacks */
+
+/* How many items there is room for at first: as many as there are runs, where that is known; else at least as many as before. */
+static size_t first_capacity(const struct mdf_lowered_loop *loop, size_t n_runs)
+{
+    size_t capacity = FIRST_CAPACITY, i;
+
+    if (n_runs != SIZE_MAX && loop->condition == MDF_LOWERED_NONE) {
+        return n_runs;
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        size_t fitting = loop->stacks[i].item_bytes == 0 ? FIRST_CAPACITY : FIRST_BYTES / loop->stacks[i].item_bytes;
+
+        capacity = fitting < capacity ? fitting : capacity;
+    }
+    capacity = capacity < LEAST_CAPACITY ? LEAST_CAPACITY : capacity;
+    if (loop->n_stacks > 0 && loop->stacks[0].capacity > capacity) {
+        capacity = loop->stacks[0].capacity;
+    }
+    return capacity < n_runs ? capacity : n_runs;
+}
+
+int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
+{
+    size_t capacity = first_capacity(loop, n_runs), i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        struct mdf_lowered_stack *stack = &loop->stacks[i];
+
+        if (!mdf_lowered_make_array(lowered, stack->stack, &lowered->arrays[stack->stack], capacity)) {
+            return 1;
+        }
+        stack->items = lowered->arrays[stack->stack].data;
+        stack->capacity = capacity;
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        const struct mdf_lowered_state *state = &loop->states[i];
+
+        if (lowered->values[state->parameter].is_scalar) {
+            continue;
+        }
+        if (!mdf_lowered_make_array(lowered, state->parameter, &lowered->arrays[state->parameter], SIZE_MAX)) {
+            return 1;
+        }
+        copy_bytes(lowered->arrays[state->parameter].data, lowered->arrays[state->initial].data,
+                   mdf_lowered_size(lowered, state->initial));
+    }
+    return loop->n_products > 0 && !mdf_lowered_begin_products(lowered, loop, n_runs);
+}
+
+/* The next capacity, of at least n_items. */
+static size_t next_capacity(const struct mdf_lowered_loop *loop, size_t n_items)
+{
+    size_t capacity = loop->stacks[0].capacity, largest = 0, i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        largest = loop->stacks[i].item_bytes > largest ? loop->stacks[i].item_bytes : largest;
+    }
+    capacity += largest > 0 && capacity > LARGE_BYTES / largest ? capacity / 8 : capacity;
+    return capacity < n_items ? n_items : capacity;
+}
+
+int mdf_lowered_grow_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_items)
+{
+    size_t capacity = next_capacity(loop, n_items), i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        struct mdf_lowered_stack *stack = &loop->stacks[i];
+
+        if (!mdf_value_lengthen(lowered->context->memory, &lowered->arrays[stack->stack], capacity)) {
+            return 1;
+        }
+        stack->items = lowered->arrays[stack->stack].data;
+        stack->capacity = capacity;
+    }
+    return 0;
+}
+
+int mdf_lowered_end_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
+{
+    size_t i;
+
+    if (n_runs == 0 && loop->n_stacks > 0) {
+        return 1;
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        const struct mdf_lowered_stack *stack = &loop->stacks[i];
+        struct mdf_value *array = &lowered->arrays[stack->stack];
+
+        array->shape.sizes[0] = (int64_t)n_runs;
+        array->length = n_runs * (stack->item_bytes / mdf_lowered_element_size(lowered, stack->stack));
+    }
+    return 0;
+}
+
+static char *item_place(const struct mdf_lowered_stack *stack, size_t n_runs, size_t run)
+{
+    return stack->items + (stack->is_reversed ? n_runs - 1 - run : run) * stack->item_bytes;
+}
+
+/* ------------------------------------------------------------------ one run */
+
+static void set_parameters(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t n_runs, size_t run)
+{
+    int64_t number = (int64_t)run;
+    size_t i;
+
+    if (loop->number != MDF_LOWERED_NONE) {
+        memcpy(&lowered->cells[loop->number], &number, sizeof number);
+    }
+    if (loop->is_going_on != MDF_LOWERED_NONE) {
+        *(uint8_t *)&lowered->cells[loop->is_going_on] = 1;
+    }
+    for (i = 0; i < loop->n_rows; i++) {
+        const struct mdf_lowered_rows *rows = &loop->rows[i];
+        size_t n_bytes = mdf_lowered_size(lowered, rows->parameter);
+        char *item = (char *)mdf_lowered_elements(lowered, rows->source) + (rows->is_reversed ? n_runs - 1 - run : run) * n_bytes;
+
+        if (lowered->values[rows->parameter].is_scalar) {
+            memcpy(&lowered->cells[rows->parameter], item, n_bytes);
+        } else {
+            lowered->arrays[rows->parameter].data = item;
+        }
+    }
+    if (loop->block_runs > 0) {
+        mdf_lowered_place_products(lowered, loop, n_runs, run);
+    }
+}
+
+static bool open_items(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs, size_t run)
+{
+    size_t i;
+
+    if (loop->n_stacks > 0 && run >= loop->stacks[0].capacity && mdf_lowered_grow_stacks(lowered, loop, run + 1) != 0) {
+        return false;
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (loop->stacks[i].is_direct) {
+            lowered->arrays[loop->stacks[i].item].data = item_place(&loop->stacks[i], n_runs, run);
+        }
+    }
+    return true;
+}
+
+/* Items may be what states are now: they are put aside before any state goes on. */
+static void close_run(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t n_runs, size_t run)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        const struct mdf_lowered_stack *stack = &loop->stacks[i];
+
+        if (!stack->is_direct) {
+            copy_bytes(item_place(stack, n_runs, run), mdf_lowered_elements(lowered, stack->item), stack->item_bytes);
+        }
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        const struct mdf_lowered_state *state = &loop->states[i];
+        struct mdf_value *parameter = &lowered->arrays[state->parameter], *next = &lowered->arrays[state->next];
+
+        if (lowered->values[state->parameter].is_scalar) {
+            lowered->cells[state->parameter] = lowered->cells[state->next];
+        } else if (state->is_in_stack) {
+            parameter->data = next->data;
+        } else {
+            mdf_value_swap(parameter, next);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ all runs */
+
+/* The number of runs that a loop can have at most; SIZE_MAX: no bound. */
+static size_t bound_of(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop)
+{
+    int64_t trip_count;
+
+    if (loop->n_runs != SIZE_MAX || loop->trip_count == MDF_LOWERED_NONE) {
+        return loop->n_runs;
+    }
+    memcpy(&trip_count, &lowered->cells[loop->trip_count], sizeof trip_count);
+    return trip_count < 0 ? 0 : (size_t)trip_count;
+}
+
+bool mdf_lowered_run_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
+{
+    size_t n_runs = bound_of(lowered, loop), run, i;
+    bool going_on = loop->condition == MDF_LOWERED_NONE || mdf_lowered_truth(lowered, loop->condition);
+
+    if (mdf_lowered_begin_loop(lowered, loop, n_runs) != 0) {
+        return false;
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        if (lowered->values[loop->states[i].parameter].is_scalar) {
+            lowered->cells[loop->states[i].parameter] = lowered->cells[loop->states[i].initial];
+        }
+    }
+    for (run = 0; run < n_runs && going_on; run++) {
+        if ((loop->limit != 0 && run >= loop->limit) || mdf_stop_is_asked(lowered->context->stop) ||
+            !open_items(lowered, loop, n_runs, run) ||
+            (loop->block_runs > 0 && run == loop->block_end && mdf_lowered_multiply_ahead(lowered, loop, run) != 0)) {
+            return false;
+        }
+        set_parameters(lowered, loop, n_runs, run);
+        if (!mdf_lowered_run_region(lowered, &loop->body)) {
+            return false;
+        }
+        going_on = loop->next_condition == MDF_LOWERED_NONE || mdf_lowered_truth(lowered, loop->next_condition);
+        close_run(lowered, loop, n_runs, run);
+    }
+    return mdf_lowered_end_loop(lowered, loop, run) == 0;
+}

@@ -1,0 +1,44 @@
+/* lowered_parts.h - what the files share that run the lowered form as it stands (lowered_run.h). */
+#ifndef MDF_LOWERED_LOWERED_PARTS_H
+#define MDF_LOWERED_LOWERED_PARTS_H
+
+#include "mdf_c/lowered/lowered_run.h"
+
+static inline size_t mdf_lowered_element_size(const struct mdf_lowered *lowered, mdf_lowered_id id)
+{
+    return mdf_dtype_size((mdf_dtype)lowered->values[id].form.dtype);
+}
+
+/* Bytes of a value of the form. */
+static inline size_t mdf_lowered_size(const struct mdf_lowered *lowered, mdf_lowered_id id)
+{
+    return lowered->values[id].form.length * mdf_lowered_element_size(lowered, id);
+}
+
+/* Where the elements of a value are. */
+static inline void *mdf_lowered_elements(const struct mdf_lowered *lowered, mdf_lowered_id id)
+{
+    return lowered->values[id].is_scalar ? (void *)&lowered->cells[id] : lowered->arrays[id].data;
+}
+
+static inline bool mdf_lowered_truth(const struct mdf_lowered *lowered, mdf_lowered_id id)
+{
+    return *(const uint8_t *)&lowered->cells[id] != 0;
+}
+
+/* An array of the value's form in memory of its own, with `n_items` along the first axis where that is not SIZE_MAX. False:
+ * refused. */
+bool mdf_lowered_make_array(const struct mdf_lowered *lowered, mdf_lowered_id id, struct mdf_value *array, size_t n_items);
+
+/* --- lowered_compute.c: an element op on scalars by its code, up to SELECT. False: leave. */
+bool mdf_lowered_run_scalar(uint64_t *cells, const struct mdf_lowered_op *op);
+
+/* --- lowered_product.c: lays out the matrices of a loop's products, and computes those of its first runs. False: refused. */
+bool mdf_lowered_begin_products(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs);
+/* Where the results of products made ahead are in a run. */
+void mdf_lowered_place_products(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t n_runs, size_t run);
+
+/* --- lowered_loop.c */
+bool mdf_lowered_run_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop);
+
+#endif

@@ -1,0 +1,570 @@
+/* lowered_ports.c - what goes in and out of a lowered form: forms of inputs are compared, elements taken, and results put into
+ * the frame's slots. See lowered_run.h.
+ *
+ * In the first run, inputs and outputs are laid out as flat tables, so that a scalar costs a few loads each way. The slot of a
+ * scalar becomes a view of a word that is written for it at the end of each run; the memory that the slot had is kept, and comes
+ * back when the lowered form does not run or is released. Nothing in a slot changes before all that is needed for the outputs has
+ * been allocated. */
+#include "mdf_c/lowered/lowered_parts.h"
+
+#include <assert.h>
+#include <string.h>
+
+static_assert(offsetof(struct mdf_value, length) == sizeof(uint64_t),
+              "kind, type, strength and rank are the first word of a value");
+
+struct scalar_input {
+    const struct mdf_value *source;
+    uint64_t head; /* the first word that the source has to have */
+    uint64_t *cell;
+    size_t size; /* bytes */
+};
+
+struct array_input {
+    const struct mdf_value *source;
+    const struct mdf_value *form;
+    mdf_lowered_id id;
+};
+
+struct scalar_output {
+    struct mdf_value *slot;
+    const uint64_t *cell;
+    uint64_t word; /* that the slot looks at */
+    mdf_lowered_id id;
+};
+
+enum way {
+    WAY_KEEP,  /* the slot has it already */
+    WAY_GIVE,  /* the array and the slot change places, */
+    WAY_SWAP,  /* and then the array and `spare` */
+    WAY_WRITE, /* elements are written where the slot has its own */
+    WAY_COPY   /* the slot and `spare` change places */
+};
+
+struct array_output {
+    const struct mdf_lowered_output *output;
+    bool is_remade; /* a CALL or LOOP makes the array anew, whatever is there */
+    enum way way;   /* while outputs are put there */
+    struct mdf_value spare;
+};
+
+/* From so many bytes on a result is made where the slot has the one before: two places that take turns need twice the cache. */
+enum { LARGE_RESULT_BYTES = 32 * 1024 };
+
+struct mdf_lowered_ports {
+    struct scalar_input *scalar_inputs; /* of 8 bytes: [0, n_input_words) */
+    size_t n_input_words, n_scalar_inputs;
+    struct array_input *array_inputs;
+    size_t n_array_inputs;
+    struct scalar_output *scalar_outputs;
+    struct mdf_value *spares; /* of scalar outputs: what a slot has when it does not look at the word */
+    size_t n_scalar_outputs;
+    struct array_output *array_outputs;
+    size_t n_array_outputs;
+    bool has_remade; /* one of them is_remade and given to its slot */
+};
+
+static uint64_t head_of(const struct mdf_value *value)
+{
+    uint64_t head;
+
+    memcpy(&head, value, sizeof head);
+    return head;
+}
+
+static bool has_shape(const struct mdf_value *value, const int64_t *shape)
+{
+    const int64_t *sizes = mdf_value_shape(value);
+    size_t i;
+
+    for (i = 0; i < value->rank; i++) {
+        if (sizes[i] != shape[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_form(const struct mdf_value *value, const struct mdf_value *form)
+{
+    return head_of(value) == head_of(form) && value->length == form->length && has_shape(value, mdf_value_shape(form));
+}
+
+static void copy_element(void *target, const void *source, size_t size)
+{
+    switch (size) {
+    case 8:
+        memcpy(target, source, 8);
+        break;
+    case 4:
+        memcpy(target, source, 4);
+        break;
+    case 1:
+        memcpy(target, source, 1);
+        break;
+    default:
+        memcpy(target, source, size);
+    }
+}
+
+/* ------------------------------------------------------------------ tables */
+
+static bool is_word(const struct mdf_lowered *lowered, mdf_lowered_id id)
+{
+    return mdf_lowered_element_size(lowered, id) == sizeof(uint64_t);
+}
+
+/* The scalars that are words, or those that are not. */
+static void add_scalar_inputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports, bool words)
+{
+    size_t i;
+
+    for (i = 0; i < lowered->n_inputs; i++) {
+        mdf_lowered_id id = lowered->inputs[i];
+
+        if (lowered->values[id].is_scalar && is_word(lowered, id) == words) {
+            ports->scalar_inputs[ports->n_scalar_inputs++] = (struct scalar_input){.source = lowered->values[id].source,
+                                                                                   .head = head_of(&lowered->values[id].form),
+                                                                                   .cell = &lowered->cells[id],
+                                                                                   .size = mdf_lowered_element_size(lowered, id)};
+        }
+    }
+}
+
+static void add_array_inputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
+{
+    size_t i;
+
+    for (i = 0; i < lowered->n_inputs; i++) {
+        mdf_lowered_id id = lowered->inputs[i];
+
+        if (!lowered->values[id].is_scalar) {
+            ports->array_inputs[ports->n_array_inputs++] =
+                (struct array_input){lowered->values[id].source, &lowered->values[id].form, id};
+        }
+    }
+}
+
+/* Whether a CALL or LOOP of the whole region makes an array anew in each run. */
+static bool is_remade(const struct mdf_lowered *lowered, mdf_lowered_id id)
+{
+    size_t i, j;
+
+    if (lowered->values[id].place == MDF_LOWERED_PARAMETER) {
+        return true;
+    }
+    for (i = 0; i < lowered->region.n_ops; i++) {
+        const struct mdf_lowered_op *op = &lowered->region.ops[i];
+
+        for (j = 0; op->code == MDF_LOWERED_CALL && j < op->of.call->n_outputs; j++) {
+            if (op->of.call->outputs[j] == id) {
+                return true;
+            }
+        }
+        for (j = 0; op->code == MDF_LOWERED_LOOP && j < op->of.loop->n_stacks; j++) {
+            if (op->of.loop->stacks[j].stack == id) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void add_scalar_outputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
+{
+    size_t i;
+
+    for (i = 0; i < lowered->n_outputs; i++) {
+        mdf_lowered_id id = lowered->outputs[i].id;
+
+        if (lowered->values[id].is_scalar) {
+            ports->scalar_outputs[ports->n_scalar_outputs++] =
+                (struct scalar_output){.slot = lowered->outputs[i].slot, .cell = &lowered->cells[id], .id = id};
+        }
+    }
+}
+
+static void add_array_outputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
+{
+    size_t i;
+
+    for (i = 0; i < lowered->n_outputs; i++) {
+        const struct mdf_lowered_output *output = &lowered->outputs[i];
+
+        if (!lowered->values[output->id].is_scalar) {
+            ports->array_outputs[ports->n_array_outputs++] =
+                (struct array_output){.output = output, .is_remade = is_remade(lowered, output->id)};
+            ports->has_remade =
+                ports->has_remade || (output->gives && ports->array_outputs[ports->n_array_outputs - 1].is_remade);
+        }
+    }
+}
+
+static bool make_ports(struct mdf_lowered *lowered)
+{
+    struct mdf_arena *arena = &lowered->arena;
+    struct mdf_lowered_ports *ports = mdf_arena_allocate(arena, sizeof *ports);
+
+    if (ports == NULL) {
+        return false;
+    }
+    ports->scalar_inputs = mdf_arena_array(arena, lowered->n_inputs, sizeof *ports->scalar_inputs);
+    ports->array_inputs = mdf_arena_array(arena, lowered->n_inputs, sizeof *ports->array_inputs);
+    ports->scalar_outputs = mdf_arena_array(arena, lowered->n_outputs, sizeof *ports->scalar_outputs);
+    ports->spares = mdf_arena_array(arena, lowered->n_outputs, sizeof *ports->spares);
+    ports->array_outputs = mdf_arena_array(arena, lowered->n_outputs, sizeof *ports->array_outputs);
+    if (ports->scalar_inputs == NULL || ports->array_inputs == NULL || ports->scalar_outputs == NULL || ports->spares == NULL ||
+        ports->array_outputs == NULL) {
+        return false;
+    }
+    add_scalar_inputs(lowered, ports, true);
+    ports->n_input_words = ports->n_scalar_inputs;
+    add_scalar_inputs(lowered, ports, false);
+    add_array_inputs(lowered, ports);
+    add_scalar_outputs(lowered, ports);
+    add_array_outputs(lowered, ports);
+    lowered->ports = ports;
+    return true;
+}
+
+/* ------------------------------------------------------------------ in */
+
+static inline bool is_scalar_of(const struct mdf_value *value, uint64_t head)
+{
+    return head_of(value) == head && value->length == 1;
+}
+
+/* False: another form. */
+static inline bool take_words(const struct scalar_input *input, const struct scalar_input *end)
+{
+    for (; input < end; input++) {
+        const struct mdf_value *source = input->source;
+
+        if (!is_scalar_of(source, input->head)) {
+            return false;
+        }
+        memcpy(input->cell, source->data, sizeof *input->cell);
+    }
+    return true;
+}
+
+static bool take_scalars(const struct scalar_input *input, const struct scalar_input *end)
+{
+    for (; input < end; input++) {
+        if (!is_scalar_of(input->source, input->head)) {
+            return false;
+        }
+        copy_element(input->cell, input->source->data, input->size);
+    }
+    return true;
+}
+
+static bool take_arrays(struct mdf_lowered *lowered, const struct array_input *input, const struct array_input *end)
+{
+    for (; input < end; input++) {
+        if (!has_form(input->source, input->form)) {
+            return false;
+        }
+        lowered->arrays[input->id].data = input->source->data;
+    }
+    return true;
+}
+
+static inline bool take_inputs(struct mdf_lowered *lowered)
+{
+    const struct mdf_lowered_ports *ports = lowered->ports;
+
+    return take_words(ports->scalar_inputs, ports->scalar_inputs + ports->n_input_words) &&
+           take_scalars(ports->scalar_inputs + ports->n_input_words, ports->scalar_inputs + ports->n_scalar_inputs) &&
+           take_arrays(lowered, ports->array_inputs, ports->array_inputs + ports->n_array_inputs);
+}
+
+/* ------------------------------------------------------------------ memory of the results before */
+
+/* Whether an input looks at any of those bytes. */
+static bool is_read(const struct mdf_lowered *lowered, const char *bytes, size_t n_bytes)
+{
+    const struct mdf_lowered_ports *ports = lowered->ports;
+    size_t i;
+
+    for (i = 0; i < ports->n_array_inputs; i++) {
+        mdf_lowered_id id = ports->array_inputs[i].id;
+        const char *input = lowered->arrays[id].data;
+
+        if (input < bytes + n_bytes && bytes < input + mdf_lowered_size(lowered, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes large results back from slots whose elements only this form makes, to be written anew where they are. */
+static void take_results(struct mdf_lowered *lowered)
+{
+    struct mdf_lowered_ports *ports = lowered->ports;
+    size_t i;
+
+    for (i = 0; i < ports->n_array_outputs; i++) {
+        const struct array_output *output = &ports->array_outputs[i];
+        struct mdf_value *slot = output->output->slot, *array = &lowered->arrays[output->output->id];
+        const char *elements = output->is_remade && output->output->gives ? mdf_value_own_elements(slot) : NULL;
+        size_t n_bytes = elements == NULL ? 0 : slot->length * mdf_dtype_size((mdf_dtype)slot->dtype);
+
+        if (n_bytes >= LARGE_RESULT_BYTES && slot->dtype != MDF_DTYPE_STRING && !is_read(lowered, elements, n_bytes)) {
+            mdf_value_swap(slot, array);
+            mdf_value_clear(lowered->context->memory, slot);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ out */
+
+/* A slot's own memory is kept for when it looks at the word no longer; where it has none of the right form, some is made. */
+static bool prepare_scalar(const struct mdf_lowered *lowered, const struct scalar_output *output, struct mdf_value *spare)
+{
+    return mdf_value_own_elements(spare) != NULL ||
+           (has_form(output->slot, &lowered->values[output->id].form) && mdf_value_own_elements(output->slot) != NULL) ||
+           mdf_lowered_make_array(lowered, output->id, spare, SIZE_MAX);
+}
+
+static inline bool prepare_scalars(const struct mdf_lowered *lowered, const struct mdf_lowered_ports *ports)
+{
+    const struct scalar_output *output = ports->scalar_outputs, *end = output + ports->n_scalar_outputs;
+
+    for (; output < end; output++) {
+        if (output->slot->data != &output->word &&
+            !prepare_scalar(lowered, output, &ports->spares[output - ports->scalar_outputs])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void attach(const struct mdf_lowered *lowered, struct scalar_output *output, struct mdf_value *spare)
+{
+    struct mdf_value *slot = output->slot;
+
+    if (has_form(slot, &lowered->values[output->id].form) && mdf_value_own_elements(slot) != NULL) {
+        mdf_value_swap(slot, spare);
+    }
+    mdf_value_clear(lowered->context->memory, slot);
+    *slot = lowered->values[output->id].form;
+    slot->data = &output->word;
+}
+
+static inline void put_scalars(const struct mdf_lowered *lowered, const struct mdf_lowered_ports *ports)
+{
+    struct scalar_output *output = ports->scalar_outputs, *end = output + ports->n_scalar_outputs;
+
+    for (; output < end; output++) {
+        output->word = *output->cell;
+        if (output->slot->data != &output->word) {
+            attach(lowered, output, &ports->spares[output - ports->scalar_outputs]);
+        }
+    }
+}
+
+/* Slots have memory of their own again, which is there. */
+static void detach_scalars(const struct mdf_lowered *lowered)
+{
+    const struct mdf_lowered_ports *ports = lowered->ports;
+    const struct scalar_output *output = ports->scalar_outputs, *end = output + ports->n_scalar_outputs;
+
+    for (; output < end; output++) {
+        struct mdf_value *spare = &ports->spares[output - ports->scalar_outputs];
+
+        if (output->slot->data == &output->word) {
+            memcpy(spare->data, &output->word, mdf_lowered_element_size(lowered, output->id));
+            mdf_value_swap(output->slot, spare);
+            memset(spare, 0, sizeof *spare);
+        }
+    }
+}
+
+static bool prepare_array(struct mdf_lowered *lowered, struct array_output *output)
+{
+    struct mdf_value view = lowered->arrays[output->output->id], *slot = output->output->slot;
+
+    if (output->output->gives && mdf_value_own_elements(&view) != NULL) {
+        output->way = WAY_GIVE;
+        if (output->is_remade || (has_form(slot, &view) && mdf_value_own_elements(slot) != NULL)) {
+            return true;
+        }
+        output->way = WAY_SWAP;
+        return mdf_lowered_make_array(lowered, output->output->id, &output->spare, SIZE_MAX);
+    }
+    if (has_form(slot, &view) && slot->data == view.data) {
+        output->way = WAY_KEEP;
+        return true;
+    }
+    if (mdf_value_own_elements(&view) != NULL && has_form(slot, &view) && mdf_value_own_elements(slot) != NULL) {
+        output->way = WAY_WRITE; /* made here, of memory that no slot has: it lasts until slots change */
+        return true;
+    }
+    output->way = WAY_COPY;
+    view.buffer = NULL;
+    return mdf_value_copy_apart(lowered->context->memory, &output->spare, &view);
+}
+
+/* What came out of a slot is kept for the next time where it is memory that nobody else has. */
+static void keep_memory(struct mdf_lowered *lowered, struct mdf_value *value)
+{
+    if (mdf_value_own_elements(value) == NULL) {
+        mdf_value_clear(lowered->context->memory, value);
+    }
+}
+
+static void put_array(struct mdf_lowered *lowered, struct array_output *output)
+{
+    struct mdf_value *array = &lowered->arrays[output->output->id], *slot = output->output->slot;
+
+    switch (output->way) {
+    case WAY_KEEP:
+        break;
+    case WAY_GIVE:
+        mdf_value_swap(slot, array);
+        keep_memory(lowered, array);
+        break;
+    case WAY_SWAP:
+        mdf_value_swap(slot, array);
+        mdf_value_swap(array, &output->spare);
+        mdf_value_clear(lowered->context->memory, &output->spare);
+        break;
+    case WAY_WRITE:
+        memcpy(slot->data, array->data, mdf_lowered_size(lowered, output->output->id));
+        break;
+    case WAY_COPY:
+        mdf_value_swap(slot, &output->spare);
+        keep_memory(lowered, &output->spare);
+        break;
+    }
+}
+
+/* What is copied may lie in a slot, by way of an input: all copies are made before any slot changes. */
+static inline bool put_outputs(struct mdf_lowered *lowered)
+{
+    struct mdf_lowered_ports *ports = lowered->ports;
+    size_t i;
+
+    if (!prepare_scalars(lowered, ports)) {
+        return false;
+    }
+    for (i = 0; i < ports->n_array_outputs; i++) {
+        if (!prepare_array(lowered, &ports->array_outputs[i])) {
+            return false;
+        }
+    }
+    put_scalars(lowered, ports);
+    for (i = 0; i < ports->n_array_outputs; i++) {
+        put_array(lowered, &ports->array_outputs[i]);
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+static bool run(struct mdf_lowered *lowered)
+{
+    return lowered->code != NULL ? lowered->code(lowered->cells, lowered->arrays) == 0
+                                 : mdf_lowered_run_region(lowered, &lowered->region);
+}
+
+void mdf_lowered_detach(struct mdf_lowered *lowered)
+{
+    if (lowered->ports != NULL) {
+        detach_scalars(lowered);
+    }
+}
+
+enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered)
+{
+    if (lowered->ports == NULL && !make_ports(lowered)) {
+        return MDF_LOWERED_LEFT;
+    }
+    if (!take_inputs(lowered)) {
+        detach_scalars(lowered);
+        return MDF_LOWERED_OTHER_FORM;
+    }
+    if (lowered->ports->has_remade) {
+        take_results(lowered);
+    }
+    if (run(lowered) && !mdf_stop_is_untold(lowered->context->stop) && put_outputs(lowered)) {
+        return MDF_LOWERED_DONE;
+    }
+    detach_scalars(lowered);
+    memset(&lowered->context->error, 0, sizeof lowered->context->error); /* a kernel's; it comes again */
+    return MDF_LOWERED_LEFT;
+}
+
+/* ------------------------------------------------------------------ release */
+
+static void release_calls(struct mdf_memory *memory, const struct mdf_lowered_region *region)
+{
+    size_t i, j;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        switch (op->code) {
+        case MDF_LOWERED_CALL:
+            for (j = 0; j < MDF_CALL_SCRATCH; j++) {
+                mdf_value_clear(memory, &op->of.call->call.scratch[j]);
+            }
+            break;
+        case MDF_LOWERED_IF:
+            release_calls(memory, &op->of.branches->then);
+            release_calls(memory, &op->of.branches->otherwise);
+            break;
+        case MDF_LOWERED_LOOP:
+            release_calls(memory, &op->of.loop->body);
+            for (j = 0; j < op->of.loop->n_products; j++) {
+                mdf_value_clear(memory, &op->of.loop->products[j]->panels);
+                mdf_value_clear(memory, &op->of.loop->products[j]->results);
+            }
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static void release_ports(struct mdf_memory *memory, struct mdf_lowered_ports *ports)
+{
+    size_t i;
+
+    for (i = 0; i < ports->n_scalar_outputs; i++) {
+        mdf_value_clear(memory, &ports->spares[i]);
+    }
+    for (i = 0; i < ports->n_array_outputs; i++) {
+        mdf_value_clear(memory, &ports->array_outputs[i].spare);
+    }
+}
+
+void mdf_lowered_release(struct mdf_lowered *lowered)
+{
+    struct mdf_lowered_kept *kept;
+    struct mdf_memory *memory;
+    struct mdf_arena arena;
+    size_t i;
+
+    if (lowered == NULL) {
+        return;
+    }
+    memory = lowered->context->memory;
+    mdf_lowered_detach(lowered);
+    if (lowered->release_code != NULL) {
+        lowered->release_code(lowered);
+    }
+    release_calls(memory, &lowered->region);
+    for (i = 0; lowered->arrays != NULL && i < lowered->n_values; i++) {
+        mdf_value_clear(memory, &lowered->arrays[i]);
+    }
+    if (lowered->ports != NULL) {
+        release_ports(memory, lowered->ports);
+    }
+    for (kept = lowered->kept; kept != NULL; kept = kept->next) {
+        mdf_value_clear(memory, &kept->value);
+    }
+    arena = lowered->arena;
+    mdf_arena_release(&arena);
+}

@@ -1,0 +1,186 @@
+/* lowered_run.c - the plain form: runs the ops of a region one after the other, as lowered.h says what they are. */
+#include "mdf_c/lowered/lowered_parts.h"
+
+#include "functions/kernel/coerce.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ scalars */
+
+static bool run_cast(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    const struct mdf_value *form = &lowered->values[op->out].form;
+
+    return mdf_lowered_cast((mdf_dtype)op->dtype, (mdf_dtype)form->dtype, mdf_lowered_elements(lowered, op->in[0]),
+                            mdf_lowered_elements(lowered, op->out), form->length);
+}
+
+static bool run_function(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    double operands[2] = {0, 0}, result;
+
+    memcpy(&operands[0], &lowered->cells[op->in[0]], sizeof operands[0]);
+    if (op->n_in > 1) {
+        memcpy(&operands[1], &lowered->cells[op->in[1]], sizeof operands[1]);
+    }
+    result = op->n_in > 1 ? op->of.function_of_two(operands[0], operands[1]) : op->of.function(operands[0]);
+    memcpy(&lowered->cells[op->out], &result, sizeof result);
+    return isfinite(result);
+}
+
+/* ELEMENTS. */
+static bool run_loop_once(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    static const size_t steps[MDF_MAX_OPERANDS] = {1, 1, 1};
+    const void *operands[MDF_MAX_OPERANDS] = {NULL};
+    size_t i;
+
+    for (i = 0; i < op->n_in; i++) {
+        operands[i] = &lowered->cells[op->in[i]];
+    }
+    return op->loop(&lowered->cells[op->out], operands, steps, 1, op->loop_settings);
+}
+
+static void run_copy(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    size_t n_bytes = mdf_lowered_size(lowered, op->out);
+
+    if (n_bytes > 0) {
+        memcpy(mdf_lowered_elements(lowered, op->out), mdf_lowered_elements(lowered, op->in[0]), n_bytes);
+    }
+}
+
+void mdf_lowered_copy_rows(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_part *part = op->of.part;
+    size_t size = mdf_lowered_element_size(lowered, op->out), row;
+    const char *from = (const char *)lowered->arrays[op->in[0]].data + part->first * size;
+    char *to = lowered->arrays[op->out].data;
+
+    for (row = 0; row < part->n_rows; row++, from += part->step * size, to += part->n * size) {
+        memcpy(to, from, part->n * size);
+    }
+}
+
+static void run_part(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    if (op->of.part->n_rows > 1) {
+        mdf_lowered_copy_rows(lowered, op);
+    } else {
+        lowered->arrays[op->out].data =
+            (char *)lowered->arrays[op->in[0]].data + op->of.part->first * mdf_lowered_element_size(lowered, op->out);
+    }
+}
+
+/* ------------------------------------------------------------------ CALL */
+
+static bool has_form(const struct mdf_value *value, const struct mdf_value *form)
+{
+    return memcmp(value, form, sizeof(uint64_t)) == 0 && value->length == form->length &&
+           memcmp(mdf_value_shape(value), mdf_value_shape(form), form->rank * sizeof(int64_t)) == 0;
+}
+
+/* A kernel may hand on what it got: a result that shares its memory with another value, or borrows it, gets memory of its own,
+ * because FUSED and LOOP write into theirs without asking. The next time the kernel finds room there. */
+static bool take_result(struct mdf_lowered *lowered, mdf_lowered_id id)
+{
+    struct mdf_value *result = &lowered->arrays[id];
+
+    if (!has_form(result, &lowered->values[id].form) ||
+        (mdf_value_own_elements(result) == NULL && mdf_value_writable(lowered->context->memory, result) == NULL)) {
+        return false;
+    }
+    if (lowered->values[id].is_scalar) {
+        memcpy(&lowered->cells[id], result->data, mdf_lowered_element_size(lowered, id));
+    }
+    return true;
+}
+
+int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *call)
+{
+    size_t i;
+
+    if (call->product != NULL) {
+        mdf_lowered_multiply(lowered, call->product);
+        return mdf_stop_is_untold(lowered->context->stop) ? 1 : 0;
+    }
+    if (!call->call.kernel(&call->call) || mdf_stop_is_untold(lowered->context->stop)) {
+        return 1;
+    }
+    if (call->weakens) {
+        mdf_weaken_outputs(&call->call);
+    }
+    for (i = 0; i < call->n_outputs; i++) {
+        if (call->outputs[i] != MDF_LOWERED_NONE && !take_result(lowered, call->outputs[i])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ regions */
+
+static bool run_branches(struct mdf_lowered *lowered, const struct mdf_lowered_if *branches)
+{
+    bool taken = mdf_lowered_truth(lowered, branches->condition);
+    size_t i;
+
+    if (!mdf_lowered_run_region(lowered, taken ? &branches->then : &branches->otherwise)) {
+        return false;
+    }
+    for (i = 0; i < branches->n_merges; i++) {
+        const struct mdf_lowered_merge *merge = &branches->merges[i];
+        mdf_lowered_id source = taken ? merge->then : merge->otherwise;
+
+        if (lowered->values[merge->out].is_scalar) {
+            lowered->cells[merge->out] = lowered->cells[source];
+        } else {
+            lowered->arrays[merge->out].data = lowered->arrays[source].data;
+        }
+    }
+    return true;
+}
+
+static bool run_op(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_CAST:
+        return run_cast(lowered, op);
+    case MDF_LOWERED_FUNCTION:
+        return run_function(lowered, op);
+    case MDF_LOWERED_ELEMENTS:
+        return run_loop_once(lowered, op);
+    case MDF_LOWERED_COPY:
+        run_copy(lowered, op);
+        return true;
+    case MDF_LOWERED_PART:
+        run_part(lowered, op);
+        return true;
+    case MDF_LOWERED_CALL:
+        return mdf_lowered_run_call(lowered, op->of.call) == 0;
+    case MDF_LOWERED_FUSED:
+        return mdf_lowered_run_fused(lowered, op->of.fused) == 0;
+    case MDF_LOWERED_IF:
+        return run_branches(lowered, op->of.branches);
+    case MDF_LOWERED_LOOP:
+        return mdf_lowered_run_loop(lowered, op->of.loop);
+    default:
+        return false;
+    }
+}
+
+bool mdf_lowered_run_region(struct mdf_lowered *lowered, const struct mdf_lowered_region *region)
+{
+    uint64_t *cells = lowered->cells;
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        if (op->code <= MDF_LOWERED_SELECT ? !mdf_lowered_run_scalar(cells, op) : !run_op(lowered, op)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,52 @@
+/* lowered_run.h - runs what mdf_lower made. */
+#ifndef MDF_LOWERED_LOWERED_RUN_H
+#define MDF_LOWERED_LOWERED_RUN_H
+
+#include "mdf_c/lowered/lowered.h"
+
+enum mdf_lowered_outcome {
+    MDF_LOWERED_DONE,
+    MDF_LOWERED_OTHER_FORM, /* an input has another form than when it was lowered */
+    MDF_LOWERED_LEFT        /* something came up that the lowered form does not cover, memory is refused, or the evaluation is
+                               interrupted */
+};
+
+/* Runs it: takes the inputs from the frame, computes, and puts the outputs into the frame's slots. Unless DONE nothing has
+ * changed that anybody looks at, and the instructions must be run as they stand. */
+enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered);
+/* Slots that have looked at its memory since it ran get memory of their own, without allocating: the instructions can write there
+ * again. */
+void mdf_lowered_detach(struct mdf_lowered *lowered);
+
+/* The plain form: runs a region op by op. False: leave. */
+bool mdf_lowered_run_region(struct mdf_lowered *lowered, const struct mdf_lowered_region *region);
+
+/* One element op other than CAST, COPY, FUNCTION and ELEMENTS, on scalars: writes the result's cell. operands[i] is NULL past the
+ * last. False: leave. */
+bool mdf_lowered_compute(enum mdf_lowered_code code, mdf_dtype dtype, const uint64_t *const operands[], uint64_t *result);
+/* CAST of n elements. False: leave. */
+bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *target, size_t n);
+
+/* For machine code, which does the rest itself; each returns 0, or 1 to leave. */
+int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *call);
+/* A PART of several rows. */
+void mdf_lowered_copy_rows(struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
+/* A FUSED op, tile by tile. */
+int mdf_lowered_run_fused(struct mdf_lowered *lowered, struct mdf_lowered_fused *fused);
+/* Before the first run of a loop's body: room for `n_runs` items in its stacks (SIZE_MAX: for some), and array states get memory
+ * of their own with the elements of their initial values. */
+int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs);
+/* The products of the next block of runs, which begins with run number `run`; nothing where that is past the last. */
+int mdf_lowered_multiply_ahead(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t run);
+/* A product that is an op of the body. */
+void mdf_lowered_multiply(struct mdf_lowered *lowered, const struct mdf_lowered_product *product);
+/* Makes room for at least n_items, and some more, in all stacks of a loop whose number of runs is not known before. */
+int mdf_lowered_grow_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_items);
+/* After the last run: arrays[stack] are the first n_runs items. Leaves where there are stacks of none: their type and shape are
+ * then what is declared, not what an item would have had. */
+int mdf_lowered_end_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs);
+
+/* Lets go of its memory. */
+void mdf_lowered_release(struct mdf_lowered *lowered);
+
+#endif

@@ -1,0 +1,352 @@
+/* print_lowered.c - see print_lowered.h. */
+#include "mdf_c/lowered/print_lowered.h"
+
+#include "mdf_c/code/code.h"
+#include "mdf_c/tensor/print_value.h"
+
+#include <inttypes.h>
+
+enum { STEP = 2, MOST_ELEMENTS = 8 };
+
+struct printing {
+    struct mdf_text *text;
+    const struct mdf_lowered *lowered;
+};
+
+const char *mdf_lowered_code_name(enum mdf_lowered_code code)
+{
+    switch (code) {
+    case MDF_LOWERED_ADD:
+        return "add";
+    case MDF_LOWERED_SUBTRACT:
+        return "subtract";
+    case MDF_LOWERED_MULTIPLY:
+        return "multiply";
+    case MDF_LOWERED_NEGATE:
+        return "negate";
+    case MDF_LOWERED_ABSOLUTE:
+        return "absolute";
+    case MDF_LOWERED_DIVIDE:
+        return "divide";
+    case MDF_LOWERED_DIVIDE_NONZERO:
+        return "divide_nonzero";
+    case MDF_LOWERED_SQUARE_ROOT:
+        return "square_root";
+    case MDF_LOWERED_FLOOR:
+        return "floor";
+    case MDF_LOWERED_CEILING:
+        return "ceiling";
+    case MDF_LOWERED_QUOTIENT:
+        return "quotient";
+    case MDF_LOWERED_REMAINDER:
+        return "remainder";
+    case MDF_LOWERED_FLOOR_QUOTIENT:
+        return "floor_quotient";
+    case MDF_LOWERED_FLOOR_REMAINDER:
+        return "floor_remainder";
+    case MDF_LOWERED_ADD_EXACT:
+        return "add_exact";
+    case MDF_LOWERED_SUBTRACT_EXACT:
+        return "subtract_exact";
+    case MDF_LOWERED_MULTIPLY_EXACT:
+        return "multiply_exact";
+    case MDF_LOWERED_NEGATE_EXACT:
+        return "negate_exact";
+    case MDF_LOWERED_EQUAL:
+        return "equal";
+    case MDF_LOWERED_NOT_EQUAL:
+        return "not_equal";
+    case MDF_LOWERED_LESS:
+        return "less";
+    case MDF_LOWERED_LESS_EQUAL:
+        return "less_equal";
+    case MDF_LOWERED_GREATER:
+        return "greater";
+    case MDF_LOWERED_GREATER_EQUAL:
+        return "greater_equal";
+    case MDF_LOWERED_AND:
+        return "and";
+    case MDF_LOWERED_OR:
+        return "or";
+    case MDF_LOWERED_EXCLUSIVE_OR:
+        return "exclusive_or";
+    case MDF_LOWERED_NOT:
+        return "not";
+    case MDF_LOWERED_SELECT:
+        return "select";
+    case MDF_LOWERED_CAST:
+        return "cast";
+    case MDF_LOWERED_FUNCTION:
+        return "function";
+    case MDF_LOWERED_ELEMENTS:
+        return "elements";
+    case MDF_LOWERED_COPY:
+        return "copy";
+    case MDF_LOWERED_PART:
+        return "part";
+    case MDF_LOWERED_CALL:
+        return "call";
+    case MDF_LOWERED_FUSED:
+        return "fused";
+    case MDF_LOWERED_IF:
+        return "if";
+    case MDF_LOWERED_LOOP:
+        return "loop";
+    }
+    return "";
+}
+
+/* ------------------------------------------------------------------ values */
+
+static void print_id(struct mdf_text *text, mdf_lowered_id id)
+{
+    if (id == MDF_LOWERED_NONE) {
+        mdf_text_append_string(text, "-");
+    } else {
+        mdf_text_printf(text, "v%u", (unsigned)id);
+    }
+}
+
+static void print_ids(struct mdf_text *text, const mdf_lowered_id *ids, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        mdf_text_append_string(text, i > 0 ? ", " : "");
+        print_id(text, ids[i]);
+    }
+}
+
+/* "v3 float64[10]" */
+static void print_value(struct mdf_text *text, const struct mdf_lowered *lowered, mdf_lowered_id id)
+{
+    print_id(text, id);
+    if (id != MDF_LOWERED_NONE) {
+        mdf_text_append_string(text, " ");
+        mdf_value_print_form(text, &lowered->values[id].form);
+    }
+}
+
+static void print_origin(struct mdf_text *text, const struct mdf_lowered_op *op)
+{
+    if (op->origin != NULL && op->origin->path != NULL) {
+        mdf_text_append_string(text, "  ; ");
+        mdf_text_append_visible(text, op->origin->path);
+    }
+}
+
+/* ------------------------------------------------------------------ ops */
+
+static void print_element_op(struct mdf_text *text, const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    bool is_named = op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS;
+
+    print_value(text, lowered, op->out);
+    mdf_text_printf(text, " = %s", mdf_lowered_code_name((enum mdf_lowered_code)op->code));
+    if (is_named && op->operator!= NULL) {
+        mdf_text_printf(text, " %s", op->operator->name);
+    }
+    mdf_text_append_string(text, " ");
+    print_ids(text, op->in, op->n_in);
+    if (op->code == MDF_LOWERED_PART) {
+        mdf_text_printf(text, ": %zu rows of %zu elements from %zu on, %zu apart", op->of.part->n_rows, op->of.part->n,
+                        op->of.part->first, op->of.part->step);
+    }
+}
+
+static void print_call(struct mdf_text *text, const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_call *call = op->of.call;
+    size_t i;
+
+    for (i = 0; i < call->n_outputs; i++) {
+        mdf_text_append_string(text, i > 0 ? ", " : "");
+        print_value(text, lowered, call->outputs[i]);
+    }
+    mdf_text_printf(text, " = %s %s(", call->product != NULL ? "product" : "call", op->operator!= NULL ? op->operator->name : "");
+    print_ids(text, call->inputs, call->n_inputs);
+    mdf_text_append_string(text, ")");
+}
+
+static void print_bound(struct mdf_text *text, const struct mdf_lowered_loop *loop)
+{
+    if (loop->n_runs != SIZE_MAX) {
+        mdf_text_printf(text, " %zu runs", loop->n_runs);
+    } else if (loop->trip_count != MDF_LOWERED_NONE) {
+        mdf_text_printf(text, " v%u runs", (unsigned)loop->trip_count);
+    }
+    if (loop->condition != MDF_LOWERED_NONE) {
+        mdf_text_printf(text, " while v%u, then v%u", (unsigned)loop->condition, (unsigned)loop->next_condition);
+    }
+    if (loop->limit != 0) {
+        mdf_text_printf(text, " at most %" PRIu64, loop->limit);
+    }
+}
+
+void mdf_lowered_op_print(struct mdf_text *text, const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    switch ((enum mdf_lowered_code)op->code) {
+    MDF_LOWERED_CASES_OF_ELEMENTS:
+        print_element_op(text, lowered, op);
+        break;
+    case MDF_LOWERED_CALL:
+        print_call(text, lowered, op);
+        break;
+    case MDF_LOWERED_FUSED:
+        mdf_text_printf(text, "fused over %zu elements", op->of.fused->n);
+        break;
+    case MDF_LOWERED_IF:
+        mdf_text_append_string(text, "if ");
+        print_id(text, op->of.branches->condition);
+        break;
+    case MDF_LOWERED_LOOP:
+        mdf_text_append_string(text, "loop");
+        print_bound(text, op->of.loop);
+        break;
+    }
+}
+
+/* ------------------------------------------------------------------ regions */
+
+static void print_region(const struct printing *printing, const struct mdf_lowered_region *region, int indent);
+
+static void print_merges(const struct printing *printing, const struct mdf_lowered_if *branches, int indent)
+{
+    size_t i;
+
+    for (i = 0; i < branches->n_merges; i++) {
+        const struct mdf_lowered_merge *merge = &branches->merges[i];
+
+        mdf_text_printf(printing->text, "%*s", indent, "");
+        print_value(printing->text, printing->lowered, merge->out);
+        mdf_text_printf(printing->text, " = v%u or v%u\n", (unsigned)merge->then, (unsigned)merge->otherwise);
+    }
+}
+
+static void print_branches(const struct printing *printing, const struct mdf_lowered_if *branches, int indent)
+{
+    print_region(printing, &branches->then, indent + STEP);
+    if (branches->otherwise.n_ops > 0) {
+        mdf_text_printf(printing->text, "%*selse\n", indent, "");
+        print_region(printing, &branches->otherwise, indent + STEP);
+    }
+    print_merges(printing, branches, indent);
+}
+
+static void print_parameter(const struct printing *printing, const char *what, mdf_lowered_id id, int indent)
+{
+    if (id != MDF_LOWERED_NONE) {
+        mdf_text_printf(printing->text, "%*s%s ", indent, "", what);
+        print_value(printing->text, printing->lowered, id);
+        mdf_text_append_string(printing->text, "\n");
+    }
+}
+
+static void print_states(const struct printing *printing, const struct mdf_lowered_loop *loop, int indent)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        const struct mdf_lowered_state *state = &loop->states[i];
+
+        mdf_text_printf(printing->text, "%*sstate ", indent, "");
+        print_value(printing->text, printing->lowered, state->parameter);
+        mdf_text_printf(printing->text, " = v%u, then v%u%s\n", (unsigned)state->initial, (unsigned)state->next,
+                        state->is_in_stack ? ", in its stack" : "");
+    }
+    for (i = 0; i < loop->n_rows; i++) {
+        mdf_text_printf(printing->text, "%*srow ", indent, "");
+        print_value(printing->text, printing->lowered, loop->rows[i].parameter);
+        mdf_text_printf(printing->text, " of v%u%s\n", (unsigned)loop->rows[i].source,
+                        loop->rows[i].is_reversed ? ", the last first" : "");
+    }
+}
+
+static void print_loop(const struct printing *printing, const struct mdf_lowered_loop *loop, int indent)
+{
+    size_t i;
+
+    print_parameter(printing, "number", loop->number, indent + STEP);
+    print_parameter(printing, "goes on", loop->is_going_on, indent + STEP);
+    print_states(printing, loop, indent + STEP);
+    for (i = 0; i < loop->n_products; i++) {
+        const struct mdf_lowered_product *product = loop->products[i];
+
+        mdf_text_printf(printing->text, "%*sproduct v%u = v%u v%u%s\n", indent + STEP, "", (unsigned)product->out,
+                        (unsigned)product->a, (unsigned)product->b, product->rows != NULL ? ", computed ahead" : "");
+    }
+    print_region(printing, &loop->body, indent + STEP);
+    for (i = 0; i < loop->n_stacks; i++) {
+        mdf_text_printf(printing->text, "%*sstack ", indent + STEP, "");
+        print_value(printing->text, printing->lowered, loop->stacks[i].stack);
+        mdf_text_printf(printing->text, " of v%u%s%s\n", (unsigned)loop->stacks[i].item,
+                        loop->stacks[i].is_reversed ? ", from the end" : "", loop->stacks[i].is_direct ? ", written there" : "");
+    }
+}
+
+static void print_inner(const struct printing *printing, const struct mdf_lowered_op *op, int indent)
+{
+    switch ((enum mdf_lowered_code)op->code) {
+    MDF_LOWERED_CASES_OF_ELEMENTS:
+    case MDF_LOWERED_CALL:
+        break;
+    case MDF_LOWERED_FUSED:
+        print_region(printing, &op->of.fused->body, indent + STEP);
+        break;
+    case MDF_LOWERED_IF:
+        print_branches(printing, op->of.branches, indent);
+        break;
+    case MDF_LOWERED_LOOP:
+        print_loop(printing, op->of.loop, indent);
+        break;
+    }
+}
+
+static void print_region(const struct printing *printing, const struct mdf_lowered_region *region, int indent)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        mdf_text_printf(printing->text, "%*s", indent, "");
+        mdf_lowered_op_print(printing->text, printing->lowered, &region->ops[i]);
+        if (region->ops[i].code != MDF_LOWERED_FUSED) {
+            print_origin(printing->text, &region->ops[i]);
+        }
+        mdf_text_append_string(printing->text, "\n");
+        print_inner(printing, &region->ops[i], indent);
+    }
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+static void print_port(const struct printing *printing, const char *what, mdf_lowered_id id,
+                       const struct mdf_lowered_names *names, const struct mdf_value *value)
+{
+    mdf_text_printf(printing->text, "%s ", what);
+    print_value(printing->text, printing->lowered, id);
+    mdf_text_append_string(printing->text, "  ; ");
+    names->write(names->context, printing->text, value);
+    mdf_text_append_string(printing->text, "\n");
+}
+
+void mdf_lowered_print(struct mdf_text *text, const struct mdf_lowered *lowered, const struct mdf_lowered_names *names)
+{
+    struct printing printing = {text, lowered};
+    mdf_lowered_id id;
+    size_t i;
+
+    for (i = 0; i < lowered->n_inputs; i++) {
+        print_port(&printing, "input", lowered->inputs[i], names, lowered->values[lowered->inputs[i]].source);
+    }
+    for (id = 0; id < lowered->n_values; id++) {
+        if (lowered->values[id].place == MDF_LOWERED_CONSTANT) {
+            mdf_text_printf(text, "constant v%u ", (unsigned)id);
+            mdf_value_print(text, &lowered->values[id].form, MOST_ELEMENTS);
+            mdf_text_append_string(text, "\n");
+        }
+    }
+    print_region(&printing, &lowered->region, 0);
+    for (i = 0; i < lowered->n_outputs; i++) {
+        print_port(&printing, "output", lowered->outputs[i].id, names, lowered->outputs[i].slot);
+    }
+}

@@ -1,0 +1,97 @@
+/* emit.c - see emit.h. Which emitter: by the platform that this is compiled for, and by what its processor can do. */
+#include "mdf_c/machine/emit.h"
+
+#include "mdf_c/base/processor.h"
+#if defined(__x86_64__) && (defined(__unix__) || defined(__APPLE__)) && defined(__GNUC__)
+#include "mdf_c/machine/emit_x86_64.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+static void unmap(struct mdf_lowered *lowered)
+{
+    munmap(lowered->code_memory, lowered->code_size);
+}
+
+/* The code in memory of its own that is written first, and runs afterwards. */
+static void map(struct mdf_lowered *lowered, const struct assembler *assembler)
+{
+    void *memory = mmap(NULL, assembler->n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    lowered->why_no_code = "the system refuses memory for it";
+    if (memory == MAP_FAILED) {
+        return;
+    }
+    memcpy(memory, assembler->bytes, assembler->n_bytes);
+    if (mprotect(memory, assembler->n_bytes, PROT_READ | PROT_EXEC) != 0) {
+        munmap(memory, assembler->n_bytes);
+        return;
+    }
+    lowered->why_no_code = NULL;
+    lowered->code_memory = memory;
+    lowered->code_size = assembler->n_bytes;
+    lowered->release_code = unmap;
+    memcpy(&lowered->code, &memory, sizeof memory);
+}
+
+void mdf_lowered_emit(struct mdf_lowered *lowered)
+{
+    struct assembler assembler;
+
+    lowered->code = NULL;
+    lowered->why_no_code = "this processor has no AVX2";
+    if (!mdf_has_avx2()) {
+        return;
+    }
+    lowered->why_no_code = "it is too large or too deeply nested, or memory was refused";
+    assembler_init(&assembler, lowered->arena.memory);
+    if (emit_x86_64(lowered, &assembler, NULL)) {
+        map(lowered, &assembler);
+    }
+    assembler_release(&assembler);
+}
+
+bool mdf_lowered_list_code(struct mdf_lowered *lowered, struct mdf_machine_listing *listing)
+{
+    struct assembler assembler;
+    bool done;
+
+    *listing = (struct mdf_machine_listing){.memory = lowered->arena.memory};
+    if (lowered->code == NULL) {
+        return false;
+    }
+    assembler_init(&assembler, listing->memory);
+    done = emit_x86_64(lowered, &assembler, listing);
+    listing->bytes = assembler.bytes;
+    listing->n_bytes = assembler.n_bytes;
+    listing->addresses = assembler.addresses;
+    listing->n_addresses = assembler.n_addresses;
+    listing->end = assembler.end;
+    assembler.bytes = NULL;
+    assembler.addresses = NULL;
+    assembler_release(&assembler);
+    return done;
+}
+
+#else
+
+void mdf_lowered_emit(struct mdf_lowered *lowered)
+{
+    lowered->code = NULL;
+    lowered->why_no_code = "there is none for this kind of processor or system";
+}
+
+bool mdf_lowered_list_code(struct mdf_lowered *lowered, struct mdf_machine_listing *listing)
+{
+    *listing = (struct mdf_machine_listing){.memory = lowered->arena.memory};
+    return false;
+}
+
+#endif
+
+void mdf_machine_listing_release(struct mdf_machine_listing *listing)
+{
+    mdf_memory_release(listing->memory, listing->places);
+    mdf_memory_release(listing->memory, listing->bytes);
+    mdf_memory_release(listing->memory, listing->addresses);
+}

@@ -1,0 +1,255 @@
+/* emit_x86_64.c - see emit_x86_64.h. The whole: plan, entry, steps, exits. By the calling convention of System V: rdi are the
+ * cells, rsi the arrays; rbx, rbp, r12 to r15 are given back as they were. */
+#include "mdf_c/lowered/lowered_run.h"
+#include "mdf_c/machine/emit_x86_64.h"
+
+#include <string.h>
+
+enum { LARGEST_N_VALUES = 1 << 24 }; /* so that all cells and arrays are within reach of a displacement */
+
+static const uint8_t saved_registers[] = {RBX, RBP, R12, R13, R14, R15};
+
+/* With the return address and the saved registers it fills a multiple of 16 bytes. */
+static int32_t frame_size(const struct emission *emission)
+{
+    return (int32_t)((FRAME_EXTRAS + 8 * emission->n_extras + 15) / 16 * 16 + 8);
+}
+
+static void emit_entry(struct emission *emission)
+{
+    struct assembler *assembler = emission->assembler;
+    size_t i;
+
+    for (i = 0; i < sizeof saved_registers; i++) {
+        assemble_push(assembler, saved_registers[i]);
+    }
+    assemble_with_number(assembler, NUMBER_SUBTRACT, 8, in_register(RSP), frame_size(emission));
+    assemble_move(assembler, CELLS, RDI);
+    assemble_move(assembler, ARRAYS, RSI);
+    for (i = 0; i < emission->lowered->n_inputs; i++) {
+        mdf_lowered_id id = emission->lowered->inputs[i];
+        const struct life *life = &emission->lives[id];
+        bool is_float = life->size == 4;
+
+        if (life->number != NO_REGISTER && life->kind == LIFE_REAL) {
+            assemble_vector(assembler, is_float ? VECTOR_LOAD_FLOAT : VECTOR_LOAD_DOUBLE, 16, life->number, 0,
+                            emission_cell(emission, id));
+        } else if (life->number != NO_REGISTER) {
+            assemble_load(assembler, life->size, life->number, emission_cell(emission, id));
+        }
+    }
+}
+
+static void emit_exits(struct emission *emission)
+{
+    struct assembler *assembler = emission->assembler;
+    machine_label out = new_label(assembler);
+    size_t i;
+
+    for (i = 0; i < emission->lowered->n_outputs; i++) {
+        if (emission->lowered->values[emission->lowered->outputs[i].id].is_scalar) {
+            emission_publish(emission, emission->lowered->outputs[i].id);
+        }
+    }
+    assemble_move_number(assembler, RAX, 0);
+    bind_label(assembler, out);
+    assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RSP), frame_size(emission));
+    for (i = sizeof saved_registers; i-- > 0;) {
+        assemble_pop(assembler, saved_registers[i]);
+    }
+    assemble_vector_end(assembler);
+    assemble_return(assembler);
+    bind_label(assembler, emission->leave);
+    assemble_move_number(assembler, RAX, 1);
+    assemble_jump(assembler, out);
+}
+
+static void emit_product(struct emission *emission, const struct mdf_lowered_product *product)
+{
+    void (*multiply)(struct mdf_lowered *, const struct mdf_lowered_product *) = mdf_lowered_multiply;
+    const void *address;
+
+    if (emission->lowered->values[product->a].is_scalar) {
+        emission_publish(emission, product->a);
+    }
+    memcpy(&address, &multiply, sizeof address);
+    assemble_move_address(emission->assembler, RDI, emission->lowered);
+    assemble_move_address(emission->assembler, RSI, product);
+    emission_call(emission, address);
+    emission_restore(emission);
+}
+
+static void emit_call(struct emission *emission, const struct mdf_lowered_call *call)
+{
+    int (*run)(struct mdf_lowered *, struct mdf_lowered_call *) = mdf_lowered_run_call;
+    const void *address;
+    size_t i;
+
+    for (i = 0; i < call->n_inputs; i++) {
+        if (call->inputs[i] != MDF_LOWERED_NONE && emission->lowered->values[call->inputs[i]].is_scalar) {
+            emission_publish(emission, call->inputs[i]);
+        }
+    }
+    memcpy(&address, &run, sizeof address);
+    assemble_move_address(emission->assembler, RDI, emission->lowered);
+    assemble_move_address(emission->assembler, RSI, call);
+    emission_call_or_leave(emission, address);
+    emission_restore(emission);
+    for (i = 0; i < call->n_outputs; i++) {
+        if (call->outputs[i] != MDF_LOWERED_NONE && emission->lowered->values[call->outputs[i]].is_scalar) {
+            emission_fetch(emission, call->outputs[i]);
+        }
+    }
+}
+
+static void emit_part(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    void (*copy)(struct mdf_lowered *, const struct mdf_lowered_op *) = mdf_lowered_copy_rows;
+    struct assembler *assembler = emission->assembler;
+    const void *address;
+
+    if (op->of.part->n_rows == 1) {
+        size_t size = mdf_dtype_size((mdf_dtype)emission->lowered->values[op->out].form.dtype);
+
+        assemble_move_number(assembler, RAX, op->of.part->first * size);
+        assemble_general(assembler, GENERAL_ADD, 8, RAX, emission_array_data(op->in[0]));
+        assemble_store(assembler, 8, RAX, emission_array_data(op->out));
+        return;
+    }
+    memcpy(&address, &copy, sizeof address);
+    assemble_move_address(assembler, RDI, emission->lowered);
+    assemble_move_address(assembler, RSI, op);
+    emission_call(emission, address);
+    emission_restore(emission);
+}
+
+/* Whether the op makes an array that nothing reads. */
+static bool is_unread_copy(const struct emission *emission, const struct mdf_lowered_op *op)
+{
+    return op->code == MDF_LOWERED_COPY && !emission->lowered->values[op->out].is_scalar &&
+           emission->arrays[op->out].user == UINT32_MAX;
+}
+
+static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    if (is_unread_copy(emission, op)) {
+        return;
+    }
+    if (op->code == MDF_LOWERED_CALL && op->of.call->product != NULL) {
+        emit_product(emission, op->of.call->product);
+    } else if (op->code == MDF_LOWERED_CALL) {
+        emit_call(emission, op->of.call);
+    } else if (op->code == MDF_LOWERED_PART) {
+        emit_part(emission, op);
+    } else if (op->code == MDF_LOWERED_FUSED) {
+        emission_fused(emission, op);
+    } else if (emission->lives[op->out].kind == LIFE_NONE || emission->lives[op->out].n_uses > 0 || emission_may_leave(op)) {
+        emission_scalar(emission, op);
+    }
+}
+
+static void emit_merges(struct emission *emission, const struct mdf_lowered_if *branches, bool then)
+{
+    size_t i;
+
+    for (i = 0; i < branches->n_merges; i++) {
+        mdf_lowered_id out = branches->merges[i].out;
+        mdf_lowered_id source = then ? branches->merges[i].then : branches->merges[i].otherwise;
+
+        if (emission->lowered->values[out].is_scalar) {
+            emission_copy(emission, out, source);
+        } else {
+            assemble_load(emission->assembler, 8, RAX, emission_array_data(source));
+            assemble_store(emission->assembler, 8, RAX, emission_array_data(out));
+        }
+    }
+}
+
+static void emit_step(struct emission *emission, struct step *step)
+{
+    struct assembler *assembler = emission->assembler;
+    struct step *partner = &emission->steps[step->partner];
+
+    switch ((enum step_kind)step->kind) {
+    case STEP_OP:
+        emit_op(emission, step->op);
+        break;
+    case STEP_IF:
+        step->labels[0] = new_label(assembler);
+        emission_jump(emission, step->op->of.branches->condition, false, step->labels[0]);
+        break;
+    case STEP_ELSE:
+        emit_merges(emission, step->op->of.branches, true);
+        step->labels[1] = new_label(assembler);
+        assemble_jump(assembler, step->labels[1]);
+        bind_label(assembler, emission->steps[partner->partner].labels[0]);
+        break;
+    case STEP_END_IF:
+        emit_merges(emission, step->op->of.branches, false);
+        bind_label(assembler, emission->steps[partner->partner].labels[1]);
+        break;
+    case STEP_LOOP:
+        emission_begin_loop(emission, step);
+        break;
+    case STEP_END_LOOP:
+        emission_end_loop(emission, step);
+        break;
+    case STEP_END:
+        emit_exits(emission);
+        break;
+    case STEP_DEFERRED:
+        break;
+    }
+}
+
+static void release(struct emission *emission)
+{
+    size_t i;
+
+    for (i = 0; i < 16; i++) {
+        mdf_memory_release(emission->memory, emission->general[i].intervals);
+    }
+    for (i = 0; i < N_REAL_REGISTERS; i++) {
+        mdf_memory_release(emission->memory, emission->real[i].intervals);
+    }
+    mdf_memory_release(emission->memory, emission->steps);
+    mdf_memory_release(emission->memory, emission->lives);
+    mdf_memory_release(emission->memory, emission->items);
+    mdf_memory_release(emission->memory, emission->arrays);
+}
+
+/* Where the code of a step begins. */
+static bool note_place(struct mdf_machine_listing *listing, const struct assembler *assembler, const struct step *step)
+{
+    static const char *const names[] = {[STEP_OP] = NULL,          [STEP_DEFERRED] = NULL, [STEP_IF] = "if",
+                                        [STEP_ELSE] = "else",      [STEP_END_IF] = "end if", [STEP_LOOP] = NULL,
+                                        [STEP_END_LOOP] = "end loop", [STEP_END] = "end"};
+    struct mdf_machine_place *grown =
+        mdf_memory_grow(listing->memory, listing->places, &listing->capacity, listing->n_places + 1, sizeof *grown);
+
+    if (grown == NULL) {
+        return false;
+    }
+    listing->places = grown;
+    listing->places[listing->n_places++] = (struct mdf_machine_place){assembler->n_bytes, names[step->kind], step->op};
+    return true;
+}
+
+bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler, struct mdf_machine_listing *listing)
+{
+    struct emission emission = {.lowered = lowered, .assembler = assembler, .memory = assembler->memory};
+    bool done = lowered->n_values < LARGEST_N_VALUES && emission_lay_out(&emission) && emission_find_states(&emission) &&
+                emission_find_lives(&emission) && emission_allocate(&emission);
+
+    if (done) {
+        emission.leave = new_label(assembler);
+        emit_entry(&emission);
+        for (emission.at = 0; emission.at < emission.n_steps && !assembler->failed; emission.at++) {
+            done = done && (listing == NULL || note_place(listing, assembler, &emission.steps[emission.at]));
+            emit_step(&emission, &emission.steps[emission.at]);
+        }
+        done = assembler_finish(assembler) && done;
+    }
+    release(&emission);
+    return done;
+}

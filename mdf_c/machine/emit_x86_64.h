@@ -1,0 +1,219 @@
+/* emit_x86_64.h - for the files that turn a lowered region into machine code of x86-64.
+ *
+ * The structured region is first laid out as a row of steps. Each scalar has a life: the places in the row from the first to the
+ * last at which it is needed. Lives that do not overlap may share a register; what finds none lies in its cell. Then code is
+ * emitted step by step.
+ *
+ * While the code runs, rbx holds the cells, rbp the arrays; rax, rcx, rdx and the vector registers 13 to 15 are free within each
+ * step. */
+#ifndef MDF_MACHINE_EMIT_X86_64_H
+#define MDF_MACHINE_EMIT_X86_64_H
+
+#include "mdf_c/machine/emit.h"
+#include "mdf_c/machine/x86_64_assembler.h"
+
+enum {
+    CELLS = RBX,
+    ARRAYS = RBP,
+    SCRATCH_REAL = 15,
+    SECOND_SCRATCH_REAL = 14,
+    THIRD_SCRATCH_REAL = 13,
+    N_REAL_REGISTERS = 13, /* that values may lie in: the first ones */
+    LARGEST_NESTING = 64,  /* of structured ops; deeper ones are not emitted */
+    LARGEST_N_EXTRAS = 4096,
+    N_LOOP_EXTRAS = 3,                  /* of each loop, besides pointers: counter, bound, condition */
+    FRAME_POINTERS = 0,                 /* MDF_MAX_OPERANDS pointers, on the stack */
+    FRAME_EXTRAS = MDF_MAX_OPERANDS * 8 /* behind them, the extras */
+};
+
+enum step_kind {
+    STEP_OP,
+    STEP_DEFERRED, /* a condition that is computed where it is used */
+    STEP_IF,
+    STEP_ELSE,
+    STEP_END_IF,
+    STEP_LOOP,
+    STEP_END_LOOP,
+    STEP_END
+};
+
+struct step {
+    uint8_t kind;         /* enum step_kind */
+    bool clobbers;        /* changes the registers that a C function may change */
+    uint8_t depth;        /* loops around */
+    uint32_t region;      /* number of the region that it stands in; of END_LOOP: of the body */
+    uint32_t partner;     /* of IF: its ELSE; of ELSE: END_IF; of END_IF: IF; of LOOP: END_LOOP, and back */
+    uint32_t first_extra; /* of LOOP and END_LOOP: the first id of the loop's own extras */
+    const struct mdf_lowered_op *op;
+    machine_label labels[2]; /* of IF: the other branch, the end; of LOOP: the body, the end */
+};
+
+/* Within a step, operands are read at USE, results written at DEFINITION. What is read LATE must not share a register with a
+ * result. */
+enum moment { USE, DEFINITION, LATE, AFTER, N_MOMENTS };
+
+enum life_kind { LIFE_NONE, LIFE_GENERAL, LIFE_REAL };
+
+/* Of a value, or of an extra: what loops need besides values, whose ids follow those of the values. */
+struct life {
+    uint8_t kind;    /* enum life_kind; NONE: constants, arrays */
+    uint8_t size;    /* bytes */
+    uint8_t depth;   /* of the deepest place where it is needed */
+    uint8_t number;  /* of the group's register; NO_REGISTER: in the cell of the group's leader */
+    bool keeps_cell; /* of the group: in a register that does not outlast calls, so the leader's cell has it too */
+    bool is_deferred;
+    bool is_input;
+    uint32_t group;                  /* the leader's id; the leader's own is itself */
+    uint32_t start, end;             /* step * N_MOMENTS + moment; start UINT32_MAX: never written */
+    uint32_t group_start, group_end; /* of a leader */
+    uint32_t last_use, use_before;   /* the last two places where it is read; 0: none */
+    uint32_t state;                  /* of a group: the number, from 1 on, of the loop's state that its register is; 0: of none */
+    uint32_t state_end;              /* where that state goes on */
+    uint32_t becomes;                /* the number of the state that it is next */
+    uint32_t n_uses;
+    uint32_t n_as_condition; /* uses for which flags or a mask would do, in the region that makes it */
+    uint32_t merged_at;      /* the step at which it became one group with a merge's result */
+    uint32_t step;           /* that defines it; UINT32_MAX: none */
+    float weight;            /* how often it is needed, about; of a leader that of the group */
+};
+
+/* Stretches of the row for which a register is taken, in order. */
+struct interval {
+    uint32_t start, end;
+    uint32_t leader;
+};
+
+struct register_plan {
+    struct interval *intervals;
+    size_t n, capacity;
+};
+
+/* Who reads and makes an array; steps. */
+struct array_use {
+    uint32_t user;    /* UINT32_MAX: none, UINT32_MAX - 1: several */
+    uint32_t last;    /* the last op of a group that reads it */
+    uint32_t maker;   /* a group */
+    uint32_t made_by; /* the op in it */
+    bool is_shared;   /* its memory may be looked at through another array */
+    bool is_in_place; /* it is what a state is next, and is written where the state lies */
+};
+
+struct emission {
+    struct mdf_lowered *lowered;
+    struct assembler *assembler;
+    struct mdf_memory *memory;
+    struct step *steps;
+    size_t n_steps, step_capacity;
+    uint32_t n_regions;
+    uint32_t n_extras;
+    struct life *lives; /* of values, then of extras */
+    size_t n_lives;
+    struct register_plan general[16], real[N_REAL_REGISTERS];
+    uint32_t at;                     /* the step that is being looked at or emitted */
+    uint32_t loops[LARGEST_NESTING]; /* steps that begin the loops around it, from the outside */
+    size_t n_loops;
+    machine_label leave;
+    struct array_use *arrays; /* of each value */
+    uint32_t *items;          /* for emit_x86_64_items.c: of each value, UINT32_MAX in between; made when it is first needed */
+};
+
+/* How flags, or two of them, say that a comparison holds. */
+struct machine_test {
+    enum machine_condition condition;
+    enum { PARITY_ANY, AND_NO_PARITY, OR_PARITY } parity;
+};
+
+/* What a loop needs besides its values. */
+struct loop_plan {
+    const struct mdf_lowered_loop *loop;
+    bool has_condition;
+    bool is_bounded;   /* by a number of runs or by the limit */
+    bool is_known;     /* the number of runs, before: no condition */
+    bool calls;        /* mdf_lowered_begin_loop and its kin */
+    bool counts;       /* has a counter */
+    uint64_t constant; /* the bound where it is no value: UINT64_MAX */
+    mdf_lowered_id counter;
+    mdf_lowered_id bound;          /* a value or extra; NONE: constant */
+    mdf_lowered_id next_condition; /* NONE: goes on; a copy where it is itself a state, which is something
+                                        else by the time that it is looked at */
+    mdf_lowered_id rows, stacks;   /* pointers to the next item: the first of n_rows, n_stacks extras */
+};
+
+/* --- emit_x86_64.c: false: not covered. `listing` may be NULL; its places are noted. */
+bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler, struct mdf_machine_listing *listing);
+
+/* --- emit_x86_64_steps.c */
+bool emission_lay_out(struct emission *emission);
+struct loop_plan emission_plan_loop(const struct emission *emission, const struct step *step);
+/* Calls `visit` for every scalar, and every extra, that a step reads or writes. */
+void emission_visit(struct emission *emission, void (*visit)(struct emission *emission, mdf_lowered_id id, enum moment moment));
+bool emission_is_comparison(unsigned code);
+/* Whether the op has an effect besides its result: that it may leave. */
+bool emission_may_leave(const struct mdf_lowered_op *op);
+
+/* --- emit_x86_64_lives.c: where values lie. */
+bool emission_find_lives(struct emission *emission);
+bool emission_allocate(struct emission *emission);
+
+/* --- emit_x86_64_places.c: values in registers and cells. */
+bool emission_is_constant(const struct emission *emission, mdf_lowered_id id);
+uint64_t emission_constant(const struct emission *emission, mdf_lowered_id id); /* its bits, upper ones 0 */
+/* Of int32 and int64: the constant; whether it fits the four bytes that instructions have for numbers. */
+bool emission_small_constant(const struct emission *emission, mdf_lowered_id id, int32_t *number);
+struct machine_operand emission_cell(const struct emission *emission, mdf_lowered_id id); /* its own */
+struct machine_operand emission_operand(struct emission *emission, mdf_lowered_id id);
+/* The register that has the value, which is loaded into `scratch` where it lies in none. */
+uint8_t emission_general(struct emission *emission, mdf_lowered_id id, uint8_t scratch);
+uint8_t emission_real(struct emission *emission, mdf_lowered_id id, uint8_t scratch);
+/* The same into exactly that register. */
+void emission_load_general(struct emission *emission, mdf_lowered_id id, uint8_t number);
+void emission_load_real(struct emission *emission, mdf_lowered_id id, uint8_t number);
+/* The register to compute a result in; emission_finish brings it to where the value lies. */
+uint8_t emission_target(const struct emission *emission, mdf_lowered_id id, uint8_t scratch);
+void emission_finish(struct emission *emission, mdf_lowered_id id, uint8_t number);
+void emission_copy(struct emission *emission, mdf_lowered_id target, mdf_lowered_id source);
+/* Brings a scalar to its own cell, for C functions; takes it from there. */
+void emission_publish(struct emission *emission, mdf_lowered_id id);
+void emission_fetch(struct emission *emission, mdf_lowered_id id);
+/* Calls a C function, whose arguments are in place; afterwards registers have again what they hold across the step. */
+void emission_call(struct emission *emission, const void *function);
+void emission_restore(struct emission *emission);
+/* The same for a function whose result other than 0 leaves. */
+void emission_call_or_leave(struct emission *emission, const void *function);
+/* An op's loop over `n` elements, whose target is in RDI and whose operands are pointed to from FRAME_POINTERS on; `steps` stay
+ * where they are. Leaves where it says false. */
+void emission_call_loop(struct emission *emission, const struct mdf_lowered_op *op, const size_t *steps, size_t n);
+/* Copies rdx bytes from rsi to rdi, as a call. */
+void emission_call_memcpy(struct emission *emission);
+void emission_move_real(struct emission *emission, uint8_t target, uint8_t source);
+struct machine_operand emission_array_data(mdf_lowered_id id);
+
+/* --- emit_x86_64_scalar.c: reals, and what leads from and to them; emit_x86_64_whole.c: whole numbers. */
+void emission_scalar(struct emission *emission, const struct mdf_lowered_op *op);
+void emission_whole(struct emission *emission, const struct mdf_lowered_op *op);
+void emission_division(struct emission *emission, const struct mdf_lowered_op *op);
+bool emission_covers_scalar(const struct emission *emission, const struct mdf_lowered_op *op);
+
+/* --- emit_x86_64_condition.c */
+struct machine_test emission_compare(struct emission *emission, const struct mdf_lowered_op *op);
+void emission_comparison(struct emission *emission, const struct mdf_lowered_op *op);
+void emission_jump(struct emission *emission, mdf_lowered_id condition, bool when, machine_label label);
+void emission_select(struct emission *emission, const struct mdf_lowered_op *op);
+/* A cast of a deferred condition to a real. */
+void emission_cast_condition(struct emission *emission, const struct mdf_lowered_op *op);
+/* The op of a condition that is computed where it is used; NULL. */
+const struct mdf_lowered_op *emission_deferred(const struct emission *emission, mdf_lowered_id id);
+
+/* --- emit_x86_64_loop.c */
+void emission_begin_loop(struct emission *emission, struct step *step);
+void emission_end_loop(struct emission *emission, struct step *step);
+
+/* --- emit_x86_64_fused.c */
+void emission_fused(struct emission *emission, const struct mdf_lowered_op *op);
+/* Whether it becomes machine code, and is not called. */
+bool emission_covers_group(const struct emission *emission, const struct mdf_lowered_fused *fused);
+
+/* --- emit_x86_64_states.c: states that are written in place. False: out of memory. */
+bool emission_find_states(struct emission *emission);
+
+#endif

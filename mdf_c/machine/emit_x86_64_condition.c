@@ -1,0 +1,242 @@
+/* emit_x86_64_condition.c - see emit_x86_64.h. Comparisons as flags, masks or bool values; jumps and choices that depend on them.
+ */
+#include "mdf_c/machine/emit_x86_64.h"
+
+static bool is_real_type(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
+}
+
+/* NaN sets the flags of below, equal and parity; so "less" is asked as the other way round "above". */
+static struct machine_test compare_reals(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    bool swaps = op->code == MDF_LOWERED_LESS || op->code == MDF_LOWERED_LESS_EQUAL;
+    uint8_t first = emission_real(emission, op->in[swaps ? 1 : 0], SECOND_SCRATCH_REAL);
+    struct machine_operand second = emission_operand(emission, op->in[swaps ? 0 : 1]);
+
+    assemble_vector(emission->assembler, op->dtype == MDF_DTYPE_FLOAT32 ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE, 16, first, 0,
+                    second);
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_EQUAL:
+        return (struct machine_test){IF_EQUAL, AND_NO_PARITY};
+    case MDF_LOWERED_NOT_EQUAL:
+        return (struct machine_test){IF_NOT_EQUAL, OR_PARITY};
+    case MDF_LOWERED_LESS:
+    case MDF_LOWERED_GREATER:
+        return (struct machine_test){IF_ABOVE, PARITY_ANY};
+    case MDF_LOWERED_LESS_EQUAL:
+    case MDF_LOWERED_GREATER_EQUAL:
+        return (struct machine_test){IF_ABOVE_OR_EQUAL, PARITY_ANY};
+    default: /* no comparison: no machine code */
+        emission->assembler->failed = true;
+        return (struct machine_test){IF_EQUAL, PARITY_ANY};
+    }
+}
+
+struct machine_test emission_compare(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    static const enum machine_condition conditions[] = {IF_EQUAL,         IF_NOT_EQUAL, IF_LESS,
+                                                        IF_LESS_OR_EQUAL, IF_GREATER,   IF_GREATER_OR_EQUAL};
+    struct machine_test test = {conditions[op->code - MDF_LOWERED_EQUAL], PARITY_ANY};
+    unsigned size = op->dtype == MDF_DTYPE_INT64 ? 8 : 4;
+    struct machine_operand second;
+    int32_t number;
+    uint8_t first;
+
+    if (is_real_type(op->dtype)) {
+        return compare_reals(emission, op);
+    }
+    first = emission_general(emission, op->in[0], RAX);
+    if (emission_small_constant(emission, op->in[1], &number)) {
+        if (number == 0) {
+            assemble_general(emission->assembler, GENERAL_TEST, size, first, in_register(first));
+        } else {
+            assemble_with_number(emission->assembler, NUMBER_COMPARE, size, in_register(first), number);
+        }
+        return test;
+    }
+    second = op->dtype == MDF_DTYPE_BOOL ? in_register(emission_general(emission, op->in[1], RCX))
+                                         : emission_operand(emission, op->in[1]);
+    assemble_general(emission->assembler, GENERAL_COMPARE, size, first, second);
+    return test;
+}
+
+/* eax becomes 1 or 0; changes rcx. */
+static void make_bool(struct emission *emission, struct machine_test test)
+{
+    struct assembler *assembler = emission->assembler;
+
+    assemble_set_if(assembler, test.condition, RAX);
+    if (test.parity != PARITY_ANY) {
+        assemble_set_if(assembler, test.parity == OR_PARITY ? IF_PARITY : IF_NO_PARITY, RCX);
+        assemble_general(assembler, test.parity == OR_PARITY ? GENERAL_OR : GENERAL_AND, 4, RAX, in_register(RCX));
+    }
+    assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX));
+}
+
+void emission_comparison(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    make_bool(emission, emission_compare(emission, op));
+    emission_finish(emission, op->out, RAX);
+}
+
+static void jump_on(struct emission *emission, struct machine_test test, bool when, machine_label label)
+{
+    struct assembler *assembler = emission->assembler;
+    machine_label past;
+
+    if (!when) {
+        test.condition ^= 1;
+        test.parity = test.parity == AND_NO_PARITY ? OR_PARITY : test.parity == OR_PARITY ? AND_NO_PARITY : PARITY_ANY;
+    }
+    if (test.parity == AND_NO_PARITY) {
+        past = new_label(assembler);
+        assemble_jump_if(assembler, IF_PARITY, past);
+        assemble_jump_if(assembler, test.condition, label);
+        bind_label(assembler, past);
+        return;
+    }
+    assemble_jump_if(assembler, test.condition, label);
+    if (test.parity == OR_PARITY) {
+        assemble_jump_if(assembler, IF_PARITY, label);
+    }
+}
+
+void emission_jump(struct emission *emission, mdf_lowered_id condition, bool when, machine_label label)
+{
+    const struct mdf_lowered_op *op = emission_deferred(emission, condition);
+    struct assembler *assembler = emission->assembler;
+    machine_label past;
+    uint8_t number;
+
+    if (op == NULL) {
+        number = emission_general(emission, condition, RAX);
+        assemble_general(assembler, GENERAL_TEST, 4, number, in_register(number));
+        assemble_jump_if(assembler, when ? IF_NOT_EQUAL : IF_EQUAL, label);
+    } else if (op->code == MDF_LOWERED_NOT) {
+        emission_jump(emission, op->in[0], !when, label);
+    } else if (op->code == MDF_LOWERED_AND || op->code == MDF_LOWERED_OR) {
+        if ((op->code == MDF_LOWERED_OR) == when) { /* each of the two is enough */
+            emission_jump(emission, op->in[0], when, label);
+            emission_jump(emission, op->in[1], when, label);
+        } else {
+            past = new_label(assembler);
+            emission_jump(emission, op->in[0], !when, past);
+            emission_jump(emission, op->in[1], when, label);
+            bind_label(assembler, past);
+        }
+    } else {
+        jump_on(emission, emission_compare(emission, op), when, label);
+    }
+}
+
+/* ------------------------------------------------------------------ choices */
+
+static uint8_t vector_comparison(unsigned code)
+{
+    static const uint8_t comparisons[] = {VECTOR_EQUAL,      VECTOR_NOT_EQUAL, VECTOR_LESS,
+                                          VECTOR_LESS_EQUAL, VECTOR_GREATER,   VECTOR_GREATER_EQUAL};
+
+    return comparisons[code - MDF_LOWERED_EQUAL];
+}
+
+/* The third scratch register becomes all ones or all zeros, in its first `size` bytes. Changes rax, rcx and the second. */
+static void make_mask(struct emission *emission, mdf_lowered_id condition, unsigned size)
+{
+    const struct mdf_lowered_op *op = emission_deferred(emission, condition);
+    struct assembler *assembler = emission->assembler;
+
+    if (op != NULL && is_real_type(op->dtype)) {
+        unsigned real = op->dtype == MDF_DTYPE_FLOAT32 ? OF_FLOAT : OF_DOUBLE;
+        uint8_t first = emission_real(emission, op->in[0], SECOND_SCRATCH_REAL);
+
+        assemble_vector_with_number(assembler, VECTOR_COMPARE | real, 16, THIRD_SCRATCH_REAL, first,
+                                    emission_operand(emission, op->in[1]), vector_comparison(op->code));
+        if (op->dtype == MDF_DTYPE_FLOAT32 && size == 8) {
+            assemble_vector_with_number(assembler, VECTOR_SHUFFLE_INTS, 16, THIRD_SCRATCH_REAL, 0,
+                                        in_register(THIRD_SCRATCH_REAL), 0);
+        }
+        return;
+    }
+    if (op != NULL) {
+        make_bool(emission, emission_compare(emission, op));
+    } else {
+        emission_load_general(emission, condition, RAX);
+    }
+    assemble_single(assembler, SINGLE_NEGATE, 8, in_register(RAX));
+    assemble_vector(assembler, VECTOR_FROM_GENERAL_8, 16, THIRD_SCRATCH_REAL, 0, in_register(RAX));
+}
+
+static void select_real(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    bool is_float = op->dtype == MDF_DTYPE_FLOAT32;
+    uint8_t target = emission_target(emission, op->out, SCRATCH_REAL), otherwise;
+    struct machine_operand then;
+
+    make_mask(emission, op->in[0], is_float ? 4 : 8);
+    otherwise = emission_real(emission, op->in[2], SECOND_SCRATCH_REAL);
+    then = emission_operand(emission, op->in[1]);
+    if (then.kind != IN_REGISTER) { /* sixteen bytes are read of it */
+        emission_load_real(emission, op->in[1], SCRATCH_REAL);
+        then = in_register(SCRATCH_REAL);
+    }
+    assemble_vector_with_number(emission->assembler, is_float ? VECTOR_BLEND_FLOATS : VECTOR_BLEND_DOUBLES, 16, target, otherwise,
+                                then, THIRD_SCRATCH_REAL << 4);
+    emission_finish(emission, op->out, target);
+}
+
+/* The condition as flags. Changes rax and rcx. */
+static struct machine_test test_condition(struct emission *emission, mdf_lowered_id condition)
+{
+    const struct mdf_lowered_op *op = emission_deferred(emission, condition);
+    uint8_t number;
+
+    if (op != NULL) {
+        return emission_compare(emission, op);
+    }
+    number = emission_general(emission, condition, RAX);
+    assemble_general(emission->assembler, GENERAL_TEST, 4, number, in_register(number));
+    return (struct machine_test){IF_NOT_EQUAL, PARITY_ANY};
+}
+
+static void select_whole(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    struct machine_test test = test_condition(emission, op->in[0]);
+    mdf_lowered_id then = op->in[1], otherwise = op->in[2];
+    uint8_t number, target = emission_target(emission, op->out, RDX);
+
+    if (test.parity == AND_NO_PARITY) { /* not equal, or unordered: the other one */
+        test = (struct machine_test){IF_NOT_EQUAL, OR_PARITY};
+        then = op->in[2];
+        otherwise = op->in[1];
+    }
+    number = emission_general(emission, then, RCX);
+    target = number == target ? RDX : target;
+    emission_load_general(emission, otherwise, target);
+    assemble_general(emission->assembler, GENERAL_MOVE_IF + test.condition, 8, target, in_register(number));
+    if (test.parity == OR_PARITY) {
+        assemble_general(emission->assembler, GENERAL_MOVE_IF + IF_PARITY, 8, target, in_register(number));
+    }
+    emission_finish(emission, op->out, target);
+}
+
+void emission_select(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    if (is_real_type(op->dtype)) {
+        select_real(emission, op);
+    } else {
+        select_whole(emission, op);
+    }
+}
+
+void emission_cast_condition(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    bool is_float = emission->lives[op->out].size == 4;
+    uint8_t target = emission_target(emission, op->out, SCRATCH_REAL);
+    uint64_t one = is_float ? UINT64_C(0x3F800000) : UINT64_C(0x3FF0000000000000);
+
+    make_mask(emission, op->in[0], is_float ? 4 : 8);
+    assemble_vector(emission->assembler, VECTOR_AND, 16, target, THIRD_SCRATCH_REAL,
+                    constant_operand(emission->assembler, one, is_float ? 4 : 8));
+    emission_finish(emission, op->out, target);
+}

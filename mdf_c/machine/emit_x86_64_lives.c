@@ -1,0 +1,355 @@
+/* emit_x86_64_lives.c - see emit_x86_64.h. From the row of steps: the life of each scalar, which conditions become flags, and
+ * which values share a place because one becomes the other: a branch's result and what is merged, a state and what it is next. */
+#include "mdf_c/machine/emit_x86_64.h"
+
+static const uint32_t nowhere = UINT32_MAX;
+
+enum {
+    LARGEST_DEPTH_WEIGHED = 8, /* loops within loops */
+    LARGEST_N_REPEATS = 4,     /* times that a comparison is done again rather than kept */
+    LONGEST_CHAIN = 16         /* of NOT, AND, OR */
+};
+
+static uint32_t position(uint32_t step, enum moment moment)
+{
+    return step * N_MOMENTS + (uint32_t)moment;
+}
+
+/* ------------------------------------------------------------------ values */
+
+static bool init_life(const struct mdf_lowered *lowered, mdf_lowered_id id, struct life *life)
+{
+    const struct mdf_lowered_value *value = &lowered->values[id];
+    mdf_dtype dtype = (mdf_dtype)value->form.dtype;
+    size_t size = mdf_dtype_size(dtype);
+
+    if (!value->is_scalar) {
+        return true;
+    }
+    if (value->form.kind != MDF_KIND_TENSOR || size == 0 || size > sizeof(uint64_t) || dtype == MDF_DTYPE_STRING) {
+        return false;
+    }
+    life->size = (uint8_t)size;
+    if (value->place != MDF_LOWERED_CONSTANT) {
+        life->kind = dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 ? LIFE_REAL : LIFE_GENERAL;
+    }
+    if (value->place == MDF_LOWERED_INPUT) {
+        life->start = life->end = life->group_start = life->group_end = 0;
+        life->is_input = true;
+    }
+    return true;
+}
+
+static bool init_lives(struct emission *emission)
+{
+    size_t id, n_values = emission->lowered->n_values;
+
+    emission->n_lives = n_values + emission->n_extras;
+    emission->lives = mdf_memory_allocate_zeroed(emission->memory, emission->n_lives, sizeof *emission->lives);
+    if (emission->lives == NULL) {
+        return false;
+    }
+    for (id = 0; id < emission->n_lives; id++) {
+        struct life *life = &emission->lives[id];
+
+        *life = (struct life){.number = NO_REGISTER,
+                              .group = (uint32_t)id,
+                              .start = nowhere,
+                              .group_start = nowhere,
+                              .step = nowhere,
+                              .merged_at = nowhere};
+        if (id < n_values ? !init_life(emission->lowered, (mdf_lowered_id)id, life) : false) {
+            return false;
+        }
+        if (id >= n_values) {
+            life->kind = LIFE_GENERAL;
+            life->size = 8;
+        }
+    }
+    return true;
+}
+
+static void count(struct emission *emission, mdf_lowered_id id, enum moment moment)
+{
+    if (moment == DEFINITION) {
+        emission->lives[id].step = emission->at;
+    } else {
+        emission->lives[id].n_uses++;
+    }
+}
+
+static void visit_all(struct emission *emission, void (*visit)(struct emission *emission, mdf_lowered_id id, enum moment moment))
+{
+    emission->n_loops = 0;
+    for (emission->at = 0; emission->at < emission->n_steps; emission->at++) {
+        const struct step *step = &emission->steps[emission->at];
+
+        emission_visit(emission, visit);
+        if (step->kind == STEP_LOOP) {
+            emission->loops[emission->n_loops++] = emission->at;
+        } else if (step->kind == STEP_END_LOOP) {
+            emission->n_loops--;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ conditions */
+
+static bool is_logic(unsigned code)
+{
+    return code == MDF_LOWERED_NOT || code == MDF_LOWERED_AND || code == MDF_LOWERED_OR;
+}
+
+/* Notes that `id` is used as a condition by the step that is looked at, which stands in `region`. What the step `changed` writes
+ * may have changed by then. */
+static void note_condition(struct emission *emission, mdf_lowered_id id, uint32_t region, uint32_t changed, bool jumps,
+                           size_t length)
+{
+    struct life *life = id != MDF_LOWERED_NONE ? &emission->lives[id] : NULL;
+    const struct step *step;
+    size_t i;
+
+    if (life == NULL || life->kind == LIFE_NONE || life->step == nowhere || length == LONGEST_CHAIN) {
+        return;
+    }
+    step = &emission->steps[life->step];
+    if (step->kind != STEP_OP || step->region != region ||
+        !(emission_is_comparison(step->op->code) || (jumps && life->n_uses == 1 && is_logic(step->op->code)))) {
+        return;
+    }
+    for (i = 0; i < step->op->n_in; i++) {
+        if (emission->lives[step->op->in[i]].step == changed) {
+            return;
+        }
+    }
+    life->n_as_condition++;
+    for (i = 0; i < step->op->n_in && is_logic(step->op->code); i++) {
+        note_condition(emission, step->op->in[i], region, changed, true, length + 1);
+    }
+}
+
+/* A real that a condition becomes: 1 or 0. */
+static bool is_cast_of_condition(const struct emission *emission, const struct mdf_lowered_op *op)
+{
+    return op->code == MDF_LOWERED_CAST && op->dtype == MDF_DTYPE_BOOL && emission->lives[op->out].kind == LIFE_REAL;
+}
+
+static void defer_conditions(struct emission *emission)
+{
+    size_t at;
+
+    for (at = 0; at < emission->n_steps; at++) {
+        const struct step *step = &emission->steps[at];
+
+        if (step->kind == STEP_IF) {
+            note_condition(emission, step->op->of.branches->condition, step->region, nowhere - 1, true, 0);
+        } else if (step->kind == STEP_END_LOOP) {
+            note_condition(emission, step->op->of.loop->next_condition, step->region, step->partner, true, 0);
+        } else if (step->kind == STEP_OP && (step->op->code == MDF_LOWERED_SELECT || is_cast_of_condition(emission, step->op))) {
+            note_condition(emission, step->op->in[0], step->region, nowhere - 1, false, 0);
+        }
+    }
+    for (at = 0; at < emission->n_steps; at++) {
+        struct step *step = &emission->steps[at];
+        struct life *life = step->kind == STEP_OP && step->op->code < MDF_LOWERED_CALL ? &emission->lives[step->op->out] : NULL;
+
+        if (life != NULL && life->kind != LIFE_NONE && life->n_uses > 0 && life->n_as_condition == life->n_uses &&
+            life->n_uses <= LARGEST_N_REPEATS) {
+            life->is_deferred = true;
+            step->kind = STEP_DEFERRED;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ lives */
+
+/* The life of what is used in a loop but made before it lasts through the loop. */
+static void use(struct emission *emission, struct life *life, uint32_t at)
+{
+    size_t i;
+
+    life->end = life->end > at ? life->end : at;
+    for (i = 0; i < emission->n_loops; i++) {
+        uint32_t loop = emission->loops[i];
+        uint32_t end = position(emission->steps[loop].partner, AFTER);
+
+        if (life->start < position(loop, DEFINITION)) {
+            life->end = life->end > end ? life->end : end;
+            return;
+        }
+    }
+}
+
+static void note_use(struct life *life, uint32_t at)
+{
+    if (at > life->last_use) {
+        life->use_before = life->last_use;
+        life->last_use = at;
+    }
+}
+
+static void live(struct emission *emission, mdf_lowered_id id, enum moment moment)
+{
+    struct life *life = &emission->lives[id];
+    uint32_t at = position(emission->at, moment);
+    size_t depth = emission->n_loops < LARGEST_DEPTH_WEIGHED ? emission->n_loops : LARGEST_DEPTH_WEIGHED;
+
+    if (moment == DEFINITION && life->start > at) {
+        life->start = at;
+    }
+    if (moment == DEFINITION) {
+        life->end = life->end > at ? life->end : at;
+    } else {
+        note_use(life, at);
+        use(emission, life, at);
+    }
+    life->weight += (float)(UINT64_C(1) << 3 * depth);
+    life->depth = life->depth > depth ? life->depth : (uint8_t)depth;
+}
+
+static uint32_t leader_of(struct emission *emission, mdf_lowered_id id)
+{
+    uint32_t leader = id;
+
+    while (emission->lives[leader].group != leader) {
+        leader = emission->lives[leader].group;
+    }
+    return emission->lives[id].group = leader;
+}
+
+static void extend(struct life *life, uint32_t start, uint32_t end)
+{
+    life->group_start = life->group_start < start ? life->group_start : start;
+    life->group_end = life->group_end > end ? life->group_end : end;
+}
+
+static void unify(struct emission *emission, mdf_lowered_id a, mdf_lowered_id b)
+{
+    uint32_t leader = leader_of(emission, a), other = leader_of(emission, b);
+    struct life *life = &emission->lives[leader], *joined = &emission->lives[other];
+
+    if (leader != other) {
+        joined->group = leader;
+        extend(life, joined->group_start, joined->group_end);
+        life->weight += joined->weight;
+        life->depth = life->depth > joined->depth ? life->depth : joined->depth;
+    }
+}
+
+/* What a branch makes, and nothing needs besides the merge, is made where the result lies. `first` and `last` are the steps
+ * around the branch. */
+static void unify_merge(struct emission *emission, mdf_lowered_id out, mdf_lowered_id value, uint32_t first, uint32_t last)
+{
+    struct life *life = &emission->lives[value];
+
+    if (life->kind == LIFE_NONE || life->kind != emission->lives[out].kind || life->step == nowhere || life->step <= first ||
+        life->step >= last || life->end != position(last, LATE) || life->merged_at == last || emission->lives[out].n_uses == 0) {
+        return;
+    }
+    life->merged_at = last;
+    unify(emission, out, value);
+}
+
+/* A value from before the branches that nothing needs behind the merge lies where the result lies, unless it is still read once
+ * one of the branches has written there: then the branch that keeps it has nothing to do. Where it is a state, the result must be
+ * what that state is next, or be done with before states go on. `at` is the step that merges. */
+static void unify_kept(struct emission *emission, mdf_lowered_id out, mdf_lowered_id value, uint32_t first, uint32_t at)
+{
+    struct life *life = &emission->lives[value], *result = &emission->lives[out], *target;
+    const struct life *group = &emission->lives[leader_of(emission, value)];
+
+    if (life->kind == LIFE_NONE || life->kind != result->kind || life->is_input || life->start == nowhere ||
+        life->start >= position(first, USE) || life->end != position(at, LATE) || life->merged_at == at || result->n_uses == 0) {
+        return;
+    }
+    target = &emission->lives[leader_of(emission, out)];
+    if (target == group || group->group_end != life->end || target->group_start <= position(first, AFTER) ||
+        life->use_before >= target->group_start || (target->state != 0 && target->state != group->state) ||
+        (group->state != 0 && result->becomes != group->state && result->end >= group->state_end)) {
+        return;
+    }
+    life->merged_at = at;
+    target->state = group->state;
+    target->state_end = group->state_end;
+    unify(emission, out, value);
+}
+
+/* Numbers the states of all loops. */
+static void number_states(struct emission *emission)
+{
+    uint32_t number = 0, at;
+    size_t i;
+
+    for (at = 0; at < emission->n_steps; at++) {
+        const struct mdf_lowered_loop *loop = emission->steps[at].kind == STEP_END_LOOP ? emission->steps[at].op->of.loop : NULL;
+
+        for (i = 0; loop != NULL && i < loop->n_states; i++) {
+            emission->lives[loop->states[i].parameter].state = ++number;
+            emission->lives[loop->states[i].parameter].state_end = position(at, USE);
+            emission->lives[loop->states[i].next].becomes = number;
+        }
+    }
+}
+
+static void unify_states(struct emission *emission, const struct step *step, uint32_t at)
+{
+    const struct mdf_lowered_loop *loop = step->op->of.loop;
+    size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        mdf_lowered_id parameter = loop->states[i].parameter, next = loop->states[i].next;
+        struct life *life = &emission->lives[parameter];
+        const struct life *next_group = &emission->lives[leader_of(emission, next)];
+
+        if (life->kind == LIFE_NONE || life->n_uses == 0) {
+            continue;
+        }
+        if (next_group->kind == life->kind && next_group->group_start != nowhere && life->end < next_group->group_start) {
+            unify(emission, parameter, next);
+        }
+        extend(&emission->lives[leader_of(emission, parameter)], position(step->partner, DEFINITION), position(at, AFTER));
+    }
+}
+
+static void unify_all(struct emission *emission)
+{
+    uint32_t at;
+    size_t i;
+
+    for (i = 0; i < emission->n_lives; i++) {
+        emission->lives[i].group_start = emission->lives[i].start;
+        emission->lives[i].group_end = emission->lives[i].end;
+    }
+    number_states(emission);
+    for (at = 0; at < emission->n_steps; at++) {
+        const struct step *step = &emission->steps[at];
+
+        if (step->kind == STEP_END_IF) {
+            const struct mdf_lowered_if *branches = step->op->of.branches;
+            uint32_t first = step->partner, middle = emission->steps[step->partner].partner;
+
+            for (i = 0; i < branches->n_merges; i++) {
+                unify_merge(emission, branches->merges[i].out, branches->merges[i].then, step->partner, middle);
+                unify_merge(emission, branches->merges[i].out, branches->merges[i].otherwise, middle, at);
+                unify_kept(emission, branches->merges[i].out, branches->merges[i].otherwise, first, at);
+            }
+        } else if (step->kind == STEP_END_LOOP) {
+            unify_states(emission, step, at);
+        }
+    }
+    for (i = 0; i < emission->n_lives; i++) {
+        leader_of(emission, (mdf_lowered_id)i);
+    }
+}
+
+bool emission_find_lives(struct emission *emission)
+{
+    if (!init_lives(emission)) {
+        return false;
+    }
+    visit_all(emission, count);
+    defer_conditions(emission);
+    visit_all(emission, live);
+    unify_all(emission);
+    return true;
+}

@@ -1,0 +1,446 @@
+/* emit_x86_64_loop.c - see emit_x86_64.h. Loops:
+ *
+ *           states = initial values, pointers to first items; go to end where there is no first run
+ *   body:   leave where interrupted; rows are loaded
+ *           ...
+ *           items are stored; states = what they are next; pointers and counter advance; go to body, or leave at the limit
+ *   end:    stacks are ended */
+#include "mdf_c/lowered/lowered_run.h"
+#include "mdf_c/machine/emit_x86_64.h"
+
+#include <string.h>
+
+static void call_helper(struct emission *emission, const struct loop_plan *plan,
+                        int (*helper)(struct mdf_lowered *, struct mdf_lowered_loop *, size_t))
+{
+    const void *address;
+
+    memcpy(&address, &helper, sizeof address);
+    assemble_move_address(emission->assembler, RDI, emission->lowered);
+    assemble_move_address(emission->assembler, RSI, plan->loop);
+    emission_call_or_leave(emission, address);
+    emission_restore(emission);
+}
+
+/* number = the number of runs where that is known before; trip counts below 0 are 0. */
+static void load_n_runs(struct emission *emission, const struct loop_plan *plan, uint8_t number)
+{
+    struct assembler *assembler = emission->assembler;
+
+    if (plan->loop->n_runs != SIZE_MAX || plan->loop->trip_count == MDF_LOWERED_NONE) {
+        assemble_move_number(assembler, number, plan->loop->n_runs);
+        return;
+    }
+    emission_load_general(emission, plan->loop->trip_count, number);
+    assemble_move_number(assembler, RAX, 0);
+    assemble_general(assembler, GENERAL_TEST, 8, number, in_register(number));
+    assemble_general(assembler, GENERAL_MOVE_IF + IF_NEGATIVE, 8, number, in_register(RAX));
+}
+
+static void multiply_register(struct emission *emission, uint8_t number, uint64_t factor)
+{
+    if (factor <= INT32_MAX) {
+        assemble_multiply_by(emission->assembler, 8, number, in_register(number), (int32_t)factor);
+    } else {
+        assemble_move_number(emission->assembler, RDX, factor);
+        assemble_general(emission->assembler, GENERAL_MULTIPLY, 8, number, in_register(RDX));
+    }
+}
+
+static size_t bytes_of(const struct emission *emission, mdf_lowered_id id)
+{
+    const struct mdf_value *form = &emission->lowered->values[id].form;
+
+    return form->length * mdf_dtype_size((mdf_dtype)form->dtype);
+}
+
+/* ------------------------------------------------------------------ pointers to items */
+
+/* The pointer becomes rax, plus all items but one where it goes from the last one. */
+static void begin_pointer(struct emission *emission, const struct loop_plan *plan, mdf_lowered_id pointer, bool is_reversed,
+                          size_t item_bytes)
+{
+    struct assembler *assembler = emission->assembler;
+
+    if (is_reversed) {
+        assemble_push(assembler, RAX);
+        load_n_runs(emission, plan, RCX);
+        assemble_with_number(assembler, NUMBER_SUBTRACT, 8, in_register(RCX), 1);
+        multiply_register(emission, RCX, item_bytes);
+        assemble_pop(assembler, RAX);
+        assemble_general(assembler, GENERAL_ADD, 8, RAX, in_register(RCX));
+    }
+    emission_finish(emission, pointer, RAX);
+}
+
+static void begin_pointers(struct emission *emission, const struct loop_plan *plan)
+{
+    struct assembler *assembler = emission->assembler;
+    size_t i;
+
+    for (i = 0; i < plan->loop->n_rows; i++) {
+        const struct mdf_lowered_rows *rows = &plan->loop->rows[i];
+
+        if (emission->lowered->values[rows->source].is_scalar) {
+            emission_publish(emission, rows->source);
+            assemble_general(assembler, GENERAL_ADDRESS, 8, RAX, in_memory(CELLS, (int32_t)(8 * rows->source)));
+        } else {
+            assemble_load(assembler, 8, RAX, emission_array_data(rows->source));
+        }
+        begin_pointer(emission, plan, (mdf_lowered_id)(plan->rows + i), rows->is_reversed, bytes_of(emission, rows->parameter));
+    }
+    for (i = 0; i < plan->loop->n_stacks; i++) {
+        const struct mdf_lowered_stack *stack = &plan->loop->stacks[i];
+
+        assemble_move_address(assembler, RAX, &stack->items);
+        assemble_load(assembler, 8, RAX, in_memory(RAX, 0));
+        begin_pointer(emission, plan, (mdf_lowered_id)(plan->stacks + i), stack->is_reversed, stack->item_bytes);
+    }
+}
+
+static void advance(struct emission *emission, mdf_lowered_id id, size_t n_bytes, bool is_reversed)
+{
+    struct assembler *assembler = emission->assembler;
+    uint8_t target = emission_target(emission, id, RAX);
+
+    emission_load_general(emission, id, target);
+    if (n_bytes <= INT32_MAX) {
+        assemble_with_number(assembler, NUMBER_ADD, 8, in_register(target), is_reversed ? -(int32_t)n_bytes : (int32_t)n_bytes);
+    } else {
+        assemble_move_number(assembler, RCX, is_reversed ? 0 - (uint64_t)n_bytes : n_bytes);
+        assemble_general(assembler, GENERAL_ADD, 8, target, in_register(RCX));
+    }
+    emission_finish(emission, id, target);
+}
+
+/* ------------------------------------------------------------------ before a loop */
+
+static void set_number(struct emission *emission, mdf_lowered_id id, uint64_t number)
+{
+    uint8_t target = emission_target(emission, id, RAX);
+
+    assemble_move_number(emission->assembler, target, number);
+    emission_finish(emission, id, target);
+}
+
+static void begin_values(struct emission *emission, const struct loop_plan *plan)
+{
+    struct assembler *assembler = emission->assembler;
+    const struct mdf_lowered_loop *loop = plan->loop;
+    size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        const struct mdf_lowered_state *state = &loop->states[i];
+
+        if (emission->lowered->values[state->parameter].is_scalar) {
+            emission_copy(emission, state->parameter, state->initial);
+        } else if (emission->arrays[state->next].is_in_place) {
+            assemble_load(assembler, 8, RAX, emission_array_data(state->parameter));
+            assemble_store(assembler, 8, RAX, emission_array_data(state->next));
+        }
+    }
+    if (plan->counts) {
+        set_number(emission, plan->counter, 0);
+    }
+    if (loop->is_going_on != MDF_LOWERED_NONE && emission->lives[loop->is_going_on].n_uses > 0) {
+        set_number(emission, loop->is_going_on, 1); /* else there would be no run */
+    }
+    if (plan->bound != MDF_LOWERED_NONE && plan->bound != loop->trip_count) {
+        emission_load_general(emission, loop->trip_count, RAX);
+        assemble_move_number(assembler, RCX, loop->limit);
+        assemble_general(assembler, GENERAL_COMPARE, 8, RAX, in_register(RCX));
+        assemble_general(assembler, GENERAL_MOVE_IF + IF_ABOVE, 8, RAX, in_register(RCX));
+        emission_finish(emission, plan->bound, RAX);
+    }
+}
+
+static void skip_without_runs(struct emission *emission, const struct loop_plan *plan, machine_label end)
+{
+    struct assembler *assembler = emission->assembler;
+    uint8_t number;
+
+    if (plan->loop->condition != MDF_LOWERED_NONE) {
+        emission_jump(emission, plan->loop->condition, false, end);
+    }
+    if (plan->bound != MDF_LOWERED_NONE) {
+        number = emission_general(emission, plan->loop->trip_count, RAX);
+        assemble_general(assembler, GENERAL_TEST, 8, number, in_register(number));
+        assemble_jump_if(assembler, IF_LESS_OR_EQUAL, end);
+    } else if (plan->is_bounded && plan->constant == 0) {
+        assemble_jump(assembler, end);
+    }
+}
+
+static void load_row(struct emission *emission, mdf_lowered_id parameter, uint8_t pointer)
+{
+    const struct life *life = &emission->lives[parameter];
+    struct machine_operand item = in_memory(pointer, 0);
+    uint8_t target;
+
+    if (!emission->lowered->values[parameter].is_scalar) {
+        assemble_store(emission->assembler, 8, pointer, emission_array_data(parameter));
+    } else if (life->n_uses > 0 && life->kind == LIFE_REAL) {
+        target = emission_target(emission, parameter, SCRATCH_REAL);
+        assemble_vector(emission->assembler, life->size == 4 ? VECTOR_LOAD_FLOAT : VECTOR_LOAD_DOUBLE, 16, target, 0, item);
+        emission_finish(emission, parameter, target);
+    } else if (life->n_uses > 0) {
+        target = emission_target(emission, parameter, RAX);
+        assemble_load(emission->assembler, life->size, target, item);
+        emission_finish(emission, parameter, target);
+    }
+}
+
+static void begin_run(struct emission *emission, const struct loop_plan *plan)
+{
+    struct assembler *assembler = emission->assembler;
+    const struct mdf_lowered_loop *loop = plan->loop;
+    const struct mdf_stop *stop = emission->lowered->context->stop;
+    size_t i;
+
+    if (stop != NULL) {
+        assemble_move_address(assembler, RAX, &stop->is_asked);
+        assemble_with_number(assembler, NUMBER_COMPARE, 1, in_memory(RAX, 0), 0);
+        assemble_jump_if(assembler, IF_NOT_EQUAL, emission->leave);
+    }
+    for (i = 0; i < loop->n_rows; i++) {
+        load_row(emission, loop->rows[i].parameter, emission_general(emission, (mdf_lowered_id)(plan->rows + i), RAX));
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (loop->stacks[i].is_direct) {
+            assemble_store(assembler, 8, emission_general(emission, (mdf_lowered_id)(plan->stacks + i), RAX),
+                           emission_array_data(loop->stacks[i].item));
+        }
+    }
+}
+
+void emission_begin_loop(struct emission *emission, struct step *step)
+{
+    struct assembler *assembler = emission->assembler;
+    struct loop_plan plan = emission_plan_loop(emission, step);
+
+    if (plan.calls) {
+        load_n_runs(emission, &plan, RDX);
+        call_helper(emission, &plan, mdf_lowered_begin_loop);
+    }
+    begin_values(emission, &plan);
+    begin_pointers(emission, &plan);
+    step->labels[0] = new_label(assembler);
+    step->labels[1] = new_label(assembler);
+    skip_without_runs(emission, &plan, step->labels[1]);
+    assemble_align(assembler, 32);
+    bind_label(assembler, step->labels[0]);
+    begin_run(emission, &plan);
+}
+
+/* ------------------------------------------------------------------ behind the body */
+
+static void store_item(struct emission *emission, const struct mdf_lowered_stack *stack, mdf_lowered_id pointer)
+{
+    struct assembler *assembler = emission->assembler;
+    const struct mdf_value *form = &emission->lowered->values[stack->item].form;
+    bool is_real = form->dtype == MDF_DTYPE_FLOAT32 || form->dtype == MDF_DTYPE_FLOAT64;
+    uint8_t target;
+
+    if (!emission->lowered->values[stack->item].is_scalar) {
+        emission_load_general(emission, pointer, RAX);
+        assemble_load(assembler, 8, RSI, emission_array_data(stack->item));
+        assemble_move(assembler, RDI, RAX);
+        assemble_move_number(assembler, RDX, stack->item_bytes);
+        emission_call_memcpy(emission);
+        emission_restore(emission);
+        return;
+    }
+    target = emission_general(emission, pointer, RCX);
+    if (is_real) {
+        assemble_vector(assembler, stack->item_bytes == 4 ? VECTOR_STORE_FLOAT : VECTOR_STORE_DOUBLE, 16,
+                        emission_real(emission, stack->item, SCRATCH_REAL), 0, in_memory(target, 0));
+    } else {
+        assemble_store(assembler, (unsigned)stack->item_bytes, emission_general(emission, stack->item, RAX),
+                       in_memory(target, 0));
+    }
+}
+
+static void swap_arrays(struct emission *emission, mdf_lowered_id a, mdf_lowered_id b)
+{
+    struct assembler *assembler = emission->assembler;
+    size_t offset;
+
+    _Static_assert(sizeof(struct mdf_value) == 64, "values are exchanged half by half");
+    for (offset = 0; offset < sizeof(struct mdf_value); offset += 32) {
+        struct machine_operand first = in_memory(ARRAYS, (int32_t)(a * sizeof(struct mdf_value) + offset));
+        struct machine_operand second = in_memory(ARRAYS, (int32_t)(b * sizeof(struct mdf_value) + offset));
+
+        assemble_vector(assembler, VECTOR_LOAD, 32, SECOND_SCRATCH_REAL, 0, first);
+        assemble_vector(assembler, VECTOR_LOAD, 32, SCRATCH_REAL, 0, second);
+        assemble_vector(assembler, VECTOR_STORE, 32, SCRATCH_REAL, 0, first);
+        assemble_vector(assembler, VECTOR_STORE, 32, SECOND_SCRATCH_REAL, 0, second);
+    }
+}
+
+static void carry_states(struct emission *emission, const struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        const struct mdf_lowered_state *state = &loop->states[i];
+
+        if (emission->lowered->values[state->parameter].is_scalar) {
+            emission_copy(emission, state->parameter, state->next);
+        } else if (emission->arrays[state->next].is_in_place) {
+            continue;
+        } else if (state->is_in_stack) {
+            assemble_load(emission->assembler, 8, RAX, emission_array_data(state->next));
+            assemble_store(emission->assembler, 8, RAX, emission_array_data(state->parameter));
+        } else {
+            swap_arrays(emission, state->parameter, state->next);
+            assemble_vector_end(emission->assembler);
+        }
+    }
+}
+
+/* What is computed ahead: its place goes on with the runs; behind the last one of a block, the next block is computed. */
+static void advance_products(struct emission *emission, const struct loop_plan *plan)
+{
+    struct assembler *assembler = emission->assembler;
+    machine_label within = new_label(assembler);
+    size_t i;
+
+    for (i = 0; i < plan->loop->n_products; i++) {
+        const struct mdf_lowered_product *product = plan->loop->products[i];
+
+        if (product->rows != NULL) {
+            int32_t n_bytes = (int32_t)bytes_of(emission, product->out);
+
+            assemble_with_number(assembler, NUMBER_ADD, 8, emission_array_data(product->out),
+                                 product->rows->is_reversed ? -n_bytes : n_bytes);
+        }
+    }
+    assemble_move_address(assembler, RAX, &plan->loop->block_end);
+    assemble_general(assembler, GENERAL_COMPARE, 8, emission_general(emission, plan->counter, RDX), in_memory(RAX, 0));
+    assemble_jump_if(assembler, IF_BELOW, within);
+    emission_load_general(emission, plan->counter, RDX);
+    call_helper(emission, plan, mdf_lowered_multiply_ahead);
+    bind_label(assembler, within);
+}
+
+static void end_run(struct emission *emission, const struct loop_plan *plan)
+{
+    const struct mdf_lowered_loop *loop = plan->loop;
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (!loop->stacks[i].is_direct) {
+            store_item(emission, &loop->stacks[i], (mdf_lowered_id)(plan->stacks + i));
+        }
+    }
+    if (plan->next_condition != MDF_LOWERED_NONE && plan->next_condition != loop->next_condition) {
+        emission_load_general(emission, loop->next_condition, RAX);
+        emission_finish(emission, plan->next_condition, RAX);
+    }
+    carry_states(emission, loop);
+    for (i = 0; i < loop->n_rows; i++) {
+        advance(emission, (mdf_lowered_id)(plan->rows + i), bytes_of(emission, loop->rows[i].parameter),
+                loop->rows[i].is_reversed);
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        advance(emission, (mdf_lowered_id)(plan->stacks + i), loop->stacks[i].item_bytes, loop->stacks[i].is_reversed);
+    }
+    if (plan->counts) {
+        advance(emission, plan->counter, 1, false);
+    }
+    if (loop->block_runs > 0) {
+        advance_products(emission, plan);
+    }
+}
+
+/* Sets the flags: counter against bound. */
+static void compare_with_bound(struct emission *emission, const struct loop_plan *plan)
+{
+    struct assembler *assembler = emission->assembler;
+    uint8_t counter = emission_general(emission, plan->counter, RAX);
+
+    if (plan->bound != MDF_LOWERED_NONE) {
+        assemble_general(assembler, GENERAL_COMPARE, 8, counter, emission_operand(emission, plan->bound));
+    } else if (plan->constant <= INT32_MAX) {
+        assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(counter), (int32_t)plan->constant);
+    } else {
+        assemble_move_number(assembler, RCX, plan->constant);
+        assemble_general(assembler, GENERAL_COMPARE, 8, counter, in_register(RCX));
+    }
+}
+
+/* Room for the item of the next run. */
+static void grow_where_full(struct emission *emission, const struct loop_plan *plan, machine_label body)
+{
+    struct assembler *assembler = emission->assembler;
+    uint8_t counter = emission_general(emission, plan->counter, RCX);
+    size_t i;
+
+    assemble_move_address(assembler, RAX, &plan->loop->stacks[0].capacity);
+    assemble_general(assembler, GENERAL_COMPARE, 8, counter, in_memory(RAX, 0));
+    assemble_jump_if(assembler, IF_BELOW, body);
+    assemble_general(assembler, GENERAL_ADDRESS, 8, RDX, in_memory(counter, 1));
+    call_helper(emission, plan, mdf_lowered_grow_stacks);
+    for (i = 0; i < plan->loop->n_stacks; i++) {
+        const struct mdf_lowered_stack *stack = &plan->loop->stacks[i];
+
+        emission_load_general(emission, plan->counter, RCX);
+        multiply_register(emission, RCX, stack->item_bytes);
+        assemble_move_address(assembler, RAX, &stack->items);
+        assemble_general(assembler, GENERAL_ADD, 8, RCX, in_memory(RAX, 0));
+        emission_finish(emission, (mdf_lowered_id)(plan->stacks + i), RCX);
+    }
+}
+
+/* The bound is reached: where that is the limit, and there would be more runs, leave. */
+static void leave_at_limit(struct emission *emission, const struct loop_plan *plan)
+{
+    struct assembler *assembler = emission->assembler;
+    const struct mdf_lowered_loop *loop = plan->loop;
+
+    if (loop->limit == 0) {
+        return;
+    }
+    if (plan->bound != MDF_LOWERED_NONE) {
+        assemble_move_number(assembler, RCX, loop->limit);
+        assemble_general(assembler, GENERAL_COMPARE, 8, RCX, emission_operand(emission, loop->trip_count));
+        assemble_jump_if(assembler, IF_BELOW, emission->leave);
+    } else if (loop->n_runs > loop->limit) {
+        assemble_jump(assembler, emission->leave);
+    }
+}
+
+void emission_end_loop(struct emission *emission, struct step *step)
+{
+    struct assembler *assembler = emission->assembler;
+    struct loop_plan plan = emission_plan_loop(emission, step);
+    const machine_label *labels = emission->steps[step->partner].labels;
+    bool may_grow = plan.loop->n_stacks > 0 && !plan.is_known;
+    machine_label reached = new_label(assembler);
+
+    end_run(emission, &plan);
+    if (plan.next_condition != MDF_LOWERED_NONE && !plan.is_bounded && !may_grow) {
+        emission_jump(emission, plan.next_condition, true, labels[0]);
+    } else if (plan.next_condition != MDF_LOWERED_NONE) {
+        emission_jump(emission, plan.next_condition, false, labels[1]);
+    }
+    if (plan.is_bounded) {
+        compare_with_bound(emission, &plan);
+        assemble_jump_if(assembler, may_grow ? IF_ABOVE_OR_EQUAL : IF_BELOW, may_grow ? reached : labels[0]);
+    }
+    if (may_grow) {
+        grow_where_full(emission, &plan, labels[0]);
+    }
+    if (may_grow || (!plan.is_bounded && plan.next_condition == MDF_LOWERED_NONE)) {
+        assemble_jump(assembler, labels[0]);
+    }
+    bind_label(assembler, reached);
+    if (plan.is_bounded) {
+        leave_at_limit(emission, &plan);
+    }
+    bind_label(assembler, labels[1]);
+    if (plan.calls) {
+        emission_load_general(emission, plan.counter, RDX);
+        call_helper(emission, &plan, mdf_lowered_end_loop);
+    }
+}

@@ -1,0 +1,467 @@
+/* emit_x86_64_packed.c - see emit_x86_64_packed.h. Element ops on several elements at a time. What takes several instructions
+ * works in the free registers, and writes the result with the last one: it may have the register of an operand. */
+#include "mdf_c/machine/emit_x86_64_packed.h"
+
+static bool is_real_type(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
+}
+
+static bool is_whole_type(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64;
+}
+
+static bool covers_cast(unsigned from, unsigned to)
+{
+    if (is_real_type(from)) {
+        return is_real_type(to) || to == MDF_DTYPE_BOOL;
+    }
+    return from == MDF_DTYPE_INT64 ? !is_real_type(to) : is_whole_type(from) || from == MDF_DTYPE_BOOL;
+}
+
+bool packed_covers(const struct emission *emission, const struct mdf_lowered_op *op)
+{
+    unsigned to = emission->lowered->values[op->out].form.dtype;
+    bool is_covered = is_real_type(op->dtype) || is_whole_type(op->dtype) || op->dtype == MDF_DTYPE_BOOL;
+
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_ADD:
+    case MDF_LOWERED_SUBTRACT:
+    case MDF_LOWERED_MULTIPLY:
+    case MDF_LOWERED_NEGATE:
+    case MDF_LOWERED_ABSOLUTE:
+        return is_real_type(op->dtype) || is_whole_type(op->dtype);
+    case MDF_LOWERED_DIVIDE:
+    case MDF_LOWERED_DIVIDE_NONZERO:
+    case MDF_LOWERED_SQUARE_ROOT:
+    case MDF_LOWERED_FLOOR:
+    case MDF_LOWERED_CEILING:
+        return is_real_type(op->dtype);
+    case MDF_LOWERED_LESS:
+    case MDF_LOWERED_LESS_EQUAL:
+    case MDF_LOWERED_GREATER:
+    case MDF_LOWERED_GREATER_EQUAL:
+        return is_real_type(op->dtype) || is_whole_type(op->dtype);
+    case MDF_LOWERED_EQUAL:
+    case MDF_LOWERED_NOT_EQUAL:
+    case MDF_LOWERED_SELECT:
+        return is_covered;
+    case MDF_LOWERED_AND:
+    case MDF_LOWERED_OR:
+    case MDF_LOWERED_EXCLUSIVE_OR:
+    case MDF_LOWERED_NOT:
+        return op->dtype == MDF_DTYPE_BOOL;
+    case MDF_LOWERED_CAST:
+        return is_covered && covers_cast(op->dtype, to);
+    default:
+        return false;
+    }
+}
+
+/* ------------------------------------------------------------------ pieces */
+
+/* Bytes of an element of the op's operands, in a register. */
+static unsigned element_size(const struct packed *packed, unsigned dtype)
+{
+    return dtype == MDF_DTYPE_BOOL ? packed->width : (unsigned)mdf_dtype_size((mdf_dtype)dtype);
+}
+
+static unsigned size_of(const struct packed *packed, unsigned dtype)
+{
+    return packed_size(packed, element_size(packed, dtype));
+}
+
+static void make_zero(struct packed *packed, uint8_t number)
+{
+    assemble_vector(packed->assembler, VECTOR_EXCLUSIVE_OR, 16, number, number, in_register(number));
+}
+
+/* Lanes of `from` bytes become lanes of `to` bytes, half or twice as wide, in the register `target`, by their signs. */
+static void change_width(struct packed *packed, uint8_t target, uint8_t source, unsigned from, unsigned to)
+{
+    struct assembler *assembler = packed->assembler;
+
+    if (from < to) {
+        assemble_vector(assembler, VECTOR_EXTEND_INTS, packed_size(packed, to), target, 0, in_register(source));
+    } else if (packed->lanes == 4) {
+        assemble_vector_with_number(assembler, VECTOR_UPPER_HALF, 32, source, 0, in_register(THIRD_SCRATCH_REAL), 1);
+        assemble_vector_with_number(assembler, VECTOR_SHUFFLE_FLOATS, 16, target, source, in_register(THIRD_SCRATCH_REAL), 0x88);
+    } else {
+        assemble_vector(assembler, VECTOR_MOVE, 16, target, 0, in_register(source));
+    }
+}
+
+/* The register that has the mask of a bool item in lanes of `to` bytes: its own, or the first scratch register. */
+static uint8_t mask_for(struct packed *packed, uint32_t item, unsigned to)
+{
+    uint8_t number = packed_register(packed, item);
+
+    if (to == packed->width) {
+        return number;
+    }
+    change_width(packed, SCRATCH_REAL, number, packed->width, to);
+    return SCRATCH_REAL;
+}
+
+/* A mask of lanes of `from` bytes in the first scratch register, flipped where asked for, becomes the op's result. */
+static void finish_mask(struct packed *packed, unsigned from, bool flips)
+{
+    struct packed_op *op = &packed->ops[packed->at];
+    struct assembler *assembler = packed->assembler;
+    uint8_t target = packed_target(packed, op->out);
+
+    if (flips) {
+        assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, packed_size(packed, from), SCRATCH_REAL, SCRATCH_REAL,
+                        constant_operand(assembler, UINT64_MAX, 8));
+    }
+    if (from != packed->width) {
+        change_width(packed, target, SCRATCH_REAL, from, packed->width);
+    } else {
+        assemble_vector(assembler, VECTOR_MOVE, packed_size(packed, from), target, 0, in_register(SCRATCH_REAL));
+    }
+}
+
+/* ------------------------------------------------------------------ arithmetic */
+
+static unsigned real_kind(const struct mdf_lowered_op *op)
+{
+    return op->dtype == MDF_DTYPE_FLOAT32 ? OF_FLOATS : OF_DOUBLES;
+}
+
+static void emit_two(struct packed *packed, unsigned code)
+{
+    struct packed_op *op = &packed->ops[packed->at];
+    uint8_t first = packed_register(packed, op->in[0]);
+    struct machine_operand second = packed_operand(packed, op->in[1]);
+    uint8_t target = packed_target(packed, op->out);
+
+    assemble_vector(packed->assembler, code, size_of(packed, op->op->dtype), target, first, second);
+}
+
+static void emit_with_constant(struct packed *packed, unsigned code, uint64_t bits)
+{
+    struct packed_op *op = &packed->ops[packed->at];
+    uint8_t first = packed_register(packed, op->in[0]), target = packed_target(packed, op->out);
+
+    assemble_vector(packed->assembler, code, size_of(packed, op->op->dtype), target, first,
+                    constant_operand(packed->assembler, bits, element_size(packed, op->op->dtype)));
+}
+
+static void emit_one(struct packed *packed)
+{
+    struct packed_op *op = &packed->ops[packed->at];
+    unsigned size = size_of(packed, op->op->dtype);
+    struct machine_operand operand = packed_operand(packed, op->in[0]);
+    uint8_t target = packed_target(packed, op->out);
+
+    if (op->op->code == MDF_LOWERED_SQUARE_ROOT) {
+        assemble_vector(packed->assembler, VECTOR_SQUARE_ROOT | real_kind(op->op), size, target, 0, operand);
+    } else {
+        assemble_vector_with_number(packed->assembler,
+                                    op->op->dtype == MDF_DTYPE_FLOAT32 ? VECTOR_ROUND_FLOATS : VECTOR_ROUND_DOUBLES, size, target,
+                                    0, operand, op->op->code == MDF_LOWERED_FLOOR ? 9 : 10);
+    }
+}
+
+static void leave_where_zero(struct packed *packed)
+{
+    struct packed_op *op = &packed->ops[packed->at];
+    struct assembler *assembler = packed->assembler;
+    unsigned size = size_of(packed, op->op->dtype);
+    const struct packed_item *divisor = &packed->items[op->in[1]];
+    bool is_float = op->op->dtype == MDF_DTYPE_FLOAT32;
+
+    if (divisor->kind == ITEM_CONSTANT && emission_constant(packed->emission, divisor->id) << (is_float ? 33 : 1) != 0) {
+        return;
+    }
+    make_zero(packed, SCRATCH_REAL);
+    assemble_vector_with_number(assembler, VECTOR_COMPARE | real_kind(op->op), size, SCRATCH_REAL,
+                                packed_register(packed, op->in[1]), in_register(SCRATCH_REAL), VECTOR_EQUAL);
+    assemble_vector(assembler, is_float ? VECTOR_SIGNS_OF_FLOATS : VECTOR_SIGNS_OF_DOUBLES, size, RCX, 0,
+                    in_register(SCRATCH_REAL));
+    assemble_with_number(assembler, NUMBER_AND, 4, in_register(RCX), (1 << packed->lanes) - 1);
+    assemble_jump_if(assembler, IF_NOT_EQUAL, packed->emission->leave);
+}
+
+static void emit_real(struct packed *packed)
+{
+    const struct mdf_lowered_op *op = packed->ops[packed->at].op;
+    uint64_t sign = op->dtype == MDF_DTYPE_FLOAT32 ? UINT64_C(0x80000000) : UINT64_C(1) << 63;
+
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_ADD:
+        emit_two(packed, VECTOR_ADD | real_kind(op));
+        break;
+    case MDF_LOWERED_SUBTRACT:
+        emit_two(packed, VECTOR_SUBTRACT | real_kind(op));
+        break;
+    case MDF_LOWERED_MULTIPLY:
+        emit_two(packed, VECTOR_MULTIPLY | real_kind(op));
+        break;
+    case MDF_LOWERED_DIVIDE_NONZERO:
+        leave_where_zero(packed);
+        emit_two(packed, VECTOR_DIVIDE | real_kind(op));
+        break;
+    case MDF_LOWERED_DIVIDE:
+        emit_two(packed, VECTOR_DIVIDE | real_kind(op));
+        break;
+    case MDF_LOWERED_NEGATE:
+        emit_with_constant(packed, VECTOR_EXCLUSIVE_OR, sign);
+        break;
+    case MDF_LOWERED_ABSOLUTE:
+        emit_with_constant(packed, VECTOR_AND, sign - 1);
+        break;
+    case MDF_LOWERED_SQUARE_ROOT:
+    case MDF_LOWERED_FLOOR:
+    case MDF_LOWERED_CEILING:
+        emit_one(packed);
+        break;
+    default: /* not of reals: no machine code */
+        packed->assembler->failed = true;
+        break;
+    }
+}
+
+/* a * b of 64 bits from products of 32: low * low + ((high * low + low * high) << 32). */
+static void emit_product_of_long(struct packed *packed)
+{
+    struct packed_op *op = &packed->ops[packed->at];
+    struct assembler *assembler = packed->assembler;
+    unsigned size = size_of(packed, op->op->dtype);
+    uint8_t a = packed_register(packed, op->in[0]), b = packed_register(packed, op->in[1]), target;
+
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, 2, SCRATCH_REAL, in_register(a), 32);
+    assemble_vector(assembler, VECTOR_MULTIPLY_HALVES, size, SCRATCH_REAL, SCRATCH_REAL, in_register(b));
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, 2, SECOND_SCRATCH_REAL, in_register(b), 32);
+    assemble_vector(assembler, VECTOR_MULTIPLY_HALVES, size, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL, in_register(a));
+    assemble_vector(assembler, VECTOR_ADD_INTS_8, size, SCRATCH_REAL, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, 6, SCRATCH_REAL, in_register(SCRATCH_REAL), 32);
+    assemble_vector(assembler, VECTOR_MULTIPLY_HALVES, size, SECOND_SCRATCH_REAL, a, in_register(b));
+    target = packed_target(packed, op->out);
+    assemble_vector(assembler, VECTOR_ADD_INTS_8, size, target, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
+}
+
+static void emit_negation(struct packed *packed)
+{
+    struct packed_op *op = &packed->ops[packed->at];
+    bool is_long = op->op->dtype == MDF_DTYPE_INT64;
+    uint8_t first = packed_register(packed, op->in[0]), target = packed_target(packed, op->out);
+
+    make_zero(packed, SCRATCH_REAL);
+    assemble_vector(packed->assembler, is_long ? VECTOR_SUBTRACT_INTS_8 : VECTOR_SUBTRACT_INTS, size_of(packed, op->op->dtype),
+                    target, SCRATCH_REAL, in_register(first));
+}
+
+static void emit_absolute(struct packed *packed)
+{
+    struct packed_op *op = &packed->ops[packed->at];
+    struct assembler *assembler = packed->assembler;
+    unsigned size = size_of(packed, op->op->dtype);
+    uint8_t first = packed_register(packed, op->in[0]), target = packed_target(packed, op->out);
+
+    if (op->op->dtype == MDF_DTYPE_INT32) {
+        assemble_vector(assembler, VECTOR_ABSOLUTE_INTS, size, target, 0, in_register(first));
+        return;
+    }
+    /* (x ^ sign) - sign */
+    make_zero(packed, SCRATCH_REAL);
+    assemble_vector(assembler, VECTOR_GREATER_INTS_8, size, SCRATCH_REAL, SCRATCH_REAL, in_register(first));
+    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, size, SECOND_SCRATCH_REAL, SCRATCH_REAL, in_register(first));
+    assemble_vector(assembler, VECTOR_SUBTRACT_INTS_8, size, target, SECOND_SCRATCH_REAL, in_register(SCRATCH_REAL));
+}
+
+static void emit_whole(struct packed *packed)
+{
+    const struct mdf_lowered_op *op = packed->ops[packed->at].op;
+    bool is_long = op->dtype == MDF_DTYPE_INT64;
+
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_ADD:
+        emit_two(packed, is_long ? VECTOR_ADD_INTS_8 : VECTOR_ADD_INTS);
+        break;
+    case MDF_LOWERED_SUBTRACT:
+        emit_two(packed, is_long ? VECTOR_SUBTRACT_INTS_8 : VECTOR_SUBTRACT_INTS);
+        break;
+    case MDF_LOWERED_MULTIPLY:
+        if (is_long) {
+            emit_product_of_long(packed);
+        } else {
+            emit_two(packed, VECTOR_MULTIPLY_INTS);
+        }
+        break;
+    case MDF_LOWERED_NEGATE:
+        emit_negation(packed);
+        break;
+    case MDF_LOWERED_ABSOLUTE:
+        emit_absolute(packed);
+        break;
+    default: /* not of whole numbers: no machine code */
+        packed->assembler->failed = true;
+        break;
+    }
+}
+
+/* ------------------------------------------------------------------ conditions */
+
+static void compare_reals(struct packed *packed)
+{
+    static const uint8_t comparisons[] = {VECTOR_EQUAL,      VECTOR_NOT_EQUAL, VECTOR_LESS,
+                                          VECTOR_LESS_EQUAL, VECTOR_GREATER,   VECTOR_GREATER_EQUAL};
+    struct packed_op *op = &packed->ops[packed->at];
+    unsigned width = element_size(packed, op->op->dtype), size = packed_size(packed, width);
+    uint8_t first = packed_register(packed, op->in[0]), target;
+    struct machine_operand second = packed_operand(packed, op->in[1]);
+    uint8_t comparison = comparisons[op->op->code - MDF_LOWERED_EQUAL];
+
+    if (width == packed->width) {
+        target = packed_target(packed, op->out);
+        assemble_vector_with_number(packed->assembler, VECTOR_COMPARE | real_kind(op->op), size, target, first, second,
+                                    comparison);
+        return;
+    }
+    assemble_vector_with_number(packed->assembler, VECTOR_COMPARE | real_kind(op->op), size, SCRATCH_REAL, first, second,
+                                comparison);
+    finish_mask(packed, width, false);
+}
+
+/* There are only "equal" and "greater". */
+static void compare_wholes(struct packed *packed)
+{
+    struct packed_op *op = &packed->ops[packed->at];
+    enum mdf_lowered_code code = (enum mdf_lowered_code)op->op->code;
+    unsigned width = element_size(packed, op->op->dtype);
+    bool is_equality = code == MDF_LOWERED_EQUAL || code == MDF_LOWERED_NOT_EQUAL;
+    bool swaps = code == MDF_LOWERED_LESS || code == MDF_LOWERED_GREATER_EQUAL;
+    bool flips = code == MDF_LOWERED_NOT_EQUAL || code == MDF_LOWERED_LESS_EQUAL || code == MDF_LOWERED_GREATER_EQUAL;
+    unsigned equal = width == 4 ? VECTOR_EQUAL_INTS : VECTOR_EQUAL_INTS_8;
+    unsigned greater = width == 4 ? VECTOR_GREATER_INTS : VECTOR_GREATER_INTS_8;
+    uint8_t first = packed_register(packed, op->in[swaps ? 1 : 0]);
+    struct machine_operand second = packed_operand(packed, op->in[swaps ? 0 : 1]);
+
+    assemble_vector(packed->assembler, is_equality ? equal : greater, packed_size(packed, width), SCRATCH_REAL, first, second);
+    finish_mask(packed, width, flips);
+}
+
+static void emit_logic(struct packed *packed)
+{
+    switch ((enum mdf_lowered_code)packed->ops[packed->at].op->code) {
+    case MDF_LOWERED_AND:
+        emit_two(packed, VECTOR_AND);
+        break;
+    case MDF_LOWERED_OR:
+        emit_two(packed, VECTOR_OR);
+        break;
+    case MDF_LOWERED_NOT:
+        emit_with_constant(packed, VECTOR_EXCLUSIVE_OR, UINT64_MAX);
+        break;
+    case MDF_LOWERED_EQUAL:
+        compare_wholes(packed); /* of masks */
+        break;
+    case MDF_LOWERED_NOT_EQUAL:
+    case MDF_LOWERED_EXCLUSIVE_OR:
+        emit_two(packed, VECTOR_EXCLUSIVE_OR);
+        break;
+    default: /* not of truths: no machine code */
+        packed->assembler->failed = true;
+        break;
+    }
+}
+
+static void emit_select(struct packed *packed)
+{
+    struct packed_op *op = &packed->ops[packed->at];
+    unsigned width = element_size(packed, op->op->dtype);
+    uint8_t mask = mask_for(packed, op->in[0], width), otherwise = packed_register(packed, op->in[2]);
+    struct machine_operand then = packed_operand(packed, op->in[1]);
+    uint8_t target = packed_target(packed, op->out);
+
+    assemble_vector_with_number(packed->assembler, width == 4 ? VECTOR_BLEND_FLOATS : VECTOR_BLEND_DOUBLES,
+                                packed_size(packed, width), target, otherwise, then, (uint8_t)(mask << 4));
+}
+
+/* ------------------------------------------------------------------ casts */
+
+static void cast_mask(struct packed *packed, unsigned to)
+{
+    static const uint64_t one_of_double = UINT64_C(0x3FF0000000000000);
+    struct packed_op *op = &packed->ops[packed->at];
+    unsigned width = element_size(packed, to);
+    uint8_t mask = mask_for(packed, op->in[0], width), target = packed_target(packed, op->out);
+    uint64_t one = to == MDF_DTYPE_FLOAT64 ? one_of_double : to == MDF_DTYPE_FLOAT32 ? UINT64_C(0x3F800000) : 1;
+
+    assemble_vector(packed->assembler, VECTOR_AND, packed_size(packed, width), target, mask,
+                    constant_operand(packed->assembler, one, width));
+}
+
+static void cast_to_mask(struct packed *packed)
+{
+    struct packed_op *op = &packed->ops[packed->at];
+    unsigned width = element_size(packed, op->op->dtype), size = packed_size(packed, width);
+    uint8_t first = packed_register(packed, op->in[0]);
+
+    make_zero(packed, SCRATCH_REAL);
+    if (is_real_type(op->op->dtype)) {
+        assemble_vector_with_number(packed->assembler, VECTOR_COMPARE | real_kind(op->op), size, SCRATCH_REAL, first,
+                                    in_register(SCRATCH_REAL), VECTOR_NOT_EQUAL);
+    } else {
+        assemble_vector(packed->assembler, width == 4 ? VECTOR_EQUAL_INTS : VECTOR_EQUAL_INTS_8, size, SCRATCH_REAL, first,
+                        in_register(SCRATCH_REAL));
+    }
+    finish_mask(packed, width, !is_real_type(op->op->dtype));
+}
+
+static void emit_cast(struct packed *packed)
+{
+    struct packed_op *op = &packed->ops[packed->at];
+    unsigned from = op->op->dtype, to = packed->emission->lowered->values[op->op->out].form.dtype;
+    struct assembler *assembler = packed->assembler;
+    uint8_t first, target;
+
+    if (to == MDF_DTYPE_BOOL && from != MDF_DTYPE_BOOL) {
+        cast_to_mask(packed);
+        return;
+    }
+    if (from == MDF_DTYPE_BOOL && to != MDF_DTYPE_BOOL) {
+        cast_mask(packed, to);
+        return;
+    }
+    first = packed_register(packed, op->in[0]);
+    target = packed_target(packed, op->out);
+    if (from == to) {
+        assemble_vector(assembler, VECTOR_MOVE, size_of(packed, to), target, 0, in_register(first));
+    } else if (from == MDF_DTYPE_FLOAT32) {
+        assemble_vector(assembler, VECTOR_DOUBLES_OF_FLOATS, size_of(packed, to), target, 0, in_register(first));
+    } else if (from == MDF_DTYPE_FLOAT64) {
+        assemble_vector(assembler, VECTOR_FLOATS_OF_DOUBLES, size_of(packed, from), target, 0, in_register(first));
+    } else if (to == MDF_DTYPE_FLOAT32) {
+        assemble_vector(assembler, VECTOR_FLOATS_OF_INTS, size_of(packed, to), target, 0, in_register(first));
+    } else if (to == MDF_DTYPE_FLOAT64) {
+        assemble_vector(assembler, VECTOR_DOUBLES_OF_INTS, size_of(packed, to), target, 0, in_register(first));
+    } else {
+        change_width(packed, target, first, element_size(packed, from), element_size(packed, to));
+    }
+}
+
+void packed_emit_op(struct packed *packed)
+{
+    const struct mdf_lowered_op *op = packed->ops[packed->at].op;
+
+    if (op->code == MDF_LOWERED_CAST) {
+        emit_cast(packed);
+    } else if (op->code == MDF_LOWERED_SELECT) {
+        emit_select(packed);
+    } else if (op->dtype == MDF_DTYPE_BOOL) {
+        emit_logic(packed);
+    } else if (emission_is_comparison(op->code)) {
+        if (is_real_type(op->dtype)) {
+            compare_reals(packed);
+        } else {
+            compare_wholes(packed);
+        }
+    } else if (is_real_type(op->dtype)) {
+        emit_real(packed);
+    } else {
+        emit_whole(packed);
+    }
+}

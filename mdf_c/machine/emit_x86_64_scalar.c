@@ -1,0 +1,411 @@
+/* emit_x86_64_scalar.c - see emit_x86_64.h. Ops on scalars: those of reals, casts, choice among all others. */
+#include "mdf_c/machine/emit_x86_64.h"
+
+#include <string.h>
+
+static bool is_real_type(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
+}
+
+static bool is_whole_type(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64;
+}
+
+static bool is_covered_type(unsigned dtype)
+{
+    return is_real_type(dtype) || is_whole_type(dtype) || dtype == MDF_DTYPE_BOOL;
+}
+
+static unsigned type_of(const struct emission *emission, mdf_lowered_id id)
+{
+    return emission->lowered->values[id].form.dtype;
+}
+
+static bool covers_type(const struct emission *emission, const struct mdf_lowered_op *op)
+{
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_ADD:
+    case MDF_LOWERED_SUBTRACT:
+    case MDF_LOWERED_MULTIPLY:
+    case MDF_LOWERED_NEGATE:
+    case MDF_LOWERED_ABSOLUTE:
+        return is_real_type(op->dtype) || is_whole_type(op->dtype);
+    case MDF_LOWERED_DIVIDE:
+    case MDF_LOWERED_DIVIDE_NONZERO:
+    case MDF_LOWERED_SQUARE_ROOT:
+    case MDF_LOWERED_FLOOR:
+    case MDF_LOWERED_CEILING:
+        return is_real_type(op->dtype);
+    case MDF_LOWERED_QUOTIENT:
+    case MDF_LOWERED_REMAINDER:
+    case MDF_LOWERED_FLOOR_QUOTIENT:
+    case MDF_LOWERED_FLOOR_REMAINDER:
+        return is_whole_type(op->dtype);
+    case MDF_LOWERED_ADD_EXACT:
+    case MDF_LOWERED_SUBTRACT_EXACT:
+    case MDF_LOWERED_MULTIPLY_EXACT:
+    case MDF_LOWERED_NEGATE_EXACT:
+        return op->dtype == MDF_DTYPE_INT64;
+    case MDF_LOWERED_AND:
+    case MDF_LOWERED_OR:
+    case MDF_LOWERED_EXCLUSIVE_OR:
+    case MDF_LOWERED_NOT:
+        return op->dtype == MDF_DTYPE_BOOL;
+    case MDF_LOWERED_CAST:
+        return is_covered_type(op->dtype) && is_covered_type(type_of(emission, op->out));
+    case MDF_LOWERED_FUNCTION:
+        return op->n_in <= 2 && op->dtype == MDF_DTYPE_FLOAT64;
+    case MDF_LOWERED_ELEMENTS:
+        return op->loop != NULL;
+    case MDF_LOWERED_COPY:
+        return true;
+    case MDF_LOWERED_EQUAL:
+    case MDF_LOWERED_NOT_EQUAL:
+    case MDF_LOWERED_LESS:
+    case MDF_LOWERED_LESS_EQUAL:
+    case MDF_LOWERED_GREATER:
+    case MDF_LOWERED_GREATER_EQUAL:
+    case MDF_LOWERED_SELECT:
+        return is_covered_type(op->dtype);
+    default:
+        return false;
+    }
+}
+
+bool emission_covers_scalar(const struct emission *emission, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_value *values = emission->lowered->values;
+    size_t i;
+
+    if (op->out == MDF_LOWERED_NONE || op->n_in == 0 || !covers_type(emission, op)) {
+        return false;
+    }
+    if (op->code == MDF_LOWERED_COPY) {
+        return values[op->out].is_scalar == values[op->in[0]].is_scalar;
+    }
+    for (i = 0; i < op->n_in; i++) {
+        if (!values[op->in[i]].is_scalar) {
+            return false;
+        }
+    }
+    return values[op->out].is_scalar;
+}
+
+/* ------------------------------------------------------------------ reals */
+
+static unsigned kind_of(const struct mdf_lowered_op *op)
+{
+    return op->dtype == MDF_DTYPE_FLOAT32 ? OF_FLOAT : OF_DOUBLE;
+}
+
+static void emit_binary(struct emission *emission, const struct mdf_lowered_op *op, unsigned code)
+{
+    uint8_t first = emission_real(emission, op->in[0], SECOND_SCRATCH_REAL);
+    uint8_t target = emission_target(emission, op->out, SCRATCH_REAL);
+
+    assemble_vector(emission->assembler, code | kind_of(op), 16, target, first, emission_operand(emission, op->in[1]));
+    emission_finish(emission, op->out, target);
+}
+
+/* With a constant in all lanes: the sign bit, or all but it. */
+static void emit_bits(struct emission *emission, const struct mdf_lowered_op *op, unsigned code, uint64_t bits)
+{
+    uint8_t first = emission_real(emission, op->in[0], SECOND_SCRATCH_REAL);
+    uint8_t target = emission_target(emission, op->out, SCRATCH_REAL);
+
+    assemble_vector(emission->assembler, code, 16, target, first,
+                    constant_operand(emission->assembler, bits, op->dtype == MDF_DTYPE_FLOAT32 ? 4 : 8));
+    emission_finish(emission, op->out, target);
+}
+
+static void emit_sign(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    uint64_t sign = op->dtype == MDF_DTYPE_FLOAT32 ? UINT64_C(0x80000000) : UINT64_C(1) << 63;
+
+    if (op->code == MDF_LOWERED_NEGATE) {
+        emit_bits(emission, op, VECTOR_EXCLUSIVE_OR, sign);
+    } else {
+        emit_bits(emission, op, VECTOR_AND, op->dtype == MDF_DTYPE_FLOAT32 ? sign - 1 : ~sign);
+    }
+}
+
+static void emit_unary(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    uint8_t first = emission_real(emission, op->in[0], SECOND_SCRATCH_REAL);
+    uint8_t target = emission_target(emission, op->out, SCRATCH_REAL);
+    struct machine_operand operand = in_register(first);
+
+    if (op->code == MDF_LOWERED_SQUARE_ROOT) {
+        assemble_vector(emission->assembler, VECTOR_SQUARE_ROOT | kind_of(op), 16, target, first, operand);
+    } else {
+        assemble_vector_with_number(emission->assembler,
+                                    op->dtype == MDF_DTYPE_FLOAT32 ? VECTOR_ROUND_FLOAT : VECTOR_ROUND_DOUBLE, 16, target, first,
+                                    operand, op->code == MDF_LOWERED_FLOOR ? 9 : 10);
+    }
+    emission_finish(emission, op->out, target);
+}
+
+static void leave_where_zero(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    struct assembler *assembler = emission->assembler;
+    machine_label past = new_label(assembler);
+    uint8_t divisor = emission_real(emission, op->in[1], SECOND_SCRATCH_REAL);
+
+    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, 16, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
+    assemble_vector(assembler, op->dtype == MDF_DTYPE_FLOAT32 ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE, 16, divisor, 0,
+                    in_register(SCRATCH_REAL));
+    assemble_jump_if(assembler, IF_PARITY, past);
+    assemble_jump_if(assembler, IF_EQUAL, emission->leave);
+    bind_label(assembler, past);
+}
+
+static bool is_constant_other_than_zero(const struct emission *emission, mdf_lowered_id id)
+{
+    return emission_is_constant(emission, id) && emission_constant(emission, id) << (emission->lives[id].size == 4 ? 33 : 1) != 0;
+}
+
+static void emit_real(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_ADD:
+        emit_binary(emission, op, VECTOR_ADD);
+        break;
+    case MDF_LOWERED_SUBTRACT:
+        emit_binary(emission, op, VECTOR_SUBTRACT);
+        break;
+    case MDF_LOWERED_MULTIPLY:
+        emit_binary(emission, op, VECTOR_MULTIPLY);
+        break;
+    case MDF_LOWERED_DIVIDE_NONZERO:
+        if (!is_constant_other_than_zero(emission, op->in[1])) {
+            leave_where_zero(emission, op);
+        }
+        emit_binary(emission, op, VECTOR_DIVIDE);
+        break;
+    case MDF_LOWERED_DIVIDE:
+        emit_binary(emission, op, VECTOR_DIVIDE);
+        break;
+    case MDF_LOWERED_NEGATE:
+    case MDF_LOWERED_ABSOLUTE:
+        emit_sign(emission, op);
+        break;
+    case MDF_LOWERED_SQUARE_ROOT:
+    case MDF_LOWERED_FLOOR:
+    case MDF_LOWERED_CEILING:
+        emit_unary(emission, op);
+        break;
+    default: /* not of reals: no machine code */
+        emission->assembler->failed = true;
+        break;
+    }
+}
+
+/* ------------------------------------------------------------------ casts */
+
+/* Reals of the type `dtype` as rax; leaves where the number does not fit. */
+static void truncate_real(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    bool is_float = op->dtype == MDF_DTYPE_FLOAT32;
+    struct assembler *assembler = emission->assembler;
+    machine_label done = new_label(assembler);
+    uint8_t real = emission_real(emission, op->in[0], SECOND_SCRATCH_REAL);
+
+    assemble_vector(assembler, is_float ? VECTOR_INT_8_OF_FLOAT : VECTOR_INT_8_OF_DOUBLE, 16, RAX, 0, in_register(real));
+    if (type_of(emission, op->out) == MDF_DTYPE_INT32) {
+        assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RCX, in_register(RAX));
+        assemble_general(assembler, GENERAL_COMPARE, 8, RCX, in_register(RAX));
+        assemble_jump_if(assembler, IF_NOT_EQUAL, emission->leave);
+        assemble_general(assembler, GENERAL_LOAD, 4, RAX, in_register(RAX));
+        return;
+    }
+    /* What does not fit gives the lowest number, which fits itself. */
+    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), 1);
+    assemble_jump_if(assembler, IF_NO_OVERFLOW, done);
+    assemble_vector(
+        assembler, is_float ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE, 16, real, 0,
+        constant_operand(assembler, is_float ? UINT64_C(0xDF000000) : UINT64_C(0xC3E0000000000000), is_float ? 4 : 8));
+    assemble_jump_if(assembler, IF_PARITY, emission->leave);
+    assemble_jump_if(assembler, IF_NOT_EQUAL, emission->leave);
+    bind_label(assembler, done);
+}
+
+static void truth_of_real(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    struct assembler *assembler = emission->assembler;
+    uint8_t real = emission_real(emission, op->in[0], SECOND_SCRATCH_REAL);
+
+    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, 16, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
+    assemble_vector(assembler, op->dtype == MDF_DTYPE_FLOAT32 ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE, 16, real, 0,
+                    in_register(SCRATCH_REAL));
+    assemble_set_if(assembler, IF_NOT_EQUAL, RAX);
+    assemble_set_if(assembler, IF_PARITY, RCX);
+    assemble_general(assembler, GENERAL_OR, 4, RAX, in_register(RCX));
+    assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX));
+}
+
+static void cast_real_to_real(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    uint8_t first = emission_real(emission, op->in[0], SECOND_SCRATCH_REAL);
+    uint8_t target = emission_target(emission, op->out, SCRATCH_REAL);
+
+    if (op->dtype == type_of(emission, op->out)) {
+        emission_finish(emission, op->out, first);
+        return;
+    }
+    assemble_vector(emission->assembler, op->dtype == MDF_DTYPE_FLOAT32 ? VECTOR_DOUBLE_OF_FLOAT : VECTOR_FLOAT_OF_DOUBLE, 16,
+                    target, first, in_register(first));
+    emission_finish(emission, op->out, target);
+}
+
+static void cast_to_real(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    bool is_wide = op->dtype == MDF_DTYPE_INT64;
+    unsigned to_float = is_wide ? VECTOR_FLOAT_OF_INT_8 : VECTOR_FLOAT_OF_INT;
+    unsigned to_double = is_wide ? VECTOR_DOUBLE_OF_INT_8 : VECTOR_DOUBLE_OF_INT;
+    uint8_t target = emission_target(emission, op->out, SCRATCH_REAL), number = emission_general(emission, op->in[0], RAX);
+
+    assemble_vector(emission->assembler, VECTOR_EXCLUSIVE_OR, 16, target, target, in_register(target));
+    assemble_vector(emission->assembler, type_of(emission, op->out) == MDF_DTYPE_FLOAT32 ? to_float : to_double, 16, target,
+                    target, in_register(number));
+    emission_finish(emission, op->out, target);
+}
+
+static void cast_whole(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    struct assembler *assembler = emission->assembler;
+    unsigned type = type_of(emission, op->out), size = op->dtype == MDF_DTYPE_INT64 ? 8 : 4;
+    uint8_t number = emission_general(emission, op->in[0], RAX);
+
+    if (type == op->dtype || op->dtype == MDF_DTYPE_BOOL) {
+        emission_finish(emission, op->out, number);
+        return;
+    }
+    if (type == MDF_DTYPE_BOOL) {
+        assemble_general(assembler, GENERAL_TEST, size, number, in_register(number));
+        assemble_set_if(assembler, IF_NOT_EQUAL, RAX);
+        assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX));
+    } else if (type == MDF_DTYPE_INT64) {
+        assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RAX, in_register(number));
+    } else {
+        assemble_general(assembler, GENERAL_LOAD, 4, RAX, in_register(number));
+    }
+    emission_finish(emission, op->out, RAX);
+}
+
+static void emit_cast(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    unsigned type = type_of(emission, op->out);
+
+    if (is_real_type(op->dtype) && is_real_type(type)) {
+        cast_real_to_real(emission, op);
+    } else if (is_real_type(op->dtype) && type == MDF_DTYPE_BOOL) {
+        truth_of_real(emission, op);
+        emission_finish(emission, op->out, RAX);
+    } else if (is_real_type(op->dtype)) {
+        truncate_real(emission, op);
+        emission_finish(emission, op->out, RAX);
+    } else if (is_real_type(type) && emission_deferred(emission, op->in[0]) != NULL) {
+        emission_cast_condition(emission, op);
+    } else if (is_real_type(type)) {
+        cast_to_real(emission, op);
+    } else {
+        cast_whole(emission, op);
+    }
+}
+
+/* ------------------------------------------------------------------ C functions */
+
+static void emit_function(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    struct assembler *assembler = emission->assembler;
+    const void *function;
+    size_t i;
+
+    _Static_assert(sizeof function == sizeof op->of.function, "functions and data have pointers of one size");
+    if (op->n_in == 1) {
+        memcpy(&function, &op->of.function, sizeof function);
+    } else {
+        memcpy(&function, &op->of.function_of_two, sizeof function);
+    }
+    for (i = op->n_in; i-- > 0;) {
+        emission_load_real(emission, op->in[i], (uint8_t)(SECOND_SCRATCH_REAL - i));
+    }
+    for (i = 0; i < op->n_in; i++) {
+        emission_move_real(emission, (uint8_t)i, (uint8_t)(SECOND_SCRATCH_REAL - i));
+    }
+    emission_call(emission, function);
+    emission_move_real(emission, SCRATCH_REAL, 0);
+    emission_restore(emission);
+    assemble_vector(assembler, VECTOR_SUBTRACT | OF_DOUBLE, 16, SECOND_SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
+    assemble_vector(assembler, VECTOR_ORDER_DOUBLE, 16, SECOND_SCRATCH_REAL, 0, in_register(SECOND_SCRATCH_REAL));
+    assemble_jump_if(assembler, IF_PARITY, emission->leave);
+    emission_finish(emission, op->out, SCRATCH_REAL);
+}
+
+/* The loop over elements, for one. */
+static void emit_elements(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    static const size_t steps[MDF_MAX_OPERANDS] = {1, 1, 1};
+    struct assembler *assembler = emission->assembler;
+    size_t i;
+
+    for (i = 0; i < op->n_in; i++) {
+        emission_publish(emission, op->in[i]);
+    }
+    for (i = 0; i < op->n_in; i++) {
+        assemble_general(assembler, GENERAL_ADDRESS, 8, RAX, in_memory(CELLS, (int32_t)(8 * op->in[i])));
+        assemble_store(assembler, 8, RAX, in_memory(RSP, (int32_t)(FRAME_POINTERS + 8 * i)));
+    }
+    assemble_general(assembler, GENERAL_ADDRESS, 8, RDI, in_memory(CELLS, (int32_t)(8 * op->out)));
+    emission_call_loop(emission, op, steps, 1);
+    emission_restore(emission);
+    emission_fetch(emission, op->out);
+}
+
+/* Elements of an array. */
+static void emit_array_copy(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    const struct mdf_value *form = &emission->lowered->values[op->out].form;
+
+    assemble_load(emission->assembler, 8, RDI, emission_array_data(op->out));
+    assemble_load(emission->assembler, 8, RSI, emission_array_data(op->in[0]));
+    assemble_move_number(emission->assembler, RDX, form->length * mdf_dtype_size((mdf_dtype)form->dtype));
+    emission_call_memcpy(emission);
+    emission_restore(emission);
+}
+
+void emission_scalar(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_FUNCTION:
+        emit_function(emission, op);
+        return;
+    case MDF_LOWERED_ELEMENTS:
+        emit_elements(emission, op);
+        return;
+    case MDF_LOWERED_COPY:
+        if (emission->lowered->values[op->out].is_scalar) {
+            emission_copy(emission, op->out, op->in[0]);
+        } else {
+            emit_array_copy(emission, op);
+        }
+        return;
+    case MDF_LOWERED_CAST:
+        emit_cast(emission, op);
+        return;
+    case MDF_LOWERED_SELECT:
+        emission_select(emission, op);
+        return;
+    default:
+        break;
+    }
+    if (emission_is_comparison(op->code)) {
+        emission_comparison(emission, op);
+    } else if (is_real_type(op->dtype)) {
+        emit_real(emission, op);
+    } else {
+        emission_whole(emission, op);
+    }
+}

@@ -1,0 +1,383 @@
+/* emit_x86_64_steps.c - see emit_x86_64.h. Lays a structured region out as a row of steps, and says what each step reads and
+ * writes. */
+#include "mdf_c/machine/emit_x86_64.h"
+
+bool emission_is_comparison(unsigned code)
+{
+    return code >= MDF_LOWERED_EQUAL && code <= MDF_LOWERED_GREATER_EQUAL;
+}
+
+bool emission_may_leave(const struct mdf_lowered_op *op)
+{
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_ADD:
+    case MDF_LOWERED_SUBTRACT:
+    case MDF_LOWERED_MULTIPLY:
+    case MDF_LOWERED_NEGATE:
+    case MDF_LOWERED_ABSOLUTE:
+    case MDF_LOWERED_DIVIDE:
+    case MDF_LOWERED_SQUARE_ROOT:
+    case MDF_LOWERED_FLOOR:
+    case MDF_LOWERED_CEILING:
+    case MDF_LOWERED_AND:
+    case MDF_LOWERED_OR:
+    case MDF_LOWERED_EXCLUSIVE_OR:
+    case MDF_LOWERED_NOT:
+    case MDF_LOWERED_SELECT:
+    case MDF_LOWERED_COPY:
+    case MDF_LOWERED_EQUAL:
+    case MDF_LOWERED_NOT_EQUAL:
+    case MDF_LOWERED_LESS:
+    case MDF_LOWERED_LESS_EQUAL:
+    case MDF_LOWERED_GREATER:
+    case MDF_LOWERED_GREATER_EQUAL:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* ------------------------------------------------------------------ the row */
+
+static uint32_t add_step(struct emission *emission, enum step_kind kind, const struct mdf_lowered_op *op, uint32_t region)
+{
+    struct step *step;
+
+    if (emission->n_steps == emission->step_capacity) {
+        struct step *steps =
+            mdf_memory_grow(emission->memory, emission->steps, &emission->step_capacity, emission->n_steps + 1, sizeof *steps);
+
+        if (steps == NULL || emission->n_steps >= UINT32_MAX / (2 * N_MOMENTS)) {
+            emission->steps = steps != NULL ? steps : emission->steps;
+            return UINT32_MAX;
+        }
+        emission->steps = steps;
+    }
+    step = &emission->steps[emission->n_steps];
+    *step = (struct step){.kind = (uint8_t)kind, .op = op, .region = region, .depth = (uint8_t)emission->n_loops};
+    return (uint32_t)emission->n_steps++;
+}
+
+static bool lay_out_region(struct emission *emission, const struct mdf_lowered_region *region, size_t nesting);
+
+static bool lay_out_if(struct emission *emission, const struct mdf_lowered_op *op, uint32_t region, size_t nesting)
+{
+    uint32_t first = add_step(emission, STEP_IF, op, region), middle, last;
+
+    if (first == UINT32_MAX || !lay_out_region(emission, &op->of.branches->then, nesting)) {
+        return false;
+    }
+    middle = add_step(emission, STEP_ELSE, op, region);
+    if (middle == UINT32_MAX || !lay_out_region(emission, &op->of.branches->otherwise, nesting)) {
+        return false;
+    }
+    last = add_step(emission, STEP_END_IF, op, region);
+    if (last == UINT32_MAX) {
+        return false;
+    }
+    emission->steps[first].partner = middle;
+    emission->steps[middle].partner = last;
+    emission->steps[last].partner = first;
+    return true;
+}
+
+static bool lay_out_loop(struct emission *emission, const struct mdf_lowered_op *op, uint32_t region, size_t nesting)
+{
+    const struct mdf_lowered_loop *loop = op->of.loop;
+    uint32_t first = add_step(emission, STEP_LOOP, op, region), last, first_extra = emission->n_extras;
+    uint32_t body_region = emission->n_regions;
+    struct loop_plan plan;
+    size_t i;
+
+    for (i = 0; i < loop->n_rows; i++) {
+        if (loop->rows[i].is_reversed && loop->n_runs == SIZE_MAX && loop->trip_count == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    if (first == UINT32_MAX || loop->n_rows + loop->n_stacks > LARGEST_N_EXTRAS) {
+        return false;
+    }
+    emission->n_extras += (uint32_t)(loop->n_rows + loop->n_stacks + N_LOOP_EXTRAS);
+    emission->n_loops++;
+    if (emission->n_extras > LARGEST_N_EXTRAS || !lay_out_region(emission, &loop->body, nesting)) {
+        return false;
+    }
+    last = add_step(emission, STEP_END_LOOP, op, body_region);
+    emission->n_loops--;
+    if (last == UINT32_MAX) {
+        return false;
+    }
+    emission->steps[first].partner = last;
+    emission->steps[last].partner = first;
+    emission->steps[first].first_extra = emission->steps[last].first_extra = first_extra;
+    plan = emission_plan_loop(emission, &emission->steps[first]);
+    emission->steps[first].clobbers = emission->steps[last].clobbers = plan.calls;
+    return true;
+}
+
+static bool is_scalar_result(const struct emission *emission, const struct mdf_lowered_op *op)
+{
+    return op->out != MDF_LOWERED_NONE && emission->lowered->values[op->out].is_scalar;
+}
+
+static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *op, uint32_t region, size_t nesting)
+{
+    uint32_t at;
+
+    if (op->code == MDF_LOWERED_IF) {
+        return lay_out_if(emission, op, region, nesting);
+    }
+    if (op->code == MDF_LOWERED_LOOP) {
+        return lay_out_loop(emission, op, region, nesting);
+    }
+    at = add_step(emission, STEP_OP, op, region);
+    if (at == UINT32_MAX || (op->code < MDF_LOWERED_PART && !emission_covers_scalar(emission, op))) {
+        return false;
+    }
+    emission->steps[at].clobbers = op->code == MDF_LOWERED_CALL || op->code == MDF_LOWERED_FUSED ||
+                                   op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS ||
+                                   (op->code == MDF_LOWERED_COPY && !is_scalar_result(emission, op)) ||
+                                   (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
+    return true;
+}
+
+static bool lay_out_region(struct emission *emission, const struct mdf_lowered_region *region, size_t nesting)
+{
+    uint32_t number = emission->n_regions++;
+    size_t i;
+
+    if (nesting == LARGEST_NESTING) {
+        return false;
+    }
+    for (i = 0; i < region->n_ops; i++) {
+        if (!lay_out_op(emission, &region->ops[i], number, nesting + 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool emission_lay_out(struct emission *emission)
+{
+    /* Inputs are there before the first step, so that no step has number 0. */
+    return add_step(emission, STEP_DEFERRED, NULL, UINT32_MAX) != UINT32_MAX &&
+           lay_out_region(emission, &emission->lowered->region, 0) &&
+           add_step(emission, STEP_END, NULL, UINT32_MAX) != UINT32_MAX;
+}
+
+static bool is_read(const struct emission *emission, mdf_lowered_id id)
+{
+    return id != MDF_LOWERED_NONE && emission->lives != NULL && emission->lives[id].n_uses > 0;
+}
+
+/* Whether the condition that a run yields is that before it, or a constant: the loop goes on. */
+static bool always_goes_on(const struct emission *emission, const struct mdf_lowered_loop *loop)
+{
+    mdf_lowered_id id = loop->next_condition;
+    const struct step *step;
+
+    while (id != MDF_LOWERED_NONE && id != loop->is_going_on && emission->lives != NULL &&
+           emission->lives[id].step != UINT32_MAX) {
+        step = &emission->steps[emission->lives[id].step];
+        if (step->kind != STEP_OP || step->op->code != MDF_LOWERED_COPY) {
+            return false;
+        }
+        id = step->op->in[0];
+    }
+    return id == MDF_LOWERED_NONE || id == loop->is_going_on ||
+           (emission->lowered->values[id].place == MDF_LOWERED_CONSTANT &&
+            *(const uint8_t *)emission->lowered->values[id].form.data != 0);
+}
+
+struct loop_plan emission_plan_loop(const struct emission *emission, const struct step *step)
+{
+    const struct mdf_lowered_loop *loop = step->op->of.loop;
+    mdf_lowered_id extra = (mdf_lowered_id)(emission->lowered->n_values + step->first_extra);
+    bool has_trip_count = loop->n_runs == SIZE_MAX && loop->trip_count != MDF_LOWERED_NONE;
+    struct loop_plan plan = {.loop = loop, .rows = extra + N_LOOP_EXTRAS};
+    size_t i;
+
+    plan.stacks = (mdf_lowered_id)(plan.rows + loop->n_rows);
+    plan.has_condition = loop->condition != MDF_LOWERED_NONE || loop->next_condition != MDF_LOWERED_NONE;
+    plan.is_bounded = loop->n_runs != SIZE_MAX || has_trip_count || loop->limit != 0;
+    plan.is_known = !plan.has_condition && (loop->n_runs != SIZE_MAX || has_trip_count);
+    plan.calls = loop->n_stacks > 0 || loop->n_products > 0;
+    plan.next_condition = always_goes_on(emission, loop) ? MDF_LOWERED_NONE : loop->next_condition;
+    for (i = 0; i < loop->n_states; i++) {
+        if (plan.next_condition != MDF_LOWERED_NONE && loop->states[i].parameter == loop->next_condition) {
+            plan.next_condition = extra + 2;
+        }
+        plan.calls |= !emission->lowered->values[loop->states[i].parameter].is_scalar;
+    }
+    plan.constant = loop->limit != 0 && loop->limit < loop->n_runs ? loop->limit : loop->n_runs;
+    plan.counter = loop->number != MDF_LOWERED_NONE ? loop->number : extra;
+    plan.counts = plan.is_bounded || plan.calls || is_read(emission, loop->number);
+    plan.bound = !has_trip_count ? MDF_LOWERED_NONE : loop->limit == 0 ? loop->trip_count : extra + 1;
+    return plan;
+}
+
+/* ------------------------------------------------------------------ what steps read and write */
+
+typedef void (*visitor)(struct emission *emission, mdf_lowered_id id, enum moment moment);
+
+const struct mdf_lowered_op *emission_deferred(const struct emission *emission, mdf_lowered_id id)
+{
+    return emission->lives[id].is_deferred ? emission->steps[emission->lives[id].step].op : NULL;
+}
+
+/* A scalar that is read; of a deferred condition, what that reads. */
+static void visit_read(struct emission *emission, visitor visit, mdf_lowered_id id, enum moment moment)
+{
+    const struct mdf_lowered_op *op;
+    size_t i;
+
+    if (id == MDF_LOWERED_NONE || emission->lives[id].kind == LIFE_NONE) {
+        return;
+    }
+    op = emission_deferred(emission, id);
+    if (op == NULL) {
+        visit(emission, id, moment);
+        return;
+    }
+    for (i = 0; i < op->n_in; i++) {
+        visit_read(emission, visit, op->in[i], moment);
+    }
+}
+
+static void visit_write(struct emission *emission, visitor visit, mdf_lowered_id id)
+{
+    if (id != MDF_LOWERED_NONE && emission->lives[id].kind != LIFE_NONE) {
+        visit(emission, id, DEFINITION);
+    }
+}
+
+static void visit_op(struct emission *emission, visitor visit, const struct mdf_lowered_op *op)
+{
+    size_t i, j;
+
+    for (i = 0; i < op->n_in; i++) {
+        visit_read(emission, visit, op->in[i], USE);
+    }
+    if (op->code == MDF_LOWERED_FUSED) {
+        for (i = 0; i < op->of.fused->body.n_ops; i++) {
+            const struct mdf_lowered_op *inner = &op->of.fused->body.ops[i];
+
+            for (j = 0; j < inner->n_in; j++) {
+                visit_read(emission, visit, inner->in[j], USE);
+            }
+        }
+    }
+    if (op->code == MDF_LOWERED_CALL) {
+        for (i = 0; i < op->of.call->n_inputs; i++) {
+            visit_read(emission, visit, op->of.call->inputs[i], USE);
+        }
+        for (i = 0; i < op->of.call->n_outputs; i++) {
+            visit_write(emission, visit, op->of.call->outputs[i]);
+        }
+    }
+    if (op->code < MDF_LOWERED_CALL) {
+        visit_write(emission, visit, op->out);
+    }
+}
+
+static void visit_merges(struct emission *emission, visitor visit, const struct mdf_lowered_if *branches, bool then)
+{
+    size_t i;
+
+    for (i = 0; i < branches->n_merges; i++) {
+        visit_write(emission, visit, branches->merges[i].out);
+        visit_read(emission, visit, then ? branches->merges[i].then : branches->merges[i].otherwise, LATE);
+    }
+}
+
+static void visit_loop(struct emission *emission, visitor visit, const struct step *step)
+{
+    struct loop_plan plan = emission_plan_loop(emission, step);
+    const struct mdf_lowered_loop *loop = plan.loop;
+    size_t i;
+
+    visit_write(emission, visit, plan.counts ? plan.counter : loop->number);
+    if (plan.bound != MDF_LOWERED_NONE && plan.bound >= emission->lowered->n_values) {
+        visit(emission, plan.bound, DEFINITION);
+    }
+    for (i = 0; i < loop->n_rows; i++) {
+        visit(emission, (mdf_lowered_id)(plan.rows + i), DEFINITION);
+        visit_write(emission, visit, loop->rows[i].parameter);
+        visit_read(emission, visit, loop->rows[i].source, LATE);
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        visit(emission, (mdf_lowered_id)(plan.stacks + i), DEFINITION);
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        visit_write(emission, visit, loop->states[i].parameter);
+        visit_read(emission, visit, loop->states[i].initial, LATE);
+    }
+    visit_write(emission, visit, loop->is_going_on);
+    visit_read(emission, visit, loop->trip_count, LATE);
+    visit_read(emission, visit, loop->condition, LATE);
+}
+
+static void visit_end_loop(struct emission *emission, visitor visit, const struct step *step)
+{
+    struct loop_plan plan = emission_plan_loop(emission, step);
+    const struct mdf_lowered_loop *loop = plan.loop;
+    size_t i;
+
+    if (plan.counts) {
+        visit(emission, plan.counter, AFTER);
+    }
+    if (plan.bound != MDF_LOWERED_NONE) {
+        visit_read(emission, visit, plan.bound, AFTER);
+        visit_read(emission, visit, loop->trip_count, AFTER);
+    }
+    for (i = 0; i < loop->n_rows; i++) {
+        visit(emission, (mdf_lowered_id)(plan.rows + i), AFTER);
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        visit(emission, (mdf_lowered_id)(plan.stacks + i), AFTER);
+        visit_read(emission, visit, loop->stacks[i].item, LATE);
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        visit_read(emission, visit, loop->states[i].next, LATE);
+    }
+    visit_read(emission, visit, plan.next_condition != MDF_LOWERED_NONE ? loop->next_condition : MDF_LOWERED_NONE, LATE);
+    if (plan.next_condition != MDF_LOWERED_NONE && plan.next_condition != loop->next_condition) {
+        visit(emission, plan.next_condition, DEFINITION);
+        visit(emission, plan.next_condition, AFTER);
+    }
+    if (loop->is_going_on != MDF_LOWERED_NONE && emission->lives[loop->is_going_on].n_uses > 0) {
+        visit_read(emission, visit, loop->is_going_on, AFTER); /* written once, before the first run */
+    }
+}
+
+void emission_visit(struct emission *emission, void (*visit)(struct emission *emission, mdf_lowered_id id, enum moment moment))
+{
+    const struct step *step = &emission->steps[emission->at];
+    size_t i;
+
+    switch ((enum step_kind)step->kind) {
+    case STEP_OP:
+        visit_op(emission, visit, step->op);
+        break;
+    case STEP_IF:
+        visit_read(emission, visit, step->op->of.branches->condition, USE);
+        break;
+    case STEP_ELSE:
+    case STEP_END_IF:
+        visit_merges(emission, visit, step->op->of.branches, step->kind == STEP_ELSE);
+        break;
+    case STEP_LOOP:
+        visit_loop(emission, visit, step);
+        break;
+    case STEP_END_LOOP:
+        visit_end_loop(emission, visit, step);
+        break;
+    case STEP_END:
+        for (i = 0; i < emission->lowered->n_outputs; i++) {
+            visit_read(emission, visit, emission->lowered->outputs[i].id, USE);
+        }
+        break;
+    case STEP_DEFERRED:
+        break;
+    }
+}

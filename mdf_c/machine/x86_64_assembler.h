@@ -1,0 +1,238 @@
+/* x86_64_assembler.h - instructions of x86-64 as bytes: integer ones, and those of SSE and AVX in their VEX form.
+ *
+ * In: instructions, one call each, with labels for places that are known later. Out: the bytes, constants behind them. Where
+ * memory is refused or the code gets too long, `failed` is set and all else does nothing. Source: Intel 64 and IA-32
+ * Architectures Software Developer's Manual, volume 2. */
+#ifndef MDF_MACHINE_X86_64_ASSEMBLER_H
+#define MDF_MACHINE_X86_64_ASSEMBLER_H
+
+#include "mdf_c/base/memory.h"
+
+#include <stdint.h>
+
+enum general_register { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15, NO_REGISTER };
+
+enum machine_condition {
+    IF_OVERFLOW,
+    IF_NO_OVERFLOW,
+    IF_BELOW,
+    IF_ABOVE_OR_EQUAL,
+    IF_EQUAL,
+    IF_NOT_EQUAL,
+    IF_BELOW_OR_EQUAL,
+    IF_ABOVE,
+    IF_NEGATIVE,
+    IF_NOT_NEGATIVE,
+    IF_PARITY,
+    IF_NO_PARITY,
+    IF_LESS,
+    IF_GREATER_OR_EQUAL,
+    IF_LESS_OR_EQUAL,
+    IF_GREATER
+};
+
+typedef uint32_t machine_label;
+
+/* Where an operand lies: in a register; in memory at base + index * scale + displacement; or at a label. */
+struct machine_operand {
+    enum { IN_REGISTER, IN_MEMORY, AT_LABEL } kind;
+    uint8_t number; /* of the register, or of the base */
+    uint8_t index;  /* NO_REGISTER: none */
+    uint8_t scale;  /* 1, 2, 4, 8 */
+    int32_t displacement;
+    machine_label label;
+};
+
+struct machine_fixup {
+    size_t at; /* of four bytes that say how far it is from behind them */
+    machine_label label;
+    uint8_t n_behind; /* bytes of the instruction that follow these four */
+};
+
+struct machine_constant {
+    uint64_t words[4]; /* 32 bytes, aligned to 32 */
+    machine_label label;
+};
+
+struct assembler {
+    struct mdf_memory *memory;
+    uint8_t *bytes;
+    size_t n_bytes, capacity;
+    size_t *labels; /* offset, SIZE_MAX while it is not known */
+    size_t n_labels, label_capacity;
+    struct machine_fixup *fixups;
+    size_t n_fixups, fixup_capacity;
+    struct machine_constant *constants;
+    size_t n_constants, constant_capacity;
+    size_t *addresses; /* where the 8 bytes of each address begin, in order */
+    size_t n_addresses, address_capacity;
+    size_t end; /* of the instructions: where the constants begin */
+    bool failed;
+};
+
+void assembler_init(struct assembler *assembler, struct mdf_memory *memory);
+void assembler_release(struct assembler *assembler);
+/* Puts the constants behind the code and fills in the labels. False: failed. */
+bool assembler_finish(struct assembler *assembler);
+
+struct machine_operand in_register(uint8_t number);
+struct machine_operand in_memory(uint8_t base, int32_t displacement);
+struct machine_operand in_memory_at(uint8_t base, uint8_t index, uint8_t scale, int32_t displacement);
+/* 32 bytes of constant: the pattern of `size` bytes (1, 2, 4, 8) again and again. */
+struct machine_operand constant_operand(struct assembler *assembler, uint64_t pattern, size_t size);
+
+machine_label new_label(struct assembler *assembler);
+void bind_label(struct assembler *assembler, machine_label label);
+/* Fills up with instructions that do nothing until the offset is a multiple of `alignment`, a power of two. */
+void assemble_align(struct assembler *assembler, size_t alignment);
+void assemble_jump(struct assembler *assembler, machine_label label);
+void assemble_jump_if(struct assembler *assembler, enum machine_condition condition, machine_label label);
+
+/* --- integer instructions. `size` is 4 or 8: with 4 the upper half of a register that is written becomes 0. */
+
+enum general_code { /* 0x0F00: behind the byte 0F */
+                    GENERAL_ADD = 0x03,
+                    GENERAL_OR = 0x0B,
+                    GENERAL_AND = 0x23,
+                    GENERAL_SUBTRACT = 0x2B,
+                    GENERAL_EXCLUSIVE_OR = 0x33,
+                    GENERAL_COMPARE = 0x3B,
+                    GENERAL_TEST = 0x85,
+                    GENERAL_LOAD = 0x8B,
+                    GENERAL_STORE = 0x89,
+                    GENERAL_ADDRESS = 0x8D,     /* lea */
+                    GENERAL_SIGN_EXTEND = 0x63, /* movsxd: of 4 bytes, to size */
+                    GENERAL_MULTIPLY = 0x0FAF,
+                    GENERAL_LOAD_BYTE = 0x0FB6,  /* movzx */
+                    GENERAL_LOAD_SHORT = 0x0FB7, /* movzx */
+                    GENERAL_MOVE_IF = 0x0F40     /* + condition */
+};
+enum general_single { /* F7 or D3 and their kin: one operand; << 8 is the field in the second byte */
+                      SINGLE_NOT = 0x2F7,
+                      SINGLE_NEGATE = 0x3F7,
+                      SINGLE_MULTIPLY_WIDE = 0x5F7, /* rdx:rax = rax * operand, signed */
+                      SINGLE_DIVIDE = 0x7F7,        /* rax, rdx: quotient and remainder of rdx:rax, signed */
+                      SINGLE_CALL = 0x2FF           /* size 4, although the address has 8 */
+};
+enum general_with_number { NUMBER_ADD, NUMBER_OR, NUMBER_AND = 4, NUMBER_SUBTRACT, NUMBER_EXCLUSIVE_OR, NUMBER_COMPARE };
+enum general_shift { SHIFT_LEFT = 4, SHIFT_RIGHT = 5, SHIFT_RIGHT_SIGNED = 7 };
+
+void assemble_general(struct assembler *assembler, unsigned code, unsigned size, uint8_t number, struct machine_operand operand);
+void assemble_single(struct assembler *assembler, enum general_single code, unsigned size, struct machine_operand operand);
+/* `size` may be 1 too, of an operand in memory and a number of one byte. */
+void assemble_with_number(struct assembler *assembler, enum general_with_number code, unsigned size,
+                          struct machine_operand operand, int32_t number);
+void assemble_multiply_by(struct assembler *assembler, unsigned size, uint8_t target, struct machine_operand operand,
+                          int32_t number);
+void assemble_shift(struct assembler *assembler, enum general_shift code, unsigned size, uint8_t number, uint8_t n_bits);
+/* Stores the low `size` bytes, 1, 2, 4 or 8. */
+void assemble_store(struct assembler *assembler, unsigned size, uint8_t number, struct machine_operand operand);
+/* Loads `size` bytes, 1, 2, 4 or 8; the rest of the register becomes 0. */
+void assemble_load(struct assembler *assembler, unsigned size, uint8_t number, struct machine_operand operand);
+/* The low byte of the register becomes 1 or 0. */
+void assemble_set_if(struct assembler *assembler, enum machine_condition condition, uint8_t number);
+/* No flag changes. */
+void assemble_move_number(struct assembler *assembler, uint8_t number, uint64_t value);
+/* The same for an address of this process, always in 8 bytes, which are noted. */
+void assemble_move_address(struct assembler *assembler, uint8_t number, const void *address);
+void assemble_move(struct assembler *assembler, uint8_t target, uint8_t source);
+/* Fills edx or rdx with the sign of eax or rax. */
+void assemble_sign_of_rax(struct assembler *assembler, unsigned size);
+void assemble_push(struct assembler *assembler, uint8_t number);
+void assemble_pop(struct assembler *assembler, uint8_t number);
+void assemble_return(struct assembler *assembler);
+
+/* --- SSE and AVX: the bits of a code are opcode, prefix (0: none, 1: 66, 2: F3, 3: F2) << 8, table of opcodes (1: 0F, 2: 0F38,
+ * 3: 0F3A) << 10, W << 12 */
+#define VECTOR_CODE(table, prefix, w, opcode) ((table) << 10 | (prefix) << 8 | (w) << 12 | (opcode))
+enum vector_code {
+    /* Of the four kinds of reals, the one meant is added: see vector_real. */
+    VECTOR_ADD = VECTOR_CODE(1, 0, 0, 0x58),
+    VECTOR_MULTIPLY = VECTOR_CODE(1, 0, 0, 0x59),
+    VECTOR_SUBTRACT = VECTOR_CODE(1, 0, 0, 0x5C),
+    VECTOR_DIVIDE = VECTOR_CODE(1, 0, 0, 0x5E),
+    VECTOR_SQUARE_ROOT = VECTOR_CODE(1, 0, 0, 0x51),
+    VECTOR_COMPARE = VECTOR_CODE(1, 0, 0, 0xC2), /* number: enum vector_comparison */
+    VECTOR_AND = VECTOR_CODE(1, 0, 0, 0x54),
+    VECTOR_AND_NOT = VECTOR_CODE(1, 0, 0, 0x55),
+    VECTOR_OR = VECTOR_CODE(1, 0, 0, 0x56),
+    VECTOR_EXCLUSIVE_OR = VECTOR_CODE(1, 0, 0, 0x57),
+    VECTOR_ORDER_FLOAT = VECTOR_CODE(1, 0, 0, 0x2E), /* vucomis: sets flags */
+    VECTOR_ORDER_DOUBLE = VECTOR_CODE(1, 1, 0, 0x2E),
+    VECTOR_ROUND_FLOAT = VECTOR_CODE(3, 1, 0, 0x0A), /* scalar; number: 9 down, 10 up */
+    VECTOR_ROUND_DOUBLE = VECTOR_CODE(3, 1, 0, 0x0B),
+    VECTOR_ROUND_FLOATS = VECTOR_CODE(3, 1, 0, 0x08),
+    VECTOR_ROUND_DOUBLES = VECTOR_CODE(3, 1, 0, 0x09),
+    VECTOR_MOVE = VECTOR_CODE(1, 0, 0, 0x28), /* of a whole register */
+    VECTOR_LOAD_FLOAT = VECTOR_CODE(1, 2, 0, 0x10),
+    VECTOR_LOAD_DOUBLE = VECTOR_CODE(1, 3, 0, 0x10),
+    VECTOR_STORE_FLOAT = VECTOR_CODE(1, 2, 0, 0x11),
+    VECTOR_STORE_DOUBLE = VECTOR_CODE(1, 3, 0, 0x11),
+    VECTOR_LOAD = VECTOR_CODE(1, 0, 0, 0x10),
+    VECTOR_STORE = VECTOR_CODE(1, 0, 0, 0x11),
+    VECTOR_FROM_GENERAL = VECTOR_CODE(1, 1, 0, 0x6E),   /* 4 bytes */
+    VECTOR_FROM_GENERAL_8 = VECTOR_CODE(1, 1, 1, 0x6E), /* 8 bytes */
+    VECTOR_TO_GENERAL = VECTOR_CODE(1, 1, 0, 0x7E),
+    VECTOR_TO_GENERAL_8 = VECTOR_CODE(1, 1, 1, 0x7E),
+    VECTOR_FLOAT_OF_DOUBLE = VECTOR_CODE(1, 3, 0, 0x5A),
+    VECTOR_DOUBLE_OF_FLOAT = VECTOR_CODE(1, 2, 0, 0x5A),
+    VECTOR_FLOAT_OF_INT = VECTOR_CODE(1, 2, 0, 0x2A), /* of a general register */
+    VECTOR_FLOAT_OF_INT_8 = VECTOR_CODE(1, 2, 1, 0x2A),
+    VECTOR_DOUBLE_OF_INT = VECTOR_CODE(1, 3, 0, 0x2A),
+    VECTOR_DOUBLE_OF_INT_8 = VECTOR_CODE(1, 3, 1, 0x2A),
+    VECTOR_INT_8_OF_FLOAT = VECTOR_CODE(1, 2, 1, 0x2C), /* to a general register; truncated */
+    VECTOR_INT_8_OF_DOUBLE = VECTOR_CODE(1, 3, 1, 0x2C),
+    VECTOR_FLOATS_OF_DOUBLES = VECTOR_CODE(1, 1, 0, 0x5A),
+    VECTOR_DOUBLES_OF_FLOATS = VECTOR_CODE(1, 0, 0, 0x5A),
+    VECTOR_FLOATS_OF_INTS = VECTOR_CODE(1, 0, 0, 0x5B),
+    VECTOR_DOUBLES_OF_INTS = VECTOR_CODE(1, 2, 0, 0xE6),
+    VECTOR_BLEND_FLOATS = VECTOR_CODE(3, 1, 0, 0x4A), /* number: the mask's register << 4 */
+    VECTOR_BLEND_DOUBLES = VECTOR_CODE(3, 1, 0, 0x4B),
+    VECTOR_SIGNS_OF_FLOATS = VECTOR_CODE(1, 0, 0, 0x50), /* to a general register: a bit an element */
+    VECTOR_SIGNS_OF_DOUBLES = VECTOR_CODE(1, 1, 0, 0x50),
+    VECTOR_SIGNS_OF_BYTES = VECTOR_CODE(1, 1, 0, 0xD7),
+    VECTOR_ADD_INTS = VECTOR_CODE(1, 1, 0, 0xFE),
+    VECTOR_ADD_INTS_8 = VECTOR_CODE(1, 1, 0, 0xD4),
+    VECTOR_SUBTRACT_INTS = VECTOR_CODE(1, 1, 0, 0xFA),
+    VECTOR_SUBTRACT_INTS_8 = VECTOR_CODE(1, 1, 0, 0xFB),
+    VECTOR_MULTIPLY_INTS = VECTOR_CODE(2, 1, 0, 0x40),
+    VECTOR_MULTIPLY_HALVES = VECTOR_CODE(1, 1, 0, 0xF4), /* the low 4 of each 8 bytes, unsigned, to 8 bytes */
+    VECTOR_ABSOLUTE_INTS = VECTOR_CODE(2, 1, 0, 0x1E),
+    VECTOR_ABSOLUTE_BYTES = VECTOR_CODE(2, 1, 0, 0x1C),
+    VECTOR_EQUAL_INTS = VECTOR_CODE(1, 1, 0, 0x76),
+    VECTOR_EQUAL_INTS_8 = VECTOR_CODE(2, 1, 0, 0x29),
+    VECTOR_GREATER_INTS = VECTOR_CODE(1, 1, 0, 0x66),
+    VECTOR_GREATER_INTS_8 = VECTOR_CODE(2, 1, 0, 0x37),
+    VECTOR_EXTEND_BYTES_TO_4 = VECTOR_CODE(2, 1, 0, 0x21), /* by their signs */
+    VECTOR_EXTEND_BYTES_TO_8 = VECTOR_CODE(2, 1, 0, 0x22),
+    VECTOR_EXTEND_INTS = VECTOR_CODE(2, 1, 0, 0x25),
+    VECTOR_PACK_INTS = VECTOR_CODE(1, 1, 0, 0x6B),    /* 4 bytes to 2, within each half */
+    VECTOR_PACK_SHORTS = VECTOR_CODE(1, 1, 0, 0x63),  /* 2 bytes to 1 */
+    VECTOR_SHIFT_INTS_8 = VECTOR_CODE(1, 1, 0, 0x73), /* register field: 2 right, 6 left; number: bits */
+    VECTOR_SHUFFLE_INTS = VECTOR_CODE(1, 1, 0, 0x70),
+    VECTOR_SHUFFLE_FLOATS = VECTOR_CODE(1, 0, 0, 0xC6),
+    VECTOR_STORE_BYTE = VECTOR_CODE(3, 1, 0, 0x14), /* number: which byte */
+    VECTOR_UPPER_HALF = VECTOR_CODE(3, 1, 0, 0x39), /* the register field is the source */
+    VECTOR_BROADCAST_4 = VECTOR_CODE(2, 1, 0, 0x58),
+    VECTOR_BROADCAST_8 = VECTOR_CODE(2, 1, 0, 0x59)
+};
+/* Added to a code of reals. */
+enum vector_real { OF_FLOATS = 0 << 8, OF_DOUBLES = 1 << 8, OF_FLOAT = 2 << 8, OF_DOUBLE = 3 << 8 };
+enum vector_comparison {
+    VECTOR_EQUAL = 0,
+    VECTOR_LESS = 17,
+    VECTOR_LESS_EQUAL = 18,
+    VECTOR_NOT_EQUAL = 4,
+    VECTOR_GREATER_EQUAL = 29,
+    VECTOR_GREATER = 30
+};
+
+/* `size` is 16 or 32 bytes (scalar instructions: 16). Instructions with one operand have `first` 0. */
+void assemble_vector(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
+                     struct machine_operand second);
+void assemble_vector_with_number(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
+                                 struct machine_operand second, uint8_t number);
+/* Ends the use of the upper halves. */
+void assemble_vector_end(struct assembler *assembler);
+
+#endif

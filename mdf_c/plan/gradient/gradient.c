@@ -1,0 +1,577 @@
+/* gradient.c - the derivatives of a value by others: from the instructions that compute it, instructions that compute them.
+ *
+ * Comes in: the names of a value y and of values x (and z), which stand for each other through code that is compiled already, and
+ * operands to put in the places of x and z. Goes out: for each x, the gradient of (the sum of the elements of) y. The
+ * instructions between are found going backward from y, run again where an operand is put in that is not the value itself, and
+ * gone through backward once more: each hands the gradient of its result to its inputs, by the rules of functions/kernel/derivatives.c
+ * (reverse accumulation). Source: ONNX ai.onnx.preview.training Gradient, version 1. */
+#include "functions/onnx_preview/gradient_operator.h"
+#include "mdf_c/plan/gradient/gradient.h"
+
+#include <string.h>
+
+struct track *gradient_track(struct gradient *gradient, mdf_operand operand)
+{
+    return &gradient->tracks[gradient->first[MDF_OPERAND_KIND(operand)] + MDF_OPERAND_INDEX(operand)];
+}
+
+const struct mdf_code_call *gradient_call(const struct gradient *gradient, const struct mdf_instruction *instruction)
+{
+    return (const struct mdf_code_call *)gradient->unit->calls.items + instruction->target;
+}
+
+/* ------------------------------------------------------------------ names */
+
+/* The graph that the call stands in, with the scope of its names. */
+static struct scope *find_graph(const struct target *target)
+{
+    struct scope *scope = target->scope;
+
+    while (scope != NULL && scope->graph == NULL) {
+        scope = scope->outer;
+    }
+    return scope;
+}
+
+static bool is_called(const struct mdf_graph_node *node, const char *id, const char *name)
+{
+    size_t length = strlen(node->id);
+
+    return strcmp(id, name) == 0 ||
+           (strncmp(node->id, name, length) == 0 && name[length] == '.' && strcmp(name + length + 1, id) == 0);
+}
+
+static bool add_once(struct gradient *gradient, struct list *operands, mdf_operand operand)
+{
+    for (size_t i = 0; i < operands->n; i++) {
+        if (((const mdf_operand *)operands->items)[i] == operand) {
+            return true;
+        }
+    }
+    return list_add(gradient->compiler, operands, &operand, sizeof operand);
+}
+
+/* Output ports of that name. */
+static bool find_outputs(struct gradient *gradient, struct graph_builder *graph, const char *name, struct list *operands)
+{
+    for (size_t i = 0; i < graph->graph->n_nodes; i++) {
+        const struct mdf_graph_node *node = &graph->graph->nodes[i];
+
+        for (size_t j = 0; i != graph->current_node && j < node->n_output_ports; j++) {
+            mdf_operand operand;
+
+            if (!is_called(node, node->output_ports[j].id, name)) {
+                continue;
+            }
+            operand = graph_output(graph, i, j);
+            if (operand == MDF_NO_OPERAND || !add_once(gradient, operands, operand)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Ports that the graph's input of that name feeds. */
+static bool find_inputs(struct gradient *gradient, const struct graph_builder *graph, const char *name, struct list *operands)
+{
+    for (size_t i = 0; i < graph->graph->n_nodes; i++) {
+        const struct mdf_graph_node *node = &graph->graph->nodes[i];
+
+        for (size_t j = 0; j < node->n_input_ports; j++) {
+            if (is_called(node, node->input_ports[j].id, name) && graph->nodes[i].ports[j] != MDF_NO_OPERAND &&
+                graph_edges_into(graph, i, j)->n == 0 && !add_once(gradient, operands, graph->nodes[i].ports[j])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* All operands that hold the value of that name. */
+static bool find_named(struct gradient *gradient, const char *name, struct list *operands)
+{
+    struct target outside = *gradient->target;
+    struct outcome outcome;
+
+    outside.scope = find_graph(gradient->target);
+    if (outside.scope == NULL || outside.scope->unit != gradient->unit || outside.scope->graph->is_scheduled) {
+        compile_error(gradient->compiler, MDF_UNSUPPORTED, "there are derivatives only in a graph without conditions");
+        return false;
+    }
+    if (!find_outputs(gradient, outside.scope->graph, name, operands) ||
+        (operands->n == 0 && !find_inputs(gradient, outside.scope->graph, name, operands))) {
+        return false;
+    }
+    if (operands->n == 0 && scope_find(&outside, name, &outcome) && !outcome.several) {
+        return list_add(gradient->compiler, operands, &outcome.outputs[0], sizeof *outcome.outputs);
+    }
+    if (operands->n == 0) {
+        compile_error(gradient->compiler, MDF_NAME, "the graph has no value '%s' to derive by", name);
+        return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ what an instruction reads and writes */
+
+typedef bool (*visitor)(struct gradient *gradient, mdf_operand operand);
+
+/* Calls `visit` with each operand that is read until it returns true; whether it did. */
+static bool any_input(struct gradient *gradient, const struct mdf_instruction *instruction, visitor visit)
+{
+    const struct mdf_code_call *call;
+
+    switch (instruction->opcode) {
+    case MDF_OPCODE_CALL:
+        call = gradient_call(gradient, instruction);
+        for (size_t i = 0; i < call->n_inputs; i++) {
+            if (call->inputs[i] != MDF_NO_OPERAND && visit(gradient, call->inputs[i])) {
+                return true;
+            }
+        }
+        for (size_t i = 0; i < call->n_bodies; i++) {
+            const struct mdf_code *body =
+                call->bodies[i] == UINT32_MAX ? NULL : ((struct mdf_code **)gradient->unit->bodies.items)[call->bodies[i]];
+
+            for (size_t k = 0; body != NULL && k < body->n_captures; k++) {
+                if (visit(gradient, body->captures[k])) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    case MDF_OPCODE_COPY:
+    case MDF_OPCODE_BORROW:
+    case MDF_OPCODE_ARRAY:
+    case MDF_OPCODE_DECLARE:
+    case MDF_OPCODE_APPEND:
+    case MDF_OPCODE_NEXT:
+        return visit(gradient, instruction->b);
+    case MDF_OPCODE_SWAP:
+        return visit(gradient, instruction->a) || visit(gradient, instruction->b);
+    default:
+        return false;
+    }
+}
+
+/* The same with each operand that is written. */
+static bool any_output(struct gradient *gradient, const struct mdf_instruction *instruction, visitor visit)
+{
+    const struct mdf_code_call *call;
+
+    switch (instruction->opcode) {
+    case MDF_OPCODE_CALL:
+        call = gradient_call(gradient, instruction);
+        for (size_t i = 0; i < call->n_outputs; i++) {
+            if (call->outputs[i] != MDF_NO_OPERAND && visit(gradient, call->outputs[i])) {
+                return true;
+            }
+        }
+        return false;
+    case MDF_OPCODE_SWAP:
+        return visit(gradient, instruction->a) || visit(gradient, instruction->b);
+    case MDF_OPCODE_COPY:
+    case MDF_OPCODE_BORROW:
+    case MDF_OPCODE_ARRAY:
+    case MDF_OPCODE_DECLARE:
+    case MDF_OPCODE_LIST:
+    case MDF_OPCODE_APPEND:
+    case MDF_OPCODE_NEXT:
+    case MDF_OPCODE_YIELD:
+        return visit(gradient, instruction->a);
+    default:
+        return false;
+    }
+}
+
+static bool count_writer(struct gradient *gradient, mdf_operand operand)
+{
+    gradient_track(gradient, operand)->n_writers++;
+    return false;
+}
+
+static bool is_needed(struct gradient *gradient, mdf_operand operand)
+{
+    return gradient_track(gradient, operand)->is_needed && !gradient_track(gradient, operand)->is_given;
+}
+
+static bool is_active(struct gradient *gradient, mdf_operand operand)
+{
+    return gradient_track(gradient, operand)->is_active;
+}
+
+static bool mark_needed(struct gradient *gradient, mdf_operand operand)
+{
+    gradient_track(gradient, operand)->is_needed = true;
+    return false;
+}
+
+static bool mark_active(struct gradient *gradient, mdf_operand operand)
+{
+    gradient_track(gradient, operand)->is_active =
+        gradient_track(gradient, operand)->is_active || !gradient_track(gradient, operand)->is_given;
+    return false;
+}
+
+static bool has_several_writers(struct gradient *gradient, mdf_operand operand)
+{
+    return gradient_track(gradient, operand)->n_writers > 1 || (unit_flags(gradient->unit, operand) & OPERAND_MUTABLE) != 0;
+}
+
+/* ------------------------------------------------------------------ the way from x to y */
+
+static bool make_tracks(struct gradient *gradient)
+{
+    const struct unit *unit = gradient->unit;
+    const size_t counts[3] = {unit->slot_facts.n, unit->constant_facts.n, unit->capture_facts.n};
+    size_t n = counts[0] + counts[1] + counts[2];
+
+    gradient->tracks = mdf_arena_array(&gradient->compiler->scratch, n, sizeof *gradient->tracks);
+    if (gradient->tracks == NULL) {
+        compile_out_of_memory(gradient->compiler);
+        return false;
+    }
+    for (size_t kind = 0, at = 0; kind < 3; at += counts[kind++]) {
+        gradient->first[kind] = at;
+        for (size_t i = 0; i < counts[kind]; i++) {
+            gradient->tracks[at + i].value = MDF_OPERAND(kind, i);
+            gradient->tracks[at + i].gradient = MDF_NO_OPERAND;
+        }
+    }
+    gradient->n_instructions = unit_position(gradient->unit);
+    for (size_t i = 0; i < gradient->n_instructions; i++) {
+        any_output(gradient, unit_instruction(gradient->unit, i), count_writer);
+    }
+    return true;
+}
+
+/* Puts an operand in the place of a named value; `is_x`: derivatives by it are asked for. */
+static void put_in_place(struct gradient *gradient, const struct list *named, mdf_operand given, bool is_x)
+{
+    const mdf_operand *operands = named->items;
+    bool is_same = false;
+
+    for (size_t i = 0; i < named->n; i++) {
+        is_same = is_same || operands[i] == given;
+    }
+    for (size_t i = 0; i < named->n; i++) {
+        struct track *track = gradient_track(gradient, operands[i]);
+
+        track->is_given = true;
+        track->is_active = track->is_active || is_x;
+        track->value = is_same ? track->value : given;
+    }
+}
+
+static void find_needed(struct gradient *gradient, mdf_operand y)
+{
+    mark_needed(gradient, y);
+    for (size_t i = gradient->n_instructions; i-- > 0;) {
+        const struct mdf_instruction *instruction = unit_instruction(gradient->unit, i);
+
+        if (any_output(gradient, instruction, is_needed)) {
+            any_input(gradient, instruction, mark_needed);
+        }
+    }
+}
+
+/* Where an instruction of the tape stands in the model. */
+const char *gradient_place(const struct gradient *gradient, const struct mdf_instruction *instruction)
+{
+    const char *path =
+        instruction->origin < gradient->compiler->n_origins ? gradient->compiler->origins[instruction->origin].path : NULL;
+
+    return path != NULL && path[0] != '\0' ? path : "the model";
+}
+
+static const mdf_dtype_set real_types = MDF_DTYPE_BIT(MDF_DTYPE_FLOAT16) | MDF_DTYPE_BIT(MDF_DTYPE_BFLOAT16) |
+                                        MDF_DTYPE_BIT(MDF_DTYPE_FLOAT32) | MDF_DTYPE_BIT(MDF_DTYPE_FLOAT64);
+
+/* Whether an input holds no real numbers, as the operator has it. */
+bool gradient_is_whole(const struct mdf_code_call *call, size_t input)
+{
+    return call->signature != NULL && input < call->signature->n_inputs &&
+           (call->signature->inputs[input].tensors & real_types) == 0;
+}
+
+/* Whether an operator yields no real numbers. */
+static bool yields_whole(const struct mdf_operator *row)
+{
+    const struct mdf_schema *schema = row->since > 0 ? mdf_schema_find_anywhere(row->name, row->since) : NULL;
+    mdf_dtype_set types = 0;
+
+    for (size_t i = 0; schema != NULL && i < schema->n_outputs; i++) {
+        types |= schema->outputs[i].tensor_types | schema->outputs[i].sequence_types | schema->outputs[i].optional_types;
+    }
+    return types != 0 && (types & real_types) == 0;
+}
+
+/* Whether the result of an instruction changes smoothly with an active input. */
+static bool is_smooth(struct gradient *gradient, const struct mdf_instruction *instruction)
+{
+    const struct mdf_code_call *call;
+
+    if (instruction->opcode != MDF_OPCODE_CALL || gradient_call(gradient, instruction)->n_bodies > 0) {
+        return any_input(gradient, instruction, is_active);
+    }
+    call = gradient_call(gradient, instruction);
+    for (size_t i = 0; i < call->n_inputs && !yields_whole(call->operator); i++) {
+        const struct mdf_derivative *rule = mdf_derivative_find(call->operator, call->operator->since, i);
+        bool is_flat = gradient_is_whole(call, i) || (rule != NULL && rule->expression == NULL && !rule->moves);
+
+        if (call->inputs[i] != MDF_NO_OPERAND && is_active(gradient, call->inputs[i]) && !is_flat) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool refuse_change(struct gradient *gradient, const struct mdf_instruction *instruction)
+{
+    compile_error(gradient->compiler, MDF_UNSUPPORTED,
+                  "there is no derivative of what is chosen, kept or gone through item by item (%s)",
+                  gradient_place(gradient, instruction));
+    return false;
+}
+
+/* Whether all that an instruction writes is written by it alone, so that it can be followed. */
+static bool can_follow(struct gradient *gradient, const struct mdf_instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case MDF_OPCODE_CALL:
+    case MDF_OPCODE_COPY:
+    case MDF_OPCODE_BORROW:
+    case MDF_OPCODE_ARRAY:
+    case MDF_OPCODE_DECLARE:
+        return !any_output(gradient, instruction, has_several_writers);
+    default:
+        return false;
+    }
+}
+
+/* Whether an input has another operand in its place. */
+static bool is_replaced(struct gradient *gradient, mdf_operand operand)
+{
+    return gradient_track(gradient, operand)->value != operand;
+}
+
+static bool replace(struct gradient *gradient, mdf_operand *operand, bool is_output)
+{
+    struct track *track;
+
+    if (*operand == MDF_NO_OPERAND) {
+        return true;
+    }
+    track = gradient_track(gradient, *operand);
+    if (is_output) {
+        track->value = unit_new_slot(gradient->target, unit_flags(gradient->unit, *operand));
+    }
+    *operand = track->value;
+    return *operand != MDF_NO_OPERAND;
+}
+
+/* The instruction once more, on what is in the places of its inputs. */
+static bool run_again(struct gradient *gradient, size_t at)
+{
+    struct mdf_instruction instruction = *unit_instruction(gradient->unit, at);
+    struct mdf_code_call call;
+    mdf_operand *operands;
+    size_t n, i;
+
+    if (instruction.opcode != MDF_OPCODE_CALL) {
+        return replace(gradient, &instruction.b, false) && replace(gradient, &instruction.a, true) &&
+               unit_emit(gradient->target, instruction.opcode, instruction.a, instruction.b, instruction.c);
+    }
+    call = *gradient_call(gradient, &instruction);
+    n = call.n_inputs + call.n_outputs;
+    operands = mdf_arena_array(&gradient->compiler->scratch, n + 1, sizeof *operands);
+    if (operands == NULL) {
+        compile_out_of_memory(gradient->compiler);
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        operands[i] = i < call.n_inputs ? call.inputs[i] : call.outputs[i - call.n_inputs];
+        if (!replace(gradient, &operands[i], i >= call.n_inputs)) {
+            return false;
+        }
+    }
+    call.inputs = operands;
+    call.outputs = operands + call.n_inputs;
+    return unit_emit_call(gradient->target, &call);
+}
+
+static bool make_tape(struct gradient *gradient)
+{
+    for (size_t i = 0; i < gradient->n_instructions; i++) {
+        const struct mdf_instruction *instruction = unit_instruction(gradient->unit, i);
+        bool smooth, replaced;
+
+        if (!any_output(gradient, instruction, is_needed)) {
+            continue;
+        }
+        smooth = is_smooth(gradient, instruction);
+        replaced = any_input(gradient, instruction, is_replaced);
+        if ((smooth || replaced) && !can_follow(gradient, instruction)) {
+            return refuse_change(gradient, instruction);
+        }
+        if (smooth) {
+            any_output(gradient, instruction, mark_active);
+        }
+        if ((smooth && !list_add(gradient->compiler, &gradient->tape, &i, sizeof i)) || (replaced && !run_again(gradient, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+/* What is asked for of one x: the sum over all operands that hold it; zeros where y does not depend on it. */
+static mdf_operand take_result(struct gradient *gradient, const struct list *named, mdf_operand given)
+{
+    mdf_operand pair[2] = {MDF_NO_OPERAND, MDF_NO_OPERAND};
+
+    for (size_t i = 0; i < named->n; i++) {
+        pair[1] = gradient_track(gradient, ((const mdf_operand *)named->items)[i])->gradient;
+        if (pair[1] == MDF_NO_OPERAND) {
+            continue;
+        }
+        pair[0] =
+            pair[0] == MDF_NO_OPERAND ? pair[1] : unit_call_python(gradient->target, "operator.add", pair, 2, MDF_NO_OPERAND);
+        if (pair[0] == MDF_NO_OPERAND) {
+            return MDF_NO_OPERAND;
+        }
+    }
+    return pair[0] != MDF_NO_OPERAND ? pair[0]
+                                     : unit_call_python(gradient->target, "numpy.zeros_like", &given, 1, MDF_NO_OPERAND);
+}
+
+/* From the tape, backward. */
+static bool derive(struct gradient *gradient, mdf_operand y)
+{
+    struct track *track = gradient_track(gradient, y);
+
+    if (!track->is_active) {
+        return true;
+    }
+    track->gradient = unit_call_python(gradient->target, "numpy.ones_like", &track->value, 1, MDF_NO_OPERAND);
+    if (track->gradient == MDF_NO_OPERAND) {
+        return false;
+    }
+    for (size_t i = gradient->tape.n; i-- > 0;) {
+        if (!gradient_hand_back(gradient, ((const size_t *)gradient->tape.items)[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_counts(struct gradient *gradient, const struct mdf_gradient_settings *settings, size_t n_inputs)
+{
+    if (settings->xs.n == 0 || settings->xs.n + settings->zs.n != n_inputs) {
+        compile_error(gradient->compiler, MDF_MODEL, "Gradient has %zu inputs for the %zu values that 'xs' and 'zs' name",
+                      n_inputs, settings->xs.n + settings->zs.n);
+        return false;
+    }
+    return true;
+}
+
+bool compile_gradient(struct target *target, const void *settings, const mdf_operand *inputs, size_t n_inputs,
+                      struct outcome *outcome)
+{
+    const struct mdf_gradient_settings *names = settings;
+    struct gradient gradient = {.target = target, .compiler = target->compiler, .unit = target->unit};
+    struct list *named, y = {0};
+    mdf_operand *results;
+    size_t i;
+
+    named = mdf_arena_array(&target->compiler->scratch, n_inputs, sizeof *named);
+    results = mdf_arena_array(&target->compiler->scratch, n_inputs + 1, sizeof *results);
+    if (named == NULL || results == NULL) {
+        compile_out_of_memory(target->compiler);
+        return false;
+    }
+    if (!check_counts(&gradient, names, n_inputs) || !find_named(&gradient, names->y, &y)) {
+        return false;
+    }
+    for (i = 0; i < n_inputs; i++) {
+        const char *name = i < names->xs.n ? names->xs.items[i] : names->zs.items[i - names->xs.n];
+
+        if (!find_named(&gradient, name, &named[i])) {
+            return false;
+        }
+    }
+    if (!make_tracks(&gradient)) {
+        return false;
+    }
+    for (i = 0; i < n_inputs; i++) {
+        put_in_place(&gradient, &named[i], inputs[i], i < names->xs.n);
+    }
+    find_needed(&gradient, *(const mdf_operand *)y.items);
+    if (!make_tape(&gradient) || !derive(&gradient, *(const mdf_operand *)y.items)) {
+        return false;
+    }
+    for (i = 0; i < names->xs.n; i++) {
+        results[i] = take_result(&gradient, &named[i], inputs[i]);
+        if (results[i] == MDF_NO_OPERAND) {
+            return false;
+        }
+    }
+    *outcome = (struct outcome){results, names->xs.n, names->xs.n > 1};
+    return true;
+}
+
+/* ------------------------------------------------------------------ the order of nodes */
+
+/* Makes a node wait for the nodes with an output of one of the names in a text or a list of texts. */
+static bool wait_for(struct graph_builder *builder, size_t receiver, const struct mdf_node *names)
+{
+    for (size_t k = 0; names != NULL && names->kind == MDF_NODE_LIST && k < names->as.list.n; k++) {
+        if (names->as.list.items[k].kind == MDF_NODE_STRING && !wait_for(builder, receiver, &names->as.list.items[k])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; names != NULL && names->kind == MDF_NODE_STRING && i < builder->graph->n_nodes; i++) {
+        const struct mdf_graph_node *node = &builder->graph->nodes[i];
+
+        for (size_t j = 0; j < node->n_output_ports; j++) {
+            if (is_called(node, node->output_ports[j].id, names->as.string.bytes) && !graph_add_sender(builder, receiver, i)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool wait_for_named(struct graph_builder *builder, size_t receiver, const struct mdf_definition *definition)
+{
+    const struct mdf_node *xs = definition->function != NULL ? find_attribute(builder->compiler, definition, "xs") : NULL;
+    const struct mdf_schema *schema = xs != NULL ? find_onnx_schema(builder->compiler, definition->function) : NULL;
+    const struct mdf_operator *row = schema != NULL ? mdf_operator_onnx(schema->name, schema->since) : NULL;
+
+    return row == NULL || (row->flags & MDF_OPERATOR_DERIVES) == 0 ||
+           (wait_for(builder, receiver, xs) && wait_for(builder, receiver, find_attribute(builder->compiler, definition, "y")));
+}
+
+bool gradient_add_senders(struct graph_builder *builder)
+{
+    const struct mdf_graph_node *outer = builder->compiler->node;
+
+    for (size_t i = 0; i < builder->graph->n_nodes; i++) {
+        const struct mdf_graph_node *node = &builder->graph->nodes[i];
+        size_t n = node->n_functions + node->n_parameters;
+
+        builder->compiler->node = node;
+        for (size_t k = 0; k < n; k++) {
+            if (!wait_for_named(builder, i,
+                                k < node->n_functions ? &node->functions[k]
+                                                      : &node->parameters[k - node->n_functions].definition)) {
+                builder->compiler->node = outer;
+                return false;
+            }
+        }
+    }
+    builder->compiler->node = outer;
+    return true;
+}

@@ -1,0 +1,68 @@
+/* sweep.h - thousands of runs of one program that differ in parameters, inputs and seeds. See mdf_sweep_options in mdf.h. */
+#ifndef MDF_RUN_SWEEP_SWEEP_H
+#define MDF_RUN_SWEEP_SWEEP_H
+
+#include "mdf_c/run/state.h"
+
+/* Values of a parameter, or of an input, found in the caller's array. */
+struct mdf_swept_values {
+    const char *name;
+    mdf_dtype dtype;
+    size_t rank;          /* of one value */
+    const int64_t *shape; /* of one value */
+    const char *data;
+    size_t instance_bytes, step_bytes; /* from one instance, one step, to the next; 0: all have the same */
+    bool is_typed;
+    const size_t *ports; /* of the program that an input goes to */
+    size_t n_ports;
+};
+
+/* A port that is recorded, and the form that all its values are brought into. */
+struct mdf_swept_record {
+    size_t node, output;
+    mdf_dtype dtype; /* MDF_DTYPE_NONE: not known yet */
+    size_t rank;
+    const int64_t *shape;
+    size_t n_elements, size_bytes;
+};
+
+struct mdf_sweep {
+    struct mdf_memory memory;
+    struct mdf_arena arena;
+    const struct mdf_program *program;
+    size_t n_instances, first_instance, n_rows;
+    uint64_t n_steps, record_every, seed;
+    double dt;
+    const uint64_t *seeds; /* of each instance; NULL: from `seed` */
+    struct mdf_swept_values *parameters, *inputs;
+    size_t n_parameters, n_inputs;
+    struct mdf_swept_record *records;
+    size_t n_records;
+    int n_threads;
+    bool (*progress)(void *context, size_t n_done, size_t n_instances);
+    void *progress_context;
+    atomic_size_t n_done;
+    atomic_bool interrupted, is_running;
+    double end_s; /* of the evaluation under way, by mdf_clock_s; INFINITY: it has no time limit */
+};
+
+/* --- sweep.c */
+/* What is evaluated from now on has the time that the program gives. */
+void mdf_sweep_set_end(struct mdf_sweep *sweep);
+struct mdf_sweep *mdf_sweep_create(const struct mdf_program *program, const mdf_sweep_options *options, mdf_error *error);
+void mdf_sweep_release(struct mdf_sweep *sweep);
+
+/* --- sweep_instance.c: one instance on one state */
+/* Evaluates instance number `instance` and writes its rows to arrays[record]. */
+mdf_status mdf_sweep_run_instance(const struct mdf_sweep *sweep, struct mdf_state *state, size_t instance, void *const *arrays,
+                                  mdf_error *error);
+/* Evaluates the first instance to find the forms of the records that have none. */
+mdf_status mdf_sweep_find_forms(struct mdf_sweep *sweep, mdf_error *error);
+
+/* What mdf_sweep_seed (mdf.h) says. */
+uint64_t mdf_sweep_seed_of(uint64_t seed, uint64_t instance);
+
+/* --- sweep_threads.c: all instances on several threads */
+mdf_status mdf_sweep_run_all(struct mdf_sweep *sweep, void *const *arrays, mdf_error *error);
+
+#endif

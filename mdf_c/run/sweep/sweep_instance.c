@@ -1,0 +1,379 @@
+/* sweep_instance.c - one instance of a sweep on one state. Comes in: a state, which is reset; goes out: a row of each record for
+ * each step that is recorded. A row depends on the instance only, not on what the state did before. */
+#include "mdf_c/run/restart.h"
+#include "mdf_c/run/sweep/sweep.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+/* An instance that is being evaluated. */
+struct instance {
+    const struct mdf_sweep *sweep;
+    struct mdf_state *state;
+    size_t number;
+    void *const *arrays; /* NULL: only the forms are looked at */
+    struct mdf_swept_record *forms;
+    struct mdf_arena *arena; /* of their shapes */
+    mdf_error *error;
+};
+
+static mdf_status out_of_memory(const struct instance *instance)
+{
+    return mdf_memory_error(&instance->state->shared->memory, instance->error);
+}
+
+static void port_path(const struct instance *instance, const struct mdf_swept_record *record)
+{
+    const struct mdf_program_node *node = &instance->sweep->program->nodes[record->node];
+
+    mdf_error_in(instance->error, "node '%s', output port '%s'", node->id, node->outputs[record->output].id);
+}
+
+/* ------------------------------------------------------------------ setting */
+
+static mdf_status set_parameters(const struct instance *instance)
+{
+    const struct mdf_sweep *sweep = instance->sweep;
+    mdf_status status = MDF_OK;
+    size_t i;
+
+    for (i = 0; i < sweep->n_parameters && status == MDF_OK; i++) {
+        const struct mdf_swept_values *values = &sweep->parameters[i];
+        const mdf_tensor tensor = {values->dtype, values->rank, values->shape,
+                                   values->data + instance->number * values->instance_bytes};
+        struct mdf_value view = {0};
+
+        mdf_parameter_value(&instance->state->shared->memory, &view, &tensor);
+        if (values->is_typed) {
+            view.strength = MDF_STRENGTH_TYPED;
+        }
+        status = mdf_state_set_parameter(instance->state, values->name, &view, instance->error);
+    }
+    return status;
+}
+
+/* Values that stay are only given again from the second step on. */
+static mdf_status set_inputs(const struct instance *instance, uint64_t step)
+{
+    const struct mdf_sweep *sweep = instance->sweep;
+    size_t i, j;
+
+    for (i = 0; i < sweep->n_inputs; i++) {
+        const struct mdf_swept_values *values = &sweep->inputs[i];
+        const mdf_tensor tensor = {values->dtype, values->rank, values->shape,
+                                   values->data + instance->number * values->instance_bytes + (size_t)step * values->step_bytes};
+        struct mdf_value view = {0};
+
+        mdf_parameter_value(&instance->state->shared->memory, &view, &tensor);
+        if (values->is_typed) {
+            view.strength = MDF_STRENGTH_TYPED;
+        }
+        for (j = 0; j < values->n_ports; j++) {
+            struct mdf_state_port *port = &instance->state->ports[values->ports[j]];
+
+            port->repeats = values->step_bytes == 0;
+            if (step > 0 && port->repeats) {
+                port->has_input = true;
+            } else if (!mdf_state_set_port(instance->state, values->ports[j], &view)) {
+                return out_of_memory(instance);
+            }
+        }
+    }
+    return MDF_OK;
+}
+
+/* ------------------------------------------------------------------ forms */
+
+static int kind_rank(mdf_dtype dtype)
+{
+    static const char kinds[] = "buifc";
+    const char *found = dtype < MDF_DTYPE_COUNT ? strchr(kinds, mdf_dtype_kind(dtype)) : NULL;
+
+    return found != NULL ? (int)(found - kinds) : -1;
+}
+
+/* Whether the elements of a type may be written down as those of another: it is wider, or of a wider kind. */
+static bool widens(mdf_dtype from, mdf_dtype to)
+{
+    int have = kind_rank(from), want = kind_rank(to);
+
+    return from == to || (have >= 0 && (have < want || (have == want && mdf_dtype_size(from) <= mdf_dtype_size(to))));
+}
+
+/* Takes what a value shows of its record's form: the widest type, the shape that comes last. */
+static mdf_status look_at(const struct instance *instance, struct mdf_swept_record *form, const struct mdf_value *value)
+{
+    int64_t *shape;
+
+    if (value->dtype == MDF_DTYPE_STRING) {
+        mdf_error_set(instance->error, MDF_TYPE, "a sweep records numbers, not texts: leave the port out");
+        port_path(instance, form);
+        return MDF_TYPE;
+    }
+    if (form->dtype == MDF_DTYPE_NONE || !widens((mdf_dtype)value->dtype, form->dtype)) {
+        form->dtype = (mdf_dtype)value->dtype;
+    }
+    if (form->rank != value->rank || form->shape == NULL) {
+        shape = mdf_arena_array(instance->arena, value->rank, sizeof *shape);
+        if (shape == NULL) {
+            return out_of_memory(instance);
+        }
+        form->shape = shape;
+    }
+    form->rank = value->rank;
+    if (form->rank > 0) {
+        memcpy((int64_t *)(uintptr_t)form->shape, mdf_value_shape(value), form->rank * sizeof(int64_t));
+    }
+    form->n_elements = value->length;
+    return MDF_OK;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+static mdf_status other_form(const struct instance *instance, const struct mdf_swept_record *record,
+                             const struct mdf_value *value)
+{
+    struct mdf_value form = {.kind = MDF_KIND_TENSOR, .dtype = (uint8_t)record->dtype, .rank = (uint32_t)record->rank};
+    char have[80], want[80];
+
+    if (record->rank <= MDF_INLINE_RANK && record->rank > 0) {
+        memcpy(form.shape.sizes, record->shape, record->rank * sizeof(int64_t));
+    } else {
+        form.shape.large = (int64_t *)(uintptr_t)record->shape;
+    }
+    mdf_value_describe(value, have, sizeof have);
+    mdf_value_describe(&form, want, sizeof want);
+    mdf_error_set(
+        instance->error, MDF_SHAPE,
+        "the value is %s where the first instance ended with %s: all values of a port that a sweep records must have one "
+        "form; leave the port out, or record the last step only",
+        have, want);
+    port_path(instance, record);
+    return MDF_SHAPE;
+}
+
+/* One element, all over the row. */
+static bool fill(const struct mdf_swept_record *record, char *target, mdf_dtype dtype, const void *element)
+{
+    size_t size = mdf_dtype_size(record->dtype), i;
+
+    if (record->n_elements == 0) {
+        return true;
+    }
+    if (!mdf_convert_elements(record->dtype, target, dtype, element, 1, false)) {
+        return false;
+    }
+    for (i = 1; i < record->n_elements; i++) {
+        memcpy(target + i * size, target, size);
+    }
+    return true;
+}
+
+static bool has_shape(const struct mdf_value *value, const struct mdf_swept_record *record)
+{
+    return value->rank == record->rank &&
+           (value->rank == 0 || memcmp(mdf_value_shape(value), record->shape, value->rank * sizeof(int64_t)) == 0);
+}
+
+static mdf_status write_row(const struct instance *instance, const struct mdf_swept_record *record, const struct mdf_value *value,
+                            char *target)
+{
+    static const double nan_element = NAN;
+    char kind = mdf_dtype_kind(record->dtype);
+    bool fits;
+
+    if (value->kind == MDF_KIND_NONE) { /* the node has not run yet */
+        fits = (kind == 'f' || kind == 'c') && fill(record, target, MDF_DTYPE_FLOAT64, &nan_element);
+    } else if (!widens((mdf_dtype)value->dtype, record->dtype)) {
+        fits = false;
+    } else if (!has_shape(value, record)) {
+        fits = value->length == 1 && fill(record, target, (mdf_dtype)value->dtype, value->data);
+    } else if ((mdf_dtype)value->dtype == record->dtype) {
+        if (record->size_bytes > 0) {
+            memcpy(target, value->data, record->size_bytes);
+        }
+        fits = true;
+    } else {
+        fits = mdf_convert_elements(record->dtype, target, (mdf_dtype)value->dtype, value->data, value->length, false);
+    }
+    return fits ? MDF_OK : other_form(instance, record, value);
+}
+
+/* A value as an array, in `made` where it is a list of numbers. */
+static mdf_status as_array(const struct instance *instance, const struct mdf_swept_record *record, struct mdf_value *made,
+                           const struct mdf_value **value)
+{
+    int result = 1;
+
+    if ((*value)->kind == MDF_KIND_LIST) {
+        result = mdf_value_from_nested_list(&instance->state->shared->memory, made, *value);
+        *value = result > 0 ? made : *value;
+    }
+    if (result < 0) {
+        return out_of_memory(instance);
+    }
+    if ((*value)->kind == MDF_KIND_LIST || (*value)->kind == MDF_KIND_DICT) {
+        mdf_error_set(instance->error, MDF_TYPE, "a sweep records arrays of numbers: leave the port out");
+        port_path(instance, record);
+        return MDF_TYPE;
+    }
+    return MDF_OK;
+}
+
+static mdf_status take_row(const struct instance *instance, size_t row)
+{
+    const struct mdf_sweep *sweep = instance->sweep;
+    mdf_status status = MDF_OK;
+    size_t i;
+
+    for (i = 0; i < sweep->n_records && status == MDF_OK; i++) {
+        const struct mdf_swept_record *record = &sweep->records[i];
+        const struct mdf_value *value = mdf_state_output(instance->state, record->node, record->output);
+        struct mdf_value made = {0};
+
+        status = as_array(instance, record, &made, &value);
+        if (status == MDF_OK && instance->arrays != NULL) {
+            status = write_row(instance, record, value,
+                               (char *)instance->arrays[i] + (instance->number * sweep->n_rows + row) * record->size_bytes);
+        } else if (status == MDF_OK && value->kind != MDF_KIND_NONE) {
+            status = look_at(instance, &instance->forms[i], value);
+        }
+        mdf_value_clear(&instance->state->shared->memory, &made);
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------ running */
+
+static bool is_recorded(const struct mdf_sweep *sweep, uint64_t step)
+{
+    return sweep->record_every > 0 ? (step + 1) % sweep->record_every == 0 : step + 1 == sweep->n_steps;
+}
+
+/* Whether the caller wants no more. While forms are looked for nobody watches: the caller is asked here, now and then. */
+static bool is_stopped(const struct instance *instance, double *next_s)
+{
+    const struct mdf_sweep *sweep = instance->sweep;
+    double now_s;
+
+    if (instance->forms != NULL && sweep->progress != NULL) {
+        now_s = mdf_clock_s();
+        if (now_s >= *next_s) {
+            *next_s = now_s + 0.1;
+            return !sweep->progress(sweep->progress_context, 0, sweep->n_instances);
+        }
+    }
+    return atomic_load_explicit(&sweep->interrupted, memory_order_relaxed);
+}
+
+static mdf_status run_steps(const struct instance *instance)
+{
+    const struct mdf_sweep *sweep = instance->sweep;
+    mdf_status status = set_parameters(instance);
+    double next_s = 0;
+    size_t row = 0;
+    uint64_t step;
+
+    for (step = 0; step < sweep->n_steps && status == MDF_OK; step++) {
+        if (is_stopped(instance, &next_s)) {
+            return mdf_error_set(instance->error, MDF_INTERRUPTED, "interrupted");
+        }
+        status = set_inputs(instance, step);
+        if (status == MDF_OK) {
+            status = mdf_state_evaluate(instance->state, step == 0 ? NAN : sweep->dt, instance->error);
+        }
+        if (status == MDF_OK && is_recorded(sweep, step)) {
+            status = take_row(instance, row++);
+        }
+    }
+    if (status != MDF_OK && status != MDF_INTERRUPTED) {
+        mdf_error_append(instance->error, " (instance %zu, step %" PRIu64 ")", sweep->first_instance + instance->number,
+                         step > 0 ? step : 1);
+    }
+    return status;
+}
+
+uint64_t mdf_sweep_seed_of(uint64_t seed, uint64_t instance)
+{
+    uint64_t bits = seed + (instance + 1) * 0x9E3779B97F4A7C15u;
+
+    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9u;
+    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBu;
+    return bits ^ (bits >> 31);
+}
+
+static mdf_status run(const struct instance *instance)
+{
+    const struct mdf_sweep *sweep = instance->sweep;
+    uint64_t seed = sweep->seeds != NULL ? sweep->seeds[instance->number]
+                                         : mdf_sweep_seed_of(sweep->seed, sweep->first_instance + instance->number);
+    mdf_status status = mdf_state_restart(instance->state, seed, instance->error);
+
+    return status == MDF_OK ? run_steps(instance) : status;
+}
+
+mdf_status mdf_sweep_run_instance(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, void *const *arrays,
+                                  mdf_error *error)
+{
+    const struct instance instance = {.sweep = sweep, .state = state, .number = number, .arrays = arrays, .error = error};
+
+    return run(&instance);
+}
+
+static mdf_status keep_forms(struct mdf_sweep *sweep, const struct instance *instance)
+{
+    mdf_status status = run(instance);
+    size_t i, total;
+
+    for (i = 0; i < sweep->n_records && status == MDF_OK; i++) {
+        struct mdf_swept_record *form = &instance->forms[i];
+
+        if (form->dtype == MDF_DTYPE_NONE) {
+            mdf_error_set(instance->error, MDF_VALUE, "the port has no value after any step that is recorded: leave it out");
+            port_path(instance, form);
+            return MDF_VALUE;
+        }
+        if (!mdf_size_multiply(form->n_elements, mdf_dtype_size(form->dtype), &form->size_bytes) ||
+            !mdf_size_multiply(form->size_bytes, sweep->n_rows, &total) ||
+            !mdf_size_multiply(total, sweep->n_instances, &total)) {
+            return mdf_error_set(instance->error, MDF_LIMIT, "the results of the sweep are too large");
+        }
+        if (sweep->records[i].dtype == MDF_DTYPE_NONE) {
+            sweep->records[i] = *form;
+        }
+    }
+    return status;
+}
+
+mdf_status mdf_sweep_find_forms(struct mdf_sweep *sweep, mdf_error *error)
+{
+    struct instance instance = {.sweep = sweep, .arena = &sweep->arena, .error = error};
+    size_t n_known = 0, i;
+    mdf_status status;
+
+    for (i = 0; i < sweep->n_records; i++) {
+        n_known += sweep->records[i].dtype != MDF_DTYPE_NONE;
+    }
+    if (n_known == sweep->n_records) {
+        return MDF_OK;
+    }
+    instance.forms = mdf_arena_array(&sweep->arena, sweep->n_records, sizeof *instance.forms);
+    if (instance.forms == NULL) {
+        return mdf_memory_error(&sweep->memory, error);
+    }
+    for (i = 0; i < sweep->n_records; i++) {
+        instance.forms[i] = (struct mdf_swept_record){
+            .node = sweep->records[i].node, .output = sweep->records[i].output, .dtype = MDF_DTYPE_NONE};
+    }
+    instance.state = mdf_state_create(sweep->program, error);
+    if (instance.state == NULL) {
+        return error != NULL ? error->code : MDF_OUT_OF_MEMORY;
+    }
+    mdf_sweep_set_end(sweep);
+    instance.state->shared->end_s = sweep->end_s;
+    status = keep_forms(sweep, &instance);
+    mdf_state_release(instance.state);
+    return status;
+}

@@ -1,0 +1,193 @@
+/* sweep_threads.c - the instances of a sweep on several threads, each with one state that it uses again and again.
+ *
+ * Holds afterwards: every instance was evaluated once and all threads have ended; or the sweep was interrupted; or the error is
+ * that of the first instance that fails, whatever the number of threads: instances are handed out in ascending order, and those
+ * before one that failed are still evaluated. */
+#include "mdf_c/run/sweep/sweep.h"
+
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_SWEEP_THREADS = 1024, WATCH_NS = 100000000 };
+
+/* What the threads of one sweep share. */
+struct crew {
+    struct mdf_sweep *sweep;
+    void *const *arrays;
+    atomic_size_t next; /* instance to be handed out */
+    atomic_size_t end;  /* no instance from here on is begun */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    size_t n_working;  /* threads */
+    size_t failed;     /* the first instance that failed */
+    mdf_error error;   /* its error */
+    mdf_status status; /* of the error */
+};
+
+struct worker {
+    struct crew *crew;
+    pthread_t thread;
+    struct mdf_state *state; /* changed under the lock */
+};
+
+static void note_failure(struct crew *crew, size_t instance, mdf_status status, const mdf_error *error)
+{
+    pthread_mutex_lock(&crew->lock);
+    if (crew->status == MDF_OK || instance < crew->failed) {
+        crew->failed = instance;
+        crew->status = status;
+        crew->error = *error;
+        atomic_store(&crew->end, instance);
+    }
+    pthread_mutex_unlock(&crew->lock);
+}
+
+static bool make_state(struct worker *worker, mdf_error *error)
+{
+    struct mdf_state *state = mdf_state_create(worker->crew->sweep->program, error);
+
+    if (state != NULL) {
+        state->shared->end_s = worker->crew->sweep->end_s;
+        state->shared->execution.context.n_threads = 1; /* the instances are what runs beside each other */
+        pthread_mutex_lock(&worker->crew->lock);
+        worker->state = state;
+        pthread_mutex_unlock(&worker->crew->lock);
+    }
+    return state != NULL;
+}
+
+static void work(struct worker *worker)
+{
+    struct crew *crew = worker->crew;
+    size_t instance = atomic_fetch_add(&crew->next, 1);
+
+    while (instance < atomic_load(&crew->end)) {
+        mdf_error error = {0};
+        mdf_status status = worker->state != NULL || make_state(worker, &error) ? MDF_OK : MDF_OUT_OF_MEMORY;
+
+        if (status == MDF_OK) {
+            status = mdf_sweep_run_instance(crew->sweep, worker->state, instance, crew->arrays, &error);
+        }
+        if (status != MDF_OK) {
+            note_failure(crew, instance, status, &error);
+        } else {
+            atomic_fetch_add(&crew->sweep->n_done, 1);
+        }
+        instance = atomic_fetch_add(&crew->next, 1);
+    }
+}
+
+static void *run_worker(void *argument)
+{
+    struct worker *worker = argument;
+    struct crew *crew = worker->crew;
+
+    work(worker);
+    pthread_mutex_lock(&crew->lock);
+    crew->n_working--;
+    pthread_cond_signal(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+    return NULL;
+}
+
+/* The caller's thread: tells how far it is, and hands a request to stop on to the states, which may be amid a long step. */
+static void watch(struct crew *crew, struct worker *workers, size_t n_workers)
+{
+    struct mdf_sweep *sweep = crew->sweep;
+    bool is_working = true;
+    struct timespec until;
+    size_t i;
+
+    while (is_working) {
+        if (sweep->progress != NULL &&
+            !sweep->progress(sweep->progress_context, atomic_load(&sweep->n_done), sweep->n_instances)) {
+            atomic_store(&sweep->interrupted, true);
+        }
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += WATCH_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_mutex_lock(&crew->lock);
+        for (i = 0; i < n_workers && atomic_load(&sweep->interrupted); i++) {
+            if (workers[i].state != NULL) {
+                mdf_stop_ask(&workers[i].state->shared->stop);
+            }
+        }
+        if (crew->n_working > 0) {
+            pthread_cond_timedwait(&crew->changed, &crew->lock, &until);
+        }
+        is_working = crew->n_working > 0;
+        pthread_mutex_unlock(&crew->lock);
+    }
+    if (sweep->progress != NULL) {
+        sweep->progress(sweep->progress_context, atomic_load(&sweep->n_done), sweep->n_instances);
+    }
+}
+
+static size_t count_threads(const struct mdf_sweep *sweep)
+{
+    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t n = sweep->n_threads > 0 ? (size_t)sweep->n_threads : n_cores > 0 ? (size_t)n_cores : 1;
+
+    n = n < MAX_SWEEP_THREADS ? n : MAX_SWEEP_THREADS;
+    return n < sweep->n_instances ? n : sweep->n_instances;
+}
+
+static void run_crew(struct crew *crew, struct worker *workers, size_t n_workers)
+{
+    size_t n_started = 0, i;
+
+    crew->n_working = n_workers;
+    while (n_started < n_workers && pthread_create(&workers[n_started].thread, NULL, run_worker, &workers[n_started]) == 0) {
+        n_started++;
+    }
+    if (n_started < n_workers) { /* where the system refuses a thread, those that there are do its part */
+        pthread_mutex_lock(&crew->lock);
+        crew->n_working -= n_workers - n_started;
+        pthread_mutex_unlock(&crew->lock);
+    }
+    if (n_started == 0) {
+        work(&workers[0]);
+    }
+    watch(crew, workers, n_started);
+    for (i = 0; i < n_started; i++) {
+        pthread_join(workers[i].thread, NULL);
+    }
+    for (i = 0; i < n_workers; i++) {
+        mdf_state_release(workers[i].state);
+    }
+}
+
+mdf_status mdf_sweep_run_all(struct mdf_sweep *sweep, void *const *arrays, mdf_error *error)
+{
+    size_t n_workers = count_threads(sweep), i;
+    struct crew crew = {.sweep = sweep, .arrays = arrays};
+    struct worker *workers;
+
+    atomic_store(&sweep->n_done, 0);
+    mdf_sweep_set_end(sweep);
+    if (sweep->n_instances == 0) {
+        return MDF_OK;
+    }
+    workers = mdf_memory_allocate_zeroed(&sweep->memory, n_workers, sizeof *workers);
+    if (workers == NULL) {
+        return mdf_memory_error(&sweep->memory, error);
+    }
+    for (i = 0; i < n_workers; i++) {
+        workers[i].crew = &crew;
+    }
+    atomic_init(&crew.next, 0);
+    atomic_init(&crew.end, sweep->n_instances);
+    pthread_mutex_init(&crew.lock, NULL);
+    pthread_cond_init(&crew.changed, NULL);
+    run_crew(&crew, workers, n_workers);
+    pthread_cond_destroy(&crew.changed);
+    pthread_mutex_destroy(&crew.lock);
+    mdf_memory_release(&sweep->memory, workers);
+    atomic_store(&sweep->interrupted, false); /* the request is met */
+    if (crew.status != MDF_OK && error != NULL && error->code == MDF_OK) {
+        *error = crew.error;
+    }
+    return crew.status;
+}

@@ -1,0 +1,430 @@
+/* whole.c - see whole.h. When a whole evaluation may run as one program, and what is to be seen to before and after. */
+#include "mdf_c/lowered/lowered_run.h"
+#include "mdf_c/run/readers.h"
+#include "mdf_c/run/whole/whole_schedule.h"
+
+#include <string.h>
+
+/* It is lowered after so many evaluations: then the types and shapes of its values have settled. */
+enum { RUNS_BEFORE_LOWERING = 2 };
+
+/* Elements of all arrays of a graph together: what is around the nodes does not matter where they compute more, and lowering
+ * takes a copy of each value for a moment. */
+enum { LARGEST_LENGTH = 1 << 16 };
+
+struct mdf_whole *mdf_whole_new(const struct mdf_program *program, struct mdf_arena *arena)
+{
+    struct mdf_whole *whole = mdf_arena_allocate(arena, sizeof *whole);
+
+    if (whole != NULL) {
+        whole->had_run = mdf_arena_array(arena, program->n_nodes, sizeof *whole->had_run);
+    }
+    return whole != NULL && whole->had_run != NULL ? whole : NULL;
+}
+
+/* ------------------------------------------------------------------ counts and clocks */
+
+/* Calls `visit` for each extra that outlasts an evaluation. */
+static void visit_extras(struct mdf_state *state, void (*visit)(struct mdf_state *state, struct mdf_value *extra, uint64_t *home))
+{
+    size_t first = MDF_OPERAND_INDEX(mdf_whole_extra(state->program, MDF_EXTRA_STEPS, 0)), i;
+    int kind;
+
+    for (kind = 0; kind < MDF_EXTRA_KINDS; kind++) {
+        for (i = 0; i < mdf_whole_n_of(state->program, (enum mdf_extra)kind); i++) {
+            uint64_t *home = mdf_whole_home(state, (enum mdf_extra)kind, i);
+            size_t slot = MDF_OPERAND_INDEX(mdf_whole_extra(state->program, (enum mdf_extra)kind, i));
+
+            if (home != NULL) {
+                visit(state, &state->whole->extras[slot - first], home);
+            }
+        }
+    }
+}
+
+static void look_at_home(struct mdf_state *state, struct mdf_value *extra, uint64_t *home)
+{
+    mdf_value_borrow_tensor(&state->shared->memory, extra, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, home);
+}
+
+static void copy_home(struct mdf_state *state, struct mdf_value *extra, uint64_t *home)
+{
+    if (extra->data != home) {
+        memcpy(home, extra->data, sizeof *home);
+        look_at_home(state, extra, home);
+    }
+}
+
+/* A node that has run at all has done so in the life of the state. */
+static void count_nodes(struct mdf_scheduler *scheduler, size_t n_nodes)
+{
+    size_t i;
+
+    scheduler->n_have_run[MDF_SCOPE_LIFE] = 0;
+    for (i = 0; i < n_nodes; i++) {
+        scheduler->n_have_run[MDF_SCOPE_LIFE] += scheduler->counts[MDF_SCOPE_LIFE][i] > 0;
+    }
+}
+
+void mdf_whole_bring_home(struct mdf_state *state)
+{
+    if (state->whole != NULL && state->whole->is_away) {
+        visit_extras(state, copy_home);
+        count_nodes(&state->scheduler, state->program->n_nodes);
+        state->whole->is_away = false;
+    }
+}
+
+void mdf_whole_renew(struct mdf_state *state)
+{
+    state->whole->n_runs = 0;
+    state->whole->have_all_run = false;
+    if (state->whole->is_away) {
+        visit_extras(state, look_at_home);
+        state->whole->is_away = false;
+    }
+}
+
+void mdf_whole_release(struct mdf_state *state)
+{
+    struct mdf_whole *whole = state->whole;
+    size_t i;
+
+    mdf_fast_release(&whole->single.fast);
+    mdf_fast_release(&whole->many.fast);
+    for (i = 0; whole->extras != NULL && i < mdf_whole_n_extras(state->program); i++) {
+        mdf_value_clear(&state->shared->memory, &whole->extras[i]);
+    }
+}
+
+/* ------------------------------------------------------------------ making it */
+
+static bool is_small(const struct mdf_state *state)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < state->program->code->n_slots && n <= LARGEST_LENGTH; i++) {
+        size_t length = mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i))->length;
+
+        n += length > 1 ? length : 0;
+    }
+    return n <= LARGEST_LENGTH;
+}
+
+static void make_request(struct mdf_state *state, struct mdf_lowering_request *request,
+                         bool (*go_through)(struct lowering *, struct scope *, void *), uint32_t self)
+{
+    *request = (struct mdf_lowering_request){.frame = state->frame,
+                                             .go_through = go_through,
+                                             .plan = state,
+                                             .extras = state->whole->extras,
+                                             .readers = state->readers,
+                                             .self = self};
+}
+
+static void mark_observed(const struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+    size_t i;
+
+    for (i = 0; program->schedule != NULL && i < program->schedule->n_watches; i++) {
+        mdf_operand value = program->schedule->watches[i].value;
+
+        if (value != MDF_NO_OPERAND && MDF_OPERAND_KIND(value) == MDF_OPERAND_SLOT) {
+            state->whole->is_left[MDF_OPERAND_INDEX(value)] = true;
+        }
+    }
+    for (i = 0; i < program->code->n_slots; i++) {
+        state->whole->is_observed[i] = state->whole->is_left[i] || state->readers[i] == MDF_READ_BY_ALL;
+    }
+}
+
+/* Twins are the same, unless their node ran last where it computes something else: without a time increment. */
+static bool has_same_twins(const void *plan)
+{
+    const struct mdf_state *state = plan;
+    size_t i;
+
+    for (i = 0; i < state->program->code->n_slots; i++) {
+        if (state->whole->has_twin[i]) {
+            const struct mdf_value *slot = mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i));
+            const struct mdf_value *twin = mdf_frame_slot(state->frame, state->whole->twins[i]);
+
+            if (slot->strength != twin->strength || !mdf_value_equal(slot, twin)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool make_requests(struct mdf_state *state)
+{
+    struct mdf_arena *arena = &state->shared->execution.arena;
+    size_t n_extras = mdf_whole_n_extras(state->program), n = state->program->code->n_slots + n_extras;
+    struct mdf_whole *whole = state->whole;
+
+    if (state->readers == NULL) {
+        state->readers = mdf_program_readers(state->program, arena);
+    }
+    whole->extras = mdf_arena_array(arena, n_extras, sizeof *whole->extras);
+    whole->is_written = mdf_arena_array(arena, n, sizeof *whole->is_written);
+    whole->is_left = mdf_arena_array(arena, n, sizeof *whole->is_left);
+    whole->is_observed = mdf_arena_array(arena, n, sizeof *whole->is_observed);
+    whole->inner_readers = mdf_program_inner_readers(state->program, arena);
+    whole->twins = mdf_arena_array(arena, n, sizeof *whole->twins);
+    whole->has_twin = mdf_arena_array(arena, n, sizeof *whole->has_twin);
+    if (state->readers == NULL || whole->inner_readers == NULL || whole->twins == NULL || whole->has_twin == NULL ||
+        whole->extras == NULL || whole->is_written == NULL || whole->is_left == NULL || whole->is_observed == NULL) {
+        whole->extras = NULL;
+        return false;
+    }
+    visit_extras(state, look_at_home);
+    mdf_whole_mark_written(state->program, whole->is_written);
+    mark_observed(state);
+    make_request(state, &whole->single.request, mdf_whole_lower_single, MDF_READ_BY_ALL);
+    make_request(state, &whole->many.request, mdf_whole_lower_many, MDF_READ_BY_NOBODY);
+    whole->many.request.keeps = whole->has_twin;
+    whole->many.request.may_run = has_same_twins;
+    return true;
+}
+
+/* ------------------------------------------------------------------ ports */
+
+/* Ports that edges fill must have got nothing from outside; others hold what was given, or their default. What is given holds for
+ * one run of a node, of which there may be several where there are conditions, unless it is required. */
+static bool prepare_port(struct mdf_state *state, size_t index)
+{
+    const struct mdf_state_port *port = &state->ports[index];
+
+    if (port->is_fed) {
+        return !port->has_value;
+    }
+    if (port->has_value) {
+        return state->program->schedule == NULL || state->program->ports[index].is_required;
+    }
+    return mdf_state_fill_default(state, index);
+}
+
+static enum mdf_refusal_reason prepare_ports(struct mdf_state *state)
+{
+    size_t i;
+
+    for (i = 0; i < state->program->n_ports; i++) {
+        if (!prepare_port(state, i)) {
+            return state->ports[i].is_fed ? MDF_REFUSED_GIVEN_BESIDE_EDGE : MDF_REFUSED_GIVEN_ONCE;
+        }
+    }
+    return MDF_REFUSED_NOT;
+}
+
+static void spend_inputs(struct mdf_state *state)
+{
+    size_t i;
+
+    for (i = 0; i < state->program->n_ports; i++) {
+        state->ports[i].has_value = state->program->ports[i].is_required;
+        state->ports[i].has_default = state->ports[i].has_default && !state->ports[i].is_fed;
+    }
+}
+
+/* ------------------------------------------------------------------ what ran */
+
+struct masks {
+    const uint64_t *of_passes;
+    size_t n_passes;
+    int64_t ticks; /* of the next set */
+};
+
+static bool record_layer(struct mdf_state *state, struct masks *masks, size_t pass, size_t layer)
+{
+    const struct mdf_program *program = state->program;
+    struct mdf_memory *memory = &state->shared->memory;
+    uint64_t mask = masks->of_passes[pass];
+    bool is_open = program->schedule->is_absolute && (mask >> (program->n_nodes + layer) & 1) != 0;
+    bool has_set = is_open, done = !is_open || mdf_schedule_record_set(&state->schedule, memory, pass, masks->ticks);
+    size_t i;
+
+    for (i = 0; done && i < program->layers[layer].n_nodes; i++) {
+        size_t node = program->layers[layer].nodes[i];
+
+        if ((mask >> node & 1) != 0) {
+            done = (has_set || mdf_schedule_record_set(&state->schedule, memory, pass, masks->ticks)) &&
+                   mdf_schedule_record_node(&state->schedule, memory, node);
+            has_set = true;
+        }
+    }
+    masks->ticks += has_set ? program->schedule->interval : 0;
+    return done;
+}
+
+/* A pass in which nothing runs has one empty set, unless absolute time runs. */
+static bool record_pass(struct mdf_state *state, struct masks *masks, size_t pass)
+{
+    size_t i;
+
+    if (masks->of_passes[pass] == 0 && !state->program->schedule->is_absolute) {
+        return mdf_schedule_record_set(&state->schedule, &state->shared->memory, pass, masks->ticks);
+    }
+    for (i = 0; i < state->program->n_layers; i++) {
+        if (!record_layer(state, masks, pass, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The time before the first set: what the last one left, less all sets. */
+static int64_t time_before(const struct mdf_state *state, const struct masks *masks)
+{
+    const struct mdf_program *program = state->program;
+    size_t slot = MDF_OPERAND_INDEX(mdf_whole_extra(program, MDF_EXTRA_TIME, 0)) - program->code->n_slots, i;
+    int64_t time;
+
+    memcpy(&time, state->whole->extras[slot].data, sizeof time);
+    for (i = 0; program->schedule->is_absolute && i < masks->n_passes; i++) {
+        time -= program->schedule->interval * __builtin_popcountll(masks->of_passes[i] >> program->n_nodes);
+    }
+    return time;
+}
+
+static bool record(struct mdf_state *state)
+{
+    const struct mdf_value *array = &state->whole->single.fast.lowered->arrays[state->whole->single.mask];
+    struct masks masks = {array->data, array->length, 0};
+    size_t i;
+
+    masks.ticks = time_before(state, &masks);
+    mdf_schedule_record_clear(&state->schedule);
+    for (i = 0; i < masks.n_passes; i++) {
+        if (!record_pass(state, &masks, i)) {
+            return mdf_state_out_of_memory(state);
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ running it */
+
+static void note_who_has_run(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+    size_t i;
+
+    memcpy(state->whole->had_run, state->has_run, program->n_nodes * sizeof *state->has_run);
+    for (i = 0; i < program->n_ports; i++) {
+        state->ports[i].is_fed = false;
+    }
+    for (i = 0; i < program->n_edges; i++) {
+        struct mdf_state_port *port = &state->ports[program->edges[i].port];
+
+        port->is_fed = port->is_fed || state->has_run[program->edges[i].sender];
+    }
+}
+
+/* A node that had not run when it was lowered leaves where it does; once others have run, all is lowered anew. */
+static void follow_first_runs(struct mdf_state *state)
+{
+    size_t n = state->program->n_nodes;
+    struct mdf_whole *whole = state->whole;
+
+    if (whole->have_all_run) {
+        return;
+    }
+    if (memcmp(whole->had_run, state->has_run, n * sizeof *state->has_run) != 0) {
+        mdf_fast_release(&whole->single.fast);
+        mdf_fast_release(&whole->many.fast);
+        memset(&whole->single.fast, 0, sizeof whole->single.fast);
+        memset(&whole->many.fast, 0, sizeof whole->many.fast);
+        note_who_has_run(state);
+    }
+    whole->have_all_run = memchr(state->has_run, 0, n * sizeof *state->has_run) == NULL;
+}
+
+/* Without conditions all nodes have run, in the evaluation before; with them there has been a set that JustRan can look at. */
+static enum mdf_refusal_reason look_at_order(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+
+    if (program->schedule == NULL) {
+        return state->schedule.n_nodes == program->n_nodes ? MDF_REFUSED_NOT : MDF_REFUSED_NODES_WAIT;
+    }
+    if (!mdf_whole_has_mask(program)) {
+        return MDF_REFUSED_MANY_NODES;
+    }
+    return state->scheduler.n_sets == 0 && !state->whole->is_away ? MDF_REFUSED_NODES_WAIT : MDF_REFUSED_NOT;
+}
+
+/* Whether it may be lowered and run as it is now; whole->refused says why not. */
+static bool is_ready(struct mdf_state *state)
+{
+    struct mdf_whole *whole = state->whole;
+
+    whole->refused = look_at_order(state);
+    if (whole->refused != MDF_REFUSED_NOT) {
+        return false;
+    }
+    follow_first_runs(state);
+    if (whole->single.fast.is_given_up) {
+        whole->refused = whole->single.fast.refusal.reason;
+        return false;
+    }
+    whole->refused = mdf_state_is_asked_to_stop(state) ? MDF_REFUSED_INTERRUPTED : prepare_ports(state);
+    return whole->refused == MDF_REFUSED_NOT;
+}
+
+enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state)
+{
+    struct mdf_whole *whole = state->whole;
+
+    whole->single.fast.has_run = false;
+    if (whole->n_runs < RUNS_BEFORE_LOWERING) {
+        whole->n_runs++;
+        whole->refused = MDF_REFUSED_TOO_EARLY;
+        return MDF_WHOLE_NOT_RUN;
+    }
+    if (!is_ready(state)) {
+        return MDF_WHOLE_NOT_RUN;
+    }
+    if (whole->single.fast.lowered == NULL && !is_small(state)) {
+        whole->single.fast.refusal.reason = whole->refused = MDF_REFUSED_LARGE_GRAPH;
+        whole->single.fast.is_given_up = true;
+        return MDF_WHOLE_NOT_RUN;
+    }
+    if ((whole->extras == NULL && !make_requests(state)) || !mdf_fast_run(&whole->single.fast, &whole->single.request)) {
+        return MDF_WHOLE_NOT_RUN;
+    }
+    spend_inputs(state);
+    whole->is_away = state->program->schedule != NULL;
+    return state->program->schedule == NULL || record(state) ? MDF_WHOLE_DONE : MDF_WHOLE_FAILED;
+}
+
+/* Inputs that are given again in each step are in their ports. */
+static bool has_steady_ports(const struct mdf_state *state)
+{
+    size_t i;
+
+    for (i = 0; i < state->program->n_ports; i++) {
+        if (state->ports[i].repeats &&
+            (state->ports[i].is_fed || (state->program->schedule != NULL && !state->program->ports[i].is_required))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps)
+{
+    struct mdf_whole *whole = state->whole;
+
+    if (whole == NULL || n_steps == 0 || n_steps > INT64_MAX || whole->single.fast.lowered == NULL ||
+        whole->many.fast.is_given_up || !has_steady_ports(state)) {
+        return 0;
+    }
+    whole->n_steps = (int64_t)n_steps;
+    if (!mdf_fast_run(&whole->many.fast, &whole->many.request)) {
+        return 0;
+    }
+    whole->is_away = state->program->schedule != NULL;
+    return n_steps;
+}

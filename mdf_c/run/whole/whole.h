@@ -1,0 +1,67 @@
+/* whole.h - a whole evaluation of a graph as one lowered program, and several evaluations in a row as a loop of it.
+ *
+ * Once a graph has been evaluated some times, so that types and shapes have settled, the instructions of all its nodes are
+ * lowered together, in the order in which an evaluation runs them: values go from node to node in registers, and nothing is
+ * looked at between two nodes. Where that can not be done, or the program is left, the evaluation runs node by node (state.c). */
+#ifndef MDF_RUN_WHOLE_WHOLE_H
+#define MDF_RUN_WHOLE_WHOLE_H
+
+#include "mdf_c/lower/fast.h"
+#include "mdf_c/plan/program.h"
+
+struct mdf_state;
+
+/* One evaluation; or as many as n_steps says. */
+struct mdf_whole_program {
+    struct mdf_fast fast;
+    struct mdf_lowering_request request;
+    mdf_lowered_id mask; /* with conditions: the array of which nodes ran in each pass */
+};
+
+struct mdf_whole {
+    struct mdf_whole_program single, many;
+    unsigned n_runs; /* evaluations node by node, up to the number at which it is lowered */
+    int64_t n_steps;
+    struct mdf_value *extras; /* see whole_schedule.h; NULL: nothing has been made yet */
+    bool is_away;             /* counts and clocks are in the extras, not with the scheduler */
+    bool *is_written;         /* of each slot: an evaluation may write it */
+    bool *is_left;            /* of each slot: conditions look at it */
+    bool *is_observed;        /* of each slot: anybody does, or conditions do */
+    /* For evaluations in a row: slots that nothing but the outside looks at, and which are the same as another, their twin, after
+     * each run of their node, are set behind the last evaluation. */
+    uint32_t *inner_readers;
+    mdf_operand *twins; /* of each slot; MDF_NO_OPERAND: none */
+    bool *has_twin;
+    bool *had_run; /* of each node: when it was lowered */
+    bool have_all_run;
+    enum mdf_refusal_reason refused; /* why the last evaluation was not done as a whole, without asking for that; else NOT */
+};
+
+/* Arrays lie in `arena`. NULL: out of memory. */
+struct mdf_whole *mdf_whole_new(const struct mdf_program *program, struct mdf_arena *arena);
+void mdf_whole_release(struct mdf_state *state);
+enum mdf_whole_outcome {
+    MDF_WHOLE_DONE,
+    MDF_WHOLE_NOT_RUN, /* nothing has changed; it must run node by node */
+    MDF_WHOLE_FAILED   /* the error of the state's context is set */
+};
+
+/* One evaluation, whose inputs have been taken. */
+enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state);
+/* Up to n_steps evaluations in a row like the one before, of which nobody looks at the values: only what the next evaluation
+ * needs is there afterwards, so one must follow. The number that was done. */
+uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps);
+/* The scheduler has its counts and clocks again. */
+void mdf_whole_bring_home(struct mdf_state *state);
+/* The graph begins anew. */
+void mdf_whole_renew(struct mdf_state *state);
+
+/* --- whole_nodes.c: for requests; the plan is the state. */
+bool mdf_whole_lower_single(struct lowering *lowering, struct scope *scope, void *plan);
+bool mdf_whole_lower_many(struct lowering *lowering, struct scope *scope, void *plan);
+/* What edges bring, then the node's instructions; the nodes that have not run bring nothing. */
+bool mdf_whole_lower_node(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t node);
+/* Marks the slots that an evaluation writes. */
+void mdf_whole_mark_written(const struct mdf_program *program, bool *is_written);
+
+#endif

@@ -1,0 +1,127 @@
+/* whole_nodes.c - see whole.h. What state.c does node by node, as one stretch of lowered ops: edges bring values to ports, then
+ * the node's instructions run. */
+#include "mdf_c/run/whole/whole_schedule.h"
+
+#include <string.h>
+
+/* The first value to arrive goes to the port's slot; each further one overwrites it, or is combined with it. */
+static bool lower_edge(struct lowering *lowering, struct scope *scope, const struct mdf_program *program,
+                       const struct mdf_program_edge *edge, bool is_first)
+{
+    const struct mdf_program_port *port = &program->ports[edge->port];
+
+    if (!lowering_run(lowering, scope, edge->weigh.first, edge->weigh.end)) {
+        return false;
+    }
+    if (is_first || port->reduce == MDF_REDUCE_OVERWRITE) {
+        return lowering_declare(lowering, scope, port->slot, edge->value, &port->declaration.type);
+    }
+    return lowering_bind(lowering, scope, port->arriving, lowering_value_of(lowering, scope, edge->value)) &&
+           lowering_run(lowering, scope, port->combine.first, port->combine.end);
+}
+
+bool mdf_whole_lower_node(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
+{
+    const struct mdf_program *program = state->program;
+    const struct mdf_program_node *node = &program->nodes[index];
+    size_t i, j;
+
+    for (i = 0; i < node->n_edges; i++) {
+        const struct mdf_program_edge *edge = &program->edges[node->edges[i]];
+        bool is_first = true;
+
+        if (!state->has_run[edge->sender]) {
+            continue;
+        }
+        for (j = 0; j < i; j++) {
+            const struct mdf_program_edge *other = &program->edges[node->edges[j]];
+
+            is_first = is_first && (other->port != edge->port || !state->has_run[other->sender]);
+        }
+        if (!lower_edge(lowering, scope, program, edge, is_first)) {
+            return false;
+        }
+    }
+    return lowering_run(lowering, scope, node->first, node->initial) && lowering_run(lowering, scope, node->main, node->end);
+}
+
+static bool lower_evaluation(struct lowering *lowering, struct scope *scope, struct mdf_state *state, const bool *leaves,
+                             mdf_lowered_id *mask)
+{
+    const struct mdf_program *program = state->program;
+    struct mdf_whole_schedule whole = {lowering, state, program, program->schedule, state->whole->is_written};
+    size_t i, j;
+
+    if (program->schedule != NULL) {
+        return mdf_whole_lower_passes(&whole, scope, leaves, mask);
+    }
+    for (i = 0; i < program->n_layers; i++) {
+        for (j = 0; j < program->layers[i].n_nodes; j++) {
+            if (!mdf_whole_lower_node(lowering, scope, state, program->layers[i].nodes[j])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool mdf_whole_lower_single(struct lowering *lowering, struct scope *scope, void *plan)
+{
+    struct mdf_state *state = plan;
+
+    return lower_evaluation(lowering, scope, state, state->whole->is_observed, &state->whole->single.mask);
+}
+
+static bool set_twins(struct lowering *lowering, struct scope *scope, const struct mdf_state *state)
+{
+    size_t i;
+
+    for (i = 0; i < state->program->code->n_slots; i++) {
+        if (state->whole->has_twin[i] && !lowering_bind(lowering, scope, MDF_OPERAND(MDF_OPERAND_SLOT, i),
+                                                        lowering_value_of(lowering, scope, state->whole->twins[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mdf_whole_lower_many(struct lowering *lowering, struct scope *scope, void *plan)
+{
+    struct mdf_state *state = plan;
+    struct repetition steps = {.is_written = state->whole->is_written,
+                               .n_slots = state->program->code->n_slots + mdf_whole_n_extras(state->program)};
+    mdf_lowered_id n_steps = lowering_value_of(lowering, scope, mdf_whole_extra(state->program, MDF_EXTRA_STEPS, 0));
+
+    memset(state->whole->has_twin, 0, state->program->code->n_slots * sizeof *state->whole->has_twin);
+    if (n_steps == MDF_LOWERED_NONE || !lowering_begin_repetition(lowering, scope, &steps)) {
+        return false;
+    }
+    steps.loop->trip_count = n_steps;
+    return lower_evaluation(lowering, &steps.body, state, state->whole->is_left, NULL) &&
+           lowering_end_repetition(lowering, &steps, NULL) && set_twins(lowering, scope, state);
+}
+
+void mdf_whole_mark_written(const struct mdf_program *program, bool *is_written)
+{
+    size_t i;
+
+    if (program->schedule != NULL) {
+        mdf_whole_mark_kept(program, is_written);
+    }
+
+    for (i = 0; i < program->n_nodes; i++) {
+        lowering_mark_written(program->code, program->nodes[i].first, program->nodes[i].initial, is_written);
+        lowering_mark_written(program->code, program->nodes[i].main, program->nodes[i].end, is_written);
+    }
+    for (i = 0; i < program->n_edges; i++) {
+        const struct mdf_program_edge *edge = &program->edges[i];
+        const struct mdf_program_port *port = &program->ports[edge->port];
+
+        lowering_mark_written(program->code, edge->weigh.first, edge->weigh.end, is_written);
+        lowering_mark_written(program->code, port->combine.first, port->combine.end, is_written);
+        is_written[MDF_OPERAND_INDEX(port->slot)] = true;
+        if (port->reduce != MDF_REDUCE_OVERWRITE) {
+            is_written[MDF_OPERAND_INDEX(port->arriving)] = true;
+        }
+    }
+}
