@@ -308,7 +308,7 @@ Test(compile, what_has_no_form_is_refused)
         {VALUE("numpy.matmul(u, u)"), "the operator numpy.matmul on elements of types uint8 and uint8"},
         {VALUE("x[n[0]]"), "input 2 of the operator operator.getitem is not a constant"},
         {VALUE("q and n[0]"), "a value that is not always computed, or not always of one type"},
-        {VALUE("numpy.concatenate((x, x))"), "a value that is no array of numbers"},
+        {VALUE("numpy.concatenate((x, x))"), "a value that is a list"},
         {VALUE("numpy.sin(u)"), "its elements have type float16"},
         {VALUE("'text'"), "it is no array of numbers"},
         {VALUE("t * t"), "there is no form in C of the operator operator.mul on elements of type bool"},
