@@ -141,7 +141,7 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
 /* What a CALL op holds, with scratch of its own; its outputs are not made yet. NULL: memory ran out. */
 struct mdf_lowered_call *lowering_make_call(struct lowering *lowering, const struct mdf_call *form, const mdf_lowered_id *inputs);
 
-/* --- lower_control.c: Loop, Scan, If. */
+/* --- lower_control.c: Loop, Scan, If (lower_loops.h). */
 bool lowering_control(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
 /* What number `i` of a loop's states is after a run of its body, of which `region` is the region. */
 bool lowering_carry(struct lowering *lowering, const struct region *region, struct mdf_lowered_loop *loop, size_t i,

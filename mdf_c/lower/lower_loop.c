@@ -1,0 +1,284 @@
+/* lower_loop.c - Loop as a structured op. See lower_loops.h. */
+#include "mdf_c/lower/lower_loops.h"
+
+#include "functions/stack.h"
+
+/* A trip count that is a real number, as a whole one: plain evaluation refuses one with a fraction, so it is left there. */
+static mdf_lowered_id round_bound(struct lowering *lowering, mdf_lowered_id real)
+{
+    const struct mdf_value *example = lowering_example(lowering, real);
+    struct mdf_lowered_op differs = {.code = MDF_LOWERED_NOT_EQUAL, .dtype = example->dtype, .n_in = 2, .in = {real}};
+    mdf_lowered_id whole = lowering_cast(lowering, real, MDF_DTYPE_INT64);
+    struct mdf_value truth = {0};
+    static const bool is_true = true;
+    int64_t number;
+
+    if (whole == MDF_LOWERED_NONE) {
+        return whole;
+    }
+    if (lowering_is_constant(lowering, real)) {
+        return mdf_value_to_int64(example, &number) ? whole : MDF_LOWERED_NONE;
+    }
+    differs.in[1] = lowering_cast(lowering, whole, (mdf_dtype)example->dtype);
+    mdf_value_borrow_tensor(lowering->memory, &truth, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &is_true);
+    return !lowering->is_for_source && differs.in[1] != MDF_LOWERED_NONE &&
+                   lowering_bail_out_if(lowering, lowering_add_element_op(lowering, differs, &truth))
+               ? whole
+               : MDF_LOWERED_NONE;
+}
+
+/* A scalar input of the loop, brought to a type; NONE in *id where it is left out. */
+static bool read_bound(struct loop *loop, size_t input, mdf_dtype dtype, mdf_lowered_id *id)
+{
+    struct lowering *lowering = loop->lowering;
+    const struct mdf_value *example;
+
+    *id = MDF_LOWERED_NONE;
+    if (loop->source->n_inputs <= input || loop->source->inputs[input] == MDF_NO_OPERAND) {
+        return true;
+    }
+    *id = lowering_value_of(lowering, loop->outer, loop->source->inputs[input]);
+    if (*id == MDF_LOWERED_NONE) {
+        return false;
+    }
+    example = lowering_example(lowering, *id);
+    if (example->kind == MDF_KIND_NONE) {
+        *id = MDF_LOWERED_NONE;
+        return true;
+    }
+    if (example->kind != MDF_KIND_TENSOR || example->length != 1 || mdf_is_typed_otherwise(example, dtype)) {
+        return lowering_fail_about(lowering, MDF_REFUSED_OTHER_BOUND, example, NULL);
+    }
+    *id = dtype == MDF_DTYPE_INT64 && mdf_dtype_kind((mdf_dtype)example->dtype) == 'f' ? round_bound(lowering, *id)
+                                                                                       : lowering_cast(lowering, *id, dtype);
+    return *id != MDF_LOWERED_NONE || lowering_fail(lowering, MDF_REFUSED_OTHER_BOUND);
+}
+
+enum { FIRST_STATE = 2, FIRST_YIELD = 1 };
+
+/* How often a Loop's body still runs, as in struct mdf_lowered_loop. */
+struct bounds {
+    size_t n_runs;
+    mdf_lowered_id trip_count, condition;
+    uint64_t limit;
+    int64_t n_done; /* runs before these */
+};
+
+static mdf_lowered_id add_whole(struct lowering *lowering, int64_t whole)
+{
+    struct mdf_value value = {0};
+
+    mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &whole);
+    return lowering_add_constant(lowering, &value, false);
+}
+
+static mdf_lowered_id add_truth(struct lowering *lowering, bool truth)
+{
+    struct mdf_value value = {0};
+
+    mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &truth);
+    return lowering_add_constant(lowering, &value, false);
+}
+
+/* An op on whole numbers of 64 bits, whose result is like `example`. */
+static mdf_lowered_id add_whole_op(struct lowering *lowering, enum mdf_lowered_code code, mdf_lowered_id a, mdf_lowered_id b,
+                                   mdf_lowered_id example)
+{
+    struct mdf_lowered_op op = {.code = (uint8_t)code, .dtype = MDF_DTYPE_INT64, .n_in = 2, .in = {a, b}};
+    struct mdf_value form;
+
+    if (a == MDF_LOWERED_NONE || b == MDF_LOWERED_NONE || example == MDF_LOWERED_NONE) {
+        return MDF_LOWERED_NONE;
+    }
+    form = *lowering_example(lowering, example);
+    form.buffer = NULL;
+    return lowering_add_element_op(lowering, op, &form);
+}
+
+/* The number of the run and whether the loop goes on, as the body gets them. */
+static bool add_loop_formals(struct loop *loop, const struct bounds *bounds)
+{
+    static const int64_t first_number = 0;
+    static const bool going_on = true;
+    struct lowering *lowering = loop->lowering;
+    struct mdf_value number = {0}, condition = {0};
+    mdf_lowered_id id;
+
+    mdf_value_borrow_tensor(lowering->memory, &number, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &first_number);
+    mdf_value_borrow_tensor(lowering->memory, &condition, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &going_on);
+    id = loop->result->number = loop_add_parameter(loop, &number);
+    loop->result->is_going_on = loop_add_parameter(loop, &condition);
+    if (bounds->n_done > 0) {
+        id = add_whole_op(lowering, MDF_LOWERED_ADD, id, add_whole(lowering, bounds->n_done), id);
+    }
+    return lowering_bind(lowering, &loop->inner, loop->body->formals[0], id) &&
+           lowering_bind(lowering, &loop->inner, loop->body->formals[1], loop->result->is_going_on);
+}
+
+static bool read_bounds(struct loop *loop, struct bounds *bounds)
+{
+    struct lowering *lowering = loop->lowering;
+
+    *bounds = (struct bounds){.n_runs = SIZE_MAX, .limit = lowering->execution->context.max_iterations};
+    if (!read_bound(loop, 0, MDF_DTYPE_INT64, &bounds->trip_count) || !read_bound(loop, 1, MDF_DTYPE_BOOL, &bounds->condition)) {
+        return false;
+    }
+    if (bounds->trip_count == MDF_LOWERED_NONE && bounds->condition == MDF_LOWERED_NONE && bounds->limit == 0) {
+        return lowering_fail(lowering, MDF_REFUSED_ENDLESS);
+    }
+    if (bounds->trip_count != MDF_LOWERED_NONE && bounds->condition == MDF_LOWERED_NONE &&
+        lowering_is_constant(lowering, bounds->trip_count)) {
+        int64_t n = *(const int64_t *)lowering_example(lowering, bounds->trip_count)->data;
+
+        bounds->n_runs = n < 0 ? 0 : (size_t)n;
+        bounds->trip_count = MDF_LOWERED_NONE;
+    }
+    return true;
+}
+
+/* The loop with its body, whose states may change their forms (*changes): then nothing of it is there afterwards but values that no
+ * op makes. */
+static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_states, bool *changes, size_t *changing)
+{
+    struct lowering *lowering = loop->lowering;
+    mdf_lowered_id truth;
+    size_t i;
+
+    if (!loop_begin(loop, FIRST_YIELD)) {
+        return false;
+    }
+    loop->result->n_runs = bounds->n_runs;
+    loop->result->trip_count = bounds->trip_count;
+    loop->result->condition = bounds->condition;
+    loop->result->limit = bounds->limit;
+    if (!add_loop_formals(loop, bounds)) {
+        return false;
+    }
+    for (i = 0; i < n_states; i++) {
+        if (!loop_add_state(loop, i, FIRST_STATE + i)) {
+            return false;
+        }
+    }
+    if (!loop_run_body(loop)) {
+        return false;
+    }
+    *changes = !loop_keeps_forms(loop, changing);
+    if (*changes) {
+        lowering->region = loop->region.outer;
+        return true;
+    }
+    truth = lowering_truth(lowering, loop->yields[0]); /* what is no truth is refused, also where nobody looks at it */
+    if (truth == MDF_LOWERED_NONE) {
+        return false;
+    }
+    if (loop->result->condition != MDF_LOWERED_NONE) {
+        loop->result->next_condition = truth;
+    }
+    if (!loop_carry_states(loop)) {
+        return false;
+    }
+    for (i = n_states; i < loop->n_outputs; i++) {
+        if (!loop_add_stack(loop, loop->yields[FIRST_YIELD + i], i, false)) {
+            return false;
+        }
+    }
+    return loop_end(loop);
+}
+
+/* Leaves where the loop may not run once more, as its results would have other forms then. A compiled model can not leave. */
+static bool begin_peeled_run(struct lowering *lowering, const struct bounds *bounds)
+{
+    mdf_lowered_id zero = add_whole(lowering, 0), example = add_truth(lowering, true);
+    bool is_sure = (bounds->trip_count == MDF_LOWERED_NONE || lowering_is_constant(lowering, bounds->trip_count)) &&
+                   (bounds->condition == MDF_LOWERED_NONE || lowering_is_constant(lowering, bounds->condition));
+    struct mdf_lowered_op is_over = {.code = MDF_LOWERED_NOT, .dtype = MDF_DTYPE_BOOL, .n_in = 1, .in = {bounds->condition}};
+    struct mdf_value truth = {0};
+
+    if (zero == MDF_LOWERED_NONE || example == MDF_LOWERED_NONE || (lowering->is_for_source && !is_sure)) {
+        return false;
+    }
+    if (bounds->trip_count != MDF_LOWERED_NONE &&
+        !lowering_bail_out_if(lowering, add_whole_op(lowering, MDF_LOWERED_LESS_EQUAL, bounds->trip_count, zero, example))) {
+        return false;
+    }
+    if (bounds->condition == MDF_LOWERED_NONE ||
+        (lowering_is_constant(lowering, bounds->condition) && lowering_is_true(lowering, bounds->condition))) {
+        return true;
+    }
+    truth = *lowering_example(lowering, example);
+    truth.buffer = NULL;
+    return lowering_bail_out_if(lowering, lowering_add_element_op(lowering, is_over, &truth));
+}
+
+/* One run of the body before the loop: afterwards the states begin with what it yields. */
+static bool peel(struct loop *loop, struct bounds *bounds, size_t n_states)
+{
+    struct lowering *lowering = loop->lowering;
+    const struct mdf_code *body = loop->outer->code->bodies[loop->source->bodies[0]];
+    struct scope inner = {.code = body, .outer = loop->outer};
+    mdf_lowered_id goes_on = bounds->condition == MDF_LOWERED_NONE ? add_truth(lowering, true) : bounds->condition, truth;
+    size_t i;
+
+    if (!begin_peeled_run(lowering, bounds) ||
+        !lowering_bind(lowering, &inner, body->formals[0], add_whole(lowering, bounds->n_done)) ||
+        !lowering_bind(lowering, &inner, body->formals[1], goes_on)) {
+        return false;
+    }
+    for (i = 0; i < n_states; i++) {
+        if (!lowering_bind(lowering, &inner, body->formals[FIRST_STATE + i], loop->initial[i])) {
+            return false;
+        }
+    }
+    if (!lowering_run_inside(lowering, &inner)) {
+        return false;
+    }
+    truth = lowering_truth(lowering, lowering_value_of(lowering, &inner, body->yields[0]));
+    for (i = 0; i < n_states; i++) {
+        loop->initial[i] = lowering_value_of(lowering, &inner, body->yields[FIRST_YIELD + i]);
+        if (loop->initial[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    if (bounds->trip_count != MDF_LOWERED_NONE) {
+        bounds->trip_count = add_whole_op(lowering, MDF_LOWERED_SUBTRACT, bounds->trip_count, add_whole(lowering, 1),
+                                          bounds->trip_count);
+    }
+    bounds->condition = bounds->condition == MDF_LOWERED_NONE ? bounds->condition : truth;
+    bounds->n_runs -= bounds->n_runs != SIZE_MAX;
+    bounds->limit -= bounds->limit > 0;
+    bounds->n_done++;
+    return truth != MDF_LOWERED_NONE;
+}
+
+bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    enum { MOST_PEELED = 3 };
+    size_t n_states = source->n_inputs > FIRST_STATE ? source->n_inputs - FIRST_STATE : 0, changing = 0;
+    struct loop outside = {.lowering = lowering, .outer = scope, .source = source}, loop;
+    bool changes = true;
+    struct bounds bounds;
+
+    if (!read_bounds(&outside, &bounds) || !loop_read_initial(&outside, FIRST_STATE, n_states)) {
+        return false;
+    }
+    while (changes) {
+        size_t *counts = lowering_count_ops(lowering);
+
+        loop = outside;
+        if (counts == NULL || !lower_runs(&loop, &bounds, n_states, &changes, &changing)) {
+            return false;
+        }
+        if (!changes) {
+            break;
+        }
+        lowering_restore_ops(lowering, counts);
+        /* What is stacked would be one array of what the first runs give and of what the others do. */
+        if (bounds.n_done == MOST_PEELED || loop.n_outputs != n_states || bounds.n_runs == 0 || bounds.limit == 1 ||
+            !peel(&outside, &bounds, n_states)) {
+            return lowering_fail_about(lowering, MDF_REFUSED_CHANGING_STATE,
+                                       lowering_example(lowering, loop.result->states[changing].parameter),
+                                       lowering_example(lowering, loop.yields[FIRST_YIELD + changing]));
+        }
+    }
+    return true;
+}

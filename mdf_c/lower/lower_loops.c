@@ -1,0 +1,313 @@
+/* lower_loops.c - see lower_loops.h: what Loop and Scan have in common. */
+#include "mdf_c/lower/lower_loops.h"
+
+#include <string.h>
+
+mdf_lowered_id loop_add_parameter(struct loop *loop, const struct mdf_value *example)
+{
+    mdf_lowered_id id = lowering_add_value(loop->lowering, MDF_LOWERED_PARAMETER, example);
+
+    if (id != MDF_LOWERED_NONE) {
+        loop->lowering->facts[id].depth = loop->region.depth;
+    }
+    return id;
+}
+
+bool loop_begin(struct loop *loop, size_t first_yield)
+{
+    struct mdf_arena *arena = &loop->lowering->lowered->arena;
+    struct mdf_lowered_loop *result = mdf_arena_allocate(arena, sizeof *result);
+
+    loop->body = loop->outer->code->bodies[loop->source->bodies[0]];
+    if (loop->body->program != NULL) {
+        return lowering_fail(loop->lowering, MDF_REFUSED_NESTED_GRAPH);
+    }
+    loop->inner = (struct scope){.code = loop->body, .outer = loop->outer};
+    loop->first_yield = first_yield;
+    loop->n_outputs = loop->body->n_yields - first_yield;
+    loop->yields = mdf_arena_array(&loop->lowering->scratch, loop->body->n_yields, sizeof *loop->yields);
+    loop->last_outputs = mdf_arena_array(&loop->lowering->scratch, loop->n_outputs, sizeof *loop->last_outputs);
+    if (result == NULL || loop->yields == NULL || loop->last_outputs == NULL) {
+        return lowering_out_of_memory(loop->lowering);
+    }
+    *result = (struct mdf_lowered_loop){.n_runs = SIZE_MAX,
+                                        .trip_count = MDF_LOWERED_NONE,
+                                        .condition = MDF_LOWERED_NONE,
+                                        .next_condition = MDF_LOWERED_NONE,
+                                        .number = MDF_LOWERED_NONE,
+                                        .is_going_on = MDF_LOWERED_NONE};
+    result->states = mdf_arena_array(arena, loop->n_outputs, sizeof *result->states);
+    result->stacks = mdf_arena_array(arena, loop->n_outputs, sizeof *result->stacks);
+    loop->result = result;
+    lowering_enter(loop->lowering, &loop->region, REGION_BODY);
+    return (result->states != NULL && result->stacks != NULL) || lowering_out_of_memory(loop->lowering);
+}
+
+/* Inputs of the call, from number `first` on, as what `n` states begin with. */
+bool loop_read_initial(struct loop *loop, size_t first, size_t n)
+{
+    size_t i;
+
+    loop->initial = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->initial);
+    if (loop->initial == NULL) {
+        return lowering_out_of_memory(loop->lowering);
+    }
+    for (i = 0; i < n; i++) {
+        loop->initial[i] = lowering_value_of(loop->lowering, loop->outer, loop->source->inputs[first + i]);
+        if (loop->initial[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* State number `i`, bound to a formal. */
+bool loop_add_state(struct loop *loop, size_t i, size_t formal)
+{
+    struct mdf_lowered_state *state = &loop->result->states[i];
+
+    state->initial = loop->initial[i];
+    state->parameter = loop_add_parameter(loop, lowering_example(loop->lowering, state->initial));
+    loop->result->n_states = i + 1;
+    return lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal], state->parameter);
+}
+
+bool loop_run_body(struct loop *loop)
+{
+    size_t i;
+
+    if (!lowering_run_inside(loop->lowering, &loop->inner)) {
+        return false;
+    }
+    for (i = 0; i < loop->body->n_yields; i++) {
+        loop->yields[i] = lowering_value_of(loop->lowering, &loop->inner, loop->body->yields[i]);
+        if (loop->yields[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether what is yielded can become state number `i` by an exchange: it is made in the body itself, for this state alone. */
+static bool is_own(const struct lowering *lowering, const struct region *region, const struct mdf_lowered_loop *loop, size_t i,
+                   mdf_lowered_id id)
+{
+    const struct fact *fact = &lowering->facts[id];
+    size_t j;
+
+    for (j = 0; j < i; j++) {
+        if (loop->states[j].next == id) {
+            return false;
+        }
+    }
+    return lowering->lowered->values[id].place == MDF_LOWERED_RESULT && fact->region == region &&
+           (lowering->lowered->values[id].is_scalar || !(fact->is_merged || fact->is_view));
+}
+
+bool lowering_carry(struct lowering *lowering, const struct region *region, struct mdf_lowered_loop *loop, size_t i,
+                    mdf_lowered_id next)
+{
+    struct mdf_lowered_state *state = &loop->states[i];
+
+    if (!lowering_has_same_form(lowering_example(lowering, next), lowering_example(lowering, state->parameter))) {
+        return lowering_fail_about(lowering, MDF_REFUSED_CHANGING_STATE, lowering_example(lowering, state->parameter),
+                                   lowering_example(lowering, next));
+    }
+    state->next = is_own(lowering, region, loop, i, next)
+                      ? next
+                      : lowering_copy(lowering, next, lowering_example(lowering, next)->strength);
+    return state->next != MDF_LOWERED_NONE;
+}
+
+bool loop_carry_states(struct loop *loop)
+{
+    size_t i;
+
+    loop->n_carried = loop->result->n_states;
+    for (i = 0; i < loop->n_carried; i++) {
+        if (!lowering_carry(loop->lowering, &loop->region, loop->result, i, loop->yields[loop->first_yield + i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The only item of a loop that runs once, where it is a scalar: an array of one element would be no scalar, which ops on scalars
+ * can not read. It is a state that nobody reads in the loop. */
+static bool add_last(struct loop *loop, mdf_lowered_id item, size_t output)
+{
+    struct mdf_lowered_state *state = &loop->result->states[loop->result->n_states];
+
+    loop->last_outputs[loop->result->n_states - loop->n_carried] = loop->source->outputs[output];
+    state->initial = lowering_add_constant(loop->lowering, lowering_example(loop->lowering, item), false);
+    if (state->initial == MDF_LOWERED_NONE) {
+        return false;
+    }
+    state->parameter = loop_add_parameter(loop, lowering_example(loop->lowering, state->initial));
+    return state->parameter != MDF_LOWERED_NONE &&
+           lowering_carry(loop->lowering, &loop->region, loop->result, loop->result->n_states++, item);
+}
+
+/* Behind the loop: what add_last kept, with the axis of the runs. */
+static bool bind_last(struct loop *loop)
+{
+    size_t i;
+
+    for (i = loop->n_carried; i < loop->result->n_states; i++) {
+        mdf_operand output = loop->last_outputs[i - loop->n_carried];
+        mdf_lowered_id last = loop->result->states[i].parameter, stack;
+
+        loop->lowering->facts[last].depth = loop->region.outer->depth;
+        if (output == MDF_NO_OPERAND) {
+            continue;
+        }
+        stack = lowering_copy_with_axis(loop->lowering, last);
+        if (!lowering_bind(loop->lowering, loop->outer, output, stack)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The array that output number `output` of the call becomes: `n_items` of `item`, or none where their number is open. */
+bool loop_add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool is_reversed)
+{
+    struct mdf_lowered_stack *stack;
+    const struct mdf_value *example = lowering_example(loop->lowering, item);
+    int64_t shape[MDF_INLINE_RANK];
+    struct mdf_value whole = {0};
+    size_t n_items = loop->result->n_runs == SIZE_MAX ? 0 : loop->result->n_runs;
+    bool made;
+
+    if (example->kind != MDF_KIND_TENSOR || example->rank >= MDF_INLINE_RANK) {
+        return lowering_fail(loop->lowering, MDF_REFUSED_MANY_AXES);
+    }
+    if (n_items == 1 && example->length == 1) {
+        return add_last(loop, item, output);
+    }
+    stack = &loop->result->stacks[loop->result->n_stacks++];
+    shape[0] = (int64_t)n_items;
+    memcpy(shape + 1, mdf_value_shape(example), example->rank * sizeof *shape);
+    made = mdf_value_make_tensor(loop->lowering->memory, &whole, (mdf_dtype)example->dtype, example->rank + 1, shape) != NULL;
+    if (made) {
+        memset(whole.data, 0, whole.length * mdf_dtype_size((mdf_dtype)whole.dtype));
+        whole.strength = example->strength;
+        stack->stack = lowering_add_value(loop->lowering, MDF_LOWERED_RESULT, &whole);
+    }
+    mdf_value_clear(loop->lowering->memory, &whole);
+    if (!made || stack->stack == MDF_LOWERED_NONE) {
+        return lowering_out_of_memory(loop->lowering);
+    }
+    loop->lowering->lowered->values[stack->stack].is_scalar = false;
+    loop->lowering->lowered->values[stack->stack].is_stored = true;
+    loop->lowering->facts[stack->stack].depth = loop->region.outer->depth;
+    loop->lowering->facts[stack->stack].region = loop->region.outer;
+    loop->lowering->facts[stack->stack].is_open = loop->result->n_runs == SIZE_MAX;
+    stack->item = item;
+    stack->is_reversed = is_reversed;
+    stack->item_bytes = example->length * mdf_dtype_size((mdf_dtype)example->dtype);
+    return loop->source->outputs[output] == MDF_NO_OPERAND ||
+           lowering_bind(loop->lowering, loop->outer, loop->source->outputs[output], stack->stack);
+}
+
+/* What is stacked is a copy: the stack may as well take the original, which often can be written straight into it. */
+static void look_through_copies(const struct mdf_lowered_region *body, struct mdf_lowered_stack *stack)
+{
+    size_t i;
+
+    for (i = body->n_ops; i-- > 0;) {
+        if (body->ops[i].code == MDF_LOWERED_COPY && body->ops[i].out == stack->item) {
+            stack->item = body->ops[i].in[0];
+        }
+    }
+}
+
+/* Ends the body, then says what may be written straight into a stack. */
+bool loop_end(struct loop *loop)
+{
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_LOOP, .out = MDF_LOWERED_NONE, .of.loop = loop->result};
+    struct lowering *lowering = loop->lowering;
+    size_t i, j;
+
+    if (!lowering_leave(lowering, &loop->result->body)) {
+        return false;
+    }
+    for (i = 0; i < loop->result->n_stacks; i++) {
+        struct mdf_lowered_stack *stack = &loop->result->stacks[i];
+        const struct fact *fact;
+        bool is_state = false;
+
+        look_through_copies(&loop->result->body, stack);
+        fact = &lowering->facts[stack->item];
+        for (j = 0; j < loop->result->n_states; j++) {
+            is_state = is_state || loop->result->states[j].next == stack->item;
+        }
+        stack->is_direct =
+            fact->fused != NULL && fact->region == &loop->region && (!is_state || loop->result->n_runs != SIZE_MAX);
+        for (j = 0; j < i; j++) {
+            stack->is_direct = stack->is_direct && loop->result->stacks[j].item != stack->item;
+        }
+        for (j = 0; stack->is_direct && j < loop->result->n_states; j++) {
+            loop->result->states[j].is_in_stack =
+                loop->result->states[j].is_in_stack || loop->result->states[j].next == stack->item;
+        }
+    }
+    if (!lowering_find_products(lowering, loop->result, loop->region.depth)) {
+        return false;
+    }
+    for (i = 0; i < loop->n_carried; i++) {
+        mdf_lowered_id last = loop->result->states[i].parameter;
+
+        lowering->facts[last].depth = loop->region.outer->depth; /* what it is after the loop */
+        if (loop->source->outputs[i] != MDF_NO_OPERAND && !lowering_bind(lowering, loop->outer, loop->source->outputs[i], last)) {
+            return false;
+        }
+    }
+    return lowering_add_op(lowering, lowering->region, &op) && bind_last(loop);
+}
+
+/* Whether all states are after the body's run as they were before it; else the first that is not is in *changing. */
+bool loop_keeps_forms(const struct loop *loop, size_t *changing)
+{
+    size_t i;
+
+    for (i = 0; i < loop->result->n_states; i++) {
+        if (!lowering_has_same_form(lowering_example(loop->lowering, loop->yields[loop->first_yield + i]),
+                                    lowering_example(loop->lowering, loop->result->states[i].parameter))) {
+            *changing = i;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How many ops there are in the regions around, from the inside. */
+size_t *lowering_count_ops(struct lowering *lowering)
+{
+    struct region *region;
+    size_t *counts, n = 0;
+
+    for (region = lowering->region; region != NULL; region = region->outer) {
+        n++;
+    }
+    counts = mdf_arena_array(&lowering->scratch, n, sizeof *counts);
+    if (counts == NULL) {
+        lowering_out_of_memory(lowering);
+        return NULL;
+    }
+    for (region = lowering->region, n = 0; region != NULL; region = region->outer) {
+        counts[n++] = region->n_ops;
+    }
+    return counts;
+}
+
+/* Drops what has been added since. */
+void lowering_restore_ops(struct lowering *lowering, const size_t *counts)
+{
+    struct region *region;
+    size_t n = 0;
+
+    for (region = lowering->region; region != NULL; region = region->outer) {
+        region->n_ops = counts[n++];
+    }
+}

@@ -1,0 +1,53 @@
+/* lower_loops.h - for the files that lower Loop and Scan: bodies are gone through once, with the first states as examples. A state has
+ * to keep its form from one run to the next; the first runs, in which one still takes another (0, then 0.5), are lowered as ops
+ * before the loop. */
+#ifndef MDF_LOWER_LOWER_LOOPS_H
+#define MDF_LOWER_LOWER_LOOPS_H
+
+#include "mdf_c/lower/lowering.h"
+
+/* A Loop or Scan that is being lowered. */
+struct loop {
+    struct lowering *lowering;
+    struct scope *outer, inner;
+    const struct mdf_code_call *source;
+    const struct mdf_code *body;
+    struct mdf_lowered_loop *result;
+    struct region region;
+    mdf_lowered_id *initial; /* of each state */
+    mdf_lowered_id *yields;
+    size_t n_outputs; /* of the body: states, then stacks, from first_yield on */
+    size_t first_formal, first_yield;
+    size_t n_carried;          /* states of the model; behind them stand those that add_last makes */
+    mdf_operand *last_outputs; /* of these: what the call yields */
+};
+
+/* --- lower_loops.c: false where it fails. In this order: */
+/* What `n` states begin with: inputs of the call, from number `first` on. */
+bool loop_read_initial(struct loop *loop, size_t first, size_t n);
+/* The body begins; its yields from `first_yield` on are states, then stacks. */
+bool loop_begin(struct loop *loop, size_t first_yield);
+mdf_lowered_id loop_add_parameter(struct loop *loop, const struct mdf_value *example);
+/* State number `i`, bound to a formal. */
+bool loop_add_state(struct loop *loop, size_t i, size_t formal);
+bool loop_run_body(struct loop *loop);
+/* Whether all states are after the body's run as they were before it; else the first that is not is in *changing. */
+bool loop_keeps_forms(const struct loop *loop, size_t *changing);
+bool loop_carry_states(struct loop *loop);
+/* The array that output number `output` of the call becomes: what `item` is in all runs, or an open one. */
+bool loop_add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool is_reversed);
+/* Ends the body, then says what may be written straight into a stack. */
+bool loop_end(struct loop *loop);
+
+/* How many ops there are in the regions around, from the inside; drops what has been added since. NULL: memory ran out. */
+size_t *lowering_count_ops(struct lowering *lowering);
+void lowering_restore_ops(struct lowering *lowering, const size_t *counts);
+
+/* --- lower_loop.c, lower_scan.c */
+bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
+bool lowering_scan(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
+
+/* --- lower_control.c: the instructions of a body; afterwards the lowering stands at the call that has it again. */
+bool lowering_run_inside(struct lowering *lowering, struct scope *inner);
+
+#endif
