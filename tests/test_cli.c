@@ -177,7 +177,8 @@ Test(cli, explanation)
     const struct outcome *outcome = call("mdf-run tests/data/two_nodes.json --explain --schedule -n 1 -o %s/e.json", folder);
     char text[TEXT_SIZE];
 
-    cr_expect(strncmp(outcome->output, "step 1\n  pass 1   A | B\ngraph 'chain': node by node\n", 50) == 0, "%s", outcome->output);
+    cr_expect(strncmp(outcome->output, "step 1\n  pass 1   A | B\ngraph 'chain': node by node\n", 50) == 0, "%s",
+              outcome->output);
     read_file(in_folder("e.json"), text);
     cr_expect(strncmp(text, "{\"model\": \"two_nodes\"", 21) == 0, "%s", text);
     outcome = call("mdf-run tests/data/two_nodes.json --explain");
@@ -253,7 +254,8 @@ Test(cli, errors)
         {"tests/data/two_nodes.json --dump nests", 2, "--dump must be "},
         {"tests/data/two_nodes.json --explain --compile", 2, "--explain and --dump do not go with --sweep or --compile"},
         {"tests/data/two_nodes.json --dump code --sweep s.json", 2, "--explain and --dump do not go with --sweep or --compile"},
-        {"tests/data/two_nodes.json --check --explain", 2, "--check evaluates nothing, without which there is nothing to explain"},
+        {"tests/data/two_nodes.json --check --explain", 2,
+         "--check evaluates nothing, without which there is nothing to explain"},
         {"tests/data/two_nodes.json --check --dump machine", 2, "nothing to dump but code and schedule"},
         {"tests/data/misspelt.json --strict", 1, "tests/data/misspelt.json:3:11: error: "},
         {"tests/data/two_nodes.json --max-memory 10", 1, "error: more than the 10 bytes"},

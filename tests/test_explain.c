@@ -56,8 +56,8 @@ static const char *way(void)
 #define MODEL(nodes) "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {" nodes "}}}}}"
 #define NODE(parts) "\"n\": {\"input_ports\": {\"x\": {\"default_value\": 2}}, " parts "}"
 #define VALUE(value) MODEL(NODE("\"output_ports\": {\"o\": {\"value\": \"" value "\"}}"))
-#define FUNCTION(name, arguments)                                                                                             \
-    MODEL(NODE("\"parameters\": {\"p\": {\"function\": \"onnx::" name "\", \"args\": {" arguments "}}}, \"output_ports\": "      \
+#define FUNCTION(name, arguments)                                                                                           \
+    MODEL(NODE("\"parameters\": {\"p\": {\"function\": \"onnx::" name "\", \"args\": {" arguments "}}}, \"output_ports\": " \
                "{\"o\": {\"value\": \"p\"}}"))
 
 Test(explain, a_graph_as_a_whole)
@@ -77,7 +77,8 @@ Test(explain, a_graph_as_a_whole)
            "");
     expect(explain(model, &plain, NULL, 3),
            "graph 'g': node by node\n  because of --plain (mdf_options.plain)\n  cure: leave it out\n"
-           "  node 'n': step by step: operator.mul, operator.add\n    because of --plain (mdf_options.plain)\n    cure: leave it out\n",
+           "  node 'n': step by step: operator.mul, operator.add\n    because of --plain (mdf_options.plain)\n    cure: leave it "
+           "out\n",
            "");
 }
 
@@ -88,13 +89,15 @@ Test(explain, reasons)
         const char *model, *piece;
     } cases[] = {
         {VALUE("numpy.sum([x, 1])"), "because of a value that is a list, an object, text or nothing (list of 2), at build_list"},
-        {VALUE("[k + x for k in [1, 2]]"), "because of a list that is made in each evaluation, in node 'n', output port 'o' (line 1)"},
+        {VALUE("[k + x for k in [1, 2]]"),
+         "because of a list that is made in each evaluation, in node 'n', output port 'o' (line 1)"},
         {VALUE("x + numpy.random.rand()"), "because of random numbers, at numpy.random.rand, in node 'n', output port 'o'"},
         {VALUE("'a' if x > 5 else 'b'"), "because of a value"},
         {MODEL(NODE("\"parameters\": {\"p\": {\"value\": \"p + (1 if p < 2 else 0.5)\", \"default_initial_value\": 0}}, "
                     "\"output_ports\": {\"o\": {\"value\": \"p\"}}")),
          "cure: let all sides of a condition give the same type: 0.0, not 0, beside a real number"},
-        {FUNCTION("Expand", "\"input\": \"x\", \"shape\": [2, 1, 1, 1, 2]"), "because of an array of more than four axes (int64[2,1,1,1,2])"},
+        {FUNCTION("Expand", "\"input\": \"x\", \"shape\": [2, 1, 1, 1, 2]"),
+         "because of an array of more than four axes (int64[2,1,1,1,2])"},
         {FUNCTION("Identity", "\"input\": \"numpy.zeros((70000,)) + x\""),
          "because of arrays of more than 65,536 elements in all: its nodes are lowered one by one"},
         {FUNCTION("CumSum", "\"x\": [1.0, 2.0], \"axis\": \"x * 0\""), "graph 'g': lowered"},
@@ -107,12 +110,16 @@ Test(explain, reasons)
     }
 }
 
-#define LOOP(body, initial)                                                                                                      \
-    "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {" NODE(                                           \
-        "\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": \"" initial                  \
-        "\", \"body\": \"b\"}}}, \"output_ports\": {\"o\": {\"value\": \"l\"}}") "}}, \"b\": {\"metadata\": {\"inputs\": "       \
-    "[\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": "   \
-    "{}}, \"output_ports\": {\"t\": {\"value\": \"" body "\"}}}}}}}}"
+#define LOOP(body, initial)                                                                                                     \
+    "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {" NODE(                                          \
+        "\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": \"" initial                 \
+        "\", \"body\": \"b\"}}}, \"output_ports\": {\"o\": {\"value\": \"l\"}}") "}}, \"b\": {\"metadata\": {\"inputs\": "      \
+                                                                                 "[\"i\", \"c\", \"s\"], \"outputs\": [\"c\", " \
+                                                                                 "\"t\"]}, \"nodes\": {\"b\": "                 \
+                                                                                 "{\"input_ports\": {\"i\": {}, \"c\": {}, "    \
+                                                                                 "\"s\": "                                      \
+                                                                                 "{}}, \"output_ports\": {\"t\": {\"value\": "  \
+                                                                                 "\"" body "\"}}}}}}}}"
 
 /* A whole number that becomes real in the first run is lowered; an array that grows is not, and it is said which. */
 Test(explain, loops)
@@ -143,7 +150,9 @@ Test(explain, graphs_within_nodes)
     cr_expect(strstr(text, "    graph 'inner': node by node\n") != NULL && strstr(text, "      node 'a': lowered") != NULL, "%s",
               text);
     text = explain(model, &plain, NULL, 5);
-    cr_expect(strstr(text, "      node 'a': step by step: operator.add\n        because of --plain (mdf_options.plain)\n") != NULL, "%s", text);
+    cr_expect(strstr(text, "      node 'a': step by step: operator.add\n        because of --plain (mdf_options.plain)\n") !=
+                  NULL,
+              "%s", text);
     cr_expect_null(strstr(text, "lowered"), "%s", text);
 }
 

@@ -74,9 +74,9 @@ static const char *compare(const char *text, const char *path, int n_steps, doub
         step(&lowered, i == 0 ? (double)NAN : dt, &got);
         cr_expect_str_eq(got.bytes, want.bytes, "%s, step %d", path != NULL ? path : text, i);
     }
-    why = fast_of(&lowered, 0)->lowered != NULL ? NULL
+    why = fast_of(&lowered, 0)->lowered != NULL                     ? NULL
           : fast_of(&lowered, 0)->refusal.reason != MDF_REFUSED_NOT ? mdf_refusal_text(fast_of(&lowered, 0)->refusal.reason)
-                                                : "never tried";
+                                                                    : "never tried";
     mdf_text_release(&want);
     mdf_text_release(&got);
     engine_end(&plain);

@@ -529,13 +529,13 @@ Test(whole, a_refused_allocation_is_an_error_or_changes_nothing)
 }
 
 /* A Loop without scan outputs, whose states begin in another type than its body gives. */
-#define CHANGING(trips, arguments, next_x, next_n)                                                                            \
-    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N0\": {\"input_ports\": {\"x\": {\"default_value\": 3}, \"m\": "             \
-    "{\"default_value\": " trips "}}, \"parameters\": {\"go\": {\"value\": true}, \"y\": {\"function\": \"onnx::Loop\", "     \
-    "\"args\": {" arguments ", \"v_initial\": \"[x, 0]\", \"body\": \"b\"}}}, \"output_ports\": {\"o\": "                     \
-    "{\"value\": \"y[0]\"}, \"n\": {\"value\": \"y[1]\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\", "       \
-    "\"n\"], \"outputs\": [\"go\", \"next\", \"count\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, "       \
-    "\"s\": {}, \"n\": {}}, \"output_ports\": {\"go\": {\"value\": \"n < 4.5\"}, \"next\": {\"value\": \"" next_x "\"}, "      \
+#define CHANGING(trips, arguments, next_x, next_n)                                                                        \
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N0\": {\"input_ports\": {\"x\": {\"default_value\": 3}, \"m\": "         \
+    "{\"default_value\": " trips "}}, \"parameters\": {\"go\": {\"value\": true}, \"y\": {\"function\": \"onnx::Loop\", " \
+    "\"args\": {" arguments ", \"v_initial\": \"[x, 0]\", \"body\": \"b\"}}}, \"output_ports\": {\"o\": "                 \
+    "{\"value\": \"y[0]\"}, \"n\": {\"value\": \"y[1]\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\", "  \
+    "\"n\"], \"outputs\": [\"go\", \"next\", \"count\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, "   \
+    "\"s\": {}, \"n\": {}}, \"output_ports\": {\"go\": {\"value\": \"n < 4.5\"}, \"next\": {\"value\": \"" next_x "\"}, " \
     "\"count\": {\"value\": \"" next_n "\"}}}}}}}}"
 #define BY_CONDITION "\"cond\": \"go\""
 #define BY_TRIPS "\"M\": \"m\""
@@ -558,6 +558,7 @@ Test(whole, a_state_that_changes_type_in_the_first_runs_is_lowered)
         {CHANGING("-3", BY_BOTH, "s * 0.5", "n + s"), false},
         {CHANGING("6", BY_TRIPS, "s + 1 if i % 2 == 0 else s * 0.5", "n"), false},
         {CHANGING("5", BY_TRIPS, "numpy.array([1.0, 2.0]) * s", "n + 1"), true},
+        {CHANGING("4", BY_TRIPS, "numpy.float32(s) * 2 if i < 1 else numpy.float64(s)", "n + 0.5"), false}, /* an error */
         {CHANGING("4", BY_TRIPS, "s // (i - 2)", "n + 0.5"), true},
         {CHANGING("4", BY_TRIPS, "s / (n - 1)", "n + 0.5"), false}, /* an error */
     };
@@ -582,4 +583,135 @@ Test(whole, a_state_that_changes_type_in_the_first_runs_is_lowered)
         }
         end_pair(&pair);
     }
+}
+
+/* A Scan over x, and a Loop of three runs, whose state begins as the whole number 0, and whose items are stacked. */
+#define SCANNED(x, more, next, item)                                                                                             \
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N0\": {\"input_ports\": {\"x\": {\"default_value\": " x                         \
+    "}, \"y\": {\"default_value\": 2}}, \"parameters\": {\"l\": {\"function\": \"onnx::Scan\", \"args\": {\"num_scan_inputs\": " \
+    "1, \"initial_state_and_scan_inputs\": \"[0, x]\", \"body\": \"b\"" more "}}}, \"output_ports\": {\"o\": {\"value\": "       \
+    "\"l[0]\"}, \"z\": {\"value\": \"l[1]\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"s\", \"v\"], \"outputs\": [\"n\", "      \
+    "\"z\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"s\": {}, \"v\": {}}, \"output_ports\": {\"n\": {\"value\": \"" next        \
+    "\"}, \"z\": {\"value\": \"" item "\"}}}}}}}}"
+#define LOOPED(next, item)                                                                                                     \
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N0\": {\"input_ports\": {\"x\": {\"default_value\": 2}}, \"parameters\": "    \
+    "{\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": \"[x]\", \"body\": \"b\"}}}, "                 \
+    "\"output_ports\": {\"o\": {\"value\": \"l[0]\"}, \"z\": {\"value\": \"l[1]\"}}}}}, \"b\": {\"metadata\": {\"inputs\": "   \
+    "[\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"n\", \"z\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, " \
+    "\"s\": {}}, \"output_ports\": {\"n\": {\"value\": \"" next "\"}, \"z\": {\"value\": \"" item "\"}}}}}}}}"
+#define REVERSED ", \"scan_input_directions\": [1], \"scan_output_directions\": [1]"
+
+Test(whole, items_of_the_first_runs_are_stacked_with_the_others)
+{
+    static const struct {
+        const char *text;
+        bool is_lowered;
+    } cases[] = {
+        {SCANNED("[1.5, 2.5, 4.0, 8.0]", "", "s + v", "v * 2 + s"), true},
+        {SCANNED("[1.5, 2.5, 4.0, 8.0]", REVERSED, "s + v", "v * 2 + s"), true},
+        {SCANNED("[1.5, 2.5, 4.0, 8.0]", ", \"scan_output_directions\": [1]", "s * 0.5 + v", "v - s"), true},
+        {SCANNED("[1.5]", "", "s + v", "v * 2"), true},
+        {SCANNED("[1.5, 2.5]", REVERSED, "s + v", "v * 2"), true},
+        {SCANNED("[[1.5, 2.0]]", "", "s + v", "v * 2"), false}, /* an error: it changes shape */
+        {SCANNED("[[1.5, 2.0], [2.5, 4.0], [-1.0, 1.0]]", REVERSED, "numpy.sum(v) + s", "v * 2 + s"), true},
+        {SCANNED("[1, 2, 3]", "", "s + v", "v"), true},
+        {LOOPED("s * 0.5", "s + 0.5"), true},
+        {LOOPED("s * 0.5 + i", "i * 2"), true},
+        {LOOPED("s * numpy.array([0.5, 0.25])", "numpy.array([0.5, 2.0]) + s"), true},
+    };
+    struct pair pair;
+
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = cases[i].text;
+
+        cr_assert(begin_pair(&pair, text), "%s", pair.plain.error.message);
+        for (int step = 0; step < 5; step++) {
+            step_both(&pair, step, false, text);
+        }
+        if (cases[i].is_lowered) {
+            many_both(&pair, 9, text);
+        }
+        cr_expect((pair.whole.state->whole->single.fast.n_runs > 0) == cases[i].is_lowered, "%s", text);
+        end_pair(&pair);
+    }
+}
+
+/* What plain evaluation refuses after the first runs is refused: other types in a stack, a declared type that a state does not
+ * keep. (What the node had stacked by then is not looked at.) */
+Test(whole, what_the_first_runs_may_not_do_is_an_error)
+{
+    static const char *const texts[] = {SCANNED("[1.5, 2.5, 4.0]", "", "s + v", "s"), LOOPED("s * 0.5", "s"),
+                                        SCANNED("[1.5, 2.5]", "", "numpy.float32(s) if v < 2 else numpy.float64(s)", "v"),
+                                        LOOPED("numpy.float32(s) if i < 1 else numpy.int64(s)", "i"),
+                                        SCANNED("[[1.5, 2.0], [2.5, 4.0]]", "", "s + v", "v")};
+    struct pair pair;
+
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        cr_assert(begin_pair(&pair, texts[i]), "%s", pair.plain.error.message);
+        for (int step = 0; step < 4; step++) {
+            mdf_status status = evaluate(&pair.plain, 0.01, &pair.want);
+
+            cr_expect_neq(status, MDF_OK, "%s", texts[i]);
+            cr_expect_eq(evaluate(&pair.whole, 0.01, &pair.got), status, "%s", texts[i]);
+            cr_expect_str_eq(pair.whole.error.message, pair.plain.error.message, "%s", texts[i]);
+        }
+        end_pair(&pair);
+    }
+}
+
+/* A side that is never taken may be one that could not be lowered, or that fails. */
+Test(whole, a_condition_that_never_changes_runs_one_side)
+{
+    static const char *const texts[] = {
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N0\": {\"input_ports\": {\"x\": {\"default_value\": 3}}, \"parameters\": "
+        "{\"k\": "
+        "{\"value\": 2}, \"p\": {\"value\": \"x * 0.5 if k == 2 else numpy.append(x, 1)\"}}, \"output_ports\": {\"o\": "
+        "{\"value\": "
+        "\"p\"}}}}}}}}",
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N0\": {\"input_ports\": {\"x\": {\"default_value\": 3}}, \"parameters\": "
+        "{\"k\": "
+        "{\"value\": 2}, \"p\": {\"value\": \"[x] if k > 2 else x - 1\"}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}}}}}}}",
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N0\": {\"input_ports\": {\"x\": {\"default_value\": 3}}, \"parameters\": "
+        "{\"k\": "
+        "{\"value\": true}, \"p\": {\"function\": \"onnx::If\", \"args\": {\"cond\": \"k\", \"then_branch\": \"a\", "
+        "\"else_branch\": \"b\"}}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}}}}, \"a\": {\"metadata\": {\"inputs\": [], "
+        "\"outputs\": "
+        "[\"y\"]}, \"nodes\": {\"a\": {\"output_ports\": {\"y\": {\"value\": \"x * 2\"}}}}}, \"b\": {\"metadata\": {\"inputs\": "
+        "[], "
+        "\"outputs\": [\"y\"]}, \"nodes\": {\"b\": {\"output_ports\": {\"y\": {\"value\": \"numpy.append(x, 1.5)\"}}}}}}}}"};
+    struct pair pair;
+
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        cr_assert(begin_pair(&pair, texts[i]), "%s", pair.plain.error.message);
+        for (int step = 0; step < 5; step++) {
+            step_both(&pair, step, true, texts[i]);
+        }
+        many_both(&pair, 7, texts[i]);
+        cr_expect(pair.whole.state->whole->single.fast.n_runs > 0, "%s", texts[i]);
+        end_pair(&pair);
+    }
+}
+
+/* A trip count that came to be real on its way: whole ones are lowered, one with a fraction is an error as always. */
+Test(whole, a_trip_count_may_be_a_whole_real)
+{
+    static const char text[] = CHANGING("3.0", BY_TRIPS, "s * 0.5", "n + 1.0");
+    static const char *const trips[] = {"2", "5.0", "0.0", "-1.0", "2.5", "4.0", "1e300", "3.0"};
+    struct pair pair;
+
+    mdf_memory_init(&memory, NULL, 0);
+    cr_assert(begin_pair(&pair, text), "%s", pair.plain.error.message);
+    for (int step = 0; step < 4; step++) {
+        step_both(&pair, step, false, text);
+    }
+    cr_expect_gt(pair.whole.state->whole->single.fast.n_runs, 0);
+    for (size_t i = 0; i < sizeof trips / sizeof *trips; i++) {
+        mdf_set_input_json(pair.plain.state, "N0.m", trips[i], NULL);
+        mdf_set_input_json(pair.whole.state, "N0.m", trips[i], NULL);
+        step_both(&pair, 4, false, text);
+    }
+    end_pair(&pair);
 }

@@ -31,7 +31,7 @@ struct mdf_limits {
 struct mdf_operation {
     mdf_loop loops[MDF_DTYPE_COUNT]; /* by the operands' type; NULL: through another type, or not at all */
     enum mdf_result_type result;
-    bool selects;  /* operand 0 is bool, whatever the others are; its type is that of the others */
+    bool selects;       /* operand 0 is bool, whatever the others are; its type is that of the others */
     bool settings_last; /* settings stay where they are when the call is over, whoever made them */
     float cost_ns;      /* of an element, roughly; 0: as cheap as an addition */
     /* Of one that puts limits on reals of that type; false: with these settings it does something else. NULL: it is none. */

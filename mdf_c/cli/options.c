@@ -107,8 +107,8 @@ static int check_together(const struct run_options *options, size_t n_names)
     if ((options->explain || options->dump != DUMP_NOTHING) && (options->sweep_path != NULL || options->compile)) {
         return usage_error(&line, "--explain and --dump do not go with --sweep or --compile");
     }
-    if (options->check && (options->explain || options->dump == DUMP_LOWERED || options->dump == DUMP_MACHINE ||
-                           options->dump == DUMP_C)) {
+    if (options->check &&
+        (options->explain || options->dump == DUMP_LOWERED || options->dump == DUMP_MACHINE || options->dump == DUMP_C)) {
         return usage_error(&line, "--check evaluates nothing, without which there is nothing to %s",
                            options->explain ? "explain" : "dump but code and schedule");
     }

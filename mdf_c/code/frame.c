@@ -307,8 +307,8 @@ static bool borrow_as_array(struct mdf_context *context, struct mdf_value *targe
     return true;
 }
 
-/* The element type that a value of a declared type gets; MDF_DTYPE_NONE: the one it has. It never hangs on what the elements are, so
- * that a port has the same type in all steps. */
+/* The element type that a value of a declared type gets; MDF_DTYPE_NONE: the one it has. It never hangs on what the elements are,
+ * so that a port has the same type in all steps. */
 static mdf_dtype declared_dtype(const struct mdf_value *source, const struct mdf_declared_type *type)
 {
     char have = mdf_dtype_kind(source->dtype), want = mdf_dtype_kind(type->dtype);

@@ -32,7 +32,7 @@ struct mdf_lowering_request {
      * is kept but what they themselves read when they run again. */
     const uint32_t *readers;
     uint32_t self;
-    const bool *keeps; /* of each slot: it is kept in any case; NULL: none */
+    const bool *keeps;  /* of each slot: it is kept in any case; NULL: none */
     bool is_for_source; /* to be written out: without what is made for running it here (prepared products) */
 };
 

@@ -136,8 +136,8 @@ static bool read_bounds(struct loop *loop, struct bounds *bounds)
     return true;
 }
 
-/* The loop with its body, whose states may change their forms (*changes): then nothing of it is there afterwards but values that no
- * op makes. */
+/* The loop with its body, whose states may change their forms (*changes): then nothing of it is there afterwards but values that
+ * no op makes. */
 static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_states, bool *changes, size_t *changing)
 {
     struct lowering *lowering = loop->lowering;
@@ -233,15 +233,12 @@ static bool peel(struct loop *loop, struct bounds *bounds, size_t n_states)
         return false;
     }
     truth = lowering_truth(lowering, lowering_value_of(lowering, &inner, body->yields[0]));
-    for (i = 0; i < n_states; i++) {
-        loop->initial[i] = lowering_value_of(lowering, &inner, body->yields[FIRST_YIELD + i]);
-        if (loop->initial[i] == MDF_LOWERED_NONE) {
-            return false;
-        }
+    if (!loop_keep_run(loop, &inner, n_states, FIRST_YIELD, false)) {
+        return false;
     }
     if (bounds->trip_count != MDF_LOWERED_NONE) {
-        bounds->trip_count = add_whole_op(lowering, MDF_LOWERED_SUBTRACT, bounds->trip_count, add_whole(lowering, 1),
-                                          bounds->trip_count);
+        bounds->trip_count =
+            add_whole_op(lowering, MDF_LOWERED_SUBTRACT, bounds->trip_count, add_whole(lowering, 1), bounds->trip_count);
     }
     bounds->condition = bounds->condition == MDF_LOWERED_NONE ? bounds->condition : truth;
     bounds->n_runs -= bounds->n_runs != SIZE_MAX;
@@ -252,7 +249,6 @@ static bool peel(struct loop *loop, struct bounds *bounds, size_t n_states)
 
 bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
-    enum { MOST_PEELED = 3 };
     size_t n_states = source->n_inputs > FIRST_STATE ? source->n_inputs - FIRST_STATE : 0, changing = 0;
     struct loop outside = {.lowering = lowering, .outer = scope, .source = source}, loop;
     bool changes = true;
@@ -261,7 +257,7 @@ bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct 
     if (!read_bounds(&outside, &bounds) || !loop_read_initial(&outside, FIRST_STATE, n_states)) {
         return false;
     }
-    while (changes) {
+    while (changes && (outside.n_peeled == 0 || bounds.n_runs > 0)) {
         size_t *counts = lowering_count_ops(lowering);
 
         loop = outside;
@@ -272,13 +268,11 @@ bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct 
             break;
         }
         lowering_restore_ops(lowering, counts);
-        /* What is stacked would be one array of what the first runs give and of what the others do. */
-        if (bounds.n_done == MOST_PEELED || loop.n_outputs != n_states || bounds.n_runs == 0 || bounds.limit == 1 ||
+        if (outside.n_peeled == MOST_PEELED || bounds.n_runs == 0 || bounds.limit == 1 ||
+            (loop.n_outputs != n_states && (lowering->is_for_source || bounds.n_runs == SIZE_MAX)) ||
             !peel(&outside, &bounds, n_states)) {
-            return lowering_fail_about(lowering, MDF_REFUSED_CHANGING_STATE,
-                                       lowering_example(lowering, loop.result->states[changing].parameter),
-                                       lowering_example(lowering, loop.yields[FIRST_YIELD + changing]));
+            return loop_refuse_state(&loop, changing);
         }
     }
-    return true;
+    return outside.n_peeled == 0 || loop_join_runs(&outside, n_states, bounds.n_runs, NULL);
 }

@@ -311,3 +311,110 @@ void lowering_restore_ops(struct lowering *lowering, const size_t *counts)
         region->n_ops = counts[n++];
     }
 }
+
+/* ------------------------------------------------------------------ runs before the loop */
+
+/* Whether plain evaluation lets a state change so. */
+static bool may_become(const struct mdf_value *state, const struct mdf_value *next, bool keeps_shape)
+{
+    bool is_typed = state->strength == MDF_STRENGTH_TYPED && next->strength == MDF_STRENGTH_TYPED;
+    bool has_shape =
+        state->rank == next->rank && memcmp(mdf_value_shape(state), mdf_value_shape(next), state->rank * sizeof(int64_t)) == 0;
+
+    return state->kind == MDF_KIND_TENSOR && next->kind == MDF_KIND_TENSOR && (!is_typed || state->dtype == next->dtype) &&
+           (!keeps_shape || has_shape);
+}
+
+bool loop_keep_run(struct loop *loop, struct scope *inner, size_t n_states, size_t first_yield, bool keeps_shapes)
+{
+    size_t n_stacks = inner->code->n_yields - first_yield - n_states, i;
+    mdf_lowered_id *items = mdf_arena_array(&loop->lowering->scratch, n_stacks, sizeof *items);
+
+    if (items == NULL) {
+        return lowering_out_of_memory(loop->lowering);
+    }
+    for (i = 0; i < n_states + n_stacks; i++) {
+        mdf_lowered_id id = lowering_value_of(loop->lowering, inner, inner->code->yields[first_yield + i]);
+
+        if (id == MDF_LOWERED_NONE) {
+            return false;
+        }
+        if (i < n_states &&
+            !may_become(lowering_example(loop->lowering, loop->initial[i]), lowering_example(loop->lowering, id), keeps_shapes)) {
+            return false;
+        }
+        if (i < n_states) {
+            loop->initial[i] = id;
+        } else {
+            items[i - n_states] = id;
+        }
+    }
+    loop->items[loop->n_peeled++] = items;
+    return true;
+}
+
+/* Whether two arrays have items of one form. */
+static bool have_same_items(const struct mdf_value *a, const struct mdf_value *b)
+{
+    return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == b->dtype && a->strength == b->strength &&
+           a->rank == b->rank && a->rank > 0 &&
+           memcmp(mdf_value_shape(a) + 1, mdf_value_shape(b) + 1, (a->rank - 1) * sizeof(int64_t)) == 0;
+}
+
+/* What the loop stacks, with the items of the runs before it. */
+static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_operand operand, bool has_rest, bool is_reversed)
+{
+    struct lowering *lowering = loop->lowering;
+    mdf_lowered_id parts[MOST_PEELED + 1];
+    size_t n = loop->n_peeled + has_rest, i;
+
+    for (i = 0; i < n; i++) {
+        size_t at = is_reversed ? n - 1 - i : i;
+
+        parts[at] = i < loop->n_peeled ? lowering_copy_with_axis(lowering, loop->items[i][stack])
+                                       : lowering_value_of(lowering, loop->outer, operand);
+        if (parts[at] == MDF_LOWERED_NONE) {
+            return MDF_LOWERED_NONE;
+        }
+    }
+    for (i = 1; i < n; i++) {
+        if (!have_same_items(lowering_example(lowering, parts[0]), lowering_example(lowering, parts[i]))) {
+            lowering_fail_about(lowering, MDF_REFUSED_CHANGING_ITEM, lowering_example(lowering, parts[0]),
+                                lowering_example(lowering, parts[i]));
+            return MDF_LOWERED_NONE;
+        }
+    }
+    return lowering_join(lowering, parts, n);
+}
+
+bool loop_join_runs(struct loop *loop, size_t n_states, size_t n_left,
+                    bool (*is_reversed)(const struct mdf_code_call *source, size_t stack))
+{
+    const struct mdf_code_call *source = loop->source;
+    size_t i;
+
+    for (i = 0; i < source->n_outputs; i++) {
+        mdf_operand operand = source->outputs[i];
+        mdf_lowered_id id;
+
+        if (operand == MDF_NO_OPERAND || (i < n_states && n_left > 0)) {
+            continue;
+        }
+        id = i < n_states
+                 ? loop->initial[i]
+                 : join_stack(loop, i - n_states, operand, n_left > 0, is_reversed != NULL && is_reversed(source, i - n_states));
+        if (!lowering_bind(loop->lowering, loop->outer, operand, id)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool loop_refuse_state(const struct loop *loop, size_t i)
+{
+    struct lowering *lowering = loop->lowering;
+
+    return lowering_fail_about(lowering, MDF_REFUSED_CHANGING_STATE,
+                               lowering_example(lowering, loop->result->states[i].parameter),
+                               lowering_example(lowering, loop->yields[loop->first_yield + i]));
+}

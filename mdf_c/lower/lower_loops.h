@@ -1,10 +1,13 @@
-/* lower_loops.h - for the files that lower Loop and Scan: bodies are gone through once, with the first states as examples. A state has
- * to keep its form from one run to the next; the first runs, in which one still takes another (0, then 0.5), are lowered as ops
- * before the loop. */
+/* lower_loops.h - for the files that lower Loop and Scan: bodies are gone through once, with the first states as examples. A
+ * state has to keep its form from one run to the next; the first runs, in which one still takes another (0, then 0.5), are
+ * lowered as ops before the loop. */
 #ifndef MDF_LOWER_LOWER_LOOPS_H
 #define MDF_LOWER_LOWER_LOOPS_H
 
 #include "mdf_c/lower/lowering.h"
+
+/* So many runs may stand before a loop. */
+enum { MOST_PEELED = 3 };
 
 /* A Loop or Scan that is being lowered. */
 struct loop {
@@ -15,11 +18,14 @@ struct loop {
     struct mdf_lowered_loop *result;
     struct region region;
     mdf_lowered_id *initial; /* of each state */
+    mdf_lowered_id *sources; /* of a Scan: the arrays that are scanned */
     mdf_lowered_id *yields;
     size_t n_outputs; /* of the body: states, then stacks, from first_yield on */
     size_t first_formal, first_yield;
-    size_t n_carried;          /* states of the model; behind them stand those that add_last makes */
-    mdf_operand *last_outputs; /* of these: what the call yields */
+    size_t n_carried;                   /* states of the model; behind them stand those that add_last makes */
+    mdf_operand *last_outputs;          /* of these: what the call yields */
+    mdf_lowered_id *items[MOST_PEELED]; /* of the runs before the loop: what each gives to each stack */
+    size_t n_peeled;
 };
 
 /* --- lower_loops.c: false where it fails. In this order: */
@@ -38,6 +44,17 @@ bool loop_carry_states(struct loop *loop);
 bool loop_add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool is_reversed);
 /* Ends the body, then says what may be written straight into a stack. */
 bool loop_end(struct loop *loop);
+
+/* A run before the loop, after its body has been gone through in `inner`: the states begin with what it yields, and what it gives
+ * to stacks is kept. A state of a declared type keeps it, as in plain evaluation, where `keeps_shapes` its shape too: else it
+ * fails. */
+bool loop_keep_run(struct loop *loop, struct scope *inner, size_t n_states, size_t first_yield, bool keeps_shapes);
+/* Behind the loop, or in its place where no run is left: what the call yields has the items of the runs before it too.
+ * `is_reversed` says whether the stack with that number is filled from the end; NULL: none is. */
+bool loop_join_runs(struct loop *loop, size_t n_states, size_t n_left,
+                    bool (*is_reversed)(const struct mdf_code_call *source, size_t stack));
+/* The refusal of state number `i`, whose form changes. */
+bool loop_refuse_state(const struct loop *loop, size_t i);
 
 /* How many ops there are in the regions around, from the inside; drops what has been added since. NULL: memory ran out. */
 size_t *lowering_count_ops(struct lowering *lowering);

@@ -41,7 +41,7 @@ struct lowering {
     size_t capacity;    /* of values and facts */
     struct region *region;
     bool is_for_source;
-    const char *name; /* of what is being computed, as the model calls it */
+    const char *name;                /* of what is being computed, as the model calls it */
     const struct mdf_origin *origin; /* of the instruction that is being lowered */
     const char *operator;            /* that it calls; NULL: none */
     struct mdf_refusal refusal;      /* the first */
@@ -103,8 +103,8 @@ mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_d
 mdf_lowered_id lowering_copy(struct lowering *lowering, mdf_lowered_id id, uint8_t strength);
 /* The same with a first axis of length 1. */
 mdf_lowered_id lowering_copy_with_axis(struct lowering *lowering, mdf_lowered_id id);
-/* The value that a branch leaves, of two of one form; NONE where they are not of one form (then lowering_has_failed says no), or on
- * failure. It belongs to the innermost region. */
+/* The value that a branch leaves, of two of one form; NONE where they are not of one form (then lowering_has_failed says no), or
+ * on failure. It belongs to the innermost region. */
 mdf_lowered_id lowering_add_merge(struct lowering *lowering, mdf_lowered_id then, mdf_lowered_id otherwise);
 /* What the lowered form does not cover: it is left, always or where a bool scalar is true. */
 bool lowering_bail_out(struct lowering *lowering);
@@ -162,6 +162,11 @@ mdf_lowered_id lowering_meet_repeated(struct lowering *lowering, struct repetiti
 /* --- lower_expand.c: a value expanded to the shape of `like`, outside of the loop in which it does not change; NONE where it
  * changes, where that is not worth it, or on failure. */
 mdf_lowered_id lowering_expand(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *like);
+/* --- lower_items.c: item number `index` of an array along its first axis, the items [first, end), which are not none, and arrays
+ * (at most five) one behind the other; all in the innermost region. */
+mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, size_t index);
+mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, size_t first, size_t end);
+mdf_lowered_id lowering_join(struct lowering *lowering, const mdf_lowered_id *arrays, size_t n);
 /* --- lower_part.c: whether an operator gives parts of its first input. */
 bool lowering_takes_parts(const struct mdf_operator *operator);
 /* The part of `whole` that a call of such an operator gave as `result` when the elements of `whole` were numbered from 0; false:

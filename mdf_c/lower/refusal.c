@@ -3,10 +3,9 @@
 
 static const struct {
     const char *text, *cure;
-} refusals[] = {
-    {NULL, NULL},
+} refusals[] = {{NULL, NULL},
 #define MDF_REFUSAL_ROW(name, text, cure) {text, cure},
-    MDF_REFUSAL_LIST(MDF_REFUSAL_ROW)
+                MDF_REFUSAL_LIST(MDF_REFUSAL_ROW)
 #undef MDF_REFUSAL_ROW
 };
 

@@ -5,75 +5,78 @@
 #include "mdf_c/code/code.h"
 
 /* X(NAME, what is in the way, what the user of a model can do about it or NULL) */
-#define MDF_REFUSAL_LIST(X)                                                                                                      \
-    X(OUT_OF_MEMORY, "memory was refused", "allow more with --max-memory")                                                       \
-    /* values */                                                                                                                 \
-    X(NO_NUMBERS, "a value that is a list, an object, text or nothing",                                                          \
-      "give numbers and arrays to what is computed often: onnx::Concat in place of lists")                                       \
-    X(MANY_AXES, "an array of more than four axes", "join axes with onnx::Reshape")                                              \
-    X(WIDE_NUMBER, "complex numbers of 16 bytes", "declare them complex64, if their precision does")                             \
-    X(NOT_ALWAYS_THERE, "a value that is not always computed", NULL)                                                             \
-    X(NOT_ONE_TYPE, "a value that is not always computed, or not always of one type and shape",                                  \
-      "let all sides of a condition give the same type: 0.0, not 0, beside a real number")                                       \
-    X(OPEN_LENGTH, "an array whose length is known only when its Loop has ended, read beside the Loop",                          \
-      "give the Loop a constant trip count and no condition")                                                                    \
-    X(LEFT_OUT, "an operand that is left out", NULL)                                                                             \
-    X(LIST_TO_ARRAY, "a list that is made an array in each evaluation", "use onnx::Concat, or an array of the file")             \
-    X(NO_FIT, "a value that does not fit its declared type", "declare the type that the value has")                              \
-    X(NARROWING, "a conversion to a declared type that may not be possible", "declare the type that the value has")              \
-    X(CONVERSION, "a conversion between types that is not lowered", NULL)                                                        \
-    X(CONDITION_OF_SEVERAL, "a condition of several elements", NULL)                                                             \
-    /* instructions */                                                                                                           \
-    X(BACKWARDS, "a list comprehension", "write it with operators on whole arrays")                                              \
-    X(LIST, "a list that is made in each evaluation", "write it with operators on whole arrays")                                 \
-    X(NESTED_GRAPH, "a graph within a node", "write its nodes into the graph around it")                                         \
-    X(NOT_SAID, "something that is not lowered", NULL)                                                                           \
-    /* calls */                                                                                                                  \
-    X(WRONG_INPUTS, "inputs that do not fit an operator", NULL)                                                                  \
-    X(CONVERTED_INPUT, "an input whose conversion depends on its elements",                                                      \
-      "give the input in the type that the operator takes (--typed shows types)")                                                \
-    X(FAILING_CALL, "a call that fails on values of these types and shapes", NULL)                                               \
-    X(RANDOM, "random numbers", NULL)                                                                                            \
-    /* Loop, Scan, If */                                                                                                         \
-    X(CHANGING_STATE, "a state whose type or shape changes from one run of the body to the next",                                \
-      "begin it in the type and shape that the body gives: 0.0, not 0, where reals are added")                                   \
-    X(OTHER_BOUND, "a trip count or condition of another type than int64 and bool", NULL)                                        \
-    X(ENDLESS, "a loop that never ends", NULL)                                                                                   \
-    X(SCAN_AXIS, "a scan along another axis than the first, or of nothing", "transpose before and after")                        \
-    X(SCAN_LENGTHS, "scan inputs of different lengths", NULL)                                                                    \
-    X(SCAN_BATCH, "a Scan with a batch axis, or without inputs", "use the Scan of opset 9 or later")                             \
-    X(SCAN_OUTPUT_AXIS, "a scan output along another axis than the first", "transpose behind the Scan")                          \
-    X(OTHER_CONDITION, "a condition of another type than bool", NULL)                                                            \
-    X(DIFFERENT_BRANCHES, "branches whose results differ in type or shape", "let both give the same type and shape")             \
-    X(BODIES, "an operator with bodies that is not lowered", NULL)                                                               \
-    /* conditions of nodes */                                                                                                    \
-    X(FRACTIONAL_COUNT, "a count compared with a number that is not whole", "compare it with a whole number")                    \
-    X(WATCHED_ELEMENT, "a condition on an element of an array", "let a port of its own have that element")                       \
-    X(WATCHED_NOTHING, "a condition on a value that is not there", NULL)                                                         \
-    X(CONDITIONS, "conditions that are not lowered", NULL)                                                                       \
-    X(FEW_PASSES, "an evaluation of one pass at most", NULL)                                                                     \
-    X(MANY_NODES, "conditions of more than 62 nodes (and, with absolute time, layers)", NULL)                                    \
-    /* when it is worth while */                                                                                                 \
-    X(PLAIN, "--plain (mdf_options.plain)", "leave it out")                                                                           \
-    X(TOO_EARLY, "types and shapes that have not settled: it is lowered when it runs for the third time", "evaluate more often (-n)") \
-    X(NODES_WAIT, "nodes that have not run yet", NULL)                                                                                \
-    X(ONLY_KERNELS, "nothing but kernels, which run as fast by themselves", NULL)                                                \
-    X(LONG_ARRAYS, "long arrays, through which kernels go on several threads", NULL)                                             \
-    X(LARGE_GRAPH, "arrays of more than 65,536 elements in all: its nodes are lowered one by one", NULL)                         \
-    X(GIVEN_BESIDE_EDGE, "an input that is given to a port which an edge fills as well", NULL)                                   \
-    X(GIVEN_ONCE, "an input that is given for one run of a node that may run several times",                                     \
-      "declare the port as an input of the graph (metadata inputs)")                                                             \
-    X(OTHER_FORMS, "types or shapes that keep changing between evaluations", "give inputs of one type and shape")                \
-    X(LEAVES, "what the fast way does not cover, too often: a division by zero, a whole number past 64 bits, "            \
-              "a result that is not finite",                                                                                     \
-      NULL)                                                                                                                      \
-    X(IDLE, "an evaluation in which nothing runs", NULL)                                                                         \
-    X(LEFT,                                                                                                                      \
-      "what the fast way does not cover, in the last evaluation: the first run of a node, a division by zero, a whole "    \
-      "number past 64 bits, a result that is not finite",                                                                        \
-      NULL)                                                                                                                      \
-    X(WITHIN_NODE, "its place within a node: such a graph runs node by node", "write its nodes into the graph around it")        \
-    X(BRANCHES, "branches, which are lowered with what is around them only", NULL)                                      \
+#define MDF_REFUSAL_LIST(X)                                                                                               \
+    X(OUT_OF_MEMORY, "memory was refused", "allow more with --max-memory")                                                \
+    /* values */                                                                                                          \
+    X(NO_NUMBERS, "a value that is a list, an object, text or nothing",                                                   \
+      "give numbers and arrays to what is computed often: onnx::Concat in place of lists")                                \
+    X(MANY_AXES, "an array of more than four axes", "join axes with onnx::Reshape")                                       \
+    X(WIDE_NUMBER, "complex numbers of 16 bytes", "declare them complex64, if their precision does")                      \
+    X(NOT_ALWAYS_THERE, "a value that is not always computed", NULL)                                                      \
+    X(NOT_ONE_TYPE, "a value that is not always computed, or not always of one type and shape",                           \
+      "let all sides of a condition give the same type: 0.0, not 0, beside a real number")                                \
+    X(OPEN_LENGTH, "an array whose length is known only when its Loop has ended, read beside the Loop",                   \
+      "give the Loop a constant trip count and no condition")                                                             \
+    X(LEFT_OUT, "an operand that is left out", NULL)                                                                      \
+    X(LIST_TO_ARRAY, "a list that is made an array in each evaluation", "use onnx::Concat, or an array of the file")      \
+    X(NO_FIT, "a value that does not fit its declared type", "declare the type that the value has")                       \
+    X(NARROWING, "a conversion to a declared type that may not be possible", "declare the type that the value has")       \
+    X(CONVERSION, "a conversion between types that is not lowered", NULL)                                                 \
+    X(CONDITION_OF_SEVERAL, "a condition of several elements", NULL)                                                      \
+    /* instructions */                                                                                                    \
+    X(BACKWARDS, "a list comprehension", "write it with operators on whole arrays")                                       \
+    X(LIST, "a list that is made in each evaluation", "write it with operators on whole arrays")                          \
+    X(NESTED_GRAPH, "a graph within a node", "write its nodes into the graph around it")                                  \
+    X(NOT_SAID, "something that is not lowered", NULL)                                                                    \
+    /* calls */                                                                                                           \
+    X(WRONG_INPUTS, "inputs that do not fit an operator", NULL)                                                           \
+    X(CONVERTED_INPUT, "an input whose conversion depends on its elements",                                               \
+      "give the input in the type that the operator takes (--typed shows types)")                                         \
+    X(FAILING_CALL, "a call that fails on values of these types and shapes", NULL)                                        \
+    X(RANDOM, "random numbers", NULL)                                                                                     \
+    /* Loop, Scan, If */                                                                                                  \
+    X(CHANGING_STATE, "a state whose type or shape changes from one run of the body to the next",                         \
+      "begin it in the type and shape that the body gives: 0.0, not 0, where reals are added")                            \
+    X(CHANGING_ITEM, "what a body gives to a scan output changing its type or shape in the first runs", NULL)             \
+    X(OTHER_BOUND, "a trip count or condition of another type than int64 and bool", NULL)                                 \
+    X(ENDLESS, "a loop that never ends", NULL)                                                                            \
+    X(SCAN_AXIS, "a scan along another axis than the first, or of nothing", "transpose before and after")                 \
+    X(SCAN_LENGTHS, "scan inputs of different lengths", NULL)                                                             \
+    X(SCAN_BATCH, "a Scan with a batch axis, or without inputs", "use the Scan of opset 9 or later")                      \
+    X(SCAN_OUTPUT_AXIS, "a scan output along another axis than the first", "transpose behind the Scan")                   \
+    X(OTHER_CONDITION, "a condition of another type than bool", NULL)                                                     \
+    X(DIFFERENT_BRANCHES, "branches whose results differ in type or shape", "let both give the same type and shape")      \
+    X(BODIES, "an operator with bodies that is not lowered", NULL)                                                        \
+    /* conditions of nodes */                                                                                             \
+    X(FRACTIONAL_COUNT, "a count compared with a number that is not whole", "compare it with a whole number")             \
+    X(WATCHED_ELEMENT, "a condition on an element of an array", "let a port of its own have that element")                \
+    X(WATCHED_NOTHING, "a condition on a value that is not there", NULL)                                                  \
+    X(CONDITIONS, "conditions that are not lowered", NULL)                                                                \
+    X(FEW_PASSES, "an evaluation of one pass at most", NULL)                                                              \
+    X(MANY_NODES, "conditions of more than 62 nodes (and, with absolute time, layers)", NULL)                             \
+    /* when it is worth while */                                                                                          \
+    X(PLAIN, "--plain (mdf_options.plain)", "leave it out")                                                               \
+    X(TOO_EARLY, "types and shapes that have not settled: it is lowered when it runs for the third time",                 \
+      "evaluate more often (-n)")                                                                                         \
+    X(NODES_WAIT, "nodes that have not run yet", NULL)                                                                    \
+    X(ONLY_KERNELS, "nothing but kernels, which run as fast by themselves", NULL)                                         \
+    X(LONG_ARRAYS, "long arrays, through which kernels go on several threads", NULL)                                      \
+    X(LARGE_GRAPH, "arrays of more than 65,536 elements in all: its nodes are lowered one by one", NULL)                  \
+    X(GIVEN_BESIDE_EDGE, "an input that is given to a port which an edge fills as well", NULL)                            \
+    X(GIVEN_ONCE, "an input that is given for one run of a node that may run several times",                              \
+      "declare the port as an input of the graph (metadata inputs)")                                                      \
+    X(OTHER_FORMS, "types or shapes that keep changing between evaluations", "give inputs of one type and shape")         \
+    X(LEAVES,                                                                                                             \
+      "what the fast way does not cover, too often: a division by zero, a whole number past 64 bits, "                    \
+      "a result that is not finite",                                                                                      \
+      NULL)                                                                                                               \
+    X(IDLE, "an evaluation in which nothing runs", NULL)                                                                  \
+    X(LEFT,                                                                                                               \
+      "what the fast way does not cover, in the last evaluation: the first run of a node, a division by zero, a whole "   \
+      "number past 64 bits, a result that is not finite",                                                                 \
+      NULL)                                                                                                               \
+    X(WITHIN_NODE, "its place within a node: such a graph runs node by node", "write its nodes into the graph around it") \
+    X(BRANCHES, "branches, which are lowered with what is around them only", NULL)                                        \
     X(INTERRUPTED, "an interruption", NULL)
 
 enum mdf_refusal_reason {

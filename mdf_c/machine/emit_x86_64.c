@@ -221,9 +221,9 @@ static void release(struct emission *emission)
 /* Where the code of a step begins. */
 static bool note_place(struct mdf_machine_listing *listing, const struct assembler *assembler, const struct step *step)
 {
-    static const char *const names[] = {[STEP_OP] = NULL,          [STEP_DEFERRED] = NULL, [STEP_IF] = "if",
-                                        [STEP_ELSE] = "else",      [STEP_END_IF] = "end if", [STEP_LOOP] = NULL,
-                                        [STEP_END_LOOP] = "end loop", [STEP_END] = "end"};
+    static const char *const names[] = {
+        [STEP_OP] = NULL,   [STEP_DEFERRED] = NULL,       [STEP_IF] = "if",  [STEP_ELSE] = "else", [STEP_END_IF] = "end if",
+        [STEP_LOOP] = NULL, [STEP_END_LOOP] = "end loop", [STEP_END] = "end"};
     struct mdf_machine_place *grown =
         mdf_memory_grow(listing->memory, listing->places, &listing->capacity, listing->n_places + 1, sizeof *grown);
 

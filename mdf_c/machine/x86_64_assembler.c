@@ -386,8 +386,8 @@ void assemble_move_address(struct assembler *assembler, uint8_t number, const vo
         assemble_move_number(assembler, number, 0);
         return;
     }
-    assembler->addresses = grow(assembler, assembler->addresses, &assembler->address_capacity, assembler->n_addresses,
-                                sizeof *assembler->addresses);
+    assembler->addresses =
+        grow(assembler, assembler->addresses, &assembler->address_capacity, assembler->n_addresses, sizeof *assembler->addresses);
     if (!make_room(assembler)) {
         return;
     }

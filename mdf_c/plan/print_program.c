@@ -15,8 +15,7 @@ static bool name_slot(const char **names, struct mdf_arena *arena, mdf_operand o
     size_t n_node = strlen(node), n_part = strlen(part);
     char *name;
 
-    if (operand == MDF_NO_OPERAND || MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT ||
-        names[MDF_OPERAND_INDEX(operand)] != NULL) {
+    if (operand == MDF_NO_OPERAND || MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT || names[MDF_OPERAND_INDEX(operand)] != NULL) {
         return true;
     }
     name = mdf_arena_allocate(arena, n_node + n_part + 2);

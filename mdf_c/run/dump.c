@@ -1,5 +1,5 @@
-/* dump.c - see dump.h. Goes through all lowered forms that a state keeps: of the whole graph, of nodes, of Loops and Scans in them,
- * and of the graphs within nodes. */
+/* dump.c - see dump.h. Goes through all lowered forms that a state keeps: of the whole graph, of nodes, of Loops and Scans in
+ * them, and of the graphs within nodes. */
 #include "mdf_c/run/dump.h"
 
 #include "mdf_c/lowered/print_lowered.h"
@@ -69,8 +69,7 @@ static void dump_calls(struct dump *dump, const struct mdf_frame *frame, size_t 
             const struct mdf_frame *body;
 
             if (j == 0) {
-                dump_form(dump, mdf_frame_kept(frame, instruction->target), "a loop, ",
-                          code->origins[instruction->origin].path);
+                dump_form(dump, mdf_frame_kept(frame, instruction->target), "a loop, ", code->origins[instruction->origin].path);
             }
             if (call->bodies[j] != UINT32_MAX) {
                 body = mdf_frame_of_body(frame, call->bodies[j]);
@@ -78,8 +77,7 @@ static void dump_calls(struct dump *dump, const struct mdf_frame *frame, size_t 
             }
         }
         if (instruction->opcode == MDF_OPCODE_GRAPH) {
-            const struct mdf_state *inner =
-                mdf_state_of_frame(dump->state, mdf_frame_of_body(frame, instruction->target));
+            const struct mdf_state *inner = mdf_state_of_frame(dump->state, mdf_frame_of_body(frame, instruction->target));
 
             if (inner != NULL) {
                 dump_graph(dump, inner);

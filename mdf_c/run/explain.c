@@ -19,7 +19,7 @@ struct explanation {
     struct mdf_text *text;
     struct mdf_arena *arena;
     const struct mdf_state *state;
-    size_t *nodes;          /* of each of the code's origins: the number of the node that it is in, plus 1 */
+    size_t *nodes; /* of each of the code's origins: the number of the node that it is in, plus 1 */
     size_t n_origins;
     struct called **called; /* of each node: what the lowered form of the graph calls there */
     bool failed;
@@ -217,8 +217,8 @@ static bool find_nodes(struct explanation *explanation)
 
 static bool explain_graph(const struct explanation *outer, const struct mdf_state *state, int indent);
 
-static void explain_calls(struct explanation *explanation, const struct mdf_frame *frame, size_t first, size_t end, bool is_inside,
-                          int indent);
+static void explain_calls(struct explanation *explanation, const struct mdf_frame *frame, size_t first, size_t end,
+                          bool is_inside, int indent);
 
 static void explain_bodies(struct explanation *explanation, const struct mdf_frame *frame, const struct mdf_code_call *call,
                            bool is_inside, int indent)
@@ -261,8 +261,8 @@ static bool explain_by_itself(struct mdf_text *text, const struct mdf_fast *fast
     return false;
 }
 
-static void explain_call(struct explanation *explanation, const struct mdf_frame *frame, const struct mdf_instruction *instruction,
-                         bool is_inside, int indent)
+static void explain_call(struct explanation *explanation, const struct mdf_frame *frame,
+                         const struct mdf_instruction *instruction, bool is_inside, int indent)
 {
     const struct mdf_code *code = mdf_frame_code(frame);
     const struct mdf_code_call *call = &code->calls[instruction->target];
@@ -282,8 +282,8 @@ static void explain_call(struct explanation *explanation, const struct mdf_frame
 }
 
 /* Of instructions [first, end): the calls with bodies, and the graphs within nodes. */
-static void explain_calls(struct explanation *explanation, const struct mdf_frame *frame, size_t first, size_t end, bool is_inside,
-                          int indent)
+static void explain_calls(struct explanation *explanation, const struct mdf_frame *frame, size_t first, size_t end,
+                          bool is_inside, int indent)
 {
     const struct mdf_code *code = mdf_frame_code(frame);
     size_t i;

@@ -465,8 +465,8 @@ bool mdf_whole_lower_passes(const struct mdf_whole_schedule *whole, struct scope
         return false;
     }
     over = check_over(whole, scope, always);
-    if (over == MDF_LOWERED_NONE || !lowering_bail_out_if(lowering, over) || !lowering_begin_repetition(lowering, scope, &passes) ||
-        !run_passes(&pass, &passes, over, leaves, mask)) {
+    if (over == MDF_LOWERED_NONE || !lowering_bail_out_if(lowering, over) ||
+        !lowering_begin_repetition(lowering, scope, &passes) || !run_passes(&pass, &passes, over, leaves, mask)) {
         return false;
     }
     return mdf_whole_add(whole, scope, MDF_EXTRA_CLOCKS, MDF_CLOCK_UPDATES, mdf_term_whole(lowering, 1)) &&

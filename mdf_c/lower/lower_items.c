@@ -1,0 +1,108 @@
+/* lower_items.c - items of arrays along their first axis, taken out and put together by kernels: for the runs of a loop that
+ * stand before it. See lowering.h. */
+#include "mdf_c/lower/lowering.h"
+
+#include <string.h>
+
+enum { VERSION = 13, MOST_INPUTS = 5 };
+
+/* Settings of an operator that has none but `axis`, which is the first. */
+static const void *first_axis(struct lowering *lowering, const struct mdf_operator *operator)
+{
+    char *settings = mdf_arena_allocate(&lowering->lowered->arena, operator->settings_size);
+    const struct mdf_setting *setting = operator->settings;
+    int64_t axis = 0;
+
+    for (; settings != NULL && setting != NULL && setting->name != NULL; setting++) {
+        if (strcmp(setting->name, "axis") == 0) {
+            memcpy(settings + setting->offset, &axis, sizeof axis);
+        }
+    }
+    if (settings == NULL) {
+        lowering_out_of_memory(lowering);
+    }
+    return settings;
+}
+
+/* The kernel's result on the examples, which the caller clears. */
+static bool run_kernel(struct lowering *lowering, const struct mdf_call *call, struct mdf_value *result)
+{
+    struct mdf_value scratch[MDF_CALL_SCRATCH] = {{0}}, *outputs[1] = {result};
+    struct mdf_call trial = *call;
+    bool done;
+    size_t i;
+
+    trial.outputs = outputs;
+    trial.scratch = scratch;
+    done = trial.kernel(&trial) && !mdf_stop_is_untold(call->context->stop);
+    for (i = 0; i < MDF_CALL_SCRATCH; i++) {
+        mdf_value_clear(lowering->memory, &scratch[i]);
+    }
+    return done || lowering_fail(lowering, MDF_REFUSED_FAILING_CALL);
+}
+
+/* A CALL of an operator of ONNX with one output, whose elements are as strong as those of its first input. */
+static mdf_lowered_id add_call(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n)
+{
+    const struct mdf_operator *operator= mdf_operator_onnx(name, VERSION);
+    struct mdf_call call = {.operator= operator, .n_inputs = n, .n_outputs = 1, .context = &lowering->execution->context};
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_CALL, .out = MDF_LOWERED_NONE, .operator= operator};
+    const struct mdf_value *examples[MOST_INPUTS];
+    struct mdf_value result = {0};
+    mdf_lowered_id out = MDF_LOWERED_NONE;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (inputs[i] == MDF_LOWERED_NONE) {
+            return MDF_LOWERED_NONE;
+        }
+        examples[i] = lowering_example(lowering, inputs[i]);
+    }
+    if (operator== NULL ||(call.settings = op.settings = first_axis(lowering, operator)) == NULL) {
+        return MDF_LOWERED_NONE;
+    }
+    call.kernel = operator->kernel;
+    call.inputs = examples;
+    op.of.call = lowering_make_call(lowering, &call, inputs);
+    if (op.of.call != NULL && run_kernel(lowering, &call, &result)) {
+        out = op.of.call->outputs[0] = lowering_add_value(lowering, MDF_LOWERED_RESULT, &result);
+    }
+    mdf_value_clear(lowering->memory, &result);
+    if (out == MDF_LOWERED_NONE || !lowering_add_op(lowering, lowering->region, &op)) {
+        return MDF_LOWERED_NONE;
+    }
+    lowering->facts[out].depth = lowering->region->depth;
+    lowering->facts[out].region = lowering->region;
+    i = lowering_example(lowering, inputs[0])->strength;
+    return i == lowering_example(lowering, out)->strength ? out : lowering_copy(lowering, out, (uint8_t)i);
+}
+
+/* A constant of whole numbers: one, or an array of one. */
+static mdf_lowered_id add_whole(struct lowering *lowering, size_t whole, size_t rank)
+{
+    const int64_t number = (int64_t)whole, length = 1;
+    struct mdf_value value = {0};
+
+    mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, rank, &length, &number);
+    return lowering_add_constant(lowering, &value, false);
+}
+
+mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, size_t index)
+{
+    const mdf_lowered_id inputs[] = {array, add_whole(lowering, index, 0)};
+
+    return add_call(lowering, "Gather", inputs, 2);
+}
+
+mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, size_t first, size_t end)
+{
+    const mdf_lowered_id inputs[] = {array, add_whole(lowering, first, 1), add_whole(lowering, end, 1),
+                                     add_whole(lowering, 0, 1)};
+
+    return add_call(lowering, "Slice", inputs, 4);
+}
+
+mdf_lowered_id lowering_join(struct lowering *lowering, const mdf_lowered_id *arrays, size_t n)
+{
+    return n == 1 ? arrays[0] : add_call(lowering, "Concat", arrays, n);
+}
