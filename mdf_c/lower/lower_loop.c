@@ -1,7 +1,7 @@
 /* lower_loop.c - Loop as a structured op. See lower_loops.h. */
 #include "mdf_c/lower/lower_loops.h"
 
-#include "functions/stack.h"
+#include "functions/control/stack.h"
 
 /* A trip count that is a real number, as a whole one: plain evaluation refuses one with a fraction, so it is left there. */
 static mdf_lowered_id round_bound(struct lowering *lowering, mdf_lowered_id real)
