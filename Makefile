@@ -325,7 +325,7 @@ $(BUILD)/fuzzers: $(call objects,fuzz/libfuzzer.c) $(FUZZ_OBJECTS) $(STATIC_LIBR
 $(BUILD)/tests/test_fuzz: $(FUZZ_OBJECTS)
 
 # What tests/refused_pieces.c stands before.
-WRAPPED := mdf_arena_allocate mdf_arena_array mdf_arena_text mdf_arena_printf mdf_memory_allocate mdf_memory_allocate_zeroed mdf_memory_resize mdf_memory_grow \
+WRAPPED := mdf_arena_allocate mdf_arena_array mdf_arena_text mdf_arena_printf mdf_arena_vprintf mdf_memory_allocate mdf_memory_allocate_zeroed mdf_memory_resize mdf_memory_grow \
     list_add
 $(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(SUITE_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	@mkdir -p $(@D)

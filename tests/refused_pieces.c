@@ -63,6 +63,13 @@ WRAP_MEMORY(void *, mdf_memory_resize, (struct mdf_memory * memory, void *block,
 WRAP_MEMORY(void *, mdf_memory_grow, (struct mdf_memory * memory, void *items, size_t *capacity, size_t needed, size_t size),
             (memory, items, capacity, needed, size))
 
+char *__real_mdf_arena_vprintf(struct mdf_arena *arena, const char *format, va_list arguments);
+char *__wrap_mdf_arena_vprintf(struct mdf_arena *arena, const char *format, va_list arguments);
+char *__wrap_mdf_arena_vprintf(struct mdf_arena *arena, const char *format, va_list arguments)
+{
+    return refuses_from(arena) ? NULL : __real_mdf_arena_vprintf(arena, format, arguments);
+}
+
 char *__wrap_mdf_arena_printf(struct mdf_arena *arena, const char *format, ...);
 char *__wrap_mdf_arena_printf(struct mdf_arena *arena, const char *format, ...)
 {
@@ -70,7 +77,7 @@ char *__wrap_mdf_arena_printf(struct mdf_arena *arena, const char *format, ...)
     char *text;
 
     va_start(arguments, format);
-    text = refuses_from(arena) ? NULL : mdf_arena_vprintf(arena, format, arguments);
+    text = __wrap_mdf_arena_vprintf(arena, format, arguments);
     va_end(arguments);
     return text;
 }

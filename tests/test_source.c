@@ -1,8 +1,9 @@
-/* test_source.c - the C source of a program: whichever allocation fails while it is written, the error says so, and nothing is lost. What
- * the source computes: test_compile.c. */
+/* test_source.c - the C source of a program: whichever allocation fails while it is written, the error says so, and nothing is
+ * lost. What the source computes: test_compile.c. */
 #include "mdf_c/source/source.h"
 
 #include "tests/failing_allocator.h"
+#include "tests/refused_pieces.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -15,6 +16,7 @@ struct settled {
     mdf_model *model;
     mdf_program *program;
     mdf_state *state;
+    size_t n_pieces; /* that the last text asked for */
 };
 
 static void settle(struct settled *settled, const char *path)
@@ -27,7 +29,8 @@ static void settle(struct settled *settled, const char *path)
     settled->program = mdf_compile(settled->model, &options, &error);
     settled->state = mdf_state_new(settled->program, &error);
     cr_assert(settled->state != NULL, "%s: %s", path, error.message);
-    cr_assert(mdf_source_settle((struct mdf_state *)settled->state, NULL, NULL, (double)NAN, &error), "%s: %s", path, error.message);
+    cr_assert(mdf_source_settle((struct mdf_state *)settled->state, NULL, NULL, (double)NAN, &error), "%s: %s", path,
+              error.message);
 }
 
 static void release(struct settled *settled)
@@ -49,6 +52,7 @@ static bool write_source(struct settled *settled, struct mdf_text *text, mdf_err
     mdf_text_init(text, &state->shared->memory);
     mdf_text_init(&header, &state->shared->memory);
     done = mdf_source_write(state, &options, text, &header, error);
+    settled->n_pieces = pieces_end();
     if (done) {
         settled->counter.fail_at = 0;
         mdf_text_append(text, header.bytes, header.length);
@@ -57,8 +61,8 @@ static bool write_source(struct settled *settled, struct mdf_text *text, mdf_err
     return done;
 }
 
-/* Every STEP-th allocation, alone or from then on. What is refused alone may be asked for again, in a smaller block: then the text is
- * that which is written where nothing fails. */
+/* Every STEP-th allocation, alone or from then on. What is refused alone may be asked for again, in a smaller block: then the
+ * text is that which is written where nothing fails. */
 static void fail_each(const char *path, size_t step, bool once)
 {
     struct settled settled = {.counter = {.fails_once = once}};
@@ -98,15 +102,78 @@ Test(source, any_allocation_may_fail)
         const char *path;
         size_t step;
     } rows[] = {
-        {"examples/elman_rnn.json", 1},           {"examples/newton_sqrt.json", 1},
-        {"examples/traffic_light.yaml", 1},       {"examples/weighted_edges.json", 1},
-        {"examples/fitzhugh_nagumo.yaml", 1},     {"tests/data/compile/schedule.json", 97},
-        {"tests/data/compile/flow.yaml", 29},      {"tests/data/compile/operators.json", 997}, {"tests/data/compile/arrays.json", 997},
+        {"examples/elman_rnn.json", 1},          {"examples/newton_sqrt.json", 1},
+        {"examples/traffic_light.yaml", 1},      {"examples/weighted_edges.json", 1},
+        {"examples/fitzhugh_nagumo.yaml", 1},    {"tests/data/compile/schedule.json", 97},
+        {"tests/data/compile/flow.yaml", 29},    {"tests/data/compile/operators.json", 997},
+        {"tests/data/compile/arrays.json", 997},
     };
     size_t i;
 
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
         fail_each(rows[i].path, rows[i].step, false);
         fail_each(rows[i].path, rows[i].step, true);
+    }
+}
+
+/* The same of every STRIDE-th piece of what is allocated, alone: the text is then as it is with all of them, or there is none. */
+static void refuse_each_piece(const char *path, size_t stride)
+{
+    struct settled settled = {.counter = {0}};
+    struct mdf_text whole, text;
+    mdf_error error = {0};
+    size_t n_blocks, n_pieces, at;
+
+    settle(&settled, path);
+    cr_assert(write_source(&settled, &whole, &error), "%s: %s", path, error.message);
+    mdf_text_release(&whole); /* the first one leaves values in the state */
+    pieces_begin(0);
+    cr_assert(write_source(&settled, &whole, &error), "%s: %s", path, error.message);
+    n_pieces = settled.n_pieces;
+    n_blocks = settled.counter.n_blocks;
+    cr_expect_gt(n_pieces, (size_t)100, "%s: %zu pieces", path, n_pieces);
+    for (at = 1; at <= n_pieces; at += stride) {
+        bool done;
+
+        error = (mdf_error){0};
+        pieces_begin(at);
+        done = write_source(&settled, &text, &error);
+        cr_expect(done || error.code == MDF_OUT_OF_MEMORY, "%s, piece %zu: %s", path, at, error.message);
+        cr_expect(!done || (text.length == whole.length && memcmp(text.bytes, whole.bytes, text.length) == 0),
+                  "%s, piece %zu: another text", path, at);
+        mdf_text_release(&text);
+        cr_expect_leq(settled.counter.n_blocks, n_blocks, "%s, piece %zu leaks", path, at);
+    }
+    mdf_text_release(&whole);
+    release(&settled);
+}
+
+Test(source, any_piece_may_be_refused)
+{
+    static const struct {
+        const char *path;
+        size_t stride;
+    } rows[] = {
+        {"examples/elman_rnn.json", 1},
+        {"examples/newton_sqrt.json", 1},
+        {"examples/traffic_light.yaml", 1},
+        {"examples/weighted_edges.json", 1},
+        {"examples/fitzhugh_nagumo.yaml", 1},
+        {"examples/recurrence.yaml", 1},
+        {"examples/shared_body.json", 1},
+        {"examples/multiplication_table.yaml", 1},
+        {"tests/data/compile/flow.yaml", 41},
+        {"tests/data/compile/times.json", 17},
+        {"tests/data/compile/whole_port.json", 1},
+        {"tests/data/compile/schedule.json", 397},
+        {"tests/data/compile/operators.json", 1997},
+        {"tests/data/compile/arrays.json", 9973},
+        {"tests/data/compile/onnx.json", 997},
+        {"tests/data/compile/numpy.json", 997},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        refuse_each_piece(rows[i].path, rows[i].stride);
     }
 }

@@ -586,6 +586,7 @@ struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct
     bool done = false;
     size_t i;
 
+    execution->context.error.code = MDF_OK;
     mdf_arena_init(&arena, lowering.memory);
     mdf_arena_init(&lowering.scratch, lowering.memory);
     lowering.lowered = mdf_arena_allocate(&arena, sizeof *lowering.lowered);
@@ -596,6 +597,10 @@ struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct
         lowering.lowered->arena = arena;
         lowering.lowered->context = &execution->context;
         done = lower_all(&lowering, request);
+        /* Names, fused loops and the like are left out where there is no memory for them; another form than else is none. */
+        if (done && (lowering.lowered->arena.has_refused || lowering.scratch.has_refused)) {
+            done = lowering_out_of_memory(&lowering);
+        }
     }
     for (i = 0; lowering.lowered != NULL && i < lowering.lowered->n_values; i++) {
         mdf_value_clear(lowering.memory, &lowering.facts[i].example);

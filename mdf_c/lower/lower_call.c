@@ -180,6 +180,7 @@ static bool run_kernel(struct lowering *lowering, struct trial *trial)
     bool done;
 
     memset(&trial->trace, 0, sizeof trial->trace);
+    context->error.code = MDF_OK; /* the first error would hide that of this run */
     context->trace = &trial->trace;
     done = trial->call.kernel(&trial->call) && !mdf_stop_is_untold(context->stop);
     context->trace = NULL;
@@ -191,15 +192,9 @@ static bool run_trial(struct lowering *lowering, struct trial *trial)
     if (trial->source->signature != NULL && !convert_inputs(lowering, trial)) {
         return false;
     }
-    if (!run_kernel(lowering, trial)) {
-        if (!substitute_ones(lowering, trial)) {
-            return false;
-        }
-        if (!run_kernel(lowering, trial)) {
-            return lowering_fail(lowering, lowering->execution->context.error.code == MDF_OUT_OF_MEMORY
-                                               ? MDF_REFUSED_OUT_OF_MEMORY
-                                               : MDF_REFUSED_FAILING_CALL);
-        }
+    if (!run_kernel(lowering, trial) && (lowering->execution->context.error.code == MDF_OUT_OF_MEMORY ||
+                                         !substitute_ones(lowering, trial) || !run_kernel(lowering, trial))) {
+        return lowering_fail(lowering, MDF_REFUSED_FAILING_CALL);
     }
     if (trial->source->signature != NULL && trial->is_weak) {
         mdf_weaken_outputs(&trial->call);
@@ -256,17 +251,18 @@ static bool makes_result(struct lowering *lowering, const struct trial *trial)
     const void *pointers[MDF_MAX_OPERANDS] = {NULL};
     size_t steps[MDF_MAX_OPERANDS] = {0}, n_bytes = result->length * mdf_dtype_size((mdf_dtype)result->dtype), i;
     struct mdf_value again = {0};
-    bool same = false;
+    bool same;
 
     for (i = 0; i < trace->n_operands; i++) {
         pointers[i] = trace->operands[i]->data;
         steps[i] = trace->operands[i]->length != 1 || result->length == 1;
     }
-    if (mdf_value_make_tensor(lowering->memory, &again, (mdf_dtype)result->dtype, result->rank, mdf_value_shape(result)) !=
+    if (mdf_value_make_tensor(lowering->memory, &again, (mdf_dtype)result->dtype, result->rank, mdf_value_shape(result)) ==
         NULL) {
-        same = trace->loop(again.data, pointers, steps, result->length, trace->settings) &&
-               memcmp(again.data, result->data, n_bytes) == 0;
+        return lowering_out_of_memory(lowering);
     }
+    same = trace->loop(again.data, pointers, steps, result->length, trace->settings) &&
+           memcmp(again.data, result->data, n_bytes) == 0;
     mdf_value_clear(lowering->memory, &again);
     return same;
 }
@@ -389,9 +385,11 @@ static bool number_op(struct lowering *lowering, struct trial *trial, struct mdf
                 return false;
             }
             op->in[i] = lowering_cast(lowering, trial->ids[i], MDF_DTYPE_FLOAT64);
-            if (op->in[i] == MDF_LOWERED_NONE ||
-                !mdf_value_convert(lowering->memory, converted, trial->effective[i], MDF_DTYPE_FLOAT64)) {
+            if (op->in[i] == MDF_LOWERED_NONE) {
                 return false;
+            }
+            if (!mdf_value_convert(lowering->memory, converted, trial->effective[i], MDF_DTYPE_FLOAT64)) {
+                return lowering_out_of_memory(lowering);
             }
             trial->effective[i] = converted;
         } else {

@@ -11,6 +11,10 @@ bool lowering_has_failed(const struct lowering *lowering)
 bool lowering_fail(struct lowering *lowering, enum mdf_refusal_reason reason)
 {
     if (!lowering_has_failed(lowering)) {
+        /* A kernel or conversion that was refused memory may fail for that reason. */
+        if (lowering->execution->context.error.code == MDF_OUT_OF_MEMORY) {
+            reason = MDF_REFUSED_OUT_OF_MEMORY;
+        }
         lowering->refusal = (struct mdf_refusal){reason, lowering->operator, lowering->origin, ""};
     }
     return false;

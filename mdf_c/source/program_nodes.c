@@ -163,10 +163,27 @@ bool mdf_source_write_arrival(struct mdf_source_program *program, size_t index, 
     return true;
 }
 
-/* The value of a port that nothing has reached, as state.c makes it. */
+/* The default value of a port in its declared type. False: it does not fit that. */
+static bool declare_default(struct mdf_source_program *program, const struct mdf_program_port *port, struct mdf_value *value)
+{
+    struct mdf_context *context = &program->state->shared->execution.context;
+    mdf_error kept = context->error;
+    bool done;
+
+    context->error.code = MDF_OK;
+    done = mdf_declare_value(context, value, mdf_frame_value(program->state->frame, port->default_value), &port->declaration.type,
+                             false);
+    if (context->error.code == MDF_OUT_OF_MEMORY) {
+        mdf_source_out_of_memory(&program->writer);
+    }
+    context->error = kept;
+    return done;
+}
+
+/* The value of a port that nothing has reached, as state.c makes it. False: there is none, or memory was refused (then the error
+ * is set). */
 static bool make_default(struct mdf_source_program *program, const struct mdf_program_port *port, struct mdf_value *value)
 {
-    struct mdf_memory *memory = &program->state->shared->memory;
     const struct mdf_declaration *declaration = &port->declaration;
     mdf_dtype dtype = declaration->type.dtype != MDF_DTYPE_NONE && mdf_dtype_kind(declaration->type.dtype) != 's'
                           ? declaration->type.dtype
@@ -175,17 +192,17 @@ static bool make_default(struct mdf_source_program *program, const struct mdf_pr
     void *elements;
 
     if (port->default_value != MDF_NO_OPERAND) {
-        return mdf_declare_value(&program->state->shared->execution.context, value,
-                                 mdf_frame_value(program->state->frame, port->default_value), &declaration->type, false);
+        return declare_default(program, port, value);
     }
     if (!mdf_shape_n_elements(declaration->rank, declaration->shape, &n) || n > ((size_t)1 << 30) / mdf_dtype_size(dtype)) {
         return false;
     }
-    elements = mdf_value_make_tensor(memory, value, dtype, declaration->rank, declaration->shape);
-    if (elements != NULL) {
-        memset(elements, 0, n * mdf_dtype_size(dtype));
+    elements = mdf_value_make_tensor(&program->state->shared->memory, value, dtype, declaration->rank, declaration->shape);
+    if (elements == NULL) {
+        return mdf_source_out_of_memory(&program->writer);
     }
-    return elements != NULL;
+    memset(elements, 0, n * mdf_dtype_size(dtype));
+    return true;
 }
 
 /* Whether two arrays of as many elements hold the same numbers. */
@@ -216,7 +233,7 @@ static bool write_default(struct mdf_source_program *program, size_t index)
     }
     mdf_source_open(writer, "if (!s->has_value[%zu])", index);
     fits_slot = make_default(program, port, &value) && value.kind == MDF_KIND_TENSOR && value.length == slot->length &&
-                mdf_value_convert(memory, &converted, &value, slot->dtype);
+                (mdf_value_convert(memory, &converted, &value, slot->dtype) || mdf_source_out_of_memory(writer));
     if (fits_slot && mdf_dtype_kind(value.dtype) == 'f' && mdf_dtype_kind(slot->dtype) != 'f' && !is_equal(&value, &converted)) {
         mdf_value_clear(memory, &value);
         mdf_value_clear(memory, &converted);
@@ -227,7 +244,9 @@ static bool write_default(struct mdf_source_program *program, size_t index)
     if (fits_slot && slot->length > 0) {
         char *copy = mdf_arena_allocate(&writer->arena, slot->length * mdf_dtype_size(slot->dtype));
 
-        if (copy != NULL) {
+        if (copy == NULL) {
+            mdf_source_out_of_memory(writer);
+        } else {
             struct mdf_source_slot from = *slot;
 
             memcpy(copy, converted.data, slot->length * mdf_dtype_size(slot->dtype));
