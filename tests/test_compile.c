@@ -164,6 +164,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/schedule.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
         "tests/data/compile/flow.yaml --typed --trace -n 4 --dt 0.5",
         "tests/data/compile/times.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
+        "tests/data/compile/corners.yaml --trace -n 4 --dt 0.5 -i spare=1.5 -i beside=2.5",
     };
     size_t i;
 

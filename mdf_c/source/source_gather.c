@@ -5,7 +5,7 @@ bool mdf_source_write_gather(struct mdf_source_writer *writer, const struct mdf_
 {
     const struct mdf_value *data = mdf_source_input(writer, call, 0), *indices = mdf_source_input(writer, call, 1);
     mdf_lowered_id out = call->call->outputs[0];
-    const int64_t *shape = mdf_value_shape(data);
+    const int64_t *shape = mdf_source_shape(data);
     int64_t axis = 0;
     size_t n_outer = 1, n_inner = 1, size, i;
     const char *to, *from;

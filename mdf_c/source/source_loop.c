@@ -26,11 +26,6 @@ static const struct mdf_lowered_value *value_of(const struct mdf_source_writer *
     return &writer->lowered->values[id];
 }
 
-static bool is_live(const struct mdf_source_writer *writer, mdf_lowered_id id)
-{
-    return id != MDF_LOWERED_NONE && writer->values[id].is_live;
-}
-
 /* ------------------------------------------------------------------ before the loop */
 
 /* Whether an item is written into its stack directly. */
@@ -39,7 +34,7 @@ static bool is_direct_item(const struct mdf_source_writer *writer, const struct 
     size_t i;
 
     for (i = 0; i < loop->n_stacks; i++) {
-        if (loop->stacks[i].item == id && loop->stacks[i].is_direct && is_live(writer, loop->stacks[i].stack)) {
+        if (loop->stacks[i].item == id && loop->stacks[i].is_direct && mdf_source_is_live(writer, loop->stacks[i].stack)) {
             return true;
         }
     }
@@ -52,7 +47,7 @@ static bool is_read_by_loop(const struct mdf_source_writer *writer, const struct
     size_t i;
 
     for (i = 0; i < loop->n_stacks; i++) {
-        if (loop->stacks[i].item == id && is_live(writer, loop->stacks[i].stack)) {
+        if (loop->stacks[i].item == id && mdf_source_is_live(writer, loop->stacks[i].stack)) {
             return true;
         }
     }
@@ -64,7 +59,7 @@ static enum state_form choose_form(const struct mdf_source_writer *writer, const
 {
     size_t index;
 
-    if (!is_live(writer, state->parameter)) {
+    if (!mdf_source_is_live(writer, state->parameter)) {
         return STATE_UNUSED;
     }
     if (value_of(writer, state->parameter)->is_scalar) {
@@ -88,7 +83,7 @@ static void fill_state(struct mdf_source_writer *writer, const struct mdf_lowere
     }
 }
 
-static bool declare_state(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
+static void declare_state(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
                           const struct mdf_lowered_state *state, struct state_plan *plan)
 {
     const struct mdf_lowered_value *value = value_of(writer, state->parameter);
@@ -96,14 +91,9 @@ static bool declare_state(struct mdf_source_writer *writer, const struct mdf_low
                *second;
 
     plan->form = choose_form(writer, loop, state);
-    if (plan->form == STATE_UNUSED) {
-        return true;
-    }
-    if (type == NULL) {
-        return mdf_source_refuse(writer, "elements of type %s", mdf_dtype_name((mdf_dtype)value->form.dtype));
-    }
     switch (plan->form) {
     case STATE_UNUSED:
+        break;
     case STATE_SCALAR:
         plan->outer = mdf_source_name(writer, &writer->locals, hint);
         mdf_source_line(writer, "%s %s = %s;", type, plan->outer, mdf_source_element(writer, state->initial, "0"));
@@ -127,7 +117,6 @@ static bool declare_state(struct mdf_source_writer *writer, const struct mdf_low
         mdf_source_line(writer, "const %s *%s = %s;", type, plan->outer, mdf_source_address(writer, state->initial));
         break;
     }
-    return true;
 }
 
 /* The items of the stacks of a loop that does not say how often it runs; SIZE_MAX: it has no such stacks. */
@@ -136,26 +125,22 @@ static size_t open_items(const struct mdf_source_writer *writer, const struct md
     size_t i;
 
     for (i = 0; i < loop->n_stacks && loop->n_runs == SIZE_MAX; i++) {
-        if (is_live(writer, loop->stacks[i].stack)) {
+        if (mdf_source_is_live(writer, loop->stacks[i].stack)) {
             return writer->values[loop->stacks[i].stack].n_items;
         }
     }
     return SIZE_MAX;
 }
 
-static bool declare_stacks(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
+static void declare_stacks(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
 {
     size_t i;
 
     for (i = 0; i < loop->n_stacks; i++) {
-        if (!is_live(writer, loop->stacks[i].stack)) {
-            continue;
-        }
-        if (!mdf_source_declare_result(writer, loop->stacks[i].stack)) {
-            return false;
+        if (mdf_source_is_live(writer, loop->stacks[i].stack)) {
+            mdf_source_declare_result(writer, loop->stacks[i].stack);
         }
     }
-    return true;
 }
 
 /* ------------------------------------------------------------------ in the body */
@@ -175,7 +160,7 @@ static void name_rows(struct mdf_source_writer *writer, const struct loop_plan *
         const struct mdf_lowered_value *value = value_of(writer, rows->parameter);
         const char *type = mdf_source_type((mdf_dtype)value->form.dtype), *name, *number;
 
-        if (!is_live(writer, rows->parameter)) {
+        if (!mdf_source_is_live(writer, rows->parameter)) {
             continue;
         }
         name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, rows->parameter));
@@ -198,7 +183,7 @@ static void name_direct_items(struct mdf_source_writer *writer, const struct loo
         const struct mdf_lowered_stack *stack = &plan->loop->stacks[i];
         struct mdf_source_value *item = &writer->values[stack->item];
 
-        if (!is_live(writer, stack->stack) || !stack->is_direct || item->is_buffered) {
+        if (!mdf_source_is_live(writer, stack->stack) || !stack->is_direct || item->is_buffered) {
             continue;
         }
         item->name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, stack->item));
@@ -238,10 +223,10 @@ static void name_counters(struct mdf_source_writer *writer, const struct loop_pl
 {
     const struct mdf_lowered_loop *loop = plan->loop;
 
-    if (is_live(writer, loop->number)) {
+    if (mdf_source_is_live(writer, loop->number)) {
         writer->values[loop->number].name = plan->run;
     }
-    if (is_live(writer, loop->is_going_on)) {
+    if (mdf_source_is_live(writer, loop->is_going_on)) {
         writer->values[loop->is_going_on].name = plan->going_on != NULL ? plan->going_on : "true";
     }
 }
@@ -257,7 +242,7 @@ static void carry_on(struct mdf_source_writer *writer, const struct loop_plan *p
         const char *number = item_number(writer, plan, stack->is_reversed), *name;
         size_t length = value_of(writer, stack->item)->form.length;
 
-        if (!is_live(writer, stack->stack)) {
+        if (!mdf_source_is_live(writer, stack->stack)) {
             continue;
         }
         name = writer->values[stack->stack].name;
@@ -331,13 +316,9 @@ bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lo
     if (plan.states == NULL) {
         return mdf_source_out_of_memory(writer);
     }
-    if (!declare_stacks(writer, loop)) {
-        return false;
-    }
+    declare_stacks(writer, loop);
     for (i = 0; i < loop->n_states; i++) {
-        if (!declare_state(writer, loop, &loop->states[i], &plan.states[i])) {
-            return false;
-        }
+        declare_state(writer, loop, &loop->states[i], &plan.states[i]);
     }
     open_loop(writer, &plan);
     name_counters(writer, &plan);

@@ -54,7 +54,7 @@ static bool find_positions(struct mdf_source_writer *writer, const struct mdf_so
         if (form == NULL || i >= n_data) {
             continue;
         }
-        elements = mdf_value_make_tensor(memory, &positions[i], MDF_DTYPE_INT64, form->rank, mdf_value_shape(form));
+        elements = mdf_value_make_tensor(memory, &positions[i], MDF_DTYPE_INT64, form->rank, mdf_source_shape(form));
         if (elements == NULL) {
             return mdf_source_out_of_memory(writer);
         }
@@ -160,7 +160,7 @@ static void write_pieces(struct mdf_source_writer *writer, const struct mdf_sour
 static bool find_strides(const struct mdf_source_writer *writer, const struct mdf_source_call *call, const int64_t *map,
                          const struct mdf_value *form, int64_t *strides)
 {
-    const int64_t *shape = mdf_value_shape(form);
+    const int64_t *shape = mdf_source_shape(form);
     int64_t within, ignored, position;
     size_t step = 1, axis, i, input;
 
@@ -188,7 +188,7 @@ static void write_strides(struct mdf_source_writer *writer, const struct mdf_sou
                           const int64_t *strides)
 {
     const struct mdf_value *form = &writer->lowered->values[out].form;
-    const int64_t *shape = mdf_value_shape(form);
+    const int64_t *shape = mdf_source_shape(form);
     const char *to = "", *from;
     int64_t within, step = (int64_t)form->length;
     mdf_lowered_id in = call->call->inputs[input_of(writer, call, first, &within)];

@@ -185,7 +185,7 @@ static int64_t batch_size(const struct mdf_value *operand, size_t axis, size_t n
 {
     size_t n_own = operand->rank > 2 ? operand->rank - 2 : 0;
 
-    return axis + n_own < n_axes ? 1 : mdf_value_shape(operand)[axis + n_own - n_axes];
+    return axis + n_own < n_axes ? 1 : mdf_source_shape(operand)[axis + n_own - n_axes];
 }
 
 /* Whether one matrix multiplies all of the first operand, whose batches then are further rows. */
@@ -287,7 +287,7 @@ static bool check_types(struct mdf_source_writer *writer, const struct mdf_sourc
 bool mdf_source_write_matmul(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
     const struct mdf_value *a = mdf_source_input(writer, call, 0), *b = mdf_source_input(writer, call, 1);
-    const struct mdf_value *form = mdf_source_output(writer, call, 0);
+    const struct mdf_value *form = mdf_source_output(writer, call);
     size_t n_axes, axis, n_batches = 1;
     struct product_text product = {.alpha = 1};
 
@@ -303,9 +303,9 @@ bool mdf_source_write_matmul(struct mdf_source_writer *writer, const struct mdf_
     n_axes = a->rank > b->rank ? a->rank : b->rank;
     n_axes = n_axes > 2 ? n_axes - 2 : 0;
     product.dtype = (mdf_dtype)form->dtype;
-    product.m = a->rank > 1 ? (size_t)mdf_value_shape(a)[a->rank - 2] : 1;
-    product.k = (size_t)mdf_value_shape(a)[a->rank - 1];
-    product.n = b->rank > 1 ? (size_t)mdf_value_shape(b)[b->rank - 1] : 1;
+    product.m = a->rank > 1 ? (size_t)mdf_source_shape(a)[a->rank - 2] : 1;
+    product.k = (size_t)mdf_source_shape(a)[a->rank - 1];
+    product.n = b->rank > 1 ? (size_t)mdf_source_shape(b)[b->rank - 1] : 1;
     product.a_row = (int64_t)product.k;
     product.a_column = product.b_column = 1;
     product.b_row = (int64_t)product.n;
@@ -333,7 +333,7 @@ bool mdf_source_write_matmul(struct mdf_source_writer *writer, const struct mdf_
 static void write_addend(struct mdf_source_writer *writer, const struct mdf_source_call *call, const struct mdf_value *c,
                          double beta, const struct product_text *product)
 {
-    const int64_t *shape = mdf_value_shape(c);
+    const int64_t *shape = mdf_source_shape(c);
     size_t rows = c->rank > 1 ? (size_t)shape[c->rank - 2] : 1, columns = c->rank > 0 ? (size_t)shape[c->rank - 1] : 1;
     struct product_text scaling = *product;
     const char *index = mdf_source_text(writer, "row * %zu + column * %d", rows == 1 ? 0 : columns, columns == 1 ? 0 : 1);
@@ -351,7 +351,7 @@ bool mdf_source_write_gemm(struct mdf_source_writer *writer, const struct mdf_so
 {
     const struct mdf_value *a = mdf_source_input(writer, call, 0), *b = mdf_source_input(writer, call, 1),
                            *c = mdf_source_input(writer, call, 2);
-    const struct mdf_value *form = mdf_source_output(writer, call, 0);
+    const struct mdf_value *form = mdf_source_output(writer, call);
     struct product_text product = {.alpha = 1};
     int64_t turn_a = 0, turn_b = 0;
     double beta = 1;
@@ -367,13 +367,13 @@ bool mdf_source_write_gemm(struct mdf_source_writer *writer, const struct mdf_so
     if ((product.alpha != 1 || beta != 1) && mdf_dtype_kind(product.dtype) != 'f') {
         return mdf_source_refuse(writer, "Gemm of whole numbers with factors");
     }
-    product.m = (size_t)mdf_value_shape(form)[0];
-    product.n = (size_t)mdf_value_shape(form)[1];
-    product.k = (size_t)mdf_value_shape(a)[turn_a != 0 ? 0 : 1];
-    product.a_row = turn_a != 0 ? 1 : mdf_value_shape(a)[1];
-    product.a_column = turn_a != 0 ? mdf_value_shape(a)[1] : 1;
-    product.b_row = turn_b != 0 ? 1 : mdf_value_shape(b)[1];
-    product.b_column = turn_b != 0 ? mdf_value_shape(b)[1] : 1;
+    product.m = (size_t)mdf_source_shape(form)[0];
+    product.n = (size_t)mdf_source_shape(form)[1];
+    product.k = (size_t)mdf_source_shape(a)[turn_a != 0 ? 0 : 1];
+    product.a_row = turn_a != 0 ? 1 : mdf_source_shape(a)[1];
+    product.a_column = turn_a != 0 ? mdf_source_shape(a)[1] : 1;
+    product.b_row = turn_b != 0 ? 1 : mdf_source_shape(b)[1];
+    product.b_column = turn_b != 0 ? mdf_source_shape(b)[1] : 1;
     product.a = operand_address(writer, call, 0, product.dtype);
     product.b = operand_address(writer, call, 1, product.dtype);
     product.c = mdf_source_text(writer, "(%s)", mdf_source_address(writer, call->call->outputs[0]));

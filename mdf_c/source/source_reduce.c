@@ -65,7 +65,7 @@ static bool make_axes(struct mdf_source_writer *writer, struct axes *axes, size_
 /* Sorts the axes; marks[axis]: it is reduced. */
 static bool plan_axes(struct mdf_source_writer *writer, struct reduce_plan *plan, const struct mdf_value *data, const bool *marks)
 {
-    const int64_t *shape = mdf_value_shape(data);
+    const int64_t *shape = mdf_source_shape(data);
     int64_t stride = (int64_t)data->length;
     bool is_inner = true;
     size_t axis;
@@ -485,7 +485,7 @@ static void write_lines(struct mdf_source_writer *writer, const char *text)
 
 bool mdf_source_write_numpy_reduce(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
-    const struct mdf_value *data = mdf_source_input(writer, call, 0), *form = mdf_source_output(writer, call, 0);
+    const struct mdf_value *data = mdf_source_input(writer, call, 0), *form = mdf_source_output(writer, call);
     const struct numpy_row *row = find_numpy_row(call->operator->name);
     struct reduce_plan plan = {.call = call, .dtype = (mdf_dtype)data->dtype};
     bool *marks = mdf_arena_array(&writer->arena, (size_t)data->rank + 1, sizeof *marks);

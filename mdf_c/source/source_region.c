@@ -63,9 +63,6 @@ static bool write_scalar_op(struct mdf_source_writer *writer, const struct mdf_l
     if (!own->is_live && !mdf_source_may_leave(op)) {
         return true;
     }
-    if (mdf_source_type(dtype) == NULL) {
-        return mdf_source_refuse(writer, "elements of type %s", mdf_dtype_name(dtype));
-    }
     if (!express(writer, op, &expression)) {
         return false;
     }
@@ -77,22 +74,19 @@ static bool write_scalar_op(struct mdf_source_writer *writer, const struct mdf_l
     return true;
 }
 
-static bool write_array_copy(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
+static void write_array_copy(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
     const char *to, *from;
 
     if (!writer->values[op->out].is_live) {
-        return true;
+        return;
     }
-    if (!mdf_source_declare_result(writer, op->out)) {
-        return false;
-    }
+    mdf_source_declare_result(writer, op->out);
     to = writer->values[op->out].name;
     from = mdf_source_address(writer, op->in[0]);
     if (strcmp(to, from) != 0 && writer->lowered->values[op->out].form.length > 0) {
         mdf_source_line(writer, "memcpy(%s, %s, %zu * sizeof *%s);", to, from, writer->lowered->values[op->out].form.length, to);
     }
-    return true;
 }
 
 /* ------------------------------------------------------------------ FUSED */
@@ -154,10 +148,6 @@ static bool prepare_fused(struct mdf_source_writer *writer, const struct mdf_low
             continue;
         }
         *any = true;
-        if (mdf_source_type((mdf_dtype)writer->lowered->values[op->out].form.dtype) == NULL) {
-            return mdf_source_refuse(writer, "elements of type %s",
-                                     mdf_dtype_name((mdf_dtype)writer->lowered->values[op->out].form.dtype));
-        }
         if (!mdf_source_express(writer, op, operands, &expression)) {
             return false;
         }
@@ -165,8 +155,8 @@ static bool prepare_fused(struct mdf_source_writer *writer, const struct mdf_low
             *may_refuse = true;
             *why = expression.why;
         }
-        if (is_live && writer->lowered->values[op->out].is_stored && !mdf_source_declare_result(writer, op->out)) {
-            return false;
+        if (is_live && writer->lowered->values[op->out].is_stored) {
+            mdf_source_declare_result(writer, op->out);
         }
     }
     return true;
@@ -220,7 +210,7 @@ static bool has_live_merges(const struct mdf_source_writer *writer, const struct
     return false;
 }
 
-static bool declare_merges(struct mdf_source_writer *writer, const struct mdf_lowered_if *branches)
+static void declare_merges(struct mdf_source_writer *writer, const struct mdf_lowered_if *branches)
 {
     size_t i;
 
@@ -229,16 +219,11 @@ static bool declare_merges(struct mdf_source_writer *writer, const struct mdf_lo
         const struct mdf_lowered_value *value = &writer->lowered->values[id];
         const char *type = mdf_source_type((mdf_dtype)value->form.dtype);
 
-        if (!writer->values[id].is_live) {
-            continue;
+        if (writer->values[id].is_live) {
+            writer->values[id].name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, id));
+            mdf_source_line(writer, value->is_scalar ? "%s %s;" : "const %s *%s;", type, writer->values[id].name);
         }
-        if (type == NULL) {
-            return mdf_source_refuse(writer, "elements of type %s", mdf_dtype_name((mdf_dtype)value->form.dtype));
-        }
-        writer->values[id].name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, id));
-        mdf_source_line(writer, value->is_scalar ? "%s %s;" : "const %s *%s;", type, writer->values[id].name);
     }
-    return true;
 }
 
 static bool write_branch(struct mdf_source_writer *writer, const struct mdf_lowered_if *branches, bool is_then)
@@ -264,9 +249,7 @@ static bool write_if(struct mdf_source_writer *writer, const struct mdf_lowered_
 {
     bool has_else = branches->otherwise.n_ops > 0 || has_live_merges(writer, branches);
 
-    if (!declare_merges(writer, branches)) {
-        return false;
-    }
+    declare_merges(writer, branches);
     mdf_source_open(writer, "if (%s)", mdf_source_element(writer, branches->condition, "0"));
     if (!write_branch(writer, branches, true)) {
         return false;
@@ -300,7 +283,8 @@ static bool write_op(struct mdf_source_writer *writer, const struct mdf_lowered_
         break;
     }
     if (op->code == MDF_LOWERED_COPY && !writer->lowered->values[op->out].is_scalar) {
-        return write_array_copy(writer, op);
+        write_array_copy(writer, op);
+        return true;
     }
     if (!writer->lowered->values[op->out].is_scalar) {
         return mdf_source_refuse(writer, "an operation on arrays stands alone");
@@ -360,7 +344,7 @@ static void count_open_items(struct mdf_source_writer *writer)
 
         if (!value->is_scalar && value->place == MDF_LOWERED_RESULT && value->form.length == 0 && value->form.rank > 0 &&
             there->kind == MDF_KIND_TENSOR && there->rank == value->form.rank) {
-            writer->values[lowered->outputs[i].id].n_items = (size_t)mdf_value_shape(there)[0];
+            writer->values[lowered->outputs[i].id].n_items = (size_t)mdf_source_shape(there)[0];
         }
     }
 }
@@ -429,6 +413,23 @@ static bool store_output(struct mdf_source_writer *writer, const struct mdf_lowe
     return true;
 }
 
+/* All arrays of numbers that are written out have elements that C has. (Constants that are none are looked at where they are
+ * read.) */
+static bool check_types(struct mdf_source_writer *writer)
+{
+    mdf_lowered_id id;
+
+    for (id = 0; id < writer->lowered->n_values; id++) {
+        const struct mdf_lowered_value *value = &writer->lowered->values[id];
+
+        if (writer->values[id].is_live && value->place != MDF_LOWERED_CONSTANT &&
+            mdf_source_type((mdf_dtype)value->form.dtype) == NULL) {
+            return mdf_source_refuse(writer, "elements of type %s", mdf_dtype_name((mdf_dtype)value->form.dtype));
+        }
+    }
+    return true;
+}
+
 bool mdf_source_write_lowered(struct mdf_source_writer *writer, const struct mdf_lowered *lowered)
 {
     size_t i;
@@ -439,6 +440,9 @@ bool mdf_source_write_lowered(struct mdf_source_writer *writer, const struct mdf
         return mdf_source_out_of_memory(writer);
     }
     mdf_source_mark_live(writer);
+    if (!check_types(writer)) {
+        return false;
+    }
     count_open_items(writer);
     place_outputs(writer);
     if (!mdf_source_name_values(writer) || !mdf_source_write_region(writer, &lowered->region)) {

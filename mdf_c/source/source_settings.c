@@ -9,7 +9,7 @@ static const void *find(const struct mdf_operator *operator, const void * settin
 {
     const struct mdf_setting *setting;
 
-    for (setting = operator->settings; settings != NULL && setting != NULL && setting->name != NULL; setting++) {
+    for (setting = operator->settings; setting != NULL && setting->name != NULL; setting++) {
         if (setting->type == type && strcmp(setting->name, name) == 0) {
             return (const char *)settings + setting->offset;
         }

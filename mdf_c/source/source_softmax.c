@@ -36,8 +36,8 @@ static void write_adjacent(struct mdf_source_writer *writer, const char *x, cons
 
 bool mdf_source_write_softmax(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
-    const struct mdf_value *form = mdf_source_output(writer, call, 0);
-    const int64_t *shape = mdf_value_shape(form);
+    const struct mdf_value *form = mdf_source_output(writer, call);
+    const int64_t *shape = mdf_source_shape(form);
     bool is_flat = call->operator->since<13, is_log = strcmp(call->operator->name, "LogSoftmax") == 0;
     bool is_hard = strcmp(call->operator->name, "Hardmax") == 0;
     mdf_dtype dtype = (mdf_dtype)form->dtype;

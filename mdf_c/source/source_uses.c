@@ -20,7 +20,7 @@ static bool mark(struct mdf_source_writer *writer, mdf_lowered_id id)
     return true;
 }
 
-static bool is_live(const struct mdf_source_writer *writer, mdf_lowered_id id)
+bool mdf_source_is_live(const struct mdf_source_writer *writer, mdf_lowered_id id)
 {
     return id != MDF_LOWERED_NONE && writer->values[id].is_live;
 }
@@ -33,7 +33,7 @@ static bool mark_call(struct mdf_source_writer *writer, const struct mdf_lowered
     size_t i;
 
     for (i = 0; i < call->n_outputs; i++) {
-        any = any || is_live(writer, call->outputs[i]);
+        any = any || mdf_source_is_live(writer, call->outputs[i]);
     }
     for (i = 0; any && i < call->n_inputs; i++) {
         changed |= mark(writer, call->inputs[i]);
@@ -47,7 +47,7 @@ static bool mark_branches(struct mdf_source_writer *writer, const struct mdf_low
     size_t i;
 
     for (i = 0; i < branches->n_merges; i++) {
-        if (is_live(writer, branches->merges[i].out)) {
+        if (mdf_source_is_live(writer, branches->merges[i].out)) {
             changed |= mark(writer, branches->merges[i].then);
             changed |= mark(writer, branches->merges[i].otherwise);
         }
@@ -65,16 +65,16 @@ static bool mark_loop(struct mdf_source_writer *writer, const struct mdf_lowered
     changed |= mark(writer, loop->condition);
     changed |= mark(writer, loop->next_condition);
     for (i = 0; i < loop->n_states; i++) {
-        if (is_live(writer, loop->states[i].parameter)) {
+        if (mdf_source_is_live(writer, loop->states[i].parameter)) {
             changed |= mark(writer, loop->states[i].initial);
             changed |= mark(writer, loop->states[i].next);
         }
     }
     for (i = 0; i < loop->n_rows; i++) {
-        changed |= is_live(writer, loop->rows[i].parameter) && mark(writer, loop->rows[i].source);
+        changed |= mdf_source_is_live(writer, loop->rows[i].parameter) && mark(writer, loop->rows[i].source);
     }
     for (i = 0; i < loop->n_stacks; i++) {
-        changed |= is_live(writer, loop->stacks[i].stack) && mark(writer, loop->stacks[i].item);
+        changed |= mdf_source_is_live(writer, loop->stacks[i].stack) && mark(writer, loop->stacks[i].item);
     }
     changed |= mark_region(writer, &loop->body);
     return changed;
@@ -97,7 +97,7 @@ static bool mark_op(struct mdf_source_writer *writer, const struct mdf_lowered_o
     MDF_LOWERED_CASES_OF_ELEMENTS:
         break;
     }
-    if (!is_live(writer, op->out) && !mdf_source_may_leave(op)) {
+    if (!mdf_source_is_live(writer, op->out) && !mdf_source_may_leave(op)) {
         return false;
     }
     for (i = 0; i < op->n_in; i++) {

@@ -22,7 +22,7 @@ size_t mdf_source_length(const struct mdf_source_writer *writer, mdf_lowered_id 
     uint32_t axis;
 
     for (axis = 1; n > 0 && axis < form->rank; axis++) {
-        n *= (size_t)mdf_value_shape(form)[axis];
+        n *= (size_t)mdf_source_shape(form)[axis];
     }
     return n > 0 ? n : form->length;
 }
@@ -82,17 +82,14 @@ const char *mdf_source_address(struct mdf_source_writer *writer, mdf_lowered_id 
     return mdf_source_text(writer, "&%s", writer->values[id].name);
 }
 
-bool mdf_source_declare_result(struct mdf_source_writer *writer, mdf_lowered_id id)
+void mdf_source_declare_result(struct mdf_source_writer *writer, mdf_lowered_id id)
 {
     const struct mdf_lowered_value *value = value_of(writer, id);
     struct mdf_source_value *own = &writer->values[id];
     const char *type = mdf_source_type((mdf_dtype)value->form.dtype);
 
-    if (type == NULL) {
-        return mdf_source_refuse(writer, "elements of type %s", mdf_dtype_name((mdf_dtype)value->form.dtype));
-    }
     if (own->is_buffered) {
-        return true;
+        return;
     }
     if (value->is_scalar) {
         own->name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, id));
@@ -101,7 +98,6 @@ bool mdf_source_declare_result(struct mdf_source_writer *writer, mdf_lowered_id 
         own->name =
             mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, mdf_source_length(writer, id), mdf_source_hint(writer, id));
     }
-    return true;
 }
 
 /* ------------------------------------------------------------------ inputs */
@@ -142,9 +138,8 @@ static bool name_input(struct mdf_source_writer *writer, mdf_lowered_id id)
     mdf_dtype dtype = (mdf_dtype)value->form.dtype;
     const char *type = mdf_source_type(dtype);
 
-    if (slot == NULL || type == NULL) {
-        return mdf_source_refuse(writer, slot == NULL ? "a value comes from where C code can not look" : "elements of type %s",
-                                 mdf_dtype_name(dtype));
+    if (slot == NULL) {
+        return mdf_source_refuse(writer, "a value comes from where C code can not look");
     }
     if (slot->length != value->form.length || (slot->dtype != dtype && !value->is_scalar)) {
         return mdf_source_refuse(writer, "the shape or type of '%s' is not the same in every evaluation",

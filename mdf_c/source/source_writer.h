@@ -156,11 +156,16 @@ const char *mdf_source_string_setting(const struct mdf_operator *operator, const
 
 /* The element of a value at an index (C text; of a scalar it does not matter). */
 const char *mdf_source_element(struct mdf_source_writer *writer, mdf_lowered_id id, const char *index);
+/* The sizes of a value's axes: the lowering refuses more than MDF_INLINE_RANK of them. */
+static inline const int64_t *mdf_source_shape(const struct mdf_value *form)
+{
+    return form->shape.sizes;
+}
 /* The elements of a value. */
 size_t mdf_source_length(const struct mdf_source_writer *writer, mdf_lowered_id id);
 /* Where a result that an op of whole values is about to write lies: declares it. Its elements are then written through
  * mdf_source_element. */
-bool mdf_source_declare_result(struct mdf_source_writer *writer, mdf_lowered_id id);
+void mdf_source_declare_result(struct mdf_source_writer *writer, mdf_lowered_id id);
 /* The address of a value's first element. */
 const char *mdf_source_address(struct mdf_source_writer *writer, mdf_lowered_id id);
 /* Makes inputs known under their names. */
@@ -203,9 +208,9 @@ struct mdf_source_call {
     const void *settings;
 };
 
-/* The form of an input or output; NULL: omitted, unread. */
+/* The form of an input; NULL: omitted. Of the first output, which something reads. */
 const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i);
-const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i);
+const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call);
 /* Whole numbers of a constant input, in the writer's arena; false: it is omitted (*n is 0), or not a constant (the error is set).
  */
 bool mdf_source_constant_integers(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i,
@@ -234,6 +239,8 @@ bool mdf_source_write_gather(struct mdf_source_writer *writer, const struct mdf_
 
 /* Sets is_live of all values. */
 void mdf_source_mark_live(struct mdf_source_writer *writer);
+/* Whether something that matters depends on a value; of MDF_LOWERED_NONE nothing does. */
+bool mdf_source_is_live(const struct mdf_source_writer *writer, mdf_lowered_id id);
 /* Whether an op, or one inside it, reads a value. */
 bool mdf_source_reads(const struct mdf_lowered_op *op, mdf_lowered_id id);
 /* Whether the elements of a value are still needed when op number `index` of a region writes those of `made`, which it makes, in
