@@ -40,6 +40,9 @@ static bool is_wired(const struct graph_builder *builder, size_t node, size_t po
             return false;
         }
     }
+    if (fed->n > 1 && input->declaration.type.exact) {
+        return false; /* each of the values has to fit the type, also those that others overwrite */
+    }
     return fed->n > 0 && input->default_value == NULL && input->reduce == MDF_REDUCE_OVERWRITE;
 }
 
@@ -125,21 +128,17 @@ static void note_type(struct graph_builder *builder, mdf_operand slot, const str
     unit_set_type(builder->unit, slot, &type);
 }
 
-/* What a port of a graph within a node has from the node's port that feeds it: the default_value, where the file gives that one,
- * and a shape, where it declares none itself. */
-static void take_link(const struct port_link *link, struct mdf_input_port *port)
+void graph_take_link(const struct port_link *link, struct mdf_input_port *port)
 {
-    if (link->outer == NULL || link->outer->is_made) {
-        return;
+    if (link->default_value != NULL) {
+        port->default_value = link->default_value;
     }
-    if (link->outer->default_value != NULL) {
-        port->default_value = link->outer->default_value;
-    }
-    if (!port->declaration.has_shape && link->outer->declaration.has_shape) {
+    if (!port->declaration.has_shape && link->shaped != NULL) {
         port->declaration.has_shape = true;
-        port->declaration.rank = link->outer->declaration.rank;
-        port->declaration.shape = link->outer->declaration.shape;
+        port->declaration.rank = link->shaped->declaration.rank;
+        port->declaration.shape = link->shaped->declaration.shape;
     }
+    port->reduce = link->reduced != NULL ? link->reduced->reduce : port->reduce;
 }
 
 /* The inputs of a graph within a node that its interface declares must be given, as those of the outermost graph. */
@@ -162,10 +161,10 @@ static bool add_port(struct graph_builder *builder, size_t node, size_t index, s
     const struct mdf_input_port *source = &made;
     struct target target = {builder->compiler, builder->unit, &builder->scope};
     struct place place = place_enter(builder->compiler, "input port", source->id, source->source);
-    struct mdf_program_port port = {
-        .node = node, .reduce = source->reduce, .outer_port = link->outer_port, .source = link->source};
+    struct mdf_program_port port = {.node = node, .outer_port = link->outer_port, .source = link->source};
 
-    take_link(link, &made);
+    graph_take_link(link, &made);
+    port.reduce = source->reduce;
     port.id = keep_text(builder->compiler, source->id);
     port.slot =
         unit_new_slot(&target, OPERAND_MAY_BE_LIST | (source->declaration.type.dtype == MDF_DTYPE_BOOL ? OPERAND_IS_BOOL : 0));

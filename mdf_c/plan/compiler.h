@@ -335,8 +335,15 @@ enum node_progress { NODE_WAITING, NODE_STARTED, NODE_DONE };
 struct port_link {
     size_t outer_port;                  /* in the outer graph's ports that are filled at run time; SIZE_MAX: none */
     mdf_operand source;                 /* its value */
-    const struct mdf_input_port *outer; /* as the file has it */
+    /* What the nodes around say of it in the file; NULL: nothing. Of default values and of how what waits is reduced, the outermost
+     * counts, of shapes the innermost. */
+    const struct mdf_node *default_value;
+    const struct mdf_input_port *reduced, *shaped;
 };
+
+/* What a port of a graph within a node has from the node's port that feeds it: the default_value and the reduce, where the file gives
+ * these, and a shape, where it declares none itself. */
+void graph_take_link(const struct port_link *link, struct mdf_input_port *port);
 
 struct node_plan {
     enum node_progress progress;

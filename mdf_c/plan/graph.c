@@ -26,7 +26,7 @@ static bool begin_node(struct graph_builder *builder, size_t index)
     }
     for (i = 0; i < node->n_input_ports; i++) {
         plan->ports[i] = MDF_NO_OPERAND;
-        plan->links[i] = (struct port_link){SIZE_MAX, MDF_NO_OPERAND, NULL};
+        plan->links[i] = (struct port_link){SIZE_MAX, MDF_NO_OPERAND, NULL, NULL, NULL};
     }
     return true;
 }

@@ -32,6 +32,14 @@ static mdf_operand find_in_node(struct graph_builder *builder, struct target *ou
     return unit_capture(&inner, builder->unit, outer->unit, operand);
 }
 
+/* What the file says of the node's port that feeds an inner one, and of those that feed that. */
+static void note_said(const struct mdf_input_port *port, const struct port_link *around, struct port_link *link)
+{
+    link->default_value = around->default_value != NULL || port->is_made ? around->default_value : port->default_value;
+    link->shaped = port->is_made || !port->declaration.has_shape ? around->shaped : port;
+    link->reduced = around->reduced != NULL || port->is_made || mdf_node_get(port->source, "reduce") == NULL ? around->reduced : port;
+}
+
 /* Links a port to the input port of the node that has `name`, where that is filled at run time: what was given to it from outside
  * counts for one run of the inner node, as in the graph around, what edges brought for each. */
 static bool link_port(struct graph_builder *builder, struct target *outer, const char *name, struct port_link *link)
@@ -49,7 +57,7 @@ static bool link_port(struct graph_builder *builder, struct target *outer, const
     if (link->outer_port == SIZE_MAX) {
         return false;
     }
-    link->outer = &node->input_ports[i];
+    note_said(&node->input_ports[i], &graph->nodes[graph->current_node].links[i], link);
     link->source = unit_capture(&inner, builder->unit, outer->unit, graph->nodes[graph->current_node].ports[i]);
     return true;
 }

@@ -314,8 +314,9 @@ static bool arrive(struct mdf_state *state, size_t index, const struct mdf_value
 
     state->ports[index].has_default = false;
     if (state->ports[index].has_value && port->reduce != MDF_REDUCE_OVERWRITE) {
-        return (mdf_value_copy(&state->shared->memory, mdf_frame_slot(state->frame, port->arriving), value) ||
-                out_of_memory(state)) &&
+        return (mdf_declare_value(context_of(state), mdf_frame_slot(state->frame, port->arriving), value, &port->declaration.type,
+                                  false) ||
+                port_error(state, port)) &&
                mdf_frame_run(state->frame, port->combine.first, port->combine.end);
     }
     state->ports[index].has_value = true;

@@ -3,9 +3,11 @@
 
     nested_pairs.py [--pairs N] [--from SEED] [--show]
 
-A pair is a graph with states, derivatives, scheduling conditions, edges forward and back, ports of every kind; and the same as the graph
-of a node, under `graph`, as the node's own `nodes`, or two nodes deep, with or without input ports that the node declares itself, behind
-and before other nodes. Inputs from outside come in some steps and not in others. Each runs plainly and by the fast ways."""
+A pair is a graph with states, derivatives, scheduling conditions, edges forward and back, ports of every kind, with and without types and
+shapes, of numbers and arrays; and the same as the graph of a node, under `graph`, as the node's own
+`nodes`, or two nodes deep. The node may declare input ports itself: those of the graph, ones with another default value or
+reduce for all of them, ones that the graph does not have. Other nodes stand before it. Inputs from outside
+come in some steps and not in others. Each runs plainly and by the fast ways. (As C source a graph within a node has no form.)"""
 import argparse
 import ctypes
 import importlib
@@ -23,6 +25,9 @@ import conditions  # noqa: E402
 N_STEPS = 5
 OUTSIDE = ["x", "y", "z"]
 REDUCTIONS = [None, None, "add", "multiply", "overwrite"]
+TYPES = ["float64", "float32", "int64", "int32", "float", "int"]
+ARRAY_EXPRESSIONS = ["{a} + p", "p * 0.5 + {a}", "{a} - p / 3", "numpy.where({a} < 4, p + {a}, p - 2)", "numpy.sin(p) + {a}", "numpy.maximum(p, {a})", "{a}", "p + 1",
+                     "-p", "p[::-1] + {a}", "numpy.cumsum(p) * 0.5 - {a}", "{a} * numpy.mean(p)"]
 EXPRESSIONS = ["{a} + p", "p * 0.5 + {a}", "{a} - p / 3", "p + {a} if {a} < 4 else p - 2", "math.sin(p) + {a}", "max(p, {a})", "{a}", "p + 1", "-p"]
 
 
@@ -38,29 +43,56 @@ def load_library():
 # --------------------------------------------------------------------------- the graph
 
 
-def make_node(rng, name, reductions):
-    """`reductions`: one for each name, as a node's port has one, however many ports it feeds."""
-    ports = {}
-    for port in rng.sample(OUTSIDE, rng.choice([0, 1, 1, 2])) + [f"in_{name}"] * rng.choice([0, 1, 1]):
-        ports[port] = {"default_value": rng.choice([0, 1.5, -2, 3])} if rng.random() < 0.5 else {}
-        if reductions.get(port, rng.choice(REDUCTIONS)) is not None:
-            ports[port]["reduce"] = reductions.get(port, "add")
+class Kind:
+    """What the values of a graph are. `width`: elements of its arrays; 0: numbers."""
+
+    def __init__(self, rng):
+        self.rng, self.width = rng, rng.choice([0, 0, 2, 3])
+        self.has_types = rng.random() < 0.4
+        self.reductions = {name: rng.choice(REDUCTIONS) for name in OUTSIDE}  # a node's port has one, however many ports it feeds
+
+    def value(self, choices):
+        return [self.rng.choice(choices) for _ in range(self.width)] if self.width and self.rng.random() < 0.8 else self.rng.choice(choices)
+
+    def port(self, name):
+        """A port; whole numbers go into those of whole numbers (mostly)."""
+        rng, fields = self.rng, {}
+        if self.has_types and rng.random() < 0.5:
+            fields["type"] = rng.choice(TYPES)
+        if rng.random() < 0.5:
+            fields["default_value"] = self.value([0, 3, -2] if "int" in fields.get("type", "") else [0, 1.5, -2, 3])
+        if self.width and rng.random() < 0.2 and isinstance(fields.get("default_value", []), list):
+            fields["shape"] = [self.width]
+        reduce = self.reductions.get(name, rng.choice(REDUCTIONS))
+        if reduce is not None:
+            fields["reduce"] = reduce
+        return fields
+
+
+def make_node(kind, name):
+    rng = kind.rng
+    ports = {port: kind.port(port) for port in rng.sample(OUTSIDE, rng.choice([0, 1, 1, 2])) + [f"in_{name}"] * rng.choice([0, 1, 1])}
     a = rng.choice(list(ports) or ["p"])
-    node = {"input_ports": ports, "parameters": {"p": {"value": rng.choice(EXPRESSIONS).format(a=a), "default_initial_value": rng.choice([0, 1.5, -2])}}}
+    is_array = kind.width > 0
+    node = {"input_ports": ports, "parameters": {"p": {"value": rng.choice(ARRAY_EXPRESSIONS if is_array else EXPRESSIONS).format(a=a),
+                                                       "default_initial_value": [rng.choice([0, 1.5, -2]) for _ in range(kind.width)] if is_array else rng.choice([0, 1.5, -2])}}}
     if rng.random() < 0.3:
-        node["parameters"]["p"]["conditions"] = [{"id": "c", "test": "p > 20", "value": "p * 0.25"}]
+        node["parameters"]["p"]["conditions"] = [{"id": "c", "test": "p[0] > 20" if is_array else "p > 20", "value": "p * 0.25"}]
     if rng.random() < 0.3:
-        node["parameters"]["v"] = {"default_initial_value": 0.5, "time_derivative": f"{a} - v"}
+        node["parameters"]["v"] = {"default_initial_value": [0.5] * kind.width if is_array else 0.5, "time_derivative": f"{a} - v"}
     if rng.random() < 0.3:
         node["functions"] = {"f": {"value": rng.choice([a, f"{a} * 2", "p"])}}
-    node["output_ports"] = {"o": {"value": rng.choice([a, "p", "p", f"{a} if p > 0 else p"] + ["f"] * ("functions" in node) + ["v"] * ("v" in node["parameters"]))},
+    choice = f"numpy.where(p > 0, {a}, p)" if is_array else f"{a} if p > 0 else p"
+    node["output_ports"] = {"o": {"value": rng.choice([a, "p", "p", choice] + ["f"] * ("functions" in node) + ["v"] * ("v" in node["parameters"]))},
                             "q": {"value": f"p * 2 + {a}"}}
+    if kind.has_types and rng.random() < 0.2:
+        node["output_ports"]["q"]["type"] = rng.choice(["float32", "float64", "float"])
     return node
 
 
 def make_graph(rng, has_conditions):
-    reductions = {name: rng.choice(REDUCTIONS) for name in OUTSIDE}
-    nodes = {f"n{i}": make_node(rng, f"n{i}", reductions) for i in range(rng.randint(1, 4))}
+    kind = Kind(rng)
+    nodes = {f"n{i}": make_node(kind, f"n{i}") for i in range(rng.randint(1, 4))}
     order, edges = list(nodes), {}
     for i, receiver in enumerate(order):
         for port, fields in nodes[receiver]["input_ports"].items():
@@ -72,7 +104,19 @@ def make_graph(rng, has_conditions):
     graph = {"nodes": nodes, "edges": edges}
     if has_conditions:
         graph["conditions"] = conditions.make(rng, nodes)
-    return graph
+        if kind.width:
+            look_at_elements(graph["conditions"])
+    return graph, kind
+
+
+def look_at_elements(value):
+    """A Threshold on an array looks at one element."""
+    if isinstance(value, dict):
+        if value.get("type") == "Threshold":
+            value["kwargs"]["indices"] = [0]
+        value = list(value.values())
+    for item in value if isinstance(value, list) else []:
+        look_at_elements(item)
 
 
 def free_ports(graph):
@@ -107,9 +151,29 @@ def wrap(rng, graph, depth=0):
         node.update(graph)
     else:
         node["graph"] = graph
-    if rng.random() < 0.4:  # the node declares ports itself: such that they mean what the graph's mean
-        node["input_ports"] = {port: dict(fields[0]) for port, fields in free_ports(graph).items() if all(other == fields[0] for other in fields)}
     return node
+
+
+def declare(rng, flat, graph, node):
+    """The node declares ports itself. `flat` gets what they say beyond the graph's own; `graph` is the one within the node."""
+    declared = {}
+    for port, fields in free_ports(graph).items():
+        r = rng.random()
+        if r < 0.4 and all(other == fields[0] for other in fields):
+            declared[port] = dict(fields[0])
+        elif r < 0.7 and not any("type" in each or "shape" in each for each in fields):  # else a default value of another form may be what differs
+            says = {"default_value": rng.choice([0.5, 4, -1])} if any("default_value" in each for each in fields) or rng.random() < 0.5 else {}
+            if rng.random() < 0.5 or any("reduce" in each for each in fields):  # one that is not said leaves the graph's
+                says["reduce"] = rng.choice(["add", "multiply", "overwrite"])
+            declared[port] = says
+            for parts in flat["nodes"].values():
+                if port in parts["input_ports"] and (port in OUTSIDE or port in free_ports(flat)):
+                    parts["input_ports"][port].pop("reduce", None)
+                    parts["input_ports"][port].update(says)
+    if rng.random() < 0.3:
+        declared["own"] = {"default_value": 1.5}  # nothing in the graph is called so
+    if declared:
+        node["input_ports"] = declared
 
 
 def source_node():
@@ -137,18 +201,24 @@ def make_pair(seed):
     """The two models, and what is given in each step."""
     rng = random.Random(seed)
     has_conditions = rng.random() < 0.7
-    graph = make_graph(rng, has_conditions)
+    graph, kind = make_graph(rng, has_conditions)
     flat = json.loads(json.dumps(graph))
     nested = {"nodes": {"around": wrap(rng, graph)}, "edges": {}}
+    if rng.random() < 0.5:
+        declare(rng, flat, graph, nested["nodes"]["around"])
     closed = []
     if not has_conditions and not has_late_edges(graph) and rng.random() < 0.7:
         closed = add_source(rng, flat, nested, graph)
-    elif not has_conditions and rng.random() < 0.5:  # the node runs in some evaluations only, and all flat nodes in the same
+    elif not has_conditions and not kind.has_types and rng.random() < 0.5:
+        # The node runs in some evaluations only, and all flat nodes in the same. (A value that does not fit a type is told when it comes
+        # to the port that declares it: flat at once, within a node when that runs.)
         when = {"type": rng.choice(["AtEnvironmentStateUpdate", "BeforeEnvironmentStateUpdate", "AfterEnvironmentStateUpdate"]), "kwargs": {"n": rng.choice([1, 2])}}
         end = {"environment_state_update": {"type": "AfterPass", "kwargs": {"n": 0}}}
         flat["conditions"] = {"node_specific": {node: {"type": "All", "args": [{"type": "AtPass", "kwargs": {"n": 0}}, when]} for node in graph["nodes"]}, "termination": end}
         nested["conditions"] = {"node_specific": {"around": {"type": "All", "args": [{"type": "AtPass", "kwargs": {"n": 0}}, when]}}, "termination": end}
-    given = [{port: rng.choice([1, 2.5, -3.25, 0, 7]) for port in free_ports(graph) if port not in closed and rng.random() < 0.4} for _ in range(N_STEPS)]
+    whole = {port for port, fields in free_ports(graph).items() if any("int" in each.get("type", "") for each in fields) and rng.random() < 0.9}
+    given = [{port: kind.value([1, 0, 7] if port in whole else [1, 2.5, -3.25, 0, 7]) for port in free_ports(graph) if port not in closed and rng.random() < 0.4}
+             for _ in range(N_STEPS)]
     dt = rng.choice([None, 0.1, 1.0])
     return {"m": {"graphs": {"g": flat}}}, {"m": {"graphs": {"g": nested}}}, given, dt
 
@@ -177,7 +247,7 @@ class Runner:
         if not value or not self.library.mdf_value_tensor(value, ctypes.byref(tensor)):
             return None
         shape = [tensor.shape[i] for i in range(tensor.rank)]
-        size, n = {"float64": 8, "int64": 8, "bool": 1}[self.library.mdf_dtype_name(tensor.dtype).decode()], 1
+        size, n = self.library.mdf_dtype_size(tensor.dtype), 1
         for length in shape:
             n *= length
         return tensor.dtype, shape, ctypes.string_at(tensor.data, size * n).hex()

@@ -156,13 +156,17 @@ static bool read_tolerances(struct condition_builder *builder, const struct cond
 
 /* What a value is before its node's first run: a parameter's default_initial_value, where that is a constant; the default_value
  * of a port that does not add up what arrives. NULL: none. */
-static const struct mdf_node *find_initial(const struct mdf_graph_node *node, const char *name, const struct mdf_watch *watch)
+static const struct mdf_node *find_initial(const struct condition_builder *builder, const char *name, const struct mdf_watch *watch)
 {
+    const struct mdf_graph_node *node = &builder->graph->graph->nodes[watch->node];
     const struct mdf_parameter *parameter = find_parameter(node, name);
-    const struct mdf_input_port *port = watch->is_input ? &node->input_ports[mdf_model_find_input_port(node, name)] : NULL;
+    size_t port = watch->is_input ? mdf_model_find_input_port(node, name) : node->n_input_ports;
 
-    if (port != NULL) {
-        return port->reduce == MDF_REDUCE_OVERWRITE ? port->default_value : NULL;
+    if (port < node->n_input_ports) {
+        struct mdf_input_port seen = node->input_ports[port];
+
+        graph_take_link(&builder->graph->nodes[watch->node].links[port], &seen);
+        return seen.reduce == MDF_REDUCE_OVERWRITE ? seen.default_value : NULL;
     }
     return parameter == NULL || watch->always || parameter->default_initial_value == NULL ||
                    parameter->default_initial_value->kind == MDF_NODE_STRING
@@ -228,7 +232,7 @@ bool build_threshold(struct condition_builder *builder, const struct condition_c
     return watch.name != NULL && read_indices(builder, call, &watch) && read_comparator(builder, call, &condition->comparison) &&
            read_tolerances(builder, call, condition->comparison, &watch) &&
            condition_number(builder, call, "threshold", &condition->n) &&
-           read_initial(builder, find_initial(&builder->graph->graph->nodes[node], name->as.string.bytes, &watch), &watch) &&
+           read_initial(builder, find_initial(builder, name->as.string.bytes, &watch), &watch) &&
            list_add(builder->compiler, &builder->watches, &watch, sizeof watch);
 }
 

@@ -16,7 +16,7 @@ static bool lower_edge(struct lowering *lowering, struct scope *scope, const str
     if (is_first || port->reduce == MDF_REDUCE_OVERWRITE) {
         return lowering_declare(lowering, scope, port->slot, edge->value, &port->declaration.type);
     }
-    return lowering_bind(lowering, scope, port->arriving, lowering_value_of(lowering, scope, edge->value)) &&
+    return lowering_declare(lowering, scope, port->arriving, edge->value, &port->declaration.type) &&
            lowering_run(lowering, scope, port->combine.first, port->combine.end);
 }
 
