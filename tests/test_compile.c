@@ -248,7 +248,8 @@ Test(compile, refusals_are_clear)
     char *output = new_output();
 
     cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/drift_diffusion.yaml 2>&1"), 1);
-    cr_expect(strstr(output, "node 'decision' can not be written as C") != NULL &&
+    cr_expect(strstr(output, "examples/drift_diffusion.yaml:21:15: error: node 'decision', function 'trials': it can not be "
+                             "written as C: random numbers") != NULL &&
                   strstr(output, "mdf-run without --compile") != NULL,
               "%s", output);
     cr_expect_eq(run(output, "$BUILD/mdf-compile examples/cooling.yaml -o %s/x.txt 2>&1", folder), 2);
@@ -335,6 +336,41 @@ Test(compile, what_has_no_form_is_refused)
                   rows[i].node, output);
     }
     cr_expect_neq(run(output, "ls %s/refused.c 2>&1", folder), 0, "something is left");
+    free(text);
+    free(output);
+}
+
+/* A refusal tells the line, the column and the place in the model: of a port, a parameter, an output, a condition. */
+Test(compile, refusals_have_a_place)
+{
+    static const struct refusal rows[] = {
+        {"\"parameters\": {\"r\": {\"value\": \"x + 1\"},\n \"s\": {\"function\": \"onnx::EyeLike\", \"args\": {\"input\": "
+         "\"m\"}}}, "
+         "\"output_ports\": {\"o\": {\"value\": \"s\"}}",
+         "place.json:4:7: error: node 'N', parameter 's': it can not be written as C: there is no form in C of the operator "
+         "EyeLike"},
+        {"\"parameters\": {\"r\": {\"value\": 1}},\n \"output_ports\": {\"p\": {\"value\": \"r\"},\n  \"o\": {\"value\": "
+         "\"numpy.sum(u)\"}}",
+         "place.json:5:18: error: node 'N', output port 'o': it can not be written as C: the operator numpy.sum on elements of "
+         "type uint8"},
+        {"\"parameters\": {\n \"r\": {\"value\": \"numpy.concatenate((m, m))\"}}, \"output_ports\": {\"o\": {\"value\": \"r\"}}",
+         "place.json:4:17: error: node 'N', parameter 'r': it can not be written as C: a value that is a list, an object, text "
+         "or nothing"},
+    };
+    char *output = new_output(), *text = new_output();
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(
+            text, OUTPUT_SIZE,
+            "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\n\"input_ports\": {\"x\": {\"default_value\": 0.5}, \"u\": "
+            "{\"type\": "
+            "\"uint8\", \"shape\": [2], \"default_value\": [1, 2]}, \"m\": {\"default_value\": [[1.5, 2], [3, 4]]}},\n%s}}}}}}",
+            rows[i].node);
+        write_file("place.json", text);
+        cr_expect_eq(run(output, "$BUILD/mdf-compile %s/place.json -o %s/place.c 2>&1", folder, folder), 1, "%s", rows[i].node);
+        cr_expect(strstr(output, rows[i].message) != NULL, "%s: %s", rows[i].node, output);
+    }
     free(text);
     free(output);
 }

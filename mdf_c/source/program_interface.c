@@ -190,7 +190,7 @@ static bool write_take_inputs(struct mdf_source_program *program, const struct m
         const struct mdf_program_port *port = &own->ports[i];
         const struct mdf_source_slot *slot = mdf_source_find_operand(program, port->slot);
 
-        writer->place = port_text(program, port);
+        mdf_source_at(writer, port_text(program, port), &port->origin);
         if (port->is_required) {
             mdf_source_leave_if(writer, mdf_source_text(writer, "!s->is_given[%zu]", i),
                                 "the input has no value; set it before each step");
@@ -281,8 +281,10 @@ static bool append_output(struct mdf_source_program *program)
                 program->state->has_run[i] ? mdf_source_find_operand(program, own->nodes[i].outputs[j].operand) : NULL;
 
             if (slot == NULL && output_value(program, i, j)->kind != MDF_KIND_NONE) {
-                program->writer.place = mdf_source_text(&program->writer, "output port '%s' of node '%s'",
-                                                        own->nodes[i].outputs[j].id, own->nodes[i].id);
+                mdf_source_at(&program->writer,
+                              mdf_source_text(&program->writer, "output port '%s' of node '%s'", own->nodes[i].outputs[j].id,
+                                              own->nodes[i].id),
+                              NULL);
                 return mdf_source_refuse(&program->writer, "it is no array of numbers");
             }
             if (slot != NULL) {

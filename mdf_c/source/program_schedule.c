@@ -192,10 +192,13 @@ static const char *spent_number(struct mdf_source_program *program, const struct
                                                                        watch->node, initial_number(program, condition, watch));
 }
 
-static bool not_one_number(struct mdf_source_program *program, const struct mdf_watch *watch)
+static bool not_one_number(struct mdf_source_program *program, const struct mdf_condition *condition,
+                           const struct mdf_watch *watch)
 {
-    program->writer.place = mdf_source_text(&program->writer, "the condition on '%s' of node '%s'", watch->name,
-                                            program->program->nodes[watch->node].id);
+    mdf_source_at(&program->writer,
+                  mdf_source_text(&program->writer, "the condition on '%s' of node '%s'", watch->name,
+                                  program->program->nodes[watch->node].id),
+                  &program->program->code->origins[condition->origin]);
     return mdf_source_refuse(&program->writer, "it looks at what is not one number");
 }
 
@@ -226,7 +229,7 @@ static bool watched_number(struct mdf_source_program *program, const struct mdf_
         *text = mdf_source_text(&program->writer, "(s->has_run[%zu] ? %s : %s)", watch->node, *text,
                                 initial_number(program, condition, watch));
     }
-    return is_number || not_one_number(program, watch);
+    return is_number || not_one_number(program, condition, watch);
 }
 
 static bool express_threshold(struct mdf_source_program *program, const struct mdf_condition *condition, const char **text)

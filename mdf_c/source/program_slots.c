@@ -64,6 +64,7 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
     added->lowered = mdf_lower(&request, &refusal);
     execution->dt = kept;
     if (added->lowered == NULL) {
+        program->writer.origin = refusal.origin != NULL ? refusal.origin : program->writer.origin;
         return refusal.reason == MDF_REFUSED_OUT_OF_MEMORY
                    ? mdf_source_out_of_memory(&program->writer)
                    : mdf_source_refuse(&program->writer, "%s", mdf_refusal_text(refusal.reason));
@@ -104,22 +105,24 @@ static bool for_each_stretch(struct mdf_source_program *program,
     size_t i, n, way;
 
     for (i = 0; i < own->n_ports; i++) {
-        program->writer.place = mdf_source_text(&program->writer, "input port '%s'", own->ports[i].id);
+        mdf_source_at(&program->writer, mdf_source_text(&program->writer, "input port '%s'", own->ports[i].id),
+                      &own->ports[i].origin);
         ranges[0] = (struct mdf_lowering_range){own->ports[i].combine.first, own->ports[i].combine.end};
         if (!visit(program, ranges, 1, false)) {
             return false;
         }
     }
     for (i = 0; i < own->n_edges; i++) {
-        program->writer.place =
-            mdf_source_text(&program->writer, "an edge to input port '%s'", own->ports[own->edges[i].port].id);
+        mdf_source_at(&program->writer,
+                      mdf_source_text(&program->writer, "an edge to input port '%s'", own->ports[own->edges[i].port].id),
+                      &own->ports[own->edges[i].port].origin);
         ranges[0] = (struct mdf_lowering_range){own->edges[i].weigh.first, own->edges[i].weigh.end};
         if (program->state->has_run[own->edges[i].sender] && !visit(program, ranges, 1, false)) {
             return false;
         }
     }
     for (i = 0; i < own->n_nodes; i++) {
-        program->writer.place = mdf_source_text(&program->writer, "node '%s'", own->nodes[i].id);
+        mdf_source_at(&program->writer, mdf_source_text(&program->writer, "node '%s'", own->nodes[i].id), NULL);
         for (way = 0; program->state->has_run[i] && way < 4; way++) {
             n = mdf_source_node_ranges(&own->nodes[i], way % 2 == 0, ranges);
             if ((way < 2 || mdf_source_depends_on_dt(own, &own->nodes[i])) && !visit(program, ranges, n, way >= 2)) {
@@ -345,7 +348,7 @@ static bool make_slot(struct mdf_source_program *program, size_t index)
     const char *type, *member;
 
     slot->hint = program->hints[index] != NULL ? program->hints[index] : "kept";
-    writer->place = mdf_source_text(writer, "the value '%s'", slot->hint);
+    mdf_source_at(writer, mdf_source_text(writer, "the value '%s'", slot->hint), NULL);
     if (value->kind != MDF_KIND_TENSOR) {
         return value->kind == MDF_KIND_NONE ||
                mdf_source_refuse(writer,

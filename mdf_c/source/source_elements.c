@@ -627,6 +627,7 @@ bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lower
                         struct mdf_source_expression *expression)
 {
     memset(expression, 0, sizeof *expression);
+    writer->origin = op->origin != NULL ? op->origin : writer->origin;
     switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_ADD_EXACT:
     case MDF_LOWERED_SUBTRACT_EXACT:

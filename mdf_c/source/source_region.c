@@ -270,6 +270,7 @@ static bool write_if(struct mdf_source_writer *writer, const struct mdf_lowered_
 
 static bool write_op(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
+    writer->origin = op->origin != NULL ? op->origin : writer->origin;
     switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_CALL:
         return mdf_source_write_call(writer, op);
@@ -432,6 +433,7 @@ static bool check_types(struct mdf_source_writer *writer)
 
 bool mdf_source_write_lowered(struct mdf_source_writer *writer, const struct mdf_lowered *lowered)
 {
+    const struct mdf_origin *origin = writer->origin;
     size_t i;
 
     writer->lowered = lowered;
@@ -448,6 +450,7 @@ bool mdf_source_write_lowered(struct mdf_source_writer *writer, const struct mdf
     if (!mdf_source_name_values(writer) || !mdf_source_write_region(writer, &lowered->region)) {
         return false;
     }
+    writer->origin = origin;
     for (i = 0; i < lowered->n_outputs; i++) {
         if (!store_output(writer, &lowered->outputs[i])) {
             return false;

@@ -19,6 +19,7 @@ void mdf_source_begin(struct mdf_source_writer *writer, struct mdf_memory *memor
     memset(writer, 0, sizeof *writer);
     writer->memory = memory;
     writer->error = error;
+    writer->place = "the model";
     writer->last_helper = &writer->helpers;
     mdf_arena_init(&writer->arena, memory);
     mdf_text_init(&writer->constants, memory);
@@ -38,17 +39,29 @@ void mdf_source_end(struct mdf_source_writer *writer)
     mdf_arena_release(&writer->arena);
 }
 
+void mdf_source_at(struct mdf_source_writer *writer, const char *place, const struct mdf_origin *origin)
+{
+    writer->place = place;
+    writer->origin = origin;
+}
+
 bool mdf_source_refuse(struct mdf_source_writer *writer, const char *format, ...)
 {
     char text[512];
     va_list arguments;
+    bool has_path;
 
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    has_path = writer->origin != NULL && writer->origin->path != NULL; /* which is said before the message */
     mdf_error_set(writer->error, MDF_UNSUPPORTED,
                   "%s can not be written as C: %s; run the model without compiling it (mdf-run without --compile)",
-                  writer->place != NULL ? writer->place : "the model", text);
+                  has_path ? "it" : writer->place, text);
+    if (has_path) {
+        mdf_error_at(writer->error, writer->origin->file, writer->origin->line, writer->origin->column);
+        mdf_error_in(writer->error, "%s", writer->origin->path);
+    }
     return false;
 }
 

@@ -71,6 +71,7 @@ struct mdf_source_writer {
     int depth;                                /* of the block at hand */
     size_t stack_bytes;                       /* of its arrays */
     const char *place;                        /* "node 'B'", for messages */
+    const struct mdf_origin *origin;          /* where in the file that is, as near as is known; NULL: it is not */
     const char *work_name;                    /* "s->work.run_B" */
     bool is_first;                            /* it is a node's first run: an initial value that is one number fills an array */
     /* Of the region at hand: */
@@ -85,7 +86,9 @@ struct mdf_source_writer {
 
 void mdf_source_begin(struct mdf_source_writer *writer, struct mdf_memory *memory, mdf_error *error);
 void mdf_source_end(struct mdf_source_writer *writer);
-/* Sets the error; returns false. */
+/* What is written next, for messages. */
+void mdf_source_at(struct mdf_source_writer *writer, const char *place, const struct mdf_origin *origin);
+/* Sets the error, with the place in the file and in the model; returns false. */
 bool mdf_source_refuse(struct mdf_source_writer *writer, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
 bool mdf_source_out_of_memory(struct mdf_source_writer *writer);
 /* Sets the error where memory for a text was refused. */
