@@ -1,5 +1,6 @@
 """Which grammar a seed belongs to."""
 import grammar
+import modeci_grammar
 import onnx_grammar
 
 FAMILIES = [grammar, onnx_grammar]
@@ -10,5 +11,5 @@ def make(seed):
 
 
 def make_comparable(seed):
-    """The same with MDF models that modeci_mdf knows."""
-    return make(seed) if seed % len(FAMILIES) else grammar.make_plain(seed)
+    """The same with MDF models that modeci_mdf has."""
+    return make(seed) if seed % len(FAMILIES) else modeci_grammar.make(seed)

@@ -14,23 +14,18 @@ def make(seed):
     return Model(random.Random(f"mdf {seed}")).case()
 
 
-def make_plain(seed):
-    """A model of what modeci_mdf knows: without bodies, graphs within nodes and parameters of graphs."""
-    return Model(random.Random(f"plain mdf {seed}"), is_plain=True).case()
-
-
 class Model:
     """One model: its graphs, and the values that it is given. ``shape`` is that of all arrays, () where there are none."""
 
-    def __init__(self, rng, is_plain=False):
-        self.rng, self.is_plain = rng, is_plain
+    def __init__(self, rng):
+        self.rng = rng
         self.width = rng.choice([1, 2, 3, 4, 4, 8, 17])
         self.arrays = rng.random() < 0.4
         self.graphs = {}
         self.n_names = 0
         self.depth = 0  # of bodies within each other
         self.n_outputs = {}  # of functions that have several
-        self.has_loops = not is_plain and rng.random() < 0.35
+        self.has_loops = rng.random() < 0.35
         self.has_derivatives = rng.random() < 0.3
 
     def fresh(self, prefix):
@@ -74,7 +69,7 @@ class Model:
         rng = self.rng
         graph = {"nodes": {}, "edges": {}}
         outer = Scope()
-        if not self.is_plain and self.chance(0.2):
+        if self.chance(0.2):
             graph["parameters"] = {}
             for _ in range(rng.choice([1, 2])):
                 name, shape = self.fresh("g"), self.shape()
@@ -139,7 +134,7 @@ class Model:
             scope.add(name, shape)
         if ports:
             node["input_ports"] = ports
-        if depth == 0 and not self.is_plain and self.chance(0.08):
+        if depth == 0 and self.chance(0.08):
             return self.nested(node, scope)
         names = [(self.fresh("p"), self.shape(), self.parameter_kind()) for _ in range(rng.choice([0, 1, 2, 2, 3, 4, 6]))]
         functions = [(self.fresh("f"), self.shape()) for _ in range(rng.choice([0, 0, 0, 1, 1, 2]))]
@@ -237,15 +232,9 @@ class Model:
         if kind == "conditional" or self.chance(0.07):
             if self.chance(0.35) and "default_initial_value" not in made:
                 made["default_initial_value"] = expressions.value(rng, shape)
-            made["conditions"] = {f"c{k}": {"test": self.test(scope), "value": expressions.make(rng, scope, shape, 2)}
+            made["conditions"] = {f"c{k}": {"test": expressions.test(rng, scope), "value": expressions.make(rng, scope, shape, 2)}
                                   for k in range(rng.choice([1, 1, 2, 3]))}
         return made
-
-    def test(self, scope):
-        name = scope.pick(self.rng, ())
-        if self.is_plain and name is not None:  # modeci_mdf reads the text of a test in parts, and knows no brackets in it
-            return f"{name} {self.rng.choice(['<', '>', '<=', '>=', '=='])} {abs(expressions.number(self.rng))}"
-        return expressions.test(self.rng, scope)
 
     def function(self, scope, states, shape):
         rng = self.rng
@@ -254,8 +243,6 @@ class Model:
             seen.add(name, own)
 
         def argument():
-            if self.is_plain and seen.pick(rng, shape) is not None:
-                return seen.pick(rng, shape)
             return expressions.make(rng, seen, shape, 1)
 
         if shape and self.chance(0.3):
