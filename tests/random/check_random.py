@@ -21,8 +21,8 @@ import shrink
 from runner import ROOT, Runner
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PYTHON_WAYS = ("python", "EvaluableGraph", "python_sweep")
-PYTHON_SWEEP_EVERY = 10  # of so many seeds one is swept through Python too, which takes as long as all other ways through it
+PYTHON_WAYS = ("python", "EvaluableGraph", "python_sweep", "onnx_backend")
+SLOW_EVERY = 5  # of so many models of each family one goes the slow ways through Python too, which take as long as all others through it
 MOST_SHRUNK = 8  # of one kind of finding one is shrunk, and of all so many
 
 
@@ -72,17 +72,20 @@ class Check:
 
             self.python = python_way
 
-    def findings(self, case, compiled=False, only="-", python_sweep=False):
+    def findings(self, case, compiled=False, only="-", slow_python=False):
         outcome = self.runner.run(case, compiled, only)
         found = outcome.findings
         if only == "-" and not any(f["kind"] != "different" for f in outcome.findings):
             found = found + self.nested(case, outcome.last)
         if self.python is not None and only == "-" and not any(f["kind"] != "different" for f in outcome.findings):
             found = found + self.python.findings(case, outcome.last)
-            found = found + (self.python.sweep_findings(case) if python_sweep else [])
+            found = found + (self.slow_python(case, outcome.last) if slow_python else [])
         found = _together(found)
         names = [known_name(f, self.rules) for f in found]
         return [f for f, name in zip(found, names) if name is None], [name for name in names if name is not None]
+
+    def slow_python(self, case, last):
+        return self.python.sweep_findings(case) + self.python.backend_findings(case, last)
 
     def nested(self, case, last):
         return nested_way.findings(case, last, lambda inside: self.runner.run(inside, only="plain").last)
@@ -90,13 +93,14 @@ class Check:
     def seed(self, seed):
         case = families.make(seed)
         every = self.settings.compile_every
-        return case, *self.findings(case, bool(every) and seed % every == 0, python_sweep=seed % PYTHON_SWEEP_EVERY == 0)
+        return case, *self.findings(case, bool(every) and seed % every == 0, slow_python=seed // len(families.FAMILIES) % SLOW_EVERY == 0)
 
     def again(self, case, finding):
         """The findings of that way and kind."""
         if finding["way"] in PYTHON_WAYS:
             outcome = self.runner.run(case, False, "plain")
-            found = [] if outcome.findings else self.python.sweep_findings(case) if finding["way"] == "python_sweep" else self.python.findings(case, outcome.last)
+            run = self.slow_python if finding["way"] in ("python_sweep", "onnx_backend") else self.python.findings
+            found = run(case, outcome.last) if not outcome.findings else []
         elif finding["way"] == "nested":
             found = self.nested(case, self.runner.run(case, only="plain").last)
         else:

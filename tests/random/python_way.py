@@ -1,4 +1,4 @@
-"""The ways through Python: mdf_c.run, its records, and EvaluableGraph, held against what the reference gave in its last step."""
+"""The ways through Python: mdf_c.run, its records, EvaluableGraph, mdf_c.sweep and the ONNX backend, held against what the reference gave in its last step."""
 import os
 import sys
 import warnings
@@ -139,6 +139,30 @@ def sweep_findings(case):
         if name == "error" and (value is None) != (found[name] is None) or name != "error" and value_text(found[name]) != value_text(value):
             return [{"way": "python_sweep", "kind": "different", "detail": [name, str(value), str(found[name])]}]
     return []
+
+
+def backend_findings(case, last):
+    """Where the ONNX backend gives something else than ``last``. A program that ends in an error is left out: the backend has no bounds that end it alike."""
+    reference = dict(line.partition(" ")[::2] for line in last)
+    if case["format"] != "onnx" or "error" in reference or ml_dtypes is None:
+        return []
+    try:
+        import onnx
+
+        from mdf_c import onnx_backend
+    except ImportError:
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            inputs = {name: _input(value) for name, value in case["phases"][-1]["inputs"].items()}
+            results = onnx_backend.prepare(onnx.load_from_string(cases.model_bytes(case))).run(inputs)
+        except Exception as error:  # whatever it is: the reference has none
+            return [{"way": "onnx_backend", "kind": "different", "detail": ["", "no error", _error_text(error)]}]
+    expected = [" " + value for name, value in reference.items() if name.startswith("result:")]
+    found = [value_text(value) for value in results]
+    different = next((k for k, (a, b) in enumerate(zip(expected, found)) if a != b), None if len(expected) == len(found) else -1)
+    return [] if different is None else [{"way": "onnx_backend", "kind": "different", "detail": [f"output {different}", expected[different], found[different]]}]
 
 
 def findings(case, last):
