@@ -130,6 +130,7 @@ Test(compile, computes_the_same)
     static const char *const rows[] = {
         "tests/data/compile/operators.json --trace -n 2",
         "examples/newton_sqrt.json -i a=10.0",
+        "examples/newton_sqrt.json -i a=10.0 --max-iterations 30",
         "examples/cooling.yaml --trace -n 20 --dt 10",
         "examples/cooling.yaml --trace -n 3",
         "examples/fitzhugh_nagumo.yaml --trace -n 50 --dt 0.05",
