@@ -253,13 +253,16 @@ Test(nested, inner_ports_of_one_name_that_reduce_otherwise_are_refused)
 /* The default value that a node's port says counts in all graphs within it, and for conditions that look at their ports. */
 Test(nested, default_values_of_the_node_reach_all_depths)
 {
-    expect(GRAPH("'nodes': {'n': {'input_ports': {'x': {'default_value': 7}}, 'nodes': {'m': {'nodes': {'e': {'input_ports': {'x': "
-                 "{'default_value': 1}}, 'output_ports': {'o': {'value': 'x'}}}}}}}}"),
-           2, NAN, "o 7");
-    expect(GRAPH("'nodes': {'n': {'input_ports': {'x': {'default_value': 7}}, 'nodes': {'m': {'input_ports': {'x': {}}, 'nodes': {'e': "
+    expect(
+        GRAPH("'nodes': {'n': {'input_ports': {'x': {'default_value': 7}}, 'nodes': {'m': {'nodes': {'e': {'input_ports': {'x': "
+              "{'default_value': 1}}, 'output_ports': {'o': {'value': 'x'}}}}}}}}"),
+        2, NAN, "o 7");
+    expect(GRAPH("'nodes': {'n': {'input_ports': {'x': {'default_value': 7}}, 'nodes': {'m': {'input_ports': {'x': {}}, 'nodes': "
+                 "{'e': "
                  "{'input_ports': {'x': {'default_value': 1}}, 'output_ports': {'o': {'value': 'x'}}}}}}}}"),
            2, NAN, "o 7");
-    expect(GRAPH("'nodes': {'n': {'input_ports': {'x': {'default_value': 7}}, 'nodes': {'e': {'input_ports': {'x': {'default_value': 1}}, "
+    expect(GRAPH("'nodes': {'n': {'input_ports': {'x': {'default_value': 7}}, 'nodes': {'e': {'input_ports': {'x': "
+                 "{'default_value': 1}}, "
                  "'output_ports': {'o': {'value': 'x'}}}}, 'conditions': {'node_specific': {'e': {'type': 'Threshold', 'kwargs': "
                  "{'dependency': 'e', 'parameter': 'x', 'threshold': 3, 'comparator': '>'}}}, 'termination': "
                  "{'environment_state_update': {'type': 'AfterNPasses', 'kwargs': {'n': 1}}}}}}"),
@@ -269,11 +272,13 @@ Test(nested, default_values_of_the_node_reach_all_depths)
 /* What waits for an inner node is reduced as the port of the node around says. */
 Test(nested, what_waits_is_reduced_as_the_node_says)
 {
-    static const char model[] =
-        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {\"reduce\": \"multiply\"}}, \"nodes\": {\"e\": "
-        "{\"input_ports\": {\"x\": {}}, \"output_ports\": {\"o\": {\"value\": \"x\"}}}}, \"conditions\": {\"node_specific\": {\"e\": "
-        "{\"type\": \"AtEnvironmentStateUpdate\", \"kwargs\": {\"n\": 1}}}, \"termination\": {\"environment_state_update\": {\"type\": "
-        "\"AfterNPasses\", \"kwargs\": {\"n\": 1}}}}}}}}}}";
+    static const char model[] = "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {\"reduce\": "
+                                "\"multiply\"}}, \"nodes\": {\"e\": "
+                                "{\"input_ports\": {\"x\": {}}, \"output_ports\": {\"o\": {\"value\": \"x\"}}}}, \"conditions\": "
+                                "{\"node_specific\": {\"e\": "
+                                "{\"type\": \"AtEnvironmentStateUpdate\", \"kwargs\": {\"n\": 1}}}, \"termination\": "
+                                "{\"environment_state_update\": {\"type\": "
+                                "\"AfterNPasses\", \"kwargs\": {\"n\": 1}}}}}}}}}}";
     mdf_error error = {0};
     mdf_model *loaded = mdf_model_load_bytes(model, strlen(model), "json", "model.json", NULL, &error);
     mdf_program *program = loaded != NULL ? mdf_compile(loaded, NULL, &error) : NULL;
@@ -296,10 +301,10 @@ Test(nested, what_waits_is_reduced_as_the_node_says)
 /* Each of the values that arrive at a port fits its type, not the first one alone. */
 Test(nested, each_value_that_arrives_fits_the_type)
 {
-#define TWO(port)                                                                                                                    \
-    "'nodes': {'a': {'output_ports': {'o': {'value': '2 - 1'}}}, 'b': {'output_ports': {'o': {'value': '1 / 2'}}}, 'n': "               \
-    "{'input_ports': {'x': {" port "}}, 'output_ports': {'o': {'value': 'x'}}}}, 'edges': {'1': " EDGE("a", "o", "n", "x") ", '2': " EDGE( \
-        "b", "o", "n", "x") "}"
+#define TWO(port)                                                                                                         \
+    "'nodes': {'a': {'output_ports': {'o': {'value': '2 - 1'}}}, 'b': {'output_ports': {'o': {'value': '1 / 2'}}}, 'n': " \
+    "{'input_ports': {'x': {" port "}}, 'output_ports': {'o': {'value': 'x'}}}}, 'edges': {'1': " EDGE(                   \
+        "a", "o", "n", "x") ", '2': " EDGE("b", "o", "n", "x") "}"
     static const char message[] = "does not fit the declared type int64";
 
     expect_error(GRAPH(TWO("'type': 'int64', 'reduce': 'add'")), message);

@@ -564,18 +564,27 @@ Test(sweep, any_piece_of_memory_may_be_refused)
 /* A Threshold sees the initial value that the instance has, not that of the model: the node runs where it is past the limit. */
 Test(sweep, threshold_on_a_swept_initial_value)
 {
-    static const char gated[] =
-        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"p\": {\"default_initial_value\": -1.5}}, \"output_ports\": "
-        "{\"o\": {\"value\": \"p\"}}}}, \"conditions\": {\"node_specific\": {\"n\": {\"type\": \"Threshold\", \"kwargs\": {\"dependency\": "
-        "\"n\", \"parameter\": \"p\", \"threshold\": 2, \"comparator\": \">\"}}}, \"termination\": {\"environment_state_update\": "
-        "{\"type\": \"AfterNPasses\", \"kwargs\": {\"n\": 2}}}}}}}}";
+    static const char gated[] = "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"p\": "
+                                "{\"default_initial_value\": -1.5}}, \"output_ports\": "
+                                "{\"o\": {\"value\": \"p\"}}}}, \"conditions\": {\"node_specific\": {\"n\": {\"type\": "
+                                "\"Threshold\", \"kwargs\": {\"dependency\": "
+                                "\"n\", \"parameter\": \"p\", \"threshold\": 2, \"comparator\": \">\"}}}, \"termination\": "
+                                "{\"environment_state_update\": "
+                                "{\"type\": \"AfterNPasses\", \"kwargs\": {\"n\": 2}}}}}}}}";
     static const char *const names[] = {"p"};
     static const double values[] = {3.5, 1.0, 2.5};
     static const int64_t n = 3;
     const mdf_sweep_values parameters[] = {{"p", MDF_SWEEP_PER_INSTANCE, {MDF_DTYPE_FLOAT64, 1, &n, values}}};
     const mdf_record records[] = {{.dtype = MDF_DTYPE_NONE}};
-    const mdf_sweep_options options = {.n_instances = 3, .parameters = parameters, .n_parameters = 1, .records = records, .n_records = 1,
-                                       .n_steps = 3, .record_every = 1, .dt = NAN, .n_threads = 1};
+    const mdf_sweep_options options = {.n_instances = 3,
+                                       .parameters = parameters,
+                                       .n_parameters = 1,
+                                       .records = records,
+                                       .n_records = 1,
+                                       .n_steps = 3,
+                                       .record_every = 1,
+                                       .dt = NAN,
+                                       .n_threads = 1};
     struct fixture fixture;
     double results[9] = {0};
     void *arrays[] = {results};

@@ -37,7 +37,8 @@ static void note_said(const struct mdf_input_port *port, const struct port_link 
 {
     link->default_value = around->default_value != NULL || port->is_made ? around->default_value : port->default_value;
     link->shaped = port->is_made || !port->declaration.has_shape ? around->shaped : port;
-    link->reduced = around->reduced != NULL || port->is_made || mdf_node_get(port->source, "reduce") == NULL ? around->reduced : port;
+    link->reduced =
+        around->reduced != NULL || port->is_made || mdf_node_get(port->source, "reduce") == NULL ? around->reduced : port;
 }
 
 /* Links a port to the input port of the node that has `name`, where that is filled at run time: what was given to it from outside

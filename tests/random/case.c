@@ -2,7 +2,8 @@
  *
  *   case FORMAT SIZE N_PHASES DT KEEPS_NOTHING IS_COMPILED ONLY N_SWEPT N_INSTANCES \n MODEL
  *   then for each phase: phase N_STEPS N_INPUTS \n, and for each input: NAME SIZE \n JSON
- *   then, of its sweep: N_SWEPT times: values NAME AXES IS_PARAMETER TYPE RANK SHAPE SIZE \n ELEMENTS, and a case for each instance */
+ *   then, of its sweep: N_SWEPT times: values NAME AXES IS_PARAMETER TYPE RANK SHAPE SIZE \n ELEMENTS, and a case for each
+ * instance */
 #include "tests/random/case.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* sweep_way.c - a sweep held against its instances as models of their own, which run plainly. Ports are recorded whose values are arrays
- * of numbers of one form in all steps of all instances, as a sweep wants it; one that has no value yet is NaN in a sweep. */
+/* sweep_way.c - a sweep held against its instances as models of their own, which run plainly. Ports are recorded whose values are
+ * arrays of numbers of one form in all steps of all instances, as a sweep wants it; one that has no value yet is NaN in a sweep.
+ */
 #include "mdf_c/tensor/value.h"
 #include "tests/random/ways.h"
 
@@ -17,7 +18,7 @@ struct separate {
     size_t record_of[MOST_OUTPUTS]; /* of those that are recorded: which output it is */
     size_t n_records;
     size_t failed_instance, failed_step; /* n_instances: none */
-    bool has_begun; /* the error comes from a step, not from loading or compiling */
+    bool has_begun;                      /* the error comes from a step, not from loading or compiling */
     mdf_error error;
 };
 
@@ -105,7 +106,8 @@ static bool can_be_recorded(const struct separate *separate, size_t output)
     }
     for (i = 0; i < n; i++) {
         value = &separate->values[i * separate->n_outputs + output];
-        if (!same_form(first, value) && !(value->kind == MDF_KIND_NONE && strchr("fc", mdf_dtype_kind((mdf_dtype)first->dtype)) != NULL)) {
+        if (!same_form(first, value) &&
+            !(value->kind == MDF_KIND_NONE && strchr("fc", mdf_dtype_kind((mdf_dtype)first->dtype)) != NULL)) {
             return false;
         }
     }
@@ -136,8 +138,8 @@ static void find_outputs(struct separate *separate, const mdf_program *program)
 
 /* ------------------------------------------------------------------ traces: an instance is a phase */
 
-static void trace_row(struct trace *trace, const struct separate *separate, size_t record, const mdf_tensor *tensor, size_t instance,
-                      size_t step)
+static void trace_row(struct trace *trace, const struct separate *separate, size_t record, const mdf_tensor *tensor,
+                      size_t instance, size_t step)
 {
     char name[32];
 
@@ -149,7 +151,8 @@ static void trace_row(struct trace *trace, const struct separate *separate, size
 static void trace_separate_row(struct trace *trace, const struct separate *separate, size_t record, size_t instance, size_t step)
 {
     size_t output = separate->record_of[record], i;
-    const struct mdf_value *value = value_at(separate, instance, step, output), *form = value_at(separate, 0, separate->n_steps - 1, output);
+    const struct mdf_value *value = value_at(separate, instance, step, output),
+                           *form = value_at(separate, 0, separate->n_steps - 1, output);
     mdf_tensor tensor = {(mdf_dtype)form->dtype, form->rank, mdf_value_shape(form), value->data};
     double *nans = NULL;
     char *elements = NULL;
@@ -176,8 +179,8 @@ static void trace_separate(struct trace *trace, const struct separate *separate,
 
     if (separate->failed_instance < separate->n_instances) {
         if (adds_instance) {
-            snprintf(error.message + length, sizeof error.message - length, " (instance %zu, step %zu)", separate->failed_instance,
-                     separate->failed_step + 1);
+            snprintf(error.message + length, sizeof error.message - length, " (instance %zu, step %zu)",
+                     separate->failed_instance, separate->failed_step + 1);
         }
         trace_error(trace, &error, 0, 0);
         return;
@@ -233,7 +236,8 @@ static bool make_options(const struct random_case *what, const struct separate *
 
     for (i = 0; i < what->n_swept; i++) {
         const struct random_swept *swept = &what->swept[i];
-        const mdf_sweep_values values = {swept->name, swept->axes, {dtype_of(swept->type), swept->rank, swept->shape, swept->elements}};
+        const mdf_sweep_values values = {
+            swept->name, swept->axes, {dtype_of(swept->type), swept->rank, swept->shape, swept->elements}};
 
         if (swept->is_parameter ? n_parameters == 16 : n_inputs == 64) {
             return false;
@@ -248,13 +252,21 @@ static bool make_options(const struct random_case *what, const struct separate *
     for (i = 0; i < separate->n_records; i++) {
         options->records[i] = separate->outputs[separate->record_of[i]];
     }
-    options->sweep = (mdf_sweep_options){.n_instances = separate->n_instances, .parameters = options->parameters, .inputs = options->inputs,
-                                         .n_parameters = n_parameters, .n_inputs = n_inputs, .records = options->records,
-                                         .n_records = separate->n_records, .n_steps = separate->n_steps, .dt = what->dt, .record_every = 1};
+    options->sweep = (mdf_sweep_options){.n_instances = separate->n_instances,
+                                         .parameters = options->parameters,
+                                         .inputs = options->inputs,
+                                         .n_parameters = n_parameters,
+                                         .n_inputs = n_inputs,
+                                         .records = options->records,
+                                         .n_records = separate->n_records,
+                                         .n_steps = separate->n_steps,
+                                         .dt = what->dt,
+                                         .record_every = 1};
     return true;
 }
 
-static void run_sweep(const mdf_program *program, const struct options *options, const struct separate *separate, struct trace *trace)
+static void run_sweep(const mdf_program *program, const struct options *options, const struct separate *separate,
+                      struct trace *trace)
 {
     mdf_error error = {0};
     mdf_sweep *sweep = mdf_sweep_new(program, &options->sweep, &error);
@@ -282,7 +294,8 @@ static void run_sweep(const mdf_program *program, const struct options *options,
 }
 
 /* On one thread, whose state goes from instance to instance, and on two, which must be the same. */
-static void run_on_threads(const mdf_program *program, struct options *options, const struct separate *separate, struct trace *trace)
+static void run_on_threads(const mdf_program *program, struct options *options, const struct separate *separate,
+                           struct trace *trace)
 {
     struct trace other;
 

@@ -156,7 +156,8 @@ static bool read_tolerances(struct condition_builder *builder, const struct cond
 
 /* What a value is before its node's first run: a parameter's default_initial_value, where that is a constant; the default_value
  * of a port that does not add up what arrives. NULL: none. */
-static const struct mdf_node *find_initial(const struct condition_builder *builder, const char *name, const struct mdf_watch *watch)
+static const struct mdf_node *find_initial(const struct condition_builder *builder, const char *name,
+                                           const struct mdf_watch *watch)
 {
     const struct mdf_graph_node *node = &builder->graph->graph->nodes[watch->node];
     const struct mdf_parameter *parameter = find_parameter(node, name);

@@ -86,7 +86,8 @@ static bool look(const struct mdf_state *state, const struct mdf_watch *watch, d
 
     if (!watch->always && !has_arrived && !state->has_run[watch->node]) {
         if (watch->initial_value != MDF_NO_OPERAND) {
-            return mdf_value_number_at(mdf_frame_value(state->frame, watch->initial_value), watch->indices, watch->n_indices, number);
+            return mdf_value_number_at(mdf_frame_value(state->frame, watch->initial_value), watch->indices, watch->n_indices,
+                                       number);
         }
         *number = watch->initial;
         return watch->has_initial;
