@@ -2,6 +2,7 @@
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
 #include "mdf_c/values/values.h"
+#include "tests/engine.h"
 #include "tests/failing_allocator.h"
 #include "tests/refused_pieces.h"
 
@@ -132,13 +133,18 @@ static const struct good_case good_cases[] = {
           "{\"metadata\": {\"inputs\": [\"i\", \"c\", \"p\", \"q\"], \"outputs\": [\"c\", \"q\", \"p\"]}, \"nodes\": {}}}}}}, "
           "\"output_ports\": {\"p\": {\"value\": \"l[0]\"}, \"q\": {\"value\": \"l[1]\"}}"),
      1, NAN, "p 2; q 1"},
-    /* No iterations: a scan output has the shape that the body's declarations promise, through operators behind a state; not that of a
-       state whose shape nobody declares. */
-    {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 0, \"v_initial\": [\"[7.0]\", \"[8.0]\"], \"body\": {\"b\": "
-          "{\"metadata\": {\"inputs\": [\"i\", \"c\", {\"name\": \"x\", \"type\": \"float64\", \"shape\": [1]}, \"w\"], \"outputs\": [\"c\", "
-          "\"x\", \"w\", \"y\", \"v\"]}, \"nodes\": {\"s\": {\"input_ports\": {\"x\": {}, \"w\": {}}, \"functions\": {\"f\": {\"function\": "
-          "\"onnx::Neg\", \"args\": {\"X\": \"x\"}}, \"g\": {\"function\": \"onnx::Abs\", \"args\": {\"X\": \"f\"}}, \"h\": {\"function\": "
-          "\"onnx::Abs\", \"args\": {\"X\": \"w\"}}}, \"output_ports\": {\"y\": {\"value\": \"g\"}, \"v\": {\"value\": \"h\"}}}}}}}}}, "
+    /* No iterations: a scan output has the shape that the body's declarations promise, through operators behind a state; not that
+       of a state whose shape nobody declares. */
+    {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 0, \"v_initial\": [\"[7.0]\", \"[8.0]\"], "
+          "\"body\": {\"b\": "
+          "{\"metadata\": {\"inputs\": [\"i\", \"c\", {\"name\": \"x\", \"type\": \"float64\", \"shape\": [1]}, \"w\"], "
+          "\"outputs\": [\"c\", "
+          "\"x\", \"w\", \"y\", \"v\"]}, \"nodes\": {\"s\": {\"input_ports\": {\"x\": {}, \"w\": {}}, \"functions\": {\"f\": "
+          "{\"function\": "
+          "\"onnx::Neg\", \"args\": {\"X\": \"x\"}}, \"g\": {\"function\": \"onnx::Abs\", \"args\": {\"X\": \"f\"}}, \"h\": "
+          "{\"function\": "
+          "\"onnx::Abs\", \"args\": {\"X\": \"w\"}}}, \"output_ports\": {\"y\": {\"value\": \"g\"}, \"v\": {\"value\": "
+          "\"h\"}}}}}}}}}, "
           "\"output_ports\": {\"y\": {\"value\": \"l[2].shape\"}, \"v\": {\"value\": \"l[3].shape\"}}"),
      2, NAN, "y [0, 1]; v [0]"},
     /* A branch, and a body, that list a value twice. */
@@ -150,14 +156,16 @@ static const struct good_case good_cases[] = {
      1, NAN, "u [-1.0, -2.0]; v [-1.0, -2.0]; w [-1.0, -2.0]"},
     {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": [\"1\", \"2\"], \"body\": "
           "{\"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"p\", \"q\"], \"outputs\": [\"c\", \"s\", \"s\", \"s\"]}, "
-          "\"nodes\": {\"n\": {\"output_ports\": {\"s\": {\"value\": \"p + 10 * q\"}}}}}}}}}, \"output_ports\": {\"p\": {\"value\": "
+          "\"nodes\": {\"n\": {\"output_ports\": {\"s\": {\"value\": \"p + 10 * q\"}}}}}}}}}, \"output_ports\": {\"p\": "
+          "{\"value\": "
           "\"l[0]\"}, \"q\": {\"value\": \"l[1]\"}, \"ss\": {\"value\": \"l[2]\"}}"),
      1, NAN, "p 2541; q 2541; ss [21, 231, 2541]"},
     /* Strings stacked by a loop that a condition ends, with room for more, and with none. */
-    {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 5, \"cond\": true, \"body\": {\"b\": "
-          "{\"metadata\": {\"inputs\": [\"i\", \"c\"], \"outputs\": [\"d\", \"s\"]}, \"nodes\": {\"n\": {\"input_ports\": {\"i\": "
-          "{}}, \"output_ports\": {\"d\": {\"value\": \"i < 2\"}, \"s\": {\"value\": \"numpy.array(['a', 'bc'])\"}}}}}}}}}, "
-          "\"output_ports\": {\"ss\": {\"value\": \"l\"}}"),
+    {NODE(
+         "\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 5, \"cond\": true, \"body\": {\"b\": "
+         "{\"metadata\": {\"inputs\": [\"i\", \"c\"], \"outputs\": [\"d\", \"s\"]}, \"nodes\": {\"n\": {\"input_ports\": {\"i\": "
+         "{}}, \"output_ports\": {\"d\": {\"value\": \"i < 2\"}, \"s\": {\"value\": \"numpy.array(['a', 'bc'])\"}}}}}}}}}, "
+         "\"output_ports\": {\"ss\": {\"value\": \"l\"}}"),
      2, NAN, "ss [[\"a\", \"bc\"], [\"a\", \"bc\"], [\"a\", \"bc\"]]"},
     /* No iterations: the state passes through, a scan output is empty along its axis. */
     {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 0, \"v_initial\": [\"7\"], \"body\": {\"b\": "
@@ -176,12 +184,21 @@ static const struct good_case good_cases[] = {
           "\"output_ports\": "
           "{\"t\": {\"value\": \"s[0]\"}, \"xs\": {\"value\": \"s[1]\"}}"),
      1, NAN, "t 531; xs [[5, 3, 1], [6, 4, 2]]"},
-    /* A target of several names, clauses that leave items out, numpy.newaxis as a value; ports of bodies with values of their own. */
-    {NODE("\"parameters\": {\"p\": {\"value\": [[1, 2], [3, 4]]}}, \"output_ports\": {\"s\": {\"value\": \"[a + 10 * b for a, b in p]\"}, \"t\": {\"value\": \"[a for a in [1, 2, 3] if a > 1 if a < 3]\"}, \"u\": {\"value\": \"[numpy.newaxis, 1]\"}, \"v\": {\"value\": \"p[:, numpy.newaxis].shape\"}}"),
+    /* A target of several names, clauses that leave items out, numpy.newaxis as a value; ports of bodies with values of their
+       own. */
+    {NODE("\"parameters\": {\"p\": {\"value\": [[1, 2], [3, 4]]}}, \"output_ports\": {\"s\": {\"value\": \"[a + 10 * b for a, b "
+          "in p]\"}, \"t\": {\"value\": \"[a for a in [1, 2, 3] if a > 1 if a < 3]\"}, \"u\": {\"value\": \"[numpy.newaxis, "
+          "1]\"}, \"v\": {\"value\": \"p[:, numpy.newaxis].shape\"}}"),
      1, NAN, "s [21, 43]; t [2]; u [null, 1]; v [2, 1, 2]"},
-    {NODE("\"parameters\": {\"x\": {\"value\": 1}, \"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": [\"x\"], \"body\": {\"b\": {\"metadata\": {\"inputs\": [\"i\", {\"name\": \"c\", \"type\": \"bool\", \"shape\": [1]}, \"y\"], \"outputs\": [\"c\", \"z\"]}, \"nodes\": {\"s\": {\"input_ports\": {\"y\": {}, \"w\": {\"default_value\": 5}}, \"output_ports\": {\"z\": {\"value\": \"y + w\"}}}}}}}}}, \"output_ports\": {\"o\": {\"value\": \"l\"}}"),
+    {NODE("\"parameters\": {\"x\": {\"value\": 1}, \"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": "
+          "[\"x\"], \"body\": {\"b\": {\"metadata\": {\"inputs\": [\"i\", {\"name\": \"c\", \"type\": \"bool\", \"shape\": [1]}, "
+          "\"y\"], \"outputs\": [\"c\", \"z\"]}, \"nodes\": {\"s\": {\"input_ports\": {\"y\": {}, \"w\": {\"default_value\": "
+          "5}}, \"output_ports\": {\"z\": {\"value\": \"y + w\"}}}}}}}}}, \"output_ports\": {\"o\": {\"value\": \"l\"}}"),
      2, NAN, "o 16"},
-    {NODE("\"parameters\": {\"x\": {\"value\": 2.5}, \"f\": {\"function\": \"onnx::If\", \"args\": {\"cond\": \"x > 2\", \"then_branch\": {\"b\": {\"nodes\": {\"n\": {\"input_ports\": {\"w\": {\"default_value\": 4}}, \"output_ports\": {\"s\": {\"value\": \"x * w\"}}}}}}, \"else_branch\": {\"c\": {\"nodes\": {\"n\": {\"output_ports\": {\"s\": {\"value\": \"x\"}}}}}}}}}, \"output_ports\": {\"u\": {\"value\": \"f\"}}"),
+    {NODE("\"parameters\": {\"x\": {\"value\": 2.5}, \"f\": {\"function\": \"onnx::If\", \"args\": {\"cond\": \"x > 2\", "
+          "\"then_branch\": {\"b\": {\"nodes\": {\"n\": {\"input_ports\": {\"w\": {\"default_value\": 4}}, \"output_ports\": "
+          "{\"s\": {\"value\": \"x * w\"}}}}}}, \"else_branch\": {\"c\": {\"nodes\": {\"n\": {\"output_ports\": {\"s\": "
+          "{\"value\": \"x\"}}}}}}}}}, \"output_ports\": {\"u\": {\"value\": \"f\"}}"),
      1, NAN, "u 10.0"},
 };
 
@@ -275,6 +292,26 @@ Test(engine, a_bound_on_iterations_ends_a_loop)
 
     cr_expect_eq(run(endless, &options, 1, NAN, text, sizeof text), MDF_LIMIT);
     cr_expect(strstr(text, "1000 iterations") != NULL, "%s", text);
+}
+
+/* A stack has room for items that a body never came to. */
+Test(engine, what_a_failed_run_stacked_is_not_shown)
+{
+    const char *model = NODE(
+        "\"parameters\": {\"xs\": {\"value\": [4.0, 1.0, -1.0, 5.0, 6.0, 7.0]}, \"s\": {\"function\": \"onnx::Scan\", \"args\": "
+        "{\"initial_state_and_scan_inputs\": \"[xs]\", \"num_scan_inputs\": 1, \"body\": {\"metadata\": {\"inputs\": [\"x\"], "
+        "\"outputs\": [\"y\"]}, \"nodes\": {\"s\": {\"input_ports\": {\"x\": {}}, \"output_ports\": {\"y\": {\"value\": "
+        "\"math.sqrt(x)\"}}}}}}}}, "
+        "\"output_ports\": {\"y\": {\"value\": \"s\"}}");
+    struct engine engine;
+    const mdf_value *stacked;
+
+    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
+    cr_expect_neq(mdf_evaluate(engine.state, NAN, &engine.error), MDF_OK);
+    cr_expect(strstr(engine.error.message, "iteration 2") != NULL, "%s", engine.error.message);
+    stacked = mdf_part_at(engine.state, 0, MDF_PART_PARAMETER, 1, 0);
+    cr_expect(stacked == NULL || mdf_value_kind(stacked) == MDF_KIND_NONE);
+    engine_end(&engine);
 }
 
 Test(engine, a_bound_on_memory_is_kept)

@@ -165,7 +165,7 @@ static bool run_loop(struct mdf_call *call)
 
     loop.n_states = call->n_inputs > FIRST_STATE ? call->n_inputs - FIRST_STATE : 0;
     loop.n_scans = loop.body->n_outputs - FIRST_YIELD_STATE - loop.n_states;
-    return read_bounds(&loop) && begin(&loop) && run_iterations(&loop) && end(&loop);
+    return (read_bounds(&loop) && begin(&loop) && run_iterations(&loop) && end(&loop)) || mdf_stack_drop(call, loop.n_states);
 }
 
 const struct mdf_operator mdf_operators_loop[] = {

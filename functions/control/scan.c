@@ -222,24 +222,27 @@ static bool end(struct scan *scan)
     return true;
 }
 
+static bool run_iterations(struct scan *scan)
+{
+    size_t iteration;
+
+    for (iteration = 0; iteration < scan->length; iteration++) {
+        if (!run_iteration(scan, iteration)) {
+            mdf_error_append(&scan->call->context->error, " (iteration %zu of onnx::Scan)", iteration);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool run_scan(struct mdf_call *call)
 {
     struct scan scan = {.call = call, .settings = call->settings, .body = call->bodies[0]};
-    size_t iteration;
 
     scan.n_scan_inputs = (size_t)scan.settings->num_scan_inputs;
     scan.n_states = call->n_inputs - scan.n_scan_inputs;
     scan.n_scan_outputs = scan.body->n_outputs - scan.n_states;
-    if (!check(&scan) || !begin(&scan)) {
-        return false;
-    }
-    for (iteration = 0; iteration < scan.length; iteration++) {
-        if (!run_iteration(&scan, iteration)) {
-            mdf_error_append(&call->context->error, " (iteration %zu of onnx::Scan)", iteration);
-            return false;
-        }
-    }
-    return end(&scan);
+    return (check(&scan) && begin(&scan) && run_iterations(&scan) && end(&scan)) || mdf_stack_drop(call, scan.n_states);
 }
 
 const struct mdf_operator mdf_operators_scan[] = {

@@ -252,23 +252,26 @@ static bool begin(struct scan8 *scan)
     return true;
 }
 
+static bool run_entries(struct scan8 *scan)
+{
+    size_t batch;
+
+    for (batch = 0; batch < scan->n_batches; batch++) {
+        if (!run_entry(scan, batch)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool run_scan8(struct mdf_call *call)
 {
     struct scan8 scan = {.call = call, .settings = call->settings, .body = call->bodies[0]};
-    size_t batch;
 
     scan.n_scan_inputs = (size_t)scan.settings->num_scan_inputs;
     scan.n_states = call->n_inputs - FIRST_OPERAND - scan.n_scan_inputs;
     scan.n_scan_outputs = scan.body->n_outputs - scan.n_states;
-    if (!check(&scan) || !begin(&scan)) {
-        return false;
-    }
-    for (batch = 0; batch < scan.n_batches; batch++) {
-        if (!run_entry(&scan, batch)) {
-            return false;
-        }
-    }
-    return end(&scan);
+    return (check(&scan) && begin(&scan) && run_entries(&scan) && end(&scan)) || mdf_stack_drop(call, 0);
 }
 
 const struct mdf_operator mdf_operators_scan8[] = {

@@ -131,6 +131,18 @@ bool mdf_stack_take(struct mdf_memory *memory, struct mdf_value *slice, const st
 
 /* ------------------------------------------------------------------ putting */
 
+bool mdf_stack_drop(struct mdf_call *call, size_t first)
+{
+    size_t i;
+
+    for (i = first; i < call->n_outputs; i++) {
+        if (call->outputs[i] != NULL) {
+            mdf_value_clear(call->context->memory, call->outputs[i]);
+        }
+    }
+    return false;
+}
+
 void mdf_stack_begin(struct mdf_stack *stack, struct mdf_value *whole, size_t axis, size_t capacity)
 {
     *stack = (struct mdf_stack){whole, axis, 0, capacity};

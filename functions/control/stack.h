@@ -23,6 +23,8 @@ struct mdf_stack {
     size_t length, capacity; /* slices written, slices that there is room for */
 };
 
+/* Of a run that fails: outputs from `first` on, of which some places may never have been written, hold nothing. Yields false. */
+bool mdf_stack_drop(struct mdf_call *call, size_t first);
 /* Opens a stack for up to `capacity` slices; more make it grow. `axis` is of the result. */
 void mdf_stack_begin(struct mdf_stack *stack, struct mdf_value *whole, size_t axis, size_t capacity);
 /* Writes a slice at `index`, at most one past the last so far where the stack grows. False with the error set: not an array, or
