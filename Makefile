@@ -74,7 +74,7 @@ package_libraries = $(shell pkg-config --libs $(LIBRARY_PACKAGES)) -ldl
 suite_libraries = $(shell pkg-config --libs $(SUITE_PACKAGES))
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes \
-    -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef $(if $(WERROR),-Werror)
+    -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wno-missing-field-initializers $(if $(WERROR),-Werror)
 # What makes a mistake in memory end in an error instead of foreign code (SECURITY.md). The sanitizers have their own ways, and
 # _FORTIFY_SOURCE needs an optimising compiler; who sets it in CFLAGS means it.
 IS_OPTIMISED := $(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS))))

@@ -253,6 +253,48 @@ Test(gradient, equals_differences)
     }
 }
 
+/* Expressions of a, whose functions are those of ONNX's operators and have their rules. */
+static const struct {
+    const char *expression;
+    struct argument a;
+} expressions[] = {
+    {"numpy.arcsin(a)", {"2,3", -0.9, 0.9}}, {"numpy.arccos(a)", {"2,3", -0.9, 0.9}},  {"numpy.arctan(a)", {"2,3", -1, 1}},
+    {"numpy.arcsinh(a)", {"2,3", -1, 1}},    {"numpy.arccosh(a)", {"2,3", 1.2, 3}},    {"numpy.arctanh(a)", {"2,3", -0.9, 0.9}},
+    {"numpy.tan(a)", {"2,3", -1, 1}},        {"numpy.cbrt(a)", {"2,3", 0.5, 2}},       {"numpy.exp2(a)", {"2,3", -1, 1}},
+    {"numpy.expm1(a)", {"2,3", -1, 1}},      {"numpy.log2(a)", {"2,3", 0.5, 2}},       {"numpy.log10(a)", {"2,3", 0.5, 2}},
+    {"numpy.square(a)", {"2,3", -1, 1}},     {"numpy.reciprocal(a)", {"2,3", 0.5, 2}}, {"numpy.degrees(a)", {"2,3", -1, 1}},
+    {"numpy.radians(a)", {"2,3", -1, 1}},    {"numpy.absolute(a)", {"2,3", -1, 1}},    {"abs(a)", {"2,3", -1, 1}},
+    {"a * numpy.floor(a)", {"2,3", -3, 3}},  {"a * numpy.rint(a)", {"2,3", -3, 3}},    {"math.erf(a)", {"", -1, 1}},
+    {"math.erfc(a)", {"", -1, 1}},           {"math.atanh(a)", {"", -0.9, 0.9}},       {"math.log(a)", {"", 0.5, 2}},
+    {"math.log(a, 2)", {"", 0.5, 2}},        {"math.log(2, a)", {"", 1.5, 3}},
+};
+
+Test(gradient, of_expressions_equals_differences)
+{
+    static const char form[] =
+        "{\"m\": {\"onnx_opset_version\": \"28\", \"graphs\": {\"g\": {\"nodes\": {"
+        "\"w\": {\"input_ports\": {\"a\": {\"type\": \"float64\"}}, \"parameters\": {\"y\": {\"value\": \"%s\"}}, "
+        "\"output_ports\": {\"z\": {\"value\": \"numpy.sum(y * numpy.cos(numpy.reshape(numpy.arange(1.0 * a.size), "
+        "a.shape)))\"}}}, "
+        "\"d\": {\"input_ports\": {\"a\": {\"type\": \"float64\"}}, \"parameters\": {\"q\": {\"function\": "
+        "\"ai.onnx.preview.training::Gradient\", \"args\": {\"Inputs\": [\"a\"], \"xs\": [\"a\"], \"y\": \"z\"}}}, "
+        "\"output_ports\": {\"da\": {\"value\": \"q\"}}}}}}}}";
+
+    for (size_t k = 0; k < sizeof expressions / sizeof *expressions; k++) {
+        struct array a, none = {0};
+        char source[TEXT_SIZE];
+        struct engine run;
+
+        fill(&expressions[k].a, &a);
+        snprintf(source, sizeof source, form, expressions[k].expression);
+        if (engine_begin(&run, source, NULL)) {
+            compare(&run, "da", &a, &a, &none, expressions[k].expression);
+        }
+        cr_expect_eq(run.error.code, MDF_OK, "%s: %s", expressions[k].expression, run.error.message);
+        engine_end(&run);
+    }
+}
+
 /* ------------------------------------------------------------------ by hand */
 
 /* A graph of nodes, the last of them a call of Gradient; what its port "d" holds, or the message of the error. */

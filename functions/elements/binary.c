@@ -1,4 +1,4 @@
-/* binary.c - arithmetic of two arrays: Add Sub Mul Div Pow Mod PRelu BitShift BitwiseAnd BitwiseOr BitwiseXor BitwiseNot.
+/* binary.c - arithmetic of two arrays: Add Sub Mul Div Pow Mod PRelu BitShift BitwiseAnd BitwiseOr BitwiseXor.
  *
  * Whole numbers wrap; their division truncates, by zero it is an error. Sources: the ONNX operators of these names. */
 #include "functions/elements/elementwise.h"
@@ -197,13 +197,6 @@ static uint64_t whole_power(uint64_t base, uint64_t exponent)
 
 #include "functions/elements/elementwise_end.inc"
 
-#define OPERATION bitwise_not
-#define UNARY(x) ~x
-#include "functions/elements/elementwise_signed.inc"
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
 /* ------------------------------------------------------------------ operations */
 
 static const char by_zero[] = "integer division by zero";
@@ -229,7 +222,6 @@ static const struct mdf_operation shift_right = {.loops = {MDF_LOOPS_INTEGERS(sh
 static const struct mdf_operation bitwise_and = {.loops = {MDF_LOOPS_INTEGERS(bitwise_and)}};
 static const struct mdf_operation bitwise_or = {.loops = {MDF_LOOPS_INTEGERS(bitwise_or)}};
 static const struct mdf_operation bitwise_xor = {.loops = {MDF_LOOPS_INTEGERS(bitwise_xor)}};
-static const struct mdf_operation bitwise_not = {.loops = {MDF_LOOPS_INTEGERS(bitwise_not)}};
 
 /* ------------------------------------------------------------------ kernels */
 
@@ -291,11 +283,6 @@ static bool run_bitwise_or(struct mdf_call *call)
 static bool run_bitwise_xor(struct mdf_call *call)
 {
     return mdf_elementwise_call(call, &bitwise_xor, 2, NULL);
-}
-
-static bool run_bitwise_not(struct mdf_call *call)
-{
-    return mdf_elementwise_call(call, &bitwise_not, 1, NULL);
 }
 
 struct mod_settings {
@@ -428,5 +415,4 @@ const struct mdf_operator mdf_operators_binary[] = {
     {"BitwiseAnd", 18, 99, run_bitwise_and, NULL, 0, MDF_OPERATOR_PURE, NULL},
     {"BitwiseOr", 18, 99, run_bitwise_or, NULL, 0, MDF_OPERATOR_PURE, NULL},
     {"BitwiseXor", 18, 99, run_bitwise_xor, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"BitwiseNot", 18, 99, run_bitwise_not, NULL, 0, MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

@@ -4,6 +4,8 @@
  * 0 is 0. Of several equal largest elements each gets the same share. */
 #include "functions/kernel/derivatives.h"
 
+#include "functions/elements/element.h"
+
 #include <string.h>
 
 #define BY(name, input, expression)              \
@@ -37,33 +39,9 @@
 
 static const struct mdf_derivative rows[] = {
     /* element by element */
-    BY("Identity", 0, "dy"),
     BY("Cast", 0, "dy"),
     BY("CastLike", 0, "dy"),
     IS_FLAT("CastLike"),
-    BY("Neg", 0, "-dy"),
-    BY("Abs", 0, "dy * numpy.sign(x0)"),
-    BY("Exp", 0, "dy * y"),
-    BY("Log", 0, "dy / x0"),
-    BY("Sqrt", 0, "dy / (2 * y)"),
-    BY("Reciprocal", 0, "-dy * y * y"),
-    BY("Sin", 0, "dy * numpy.cos(x0)"),
-    BY("Cos", 0, "-dy * numpy.sin(x0)"),
-    BY("Tan", 0, "dy * (1 + y * y)"),
-    BY("Asin", 0, "dy / numpy.sqrt(1 - x0 * x0)"),
-    BY("Acos", 0, "-dy / numpy.sqrt(1 - x0 * x0)"),
-    BY("Atan", 0, "dy / (1 + x0 * x0)"),
-    BY("Sinh", 0, "dy * numpy.cosh(x0)"),
-    BY("Cosh", 0, "dy * numpy.sinh(x0)"),
-    BY("Tanh", 0, "dy * (1 - y * y)"),
-    BY("Asinh", 0, "dy / numpy.sqrt(x0 * x0 + 1)"),
-    BY("Acosh", 0, "dy / numpy.sqrt(x0 * x0 - 1)"),
-    BY("Atanh", 0, "dy / (1 - x0 * x0)"),
-    BY("Erf", 0, "dy * numpy.exp(-x0 * x0) * (2 / math.sqrt(math.pi))"),
-    BY("Sigmoid", 0, "dy * y * (1 - y)"),
-    BY("Softplus", 0, "dy / (1 + numpy.exp(-x0))"),
-    BY("Softsign", 0, "dy / (1 + numpy.abs(x0)) ** 2"),
-    BY("Relu", 0, "dy * (x0 > 0)"),
     BY("LeakyRelu", 0, "dy * numpy.where(x0 < 0, alpha, 1.0)"),
     BY("PRelu", 0, "dy * numpy.where(x0 < 0, x1, 1.0)"),
     BY("PRelu", 1, "dy * numpy.where(x0 < 0, x0, 0.0)"),
@@ -85,10 +63,6 @@ static const struct mdf_derivative rows[] = {
     BY("Clip", 0, "dy * (x0 == y)"),
     BY("Clip", 1, "dy * ((x0 < x1) & (y == x1))"),
     BY("Clip", 2, "dy * ((x0 > x2) & (y == x2))"),
-    IS_FLAT("Floor"),
-    IS_FLAT("Ceil"),
-    IS_FLAT("Round"),
-    IS_FLAT("Sign"),
     IS_FLAT("Hardmax"),
     /* two and more operands */
     BY("Add", MDF_DERIVATIVE_ANY, "dy"),
@@ -164,8 +138,6 @@ static const struct mdf_derivative rows[] = {
     BY("operator.truediv", 1, "-dy * y / x1"),
     BY("operator.pow", 0, "dy * x1 * x0 ** (x1 - 1)"),
     BY("operator.pow", 1, "dy * y * numpy.log(numpy.where(x0 > 0, x0, 1.0))"),
-    BY("operator.neg", 0, "-dy"),
-    BY("operator.pos", 0, "dy"),
     IS_FLAT("operator.lt"),
     IS_FLAT("operator.le"),
     IS_FLAT("operator.gt"),
@@ -174,24 +146,8 @@ static const struct mdf_derivative rows[] = {
     IS_FLAT("operator.ne"),
     IS_FLAT("operator.and_"),
     IS_FLAT("operator.or_"),
-    IS_FLAT("operator.not_"),
-    BY("numpy.exp", 0, "dy * y"),
-    BY("math.exp", 0, "dy * y"),
-    BY("numpy.log", 0, "dy / x0"),
-    BY("math.log", 0, "dy / x0"),
-    BY("numpy.log1p", 0, "dy / (1 + x0)"),
-    BY("numpy.sqrt", 0, "dy / (2 * y)"),
-    BY("math.sqrt", 0, "dy / (2 * y)"),
-    BY("numpy.sin", 0, "dy * numpy.cos(x0)"),
-    BY("math.sin", 0, "dy * numpy.cos(x0)"),
-    BY("numpy.cos", 0, "-dy * numpy.sin(x0)"),
-    BY("math.cos", 0, "-dy * numpy.sin(x0)"),
-    BY("numpy.sinh", 0, "dy * numpy.cosh(x0)"),
-    BY("numpy.cosh", 0, "dy * numpy.sinh(x0)"),
-    BY("numpy.tanh", 0, "dy * (1 - y * y)"),
-    BY("math.tanh", 0, "dy * (1 - y * y)"),
-    BY("numpy.abs", 0, "dy * numpy.sign(x0)"),
-    IS_FLAT("numpy.sign"),
+    BY("math.log", 0, "dy / x0 if x1 is None else dy / (x0 * math.log(x1))"),
+    BY("math.log", 1, "-dy * y / (x1 * math.log(x1))"),
     BY("numpy.minimum", 0, "dy * (x0 <= x1)"),
     BY("numpy.minimum", 1, "dy * (x1 < x0)"),
     BY("numpy.maximum", 0, "dy * (x0 >= x1)"),
@@ -237,6 +193,33 @@ static const struct mdf_derivative rows[] = {
     {NULL, 0, NULL, false, false, 0},
 };
 
+/* Those of elements.def, which hold for all operators that compute the element. */
+static const struct {
+    enum mdf_element_id id;
+    struct mdf_derivative derivative;
+} element_rows[] = {
+#define DERIVATIVE(id, input, expression) {MDF_ELEMENT_##id, BY(#id, input, expression)},
+#define FLAT(id) {MDF_ELEMENT_##id, IS_FLAT(#id)},
+#include "functions/elements/elements.def"
+};
+
+static const struct mdf_derivative *find_of_element(const struct mdf_element *element, size_t input)
+{
+    size_t i;
+
+    for (; element != NULL; element = element->base) {
+        for (i = 0; i < sizeof element_rows / sizeof *element_rows; i++) {
+            const struct mdf_derivative *derivative = &element_rows[i].derivative;
+
+            if (element_rows[i].id == element->id &&
+                (derivative->input == MDF_DERIVATIVE_ANY || (size_t)derivative->input == input)) {
+                return derivative;
+            }
+        }
+    }
+    return NULL;
+}
+
 const struct mdf_derivative *mdf_derivative_find(const struct mdf_operator *row, int version, size_t input)
 {
     const struct mdf_derivative *derivative;
@@ -247,5 +230,5 @@ const struct mdf_derivative *mdf_derivative_find(const struct mdf_operator *row,
             return derivative;
         }
     }
-    return NULL;
+    return find_of_element(row->element, input);
 }

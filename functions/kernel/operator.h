@@ -60,6 +60,9 @@ enum mdf_operator_flags {
     MDF_OPERATOR_MODIFIES = 32        /* bodies may be left out; each takes one array and yields one; outputs are the schema's */
 };
 
+struct mdf_element;
+
+/* Columns from `element` on are named where a row has them. */
 struct mdf_operator {
     const char *name; /* ONNX: "Gather"; Python: "numpy.sum", "math.sin", "abs", "operator.add"; NULL ends a table */
     int since, until; /* ONNX: versions of the schema [since, until] that the kernel serves; Python: 0 */
@@ -69,6 +72,7 @@ struct mdf_operator {
     unsigned flags;
     const char *formals; /* Python: "a axis= keepdims=": names in order, '=' where it may be left out, "*args" for any number.
                             ONNX: NULL (schemas/ has them) */
+    const struct mdf_element *element; /* the function of elements that it computes (functions/elements/element.h); NULL: none */
 };
 
 /* The kernel row for an ONNX operator at a schema version (not an opset version); NULL where there is none. No two domains of

@@ -3,6 +3,7 @@
  * Two Python numbers compute as Python does: whole numbers do not wrap (past 64 bits they become float64), division by zero is
  * an error. Strings and lists join and repeat. Everything else computes as numpy does. Sources: the Python language reference,
  * "Expressions"; CPython's floatobject.c for floor division and powers. */
+#include "functions/elements/element.h"
 #include "functions/python/python_numbers.h"
 #include "functions/python/python_operations.h"
 #include "functions/python/ufunc.h"
@@ -520,9 +521,9 @@ static bool run_invert(struct mdf_call *call)
     return apply_to_array(call, &mdf_ufunc_invert);
 }
 
-#define ROW(name, kernel, formals)                                      \
-    {                                                                   \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
+#define ROW(name, kernel, ...)                                              \
+    {                                                                       \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, __VA_ARGS__ \
     }
 
 const struct mdf_operator mdf_operators_python_arithmetic[] = {
@@ -538,8 +539,8 @@ const struct mdf_operator mdf_operators_python_arithmetic[] = {
     ROW("operator.xor", run_xor, "a b"),
     ROW("operator.lshift", run_left_shift, "a b"),
     ROW("operator.rshift", run_right_shift, "a b"),
-    ROW("operator.neg", run_negative, "a"),
-    ROW("operator.pos", run_positive, "a"),
-    ROW("operator.invert", run_invert, "a"),
+    ROW("operator.neg", run_negative, "a", MDF_ELEMENT(negative)),
+    ROW("operator.pos", run_positive, "a", MDF_ELEMENT(kept)),
+    ROW("operator.invert", run_invert, "a", MDF_ELEMENT(complement)),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

@@ -1,6 +1,7 @@
 /* builtins.c - Python's builtin functions of single values: abs round divmod pow int float bool str len.
  *
  * Source: the Python library reference, "Built-in Functions"; CPython's floatobject.c for rounding. */
+#include "functions/elements/element.h"
 #include "functions/python/python_numbers.h"
 #include "functions/python/python_operations.h"
 #include "functions/python/ufunc.h"
@@ -363,13 +364,13 @@ static bool run_str(struct mdf_call *call)
     return done;
 }
 
-#define ROW(name, kernel, formals)                                      \
-    {                                                                   \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
+#define ROW(name, kernel, ...)                                              \
+    {                                                                       \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, __VA_ARGS__ \
     }
 
 const struct mdf_operator mdf_operators_python_builtins[] = {
-    ROW("abs", run_abs, "x"),
+    ROW("abs", run_abs, "x", MDF_ELEMENT(exact_absolute)),
     ROW("divmod", run_divmod, "a b"),
     ROW("pow", run_pow, "base exp mod="),
     ROW("len", run_len, "obj"),

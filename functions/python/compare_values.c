@@ -3,6 +3,7 @@
  * Python numbers compare by their exact values, strings by code points, lists item by item; arrays as numpy compares them. What
  * has no order is an error; what is of different kinds is unequal. Source: the Python language reference, "Comparisons". */
 #define _GNU_SOURCE /* memmem */
+#include "functions/elements/element.h"
 #include "functions/python/python_operations.h"
 #include "functions/python/ufunc.h"
 
@@ -366,9 +367,9 @@ static bool run_not_contains(struct mdf_call *call)
     return find(call, &found) && mdf_python_make_bool(call, mdf_call_target(call, 0), !found);
 }
 
-#define ROW(name, kernel, formals)                                      \
-    {                                                                   \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
+#define ROW(name, kernel, ...)                                              \
+    {                                                                       \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, __VA_ARGS__ \
     }
 
 const struct mdf_operator mdf_operators_python_compare_values[] = {
@@ -380,7 +381,7 @@ const struct mdf_operator mdf_operators_python_compare_values[] = {
     ROW("operator.ne", run_not_equal, "a b"),
     ROW("operator.is_", run_is, "a b"),
     ROW("operator.is_not", run_is_not, "a b"),
-    ROW("operator.not_", run_not, "a"),
+    ROW("operator.not_", run_not, "a", MDF_ELEMENT(negation)),
     ROW("operator.contains", run_contains, "item container"),
     ROW("operator.not_contains", run_not_contains, "item container"),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},

@@ -3,6 +3,7 @@
  * Operands are single numbers; results are Python floats. What has no real result is an error, as in Python: "math domain error",
  * "math range error". Source: the Python library reference, "math", version 3.11; CPython's mathmodule.c for what counts as which
  * error. */
+#include "functions/elements/element.h"
 #include "functions/python/python_numbers.h"
 #include "functions/python/python_operations.h"
 
@@ -485,31 +486,31 @@ static bool run_fsum(struct mdf_call *call)
     return mdf_python_make_real(call, mdf_call_target(call, 0), round_partials(partials, n_partials));
 }
 
-#define ROW(name, kernel, formals)                                      \
-    {                                                                   \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
+#define ROW(name, kernel, ...)                                              \
+    {                                                                       \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, __VA_ARGS__ \
     }
 
 const struct mdf_operator mdf_operators_python_math_functions[] = {
-    ROW("math.acos", run_acos, "x"),
-    ROW("math.acosh", run_acosh, "x"),
-    ROW("math.asin", run_asin, "x"),
-    ROW("math.asinh", run_asinh, "x"),
-    ROW("math.atan", run_atan, "x"),
+    ROW("math.acos", run_acos, "x", MDF_ELEMENT(arc_cosine)),
+    ROW("math.acosh", run_acosh, "x", MDF_ELEMENT(arc_cosine_hyperbolic)),
+    ROW("math.asin", run_asin, "x", MDF_ELEMENT(arc_sine)),
+    ROW("math.asinh", run_asinh, "x", MDF_ELEMENT(arc_sine_hyperbolic)),
+    ROW("math.atan", run_atan, "x", MDF_ELEMENT(arc_tangent)),
     ROW("math.atan2", run_atan2, "y x"),
-    ROW("math.atanh", run_atanh, "x"),
-    ROW("math.cbrt", run_cbrt, "x"),
+    ROW("math.atanh", run_atanh, "x", MDF_ELEMENT(arc_tangent_hyperbolic)),
+    ROW("math.cbrt", run_cbrt, "x", MDF_ELEMENT(cube_root)),
     ROW("math.copysign", run_copysign, "x y"),
-    ROW("math.cos", run_cos, "x"),
-    ROW("math.cosh", run_cosh, "x"),
-    ROW("math.degrees", run_degrees, "x"),
+    ROW("math.cos", run_cos, "x", MDF_ELEMENT(cosine)),
+    ROW("math.cosh", run_cosh, "x", MDF_ELEMENT(cosine_hyperbolic)),
+    ROW("math.degrees", run_degrees, "x", MDF_ELEMENT(degrees)),
     ROW("math.dist", run_dist, "p q"),
-    ROW("math.erf", run_erf, "x"),
-    ROW("math.erfc", run_erfc, "x"),
-    ROW("math.exp", run_exp, "x"),
-    ROW("math.exp2", run_exp2, "x"),
-    ROW("math.expm1", run_expm1, "x"),
-    ROW("math.fabs", run_fabs, "x"),
+    ROW("math.erf", run_erf, "x", MDF_ELEMENT(error_function)),
+    ROW("math.erfc", run_erfc, "x", MDF_ELEMENT(error_function_complement)),
+    ROW("math.exp", run_exp, "x", MDF_ELEMENT(exponential)),
+    ROW("math.exp2", run_exp2, "x", MDF_ELEMENT(exponential_base_two)),
+    ROW("math.expm1", run_expm1, "x", MDF_ELEMENT(exponential_minus_one)),
+    ROW("math.fabs", run_fabs, "x", MDF_ELEMENT(absolute)),
     ROW("math.fmod", run_fmod, "x y"),
     ROW("math.frexp", run_frexp, "x"),
     ROW("math.fsum", run_fsum, "seq"),
@@ -521,20 +522,20 @@ const struct mdf_operator mdf_operators_python_math_functions[] = {
     ROW("math.isnan", run_isnan, "x"),
     ROW("math.ldexp", run_ldexp, "x i"),
     ROW("math.lgamma", run_lgamma, "x"),
-    ROW("math.log", run_log, "x base="),
-    ROW("math.log10", run_log10, "x"),
-    ROW("math.log1p", run_log1p, "x"),
-    ROW("math.log2", run_log2, "x"),
+    ROW("math.log", run_log, "x base=", MDF_ELEMENT(logarithm)),
+    ROW("math.log10", run_log10, "x", MDF_ELEMENT(logarithm_base_ten)),
+    ROW("math.log1p", run_log1p, "x", MDF_ELEMENT(logarithm_of_one_more)),
+    ROW("math.log2", run_log2, "x", MDF_ELEMENT(logarithm_base_two)),
     ROW("math.modf", run_modf, "x"),
     ROW("math.nextafter", run_nextafter, "x y"),
     ROW("math.pow", run_pow, "x y"),
-    ROW("math.radians", run_radians, "x"),
+    ROW("math.radians", run_radians, "x", MDF_ELEMENT(radians)),
     ROW("math.remainder", run_remainder, "x y"),
-    ROW("math.sin", run_sin, "x"),
-    ROW("math.sinh", run_sinh, "x"),
-    ROW("math.sqrt", run_sqrt, "x"),
-    ROW("math.tan", run_tan, "x"),
-    ROW("math.tanh", run_tanh, "x"),
+    ROW("math.sin", run_sin, "x", MDF_ELEMENT(sine)),
+    ROW("math.sinh", run_sinh, "x", MDF_ELEMENT(sine_hyperbolic)),
+    ROW("math.sqrt", run_sqrt, "x", MDF_ELEMENT(square_root)),
+    ROW("math.tan", run_tan, "x", MDF_ELEMENT(tangent)),
+    ROW("math.tanh", run_tanh, "x", MDF_ELEMENT(tangent_hyperbolic)),
     ROW("math.ulp", run_ulp, "x"),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

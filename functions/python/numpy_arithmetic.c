@@ -3,6 +3,7 @@
  *
  * Whole numbers wrap; division of a whole number by zero gives 0, of a real one an infinity or NaN. Source: numpy 2.4, "Universal
  * functions". */
+#include "functions/elements/element.h"
 #include "functions/python/python_numbers.h"
 #include "functions/python/ufunc.h"
 
@@ -373,9 +374,9 @@ static bool run_power(struct mdf_call *call)
     {                                                                   \
         name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x1 x2" \
     }
-#define UNARY_ROW(name, kernel)                                     \
-    {                                                               \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x" \
+#define UNARY_ROW(name, kernel, element)                                     \
+    {                                                                        \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x", element \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_arithmetic[] = {
@@ -404,16 +405,16 @@ const struct mdf_operator mdf_operators_python_numpy_arithmetic[] = {
     BINARY_ROW("numpy.bitwise_right_shift", run_right_shift),
     BINARY_ROW("numpy.gcd", run_greatest_divisor),
     BINARY_ROW("numpy.lcm", run_least_multiple),
-    UNARY_ROW("numpy.negative", run_negative),
-    UNARY_ROW("numpy.positive", run_positive),
-    UNARY_ROW("numpy.abs", run_absolute),
-    UNARY_ROW("numpy.absolute", run_absolute),
-    UNARY_ROW("numpy.sign", run_signs),
-    UNARY_ROW("numpy.square", run_square),
-    UNARY_ROW("numpy.reciprocal", run_reciprocal),
-    UNARY_ROW("numpy.sqrt", run_square_root),
-    UNARY_ROW("numpy.invert", run_invert),
-    UNARY_ROW("numpy.bitwise_not", run_invert),
-    UNARY_ROW("numpy.bitwise_invert", run_invert),
+    UNARY_ROW("numpy.negative", run_negative, MDF_ELEMENT(negative)),
+    UNARY_ROW("numpy.positive", run_positive, MDF_ELEMENT(kept)),
+    UNARY_ROW("numpy.abs", run_absolute, MDF_ELEMENT(absolute)),
+    UNARY_ROW("numpy.absolute", run_absolute, MDF_ELEMENT(absolute)),
+    UNARY_ROW("numpy.sign", run_signs, MDF_ELEMENT(sign)),
+    UNARY_ROW("numpy.square", run_square, MDF_ELEMENT(square)),
+    UNARY_ROW("numpy.reciprocal", run_reciprocal, MDF_ELEMENT(reciprocal)),
+    UNARY_ROW("numpy.sqrt", run_square_root, MDF_ELEMENT(square_root)),
+    UNARY_ROW("numpy.invert", run_invert, MDF_ELEMENT(complement)),
+    UNARY_ROW("numpy.bitwise_not", run_invert, MDF_ELEMENT(complement)),
+    UNARY_ROW("numpy.bitwise_invert", run_invert, MDF_ELEMENT(complement)),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

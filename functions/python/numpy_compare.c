@@ -1,6 +1,7 @@
 /* numpy_compare.c - numpy's comparisons and truths: less equal ... logical_and ... isnan isclose array_equal.
  *
  * Results are bool. Text is compared byte by byte, which is the order of code points. Source: numpy 2.4, "Logic functions". */
+#include "functions/elements/element.h"
 #include "functions/python/ufunc.h"
 
 #include <math.h>
@@ -289,9 +290,9 @@ static bool run_array_equal(struct mdf_call *call)
            mdf_python_make_bool(call, target, all_true(&slots[MDF_SLOT_OWN]));
 }
 
-#define ROW(name, kernel, formals)                                      \
-    {                                                                   \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
+#define ROW(name, kernel, ...)                                              \
+    {                                                                       \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, __VA_ARGS__ \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_compare[] = {
@@ -304,7 +305,7 @@ const struct mdf_operator mdf_operators_python_numpy_compare[] = {
     ROW("numpy.logical_and", run_logical_and, "x1 x2"),
     ROW("numpy.logical_or", run_logical_or, "x1 x2"),
     ROW("numpy.logical_xor", run_logical_xor, "x1 x2"),
-    ROW("numpy.logical_not", run_logical_not, "x"),
+    ROW("numpy.logical_not", run_logical_not, "x", MDF_ELEMENT(negation)),
     ROW("numpy.isnan", run_is_nan, "x"),
     ROW("numpy.isinf", run_is_infinite, "x"),
     ROW("numpy.isfinite", run_is_finite, "x"),

@@ -1,6 +1,7 @@
 /* numpy_functions.c - numpy's functions of reals: sin exp log arctan2 hypot ...; floor ceil trunc rint; heaviside sinc.
  *
  * Whole numbers become reals first. Errors of domain give NaN or an infinity. Source: numpy 2.4, "Mathematical functions". */
+#include "functions/elements/element.h"
 #include "functions/python/ufunc.h"
 
 #include <math.h>
@@ -212,49 +213,49 @@ KERNEL(run_log2_sum, log2_sum)
     {                                                                   \
         name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x1 x2" \
     }
-#define UNARY_ROW(name, kernel)                                     \
-    {                                                               \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x" \
+#define UNARY_ROW(name, kernel, element)                                     \
+    {                                                                        \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x", element \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_functions[] = {
-    UNARY_ROW("numpy.cbrt", run_cbrt),
-    UNARY_ROW("numpy.exp", run_exp),
-    UNARY_ROW("numpy.exp2", run_exp2),
-    UNARY_ROW("numpy.expm1", run_expm1),
-    UNARY_ROW("numpy.log", run_log),
-    UNARY_ROW("numpy.log2", run_log2),
-    UNARY_ROW("numpy.log10", run_log10),
-    UNARY_ROW("numpy.log1p", run_log1p),
-    UNARY_ROW("numpy.sin", run_sin),
-    UNARY_ROW("numpy.cos", run_cos),
-    UNARY_ROW("numpy.tan", run_tan),
-    UNARY_ROW("numpy.arcsin", run_arcsin),
-    UNARY_ROW("numpy.asin", run_arcsin),
-    UNARY_ROW("numpy.arccos", run_arccos),
-    UNARY_ROW("numpy.acos", run_arccos),
-    UNARY_ROW("numpy.arctan", run_arctan),
-    UNARY_ROW("numpy.atan", run_arctan),
-    UNARY_ROW("numpy.sinh", run_sinh),
-    UNARY_ROW("numpy.cosh", run_cosh),
-    UNARY_ROW("numpy.tanh", run_tanh),
-    UNARY_ROW("numpy.arcsinh", run_arcsinh),
-    UNARY_ROW("numpy.asinh", run_arcsinh),
-    UNARY_ROW("numpy.arccosh", run_arccosh),
-    UNARY_ROW("numpy.acosh", run_arccosh),
-    UNARY_ROW("numpy.arctanh", run_arctanh),
-    UNARY_ROW("numpy.atanh", run_arctanh),
-    UNARY_ROW("numpy.fabs", run_real_absolute),
-    UNARY_ROW("numpy.degrees", run_degrees),
-    UNARY_ROW("numpy.rad2deg", run_degrees),
-    UNARY_ROW("numpy.radians", run_radians),
-    UNARY_ROW("numpy.deg2rad", run_radians),
-    UNARY_ROW("numpy.rint", run_nearest),
-    UNARY_ROW("numpy.floor", run_lower),
-    UNARY_ROW("numpy.ceil", run_upper),
-    UNARY_ROW("numpy.trunc", run_truncated),
-    UNARY_ROW("numpy.fix", run_truncated),
-    UNARY_ROW("numpy.sinc", run_sinc),
+    UNARY_ROW("numpy.cbrt", run_cbrt, MDF_ELEMENT(cube_root)),
+    UNARY_ROW("numpy.exp", run_exp, MDF_ELEMENT(exponential)),
+    UNARY_ROW("numpy.exp2", run_exp2, MDF_ELEMENT(exponential_base_two)),
+    UNARY_ROW("numpy.expm1", run_expm1, MDF_ELEMENT(exponential_minus_one)),
+    UNARY_ROW("numpy.log", run_log, MDF_ELEMENT(logarithm)),
+    UNARY_ROW("numpy.log2", run_log2, MDF_ELEMENT(logarithm_base_two)),
+    UNARY_ROW("numpy.log10", run_log10, MDF_ELEMENT(logarithm_base_ten)),
+    UNARY_ROW("numpy.log1p", run_log1p, MDF_ELEMENT(logarithm_of_one_more)),
+    UNARY_ROW("numpy.sin", run_sin, MDF_ELEMENT(sine)),
+    UNARY_ROW("numpy.cos", run_cos, MDF_ELEMENT(cosine)),
+    UNARY_ROW("numpy.tan", run_tan, MDF_ELEMENT(tangent)),
+    UNARY_ROW("numpy.arcsin", run_arcsin, MDF_ELEMENT(arc_sine)),
+    UNARY_ROW("numpy.asin", run_arcsin, MDF_ELEMENT(arc_sine)),
+    UNARY_ROW("numpy.arccos", run_arccos, MDF_ELEMENT(arc_cosine)),
+    UNARY_ROW("numpy.acos", run_arccos, MDF_ELEMENT(arc_cosine)),
+    UNARY_ROW("numpy.arctan", run_arctan, MDF_ELEMENT(arc_tangent)),
+    UNARY_ROW("numpy.atan", run_arctan, MDF_ELEMENT(arc_tangent)),
+    UNARY_ROW("numpy.sinh", run_sinh, MDF_ELEMENT(sine_hyperbolic)),
+    UNARY_ROW("numpy.cosh", run_cosh, MDF_ELEMENT(cosine_hyperbolic)),
+    UNARY_ROW("numpy.tanh", run_tanh, MDF_ELEMENT(tangent_hyperbolic)),
+    UNARY_ROW("numpy.arcsinh", run_arcsinh, MDF_ELEMENT(arc_sine_hyperbolic)),
+    UNARY_ROW("numpy.asinh", run_arcsinh, MDF_ELEMENT(arc_sine_hyperbolic)),
+    UNARY_ROW("numpy.arccosh", run_arccosh, MDF_ELEMENT(arc_cosine_hyperbolic)),
+    UNARY_ROW("numpy.acosh", run_arccosh, MDF_ELEMENT(arc_cosine_hyperbolic)),
+    UNARY_ROW("numpy.arctanh", run_arctanh, MDF_ELEMENT(arc_tangent_hyperbolic)),
+    UNARY_ROW("numpy.atanh", run_arctanh, MDF_ELEMENT(arc_tangent_hyperbolic)),
+    UNARY_ROW("numpy.fabs", run_real_absolute, MDF_ELEMENT(absolute)),
+    UNARY_ROW("numpy.degrees", run_degrees, MDF_ELEMENT(degrees)),
+    UNARY_ROW("numpy.rad2deg", run_degrees, MDF_ELEMENT(degrees)),
+    UNARY_ROW("numpy.radians", run_radians, MDF_ELEMENT(radians)),
+    UNARY_ROW("numpy.deg2rad", run_radians, MDF_ELEMENT(radians)),
+    UNARY_ROW("numpy.rint", run_nearest, MDF_ELEMENT(nearest)),
+    UNARY_ROW("numpy.floor", run_lower, MDF_ELEMENT(floor)),
+    UNARY_ROW("numpy.ceil", run_upper, MDF_ELEMENT(ceiling)),
+    UNARY_ROW("numpy.trunc", run_truncated, MDF_ELEMENT(truncated)),
+    UNARY_ROW("numpy.fix", run_truncated, MDF_ELEMENT(truncated)),
+    UNARY_ROW("numpy.sinc", run_sinc, NULL),
     BINARY_ROW("numpy.arctan2", run_arc_tangent),
     BINARY_ROW("numpy.atan2", run_arc_tangent),
     BINARY_ROW("numpy.hypot", run_hypotenuse),

@@ -1,6 +1,7 @@
 /* numpy_select.c - numpy's choices and roundings, element by element: where select clip round nan_to_num.
  *
  * Source: numpy 2.4, "where", "clip", "round", "nan_to_num". */
+#include "functions/elements/element.h"
 #include "functions/elements/where.h"
 #include "functions/python/ufunc.h"
 
@@ -197,17 +198,17 @@ static bool run_nan_to_num(struct mdf_call *call)
            mdf_python_real(call, 4, (double)NAN, &replacements.negative) && mdf_ufunc_call(call, &replace, &replacements);
 }
 
-#define ROW(name, kernel, flags, formals)                                         \
-    {                                                                             \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals \
+#define ROW(name, kernel, flags, ...)                                                 \
+    {                                                                                 \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), __VA_ARGS__ \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_select[] = {
     ROW("numpy.where", run_where, 0, "condition x y"),
     ROW("numpy.select", run_select, 0, "condlist choicelist default="),
     ROW("numpy.clip", run_clip, MDF_OPERATOR_METHOD, "a a_min= a_max= min= max="),
-    ROW("numpy.round", run_round, MDF_OPERATOR_METHOD, "a decimals="),
-    ROW("numpy.around", run_round, 0, "a decimals="),
+    ROW("numpy.round", run_round, MDF_OPERATOR_METHOD, "a decimals=", MDF_ELEMENT(nearest)),
+    ROW("numpy.around", run_round, 0, "a decimals=", MDF_ELEMENT(nearest)),
     ROW("numpy.nan_to_num", run_nan_to_num, 0, "x copy= nan= posinf= neginf="),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

@@ -1,6 +1,7 @@
 /* lower_rules.c - the codes and C functions that stand for kernels: the tables by name. See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 
+#include "functions/elements/element.h"
 #include "functions/python/python_numbers.h"
 
 #include <math.h>
@@ -136,13 +137,11 @@ enum mdf_lowered_code lowering_rule(const struct mdf_operator *operator, const v
 /* ------------------------------------------------------------------ C functions */
 
 static const struct {
-    const char *name;
+    enum mdf_element_id id;
     double (*function)(double);
 } functions[] = {
-    {"math.exp", exp},     {"math.log", log},   {"math.log10", log10}, {"math.log2", log2}, {"math.log1p", log1p},
-    {"math.expm1", expm1}, {"math.sin", sin},   {"math.cos", cos},     {"math.tan", tan},   {"math.asin", asin},
-    {"math.acos", acos},   {"math.atan", atan}, {"math.sinh", sinh},   {"math.cosh", cosh}, {"math.tanh", tanh},
-    {"math.sqrt", sqrt},   {"math.fabs", fabs}, {"math.erf", erf},
+#define SCALAR(id, function) {MDF_ELEMENT_##id, function},
+#include "functions/elements/elements.def"
 };
 
 static const struct {
@@ -162,8 +161,8 @@ bool lowering_function_rule(const struct mdf_operator *operator, struct mdf_lowe
 {
     size_t i;
 
-    for (i = 0; op->n_in == 1 && i < sizeof functions / sizeof *functions; i++) {
-        if (strcmp(operator->name, functions[i].name) == 0) {
+    for (i = 0; op->n_in == 1 && operator->element != NULL && i<sizeof functions / sizeof * functions; i++) {
+        if (operator->element->id == functions[i].id) {
             op->of.function = functions[i].function;
             return true;
         }

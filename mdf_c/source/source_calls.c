@@ -171,8 +171,9 @@ static void declare_outputs(struct mdf_source_writer *writer, const struct mdf_s
     }
 }
 
-static write_function find(const char *name)
+static write_function find(const struct mdf_operator *operator)
 {
+    const char *name = operator->name;
     size_t i;
 
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -180,14 +181,14 @@ static write_function find(const char *name)
             return rows[i].write;
         }
     }
-    return mdf_source_knows_elements(name) || strcmp(name, "Mean") == 0 ? mdf_source_write_broadcast : NULL;
+    return mdf_source_knows_elements(operator) || strcmp(name, "Mean") == 0 ? mdf_source_write_broadcast : NULL;
 }
 
 bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_call *lowered = op->of.call;
     struct mdf_source_call call = {op, lowered, lowered->call.operator, lowered->call.settings };
-    write_function write = find(call.operator->name);
+    write_function write = find(call.operator);
     bool any = false;
     size_t i;
 

@@ -1,9 +1,11 @@
-/* source_elements.c - functions of elements as expressions of C.
+/* source_elements.c - functions of elements as expressions of C: those of functions/elements/elements.def, and rows for others.
  *
  * Each row is what a loop of functions/ computes for one element, written with the same operations in the same order and the same
  * functions of math.h, so that the result has the same bits. In a row $a $b $c stand for the operands, $T for the operands' type,
  * $U for the type to compute whole numbers in without overflow, $f for the suffix of math functions, {name} for an attribute. */
 #include "mdf_c/source/source_writer.h"
+
+#include "functions/elements/element.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,65 +31,11 @@ struct element_row {
 
 static const char by_zero[] = "whole number divided by zero";
 
-#define MATH_ROW(names, function)                               \
-    {                                                           \
-        " " names " ", REALS, 1, #function "$f($a)", NULL, NULL \
-    }
-
 static const struct element_row rows[] = {
-    MATH_ROW("Acos numpy.arccos numpy.acos math.acos", acos),
-    MATH_ROW("Acosh numpy.arccosh numpy.acosh math.acosh", acosh),
-    MATH_ROW("Asin numpy.arcsin numpy.asin math.asin", asin),
-    MATH_ROW("Asinh numpy.arcsinh numpy.asinh math.asinh", asinh),
-    MATH_ROW("Atan numpy.arctan numpy.atan math.atan", atan),
-    MATH_ROW("Atanh numpy.arctanh numpy.atanh math.atanh", atanh),
-    MATH_ROW("Ceil numpy.ceil", ceil),
-    MATH_ROW("Cos numpy.cos math.cos", cos),
-    MATH_ROW("Cosh numpy.cosh math.cosh", cosh),
-    MATH_ROW("Exp numpy.exp math.exp", exp),
-    MATH_ROW("Floor numpy.floor", floor),
-    MATH_ROW("Log numpy.log math.log", log),
-    MATH_ROW("Round numpy.rint numpy.round numpy.around", rint),
-    MATH_ROW("Sin numpy.sin math.sin", sin),
-    MATH_ROW("Sinh numpy.sinh math.sinh", sinh),
-    MATH_ROW("Sqrt numpy.sqrt math.sqrt", sqrt),
-    MATH_ROW("Tan numpy.tan math.tan", tan),
-    MATH_ROW("Tanh numpy.tanh math.tanh", tanh),
-    MATH_ROW("Erf math.erf", erf),
-    MATH_ROW("Abs numpy.abs numpy.absolute numpy.fabs math.fabs abs", fabs),
-    MATH_ROW("numpy.trunc numpy.fix", trunc),
-    MATH_ROW("numpy.cbrt math.cbrt", cbrt),
-    MATH_ROW("numpy.exp2 math.exp2", exp2),
-    MATH_ROW("numpy.expm1 math.expm1", expm1),
-    MATH_ROW("numpy.log2 math.log2", log2),
-    MATH_ROW("numpy.log10 math.log10", log10),
-    MATH_ROW("numpy.log1p math.log1p", log1p),
-    MATH_ROW("math.erfc", erfc),
-    {" numpy.floor numpy.ceil numpy.trunc numpy.fix ", WHOLE | TRUTHS, 1, "$a", NULL, NULL},
-    {" Reciprocal numpy.reciprocal ", REALS, 1, "1 / $a", NULL, NULL},
-    {" Softsign ", REALS, 1, "$a / (1 + fabs$f($a))", NULL, NULL},
-    {" Sigmoid ", REALS, 1, "$a >= 0 ? 1 / (1 + exp$f(-$a)) : exp$f($a) / (1 + exp$f($a))", NULL, NULL},
-    {" Softplus ", REALS, 1, "($a > 0 ? $a : 0) + log1p$f(exp$f(-fabs$f($a)))", NULL, NULL},
-    {" Abs numpy.abs numpy.absolute ", SIGNED, 1, "$a < 0 ? ($T)(0 - ($U)$a) : $a", NULL, NULL},
-    {" abs ", SIGNED, 1, "$a < 0 ? ($T)(0 - ($U)$a) : $a", "$a == INT64_MIN", "a whole number past 64 bits"},
-    {" Abs numpy.abs numpy.absolute ", UNSIGNED | TRUTHS, 1, "$a", NULL, NULL},
-    {" Neg numpy.negative operator.neg ", REALS, 1, "-$a", NULL, NULL},
-    {" Neg numpy.negative operator.neg ", WHOLE, 1, "($T)(0 - ($U)$a)", NULL, NULL},
-    {" numpy.positive operator.pos Identity ", ALL, 1, "$a", NULL, NULL},
-    {" Relu ", REALS | SIGNED, 1, "!($a <= 0) ? $a : 0", NULL, NULL},
-    {" Sign numpy.sign ", REALS, 1, "$a != $a ? $a : ($T)(($a > 0) - ($a < 0))", NULL, NULL},
-    {" Sign numpy.sign ", SIGNED, 1, "($T)(($a > 0) - ($a < 0))", NULL, NULL},
-    {" Sign numpy.sign ", UNSIGNED, 1, "$a > 0", NULL, NULL},
-    {" Not numpy.logical_not operator.not_ numpy.invert operator.invert ", TRUTHS, 1, "!$a", NULL, NULL},
-    {" BitwiseNot numpy.invert operator.invert numpy.bitwise_not numpy.bitwise_invert ", WHOLE, 1, "($T)~($U)$a", NULL, NULL},
     {" IsNaN numpy.isnan math.isnan ", REALS, 1, "$a != $a", NULL, NULL},
     {" numpy.isnan numpy.isinf ", WHOLE | TRUTHS, 1, "false", NULL, NULL},
     {" numpy.isinf math.isinf ", REALS, 1, "isinf($a) != 0", NULL, NULL},
     {" numpy.isfinite math.isfinite ", REALS, 1, "isfinite($a) != 0", NULL, NULL},
-    {" numpy.degrees numpy.rad2deg math.degrees ", REALS, 1, "$a * ($T)57.29577951308232", NULL, NULL},
-    {" numpy.radians numpy.deg2rad math.radians ", REALS, 1, "$a * ($T)0.017453292519943295", NULL, NULL},
-    {" numpy.square ", REALS, 1, "$a * $a", NULL, NULL},
-    {" numpy.square ", WHOLE, 1, "($T)(($U)$a * ($U)$a)", NULL, NULL},
     {" Celu ", REALS, 1, "$a > 0 ? $a : {alpha} * expm1$f($a / {alpha})", NULL, NULL},
     {" Elu ", REALS, 1, "$a >= 0 ? $a : {alpha} * expm1$f($a)", NULL, NULL},
     {" LeakyRelu ", REALS, 1, "$a < 0 ? {alpha} * $a : $a", NULL, NULL},
@@ -191,8 +139,9 @@ static const struct element_row *find_row(const char *name, uint8_t kind, size_t
     return NULL;
 }
 
-bool mdf_source_knows_elements(const char *name)
+bool mdf_source_knows_elements(const struct mdf_operator *operator)
 {
+    const char *name = operator->name;
     size_t i;
 
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -200,7 +149,7 @@ bool mdf_source_knows_elements(const char *name)
             return true;
         }
     }
-    return strcmp(name, "Pow") == 0 || strcmp(name, "Mod") == 0 || strcmp(name, "IsInf") == 0 ||
+    return operator->element != NULL || strcmp(name, "Pow") == 0 || strcmp(name, "Mod") == 0 || strcmp(name, "IsInf") == 0 ||
            strcmp(name, "operator.pow") == 0 || strcmp(name, "numpy.power") == 0 || strcmp(name, "numpy.pow") == 0;
 }
 
@@ -289,10 +238,6 @@ static const struct element_row gelu_tanh_row = {
     "", REALS, 1, "$a * ($T)0.5 * (1 + tanh$f(($T)0.79788456080286535588 * ($a + ($T)0.044715 * $a * $a * $a)))", NULL, NULL};
 /* Of float32, as functions/elements/vector_math.inc computes them. */
 static const struct element_row single_rows[] = {
-    {" Exp ", REALS, 1, "@exp_float32@($a)", NULL, NULL},
-    {" Tanh ", REALS, 1, "@tanh_float32@($a)", NULL, NULL},
-    {" Sigmoid ", REALS, 1, "@sigmoid_float32@($a)", NULL, NULL},
-    {" Erf ", REALS, 1, "@erf_float32@($a)", NULL, NULL},
     {" Gelu ", REALS, 1, "@gelu_float32@($a)", NULL, NULL},
     {" Celu ", REALS, 1, "$a > 0 ? $a : {alpha} * @expm1_float32@($a / {alpha})", NULL, NULL},
     {" Elu ", REALS, 1, "$a >= 0 ? $a : {alpha} * @expm1_float32@($a)", NULL, NULL},
@@ -362,15 +307,36 @@ static const struct element_row *choose_row(const struct mdf_operator *operator,
     return find_row(operator->name, kind, n_operands);
 }
 
+/* The row that elements.def has for an operator's element; false: none. */
+static bool element_row(struct mdf_source_writer *writer, const struct mdf_operator *operator, mdf_dtype dtype, size_t n_operands,
+                        struct element_row *row)
+{
+    const struct mdf_element *element = operator->element;
+    const struct mdf_element_form *form =
+        element != NULL && element->n_operands == n_operands ? mdf_element_form(element, dtype) : NULL;
+
+    if (form == NULL) {
+        return false;
+    }
+    row->text = mdf_source_of_type(writer, mdf_source_element_text(writer, form->text), dtype);
+    row->refused = form->refused != NULL ? mdf_source_element_text(writer, form->refused) : NULL;
+    row->why = form->why;
+    return true;
+}
+
 bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct mdf_operator *operator, const void * settings,
                                  mdf_dtype dtype, size_t n_operands, const char *const operands[],
                                  struct mdf_source_expression *expression)
 {
     struct expansion expansion = {operator, settings, dtype, operands};
-    const struct element_row *row;
+    const struct element_row *row = NULL;
+    struct element_row of_element = {0};
 
     memset(expression, 0, sizeof *expression);
-    row = mdf_source_type(dtype) == NULL ? NULL : choose_row(operator, settings, dtype, n_operands);
+    if (mdf_source_type(dtype) != NULL) {
+        row = element_row(writer, operator, dtype, n_operands, &of_element) ? &of_element
+                                                                            : choose_row(operator, settings, dtype, n_operands);
+    }
     if (row == NULL) {
         return mdf_source_refuse(writer, "there is no form in C of the operator %s on elements of type %s", operator->name,
                                  mdf_dtype_name(dtype));

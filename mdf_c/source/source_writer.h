@@ -94,6 +94,8 @@ bool mdf_source_out_of_memory(struct mdf_source_writer *writer);
 /* Sets the error where memory for a text was refused. */
 void mdf_source_check(struct mdf_source_writer *writer, const struct mdf_text *text);
 /* Text in the writer's arena; never NULL: where memory is refused the error is set, and it is "". */
+/* An expression of elements.def with $a, $T, {attribute} and @helper@, as the rows of source_elements.c. */
+const char *mdf_source_element_text(struct mdf_source_writer *writer, const char *text);
 const char *mdf_source_text(struct mdf_source_writer *writer, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
 
 /* An identifier like `hint` (any text; NULL: "value") that is not reserved, nor taken in `names` or among the global ones; now it
@@ -197,7 +199,7 @@ bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct 
                                  mdf_dtype dtype, size_t n_operands, const char *const operands[],
                                  struct mdf_source_expression *expression);
 /* Whether mdf_source_express_operator knows the operator at all. */
-bool mdf_source_knows_elements(const char *name);
+bool mdf_source_knows_elements(const struct mdf_operator *operator);
 
 /* --- source_calls.c */
 

@@ -1,0 +1,150 @@
+/* element_loops.c - the loops over arrays of the functions of elements.def, and the operators that are nothing but such a
+ * function.
+ *
+ * elements.def is read once a type; then once more for the table of the operations. */
+#include "functions/elements/element.h"
+#include "functions/elements/vector_math.h"
+#include "functions/kernel/operator.h"
+
+#include <math.h>
+
+/* ------------------------------------------------------------------ loops by hand */
+
+/* Loops over float32 in vectors. */
+#define VECTOR_LOOP(name, map)                                                                                                   \
+    static bool name##_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings) \
+    {                                                                                                                            \
+        (void)steps;                                                                                                             \
+        (void)settings;                                                                                                          \
+        mdf_vector_math()->map(n, operands[0], target);                                                                          \
+        return true;                                                                                                             \
+    }
+
+VECTOR_LOOP(vector_exponential, exp)
+VECTOR_LOOP(vector_tangent_hyperbolic, tanh)
+VECTOR_LOOP(sigmoid, sigmoid)
+VECTOR_LOOP(vector_error_function, erf)
+
+/* What a magnitude is added to so that no place is left for a fraction; larger ones have none, NaN and infinity stay. */
+#define WITHOUT_FRACTION (sizeof(ELEMENT) == 4 ? (ELEMENT)0x1p23 : (ELEMENT)0x1p52)
+
+#define OPERATION nearest
+#define UNARY(x) MATH(fabs)(x) < WITHOUT_FRACTION ? MATH(copysign)((MATH(fabs)(x) + WITHOUT_FRACTION) - WITHOUT_FRACTION, x) : x
+#include "functions/elements/elementwise_reals.inc"
+
+#include "functions/elements/elementwise_end.inc"
+
+/* ------------------------------------------------------------------ loops of elements.def */
+
+#define SUFFIX float32
+#define ELEMENT float
+#define MATH(function) function##f
+#define HAS_REALS(...) __VA_ARGS__
+#define HAS_FLOAT32(...) __VA_ARGS__
+#include "functions/elements/element_loops.inc"
+
+#define SUFFIX float64
+#define ELEMENT double
+#define MATH(function) function
+#define HAS_REALS(...) __VA_ARGS__
+#define HAS_FLOAT64(...) __VA_ARGS__
+#include "functions/elements/element_loops.inc"
+
+#define SUFFIX int8
+#define ELEMENT int8_t
+#define UNSIGNED_OF uint32_t
+#define HAS_SIGNED(...) __VA_ARGS__
+#include "functions/elements/element_loops.inc"
+
+#define SUFFIX int16
+#define ELEMENT int16_t
+#define UNSIGNED_OF uint32_t
+#define HAS_SIGNED(...) __VA_ARGS__
+#include "functions/elements/element_loops.inc"
+
+#define SUFFIX int32
+#define ELEMENT int32_t
+#define UNSIGNED_OF uint32_t
+#define HAS_SIGNED(...) __VA_ARGS__
+#include "functions/elements/element_loops.inc"
+
+#define SUFFIX int64
+#define ELEMENT int64_t
+#define UNSIGNED_OF uint64_t
+#define HAS_SIGNED(...) __VA_ARGS__
+#include "functions/elements/element_loops.inc"
+
+#define SUFFIX uint8
+#define ELEMENT uint8_t
+#define UNSIGNED_OF uint32_t
+#define HAS_UNSIGNED(...) __VA_ARGS__
+#include "functions/elements/element_loops.inc"
+
+#define SUFFIX uint16
+#define ELEMENT uint16_t
+#define UNSIGNED_OF uint32_t
+#define HAS_UNSIGNED(...) __VA_ARGS__
+#include "functions/elements/element_loops.inc"
+
+#define SUFFIX uint32
+#define ELEMENT uint32_t
+#define UNSIGNED_OF uint32_t
+#define HAS_UNSIGNED(...) __VA_ARGS__
+#include "functions/elements/element_loops.inc"
+
+#define SUFFIX uint64
+#define ELEMENT uint64_t
+#define UNSIGNED_OF uint64_t
+#define HAS_UNSIGNED(...) __VA_ARGS__
+#include "functions/elements/element_loops.inc"
+
+#define SUFFIX bool8
+#define ELEMENT uint8_t
+#define UNSIGNED_OF uint32_t
+#define HAS_BOOL(...) __VA_ARGS__
+#include "functions/elements/element_loops.inc"
+
+/* ------------------------------------------------------------------ operations */
+
+static bool positive_part_limits(mdf_dtype dtype, const void *settings, struct mdf_limits *limits)
+{
+    (void)dtype;
+    (void)settings;
+    *limits = (struct mdf_limits){0.0, INFINITY, 0.0};
+    return true;
+}
+
+/* An element of a table of loops: that of function `id` is `loop`. */
+#define OF_TYPE(id, dtype, loop) [MDF_ELEMENT_##id].loops[dtype] = loop
+#define OF_FLOAT32(id, name) OF_TYPE(id, MDF_DTYPE_FLOAT32, name##_float32),
+#define OF_FLOAT64(id, name) OF_TYPE(id, MDF_DTYPE_FLOAT64, name##_float64),
+#define OF_REALS(id, name) OF_FLOAT32(id, name) OF_FLOAT64(id, name)
+#define OF_SIGNED(id, name)                                                               \
+    OF_TYPE(id, MDF_DTYPE_INT8, name##_int8), OF_TYPE(id, MDF_DTYPE_INT16, name##_int16), \
+        OF_TYPE(id, MDF_DTYPE_INT32, name##_int32), OF_TYPE(id, MDF_DTYPE_INT64, name##_int64),
+#define OF_UNSIGNED(id, name)                                                                 \
+    OF_TYPE(id, MDF_DTYPE_UINT8, name##_uint8), OF_TYPE(id, MDF_DTYPE_UINT16, name##_uint16), \
+        OF_TYPE(id, MDF_DTYPE_UINT32, name##_uint32), OF_TYPE(id, MDF_DTYPE_UINT64, name##_uint64),
+#define OF_WHOLE(id, name) OF_SIGNED(id, name) OF_UNSIGNED(id, name)
+#define OF_NUMBERS(id, name) OF_REALS(id, name) OF_WHOLE(id, name)
+#define OF_BOOL(id, name) OF_TYPE(id, MDF_DTYPE_BOOL, name##_bool8),
+#define OF_ALL(id, name) OF_NUMBERS(id, name) OF_BOOL(id, name)
+
+const struct mdf_operation mdf_element_operations[MDF_ELEMENT_COUNT] = {
+#define UNARY(id, kinds, ...) OF_##kinds(id, id)
+#define LOOPS(id, kinds, name) OF_##kinds(id, name)
+#define COST(id, ns) [MDF_ELEMENT_##id].cost_ns = ns,
+#include "functions/elements/elements.def"
+    [MDF_ELEMENT_positive_part].limits = positive_part_limits};
+
+bool mdf_element_call(struct mdf_call *call)
+{
+    const struct mdf_element *element = call->operator->element;
+
+    return mdf_elementwise_call(call, &mdf_element_operations[element->id], element->n_operands, call->settings);
+}
+
+const struct mdf_operator mdf_operators_elements[] = {
+#define ONNX(name, since, id) {name, since, 99, mdf_element_call, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(id)},
+#include "functions/elements/elements.def"
+    {NULL}};
