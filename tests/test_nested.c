@@ -123,6 +123,12 @@ Test(nested, ports_of_inner_nodes_are_those_of_the_node)
     expect(ports_model, 3, NAN, "o 65.0");
 }
 
+/* As one at the top of a model may be. */
+Test(nested, a_graph_may_hold_nothing)
+{
+    expect(GRAPH("'nodes': {'a': {'graph': {}}, 'b': {'graph': {'x': {}}}, 'c': {" COUNTER "}}"), 2, NAN, "k 2");
+}
+
 /* What the node calls as the inner port is called feeds it: a port, a parameter with its new value, a function; NODE.PORT one
  * only. */
 Test(nested, names_of_the_node_feed_inner_ports)

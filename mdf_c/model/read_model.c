@@ -531,7 +531,7 @@ static mdf_status read_named_graph(struct mdf_reader *reader, const struct mdf_n
         id = source->as.object.entries[0].key;
         source = &source->as.object.entries[0].value;
     }
-    if (!mdf_node_is_graph(source)) {
+    if (!mdf_node_is_graph(source) && (source->kind != MDF_NODE_OBJECT || source->as.object.n > 0)) {
         return mdf_reader_fail(reader, source, MDF_MODEL,
                                "'graph' must be a graph, an object {ID: graph}, or the id of a graph of the model");
     }

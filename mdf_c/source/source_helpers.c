@@ -255,18 +255,20 @@ static const struct fixed_helper fixed[] = {
 const char *mdf_source_helper(struct mdf_source_writer *writer, const char *name, const char *definition)
 {
     struct mdf_source_helper *helper;
+    const char *full_name;
 
     for (helper = writer->helpers; helper != NULL; helper = helper->next) {
-        if (strcmp(helper->name + 4, name) == 0) {
+        if (strcmp(helper->name + strlen("mdf_"), name) == 0) {
             return helper->name;
         }
     }
+    full_name = mdf_source_text(writer, "mdf_%s", name);
     helper = mdf_arena_allocate(&writer->arena, sizeof *helper);
-    if (helper == NULL) {
+    if (helper == NULL || full_name[0] == '\0') {
         mdf_source_out_of_memory(writer);
         return "";
     }
-    helper->name = mdf_source_text(writer, "mdf_%s", name);
+    helper->name = full_name;
     helper->definition = definition;
     *writer->last_helper = helper;
     writer->last_helper = &helper->next;

@@ -74,9 +74,18 @@ def _field(definition):
     return "default_initial_value" if is_computed and _is_numbers(definition.get("default_initial_value")) else None
 
 
+def _ports(value):
+    """Ids of all input ports in a model, which a sweep takes a name for before it does for a parameter."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key == "input_ports" and isinstance(item, dict):
+                yield from item
+            yield from _ports(item)
+
+
 def _sweep_parameters(models):
     """Writes other values into the models; what a sweep is given for that."""
-    names = [name for name, _ in _parameters(models[0])]
+    names = [name for name, _ in _parameters(models[0])] + list(_ports(models[0]))
     chosen = [name for name, what in _parameters(models[0]) if names.count(name) == 1 and _field(what) is not None][:MOST_PARAMETERS]
     rows = {name: [] for name in chosen}
     for i, model in enumerate(models):
