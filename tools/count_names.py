@@ -38,7 +38,7 @@ def rows():
     for path in sources():
         text = without_comments(read(path))
         if path.endswith("elements.def"):
-            for name in re.findall(r'ONNX\("(\w+)"', text):
+            for name in re.findall(r'ONNX(?:_GIVEN)?\("(\w+)"', text):
                 home[name].add(path)
         for table in re.findall(r"struct mdf_operator mdf_operators_\w+\[\] = \{(.*?)\n?\s*\{NULL", text, re.S):
             for name in re.findall(r'(?:\{|\w+\()\s*"([\w.]+)"', table):
@@ -85,8 +85,11 @@ def forms(home):
     base = dict(re.findall(r"FUNCTION\((\w+), (\w+),", definitions))
     base.update((name, name) for name in re.findall(r"^LIBRARY\((\w+),", definitions, re.M))
     rules = set(re.findall(r"^(?:DERIVATIVE|FLAT)\((\w+)", definitions, re.M))
-    elements = dict(re.findall(r'ONNX\("(\w+)", \d+, (\w+)\)', definitions))
+    elements = dict(re.findall(r'ONNX(?:_GIVEN)?\("(\w+)", \d+, (\w+)\)', definitions))
     for path in sources():
+        if path.startswith("functions/elements/"):
+            elements.update(re.findall(r'ROW\("(\w+)",[^\n]* (\w+)\)', read(path)))
+            source.update(re.findall(r'\{"(\w+)"[^{}]*\.element_of', read(path)))
         elements.update(re.findall(r'"([\w.]+)"[^"\n]*(?:"[^"\n]*"[^"\n]*)?MDF_ELEMENT\((\w+)\)', read(path)))
     for name, element in elements.items():
         source.add(name)

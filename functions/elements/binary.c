@@ -1,160 +1,12 @@
 /* binary.c - arithmetic of two arrays: Add Sub Mul Div Pow Mod PRelu BitShift BitwiseAnd BitwiseOr BitwiseXor.
  *
  * Whole numbers wrap; their division truncates, by zero it is an error. Sources: the ONNX operators of these names. */
-#include "functions/elements/elementwise.h"
+#include "functions/elements/element.h"
 #include "functions/elements/limited_broadcast.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ loops */
-
-#define OPERATION add
-#define BINARY(a, b) (WIDE) a + (WIDE)b
-#include "functions/elements/elementwise_reals.inc"
-#include "functions/elements/elementwise_signed.inc"
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION subtract
-#define BINARY(a, b) (WIDE) a - (WIDE)b
-#include "functions/elements/elementwise_reals.inc"
-#include "functions/elements/elementwise_signed.inc"
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION multiply
-#define BINARY(a, b) (WIDE) a *(WIDE)b
-#include "functions/elements/elementwise_reals.inc"
-#include "functions/elements/elementwise_signed.inc"
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION divide
-#define BINARY(a, b) a / b
-#include "functions/elements/elementwise_reals.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-/* The lowest number by -1 wraps: the processor would trap. */
-#define OPERATION divide
-#define BINARY(a, b) b == -1 ? (ELEMENT)(0 - (WIDE)a) : a / b
-#define REFUSED b == 0
-#include "functions/elements/elementwise_signed.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION divide
-#define BINARY(a, b) a / b
-#define REFUSED b == 0
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-/* fmod = 1: the sign of the result is that of a. */
-#define OPERATION remainder
-#define BINARY(a, b) MATH(fmod)(a, b)
-#include "functions/elements/elementwise_reals.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION remainder
-#define BINARY(a, b) b == -1 ? 0 : a % b
-#define REFUSED b == 0
-#include "functions/elements/elementwise_signed.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION remainder
-#define BINARY(a, b) a % b
-#define REFUSED b == 0
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-/* fmod = 0: the sign of the result is that of b, as in Python. */
-static double modulo(double a, double b)
-{
-    double rest = fmod(a, b);
-
-    if (rest == 0) {
-        return copysign(0.0, b);
-    }
-    return (b < 0) != (rest < 0) ? rest + b : rest;
-}
-
-static float modulof(float a, float b)
-{
-    float rest = fmodf(a, b);
-
-    if (rest == 0) {
-        return copysignf(0.0f, b);
-    }
-    return (b < 0) != (rest < 0) ? rest + b : rest;
-}
-
-#define OPERATION modulo
-#define BINARY(a, b) MATH(modulo)(a, b)
-#include "functions/elements/elementwise_reals.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION modulo
-#define BINARY(a, b) b == -1 ? 0 : (a % b + (a % b != 0 && ((a % b < 0) != (b < 0)) ? b : 0))
-#define REFUSED b == 0
-#include "functions/elements/elementwise_signed.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-/* Squares are so common that they are worth a product, which rounds as well as pow does. */
-#define OPERATION power
-#define BINARY(a, b) b == 2 ? a *a : MATH(pow)(a, b)
-#include "functions/elements/elementwise_reals.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-/* The lowest 64 bits of a power; shorter numbers are its lowest bits. */
-static uint64_t whole_power(uint64_t base, uint64_t exponent)
-{
-    uint64_t result = 1;
-
-    for (; exponent > 0; exponent >>= 1) {
-        if (exponent & 1) {
-            result *= base;
-        }
-        base *= base;
-    }
-    return result;
-}
-
-#define OPERATION power
-#define BINARY(a, b) whole_power((uint64_t)a, (uint64_t)b)
-#define REFUSED b < 0
-#include "functions/elements/elementwise_signed.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION power
-#define BINARY(a, b) whole_power(a, b)
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION scale_negative
-#define BINARY(a, b) a < 0 ? (ELEMENT)((WIDE)a * (WIDE)b) : a
-#include "functions/elements/elementwise_reals.inc"
-#include "functions/elements/elementwise_signed.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION scale_negative
-#define BINARY(a, b) ((void)b, a)
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
 
 /* Shifts by the width or more, or by a negative number, leave the sign only. */
 #define OPERATION shift_left
@@ -176,113 +28,19 @@ static uint64_t whole_power(uint64_t base, uint64_t exponent)
 
 #include "functions/elements/elementwise_end.inc"
 
-#define OPERATION bitwise_and
-#define BINARY(a, b) a &b
-#include "functions/elements/elementwise_signed.inc"
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION bitwise_or
-#define BINARY(a, b) a | b
-#include "functions/elements/elementwise_signed.inc"
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION bitwise_xor
-#define BINARY(a, b) a ^ b
-#include "functions/elements/elementwise_signed.inc"
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
 /* ------------------------------------------------------------------ operations */
 
-static const char by_zero[] = "integer division by zero";
-
-static const struct mdf_operation add = {.loops = {MDF_LOOPS_REALS(add), MDF_LOOPS_INTEGERS(add)}};
-static const struct mdf_operation subtract = {.loops = {MDF_LOOPS_REALS(subtract), MDF_LOOPS_INTEGERS(subtract)}};
-static const struct mdf_operation multiply = {.loops = {MDF_LOOPS_REALS(multiply), MDF_LOOPS_INTEGERS(multiply)}};
-static const struct mdf_operation divide = {
-    .loops = {MDF_LOOPS_REALS(divide), MDF_LOOPS_INTEGERS(divide)}, .cost_ns = 1, .refusal = by_zero};
-static const struct mdf_operation remainder_of_division = {
-    .loops = {MDF_LOOPS_REALS(remainder), MDF_LOOPS_INTEGERS(remainder)}, .cost_ns = 10, .refusal = by_zero};
-static const struct mdf_operation modulo_of_division = {
-    .loops = {MDF_LOOPS_REALS(modulo), MDF_LOOPS_SIGNED(modulo), MDF_LOOPS_UNSIGNED(remainder)},
-    .cost_ns = 10,
-    .refusal = by_zero};
-static const struct mdf_operation power = {.loops = {MDF_LOOPS_REALS(power), MDF_LOOPS_INTEGERS(power)},
-                                           .cost_ns = 20,
-                                           .refusal = "an integer to a negative power is not an integer"};
-static const struct mdf_operation scale_negative = {
-    .loops = {MDF_LOOPS_REALS(scale_negative), MDF_LOOPS_INTEGERS(scale_negative)}};
 static const struct mdf_operation shift_left = {.loops = {MDF_LOOPS_INTEGERS(shift_left)}};
 static const struct mdf_operation shift_right = {.loops = {MDF_LOOPS_INTEGERS(shift_right)}};
-static const struct mdf_operation bitwise_and = {.loops = {MDF_LOOPS_INTEGERS(bitwise_and)}};
-static const struct mdf_operation bitwise_or = {.loops = {MDF_LOOPS_INTEGERS(bitwise_or)}};
-static const struct mdf_operation bitwise_xor = {.loops = {MDF_LOOPS_INTEGERS(bitwise_xor)}};
+/* That of a function of elements.def. */
+#define OPERATION_OF(id) (&mdf_element_operations[MDF_ELEMENT_##id])
 
 /* ------------------------------------------------------------------ kernels */
 
-static bool run_add(struct mdf_call *call)
+/* Before version 7 operators have an attribute for broadcasting. */
+static bool run_limited(struct mdf_call *call)
 {
-    return mdf_elementwise_call(call, &add, 2, NULL);
-}
-
-static bool run_subtract(struct mdf_call *call)
-{
-    return mdf_elementwise_call(call, &subtract, 2, NULL);
-}
-
-static bool run_multiply(struct mdf_call *call)
-{
-    return mdf_elementwise_call(call, &multiply, 2, NULL);
-}
-
-static bool run_divide(struct mdf_call *call)
-{
-    return mdf_elementwise_call(call, &divide, 2, NULL);
-}
-
-static bool run_limited_add(struct mdf_call *call)
-{
-    return mdf_limited_broadcast_call(call, &add);
-}
-
-static bool run_limited_subtract(struct mdf_call *call)
-{
-    return mdf_limited_broadcast_call(call, &subtract);
-}
-
-static bool run_limited_multiply(struct mdf_call *call)
-{
-    return mdf_limited_broadcast_call(call, &multiply);
-}
-
-static bool run_limited_divide(struct mdf_call *call)
-{
-    return mdf_limited_broadcast_call(call, &divide);
-}
-
-static bool run_limited_power(struct mdf_call *call)
-{
-    return mdf_limited_broadcast_call(call, &power);
-}
-
-static bool run_bitwise_and(struct mdf_call *call)
-{
-    return mdf_elementwise_call(call, &bitwise_and, 2, NULL);
-}
-
-static bool run_bitwise_or(struct mdf_call *call)
-{
-    return mdf_elementwise_call(call, &bitwise_or, 2, NULL);
-}
-
-static bool run_bitwise_xor(struct mdf_call *call)
-{
-    return mdf_elementwise_call(call, &bitwise_xor, 2, NULL);
+    return mdf_limited_broadcast_call(call, &mdf_element_operations[call->operator->element->id]);
 }
 
 struct mod_settings {
@@ -292,11 +50,11 @@ struct mod_settings {
 static const struct mdf_setting mod_settings[] = {{"fmod", MDF_SETTING_INT, offsetof(struct mod_settings, fmod)},
                                                   {NULL, MDF_SETTING_INT, 0}};
 
-static bool run_mod(struct mdf_call *call)
+static const struct mdf_element *mod_of(const void *settings)
 {
-    const struct mod_settings *given = call->settings;
+    const struct mod_settings *given = settings;
 
-    return mdf_elementwise_call(call, given->fmod == 1 ? &remainder_of_division : &modulo_of_division, 2, NULL);
+    return given->fmod == 1 ? MDF_ELEMENT(remainder) : MDF_ELEMENT(modulo);
 }
 
 struct shift_settings {
@@ -354,13 +112,13 @@ static bool run_mixed_power(struct mdf_call *call, const struct mdf_value *base,
         }
     }
     if (common == dtype) {
-        return mdf_elementwise(call, result != NULL ? result : &call->scratch[0], &power, 2, operands, NULL);
+        return mdf_elementwise(call, result != NULL ? result : &call->scratch[0], OPERATION_OF(onnx_power), 2, operands, NULL);
     }
     operands[0] = &call->scratch[SCRATCH_BASE];
     if (!mdf_value_convert(memory, &call->scratch[SCRATCH_BASE], base, common)) {
         return mdf_call_out_of_memory(call);
     }
-    if (!mdf_elementwise(call, &call->scratch[0], &power, 2, operands, NULL)) {
+    if (!mdf_elementwise(call, &call->scratch[0], OPERATION_OF(onnx_power), 2, operands, NULL)) {
         return false;
     }
     return result == NULL || mdf_value_convert(memory, result, &call->scratch[0], dtype) || mdf_call_out_of_memory(call);
@@ -373,7 +131,8 @@ static bool run_power(struct mdf_call *call)
     if (exponent == NULL) {
         return false;
     }
-    return base->dtype == exponent->dtype ? mdf_elementwise_call(call, &power, 2, NULL) : run_mixed_power(call, base, exponent);
+    return base->dtype == exponent->dtype ? mdf_elementwise_call(call, OPERATION_OF(onnx_power), 2, NULL)
+                                          : run_mixed_power(call, base, exponent);
 }
 
 /* The slope never widens the result. Before version 7 a vector of slopes belongs to the channels, axis 1. */
@@ -392,27 +151,36 @@ static bool run_prelu(struct mdf_call *call)
                               (unsigned)x->rank);
     }
     return mdf_align_axes(call, x, slope, channels ? 1 : x->rank - slope->rank, &view) &&
-           mdf_elementwise(call, target != NULL ? target : &call->scratch[0], &scale_negative, 2, operands, NULL);
+           mdf_elementwise(call, target != NULL ? target : &call->scratch[0], OPERATION_OF(scale_negative), 2, operands, NULL);
 }
 
 #define LIMITED mdf_limited_broadcast_settings, sizeof(struct mdf_limited_broadcast)
 
+#define LIMITED_ROW(name, id)                                                      \
+    {                                                                              \
+        name, 1, 6, run_limited, LIMITED, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(id) \
+    }
+#define ROW(name, since, kernel, id)                                               \
+    {                                                                              \
+        name, since, 99, kernel, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(id) \
+    }
+
 const struct mdf_operator mdf_operators_binary[] = {
-    {"Add", 1, 6, run_limited_add, LIMITED, MDF_OPERATOR_PURE, NULL},
-    {"Add", 7, 99, run_add, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Sub", 1, 6, run_limited_subtract, LIMITED, MDF_OPERATOR_PURE, NULL},
-    {"Sub", 7, 99, run_subtract, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Mul", 1, 6, run_limited_multiply, LIMITED, MDF_OPERATOR_PURE, NULL},
-    {"Mul", 7, 99, run_multiply, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Div", 1, 6, run_limited_divide, LIMITED, MDF_OPERATOR_PURE, NULL},
-    {"Div", 7, 99, run_divide, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Pow", 1, 6, run_limited_power, LIMITED, MDF_OPERATOR_PURE, NULL},
-    {"Pow", 7, 99, run_power, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Mod", 10, 99, run_mod, mod_settings, sizeof(struct mod_settings), MDF_OPERATOR_PURE, NULL},
-    {"PRelu", 1, 6, run_prelu, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"PRelu", 7, 99, run_prelu, NULL, 0, MDF_OPERATOR_PURE, NULL},
+    LIMITED_ROW("Add", add),
+    ROW("Add", 7, mdf_element_call, add),
+    LIMITED_ROW("Sub", subtract),
+    ROW("Sub", 7, mdf_element_call, subtract),
+    LIMITED_ROW("Mul", multiply),
+    ROW("Mul", 7, mdf_element_call, multiply),
+    LIMITED_ROW("Div", quotient),
+    ROW("Div", 7, mdf_element_call, quotient),
+    LIMITED_ROW("Pow", onnx_power),
+    ROW("Pow", 7, run_power, onnx_power),
+    {"Mod", 10, 99, mdf_element_call, mod_settings, sizeof(struct mod_settings), MDF_OPERATOR_PURE, NULL, .element_of = mod_of},
+    {"PRelu", 1, 6, run_prelu, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(scale_negative)},
+    ROW("PRelu", 7, run_prelu, scale_negative),
     {"BitShift", 11, 99, run_shift, shift_settings, sizeof(struct shift_settings), MDF_OPERATOR_PURE, NULL},
-    {"BitwiseAnd", 18, 99, run_bitwise_and, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"BitwiseOr", 18, 99, run_bitwise_or, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"BitwiseXor", 18, 99, run_bitwise_xor, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};
+    ROW("BitwiseAnd", 18, mdf_element_call, bitwise_and),
+    ROW("BitwiseOr", 18, mdf_element_call, bitwise_or),
+    ROW("BitwiseXor", 18, mdf_element_call, bitwise_xor),
+    {NULL}};

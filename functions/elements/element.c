@@ -7,10 +7,17 @@ const struct mdf_element mdf_elements[MDF_ELEMENT_COUNT] = {
 #include "functions/elements/elements.def"
 };
 
+#define TEXT(id, kinds, refused, why, text) {MDF_ELEMENT_##id, MDF_ELEMENTS_##kinds, text, refused, why},
+
 static const struct mdf_element_form forms[] = {
-#define UNARY(id, kinds, ...) {MDF_ELEMENT_##id, MDF_ELEMENTS_##kinds, #__VA_ARGS__, NULL, NULL},
-#define ONLY_TEXT(id, kinds, ...) {MDF_ELEMENT_##id, MDF_ELEMENTS_##kinds, #__VA_ARGS__, NULL, NULL},
-#define REFUSING_TEXT(id, kinds, condition, why, ...) {MDF_ELEMENT_##id, MDF_ELEMENTS_##kinds, #__VA_ARGS__, #condition, why},
+#define UNARY(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
+#define BINARY(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
+#define UNARY_GIVEN(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
+#define BINARY_GIVEN(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
+#define COMPARISON(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
+#define ONLY_TEXT(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
+#define REFUSING(id, kinds, condition, why, ...) TEXT(id, kinds, #condition, why, #__VA_ARGS__)
+#define REFUSING_TEXT(id, kinds, condition, why, ...) TEXT(id, kinds, #condition, why, #__VA_ARGS__)
 #include "functions/elements/elements.def"
 };
 
@@ -28,6 +35,11 @@ unsigned mdf_element_kind(mdf_dtype dtype)
     default: /* complex numbers, strings */
         return 0;
     }
+}
+
+const struct mdf_element *mdf_element_of(const struct mdf_operator *operator, const void * settings)
+{
+    return operator->element_of != NULL ? operator->element_of(settings) : operator->element;
 }
 
 const struct mdf_element_form *mdf_element_form(const struct mdf_element *element, mdf_dtype dtype)

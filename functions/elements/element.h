@@ -6,6 +6,7 @@
 #define MDF_FUNCTIONS_ELEMENTS_ELEMENT_H
 
 #include "functions/elements/elementwise.h"
+#include "functions/kernel/operator.h"
 
 enum mdf_element_id {
 #define FUNCTION(id, base, n_operands) MDF_ELEMENT_##id,
@@ -21,6 +22,7 @@ enum {
     MDF_ELEMENTS_UNSIGNED = 8,
     MDF_ELEMENTS_BOOL = 16,
     MDF_ELEMENTS_REALS = MDF_ELEMENTS_FLOAT32 | MDF_ELEMENTS_FLOAT64,
+    MDF_ELEMENTS_REALS_FAST = MDF_ELEMENTS_REALS,
     MDF_ELEMENTS_WHOLE = MDF_ELEMENTS_SIGNED | MDF_ELEMENTS_UNSIGNED,
     MDF_ELEMENTS_NUMBERS = MDF_ELEMENTS_REALS | MDF_ELEMENTS_WHOLE,
     MDF_ELEMENTS_ALL = MDF_ELEMENTS_NUMBERS | MDF_ELEMENTS_BOOL
@@ -41,6 +43,13 @@ struct mdf_element_form {
     const char *why;
 };
 
+/* What the operators of functions with attributes have as such, each some of them. */
+struct mdf_element_settings {
+    double alpha, beta, gamma, bias, lambd;
+    const char *approximate;
+};
+extern const struct mdf_setting mdf_element_setting_rows[];
+
 extern const struct mdf_element mdf_elements[MDF_ELEMENT_COUNT];
 extern const struct mdf_operation mdf_element_operations[MDF_ELEMENT_COUNT];
 
@@ -48,6 +57,8 @@ extern const struct mdf_operation mdf_element_operations[MDF_ELEMENT_COUNT];
 
 /* The kind of a type; 0: none of the above. */
 unsigned mdf_element_kind(mdf_dtype dtype);
+/* The function of elements that an operator computes with these attributes; NULL: none. */
+const struct mdf_element *mdf_element_of(const struct mdf_operator *operator, const void * settings);
 /* The form of a function for elements of a type; NULL: it has none. */
 const struct mdf_element_form *mdf_element_form(const struct mdf_element *element, mdf_dtype dtype);
 /* The kernel of an operator that is nothing but its element. */

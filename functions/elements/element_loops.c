@@ -4,9 +4,11 @@
  * elements.def is read once a type; then once more for the table of the operations. */
 #include "functions/elements/element.h"
 #include "functions/elements/vector_math.h"
+#include "functions/elements/vector_rows.h"
 #include "functions/kernel/operator.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ------------------------------------------------------------------ loops by hand */
 
@@ -34,6 +36,79 @@ VECTOR_LOOP(vector_error_function, erf)
 
 #include "functions/elements/elementwise_end.inc"
 
+#include "functions/elements/activation_loops.inc"
+
+/* fmod = 0: the sign of the result is that of b, as in Python. */
+static double modulo(double a, double b)
+{
+    double rest = fmod(a, b);
+
+    if (rest == 0) {
+        return copysign(0.0, b);
+    }
+    return (b < 0) != (rest < 0) ? rest + b : rest;
+}
+
+static float modulof(float a, float b)
+{
+    float rest = fmodf(a, b);
+
+    if (rest == 0) {
+        return copysignf(0.0f, b);
+    }
+    return (b < 0) != (rest < 0) ? rest + b : rest;
+}
+
+#define OPERATION modulo
+#define BINARY(a, b) MATH(modulo)(a, b)
+#include "functions/elements/elementwise_reals.inc"
+
+#include "functions/elements/elementwise_end.inc"
+
+/* The lowest 64 bits of a power; shorter numbers are its lowest bits. */
+static uint64_t whole_power(uint64_t base, uint64_t exponent)
+{
+    uint64_t result = 1;
+
+    for (; exponent > 0; exponent >>= 1) {
+        if (exponent & 1) {
+            result *= base;
+        }
+        base *= base;
+    }
+    return result;
+}
+
+#define OPERATION whole_power
+#define BINARY(a, b) whole_power((uint64_t)a, (uint64_t)b)
+#define REFUSED b < 0
+#include "functions/elements/elementwise_signed.inc"
+
+#include "functions/elements/elementwise_end.inc"
+
+#define OPERATION whole_power
+#define BINARY(a, b) whole_power(a, b)
+#include "functions/elements/elementwise_unsigned.inc"
+
+#include "functions/elements/elementwise_end.inc"
+
+/* Strings are equal byte by byte. */
+static bool equal_string(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    const char *const *a = operands[0], *const *b = operands[1];
+    uint8_t *out = target;
+    size_t i;
+
+    (void)settings;
+    for (i = 0; i < n; i++) {
+        const char *left = a[i * steps[0]], *right = b[i * steps[1]];
+        size_t length = mdf_string_length(left);
+
+        out[i] = length == mdf_string_length(right) && (length == 0 || memcmp(left, right, length) == 0);
+    }
+    return true;
+}
+
 /* ------------------------------------------------------------------ loops of elements.def */
 
 #define SUFFIX float32
@@ -47,6 +122,7 @@ VECTOR_LOOP(vector_error_function, erf)
 #define ELEMENT double
 #define MATH(function) function
 #define HAS_REALS(...) __VA_ARGS__
+#define HAS_REALS_FAST(...) __VA_ARGS__
 #define HAS_FLOAT64(...) __VA_ARGS__
 #include "functions/elements/element_loops.inc"
 
@@ -119,6 +195,7 @@ static bool positive_part_limits(mdf_dtype dtype, const void *settings, struct m
 #define OF_FLOAT32(id, name) OF_TYPE(id, MDF_DTYPE_FLOAT32, name##_float32),
 #define OF_FLOAT64(id, name) OF_TYPE(id, MDF_DTYPE_FLOAT64, name##_float64),
 #define OF_REALS(id, name) OF_FLOAT32(id, name) OF_FLOAT64(id, name)
+#define OF_REALS_FAST(id, name) OF_FLOAT64(id, name)
 #define OF_SIGNED(id, name)                                                               \
     OF_TYPE(id, MDF_DTYPE_INT8, name##_int8), OF_TYPE(id, MDF_DTYPE_INT16, name##_int16), \
         OF_TYPE(id, MDF_DTYPE_INT32, name##_int32), OF_TYPE(id, MDF_DTYPE_INT64, name##_int64),
@@ -132,19 +209,57 @@ static bool positive_part_limits(mdf_dtype dtype, const void *settings, struct m
 
 const struct mdf_operation mdf_element_operations[MDF_ELEMENT_COUNT] = {
 #define UNARY(id, kinds, ...) OF_##kinds(id, id)
+#define BINARY(id, kinds, ...) OF_##kinds(id, id)
+#define UNARY_GIVEN(id, kinds, ...) OF_##kinds(id, id)
+#define BINARY_GIVEN(id, kinds, ...) OF_##kinds(id, id)
+#define COMPARISON(id, kinds, ...) OF_##kinds(id, id)
+#define REFUSING(id, kinds, condition, why, ...) OF_##kinds(id, id)
 #define LOOPS(id, kinds, name) OF_##kinds(id, name)
 #define COST(id, ns) [MDF_ELEMENT_##id].cost_ns = ns,
+#define REFUSAL(id, why) [MDF_ELEMENT_##id].refusal = why,
 #include "functions/elements/elements.def"
-    [MDF_ELEMENT_positive_part].limits = positive_part_limits};
+    [MDF_ELEMENT_positive_part].limits = positive_part_limits,
+    [MDF_ELEMENT_equal].loops[MDF_DTYPE_STRING] = equal_string,
+    [MDF_ELEMENT_equal].result = MDF_RESULT_BOOL,
+    [MDF_ELEMENT_greater].result = MDF_RESULT_BOOL,
+    [MDF_ELEMENT_greater_or_equal].result = MDF_RESULT_BOOL,
+    [MDF_ELEMENT_less].result = MDF_RESULT_BOOL,
+    [MDF_ELEMENT_less_or_equal].result = MDF_RESULT_BOOL,
+    [MDF_ELEMENT_logical_and].result = MDF_RESULT_BOOL,
+    [MDF_ELEMENT_logical_or].result = MDF_RESULT_BOOL,
+    [MDF_ELEMENT_logical_xor].result = MDF_RESULT_BOOL};
+
+#define SETTING_ROW(name, type)                                  \
+    {                                                            \
+#name, type, offsetof(struct mdf_element_settings, name) \
+    }
+const struct mdf_setting mdf_element_setting_rows[] = {SETTING_ROW(alpha, MDF_SETTING_FLOAT),
+                                                       SETTING_ROW(beta, MDF_SETTING_FLOAT),
+                                                       SETTING_ROW(gamma, MDF_SETTING_FLOAT),
+                                                       SETTING_ROW(bias, MDF_SETTING_FLOAT),
+                                                       SETTING_ROW(lambd, MDF_SETTING_FLOAT),
+                                                       SETTING_ROW(approximate, MDF_SETTING_STRING),
+                                                       {NULL}};
 
 bool mdf_element_call(struct mdf_call *call)
 {
-    const struct mdf_element *element = call->operator->element;
+    const struct mdf_element *element = mdf_element_of(call->operator, call->settings);
 
     return mdf_elementwise_call(call, &mdf_element_operations[element->id], element->n_operands, call->settings);
 }
 
 const struct mdf_operator mdf_operators_elements[] = {
 #define ONNX(name, since, id) {name, since, 99, mdf_element_call, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(id)},
+#define ONNX_GIVEN(name, since, id)          \
+    {                                        \
+        name,                                \
+        since,                               \
+        99,                                  \
+        mdf_element_call,                    \
+        mdf_element_setting_rows,            \
+        sizeof(struct mdf_element_settings), \
+        MDF_OPERATOR_PURE,                   \
+        NULL,                                \
+        MDF_ELEMENT(id)},
 #include "functions/elements/elements.def"
     {NULL}};

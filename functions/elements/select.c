@@ -2,7 +2,7 @@
  *
  * NaN goes through Clip; where the lower bound is above the upper one, the upper one wins, as in numpy. Sources: the ONNX
  * operators of these names. */
-#include "functions/elements/elementwise.h"
+#include "functions/elements/element.h"
 #include "functions/elements/vector_rows.h"
 #include "functions/elements/where.h"
 #include "functions/kernel/operator.h"
@@ -165,6 +165,17 @@ static const struct mdf_setting infinity_settings[] = {
 static const struct mdf_operation infinite = {.loops = {MDF_LOOPS_REALS(infinite)}, .result = MDF_RESULT_BOOL};
 static const struct mdf_operation not_a_number = {.loops = {MDF_LOOPS_REALS(not_a_number)}, .result = MDF_RESULT_BOOL};
 
+static const struct mdf_element *infinity_of(const void *settings)
+{
+    const struct infinity_settings *given = settings;
+    bool negative = given->detect_negative != 0, positive = given->detect_positive != 0;
+
+    return negative && positive ? MDF_ELEMENT(is_infinite)
+           : negative           ? MDF_ELEMENT(is_negative_infinity)
+           : positive           ? MDF_ELEMENT(is_positive_infinity)
+                                : MDF_ELEMENT(never);
+}
+
 static bool run_infinite(struct mdf_call *call)
 {
     return mdf_elementwise_call(call, &infinite, 1, call->settings);
@@ -176,9 +187,10 @@ static bool run_not_a_number(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_select[] = {
-    {"Where", 9, 99, run_where, NULL, 0, MDF_OPERATOR_PURE, NULL},
+    {"Where", 9, 99, run_where, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(select)},
     {"Clip", 1, 10, run_clip_by_attributes, clip_settings, sizeof(struct clip_settings), MDF_OPERATOR_PURE, NULL},
     {"Clip", 11, 99, run_clip, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"IsInf", 10, 99, run_infinite, infinity_settings, sizeof(struct infinity_settings), MDF_OPERATOR_PURE, NULL},
-    {"IsNaN", 9, 99, run_not_a_number, NULL, 0, MDF_OPERATOR_PURE, NULL},
+    {"IsInf", 10, 99, run_infinite, infinity_settings, sizeof(struct infinity_settings), MDF_OPERATOR_PURE, NULL,
+     .element_of = infinity_of},
+    {"IsNaN", 9, 99, run_not_a_number, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(is_nan)},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

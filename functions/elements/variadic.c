@@ -2,46 +2,12 @@
  *
  * NaN goes through Max and Min, as in numpy. Versions before 8 took arrays of one shape; broadcasting them changes nothing
  * for those. Sources: the ONNX operators of these names. */
-#include "functions/elements/elementwise.h"
+#include "functions/elements/element.h"
 #include "functions/kernel/operator.h"
 
 enum { SCRATCH_FIRST = 2, SCRATCH_SECOND = 3 };
 
 /* ------------------------------------------------------------------ loops */
-
-#define OPERATION maximum
-#define BINARY(a, b) a > b || a != a ? a : b
-#include "functions/elements/elementwise_reals.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION maximum
-#define BINARY(a, b) a > b ? a : b
-#include "functions/elements/elementwise_signed.inc"
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION minimum
-#define BINARY(a, b) a < b || a != a ? a : b
-#include "functions/elements/elementwise_reals.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION minimum
-#define BINARY(a, b) a < b ? a : b
-#include "functions/elements/elementwise_signed.inc"
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION sum
-#define BINARY(a, b) (WIDE) a + (WIDE)b
-#include "functions/elements/elementwise_reals.inc"
-#include "functions/elements/elementwise_signed.inc"
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
 
 #define OPERATION share
 #define SETTINGS double
@@ -50,9 +16,6 @@ enum { SCRATCH_FIRST = 2, SCRATCH_SECOND = 3 };
 
 #include "functions/elements/elementwise_end.inc"
 
-static const struct mdf_operation maximum = {.loops = {MDF_LOOPS_REALS(maximum), MDF_LOOPS_INTEGERS(maximum)}};
-static const struct mdf_operation minimum = {.loops = {MDF_LOOPS_REALS(minimum), MDF_LOOPS_INTEGERS(minimum)}};
-static const struct mdf_operation sum = {.loops = {MDF_LOOPS_REALS(sum), MDF_LOOPS_INTEGERS(sum)}};
 static const struct mdf_operation share = {.loops = {MDF_LOOPS_REALS(share)}, .cost_ns = 1};
 
 /* ------------------------------------------------------------------ kernels */
@@ -91,17 +54,17 @@ static bool run_fold(struct mdf_call *call, const struct mdf_operation *operatio
 
 static bool run_maximum(struct mdf_call *call)
 {
-    return run_fold(call, &maximum);
+    return run_fold(call, &mdf_element_operations[MDF_ELEMENT_larger]);
 }
 
 static bool run_minimum(struct mdf_call *call)
 {
-    return run_fold(call, &minimum);
+    return run_fold(call, &mdf_element_operations[MDF_ELEMENT_smaller]);
 }
 
 static bool run_sum(struct mdf_call *call)
 {
-    return run_fold(call, &sum);
+    return run_fold(call, &mdf_element_operations[MDF_ELEMENT_add]);
 }
 
 static bool run_mean(struct mdf_call *call)
@@ -114,11 +77,13 @@ static bool run_mean(struct mdf_call *call)
     if (call->n_inputs < 2) {
         return run_sum(call);
     }
-    return fold(call, total, &sum) && mdf_elementwise(call, target != NULL ? target : &call->scratch[0], &share, 1, operands, &n);
+    return fold(call, total, &mdf_element_operations[MDF_ELEMENT_add]) &&
+           mdf_elementwise(call, target != NULL ? target : &call->scratch[0], &share, 1, operands, &n);
 }
 
-const struct mdf_operator mdf_operators_variadic[] = {{"Max", 1, 99, run_maximum, NULL, 0, MDF_OPERATOR_PURE, NULL},
-                                                      {"Min", 1, 99, run_minimum, NULL, 0, MDF_OPERATOR_PURE, NULL},
-                                                      {"Sum", 1, 99, run_sum, NULL, 0, MDF_OPERATOR_PURE, NULL},
-                                                      {"Mean", 1, 99, run_mean, NULL, 0, MDF_OPERATOR_PURE, NULL},
-                                                      {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};
+const struct mdf_operator mdf_operators_variadic[] = {
+    {"Max", 1, 99, run_maximum, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(larger)},
+    {"Min", 1, 99, run_minimum, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(smaller)},
+    {"Sum", 1, 99, run_sum, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(add)},
+    {"Mean", 1, 99, run_mean, NULL, 0, MDF_OPERATOR_PURE, NULL},
+    {NULL}};

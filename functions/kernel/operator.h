@@ -73,6 +73,7 @@ struct mdf_operator {
     const char *formals; /* Python: "a axis= keepdims=": names in order, '=' where it may be left out, "*args" for any number.
                             ONNX: NULL (schemas/ has them) */
     const struct mdf_element *element; /* the function of elements that it computes (functions/elements/element.h); NULL: none */
+    const struct mdf_element *(*element_of)(const void *settings); /* the same where attributes choose it */
 };
 
 /* The kernel row for an ONNX operator at a schema version (not an opset version); NULL where there is none. No two domains of

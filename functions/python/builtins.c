@@ -372,7 +372,7 @@ static bool run_str(struct mdf_call *call)
 const struct mdf_operator mdf_operators_python_builtins[] = {
     ROW("abs", run_abs, "x", MDF_ELEMENT(exact_absolute)),
     ROW("divmod", run_divmod, "a b"),
-    ROW("pow", run_pow, "base exp mod="),
+    ROW("pow", run_pow, "base exp mod=", MDF_ELEMENT(power_of_numbers)),
     ROW("len", run_len, "obj"),
     ROW("round", run_round, "number ndigits="),
     ROW("int", run_int, "x= base="),

@@ -373,12 +373,12 @@ static bool run_not_contains(struct mdf_call *call)
     }
 
 const struct mdf_operator mdf_operators_python_compare_values[] = {
-    ROW("operator.lt", run_less, "a b"),
-    ROW("operator.le", run_less_equal, "a b"),
-    ROW("operator.gt", run_greater, "a b"),
-    ROW("operator.ge", run_greater_equal, "a b"),
-    ROW("operator.eq", run_equal, "a b"),
-    ROW("operator.ne", run_not_equal, "a b"),
+    ROW("operator.lt", run_less, "a b", MDF_ELEMENT(less)),
+    ROW("operator.le", run_less_equal, "a b", MDF_ELEMENT(less_or_equal)),
+    ROW("operator.gt", run_greater, "a b", MDF_ELEMENT(greater)),
+    ROW("operator.ge", run_greater_equal, "a b", MDF_ELEMENT(greater_or_equal)),
+    ROW("operator.eq", run_equal, "a b", MDF_ELEMENT(equal)),
+    ROW("operator.ne", run_not_equal, "a b", MDF_ELEMENT(not_equal)),
     ROW("operator.is_", run_is, "a b"),
     ROW("operator.is_not", run_is_not, "a b"),
     ROW("operator.not_", run_not, "a", MDF_ELEMENT(negation)),

@@ -370,9 +370,9 @@ static bool run_power(struct mdf_call *call)
     return mdf_ufunc_power(call, mdf_call_target(call, 0), call->inputs);
 }
 
-#define BINARY_ROW(name, kernel)                                        \
-    {                                                                   \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x1 x2" \
+#define BINARY_ROW(name, kernel, element)                                        \
+    {                                                                            \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x1 x2", element \
     }
 #define UNARY_ROW(name, kernel, element)                                     \
     {                                                                        \
@@ -380,31 +380,31 @@ static bool run_power(struct mdf_call *call)
     }
 
 const struct mdf_operator mdf_operators_python_numpy_arithmetic[] = {
-    BINARY_ROW("numpy.add", run_add),
-    BINARY_ROW("numpy.subtract", run_subtract),
-    BINARY_ROW("numpy.multiply", run_multiply),
-    BINARY_ROW("numpy.divide", run_divide),
-    BINARY_ROW("numpy.true_divide", run_divide),
-    BINARY_ROW("numpy.floor_divide", run_floor_divide),
-    BINARY_ROW("numpy.mod", run_remainder),
-    BINARY_ROW("numpy.remainder", run_remainder),
-    BINARY_ROW("numpy.fmod", run_c_remainder),
-    BINARY_ROW("numpy.power", run_power),
-    BINARY_ROW("numpy.pow", run_power),
-    BINARY_ROW("numpy.float_power", run_float_power),
-    BINARY_ROW("numpy.maximum", run_maximum),
-    BINARY_ROW("numpy.minimum", run_minimum),
-    BINARY_ROW("numpy.fmax", run_real_maximum),
-    BINARY_ROW("numpy.fmin", run_real_minimum),
-    BINARY_ROW("numpy.bitwise_and", run_bitwise_and),
-    BINARY_ROW("numpy.bitwise_or", run_bitwise_or),
-    BINARY_ROW("numpy.bitwise_xor", run_bitwise_xor),
-    BINARY_ROW("numpy.left_shift", run_left_shift),
-    BINARY_ROW("numpy.bitwise_left_shift", run_left_shift),
-    BINARY_ROW("numpy.right_shift", run_right_shift),
-    BINARY_ROW("numpy.bitwise_right_shift", run_right_shift),
-    BINARY_ROW("numpy.gcd", run_greatest_divisor),
-    BINARY_ROW("numpy.lcm", run_least_multiple),
+    BINARY_ROW("numpy.add", run_add, MDF_ELEMENT(add)),
+    BINARY_ROW("numpy.subtract", run_subtract, MDF_ELEMENT(subtract)),
+    BINARY_ROW("numpy.multiply", run_multiply, MDF_ELEMENT(multiply)),
+    BINARY_ROW("numpy.divide", run_divide, MDF_ELEMENT(divide)),
+    BINARY_ROW("numpy.true_divide", run_divide, MDF_ELEMENT(divide)),
+    BINARY_ROW("numpy.floor_divide", run_floor_divide, MDF_ELEMENT(floor_quotient)),
+    BINARY_ROW("numpy.mod", run_remainder, MDF_ELEMENT(floor_remainder)),
+    BINARY_ROW("numpy.remainder", run_remainder, MDF_ELEMENT(floor_remainder)),
+    BINARY_ROW("numpy.fmod", run_c_remainder, MDF_ELEMENT(c_remainder)),
+    BINARY_ROW("numpy.power", run_power, MDF_ELEMENT(power)),
+    BINARY_ROW("numpy.pow", run_power, MDF_ELEMENT(power)),
+    BINARY_ROW("numpy.float_power", run_float_power, MDF_ELEMENT(power)),
+    BINARY_ROW("numpy.maximum", run_maximum, MDF_ELEMENT(maximum)),
+    BINARY_ROW("numpy.minimum", run_minimum, MDF_ELEMENT(minimum)),
+    BINARY_ROW("numpy.fmax", run_real_maximum, MDF_ELEMENT(maximum_number)),
+    BINARY_ROW("numpy.fmin", run_real_minimum, MDF_ELEMENT(minimum_number)),
+    BINARY_ROW("numpy.bitwise_and", run_bitwise_and, MDF_ELEMENT(bitwise_and)),
+    BINARY_ROW("numpy.bitwise_or", run_bitwise_or, MDF_ELEMENT(bitwise_or)),
+    BINARY_ROW("numpy.bitwise_xor", run_bitwise_xor, MDF_ELEMENT(bitwise_xor)),
+    BINARY_ROW("numpy.left_shift", run_left_shift, NULL),
+    BINARY_ROW("numpy.bitwise_left_shift", run_left_shift, NULL),
+    BINARY_ROW("numpy.right_shift", run_right_shift, NULL),
+    BINARY_ROW("numpy.bitwise_right_shift", run_right_shift, NULL),
+    BINARY_ROW("numpy.gcd", run_greatest_divisor, NULL),
+    BINARY_ROW("numpy.lcm", run_least_multiple, NULL),
     UNARY_ROW("numpy.negative", run_negative, MDF_ELEMENT(negative)),
     UNARY_ROW("numpy.positive", run_positive, MDF_ELEMENT(kept)),
     UNARY_ROW("numpy.abs", run_absolute, MDF_ELEMENT(absolute)),

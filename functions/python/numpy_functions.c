@@ -209,9 +209,9 @@ KERNEL(run_step, step)
 KERNEL(run_log_sum, log_sum)
 KERNEL(run_log2_sum, log2_sum)
 
-#define BINARY_ROW(name, kernel)                                        \
-    {                                                                   \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x1 x2" \
+#define BINARY_ROW(name, kernel, element)                                        \
+    {                                                                            \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x1 x2", element \
     }
 #define UNARY_ROW(name, kernel, element)                                     \
     {                                                                        \
@@ -256,13 +256,13 @@ const struct mdf_operator mdf_operators_python_numpy_functions[] = {
     UNARY_ROW("numpy.trunc", run_truncated, MDF_ELEMENT(truncated)),
     UNARY_ROW("numpy.fix", run_truncated, MDF_ELEMENT(truncated)),
     UNARY_ROW("numpy.sinc", run_sinc, NULL),
-    BINARY_ROW("numpy.arctan2", run_arc_tangent),
-    BINARY_ROW("numpy.atan2", run_arc_tangent),
-    BINARY_ROW("numpy.hypot", run_hypotenuse),
-    BINARY_ROW("numpy.copysign", run_copy_sign),
-    BINARY_ROW("numpy.nextafter", run_next_after),
-    BINARY_ROW("numpy.heaviside", run_step),
-    BINARY_ROW("numpy.logaddexp", run_log_sum),
-    BINARY_ROW("numpy.logaddexp2", run_log2_sum),
+    BINARY_ROW("numpy.arctan2", run_arc_tangent, MDF_ELEMENT(arc_tangent_of_two)),
+    BINARY_ROW("numpy.atan2", run_arc_tangent, MDF_ELEMENT(arc_tangent_of_two)),
+    BINARY_ROW("numpy.hypot", run_hypotenuse, MDF_ELEMENT(hypotenuse)),
+    BINARY_ROW("numpy.copysign", run_copy_sign, MDF_ELEMENT(copy_sign)),
+    BINARY_ROW("numpy.nextafter", run_next_after, NULL),
+    BINARY_ROW("numpy.heaviside", run_step, MDF_ELEMENT(step)),
+    BINARY_ROW("numpy.logaddexp", run_log_sum, NULL),
+    BINARY_ROW("numpy.logaddexp2", run_log2_sum, NULL),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

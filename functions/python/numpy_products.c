@@ -1,6 +1,7 @@
 /* numpy_products.c - see numpy_products.h: matmul dot vdot inner outer tensordot kron cross trace convolve correlate.
  *
  * All sums of products go through the matrix product that the heavy operators share. Source: numpy 2.4, "Linear algebra". */
+#include "functions/elements/element.h"
 #include "functions/products/gemm.h"
 #include "functions/python/numpy_arrange.h"
 #include "functions/python/numpy_products.h"
@@ -531,15 +532,15 @@ static bool run_correlate(struct mdf_call *call)
     return convolve(call, true, "valid");
 }
 
-#define ROW(name, kernel, flags, formals)                                         \
-    {                                                                             \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals \
+#define ROW(name, kernel, flags, ...)                                                 \
+    {                                                                                 \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), __VA_ARGS__ \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_products[] = {
     ROW("operator.matmul", run_matmul_operator, 0, "a b"),
     ROW("numpy.matmul", run_matmul, 0, "x1 x2"),
-    ROW("numpy.dot", run_dot, MDF_OPERATOR_METHOD, "a b"),
+    ROW("numpy.dot", run_dot, MDF_OPERATOR_METHOD, "a b", MDF_ELEMENT(dot)),
     ROW("numpy.vdot", run_vdot, 0, "a b"),
     ROW("numpy.inner", run_inner, 0, "a b"),
     ROW("numpy.outer", run_outer, 0, "a b"),

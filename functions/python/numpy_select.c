@@ -204,7 +204,7 @@ static bool run_nan_to_num(struct mdf_call *call)
     }
 
 const struct mdf_operator mdf_operators_python_numpy_select[] = {
-    ROW("numpy.where", run_where, 0, "condition x y"),
+    ROW("numpy.where", run_where, 0, "condition x y", MDF_ELEMENT(select)),
     ROW("numpy.select", run_select, 0, "condlist choicelist default="),
     ROW("numpy.clip", run_clip, MDF_OPERATOR_METHOD, "a a_min= a_max= min= max="),
     ROW("numpy.round", run_round, MDF_OPERATOR_METHOD, "a decimals=", MDF_ELEMENT(nearest)),

@@ -1,6 +1,8 @@
 /* source_broadcast.c - functions of elements on arrays whose shapes broadcast: nested loops over the axes of the result. */
 #include "mdf_c/source/source_writer.h"
 
+#include "functions/elements/element.h"
+
 #include "functions/python/python_values.h"
 
 #include <string.h>
@@ -131,7 +133,7 @@ static bool express_folded(struct mdf_source_writer *writer, const struct mdf_so
     size_t i;
 
     if (is_mean) {
-        adding.name = "Sum";
+        adding.element = MDF_ELEMENT(add);
     }
     memset(expression, 0, sizeof *expression);
     expression->text = left;
@@ -176,7 +178,7 @@ bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct m
     }
     dtype = computed_dtype(writer, form, n, operands);
     if (dtype == MDF_DTYPE_NONE ||
-        (strcmp(call->operator->name, "Pow") == 0 && !is_power_of_its_base(writer, call, operands[0], operands[1]))) {
+        (call->operator->element == MDF_ELEMENT(onnx_power) && !is_power_of_its_base(writer, call, operands[0], operands[1]))) {
         return mdf_source_refuse(writer, "the operator %s on elements of types %s and %s", call->operator->name,
                                  mdf_dtype_name((mdf_dtype)operands[0]->dtype), mdf_dtype_name((mdf_dtype)operands[1]->dtype));
     }

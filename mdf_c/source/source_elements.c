@@ -1,8 +1,9 @@
-/* source_elements.c - functions of elements as expressions of C: those of functions/elements/elements.def, and rows for others.
+/* source_elements.c - functions of elements as expressions of C: those of functions/elements/elements.def, and ops.
  *
- * Each row is what a loop of functions/ computes for one element, written with the same operations in the same order and the same
- * functions of math.h, so that the result has the same bits. In a row $a $b $c stand for the operands, $T for the operands' type,
- * $U for the type to compute whole numbers in without overflow, $f for the suffix of math functions, {name} for an attribute. */
+ * Each row there is what a loop of functions/ computes for one element, written with the same operations in the same order and
+ * the same functions of math.h, so that the result has the same bits. In a text $a $b $c stand for the operands, $T for the
+ * operands' type, $U for the type to compute whole numbers in without overflow, $f for the suffix of math functions, {name} for
+ * an attribute. */
 #include "mdf_c/source/source_writer.h"
 
 #include "functions/elements/element.h"
@@ -10,147 +11,13 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    REALS = 1,
-    SIGNED = 2,
-    UNSIGNED = 4,
-    TRUTHS = 8,
-    WHOLE = SIGNED | UNSIGNED,
-    NUMBERS = REALS | WHOLE,
-    ALL = NUMBERS | TRUTHS
-};
-
-struct element_row {
-    const char *names; /* of the operators, between blanks */
-    uint8_t kinds;
-    uint8_t n_operands;
-    const char *text;
-    const char *refused; /* NULL: never */
-    const char *why;
-};
-
 static const char by_zero[] = "whole number divided by zero";
-
-static const struct element_row rows[] = {
-    {" IsNaN numpy.isnan math.isnan ", REALS, 1, "$a != $a", NULL, NULL},
-    {" numpy.isnan numpy.isinf ", WHOLE | TRUTHS, 1, "false", NULL, NULL},
-    {" numpy.isinf math.isinf ", REALS, 1, "isinf($a) != 0", NULL, NULL},
-    {" numpy.isfinite math.isfinite ", REALS, 1, "isfinite($a) != 0", NULL, NULL},
-    {" Celu ", REALS, 1, "$a > 0 ? $a : {alpha} * expm1$f($a / {alpha})", NULL, NULL},
-    {" Elu ", REALS, 1, "$a >= 0 ? $a : {alpha} * expm1$f($a)", NULL, NULL},
-    {" LeakyRelu ", REALS, 1, "$a < 0 ? {alpha} * $a : $a", NULL, NULL},
-    {" Selu ", REALS, 1, "{gamma} * ($a > 0 ? $a : {alpha} * expm1$f($a))", NULL, NULL},
-    {" ThresholdedRelu ", REALS, 1, "$a > {alpha} ? $a : 0", NULL, NULL},
-    {" HardSigmoid ", REALS, 1, "{alpha} * $a + {beta} < 0 ? 0 : {alpha} * $a + {beta} > 1 ? 1 : {alpha} * $a + {beta}", NULL,
-     NULL},
-    {" HardSwish ", REALS, 1, "$a * ($a / 6 + ($T)0.5 < 0 ? 0 : $a / 6 + ($T)0.5 > 1 ? 1 : $a / 6 + ($T)0.5)", NULL, NULL},
-    {" Swish ", REALS, 1, "$a / (1 + exp$f(-{alpha} * $a))", NULL, NULL},
-    {" SwiGLU ", REALS, 2, "$a / (1 + exp$f(-{alpha} * $a)) * $b", NULL, NULL},
-    {" Mish ", REALS, 1, "$a * tanh$f(($a > 0 ? $a : 0) + log1p$f(exp$f(-fabs$f($a))))", NULL, NULL},
-    {" Gelu ", REALS, 1, "$a * ($T)0.5 * erfc$f($a * ($T)-0.70710678118654752440)", NULL, NULL},
-    {" Shrink ", REALS, 1, "$a < -{lambd} ? $a + {bias} : $a > {lambd} ? $a - {bias} : 0", NULL, NULL},
-    {" Add Sum numpy.add operator.add ", REALS, 2, "$a + $b", NULL, NULL},
-    {" Add Sum numpy.add operator.add ", WHOLE, 2, "($T)(($U)$a + ($U)$b)", NULL, NULL},
-    {" Sub numpy.subtract operator.sub ", REALS, 2, "$a - $b", NULL, NULL},
-    {" Sub numpy.subtract operator.sub ", WHOLE, 2, "($T)(($U)$a - ($U)$b)", NULL, NULL},
-    {" Mul numpy.multiply operator.mul numpy.dot numpy.ndarray.dot ", REALS, 2, "$a * $b", NULL, NULL},
-    {" Mul numpy.multiply operator.mul numpy.dot numpy.ndarray.dot ", WHOLE, 2, "($T)(($U)$a * ($U)$b)", NULL, NULL},
-    {" Div numpy.divide numpy.true_divide operator.truediv ", REALS, 2, "$a / $b", NULL, NULL},
-    {" Div ", SIGNED, 2, "$b == -1 ? ($T)(0 - ($U)$a) : ($T)($a / ($b != 0 ? $b : 1))", "$b == 0", by_zero},
-    {" Div ", UNSIGNED, 2, "($T)($a / ($b != 0 ? $b : 1))", "$b == 0", by_zero},
-    {" numpy.floor_divide operator.floordiv ", REALS, 2, "$b == 0 ? $a / $b : ($T)@floor_quotient_float64@($a, $b)", NULL, NULL},
-    {" numpy.floor_divide operator.floordiv ", SIGNED, 2, "($T)@floor_quotient_int64@($a, $b)", NULL, NULL},
-    {" numpy.mod numpy.remainder operator.mod ", REALS, 2, "$b == 0 ? ($T)NAN : ($T)@modulo_float64@($a, $b)", NULL, NULL},
-    {" numpy.mod numpy.remainder operator.mod ", SIGNED, 2, "($T)@floor_remainder_int64@($a, $b)", NULL, NULL},
-    {" numpy.fmod math.fmod ", REALS, 2, "fmod$f($a, $b)", NULL, NULL},
-    {" math.pow numpy.float_power ", REALS, 2, "pow$f($a, $b)", NULL, NULL},
-    {" numpy.arctan2 numpy.atan2 math.atan2 ", REALS, 2, "atan2$f($a, $b)", NULL, NULL},
-    {" numpy.hypot math.hypot ", REALS, 2, "hypot$f($a, $b)", NULL, NULL},
-    {" numpy.copysign math.copysign ", REALS, 2, "copysign$f($a, $b)", NULL, NULL},
-    {" numpy.heaviside ", REALS, 2, "$a != $a ? $a : $a == 0 ? $b : $a < 0 ? 0 : 1", NULL, NULL},
-    {" Max ", REALS, 2, "$a > $b || $a != $a ? $a : $b", NULL, NULL},
-    {" Max ", WHOLE, 2, "$a > $b ? $a : $b", NULL, NULL},
-    {" Min ", REALS, 2, "$a < $b || $a != $a ? $a : $b", NULL, NULL},
-    {" Min ", WHOLE, 2, "$a < $b ? $a : $b", NULL, NULL},
-    {" numpy.maximum ", REALS, 2, "$a >= $b || $a != $a ? $a : $b", NULL, NULL},
-    {" numpy.maximum numpy.fmax ", WHOLE | TRUTHS, 2, "$a >= $b ? $a : $b", NULL, NULL},
-    {" numpy.minimum ", REALS, 2, "$a <= $b || $a != $a ? $a : $b", NULL, NULL},
-    {" numpy.minimum numpy.fmin ", WHOLE | TRUTHS, 2, "$a <= $b ? $a : $b", NULL, NULL},
-    {" numpy.fmax ", REALS, 2, "$a >= $b || $b != $b ? $a : $b", NULL, NULL},
-    {" numpy.fmin ", REALS, 2, "$a <= $b || $b != $b ? $a : $b", NULL, NULL},
-    {" PRelu ", REALS, 2, "$a < 0 ? $a * $b : $a", NULL, NULL},
-    {" PRelu ", SIGNED, 2, "$a < 0 ? ($T)(($U)$a * ($U)$b) : $a", NULL, NULL},
-    {" BitwiseAnd numpy.bitwise_and operator.and_ And numpy.logical_and ", TRUTHS, 2, "$a && $b", NULL, NULL},
-    {" BitwiseOr numpy.bitwise_or operator.or_ Or numpy.logical_or ", TRUTHS, 2, "$a || $b", NULL, NULL},
-    {" BitwiseXor numpy.bitwise_xor operator.xor Xor numpy.logical_xor ", TRUTHS, 2, "$a != $b", NULL, NULL},
-    {" BitwiseAnd numpy.bitwise_and operator.and_ ", WHOLE, 2, "($T)($a & $b)", NULL, NULL},
-    {" BitwiseOr numpy.bitwise_or operator.or_ ", WHOLE, 2, "($T)($a | $b)", NULL, NULL},
-    {" BitwiseXor numpy.bitwise_xor operator.xor ", WHOLE, 2, "($T)($a ^ $b)", NULL, NULL},
-    {" Equal numpy.equal operator.eq ", ALL, 2, "$a == $b", NULL, NULL},
-    {" numpy.not_equal operator.ne ", ALL, 2, "$a != $b", NULL, NULL},
-    {" Greater numpy.greater operator.gt ", ALL, 2, "$a > $b", NULL, NULL},
-    {" GreaterOrEqual numpy.greater_equal operator.ge ", ALL, 2, "$a >= $b", NULL, NULL},
-    {" Less numpy.less operator.lt ", ALL, 2, "$a < $b", NULL, NULL},
-    {" LessOrEqual numpy.less_equal operator.le ", ALL, 2, "$a <= $b", NULL, NULL},
-    {" Where numpy.where ", ALL, 3, "$a ? $b : $c", NULL, NULL},
-};
 
 /* ------------------------------------------------------------------ rows as text */
 
-static uint8_t kind_of(mdf_dtype dtype)
-{
-    switch (mdf_dtype_kind(dtype)) {
-    case 'f':
-        return REALS;
-    case 'i':
-        return SIGNED;
-    case 'u':
-        return UNSIGNED;
-    case 'b':
-        return TRUTHS;
-    default: /* no row is for it */
-        return 0;
-    }
-}
-
-static bool names_contain(const char *names, const char *name)
-{
-    size_t length = strlen(name);
-    const char *found = names;
-
-    while ((found = strstr(found, name)) != NULL) {
-        if (found[-1] == ' ' && found[length] == ' ') {
-            return true;
-        }
-        found += length;
-    }
-    return false;
-}
-
-static const struct element_row *find_row(const char *name, uint8_t kind, size_t n_operands)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if ((rows[i].kinds & kind) != 0 && rows[i].n_operands == n_operands && names_contain(rows[i].names, name)) {
-            return &rows[i];
-        }
-    }
-    return NULL;
-}
-
 bool mdf_source_knows_elements(const struct mdf_operator *operator)
 {
-    const char *name = operator->name;
-    size_t i;
-
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (names_contain(rows[i].names, name)) {
-            return true;
-        }
-    }
-    return operator->element != NULL || strcmp(name, "Pow") == 0 || strcmp(name, "Mod") == 0 || strcmp(name, "IsInf") == 0 ||
-           strcmp(name, "operator.pow") == 0 || strcmp(name, "numpy.power") == 0 || strcmp(name, "numpy.pow") == 0;
+    return operator->element != NULL || operator->element_of != NULL;
 }
 
 /* What the row of a call needs. */
@@ -217,145 +84,39 @@ static const char *expand(struct mdf_source_writer *writer, const char *text, co
     return copy;
 }
 
-/* ------------------------------------------------------------------ operators whose attributes decide */
-
-static const struct element_row power_rows[] = {
-    {"", REALS, 2, "$b == 2 ? $a * $a : pow$f($a, $b)", NULL, NULL},
-    {"", SIGNED, 2, "($T)@whole_power@((uint64_t)$a, (uint64_t)$b)", "$b < 0", "a whole number to a negative power"},
-    {"", UNSIGNED, 2, "($T)@whole_power@($a, $b)", NULL, NULL},
-};
-static const struct element_row remainder_rows[] = {
-    {"", REALS, 2, "fmod$f($a, $b)", NULL, NULL},
-    {"", SIGNED, 2, "($T)@remainder_int64@($a, $b)", "$b == 0", by_zero},
-    {"", UNSIGNED, 2, "($T)($a % ($b != 0 ? $b : 1))", "$b == 0", by_zero},
-};
-static const struct element_row modulo_rows[] = {
-    {"", REALS, 2, "@modulo_$n@($a, $b)", NULL, NULL},
-    {"", SIGNED, 2, "($T)@floor_remainder_int64@($a, $b)", "$b == 0", by_zero},
-    {"", UNSIGNED, 2, "($T)($a % ($b != 0 ? $b : 1))", "$b == 0", by_zero},
-};
-static const struct element_row gelu_tanh_row = {
-    "", REALS, 1, "$a * ($T)0.5 * (1 + tanh$f(($T)0.79788456080286535588 * ($a + ($T)0.044715 * $a * $a * $a)))", NULL, NULL};
-/* Of float32, as functions/elements/vector_math.inc computes them. */
-static const struct element_row single_rows[] = {
-    {" Gelu ", REALS, 1, "@gelu_float32@($a)", NULL, NULL},
-    {" Celu ", REALS, 1, "$a > 0 ? $a : {alpha} * @expm1_float32@($a / {alpha})", NULL, NULL},
-    {" Elu ", REALS, 1, "$a >= 0 ? $a : {alpha} * @expm1_float32@($a)", NULL, NULL},
-    {" Selu ", REALS, 1, "{gamma} * ($a >= 0 ? $a : {alpha} * @expm1_float32@($a))", NULL, NULL},
-    {" Mish ", REALS, 1, "@mish_float32@($a)", NULL, NULL},
-    {" Swish ", REALS, 1, "$a / (1 + @exp_float32@(-{alpha} * $a))", NULL, NULL},
-    {" SwiGLU ", REALS, 2, "$a / (1 + @exp_float32@(-{alpha} * $a)) * $b", NULL, NULL},
-};
-static const struct element_row single_gelu_tanh_row = {
-    "", REALS, 1, "$a * 0.5f * (1 + @tanh_float32@(0.79788456080286535588f * ($a + 0.044715f * $a * $a * $a)))", NULL, NULL};
-/* By detect_negative + 2 detect_positive. */
-static const struct element_row infinity_rows[] = {
-    {"", REALS, 1, "false", NULL, NULL},
-    {"", REALS, 1, "$a == -INFINITY", NULL, NULL},
-    {"", REALS, 1, "$a == INFINITY", NULL, NULL},
-    {"", REALS, 1, "isinf($a) != 0", NULL, NULL},
-};
-static const struct element_row plain_power_row = {"", REALS, 2, "pow$f($a, $b)", NULL, NULL};
-
-static const struct element_row *row_of_kind(const struct element_row *of_three, uint8_t kind)
-{
-    return kind == REALS ? &of_three[0] : kind == SIGNED ? &of_three[1] : kind == UNSIGNED ? &of_three[2] : NULL;
-}
-
-static const struct element_row *infinity_row(const struct mdf_operator *operator, const void * settings)
-{
-    int64_t negative = 1, positive = 1;
-
-    mdf_source_int_setting(operator, settings, "detect_negative", &negative);
-    mdf_source_int_setting(operator, settings, "detect_positive", &positive);
-    return &infinity_rows[(negative != 0) + 2 * (positive != 0)];
-}
-
-static const struct element_row *choose_row(const struct mdf_operator *operator, const void * settings, mdf_dtype dtype,
-                                            size_t n_operands)
-{
-    uint8_t kind = kind_of(dtype);
-    int64_t integer = 0;
-    const char *string;
-    size_t i;
-
-    if (n_operands == 2 && strcmp(operator->name, "Pow") == 0) {
-        return row_of_kind(power_rows, kind);
-    }
-    if (n_operands == 2 && strcmp(operator->name, "Mod") == 0) {
-        mdf_source_int_setting(operator, settings, "fmod", &integer);
-        return row_of_kind(integer == 1 ? remainder_rows : modulo_rows, kind);
-    }
-    if (strcmp(operator->name, "IsInf") == 0) {
-        return kind == REALS ? infinity_row(operator, settings) : NULL;
-    }
-    if (strcmp(operator->name, "Gelu") == 0) {
-        string = mdf_source_string_setting(operator, settings, "approximate");
-        if (string != NULL && strcmp(string, "tanh") == 0 && kind == REALS) {
-            return dtype == MDF_DTYPE_FLOAT32 ? &single_gelu_tanh_row : &gelu_tanh_row;
-        }
-    }
-    for (i = 0; dtype == MDF_DTYPE_FLOAT32 && i < sizeof single_rows / sizeof *single_rows; i++) {
-        if (single_rows[i].n_operands == n_operands && names_contain(single_rows[i].names, operator->name)) {
-            return &single_rows[i];
-        }
-    }
-    if (n_operands == 2 && (strcmp(operator->name, "operator.pow") == 0 || strcmp(operator->name, "numpy.power") == 0 ||
-                            strcmp(operator->name, "numpy.pow") == 0)) {
-        return kind == REALS ? &plain_power_row : row_of_kind(power_rows, kind);
-    }
-    return find_row(operator->name, kind, n_operands);
-}
-
-/* The row that elements.def has for an operator's element; false: none. */
-static bool element_row(struct mdf_source_writer *writer, const struct mdf_operator *operator, mdf_dtype dtype, size_t n_operands,
-                        struct element_row *row)
-{
-    const struct mdf_element *element = operator->element;
-    const struct mdf_element_form *form =
-        element != NULL && element->n_operands == n_operands ? mdf_element_form(element, dtype) : NULL;
-
-    if (form == NULL) {
-        return false;
-    }
-    row->text = mdf_source_of_type(writer, mdf_source_element_text(writer, form->text), dtype);
-    row->refused = form->refused != NULL ? mdf_source_element_text(writer, form->refused) : NULL;
-    row->why = form->why;
-    return true;
-}
-
 bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct mdf_operator *operator, const void * settings,
                                  mdf_dtype dtype, size_t n_operands, const char *const operands[],
                                  struct mdf_source_expression *expression)
 {
     struct expansion expansion = {operator, settings, dtype, operands};
-    const struct element_row *row = NULL;
-    struct element_row of_element = {0};
+    const struct mdf_element *element = mdf_element_of(operator, settings);
+    const struct mdf_element_form *form = NULL;
 
     memset(expression, 0, sizeof *expression);
-    if (mdf_source_type(dtype) != NULL) {
-        row = element_row(writer, operator, dtype, n_operands, &of_element) ? &of_element
-                                                                            : choose_row(operator, settings, dtype, n_operands);
+    if (element != NULL && element->n_operands == n_operands && mdf_source_type(dtype) != NULL) {
+        form = mdf_element_form(element, dtype);
     }
-    if (row == NULL) {
+    if (form == NULL) {
         return mdf_source_refuse(writer, "there is no form in C of the operator %s on elements of type %s", operator->name,
                                  mdf_dtype_name(dtype));
     }
-    if (row == &modulo_rows[0]) {
-        expression->text =
-            expand(writer, dtype == MDF_DTYPE_FLOAT32 ? "@modulo_float32@($a, $b)" : "@modulo_float64@($a, $b)", &expansion);
-    } else {
-        expression->text = expand(writer, row->text, &expansion);
-    }
+    expression->text = expand(writer, mdf_source_element_text(writer, form->text), &expansion);
     if (expression->text == NULL) {
         return mdf_source_refuse(writer, "an attribute of the operator %s is not given", operator->name);
     }
-    expression->refused = row->refused != NULL ? expand(writer, row->refused, &expansion) : NULL;
-    expression->why = row->why;
+    if (form->refused != NULL) {
+        expression->refused = expand(writer, mdf_source_element_text(writer, form->refused), &expansion);
+        expression->why = form->why;
+    }
     return true;
 }
 
 /* ------------------------------------------------------------------ ops */
+
+static bool is_real(mdf_dtype dtype)
+{
+    return mdf_dtype_kind(dtype) == 'f';
+}
 
 /* The codes that are an expression: in the order of enum mdf_lowered_code up to SELECT; NULL: see express_code. */
 struct code_row {
@@ -396,7 +157,7 @@ static bool constant_whole(const struct mdf_source_writer *writer, const struct 
 {
     const void *element = mdf_source_constant_element(writer, op->in[i]);
 
-    if (element == NULL || kind_of((mdf_dtype)op->dtype) == REALS) {
+    if (element == NULL || is_real((mdf_dtype)op->dtype)) {
         return false;
     }
     *whole = mdf_element_to_int64((mdf_dtype)op->dtype, element);
@@ -436,7 +197,7 @@ static bool express_code(struct mdf_source_writer *writer, const struct mdf_lowe
     const struct code_row *row = op->code < sizeof code_rows / sizeof *code_rows ? &code_rows[op->code] : &none;
     mdf_dtype dtype = (mdf_dtype)op->dtype;
     struct expansion expansion = {op->operator, op->settings, dtype, operands};
-    const char *text = kind_of(dtype) == REALS ? row->reals : row->whole;
+    const char *text = is_real(dtype) ? row->reals : row->whole;
     double divisor;
 
     if (express_constant_divisor(writer, op, operands, expression)) {
@@ -482,7 +243,7 @@ static bool express_cast(struct mdf_source_writer *writer, const struct mdf_lowe
 
     if (to == MDF_DTYPE_BOOL) {
         expression->text = mdf_source_text(writer, "%s != 0", operands[0]);
-    } else if (kind_of(from) == REALS && kind_of(to) == SIGNED) {
+    } else if (is_real(from) && mdf_dtype_kind(to) == 'i') {
         expression->checked = mdf_source_text(
             writer, "%s(%s, $r)",
             mdf_source_use(writer, mdf_source_text(writer, "%s_to_%s", mdf_dtype_name(from), mdf_dtype_name(to))), operands[0]);
@@ -499,16 +260,14 @@ static const char *math_name(const struct mdf_lowered_op *op)
     static const struct {
         double (*function)(double);
         const char *name;
-    } of_one[] = {{acos, "acos"},   {acosh, "acosh"}, {asin, "asin"},   {asinh, "asinh"}, {atan, "atan"},   {atanh, "atanh"},
-                  {cbrt, "cbrt"},   {cos, "cos"},     {cosh, "cosh"},   {erf, "erf"},     {erfc, "erfc"},   {exp, "exp"},
-                  {exp2, "exp2"},   {expm1, "expm1"}, {fabs, "fabs"},   {log, "log"},     {log10, "log10"}, {log1p, "log1p"},
-                  {log2, "log2"},   {sin, "sin"},     {sinh, "sinh"},   {sqrt, "sqrt"},   {tan, "tan"},     {tanh, "tanh"},
-                  {floor, "floor"}, {ceil, "ceil"},   {trunc, "trunc"}, {rint, "rint"}};
+    } of_one[] = {
+#define SCALAR(id, function) {function, #function},
+#include "functions/elements/elements.def"
+    };
     static const struct {
         double (*function)(double, double);
         const char *name;
-    } of_two[] = {{pow, "pow"},           {fmod, "fmod"},           {atan2, "atan2"},        {hypot, "hypot"},
-                  {copysign, "copysign"}, {remainder, "remainder"}, {nextafter, "nextafter"}};
+    } of_two[] = {{pow, "pow"}, {atan2, "atan2"}, {hypot, "hypot"}};
     size_t i;
 
     for (i = 0; op->n_in == 1 && i < sizeof of_one / sizeof *of_one; i++) {
@@ -577,7 +336,7 @@ static bool express_elements(struct mdf_source_writer *writer, const struct mdf_
     if (op->operator== NULL) {
         return mdf_source_refuse(writer, "a function of elements has no name");
     }
-    way = strstr(op->operator->name, "pow") != NULL ? power_way(writer, op) : NULL;
+    way = op->operator->element == MDF_ELEMENT(power) ? power_way(writer, op) : NULL;
     if (way != NULL) {
         bool twice = way[0] == '%';
 
