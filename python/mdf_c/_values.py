@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import math
 import numbers
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -70,12 +71,15 @@ def dtype_number(dtype: np.dtype) -> int:
 def unmasked(value: Any) -> Any:
     """`value` itself, where it is no array with masked elements.
 
+    `numpy.ma`, without which there are none, is not imported for it: an import that another thread is at when the process forks never ends in the child.
+
     Raises
     ------
     TypeError
         It is.
     """
-    if np.ma.is_masked(value):
+    is_masked = getattr(sys.modules.get("numpy.ma"), "is_masked", None)
+    if is_masked is not None and is_masked(value):
         raise TypeError("a masked array has elements without a value: give them one (array.filled(...))")
     return value
 

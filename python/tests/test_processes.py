@@ -82,6 +82,19 @@ def test_fork_after_an_evaluation_on_several_threads(tmp_path, child):
     run(tmp_path, FORK.format(child=child))
 
 
+def test_evaluations_import_nothing(tmp_path):
+    """What a thread is importing when the process forks can never be imported in the child."""
+    run(
+        tmp_path,
+        """
+        before = set(sys.modules)
+        assert new() == RIGHT
+        mdf_c.run(program, {"x": np.ones((SIDE, SIDE))})
+        assert set(sys.modules) == before, set(sys.modules) - before
+        """,
+    )
+
+
 def test_fork_while_another_thread_evaluates(tmp_path):
     """What the child has of that state it leaves alone."""
     run(
