@@ -637,14 +637,15 @@ Test(whole, items_of_the_first_runs_are_stacked_with_the_others)
     }
 }
 
-/* What plain evaluation refuses after the first runs is refused: other types in a stack, a declared type that a state does not
+/* What plain evaluation refuses after the first runs is refused: other types or a list in a stack, a declared type that a state does not
  * keep. (What the node had stacked by then is not looked at.) */
 Test(whole, what_the_first_runs_may_not_do_is_an_error)
 {
     static const char *const texts[] = {SCANNED("[1.5, 2.5, 4.0]", "", "s + v", "s"), LOOPED("s * 0.5", "s"),
                                         SCANNED("[1.5, 2.5]", "", "numpy.float32(s) if v < 2 else numpy.float64(s)", "v"),
                                         LOOPED("numpy.float32(s) if i < 1 else numpy.int64(s)", "i"),
-                                        SCANNED("[[1.5, 2.0], [2.5, 4.0]]", "", "s + v", "v")};
+                                        SCANNED("[[1.5, 2.0], [2.5, 4.0]]", "", "s + v", "v"),
+                                        SCANNED("[1.5]", "", "s + v", "0.5, 1.5")};
     struct pair pair;
 
     mdf_memory_init(&memory, NULL, 0);

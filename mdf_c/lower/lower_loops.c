@@ -169,6 +169,15 @@ static bool bind_last(struct loop *loop)
     return true;
 }
 
+/* Whether a Loop or Scan takes a value as an item of a stack (lists it refuses), and the lowered form has a place for the stack. */
+static bool may_be_stacked(struct loop *loop, mdf_lowered_id item)
+{
+    const struct mdf_value *example = lowering_example(loop->lowering, item);
+
+    return (example->kind == MDF_KIND_TENSOR && example->rank < MDF_INLINE_RANK) ||
+           lowering_fail(loop->lowering, MDF_REFUSED_MANY_AXES);
+}
+
 /* The array that output number `output` of the call becomes: `n_items` of `item`, or none where their number is open. */
 bool loop_add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool is_reversed)
 {
@@ -179,8 +188,8 @@ bool loop_add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool 
     size_t n_items = loop->result->n_runs == SIZE_MAX ? 0 : loop->result->n_runs;
     bool made;
 
-    if (example->kind != MDF_KIND_TENSOR || example->rank >= MDF_INLINE_RANK) {
-        return lowering_fail(loop->lowering, MDF_REFUSED_MANY_AXES);
+    if (!may_be_stacked(loop, item)) {
+        return false;
     }
     if (n_items == 1 && example->length == 1) {
         return add_last(loop, item, output);
@@ -345,8 +354,10 @@ bool loop_keep_run(struct loop *loop, struct scope *inner, size_t n_states, size
         }
         if (i < n_states) {
             loop->initial[i] = id;
-        } else {
+        } else if (may_be_stacked(loop, id)) {
             items[i - n_states] = id;
+        } else {
+            return false;
         }
     }
     loop->items[loop->n_peeled++] = items;
