@@ -33,7 +33,8 @@ enum {
 #define IS_PLAIN_ONLY false
 #endif
 
-double clock_seconds(void)
+/* Seconds since some time, for measuring. */
+static double clock_seconds(void)
 {
     struct timespec now;
 

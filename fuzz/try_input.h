@@ -17,9 +17,6 @@ struct complaint {
  * What takes more than `time_limit_s` while it is evaluated is interrupted, and counts as evaluated. */
 enum outcome try_input(const void *bytes, size_t size, const char *format, double time_limit_s, struct complaint *complaint);
 
-/* Seconds since some time, for measuring. */
-double clock_seconds(void);
-
 /* --- for targets */
 
 /* Options that bound iterations, passes, memory and threads. */
