@@ -515,11 +515,27 @@ static const struct mdf_node *find_graph(struct mdf_reader *reader, const struct
     return NULL;
 }
 
+/* Whether it is an object whose every key is one of the fields: nothing is one, too. */
+static bool has_fields_only(const struct mdf_node *node, const struct field *fields)
+{
+    const struct field *field;
+    size_t i;
+
+    for (i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
+        for (field = fields; field->name != NULL && strcmp(field->name, node->as.object.entries[i].key) != 0; field++) {
+        }
+        if (field->name == NULL) {
+            return false;
+        }
+    }
+    return node->kind == MDF_NODE_OBJECT;
+}
+
 /* What "graph" holds: a graph, {ID: graph}, or the id of a graph of the model. */
 static mdf_status read_named_graph(struct mdf_reader *reader, const struct mdf_node *source, const char *id,
                                    struct mdf_graph *graph)
 {
-    const struct mdf_node *own;
+    const struct mdf_node *own, *found = mdf_node_find_graph(source, &id);
 
     if (source->kind == MDF_NODE_STRING) {
         id = source->as.string.bytes;
@@ -527,11 +543,13 @@ static mdf_status read_named_graph(struct mdf_reader *reader, const struct mdf_n
         if (source == NULL) {
             return MDF_NAME;
         }
-    } else if (!mdf_node_is_graph(source) && source->kind == MDF_NODE_OBJECT && source->as.object.n == 1) {
+    } else if (found != NULL) {
+        source = found;
+    } else if (source->kind == MDF_NODE_OBJECT && source->as.object.n == 1 && !has_fields_only(source, graph_fields)) {
         id = source->as.object.entries[0].key;
         source = &source->as.object.entries[0].value;
     }
-    if (!mdf_node_is_graph(source) && (source->kind != MDF_NODE_OBJECT || source->as.object.n > 0)) {
+    if (!has_fields_only(source, graph_fields) && mdf_node_get(source, "nodes") == NULL) {
         return mdf_reader_fail(reader, source, MDF_MODEL,
                                "'graph' must be a graph, an object {ID: graph}, or the id of a graph of the model");
     }
@@ -614,9 +632,19 @@ static mdf_status finish_node(struct mdf_reader *reader, const struct mdf_node *
     return status == MDF_OK ? add_nested_ports(reader, node) : status;
 }
 
-bool mdf_node_is_graph(const struct mdf_node *node)
+const struct mdf_node *mdf_node_find_graph(const struct mdf_node *node, const char **id)
 {
-    return node->kind == MDF_NODE_OBJECT && mdf_node_get(node, "nodes") != NULL;
+    const struct mdf_node *only;
+
+    if (node->kind != MDF_NODE_OBJECT || mdf_node_get(node, "nodes") != NULL) {
+        return node->kind == MDF_NODE_OBJECT ? node : NULL;
+    }
+    only = node->as.object.n == 1 ? &node->as.object.entries[0].value : NULL;
+    if (only == NULL || only->kind != MDF_NODE_OBJECT || mdf_node_get(only, "nodes") == NULL) {
+        return NULL;
+    }
+    *id = node->as.object.entries[0].key;
+    return only;
 }
 
 mdf_status mdf_model_read_graph(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,

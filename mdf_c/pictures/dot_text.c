@@ -178,13 +178,10 @@ static void add_numbers(struct mdf_dot_label *label, const struct mdf_node *numb
 static void add_object(struct mdf_dot_label *label, const struct mdf_node *object)
 {
     size_t n = object->as.object.n, i;
+    const char *id = NULL;
 
-    if (mdf_node_is_graph(object)) {
-        mdf_text_append_string(&label->words, "a graph");
-        return;
-    }
-    if (n == 1 && mdf_node_is_graph(&object->as.object.entries[0].value)) {
-        mdf_text_printf(&label->words, "graph %s", object->as.object.entries[0].key);
+    if (mdf_node_find_graph(object, &id) != NULL) {
+        mdf_text_printf(&label->words, id == NULL ? "a graph" : "graph %s", id);
         return;
     }
     mdf_text_append(&label->words, "{", 1);

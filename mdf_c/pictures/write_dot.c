@@ -259,18 +259,14 @@ static mdf_status refer(struct drawing *drawing, size_t node, const char *attrib
 static mdf_status draw_body(struct drawing *drawing, size_t node, const char *attribute, const struct mdf_node *value)
 {
     const struct mdf_graph *graph;
+    const char *id = attribute;
 
     if (value->kind == MDF_NODE_STRING) {
         graph = mdf_model_find_graph(drawing->model, value->as.string.bytes);
         return graph != NULL ? refer(drawing, node, attribute, graph) : MDF_OK; /* the compiler says so, at the place */
     }
-    if (mdf_node_is_graph(value)) {
-        return draw_written_body(drawing, node, attribute, attribute, value);
-    }
-    if (value->kind == MDF_NODE_OBJECT && value->as.object.n == 1 && mdf_node_is_graph(&value->as.object.entries[0].value)) {
-        return draw_written_body(drawing, node, attribute, value->as.object.entries[0].key, &value->as.object.entries[0].value);
-    }
-    return MDF_OK;
+    value = mdf_node_find_graph(value, &id);
+    return value != NULL ? draw_written_body(drawing, node, attribute, id, value) : MDF_OK;
 }
 
 /* The value of the node's parameter of that name; NULL where there is none. */

@@ -46,7 +46,7 @@ static bool is_open(const struct compiler *compiler, const struct mdf_node *sour
 /* A graph, {ID: graph}, or the id of a graph of the model. */
 static bool read_body(struct body_builder *body)
 {
-    const struct mdf_node *node = body->request->node;
+    const struct mdf_node *node = body->request->node, *found;
     const struct mdf_graph *graph;
     const char *id = body->request->attribute;
     struct compiler *compiler = body->compiler;
@@ -65,12 +65,8 @@ static bool read_body(struct body_builder *body)
                compile_error(compiler, MDF_MODEL, "graph '%s' uses itself as a body: it would never end", graph->id) !=
                    MDF_NO_OPERAND;
     }
-    if (!mdf_node_is_graph(node) && node->kind == MDF_NODE_OBJECT && node->as.object.n == 1 &&
-        mdf_node_is_graph(&node->as.object.entries[0].value)) {
-        id = node->as.object.entries[0].key;
-        node = &node->as.object.entries[0].value;
-    }
-    if (!mdf_node_is_graph(node)) {
+    found = mdf_node_find_graph(node, &id);
+    if (found == NULL) {
         struct place place = place_at(compiler, node);
 
         compile_error(compiler, MDF_MODEL,
@@ -79,7 +75,7 @@ static bool read_body(struct body_builder *body)
         place_leave(compiler, place);
         return false;
     }
-    return mdf_model_read_graph(&compiler->scratch, compiler->model->document, &compiler->warnings, id, node, &body->graph,
+    return mdf_model_read_graph(&compiler->scratch, compiler->model->document, &compiler->warnings, id, found, &body->graph,
                                 compiler->error) == MDF_OK;
 }
 
