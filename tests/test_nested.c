@@ -126,7 +126,10 @@ Test(nested, ports_of_inner_nodes_are_those_of_the_node)
 /* As one at the top of a model may be. */
 Test(nested, a_graph_may_hold_nothing)
 {
-    expect(GRAPH("'nodes': {'a': {'graph': {}}, 'b': {'graph': {'x': {}}}, 'd': {'graph': {'parameters': {'p': {}}}}, 'c': {" COUNTER "}}"), 2, NAN, "k 2");
+    expect(
+        GRAPH("'nodes': {'a': {'graph': {}}, 'b': {'graph': {'x': {}}}, 'd': {'graph': {'parameters': {'p': {}}}}, 'c': {" COUNTER
+              "}}"),
+        2, NAN, "k 2");
 }
 
 /* What the node calls as the inner port is called feeds it: a port, a parameter with its new value, a function; NODE.PORT one

@@ -567,8 +567,8 @@ static bool mark_own(struct body_builder *body, struct mdf_code *code)
     for (i = 0; i < code->n_yields; i++) {
         size_t slot = MDF_OPERAND_INDEX(code->yields[i]);
 
-        code->yield_is_own[i] = MDF_OPERAND_KIND(code->yields[i]) == MDF_OPERAND_SLOT && written[slot] && !held[slot] &&
-                                !is_yielded_twice(code, i);
+        code->yield_is_own[i] =
+            MDF_OPERAND_KIND(code->yields[i]) == MDF_OPERAND_SLOT && written[slot] && !held[slot] && !is_yielded_twice(code, i);
     }
     return true;
 }
