@@ -3,6 +3,7 @@
  * Numbers out of range: see mdf_convert_elements. Text is read as Python reads numbers ("1e-5", "INF", "nan"); numbers are
  * written with the fewest digits that read back to the same value, as Python and numpy write them. Sources: the ONNX operators of
  * these names. */
+#include "functions/kernel/move.h"
 #include "functions/kernel/operator.h"
 #include "mdf_c/base/text.h"
 
@@ -457,8 +458,12 @@ static const struct mdf_setting cast_by_name_settings[] = {
     {NULL, MDF_SETTING_INT, 0}};
 
 const struct mdf_operator mdf_operators_cast[] = {
-    {"Cast", 1, 5, run_cast_by_name, cast_by_name_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL},
-    {"Cast", 6, 99, run_cast, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL},
-    {"CastLike", 15, 99, run_cast_like, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL},
+    {"Cast", 1, 5, run_cast_by_name, cast_by_name_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
+     .move = MDF_MOVE(1, .in_order = true), .derivatives = MDF_DERIVATIVES({0, "dy"})},
+    {"Cast", 6, 99, run_cast, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
+     .move = MDF_MOVE(1, .in_order = true), .derivatives = MDF_DERIVATIVES({0, "dy"})},
+    {"CastLike", 15, 99, run_cast_like, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
+     .move = MDF_MOVE(1, .in_order = true, .by_type = true),
+     .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})},
     {"BitCast", 26, 99, run_bit_cast, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

@@ -186,10 +186,14 @@ static bool run_not_a_number(struct mdf_call *call)
     return mdf_elementwise_call(call, &not_a_number, 1, NULL);
 }
 
+static const struct mdf_derivative clip_derivatives[] = {
+    {0, "dy * (x0 == y)"}, {1, "dy * ((x0 < x1) & (y == x1))"}, {2, "dy * ((x0 > x2) & (y == x2))"}, {MDF_DERIVATIVE_END, NULL}};
+
 const struct mdf_operator mdf_operators_select[] = {
     {"Where", 9, 99, run_where, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(select)},
-    {"Clip", 1, 10, run_clip_by_attributes, clip_settings, sizeof(struct clip_settings), MDF_OPERATOR_PURE, NULL},
-    {"Clip", 11, 99, run_clip, NULL, 0, MDF_OPERATOR_PURE, NULL},
+    {"Clip", 1, 10, run_clip_by_attributes, clip_settings, sizeof(struct clip_settings), MDF_OPERATOR_PURE, NULL,
+     .derivatives = clip_derivatives, .form = MDF_FORM_CLIP},
+    {"Clip", 11, 99, run_clip, NULL, 0, MDF_OPERATOR_PURE, NULL, .derivatives = clip_derivatives, .form = MDF_FORM_CLIP},
     {"IsInf", 10, 99, run_infinite, infinity_settings, sizeof(struct infinity_settings), MDF_OPERATOR_PURE, NULL,
      .element_of = infinity_of},
     {"IsNaN", 9, 99, run_not_a_number, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(is_nan)},

@@ -1,4 +1,5 @@
 /* unary.c - Identity. Other functions of one number are rows of elements.def. */
+#include "functions/kernel/move.h"
 #include "functions/elements/element.h"
 #include "functions/kernel/operator.h"
 
@@ -9,4 +10,5 @@ static bool run_identity(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_unary[] = {
-    {"Identity", 1, 99, run_identity, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(kept)}, {NULL}};
+    {"Identity", 1, 99, run_identity, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(kept), .move = MDF_MOVE(1, .in_order = true)},
+    {NULL}};

@@ -81,9 +81,15 @@ static bool run_mean(struct mdf_call *call)
            mdf_elementwise(call, target != NULL ? target : &call->scratch[0], &share, 1, operands, &n);
 }
 
+/* Each that equals the result gets its share. */
+#define SHARE "dy * (x == y) / sum([(other == y) * 1.0 for other in xs])"
+
 const struct mdf_operator mdf_operators_variadic[] = {
-    {"Max", 1, 99, run_maximum, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(larger)},
-    {"Min", 1, 99, run_minimum, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(smaller)},
-    {"Sum", 1, 99, run_sum, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(add)},
-    {"Mean", 1, 99, run_mean, NULL, 0, MDF_OPERATOR_PURE, NULL},
+    {"Max", 1, 99, run_maximum, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(larger),
+     .derivatives = MDF_DERIVATIVES({MDF_DERIVATIVE_ANY, SHARE}), .form = MDF_FORM_VARIADIC},
+    {"Min", 1, 99, run_minimum, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(smaller),
+     .derivatives = MDF_DERIVATIVES({MDF_DERIVATIVE_ANY, SHARE}), .form = MDF_FORM_VARIADIC},
+    {"Sum", 1, 99, run_sum, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(add), .form = MDF_FORM_VARIADIC},
+    {"Mean", 1, 99, run_mean, NULL, 0, MDF_OPERATOR_PURE, NULL,
+     .derivatives = MDF_DERIVATIVES({MDF_DERIVATIVE_ANY, "dy / count"}), .form = MDF_FORM_MEAN},
     {NULL}};

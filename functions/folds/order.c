@@ -3,6 +3,7 @@
  * Comes in: an array. Goes out: values and where they stood. Equal elements stand in the order of their indices. NaN is the
  * largest value (numpy.sort), and for ArgMax and ArgMin it is what is looked for (numpy.argmax). Source: the ONNX operators
  * of these names, all versions; numpy.unique, numpy.nonzero. */
+#include "functions/kernel/derivatives.h"
 #include "functions/elements/vector_rows.h"
 #include "functions/folds/ordering.h"
 #include "functions/kernel/operator.h"
@@ -567,7 +568,7 @@ static bool non_zero(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_order[] = {
     {"TopK", 1, 99, top_k, top_table, sizeof(struct top_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
-    {"ArgMax", 1, 99, arg_max, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL},
-    {"ArgMin", 1, 99, arg_min, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL},
+    {"ArgMax", 1, 99, arg_max, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL, .derivatives = mdf_derivatives_flat},
+    {"ArgMin", 1, 99, arg_min, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL, .derivatives = mdf_derivatives_flat},
     {"NonZero", 9, 99, non_zero, NULL, 0, MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

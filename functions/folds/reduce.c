@@ -5,7 +5,9 @@
  * folded in float64 and rounded once, whole ones wrap; a mean of whole numbers is cut toward zero. NaN stays NaN. Nothing folds
  * to 0, to 1 for a product, to the lowest (highest) value of the type for a maximum (minimum), to NaN for a mean of reals.
  * Source: the ONNX operators of these names, all versions; numpy's reductions. */
+#include "functions/elements/element.h"
 #include "functions/elements/vector_rows.h"
+#include "functions/kernel/fold.h"
 #include "functions/kernel/operator.h"
 #include "functions/moves/indexing.h"
 
@@ -17,14 +19,15 @@ enum { N_LANES = 8, BLOCK = 512, N_TOTALS = 256 };
 /* ------------------------------------------------------------------ folds, by type */
 
 enum fold_kind {
-    FOLD_SUM,
-    FOLD_MAGNITUDES,
-    FOLD_SQUARES,
-    FOLD_PRODUCT,
-    FOLD_MAXIMUM,
-    FOLD_MINIMUM,
-    FOLD_EXPONENTIALS, /* sum of exp(element - shift) */
+#define FOLD(id, start, term, combine) FOLD_##id,
+#include "functions/folds/folds.def"
     N_FOLDS
+};
+
+/* The ways of folds.def, as those see them who lower a reduction or write it as C. */
+static const struct mdf_fold_way ways[N_FOLDS] = {
+#define FOLD(id, start, term, combine) {#id, start, MDF_ELEMENT(term), MDF_ELEMENT(combine)},
+#include "functions/folds/folds.def"
 };
 
 struct fold {
@@ -32,54 +35,73 @@ struct fold {
     void (*columns)(void *totals, const void *elements, size_t n, const double *shifts);
 };
 
-#define NAME_OF_3(type, fold, direction) type##_##fold##_##direction
-#define NAME_OF(type, fold, direction) NAME_OF_3(type, fold, direction)
-#define TABLE_OF_1(type) type##_folds
-#define TABLE_OF(type) TABLE_OF_1(type)
+/* The functions of elements in the types of totals. */
+#define ONLY_FUNCTIONS
+#define SUFFIX float64
+#define ELEMENT double
+#define MATH(function) function
+#define HAS_REALS(...) __VA_ARGS__
+#define HAS_REALS_FAST(...) __VA_ARGS__
+#define HAS_FLOAT64(...) __VA_ARGS__
+#include "functions/elements/element_loops.inc"
+
+#define ONLY_FUNCTIONS
+#define SUFFIX int64
+#define ELEMENT int64_t
+#define UNSIGNED_OF uint64_t
+#define HAS_SIGNED(...) __VA_ARGS__
+#include "functions/elements/element_loops.inc"
+
+#define ONLY_FUNCTIONS
+#define SUFFIX uint64
+#define ELEMENT uint64_t
+#define UNSIGNED_OF uint64_t
+#define HAS_UNSIGNED(...) __VA_ARGS__
+#include "functions/elements/element_loops.inc"
+
+#define JOIN(a, b) a##_##b
+#define JOIN_3(a, b, c) a##_##b##_##c
+#define NAME_OF(a, b) JOIN(a, b)
+#define NAME_OF_3(a, b, c) JOIN_3(a, b, c)
 
 #define TYPE float32
 #define ELEMENT float
-#define SUM double
-#define ORDER double
+#define TOTAL double
+#define SUFFIX float64
 #define LOWEST (-INFINITY)
 #define HIGHEST INFINITY
-#define MAGNITUDE(x) fabs((double)(x))
 #include "functions/folds/reduce_type.inc"
 
 #define TYPE float64
 #define ELEMENT double
-#define SUM double
-#define ORDER double
+#define TOTAL double
+#define SUFFIX float64
 #define LOWEST (-INFINITY)
 #define HIGHEST INFINITY
-#define MAGNITUDE(x) fabs(x)
 #include "functions/folds/reduce_type.inc"
 
 #define TYPE int32
 #define ELEMENT int32_t
-#define SUM uint64_t
-#define ORDER int64_t
+#define TOTAL int64_t
+#define SUFFIX int64
 #define LOWEST INT64_MIN
 #define HIGHEST INT64_MAX
-#define MAGNITUDE(x) ((x) < 0 ? 0 - (uint64_t)(x) : (uint64_t)(x))
 #include "functions/folds/reduce_type.inc"
 
 #define TYPE int64
 #define ELEMENT int64_t
-#define SUM uint64_t
-#define ORDER int64_t
+#define TOTAL int64_t
+#define SUFFIX int64
 #define LOWEST INT64_MIN
 #define HIGHEST INT64_MAX
-#define MAGNITUDE(x) ((x) < 0 ? 0 - (uint64_t)(x) : (uint64_t)(x))
 #include "functions/folds/reduce_type.inc"
 
 #define TYPE uint64
 #define ELEMENT uint64_t
-#define SUM uint64_t
-#define ORDER uint64_t
+#define TOTAL uint64_t
+#define SUFFIX uint64
 #define LOWEST 0
 #define HIGHEST UINT64_MAX
-#define MAGNITUDE(x) (x)
 #include "functions/folds/reduce_type.inc"
 
 /* A total, in the type that the elements are folded to. */
@@ -101,24 +123,17 @@ static struct folding find_folding(mdf_dtype dtype)
     char kind = mdf_dtype_kind(dtype);
 
     if (kind == 'f') {
-        return dtype == MDF_DTYPE_FLOAT64 ? (struct folding){MDF_DTYPE_FLOAT64, MDF_DTYPE_FLOAT64, float64_folds}
-                                          : (struct folding){MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, float32_folds};
+        return dtype == MDF_DTYPE_FLOAT64 ? (struct folding){MDF_DTYPE_FLOAT64, MDF_DTYPE_FLOAT64, folds_float64}
+                                          : (struct folding){MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, folds_float32};
     }
     if (kind == 'i') {
-        return dtype == MDF_DTYPE_INT32 ? (struct folding){MDF_DTYPE_INT32, MDF_DTYPE_INT64, int32_folds}
-                                        : (struct folding){MDF_DTYPE_INT64, MDF_DTYPE_INT64, int64_folds};
+        return dtype == MDF_DTYPE_INT32 ? (struct folding){MDF_DTYPE_INT32, MDF_DTYPE_INT64, folds_int32}
+                                        : (struct folding){MDF_DTYPE_INT64, MDF_DTYPE_INT64, folds_int64};
     }
-    return (struct folding){MDF_DTYPE_UINT64, MDF_DTYPE_UINT64, uint64_folds};
+    return (struct folding){MDF_DTYPE_UINT64, MDF_DTYPE_UINT64, folds_uint64};
 }
 
-/* ------------------------------------------------------------------ the operators, as a fold and what follows it */
-
-enum after { AFTER_NOTHING, AFTER_DIVIDE, AFTER_ROOT, AFTER_LOG, AFTER_LOG_SHIFTED };
-
-struct reduction {
-    enum fold_kind fold;
-    enum after after;
-};
+/* ------------------------------------------------------------------ folding */
 
 /* Axes, simplified: those of size 1 gone, neighbours that are both kept or both reduced joined. */
 struct axes {
@@ -128,7 +143,7 @@ struct axes {
 
 /* One call, as its parallel parts see it. */
 struct job {
-    struct reduction reduction;
+    const struct mdf_fold *fold;
     struct folding folding;
     mdf_dtype dtype;
     const void *elements;
@@ -159,9 +174,9 @@ static size_t offset_of(const struct axes *axes, size_t i)
 static void start_totals(const struct job *job, enum fold_kind fold, union total *totals, size_t n)
 {
     union total start;
-    bool lowest = fold == FOLD_MAXIMUM, highest = fold == FOLD_MINIMUM, one = fold == FOLD_PRODUCT;
+    bool lowest = fold == FOLD_maximum, highest = fold == FOLD_minimum, one = fold == FOLD_product;
 
-    if (fold == FOLD_EXPONENTIALS || job->folding.total == MDF_DTYPE_FLOAT64) {
+    if (fold == FOLD_exponentials || job->folding.total == MDF_DTYPE_FLOAT64) {
         start.real = lowest ? -INFINITY : highest ? INFINITY : one ? 1 : 0;
     } else if (job->folding.total == MDF_DTYPE_INT64) {
         start.integer = lowest ? INT64_MIN : highest ? INT64_MAX : one;
@@ -179,13 +194,13 @@ static bool fold_vector(const struct job *job, enum fold_kind kind, union total 
     const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
     double most;
 
-    if (kind == FOLD_SUM && job->dtype == MDF_DTYPE_FLOAT32) {
+    if (kind == FOLD_sum && job->dtype == MDF_DTYPE_FLOAT32) {
         total->real += rows->sum(n, elements);
         return true;
     }
-    if ((kind == FOLD_MAXIMUM || kind == FOLD_MINIMUM) && mdf_dtype_kind(job->dtype) == 'f') {
-        most = kind == FOLD_MAXIMUM ? rows->largest(n, elements) : rows->smallest(n, elements);
-        if (!isnan(total->real) && (isnan(most) || (kind == FOLD_MAXIMUM ? most > total->real : most < total->real))) {
+    if ((kind == FOLD_maximum || kind == FOLD_minimum) && mdf_dtype_kind(job->dtype) == 'f') {
+        most = kind == FOLD_maximum ? rows->largest(n, elements) : rows->smallest(n, elements);
+        if (!isnan(total->real) && (isnan(most) || (kind == FOLD_maximum ? most > total->real : most < total->real))) {
             total->real = most;
         }
         return true;
@@ -261,13 +276,13 @@ static void fold_piece(const struct job *job, enum fold_kind kind, union total *
                        const double *shifts)
 {
     start_totals(job, kind, totals, job->inner_reduced ? 1 : n);
-    if (kind == FOLD_SUM && !job->inner_reduced && job->dtype == MDF_DTYPE_FLOAT32) {
+    if (kind == FOLD_sum && !job->inner_reduced && job->dtype == MDF_DTYPE_FLOAT32) {
         add_rows(job, totals, first, n);
         return;
     }
-    if ((kind == FOLD_MAXIMUM || kind == FOLD_MINIMUM) && !job->inner_reduced && job->folding.element == job->dtype &&
+    if ((kind == FOLD_maximum || kind == FOLD_minimum) && !job->inner_reduced && job->folding.element == job->dtype &&
         job->folding.total == MDF_DTYPE_FLOAT64) {
-        find_extremes(job, kind == FOLD_MAXIMUM, totals, first, n);
+        find_extremes(job, kind == FOLD_maximum, totals, first, n);
         return;
     }
     for (size_t row = 0; row < job->n_rows; row++) {
@@ -307,34 +322,32 @@ static void bound_of_type(mdf_dtype dtype, bool lowest, union total *total)
     }
 }
 
+/* What comes last of a real total. */
+static double finish_real(const struct job *job, double total)
+{
+    enum mdf_element_id after = job->fold->after->id;
+
+    return after == MDF_ELEMENT_square_root ? sqrt(total) : after == MDF_ELEMENT_logarithm ? log(total) : total;
+}
+
 /* Turns totals into output elements. */
 static void finish(const struct job *job, union total *totals, size_t n, const double *shifts, size_t first)
 {
-    mdf_dtype total_dtype = job->reduction.after <= AFTER_DIVIDE ? job->folding.total : MDF_DTYPE_FLOAT64;
-    bool is_bound = job->reduction.fold == FOLD_MAXIMUM || job->reduction.fold == FOLD_MINIMUM;
+    bool stays = job->fold->after == MDF_ELEMENT(kept), is_highest = job->fold->way->start == MDF_FOLD_HIGHEST;
+    bool is_bound = is_highest || job->fold->way->start == MDF_FOLD_LOWEST;
 
     for (size_t i = 0; i < n; i++) {
-        switch (job->reduction.after) {
-        case AFTER_NOTHING:
-            if (job->n_reduced == 0 && is_bound && job->folding.total != MDF_DTYPE_FLOAT64) {
-                bound_of_type(job->dtype, job->reduction.fold == FOLD_MAXIMUM, &totals[i]);
-            }
-            break;
-        case AFTER_DIVIDE:
+        if (job->fold->divides) {
             divide(job, &totals[i]);
-            break;
-        case AFTER_ROOT:
-            totals[i].real = sqrt(total_as_real(job, &totals[i]));
-            break;
-        case AFTER_LOG:
-            totals[i].real = log(total_as_real(job, &totals[i]));
-            break;
-        case AFTER_LOG_SHIFTED:
-            totals[i].real = log(totals[i].real) + shifts[i];
-            break;
+        } else if (stays && is_bound && job->n_reduced == 0 && job->folding.total != MDF_DTYPE_FLOAT64) {
+            bound_of_type(job->dtype, !is_highest, &totals[i]);
+        } else if (!stays) {
+            totals[i].real = job->fold->shifts ? finish_real(job, totals[i].real) + shifts[i]
+                                               : finish_real(job, total_as_real(job, &totals[i]));
         }
     }
-    mdf_convert_elements(job->dtype, mdf_element_to_write(job->dtype, job->target, first), total_dtype, totals, n, false);
+    mdf_convert_elements(job->dtype, mdf_element_to_write(job->dtype, job->target, first),
+                         stays ? job->folding.total : MDF_DTYPE_FLOAT64, totals, n, false);
 }
 
 /* The totals of one piece and, where exp is summed, the largest elements, by which it is shifted lest it overflow; else shifts
@@ -344,15 +357,15 @@ static void reduce_piece(const struct job *job, size_t first, size_t n, union to
     size_t n_outputs = job->inner_reduced ? 1 : n;
 
     memset(shifts, 0, n_outputs * sizeof *shifts);
-    if (job->reduction.after == AFTER_LOG_SHIFTED) {
-        fold_piece(job, FOLD_MAXIMUM, totals, first, n, shifts);
+    if (job->fold->shifts) {
+        fold_piece(job, FOLD_maximum, totals, first, n, shifts);
         for (size_t i = 0; i < n_outputs; i++) {
             double largest = total_as_real(job, &totals[i]);
 
             shifts[i] = isfinite(largest) && job->n_reduced > 0 ? largest : 0;
         }
     }
-    fold_piece(job, job->reduction.fold, totals, first, n, shifts);
+    fold_piece(job, (enum fold_kind)(job->fold->way - ways), totals, first, n, shifts);
 }
 
 /* Pieces [first, last) of the output, which are numbered row by row: some elements, each the fold of a row, or one piece of up to
@@ -395,8 +408,8 @@ static const struct mdf_setting reduce_table[] = {
     {"axes", MDF_SETTING_INTS, offsetof(struct reduce_settings, axes)},
     {NULL, MDF_SETTING_INT, 0}};
 
-/* Sets marks[axis] for the axes to reduce. */
-static bool mark_axes(struct mdf_call *call, size_t rank, int64_t *marks)
+/* Which axes are reduced. */
+static bool find_axes(struct mdf_call *call, size_t rank, bool *reduced, bool *keeps)
 {
     const struct reduce_settings *settings = call->settings;
     const int64_t *axes = settings->axes.items;
@@ -409,16 +422,17 @@ static bool mark_axes(struct mdf_call *call, size_t rank, int64_t *marks)
         }
     }
     for (size_t k = 0; k < rank; k++) {
-        marks[k] = n == 0 && settings->none_is_none != 1;
+        reduced[k] = n == 0 && settings->none_is_none != 1;
     }
+    *keeps = settings->keep_axes != 0;
     for (size_t i = 0; i < n; i++) {
         if (!mdf_call_axis(call, axes[i], rank, &axis)) {
             return false;
         }
-        if (marks[axis] != 0) {
+        if (reduced[axis]) {
             return mdf_call_error(call, MDF_VALUE, "axis %zu is given twice", axis);
         }
-        marks[axis] = 1;
+        reduced[axis] = true;
     }
     return true;
 }
@@ -448,14 +462,14 @@ static void reverse(struct axes *axes)
 }
 
 /* Sorts the axes of an array with elements into kept, reduced and innermost. */
-static void plan_axes(struct job *job, size_t rank, const int64_t *shape, const int64_t *marks)
+static void plan_axes(struct job *job, size_t rank, const int64_t *shape, const bool *reduced)
 {
     int64_t stride = 1;
     bool any = false, was_reduced = false;
 
     job->n_inner = 1;
     for (size_t axis = rank; axis-- > 0;) {
-        bool is_reduced = marks[axis] != 0;
+        bool is_reduced = reduced[axis];
         struct axes *axes = is_reduced ? &job->reduced : &job->kept;
 
         if (shape[axis] == 1) {
@@ -497,17 +511,21 @@ static bool run(struct mdf_call *call, struct job *job, size_t n_elements, size_
     return true;
 }
 
-static bool reduce(struct mdf_call *call, enum fold_kind fold, enum after after)
+static bool reduce(struct mdf_call *call)
 {
-    const struct reduce_settings *settings = call->settings;
     const struct mdf_value *data = mdf_call_tensor(call, 0);
-    struct job job = {.reduction = {fold, after}};
-    int64_t *marks, *shape;
+    struct job job = {.fold = call->operator->fold };
+    int64_t *room, *shape;
+    bool *reduced, keeps;
     size_t rank, n_axes = 0;
     struct mdf_box box;
 
     rank = data != NULL ? data->rank : 0;
-    if (data == NULL || !mdf_box_prepare(call, 0, 6 * rank, &box, &marks) || !mark_axes(call, rank, marks)) {
+    if (data == NULL || !mdf_box_prepare(call, 0, 6 * rank, &box, &room)) {
+        return false;
+    }
+    reduced = (bool *)room; /* bools have room where whole numbers have */
+    if (!call->operator->fold->axes(call, rank, reduced, &keeps)) {
         return false;
     }
     job.dtype = (mdf_dtype)data->dtype;
@@ -515,10 +533,10 @@ static bool reduce(struct mdf_call *call, enum fold_kind fold, enum after after)
         return mdf_call_error(call, MDF_TYPE, "elements of type %s can not be reduced", mdf_dtype_name(job.dtype));
     }
     job.folding = find_folding(job.dtype);
-    shape = marks + rank;
+    shape = room + rank;
     for (size_t axis = 0; axis < rank; axis++) {
-        if (marks[axis] == 0 || settings->keep_axes != 0) {
-            shape[n_axes++] = marks[axis] != 0 ? 1 : mdf_value_shape(data)[axis];
+        if (!reduced[axis] || keeps) {
+            shape[n_axes++] = reduced[axis] ? 1 : mdf_value_shape(data)[axis];
         }
     }
     job.target = mdf_call_output(call, 0, job.dtype, n_axes, shape);
@@ -529,72 +547,37 @@ static bool reduce(struct mdf_call *call, enum fold_kind fold, enum after after)
     job.kept = (struct axes){0, shape + rank, shape + 2 * rank};
     job.reduced = (struct axes){0, shape + 3 * rank, shape + 4 * rank};
     if (data->length > 0) {
-        plan_axes(&job, rank, mdf_value_shape(data), marks);
+        plan_axes(&job, rank, mdf_value_shape(data), reduced);
     } else {
         plan_empty(&job, mdf_axes_product(shape, 0, n_axes));
     }
     return run(call, &job, data->length, mdf_axes_product(shape, 0, n_axes));
 }
 
-static bool reduce_sum(struct mdf_call *call)
-{
-    return reduce(call, FOLD_SUM, AFTER_NOTHING);
-}
-
-static bool reduce_mean(struct mdf_call *call)
-{
-    return reduce(call, FOLD_SUM, AFTER_DIVIDE);
-}
-
-static bool reduce_max(struct mdf_call *call)
-{
-    return reduce(call, FOLD_MAXIMUM, AFTER_NOTHING);
-}
-
-static bool reduce_min(struct mdf_call *call)
-{
-    return reduce(call, FOLD_MINIMUM, AFTER_NOTHING);
-}
-
-static bool reduce_product(struct mdf_call *call)
-{
-    return reduce(call, FOLD_PRODUCT, AFTER_NOTHING);
-}
-
-static bool reduce_l1(struct mdf_call *call)
-{
-    return reduce(call, FOLD_MAGNITUDES, AFTER_NOTHING);
-}
-
-static bool reduce_l2(struct mdf_call *call)
-{
-    return reduce(call, FOLD_SQUARES, AFTER_ROOT);
-}
-
-static bool reduce_log_sum(struct mdf_call *call)
-{
-    return reduce(call, FOLD_SUM, AFTER_LOG);
-}
-
-static bool reduce_log_sum_exp(struct mdf_call *call)
-{
-    return reduce(call, FOLD_EXPONENTIALS, AFTER_LOG_SHIFTED);
-}
-
-static bool reduce_sum_square(struct mdf_call *call)
-{
-    return reduce(call, FOLD_SQUARES, AFTER_NOTHING);
-}
+/* Of a reduction: an expression of s, which is dy with the input's shape. */
+#define AXES "x1 if x1 is not None else axes"
+#define SPREAD(what) "gradient.spread(" what ", x0, " AXES ", not noop_with_empty_axes)"
+/* Each of the largest or smallest gets the same share. */
+#define IS_CHOSEN "(x0 == " SPREAD("y") ")"
+#define SHARE    \
+    SPREAD("dy") \
+    " * " IS_CHOSEN " / " SPREAD("gradient.sum_to(1.0 * " IS_CHOSEN ", gradient.kept(x0, " AXES ", not noop_with_empty_axes))")
 
 const struct mdf_operator mdf_operators_reduce[] = {
-    {"ReduceSum", 1, 99, reduce_sum, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
-    {"ReduceMean", 1, 99, reduce_mean, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
-    {"ReduceMax", 1, 99, reduce_max, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
-    {"ReduceMin", 1, 99, reduce_min, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
-    {"ReduceProd", 1, 99, reduce_product, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
-    {"ReduceL1", 1, 99, reduce_l1, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
-    {"ReduceL2", 1, 99, reduce_l2, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
-    {"ReduceLogSum", 1, 99, reduce_log_sum, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
-    {"ReduceLogSumExp", 1, 99, reduce_log_sum_exp, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
-    {"ReduceSumSquare", 1, 99, reduce_sum_square, reduce_table, sizeof(struct reduce_settings), MDF_OPERATOR_PURE, NULL},
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+#define REDUCTION(name, id, last, more, derivative)           \
+    {name,                                                         \
+     1,                                                            \
+     99,                                                           \
+     reduce,                                                       \
+     reduce_table,                                                 \
+     sizeof(struct reduce_settings),                               \
+     MDF_OPERATOR_PURE,                                            \
+     .fold = &(const struct mdf_fold){.way = &ways[FOLD_##id],     \
+                                      .totals = MDF_FOLD_WIDE,     \
+                                      .order = MDF_FOLD_LANES,     \
+                                      .after = MDF_ELEMENT(last), \
+                                      .axes = find_axes,           \
+                                      more},                   \
+     .derivatives = MDF_DERIVATIVES({derivative != NULL ? 0 : MDF_DERIVATIVE_END, derivative})},
+#include "functions/folds/folds.def"
+    {NULL}};

@@ -3,6 +3,7 @@
  * Comes in: an array. Goes out: one of its shape, along each line exp(x) / sum exp(x), the logarithm of that, or 1 at the first
  * largest element and 0 elsewhere. Up to version 12 a line is all axes from `axis` on, from 13 on the axis alone. Source: the
  * ONNX operators, all versions. */
+#include "functions/kernel/derivatives.h"
 #include "functions/elements/vector_math.h"
 #include "functions/kernel/workspace.h"
 
@@ -165,11 +166,22 @@ static bool hardmax(struct mdf_call *call)
     return run_softmax(call, KIND_HARD, false);
 }
 
+/* The sum along all axes from `axis` on, with the shape of y. */
+#define FLAT_AXES "gradient.axes_from(y, axis), False"
+#define FLAT_SUM(what) "gradient.spread(gradient.sum_to(" what ", gradient.kept(y, " FLAT_AXES ")), y, " FLAT_AXES ")"
+
 const struct mdf_operator mdf_operators_softmax[] = {
-    {"Softmax", 1, 12, softmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
-    {"Softmax", 13, 99, softmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
-    {"LogSoftmax", 1, 12, log_softmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
-    {"LogSoftmax", 13, 99, log_softmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
-    {"Hardmax", 1, 12, hardmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
-    {"Hardmax", 13, 99, hardmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"Softmax", 1, 12, softmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .derivatives = MDF_DERIVATIVES({0, "y * (dy - " FLAT_SUM("dy * y") ")"}), .form = MDF_FORM_SOFTMAX},
+    {"Softmax", 13, 99, softmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .derivatives = MDF_DERIVATIVES({0, "y * (dy - numpy.sum(dy * y, axis=axis, keepdims=True))"}), .form = MDF_FORM_SOFTMAX},
+    {"LogSoftmax", 1, 12, log_softmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .derivatives = MDF_DERIVATIVES({0, "dy - numpy.exp(y) * " FLAT_SUM("dy")}), .form = MDF_FORM_LOG_SOFTMAX},
+    {"LogSoftmax", 13, 99, log_softmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .derivatives = MDF_DERIVATIVES({0, "dy - numpy.exp(y) * numpy.sum(dy, axis=axis, keepdims=True)"}),
+     .form = MDF_FORM_LOG_SOFTMAX},
+    {"Hardmax", 1, 12, hardmax_flat, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .derivatives = mdf_derivatives_flat, .form = MDF_FORM_HARDMAX},
+    {"Hardmax", 13, 99, hardmax, softmax_table, sizeof(struct softmax_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .derivatives = mdf_derivatives_flat, .form = MDF_FORM_HARDMAX},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -3,25 +3,22 @@
  * An expression sees `dy`, the gradient of output 0; `y`, that output; `x0`, `x1`, ... the inputs, None where they are omitted;
  * `x`, the input itself, `xs`, a list of all, and `count`, their number; the operator's attributes under their names, None where
  * not given; and, of functions/python/gradients.c, functions that a model can not name. What it yields is summed to the input's
- * shape afterwards. */
+ * shape afterwards. Where a function has a corner, the derivative is one of those of its sides, as in the usual engines: that of
+ * Relu and of Abs at 0 is 0. Of several equal largest elements each gets the same share.
+ *
+ * An operator has rows of its own, or those of its element. One that moves elements needs none: it moves their numbers. */
 #ifndef MDF_FUNCTIONS_KERNEL_DERIVATIVES_H
 #define MDF_FUNCTIONS_KERNEL_DERIVATIVES_H
 
 #include "functions/kernel/operator.h"
 
-enum { MDF_DERIVATIVE_INPUTS = 6, MDF_DERIVATIVE_ANY = -1 };
+enum { MDF_DERIVATIVE_INPUTS = 6 };
 
-struct mdf_derivative {
-    const char *name;       /* of the operator's row; NULL ends the table */
-    int input;              /* its number; MDF_DERIVATIVE_ANY: any */
-    const char *expression; /* NULL: nothing, the result does not change with it */
-    bool moves; /* the result is elements of the inputs, moved about: there is no expression, the operator itself moves
-                   the numbers of the elements */
-    bool fills; /* ... and puts something in between that is not an input */
-    int until;  /* version; 0: all */
-};
+/* Rows of operators whose result does not change with any input; of those that give input 0 another shape; of products of
+ * matrices. */
+extern const struct mdf_derivative mdf_derivatives_flat[], mdf_derivatives_reshaped[], mdf_derivatives_matmul[];
 
-/* The row for input `input` of an operator; NULL: there is none. */
-const struct mdf_derivative *mdf_derivative_find(const struct mdf_operator *row, int version, size_t input);
+/* The row for input `input` of an operator with these attributes; NULL: there is none. */
+const struct mdf_derivative *mdf_derivative_find(const struct mdf_operator *row, const void *settings, size_t input);
 
 #endif

@@ -61,8 +61,45 @@ enum mdf_operator_flags {
 };
 
 struct mdf_element;
+struct mdf_fold;
+struct mdf_move;
 
-/* Columns from `element` on are named where a row has them. */
+/* How the gradient of output 0, `dy`, reaches an input: an expression (functions/kernel/derivatives.h). */
+struct mdf_derivative {
+    int input;              /* its number; MDF_DERIVATIVE_ANY: any */
+    const char *expression; /* NULL: nothing does, the result does not change with it */
+};
+
+enum { MDF_DERIVATIVE_ANY = -1, MDF_DERIVATIVE_END = -2 };
+
+#define MDF_DERIVATIVES(...)         \
+    (const struct mdf_derivative[])  \
+    {                                \
+        __VA_ARGS__,                 \
+        {                            \
+            MDF_DERIVATIVE_END, NULL \
+        }                            \
+    }
+
+/* What mdf_c/source writes for a call, where neither its element nor its fold nor its move says it. */
+enum mdf_form {
+    MDF_FORM_NONE,
+    MDF_FORM_OF_SHAPE, /* the result follows from the shape of the one input */
+    MDF_FORM_MATMUL,
+    MDF_FORM_DOT, /* numpy's: as MATMUL up to two axes */
+    MDF_FORM_GEMM,
+    MDF_FORM_SOFTMAX,
+    MDF_FORM_LOG_SOFTMAX,
+    MDF_FORM_HARDMAX,
+    MDF_FORM_GATHER,
+    MDF_FORM_CLIP,
+    MDF_FORM_QUOTIENT, /* Python's, of whole numbers too */
+    MDF_FORM_NUMBER,   /* Python's int and float */
+    MDF_FORM_VARIADIC, /* its element, folded over all operands from the left */
+    MDF_FORM_MEAN      /* ... and divided by their number */
+};
+
+/* Columns from `fold` on are named where a row has them. */
 struct mdf_operator {
     const char *name; /* ONNX: "Gather"; Python: "numpy.sum", "math.sin", "abs", "operator.add"; NULL ends a table */
     int since, until; /* ONNX: versions of the schema [since, until] that the kernel serves; Python: 0 */
@@ -74,7 +111,17 @@ struct mdf_operator {
                             ONNX: NULL (schemas/ has them) */
     const struct mdf_element *element; /* the function of elements that it computes (functions/elements/element.h); NULL: none */
     const struct mdf_element *(*element_of)(const void *settings); /* the same where attributes choose it */
+    const struct mdf_fold *fold; /* what it makes of many elements (functions/kernel/fold.h); NULL: it is no reduction */
+    const struct mdf_move *move; /* how it moves elements (functions/kernel/move.h); NULL: it makes others */
+    const struct mdf_derivative *derivatives; /* the first row for an input counts; NULL: as element and move say */
+    enum mdf_form form;                       /* in C; NONE: as element, fold and move say */
 };
+
+/* The row of a Python function; behind the formals come other columns. */
+#define MDF_FUNCTION(name, kernel, flags, ...)                                        \
+    {                                                                                 \
+        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), __VA_ARGS__ \
+    }
 
 /* The kernel row for an ONNX operator at a schema version (not an opset version); NULL where there is none. No two domains of
  * ONNX have operators of one name. */

@@ -2,6 +2,7 @@
  *
  * Comes in: an array and indices (or a condition). Goes out: what they point at. A negative index counts from the end; one
  * out of range is an error. Source: the ONNX operators of these names, all versions. */
+#include "functions/kernel/move.h"
 #include "functions/kernel/operator.h"
 #include "functions/moves/along.h"
 #include "functions/moves/offsets.h"
@@ -250,9 +251,12 @@ static bool one_hot(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_gather[] = {
-    {"Gather", 1, 99, gather, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
-    {"GatherElements", 11, 99, gather_elements, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
-    {"GatherND", 11, 99, gather_nd, batch_table, sizeof(struct batch_settings), MDF_OPERATOR_PURE, NULL},
-    {"Compress", 9, 99, compress, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"Gather", 1, 99, gather, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .move = MDF_MOVE(1, .chooses = true), .form = MDF_FORM_GATHER},
+    {"GatherElements", 11, 99, gather_elements, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .move = MDF_MOVE(1, .chooses = true)},
+    {"GatherND", 11, 99, gather_nd, batch_table, sizeof(struct batch_settings), MDF_OPERATOR_PURE, NULL,
+     .move = MDF_MOVE(1, .chooses = true)},
+    {"Compress", 9, 99, compress, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL, .move = MDF_MOVE(1)},
     {"OneHot", 9, 99, one_hot, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

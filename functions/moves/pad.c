@@ -4,6 +4,7 @@
  * array. Constant padding fills the output and copies the array into it; the other modes look up, per axis, the source index
  * of every output index, of the array as it is after negative padding was cut off. Source: ONNX Pad, CenterCropPad, all
  * versions; numpy.pad for reflections and wraps that go round more than once. */
+#include "functions/kernel/move.h"
 #include "functions/kernel/operator.h"
 #include "functions/moves/indexing.h"
 
@@ -324,6 +325,7 @@ static bool center_crop_pad(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_pad[] = {
-    {"Pad", 1, 99, pad, pad_table, sizeof(struct pad_settings), MDF_OPERATOR_PURE, NULL},
-    {"CenterCropPad", 18, 99, center_crop_pad, center_table, sizeof(struct center_settings), MDF_OPERATOR_PURE, NULL},
+    {"Pad", 1, 99, pad, pad_table, sizeof(struct pad_settings), MDF_OPERATOR_PURE, NULL, .move = MDF_MOVE(1, .fills = true)},
+    {"CenterCropPad", 18, 99, center_crop_pad, center_table, sizeof(struct center_settings), MDF_OPERATOR_PURE, NULL,
+     .move = MDF_MOVE(1, .zeros = true)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

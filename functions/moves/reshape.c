@@ -3,6 +3,8 @@
  * Comes in: an array, and a shape, axes or counts as input or attribute. Goes out: Reshape, Flatten, Squeeze and Unsqueeze
  * share the elements of their input; Expand, Tile, Transpose, DepthToSpace and SpaceToDepth copy them by strides; Shape and
  * Size say what there is. Source: the ONNX operators of these names, all versions. */
+#include "functions/kernel/derivatives.h"
+#include "functions/kernel/move.h"
 #include "functions/kernel/operator.h"
 #include "functions/moves/indexing.h"
 
@@ -508,16 +510,24 @@ static bool space_to_depth(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_reshape[] = {
-    {"Reshape", 1, 99, reshape, reshape_table, sizeof(struct reshape_settings), MDF_OPERATOR_PURE, NULL},
-    {"Flatten", 1, 99, flatten, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
-    {"Squeeze", 1, 99, squeeze, axes_table, sizeof(struct axes_settings), MDF_OPERATOR_PURE, NULL},
-    {"Unsqueeze", 1, 99, unsqueeze, axes_table, sizeof(struct axes_settings), MDF_OPERATOR_PURE, NULL},
-    {"Shape", 1, 99, shape_of, shape_table, sizeof(struct shape_settings), MDF_OPERATOR_PURE, NULL},
-    {"Size", 1, 99, size_of, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Expand", 8, 99, expand, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Tile", 1, 5, tile_axis, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Tile", 6, 99, tile, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Transpose", 1, 99, transpose, transpose_table, sizeof(struct transpose_settings), MDF_OPERATOR_PURE, NULL},
-    {"DepthToSpace", 1, 99, depth_to_space, block_table, sizeof(struct block_settings), MDF_OPERATOR_PURE, NULL},
-    {"SpaceToDepth", 1, 99, space_to_depth, block_table, sizeof(struct block_settings), MDF_OPERATOR_PURE, NULL},
+    {"Reshape", 1, 99, reshape, reshape_table, sizeof(struct reshape_settings), MDF_OPERATOR_PURE, NULL,
+     .move = MDF_MOVE(1, .in_order = true)},
+    {"Flatten", 1, 99, flatten, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .move = MDF_MOVE(1, .in_order = true)},
+    {"Squeeze", 1, 99, squeeze, axes_table, sizeof(struct axes_settings), MDF_OPERATOR_PURE, NULL,
+     .move = MDF_MOVE(1, .in_order = true)},
+    {"Unsqueeze", 1, 99, unsqueeze, axes_table, sizeof(struct axes_settings), MDF_OPERATOR_PURE, NULL,
+     .move = MDF_MOVE(1, .in_order = true)},
+    {"Shape", 1, 99, shape_of, shape_table, sizeof(struct shape_settings), MDF_OPERATOR_PURE, NULL,
+     .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_SHAPE},
+    {"Size", 1, 99, size_of, NULL, 0, MDF_OPERATOR_PURE, NULL, .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_SHAPE},
+    {"Expand", 8, 99, expand, NULL, 0, MDF_OPERATOR_PURE, NULL, .move = MDF_MOVE(1)},
+    {"Tile", 1, 5, tile_axis, NULL, 0, MDF_OPERATOR_PURE, NULL, .move = MDF_MOVE(1)},
+    {"Tile", 6, 99, tile, NULL, 0, MDF_OPERATOR_PURE, NULL, .move = MDF_MOVE(1)},
+    {"Transpose", 1, 99, transpose, transpose_table, sizeof(struct transpose_settings), MDF_OPERATOR_PURE, NULL,
+     .move = MDF_MOVE(1)},
+    {"DepthToSpace", 1, 99, depth_to_space, block_table, sizeof(struct block_settings), MDF_OPERATOR_PURE, NULL,
+     .move = MDF_MOVE(1)},
+    {"SpaceToDepth", 1, 99, space_to_depth, block_table, sizeof(struct block_settings), MDF_OPERATOR_PURE, NULL,
+     .move = MDF_MOVE(1)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -521,26 +521,20 @@ static bool run_invert(struct mdf_call *call)
     return apply_to_array(call, &mdf_ufunc_invert);
 }
 
-#define ROW(name, kernel, ...)                                              \
-    {                                                                       \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, __VA_ARGS__ \
-    }
-
 const struct mdf_operator mdf_operators_python_arithmetic[] = {
-    ROW("operator.add", run_add, "a b", MDF_ELEMENT(add)),
-    ROW("operator.sub", run_subtract, "a b", MDF_ELEMENT(subtract)),
-    ROW("operator.mul", run_multiply, "a b", MDF_ELEMENT(multiply)),
-    ROW("operator.truediv", run_divide, "a b", MDF_ELEMENT(divide)),
-    ROW("operator.floordiv", run_floor_divide, "a b", MDF_ELEMENT(floor_quotient)),
-    ROW("operator.mod", run_modulo, "a b", MDF_ELEMENT(floor_remainder)),
-    ROW("operator.pow", run_power, "a b", MDF_ELEMENT(power)),
-    ROW("operator.and_", run_and, "a b", MDF_ELEMENT(bitwise_and)),
-    ROW("operator.or_", run_or, "a b", MDF_ELEMENT(bitwise_or)),
-    ROW("operator.xor", run_xor, "a b", MDF_ELEMENT(bitwise_xor)),
-    ROW("operator.lshift", run_left_shift, "a b"),
-    ROW("operator.rshift", run_right_shift, "a b"),
-    ROW("operator.neg", run_negative, "a", MDF_ELEMENT(negative)),
-    ROW("operator.pos", run_positive, "a", MDF_ELEMENT(kept)),
-    ROW("operator.invert", run_invert, "a", MDF_ELEMENT(complement)),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("operator.add", run_add, 0, "a b", MDF_ELEMENT(add)),
+    MDF_FUNCTION("operator.sub", run_subtract, 0, "a b", MDF_ELEMENT(subtract)),
+    MDF_FUNCTION("operator.mul", run_multiply, 0, "a b", MDF_ELEMENT(multiply)),
+    MDF_FUNCTION("operator.truediv", run_divide, 0, "a b", MDF_ELEMENT(divide), .form = MDF_FORM_QUOTIENT),
+    MDF_FUNCTION("operator.floordiv", run_floor_divide, 0, "a b", MDF_ELEMENT(floor_quotient)),
+    MDF_FUNCTION("operator.mod", run_modulo, 0, "a b", MDF_ELEMENT(floor_remainder)),
+    MDF_FUNCTION("operator.pow", run_power, 0, "a b", MDF_ELEMENT(power)),
+    MDF_FUNCTION("operator.and_", run_and, 0, "a b", MDF_ELEMENT(bitwise_and)),
+    MDF_FUNCTION("operator.or_", run_or, 0, "a b", MDF_ELEMENT(bitwise_or)),
+    MDF_FUNCTION("operator.xor", run_xor, 0, "a b", MDF_ELEMENT(bitwise_xor)),
+    MDF_FUNCTION("operator.lshift", run_left_shift, 0, "a b"),
+    MDF_FUNCTION("operator.rshift", run_right_shift, 0, "a b"),
+    MDF_FUNCTION("operator.neg", run_negative, 0, "a", MDF_ELEMENT(negative)),
+    MDF_FUNCTION("operator.pos", run_positive, 0, "a", MDF_ELEMENT(kept)),
+    MDF_FUNCTION("operator.invert", run_invert, 0, "a", MDF_ELEMENT(complement)),
+    {NULL}};

@@ -364,20 +364,14 @@ static bool run_str(struct mdf_call *call)
     return done;
 }
 
-#define ROW(name, kernel, ...)                                              \
-    {                                                                       \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, __VA_ARGS__ \
-    }
-
 const struct mdf_operator mdf_operators_python_builtins[] = {
-    ROW("abs", run_abs, "x", MDF_ELEMENT(exact_absolute)),
-    ROW("divmod", run_divmod, "a b"),
-    ROW("pow", run_pow, "base exp mod=", MDF_ELEMENT(power_of_numbers)),
-    ROW("len", run_len, "obj"),
-    ROW("round", run_round, "number ndigits="),
-    ROW("int", run_int, "x= base="),
-    ROW("float", run_float, "x="),
-    ROW("bool", run_bool, "x="),
-    ROW("str", run_str, "object="),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("abs", run_abs, 0, "x", MDF_ELEMENT(exact_absolute)),
+    MDF_FUNCTION("divmod", run_divmod, 0, "a b"),
+    MDF_FUNCTION("pow", run_pow, 0, "base exp mod=", MDF_ELEMENT(power_of_numbers)),
+    MDF_FUNCTION("len", run_len, 0, "obj", .form = MDF_FORM_OF_SHAPE),
+    MDF_FUNCTION("round", run_round, 0, "number ndigits="),
+    MDF_FUNCTION("int", run_int, 0, "x= base=", .form = MDF_FORM_NUMBER),
+    MDF_FUNCTION("float", run_float, 0, "x=", .form = MDF_FORM_NUMBER),
+    MDF_FUNCTION("bool", run_bool, 0, "x="),
+    MDF_FUNCTION("str", run_str, 0, "object="),
+    {NULL}};

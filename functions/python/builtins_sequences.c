@@ -379,26 +379,20 @@ static bool run_all(struct mdf_call *call)
     return find_truth(call, false, &found) && mdf_python_make_bool(call, mdf_call_target(call, 0), !found);
 }
 
-#define ROW(name, kernel, formals)                                      \
-    {                                                                   \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
-    }
-
 const struct mdf_operator mdf_operators_python_builtins_sequences[] = {
-    ROW("build_list", run_build, "*items"),
-    ROW("build_tuple", run_build, "*items"),
-    ROW("build_dict", run_build_dict, "*items"),
-    ROW("list", run_list, "iterable="),
-    ROW("tuple", run_list, "iterable="),
-    ROW("range", run_range, "start stop= step="),
-    ROW("enumerate", run_enumerate, "iterable start="),
-    ROW("zip", run_zip, "*iterables"),
-    ROW("reversed", run_reversed, "sequence"),
-    ROW("sorted", run_sorted, "iterable reverse="),
-    ROW("sum", run_sum, "iterable start="),
-    ROW("min", run_min, "*args"),
-    ROW("max", run_max, "*args"),
-    ROW("any", run_any, "iterable"),
-    ROW("all", run_all, "iterable"),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("build_list", run_build, 0, "*items"),
+    MDF_FUNCTION("build_tuple", run_build, 0, "*items"),
+    MDF_FUNCTION("build_dict", run_build_dict, 0, "*items"),
+    MDF_FUNCTION("list", run_list, 0, "iterable="),
+    MDF_FUNCTION("tuple", run_list, 0, "iterable="),
+    MDF_FUNCTION("range", run_range, 0, "start stop= step="),
+    MDF_FUNCTION("enumerate", run_enumerate, 0, "iterable start="),
+    MDF_FUNCTION("zip", run_zip, 0, "*iterables"),
+    MDF_FUNCTION("reversed", run_reversed, 0, "sequence"),
+    MDF_FUNCTION("sorted", run_sorted, 0, "iterable reverse="),
+    MDF_FUNCTION("sum", run_sum, 0, "iterable start="),
+    MDF_FUNCTION("min", run_min, 0, "*args"),
+    MDF_FUNCTION("max", run_max, 0, "*args"),
+    MDF_FUNCTION("any", run_any, 0, "iterable"),
+    MDF_FUNCTION("all", run_all, 0, "iterable"),
+    {NULL}};

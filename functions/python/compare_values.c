@@ -367,22 +367,16 @@ static bool run_not_contains(struct mdf_call *call)
     return find(call, &found) && mdf_python_make_bool(call, mdf_call_target(call, 0), !found);
 }
 
-#define ROW(name, kernel, ...)                                              \
-    {                                                                       \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, __VA_ARGS__ \
-    }
-
 const struct mdf_operator mdf_operators_python_compare_values[] = {
-    ROW("operator.lt", run_less, "a b", MDF_ELEMENT(less)),
-    ROW("operator.le", run_less_equal, "a b", MDF_ELEMENT(less_or_equal)),
-    ROW("operator.gt", run_greater, "a b", MDF_ELEMENT(greater)),
-    ROW("operator.ge", run_greater_equal, "a b", MDF_ELEMENT(greater_or_equal)),
-    ROW("operator.eq", run_equal, "a b", MDF_ELEMENT(equal)),
-    ROW("operator.ne", run_not_equal, "a b", MDF_ELEMENT(not_equal)),
-    ROW("operator.is_", run_is, "a b"),
-    ROW("operator.is_not", run_is_not, "a b"),
-    ROW("operator.not_", run_not, "a", MDF_ELEMENT(negation)),
-    ROW("operator.contains", run_contains, "item container"),
-    ROW("operator.not_contains", run_not_contains, "item container"),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("operator.lt", run_less, 0, "a b", MDF_ELEMENT(less)),
+    MDF_FUNCTION("operator.le", run_less_equal, 0, "a b", MDF_ELEMENT(less_or_equal)),
+    MDF_FUNCTION("operator.gt", run_greater, 0, "a b", MDF_ELEMENT(greater)),
+    MDF_FUNCTION("operator.ge", run_greater_equal, 0, "a b", MDF_ELEMENT(greater_or_equal)),
+    MDF_FUNCTION("operator.eq", run_equal, 0, "a b", MDF_ELEMENT(equal)),
+    MDF_FUNCTION("operator.ne", run_not_equal, 0, "a b", MDF_ELEMENT(not_equal)),
+    MDF_FUNCTION("operator.is_", run_is, 0, "a b"),
+    MDF_FUNCTION("operator.is_not", run_is_not, 0, "a b"),
+    MDF_FUNCTION("operator.not_", run_not, 0, "a", MDF_ELEMENT(negation)),
+    MDF_FUNCTION("operator.contains", run_contains, 0, "item container"),
+    MDF_FUNCTION("operator.not_contains", run_not_contains, 0, "item container"),
+    {NULL}};

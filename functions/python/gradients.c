@@ -3,6 +3,7 @@
  * Comes in: gradients g of some later value, and the values that they are to be handed back to. Goes out: gradients in the shape
  * and type of those. Sums are made in float64 and rounded once. An expression of a model can not name these functions: only the
  * rules do. */
+#include "functions/kernel/derivatives.h"
 #include "functions/python/python_values.h"
 
 #include <string.h>
@@ -394,24 +395,23 @@ static bool run_turn(struct mdf_call *call)
     return target != NULL;
 }
 
-#define ROW(name, kernel, formals)                                      \
-    {                                                                   \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
-    }
-
 const struct mdf_operator mdf_operators_python_gradients[] = {
-    ROW("gradient.numbers", run_numbers, "a"),
-    ROW("gradient.no_numbers", run_no_numbers, "a"),
-    ROW("gradient.send_back", run_send_back, "g numbers like"),
-    ROW("gradient.take", run_take, "a numbers"),
-    ROW("gradient.sum_to", run_sum_to, "g like"),
-    ROW("gradient.spread", run_spread, "g a axes= none_is_all="),
-    ROW("gradient.kept", run_kept, "a axes= none_is_all="),
-    ROW("gradient.axes_from", run_axes_from, "a first"),
-    ROW("gradient.row", run_row, "a"),
-    ROW("gradient.column", run_column, "a"),
-    ROW("gradient.product_of_matrices", run_product_of_matrices, "g a b"),
-    ROW("gradient.without_column", run_without_column, "g a"),
-    ROW("gradient.turn", run_turn, "a swap"),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("gradient.numbers", run_numbers, 0, "a", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("gradient.no_numbers", run_no_numbers, 0, "a", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("gradient.send_back", run_send_back, 0, "g numbers like",
+                 .derivatives = MDF_DERIVATIVES({0, "gradient.take(dy, x1)"}, {MDF_DERIVATIVE_ANY, NULL})),
+    MDF_FUNCTION("gradient.take", run_take, 0, "a numbers",
+                 .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, x1, x0)"})),
+    MDF_FUNCTION("gradient.sum_to", run_sum_to, 0, "g like",
+                 .derivatives = MDF_DERIVATIVES({0, "dy + numpy.zeros_like(x0)"}, {MDF_DERIVATIVE_ANY, NULL})),
+    MDF_FUNCTION("gradient.spread", run_spread, 0, "g a axes= none_is_all=",
+                 .derivatives = MDF_DERIVATIVES({0, "gradient.sum_to(dy, gradient.kept(x1, x2, x3 if x3 is not None else True))"},
+                                                {MDF_DERIVATIVE_ANY, NULL})),
+    MDF_FUNCTION("gradient.kept", run_kept, 0, "a axes= none_is_all=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("gradient.axes_from", run_axes_from, 0, "a first", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("gradient.row", run_row, 0, "a", .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("gradient.column", run_column, 0, "a", .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("gradient.product_of_matrices", run_product_of_matrices, 0, "g a b", .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("gradient.without_column", run_without_column, 0, "g a", .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("gradient.turn", run_turn, 0, "a swap", .derivatives = MDF_DERIVATIVES({0, "gradient.turn(dy, x1)"})),
+    {NULL}};

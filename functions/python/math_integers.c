@@ -227,14 +227,14 @@ static bool run_prod(struct mdf_call *call)
     return mdf_python_copy(call, mdf_call_target(call, 0), product);
 }
 
-#define ROW(name, kernel, formals)                                      \
-    {                                                                   \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
-    }
-
-const struct mdf_operator mdf_operators_python_math_integers[] = {
-    ROW("math.ceil", run_ceil, "x"),       ROW("math.comb", run_comb, "n k"),     ROW("math.factorial", run_factorial, "x"),
-    ROW("math.floor", run_floor, "x"),     ROW("math.gcd", run_gcd, "*integers"), ROW("math.isqrt", run_isqrt, "n"),
-    ROW("math.lcm", run_lcm, "*integers"), ROW("math.perm", run_perm, "n k="),    ROW("math.prod", run_prod, "iterable start="),
-    ROW("math.trunc", run_trunc, "x"),     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+const struct mdf_operator mdf_operators_python_math_integers[] = {MDF_FUNCTION("math.ceil", run_ceil, 0, "x"),
+                                                                  MDF_FUNCTION("math.comb", run_comb, 0, "n k"),
+                                                                  MDF_FUNCTION("math.factorial", run_factorial, 0, "x"),
+                                                                  MDF_FUNCTION("math.floor", run_floor, 0, "x"),
+                                                                  MDF_FUNCTION("math.gcd", run_gcd, 0, "*integers"),
+                                                                  MDF_FUNCTION("math.isqrt", run_isqrt, 0, "n"),
+                                                                  MDF_FUNCTION("math.lcm", run_lcm, 0, "*integers"),
+                                                                  MDF_FUNCTION("math.perm", run_perm, 0, "n k="),
+                                                                  MDF_FUNCTION("math.prod", run_prod, 0, "iterable start="),
+                                                                  MDF_FUNCTION("math.trunc", run_trunc, 0, "x"),
+                                                                  {NULL}};

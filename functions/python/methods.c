@@ -4,6 +4,8 @@
  * Other methods of arrays are rows of numpy's functions that bear the flag. Sources: numpy 2.4, "The N-dimensional array"; the
  * Python library reference, "Built-in Types". */
 #define _GNU_SOURCE /* memmem */
+#include "functions/kernel/derivatives.h"
+#include "functions/kernel/move.h"
 #include "functions/python/numpy_arrange.h"
 #include "functions/python/python_operations.h"
 
@@ -346,27 +348,23 @@ static bool run_get(struct mdf_call *call)
     return mdf_call_output_copy(call, 0, mdf_call_input(call, 2));
 }
 
-#define METHOD_ROW(name, kernel, formals)                                                     \
-    {                                                                                         \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | MDF_OPERATOR_METHOD, formals \
-    }
-
 const struct mdf_operator mdf_operators_python_methods[] = {
-    METHOD_ROW("numpy.ndarray.tolist", run_tolist, "a"),
-    METHOD_ROW("numpy.ndarray.item", run_item, "a *args"),
-    METHOD_ROW("numpy.ndarray.copy", run_copy, "a"),
-    METHOD_ROW("numpy.nonzero", run_nonzero, "a"),
-    METHOD_ROW("list.index", run_index, "sequence value"),
-    METHOD_ROW("list.count", run_count, "sequence value"),
-    METHOD_ROW("str.upper", run_upper, "string"),
-    METHOD_ROW("str.lower", run_lower, "string"),
-    METHOD_ROW("str.strip", run_strip, "string"),
-    METHOD_ROW("str.startswith", run_startswith, "string prefix"),
-    METHOD_ROW("str.endswith", run_endswith, "string suffix"),
-    METHOD_ROW("dict.keys", run_keys, "object"),
-    METHOD_ROW("dict.values", run_values, "object"),
-    METHOD_ROW("dict.items", run_items, "object"),
-    METHOD_ROW("dict.get", run_get, "object key default="),
+    MDF_FUNCTION("numpy.ndarray.tolist", run_tolist, MDF_OPERATOR_METHOD, "a"),
+    MDF_FUNCTION("numpy.ndarray.item", run_item, MDF_OPERATOR_METHOD, "a *args"),
+    MDF_FUNCTION("numpy.ndarray.copy", run_copy, MDF_OPERATOR_METHOD, "a", .move = MDF_MOVE(1, .in_order = true),
+                 .derivatives = MDF_DERIVATIVES({0, "dy"})),
+    MDF_FUNCTION("numpy.nonzero", run_nonzero, MDF_OPERATOR_METHOD, "a"),
+    MDF_FUNCTION("list.index", run_index, MDF_OPERATOR_METHOD, "sequence value"),
+    MDF_FUNCTION("list.count", run_count, MDF_OPERATOR_METHOD, "sequence value"),
+    MDF_FUNCTION("str.upper", run_upper, MDF_OPERATOR_METHOD, "string"),
+    MDF_FUNCTION("str.lower", run_lower, MDF_OPERATOR_METHOD, "string"),
+    MDF_FUNCTION("str.strip", run_strip, MDF_OPERATOR_METHOD, "string"),
+    MDF_FUNCTION("str.startswith", run_startswith, MDF_OPERATOR_METHOD, "string prefix"),
+    MDF_FUNCTION("str.endswith", run_endswith, MDF_OPERATOR_METHOD, "string suffix"),
+    MDF_FUNCTION("dict.keys", run_keys, MDF_OPERATOR_METHOD, "object"),
+    MDF_FUNCTION("dict.values", run_values, MDF_OPERATOR_METHOD, "object"),
+    MDF_FUNCTION("dict.items", run_items, MDF_OPERATOR_METHOD, "object"),
+    MDF_FUNCTION("dict.get", run_get, MDF_OPERATOR_METHOD, "object key default="),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };
 
@@ -462,13 +460,14 @@ static bool get_imag(struct mdf_call *call)
     return get_part(call, true);
 }
 
-#define ATTRIBUTE_ROW(name, kernel)                                 \
-    {                                                               \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "a" \
-    }
-
 const struct mdf_operator mdf_operators_python_attribute[] = {
-    ATTRIBUTE_ROW("shape", get_shape),       ATTRIBUTE_ROW("size", get_size),   ATTRIBUTE_ROW("ndim", get_ndim),
-    ATTRIBUTE_ROW("itemsize", get_itemsize), ATTRIBUTE_ROW("dtype", get_dtype), ATTRIBUTE_ROW("T", get_transpose),
-    ATTRIBUTE_ROW("real", get_real),         ATTRIBUTE_ROW("imag", get_imag),   {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
+    MDF_FUNCTION("shape", get_shape, 0, "a", .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_SHAPE),
+    MDF_FUNCTION("size", get_size, 0, "a", .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_SHAPE),
+    MDF_FUNCTION("ndim", get_ndim, 0, "a", .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_SHAPE),
+    MDF_FUNCTION("itemsize", get_itemsize, 0, "a"),
+    MDF_FUNCTION("dtype", get_dtype, 0, "a"),
+    MDF_FUNCTION("T", get_transpose, 0, "a", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("real", get_real, 0, "a"),
+    MDF_FUNCTION("imag", get_imag, 0, "a"),
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

@@ -2,6 +2,8 @@
  * tile repeat atleast_1d.
  *
  * Results are copies. Source: numpy 2.4, "Array manipulation routines". */
+#include "functions/kernel/derivatives.h"
+#include "functions/kernel/move.h"
 #include "functions/python/numpy_arrange.h"
 
 #include <string.h>
@@ -604,32 +606,35 @@ static bool run_repeat(struct mdf_call *call)
     return repeat_blocks(call, array, axis, repeats, n);
 }
 
-#define ROW(name, kernel, flags, formals)                                         \
-    {                                                                             \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals \
-    }
-
 const struct mdf_operator mdf_operators_python_numpy_arrange[] = {
-    ROW("numpy.reshape", run_reshape, 0, "a shape"),
-    ROW("numpy.ndarray.reshape", run_reshape_method, MDF_OPERATOR_METHOD, "a *shape"),
-    ROW("numpy.ravel", run_ravel, MDF_OPERATOR_METHOD, "a"),
-    ROW("numpy.ndarray.flatten", run_ravel, MDF_OPERATOR_METHOD, "a"),
-    ROW("numpy.expand_dims", run_expand_dims, 0, "a axis"),
-    ROW("numpy.squeeze", run_squeeze, MDF_OPERATOR_METHOD, "a axis="),
-    ROW("numpy.atleast_1d", run_atleast_1d, 0, "a"),
-    ROW("numpy.atleast_2d", run_atleast_2d, 0, "a"),
-    ROW("numpy.atleast_3d", run_atleast_3d, 0, "a"),
-    ROW("numpy.broadcast_to", run_broadcast_to, 0, "array shape"),
-    ROW("numpy.transpose", run_transpose, 0, "a axes="),
-    ROW("numpy.permute_dims", run_transpose, 0, "a axes="),
-    ROW("numpy.ndarray.transpose", run_transpose_method, MDF_OPERATOR_METHOD, "a *axes"),
-    ROW("numpy.swapaxes", run_swapaxes, MDF_OPERATOR_METHOD, "a axis1 axis2"),
-    ROW("numpy.moveaxis", run_moveaxis, 0, "a source destination"),
-    ROW("numpy.flip", run_flip, 0, "m axis="),
-    ROW("numpy.fliplr", run_fliplr, 0, "m"),
-    ROW("numpy.flipud", run_flipud, 0, "m"),
-    ROW("numpy.roll", run_roll, 0, "a shift axis="),
-    ROW("numpy.tile", run_tile, 0, "A reps"),
-    ROW("numpy.repeat", run_repeat, MDF_OPERATOR_METHOD, "a repeats axis="),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("numpy.reshape", run_reshape, 0, "a shape", .move = MDF_MOVE(1, .in_order = true),
+                 .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("numpy.ndarray.reshape", run_reshape_method, MDF_OPERATOR_METHOD, "a *shape",
+                 .move = MDF_MOVE(1, .in_order = true), .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("numpy.ravel", run_ravel, MDF_OPERATOR_METHOD, "a", .move = MDF_MOVE(1, .in_order = true),
+                 .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("numpy.ndarray.flatten", run_ravel, MDF_OPERATOR_METHOD, "a", .move = MDF_MOVE(1, .in_order = true),
+                 .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("numpy.expand_dims", run_expand_dims, 0, "a axis", .move = MDF_MOVE(1, .in_order = true),
+                 .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("numpy.squeeze", run_squeeze, MDF_OPERATOR_METHOD, "a axis=", .move = MDF_MOVE(1, .in_order = true),
+                 .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("numpy.atleast_1d", run_atleast_1d, 0, "a", .move = MDF_MOVE(1, .in_order = true),
+                 .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("numpy.atleast_2d", run_atleast_2d, 0, "a", .move = MDF_MOVE(1, .in_order = true),
+                 .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("numpy.atleast_3d", run_atleast_3d, 0, "a", .move = MDF_MOVE(1, .in_order = true),
+                 .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("numpy.broadcast_to", run_broadcast_to, 0, "array shape", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("numpy.transpose", run_transpose, 0, "a axes=", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("numpy.permute_dims", run_transpose, 0, "a axes=", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("numpy.ndarray.transpose", run_transpose_method, MDF_OPERATOR_METHOD, "a *axes", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("numpy.swapaxes", run_swapaxes, MDF_OPERATOR_METHOD, "a axis1 axis2", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("numpy.moveaxis", run_moveaxis, 0, "a source destination", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("numpy.flip", run_flip, 0, "m axis=", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("numpy.fliplr", run_fliplr, 0, "m", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("numpy.flipud", run_flipud, 0, "m", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("numpy.roll", run_roll, 0, "a shift axis=", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("numpy.tile", run_tile, 0, "A reps", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("numpy.repeat", run_repeat, MDF_OPERATOR_METHOD, "a repeats axis=", .move = MDF_MOVE(1)),
+    {NULL}};

@@ -290,30 +290,24 @@ static bool run_array_equal(struct mdf_call *call)
            mdf_python_make_bool(call, target, all_true(&slots[MDF_SLOT_OWN]));
 }
 
-#define ROW(name, kernel, ...)                                              \
-    {                                                                       \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, __VA_ARGS__ \
-    }
-
 const struct mdf_operator mdf_operators_python_numpy_compare[] = {
-    ROW("numpy.less", run_less, "x1 x2", MDF_ELEMENT(less)),
-    ROW("numpy.less_equal", run_less_equal, "x1 x2", MDF_ELEMENT(less_or_equal)),
-    ROW("numpy.greater", run_greater, "x1 x2", MDF_ELEMENT(greater)),
-    ROW("numpy.greater_equal", run_greater_equal, "x1 x2", MDF_ELEMENT(greater_or_equal)),
-    ROW("numpy.equal", run_equal, "x1 x2", MDF_ELEMENT(equal)),
-    ROW("numpy.not_equal", run_not_equal, "x1 x2", MDF_ELEMENT(not_equal)),
-    ROW("numpy.logical_and", run_logical_and, "x1 x2", MDF_ELEMENT(logical_and)),
-    ROW("numpy.logical_or", run_logical_or, "x1 x2", MDF_ELEMENT(logical_or)),
-    ROW("numpy.logical_xor", run_logical_xor, "x1 x2", MDF_ELEMENT(logical_xor)),
-    ROW("numpy.logical_not", run_logical_not, "x", MDF_ELEMENT(negation)),
-    ROW("numpy.isnan", run_is_nan, "x", MDF_ELEMENT(is_nan)),
-    ROW("numpy.isinf", run_is_infinite, "x", MDF_ELEMENT(is_infinite)),
-    ROW("numpy.isfinite", run_is_finite, "x", MDF_ELEMENT(is_finite)),
-    ROW("numpy.signbit", run_sign_bit, "x"),
-    ROW("numpy.isposinf", run_is_positive_infinity, "x", MDF_ELEMENT(is_positive_infinity)),
-    ROW("numpy.isneginf", run_is_negative_infinity, "x", MDF_ELEMENT(is_negative_infinity)),
-    ROW("numpy.isclose", run_is_close, "a b rtol= atol= equal_nan="),
-    ROW("numpy.allclose", run_all_close, "a b rtol= atol= equal_nan="),
-    ROW("numpy.array_equal", run_array_equal, "a1 a2"),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("numpy.less", run_less, 0, "x1 x2", MDF_ELEMENT(less)),
+    MDF_FUNCTION("numpy.less_equal", run_less_equal, 0, "x1 x2", MDF_ELEMENT(less_or_equal)),
+    MDF_FUNCTION("numpy.greater", run_greater, 0, "x1 x2", MDF_ELEMENT(greater)),
+    MDF_FUNCTION("numpy.greater_equal", run_greater_equal, 0, "x1 x2", MDF_ELEMENT(greater_or_equal)),
+    MDF_FUNCTION("numpy.equal", run_equal, 0, "x1 x2", MDF_ELEMENT(equal)),
+    MDF_FUNCTION("numpy.not_equal", run_not_equal, 0, "x1 x2", MDF_ELEMENT(not_equal)),
+    MDF_FUNCTION("numpy.logical_and", run_logical_and, 0, "x1 x2", MDF_ELEMENT(logical_and)),
+    MDF_FUNCTION("numpy.logical_or", run_logical_or, 0, "x1 x2", MDF_ELEMENT(logical_or)),
+    MDF_FUNCTION("numpy.logical_xor", run_logical_xor, 0, "x1 x2", MDF_ELEMENT(logical_xor)),
+    MDF_FUNCTION("numpy.logical_not", run_logical_not, 0, "x", MDF_ELEMENT(negation)),
+    MDF_FUNCTION("numpy.isnan", run_is_nan, 0, "x", MDF_ELEMENT(is_nan)),
+    MDF_FUNCTION("numpy.isinf", run_is_infinite, 0, "x", MDF_ELEMENT(is_infinite)),
+    MDF_FUNCTION("numpy.isfinite", run_is_finite, 0, "x", MDF_ELEMENT(is_finite)),
+    MDF_FUNCTION("numpy.signbit", run_sign_bit, 0, "x"),
+    MDF_FUNCTION("numpy.isposinf", run_is_positive_infinity, 0, "x", MDF_ELEMENT(is_positive_infinity)),
+    MDF_FUNCTION("numpy.isneginf", run_is_negative_infinity, 0, "x", MDF_ELEMENT(is_negative_infinity)),
+    MDF_FUNCTION("numpy.isclose", run_is_close, 0, "a b rtol= atol= equal_nan="),
+    MDF_FUNCTION("numpy.allclose", run_all_close, 0, "a b rtol= atol= equal_nan="),
+    MDF_FUNCTION("numpy.array_equal", run_array_equal, 0, "a1 a2"),
+    {NULL}};

@@ -311,22 +311,16 @@ static bool run_meshgrid(struct mdf_call *call)
     return true;
 }
 
-#define ROW(name, kernel, formals)                                      \
-    {                                                                   \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
-    }
-
 const struct mdf_operator mdf_operators_python_numpy_join[] = {
-    ROW("numpy.concatenate", run_concatenate, "arrays axis="),
-    ROW("numpy.concat", run_concatenate, "arrays axis="),
-    ROW("numpy.stack", run_stack, "arrays axis="),
-    ROW("numpy.vstack", run_vstack, "tup"),
-    ROW("numpy.hstack", run_hstack, "tup"),
-    ROW("numpy.dstack", run_dstack, "tup"),
-    ROW("numpy.column_stack", run_column_stack, "tup"),
-    ROW("numpy.append", run_append, "arr values axis="),
-    ROW("numpy.split", run_split, "ary indices_or_sections axis="),
-    ROW("numpy.array_split", run_array_split, "ary indices_or_sections axis="),
-    ROW("numpy.meshgrid", run_meshgrid, "*xi"),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("numpy.concatenate", run_concatenate, 0, "arrays axis="),
+    MDF_FUNCTION("numpy.concat", run_concatenate, 0, "arrays axis="),
+    MDF_FUNCTION("numpy.stack", run_stack, 0, "arrays axis="),
+    MDF_FUNCTION("numpy.vstack", run_vstack, 0, "tup"),
+    MDF_FUNCTION("numpy.hstack", run_hstack, 0, "tup"),
+    MDF_FUNCTION("numpy.dstack", run_dstack, 0, "tup"),
+    MDF_FUNCTION("numpy.column_stack", run_column_stack, 0, "tup"),
+    MDF_FUNCTION("numpy.append", run_append, 0, "arr values axis="),
+    MDF_FUNCTION("numpy.split", run_split, 0, "ary indices_or_sections axis="),
+    MDF_FUNCTION("numpy.array_split", run_array_split, 0, "ary indices_or_sections axis="),
+    MDF_FUNCTION("numpy.meshgrid", run_meshgrid, 0, "*xi"),
+    {NULL}};

@@ -386,16 +386,10 @@ static bool run_matrix_power(struct mdf_call *call)
     return mdf_python_copy(call, &slots[SLOT_SQUARE], array) && raise_matrix(call, exponent);
 }
 
-#define ROW(name, kernel, formals)                                      \
-    {                                                                   \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
-    }
-
 const struct mdf_operator mdf_operators_python_numpy_linalg[] = {
-    ROW("numpy.linalg.norm", run_norm, "x ord= axis= keepdims="),
-    ROW("numpy.linalg.det", run_det, "a"),
-    ROW("numpy.linalg.inv", run_inv, "a"),
-    ROW("numpy.linalg.solve", run_solve, "a b"),
-    ROW("numpy.linalg.matrix_power", run_matrix_power, "a n"),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("numpy.linalg.norm", run_norm, 0, "x ord= axis= keepdims="),
+    MDF_FUNCTION("numpy.linalg.det", run_det, 0, "a"),
+    MDF_FUNCTION("numpy.linalg.inv", run_inv, 0, "a"),
+    MDF_FUNCTION("numpy.linalg.solve", run_solve, 0, "a b"),
+    MDF_FUNCTION("numpy.linalg.matrix_power", run_matrix_power, 0, "a n"),
+    {NULL}};

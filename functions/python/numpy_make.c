@@ -2,6 +2,8 @@
  * as functions: float64(x), int32(x).
  *
  * What gets no type of its own is an array without declared type. Source: numpy 2.4, "Array creation routines". */
+#include "functions/kernel/derivatives.h"
+#include "functions/kernel/move.h"
 #include "functions/python/numpy_arrange.h"
 #include "functions/python/ufunc.h"
 #include "mdf_c/base/text.h"
@@ -412,37 +414,36 @@ static bool run_type(struct mdf_call *call)
     return !lost_value(given, mdf_call_target(call, 0)) || mdf_call_error(call, MDF_VALUE, "the number is out of bounds");
 }
 
-#define ROW(name, kernel, flags, formals)                                         \
-    {                                                                             \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals \
-    }
 #define TYPE_ROW(name)                                                 \
     {                                                                  \
         name, 0, 0, run_type, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x=" \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_make[] = {
-    ROW("numpy.array", run_array, 0, "object dtype="),
-    ROW("numpy.asarray", run_array, 0, "a dtype="),
-    ROW("numpy.asanyarray", run_array, 0, "a dtype="),
-    ROW("numpy.ascontiguousarray", run_array, 0, "a dtype="),
-    ROW("numpy.copy", run_array, 0, "a"),
-    ROW("numpy.conj", run_array, MDF_OPERATOR_METHOD, "x"),
-    ROW("numpy.conjugate", run_array, MDF_OPERATOR_METHOD, "x"),
-    ROW("numpy.astype", run_array, MDF_OPERATOR_METHOD, "x dtype"),
-    ROW("numpy.zeros", run_zeros, 0, "shape dtype="),
-    ROW("numpy.ones", run_ones, 0, "shape dtype="),
-    ROW("numpy.empty", run_zeros, 0, "shape dtype="),
-    ROW("numpy.full", run_full, 0, "shape fill_value dtype="),
-    ROW("numpy.zeros_like", run_zeros_like, 0, "a dtype="),
-    ROW("numpy.ones_like", run_ones_like, 0, "a dtype="),
-    ROW("numpy.empty_like", run_zeros_like, 0, "prototype dtype="),
-    ROW("numpy.full_like", run_full_like, 0, "a fill_value dtype="),
-    ROW("numpy.arange", run_arange, 0, "start stop= step= dtype="),
-    ROW("numpy.linspace", run_linspace, 0, "start stop num= endpoint= retstep= dtype="),
-    ROW("numpy.logspace", run_logspace, 0, "start stop num= endpoint= base= dtype="),
-    ROW("numpy.eye", run_eye, 0, "N M= k= dtype="),
-    ROW("numpy.identity", run_identity, 0, "n dtype="),
+    MDF_FUNCTION("numpy.array", run_array, 0, "object dtype=", .move = MDF_MOVE(1),
+                 .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
+    MDF_FUNCTION("numpy.asarray", run_array, 0, "a dtype=", .move = MDF_MOVE(1),
+                 .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
+    MDF_FUNCTION("numpy.asanyarray", run_array, 0, "a dtype="),
+    MDF_FUNCTION("numpy.ascontiguousarray", run_array, 0, "a dtype="),
+    MDF_FUNCTION("numpy.copy", run_array, 0, "a", .move = MDF_MOVE(1, .in_order = true),
+                 .derivatives = MDF_DERIVATIVES({0, "dy"})),
+    MDF_FUNCTION("numpy.conj", run_array, MDF_OPERATOR_METHOD, "x"),
+    MDF_FUNCTION("numpy.conjugate", run_array, MDF_OPERATOR_METHOD, "x"),
+    MDF_FUNCTION("numpy.astype", run_array, MDF_OPERATOR_METHOD, "x dtype"),
+    MDF_FUNCTION("numpy.zeros", run_zeros, 0, "shape dtype="),
+    MDF_FUNCTION("numpy.ones", run_ones, 0, "shape dtype="),
+    MDF_FUNCTION("numpy.empty", run_zeros, 0, "shape dtype="),
+    MDF_FUNCTION("numpy.full", run_full, 0, "shape fill_value dtype="),
+    MDF_FUNCTION("numpy.zeros_like", run_zeros_like, 0, "a dtype=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.ones_like", run_ones_like, 0, "a dtype=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.empty_like", run_zeros_like, 0, "prototype dtype="),
+    MDF_FUNCTION("numpy.full_like", run_full_like, 0, "a fill_value dtype="),
+    MDF_FUNCTION("numpy.arange", run_arange, 0, "start stop= step= dtype="),
+    MDF_FUNCTION("numpy.linspace", run_linspace, 0, "start stop num= endpoint= retstep= dtype="),
+    MDF_FUNCTION("numpy.logspace", run_logspace, 0, "start stop num= endpoint= base= dtype="),
+    MDF_FUNCTION("numpy.eye", run_eye, 0, "N M= k= dtype="),
+    MDF_FUNCTION("numpy.identity", run_identity, 0, "n dtype="),
     TYPE_ROW("numpy.float64"),
     TYPE_ROW("numpy.float32"),
     TYPE_ROW("numpy.float16"),
@@ -464,5 +465,4 @@ const struct mdf_operator mdf_operators_python_numpy_make[] = {
     TYPE_ROW("numpy.uint"),
     TYPE_ROW("numpy.bool_"),
     TYPE_ROW("numpy.bool"),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    {NULL}};

@@ -1,6 +1,7 @@
 /* numpy_pick.c - numpy's functions that pick elements of an array: diag diagonal tril triu take flatnonzero.
  *
  * Source: numpy 2.4, "Building matrices", "Indexing routines". */
+#include "functions/kernel/move.h"
 #include "functions/python/numpy_arrange.h"
 
 #include <string.h>
@@ -221,17 +222,11 @@ static bool run_flatnonzero(struct mdf_call *call)
     return numbers != NULL;
 }
 
-#define ROW(name, kernel, flags, formals)                                         \
-    {                                                                             \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals \
-    }
-
 const struct mdf_operator mdf_operators_python_numpy_pick[] = {
-    ROW("numpy.diag", run_diag, 0, "v k="),
-    ROW("numpy.diagonal", run_diagonal, MDF_OPERATOR_METHOD, "a offset="),
-    ROW("numpy.tril", run_tril, 0, "m k="),
-    ROW("numpy.triu", run_triu, 0, "m k="),
-    ROW("numpy.take", run_take, MDF_OPERATOR_METHOD, "a indices axis="),
-    ROW("numpy.flatnonzero", run_flatnonzero, 0, "a"),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("numpy.diag", run_diag, 0, "v k=", .move = MDF_MOVE(1, .zeros = true)),
+    MDF_FUNCTION("numpy.diagonal", run_diagonal, MDF_OPERATOR_METHOD, "a offset=", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("numpy.tril", run_tril, 0, "m k="),
+    MDF_FUNCTION("numpy.triu", run_triu, 0, "m k="),
+    MDF_FUNCTION("numpy.take", run_take, MDF_OPERATOR_METHOD, "a indices axis="),
+    MDF_FUNCTION("numpy.flatnonzero", run_flatnonzero, 0, "a"),
+    {NULL}};

@@ -1,6 +1,7 @@
 /* numpy_products.c - see numpy_products.h: matmul dot vdot inner outer tensordot kron cross trace convolve correlate.
  *
  * All sums of products go through the matrix product that the heavy operators share. Source: numpy 2.4, "Linear algebra". */
+#include "functions/kernel/derivatives.h"
 #include "functions/elements/element.h"
 #include "functions/products/gemm.h"
 #include "functions/python/numpy_arrange.h"
@@ -532,23 +533,18 @@ static bool run_correlate(struct mdf_call *call)
     return convolve(call, true, "valid");
 }
 
-#define ROW(name, kernel, flags, ...)                                                 \
-    {                                                                                 \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), __VA_ARGS__ \
-    }
-
 const struct mdf_operator mdf_operators_python_numpy_products[] = {
-    ROW("operator.matmul", run_matmul_operator, 0, "a b"),
-    ROW("numpy.matmul", run_matmul, 0, "x1 x2"),
-    ROW("numpy.dot", run_dot, MDF_OPERATOR_METHOD, "a b", MDF_ELEMENT(dot)),
-    ROW("numpy.vdot", run_vdot, 0, "a b"),
-    ROW("numpy.inner", run_inner, 0, "a b"),
-    ROW("numpy.outer", run_outer, 0, "a b"),
-    ROW("numpy.tensordot", run_tensordot, 0, "a b axes="),
-    ROW("numpy.kron", run_kron, 0, "a b"),
-    ROW("numpy.cross", run_cross, 0, "a b"),
-    ROW("numpy.trace", run_trace, MDF_OPERATOR_METHOD, "a offset="),
-    ROW("numpy.convolve", run_convolve, 0, "a v mode="),
-    ROW("numpy.correlate", run_correlate, 0, "a v mode="),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("operator.matmul", run_matmul_operator, 0, "a b", .derivatives = mdf_derivatives_matmul,
+                 .form = MDF_FORM_MATMUL),
+    MDF_FUNCTION("numpy.matmul", run_matmul, 0, "x1 x2", .derivatives = mdf_derivatives_matmul, .form = MDF_FORM_MATMUL),
+    MDF_FUNCTION("numpy.dot", run_dot, MDF_OPERATOR_METHOD, "a b", MDF_ELEMENT(dot), .form = MDF_FORM_DOT),
+    MDF_FUNCTION("numpy.vdot", run_vdot, 0, "a b"),
+    MDF_FUNCTION("numpy.inner", run_inner, 0, "a b"),
+    MDF_FUNCTION("numpy.outer", run_outer, 0, "a b"),
+    MDF_FUNCTION("numpy.tensordot", run_tensordot, 0, "a b axes="),
+    MDF_FUNCTION("numpy.kron", run_kron, 0, "a b"),
+    MDF_FUNCTION("numpy.cross", run_cross, 0, "a b"),
+    MDF_FUNCTION("numpy.trace", run_trace, MDF_OPERATOR_METHOD, "a offset="),
+    MDF_FUNCTION("numpy.convolve", run_convolve, 0, "a v mode="),
+    MDF_FUNCTION("numpy.correlate", run_correlate, 0, "a v mode="),
+    {NULL}};

@@ -4,6 +4,9 @@
  * Sums are added in numpy's order, so that results equal numpy's to the last bit. Source: numpy 2.4, "Statistics", "Sums,
  * products, differences". */
 #include "functions/python/numpy_reduce.h"
+
+#include "functions/elements/element.h"
+#include "functions/kernel/fold.h"
 #include "functions/python/ufunc.h"
 
 #include <math.h>
@@ -432,34 +435,72 @@ static bool run_average(struct mdf_call *call)
     return weights != NULL && average_weighted(call, array, weights, keeps_axes);
 }
 
-#define ROW(name, kernel, flags, formals)                                         \
-    {                                                                             \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals \
+/* ------------------------------------------------------------------ what those see who lower a reduction or write it as C */
+
+/* Where an argument stands among the formals. */
+static size_t place_of(const char *formals, const char *argument)
+{
+    const char *found = strstr(formals, argument);
+    size_t place = 0;
+
+    for (; found != NULL && formals < found; formals++) {
+        place += *formals == ' ';
+    }
+    return found != NULL ? place : SIZE_MAX;
+}
+
+static bool find_axes(struct mdf_call *call, size_t rank, bool *reduced, bool *keeps)
+{
+    return mdf_python_truth(call, place_of(call->operator->formals, "keepdims="), false, keeps) &&
+           read_axes(call, rank, mdf_python_given(call, 1), reduced);
+}
+
+static const struct mdf_fold_way sum_way = {"sum", MDF_FOLD_ZERO, MDF_ELEMENT(kept), MDF_ELEMENT(add)},
+                                 product_way = {"product", MDF_FOLD_ONE, MDF_ELEMENT(kept), MDF_ELEMENT(multiply)},
+                                 maximum_way = {"maximum", MDF_FOLD_LOWEST, MDF_ELEMENT(kept), MDF_ELEMENT(maximum)},
+                                 minimum_way = {"minimum", MDF_FOLD_HIGHEST, MDF_ELEMENT(kept), MDF_ELEMENT(minimum)},
+                                 any_way = {"any", MDF_FOLD_ZERO, MDF_ELEMENT(kept), MDF_ELEMENT(logical_or)},
+                                 all_way = {"all", MDF_FOLD_ONE, MDF_ELEMENT(kept), MDF_ELEMENT(logical_and)};
+
+#define FOLD(the_way, the_order, ...)                                                                                    \
+    .fold = &(const struct mdf_fold)                                                                                     \
+    {                                                                                                                    \
+        .way = &(the_way), .totals = MDF_FOLD_RESULT, .order = the_order, .after = MDF_ELEMENT(kept), .axes = find_axes, \
+        __VA_ARGS__                                                                                                      \
     }
 
+#define SPREAD "gradient.spread(dy, x0, x1)"
+
 const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
-    ROW("numpy.sum", run_sum, MDF_OPERATOR_METHOD, "a axis= dtype= keepdims="),
-    ROW("numpy.prod", run_product, MDF_OPERATOR_METHOD, "a axis= dtype= keepdims="),
-    ROW("numpy.mean", run_mean, MDF_OPERATOR_METHOD, "a axis= dtype= keepdims="),
-    ROW("numpy.var", run_variance, MDF_OPERATOR_METHOD, "a axis= dtype= ddof= keepdims="),
-    ROW("numpy.std", run_deviation, MDF_OPERATOR_METHOD, "a axis= dtype= ddof= keepdims="),
-    ROW("numpy.max", run_max, MDF_OPERATOR_METHOD, "a axis= keepdims="),
-    ROW("numpy.amax", run_max, 0, "a axis= keepdims="),
-    ROW("numpy.min", run_min, MDF_OPERATOR_METHOD, "a axis= keepdims="),
-    ROW("numpy.amin", run_min, 0, "a axis= keepdims="),
-    ROW("numpy.ptp", run_spread, 0, "a axis= keepdims="),
-    ROW("numpy.any", run_any, MDF_OPERATOR_METHOD, "a axis= keepdims="),
-    ROW("numpy.all", run_all, MDF_OPERATOR_METHOD, "a axis= keepdims="),
-    ROW("numpy.argmax", run_argmax, MDF_OPERATOR_METHOD, "a axis= keepdims="),
-    ROW("numpy.argmin", run_argmin, MDF_OPERATOR_METHOD, "a axis= keepdims="),
-    ROW("numpy.count_nonzero", run_count, 0, "a axis= keepdims="),
-    ROW("numpy.nansum", run_nan_sum, 0, "a axis= dtype= keepdims="),
-    ROW("numpy.nanprod", run_nan_product, 0, "a axis= dtype= keepdims="),
-    ROW("numpy.nanmean", run_nan_mean, 0, "a axis= dtype= keepdims="),
-    ROW("numpy.nanvar", run_nan_variance, 0, "a axis= dtype= ddof= keepdims="),
-    ROW("numpy.nanstd", run_nan_deviation, 0, "a axis= dtype= ddof= keepdims="),
-    ROW("numpy.nanmax", run_nan_largest, 0, "a axis= keepdims="),
-    ROW("numpy.nanmin", run_nan_smallest, 0, "a axis= keepdims="),
-    ROW("numpy.average", run_average, 0, "a axis= weights= keepdims="),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("numpy.sum", run_sum, MDF_OPERATOR_METHOD, "a axis= dtype= keepdims=",
+                 FOLD(sum_way, MDF_FOLD_PAIRWISE, .divides = false), .derivatives = MDF_DERIVATIVES({0, SPREAD})),
+    MDF_FUNCTION("numpy.prod", run_product, MDF_OPERATOR_METHOD,
+                 "a axis= dtype= keepdims=", FOLD(product_way, MDF_FOLD_IN_ORDER, .divides = false)),
+    MDF_FUNCTION("numpy.mean", run_mean, MDF_OPERATOR_METHOD,
+                 "a axis= dtype= keepdims=", FOLD(sum_way, MDF_FOLD_PAIRWISE, .divides = true),
+                 .derivatives = MDF_DERIVATIVES({0, SPREAD " * (y.size / x0.size)"})),
+    MDF_FUNCTION("numpy.var", run_variance, MDF_OPERATOR_METHOD, "a axis= dtype= ddof= keepdims="),
+    MDF_FUNCTION("numpy.std", run_deviation, MDF_OPERATOR_METHOD, "a axis= dtype= ddof= keepdims="),
+    MDF_FUNCTION("numpy.max", run_max, MDF_OPERATOR_METHOD,
+                 "a axis= keepdims=", FOLD(maximum_way, MDF_FOLD_IN_ORDER, .needs_items = true)),
+    MDF_FUNCTION("numpy.amax", run_max, 0, "a axis= keepdims=", FOLD(maximum_way, MDF_FOLD_IN_ORDER, .needs_items = true)),
+    MDF_FUNCTION("numpy.min", run_min, MDF_OPERATOR_METHOD,
+                 "a axis= keepdims=", FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true)),
+    MDF_FUNCTION("numpy.amin", run_min, 0, "a axis= keepdims=", FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true)),
+    MDF_FUNCTION("numpy.ptp", run_spread, 0, "a axis= keepdims="),
+    MDF_FUNCTION("numpy.any", run_any, MDF_OPERATOR_METHOD,
+                 "a axis= keepdims=", FOLD(any_way, MDF_FOLD_IN_ORDER, .truths = true)),
+    MDF_FUNCTION("numpy.all", run_all, MDF_OPERATOR_METHOD,
+                 "a axis= keepdims=", FOLD(all_way, MDF_FOLD_IN_ORDER, .truths = true)),
+    MDF_FUNCTION("numpy.argmax", run_argmax, MDF_OPERATOR_METHOD, "a axis= keepdims="),
+    MDF_FUNCTION("numpy.argmin", run_argmin, MDF_OPERATOR_METHOD, "a axis= keepdims="),
+    MDF_FUNCTION("numpy.count_nonzero", run_count, 0, "a axis= keepdims="),
+    MDF_FUNCTION("numpy.nansum", run_nan_sum, 0, "a axis= dtype= keepdims="),
+    MDF_FUNCTION("numpy.nanprod", run_nan_product, 0, "a axis= dtype= keepdims="),
+    MDF_FUNCTION("numpy.nanmean", run_nan_mean, 0, "a axis= dtype= keepdims="),
+    MDF_FUNCTION("numpy.nanvar", run_nan_variance, 0, "a axis= dtype= ddof= keepdims="),
+    MDF_FUNCTION("numpy.nanstd", run_nan_deviation, 0, "a axis= dtype= ddof= keepdims="),
+    MDF_FUNCTION("numpy.nanmax", run_nan_largest, 0, "a axis= keepdims="),
+    MDF_FUNCTION("numpy.nanmin", run_nan_smallest, 0, "a axis= keepdims="),
+    MDF_FUNCTION("numpy.average", run_average, 0, "a axis= weights= keepdims="),
+    {NULL}};

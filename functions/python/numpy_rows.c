@@ -293,16 +293,10 @@ static bool run_diff(struct mdf_call *call)
     return mdf_python_copy(call, target, held);
 }
 
-#define ROW(name, kernel, flags, formals)                                         \
-    {                                                                             \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), formals \
-    }
-
 const struct mdf_operator mdf_operators_python_numpy_rows[] = {
-    ROW("numpy.sort", run_sort, 0, "a axis="),
-    ROW("numpy.argsort", run_argsort, MDF_OPERATOR_METHOD, "a axis="),
-    ROW("numpy.cumsum", run_cumsum, MDF_OPERATOR_METHOD, "a axis= dtype="),
-    ROW("numpy.cumprod", run_cumprod, MDF_OPERATOR_METHOD, "a axis= dtype="),
-    ROW("numpy.diff", run_diff, 0, "a n= axis="),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("numpy.sort", run_sort, 0, "a axis="),
+    MDF_FUNCTION("numpy.argsort", run_argsort, MDF_OPERATOR_METHOD, "a axis="),
+    MDF_FUNCTION("numpy.cumsum", run_cumsum, MDF_OPERATOR_METHOD, "a axis= dtype="),
+    MDF_FUNCTION("numpy.cumprod", run_cumprod, MDF_OPERATOR_METHOD, "a axis= dtype="),
+    MDF_FUNCTION("numpy.diff", run_diff, 0, "a n= axis="),
+    {NULL}};

@@ -198,17 +198,11 @@ static bool run_nan_to_num(struct mdf_call *call)
            mdf_python_real(call, 4, (double)NAN, &replacements.negative) && mdf_ufunc_call(call, &replace, &replacements);
 }
 
-#define ROW(name, kernel, flags, ...)                                                 \
-    {                                                                                 \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS | (flags), __VA_ARGS__ \
-    }
-
 const struct mdf_operator mdf_operators_python_numpy_select[] = {
-    ROW("numpy.where", run_where, 0, "condition x y", MDF_ELEMENT(select)),
-    ROW("numpy.select", run_select, 0, "condlist choicelist default="),
-    ROW("numpy.clip", run_clip, MDF_OPERATOR_METHOD, "a a_min= a_max= min= max="),
-    ROW("numpy.round", run_round, MDF_OPERATOR_METHOD, "a decimals=", MDF_ELEMENT(nearest)),
-    ROW("numpy.around", run_round, 0, "a decimals=", MDF_ELEMENT(nearest)),
-    ROW("numpy.nan_to_num", run_nan_to_num, 0, "x copy= nan= posinf= neginf="),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("numpy.where", run_where, 0, "condition x y", MDF_ELEMENT(select)),
+    MDF_FUNCTION("numpy.select", run_select, 0, "condlist choicelist default="),
+    MDF_FUNCTION("numpy.clip", run_clip, MDF_OPERATOR_METHOD, "a a_min= a_max= min= max="),
+    MDF_FUNCTION("numpy.round", run_round, MDF_OPERATOR_METHOD, "a decimals=", MDF_ELEMENT(nearest)),
+    MDF_FUNCTION("numpy.around", run_round, 0, "a decimals=", MDF_ELEMENT(nearest)),
+    MDF_FUNCTION("numpy.nan_to_num", run_nan_to_num, 0, "x copy= nan= posinf= neginf="),
+    {NULL}};

@@ -567,22 +567,16 @@ static bool run_bincount(struct mdf_call *call)
     return !weighted || mdf_python_convert(call, target, &slots[SLOT_RESULTS], type);
 }
 
-#define ROW(name, kernel, formals)                                      \
-    {                                                                   \
-        name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, formals \
-    }
-
 const struct mdf_operator mdf_operators_python_numpy_statistics[] = {
-    ROW("numpy.median", run_median, "a axis= keepdims="),
-    ROW("numpy.nanmedian", run_nan_median, "a axis= keepdims="),
-    ROW("numpy.percentile", run_percentile, "a q axis= method= keepdims="),
-    ROW("numpy.quantile", run_quantile, "a q axis= method= keepdims="),
-    ROW("numpy.nanpercentile", run_nan_percentile, "a q axis= method= keepdims="),
-    ROW("numpy.nanquantile", run_nan_quantile, "a q axis= method= keepdims="),
-    ROW("numpy.unique", run_unique, "ar return_index= return_inverse= return_counts="),
-    ROW("numpy.searchsorted", run_searchsorted, "a v side="),
-    ROW("numpy.digitize", run_digitize, "x bins right="),
-    ROW("numpy.interp", run_interp, "x xp fp left= right="),
-    ROW("numpy.bincount", run_bincount, "x weights= minlength="),
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
-};
+    MDF_FUNCTION("numpy.median", run_median, 0, "a axis= keepdims="),
+    MDF_FUNCTION("numpy.nanmedian", run_nan_median, 0, "a axis= keepdims="),
+    MDF_FUNCTION("numpy.percentile", run_percentile, 0, "a q axis= method= keepdims="),
+    MDF_FUNCTION("numpy.quantile", run_quantile, 0, "a q axis= method= keepdims="),
+    MDF_FUNCTION("numpy.nanpercentile", run_nan_percentile, 0, "a q axis= method= keepdims="),
+    MDF_FUNCTION("numpy.nanquantile", run_nan_quantile, 0, "a q axis= method= keepdims="),
+    MDF_FUNCTION("numpy.unique", run_unique, 0, "ar return_index= return_inverse= return_counts="),
+    MDF_FUNCTION("numpy.searchsorted", run_searchsorted, 0, "a v side="),
+    MDF_FUNCTION("numpy.digitize", run_digitize, 0, "x bins right="),
+    MDF_FUNCTION("numpy.interp", run_interp, 0, "x xp fp left= right="),
+    MDF_FUNCTION("numpy.bincount", run_bincount, 0, "x weights= minlength="),
+    {NULL}};

@@ -3,6 +3,7 @@
  * Arrays follow numpy's "Indexing on ndarrays": whole numbers and slices are basic; where there is an array, a list or a mask,
  * all of these and the whole numbers are broadcast together, and their axes stand where the first of them does, or in front where
  * slices, None or "..." part them. Lists and strings take a whole number or a slice, objects a key. Results are copies. */
+#include "functions/kernel/move.h"
 #include "functions/python/python_values.h"
 
 #include <string.h>
@@ -695,6 +696,6 @@ static bool run_getitem(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_python_subscript[] = {
-    {"operator.getitem", 0, 0, run_getitem, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "object *index"},
+    {"operator.getitem", 0, 0, run_getitem, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "object *index", .move = MDF_MOVE(1)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

@@ -2,9 +2,11 @@
  * CALL.
  *
  * The kernel is run once, on examples, so that nothing need be known about it but what it did: the type and shape of its outputs,
- * and what loop it ran on which operands (functions/elements/elementwise.h, mdf_elementwise_trace). What is taken for an element op has to
- * give the same elements as the kernel did. */
+ * and what loop it ran on which operands (functions/elements/elementwise.h, mdf_elementwise_trace). What is taken for an element
+ * op has to give the same elements as the kernel did. */
 #include "mdf_c/lower/lowering.h"
+#include "functions/elements/element.h"
+#include "functions/kernel/move.h"
 #include "mdf_c/lowered/lowered_run.h"
 
 #include <string.h>
@@ -406,18 +408,9 @@ static bool number_op(struct lowering *lowering, struct trial *trial, struct mdf
 }
 
 /* Kernels that give their first input's elements, in order, under another shape or type. */
-static bool keeps_elements(const char *name)
+static bool keeps_elements(const struct mdf_operator *operator)
 {
-    static const char *const names[] = {"Identity", "Reshape", "Squeeze",  "Unsqueeze",
-                                        "Flatten",  "Cast",    "CastLike", "operator.pos"};
-    size_t i;
-
-    for (i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return operator->element == MDF_ELEMENT(kept) || (operator->move != NULL && operator->move->in_order);
 }
 
 static bool casts_elements(mdf_dtype from, mdf_dtype to)
@@ -438,7 +431,7 @@ static bool view_op(struct lowering *lowering, const struct trial *trial, struct
     bool same;
     size_t i;
 
-    if (!keeps_elements(trial->source->operator->name) || trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE ||
+    if (!keeps_elements(trial->source->operator) || trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE ||
         result->kind != MDF_KIND_TENSOR || trial->effective[0]->kind != MDF_KIND_TENSOR || result->length == 0 ||
         result->length != trial->effective[0]->length ||
         !casts_elements((mdf_dtype)trial->effective[0]->dtype, (mdf_dtype)result->dtype)) {
@@ -446,7 +439,7 @@ static bool view_op(struct lowering *lowering, const struct trial *trial, struct
     }
     for (i = 1; i < trial->n; i++) {
         if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i]) &&
-            strcmp(trial->source->operator->name, "CastLike") != 0) {
+            (trial->source->operator->move == NULL || !trial->source->operator->move->by_type)) {
             return false;
         }
     }

@@ -55,7 +55,7 @@ static bool takes_start(const struct mdf_lowered *lowered, const struct mdf_lowe
 static bool describe(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op, struct mdf_lowered_product *product)
 {
     const struct mdf_lowered_call *call = op->of.call;
-    bool is_gemm = op->operator!= NULL && strcmp(op->operator->name, "Gemm") == 0, turns = false;
+    bool is_gemm = op->operator!= NULL && op->operator->form == MDF_FORM_GEMM, turns = false;
     const struct mdf_lowered_value *a, *b;
     size_t n, k;
 

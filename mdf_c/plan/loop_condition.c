@@ -1,23 +1,15 @@
 /* loop_condition.c - whether the condition that the body of a Loop yields is always true, as far as its code shows.
  *
- * Comes in: the compiled body. A condition that is a constant, that goes through the body as it came in, or that is made of such ones
- * by operators that only pass it on or join it, is known; any other is not. */
+ * Comes in: the compiled body. A condition that is a constant, that goes through the body as it came in, or that is made of such
+ * ones by operators that only pass it on or join it, is known; any other is not. */
 #include "mdf_c/plan/compiler.h"
 
-#include <string.h>
+#include "functions/elements/element.h"
+#include "functions/kernel/move.h"
 
 enum { DEEPEST = 64, FORMAL_CONDITION = 1 };
 
 enum truth { TRUTH_UNKNOWN, TRUTH_FALSE, TRUTH_TRUE };
-
-/* What an operator makes of known conditions. */
-enum joining { PASSES, NEGATES, BOTH, EITHER };
-
-static const struct {
-    const char *name;
-    enum joining joining;
-} operators[] = {{"Identity", PASSES}, {"Cast", PASSES},   {"CastLike", PASSES}, {"Reshape", PASSES}, {"Squeeze", PASSES},
-                 {"Unsqueeze", PASSES}, {"Expand", PASSES}, {"Not", NEGATES},     {"And", BOTH},       {"Or", EITHER}};
 
 static enum truth truth_of_value(const struct mdf_value *value)
 {
@@ -30,25 +22,23 @@ static enum truth truth_of(const struct unit *unit, const struct mdf_code *body,
 
 static enum truth truth_of_call(const struct unit *unit, const struct mdf_code *body, const struct mdf_code_call *call, int depth)
 {
+    const struct mdf_element *element = mdf_element_of(call->operator, call->settings);
+    const struct mdf_move *move = call->operator->move;
     enum truth a = truth_of(unit, body, call->n_inputs > 0 ? call->inputs[0] : MDF_NO_OPERAND, depth), b;
 
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
-        if (strcmp(call->operator->name, operators[i].name) != 0) {
-            continue;
-        }
-        if (operators[i].joining == PASSES) {
-            return a;
-        }
-        if (operators[i].joining == NEGATES) {
-            return a == TRUTH_UNKNOWN ? a : a == TRUTH_TRUE ? TRUTH_FALSE : TRUTH_TRUE;
-        }
-        b = truth_of(unit, body, call->n_inputs > 1 ? call->inputs[1] : MDF_NO_OPERAND, depth);
-        if (operators[i].joining == EITHER) {
-            return a == TRUTH_TRUE || b == TRUTH_TRUE ? TRUTH_TRUE : a == b ? a : TRUTH_UNKNOWN;
-        }
-        return a == TRUTH_FALSE || b == TRUTH_FALSE ? TRUTH_FALSE : a == b ? a : TRUTH_UNKNOWN;
+    if (element == MDF_ELEMENT(negation)) {
+        return a == TRUTH_UNKNOWN ? a : a == TRUTH_TRUE ? TRUTH_FALSE : TRUTH_TRUE;
     }
-    return TRUTH_UNKNOWN;
+    if (element != MDF_ELEMENT(logical_or) && element != MDF_ELEMENT(logical_and)) {
+        bool passes = call->operator->since> 0 && move != NULL && move->n_data == 1 && !move->zeros && !move->fills;
+
+        return passes ? a : TRUTH_UNKNOWN;
+    }
+    b = truth_of(unit, body, call->n_inputs > 1 ? call->inputs[1] : MDF_NO_OPERAND, depth);
+    if (element == MDF_ELEMENT(logical_or)) {
+        return a == TRUTH_TRUE || b == TRUTH_TRUE ? TRUTH_TRUE : a == b ? a : TRUTH_UNKNOWN;
+    }
+    return a == TRUTH_FALSE || b == TRUTH_FALSE ? TRUTH_FALSE : a == b ? a : TRUTH_UNKNOWN;
 }
 
 static bool writes(const struct mdf_code *body, const struct mdf_instruction *instruction, mdf_operand slot)

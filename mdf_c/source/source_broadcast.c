@@ -127,7 +127,7 @@ static const char *operand_text(struct mdf_source_writer *writer, const struct m
 static bool express_folded(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_dtype dtype,
                            size_t n_operands, const char *const operands[], struct mdf_source_expression *expression)
 {
-    bool is_mean = strcmp(call->operator->name, "Mean") == 0;
+    bool is_mean = call->operator->form == MDF_FORM_MEAN;
     struct mdf_operator adding = *call->operator;
     const char *left = operands[0];
     size_t i;
@@ -152,11 +152,6 @@ static bool express_folded(struct mdf_source_writer *writer, const struct mdf_so
         expression->text = mdf_source_text(writer, "%s / %zu", left, n_operands);
     }
     return true;
-}
-
-static bool is_folding(const char *name)
-{
-    return strcmp(name, "Sum") == 0 || strcmp(name, "Max") == 0 || strcmp(name, "Min") == 0 || strcmp(name, "Mean") == 0;
 }
 
 bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct mdf_source_call *call)
@@ -186,7 +181,7 @@ bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct m
     for (i = 0; i < n; i++) {
         texts[i] = operand_text(writer, call, i, indices[i], dtype, is_condition(i, n));
     }
-    if (is_folding(call->operator->name)
+    if (call->operator->form == MDF_FORM_VARIADIC || call->operator->form == MDF_FORM_MEAN
             ? !express_folded(writer, call, dtype, n, texts, &expression)
             : !mdf_source_express_operator(writer, call->operator, call->settings, dtype, n, texts, &expression)) {
         return false;
@@ -202,14 +197,14 @@ bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct m
     return true;
 }
 
-bool mdf_source_write_broadcast_as(struct mdf_source_writer *writer, const struct mdf_source_call *call, const char *name)
+bool mdf_source_write_broadcast_as(struct mdf_source_writer *writer, const struct mdf_source_call *call,
+                                   const struct mdf_element *element)
 {
-    struct mdf_operator operator= * call->operator;
-    struct mdf_source_call renamed = *call;
+    struct mdf_operator operator= {.name = call->operator->name, .element = element};
+    struct mdf_source_call other = *call;
 
-    operator.name = name;
-    renamed.operator= & operator;
-    return mdf_source_write_broadcast(writer, &renamed);
+    other.operator= & operator;
+    return mdf_source_write_broadcast(writer, &other);
 }
 
 /* Python's int and float of a number. */

@@ -1,52 +1,18 @@
-/* source_calls.c - a kernel on whole values as C: which operators there is a form for, by name. */
+/* source_calls.c - a kernel on whole values as C: what the row of its operator says of it. */
 #include "mdf_c/source/source_writer.h"
 
 #include <string.h>
 
 typedef bool (*write_function)(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 
-struct call_row {
-    const char *names; /* between blanks */
-    write_function write;
-};
-
-static const struct call_row rows[] = {
-    {" Reshape Transpose Squeeze Unsqueeze Flatten Expand Concat Slice Split Tile Identity DepthToSpace SpaceToDepth Compress "
-     "Trilu "
-     "ReverseSequence GatherElements GatherND CenterCropPad numpy.reshape numpy.ndarray.reshape numpy.ravel "
-     "numpy.ndarray.flatten "
-     "numpy.expand_dims numpy.squeeze numpy.atleast_1d numpy.atleast_2d numpy.atleast_3d numpy.broadcast_to numpy.transpose "
-     "numpy.permute_dims numpy.ndarray.transpose numpy.swapaxes numpy.moveaxis numpy.flip numpy.fliplr numpy.flipud numpy.roll "
-     "numpy.tile "
-     "numpy.repeat operator.getitem T numpy.copy numpy.array numpy.asarray numpy.ndarray.copy numpy.diag numpy.diagonal "
-     "numpy.rot90 ",
-     mdf_source_write_move},
-    {" MatMul numpy.matmul numpy.dot operator.matmul numpy.ndarray.dot ", mdf_source_write_matmul},
-    {" Gemm ", mdf_source_write_gemm},
-    {" Softmax LogSoftmax Hardmax ", mdf_source_write_softmax},
-    {" Gather ", mdf_source_write_gather},
-    {" Clip ", mdf_source_write_clip},
-    {" operator.truediv ", mdf_source_write_quotient},
-    {" int float ", mdf_source_write_number},
-    {" ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare ",
-     mdf_source_write_reduce},
-    {" numpy.sum numpy.mean numpy.prod numpy.max numpy.amax numpy.min numpy.amin numpy.any numpy.all ",
-     mdf_source_write_numpy_reduce},
-};
-
-static bool names_contain(const char *names, const char *name)
-{
-    size_t length = strlen(name);
-    const char *found = names;
-
-    while ((found = strstr(found, name)) != NULL) {
-        if (found[-1] == ' ' && found[length] == ' ') {
-            return true;
-        }
-        found += length;
-    }
-    return false;
-}
+/* Of operators that say it themselves. */
+static const write_function forms[] = {
+    [MDF_FORM_MATMUL] = mdf_source_write_matmul,       [MDF_FORM_DOT] = mdf_source_write_matmul,
+    [MDF_FORM_GEMM] = mdf_source_write_gemm,           [MDF_FORM_SOFTMAX] = mdf_source_write_softmax,
+    [MDF_FORM_LOG_SOFTMAX] = mdf_source_write_softmax, [MDF_FORM_HARDMAX] = mdf_source_write_softmax,
+    [MDF_FORM_GATHER] = mdf_source_write_gather,       [MDF_FORM_CLIP] = mdf_source_write_clip,
+    [MDF_FORM_QUOTIENT] = mdf_source_write_quotient,   [MDF_FORM_NUMBER] = mdf_source_write_number,
+    [MDF_FORM_VARIADIC] = mdf_source_write_broadcast,  [MDF_FORM_MEAN] = mdf_source_write_broadcast};
 
 const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i)
 {
@@ -131,8 +97,7 @@ static bool write_shape(struct mdf_source_writer *writer, const struct mdf_sourc
     mdf_lowered_id id = call->call->outputs[0];
     bool is_written;
 
-    if (!names_contain(" Shape Size shape size ndim len numpy.shape numpy.size numpy.ndim ", call->operator->name) ||
-        call->call->n_inputs != 1) {
+    if (call->operator->form != MDF_FORM_OF_SHAPE || call->call->n_inputs != 1) {
         return false;
     }
     if (mdf_value_make_tensor(memory, &zeros, (mdf_dtype)inputs[0]->dtype, inputs[0]->rank, mdf_source_shape(inputs[0])) ==
@@ -173,15 +138,14 @@ static void declare_outputs(struct mdf_source_writer *writer, const struct mdf_s
 
 static write_function find(const struct mdf_operator *operator)
 {
-    const char *name = operator->name;
-    size_t i;
+    write_function of_form = operator->form<sizeof forms / sizeof * forms ? forms[operator->form] : NULL;
 
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (names_contain(rows[i].names, name)) {
-            return rows[i].write;
-        }
-    }
-    return mdf_source_knows_elements(operator) || strcmp(name, "Mean") == 0 ? mdf_source_write_broadcast : NULL;
+    return of_form != NULL        ? of_form :
+           operator->fold != NULL ? mdf_source_write_fold
+           :
+           operator->move != NULL                ? mdf_source_write_move
+           : mdf_source_knows_elements(operator) ? mdf_source_write_broadcast
+                                                 : NULL;
 }
 
 bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)

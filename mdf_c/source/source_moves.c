@@ -5,20 +5,9 @@
  * positions go in even strides, as a few copies of pieces, or else by a table of positions. */
 #include "mdf_c/source/source_writer.h"
 
-#include <string.h>
+#include "functions/kernel/move.h"
 
 enum { MAX_PIECES = 8 };
-
-/* Positions are counted from here on, so that what an operator fills with (0, or another small number) is none. */
-static const int64_t first_position = INT64_C(1) << 40;
-/* Of an element that is filled with 0: Trilu, CenterCropPad, numpy.diag. */
-static const int64_t no_position = -1;
-
-/* How many of the inputs are moved; the others say how. */
-static size_t count_data(const struct mdf_source_call *call)
-{
-    return strcmp(call->operator->name, "Concat") == 0 ? call->call->n_inputs : 1;
-}
 
 static bool check_constants(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t n_data)
 {
@@ -33,57 +22,36 @@ static bool check_constants(struct mdf_source_writer *writer, const struct mdf_s
     return true;
 }
 
-/* The kernel's results on positions; they are released by the caller. */
+/* Where the elements of results come from; the caller clears them. */
 static bool find_positions(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t n_data,
-                           struct mdf_value *positions, struct mdf_value *results)
+                           struct mdf_value *results)
 {
-    struct mdf_memory *memory = writer->lowered->context->memory;
-    size_t n_inputs = call->call->n_inputs, n_outputs = call->call->n_outputs, i, k;
+    struct mdf_context *context = writer->lowered->context;
+    size_t n_inputs = call->call->n_inputs, n_outputs = call->call->n_outputs, i;
     const struct mdf_value **inputs = mdf_arena_array(&writer->arena, n_inputs, sizeof *inputs);
     struct mdf_value **outputs = mdf_arena_array(&writer->arena, n_outputs, sizeof *outputs);
-    int64_t next = first_position;
+    struct mdf_call trial = call->call->call;
+    mdf_error kept = context->error;
+    bool done;
 
     if (inputs == NULL || outputs == NULL) {
         return mdf_source_out_of_memory(writer);
     }
     for (i = 0; i < n_inputs; i++) {
-        const struct mdf_value *form = mdf_source_input(writer, call, i);
-        int64_t *elements;
-
-        inputs[i] = call->call->call.inputs[i];
-        if (form == NULL || i >= n_data) {
-            continue;
-        }
-        elements = mdf_value_make_tensor(memory, &positions[i], MDF_DTYPE_INT64, form->rank, mdf_source_shape(form));
-        if (elements == NULL) {
-            return mdf_source_out_of_memory(writer);
-        }
-        for (k = 0; k < form->length; k++) {
-            elements[k] = next++;
-        }
-        inputs[i] = &positions[i];
+        inputs[i] = i < n_data ? mdf_source_input(writer, call, i) : call->call->call.inputs[i];
     }
     for (i = 0; i < n_outputs; i++) {
         outputs[i] = call->call->outputs[i] != MDF_LOWERED_NONE ? &results[i] : NULL;
     }
-    if (!mdf_source_try(writer, call, inputs, outputs)) {
-        return mdf_source_refuse(writer, "the operator %s does not say where its elements go", call->operator->name);
+    trial.inputs = inputs;
+    trial.outputs = outputs;
+    context->error = (mdf_error){0};
+    done = mdf_move_positions(&trial, call->operator->move, results);
+    if (!done && context->error.code == MDF_OUT_OF_MEMORY) {
+        mdf_source_out_of_memory(writer);
     }
-    return true;
-}
-
-/* Counts positions from 0. False: an element is none of those that are given, nor 0. */
-static bool number_from_zero(int64_t *map, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        if (map[i] != 0 && map[i] < first_position) {
-            return false;
-        }
-        map[i] = map[i] == 0 ? no_position : map[i] - first_position;
-    }
-    return true;
+    context->error = kept;
+    return done || mdf_source_refuse(writer, "the operator %s does not say where its elements go", call->operator->name);
 }
 
 /* The input that a position lies in, and where. */
@@ -156,59 +124,44 @@ static void write_pieces(struct mdf_source_writer *writer, const struct mdf_sour
     }
 }
 
-/* Whether positions go in even strides along each axis of a shape, all in one input. */
-static bool find_strides(const struct mdf_source_writer *writer, const struct mdf_source_call *call, const int64_t *map,
-                         const struct mdf_value *form, int64_t *strides)
+/* The view of one input that a result is; false: it is none. */
+static bool find_view(const struct mdf_source_writer *writer, const struct mdf_source_call *call, const int64_t *map, size_t n,
+                      struct mdf_view *view)
 {
-    const int64_t *shape = mdf_source_shape(form);
-    int64_t within, ignored, position;
-    size_t step = 1, axis, i, input;
+    int64_t low, high, within;
 
-    input = input_of(writer, call, map[0], &within);
-    for (axis = form->rank; axis-- > 0;) {
-        strides[axis] = shape[axis] > 1 ? map[step] - map[0] : 0;
-        step *= (size_t)shape[axis];
+    if (!mdf_view_of(map, n, view)) {
+        return false;
     }
-    for (i = 0; i < form->length; i++) {
-        size_t rest = i;
+    low = high = view->offset;
+    for (size_t axis = 0; axis < view->n_axes; axis++) {
+        int64_t reach = (view->sizes[axis] - 1) * view->strides[axis];
 
-        position = map[0];
-        for (axis = form->rank; axis-- > 0;) {
-            position += (int64_t)(rest % (size_t)shape[axis]) * strides[axis];
-            rest /= (size_t)shape[axis];
-        }
-        if (position != map[i] || input_of(writer, call, map[i], &ignored) != input) {
-            return false;
-        }
+        low += reach < 0 ? reach : 0;
+        high += reach > 0 ? reach : 0;
     }
-    return true;
+    return input_of(writer, call, low, &within) == input_of(writer, call, high, &within);
 }
 
-static void write_strides(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_lowered_id out, int64_t first,
-                          const int64_t *strides)
+static void write_view(struct mdf_source_writer *writer, const struct mdf_source_call *call, mdf_lowered_id out,
+                       const struct mdf_view *view)
 {
-    const struct mdf_value *form = &writer->lowered->values[out].form;
-    const int64_t *shape = mdf_source_shape(form);
     const char *to = "", *from;
-    int64_t within, step = (int64_t)form->length;
-    mdf_lowered_id in = call->call->inputs[input_of(writer, call, first, &within)];
-    size_t axis, n_open = 0;
+    int64_t within, step = (int64_t)writer->lowered->values[out].form.length;
+    mdf_lowered_id in = call->call->inputs[input_of(writer, call, view->offset, &within)];
 
     from = mdf_source_text(writer, "%lld", (long long)within);
-    for (axis = 0; axis < form->rank; axis++) {
-        const char *index;
+    for (size_t axis = 0; axis < view->n_axes; axis++) {
+        const char *index = mdf_source_text(writer, "i%zu", axis);
 
-        step /= shape[axis];
-        if (shape[axis] == 1) {
-            continue;
-        }
-        index = mdf_source_text(writer, "i%zu", n_open++);
-        mdf_source_open(writer, "for (int64_t %s = 0; %s < %lld; %s++)", index, index, (long long)shape[axis], index);
+        step /= view->sizes[axis];
+        mdf_source_open(writer, "for (int64_t %s = 0; %s < %lld; %s++)", index, index, (long long)view->sizes[axis], index);
         to = mdf_source_text(writer, "%s%s%s * %lld", to, to[0] != '\0' ? " + " : "", index, (long long)step);
-        from = strides[axis] == 0 ? from : mdf_source_text(writer, "%s + %s * %lld", from, index, (long long)strides[axis]);
+        from = view->strides[axis] == 0 ? from
+                                        : mdf_source_text(writer, "%s + %s * %lld", from, index, (long long)view->strides[axis]);
     }
     mdf_source_line(writer, "%s = %s;", mdf_source_element(writer, out, to), mdf_source_element(writer, in, from));
-    while (n_open-- > 0) {
+    for (size_t axis = 0; axis < view->n_axes; axis++) {
         mdf_source_close(writer);
     }
 }
@@ -237,7 +190,7 @@ static bool write_table(struct mdf_source_writer *writer, const struct mdf_sourc
             return mdf_source_out_of_memory(writer);
         }
         for (k = 0; k < n; k++) {
-            if (map[k] != no_position && input_of(writer, call, map[k], &within) == i) {
+            if (map[k] != MDF_POSITION_NONE && input_of(writer, call, map[k], &within) == i) {
                 to[n_here] = (int64_t)k;
                 from[n_here++] = within;
             }
@@ -262,25 +215,22 @@ static bool write_output(struct mdf_source_writer *writer, const struct mdf_sour
     const struct mdf_value *form = &writer->lowered->values[out].form;
     int64_t *map = positions->data;
     bool has_zeros = false;
-    int64_t *strides = mdf_arena_array(&writer->arena, (size_t)form->rank + 1, sizeof *strides), within;
+    struct mdf_view view;
+    int64_t within;
     size_t i;
 
-    if (positions->kind != MDF_KIND_TENSOR || positions->dtype != MDF_DTYPE_INT64 || positions->length != form->length ||
-        !number_from_zero(map, form->length)) {
+    if (positions->kind != MDF_KIND_TENSOR || positions->dtype != MDF_DTYPE_INT64 || positions->length != form->length) {
         return mdf_source_refuse(writer, "the operator %s makes other elements than those it is given", call->operator->name);
     }
     for (i = 0; i < form->length; i++) {
-        has_zeros = has_zeros || map[i] == no_position;
-        if (map[i] != no_position &&
+        has_zeros = has_zeros || map[i] == MDF_POSITION_NONE;
+        if (map[i] != MDF_POSITION_NONE &&
             mdf_source_input(writer, call, input_of(writer, call, map[i], &within))->dtype != form->dtype) {
             return mdf_source_refuse(writer, "the operator %s makes other elements than those it is given", call->operator->name);
         }
     }
     if (form->length == 0) {
         return true;
-    }
-    if (strides == NULL) {
-        return mdf_source_out_of_memory(writer);
     }
     if (has_zeros) {
         write_zeros(writer, out, form->length);
@@ -290,8 +240,8 @@ static bool write_output(struct mdf_source_writer *writer, const struct mdf_sour
         write_pieces(writer, call, out, map, form->length);
         return true;
     }
-    if (find_strides(writer, call, map, form, strides)) {
-        write_strides(writer, call, out, map[0], strides);
+    if (find_view(writer, call, map, form->length, &view)) {
+        write_view(writer, call, out, &view);
         return true;
     }
     return write_table(writer, call, out, map, form->length);
@@ -299,24 +249,23 @@ static bool write_output(struct mdf_source_writer *writer, const struct mdf_sour
 
 bool mdf_source_write_move(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
-    size_t n_inputs = call->call->n_inputs, n_outputs = call->call->n_outputs, n_data = count_data(call), i;
-    struct mdf_value *positions = mdf_arena_array(&writer->arena, n_inputs, sizeof *positions);
+    size_t n_outputs = call->call->n_outputs, n_data = mdf_move_data(call->operator->move, call->call->n_inputs), i;
     struct mdf_value *results = mdf_arena_array(&writer->arena, n_outputs, sizeof *results);
     bool done;
 
-    if (positions == NULL || results == NULL) {
+    if (results == NULL) {
         return mdf_source_out_of_memory(writer);
     }
-    done = check_constants(writer, call, n_data) && find_positions(writer, call, n_data, positions, results);
+    if (call->operator->move->fills) {
+        return mdf_source_refuse(writer, "there is no form in C of the operator %s", call->operator->name);
+    }
+    done = check_constants(writer, call, n_data) && find_positions(writer, call, n_data, results);
     for (i = 0; i < n_outputs && done; i++) {
         mdf_lowered_id id = call->call->outputs[i];
 
         if (id != MDF_LOWERED_NONE && writer->values[id].is_live) {
             done = write_output(writer, call, id, &results[i]);
         }
-    }
-    for (i = 0; i < n_inputs; i++) {
-        mdf_value_clear(writer->lowered->context->memory, &positions[i]);
     }
     for (i = 0; i < n_outputs; i++) {
         mdf_value_clear(writer->lowered->context->memory, &results[i]);

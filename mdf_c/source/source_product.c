@@ -6,6 +6,7 @@
  * the last bit. */
 #include "mdf_c/source/source_writer.h"
 
+#include "functions/elements/element.h"
 #include "functions/products/gemm.h"
 #include "mdf_c/base/processor.h"
 
@@ -295,9 +296,9 @@ bool mdf_source_write_matmul(struct mdf_source_writer *writer, const struct mdf_
         return false;
     }
     if (a->rank == 0 || b->rank == 0) {
-        return mdf_source_write_broadcast_as(writer, call, "Mul");
+        return mdf_source_write_broadcast_as(writer, call, MDF_ELEMENT(multiply));
     }
-    if (strstr(call->operator->name, "dot") != NULL && b->rank > 2) {
+    if (call->operator->form == MDF_FORM_DOT && b->rank> 2) {
         return mdf_source_refuse(writer, "numpy.dot of arrays of more than two axes");
     }
     n_axes = a->rank > b->rank ? a->rank : b->rank;

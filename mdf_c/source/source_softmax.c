@@ -38,8 +38,8 @@ bool mdf_source_write_softmax(struct mdf_source_writer *writer, const struct mdf
 {
     const struct mdf_value *form = mdf_source_output(writer, call);
     const int64_t *shape = mdf_source_shape(form);
-    bool is_flat = call->operator->since<13, is_log = strcmp(call->operator->name, "LogSoftmax") == 0;
-    bool is_hard = strcmp(call->operator->name, "Hardmax") == 0;
+    bool is_flat = call->operator->since<13, is_log = call->operator->form == MDF_FORM_LOG_SOFTMAX;
+    bool is_hard = call->operator->form == MDF_FORM_HARDMAX;
     mdf_dtype dtype = (mdf_dtype)form->dtype;
     const char *type = mdf_source_type(dtype), *suffix = dtype == MDF_DTYPE_FLOAT32 ? "f" : "", *x, *y;
     int64_t axis = is_flat ? 1 : -1;

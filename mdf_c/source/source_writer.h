@@ -57,6 +57,8 @@ struct mdf_source_slot {
     bool is_lent;   /* a pointer to elements outside of the state, or to its own copy of them; only read */
 };
 
+struct mdf_element;
+
 struct mdf_source_writer {
     struct mdf_memory *memory;
     struct mdf_arena arena;
@@ -229,12 +231,12 @@ bool mdf_source_try(struct mdf_source_writer *writer, const struct mdf_source_ca
 bool mdf_source_write_move(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 /* The same as another operator of elements. */
-bool mdf_source_write_broadcast_as(struct mdf_source_writer *writer, const struct mdf_source_call *call, const char *name);
+bool mdf_source_write_broadcast_as(struct mdf_source_writer *writer, const struct mdf_source_call *call,
+                                   const struct mdf_element *element);
 bool mdf_source_write_quotient(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 bool mdf_source_write_number(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 bool mdf_source_write_clip(struct mdf_source_writer *writer, const struct mdf_source_call *call);
-bool mdf_source_write_reduce(struct mdf_source_writer *writer, const struct mdf_source_call *call);
-bool mdf_source_write_numpy_reduce(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+bool mdf_source_write_fold(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 bool mdf_source_write_matmul(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 bool mdf_source_write_gemm(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 bool mdf_source_write_softmax(struct mdf_source_writer *writer, const struct mdf_source_call *call);

@@ -3,8 +3,8 @@
  * Comes in: the names of a value y and of values x (and z), which stand for each other through code that is compiled already, and
  * operands to put in the places of x and z. Goes out: for each x, the gradient of (the sum of the elements of) y. The
  * instructions between are found going backward from y, run again where an operand is put in that is not the value itself, and
- * gone through backward once more: each hands the gradient of its result to its inputs, by the rules of functions/kernel/derivatives.c
- * (reverse accumulation). Source: ONNX ai.onnx.preview.training Gradient, version 1. */
+ * gone through backward once more: each hands the gradient of its result to its inputs, by the rules of
+ * functions/kernel/derivatives.c (reverse accumulation). Source: ONNX ai.onnx.preview.training Gradient, version 1. */
 #include "functions/onnx_preview/gradient_operator.h"
 #include "mdf_c/plan/gradient/gradient.h"
 
@@ -317,8 +317,8 @@ static bool is_smooth(struct gradient *gradient, const struct mdf_instruction *i
     }
     call = gradient_call(gradient, instruction);
     for (size_t i = 0; i < call->n_inputs && !yields_whole(call->operator); i++) {
-        const struct mdf_derivative *rule = mdf_derivative_find(call->operator, call->operator->since, i);
-        bool is_flat = gradient_is_whole(call, i) || (rule != NULL && rule->expression == NULL && !rule->moves);
+        const struct mdf_derivative *rule = mdf_derivative_find(call->operator, call->settings, i);
+        bool is_flat = gradient_is_whole(call, i) || (rule != NULL && rule->expression == NULL);
 
         if (call->inputs[i] != MDF_NO_OPERAND && is_active(gradient, call->inputs[i]) && !is_flat) {
             return true;

@@ -1,8 +1,10 @@
 /* gradient_rules.c - one step of reverse accumulation: what the gradient of an instruction's result hands back to its inputs.
  *
- * Comes in: an instruction whose outputs have gradients. Goes out: instructions that compute its rules (functions/kernel/derivatives.c),
- * and the operands that now hold the gradients of its inputs. */
+ * Comes in: an instruction whose outputs have gradients. Goes out: instructions that compute its rules
+ * (functions/kernel/derivatives.c), and the operands that now hold the gradients of its inputs. */
 #include "mdf_c/plan/gradient/gradient.h"
+
+#include "functions/kernel/move.h"
 
 #include <math.h>
 #include <string.h>
@@ -259,18 +261,18 @@ static bool is_by_first_output(struct gradient *gradient, const struct mdf_code_
 static bool hand_back_to(struct gradient *gradient, const struct mdf_instruction *instruction, size_t input)
 {
     const struct mdf_code_call *call = gradient_call(gradient, instruction);
-    const struct mdf_derivative *rule = mdf_derivative_find(call->operator, call->operator->since, input);
+    const struct mdf_derivative *rule = mdf_derivative_find(call->operator, call->settings, input);
     struct mdf_code_call kept = *call; /* the list of calls grows */
     mdf_operand part;
 
-    if (gradient_is_whole(call, input) || (rule != NULL && rule->expression == NULL && !rule->moves)) {
+    if (gradient_is_whole(call, input) || (rule != NULL && rule->expression == NULL)) {
         return true;
     }
-    if (rule == NULL || (!rule->moves && !is_by_first_output(gradient, call))) {
-        return refuse(gradient, instruction, input);
+    if (rule == NULL && call->operator->move != NULL) {
+        return hand_back_moved(gradient, &kept, input, call->operator->move->fills && input == 0);
     }
-    if (rule->moves) {
-        return hand_back_moved(gradient, &kept, input, rule->fills);
+    if (rule == NULL || !is_by_first_output(gradient, call)) {
+        return refuse(gradient, instruction, input);
     }
     part = follow_rule(gradient, &kept, input, rule->expression);
     return part != MDF_NO_OPERAND && add_gradient(gradient, kept.inputs[input], part);
@@ -283,7 +285,6 @@ static bool has_gradient(struct gradient *gradient, mdf_operand operand)
 
 static bool hand_back_from(struct gradient *gradient, const struct mdf_instruction *instruction)
 {
-    const struct mdf_operator *row = gradient_call(gradient, instruction)->operator;
     size_t n = gradient_call(gradient, instruction)->n_inputs;
 
     for (size_t i = 0; i < n; i++) {
@@ -293,8 +294,7 @@ static bool hand_back_from(struct gradient *gradient, const struct mdf_instructi
             return false;
         }
     }
-    return gradient_call(gradient, instruction)->n_bodies == 0 || mdf_derivative_find(row, row->since, 0) != NULL ||
-           refuse(gradient, instruction, 0);
+    return gradient_call(gradient, instruction)->n_bodies == 0 || refuse(gradient, instruction, 0);
 }
 
 bool gradient_hand_back(struct gradient *gradient, size_t at)

@@ -1,0 +1,52 @@
+/* move.h - operators whose results are elements of their inputs in other places. See docs/elements.md.
+ *
+ * Where elements go is said by the kernel alone: run on arrays whose elements are their own positions, it tells where each comes
+ * from. From that follow the form in C, views for loop nests, and derivatives. */
+#ifndef MDF_FUNCTIONS_KERNEL_MOVE_H
+#define MDF_FUNCTIONS_KERNEL_MOVE_H
+
+#include "functions/kernel/call.h"
+
+struct mdf_move {
+    size_t n_data; /* how many inputs are moved, the first ones; MDF_MOVE_ALL. The others say how. */
+    bool in_order; /* all elements of input 0, in their order: only shape (or type) changes */
+    bool by_type;  /* ... and the other inputs count by their type alone */
+    bool zeros;    /* puts zeros in between */
+    bool fills;    /* ... or any number: positions do not tell where */
+    bool chooses;  /* what says how may differ from run to run, the shape staying as it is */
+};
+
+#define MDF_MOVE_ALL SIZE_MAX
+#define MDF_MOVE(...) (&(const struct mdf_move){__VA_ARGS__})
+
+/* How many of a call's inputs are moved. */
+static inline size_t mdf_move_data(const struct mdf_move *move, size_t n_inputs)
+{
+    return move->n_data < n_inputs ? move->n_data : n_inputs;
+}
+
+/* What stands for an element that is none of the inputs': 0. */
+#define MDF_POSITION_NONE ((int64_t)-1)
+
+/* Where the elements of results come from. `call` is one whose inputs stand as they are, but those that are moved only have a
+ * shape; results[i], which the caller clears, become arrays of int64 of the outputs' shapes (those of outputs that call->outputs
+ * has): the number of the element, counted through all inputs that are moved, one after the other; or MDF_POSITION_NONE. False,
+ * with the error of the call's context set: it can not run so, or makes other elements than it is given (MDF_UNSUPPORTED). */
+bool mdf_move_positions(struct mdf_call *call, const struct mdf_move *move, struct mdf_value *results);
+/* The input that a position lies in, and its place there. */
+size_t mdf_move_source(const struct mdf_call *call, const struct mdf_move *move, int64_t position, int64_t *place);
+
+enum { MDF_VIEW_AXES = 62 }; /* each of a size of at least 2 */
+
+/* Elements that lie evenly: element (i0, i1, ...) of the result, the last index fastest, is element offset + i0 strides[0] + ...
+ */
+struct mdf_view {
+    int64_t offset;
+    size_t n_axes; /* as few as there can be */
+    int64_t sizes[MDF_VIEW_AXES], strides[MDF_VIEW_AXES];
+};
+
+/* `n` > 0 positions as a view; false: they do not lie evenly. Of several inputs that are moved, they may lie in more than one. */
+bool mdf_view_of(const int64_t *positions, size_t n, struct mdf_view *view);
+
+#endif
