@@ -55,23 +55,27 @@ ALL_OBJECTS := $(call objects,$(LIBRARY_SOURCES) $(PROGRAM_MAINS) $(PROGRAM_SHAR
 
 STATIC_LIBRARY := $(BUILD)/libmdf.a
 SHARED_LIBRARY := $(BUILD)/libmdf.so
+# What suites run with: the library with all of its symbols, and what suites share. A change in it makes no suite anew.
+SUITE_LIBRARY := $(BUILD)/libmdf_suites.so
 FUZZ_OBJECTS := $(call objects,$(filter-out fuzz/fuzz.c,$(FUZZ_SOURCES))) $(PROGRAM_SHARED_OBJECTS)
 PROGRAMS := $(BUILD)/mdf-run $(BUILD)/mdf-convert $(BUILD)/mdf-compile
 SUITES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(SUITE_SOURCES))
 OPERATOR_TABLES := build/generated/operator_tables.inc
 ONNX_MESSAGES := build/generated/onnx.pb-c
 LATE_NAMES := build/generated/late_libraries.h
+EXPORTED := build/generated/exported.map
 
 # ---------------------------------------------------------------- flags
 
-# Looked up when first needed, so that "make deps" and "make help" work without the libraries.
+# Looked up when first needed, so that "make deps" and "make help" work without the libraries; and once.
 LIBRARY_PACKAGES := yaml-0.1 libcjson libbson-1.0 libprotobuf-c libpcre2-8
 # Libraries that are loaded when they are needed (mdf_c/base/late_library.h), not linked with.
 LATE_LIBRARIES := zip/libzip $(foreach pair,$(IMAGE_FOUND),$(firstword $(subst >=, ,$(pair))))
 SUITE_PACKAGES := $(if $(RUNS_ALONE),,criterion) jansson
-package_flags = $(shell pkg-config --cflags $(LIBRARY_PACKAGES) $(notdir $(LATE_LIBRARIES)) $(SUITE_PACKAGES) | sed 's/-I/-isystem /g')
-package_libraries = $(shell pkg-config --libs $(LIBRARY_PACKAGES)) -ldl
-suite_libraries = $(shell pkg-config --libs $(SUITE_PACKAGES))
+once = $(eval $(1) := $(2))$($(1))
+package_flags = $(call once,package_flags,$(shell pkg-config --cflags $(LIBRARY_PACKAGES) $(notdir $(LATE_LIBRARIES)) $(SUITE_PACKAGES) | sed 's/-I/-isystem /g'))
+package_libraries = $(call once,package_libraries,$(shell pkg-config --libs $(LIBRARY_PACKAGES)) -ldl)
+suite_libraries = $(call once,suite_libraries,$(shell pkg-config --libs $(SUITE_PACKAGES)))
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes \
     -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wno-missing-field-initializers $(if $(WERROR),-Werror)
@@ -83,8 +87,9 @@ HARDEN_FLAGS := -fstack-protector-strong \
     $(if $(findstring _FORTIFY_SOURCE,$(CFLAGS)),,$(if $(IS_OPTIMISED),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 endif
 HARDEN_LINK_FLAGS := -Wl,-z,relro,-z,now,-z,noexecstack
+# Calls within the library go straight to what it defines, as with hidden symbols; $(EXPORTED) leaves mdf.h's alone in the shared library.
 # One result on every machine: no fused multiply-add unless a kernel asks for it, no -ffast-math, no -march=native.
-COMPILE_FLAGS := -std=gnu11 -I. -Ibuild/generated -fPIC -fvisibility=hidden -ffp-contract=off -ftree-vectorize -pthread $(WARNINGS) $(HARDEN_FLAGS) $(CFLAGS)
+COMPILE_FLAGS := -std=gnu11 -I. -Ibuild/generated -fPIC -fvisibility=protected -ffp-contract=off -ftree-vectorize -pthread $(WARNINGS) $(HARDEN_FLAGS) $(CFLAGS)
 ifdef SANITIZE
 COMPILE_FLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LINK_FLAGS := -fsanitize=$(SANITIZE)
@@ -295,8 +300,12 @@ $(STATIC_LIBRARY): $(LIBRARY_OBJECTS) $(BUILD)/object_list
 	@rm -f $@
 	$(if $(VERBOSE),,@echo "  AR   $@" &&) $(AR) rcs $@ $(LIBRARY_OBJECTS)
 
-$(SHARED_LIBRARY): $(LIBRARY_OBJECTS) $(BUILD)/object_list
-	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) -shared -Wl,-soname,$(SONAME) -Wl,--no-undefined $(HARDEN_LINK_FLAGS) $(LINK_FLAGS) $(LDFLAGS) -o $@.$(VERSION) \
+$(EXPORTED): mdf_c/mdf.h
+	@mkdir -p $(@D)
+	@{ echo '{ global:'; sed -n 's/^MDF_API [^(]*[ *]\(mdf_[a-z0-9_]*\)(.*/\1;/p' $<; echo 'local: *; };'; } > $@
+
+$(SHARED_LIBRARY): $(LIBRARY_OBJECTS) $(BUILD)/object_list $(EXPORTED)
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) -shared -Wl,-soname,$(SONAME) -Wl,--no-undefined -Wl,--version-script=$(EXPORTED) $(HARDEN_LINK_FLAGS) $(LINK_FLAGS) $(LDFLAGS) -o $@.$(VERSION) \
 	    $(LIBRARY_OBJECTS) $(call package_libraries) -lm -lpthread
 	@ln -sf libmdf.so.$(VERSION) $(BUILD)/$(SONAME)
 	@ln -sf $(SONAME) $@
@@ -321,16 +330,20 @@ $(BUILD)/fuzzers: $(call objects,fuzz/libfuzzer.c) $(FUZZ_OBJECTS) $(STATIC_LIBR
 	    $(call package_libraries) -lm -lpthread
 	@for target in $(FUZZ_TARGETS); do ln -f $@ $(BUILD)/fuzz_$$target; done
 
-# The suite that does a little of the same.
-$(BUILD)/tests/test_fuzz: $(FUZZ_OBJECTS)
-
 # What tests/refused_pieces.c stands before.
 WRAPPED := mdf_arena_allocate mdf_arena_array mdf_arena_text mdf_arena_printf mdf_arena_vprintf mdf_memory_allocate mdf_memory_allocate_zeroed mdf_memory_resize mdf_memory_grow \
     list_add
-$(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(SUITE_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
+WRAP_FLAGS := $(WRAPPED:%=-Wl,--wrap=%)
+SUITE_LIBRARY_OBJECTS := $(LIBRARY_OBJECTS) $(SUITE_SHARED_OBJECTS) $(FUZZ_OBJECTS)
+$(SUITE_LIBRARY): $(SUITE_LIBRARY_OBJECTS) $(BUILD)/object_list
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) -shared -Wl,-soname,$(notdir $@) $(LINK_FLAGS) $(LDFLAGS) $(WRAP_FLAGS) -o $@ $(SUITE_LIBRARY_OBJECTS) \
+	    $(call package_libraries) $(call suite_libraries) -lm -lpthread
+
+# The library for suites is made before a suite is, but a newer one does not make it anew.
+$(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(BUILD)/flags | $(SUITE_LIBRARY)
 	@mkdir -p $(@D)
-	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) $(WRAPPED:%=-Wl,--wrap=%) -o $@ $(filter %.o,$^) \
-	    $(STATIC_LIBRARY) $(call package_libraries) $(call suite_libraries) -lm -lpthread
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) $(WRAP_FLAGS) -o $@ $< $(SUITE_LIBRARY) -Wl,-rpath,'$$ORIGIN/..' \
+	    $(call package_libraries) $(call suite_libraries) -lm -lpthread
 
 -include $(ALL_OBJECTS:.o=.d)
 
