@@ -622,3 +622,15 @@ Test(cli, what_is_built_is_hardened)
         expect_hardened("libmdf.so", false);
     }
 }
+
+/* The objects show all their symbols, which suites link with; the shared library those of mdf.h. */
+Test(cli, shared_library_exports_what_mdf_h_declares)
+{
+    static const char command[] =
+        "lib=${BUILD:-build}/libmdf.so; test ! -e $lib || { nm -D --defined-only $lib | sed 's/.* //' | sort >%s/has; "
+        "grep -o '^MDF_API [^(]*(' mdf_c/mdf.h | sed 's/.*[ *]\\(.*\\)(/\\1/' | sort | diff - %s/has >&2; }";
+    char text[2 * PATH_SIZE + sizeof command];
+
+    snprintf(text, sizeof text, command, folder, folder);
+    cr_expect_eq(system(text), 0, "%s", text);
+}
