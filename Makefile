@@ -61,6 +61,7 @@ FUZZ_OBJECTS := $(call objects,$(filter-out fuzz/fuzz.c,$(FUZZ_SOURCES))) $(PROG
 PROGRAMS := $(BUILD)/mdf-run $(BUILD)/mdf-convert $(BUILD)/mdf-compile
 SUITES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(SUITE_SOURCES))
 OPERATOR_TABLES := build/generated/operator_tables.inc
+HELPER_TEXTS := build/generated/helper_texts.inc
 ONNX_MESSAGES := build/generated/onnx.pb-c
 LATE_NAMES := build/generated/late_libraries.h
 EXPORTED := build/generated/exported.map
@@ -280,6 +281,13 @@ $(OPERATOR_TABLES): tools/list_operator_tables.sh $(filter functions/%,$(LIBRARY
 	@tools/list_operator_tables.sh > $@.new.$$$$ && if cmp -s $@.new.$$$$ $@; then rm $@.new.$$$$; else mv $@.new.$$$$ $@; fi
 
 $(BUILD)/objects/functions/kernel/registry.o: $(OPERATOR_TABLES)
+
+# Helpers of functions of elements, as texts for generated C.
+$(HELPER_TEXTS): tools/list_helper_texts.sh functions/elements/element_helpers.h
+	@mkdir -p $(@D)
+	@tools/list_helper_texts.sh > $@.new.$$$$ && mv $@.new.$$$$ $@
+
+$(BUILD)/objects/mdf_c/source/source_helpers.o: $(HELPER_TEXTS)
 
 # The messages of ONNX files, as protobuf-c declares and reads them. Its code is not held to this project's warnings.
 $(ONNX_MESSAGES).c: mdf_c/document/onnx.proto

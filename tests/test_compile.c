@@ -314,7 +314,6 @@ Test(compile, what_has_no_form_is_refused)
         {VALUE("numpy.concatenate((x, x))"), "a value that is a list"},
         {VALUE("numpy.sin(u)"), "its elements have type float16"},
         {VALUE("'text'"), "it is no array of numbers"},
-        {VALUE("t * t"), "there is no form in C of the operator operator.mul on elements of type bool"},
         {VALUE("[x, q]"), "can not be written as C"},
     };
     static const char ports[] =

@@ -291,6 +291,26 @@ static const struct {
     {"7.0 % a", {"2,3", 1.5, 3}},
     {"numpy.fmod(7.0, -a)", {"2,3", 1.5, 3}},
     {"a * (a // 0.7)", {"2,3", -1, 1}},
+    {"numpy.logaddexp(a, 0.5)", {"2,3", -1, 1}},
+    {"numpy.logaddexp(0.5, a)", {"2,3", -1, 1}},
+    {"numpy.logaddexp2(a, numpy.sin(a))", {"2,3", -1, 1}},
+    {"numpy.sinc(a)", {"2,3", -1, 1}},
+    {"numpy.copysign(a, -2)", {"2,3", -1, 1}},
+    {"numpy.max(a * a, 1)[1] * a", {"2,3", -1, 1}},
+    {"numpy.min(a, axis=0, keepdims=True)", {"2,3", -1, 1}},
+    /* what only moves elements */
+    {"numpy.sum(numpy.transpose(a) * numpy.sin(a).T * [[1, 2], [3, 4], [5, 6]])", {"2,3", -1, 1}},
+    {"numpy.sum(numpy.swapaxes(a, 0, 1) * [[1, 2], [3, 4], [5, 6]])", {"2,3", -1, 1}},
+    {"numpy.flip(a) * a", {"2,3", -1, 1}},
+    {"numpy.roll(a, 1) * a", {"2,3", -1, 1}},
+    {"numpy.sum(numpy.tile(a, 2) * [1, 2, 3, 4, 5, 6])", {"2,3", -1, 1}},
+    {"numpy.sum(numpy.repeat(a, 2) * numpy.arange(12.0))", {"2,3", -1, 1}},
+    {"numpy.sum(numpy.diagonal(a) * [2, 3])", {"2,3", -1, 1}},
+    {"numpy.sum(numpy.diag(a[0]) * [2, 3, 4])", {"2,3", -1, 1}},
+    {"numpy.broadcast_to(a, (2, 2, 3))", {"2,3", -1, 1}},
+    {"numpy.expand_dims(a, 1) * a", {"2,3", -1, 1}},
+    {"a[1] * a[0, ::-1]", {"2,3", -1, 1}},
+    {"a[:, numpy.array([0, 2, 0])]", {"2,3", -1, 1}},
 };
 
 Test(gradient, of_expressions_equals_differences)

@@ -6,32 +6,6 @@
 
 #include <string.h>
 
-/* ------------------------------------------------------------------ loops */
-
-/* Shifts by the width or more, or by a negative number, leave the sign only. */
-#define OPERATION shift_left
-#define BINARY(a, b) (uint64_t) b < BITS ? (WIDE)a << b : 0
-#include "functions/elements/elementwise_signed.inc"
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION shift_right
-#define BINARY(a, b) a >> ((uint64_t)b < BITS ? (int)b : BITS - 1)
-#include "functions/elements/elementwise_signed.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION shift_right
-#define BINARY(a, b) b < BITS ? a >> b : 0
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-/* ------------------------------------------------------------------ operations */
-
-static const struct mdf_operation shift_left = {.loops = {MDF_LOOPS_INTEGERS(shift_left)}};
-static const struct mdf_operation shift_right = {.loops = {MDF_LOOPS_INTEGERS(shift_right)}};
 /* That of a function of elements.def. */
 #define OPERATION_OF(id) (&mdf_element_operations[MDF_ELEMENT_##id])
 
@@ -64,18 +38,23 @@ struct shift_settings {
 static const struct mdf_setting shift_settings[] = {{"direction", MDF_SETTING_STRING, offsetof(struct shift_settings, direction)},
                                                     {NULL, MDF_SETTING_INT, 0}};
 
+static const struct mdf_element *shift_of(const void *settings)
+{
+    const struct shift_settings *given = settings;
+    const char *direction = given->direction != NULL ? given->direction : "";
+
+    return strcmp(direction, "LEFT") == 0    ? MDF_ELEMENT(left_shift)
+           : strcmp(direction, "RIGHT") == 0 ? MDF_ELEMENT(right_shift)
+                                             : NULL;
+}
+
 static bool run_shift(struct mdf_call *call)
 {
     const struct shift_settings *given = call->settings;
 
-    if (given->direction != NULL && strcmp(given->direction, "LEFT") == 0) {
-        return mdf_elementwise_call(call, &shift_left, 2, NULL);
-    }
-    if (given->direction != NULL && strcmp(given->direction, "RIGHT") == 0) {
-        return mdf_elementwise_call(call, &shift_right, 2, NULL);
-    }
-    return mdf_call_error(call, MDF_VALUE, "attribute 'direction' is \"%s\", not \"LEFT\" or \"RIGHT\"",
-                          given->direction != NULL ? given->direction : "");
+    return shift_of(given) != NULL ? mdf_element_call(call)
+                                   : mdf_call_error(call, MDF_VALUE, "attribute 'direction' is \"%s\", not \"LEFT\" or \"RIGHT\"",
+                                                    given->direction != NULL ? given->direction : "");
 }
 
 enum { SCRATCH_BASE = 2, SCRATCH_EXPONENT = 3 };
@@ -179,7 +158,8 @@ const struct mdf_operator mdf_operators_binary[] = {
     {"Mod", 10, 99, mdf_element_call, mod_settings, sizeof(struct mod_settings), MDF_OPERATOR_PURE, NULL, .element_of = mod_of},
     {"PRelu", 1, 6, run_prelu, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(scale_negative)},
     ROW("PRelu", 7, run_prelu, scale_negative),
-    {"BitShift", 11, 99, run_shift, shift_settings, sizeof(struct shift_settings), MDF_OPERATOR_PURE, NULL},
+    {"BitShift", 11, 99, run_shift, shift_settings, sizeof(struct shift_settings), MDF_OPERATOR_PURE, NULL,
+     .element_of = shift_of},
     ROW("BitwiseAnd", 18, mdf_element_call, bitwise_and),
     ROW("BitwiseOr", 18, mdf_element_call, bitwise_or),
     ROW("BitwiseXor", 18, mdf_element_call, bitwise_xor),

@@ -14,6 +14,7 @@ static const struct mdf_element_form forms[] = {
 #define BINARY(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
 #define UNARY_GIVEN(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
 #define BINARY_GIVEN(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
+#define PREDICATE(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
 #define COMPARISON(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
 #define ONLY_TEXT(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
 #define REFUSING(id, kinds, condition, why, ...) TEXT(id, kinds, #condition, why, #__VA_ARGS__)

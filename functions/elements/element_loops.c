@@ -3,6 +3,7 @@
  *
  * elements.def is read once a type; then once more for the table of the operations. */
 #include "functions/elements/element.h"
+#include "functions/elements/element_helpers.h"
 #include "functions/elements/vector_math.h"
 #include "functions/elements/vector_rows.h"
 #include "functions/kernel/operator.h"
@@ -38,76 +39,36 @@ VECTOR_LOOP(vector_error_function, erf)
 
 #include "functions/elements/activation_loops.inc"
 
-/* fmod = 0: the sign of the result is that of b, as in Python. */
-static double modulo(double a, double b)
+/* Strings in the order of their bytes, which is that of code points. */
+static int compare_strings(const char *a, const char *b)
 {
-    double rest = fmod(a, b);
+    size_t a_length = mdf_string_length(a), b_length = mdf_string_length(b), shorter = a_length < b_length ? a_length : b_length;
+    int order = shorter == 0 ? 0 : memcmp(a, b, shorter);
 
-    if (rest == 0) {
-        return copysign(0.0, b);
-    }
-    return (b < 0) != (rest < 0) ? rest + b : rest;
+    return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
 }
 
-static float modulof(float a, float b)
-{
-    float rest = fmodf(a, b);
-
-    if (rest == 0) {
-        return copysignf(0.0f, b);
+#define STRING_LOOP(name, sign)                                                                                                 \
+    static bool name##_string(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings) \
+    {                                                                                                                           \
+        const char *const *a = operands[0], *const *b = operands[1];                                                            \
+        uint8_t *out = target;                                                                                                  \
+                                                                                                                                \
+        (void)settings;                                                                                                         \
+        for (size_t i = 0; i < n; i++) {                                                                                        \
+            out[i] = compare_strings(a[i * steps[0]], b[i * steps[1]]) sign 0;                                                  \
+        }                                                                                                                       \
+        return true;                                                                                                            \
     }
-    return (b < 0) != (rest < 0) ? rest + b : rest;
-}
 
-#define OPERATION modulo
-#define BINARY(a, b) MATH(modulo)(a, b)
-#include "functions/elements/elementwise_reals.inc"
+STRING_LOOP(less, <)
+STRING_LOOP(less_or_equal, <=)
+STRING_LOOP(greater, >)
+STRING_LOOP(greater_or_equal, >=)
+STRING_LOOP(equal, ==)
+STRING_LOOP(not_equal, !=)
 
-#include "functions/elements/elementwise_end.inc"
-
-/* The lowest 64 bits of a power; shorter numbers are its lowest bits. */
-static uint64_t whole_power(uint64_t base, uint64_t exponent)
-{
-    uint64_t result = 1;
-
-    for (; exponent > 0; exponent >>= 1) {
-        if (exponent & 1) {
-            result *= base;
-        }
-        base *= base;
-    }
-    return result;
-}
-
-#define OPERATION whole_power
-#define BINARY(a, b) whole_power((uint64_t)a, (uint64_t)b)
-#define REFUSED b < 0
-#include "functions/elements/elementwise_signed.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION whole_power
-#define BINARY(a, b) whole_power(a, b)
-#include "functions/elements/elementwise_unsigned.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-/* Strings are equal byte by byte. */
-static bool equal_string(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
-{
-    const char *const *a = operands[0], *const *b = operands[1];
-    uint8_t *out = target;
-    size_t i;
-
-    (void)settings;
-    for (i = 0; i < n; i++) {
-        const char *left = a[i * steps[0]], *right = b[i * steps[1]];
-        size_t length = mdf_string_length(left);
-
-        out[i] = length == mdf_string_length(right) && (length == 0 || memcmp(left, right, length) == 0);
-    }
-    return true;
-}
+#define HELPER(name) mdf_##name
 
 /* ------------------------------------------------------------------ loops of elements.def */
 
@@ -205,6 +166,7 @@ static bool positive_part_limits(mdf_dtype dtype, const void *settings, struct m
 #define OF_WHOLE(id, name) OF_SIGNED(id, name) OF_UNSIGNED(id, name)
 #define OF_NUMBERS(id, name) OF_REALS(id, name) OF_WHOLE(id, name)
 #define OF_BOOL(id, name) OF_TYPE(id, MDF_DTYPE_BOOL, name##_bool8),
+#define OF_STRING(id, name) OF_TYPE(id, MDF_DTYPE_STRING, name##_string),
 #define OF_ALL(id, name) OF_NUMBERS(id, name) OF_BOOL(id, name)
 
 const struct mdf_operation mdf_element_operations[MDF_ELEMENT_COUNT] = {
@@ -213,21 +175,14 @@ const struct mdf_operation mdf_element_operations[MDF_ELEMENT_COUNT] = {
 #define UNARY_GIVEN(id, kinds, ...) OF_##kinds(id, id)
 #define BINARY_GIVEN(id, kinds, ...) OF_##kinds(id, id)
 #define COMPARISON(id, kinds, ...) OF_##kinds(id, id)
+#define PREDICATE(id, kinds, ...) OF_##kinds(id, id)
+#define TRUTH(id) [MDF_ELEMENT_##id].result = MDF_RESULT_BOOL,
 #define REFUSING(id, kinds, condition, why, ...) OF_##kinds(id, id)
 #define LOOPS(id, kinds, name) OF_##kinds(id, name)
 #define COST(id, ns) [MDF_ELEMENT_##id].cost_ns = ns,
 #define REFUSAL(id, why) [MDF_ELEMENT_##id].refusal = why,
 #include "functions/elements/elements.def"
-    [MDF_ELEMENT_positive_part].limits = positive_part_limits,
-    [MDF_ELEMENT_equal].loops[MDF_DTYPE_STRING] = equal_string,
-    [MDF_ELEMENT_equal].result = MDF_RESULT_BOOL,
-    [MDF_ELEMENT_greater].result = MDF_RESULT_BOOL,
-    [MDF_ELEMENT_greater_or_equal].result = MDF_RESULT_BOOL,
-    [MDF_ELEMENT_less].result = MDF_RESULT_BOOL,
-    [MDF_ELEMENT_less_or_equal].result = MDF_RESULT_BOOL,
-    [MDF_ELEMENT_logical_and].result = MDF_RESULT_BOOL,
-    [MDF_ELEMENT_logical_or].result = MDF_RESULT_BOOL,
-    [MDF_ELEMENT_logical_xor].result = MDF_RESULT_BOOL};
+    [MDF_ELEMENT_positive_part].limits = positive_part_limits};
 
 #define SETTING_ROW(name, type)                                  \
     {                                                            \

@@ -1,4 +1,4 @@
-/* select.c - choosing among values and asking about them: Where Clip IsInf IsNaN.
+/* select.c - choosing among values and asking about them: Where Clip IsInf.
  *
  * NaN goes through Clip; where the lower bound is above the upper one, the upper one wins, as in numpy. Sources: the ONNX
  * operators of these names. */
@@ -135,7 +135,7 @@ static bool run_clip(struct mdf_call *call)
     return bounds != NULL && mdf_elementwise_call(call, &confine, 1, bounds->pointers);
 }
 
-/* ------------------------------------------------------------------ IsInf, IsNaN */
+/* ------------------------------------------------------------------ IsInf */
 
 struct infinity_settings {
     int64_t detect_negative, detect_positive;
@@ -145,25 +145,6 @@ static const struct mdf_setting infinity_settings[] = {
     {"detect_negative", MDF_SETTING_INT, offsetof(struct infinity_settings, detect_negative)},
     {"detect_positive", MDF_SETTING_INT, offsetof(struct infinity_settings, detect_positive)},
     {NULL, MDF_SETTING_INT, 0}};
-
-#define OPERATION infinite
-#define RESULT uint8_t
-#define SETTINGS struct infinity_settings
-#define PREPARE bool negative = given->detect_negative != 0, positive = given->detect_positive != 0;
-#define UNARY(x) ((x == LARGEST) & positive) | ((x == LOWEST) & negative)
-#include "functions/elements/elementwise_reals.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-#define OPERATION not_a_number
-#define RESULT uint8_t
-#define UNARY(x) x != x
-#include "functions/elements/elementwise_reals.inc"
-
-#include "functions/elements/elementwise_end.inc"
-
-static const struct mdf_operation infinite = {.loops = {MDF_LOOPS_REALS(infinite)}, .result = MDF_RESULT_BOOL};
-static const struct mdf_operation not_a_number = {.loops = {MDF_LOOPS_REALS(not_a_number)}, .result = MDF_RESULT_BOOL};
 
 static const struct mdf_element *infinity_of(const void *settings)
 {
@@ -176,16 +157,6 @@ static const struct mdf_element *infinity_of(const void *settings)
                                 : MDF_ELEMENT(never);
 }
 
-static bool run_infinite(struct mdf_call *call)
-{
-    return mdf_elementwise_call(call, &infinite, 1, call->settings);
-}
-
-static bool run_not_a_number(struct mdf_call *call)
-{
-    return mdf_elementwise_call(call, &not_a_number, 1, NULL);
-}
-
 static const struct mdf_derivative clip_derivatives[] = {
     {0, "dy * (x0 == y)"}, {1, "dy * ((x0 < x1) & (y == x1))"}, {2, "dy * ((x0 > x2) & (y == x2))"}, {MDF_DERIVATIVE_END, NULL}};
 
@@ -194,7 +165,6 @@ const struct mdf_operator mdf_operators_select[] = {
     {"Clip", 1, 10, run_clip_by_attributes, clip_settings, sizeof(struct clip_settings), MDF_OPERATOR_PURE, NULL,
      .derivatives = clip_derivatives, .form = MDF_FORM_CLIP},
     {"Clip", 11, 99, run_clip, NULL, 0, MDF_OPERATOR_PURE, NULL, .derivatives = clip_derivatives, .form = MDF_FORM_CLIP},
-    {"IsInf", 10, 99, run_infinite, infinity_settings, sizeof(struct infinity_settings), MDF_OPERATOR_PURE, NULL,
+    {"IsInf", 10, 99, mdf_element_call, infinity_settings, sizeof(struct infinity_settings), MDF_OPERATOR_PURE, NULL,
      .element_of = infinity_of},
-    {"IsNaN", 9, 99, run_not_a_number, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(is_nan)},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

@@ -6,6 +6,7 @@
  * to 0, to 1 for a product, to the lowest (highest) value of the type for a maximum (minimum), to NaN for a mean of reals.
  * Source: the ONNX operators of these names, all versions; numpy's reductions. */
 #include "functions/elements/element.h"
+#include "functions/elements/element_helpers.h"
 #include "functions/elements/vector_rows.h"
 #include "functions/kernel/fold.h"
 #include "functions/kernel/operator.h"
@@ -36,6 +37,7 @@ struct fold {
 };
 
 /* The functions of elements in the types of totals. */
+#define HELPER(name) mdf_##name
 #define ONLY_FUNCTIONS
 #define SUFFIX float64
 #define ELEMENT double

@@ -4,7 +4,7 @@
  * an error. Strings and lists join and repeat. Everything else computes as numpy does. Sources: the Python language reference,
  * "Expressions"; CPython's floatobject.c for floor division and powers. */
 #include "functions/elements/element.h"
-#include "functions/python/python_numbers.h"
+#include "functions/elements/element_helpers.h"
 #include "functions/python/python_operations.h"
 #include "functions/python/ufunc.h"
 
@@ -254,7 +254,7 @@ static bool divide_integers(struct mdf_call *call, struct mdf_value *target, int
 
 static bool floor_divide_reals(struct mdf_call *call, struct mdf_value *target, double a, double b)
 {
-    return b == 0 ? refuse_zero(call) : mdf_python_make_real(call, target, mdf_floor_quotient(a, b));
+    return b == 0 ? refuse_zero(call) : mdf_python_make_real(call, target, mdf_floor_quotient_float64(a, b));
 }
 
 static bool floor_divide_integers(struct mdf_call *call, struct mdf_value *target, int64_t a, int64_t b)
@@ -270,7 +270,7 @@ static bool floor_divide_integers(struct mdf_call *call, struct mdf_value *targe
 
 static bool modulo_reals(struct mdf_call *call, struct mdf_value *target, double a, double b)
 {
-    return b == 0 ? refuse_zero(call) : mdf_python_make_real(call, target, mdf_floor_remainder(a, b));
+    return b == 0 ? refuse_zero(call) : mdf_python_make_real(call, target, mdf_modulo_float64(a, b));
 }
 
 static bool modulo_integers(struct mdf_call *call, struct mdf_value *target, int64_t a, int64_t b)
@@ -454,8 +454,8 @@ ARITHMETIC_KERNEL(run_add, addition, true, x + y)
 ARITHMETIC_KERNEL(run_subtract, subtraction, true, x - y)
 ARITHMETIC_KERNEL(run_multiply, multiplication, true, x *y)
 ARITHMETIC_KERNEL(run_divide, division, y != 0, x / y)
-ARITHMETIC_KERNEL(run_floor_divide, floor_division, y != 0, mdf_floor_quotient(x, y))
-ARITHMETIC_KERNEL(run_modulo, modulo, y != 0, mdf_floor_remainder(x, y))
+ARITHMETIC_KERNEL(run_floor_divide, floor_division, y != 0, mdf_floor_quotient_float64(x, y))
+ARITHMETIC_KERNEL(run_modulo, modulo, y != 0, mdf_modulo_float64(x, y))
 
 static bool run_power(struct mdf_call *call)
 {

@@ -2,7 +2,7 @@
  *
  * Source: the Python library reference, "Built-in Functions"; CPython's floatobject.c for rounding. */
 #include "functions/elements/element.h"
-#include "functions/python/python_numbers.h"
+#include "functions/elements/element_helpers.h"
 #include "functions/python/python_operations.h"
 #include "functions/python/ufunc.h"
 #include "mdf_c/base/text.h"

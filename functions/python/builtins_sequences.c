@@ -3,7 +3,7 @@
  *
  * What yields its items one by one in Python is a list here. Source: the Python library reference, "Built-in Functions". */
 #include "functions/folds/ordering.h"
-#include "functions/python/python_numbers.h"
+#include "functions/elements/element_helpers.h"
 #include "functions/python/python_operations.h"
 
 /* Of an object that an expression writes out: each key is compared with all before it. */

@@ -4,7 +4,7 @@
  * "math range error". Source: the Python library reference, "math", version 3.11; CPython's mathmodule.c for what counts as which
  * error. */
 #include "functions/elements/element.h"
-#include "functions/python/python_numbers.h"
+#include "functions/elements/element_helpers.h"
 #include "functions/python/python_operations.h"
 
 #include <string.h>

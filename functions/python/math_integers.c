@@ -3,7 +3,7 @@
  *
  * Results past 64 bits are float64; past its range they are errors. Source: the Python library reference, "math", version 3.11.
  */
-#include "functions/python/python_numbers.h"
+#include "functions/elements/element_helpers.h"
 #include "functions/python/python_operations.h"
 
 /* ------------------------------------------------------------------ whole parts */

@@ -469,7 +469,11 @@ static const struct mdf_fold_way sum_way = {"sum", MDF_FOLD_ZERO, MDF_ELEMENT(ke
         __VA_ARGS__                                                                                                      \
     }
 
-#define SPREAD "gradient.spread(dy, x0, x1)"
+#define SPREAD_OF(what) "gradient.spread(" what ", x0, x1)"
+#define SPREAD SPREAD_OF("dy")
+/* Each of the largest or smallest gets the same share. */
+#define IS_CHOSEN "(x0 == " SPREAD_OF("y") ")"
+#define SHARE SPREAD " * " IS_CHOSEN " / " SPREAD_OF("gradient.sum_to(1.0 * " IS_CHOSEN ", gradient.kept(x0, x1))")
 
 const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
     MDF_FUNCTION("numpy.sum", run_sum, MDF_OPERATOR_METHOD, "a axis= dtype= keepdims=",
@@ -481,12 +485,14 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
                  .derivatives = MDF_DERIVATIVES({0, SPREAD " * (y.size / x0.size)"})),
     MDF_FUNCTION("numpy.var", run_variance, MDF_OPERATOR_METHOD, "a axis= dtype= ddof= keepdims="),
     MDF_FUNCTION("numpy.std", run_deviation, MDF_OPERATOR_METHOD, "a axis= dtype= ddof= keepdims="),
-    MDF_FUNCTION("numpy.max", run_max, MDF_OPERATOR_METHOD,
-                 "a axis= keepdims=", FOLD(maximum_way, MDF_FOLD_IN_ORDER, .needs_items = true)),
-    MDF_FUNCTION("numpy.amax", run_max, 0, "a axis= keepdims=", FOLD(maximum_way, MDF_FOLD_IN_ORDER, .needs_items = true)),
-    MDF_FUNCTION("numpy.min", run_min, MDF_OPERATOR_METHOD,
-                 "a axis= keepdims=", FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true)),
-    MDF_FUNCTION("numpy.amin", run_min, 0, "a axis= keepdims=", FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true)),
+    MDF_FUNCTION("numpy.max", run_max, MDF_OPERATOR_METHOD, "a axis= keepdims=",
+                 FOLD(maximum_way, MDF_FOLD_IN_ORDER, .needs_items = true), .derivatives = MDF_DERIVATIVES({0, SHARE})),
+    MDF_FUNCTION("numpy.amax", run_max, 0, "a axis= keepdims=", FOLD(maximum_way, MDF_FOLD_IN_ORDER, .needs_items = true),
+                 .derivatives = MDF_DERIVATIVES({0, SHARE})),
+    MDF_FUNCTION("numpy.min", run_min, MDF_OPERATOR_METHOD, "a axis= keepdims=",
+                 FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true), .derivatives = MDF_DERIVATIVES({0, SHARE})),
+    MDF_FUNCTION("numpy.amin", run_min, 0, "a axis= keepdims=", FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true),
+                 .derivatives = MDF_DERIVATIVES({0, SHARE})),
     MDF_FUNCTION("numpy.ptp", run_spread, 0, "a axis= keepdims="),
     MDF_FUNCTION("numpy.any", run_any, MDF_OPERATOR_METHOD,
                  "a axis= keepdims=", FOLD(any_way, MDF_FOLD_IN_ORDER, .truths = true)),

@@ -141,8 +141,9 @@ static double round_to_multiple(double x, double scale, double lowest, double la
 #include "functions/elements/elementwise_unsigned.inc"
 #include "functions/elements/elementwise_end.inc"
 
-static const struct mdf_ufunc round_scaled = {
-    {.loops = {MDF_LOOPS_REALS(round_scaled), MDF_LOOPS_INTEGERS(round_whole)}, .cost_ns = 2}, MDF_UFUNC_SHARED, 1};
+static const struct mdf_operation rounding_operation = {.loops = {MDF_LOOPS_REALS(round_scaled), MDF_LOOPS_INTEGERS(round_whole)},
+                                                        .cost_ns = 2};
+static const struct mdf_ufunc round_scaled = {&rounding_operation, MDF_UFUNC_SHARED, 1};
 
 bool mdf_ufunc_round(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, int64_t decimals)
 {
@@ -187,8 +188,9 @@ struct replacements {
 #include "functions/elements/elementwise_unsigned.inc"
 #include "functions/elements/elementwise_end.inc"
 
-static const struct mdf_ufunc replace = {
-    {.loops = {MDF_LOOPS_REALS(replace), MDF_LOOPS_INTEGERS(replace), MDF_LOOPS_BOOL(replace)}}, MDF_UFUNC_SHARED, 1};
+static const struct mdf_operation replacing_operation = {
+    .loops = {MDF_LOOPS_REALS(replace), MDF_LOOPS_INTEGERS(replace), MDF_LOOPS_BOOL(replace)}};
+static const struct mdf_ufunc replace = {&replacing_operation, MDF_UFUNC_SHARED, 1};
 
 static bool run_nan_to_num(struct mdf_call *call)
 {

@@ -1,6 +1,8 @@
 /* ufunc.c - see ufunc.h. */
 #include "functions/python/ufunc.h"
 
+#include "functions/elements/element.h"
+
 /* An operand as an array, its own elements converted to no other type yet; NULL with the error set. */
 static const struct mdf_value *array_of(struct mdf_call *call, const struct mdf_value *operand, size_t i)
 {
@@ -135,7 +137,7 @@ bool mdf_ufunc_apply(struct mdf_call *call, struct mdf_value *target, const stru
             return false;
         }
     }
-    if (dtype == MDF_DTYPE_NONE || !mdf_elementwise(call, target, &ufunc->operation, n, arrays, settings)) {
+    if (dtype == MDF_DTYPE_NONE || !mdf_elementwise(call, target, ufunc->operation, n, arrays, settings)) {
         return false;
     }
     target->strength = (uint8_t)strength;
@@ -153,3 +155,54 @@ bool mdf_ufunc_call(struct mdf_call *call, const struct mdf_ufunc *ufunc, const 
     }
     return mdf_ufunc_apply(call, mdf_call_target(call, 0), ufunc, call->inputs, settings);
 }
+
+static bool call_element(struct mdf_call *call, enum mdf_ufunc_types types)
+{
+    const struct mdf_element *element = call->operator->element;
+    const struct mdf_ufunc ufunc = {&mdf_element_operations[element->id], types, element->n_operands};
+
+    return mdf_ufunc_call(call, &ufunc, NULL);
+}
+
+#define KERNEL(name, types)               \
+    bool name(struct mdf_call *call)      \
+    {                                     \
+        return call_element(call, types); \
+    }
+
+KERNEL(mdf_ufunc_of_shared, MDF_UFUNC_SHARED)
+KERNEL(mdf_ufunc_of_numbers, MDF_UFUNC_NUMBERS)
+KERNEL(mdf_ufunc_of_reals, MDF_UFUNC_REALS)
+KERNEL(mdf_ufunc_of_quotient, MDF_UFUNC_QUOTIENT)
+KERNEL(mdf_ufunc_of_float64, MDF_UFUNC_FLOAT64)
+KERNEL(mdf_ufunc_of_truths, MDF_UFUNC_TRUTHS)
+KERNEL(mdf_ufunc_of_compared, MDF_UFUNC_COMPARED)
+
+/* ------------------------------------------------------------------ those that other functions call */
+
+#define UFUNC(name, id, types, n_operands) \
+    const struct mdf_ufunc mdf_ufunc_##name = {&mdf_element_operations[MDF_ELEMENT_##id], types, n_operands}
+
+UFUNC(add, add, MDF_UFUNC_SHARED, 2);
+UFUNC(subtract, subtract, MDF_UFUNC_SHARED, 2);
+UFUNC(multiply, multiply, MDF_UFUNC_SHARED, 2);
+UFUNC(divide, divide, MDF_UFUNC_QUOTIENT, 2);
+UFUNC(floor_divide, floor_quotient, MDF_UFUNC_NUMBERS, 2);
+UFUNC(remainder, floor_remainder, MDF_UFUNC_NUMBERS, 2);
+UFUNC(bitwise_and, bitwise_and, MDF_UFUNC_SHARED, 2);
+UFUNC(bitwise_or, bitwise_or, MDF_UFUNC_SHARED, 2);
+UFUNC(bitwise_xor, bitwise_xor, MDF_UFUNC_SHARED, 2);
+UFUNC(left_shift, left_shift, MDF_UFUNC_NUMBERS, 2);
+UFUNC(right_shift, right_shift, MDF_UFUNC_NUMBERS, 2);
+UFUNC(negative, negative, MDF_UFUNC_SHARED, 1);
+UFUNC(positive, positive, MDF_UFUNC_SHARED, 1);
+UFUNC(absolute, absolute, MDF_UFUNC_SHARED, 1);
+UFUNC(invert, complement, MDF_UFUNC_SHARED, 1);
+UFUNC(maximum, maximum, MDF_UFUNC_SHARED, 2);
+UFUNC(minimum, minimum, MDF_UFUNC_SHARED, 2);
+UFUNC(less, less, MDF_UFUNC_COMPARED, 2);
+UFUNC(less_equal, less_or_equal, MDF_UFUNC_COMPARED, 2);
+UFUNC(greater, greater, MDF_UFUNC_COMPARED, 2);
+UFUNC(greater_equal, greater_or_equal, MDF_UFUNC_COMPARED, 2);
+UFUNC(equal, equal, MDF_UFUNC_COMPARED, 2);
+UFUNC(not_equal, not_equal, MDF_UFUNC_COMPARED, 2);

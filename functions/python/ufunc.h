@@ -20,7 +20,7 @@ enum mdf_ufunc_types {
 };
 
 struct mdf_ufunc {
-    struct mdf_operation operation;
+    const struct mdf_operation *operation;
     enum mdf_ufunc_types types;
     size_t n_operands;
 };
@@ -28,12 +28,20 @@ struct mdf_ufunc {
 /* `target`, which is no operand and none of the slots for operands, becomes the result. False with the error set. */
 bool mdf_ufunc_apply(struct mdf_call *call, struct mdf_value *target, const struct mdf_ufunc *ufunc,
                      const struct mdf_value *const operands[], const void *settings);
+/* The kernels of functions that are nothing but the element of their row, by the type in which its operands meet. */
+bool mdf_ufunc_of_shared(struct mdf_call *call);
+bool mdf_ufunc_of_numbers(struct mdf_call *call);
+bool mdf_ufunc_of_reals(struct mdf_call *call);
+bool mdf_ufunc_of_quotient(struct mdf_call *call);
+bool mdf_ufunc_of_float64(struct mdf_call *call);
+bool mdf_ufunc_of_truths(struct mdf_call *call);
+bool mdf_ufunc_of_compared(struct mdf_call *call);
 /* Output 0 becomes the result of the first inputs. */
 bool mdf_ufunc_call(struct mdf_call *call, const struct mdf_ufunc *ufunc, const void *settings);
 /* The type that arrays share where they are joined or chosen among; NONE with the error set where there is none. */
 mdf_dtype mdf_ufunc_shared_dtype(struct mdf_call *call, size_t n_operands, const struct mdf_value *const operands[]);
 
-/* The functions that Python's operators call on arrays; numpy_arithmetic.c, numpy_compare.c. */
+/* The functions that Python's operators call on arrays. */
 extern const struct mdf_ufunc mdf_ufunc_add, mdf_ufunc_subtract, mdf_ufunc_multiply, mdf_ufunc_divide, mdf_ufunc_floor_divide,
     mdf_ufunc_remainder, mdf_ufunc_bitwise_and, mdf_ufunc_bitwise_or, mdf_ufunc_bitwise_xor, mdf_ufunc_left_shift,
     mdf_ufunc_right_shift, mdf_ufunc_negative, mdf_ufunc_positive, mdf_ufunc_absolute, mdf_ufunc_invert, mdf_ufunc_maximum,

@@ -2,7 +2,7 @@
 #include "mdf_c/lower/lowering.h"
 
 #include "functions/elements/element.h"
-#include "functions/python/python_numbers.h"
+#include "functions/elements/element_helpers.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 #include "mdf_c/source/source_writer.h"
 
 #include "functions/elements/element.h"
+#include "functions/elements/element_helpers.h"
 
 #include <math.h>
 #include <string.h>
@@ -118,39 +119,28 @@ static bool is_real(mdf_dtype dtype)
     return mdf_dtype_kind(dtype) == 'f';
 }
 
-/* The codes that are an expression: in the order of enum mdf_lowered_code up to SELECT; NULL: see express_code. */
-struct code_row {
-    const char *reals, *whole;
-    const char *refused, *why;
+/* The functions of elements that codes stand for. */
+static const struct {
+    enum mdf_element_id id;
+    unsigned kinds;
+    enum mdf_lowered_code code;
+} code_rows[] = {
+#define CODE(id, kinds, code) {MDF_ELEMENT_##id, MDF_ELEMENTS_##kinds, code},
+#define NUMBER_CODE(id, kinds, code) {MDF_ELEMENT_##id, MDF_ELEMENTS_##kinds, code},
+#include "functions/elements/elements.def"
 };
 
-static const struct code_row code_rows[] = {
-    [MDF_LOWERED_ADD] = {"$a + $b", "($T)(($U)$a + ($U)$b)", NULL, NULL},
-    [MDF_LOWERED_SUBTRACT] = {"$a - $b", "($T)(($U)$a - ($U)$b)", NULL, NULL},
-    [MDF_LOWERED_MULTIPLY] = {"$a * $b", "($T)(($U)$a * ($U)$b)", NULL, NULL},
-    [MDF_LOWERED_NEGATE] = {"-$a", "($T)(0 - ($U)$a)", NULL, NULL},
-    [MDF_LOWERED_ABSOLUTE] = {"fabs$f($a)", "$a < 0 ? ($T)(0 - ($U)$a) : $a", NULL, NULL},
-    [MDF_LOWERED_DIVIDE] = {"$a / $b", NULL, NULL, NULL},
-    [MDF_LOWERED_DIVIDE_NONZERO] = {"$a / $b", NULL, "$b == 0", "division by zero"},
-    [MDF_LOWERED_SQUARE_ROOT] = {"sqrt$f($a)", NULL, NULL, NULL},
-    [MDF_LOWERED_FLOOR] = {"floor$f($a)", NULL, NULL, NULL},
-    [MDF_LOWERED_CEILING] = {"ceil$f($a)", NULL, NULL, NULL},
-    [MDF_LOWERED_QUOTIENT] = {NULL, "@quotient_$n@($a, $b)", "$b == 0", by_zero},
-    [MDF_LOWERED_REMAINDER] = {NULL, "@remainder_$n@($a, $b)", "$b == 0", by_zero},
-    [MDF_LOWERED_FLOOR_QUOTIENT] = {NULL, "@floor_quotient_$n@($a, $b)", "$b == 0", by_zero},
-    [MDF_LOWERED_FLOOR_REMAINDER] = {NULL, "@floor_remainder_$n@($a, $b)", "$b == 0", by_zero},
-    [MDF_LOWERED_EQUAL] = {"$a == $b", "$a == $b", NULL, NULL},
-    [MDF_LOWERED_NOT_EQUAL] = {"$a != $b", "$a != $b", NULL, NULL},
-    [MDF_LOWERED_LESS] = {"$a < $b", "$a < $b", NULL, NULL},
-    [MDF_LOWERED_LESS_EQUAL] = {"$a <= $b", "$a <= $b", NULL, NULL},
-    [MDF_LOWERED_GREATER] = {"$a > $b", "$a > $b", NULL, NULL},
-    [MDF_LOWERED_GREATER_EQUAL] = {"$a >= $b", "$a >= $b", NULL, NULL},
-    [MDF_LOWERED_AND] = {NULL, "$a && $b", NULL, NULL},
-    [MDF_LOWERED_OR] = {NULL, "$a || $b", NULL, NULL},
-    [MDF_LOWERED_EXCLUSIVE_OR] = {NULL, "$a != $b", NULL, NULL},
-    [MDF_LOWERED_NOT] = {NULL, "!$a", NULL, NULL},
-    [MDF_LOWERED_SELECT] = {"$a ? $b : $c", "$a ? $b : $c", NULL, NULL},
-};
+static const struct mdf_element_form *form_of_code(enum mdf_lowered_code code, mdf_dtype dtype)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof code_rows / sizeof *code_rows; i++) {
+        if (code_rows[i].code == code && (code_rows[i].kinds & mdf_element_kind(dtype)) != 0) {
+            return mdf_element_form(&mdf_elements[code_rows[i].id], dtype);
+        }
+    }
+    return NULL;
+}
 
 /* The value of a whole constant operand; false: it is none. */
 static bool constant_whole(const struct mdf_source_writer *writer, const struct mdf_lowered_op *op, size_t i, int64_t *whole)
@@ -164,59 +154,56 @@ static bool constant_whole(const struct mdf_source_writer *writer, const struct 
     return true;
 }
 
-/* A divisor that is a constant other than 0 and -1 needs neither question nor helper. */
-static bool express_constant_divisor(struct mdf_source_writer *writer, const struct mdf_lowered_op *op,
-                                     const char *const operands[], struct mdf_source_expression *expression)
+/* Whether the divisor is a constant other than 0 and -1, so that nothing has to be asked. */
+static bool divides_by_constant(const struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
     int64_t divisor;
 
-    if (op->code < MDF_LOWERED_QUOTIENT || op->code > MDF_LOWERED_FLOOR_REMAINDER || !constant_whole(writer, op, 1, &divisor) ||
-        divisor == 0 || divisor == -1) {
-        return false;
+    return op->code >= MDF_LOWERED_QUOTIENT && op->code <= MDF_LOWERED_FLOOR_REMAINDER &&
+           constant_whole(writer, op, 1, &divisor) && divisor != 0 && divisor != -1;
+}
+
+/* Operands for which a code has no result, whatever its function does with them. */
+static void express_refusal(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
+                            struct mdf_source_expression *expression)
+{
+    mdf_dtype dtype = (mdf_dtype)op->dtype;
+    const void *divisor = op->n_in == 2 ? mdf_source_constant_element(writer, op->in[1]) : NULL;
+    const char *is_zero = op->n_in == 2 ? mdf_source_text(writer, "%s == 0", operands[1]) : NULL;
+
+    if (op->code == MDF_LOWERED_DIVIDE_NONZERO) {
+        expression->refused = divisor != NULL && mdf_element_to_double(dtype, divisor) != 0 ? NULL : is_zero;
+        expression->why = "division by zero";
+    } else if (op->code >= MDF_LOWERED_QUOTIENT && op->code <= MDF_LOWERED_FLOOR_REMAINDER) {
+        expression->refused = is_zero;
+        expression->why = by_zero;
+        if (op->code == MDF_LOWERED_FLOOR_QUOTIENT) {
+            expression->refused = mdf_source_text(writer, "%s || (%s == -1 && %s == %s)", is_zero, operands[1], operands[0],
+                                                  dtype == MDF_DTYPE_INT32 ? "INT32_MIN" : "INT64_MIN");
+        }
     }
-    if (op->code == MDF_LOWERED_QUOTIENT) {
-        expression->text = mdf_source_text(writer, "%s / %s", operands[0], operands[1]);
-    } else if (op->code == MDF_LOWERED_REMAINDER) {
-        expression->text = mdf_source_text(writer, "%s %% %s", operands[0], operands[1]);
-    } else {
-        expression->text = mdf_source_text(
-            writer, "%s(%s, %s)",
-            mdf_source_use(writer,
-                           mdf_source_of_type(writer,
-                                              op->code == MDF_LOWERED_FLOOR_QUOTIENT ? "floor_quotient_$n" : "floor_remainder_$n",
-                                              (mdf_dtype)op->dtype)),
-            operands[0], operands[1]);
-    }
-    return true;
 }
 
 static bool express_code(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
                          struct mdf_source_expression *expression)
 {
-    static const struct code_row none = {NULL, NULL, NULL, NULL};
-    const struct code_row *row = op->code < sizeof code_rows / sizeof *code_rows ? &code_rows[op->code] : &none;
     mdf_dtype dtype = (mdf_dtype)op->dtype;
     struct expansion expansion = {op->operator, op->settings, dtype, operands};
-    const char *text = is_real(dtype) ? row->reals : row->whole;
-    double divisor;
+    const struct mdf_element_form *form = form_of_code((enum mdf_lowered_code)op->code, dtype);
+    bool is_plain = divides_by_constant(writer, op);
 
-    if (express_constant_divisor(writer, op, operands, expression)) {
+    if (is_plain && (op->code == MDF_LOWERED_QUOTIENT || op->code == MDF_LOWERED_REMAINDER)) {
+        expression->text =
+            mdf_source_text(writer, op->code == MDF_LOWERED_QUOTIENT ? "%s / %s" : "%s %% %s", operands[0], operands[1]);
         return true;
     }
-    if (text == NULL || mdf_source_type(dtype) == NULL) {
+    if (form == NULL || mdf_source_type(dtype) == NULL) {
         return mdf_source_refuse(writer, "operation %d on elements of type %s is not known", (int)op->code,
                                  mdf_dtype_name(dtype));
     }
-    expression->text = expand(writer, mdf_source_of_type(writer, text, dtype), &expansion);
-    expression->refused = row->refused != NULL ? expand(writer, row->refused, &expansion) : NULL;
-    expression->why = row->why;
-    if (op->code == MDF_LOWERED_DIVIDE_NONZERO && mdf_source_constant_element(writer, op->in[1]) != NULL) {
-        divisor = mdf_element_to_double(dtype, mdf_source_constant_element(writer, op->in[1]));
-        expression->refused = divisor != 0 ? NULL : expression->refused;
-    }
-    if (op->code == MDF_LOWERED_FLOOR_QUOTIENT) {
-        expression->refused = mdf_source_text(writer, "%s == 0 || (%s == -1 && %s == %s)", operands[1], operands[1], operands[0],
-                                              dtype == MDF_DTYPE_INT32 ? "INT32_MIN" : "INT64_MIN");
+    expression->text = expand(writer, mdf_source_element_text(writer, form->text), &expansion);
+    if (!is_plain) {
+        express_refusal(writer, op, operands, expression);
     }
     return true;
 }
@@ -255,7 +242,7 @@ static bool express_cast(struct mdf_source_writer *writer, const struct mdf_lowe
 }
 
 /* Which C function a pointer of a FUNCTION is; NULL: none of math.h that is known here. */
-static const char *math_name(const struct mdf_lowered_op *op)
+static const char *math_name(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
     static const struct {
         double (*function)(double);
@@ -267,7 +254,10 @@ static const char *math_name(const struct mdf_lowered_op *op)
     static const struct {
         double (*function)(double, double);
         const char *name;
-    } of_two[] = {{pow, "pow"}, {atan2, "atan2"}, {hypot, "hypot"}};
+    } of_two[] = {
+#define SCALAR_2(id, function) {function, #function},
+#include "functions/elements/elements.def"
+    };
     size_t i;
 
     for (i = 0; op->n_in == 1 && i < sizeof of_one / sizeof *of_one; i++) {
@@ -277,7 +267,7 @@ static const char *math_name(const struct mdf_lowered_op *op)
     }
     for (i = 0; op->n_in == 2 && i < sizeof of_two / sizeof *of_two; i++) {
         if (of_two[i].function == op->of.function_of_two) {
-            return of_two[i].name;
+            return strncmp(of_two[i].name, "mdf_", 4) == 0 ? mdf_source_use(writer, of_two[i].name + 4) : of_two[i].name;
         }
     }
     return NULL;
@@ -286,7 +276,7 @@ static const char *math_name(const struct mdf_lowered_op *op)
 static bool express_function(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
                              struct mdf_source_expression *expression)
 {
-    const char *name = math_name(op);
+    const char *name = math_name(writer, op);
 
     if (name != NULL) {
         expression->text = op->n_in == 1 ? mdf_source_text(writer, "%s(%s)", name, operands[0])

@@ -22,31 +22,6 @@ struct fixed_helper {
               "}\n"                                                                      \
     }
 
-#define WHOLE(bits)                                                                                                        \
-    {"quotient_int" bits, "/* The lowest number by -1 wraps. */\n"                                                         \
-                          "static inline int" bits "_t mdf_quotient_int" bits "(int" bits "_t a, int" bits "_t b)\n"       \
-                          "{\n"                                                                                            \
-                          "    return b == 0 ? 0 : b == -1 ? (int" bits "_t)(0 - (uint" bits "_t)a) : a / b;\n"            \
-                          "}\n"},                                                                                          \
-        {"remainder_int" bits, "static inline int" bits "_t mdf_remainder_int" bits "(int" bits "_t a, int" bits "_t b)\n" \
-                               "{\n"                                                                                       \
-                               "    return b == 0 || b == -1 ? 0 : a % b;\n"                                               \
-                               "}\n"},                                                                                     \
-        {"floor_quotient_int" bits,                                                                                        \
-         "static inline int" bits "_t mdf_floor_quotient_int" bits "(int" bits "_t a, int" bits "_t b)\n"                  \
-         "{\n"                                                                                                             \
-         "    return b == 0    ? 0\n"                                                                                      \
-         "           : b == -1 ? (int" bits "_t)(0 - (uint" bits "_t)a)\n"                                                 \
-         "                     : a / b - (a % b != 0 && (a < 0) != (b < 0));\n"                                            \
-         "}\n"},                                                                                                           \
-    {                                                                                                                      \
-        "floor_remainder_int" bits,                                                                                        \
-            "static inline int" bits "_t mdf_floor_remainder_int" bits "(int" bits "_t a, int" bits "_t b)\n"              \
-            "{\n"                                                                                                          \
-            "    return b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);\n"                     \
-            "}\n"                                                                                                          \
-    }
-
 #define TO_WHOLE(from, type, bits, limit, lowest)                                                                  \
     {                                                                                                              \
         from "_to_int" bits, "/* Cut off towards zero. False: the number does not fit. */\n"                       \
@@ -57,20 +32,6 @@ struct fixed_helper {
                              "    *result = fits ? (int" bits "_t)x : 0;\n"                                        \
                              "    return fits;\n"                                                                  \
                              "}\n"                                                                                 \
-    }
-
-#define MODULO(name, type, suffix)                                                             \
-    {                                                                                          \
-        "modulo_" name, "/* The remainder with the sign of b. */\n"                            \
-                        "static inline " type " mdf_modulo_" name "(" type " a, " type " b)\n" \
-                        "{\n"                                                                  \
-                        "    " type " rest = fmod" suffix "(a, b);\n"                          \
-                        "\n"                                                                   \
-                        "    if (rest == 0) {\n"                                               \
-                        "        return copysign" suffix "(0, b);\n"                           \
-                        "    }\n"                                                              \
-                        "    return (b < 0) != (rest < 0) ? rest + b : rest;\n"                \
-                        "}\n"                                                                  \
     }
 
 /* What the functions of float32 share: see functions/elements/vector_math.inc, whose results these are. */
@@ -126,7 +87,8 @@ struct needed_helper {
 
 static const struct needed_helper needed[] = {{"expm1_float32", "exp_float32"}, {"mish_float32", "exp_float32"},
                                               {"tanh_float32", "exp_float32"},  {"sigmoid_float32", "exp_float32"},
-                                              {"erf_float32", "exp_float32"},   {"gelu_float32", "exp_float32"}};
+                                              {"erf_float32", "exp_float32"},   {"gelu_float32", "exp_float32"},
+                                              {"common_multiple", "common_divisor"}};
 
 static const struct fixed_helper fixed[] = {
     {"exp_float32", SINGLE_BASE},
@@ -217,39 +179,11 @@ static const struct fixed_helper fixed[] = {
     CHECKED("add_exact", "+", "__builtin_add_overflow", "b >= 0 ? *result >= a : *result < a"),
     CHECKED("subtract_exact", "-", "__builtin_sub_overflow", "b >= 0 ? *result <= a : *result > a"),
     CHECKED("multiply_exact", "*", "__builtin_mul_overflow", "a == 0 || (!(a == -1 && b == INT64_MIN) && *result / a == b)"),
-    WHOLE("32"),
-    WHOLE("64"),
     TO_WHOLE("float32", "float", "32", "2147483648.0f", ">= -2147483648.0f"),
     TO_WHOLE("float32", "float", "64", "9223372036854775808.0f", ">= -9223372036854775808.0f"),
     TO_WHOLE("float64", "double", "32", "2147483648.0", "> -2147483649.0"),
     TO_WHOLE("float64", "double", "64", "9223372036854775808.0", ">= -9223372036854775808.0"),
-    MODULO("float32", "float", "f"),
-    MODULO("float64", "double", ""),
-    {"whole_power", "/* The lowest 64 bits of a power. */\n"
-                    "static inline uint64_t mdf_whole_power(uint64_t base, uint64_t exponent)\n"
-                    "{\n"
-                    "    uint64_t result = 1;\n"
-                    "\n"
-                    "    for (; exponent > 0; exponent >>= 1) {\n"
-                    "        result *= exponent & 1 ? base : 1;\n"
-                    "        base *= base;\n"
-                    "    }\n"
-                    "    return result;\n"
-                    "}\n"},
-    {"floor_quotient_float64", "/* The floor of a / b. */\n"
-                               "static inline double mdf_floor_quotient_float64(double a, double b)\n"
-                               "{\n"
-                               "    double rest = fmod(a, b), quotient = (a - rest) / b, whole;\n"
-                               "\n"
-                               "    if (rest != 0 && (b < 0) != (rest < 0)) {\n"
-                               "        quotient -= 1;\n"
-                               "    }\n"
-                               "    if (quotient == 0) {\n"
-                               "        return copysign(0, a / b);\n"
-                               "    }\n"
-                               "    whole = floor(quotient);\n"
-                               "    return quotient - whole > 0.5 ? whole + 1 : whole;\n"
-                               "}\n"},
+#include "build/generated/helper_texts.inc"
 };
 
 const char *mdf_source_helper(struct mdf_source_writer *writer, const char *name, const char *definition)

@@ -1,13 +1,13 @@
-/* python_numbers.h - arithmetic that Python and numpy have in common and C does not: floor division and its remainder, powers of
- * integers. */
-#ifndef MDF_FUNCTIONS_PYTHON_NUMBERS_H
-#define MDF_FUNCTIONS_PYTHON_NUMBERS_H
+/* element_helpers.h - arithmetic that C does not have, for functions of elements: floor division and its remainder, powers of
+ * integers, common divisors. In elements.def HELPER(f) is mdf_f. */
+#ifndef MDF_FUNCTIONS_ELEMENTS_ELEMENT_HELPERS_H
+#define MDF_FUNCTIONS_ELEMENTS_ELEMENT_HELPERS_H
 
 #include <math.h>
 #include <stdint.h>
 
 /* a modulo b with the sign of b, for b != 0, exactly as CPython and numpy find it. */
-static inline double mdf_floor_remainder(double a, double b)
+static inline double mdf_modulo_float64(double a, double b)
 {
     double remainder = fmod(a, b);
 
@@ -17,8 +17,18 @@ static inline double mdf_floor_remainder(double a, double b)
     return (b < 0) != (remainder < 0) ? remainder + b : remainder;
 }
 
+static inline float mdf_modulo_float32(float a, float b)
+{
+    float remainder = fmodf(a, b);
+
+    if (remainder == 0) {
+        return copysignf(0.0f, b);
+    }
+    return (b < 0) != (remainder < 0) ? remainder + b : remainder;
+}
+
 /* The floor of a / b for b != 0. */
-static inline double mdf_floor_quotient(double a, double b)
+static inline double mdf_floor_quotient_float64(double a, double b)
 {
     double remainder = fmod(a, b), quotient = (a - remainder) / b, whole;
 
@@ -33,7 +43,7 @@ static inline double mdf_floor_quotient(double a, double b)
 }
 
 /* base ** exponent modulo 2**64. */
-static inline uint64_t mdf_wrapping_power(uint64_t base, uint64_t exponent)
+static inline uint64_t mdf_whole_power(uint64_t base, uint64_t exponent)
 {
     uint64_t result = 1;
 
@@ -60,6 +70,11 @@ static inline uint64_t mdf_common_divisor(uint64_t a, uint64_t b)
         b = rest;
     }
     return a;
+}
+
+static inline uint64_t mdf_common_multiple(uint64_t a, uint64_t b)
+{
+    return a == 0 || b == 0 ? 0 : a / mdf_common_divisor(a, b) * b;
 }
 
 #endif
