@@ -32,6 +32,15 @@ def lif_population():
 
 
 @answer
+def linear_attention():
+    state, ys = np.zeros((2, 3)), []
+    for k, v, q in zip([[1.0, 0.5], [0.25, -1.0], [0.5, 0.5]], [[1.0, 2.0, 3.0], [0.5, 0.25, -0.5], [0.0, 1.0, -1.0]], [[1.0, 1.0], [2.0, -1.0], [0.5, 0.5]]):
+        state = state + np.outer(k, v)
+        ys.append(np.dot(q, state).tolist())
+    return {"results": {"S": state.tolist(), "ys": ys}}
+
+
+@answer
 def elman_rnn():
     W = [[0.5, -0.5, 0.25], [1.0, 0.5, -1.0]]
     R = [[0.1, 0.2, 0.3], [-0.3, 0.0, 0.3], [0.2, -0.2, 0.1]]

@@ -251,7 +251,7 @@ Test(cli, errors)
     } cases[] = {
         {"tests/data/unknown_name.json", 1, "tests/data/unknown_name.json:2:43: error: node 'A', output port 'y': "},
         {"tests/data/nosuch.json", 1, "tests/data/nosuch.json: error: there is no such file"},
-        {"tests/data/two_nodes.json --dump nests", 2, "--dump must be "},
+        {"tests/data/two_nodes.json --dump loops", 2, "--dump must be "},
         {"tests/data/two_nodes.json --explain --compile", 2, "--explain and --dump do not go with --sweep or --compile"},
         {"tests/data/two_nodes.json --dump code --sweep s.json", 2, "--explain and --dump do not go with --sweep or --compile"},
         {"tests/data/two_nodes.json --check --explain", 2,

@@ -16,7 +16,7 @@ static const char help[] =
     "      --dt T                time increment of every evaluation but the first\n"
     "  -o, --output FILE         .json .csv .npz; default: JSON on standard output\n"
     "      --trace, --schedule   tell every step; who ran when, as text in place of JSON (which -o still writes)\n"
-    "      --explain, --dump FORM   the same with: which way all ran and why not faster; code, lowered, schedule, machine, c\n"
+    "      --explain, --dump FORM   which way all ran, why not faster; code, lowered, nests, schedule, machine, c\n"
     "      --record NAME,...     only these ports (NODE.PORT or a unique PORT)\n"
     "      --sweep FILE          evaluate for many values of parameters, as the file says (docs/sweeps.md)\n"
     "      --typed, --float32    values as {\"type\", \"shape\", \"data\"}; reals without a declared type are float32\n"
@@ -47,7 +47,7 @@ static const char *output_fault(const char *path)
 }
 
 const char *const loop_condition_words[] = {"standard", "obey", NULL};
-static const char *const dump_words[] = {"code", "lowered", "schedule", "machine", "c", NULL};
+static const char *const dump_words[] = {"code", "lowered", "nests", "schedule", "machine", "c", NULL};
 
 static const struct option_row rows[] = {
     {"graph", 'g', ARGUMENT_TEXT, .offset = FIELD(library.graph)},
@@ -107,8 +107,8 @@ static int check_together(const struct run_options *options, size_t n_names)
     if ((options->explain || options->dump != DUMP_NOTHING) && (options->sweep_path != NULL || options->compile)) {
         return usage_error(&line, "--explain and --dump do not go with --sweep or --compile");
     }
-    if (options->check &&
-        (options->explain || options->dump == DUMP_LOWERED || options->dump == DUMP_MACHINE || options->dump == DUMP_C)) {
+    if (options->check && (options->explain || options->dump == DUMP_LOWERED || options->dump == DUMP_NESTS ||
+                           options->dump == DUMP_MACHINE || options->dump == DUMP_C)) {
         return usage_error(&line, "--check evaluates nothing, without which there is nothing to %s",
                            options->explain ? "explain" : "dump but code and schedule");
     }

@@ -7,7 +7,7 @@
 #include "mdf_c/pictures/write_dot.h"
 
 /* Of --dump. */
-enum dump { DUMP_NOTHING, DUMP_CODE, DUMP_LOWERED, DUMP_SCHEDULE, DUMP_MACHINE, DUMP_C };
+enum dump { DUMP_NOTHING, DUMP_CODE, DUMP_LOWERED, DUMP_NESTS, DUMP_SCHEDULE, DUMP_MACHINE, DUMP_C };
 
 enum progress { PROGRESS_AUTOMATIC, PROGRESS_ON, PROGRESS_OFF };
 

@@ -304,6 +304,8 @@ static bool add_forms(struct run_report *report, const mdf_state *state)
         return mdf_state_dump(&report->told, state, MDF_DUMP_CODE) && done;
     case DUMP_LOWERED:
         return mdf_state_dump(&report->told, state, MDF_DUMP_LOWERED) && done;
+    case DUMP_NESTS:
+        return mdf_state_dump(&report->told, state, MDF_DUMP_NESTS) && done;
     case DUMP_SCHEDULE:
         return mdf_state_dump(&report->told, state, MDF_DUMP_SCHEDULE) && done;
     case DUMP_MACHINE:

@@ -3,9 +3,11 @@
 #include "mdf_c/lower/lowering.h"
 
 #include "mdf_c/lowered/lowered_run.h"
+#include "mdf_c/lowered/verify.h"
 #include "mdf_c/machine/emit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ scopes */
@@ -576,6 +578,22 @@ static bool lower_all(struct lowering *lowering, const struct mdf_lowering_reque
     return note_outputs(lowering, request, &scope) && lowering_finish(lowering);
 }
 
+/* Checks what was made: a mistake made here may only cost time. */
+static bool is_sound(struct lowering *lowering)
+{
+    struct mdf_text why;
+    bool holds;
+
+    mdf_text_init(&why, lowering->memory);
+    holds = mdf_lowered_verify(lowering->lowered, &why);
+    if (!holds) {
+        lowering_fail(lowering, why.bytes == NULL ? MDF_REFUSED_OUT_OF_MEMORY : MDF_REFUSED_UNSOUND);
+        snprintf(lowering->refusal.detail, sizeof lowering->refusal.detail, "%s", why.bytes == NULL ? "" : why.bytes);
+    }
+    mdf_text_release(&why);
+    return holds;
+}
+
 struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct mdf_refusal *refusal)
 {
     struct mdf_execution *execution = mdf_frame_execution(request->frame);
@@ -607,6 +625,7 @@ struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct
     }
     mdf_arena_release(&lowering.scratch);
     execution->context.error = error; /* whatever a trial run said */
+    done = done && is_sound(&lowering);
     if (!done) {
         *refusal = lowering.refusal;
         mdf_lowered_release(lowering.lowered);

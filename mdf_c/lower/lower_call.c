@@ -4,25 +4,12 @@
  * The kernel is run once, on examples, so that nothing need be known about it but what it did: the type and shape of its outputs,
  * and what loop it ran on which operands (functions/elements/elementwise.h, mdf_elementwise_trace). What is taken for an element
  * op has to give the same elements as the kernel did. */
-#include "mdf_c/lower/lowering.h"
 #include "functions/elements/element.h"
 #include "functions/kernel/move.h"
 #include "mdf_c/lowered/lowered_run.h"
+#include "mdf_c/lower/trial.h"
 
 #include <string.h>
-
-/* One call, its inputs as the kernel sees them, and what came of it. */
-struct trial {
-    const struct mdf_code_call *source;
-    struct mdf_call call;
-    size_t n; /* inputs */
-    mdf_lowered_id *ids;
-    const struct mdf_value **given, **effective;
-    struct mdf_value *converted, *results, **outputs;
-    bool is_weak;
-    struct mdf_elementwise_trace trace;
-    mdf_lowered_id expanded[MDF_MAX_OPERANDS]; /* the loop's operands that were expanded; else NONE */
-};
 
 /* ------------------------------------------------------------------ running the kernel */
 
@@ -176,7 +163,7 @@ static bool substitute_ones(struct lowering *lowering, struct trial *trial)
     return true;
 }
 
-static bool run_kernel(struct lowering *lowering, struct trial *trial)
+bool lowering_run_trial(struct lowering *lowering, struct trial *trial)
 {
     struct mdf_context *context = &lowering->execution->context;
     bool done;
@@ -194,8 +181,8 @@ static bool run_trial(struct lowering *lowering, struct trial *trial)
     if (trial->source->signature != NULL && !convert_inputs(lowering, trial)) {
         return false;
     }
-    if (!run_kernel(lowering, trial) && (lowering->execution->context.error.code == MDF_OUT_OF_MEMORY ||
-                                         !substitute_ones(lowering, trial) || !run_kernel(lowering, trial))) {
+    if (!lowering_run_trial(lowering, trial) && (lowering->execution->context.error.code == MDF_OUT_OF_MEMORY ||
+                                                 !substitute_ones(lowering, trial) || !lowering_run_trial(lowering, trial))) {
         return lowering_fail(lowering, MDF_REFUSED_FAILING_CALL);
     }
     if (trial->source->signature != NULL && trial->is_weak) {
@@ -285,8 +272,8 @@ static bool agrees(const struct trial *trial, enum mdf_lowered_code code, mdf_dt
            memcmp(&computed, result->data, mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
 }
 
-/* Whether all operands of the loop lie as the result does, some of them after they have been expanded. */
-static bool make_even(struct lowering *lowering, struct trial *trial)
+/* Lets operands of the loop lie as the result does, where they can be expanded before; *is_even: all do. */
+static bool make_even(struct lowering *lowering, struct trial *trial, bool *all_even)
 {
     const struct mdf_value *result = &trial->results[0];
     size_t i;
@@ -294,6 +281,7 @@ static bool make_even(struct lowering *lowering, struct trial *trial)
     for (i = 0; i < MDF_MAX_OPERANDS; i++) {
         trial->expanded[i] = MDF_LOWERED_NONE;
     }
+    *all_even = true;
     for (i = 0; i < trial->trace.n_operands; i++) {
         mdf_lowered_id id;
 
@@ -305,16 +293,17 @@ static bool make_even(struct lowering *lowering, struct trial *trial)
             return false;
         }
         trial->expanded[i] = lowering_expand(lowering, id, result);
-        if (trial->expanded[i] == MDF_LOWERED_NONE) {
-            return false;
+        if (trial->expanded[i] != MDF_LOWERED_NONE) {
+            trial->trace.operands[i] = lowering_example(lowering, trial->expanded[i]);
         }
-        trial->trace.operands[i] = lowering_example(lowering, trial->expanded[i]);
+        *all_even = *all_even && trial->expanded[i] != MDF_LOWERED_NONE;
     }
     return true;
 }
 
-/* The op for a kernel that ran one loop; false without a refusal where it is no such op. */
-static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_lowered_op *op)
+/* The op for a kernel that ran one loop; false without a refusal where it is no such op. It is one of a region where its operands
+ * lie as the result does, else of a nest. */
+static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_lowered_op *op, bool *all_even)
 {
     const struct mdf_elementwise_trace *trace = &trial->trace;
     const struct mdf_value *result = &trial->results[0];
@@ -326,7 +315,7 @@ static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_
         result->length == 0) {
         return false;
     }
-    if (!make_even(lowering, trial) || !makes_result(lowering, trial)) {
+    if (!make_even(lowering, trial, all_even) || (*all_even && !makes_result(lowering, trial))) {
         return false;
     }
     op->dtype = trace->operands[trace->n_operands - 1]->dtype;
@@ -463,6 +452,19 @@ static bool add_element_op(struct lowering *lowering, struct scope *scope, const
     return lowering_bind(lowering, scope, trial->source->outputs[0], lowering_add_element_op(lowering, *op, &trial->results[0]));
 }
 
+/* A NEST for an op whose operands repeat along axes; *taken: there is one. */
+static bool add_broadcast(struct lowering *lowering, struct scope *scope, const struct trial *trial, struct mdf_lowered_op *op,
+                          bool *taken)
+{
+    mdf_lowered_id id;
+
+    op->operator= trial->source->operator;
+    op->settings = trial->source->settings;
+    id = lowering_broadcast(lowering, op, &trial->results[0]);
+    *taken = id != MDF_LOWERED_NONE;
+    return *taken ? lowering_bind(lowering, scope, trial->source->outputs[0], id) : !lowering_has_failed(lowering);
+}
+
 /* ------------------------------------------------------------------ calls */
 
 /* The deepest region that an input comes from. */
@@ -545,7 +547,7 @@ static bool run_numbered(struct lowering *lowering, struct trial *trial, struct 
         numbers[i] = (int64_t)i;
     }
     trial->effective[0] = numbered;
-    done = run_kernel(lowering, trial);
+    done = lowering_run_trial(lowering, trial);
     trial->effective[0] = whole;
     return done;
 }
@@ -647,9 +649,7 @@ static bool fold(struct lowering *lowering, struct scope *scope, struct trial *t
 static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial)
 {
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
-    bool is_single = trial->source->n_outputs == 1 && trial->outputs[0] != NULL;
-
-    bool taken = false;
+    bool is_single = trial->source->n_outputs == 1 && trial->outputs[0] != NULL, taken = false, all_even = true;
 
     if (is_constant(lowering, trial)) {
         return fold(lowering, scope, trial);
@@ -657,9 +657,20 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     if (may_have_parts(lowering, trial) && (!take_parts(lowering, scope, trial, &taken) || taken)) {
         return taken && !lowering_has_failed(lowering);
     }
-    if (is_single && (trace_op(lowering, trial, &op) || view_op(lowering, trial, &op))) {
+    if (is_single && trace_op(lowering, trial, &op, &all_even)) {
+        if (all_even) {
+            return add_element_op(lowering, scope, trial, &op);
+        }
+        if (!add_broadcast(lowering, scope, trial, &op, &taken) || taken) {
+            return taken && !lowering_has_failed(lowering);
+        }
+    } else if (is_single && view_op(lowering, trial, &op)) {
         return add_element_op(lowering, scope, trial, &op);
     }
+    if (!lowering_try_nest(lowering, scope, trial, &taken) || taken) {
+        return taken && !lowering_has_failed(lowering);
+    }
+    op = (struct mdf_lowered_op){.out = MDF_LOWERED_NONE};
     if (is_single && !lowering_has_failed(lowering) && number_op(lowering, trial, &op)) {
         return add_element_op(lowering, scope, trial, &op);
     }
@@ -674,7 +685,8 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
     if ((source->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
         return lowering_fail(lowering, MDF_REFUSED_RANDOM);
     }
-    done = begin_trial(lowering, scope, &trial) && run_trial(lowering, &trial) && add_ops(lowering, scope, &trial);
+    done = begin_trial(lowering, scope, &trial) && run_trial(lowering, &trial) && add_ops(lowering, scope, &trial) &&
+           lowering_note_views(lowering, scope, &trial);
     end_trial(lowering, &trial);
     return done;
 }

@@ -1,137 +1,8 @@
-/* lower_finish.c - element ops over arrays are grouped; what others see of a group is stored; memory for it all. See lowering.h.
- */
+/* lower_finish.c - what others see of a group of element ops is stored; memory for it all. See lowering.h. */
 #include "mdf_c/lower/lowering.h"
+#include "mdf_c/lowered/nest.h"
 
 #include <string.h>
-
-/* ------------------------------------------------------------------ groups */
-
-static bool is_array_op(const struct lowering *lowering, const struct mdf_lowered_op *op)
-{
-    return op->code < MDF_LOWERED_COPY && !lowering->lowered->values[op->out].is_scalar;
-}
-
-enum { LONGEST_ALONE = 4096 }; /* elements */
-
-/* A function that is a loop over elements by itself, on arrays that stay in the cache from one op to the next, needs no group: so
- * machine code can do what is before and behind it, and call the loop. */
-static bool stands_alone(const struct lowering *lowering, const struct mdf_lowered_op *op)
-{
-    return op->code == MDF_LOWERED_ELEMENTS && !lowering->is_for_source &&
-           lowering->lowered->values[op->out].form.length <= LONGEST_ALONE;
-}
-
-static bool new_group(struct lowering *lowering, struct mdf_lowered_op *op, size_t n, size_t capacity)
-{
-    struct mdf_lowered_fused *fused = mdf_arena_allocate(&lowering->lowered->arena, sizeof *fused);
-
-    if (fused == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    fused->n = n;
-    fused->body.ops = mdf_arena_array(&lowering->lowered->arena, capacity, sizeof *fused->body.ops);
-    *op = (struct mdf_lowered_op){.code = MDF_LOWERED_FUSED, .out = MDF_LOWERED_NONE, .of.fused = fused};
-    return fused->body.ops != NULL || lowering_out_of_memory(lowering);
-}
-
-/* Puts an op that makes an array into the group, which stands at `group` of the ops so far: not where an operand is made behind
- * it. */
-static bool joins(const struct mdf_lowered_op *op, const size_t *made_at, size_t group)
-{
-    size_t i;
-
-    for (i = 0; i < op->n_in; i++) {
-        if (made_at[op->in[i]] != SIZE_MAX && made_at[op->in[i]] > group) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Notes where the results of an op are made. */
-static void note_made(size_t *made_at, const struct mdf_lowered_op *op, size_t at)
-{
-    size_t i;
-
-    switch ((enum mdf_lowered_code)op->code) {
-    case MDF_LOWERED_CALL:
-        for (i = 0; i < op->of.call->n_outputs; i++) {
-            if (op->of.call->outputs[i] != MDF_LOWERED_NONE) {
-                made_at[op->of.call->outputs[i]] = at;
-            }
-        }
-        break;
-    case MDF_LOWERED_IF:
-        for (i = 0; i < op->of.branches->n_merges; i++) {
-            made_at[op->of.branches->merges[i].out] = at;
-        }
-        break;
-    case MDF_LOWERED_LOOP:
-        for (i = 0; i < op->of.loop->n_states; i++) {
-            made_at[op->of.loop->states[i].parameter] = at;
-        }
-        for (i = 0; i < op->of.loop->n_stacks; i++) {
-            made_at[op->of.loop->stacks[i].stack] = at;
-        }
-        break;
-    case MDF_LOWERED_FUSED: /* its ops are noted as they join it */
-        break;
-    MDF_LOWERED_CASES_OF_ELEMENTS:
-        made_at[op->out] = at;
-        break;
-    }
-}
-
-/* A group of one op. */
-static bool add_alone(struct lowering *lowering, struct mdf_lowered_op *group, const struct mdf_lowered_op *op)
-{
-    if (!new_group(lowering, group, lowering->lowered->values[op->out].form.length, 1)) {
-        return false;
-    }
-    group->of.fused->body.ops[group->of.fused->body.n_ops++] = *op;
-    lowering->facts[op->out].fused = group->of.fused;
-    return true;
-}
-
-bool lowering_group(struct lowering *lowering, struct region *region)
-{
-    size_t *made_at = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *made_at);
-    size_t group = SIZE_MAX, n = 0, i;
-
-    if (made_at == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    memset(made_at, 0xff, lowering->lowered->n_values * sizeof *made_at);
-    for (i = 0; i < region->n_ops; i++) {
-        struct mdf_lowered_op op = region->ops[i];
-
-        if (is_array_op(lowering, &op) && stands_alone(lowering, &op)) {
-            if (!add_alone(lowering, &region->ops[n], &op)) {
-                return false;
-            }
-            made_at[op.out] = n++;
-        } else if (is_array_op(lowering, &op)) {
-            size_t length = lowering->lowered->values[op.out].form.length;
-            struct mdf_lowered_fused *fused;
-
-            if (group == SIZE_MAX || region->ops[group].of.fused->n != length || !joins(&op, made_at, group)) {
-                group = n++;
-                if (!new_group(lowering, &region->ops[group], length, region->n_ops - i)) {
-                    return false;
-                }
-            }
-            fused = region->ops[group].of.fused;
-            fused->body.ops[fused->body.n_ops++] = op;
-            lowering->facts[op.out].fused = fused;
-            made_at[op.out] = group;
-        } else {
-            note_made(made_at, &op, n);
-            region->ops[n++] = op;
-        }
-    }
-    region->n_ops = n;
-    return true;
-}
 
 /* ------------------------------------------------------------------ what is stored */
 
@@ -204,6 +75,13 @@ static void use_region(struct lowering *lowering, const struct mdf_lowered_regio
             break;
         case MDF_LOWERED_FUSED:
             use_region(lowering, &op->of.fused->body, op->of.fused);
+            break;
+        case MDF_LOWERED_NEST:
+            for (j = 0; j < op->of.nest->n_steps; j++) {
+                if (op->of.nest->steps[j].kind == MDF_NEST_LOAD) {
+                    use(lowering, op->of.nest->steps[j].view.id, NULL);
+                }
+            }
             break;
         case MDF_LOWERED_IF:
             use_branches(lowering, op->of.branches);
@@ -287,7 +165,8 @@ static bool allocate_values(struct lowering *lowering)
             }
             array->data = &lowered->cells[i];
         } else if (value->place == MDF_LOWERED_RESULT && value->is_stored &&
-                   (lowering->facts[i].fused != NULL || lowering->facts[i].is_copied || lowering->facts[i].is_product)) {
+                   (lowering->facts[i].fused != NULL || lowering->facts[i].is_nested || lowering->facts[i].is_copied ||
+                    lowering->facts[i].is_product)) {
             memset(array, 0, sizeof *array);
             if (mdf_value_make_tensor(lowering->memory, array, (mdf_dtype)value->form.dtype, value->form.rank,
                                       mdf_value_shape(&value->form)) == NULL) {
@@ -360,6 +239,9 @@ bool lowering_finish(struct lowering *lowering)
     struct mdf_lowered *lowered = lowering->lowered;
     size_t i;
 
+    if (!lowering_drop_unread(lowering)) {
+        return false;
+    }
     forget_stored(lowering);
     use_region(lowering, &lowered->region, NULL);
     for (i = 0; i < lowered->n_outputs; i++) {

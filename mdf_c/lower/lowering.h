@@ -20,8 +20,18 @@ struct region {
     size_t n_ops, capacity;
 };
 
+/* Where the elements of a value can be found without it: in another one, that it was moved from. */
+struct lowering_view {
+    bool is_there;
+    mdf_lowered_id id;
+    int64_t first, strides[MDF_INLINE_RANK]; /* in elements; by dimension of the value */
+    mdf_lowered_id at;                       /* a whole number that is added, as in struct mdf_nest_view; NONE: none */
+    int64_t at_stride, at_limit;
+};
+
 struct fact {
     struct mdf_value example;
+    struct lowering_view view;
     size_t depth;                          /* of the region that makes it; inputs and constants: 0 */
     const struct region *region;           /* that makes it; NULL: inputs, constants, parameters */
     const struct mdf_lowered_fused *fused; /* the op that it was put in */
@@ -29,6 +39,7 @@ struct fact {
     bool is_merged, is_copied;             /* an If's result; of a COPY, or of a PART that is no view */
     bool is_view;                          /* a PART's that lies in its operand */
     bool is_product;                       /* of a prepared product: it has memory */
+    bool is_nested;                        /* a NEST stores it */
     bool is_open;                          /* its length is not known before: nothing here can read it */
 };
 
@@ -172,6 +183,19 @@ bool lowering_takes_parts(const struct mdf_operator *operator);
 /* The part of `whole` that a call of such an operator gave as `result` when the elements of `whole` were numbered from 0; false:
  * it is none. */
 bool lowering_find_part(const struct mdf_value *whole, const struct mdf_value *result, struct mdf_lowered_part *part);
+/* --- lower_nest.c: NEST ops for calls whose operands repeat along axes, that fold or move, and small products: what the kernel
+ * gave on the examples, they give too, bit by bit; *taken: the call is lowered. */
+struct trial;
+bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
+/* An element op, with operands of any shapes that broadcast, as a NEST; its result. NONE without a refusal: it is not made. */
+mdf_lowered_id lowering_broadcast(struct lowering *lowering, const struct mdf_lowered_op *op, const struct mdf_value *result);
+/* --- lower_view.c: notes what the results of a call that only moves elements are views of, behind its lowering. */
+bool lowering_note_views(struct lowering *lowering, struct scope *scope, struct trial *trial);
+/* --- lower_group.c: nests, and groups of element ops, of a region that share an index space are made one. */
+bool lowering_group(struct lowering *lowering, struct region *region);
+/* --- lower_unread.c: drops what nothing reads, when all is there. */
+bool lowering_drop_unread(struct lowering *lowering);
+
 /* --- lower_product.c: finds the products of a loop whose body is complete, and those that can be computed ahead. `depth`: of the
  * body. */
 bool lowering_find_products(struct lowering *lowering, struct mdf_lowered_loop *loop, size_t depth);
@@ -185,8 +209,7 @@ bool lowering_function_rule(const struct mdf_operator *operator, struct mdf_lowe
 /* An attribute in settings that an operator laid out; NULL: it has none of the name. */
 const void *lowering_setting(const struct mdf_operator *operator, const void * settings, const char *name);
 
-/* --- lower_finish.c: grouping, what is stored, memory. */
-bool lowering_group(struct lowering *lowering, struct region *region);
+/* --- lower_finish.c: what is stored, memory. */
 bool lowering_finish(struct lowering *lowering);
 
 #endif

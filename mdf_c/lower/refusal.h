@@ -77,7 +77,8 @@
       NULL)                                                                                                               \
     X(WITHIN_NODE, "its place within a node: such a graph runs node by node", "write its nodes into the graph around it") \
     X(BRANCHES, "branches, which are lowered with what is around them only", NULL)                                        \
-    X(INTERRUPTED, "an interruption", NULL)
+    X(INTERRUPTED, "an interruption", NULL)                                                                               \
+    X(UNSOUND, "a mistake in the engine: what it made does not hold what it has to", "report it, with the model")
 
 enum mdf_refusal_reason {
     MDF_REFUSED_NOT, /* it was not */

@@ -8,9 +8,10 @@
  *
  * Each value is written by one op (or is an input, a constant, or a parameter of a region) and is a scalar, which has one
  * element whatever its rank, or an array of a fixed number of elements. Ops stand in regions, in the order in which they run; the
- * ops that hold regions are structured: FUSED, IF, LOOP. Nothing that a frame can see is changed before the whole has run: where
- * something comes up that the lowered form does not cover (a division by zero, a whole number past 64 bits, an array of another
- * shape, an interruption) it is left, and the instructions run as they stand, from the first one, and say what is wrong. */
+ * ops that hold regions are structured: FUSED, IF, LOOP; NEST has steps of its own (nest.h). Nothing that a frame can see is
+ * changed before the whole has run: where something comes up that the lowered form does not cover (a division by zero, a whole
+ * number past 64 bits, an array of another shape, an interruption) it is left, and the instructions run as they stand, from the
+ * first one, and say what is wrong. */
 #ifndef MDF_LOWERED_LOWERED_H
 #define MDF_LOWERED_LOWERED_H
 
@@ -92,6 +93,7 @@ enum mdf_lowered_code {
     /* Ops of whole values: */
     MDF_LOWERED_CALL,  /* a kernel */
     MDF_LOWERED_FUSED, /* element ops over arrays */
+    MDF_LOWERED_NEST,  /* element functions and folds over an index space of several axes (nest.h) */
     MDF_LOWERED_IF,
     MDF_LOWERED_LOOP /* ONNX's Loop and Scan */
 };
@@ -153,6 +155,7 @@ struct mdf_lowered_op {
         const struct mdf_lowered_part *part;
         struct mdf_lowered_call *call;
         struct mdf_lowered_fused *fused;
+        struct mdf_lowered_nest *nest;
         struct mdf_lowered_if *branches;
         struct mdf_lowered_loop *loop;
         double (*function)(double); /* FUNCTION with n_in 1 */
@@ -225,7 +228,7 @@ struct mdf_lowered_if {
 
 /* A value that goes from one run of a loop's body to the next. `parameter` is `initial` in the first run, then `next` of the run
  * before; after the loop it is what the last run yielded, or `initial`. All of one form. `next` is a result of an op of the
- * body's own region (of arrays: FUSED, CALL or COPY), and of no other state, so that states can be carried on one after the
+ * body's own region (of arrays: FUSED, NEST, CALL or COPY), and of no other state, so that states can be carried on one after the
  * other: scalars by copying the cell, arrays by exchanging `data` and `buffer` of the two, or, where the elements of `next` stay
  * in a stack, by letting `parameter` look at them. Machine code may also write `next` where `parameter` lies: then
  * arrays[next].data is not the memory of its buffer, and means nothing after the loop. */
@@ -246,8 +249,8 @@ struct mdf_lowered_rows {
 struct mdf_lowered_stack {
     mdf_lowered_id item, stack;
     bool is_reversed; /* filled from the end: n_runs is known then */
-    bool is_direct;   /* `item` is an array that a FUSED op of the body's own region makes: it is told to write into the stack, by
-                         arrays[item].data, before each run; else the item is copied there after each run */
+    bool is_direct;   /* `item` is an array that a FUSED or NEST op of the body's own region makes: it is told to write into the
+                         stack, by   arrays[item].data, before each run; else the item is copied there after each run */
     size_t item_bytes;
     /* While it is filled (mdf_lowered_begin_loop and its kin, lowered_run.h): */
     char *items;
@@ -309,14 +312,14 @@ struct mdf_lowered {
     struct mdf_lowered_ports *ports; /* inputs and outputs made ready for mdf_lowered_run, by its first run */
     /* The memory of a run, index by id: cells, of which a scalar takes the first bytes, in its own type; and arrays, values whose
      * data is where the elements are at the moment. Constants are there from the start, as is the memory of stored results of
-     * FUSED and COPY; a CALL makes its results, a LOOP its array states and its stacks. */
+     * FUSED, NEST and COPY; a CALL makes its results, a LOOP its array states and its stacks. */
     uint64_t *cells;
     struct mdf_value *arrays;
     /* Machine code for `region`; NULL: lowered_run.c runs it. 0: done, else left. */
     int (*code)(uint64_t *cells, struct mdf_value *arrays);
     void *code_memory;
     size_t code_size;
-    const char *why_no_code; /* NULL: there is some */
+    const char *why_no_code;                           /* NULL: there is some */
     void (*release_code)(struct mdf_lowered *lowered); /* gives code_memory back; NULL: there is none */
 };
 

@@ -161,6 +161,8 @@ static bool run_op(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
         return mdf_lowered_run_call(lowered, op->of.call) == 0;
     case MDF_LOWERED_FUSED:
         return mdf_lowered_run_fused(lowered, op->of.fused) == 0;
+    case MDF_LOWERED_NEST:
+        return mdf_lowered_run_nest(lowered, op->of.nest) == 0;
     case MDF_LOWERED_IF:
         return run_branches(lowered, op->of.branches);
     case MDF_LOWERED_LOOP:

@@ -33,6 +33,8 @@ int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *c
 void mdf_lowered_copy_rows(struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
 /* A FUSED op, tile by tile. */
 int mdf_lowered_run_fused(struct mdf_lowered *lowered, struct mdf_lowered_fused *fused);
+/* A NEST op, tile by tile. */
+int mdf_lowered_run_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest);
 /* Before the first run of a loop's body: room for `n_runs` items in its stacks (SIZE_MAX: for some), and array states get memory
  * of their own with the elements of their initial values. */
 int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs);

@@ -2,6 +2,7 @@
 #include "mdf_c/lowered/print_lowered.h"
 
 #include "mdf_c/code/code.h"
+#include "mdf_c/lowered/nest.h"
 #include "mdf_c/tensor/print_value.h"
 
 #include <inttypes.h>
@@ -88,6 +89,8 @@ const char *mdf_lowered_code_name(enum mdf_lowered_code code)
         return "call";
     case MDF_LOWERED_FUSED:
         return "fused";
+    case MDF_LOWERED_NEST:
+        return "nest";
     case MDF_LOWERED_IF:
         return "if";
     case MDF_LOWERED_LOOP:
@@ -183,6 +186,15 @@ static void print_bound(struct mdf_text *text, const struct mdf_lowered_loop *lo
     }
 }
 
+static void print_axes(struct mdf_text *text, const struct mdf_lowered_nest *nest)
+{
+    size_t axis;
+
+    for (axis = 0; axis < nest->n_axes; axis++) {
+        mdf_text_printf(text, "%s %zu", axis > 0 ? "," : "", nest->extents[axis]);
+    }
+}
+
 void mdf_lowered_op_print(struct mdf_text *text, const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
 {
     switch ((enum mdf_lowered_code)op->code) {
@@ -195,6 +207,10 @@ void mdf_lowered_op_print(struct mdf_text *text, const struct mdf_lowered *lower
     case MDF_LOWERED_FUSED:
         mdf_text_printf(text, "fused over %zu elements", op->of.fused->n);
         break;
+    case MDF_LOWERED_NEST:
+        mdf_text_append_string(text, "nest over");
+        print_axes(text, op->of.nest);
+        break;
     case MDF_LOWERED_IF:
         mdf_text_append_string(text, "if ");
         print_id(text, op->of.branches->condition);
@@ -203,6 +219,81 @@ void mdf_lowered_op_print(struct mdf_text *text, const struct mdf_lowered *lower
         mdf_text_append_string(text, "loop");
         print_bound(text, op->of.loop);
         break;
+    }
+}
+
+/* ------------------------------------------------------------------ nests */
+
+static void print_view(struct mdf_text *text, const struct mdf_nest_step *step)
+{
+    size_t axis;
+
+    mdf_text_printf(text, " v%u", (unsigned)step->view.id);
+    if (step->view.first != 0) {
+        mdf_text_printf(text, " from %" PRId64, step->view.first);
+    }
+    for (axis = 0; axis < step->level; axis++) {
+        mdf_text_printf(text, "%s%" PRId64, axis == 0 ? " by " : ", ", step->view.strides[axis]);
+    }
+    if (step->view.at != MDF_NEST_NONE) {
+        mdf_text_printf(text, " at r%u by %" PRId64 " of %" PRId64, (unsigned)step->view.at, step->view.at_stride,
+                        step->view.at_limit);
+    }
+}
+
+static void print_operands(struct mdf_text *text, const struct mdf_nest_step *step)
+{
+    size_t i;
+
+    for (i = 0; i < step->n_in; i++) {
+        mdf_text_printf(text, "%s r%u", i > 0 ? "," : "", (unsigned)step->in[i]);
+    }
+}
+
+static void print_step(struct mdf_text *text, const struct mdf_nest_step *step, size_t i)
+{
+    static const char *const folds[N_MDF_NEST_FOLDS] = {"sum",           "product",       "maximum",      "minimum",
+                                                        "first_maximum", "first_minimum", "last_maximum", "last_minimum"};
+    bool is_named = step->code == MDF_LOWERED_ELEMENTS && step->operator!= NULL;
+
+    if (step->kind == MDF_NEST_STORE) {
+        mdf_text_printf(text, "store@%u", (unsigned)step->level);
+        print_operands(text, step);
+        mdf_text_append_string(text, " in");
+        print_view(text, step);
+        return;
+    }
+    mdf_text_printf(text, "r%zu@%u %s = ", i, (unsigned)step->level, mdf_dtype_name((mdf_dtype)step->dtype));
+    switch ((enum mdf_nest_kind)step->kind) {
+    case MDF_NEST_LOAD:
+        mdf_text_append_string(text, "load");
+        print_view(text, step);
+        break;
+    case MDF_NEST_ELEMENT:
+        mdf_text_printf(text, "%s%s%s", mdf_lowered_code_name((enum mdf_lowered_code)step->code), is_named ? " " : "",
+                        is_named ? step->operator->name : "");
+        print_operands(text, step);
+        break;
+    case MDF_NEST_FOLD:
+        mdf_text_append_string(text, folds[step->fold]);
+        print_operands(text, step);
+        if (step->lanes > 1) {
+            mdf_text_printf(text, " in %u lanes", (unsigned)step->lanes);
+        }
+        break;
+    case MDF_NEST_STORE:
+        break;
+    }
+}
+
+static void print_steps(struct mdf_text *text, const struct mdf_lowered_nest *nest, int indent)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        mdf_text_printf(text, "%*s", indent, "");
+        print_step(text, &nest->steps[i], i);
+        mdf_text_append_string(text, "\n");
     }
 }
 
@@ -293,6 +384,9 @@ static void print_inner(const struct printing *printing, const struct mdf_lowere
     case MDF_LOWERED_FUSED:
         print_region(printing, &op->of.fused->body, indent + STEP);
         break;
+    case MDF_LOWERED_NEST:
+        print_steps(printing->text, op->of.nest, indent + STEP);
+        break;
     case MDF_LOWERED_IF:
         print_branches(printing, op->of.branches, indent);
         break;
@@ -349,4 +443,42 @@ void mdf_lowered_print(struct mdf_text *text, const struct mdf_lowered *lowered,
     for (i = 0; i < lowered->n_outputs; i++) {
         print_port(&printing, "output", lowered->outputs[i].id, names, lowered->outputs[i].slot);
     }
+}
+
+/* ------------------------------------------------------------------ nests alone */
+
+static void print_nests(const struct printing *printing, const struct mdf_lowered_region *region)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        switch ((enum mdf_lowered_code)op->code) {
+        MDF_LOWERED_CASES_OF_ELEMENTS:
+        case MDF_LOWERED_CALL:
+        case MDF_LOWERED_FUSED:
+            break;
+        case MDF_LOWERED_NEST:
+            mdf_lowered_op_print(printing->text, printing->lowered, op);
+            print_origin(printing->text, op);
+            mdf_text_append_string(printing->text, "\n");
+            print_steps(printing->text, op->of.nest, STEP);
+            break;
+        case MDF_LOWERED_IF:
+            print_nests(printing, &op->of.branches->then);
+            print_nests(printing, &op->of.branches->otherwise);
+            break;
+        case MDF_LOWERED_LOOP:
+            print_nests(printing, &op->of.loop->body);
+            break;
+        }
+    }
+}
+
+void mdf_lowered_print_nests(struct mdf_text *text, const struct mdf_lowered *lowered)
+{
+    struct printing printing = {text, lowered};
+
+    print_nests(&printing, &lowered->region);
 }

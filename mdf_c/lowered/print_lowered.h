@@ -16,6 +16,8 @@ struct mdf_lowered_names {
 /* "add", "multiply": never NULL. */
 const char *mdf_lowered_code_name(enum mdf_lowered_code code);
 void mdf_lowered_print(struct mdf_text *text, const struct mdf_lowered *lowered, const struct mdf_lowered_names *names);
+/* The nests in it, wherever they are. */
+void mdf_lowered_print_nests(struct mdf_text *text, const struct mdf_lowered *lowered);
 /* One op, without those in it, without a line's end. */
 void mdf_lowered_op_print(struct mdf_text *text, const struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
 /* --- print_machine.c: the bytes of each op, with their offsets; addresses of this process as dots. False: memory ran out. */

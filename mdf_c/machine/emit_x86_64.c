@@ -1,6 +1,7 @@
 /* emit_x86_64.c - see emit_x86_64.h. The whole: plan, entry, steps, exits. By the calling convention of System V: rdi are the
  * cells, rsi the arrays; rbx, rbp, r12 to r15 are given back as they were. */
 #include "mdf_c/lowered/lowered_run.h"
+#include "mdf_c/lowered/nest.h"
 #include "mdf_c/machine/emit_x86_64.h"
 
 #include <string.h>
@@ -123,6 +124,30 @@ static void emit_part(struct emission *emission, const struct mdf_lowered_op *op
     emission_restore(emission);
 }
 
+static void emit_nest(struct emission *emission, struct mdf_lowered_nest *nest)
+{
+    int (*run)(struct mdf_lowered *, struct mdf_lowered_nest *) = mdf_lowered_run_nest;
+    const struct mdf_lowered_value *values = emission->lowered->values;
+    const void *address;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        if (nest->steps[i].kind == MDF_NEST_LOAD && values[nest->steps[i].view.id].is_scalar) {
+            emission_publish(emission, nest->steps[i].view.id);
+        }
+    }
+    memcpy(&address, &run, sizeof address);
+    assemble_move_address(emission->assembler, RDI, emission->lowered);
+    assemble_move_address(emission->assembler, RSI, nest);
+    emission_call_or_leave(emission, address);
+    emission_restore(emission);
+    for (i = 0; i < nest->n_steps; i++) {
+        if (nest->steps[i].kind == MDF_NEST_STORE && values[nest->steps[i].view.id].is_scalar) {
+            emission_fetch(emission, nest->steps[i].view.id);
+        }
+    }
+}
+
 /* Whether the op makes an array that nothing reads. */
 static bool is_unread_copy(const struct emission *emission, const struct mdf_lowered_op *op)
 {
@@ -143,6 +168,8 @@ static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
         emit_part(emission, op);
     } else if (op->code == MDF_LOWERED_FUSED) {
         emission_fused(emission, op);
+    } else if (op->code == MDF_LOWERED_NEST) {
+        emit_nest(emission, op->of.nest);
     } else if (emission->lives[op->out].kind == LIFE_NONE || emission->lives[op->out].n_uses > 0 || emission_may_leave(op)) {
         emission_scalar(emission, op);
     }

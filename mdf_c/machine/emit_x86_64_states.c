@@ -1,6 +1,7 @@
 /* emit_x86_64_states.c - see emit_x86_64.h. Which array states of loops are written in place: where one group of element ops is
  * all that reads a state, and makes what it is next, element i may be written as soon as it has been read. Nothing is exchanged
  * then, and less memory is gone through. */
+#include "mdf_c/lowered/nest.h"
 #include "mdf_c/machine/emit_x86_64.h"
 
 static const uint32_t nobody = UINT32_MAX, several = UINT32_MAX - 1;
@@ -55,6 +56,12 @@ static void use_in_op(struct emission *emission, const struct mdf_lowered_op *op
     } else if (op->code == MDF_LOWERED_CALL) {
         for (i = 0; i < op->of.call->n_inputs; i++) {
             share(emission, op->of.call->inputs[i]);
+        }
+    } else if (op->code == MDF_LOWERED_NEST) {
+        for (i = 0; i < op->of.nest->n_steps; i++) {
+            if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
+                share(emission, op->of.nest->steps[i].view.id);
+            }
         }
     } else if (op->code == MDF_LOWERED_PART) {
         share(emission, op->in[0]);

@@ -1,5 +1,6 @@
 /* emit_x86_64_steps.c - see emit_x86_64.h. Lays a structured region out as a row of steps, and says what each step reads and
  * writes. */
+#include "mdf_c/lowered/nest.h"
 #include "mdf_c/machine/emit_x86_64.h"
 
 bool emission_is_comparison(unsigned code)
@@ -135,7 +136,8 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
         return false;
     }
     emission->steps[at].clobbers = op->code == MDF_LOWERED_CALL || op->code == MDF_LOWERED_FUSED ||
-                                   op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS ||
+                                   op->code == MDF_LOWERED_NEST || op->code == MDF_LOWERED_FUNCTION ||
+                                   op->code == MDF_LOWERED_ELEMENTS ||
                                    (op->code == MDF_LOWERED_COPY && !is_scalar_result(emission, op)) ||
                                    (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
     return true;
@@ -265,6 +267,13 @@ static void visit_op(struct emission *emission, visitor visit, const struct mdf_
             for (j = 0; j < inner->n_in; j++) {
                 visit_read(emission, visit, inner->in[j], USE);
             }
+        }
+    }
+    for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
+        if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
+            visit_read(emission, visit, op->of.nest->steps[i].view.id, USE);
+        } else if (op->of.nest->steps[i].kind == MDF_NEST_STORE) {
+            visit_write(emission, visit, op->of.nest->steps[i].view.id);
         }
     }
     if (op->code == MDF_LOWERED_CALL) {

@@ -48,6 +48,8 @@ static void dump_form(struct dump *dump, const struct mdf_fast *fast, const char
     mdf_text_append_string(dump->text, "\n");
     if (dump->what == MDF_DUMP_LOWERED) {
         mdf_lowered_print(dump->text, fast->lowered, &names);
+    } else if (dump->what == MDF_DUMP_NESTS) {
+        mdf_lowered_print_nests(dump->text, fast->lowered);
     } else {
         dump->failed = !mdf_machine_code_print(dump->text, fast->lowered) || dump->failed;
     }
@@ -131,6 +133,7 @@ bool mdf_state_dump(struct mdf_text *text, const struct mdf_state *state, enum m
     case MDF_DUMP_SCHEDULE:
         return mdf_program_print_schedule(text, state->program);
     case MDF_DUMP_LOWERED:
+    case MDF_DUMP_NESTS:
     case MDF_DUMP_MACHINE:
         return dump_forms(text, state, what);
     }

@@ -5,8 +5,8 @@
 #include "mdf_c/base/text.h"
 #include "mdf_c/run/state.h"
 
-/* Instructions; lowered forms; layers and conditions; machine code. */
-enum mdf_dump { MDF_DUMP_CODE, MDF_DUMP_LOWERED, MDF_DUMP_SCHEDULE, MDF_DUMP_MACHINE };
+/* Instructions; lowered forms; loop nests in them; layers and conditions; machine code. */
+enum mdf_dump { MDF_DUMP_CODE, MDF_DUMP_LOWERED, MDF_DUMP_NESTS, MDF_DUMP_SCHEDULE, MDF_DUMP_MACHINE };
 
 /* Lowered forms and machine code are those that the last evaluations have made. False: memory ran out. */
 bool mdf_state_dump(struct mdf_text *text, const struct mdf_state *state, enum mdf_dump what);

@@ -154,7 +154,7 @@ static const char row_helper[] = "/* Adjacent elements through eight lanes in bl
                                  "        }\n"
                                  "    }\n"
                                  "    for (; i < n; i++) {\n"
-                                 "        lanes[0] = mdf_@_combine(lanes[0], mdf_@_term(x[i], shift));\n"
+                                 "        lanes[i % 8] = mdf_@_combine(lanes[i % 8], mdf_@_term(x[i], shift));\n"
                                  "    }\n"
                                  "    for (size_t width = 4; width > 0; width /= 2) {\n"
                                  "        for (size_t lane = 0; lane < width; lane++) {\n"

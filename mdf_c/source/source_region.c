@@ -276,6 +276,8 @@ static bool write_op(struct mdf_source_writer *writer, const struct mdf_lowered_
         return mdf_source_write_call(writer, op);
     case MDF_LOWERED_FUSED:
         return write_fused(writer, op->of.fused);
+    case MDF_LOWERED_NEST:
+        return mdf_source_refuse(writer, "a loop nest"); /* none is made for source */
     case MDF_LOWERED_IF:
         return write_if(writer, op->of.branches);
     case MDF_LOWERED_LOOP:

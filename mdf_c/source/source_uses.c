@@ -1,4 +1,5 @@
 /* source_uses.c - who reads which value of a lowered region: what need not be written at all, and what may share memory. */
+#include "mdf_c/lowered/nest.h"
 #include "mdf_c/source/source_writer.h"
 
 #include <string.h>
@@ -80,6 +81,22 @@ static bool mark_loop(struct mdf_source_writer *writer, const struct mdf_lowered
     return changed;
 }
 
+/* A nest is written whole. */
+static bool mark_nest(struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest)
+{
+    bool is_live = false, changed = false;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        is_live = is_live || (nest->steps[i].kind == MDF_NEST_STORE && mdf_source_is_live(writer, nest->steps[i].view.id));
+    }
+    for (i = 0; is_live && i < nest->n_steps; i++) {
+        changed |= (nest->steps[i].kind == MDF_NEST_LOAD || nest->steps[i].kind == MDF_NEST_STORE) &&
+                   mark(writer, nest->steps[i].view.id);
+    }
+    return changed;
+}
+
 static bool mark_op(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
     bool changed = false;
@@ -90,6 +107,8 @@ static bool mark_op(struct mdf_source_writer *writer, const struct mdf_lowered_o
         return mark_call(writer, op->of.call);
     case MDF_LOWERED_FUSED:
         return mark_region(writer, &op->of.fused->body);
+    case MDF_LOWERED_NEST:
+        return mark_nest(writer, op->of.nest);
     case MDF_LOWERED_IF:
         return mark_branches(writer, op->of.branches);
     case MDF_LOWERED_LOOP:
@@ -200,6 +219,8 @@ bool mdf_source_reads(const struct mdf_lowered_op *op, mdf_lowered_id id)
         return call_reads(op->of.call, id);
     case MDF_LOWERED_FUSED:
         return region_reads(&op->of.fused->body, id);
+    case MDF_LOWERED_NEST:
+        return mdf_nest_reads(op->of.nest, id);
     case MDF_LOWERED_IF:
         return branches_read(op->of.branches, id);
     case MDF_LOWERED_LOOP:
@@ -295,6 +316,8 @@ static bool makes(const struct mdf_lowered_op *op, mdf_lowered_id id)
         return false;
     case MDF_LOWERED_FUSED:
         return mdf_source_find_maker(&op->of.fused->body, id, &i);
+    case MDF_LOWERED_NEST:
+        return mdf_nest_stores(op->of.nest, id);
     case MDF_LOWERED_LOOP:
         for (i = 0; i < op->of.loop->n_stacks; i++) {
             if (op->of.loop->stacks[i].stack == id) {

@@ -1,0 +1,566 @@
+/* lower_nest.c - NEST ops for single calls: operands that repeat along axes, folds, small products of matrices. See lowering.h.
+ *
+ * A nest is made from what is known of the operator, and run on the examples: it stands for the call if it gives the kernel's own
+ * result, bit by bit. lower_group.c makes larger nests of these. */
+#include "mdf_c/lower/nest_draft.h"
+#include "mdf_c/lower/trial.h"
+
+#include "functions/elements/element.h"
+#include "functions/kernel/fold.h"
+#include "functions/moves/indexing.h"
+#include "functions/products/gemm.h"
+#include "mdf_c/lowered/lowered_run.h"
+#include "mdf_c/lowered/nest_folds.h"
+
+#include <string.h>
+
+enum {
+    MOST_POINTS = 1 << 18, /* of the index space: kernels go through more on several threads */
+    LONGEST_FOLD = 4096,   /* elements */
+    LONGEST_ROW = 512,     /* whose sum kernels take in one row of lanes */
+    MOST_PRODUCTS = 1 << 16,
+    PLAIN_PRODUCTS = 5000, /* of more, matrices are packed, and summed in another order (functions/products/gemm.h) */
+    DOT_LANES = 32,        /* of the kernel for products with one column */
+    SUM_LANES = 16,        /* of that for sums of float32 */
+    MOST_LANES = 64,       /* of that for extremes */
+    LANES = 8              /* of other folds */
+};
+
+/* ------------------------------------------------------------------ the op */
+
+static size_t count_points(const struct nest_draft *draft)
+{
+    size_t n = 1, axis;
+
+    for (axis = 0; axis < draft->n_axes && n <= MOST_POINTS; axis++) {
+        if (!mdf_size_multiply(n, draft->extents[axis], &n)) {
+            return SIZE_MAX;
+        }
+    }
+    return n;
+}
+
+/* The nest with its values numbered from 0 on, each an example; false: memory ran out. */
+static bool stage(struct lowering *lowering, struct mdf_lowered_nest *nest, struct mdf_lowered *stand_in, mdf_lowered_id result)
+{
+    struct mdf_arena *arena = &lowering->scratch;
+    size_t n = nest->n_steps, i;
+
+    stand_in->context = lowering->lowered->context;
+    stand_in->values = mdf_arena_array(arena, n, sizeof *stand_in->values);
+    stand_in->arrays = mdf_arena_array(arena, n, sizeof *stand_in->arrays);
+    stand_in->cells = mdf_arena_array(arena, n, sizeof *stand_in->cells);
+    mdf_arena_init(&stand_in->arena, lowering->memory);
+    if (stand_in->values == NULL || stand_in->arrays == NULL || stand_in->cells == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < n; i++) {
+        struct mdf_nest_step *step = &nest->steps[i];
+        const struct mdf_value *example;
+
+        if (step->kind != MDF_NEST_LOAD && step->kind != MDF_NEST_STORE) {
+            continue;
+        }
+        example = lowering_example(lowering, step->view.id);
+        stand_in->values[i] = lowering->lowered->values[step->view.id];
+        stand_in->arrays[i] = *example;
+        if (step->view.id == result &&
+            (stand_in->arrays[i].data =
+                 mdf_arena_array(&stand_in->arena, example->length, mdf_dtype_size((mdf_dtype)example->dtype))) == NULL) {
+            return lowering_out_of_memory(lowering);
+        }
+        if (stand_in->values[i].is_scalar && step->view.id != result) {
+            memcpy(&stand_in->cells[i], example->data, mdf_dtype_size((mdf_dtype)example->dtype));
+        }
+        step->view.id = (mdf_lowered_id)i;
+    }
+    return true;
+}
+
+/* Whether the nest gives the example of what it stores in its last step. */
+static bool agrees(struct lowering *lowering, const struct mdf_lowered_nest *nest)
+{
+    struct mdf_lowered_nest copy = *nest;
+    struct mdf_lowered stand_in = {0};
+    mdf_lowered_id id = nest->steps[nest->n_steps - 1].view.id;
+    const struct mdf_value *result = lowering_example(lowering, id);
+    bool same;
+
+    copy.steps = mdf_arena_array(&lowering->scratch, nest->n_steps, sizeof *copy.steps);
+    if (copy.steps == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    memcpy(copy.steps, nest->steps, nest->n_steps * sizeof *copy.steps);
+    same = stage(lowering, &copy, &stand_in, id) && mdf_lowered_run_nest(&stand_in, &copy) == 0;
+    if (same) {
+        const void *elements = stand_in.values[nest->n_steps - 1].is_scalar ? (const void *)&stand_in.cells[nest->n_steps - 1]
+                                                                            : stand_in.arrays[nest->n_steps - 1].data;
+
+        same = memcmp(elements, result->data, result->length * mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
+    }
+    mdf_arena_release(&stand_in.arena);
+    return same;
+}
+
+/* The deepest region that a value loaded comes from. */
+static size_t depth_of(const struct lowering *lowering, const struct mdf_lowered_nest *nest)
+{
+    size_t depth = 0, i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        if (nest->steps[i].kind == MDF_NEST_LOAD && lowering->facts[nest->steps[i].view.id].depth > depth) {
+            depth = lowering->facts[nest->steps[i].view.id].depth;
+        }
+    }
+    return depth;
+}
+
+/* The draft with its register `in` as a new value; axes[d]: of dimension d of that. NONE without a refusal: it is none. */
+static mdf_lowered_id add_nest(struct lowering *lowering, struct nest_draft *draft, uint8_t in, const struct mdf_value *result,
+                               const uint8_t *axes)
+{
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE};
+    struct region *region;
+    mdf_lowered_id id;
+
+    if (draft->has_failed || draft->n_axes == 0 || count_points(draft) > MOST_POINTS) {
+        return MDF_LOWERED_NONE;
+    }
+    id = lowering_add_value(lowering, MDF_LOWERED_RESULT, result);
+    if (id == MDF_LOWERED_NONE) {
+        return id;
+    }
+    draft_store(lowering, draft, in, id, axes);
+    op.of.nest = draft_finish(lowering, draft);
+    if (op.of.nest == NULL || !agrees(lowering, op.of.nest)) {
+        return MDF_LOWERED_NONE;
+    }
+    region = lowering_place(lowering, depth_of(lowering, op.of.nest));
+    if (!lowering_add_op(lowering, region, &op)) {
+        return MDF_LOWERED_NONE;
+    }
+    lowering->facts[id].depth = region->depth;
+    lowering->facts[id].region = region;
+    lowering->facts[id].is_nested = true;
+    return id;
+}
+
+/* ------------------------------------------------------------------ broadcasting */
+
+/* The axes of an operand's dimensions, which are aligned with the result's at the right. */
+static bool align(const struct mdf_value *operand, const struct mdf_value *result, const uint8_t *axes, uint8_t *aligned)
+{
+    size_t shift = (size_t)(result->rank - operand->rank), i;
+
+    if (operand->rank > result->rank) {
+        return false;
+    }
+    for (i = 0; i < operand->rank; i++) {
+        aligned[i] = mdf_value_shape(operand)[i] == 1 ? DRAFT_NO_AXIS : axes[i + shift];
+        if (mdf_value_shape(operand)[i] != 1 && mdf_value_shape(operand)[i] != mdf_value_shape(result)[i + shift]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+mdf_lowered_id lowering_broadcast(struct lowering *lowering, const struct mdf_lowered_op *op, const struct mdf_value *result)
+{
+    struct nest_draft *draft = draft_new(lowering);
+    uint8_t axes[MDF_INLINE_RANK], aligned[MDF_INLINE_RANK], in[MDF_MAX_OPERANDS];
+    size_t i;
+
+    if (draft == NULL || lowering->is_for_source || op->loop == NULL || op->code > MDF_LOWERED_ELEMENTS ||
+        result->rank > MDF_INLINE_RANK || result->length <= 1) {
+        return MDF_LOWERED_NONE;
+    }
+    for (i = 0; i < result->rank; i++) {
+        axes[i] = draft_axis(draft, mdf_value_shape(result)[i]);
+    }
+    for (i = 0; i < op->n_in; i++) {
+        if (!align(lowering_example(lowering, op->in[i]), result, axes, aligned)) {
+            return MDF_LOWERED_NONE;
+        }
+        in[i] = draft_load(lowering, draft, op->in[i], aligned);
+    }
+    in[0] = draft_element(draft, op, (mdf_dtype)result->dtype, in, (1u << draft->n_axes) - 1);
+    return add_nest(lowering, draft, in[0], result, axes);
+}
+
+/* ------------------------------------------------------------------ folds */
+
+/* What is done with an element before, and with a total behind. */
+enum around { NOTHING, SQUARE, MAGNITUDE, ROOT, DIVISION };
+
+struct fold_rule {
+    enum mdf_nest_fold fold;
+    enum around before, behind;
+    enum mdf_fold_order order;
+    bool is_wide; /* totals are float64 and int64 */
+};
+
+/* What a reduction is, in terms of nests; false: they have no such fold. Extremes of numpy keep another one of several NaN. */
+static bool find_way(const struct mdf_fold *fold, struct fold_rule *rule)
+{
+    const struct mdf_fold_way *way = fold->way;
+
+    rule->fold = way->combine == MDF_ELEMENT(add)        ? MDF_NEST_SUM
+                 : way->combine == MDF_ELEMENT(multiply) ? MDF_NEST_PRODUCT
+                 : way->combine == MDF_ELEMENT(larger)   ? MDF_NEST_MAXIMUM
+                 : way->combine == MDF_ELEMENT(smaller)  ? MDF_NEST_MINIMUM
+                                                         : N_MDF_NEST_FOLDS;
+    rule->before = way->term == MDF_ELEMENT(square) ? SQUARE : way->term == MDF_ELEMENT(absolute) ? MAGNITUDE : NOTHING;
+    rule->behind = fold->divides ? DIVISION : fold->after == MDF_ELEMENT(square_root) ? ROOT : NOTHING;
+    rule->order = fold->order;
+    rule->is_wide = fold->totals == MDF_FOLD_WIDE;
+    return rule->fold < N_MDF_NEST_FOLDS && !fold->shifts && !fold->truths &&
+           (fold->order == MDF_FOLD_LANES || rule->fold < MDF_NEST_MAXIMUM) &&
+           (rule->before != NOTHING || way->term == MDF_ELEMENT(kept)) && (rule->behind == ROOT || fold->after == MDF_ELEMENT(kept)) &&
+           !(fold->divides && fold->after != MDF_ELEMENT(kept));
+}
+
+/* False: nests do not fold so. */
+static bool find_fold(const struct mdf_operator *operator, struct fold_rule * rule)
+{
+    static const struct {
+        const char *name;
+        enum mdf_nest_fold fold;
+    } places[] = {{"ArgMax", MDF_NEST_FIRST_MAXIMUM}, {"ArgMin", MDF_NEST_FIRST_MINIMUM}};
+    const struct mdf_fold *fold = operator->fold;
+    size_t i;
+
+    *rule = (struct fold_rule){.behind = NOTHING};
+    for (i = 0; fold == NULL && i < sizeof places / sizeof *places; i++) {
+        if (strcmp(operator->name, places[i].name) == 0) {
+            rule->fold = places[i].fold;
+            return true;
+        }
+    }
+    return fold != NULL && find_way(fold, rule);
+}
+
+/* Which dimension a place is looked for along, as an operator without a column for it says. */
+static unsigned place_dimension(const struct trial *trial, size_t rank)
+{
+    const int64_t *given = lowering_setting(trial->source->operator, trial->source->settings, "axis");
+    int64_t axis = given == NULL || *given == MDF_NOT_GIVEN ? 0 : *given;
+
+    axis += axis < 0 ? (int64_t)rank : 0;
+    return axis < 0 || axis >= (int64_t)rank ? 0 : 1u << axis;
+}
+
+/* Which dimensions are folded, as a set; 0: none, or it is not known before. */
+static unsigned folded_dimensions(struct lowering *lowering, struct trial *trial, size_t rank)
+{
+    const struct mdf_fold *fold = trial->source->operator->fold;
+    bool reduced[MDF_INLINE_RANK] = {false}, keeps;
+    unsigned set = 0;
+    size_t i;
+
+    if (fold == NULL || fold->axes == NULL || rank > MDF_INLINE_RANK) {
+        return fold == NULL && rank <= MDF_INLINE_RANK ? place_dimension(trial, rank) : 0;
+    }
+    for (i = 1; i < trial->n; i++) {
+        if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
+            return 0;
+        }
+    }
+    if (!fold->axes(&trial->call, rank, reduced, &keeps)) {
+        return 0;
+    }
+    for (i = 0; i < rank; i++) {
+        set |= reduced[i] ? 1u << i : 0;
+    }
+    return set;
+}
+
+/* A draft of a fold. The dimensions at the end that are folded are one axis, as they are for the kernel. */
+struct folding {
+    struct nest_draft *draft;
+    uint8_t axes[MDF_INLINE_RANK]; /* of the operand's dimensions */
+    uint8_t row;                   /* the axis at the end that is folded; DRAFT_NO_AXIS: none */
+    uint8_t outer[MDF_INLINE_RANK];
+    size_t n_outer; /* other axes folded */
+    size_t n;       /* elements of one total */
+};
+
+static bool plan_fold(struct folding *folding, const struct mdf_value *operand, unsigned set)
+{
+    const int64_t *shape = mdf_value_shape(operand);
+    bool is_row = true, has_row = false;
+    int64_t n_row = 1;
+    size_t d;
+
+    folding->row = DRAFT_NO_AXIS;
+    folding->n = 1;
+    for (d = operand->rank; d-- > 0;) {
+        folding->n *= (set >> d & 1) != 0 ? (size_t)shape[d] : 1;
+        is_row = is_row && (shape[d] == 1 || (set >> d & 1) != 0);
+        if (is_row && shape[d] != 1) {
+            if (has_row) {
+                return false; /* two axes that are one for the kernel: its lanes go on from one to the next */
+            }
+            has_row = true;
+            n_row *= shape[d];
+        }
+    }
+    for (d = 0; d < operand->rank; d++) {
+        folding->axes[d] = draft_axis(folding->draft, shape[d]);
+        if ((set >> d & 1) == 0 || shape[d] == 1) {
+            continue;
+        }
+        if (has_row && folding->axes[d] + 1u == folding->draft->n_axes && n_row == shape[d] &&
+            mdf_axes_product(shape, d + 1, operand->rank) == 1) {
+            folding->row = folding->axes[d];
+        } else {
+            folding->outer[folding->n_outer++] = folding->axes[d];
+        }
+    }
+    return folding->n > 1 && folding->n <= LONGEST_FOLD;
+}
+
+static uint8_t apply(struct nest_draft *draft, enum mdf_element_id id, enum mdf_lowered_code code, uint8_t in, uint8_t second,
+                     size_t n_in)
+{
+    uint8_t dtype = draft->steps[in].step.dtype, operands[MDF_MAX_OPERANDS] = {in, second};
+    struct mdf_lowered_op op = {
+        .code = (uint8_t)code, .dtype = dtype, .n_in = (uint8_t)n_in, .loop = mdf_element_operations[id].loops[dtype]};
+
+    draft->has_failed = draft->has_failed || op.loop == NULL;
+    return draft_element(draft, &op, (mdf_dtype)dtype, operands, draft->steps[in].axes);
+}
+
+/* The folds themselves: along the row in lanes, then along the other axes one by one. */
+static uint8_t fold_axes(struct folding *folding, enum mdf_nest_fold fold, uint8_t in, unsigned lanes)
+{
+    if (folding->row != DRAFT_NO_AXIS) {
+        in = draft_fold(folding->draft, fold, in, 1, &folding->row, lanes);
+    }
+    return folding->n_outer == 0 ? in : draft_fold(folding->draft, fold, in, folding->n_outer, folding->outer, 1);
+}
+
+static uint8_t add_constant(struct lowering *lowering, struct nest_draft *draft, double real)
+{
+    struct mdf_value value = {0};
+    mdf_lowered_id id;
+
+    mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 0, NULL, &real);
+    id = lowering_add_constant(lowering, &value, false);
+    draft->has_failed = draft->has_failed || id == MDF_LOWERED_NONE;
+    return id == MDF_LOWERED_NONE ? 0 : draft_load(lowering, draft, id, NULL);
+}
+
+/* The lanes of a row's sum; 0: there is no such order. */
+static unsigned row_lanes(const struct fold_rule *rule, mdf_dtype dtype, size_t n)
+{
+    if (mdf_dtype_kind(dtype) != 'f' || rule->order == MDF_FOLD_IN_ORDER) {
+        return 1;
+    }
+    if (rule->order == MDF_FOLD_PAIRWISE) {
+        return n < LANES || rule->fold != MDF_NEST_SUM ? 1 : 0;
+    }
+    if (rule->fold == MDF_NEST_SUM && rule->before == NOTHING && dtype == MDF_DTYPE_FLOAT32) {
+        return SUM_LANES;
+    }
+    return n <= LONGEST_ROW ? LANES : 0;
+}
+
+/* Reals are folded in float64 and rounded once, whole numbers in int64, or all in their own type. */
+static uint8_t fold_numbers(struct lowering *lowering, struct folding *folding, const struct fold_rule *rule, mdf_dtype dtype,
+                            uint8_t in)
+{
+    struct nest_draft *draft = folding->draft;
+    bool is_real = mdf_dtype_kind(dtype) == 'f';
+    mdf_dtype total = !rule->is_wide ? dtype : is_real ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_INT64;
+    uint8_t wide = draft_cast(draft, in, total);
+    unsigned lanes = folding->row == DRAFT_NO_AXIS ? 1 : row_lanes(rule, dtype, draft->extents[folding->row]);
+
+    if (lanes == 0 || (!is_real && (rule->before == MAGNITUDE || rule->behind != NOTHING)) ||
+        (rule->behind != NOTHING && total != MDF_DTYPE_FLOAT64)) {
+        draft->has_failed = true;
+        return in;
+    }
+    if (rule->before == SQUARE) {
+        wide = apply(draft, MDF_ELEMENT_multiply, MDF_LOWERED_MULTIPLY, wide, wide, 2);
+    } else if (rule->before == MAGNITUDE) {
+        wide = apply(draft, MDF_ELEMENT_absolute, MDF_LOWERED_ABSOLUTE, wide, 0, 1);
+    }
+    wide = fold_axes(folding, rule->fold, wide, lanes);
+    if (rule->behind == ROOT) {
+        wide = apply(draft, MDF_ELEMENT_square_root, MDF_LOWERED_SQUARE_ROOT, wide, 0, 1);
+    } else if (rule->behind == DIVISION) {
+        wide = apply(draft, MDF_ELEMENT_divide, MDF_LOWERED_DIVIDE, wide, add_constant(lowering, draft, (double)folding->n), 2);
+    }
+    return draft_cast(draft, wide, dtype);
+}
+
+/* Extremes, and where they stand. */
+static uint8_t fold_extremes(struct folding *folding, const struct trial *trial, const struct fold_rule *rule, mdf_dtype dtype,
+                             uint8_t in)
+{
+    const int64_t *last = lowering_setting(trial->source->operator, trial->source->settings, "select_last_index");
+    enum mdf_nest_fold fold = rule->fold;
+    bool is_place = fold >= MDF_NEST_FIRST_MAXIMUM;
+
+    if (last != NULL && *last == 1) {
+        fold = fold == MDF_NEST_FIRST_MAXIMUM ? MDF_NEST_LAST_MAXIMUM : MDF_NEST_LAST_MINIMUM;
+    }
+    /* Of several NaN the kernel keeps another one where it goes through rows of rows. */
+    folding->draft->has_failed =
+        folding->draft->has_failed || !mdf_nest_has_fold(fold, dtype) || (folding->n_outer > 0 && folding->row != DRAFT_NO_AXIS);
+    return fold_axes(folding, fold, in, is_place || mdf_dtype_kind(dtype) != 'f' ? 1 : MOST_LANES);
+}
+
+static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, const struct fold_rule *rule)
+{
+    const struct mdf_value *operand = trial->effective[0], *result = &trial->results[0];
+    struct folding folding = {.draft = draft_new(lowering)};
+    unsigned set = folded_dimensions(lowering, trial, operand->rank);
+    uint8_t axes[MDF_INLINE_RANK], register_number;
+    size_t d, n = 0;
+
+    if (folding.draft == NULL || set == 0 || operand->rank > MDF_INLINE_RANK || operand->length <= 1 ||
+        (mdf_dtype_kind((mdf_dtype)operand->dtype) == 'f'
+             ? operand->dtype != MDF_DTYPE_FLOAT32 && operand->dtype != MDF_DTYPE_FLOAT64
+             : operand->dtype != MDF_DTYPE_INT32 && operand->dtype != MDF_DTYPE_INT64) ||
+        !plan_fold(&folding, operand, set)) {
+        return MDF_LOWERED_NONE;
+    }
+    register_number = draft_load(lowering, folding.draft, trial->ids[0], folding.axes);
+    if (folding.draft->steps[register_number].axes + 1u != 1u << folding.draft->n_axes) {
+        return MDF_LOWERED_NONE; /* a view in which elements repeat */
+    }
+    register_number = rule->fold >= MDF_NEST_MAXIMUM
+                          ? fold_extremes(&folding, trial, rule, (mdf_dtype)operand->dtype, register_number)
+                          : fold_numbers(lowering, &folding, rule, (mdf_dtype)operand->dtype, register_number);
+    for (d = 0; d < operand->rank; d++) { /* dimensions that are left; those of the result are the same, or of size 1 */
+        if ((set >> d & 1) == 0 || result->rank == operand->rank) {
+            axes[n++] = (set >> d & 1) == 0 ? folding.axes[d] : DRAFT_NO_AXIS;
+        }
+    }
+    return n != result->rank || result->dtype != folding.draft->steps[register_number].step.dtype
+               ? MDF_LOWERED_NONE
+               : add_nest(lowering, folding.draft, register_number, result, axes);
+}
+
+/* ------------------------------------------------------------------ small products of matrices */
+
+/* The dimensions of a product by numpy.matmul. */
+struct product {
+    size_t n_batch; /* dimensions */
+    int64_t m, n, k;
+};
+
+static bool plan_product(const struct mdf_value *a, const struct mdf_value *b, const struct mdf_value *result,
+                         struct product *product)
+{
+    const int64_t *a_shape = mdf_value_shape(a), *b_shape = mdf_value_shape(b);
+
+    if (a->rank == 0 || b->rank == 0 || a->length == 0 || b->length == 0 || a->dtype != b->dtype || result->dtype != a->dtype ||
+        (a->dtype != MDF_DTYPE_FLOAT32 && a->dtype != MDF_DTYPE_FLOAT64)) {
+        return false;
+    }
+    *product = (struct product){.n_batch = (size_t)result->rank - (a->rank > 1) - (b->rank > 1),
+                                .m = a->rank > 1 ? a_shape[a->rank - 2] : 1,
+                                .k = a_shape[a->rank - 1],
+                                .n = b->rank > 1 ? b_shape[b->rank - 1] : 1};
+    return product->k > 1;
+}
+
+/* Whether all rows of the first operand meet one matrix, so that they are rows of one product. */
+static bool has_one_second(const struct mdf_value *b)
+{
+    size_t i;
+
+    for (i = 0; i + 2 < b->rank; i++) {
+        if (mdf_value_shape(b)[i] != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The lanes in which the kernel sums; 0: it has another order. */
+static unsigned product_lanes(const struct product *product, const struct mdf_value *a, const struct mdf_value *b)
+{
+    int64_t m = has_one_second(b) ? (int64_t)a->length / product->k : product->m;
+
+    if (product->n == 1) {
+        return product->k < DOT_LANES ? 1 : product->k % DOT_LANES == 0 ? DOT_LANES : 0;
+    }
+    return m <= 2 || m * product->n * product->k < PLAIN_PRODUCTS ? 1 : 0;
+}
+
+/* The axes of an operand's dimensions: of the batch, and of its matrix. */
+static void find_axes(const struct mdf_value *operand, const uint8_t *batch, size_t n_batch, size_t n_matrix,
+                      const uint8_t *matrix, uint8_t *axes)
+{
+    size_t n_own = operand->rank - n_matrix, i;
+
+    for (i = 0; i < operand->rank; i++) {
+        axes[i] = i >= n_own ? matrix[i - n_own] : mdf_value_shape(operand)[i] == 1 ? DRAFT_NO_AXIS : batch[i + n_batch - n_own];
+    }
+}
+
+static mdf_lowered_id add_product(struct lowering *lowering, const struct trial *trial)
+{
+    const struct mdf_value *a = trial->effective[0], *b = trial->effective[1], *result = &trial->results[0];
+    uint8_t batch[MDF_INLINE_RANK + 2], axes[MDF_INLINE_RANK], m, n, k, in[MDF_MAX_OPERANDS], sum;
+    struct nest_draft *draft = draft_new(lowering);
+    struct product product;
+    unsigned lanes;
+    size_t i;
+
+    if (draft == NULL || result->rank > MDF_INLINE_RANK || !plan_product(a, b, result, &product)) {
+        return MDF_LOWERED_NONE;
+    }
+    lanes = product_lanes(&product, a, b);
+    if (lanes == 0 || (int64_t)result->length * product.k > MOST_PRODUCTS) {
+        return MDF_LOWERED_NONE;
+    }
+    for (i = 0; i < product.n_batch; i++) {
+        batch[i] = draft_axis(draft, mdf_value_shape(result)[i]);
+    }
+    m = draft_axis(draft, product.m);
+    n = draft_axis(draft, product.n);
+    k = draft_axis(draft, product.k);
+    find_axes(a, batch, product.n_batch, a->rank > 1 ? 2 : 1, a->rank > 1 ? (const uint8_t[]){m, k} : &k, axes);
+    in[0] = draft_load(lowering, draft, trial->ids[0], axes);
+    find_axes(b, batch, product.n_batch, b->rank > 1 ? 2 : 1, b->rank > 1 ? (const uint8_t[]){k, n} : &k, axes);
+    in[1] = draft_load(lowering, draft, trial->ids[1], axes);
+    in[0] = apply(draft, MDF_ELEMENT_multiply, MDF_LOWERED_MULTIPLY, in[0], in[1], 2);
+    draft->steps[in[0]].axes = (uint8_t)((1u << draft->n_axes) - 1);
+    sum = draft_fold(draft, MDF_NEST_SUM, in[0], 1, &k, lanes);
+    for (i = product.n_batch; i < result->rank; i++) {
+        batch[i] = i == product.n_batch && a->rank > 1 ? m : n;
+    }
+    return add_nest(lowering, draft, sum, result, batch);
+}
+
+/* A product whose second matrix stays while a loop runs is prepared before it (lower_product.c). */
+static bool is_prepared(const struct lowering *lowering, const struct trial *trial)
+{
+    return trial->effective[1]->rank == 2 && lowering->facts[trial->ids[1]].depth < lowering->region->depth;
+}
+
+/* ------------------------------------------------------------------ calls */
+
+bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
+{
+    struct fold_rule rule;
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    *taken = false;
+    if (lowering->is_for_source || trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE || trial->source->n_outputs != 1 ||
+        trial->outputs[0] == NULL || trial->results[0].kind != MDF_KIND_TENSOR || trial->effective[0]->kind != MDF_KIND_TENSOR) {
+        return true;
+    }
+    if (find_fold(trial->source->operator, &rule)) {
+        id = add_fold(lowering, trial, &rule);
+    } else if (trial->source->operator->kernel == mdf_matmul && trial->n == 2 && trial->ids[1] != MDF_LOWERED_NONE &&
+               lowering->region->kind == REGION_BODY && !is_prepared(lowering, trial)) {
+        id = add_product(lowering, trial);
+    }
+    *taken = id != MDF_LOWERED_NONE;
+    return *taken ? lowering_bind(lowering, scope, trial->source->outputs[0], id) : !lowering_has_failed(lowering);
+}

@@ -1,0 +1,178 @@
+/* lower_view.c - calls that only move elements: where those of the result lie in what they come from, so that nests read them
+ * there. See lowering.h.
+ *
+ * It is found by moving numbers: the kernel runs on an array whose elements tell where each lies; if the numbers in the result
+ * rise by one step along each dimension, the result is a view. */
+#include "mdf_c/lower/trial.h"
+
+#include "functions/kernel/move.h"
+
+#include <string.h>
+
+enum { LONGEST_WHOLE = 1 << 16 }; /* elements; numbering more takes memory that the kernel does not need */
+
+/* Each element's place in what the value is a view of: an array of whole numbers of the value's shape. */
+static bool number_elements(struct lowering *lowering, mdf_lowered_id id, struct mdf_value *numbered)
+{
+    const struct mdf_value *form = lowering_example(lowering, id);
+    const struct lowering_view *view = &lowering->facts[id].view;
+    int64_t *numbers = mdf_value_make_tensor(lowering->memory, numbered, MDF_DTYPE_INT64, form->rank, mdf_value_shape(form));
+    size_t i, d;
+
+    if (numbers == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < form->length; i++) {
+        size_t rest = i;
+
+        numbers[i] = view->is_there ? view->first : (int64_t)i;
+        for (d = form->rank; view->is_there && d-- > 0;) {
+            numbers[i] += (int64_t)(rest % (size_t)mdf_value_shape(form)[d]) * view->strides[d];
+            rest /= (size_t)mdf_value_shape(form)[d];
+        }
+    }
+    return true;
+}
+
+/* Whether numbers rise by one step along each dimension. */
+static bool find_strides(const struct mdf_value *numbered, struct lowering_view *view)
+{
+    const int64_t *numbers = numbered->data, *shape = mdf_value_shape(numbered);
+    size_t step = 1, d, i;
+
+    view->first = numbers[0];
+    for (d = numbered->rank; d-- > 0; step *= (size_t)shape[d]) {
+        view->strides[d] = shape[d] == 1 ? 0 : numbers[step] - numbers[0];
+    }
+    for (i = 0; i < numbered->length; i++) {
+        int64_t number = view->first;
+        size_t rest = i;
+
+        for (d = numbered->rank; d-- > 0; rest /= (size_t)shape[d]) {
+            number += (int64_t)(rest % (size_t)shape[d]) * view->strides[d];
+        }
+        if (number != numbers[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_array(const struct mdf_value *value)
+{
+    return value->kind == MDF_KIND_TENSOR && value->length > 1 && value->rank <= MDF_INLINE_RANK;
+}
+
+/* Runs the kernel on the numbers; with an index, which is input 1, in its place. */
+static bool move_numbers(struct lowering *lowering, struct trial *trial, const struct mdf_value *numbered, const int64_t *index)
+{
+    const struct mdf_value *data = trial->effective[0], *given = trial->n > 1 ? trial->effective[1] : NULL;
+    struct mdf_value replaced = {0};
+    bool done;
+
+    if (index != NULL) {
+        mdf_value_borrow_tensor(lowering->memory, &replaced, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, given->rank,
+                                mdf_value_shape(given), index);
+        trial->effective[1] = &replaced;
+    }
+    trial->effective[0] = numbered;
+    done = lowering_run_trial(lowering, trial);
+    trial->effective[0] = data;
+    if (index != NULL) {
+        trial->effective[1] = given;
+    }
+    return done;
+}
+
+/* An index that is not known before, as Gather has: how far the elements of the next one lie from those of the first. */
+static bool find_step(struct lowering *lowering, struct trial *trial, const struct mdf_value *numbered,
+                      struct lowering_view *view)
+{
+    const int64_t *axis = lowering_setting(trial->source->operator, trial->source->settings, "axis");
+    const struct mdf_value *whole = trial->effective[0];
+    static const int64_t one = 1;
+    struct lowering_view second = *view;
+    size_t d = axis == NULL || *axis == MDF_NOT_GIVEN ? 0 : (size_t)(*axis < 0 ? *axis + (int64_t)whole->rank : *axis);
+
+    if (d >= whole->rank || lowering->facts[trial->ids[0]].view.at != MDF_LOWERED_NONE) {
+        return false; /* only one index is looked for */
+    }
+    view->at = trial->ids[1];
+    view->at_limit = mdf_value_shape(whole)[d];
+    if (view->at_limit > 1) {
+        if (!move_numbers(lowering, trial, numbered, &one) || !find_strides(&trial->results[0], &second) ||
+            memcmp(second.strides, view->strides, sizeof second.strides) != 0) {
+            return false;
+        }
+        view->at_stride = second.first - view->first;
+    }
+    return true;
+}
+
+static bool has_open_index(const struct lowering *lowering, const struct trial *trial)
+{
+    return trial->source->operator->form == MDF_FORM_GATHER && trial->n == 2 && trial->ids[1] != MDF_LOWERED_NONE &&
+           !lowering_is_constant(lowering, trial->ids[1]) && trial->effective[1]->length == 1 &&
+           (trial->effective[1]->dtype == MDF_DTYPE_INT64 || trial->effective[1]->dtype == MDF_DTYPE_INT32);
+}
+
+static bool is_move(const struct lowering *lowering, const struct trial *trial)
+{
+    size_t i;
+
+    if (lowering->is_for_source || trial->source->operator->move == NULL || trial->source->operator->move->n_data != 1 ||
+        trial->source->operator->move->by_type || trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE ||
+        !is_array(trial->effective[0]) || trial->effective[0]->length > LONGEST_WHOLE || lowering->facts[trial->ids[0]].is_open) {
+        return false;
+    }
+    for (i = 1; i < trial->n && !has_open_index(lowering, trial); i++) {
+        if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the results of the call are views of, now that they have ids. */
+static void note_results(struct lowering *lowering, struct scope *scope, struct trial *trial, const struct mdf_value *numbered)
+{
+    const struct lowering_view *from = &lowering->facts[trial->ids[0]].view;
+    bool is_open = has_open_index(lowering, trial);
+    size_t i;
+
+    for (i = 0; i < trial->source->n_outputs; i++) {
+        struct lowering_view view = {.is_there = true,
+                                     .id = from->is_there ? from->id : trial->ids[0],
+                                     .at = from->is_there ? from->at : MDF_LOWERED_NONE,
+                                     .at_stride = from->at_stride,
+                                     .at_limit = from->at_limit};
+        mdf_lowered_id id;
+
+        if (trial->outputs[i] == NULL || !is_array(&trial->results[i]) || trial->results[i].dtype != MDF_DTYPE_INT64 ||
+            trial->results[i].length > LONGEST_WHOLE || !find_strides(&trial->results[i], &view)) {
+            continue;
+        }
+        id = lowering_value_of(lowering, scope, trial->source->outputs[i]);
+        if (id != MDF_LOWERED_NONE && id != trial->ids[0] && lowering->lowered->values[id].place == MDF_LOWERED_RESULT &&
+            lowering->lowered->values[id].form.dtype == lowering->lowered->values[view.id].form.dtype &&
+            (!is_open || find_step(lowering, trial, numbered, &view))) {
+            lowering->facts[id].view = view;
+        }
+    }
+}
+
+bool lowering_note_views(struct lowering *lowering, struct scope *scope, struct trial *trial)
+{
+    static const int64_t zero = 0;
+    struct mdf_value numbered = {0};
+
+    if (!is_move(lowering, trial)) {
+        return true;
+    }
+    if (number_elements(lowering, trial->ids[0], &numbered) &&
+        move_numbers(lowering, trial, &numbered, has_open_index(lowering, trial) ? &zero : NULL)) {
+        note_results(lowering, scope, trial, &numbered);
+    }
+    mdf_value_clear(lowering->memory, &numbered);
+    return !lowering_has_failed(lowering);
+}

@@ -1,0 +1,51 @@
+/* nest_draft.h - nests (mdf_c/lowered/nest.h) under construction: each register has a set of axes in place of a level, so that
+ * two nests can be made one before the order of the axes is settled. */
+#ifndef MDF_LOWER_NEST_DRAFT_H
+#define MDF_LOWER_NEST_DRAFT_H
+
+#include "mdf_c/lower/lowering.h"
+#include "mdf_c/lowered/nest.h"
+
+struct draft_step {
+    struct mdf_nest_step step;                    /* its level is not used */
+    uint8_t axes;                                 /* a bit for each axis of the register; of LOAD: that it has at least */
+    uint8_t n_folded, folded[MDF_NEST_MOST_AXES]; /* of FOLD: axes, in the order of the sum */
+};
+
+struct nest_draft {
+    size_t n_axes;
+    size_t extents[MDF_NEST_MOST_AXES];
+    struct draft_step steps[MDF_NEST_MOST_STEPS];
+    size_t n_steps;
+    bool has_failed; /* there was no room */
+};
+
+enum { DRAFT_NO_AXIS = UINT8_MAX };
+
+struct nest_draft *draft_new(struct lowering *lowering);
+/* The number of an axis of so many indices; DRAFT_NO_AXIS where that is 1. */
+uint8_t draft_axis(struct nest_draft *draft, int64_t extent);
+/* Registers. A value is loaded from where it was moved from, if it is a view (lowering_note_view); axes[d] is the axis of its
+ * dimension d. */
+uint8_t draft_load(struct lowering *lowering, struct nest_draft *draft, mdf_lowered_id id, const uint8_t *axes);
+/* Of `op`, whose operands are given as registers, over the axes `of`. */
+uint8_t draft_element(struct nest_draft *draft, const struct mdf_lowered_op *op, mdf_dtype result, const uint8_t *in,
+                      unsigned of);
+uint8_t draft_cast(struct nest_draft *draft, uint8_t in, mdf_dtype to);
+uint8_t draft_fold(struct nest_draft *draft, enum mdf_nest_fold fold, uint8_t in, size_t n_axes, const uint8_t *axes,
+                   unsigned lanes);
+/* axes[d]: of dimension d of the value. */
+void draft_store(struct lowering *lowering, struct nest_draft *draft, uint8_t in, mdf_lowered_id id, const uint8_t *axes);
+
+/* In some order of the axes. NULL: they have none in which each register has the outermost ones, it is too large, or memory ran
+ * out. */
+struct mdf_lowered_nest *draft_finish(struct lowering *lowering, const struct nest_draft *draft);
+void draft_read(struct nest_draft *draft, const struct mdf_lowered_nest *nest);
+/* Both in one, which runs where `a` stood; NULL: they do not share an index space, or `b` reads nothing that `a` makes where it
+ * has to. */
+struct mdf_lowered_nest *draft_merge(struct lowering *lowering, const struct mdf_lowered_nest *a,
+                                     const struct mdf_lowered_nest *b, bool has_to_read);
+/* Neighbouring axes that all views go through as one are made one. */
+void draft_join_axes(struct mdf_lowered_nest *nest);
+
+#endif

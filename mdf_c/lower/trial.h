@@ -1,0 +1,23 @@
+/* trial.h - for the files that lower calls of kernels: one call, run once on examples. */
+#ifndef MDF_LOWER_TRIAL_H
+#define MDF_LOWER_TRIAL_H
+
+#include "mdf_c/lower/lowering.h"
+
+/* One call, its inputs as the kernel sees them, and what came of it. */
+struct trial {
+    const struct mdf_code_call *source;
+    struct mdf_call call;
+    size_t n; /* inputs */
+    mdf_lowered_id *ids;
+    const struct mdf_value **given, **effective;
+    struct mdf_value *converted, *results, **outputs;
+    bool is_weak;
+    struct mdf_elementwise_trace trace;
+    mdf_lowered_id expanded[MDF_MAX_OPERANDS]; /* the loop's operands that were expanded; else NONE */
+};
+
+/* Runs the kernel on what trial->effective points at, afresh. */
+bool lowering_run_trial(struct lowering *lowering, struct trial *trial);
+
+#endif

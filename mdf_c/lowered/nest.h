@@ -1,0 +1,114 @@
+/* nest.h - a loop nest: an index space of a few axes, and a short straight program for each of its points. It says what is
+ * computed, and the order of sums where that matters; not how: which axis makes vectors, what is cut into tiles, what is computed
+ * again rather than kept is up to who runs it. docs/lowered.md has the text of it.
+ *
+ * The program is a row of steps; each makes one register, which later steps call by the step's number, except STORE, which makes
+ * none. A register has a level L: it is an element for each index of the outermost L axes (level 0: one element). What the text
+ *     axes 4, 32, 8
+ *     r0@2 = load ...        r1@3 = load ...
+ *     r2@3 = multiply r0, r1
+ *     r3@2 = sum r2
+ *     store r3@2 in ...
+ * means is: for each i < 4, j < 32: r0 is loaded; for each k < 8: r1, r2; r3 is the sum of r2 over k, which is stored.
+ * Registers may be used at any later step whose level is not below theirs, also behind a fold of their own axes: who runs it goes
+ * through these axes once more then, or has kept what it needs.
+ *
+ * Invariants, which mdf_lowered_verify (verify.h) checks: there is an axis, and extents are at least 2; operands are earlier
+ * steps that make registers, of no higher level and of the types that are said below; no element that a view leads to lies
+ * outside its value, `at` counted in; strides past the step's level are 0. A value that is stored is a result in memory of its
+ * own or a scalar; it is stored by one step, each of its elements once and all of them, and not loaded by the same nest. What a
+ * nest loads does not share memory with what it stores, but that a state's `next` may be written where its `parameter` lies, if
+ * whoever runs the nest reads no element of the parameter after he has written it. */
+#ifndef MDF_LOWERED_NEST_H
+#define MDF_LOWERED_NEST_H
+
+#include "mdf_c/lowered/lowered.h"
+
+enum { MDF_NEST_MOST_AXES = 8, MDF_NEST_MOST_STEPS = 64 };
+#define MDF_NEST_NONE UINT8_MAX /* no register */
+
+enum mdf_nest_kind {
+    MDF_NEST_LOAD,    /* an element of a value */
+    MDF_NEST_ELEMENT, /* code(in[0], in[1], in[2]), or loop; operands of any lower or the same level */
+    MDF_NEST_FOLD,    /* of in[0], whose level is higher, over the axes from this step's level to that of in[0] */
+    MDF_NEST_STORE    /* in[0], which has the step's level, into an element of a value */
+};
+
+/* With t the total so far and x the next element. Types: of in[0] and the result one and the same, unless it says otherwise. */
+enum mdf_nest_fold {
+    MDF_NEST_SUM,     /* reals, int32, int64 (wraps): begins with 0; t + x */
+    MDF_NEST_PRODUCT, /* the same: begins with 1; t * x */
+    MDF_NEST_MAXIMUM, /* reals, int32, int64: begins with the lowest, -infinity; x > t || x != x ? x : t */
+    MDF_NEST_MINIMUM, /* the same with the highest and x < t */
+    /* reals, int32, int64, the result is int64: the index, over the one axis folded, of the first largest element; with NaN in
+     * the row, of the first NaN: begins with element 0; x > t || (x != x && t == t) takes x */
+    MDF_NEST_FIRST_MAXIMUM,
+    MDF_NEST_FIRST_MINIMUM, /* x < t || ... */
+    MDF_NEST_LAST_MAXIMUM,  /* of the last: x >= t || x != x */
+    MDF_NEST_LAST_MINIMUM,  /* x <= t || ... */
+    N_MDF_NEST_FOLDS
+};
+
+/* Which element of the value. */
+struct mdf_nest_view {
+    mdf_lowered_id id;                   /* an array, or a scalar, whose strides are 0 */
+    int64_t first;                       /* offset in elements, of the point whose indices are 0 */
+    int64_t strides[MDF_NEST_MOST_AXES]; /* by axis; 0: the same element; negative: backwards */
+    /* Of a LOAD: an int64 register, of the step's level or below, whose value times at_stride is added; from -at_limit to
+     * at_limit
+     * - 1, where at_limit is added to a negative one first; else the lowered form bails out. NONE: there is no such thing. */
+    uint8_t at;
+    int64_t at_stride, at_limit;
+};
+
+struct mdf_nest_step {
+    uint8_t kind;  /* enum mdf_nest_kind */
+    uint8_t level; /* of the register that it makes; of STORE: how many axes it goes through */
+    uint8_t dtype; /* of the register that it makes; of STORE: of the element, which is that of in[0]: float32, float64, int32,
+                      int64, bool; of LOAD, STORE and ELEMENTS any type of at most 8 bytes */
+    uint8_t n_in;  /* registers in `in` */
+    uint8_t in[MDF_MAX_OPERANDS];
+    /* ELEMENT: of ADD to SELECT (but the _EXACT ones), CAST, or ELEMENTS; operand_dtype is what op->dtype is of such an op
+     * (lowered.h); `loop` is not NULL but for CAST, and does the same on rows. */
+    uint8_t code;          /* enum mdf_lowered_code */
+    uint8_t operand_dtype; /* also of FOLD: that of in[0] */
+    mdf_loop loop;
+    const void *loop_settings;
+    const struct mdf_operator *operator; /* of the model, as in struct mdf_lowered_op */
+    const void *settings;
+    /* FOLD. `lanes` is 1: t runs through the elements in the order of the axes, the innermost fastest. Else the axes folded are
+     * one, and element i goes to total number i % lanes, each of which begins as said above; then, for n = lanes / 2, lanes / 4,
+     * ..., 1, each total i < n takes total i + n as its x; total 0 is the result. `lanes` is a power of two. The order has to be
+     * kept for reals; whole numbers may be folded in any, but for the indices of extremes. */
+    uint8_t fold; /* enum mdf_nest_fold */
+    uint8_t lanes;
+    struct mdf_nest_view view; /* LOAD, STORE */
+};
+
+struct mdf_nest_tiles;
+
+/* A NEST op. What it stores are results; each of them is an array in memory of its own, or a scalar. */
+struct mdf_lowered_nest {
+    size_t n_axes;
+    size_t extents[MDF_NEST_MOST_AXES];
+    struct mdf_nest_step *steps;
+    size_t n_steps;
+    struct mdf_nest_tiles *tiles; /* of mdf_lowered_run_nest, which makes them in its first run */
+};
+
+/* How many elements of the index space the axes [first, end) have. */
+static inline size_t mdf_nest_count(const struct mdf_lowered_nest *nest, size_t first, size_t end)
+{
+    size_t n = 1;
+
+    for (; first < end; first++) {
+        n *= nest->extents[first];
+    }
+    return n;
+}
+
+/* Whether it loads a value, or stores it. */
+bool mdf_nest_reads(const struct mdf_lowered_nest *nest, mdf_lowered_id id);
+bool mdf_nest_stores(const struct mdf_lowered_nest *nest, mdf_lowered_id id);
+
+#endif

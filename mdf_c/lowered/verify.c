@@ -1,0 +1,418 @@
+/* verify.c - see verify.h. Goes through all ops in their order, with a mark for each value that has been made and can be seen. */
+#include "mdf_c/lowered/verify.h"
+
+#include "mdf_c/lowered/nest.h"
+#include "mdf_c/lowered/nest_folds.h"
+#include "mdf_c/lowered/print_lowered.h"
+
+#include <string.h>
+
+struct verification {
+    const struct mdf_lowered *lowered;
+    struct mdf_text *why;
+    bool *is_there;       /* of each value: it can be read here */
+    bool *is_made;        /* anything has made it */
+    mdf_lowered_id *made; /* by what the regions around have, in order */
+    size_t n_made;
+};
+
+static bool fail(struct verification *verification, const struct mdf_lowered_op *op, const char *what)
+{
+    mdf_text_printf(verification->why, "%s: ", what);
+    if (op != NULL) {
+        mdf_lowered_op_print(verification->why, verification->lowered, op);
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------ values */
+
+static bool reads(struct verification *verification, const struct mdf_lowered_op *op, mdf_lowered_id id)
+{
+    return (id < verification->lowered->n_values && verification->is_there[id]) ||
+           fail(verification, op, "reads what is not there");
+}
+
+static bool reads_any(struct verification *verification, const struct mdf_lowered_op *op, mdf_lowered_id id)
+{
+    return id == MDF_LOWERED_NONE || reads(verification, op, id);
+}
+
+static bool makes(struct verification *verification, const struct mdf_lowered_op *op, mdf_lowered_id id)
+{
+    if (id >= verification->lowered->n_values || verification->is_made[id]) {
+        return fail(verification, op, "makes what is there already");
+    }
+    verification->is_made[id] = verification->is_there[id] = true;
+    verification->made[verification->n_made++] = id;
+    return true;
+}
+
+static bool makes_any(struct verification *verification, const struct mdf_lowered_op *op, mdf_lowered_id id)
+{
+    return id == MDF_LOWERED_NONE || makes(verification, op, id);
+}
+
+static bool has_type(const struct verification *verification, mdf_lowered_id id, unsigned dtype)
+{
+    return verification->lowered->values[id].form.dtype == dtype;
+}
+
+static bool have_one_form(const struct verification *verification, mdf_lowered_id a, mdf_lowered_id b)
+{
+    const struct mdf_value *x = &verification->lowered->values[a].form, *y = &verification->lowered->values[b].form;
+
+    return x->dtype == y->dtype && x->length == y->length;
+}
+
+/* ------------------------------------------------------------------ nests */
+
+/* The lowest and the highest offset that a view comes to. */
+static void find_bounds(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, int64_t *low, int64_t *high)
+{
+    const struct mdf_nest_view *view = &step->view;
+    size_t axis;
+
+    *low = *high = view->first;
+    for (axis = 0; axis < nest->n_axes; axis++) {
+        int64_t end = ((int64_t)nest->extents[axis] - 1) * view->strides[axis];
+
+        *(end < 0 ? low : high) += end;
+    }
+    if (view->at != MDF_NEST_NONE) {
+        int64_t end = (view->at_limit - 1) * view->at_stride;
+
+        *(end < 0 ? low : high) += end;
+    }
+}
+
+/* Whether a store writes each element once: some order of the axes is that of the value's own layout. */
+static bool covers_value(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t length)
+{
+    bool used[MDF_NEST_MOST_AXES] = {false};
+    int64_t stride = 1;
+    size_t i, axis;
+
+    for (i = 0; i < step->level; i++) {
+        for (axis = 0; axis < step->level && (used[axis] || step->view.strides[axis] != stride); axis++) {
+        }
+        if (axis == step->level) {
+            return false;
+        }
+        used[axis] = true;
+        stride *= (int64_t)nest->extents[axis];
+    }
+    return step->view.first == 0 && (uint64_t)stride == length;
+}
+
+static bool verify_view(struct verification *verification, const struct mdf_lowered_op *op, size_t i)
+{
+    const struct mdf_lowered_nest *nest = op->of.nest;
+    const struct mdf_nest_step *step = &nest->steps[i];
+    const struct mdf_value *form = &verification->lowered->values[step->view.id].form;
+    int64_t low, high;
+    size_t axis;
+
+    for (axis = step->level; axis < nest->n_axes; axis++) {
+        if (step->view.strides[axis] != 0) {
+            return fail(verification, op, "a stride past the level");
+        }
+    }
+    if (step->view.at != MDF_NEST_NONE &&
+        (step->kind == MDF_NEST_STORE || step->view.at >= i || nest->steps[step->view.at].kind == MDF_NEST_STORE ||
+         nest->steps[step->view.at].level > step->level || nest->steps[step->view.at].dtype != MDF_DTYPE_INT64 ||
+         step->view.at_limit < 1)) {
+        return fail(verification, op, "an index that is none");
+    }
+    find_bounds(nest, step, &low, &high);
+    if (low < 0 || (uint64_t)high >= form->length || form->dtype != step->dtype) {
+        return fail(verification, op, "a view beyond its value");
+    }
+    return true;
+}
+
+static bool verify_operands(struct verification *verification, const struct mdf_lowered_op *op, size_t i)
+{
+    const struct mdf_nest_step *step = &op->of.nest->steps[i];
+    bool is_fold = step->kind == MDF_NEST_FOLD;
+    size_t k;
+
+    for (k = 0; k < step->n_in; k++) {
+        const struct mdf_nest_step *operand = &op->of.nest->steps[step->in[k]];
+        bool is_truth = step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_SELECT && k == 0;
+
+        if (step->in[k] >= i || operand->kind == MDF_NEST_STORE ||
+            (is_fold ? operand->level <= step->level : operand->level > step->level)) {
+            return fail(verification, op, "an operand of no such level");
+        }
+        if (step->code != MDF_LOWERED_ELEMENTS && operand->dtype != (is_truth ? MDF_DTYPE_BOOL : step->operand_dtype)) {
+            return fail(verification, op, "an operand of another type");
+        }
+    }
+    return true;
+}
+
+static bool verify_fold(struct verification *verification, const struct mdf_lowered_op *op, const struct mdf_nest_step *step)
+{
+    bool is_place = step->fold >= MDF_NEST_FIRST_MAXIMUM;
+    size_t n_axes = op->of.nest->steps[step->in[0]].level - (size_t)step->level;
+
+    return (mdf_nest_has_fold((enum mdf_nest_fold)step->fold, (mdf_dtype)step->operand_dtype) &&
+            step->dtype == (is_place ? MDF_DTYPE_INT64 : step->operand_dtype) && step->lanes > 0 &&
+            (step->lanes & (step->lanes - 1)) == 0 && (n_axes == 1 || (step->lanes == 1 && !is_place))) ||
+           fail(verification, op, "a fold that there is not");
+}
+
+static bool verify_element(struct verification *verification, const struct mdf_lowered_op *op, const struct mdf_nest_step *step)
+{
+    bool is_known =
+        (step->code <= MDF_LOWERED_SELECT && (step->code < MDF_LOWERED_ADD_EXACT || step->code > MDF_LOWERED_NEGATE_EXACT)) ||
+        step->code == MDF_LOWERED_CAST || step->code == MDF_LOWERED_ELEMENTS;
+
+    return (is_known && step->n_in > 0 && step->n_in <= MDF_MAX_OPERANDS &&
+            (step->loop != NULL) == (step->code != MDF_LOWERED_CAST) &&
+            mdf_dtype_size((mdf_dtype)step->dtype) <= sizeof(uint64_t)) ||
+           fail(verification, op, "an element function that there is not");
+}
+
+static bool stores_once(const struct mdf_lowered_nest *nest, size_t at)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        if (i != at && (nest->steps[i].kind == MDF_NEST_LOAD || nest->steps[i].kind == MDF_NEST_STORE) &&
+            nest->steps[i].view.id == nest->steps[at].view.id) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool verify_step(struct verification *verification, const struct mdf_lowered_op *op, size_t i)
+{
+    const struct mdf_nest_step *step = &op->of.nest->steps[i];
+
+    if (step->level > op->of.nest->n_axes) {
+        return fail(verification, op, "a level of no axis");
+    }
+    switch ((enum mdf_nest_kind)step->kind) {
+    case MDF_NEST_LOAD:
+        return reads(verification, op, step->view.id) && verify_view(verification, op, i);
+    case MDF_NEST_ELEMENT:
+        return verify_element(verification, op, step) && verify_operands(verification, op, i);
+    case MDF_NEST_FOLD:
+        return step->n_in == 1 && step->in[0] < i && verify_operands(verification, op, i) && verify_fold(verification, op, step);
+    case MDF_NEST_STORE:
+        return step->in[0] < i && op->of.nest->steps[step->in[0]].kind != MDF_NEST_STORE &&
+                       op->of.nest->steps[step->in[0]].level == step->level &&
+                       op->of.nest->steps[step->in[0]].dtype == step->dtype && stores_once(op->of.nest, i) &&
+                       covers_value(op->of.nest, step, verification->lowered->values[step->view.id].form.length)
+                   ? verify_view(verification, op, i) && makes(verification, op, step->view.id)
+                   : fail(verification, op, "a store of no whole value");
+    }
+    return fail(verification, op, "a step of no kind");
+}
+
+static bool verify_nest(struct verification *verification, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_nest *nest = op->of.nest;
+    size_t i;
+
+    if (nest->n_axes == 0 || nest->n_axes > MDF_NEST_MOST_AXES || nest->n_steps > MDF_NEST_MOST_STEPS) {
+        return fail(verification, op, "a nest of no such size");
+    }
+    for (i = 0; i < nest->n_axes; i++) {
+        if (nest->extents[i] < 2) {
+            return fail(verification, op, "an axis of one index");
+        }
+    }
+    for (i = 0; i < nest->n_steps; i++) {
+        if (!verify_step(verification, op, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ regions */
+
+static bool verify_region(struct verification *verification, const struct mdf_lowered_region *region);
+
+/* What is made inside can not be seen from outside. */
+static void hide(struct verification *verification, size_t n_made)
+{
+    while (verification->n_made > n_made) {
+        verification->is_there[verification->made[--verification->n_made]] = false;
+    }
+}
+
+static bool verify_branches(struct verification *verification, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_if *branches = op->of.branches;
+    size_t n_made = verification->n_made, side, i;
+
+    if (!reads(verification, op, branches->condition) || !has_type(verification, branches->condition, MDF_DTYPE_BOOL)) {
+        return fail(verification, op, "no condition");
+    }
+    for (side = 0; side < 2; side++) {
+        if (!verify_region(verification, side == 0 ? &branches->then : &branches->otherwise)) {
+            return false;
+        }
+        for (i = 0; i < branches->n_merges; i++) {
+            mdf_lowered_id id = side == 0 ? branches->merges[i].then : branches->merges[i].otherwise;
+
+            if (!reads(verification, op, id) || !have_one_form(verification, id, branches->merges[i].out)) {
+                return fail(verification, op, "a result of another form");
+            }
+        }
+        hide(verification, n_made);
+    }
+    for (i = 0; i < branches->n_merges; i++) {
+        if (!makes(verification, op, branches->merges[i].out)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool begin_loop(struct verification *verification, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_loop *loop = op->of.loop;
+    size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        if (!reads(verification, op, loop->states[i].initial) || !makes(verification, op, loop->states[i].parameter) ||
+            !have_one_form(verification, loop->states[i].initial, loop->states[i].parameter)) {
+            return fail(verification, op, "a state of another form");
+        }
+    }
+    for (i = 0; i < loop->n_rows; i++) {
+        if (!reads(verification, op, loop->rows[i].source) || !makes(verification, op, loop->rows[i].parameter)) {
+            return false;
+        }
+    }
+    for (i = 0; i < loop->n_products; i++) {
+        if (loop->products[i]->rows != NULL && !makes(verification, op, loop->products[i]->out)) {
+            return false;
+        }
+    }
+    return makes_any(verification, op, loop->number) && makes_any(verification, op, loop->is_going_on) &&
+           reads_any(verification, op, loop->trip_count) && reads_any(verification, op, loop->condition);
+}
+
+static bool verify_loop(struct verification *verification, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_loop *loop = op->of.loop;
+    size_t n_made = verification->n_made, i;
+
+    if (!begin_loop(verification, op) || !verify_region(verification, &loop->body) ||
+        !reads_any(verification, op, loop->next_condition)) {
+        return false;
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        if (!reads(verification, op, loop->states[i].next) ||
+            !have_one_form(verification, loop->states[i].next, loop->states[i].parameter)) {
+            return fail(verification, op, "a state of another form");
+        }
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (!reads(verification, op, loop->stacks[i].item)) {
+            return false;
+        }
+    }
+    hide(verification, n_made);
+    for (i = 0; i < loop->n_states; i++) { /* they are what the last run left */
+        verification->is_there[loop->states[i].parameter] = true;
+        verification->made[verification->n_made++] = loop->states[i].parameter;
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (!makes(verification, op, loop->stacks[i].stack)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool verify_element_op(struct verification *verification, const struct mdf_lowered_op *op)
+{
+    size_t i;
+
+    for (i = 0; i < op->n_in; i++) {
+        if (!reads(verification, op, op->in[i])) {
+            return false;
+        }
+    }
+    return makes(verification, op, op->out);
+}
+
+static bool verify_call(struct verification *verification, const struct mdf_lowered_op *op)
+{
+    size_t i;
+
+    for (i = 0; i < op->of.call->n_inputs; i++) {
+        if (!reads_any(verification, op, op->of.call->inputs[i])) {
+            return false;
+        }
+    }
+    for (i = 0; i < op->of.call->n_outputs; i++) {
+        if (!makes_any(verification, op, op->of.call->outputs[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool verify_op(struct verification *verification, const struct mdf_lowered_op *op)
+{
+    switch ((enum mdf_lowered_code)op->code) {
+    MDF_LOWERED_CASES_OF_ELEMENTS:
+        return verify_element_op(verification, op);
+    case MDF_LOWERED_CALL:
+        return verify_call(verification, op);
+    case MDF_LOWERED_FUSED:
+        return verify_region(verification, &op->of.fused->body);
+    case MDF_LOWERED_NEST:
+        return verify_nest(verification, op);
+    case MDF_LOWERED_IF:
+        return verify_branches(verification, op);
+    case MDF_LOWERED_LOOP:
+        return verify_loop(verification, op);
+    }
+    return fail(verification, NULL, "an op of no code");
+}
+
+static bool verify_region(struct verification *verification, const struct mdf_lowered_region *region)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        if (!verify_op(verification, &region->ops[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mdf_lowered_verify(const struct mdf_lowered *lowered, struct mdf_text *why)
+{
+    struct mdf_arena arena;
+    struct verification verification = {.lowered = lowered, .why = why};
+    bool holds;
+    size_t i;
+
+    mdf_arena_init(&arena, lowered->context->memory);
+    verification.is_there = mdf_arena_array(&arena, lowered->n_values + 1, sizeof *verification.is_there);
+    verification.is_made = mdf_arena_array(&arena, lowered->n_values + 1, sizeof *verification.is_made);
+    verification.made = mdf_arena_array(&arena, 2 * lowered->n_values + 1, sizeof *verification.made);
+    holds = verification.is_there != NULL && verification.is_made != NULL && verification.made != NULL;
+    for (i = 0; holds && i < lowered->n_values; i++) {
+        verification.is_there[i] = verification.is_made[i] =
+            lowered->values[i].place == MDF_LOWERED_INPUT || lowered->values[i].place == MDF_LOWERED_CONSTANT;
+    }
+    holds = holds && verify_region(&verification, &lowered->region);
+    for (i = 0; holds && i < lowered->n_outputs; i++) {
+        holds = reads(&verification, NULL, lowered->outputs[i].id);
+    }
+    mdf_arena_release(&arena);
+    return holds;
+}
