@@ -215,8 +215,8 @@ static bool find_way(const struct mdf_fold *fold, struct fold_rule *rule)
     rule->is_wide = fold->totals == MDF_FOLD_WIDE;
     return rule->fold < N_MDF_NEST_FOLDS && !fold->shifts && !fold->truths &&
            (fold->order == MDF_FOLD_LANES || rule->fold < MDF_NEST_MAXIMUM) &&
-           (rule->before != NOTHING || way->term == MDF_ELEMENT(kept)) && (rule->behind == ROOT || fold->after == MDF_ELEMENT(kept)) &&
-           !(fold->divides && fold->after != MDF_ELEMENT(kept));
+           (rule->before != NOTHING || way->term == MDF_ELEMENT(kept)) &&
+           (rule->behind == ROOT || fold->after == MDF_ELEMENT(kept)) && !(fold->divides && fold->after != MDF_ELEMENT(kept));
 }
 
 /* False: nests do not fold so. */
@@ -555,7 +555,7 @@ bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct tr
         trial->outputs[0] == NULL || trial->results[0].kind != MDF_KIND_TENSOR || trial->effective[0]->kind != MDF_KIND_TENSOR) {
         return true;
     }
-    if (find_fold(trial->source->operator, &rule)) {
+    if (find_fold(trial->source->operator, & rule)) {
         id = add_fold(lowering, trial, &rule);
     } else if (trial->source->operator->kernel == mdf_matmul && trial->n == 2 && trial->ids[1] != MDF_LOWERED_NONE &&
                lowering->region->kind == REGION_BODY && !is_prepared(lowering, trial)) {

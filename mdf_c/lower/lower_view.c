@@ -111,18 +111,20 @@ static bool find_step(struct lowering *lowering, struct trial *trial, const stru
 
 static bool has_open_index(const struct lowering *lowering, const struct trial *trial)
 {
-    return trial->source->operator->form == MDF_FORM_GATHER && trial->n == 2 && trial->ids[1] != MDF_LOWERED_NONE &&
-           !lowering_is_constant(lowering, trial->ids[1]) && trial->effective[1]->length == 1 &&
+    return trial->source->operator->form == MDF_FORM_GATHER && trial->n == 2 &&
+           trial->ids[1] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[1]) &&
+           trial->effective[1]->length == 1 &&
            (trial->effective[1]->dtype == MDF_DTYPE_INT64 || trial->effective[1]->dtype == MDF_DTYPE_INT32);
 }
 
 static bool is_move(const struct lowering *lowering, const struct trial *trial)
 {
+    const struct mdf_move *move = trial->source->operator->move;
     size_t i;
 
-    if (lowering->is_for_source || trial->source->operator->move == NULL || trial->source->operator->move->n_data != 1 ||
-        trial->source->operator->move->by_type || trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE ||
-        !is_array(trial->effective[0]) || trial->effective[0]->length > LONGEST_WHOLE || lowering->facts[trial->ids[0]].is_open) {
+    if (lowering->is_for_source || move == NULL || move->n_data != 1 || move->by_type || move->zeros || move->fills ||
+        trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE || !is_array(trial->effective[0]) ||
+        trial->effective[0]->length > LONGEST_WHOLE || lowering->facts[trial->ids[0]].is_open) {
         return false;
     }
     for (i = 1; i < trial->n && !has_open_index(lowering, trial); i++) {
