@@ -236,8 +236,8 @@ typedef struct mdf_options {
     void *warning_context;
     bool plain; /* nothing is fused or made machine code: the same results, more slowly (docs/speed.md) */
     mdf_loop_condition loop_condition;
-    /* Bound in seconds on each call that compiles, evaluates once or many times, makes or runs a sweep: it ends with MDF_LIMIT,
-     * within a fifth of a second. 0: none. See mdf_state_limit_time and docs/limits.md. */
+    /* Bound in seconds on each call that loads, compiles, evaluates once or many times, makes or runs a sweep: it ends with
+     * MDF_LIMIT, within a fifth of a second. 0: none. See mdf_state_limit_time and docs/limits.md. */
     double time_limit_s;
 } mdf_options;
 
@@ -248,8 +248,8 @@ typedef struct mdf_model mdf_model;
 /* Reads a model file. The format follows the suffix: .json, .yaml, .yml, .bson, .onnx (see docs/onnx.md). Weights of a big ONNX
  * file stay in it: replace such a file, but do not change it in place, while the model or a program of it lives. */
 MDF_API mdf_model *mdf_model_load_file(const char *path, mdf_error *error);
-/* The same with a format ("json", "yaml", "bson", "onnx"; NULL: by suffix) and options (allocator and warnings are used; may be
- * NULL). */
+/* The same with a format ("json", "yaml", "bson", "onnx"; NULL: by suffix) and options (bounds, allocator and warnings are used;
+ * may be NULL). */
 MDF_API mdf_model *mdf_model_load_file_as(const char *path, const char *format, const mdf_options *options, mdf_error *error);
 /* Reads a model from memory; `name` stands for the file in messages, and may be NULL. */
 MDF_API mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char *format, const char *name,

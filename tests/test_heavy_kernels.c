@@ -514,3 +514,105 @@ Test(heavy_kernels, arrays_without_elements)
         kernel_end(&call);
     }
 }
+
+/* ------------------------------------------------------------------ stopping */
+
+enum { N_MANY = 1 << 18 };
+
+static const int64_t many[] = {N_MANY, 1}, one[] = {1, 1};
+
+static void add_indices(struct kernel_call *call, size_t rank)
+{
+    struct mdf_value *indices = kernel_add(call, MDF_DTYPE_INT64, rank, many, NUMBERS_SHORT, false);
+
+    memset(indices->data, 0, indices->length * sizeof(int64_t));
+}
+
+/* Adds the inputs, and sets the attributes that have no default. */
+static void add_gather(struct kernel_call *call)
+{
+    kernel_add(call, MDF_DTYPE_FLOAT32, 2, one, NUMBERS_SHORT, false);
+    add_indices(call, 2);
+}
+
+static void add_scatter_tuples(struct kernel_call *call)
+{
+    add_gather(call);
+    kernel_add(call, MDF_DTYPE_FLOAT32, 2, many, NUMBERS_SHORT, false);
+}
+
+static void add_condition(struct kernel_call *call)
+{
+    kernel_add(call, MDF_DTYPE_FLOAT32, 1, many, NUMBERS_SHORT, false);
+    kernel_add(call, MDF_DTYPE_BOOL, 1, many, NUMBERS_SHORT, false);
+}
+
+static void add_categories(struct kernel_call *call)
+{
+    static const int64_t depth = 3, two = 2;
+
+    add_indices(call, 1);
+    kernel_add_integers(call, &depth, 1);
+    kernel_add(call, MDF_DTYPE_FLOAT32, 1, &two, NUMBERS_SHORT, false);
+}
+
+static void add_reals(struct kernel_call *call)
+{
+    kernel_add(call, MDF_DTYPE_FLOAT32, 2, many, NUMBERS_SHORT, false);
+}
+
+static void add_cast(struct kernel_call *call)
+{
+    add_reals(call);
+    *(mdf_dtype *)kernel_field(call, "to") = MDF_DTYPE_FLOAT8E5M2;
+}
+
+static const double number = 1;
+
+static void add_label_encoding(struct kernel_call *call)
+{
+    add_reals(call);
+    *(struct mdf_floats *)kernel_field(call, "keys_floats") = (struct mdf_floats){&number, 1};
+    *(struct mdf_floats *)kernel_field(call, "values_floats") = (struct mdf_floats){&number, 1};
+}
+
+static void add_picked_features(struct kernel_call *call)
+{
+    kernel_add(call, MDF_DTYPE_FLOAT32, 2, one, NUMBERS_SHORT, false);
+    add_indices(call, 1);
+}
+
+/* Kernels that go through their elements one by one notice that they are asked to stop, and leave elements out. */
+Test(heavy_kernels, stopped)
+{
+    static const struct {
+        const char *name;
+        int version;
+        void (*add)(struct kernel_call *call);
+    } calls[] = {{"Gather", 13, add_gather},
+                 {"GatherElements", 13, add_gather},
+                 {"GatherND", 13, add_gather},
+                 {"ScatterND", 18, add_scatter_tuples},
+                 {"Compress", 11, add_condition},
+                 {"OneHot", 11, add_categories},
+                 {"Cast", 21, add_cast},
+                 {"ArrayFeatureExtractor", 1, add_picked_features},
+                 {"LabelEncoder", 4, add_label_encoding}};
+
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct kernel_call call;
+        struct mdf_stop stop;
+
+        kernel_begin(&call, calls[i].name, calls[i].version);
+        calls[i].add(&call);
+        cr_assert(call.call.kernel(&call.call), "%s: %s", calls[i].name, call.context.error.message);
+        mdf_stop_init(&stop);
+        cr_assert(mdf_stop_begin(&stop, &call.memory, INFINITY, NULL));
+        call.context.stop = &stop;
+        mdf_stop_ask(&stop);
+        call.call.kernel(&call.call);
+        cr_expect(mdf_stop_is_untold(&stop), "%s", calls[i].name);
+        mdf_stop_release(&stop, &call.memory);
+        kernel_end(&call);
+    }
+}

@@ -87,6 +87,13 @@ static const struct heavy heavies[] = {
           "\"function\": \"ai.onnx.ml::SVMRegressor\", \"args\": {\"X\": \"x\", \"n_supports\": 20, "
           "\"support_vectors\": \"[0.5] * 1000\", \"coefficients\": \"[0.5] * 20\", \"rho\": \"[1.0]\"}"),
      300000, 3},
+    {WITH("numpy.ones((1, 1, int(n)))",
+          "\"function\": \"onnx::LpPool\", \"args\": {\"X\": \"x\", \"kernel_shape\": \"[64]\", \"p\": 3}"),
+     1e7, 100},
+    {WITH("numpy.ones((1, int(n), 500))", "\"function\": \"onnx::LinearAttention\", \"args\": {\"query\": \"x\", \"key\": \"x\", "
+                                          "\"value\": \"x\", \"q_num_heads\": 1, "
+                                          "\"kv_num_heads\": 1, \"update_rule\": \"linear\"}"),
+     30000, 3},
 };
 
 static mdf_program *compile(const char *parameters, const mdf_options *options)
@@ -326,6 +333,23 @@ static char *write_long_expressions(size_t n_parameters)
     }
     sprintf(end, "}, \"output_ports\": {\"o\": {\"value\": \"p0\"}}}}}}}}");
     return json;
+}
+
+/* Reading a model has the time limit too: past it, memory is refused. */
+Test(limits, time_limit_of_loading)
+{
+    static const char *const formats[] = {"json", "yaml"};
+    char *json = write_long_expressions(50);
+    const mdf_options options = {.time_limit_s = 1e-9};
+
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        mdf_error error = {0};
+
+        cr_expect_null(mdf_model_load_bytes(json, strlen(json), formats[i], "long.json", &options, &error));
+        cr_expect_eq(error.code, MDF_LIMIT);
+        cr_expect_not_null(strstr(error.message, "--time-limit"), "%s", error.message);
+    }
+    free(json);
 }
 
 Test(limits, memory_of_loading_and_compiling)

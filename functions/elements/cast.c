@@ -323,7 +323,7 @@ static bool cast(struct mdf_call *call, const struct mdf_value *x, const struct 
         convert_to_powers(conversion, elements, x->data, x->length);
         return true;
     }
-    return mdf_convert_elements(target, elements, source, x->data, x->length, conversion->saturate);
+    return mdf_value_convert_elements(call->context->memory, target, elements, source, x->data, x->length, conversion->saturate);
 }
 
 /* "FLOAT" is "tensor(float)". */
@@ -437,10 +437,10 @@ static bool run_bit_cast(struct mdf_call *call)
     /* Where a type fills part of its byte, the rest follows the type's rule, which conversion between integers keeps. */
     whole = bits_of(target) == 2 ? MDF_DTYPE_UINT2 : bits_of(target) == 4 ? MDF_DTYPE_UINT4 : MDF_DTYPE_UINT8;
     if (target == MDF_DTYPE_BOOL || target == MDF_DTYPE_INT2 || target == MDF_DTYPE_INT4) {
-        return mdf_convert_elements(target, elements, whole, x->data, x->length, false);
+        return mdf_value_convert_elements(call->context->memory, target, elements, whole, x->data, x->length, false);
     }
     if (bits_of(target) < 8) {
-        return mdf_convert_elements(MDF_DTYPE_UINT8, elements, whole, x->data, x->length, false);
+        return mdf_value_convert_elements(call->context->memory, MDF_DTYPE_UINT8, elements, whole, x->data, x->length, false);
     }
     if (x->length > 0) {
         memcpy(elements, x->data, x->length * mdf_dtype_size(target));

@@ -508,7 +508,7 @@ static bool run(struct mdf_call *call, struct job *job, size_t n_elements, size_
     job->n_reduced = n_outputs == 0 ? 0 : n_elements / n_outputs;
     n_pieces = n_outputs == 0 ? 0 : job->n_outer * job->n_chunks;
     if (n_pieces > 0) {
-        mdf_parallel_for(call->context, n_pieces, (double)n_elements / (double)n_pieces, reduce_range, job);
+        mdf_parallel_for(call->context, n_pieces, ((double)n_elements + (double)n_outputs) / (double)n_pieces, reduce_range, job);
     }
     return true;
 }

@@ -37,6 +37,7 @@ typedef void (*tap_finder)(const struct sampling *job, size_t axis, int64_t stri
                            double *weights);
 
 struct sampling {
+    const struct mdf_context *context; /* a point may have many channels */
     tap_finder find_taps;
     const void *x;
     const double *grid;
@@ -54,6 +55,8 @@ struct neighbours {
     int64_t offsets[BLOCK_CHOICES]; /* in elements of a plane */
     double weights[BLOCK_CHOICES];
 };
+
+enum { CHANNELS_PER_LOOK = 1 << 10 };
 
 /* Rough time of one neighbour, to judge what is worth a thread. */
 static const double tap_ns = 0.4;
@@ -356,7 +359,7 @@ static bool sample(struct mdf_workspace *workspace, const struct mdf_value *x, c
 static bool grid_sample(struct mdf_call *call)
 {
     const struct mdf_value *x = mdf_call_tensor(call, 0), *grid = x != NULL ? mdf_call_tensor(call, 1) : NULL;
-    struct sampling job = {.find_taps = choose_finder()};
+    struct sampling job = {.context = call->context, .find_taps = choose_finder()};
     struct mdf_workspace workspace;
     int64_t *shape;
 

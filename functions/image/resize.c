@@ -404,6 +404,8 @@ static void weigh_taps(const struct resize *job, const struct resized_axis *axis
     }
 }
 
+enum { PLACES_PER_LOOK = 1 << 10 };
+
 /* Where each place of an axis comes from. */
 static bool plan_axis(struct mdf_workspace *workspace, const struct resize *job, struct resized_axis *axis)
 {
@@ -422,6 +424,9 @@ static bool plan_axis(struct mdf_workspace *workspace, const struct resize *job,
     for (size_t place = 0; place < axis->n_out; place++) {
         double x = origin_of(job, axis, place);
 
+        if (mdf_should_stop_at(workspace->call->context, place, PLACES_PER_LOOK)) {
+            return false; /* places are indices: none is one that was left out */
+        }
         if (job->coordinates == CROP_AND_RESIZE) {
             axis->outside[place] = !(x >= 0 && x <= n_in - 1);
         }
@@ -555,6 +560,9 @@ static bool take_blocks(struct mdf_workspace *workspace, const struct resize *jo
     for (size_t row = 0; row < n_blocks / n_row; row++) {
         size_t base = n_axes > 0 ? source_row(job, n_axes - 1, row, n_block * job->axes[n_axes - 1].n_in) : 0;
 
+        if (mdf_should_stop(job->call->context)) {
+            return false;
+        }
         for (size_t i = 0; i < n_row; i++) { /* the last axis is none that stays as it is */
             offsets[row * n_row + i] = base + (n_axes > 0 ? (size_t)job->axes[n_axes - 1].sources[i] * n_block : 0);
         }
@@ -603,11 +611,10 @@ static bool hand_over(struct mdf_workspace *workspace, const void *elements, siz
     double *to = y, low, high;
 
     if (kind != 'i' && kind != 'u' && kind != 'b') {
-        memcpy(y, elements, n * mdf_dtype_size(workspace->dtype));
-        return true;
+        return mdf_memory_copy(workspace->call->context->memory, y, elements, n * mdf_dtype_size(workspace->dtype));
     }
     find_range((mdf_dtype)result->dtype, &low, &high);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !mdf_should_stop_at(workspace->call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         to[i] = fmin(fmax(rint(from[i]), low), high);
     }
     return true;

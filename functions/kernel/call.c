@@ -198,7 +198,7 @@ static bool is_whole(double real)
 }
 
 /* Whether int64 holds each element as it is. */
-static bool fits_int64(const struct mdf_value *value)
+static bool fits_int64(const struct mdf_context *context, const struct mdf_value *value)
 {
     mdf_dtype dtype = (mdf_dtype)value->dtype;
     const char *element = value->data;
@@ -217,7 +217,8 @@ static bool fits_int64(const struct mdf_value *value)
         return true;
     case 'f':
         for (i = 0; i < value->length; i++) {
-            if (!is_whole(mdf_element_to_double(dtype, element + i * mdf_dtype_size(dtype)))) {
+            if (mdf_should_stop_at(context, i, MDF_ITEMS_PER_LOOK) ||
+                !is_whole(mdf_element_to_double(dtype, element + i * mdf_dtype_size(dtype)))) {
                 return false;
             }
         }
@@ -239,13 +240,15 @@ const int64_t *mdf_call_integers(struct mdf_call *call, size_t i, size_t scratch
     if (value->dtype == MDF_DTYPE_INT64 && value->data != NULL) {
         return value->data;
     }
-    if (!fits_int64(value)) {
+    if (!fits_int64(call->context, value)) {
         refuse_input(call, i, MDF_TYPE, "whole numbers");
         return NULL;
     }
     integers = mdf_call_scratch(call, scratch, MDF_DTYPE_INT64, value->length);
-    if (integers != NULL && value->length > 0) {
-        mdf_convert_elements(MDF_DTYPE_INT64, integers, (mdf_dtype)value->dtype, value->data, value->length, false);
+    if (integers != NULL && value->length > 0 &&
+        !mdf_value_convert_elements(call->context->memory, MDF_DTYPE_INT64, integers, (mdf_dtype)value->dtype, value->data,
+                                    value->length, false)) {
+        return NULL; /* no index is one that was left out */
     }
     return integers;
 }
@@ -257,7 +260,7 @@ bool mdf_call_integer(struct mdf_call *call, size_t i, int64_t *integer)
     if (value == NULL) {
         return false;
     }
-    if (value->length != 1 || !fits_int64(value)) {
+    if (value->length != 1 || !fits_int64(call->context, value)) {
         return refuse_input(call, i, value->length != 1 ? MDF_SHAPE : MDF_TYPE, "one whole number");
     }
     *integer = mdf_element_to_int64((mdf_dtype)value->dtype, value->data);

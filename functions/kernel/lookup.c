@@ -20,8 +20,9 @@ bool mdf_keys_of_value(struct mdf_workspace *workspace, const struct mdf_value *
     if (elements == NULL) {
         return false;
     }
-    if (kind == 'c' || (value->length > 0 &&
-                        !mdf_convert_elements(wide, elements, (mdf_dtype)value->dtype, value->data, value->length, false))) {
+    if (kind == 'c' ||
+        (value->length > 0 && !mdf_value_convert_elements(workspace->call->context->memory, wide, elements,
+                                                          (mdf_dtype)value->dtype, value->data, value->length, false))) {
         return mdf_call_error(workspace->call, MDF_TYPE, "%s can not be keys", mdf_dtype_name((mdf_dtype)value->dtype));
     }
     keys->reals = kind == 'f' ? elements : NULL;

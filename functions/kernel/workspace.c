@@ -107,12 +107,10 @@ bool mdf_workspace_end(struct mdf_workspace *workspace)
     for (size_t i = 0; i < workspace->n_pending; i++) {
         struct mdf_value *output = mdf_call_result(workspace->call, workspace->pending[i].output);
 
-        if (mdf_should_stop(workspace->call->context)) {
+        if (output != NULL && output->length > 0 &&
+            !mdf_value_convert_elements(workspace->call->context->memory, (mdf_dtype)output->dtype, output->data,
+                                        workspace->dtype, workspace->pending[i].elements, output->length, true)) {
             return false;
-        }
-        if (output != NULL && output->length > 0) {
-            mdf_convert_elements((mdf_dtype)output->dtype, output->data, workspace->dtype, workspace->pending[i].elements,
-                                 output->length, true);
         }
     }
     return true;

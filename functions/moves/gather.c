@@ -32,7 +32,7 @@ static bool copy_blocks(struct mdf_call *call, const struct mdf_value *data, voi
         }
         offsets[i] *= inner;
     }
-    for (size_t part = 0; part < outer; part++) {
+    for (size_t part = 0; part < outer && !mdf_should_stop_at(call->context, part, MDF_ITEMS_PER_LOOK); part++) {
         mdf_blocks_gather(call, dtype, mdf_element_to_write(dtype, target, part * n * inner),
                           mdf_element_at(dtype, data->data, part * size * inner), offsets, n, inner);
     }
@@ -146,7 +146,7 @@ static const int64_t *true_positions(struct mdf_call *call, size_t *n)
         mdf_call_error(call, MDF_TYPE, "the condition must be a list of bool, not %s", text);
         return NULL;
     }
-    for (size_t i = 0; i < condition->length; i++) {
+    for (size_t i = 0; i < condition->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         if (((const uint8_t *)condition->data)[i] != 0) {
             positions[(*n)++] = (int64_t)i;
         }
@@ -199,7 +199,7 @@ static void write_ones(struct mdf_call *call, const struct mdf_value *indices, v
     size_t inner = mdf_axes_product(mdf_value_shape(indices), axis, indices->rank);
     const void *on = mdf_element_at(dtype, values->data, 1);
 
-    for (size_t i = 0; i < indices->length; i++) {
+    for (size_t i = 0; i < indices->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         int64_t index = mdf_element_to_int64(index_dtype, mdf_element_at(index_dtype, indices->data, i));
 
         if (index >= -depth && index < depth) {

@@ -292,7 +292,7 @@ void mdf_box_copy(struct mdf_call *call, struct mdf_box *box, mdf_dtype dtype, v
             source_offset -= box->shape[axis] * box->source_strides[axis];
             box->index[axis] = 0;
         }
-    } while (axis != SIZE_MAX);
+    } while (axis != SIZE_MAX && !mdf_should_stop(call->context));
 }
 
 void mdf_strides(size_t rank, const int64_t *shape, int64_t *strides)
@@ -318,7 +318,7 @@ size_t mdf_axes_product(const int64_t *shape, size_t first, size_t last)
 void mdf_elements_copy(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, size_t n)
 {
     if (dtype == MDF_DTYPE_STRING) {
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
             copy_string(call->context->memory, &((char **)target)[i], ((char *const *)source)[i]);
         }
     } else if (n == 1) {
@@ -340,7 +340,7 @@ void mdf_elements_copy(struct mdf_call *call, mdf_dtype dtype, void *target, con
             break;
         }
     } else if (n > 0) {
-        memcpy(target, source, n * mdf_dtype_size(dtype));
+        mdf_memory_copy(call->context->memory, target, source, n * mdf_dtype_size(dtype));
     }
 }
 
@@ -356,8 +356,8 @@ static void gather_short_blocks(char *target, const char *source, const size_t *
     }
 }
 
-void mdf_blocks_gather(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
-                       size_t n_block)
+static void gather_blocks(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets,
+                          size_t n, size_t n_block)
 {
     enum { MOST_SHORT_BYTES = 128 };
     size_t n_bytes = n_block <= MOST_SHORT_BYTES ? n_block * mdf_dtype_size(dtype) : SIZE_MAX;
@@ -381,8 +381,8 @@ void mdf_blocks_gather(struct mdf_call *call, mdf_dtype dtype, void *target, con
     }
 }
 
-void mdf_blocks_scatter(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
-                        size_t n_block)
+static void scatter_blocks(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets,
+                           size_t n, size_t n_block)
 {
     bool single = n_block == 1 && dtype != MDF_DTYPE_STRING;
 
@@ -402,6 +402,32 @@ void mdf_blocks_scatter(struct mdf_call *call, mdf_dtype dtype, void *target, co
     }
 }
 
+/* Blocks of which so many together take some milliseconds. */
+static size_t blocks_per_look(size_t n_block, size_t n)
+{
+    size_t n_blocks = (MDF_ITEMS_PER_LOOK + n_block) / (n_block + 1);
+
+    return n_blocks < n ? n_blocks : n;
+}
+
+void mdf_blocks_gather(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
+                       size_t n_block)
+{
+    for (size_t first = 0, n_now; first < n && !mdf_should_stop(call->context); first += n_now) {
+        n_now = blocks_per_look(n_block, n - first);
+        gather_blocks(call, dtype, mdf_element_to_write(dtype, target, first * n_block), source, offsets + first, n_now, n_block);
+    }
+}
+
+void mdf_blocks_scatter(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
+                        size_t n_block)
+{
+    for (size_t first = 0, n_now; first < n && !mdf_should_stop(call->context); first += n_now) {
+        n_now = blocks_per_look(n_block, n - first);
+        scatter_blocks(call, dtype, target, mdf_element_at(dtype, source, first * n_block), offsets + first, n_now, n_block);
+    }
+}
+
 enum { BYTES_PER_LOOK = 1 << 24 };
 
 static bool fill_strings(struct mdf_call *call, char **target, size_t n, char *string)
@@ -411,7 +437,7 @@ static bool fill_strings(struct mdf_call *call, char **target, size_t n, char *s
     if (filling == NULL) {
         return mdf_call_out_of_memory(call);
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         copy_string(call->context->memory, &target[i], filling);
     }
     mdf_string_release(call->context->memory, filling);
@@ -441,6 +467,9 @@ bool mdf_elements_fill(struct mdf_call *call, mdf_dtype dtype, void *target, siz
 
 bool mdf_index_check(struct mdf_call *call, int64_t index, size_t position, size_t axis, int64_t size, size_t *result)
 {
+    if (mdf_should_stop_at(call->context, position, MDF_ITEMS_PER_LOOK)) {
+        return false;
+    }
     if (index < -size || index >= size) {
         return mdf_call_error(call, MDF_VALUE, "index %lld (number %zu of the indices) is out of range for axis %zu of size %lld",
                               (long long)index, position, axis, (long long)size);

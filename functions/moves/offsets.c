@@ -49,6 +49,9 @@ const size_t *mdf_offsets_of_tuples(struct mdf_call *call, const struct mdf_valu
     batch_size = mdf_axes_product(shape, n_batch_axes, data->rank);
     *n_block = mdf_axes_product(shape, n_batch_axes + depth, data->rank);
     for (size_t i = 0; i < *n; i++) {
+        if (mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK)) {
+            return NULL;
+        }
         offsets[i] = i / n_in_batch * batch_size;
         for (size_t k = 0; k < depth; k++) {
             if (!mdf_index_check(call, items[i * depth + k], i * depth + k, n_batch_axes + k, shape[n_batch_axes + k], &at)) {

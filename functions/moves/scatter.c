@@ -195,7 +195,7 @@ static bool write_blocks(struct mdf_call *call, const struct mdf_value *data, co
     if (target != NULL && how == NULL) {
         mdf_blocks_scatter(call, dtype, target, updates->data, offsets, n, n_block);
     }
-    for (size_t i = 0; target != NULL && how != NULL && n_block > 0 && i < n; i++) {
+    for (size_t i = 0; target != NULL && how != NULL && n_block > 0 && i < n && !mdf_should_stop(call->context); i++) {
         how(mdf_element_to_write(dtype, target, offsets[i]), mdf_element_at(dtype, updates->data, i * n_block), n_block);
     }
     return target != NULL;
@@ -306,7 +306,7 @@ static bool write_steps(struct mdf_call *call, void *target, const struct mdf_va
         return mdf_call_error(call, MDF_VALUE, "write index %lld with %lld steps is out of range for a cache of %lld",
                               (long long)first, (long long)n, (long long)n_cache);
     }
-    for (int64_t step = 0; step < n; step++) {
+    for (int64_t step = 0; step < n && !mdf_should_stop(call->context); step++) {
         size_t at = (size_t)(step < n_cache - first ? first + step : step - (n_cache - first));
 
         mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, (part * (size_t)n_cache + at) * inner),

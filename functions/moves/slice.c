@@ -308,7 +308,7 @@ static bool reverse_sequence(struct mdf_call *call)
                               n, axes[0], (long long)shape[axes[0]], axes[1]);
     }
     target = mdf_call_output(call, 0, (mdf_dtype)data->dtype, data->rank, shape);
-    for (size_t batch = 0; target != NULL && batch < n; batch++) {
+    for (size_t batch = 0; target != NULL && batch < n && !mdf_should_stop(call->context); batch++) {
         if (lengths[batch] < 0 || lengths[batch] > shape[axes[1]]) {
             return mdf_call_error(call, MDF_VALUE,
                                   "sequence length %lld of batch entry %zu is out of range for a time axis of size %lld",

@@ -171,7 +171,8 @@ static bool encode(struct mdf_workspace *workspace, const struct mdf_keys *keys,
     }
     target = mdf_call_output(call, 0, meanings->dtype, x->rank, mdf_value_shape(x));
     for (size_t i = 0; target != NULL && i < elements->n; i++) {
-        if (!write_meaning(call, meanings, mdf_lookup_find(&lookup, elements, i),
+        if (mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK) ||
+            !write_meaning(call, meanings, mdf_lookup_find(&lookup, elements, i),
                            mdf_element_to_write(meanings->dtype, target, i))) {
             return false;
         }
@@ -263,7 +264,10 @@ static bool read_categories(struct mdf_workspace *workspace, struct mdf_keys *ke
         if (integers == NULL) {
             return false;
         }
-        mdf_convert_elements(MDF_DTYPE_INT64, integers, MDF_DTYPE_FLOAT64, elements->reals, x->length, false);
+        if (!mdf_value_convert_elements(workspace->call->context->memory, MDF_DTYPE_INT64, integers, MDF_DTYPE_FLOAT64,
+                                        elements->reals, x->length, false)) {
+            return false;
+        }
         *elements = (struct mdf_keys){.integers = integers, .n = x->length};
     }
     *keys = settings->keys_strings.items != NULL
@@ -295,7 +299,7 @@ static bool one_hot_encoder(struct mdf_call *call)
     memcpy(shape, mdf_value_shape(call->inputs[0]), call->inputs[0]->rank * sizeof *shape);
     shape[call->inputs[0]->rank] = (int64_t)keys.n;
     target = mdf_call_output(call, 0, MDF_DTYPE_FLOAT32, (size_t)call->inputs[0]->rank + 1, shape);
-    for (size_t i = 0; target != NULL && i < elements.n; i++) {
+    for (size_t i = 0; target != NULL && i < elements.n && !mdf_should_stop(call->context); i++) {
         int64_t category = mdf_lookup_find(&lookup, &elements, i);
 
         if (category < 0 && settings->zeros == 0) {

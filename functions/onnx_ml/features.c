@@ -1,10 +1,10 @@
 /* features.c - rows of features made ready: ArrayFeatureExtractor, Binarizer, FeatureVectorizer, Imputer, Normalizer, Scaler.
  *
  * Comes in: an array whose last axis counts features. Goes out: some of the features, or all of them compared, joined, filled in,
- * normalised or scaled. Computed in float32, as ONNX Runtime does, so that what follows (a tree's comparisons) sees the same numbers:
- * after each operation in float64 the result is rounded, which for + - * / and the square root is float32 arithmetic. Scaler of
- * float64 is rounded at its end; Binarizer and Imputer keep the type (Imputer of integers: int64). Source: ONNX ai.onnx.ml, version 1
- * of each. */
+ * normalised or scaled. Computed in float32, as ONNX Runtime does, so that what follows (a tree's comparisons) sees the same
+ * numbers: after each operation in float64 the result is rounded, which for + - * / and the square root is float32 arithmetic.
+ * Scaler of float64 is rounded at its end; Binarizer and Imputer keep the type (Imputer of integers: int64). Source: ONNX
+ * ai.onnx.ml, version 1 of each. */
 #include "functions/moves/indexing.h"
 #include "functions/onnx_ml/scores.h"
 
@@ -67,7 +67,7 @@ static bool binarizer(struct mdf_call *call)
     if (!begin(&workspace, call, MDF_DTYPE_NONE, &x, &y)) {
         return false;
     }
-    for (size_t i = 0; i < call->inputs[0]->length; i++) {
+    for (size_t i = 0; i < call->inputs[0]->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         y[i] = x[i] > threshold;
     }
     return mdf_workspace_end(&workspace);
@@ -101,7 +101,7 @@ static bool scaler(struct mdf_call *call)
         return false;
     }
     single = call->inputs[0]->dtype != MDF_DTYPE_FLOAT64;
-    for (size_t i = 0; i < call->inputs[0]->length; i++) {
+    for (size_t i = 0; i < call->inputs[0]->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         double offset = number_for(&settings->offset, i % n, 0), scale = number_for(&settings->scale, i % n, 1);
 
         y[i] = single ? mdf_single(mdf_single(mdf_single(x[i]) - offset) * scale) : (x[i] - offset) * scale;
@@ -150,7 +150,7 @@ static bool normalizer(struct mdf_call *call)
         return false;
     }
     n = n_features(call->inputs[0]);
-    for (size_t row = 0; row < call->inputs[0]->length; row += n) {
+    for (size_t row = 0; row < call->inputs[0]->length && !mdf_should_stop(call->context); row += n) {
         char norm = settings->norm[0] == 'M' ? 'M' : settings->norm[1];
         double sum = norm_of(x + row, n, norm);
 
@@ -179,7 +179,7 @@ static bool impute_integers(struct mdf_call *call, const struct mdf_value *x, si
     }
     elements = mdf_workspace_input(&workspace, 0);
     y = elements == NULL ? NULL : mdf_workspace_output(&workspace, 0, (mdf_dtype)x->dtype, x->rank, mdf_value_shape(x));
-    for (size_t i = 0; y != NULL && i < x->length; i++) {
+    for (size_t i = 0; y != NULL && i < x->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         y[i] = elements[i] == replaced ? values->items[values->n == 1 ? 0 : i % n] : elements[i];
     }
     return y != NULL && mdf_workspace_end(&workspace);
@@ -207,7 +207,7 @@ static bool imputer(struct mdf_call *call)
     if (!begin(&workspace, call, MDF_DTYPE_NONE, &x, &y)) {
         return false;
     }
-    for (size_t i = 0; i < value->length; i++) {
+    for (size_t i = 0; i < value->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         bool is_missing = isnan(replaced) ? isnan(x[i]) : x[i] == replaced;
 
         y[i] = is_missing ? number_for(&settings->imputed_floats, i % n, 0) : x[i];
@@ -271,7 +271,7 @@ static bool feature_vectorizer(struct mdf_call *call)
             return false;
         }
         width = width_of(call, i, n_columns);
-        for (int64_t row = 0; width > 0 && row < n_rows; row++) {
+        for (int64_t row = 0; width > 0 && row < n_rows && !mdf_should_stop(call->context); row++) {
             for (int64_t column = 0; column < width; column++) {
                 y[(size_t)row * (size_t)shape[1] + before + (size_t)column] =
                     column < n_columns ? x[row * n_columns + column] : 0;
@@ -309,7 +309,8 @@ static bool array_feature_extractor(struct mdf_call *call)
     shape[rank - 1] = (int64_t)n_picked;
     target = mdf_call_output(call, 0, (mdf_dtype)x->dtype, rank, shape);
     for (size_t i = 0; target != NULL && i < mdf_call_target(call, 0)->length; i++) {
-        if (!mdf_index_check(call, picked[i % n_picked], i % n_picked, x->rank - 1, (int64_t)n, &place)) {
+        if (mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK) ||
+            !mdf_index_check(call, picked[i % n_picked], i % n_picked, x->rank - 1, (int64_t)n, &place)) {
             return false;
         }
         mdf_elements_copy(call, (mdf_dtype)x->dtype, mdf_element_to_write((mdf_dtype)x->dtype, target, i),

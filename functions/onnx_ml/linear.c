@@ -2,7 +2,8 @@
  *
  * Comes in: rows of features; coefficients [class or target, feature] and intercepts. Goes out: the sums, transformed; of the
  * classifier also the label of the largest. Two classes may share one row of coefficients: their scores are then -s and s.
- * Computed in float32, the features one after the other, then the intercept, as ONNX Runtime does for several rows. Source: ONNX ai.onnx.ml, version 1 of each. */
+ * Computed in float32, the features one after the other, then the intercept, as ONNX Runtime does for several rows. Source: ONNX
+ * ai.onnx.ml, version 1 of each. */
 #include "functions/onnx_ml/scores.h"
 
 struct linear_settings {
@@ -72,7 +73,7 @@ static bool linear_regressor(struct mdf_call *call)
                               (long long)settings->targets);
     }
     y = mdf_workspace_output(&workspace, 0, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)n_rows, (int64_t)n});
-    for (size_t row = 0; y != NULL && row < n_rows; row++) {
+    for (size_t row = 0; y != NULL && row < n_rows && !mdf_should_stop(call->context); row++) {
         for (size_t i = 0; i < n; i++) {
             y[row * n + i] = weigh(settings, x + row * n_features, n_features, i);
         }
@@ -129,6 +130,9 @@ static bool linear_classifier(struct mdf_call *call)
             of_row[0] = -of_row[1];
         }
         classes[row] = choose(transform, of_row, n_scores);
+        if (mdf_should_stop(call->context)) {
+            return false; /* classes are indices: none is one that was left out */
+        }
     }
     return classes != NULL && mdf_workspace_end(&workspace) && mdf_labels_output(call, &settings->labels, classes, n_rows);
 }

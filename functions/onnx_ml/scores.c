@@ -108,7 +108,7 @@ const double *mdf_single_feature_rows(struct mdf_workspace *workspace, size_t *n
         return x;
     }
     rounded = mdf_workspace_array(workspace, MDF_DTYPE_FLOAT64, n);
-    for (size_t i = 0; rounded != NULL && i < n; i++) {
+    for (size_t i = 0; rounded != NULL && i < n && !mdf_should_stop_at(workspace->call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         rounded[i] = mdf_single(x[i]);
     }
     return rounded;
@@ -125,7 +125,7 @@ bool mdf_labels_output(struct mdf_call *call, const struct mdf_labels *labels, c
     int64_t size = (int64_t)n_rows;
     void *target = mdf_call_output(call, 0, is_text ? MDF_DTYPE_STRING : MDF_DTYPE_INT64, 1, &size);
 
-    for (size_t i = 0; target != NULL && i < n_rows; i++) {
+    for (size_t i = 0; target != NULL && i < n_rows && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         if (is_text) {
             const char *label = classes[i] < 0 ? "" : labels->strings.items[classes[i]];
 

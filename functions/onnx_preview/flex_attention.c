@@ -61,7 +61,7 @@ static bool modify(struct mdf_workspace *workspace, struct mdf_body *body, mdf_d
         if (target == NULL) {
             return mdf_call_out_of_memory(call);
         }
-        mdf_convert_elements(dtype, target, workspace->dtype, elements, n, false);
+        mdf_value_convert_elements(call->context->memory, dtype, target, workspace->dtype, elements, n, false);
     }
     if (!body->run(body)) {
         return false;
@@ -73,7 +73,8 @@ static bool modify(struct mdf_workspace *workspace, struct mdf_body *body, mdf_d
     if (!mdf_workspace_check_shape(call, "what a body yields", result, 4, shape)) {
         return false;
     }
-    mdf_convert_elements(workspace->dtype, elements, (mdf_dtype)result->dtype, result->data, n, false);
+    mdf_value_convert_elements(call->context->memory, workspace->dtype, elements, (mdf_dtype)result->dtype, result->data, n,
+                               false);
     return true;
 }
 

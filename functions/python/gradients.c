@@ -46,7 +46,7 @@ static bool send_back(struct mdf_call *call, const struct mdf_value *g, const in
             sums[numbers[i] - 1] += mdf_element_to_double((mdf_dtype)g->dtype, (const char *)g->data + i * size);
         }
     }
-    return mdf_convert_elements(dtype, target, MDF_DTYPE_FLOAT64, sums, like->length, false);
+    return mdf_value_convert_elements(call->context->memory, dtype, target, MDF_DTYPE_FLOAT64, sums, like->length, false);
 }
 
 /* "g numbers like": the gradient of `like`, whose elements were moved about as the numbers say. */

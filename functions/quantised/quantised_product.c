@@ -103,7 +103,8 @@ static const double *centre(struct mdf_workspace *workspace, size_t i, size_t ze
     }
     target = mdf_workspace_array(workspace, MDF_DTYPE_FLOAT64, value->length);
     if (target != NULL && value->length > 0) {
-        mdf_convert_elements(MDF_DTYPE_FLOAT64, target, (mdf_dtype)value->dtype, value->data, value->length, false);
+        mdf_value_convert_elements(workspace->call->context->memory, MDF_DTYPE_FLOAT64, target, (mdf_dtype)value->dtype,
+                                   value->data, value->length, false);
         for (size_t first = 0, n = run_of(&zeros, value->length); first < value->length; first += n) {
             double number = number_for(&zeros, value->rank, mdf_value_shape(value), first);
 

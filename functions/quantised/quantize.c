@@ -203,9 +203,11 @@ static bool prepare(struct mdf_call *call, const struct mdf_value *x, const stru
     if (scales == NULL || (zero != NULL && zeros == NULL)) {
         return false;
     }
-    mdf_convert_elements(MDF_DTYPE_FLOAT32, scales, (mdf_dtype)scale->dtype, scale->data, scale->length, false);
+    mdf_value_convert_elements(call->context->memory, MDF_DTYPE_FLOAT32, scales, (mdf_dtype)scale->dtype, scale->data,
+                               scale->length, false);
     if (zero != NULL) {
-        mdf_convert_elements(MDF_DTYPE_FLOAT32, zeros, (mdf_dtype)zero->dtype, zero->data, zero->length, false);
+        mdf_value_convert_elements(call->context->memory, MDF_DTYPE_FLOAT32, zeros, (mdf_dtype)zero->dtype, zero->data,
+                                   zero->length, false);
     }
     run->source = x->data;
     run->source_dtype = (mdf_dtype)x->dtype;

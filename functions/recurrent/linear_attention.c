@@ -24,6 +24,7 @@ static const struct mdf_setting linear_table[] = {
 enum { INPUT_QUERY, INPUT_KEY, INPUT_VALUE, INPUT_STATE, INPUT_DECAY, INPUT_BETA, N_SLOTS = 10 };
 
 struct recurrence {
+    const struct mdf_context *context; /* a step may take long */
     struct mdf_heads q, k, v, y;
     struct mdf_heads decay, beta; /* elements NULL: none; one column: of the whole head; one head of beta: of all */
     float *states;                /* [batch, head, key column, value column] */
@@ -44,7 +45,7 @@ static void decay_state(const struct recurrence *job, size_t batch, size_t head,
     const float *decay = row_of(&job->decay, batch, head, row);
     size_t n = job->v.n_columns;
 
-    for (size_t i = 0; i < job->k.n_columns; i++) {
+    for (size_t i = 0; i < job->k.n_columns && !mdf_should_stop(job->context); i++) {
         float factor = expf(decay[job->decay.n_columns == 1 ? 0 : i]);
 
         for (size_t j = 0; j < n; j++) {
@@ -61,7 +62,7 @@ static void correct_values(const struct recurrence *job, size_t batch, size_t he
     size_t n = job->v.n_columns;
 
     memset(values, 0, n * sizeof *values);
-    for (size_t i = 0; i < job->k.n_columns; i++) {
+    for (size_t i = 0; i < job->k.n_columns && !mdf_should_stop(job->context); i++) {
         for (size_t j = 0; j < n; j++) {
             values[j] += state[i * n + j] * key[i];
         }
@@ -78,7 +79,7 @@ static void read_state(const struct recurrence *job, size_t batch, size_t head, 
     size_t n = job->v.n_columns;
 
     memset(y, 0, n * sizeof *y);
-    for (size_t i = 0; i < job->k.n_columns; i++) {
+    for (size_t i = 0; i < job->k.n_columns && !mdf_should_stop(job->context); i++) {
         for (size_t j = 0; j < n; j++) {
             y[j] += query[i] * state[i * n + j];
         }
@@ -108,7 +109,7 @@ static void run_heads(void *context, size_t first, size_t last)
                 correct_values(job, batch, head, row, state, corrected);
                 values = corrected;
             }
-            for (size_t i = 0; i < job->k.n_columns; i++) {
+            for (size_t i = 0; i < job->k.n_columns && !mdf_should_stop(job->context); i++) {
                 for (size_t j = 0; j < n; j++) {
                     state[i * n + j] += key[i] * values[j];
                 }
@@ -215,7 +216,7 @@ static bool start_states(struct mdf_workspace *workspace, struct recurrence *job
 static bool linear_attention(struct mdf_call *call)
 {
     const struct linear_settings *settings = call->settings;
-    struct recurrence job = {0};
+    struct recurrence job = {.context = call->context};
     struct mdf_workspace workspace;
     int64_t shape[3];
     size_t n_pairs, n_columns;

@@ -37,6 +37,7 @@ static const struct mdf_setting norm_2_table[] = {
 /* A pool under way. */
 struct pooling {
     struct mdf_taps taps;
+    const struct mdf_context *context; /* a plane may take long */
     const void *x;
     void *y;
     const struct mdf_vector_rows *rows;
@@ -52,6 +53,7 @@ struct pooling {
 enum whole_kind { WHOLE_MAX, WHOLE_AVERAGE, WHOLE_NORM };
 
 struct whole {
+    const struct mdf_context *context;
     const void *x;
     void *y;
     size_t size; /* of a plane */
@@ -72,6 +74,7 @@ static double root(double x, double p)
 
 /* How windows are combined: those of a plane in one go, or one tap of a run of them. */
 struct combination {
+    const struct mdf_context *context;
     void (*plane)(const struct mdf_taps *taps, const void *x, void *y);
     void (*one)(size_t n, const void *x, size_t step, void *y);
 };
@@ -118,8 +121,8 @@ static void run_pool(struct mdf_workspace *workspace, struct pooling *job, pool_
     size_t n_planes = (size_t)shape[0] * (size_t)shape[1];
 
     if (job->taps.n_outer > 0 && job->taps.n_run > 0) {
-        mdf_parallel_for(workspace->call->context, n_planes, cost_ns, workspace->dtype == MDF_DTYPE_FLOAT32 ? float32 : float64,
-                         job);
+        job->context = workspace->call->context;
+        mdf_parallel_for(job->context, n_planes, cost_ns, workspace->dtype == MDF_DTYPE_FLOAT32 ? float32 : float64, job);
     }
 }
 
@@ -147,7 +150,7 @@ static void place_indices(const struct pooling *job, size_t n_planes, bool by_co
     int64_t *index = job->indices;
 
     for (size_t plane = 0; plane < n_planes; plane++) {
-        for (size_t i = 0; i < n_windows; i++, index++) {
+        for (size_t i = 0; i < n_windows && !mdf_should_stop_at(job->context, i, MDF_ITEMS_PER_LOOK); i++, index++) {
             if (*index >= 0) {
                 *index = (by_columns ? turn_position(&job->taps, *index) : *index) + (int64_t)(plane * job->taps.array_size);
             }
@@ -285,7 +288,7 @@ static bool norm_pool_2(struct mdf_call *call)
 static bool pool_whole(struct mdf_call *call, enum whole_kind kind, double p)
 {
     const struct mdf_value *x = mdf_call_tensor(call, 0);
-    struct whole job = {.kind = kind, .p = p};
+    struct whole job = {.context = call->context, .kind = kind, .p = p};
     struct mdf_workspace workspace;
     int64_t *shape;
     size_t n_planes;

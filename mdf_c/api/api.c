@@ -1,11 +1,14 @@
 /* api.c - versions, models and programs: the public interface of mdf.h over the layers below. */
 #include "mdf_c/api/arguments.h"
 #include "mdf_c/base/machine_memory.h"
+#include "mdf_c/base/stop.h"
 #include "mdf_c/plan/program.h"
 #include "mdf_c/run/check_run.h"
 #include "mdf_c/values/values.h"
 #include "mdf_c/write/beside.h"
 #include "mdf_c/write/save_model.h"
+
+#include <math.h>
 
 const char *mdf_version(void)
 {
@@ -19,30 +22,51 @@ int mdf_version_number(void)
 
 /* ------------------------------------------------------------------ models */
 
-static struct mdf_model *new_model(const mdf_options *options, mdf_error *error)
+/* A model that is being read, within a time limit: its memory gives nothing past it. */
+struct loading {
+    struct mdf_model *model;
+    struct mdf_stop stop;
+};
+
+static bool begin_loading(struct loading *loading, const mdf_options *options, mdf_error *error)
 {
     struct mdf_memory memory;
     struct mdf_model *model;
     mdf_options known;
 
     if (!mdf_read_options(options, &known, error)) {
-        return NULL;
+        return false;
     }
     mdf_memory_init(&memory, known.allocator, 0);
     model = mdf_memory_allocate_zeroed(&memory, 1, sizeof *model);
     if (model == NULL) {
         mdf_error_set(error, MDF_OUT_OF_MEMORY, "out of memory");
-        return NULL;
+        return false;
     }
     mdf_memory_init(&model->memory, known.allocator, mdf_memory_bound(known.max_memory_bytes));
     mdf_arena_init(&model->arena, &model->memory);
     model->warnings = (struct mdf_warnings){known.warning, known.warning_context};
-    return model;
+    loading->model = model;
+    mdf_stop_init(&loading->stop);
+    if (!mdf_stop_begin(&loading->stop, &model->memory,
+                        known.time_limit_s > 0 ? mdf_clock_s() + known.time_limit_s : (double)INFINITY, error)) {
+        mdf_model_free(model);
+        return false;
+    }
+    return true;
 }
 
-static mdf_model *finish_model(struct mdf_model *model, mdf_error *error)
+static mdf_model *finish_loading(struct loading *loading, mdf_error *error)
 {
-    if (model->document == NULL || !mdf_read_arrays_beside(model->document, error) || mdf_model_read(model, error) != MDF_OK) {
+    struct mdf_model *model = loading->model;
+    bool done =
+        model->document != NULL && mdf_read_arrays_beside(model->document, error) && mdf_model_read(model, error) == MDF_OK;
+
+    if (mdf_stop_is_untold(&loading->stop)) {
+        done = mdf_stop_tell(&loading->stop, error);
+    }
+    mdf_stop_release(&loading->stop, &model->memory);
+    if (!done) {
         mdf_model_free(model);
         return NULL;
     }
@@ -52,15 +76,14 @@ static mdf_model *finish_model(struct mdf_model *model, mdf_error *error)
 
 mdf_model *mdf_model_load_file_as(const char *path, const char *format, const mdf_options *options, mdf_error *error)
 {
-    struct mdf_model *model;
+    struct loading loading;
 
     error = mdf_unset_error(error);
-    model = MDF_GIVEN(path, error) ? new_model(options, error) : NULL;
-    if (model == NULL) {
+    if (!MDF_GIVEN(path, error) || !begin_loading(&loading, options, error)) {
         return NULL;
     }
-    model->document = mdf_document_load(&model->memory, path, format, &model->warnings, error);
-    return finish_model(model, error);
+    loading.model->document = mdf_document_load(&loading.model->memory, path, format, &loading.model->warnings, error);
+    return finish_loading(&loading, error);
 }
 
 mdf_model *mdf_model_load_file(const char *path, mdf_error *error)
@@ -71,16 +94,15 @@ mdf_model *mdf_model_load_file(const char *path, mdf_error *error)
 mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char *format, const char *name,
                                 const mdf_options *options, mdf_error *error)
 {
-    struct mdf_model *model;
+    struct loading loading;
 
     error = mdf_unset_error(error);
-    model = (size_bytes == 0 || MDF_GIVEN(bytes, error)) && MDF_GIVEN(format, error) ? new_model(options, error) : NULL;
-    if (model == NULL) {
+    if ((size_bytes > 0 && !MDF_GIVEN(bytes, error)) || !MDF_GIVEN(format, error) || !begin_loading(&loading, options, error)) {
         return NULL;
     }
-    model->document =
-        mdf_document_parse(&model->memory, format, name, bytes != NULL ? bytes : "", size_bytes, &model->warnings, error);
-    return finish_model(model, error);
+    loading.model->document = mdf_document_parse(&loading.model->memory, format, name, bytes != NULL ? bytes : "", size_bytes,
+                                                 &loading.model->warnings, error);
+    return finish_loading(&loading, error);
 }
 
 mdf_status mdf_model_save_file(const mdf_model *model, const char *path, mdf_error *error)

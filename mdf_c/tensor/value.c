@@ -619,11 +619,24 @@ bool mdf_value_lengthen(struct mdf_memory *memory, struct mdf_value *array, size
     return true;
 }
 
+bool mdf_value_convert_elements(struct mdf_memory *memory, mdf_dtype target_dtype, void *target, mdf_dtype source_dtype,
+                                const void *source, size_t n, bool saturate)
+{
+    size_t target_size = mdf_dtype_size(target_dtype), source_size = mdf_dtype_size(source_dtype);
+    bool done = true;
+
+    for (size_t first = 0; done && (first < n || first == 0); first += CONVERTED_PER_LOOK) {
+        done = !mdf_stop_heed(memory->stop) &&
+               mdf_convert_elements(target_dtype, (char *)target + first * target_size, source_dtype,
+                                    (const char *)source + first * source_size,
+                                    n - first < CONVERTED_PER_LOOK ? n - first : CONVERTED_PER_LOOK, saturate);
+    }
+    return done;
+}
+
 bool mdf_value_convert(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source, mdf_dtype dtype)
 {
-    size_t target_size = mdf_dtype_size(dtype), source_size = mdf_dtype_size(source->dtype), n = source->length;
-    char *elements;
-    bool done = true;
+    void *elements;
 
     if (source->dtype == dtype) {
         return mdf_value_copy(memory, target, source);
@@ -633,11 +646,5 @@ bool mdf_value_convert(struct mdf_memory *memory, struct mdf_value *target, cons
         return false;
     }
     target->strength = source->strength;
-    for (size_t first = 0; done && (first < n || first == 0); first += CONVERTED_PER_LOOK) {
-        done = !mdf_stop_heed(memory->stop) &&
-               mdf_convert_elements(dtype, elements + first * target_size, source->dtype,
-                                    (const char *)source->data + first * source_size,
-                                    n - first < CONVERTED_PER_LOOK ? n - first : CONVERTED_PER_LOOK, false);
-    }
-    return done;
+    return mdf_value_convert_elements(memory, dtype, elements, source->dtype, source->data, source->length, false);
 }

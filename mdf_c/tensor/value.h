@@ -131,6 +131,10 @@ static inline void *mdf_value_own_elements(const struct mdf_value *value)
  * initialised. Memory that belongs to it alone is made longer where it is, if that is possible. False: refused, the array is as
  * it was. */
 bool mdf_value_lengthen(struct mdf_memory *memory, struct mdf_value *array, size_t n_items);
+/* mdf_convert_elements of any number of elements: false, too, where it was left out in part, as the work of this memory is to
+ * stop. */
+bool mdf_value_convert_elements(struct mdf_memory *memory, mdf_dtype target_dtype, void *target, mdf_dtype source_dtype,
+                                const void *source, size_t n, bool saturate);
 /* `target` becomes `source` with elements of another type (strings excepted). */
 bool mdf_value_convert(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source, mdf_dtype dtype);
 

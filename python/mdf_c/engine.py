@@ -63,7 +63,8 @@ class Settings:
     max_memory : int
         Bound on the bytes that a model, its program and one state may hold together; 0: what the machine has; 2**64 - 1: none.
     time_limit : float
-        Bound in seconds on compiling, on each evaluation of a state and each sweep, and on a whole :func:`mdf_c.run`; 0: none.
+        Bound in seconds on reading a model, on compiling, on each evaluation of a state and each sweep, and on a whole
+        :func:`mdf_c.run`; 0: none.
     seed : int
         For random functions: the same seed gives the same numbers.
     threads : int
@@ -153,9 +154,9 @@ class Model(Uncopied):
         Ids of its graphs.
     """
 
-    def __init__(self, source: Source, format: str | None = None, max_memory: int = 0) -> None:
+    def __init__(self, source: Source, format: str | None = None, **limits: Any) -> None:
         collected = _Warnings()
-        self._open(Origin.of(source, format), collected, max_memory)
+        self._open(Origin.of(source, format), collected, **limits)
         collected.emit()
 
     @classmethod
@@ -165,8 +166,8 @@ class Model(Uncopied):
         model._open(origin.unpacked(), _Warnings())
         return model
 
-    def _open(self, origin: Origin, collected: _Warnings, max_memory: int = 0) -> None:
-        error, options = Error(), _options(Settings(max_memory=max_memory), collected)
+    def _open(self, origin: Origin, collected: _Warnings, **limits: Any) -> None:
+        error, options = Error(), _options(Settings(**limits), collected)
         name, format = c_path(origin.name), None if origin.format is None else c_text(origin.format, "format")
         if origin.content is None:
             pointer = lib.mdf_model_load_file_as(name, format, options, error)
@@ -598,7 +599,7 @@ def compile(source: Source, **settings: Any) -> Program:
             raise TypeError("a program is compiled already: settings belong to compile")
         return source
     if not isinstance(source, Model):
-        source = Model(source, max_memory=settings.get("max_memory", 0))
+        source = Model(source, **{name: settings[name] for name in ("max_memory", "time_limit") if name in settings})
     return source.compile(**settings)
 
 

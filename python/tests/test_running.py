@@ -114,6 +114,8 @@ def test_settings():
     long = {"parameters": {"p": {"value": "numpy.convolve(numpy.ones(1000000), numpy.ones(1000000))"}}, "output_ports": {"v": {"value": "p"}}}
     with pytest.raises(mdf_c.MdfLimitError, match="node 'n', parameter 'p': this takes longer than"):
         mdf_c.run(model_of(long), time_limit=0.2)
+    with pytest.raises(mdf_c.MdfLimitError, match="this takes longer than"):
+        mdf_c.Model(model_of(DECAY), time_limit=1e-9)
     with pytest.raises(mdf_c.MdfLimitError):  # of all steps together, each of which is short
         mdf_c.run(model_of(DECAY), steps=10**9, dt=1e-9, time_limit=0.2)
 
