@@ -1,10 +1,12 @@
 /* dot_condition.c - scheduling conditions as phrases. See dot_label.h.
  *
- * A condition that has a phrase here is told by it: "every 2 calls of A". Any other, and any whose arguments are not those that
- * the phrase names, is told as it is written: "TimeInterval (repeat = 8, unit = ms)". What is right is the compiler's business.
+ * A condition that has a phrase in its row (mdf_c/plan/conditions/condition_kinds.c) is told by it: "every 2 calls of A". Any
+ * other, and any whose arguments are not those that the phrase names, is told as it is written: "TimeInterval (repeat = 8, unit =
+ * ms)". What is right is the compiler's business.
  */
 #include "mdf_c/pictures/dot_label.h"
 #include "mdf_c/pictures/drawn_text.h"
+#include "mdf_c/plan/conditions/condition_terms.h"
 
 #include <string.h>
 
@@ -12,40 +14,6 @@ enum {
     MOST_PARTS = 12,          /* of a condition that are told */
     MOST_ARGUMENTS = 64,      /* that are looked at */
     MOST_TEXT_BYTES = 1 << 14 /* a label that is longer takes no further parts */
-};
-
-/* {NAME} is where the argument of that name goes. */
-struct phrase {
-    const char *condition, *words;
-};
-
-static const struct phrase phrases[] = {
-    {"Always", "always"},
-    {"Never", "never"},
-    {"Not", "not {condition}"},
-    {"EveryNCalls", "every {n} calls of {dependency}"},
-    {"BeforeNCalls", "before {n} calls of {dependency}"},
-    {"AtNCalls", "at {n} calls of {dependency}"},
-    {"AfterCall", "after more than {n} calls of {dependency}"},
-    {"AfterNCalls", "after {n} calls of {dependency}"},
-    {"AfterNCallsCombined", "after {n} calls of {dependency} together"},
-    {"BeforePass", "before pass {n}"},
-    {"AtPass", "at pass {n}"},
-    {"AfterPass", "after pass {n}"},
-    {"AfterNPasses", "after {n} passes"},
-    {"EveryNPasses", "every {n} passes"},
-    {"JustRan", "when {dependency} has just run"},
-    {"AllHaveRun", "when {dependency} have run"},
-    {"AllHaveRun", "when all nodes have run"},
-    {"WhenFinished", "when {dependency} has finished"},
-    {"WhenFinishedAny", "when one of {dependency} has finished"},
-    {"WhenFinishedAll", "when {dependency} have finished"},
-    {"Threshold", "when {parameter} of {dependency} {comparator} {threshold}"},
-    {"BeforeNode", "before {node}"},
-    {"BeforeNodes", "before {node}"},
-    {"WithNode", "with {node}"},
-    {"AfterNode", "after {node}"},
-    {"AfterNodes", "after {node}"},
 };
 
 /* The arguments of a condition, wherever they are written: in kwargs, in args, or beside the type. */
@@ -108,12 +76,13 @@ static const struct mdf_node *find_argument(const struct mdf_node *condition, co
 }
 
 /* Whether the arguments are just those that the phrase names. */
-static bool fits(const char *words, const struct mdf_node *condition)
+static bool fits(const char *words, size_t n_words, const struct mdf_node *condition)
 {
+    const char *end = words + n_words;
     const struct mdf_node_entry *entry;
     size_t n_named = 0, n_given = 0, i;
 
-    for (; (words = strchr(words, '{')) != NULL; n_named++) {
+    for (; (words = memchr(words, '{', (size_t)(end - words))) != NULL; n_named++) {
         words++;
         if (find_argument(condition, words, strcspn(words, "}")) == NULL) {
             return false;
@@ -125,14 +94,17 @@ static bool fits(const char *words, const struct mdf_node *condition)
     return n_given == n_named;
 }
 
-static const char *phrase_of(const char *type, const struct mdf_node *condition)
+/* The phrase that fits, and its length; NULL: none does. */
+static const char *phrase_of(const char *type, const struct mdf_node *condition, size_t *length)
 {
-    size_t i;
+    const char *phrase = mdf_condition_phrases(type);
 
-    for (i = 0; i < sizeof phrases / sizeof *phrases; i++) {
-        if (strcmp(phrases[i].condition, type) == 0 && fits(phrases[i].words, condition)) {
-            return phrases[i].words;
+    while (phrase != NULL) {
+        *length = strcspn(phrase, "|");
+        if (fits(phrase, *length, condition)) {
+            return phrase;
         }
+        phrase = phrase[*length] == '|' ? phrase + *length + 1 : NULL;
     }
     return NULL;
 }
@@ -173,14 +145,16 @@ static void add_argument(struct mdf_dot_label *label, const struct mdf_node *val
     mdf_text_append_string(label->dot, "</b>");
 }
 
-static void tell_phrase(struct mdf_dot_label *label, const char *words, const struct mdf_node *condition)
+static void tell_phrase(struct mdf_dot_label *label, const char *words, size_t n_words, const struct mdf_node *condition)
 {
-    while (words[0] != '\0') {
-        size_t length = strcspn(words, "{");
+    const char *end = words + n_words;
+
+    while (words < end) {
+        size_t length = strcspn(words, "{|");
 
         mdf_text_append(label->dot, words, length);
         words += length;
-        if (words[0] == '{') {
+        if (words < end) {
             length = strcspn(words, "}");
             add_argument(label, find_argument(condition, words + 1, length - 1));
             words += length + 1;
@@ -252,7 +226,7 @@ static void tell_as_written(struct mdf_dot_label *label, const char *type, const
 static void tell(struct mdf_dot_label *label, const struct mdf_node *condition, bool is_inner)
 {
     const char *type, *words, *joint;
-    size_t n_parts;
+    size_t n_parts, n_words = 0;
 
     if (!is_condition(condition)) {
         mdf_dot_value(label, condition);
@@ -265,7 +239,7 @@ static void tell(struct mdf_dot_label *label, const struct mdf_node *condition, 
     type = mdf_node_get(condition, "type")->as.string.bytes;
     joint = joint_of(type);
     n_parts = joint != NULL ? tell_all_parts(label, condition, NULL) : 0;
-    words = phrase_of(type, condition);
+    words = phrase_of(type, condition, &n_words);
     if (n_parts > 0) {
         is_inner = is_inner && n_parts > 1;
         mdf_text_append_string(label->dot, is_inner ? "(" : "");
@@ -273,7 +247,7 @@ static void tell(struct mdf_dot_label *label, const struct mdf_node *condition, 
         mdf_text_append_string(label->dot, n_parts > MOST_PARTS ? " " MDF_DRAWN_ELLIPSIS : "");
         mdf_text_append_string(label->dot, is_inner ? ")" : "");
     } else if (words != NULL) {
-        tell_phrase(label, words, condition);
+        tell_phrase(label, words, n_words, condition);
     } else {
         tell_as_written(label, type, condition);
     }

@@ -2,6 +2,7 @@
 #include "mdf_c/plan/print_program.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const char *const scopes[] = {
     [MDF_SCOPE_PASS] = "in the pass", [MDF_SCOPE_UPDATE] = "in the evaluation", [MDF_SCOPE_LIFE] = "ever"};
@@ -40,7 +41,82 @@ static void print_node(struct mdf_text *text, const struct mdf_program *program,
     mdf_text_append_string(text, "'");
 }
 
-static void print_list(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
+/* ------------------------------------------------------------------ conditions */
+
+/* How a condition is told, a row each kind; {NAME} is where a word of the table below goes. */
+static const char *const phrases[] = {
+    [MDF_CONDITION_CONSTANT] = "{truth}",
+    [MDF_CONDITION_ALL] = "all up to {end}",
+    [MDF_CONDITION_ANY] = "any up to {end}",
+    [MDF_CONDITION_NOT] = "not, up to {end}",
+    [MDF_CONDITION_N_WHEN] = "at most {n} times (spent {index}), up to {end}",
+    [MDF_CONDITION_CALLS] = "runs of {node} {scope} {compared}",
+    [MDF_CONDITION_CALLS_SUM] = "runs of {nodes} {scope} {compared}",
+    [MDF_CONDITION_USABLE_CALLS] = "usable runs {index} {compared}",
+    [MDF_CONDITION_CLOCK] = "{clock} {compared}",
+    [MDF_CONDITION_JUST_RAN] = "in the last set: {node}",
+    [MDF_CONDITION_ALL_HAVE_RUN] = "all nodes have run {scope}",
+    [MDF_CONDITION_HAVE_RUN] = "have run {scope}: {nodes}",
+    [MDF_CONDITION_TIME] = "time window {index}",
+    [MDF_CONDITION_THRESHOLD] = "watch {index} {compared}",
+    [MDF_CONDITION_FINISHED_ANY] = "finished: any of watches {index} to {last}",
+    [MDF_CONDITION_FINISHED_ALL] = "finished: all of watches {index} to {last}",
+};
+
+static void print_truth(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
+{
+    (void)program;
+    mdf_text_append_string(text, condition->n != 0 ? "always" : "never");
+}
+
+static void print_end(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
+{
+    (void)program;
+    mdf_text_printf(text, "%u", (unsigned)condition->end);
+}
+
+static void print_index(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
+{
+    (void)program;
+    mdf_text_printf(text, "%u", (unsigned)condition->index);
+}
+
+static void print_last(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
+{
+    (void)program;
+    mdf_text_printf(text, "%u", (unsigned)(condition->index + condition->n_items) - (condition->n_items > 0));
+}
+
+static void print_n(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
+{
+    (void)program;
+    mdf_text_printf(text, "%.17g", condition->n);
+}
+
+static void print_compared(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
+{
+    mdf_text_printf(text, "%s ", comparison_name((enum mdf_comparison)condition->comparison));
+    print_n(text, program, condition);
+}
+
+static void print_scope(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
+{
+    (void)program;
+    mdf_text_append_string(text, scopes[condition->scope]);
+}
+
+static void print_clock(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
+{
+    (void)program;
+    mdf_text_append_string(text, clocks[condition->scope]);
+}
+
+static void print_one_node(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
+{
+    print_node(text, program, condition->index);
+}
+
+static void print_nodes(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
 {
     uint32_t i;
 
@@ -50,86 +126,36 @@ static void print_list(struct mdf_text *text, const struct mdf_program *program,
     }
 }
 
-static void print_comparison(struct mdf_text *text, const struct mdf_condition *condition)
-{
-    mdf_text_printf(text, " %s %.17g", comparison_name((enum mdf_comparison)condition->comparison), condition->n);
-}
-
-static void print_runs(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
-{
-    mdf_text_append_string(text, "runs of ");
-    if (condition->kind == MDF_CONDITION_CALLS) {
-        print_node(text, program, condition->index);
-    } else {
-        print_list(text, program, condition);
-    }
-    mdf_text_printf(text, " %s", scopes[condition->scope]);
-    print_comparison(text, condition);
-}
-
-static void print_watches(struct mdf_text *text, const char *which, const struct mdf_condition *condition)
-{
-    mdf_text_printf(text, "finished: %s of watches %u to %u", which, (unsigned)condition->index,
-                    (unsigned)(condition->index + condition->n_items) - (condition->n_items > 0));
-}
+static const struct word {
+    const char *name;
+    void (*print)(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition);
+} words[] = {
+    {"{truth}", print_truth},   {"{end}", print_end},     {"{index}", print_index},       {"{last}", print_last},
+    {"{n}", print_n},           {"{scope}", print_scope}, {"{compared}", print_compared}, {"{clock}", print_clock},
+    {"{node}", print_one_node}, {"{nodes}", print_nodes},
+};
 
 static void print_condition(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
 {
-    switch ((enum mdf_condition_kind)condition->kind) {
-    case MDF_CONDITION_CONSTANT:
-        mdf_text_append_string(text, condition->n != 0 ? "always" : "never");
-        break;
-    case MDF_CONDITION_ALL:
-        mdf_text_printf(text, "all up to %u", (unsigned)condition->end);
-        break;
-    case MDF_CONDITION_ANY:
-        mdf_text_printf(text, "any up to %u", (unsigned)condition->end);
-        break;
-    case MDF_CONDITION_NOT:
-        mdf_text_printf(text, "not, up to %u", (unsigned)condition->end);
-        break;
-    case MDF_CONDITION_N_WHEN:
-        mdf_text_printf(text, "at most %.17g times (spent %u), up to %u", condition->n, (unsigned)condition->index,
-                        (unsigned)condition->end);
-        break;
-    case MDF_CONDITION_CALLS:
-    case MDF_CONDITION_CALLS_SUM:
-        print_runs(text, program, condition);
-        break;
-    case MDF_CONDITION_USABLE_CALLS:
-        mdf_text_printf(text, "usable runs %u", (unsigned)condition->index);
-        print_comparison(text, condition);
-        break;
-    case MDF_CONDITION_CLOCK:
-        mdf_text_append_string(text, clocks[condition->scope]);
-        print_comparison(text, condition);
-        break;
-    case MDF_CONDITION_JUST_RAN:
-        mdf_text_append_string(text, "in the last set: ");
-        print_node(text, program, condition->index);
-        break;
-    case MDF_CONDITION_ALL_HAVE_RUN:
-        mdf_text_printf(text, "all nodes have run %s", scopes[condition->scope]);
-        break;
-    case MDF_CONDITION_HAVE_RUN:
-        mdf_text_printf(text, "have run %s: ", scopes[condition->scope]);
-        print_list(text, program, condition);
-        break;
-    case MDF_CONDITION_TIME:
-        mdf_text_printf(text, "time window %u", (unsigned)condition->index);
-        break;
-    case MDF_CONDITION_THRESHOLD:
-        mdf_text_printf(text, "watch %u", (unsigned)condition->index);
-        print_comparison(text, condition);
-        break;
-    case MDF_CONDITION_FINISHED_ANY:
-        print_watches(text, "any", condition);
-        break;
-    case MDF_CONDITION_FINISHED_ALL:
-        print_watches(text, "all", condition);
-        break;
+    const char *rest = phrases[condition->kind];
+    size_t i;
+
+    while (rest[0] != '\0') {
+        size_t length = strcspn(rest, "{");
+
+        mdf_text_append(text, rest, length);
+        rest += length;
+        length = rest[0] == '{' ? strcspn(rest, "}") + 1 : 0;
+        for (i = 0; length > 0 && i < sizeof words / sizeof *words; i++) {
+            if (strlen(words[i].name) == length && memcmp(words[i].name, rest, length) == 0) {
+                words[i].print(text, program, condition);
+            }
+        }
+        rest += length;
     }
 }
+
+/* ------------------------------------------------------------------ the rest of a schedule */
 
 static void print_layers(struct mdf_text *text, const struct mdf_program *program)
 {

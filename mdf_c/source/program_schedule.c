@@ -1,5 +1,6 @@
 /* program_schedule.c - the order in which nodes run, as C: layer by layer, or as conditions over counters say, which is what
  * mdf_c/run/schedule/scheduler.c does. See docs/scheduling.md. */
+#include "mdf_c/plan/conditions/condition_terms.h"
 #include "mdf_c/source/program_writer.h"
 
 #include <math.h>
@@ -46,374 +47,36 @@ static bool write_layers(struct mdf_source_program *program)
     return true;
 }
 
-/* ------------------------------------------------------------------ conditions */
-
-static const char *const comparisons[] = {
-    [MDF_COMPARISON_LESS] = "<",       [MDF_COMPARISON_AT_MOST] = "<=", [MDF_COMPARISON_EQUAL] = "==",
-    [MDF_COMPARISON_NOT_EQUAL] = "!=", [MDF_COMPARISON_GREATER] = ">",  [MDF_COMPARISON_AT_LEAST] = ">="};
-
-static const char *number(struct mdf_source_program *program, double value)
-{
-    return mdf_source_literal(&program->writer, MDF_DTYPE_FLOAT64, &value);
-}
-
-/* `left` is a count. Where `right` is a whole number they are compared as such, which is the same and takes less time. */
-static const char *compared(struct mdf_source_program *program, const char *left, uint8_t comparison, double right)
-{
-    if (right >= 0 && right < 0x1p53 && right == floor(right) && (comparison != MDF_COMPARISON_MULTIPLE || right > 0)) {
-        return comparison == MDF_COMPARISON_MULTIPLE
-                   ? mdf_source_text(&program->writer, "%s %% %llu == 0", left, (unsigned long long)right)
-                   : mdf_source_text(&program->writer, "%s %s UINT64_C(%llu)", left, comparisons[comparison],
-                                     (unsigned long long)right);
-    }
-    return comparison == MDF_COMPARISON_MULTIPLE
-               ? mdf_source_text(&program->writer, "fmod((double)%s, %s) == 0", left, number(program, right))
-               : mdf_source_text(&program->writer, "(double)%s %s %s", left, comparisons[comparison], number(program, right));
-}
-
-static const char *quoted_at(struct mdf_source_program *program, const struct mdf_condition *condition, const char *message)
-{
-    const struct mdf_origin *origin = &program->program->code->origins[condition->origin];
-
-    return mdf_source_quote_message(&program->writer, "%s: %s", origin->path != NULL ? origin->path : "a condition", message);
-}
+/* ------------------------------------------------------------------ fields and functions */
 
 /* What conditions look at, so that nothing else need be counted. */
 struct looked_at {
     bool counts[MDF_SCOPE_COUNT], have_run[MDF_SCOPE_COUNT], last_sets;
 };
 
+static void note_looked_at(void *context, enum mdf_condition_read what, uint8_t scope, size_t index)
+{
+    struct looked_at *found = context;
+
+    (void)index;
+    if (what == MDF_READ_RUNS || what == MDF_READ_ALL_RUNS || what == MDF_READ_USABLE) {
+        found->counts[scope] = true;
+    }
+    found->have_run[scope] = found->have_run[scope] || what == MDF_READ_ALL_RUNS;
+    found->last_sets = found->last_sets || what == MDF_READ_LAST_SET;
+}
+
 static struct looked_at find_looked_at(const struct mdf_schedule *schedule)
 {
     struct looked_at found = {{false, false, false}, {false, false, false}, false};
-    size_t i;
+    uint32_t i;
 
-    for (i = 0; i < schedule->n_conditions; i++) {
-        const struct mdf_condition *condition = &schedule->conditions[i];
-
-        switch ((enum mdf_condition_kind)condition->kind) {
-        case MDF_CONDITION_CALLS:
-        case MDF_CONDITION_CALLS_SUM:
-        case MDF_CONDITION_HAVE_RUN:
-            found.counts[condition->scope] = true;
-            break;
-        case MDF_CONDITION_ALL_HAVE_RUN:
-            found.counts[condition->scope] = found.have_run[condition->scope] = true;
-            break;
-        case MDF_CONDITION_USABLE_CALLS:
-        case MDF_CONDITION_FINISHED_ANY:
-        case MDF_CONDITION_FINISHED_ALL:
-            found.counts[MDF_SCOPE_UPDATE] = true;
-            break;
-        case MDF_CONDITION_JUST_RAN:
-            found.last_sets = true;
-            break;
-        case MDF_CONDITION_CONSTANT:
-        case MDF_CONDITION_ALL:
-        case MDF_CONDITION_ANY:
-        case MDF_CONDITION_NOT:
-        case MDF_CONDITION_N_WHEN:
-        case MDF_CONDITION_CLOCK:
-        case MDF_CONDITION_TIME:
-        case MDF_CONDITION_THRESHOLD:
-            break;
-        }
+    for (i = 0; i < schedule->n_conditions; i = schedule->conditions[i].end) {
+        mdf_conditions_read(schedule, i, note_looked_at, &found);
     }
     found.counts[MDF_SCOPE_UPDATE] = found.counts[MDF_SCOPE_UPDATE] || schedule->n_usables > 0;
     return found;
 }
-
-/* Helpers of conditions, by name. */
-static const char *complain(struct mdf_source_program *program)
-{
-    return mdf_source_helper(
-        &program->writer, "complain",
-        mdf_source_text(
-            &program->writer,
-            "/* A condition can not be told. */\nstatic inline double mdf_complain(struct %s *s, const char *message)\n{\n"
-            "    s->message = s->message != NULL ? s->message : message;\n    return 0;\n}\n",
-            program->name));
-}
-
-static const char *spend(struct mdf_source_program *program)
-{
-    return mdf_source_helper(
-        &program->writer, "spend",
-        mdf_source_text(&program->writer,
-                        "/* NWhen: one of its times is used up. */\nstatic inline bool mdf_spend(struct %s *s, size_t index)\n{\n"
-                        "    s->spent[index]++;\n    s->has_changed = true;\n    return true;\n}\n",
-                        program->name));
-}
-
-static const char *is_close(struct mdf_source_program *program)
-{
-    return mdf_source_helper(&program->writer, "is_close",
-                             "static inline bool mdf_is_close(double value, double limit, double absolute, double relative)\n{\n"
-                             "    return value == limit || (isfinite(value) && isfinite(limit) && fabs(value - limit) <= "
-                             "absolute + relative * fabs(limit));\n"
-                             "}\n");
-}
-
-/* The element of a value that the indices lead to; false: there is none. */
-static bool find_element(const struct mdf_value *value, const int64_t *indices, size_t n, size_t *element)
-{
-    size_t axis, step = value->length;
-
-    *element = 0;
-    for (axis = 0; axis < n && axis < value->rank; axis++) {
-        int64_t size = mdf_value_shape(value)[axis], index = indices[axis] < 0 ? indices[axis] + size : indices[axis];
-
-        if (index < 0 || index >= size) {
-            return false;
-        }
-        step /= (size_t)size;
-        *element += (size_t)index * step;
-    }
-    return value->kind == MDF_KIND_TENSOR && step == 1 && n <= value->rank;
-}
-
-/* What a value counts as before its node has run. */
-static const char *initial_number(struct mdf_source_program *program, const struct mdf_condition *condition,
-                                  const struct mdf_watch *watch)
-{
-    return watch->has_initial ? number(program, watch->initial)
-                              : mdf_source_text(&program->writer, "%s(s, %s)", complain(program),
-                                                quoted_at(program, condition,
-                                                          "the value that it looks at is not there before its node has run; give "
-                                                          "it a default_initial_value"));
-}
-
-/* What an input port counts as that holds nothing unread. */
-static const char *spent_number(struct mdf_source_program *program, const struct mdf_condition *condition,
-                                const struct mdf_watch *watch)
-{
-    return watch->has_initial && watch->initial == 0 ? "0.0"
-                                                     : mdf_source_text(&program->writer, "(s->has_run[%zu] ? 0.0 : %s)",
-                                                                       watch->node, initial_number(program, condition, watch));
-}
-
-static bool not_one_number(struct mdf_source_program *program, const struct mdf_condition *condition,
-                           const struct mdf_watch *watch)
-{
-    mdf_source_at(&program->writer,
-                  mdf_source_text(&program->writer, "the condition on '%s' of node '%s'", watch->name,
-                                  program->program->nodes[watch->node].id),
-                  &program->program->code->origins[condition->origin]);
-    return mdf_source_refuse(&program->writer, "it looks at what is not one number");
-}
-
-/* The number that a watch sees, as an expression. */
-static bool watched_number(struct mdf_source_program *program, const struct mdf_condition *condition,
-                           const struct mdf_watch *watch, const char **text)
-{
-    const struct mdf_source_slot *slot = mdf_source_find_operand(program, watch->value);
-    const struct mdf_value *value = mdf_frame_value(program->state->frame, watch->value);
-    size_t element = 0;
-    bool is_number = slot != NULL && find_element(value, watch->indices, watch->n_indices, &element);
-
-    if (is_number) {
-        *text = mdf_source_text(&program->writer, "(double)%s", mdf_source_operand_element(program, slot, element));
-    }
-    if (watch->is_input && (watch->port == SIZE_MAX || (slot == NULL && value->kind == MDF_KIND_NONE))) {
-        *text = spent_number(program, condition, watch); /* nothing ever waits there to be read */
-        return true;
-    }
-    if (watch->is_input) {
-        *text = is_number ? mdf_source_text(&program->writer, "(s->has_value[%zu] ? %s : %s)", watch->port, *text,
-                                            spent_number(program, condition, watch))
-                          : NULL;
-    } else if (!is_number && !watch->always && !program->state->has_run[watch->node] && watch->has_initial) {
-        *text = number(program, watch->initial);
-        return true;
-    } else if (is_number && !watch->always) {
-        *text = mdf_source_text(&program->writer, "(s->has_run[%zu] ? %s : %s)", watch->node, *text,
-                                initial_number(program, condition, watch));
-    }
-    return is_number || not_one_number(program, condition, watch);
-}
-
-static bool express_threshold(struct mdf_source_program *program, const struct mdf_condition *condition, const char **text)
-{
-    struct mdf_source_writer *writer = &program->writer;
-    const struct mdf_watch *watch = &program->program->schedule->watches[condition->index];
-    const char *value;
-
-    if (!watched_number(program, condition, watch, &value)) {
-        return false;
-    }
-    if (condition->comparison != MDF_COMPARISON_EQUAL && condition->comparison != MDF_COMPARISON_NOT_EQUAL) {
-        *text =
-            condition->comparison == MDF_COMPARISON_MULTIPLE
-                ? mdf_source_text(writer, "fmod(%s, %s) == 0", value, number(program, condition->n))
-                : mdf_source_text(writer, "%s %s %s", value, comparisons[condition->comparison], number(program, condition->n));
-        return true;
-    }
-    *text = mdf_source_text(writer, "%s(%s, %s, %s, %s) == %s", is_close(program), value, number(program, condition->n),
-                            number(program, watch->absolute_tolerance), number(program, watch->relative_tolerance),
-                            condition->comparison == MDF_COMPARISON_EQUAL ? "true" : "false");
-    return true;
-}
-
-static bool express_finished(struct mdf_source_program *program, const struct mdf_condition *condition, const char **text)
-{
-    struct mdf_source_writer *writer = &program->writer;
-    bool all = condition->kind == MDF_CONDITION_FINISHED_ALL;
-    uint32_t i;
-
-    *text = "";
-    for (i = 0; i < condition->n_items; i++) {
-        const struct mdf_watch *watch = &program->program->schedule->watches[condition->index + i];
-        struct mdf_watch seen = *watch;
-        const char *one, *value;
-
-        seen.always = true; /* asked only once the node has run */
-        if (watch->value == MDF_NO_OPERAND) {
-            one = mdf_source_text(writer, "s->counts[%d][%zu] > 0", (int)MDF_SCOPE_UPDATE, watch->node);
-        } else if (!program->state->has_run[watch->node]) {
-            one = "false";
-        } else {
-            if (!watched_number(program, condition, &seen, &value)) {
-                return false;
-            }
-            one = mdf_source_text(writer, "(s->has_run[%zu] && %s != 0)", watch->node, value);
-        }
-        *text = i == 0 ? one : mdf_source_text(writer, "%s %s %s", *text, all ? "&&" : "||", one);
-    }
-    *text = condition->n_items == 0 ? (all ? "true" : "false") : mdf_source_text(writer, "(%s)", *text);
-    return true;
-}
-
-static const char *express_list(struct mdf_source_program *program, const struct mdf_condition *condition)
-{
-    struct mdf_source_writer *writer = &program->writer;
-    const uint32_t *nodes = program->program->schedule->node_lists;
-    bool sums = condition->kind == MDF_CONDITION_CALLS_SUM;
-    const char *text = "";
-    uint32_t i;
-
-    for (i = 0; i < condition->n_items; i++) {
-        text = mdf_source_text(writer, "%s%ss->counts[%u][%u]%s", text,
-                               i == 0 ? ""
-                               : sums ? " + "
-                                      : " && ",
-                               (unsigned)condition->scope, (unsigned)nodes[condition->index + i], sums ? "" : " > 0");
-    }
-    if (sums) {
-        return compared(program, mdf_source_text(writer, "(%s)", text[0] != '\0' ? text : "0"), MDF_COMPARISON_AT_LEAST,
-                        condition->n);
-    }
-    return mdf_source_text(writer, "(%s)", text[0] != '\0' ? text : "true");
-}
-
-static const char *express_time(struct mdf_source_program *program, const struct mdf_time_window *window)
-{
-    struct mdf_source_writer *writer = &program->writer;
-    const char *text =
-        mdf_source_text(writer, "s->tick >= %s && s->tick <= %s", mdf_source_literal(writer, MDF_DTYPE_INT64, &window->first),
-                        mdf_source_literal(writer, MDF_DTYPE_INT64, &window->last));
-
-    if (window->repeat != 0) {
-        text = mdf_source_text(writer, "%s && (s->tick - %s) %% %s == 0", text,
-                               mdf_source_literal(writer, MDF_DTYPE_INT64, &window->offset),
-                               mdf_source_literal(writer, MDF_DTYPE_INT64, &window->repeat));
-    }
-    return mdf_source_text(writer, "(%s)", text);
-}
-
-static bool express_condition(struct mdf_source_program *program, uint32_t index, const char **text);
-
-/* All, Any, Not, NWhen. */
-static bool express_composite(struct mdf_source_program *program, uint32_t index, const char **text)
-{
-    const struct mdf_condition *conditions = program->program->schedule->conditions, *condition = &conditions[index];
-    struct mdf_source_writer *writer = &program->writer;
-    const char *parts = "", *part;
-    uint32_t i;
-
-    for (i = index + 1; i < condition->end; i = conditions[i].end) {
-        if (!express_condition(program, i, &part)) {
-            return false;
-        }
-        parts = mdf_source_text(writer, "%s%s%s", parts,
-                                i == index + 1                         ? ""
-                                : condition->kind == MDF_CONDITION_ALL ? " && "
-                                                                       : " || ",
-                                part);
-    }
-    if (parts[0] == '\0') {
-        parts = condition->kind == MDF_CONDITION_ALL ? "true" : "false";
-    }
-    if (condition->kind == MDF_CONDITION_NOT) {
-        *text = mdf_source_text(writer, "!(%s)", parts);
-    } else if (condition->kind == MDF_CONDITION_N_WHEN) {
-        *text = mdf_source_text(writer, "(%s && (%s) && %s(s, %u))",
-                                compared(program, mdf_source_text(writer, "s->spent[%u]", (unsigned)condition->index),
-                                         MDF_COMPARISON_LESS, condition->n),
-                                parts, spend(program), (unsigned)condition->index);
-    } else {
-        *text = mdf_source_text(writer, "(%s)", parts);
-    }
-    return true;
-}
-
-static bool express_condition(struct mdf_source_program *program, uint32_t index, const char **text)
-{
-    const struct mdf_schedule *schedule = program->program->schedule;
-    const struct mdf_condition *condition = &schedule->conditions[index];
-    struct mdf_source_writer *writer = &program->writer;
-
-    switch ((enum mdf_condition_kind)condition->kind) {
-    case MDF_CONDITION_CONSTANT:
-        *text = condition->n != 0 ? "true" : "false";
-        return true;
-    case MDF_CONDITION_ALL:
-    case MDF_CONDITION_ANY:
-    case MDF_CONDITION_NOT:
-    case MDF_CONDITION_N_WHEN:
-        return express_composite(program, index, text);
-    case MDF_CONDITION_CALLS:
-        *text = compared(program,
-                         mdf_source_text(writer, "s->counts[%u][%u]", (unsigned)condition->scope, (unsigned)condition->index),
-                         condition->comparison, condition->n);
-        return true;
-    case MDF_CONDITION_CALLS_SUM:
-    case MDF_CONDITION_HAVE_RUN:
-        *text = express_list(program, condition);
-        return true;
-    case MDF_CONDITION_USABLE_CALLS:
-        *text = compared(program,
-                         mdf_source_text(writer, "(s->counts[%d][%u] - s->marks[%u])", (int)MDF_SCOPE_UPDATE,
-                                         (unsigned)schedule->usables[condition->index].dependency, (unsigned)condition->index),
-                         MDF_COMPARISON_AT_LEAST, condition->n);
-        return true;
-    case MDF_CONDITION_CLOCK:
-        *text = compared(program, mdf_source_text(writer, "s->clocks[%u]", (unsigned)condition->scope), condition->comparison,
-                         condition->n);
-        return true;
-    case MDF_CONDITION_JUST_RAN:
-        *text = mdf_source_text(
-            writer, "(s->n_sets == 0 ? %s(s, %s) != 0 : s->last_sets[%u] == s->n_sets)", complain(program),
-            quoted_at(program, condition,
-                      "JustRan looks at the last execution set before there is any; let another condition go before it, as "
-                      "All(AfterNPasses(1), JustRan(...))"),
-            (unsigned)condition->index);
-        return true;
-    case MDF_CONDITION_ALL_HAVE_RUN:
-        *text = mdf_source_text(writer, "s->n_have_run[%u] == %zu", (unsigned)condition->scope, program->program->n_nodes);
-        return true;
-    case MDF_CONDITION_TIME:
-        *text = express_time(program, &schedule->times[condition->index]);
-        return true;
-    case MDF_CONDITION_THRESHOLD:
-        return express_threshold(program, condition, text);
-    case MDF_CONDITION_FINISHED_ANY:
-    case MDF_CONDITION_FINISHED_ALL:
-        break;
-    }
-    return express_finished(program, condition, text);
-}
-
-/* ------------------------------------------------------------------ fields and functions */
 
 static void append_fields(struct mdf_source_program *program)
 {
@@ -454,9 +117,9 @@ static void append_helpers(struct mdf_source_program *program)
 
 static bool write_predicate(struct mdf_source_program *program, const char *function, uint32_t condition)
 {
-    const char *text;
+    const char *text = mdf_source_condition(program, condition);
 
-    if (!express_condition(program, condition, &text)) {
+    if (text == NULL) {
         return false;
     }
     mdf_text_printf(&program->functions, "static inline bool %s(struct %s *s)\n{\n    (void)s;\n    return %s;\n}\n\n", function,
@@ -482,9 +145,9 @@ static bool write_make_set(struct mdf_source_program *program, size_t layer, con
     for (i = 0; i < own->n_nodes; i++) {
         size_t node = own->nodes[i];
         const struct mdf_schedule_node *conditions = &schedule->nodes[node];
-        const char *text;
+        const char *text = mdf_source_condition(program, conditions->condition);
 
-        if (!express_condition(program, conditions->condition, &text)) {
+        if (text == NULL) {
             return false;
         }
         mdf_source_open(writer, "if (!s->in_set[%zu] && %s && s->message == NULL)", node, text);
@@ -616,7 +279,8 @@ static void append_settled(struct mdf_source_program *program)
         if (settlement->clocks[i] < 0) {
             continue;
         }
-        mdf_text_printf(functions, "!((double)s->clocks[%zu] <= %s) && ", i, number(program, settlement->clocks[i]));
+        mdf_text_printf(functions, "!((double)s->clocks[%zu] <= %s) && ", i,
+                        mdf_source_literal(&program->writer, MDF_DTYPE_FLOAT64, &settlement->clocks[i]));
     }
     mdf_text_printf(functions, "s->tick > %s;\n}\n\n", mdf_source_literal(&program->writer, MDF_DTYPE_INT64, &settlement->time));
 }

@@ -63,6 +63,9 @@ void mdf_source_end_function(struct mdf_source_program *program, const char *nam
 /* Puts the value that has arrived into a port: of an edge, or from outside. */
 bool mdf_source_write_arrival(struct mdf_source_program *program, size_t port, const struct mdf_source_slot *value);
 
+/* --- condition_text.c: a condition as an expression in C; NULL: it is refused. */
+const char *mdf_source_condition(struct mdf_source_program *program, uint32_t index);
+
 /* --- program_schedule.c: the order in which nodes run. Appends fields of the state and the function run_graph. */
 bool mdf_source_write_order(struct mdf_source_program *program);
 

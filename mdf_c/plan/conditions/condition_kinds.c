@@ -1,6 +1,7 @@
 /* condition_kinds.c - the table of the kinds of conditions: what each is called, which arguments it takes, how it is compiled.
  * A new kind is a row here, and, where none of the kinds of schedule.h does, a case in mdf_c/run/schedule/scheduler.c.
  * Source: graph-scheduler 1.2.2, https://princetonuniversity.github.io/graph-scheduler; docs/scheduling.md. */
+#include "mdf_c/plan/conditions/condition_terms.h"
 #include "mdf_c/plan/conditions/conditions.h"
 
 #include <string.h>
@@ -268,11 +269,11 @@ static const struct formal place_one_formals[] = {{"node", true}, OPERATION_FORM
 /* Aliases are graph-scheduler's own, and the names that PsyNeuLink gives to updates (trials), sequences (runs) and sets (time
  * steps). */
 static const struct condition_row rows[] = {
-    {"Always", NULL, no_formals, build_constant, 0, 1},
-    {"Never", NULL, no_formals, build_constant, 0, 0},
+    {"Always", NULL, no_formals, build_constant, 0, 1, "always"},
+    {"Never", NULL, no_formals, build_constant, 0, 0, "never"},
     {"All", "And", NULL, NULL, 0, MDF_CONDITION_ALL},
     {"Any", "Or", NULL, NULL, 0, MDF_CONDITION_ANY},
-    {"Not", NULL, one_condition, build_not, 0, 0},
+    {"Not", NULL, one_condition, build_not, 0, 0, "not {condition}"},
     {"NWhen", NULL, n_when_formals, build_n_when, 0, 0},
     {"TimeInterval", NULL, interval_formals, build_time_interval, 0, 0},
     {"TimeTermination", NULL, time_formals, build_time_termination, 0, 0},
@@ -280,11 +281,11 @@ static const struct condition_row rows[] = {
     {"AtConsiderationSetExecution", "AtTimeStep", n_and_scale, build_clock, EQUAL, COUNT_SETS},
     {"AfterConsiderationSetExecution", "AfterTimeStep", n_and_scale, build_clock, GREATER, COUNT_SETS},
     {"AfterNConsiderationSetExecutions", "AfterNTimeSteps", n_and_scale, build_clock, AT_LEAST, COUNT_SETS},
-    {"BeforePass", NULL, n_and_scale, build_clock, LESS, COUNT_PASSES},
-    {"AtPass", NULL, n_and_scale, build_clock, EQUAL, COUNT_PASSES},
-    {"AfterPass", NULL, n_and_scale, build_clock, GREATER, COUNT_PASSES},
-    {"AfterNPasses", NULL, n_and_scale, build_clock, AT_LEAST, COUNT_PASSES},
-    {"EveryNPasses", NULL, n_and_scale, build_clock, MDF_COMPARISON_MULTIPLE, COUNT_PASSES},
+    {"BeforePass", NULL, n_and_scale, build_clock, LESS, COUNT_PASSES, "before pass {n}"},
+    {"AtPass", NULL, n_and_scale, build_clock, EQUAL, COUNT_PASSES, "at pass {n}"},
+    {"AfterPass", NULL, n_and_scale, build_clock, GREATER, COUNT_PASSES, "after pass {n}"},
+    {"AfterNPasses", NULL, n_and_scale, build_clock, AT_LEAST, COUNT_PASSES, "after {n} passes"},
+    {"EveryNPasses", NULL, n_and_scale, build_clock, MDF_COMPARISON_MULTIPLE, COUNT_PASSES, "every {n} passes"},
     {"BeforeEnvironmentStateUpdate", "BeforeTrial", n_and_scale, build_clock, LESS, COUNT_UPDATES},
     {"AtEnvironmentStateUpdate", "AtTrial", n_and_scale, build_clock, EQUAL, COUNT_UPDATES},
     {"AfterEnvironmentStateUpdate", "AfterTrial", n_and_scale, build_clock, GREATER, COUNT_UPDATES},
@@ -296,23 +297,25 @@ static const struct condition_row rows[] = {
     {"AtEnvironmentStateUpdateNStart", "AtTrialNStart", n_and_scale, build_nth_start, 0, COUNT_UPDATES},
     {"AtEnvironmentSequenceStart", "AtRunStart", no_formals, build_start, 0, COUNT_UPDATES},
     {"AtEnvironmentSequenceNStart", "AtRunNStart", n_only, build_nth_start, 0, COUNT_SEQUENCES},
-    {"BeforeNCalls", NULL, call_formals, build_calls, LESS, MDF_CONDITION_CALLS},
-    {"AtNCalls", NULL, call_formals, build_calls, EQUAL, MDF_CONDITION_CALLS},
-    {"AfterCall", NULL, call_formals, build_calls, GREATER, MDF_CONDITION_CALLS},
-    {"AfterNCalls", NULL, call_formals, build_calls, AT_LEAST, MDF_CONDITION_CALLS},
-    {"AfterNCallsCombined", NULL, combined_formals, build_calls, AT_LEAST, MDF_CONDITION_CALLS_SUM},
-    {"EveryNCalls", NULL, every_n_calls_formals, build_every_n_calls, 0, 0},
-    {"JustRan", NULL, one_node, build_just_ran, 0, 0},
-    {"AllHaveRun", NULL, some_nodes_and_scale, build_calls, 0, MDF_CONDITION_HAVE_RUN},
-    {"WhenFinished", NULL, one_node, build_finished, 0, MDF_CONDITION_FINISHED_ALL},
-    {"WhenFinishedAny", NULL, some_nodes, build_finished, 0, MDF_CONDITION_FINISHED_ANY},
-    {"WhenFinishedAll", NULL, some_nodes, build_finished, 0, MDF_CONDITION_FINISHED_ALL},
-    {"Threshold", NULL, threshold_formals, build_threshold, 0, 0},
-    {"BeforeNodes", NULL, place_formals, build_structure, 0, STRUCTURE_BEFORE},
-    {"BeforeNode", NULL, place_one_formals, build_structure, 0, STRUCTURE_BEFORE},
-    {"WithNode", NULL, with_formals, build_structure, 0, STRUCTURE_WITH},
-    {"AfterNodes", NULL, place_formals, build_structure, 0, STRUCTURE_AFTER},
-    {"AfterNode", NULL, place_one_formals, build_structure, 0, STRUCTURE_AFTER},
+    {"BeforeNCalls", NULL, call_formals, build_calls, LESS, MDF_CONDITION_CALLS, "before {n} calls of {dependency}"},
+    {"AtNCalls", NULL, call_formals, build_calls, EQUAL, MDF_CONDITION_CALLS, "at {n} calls of {dependency}"},
+    {"AfterCall", NULL, call_formals, build_calls, GREATER, MDF_CONDITION_CALLS, "after more than {n} calls of {dependency}"},
+    {"AfterNCalls", NULL, call_formals, build_calls, AT_LEAST, MDF_CONDITION_CALLS, "after {n} calls of {dependency}"},
+    {"AfterNCallsCombined", NULL, combined_formals, build_calls, AT_LEAST, MDF_CONDITION_CALLS_SUM,
+     "after {n} calls of {dependency} together"},
+    {"EveryNCalls", NULL, every_n_calls_formals, build_every_n_calls, 0, 0, "every {n} calls of {dependency}"},
+    {"JustRan", NULL, one_node, build_just_ran, 0, 0, "when {dependency} has just run"},
+    {"AllHaveRun", NULL, some_nodes_and_scale, build_calls, 0, MDF_CONDITION_HAVE_RUN,
+     "when {dependency} have run|when all nodes have run"},
+    {"WhenFinished", NULL, one_node, build_finished, 0, MDF_CONDITION_FINISHED_ALL, "when {dependency} has finished"},
+    {"WhenFinishedAny", NULL, some_nodes, build_finished, 0, MDF_CONDITION_FINISHED_ANY, "when one of {dependency} has finished"},
+    {"WhenFinishedAll", NULL, some_nodes, build_finished, 0, MDF_CONDITION_FINISHED_ALL, "when {dependency} have finished"},
+    {"Threshold", NULL, threshold_formals, build_threshold, 0, 0, "when {parameter} of {dependency} {comparator} {threshold}"},
+    {"BeforeNodes", NULL, place_formals, build_structure, 0, STRUCTURE_BEFORE, "before {node}"},
+    {"BeforeNode", NULL, place_one_formals, build_structure, 0, STRUCTURE_BEFORE, "before {node}"},
+    {"WithNode", NULL, with_formals, build_structure, 0, STRUCTURE_WITH, "with {node}"},
+    {"AfterNodes", NULL, place_formals, build_structure, 0, STRUCTURE_AFTER, "after {node}"},
+    {"AfterNode", NULL, place_one_formals, build_structure, 0, STRUCTURE_AFTER, "after {node}"},
     {"AddEdgeTo", NULL, one_edge, build_structure, 0, STRUCTURE_ADD_EDGE},
     {"RemoveEdgeFrom", NULL, one_edge, build_structure, 0, STRUCTURE_REMOVE_EDGE},
     {"Condition", "While", function_formals, refuse_function, 0, 0},
@@ -339,5 +342,17 @@ const struct condition_row *condition_find_row(const char *name, const char **gu
         }
     }
     *guess = mdf_nearest_result(&nearest);
+    return NULL;
+}
+
+const char *mdf_condition_phrases(const char *type)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].name, type) == 0) {
+            return rows[i].phrases;
+        }
+    }
     return NULL;
 }

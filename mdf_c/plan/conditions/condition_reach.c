@@ -2,6 +2,7 @@
  *
  * A node may run if its condition may hold; a condition may hold, or fail, as far as the counts of nodes that never run, and the
  * clocks, decide. Nodes that may run are found by adding them until none is left. */
+#include "mdf_c/plan/conditions/condition_terms.h"
 #include "mdf_c/plan/conditions/conditions.h"
 
 #include <math.h>
@@ -18,131 +19,154 @@ struct reach {
     size_t n_nodes;
 };
 
-/* Whether a condition may hold, and whether it may fail. */
-struct prospect {
-    bool hold, fail;
-};
+/* ------------------------------------------------------------------ what may be, as terms of conditions */
 
-static bool compare(double left, enum mdf_comparison comparison, double right)
+static union mdf_term may(bool hold, bool fail)
 {
-    return comparison == MDF_COMPARISON_LESS      ? left < right
-           : comparison == MDF_COMPARISON_EQUAL   ? left == right
-           : comparison == MDF_COMPARISON_GREATER ? left > right
-                                                  : left >= right;
+    return (union mdf_term){.may = {hold, fail}};
 }
 
-/* A count that may be anything, or is 0 for good. */
-static struct prospect judge_count(const struct mdf_condition *condition, bool may_count)
+static union mdf_term may_be(void *context, bool truth)
 {
-    bool holds = compare(0, (enum mdf_comparison)condition->comparison, condition->n);
-
-    return (struct prospect){may_count || holds, may_count || !holds};
+    (void)context;
+    return may(truth, !truth);
 }
 
-static struct prospect judge_clock(const struct mdf_condition *condition)
+static union mdf_term both_may(void *context, union mdf_term a, union mdf_term b)
 {
-    double n = condition->n;
-
-    if (condition->scope == MDF_CLOCK_SEQUENCES) {
-        return judge_count(condition, false);
-    }
-    if (condition->comparison == MDF_COMPARISON_LESS) {
-        return (struct prospect){n > 0, true};
-    }
-    if (condition->comparison == MDF_COMPARISON_EQUAL) {
-        return (struct prospect){n >= 0 && n == floor(n) && isfinite(n), true};
-    }
-    return (struct prospect){!isnan(n) && n < HUGE_VAL, true};
+    (void)context;
+    return may(a.may.hold && b.may.hold, a.may.fail || b.may.fail);
 }
 
-/* Of several nodes: whether any of them may run, and whether all may. */
-static void judge_nodes(const struct reach *reach, const struct mdf_condition *condition, bool *any, bool *all)
+static union mdf_term either_may(void *context, union mdf_term a, union mdf_term b)
 {
-    uint32_t i;
-
-    *any = false;
-    *all = true;
-    for (i = 0; i < condition->n_items; i++) {
-        size_t node = condition->kind == MDF_CONDITION_FINISHED_ANY || condition->kind == MDF_CONDITION_FINISHED_ALL
-                          ? reach->schedule->watches[condition->index + i].node
-                          : reach->schedule->node_lists[condition->index + i];
-
-        *any = *any || reach->may_run[node];
-        *all = *all && reach->may_run[node];
-    }
+    (void)context;
+    return may(a.may.hold || b.may.hold, a.may.fail && b.may.fail);
 }
 
-static bool all_may_run(const struct reach *reach)
+static union mdf_term negated_may(void *context, union mdf_term a)
 {
-    return memchr(reach->may_run, 0, reach->n_nodes * sizeof *reach->may_run) == NULL;
+    (void)context;
+    return may(a.may.fail, a.may.hold);
 }
 
-static struct prospect judge_leaf(const struct reach *reach, const struct mdf_condition *condition)
+static union mdf_term may_count(bool counts, bool is_open)
 {
-    bool any, all;
-
-    switch ((enum mdf_condition_kind)condition->kind) {
-    case MDF_CONDITION_CONSTANT:
-        return (struct prospect){condition->n != 0, condition->n == 0};
-    case MDF_CONDITION_CALLS:
-        return judge_count(condition, reach->may_run[condition->index]);
-    case MDF_CONDITION_CALLS_SUM:
-        judge_nodes(reach, condition, &any, &all);
-        return judge_count(condition, any);
-    case MDF_CONDITION_USABLE_CALLS:
-        return judge_count(condition, reach->may_run[reach->schedule->usables[condition->index].dependency]);
-    case MDF_CONDITION_CLOCK:
-        return judge_clock(condition);
-    case MDF_CONDITION_JUST_RAN:
-        return (struct prospect){reach->may_run[condition->index], true};
-    case MDF_CONDITION_ALL_HAVE_RUN:
-        return (struct prospect){all_may_run(reach), true};
-    case MDF_CONDITION_HAVE_RUN:
-    case MDF_CONDITION_FINISHED_ALL:
-        judge_nodes(reach, condition, &any, &all);
-        return (struct prospect){all, true};
-    case MDF_CONDITION_FINISHED_ANY:
-        judge_nodes(reach, condition, &any, &all);
-        return (struct prospect){any, true};
-    case MDF_CONDITION_TIME:
-    case MDF_CONDITION_THRESHOLD:
-        return (struct prospect){true, true};
-    case MDF_CONDITION_ALL: /* these have parts */
-    case MDF_CONDITION_ANY:
-    case MDF_CONDITION_NOT:
-    case MDF_CONDITION_N_WHEN:
-        break;
-    }
-    return (struct prospect){true, true};
+    return (union mdf_term){.number = {counts, is_open}};
 }
 
-static struct prospect judge(const struct reach *reach, uint32_t index)
+static union mdf_term runs_may(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
 {
-    const struct mdf_condition *conditions = reach->schedule->conditions, *condition = &conditions[index];
-    struct prospect all = {true, false}, any = {false, true}, part = {false, true};
-    uint32_t i;
+    const struct reach *reach = context;
+    bool any = false;
+    size_t i;
 
-    if (condition->kind < MDF_CONDITION_ALL || condition->kind > MDF_CONDITION_N_WHEN) {
-        return judge_leaf(reach, condition);
+    (void)scope;
+    for (i = 0; i < n; i++) {
+        any = any || reach->may_run[nodes[i]];
     }
-    for (i = index + 1; i < condition->end; i = conditions[i].end) {
-        part = judge(reach, i);
-        all = (struct prospect){all.hold && part.hold, all.fail || part.fail};
-        any = (struct prospect){any.hold || part.hold, any.fail && part.fail};
-    }
-    switch (condition->kind) {
-    case MDF_CONDITION_ALL:
-        return all;
-    case MDF_CONDITION_ANY:
-        return any;
-    case MDF_CONDITION_NOT:
-        return (struct prospect){part.fail, part.hold};
-    case MDF_CONDITION_N_WHEN:
-        return (struct prospect){part.hold && condition->n > 0, true};
-    default:
-        return (struct prospect){true, true};
-    }
+    return may_count(any, false);
 }
+
+static union mdf_term usable_may(void *context, uint32_t usable)
+{
+    const struct reach *reach = context;
+
+    return may_count(reach->may_run[reach->schedule->usables[usable].dependency], false);
+}
+
+static union mdf_term clock_may(void *context, enum mdf_clock clock)
+{
+    (void)context;
+    return may_count(clock != MDF_CLOCK_SEQUENCES, clock != MDF_CLOCK_SEQUENCES);
+}
+
+static union mdf_term spent_may(void *context, uint32_t index)
+{
+    (void)context, (void)index;
+    return may_count(true, true);
+}
+
+static union mdf_term compared_may(void *context, union mdf_term number, enum mdf_comparison comparison, double n)
+{
+    bool holds = mdf_compare_count(0, comparison, n), may_hold = !isnan(n) && n < HUGE_VAL;
+
+    (void)context;
+    if (!number.number.is_open) {
+        return may(number.number.may_count || holds, number.number.may_count || !holds);
+    }
+    if (comparison == MDF_COMPARISON_LESS) {
+        may_hold = n > 0;
+    } else if (comparison == MDF_COMPARISON_EQUAL) {
+        may_hold = n >= 0 && n == floor(n) && isfinite(n);
+    }
+    return may(may_hold, true);
+}
+
+static union mdf_term all_may_have_run(void *context, enum mdf_count_scope scope)
+{
+    const struct reach *reach = context;
+
+    (void)scope;
+    return may(memchr(reach->may_run, 0, reach->n_nodes * sizeof *reach->may_run) == NULL, true);
+}
+
+static union mdf_term may_just_have_run(void *context, const struct mdf_condition *condition)
+{
+    const struct reach *reach = context;
+
+    return may(reach->may_run[condition->index], true);
+}
+
+static union mdf_term time_may(void *context, const struct mdf_time_window *window)
+{
+    (void)context, (void)window;
+    return may(true, true);
+}
+
+static union mdf_term value_may(void *context, const struct mdf_condition *condition)
+{
+    (void)context, (void)condition;
+    return may(true, true);
+}
+
+static union mdf_term may_finish(void *context, const struct mdf_condition *condition, const struct mdf_watch *watch)
+{
+    const struct reach *reach = context;
+
+    (void)condition;
+    return may(reach->may_run[watch->node], true);
+}
+
+static union mdf_term may_spend(void *context, uint32_t index, union mdf_term reached, union mdf_term truth)
+{
+    (void)context, (void)index, (void)reached;
+    return truth;
+}
+
+static bool may_hold(struct reach *reach, uint32_t index)
+{
+    static const struct mdf_condition_terms terms = {.truth = may_be,
+                                                     .both = both_may,
+                                                     .either = either_may,
+                                                     .negate = negated_may,
+                                                     .stops_early = true,
+                                                     .runs = runs_may,
+                                                     .usable = usable_may,
+                                                     .clock = clock_may,
+                                                     .spent = spent_may,
+                                                     .compare = compared_may,
+                                                     .all_have_run = all_may_have_run,
+                                                     .just_ran = may_just_have_run,
+                                                     .in_window = time_may,
+                                                     .threshold = value_may,
+                                                     .finished = may_finish,
+                                                     .spend = may_spend};
+
+    return mdf_condition_express(&terms, reach, reach->schedule, index, may(true, false)).may.hold;
+}
+
+/* ------------------------------------------------------------------ nodes that may run */
 
 /* Adds nodes whose conditions may hold until none is left to add. Layer by layer, so that a round or two do; where many do not
  * (conditions on nodes of later layers, many in a row), nothing is told. */
@@ -158,7 +182,7 @@ static void find_runnable(struct reach *reach, const struct mdf_program *program
             for (j = 0; j < program->layers[i].n_nodes; j++) {
                 size_t node = program->layers[i].nodes[j];
 
-                if (!reach->may_run[node] && judge(reach, reach->schedule->nodes[node].condition).hold) {
+                if (!reach->may_run[node] && may_hold(reach, reach->schedule->nodes[node].condition)) {
                     reach->may_run[node] = true;
                     changed = true;
                 }
@@ -254,6 +278,5 @@ bool condition_check_reach(struct condition_builder *builder, struct mdf_schedul
         return false;
     }
     find_runnable(&reach, builder->compiler->program);
-    return judge(&reach, schedule->end_of_update).hold || judge(&reach, schedule->end_of_sequence).hold ||
-           endless(builder, &reach);
+    return may_hold(&reach, schedule->end_of_update) || may_hold(&reach, schedule->end_of_sequence) || endless(builder, &reach);
 }

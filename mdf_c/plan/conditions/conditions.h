@@ -25,8 +25,9 @@ struct condition_row {
     const char *name, *alias;     /* alias NULL: none */
     const struct formal *formals; /* NULL: any (All, Any) */
     bool (*build)(struct condition_builder *builder, const struct condition_call *call);
-    uint8_t comparison; /* what `build` needs to know: enum mdf_comparison, */
-    uint8_t detail;     /* a clock, a kind, an operation */
+    uint8_t comparison;  /* what `build` needs to know: enum mdf_comparison, */
+    uint8_t detail;      /* a clock, a kind, an operation */
+    const char *phrases; /* how pictures tell it, see condition_terms.h; NULL: as it is written */
 };
 
 /* A condition as it is written. */

@@ -1,6 +1,7 @@
 /* scheduler.c - see scheduler.h. Nothing here looks up a name or allocates, but for the record of what ran. */
 #include "mdf_c/run/schedule/scheduler.h"
 
+#include "mdf_c/plan/conditions/condition_terms.h"
 #include "mdf_c/run/state.h"
 
 #include <math.h>
@@ -58,25 +59,9 @@ static enum outcome_of_condition broken(struct mdf_state *state, const struct md
 
 /* ------------------------------------------------------------------ conditions */
 
-static bool compare(double left, uint8_t comparison, double right)
+static bool compare_count(uint64_t count, const struct mdf_condition *condition)
 {
-    switch ((enum mdf_comparison)comparison) {
-    case MDF_COMPARISON_LESS:
-        return left < right;
-    case MDF_COMPARISON_AT_MOST:
-        return left <= right;
-    case MDF_COMPARISON_EQUAL:
-        return left == right;
-    case MDF_COMPARISON_NOT_EQUAL:
-        return left != right;
-    case MDF_COMPARISON_GREATER:
-        return left > right;
-    case MDF_COMPARISON_AT_LEAST:
-        return left >= right;
-    case MDF_COMPARISON_MULTIPLE:
-        break;
-    }
-    return fmod(left, right) == 0;
+    return mdf_compare_count((double)count, (enum mdf_comparison)condition->comparison, condition->n);
 }
 
 /* The number that a watch sees. False: the value is not one number. */
@@ -120,7 +105,7 @@ static enum outcome_of_condition check_threshold(struct mdf_state *state, const 
         return no_number(state, condition, watch);
     }
     if (condition->comparison != MDF_COMPARISON_EQUAL && condition->comparison != MDF_COMPARISON_NOT_EQUAL) {
-        return compare(value, condition->comparison, limit) ? HOLDS : FAILS;
+        return mdf_compare_count(value, (enum mdf_comparison)condition->comparison, limit) ? HOLDS : FAILS;
     }
     is_close = value == limit || (isfinite(value) && isfinite(limit) &&
                                   fabs(value - limit) <= watch->absolute_tolerance + watch->relative_tolerance * fabs(limit));
@@ -244,9 +229,7 @@ static enum outcome_of_condition check(struct mdf_scheduler *scheduler, struct m
     case MDF_CONDITION_N_WHEN:
         return check_composite(scheduler, state, index);
     case MDF_CONDITION_CALLS:
-        return compare((double)scheduler->counts[condition->scope][condition->index], condition->comparison, condition->n)
-                   ? HOLDS
-                   : FAILS;
+        return compare_count(scheduler->counts[condition->scope][condition->index], condition) ? HOLDS : FAILS;
     case MDF_CONDITION_CALLS_SUM:
         return sum_calls(scheduler, schedule->node_lists, condition) >= condition->n ? HOLDS : FAILS;
     case MDF_CONDITION_USABLE_CALLS:
@@ -256,7 +239,7 @@ static enum outcome_of_condition check(struct mdf_scheduler *scheduler, struct m
                    ? HOLDS
                    : FAILS;
     case MDF_CONDITION_CLOCK:
-        return compare((double)scheduler->clocks[condition->scope], condition->comparison, condition->n) ? HOLDS : FAILS;
+        return compare_count(scheduler->clocks[condition->scope], condition) ? HOLDS : FAILS;
     case MDF_CONDITION_JUST_RAN:
         return check_just_ran(scheduler, state, condition);
     case MDF_CONDITION_ALL_HAVE_RUN:

@@ -266,34 +266,13 @@ static bool note_sets(struct pass *pass, const struct mdf_program_layer *layer, 
 /* Whether a condition may say something else once the nodes of a layer have run, and their set is over. */
 static bool may_change(const struct mdf_whole_schedule *whole, uint32_t index, const struct mdf_program_layer *layer)
 {
-    const struct mdf_schedule *schedule = whole->schedule;
-    uint32_t i;
     size_t j;
 
-    for (i = index; i < schedule->conditions[index].end; i++) {
-        switch ((enum mdf_condition_kind)schedule->conditions[i].kind) {
-        case MDF_CONDITION_N_WHEN:
-        case MDF_CONDITION_CLOCK:
-        case MDF_CONDITION_JUST_RAN:
-        case MDF_CONDITION_TIME:
-        case MDF_CONDITION_THRESHOLD:
-        case MDF_CONDITION_FINISHED_ANY:
-        case MDF_CONDITION_FINISHED_ALL:
-            return true;
-        case MDF_CONDITION_CONSTANT: /* the runs of nodes decide on these: see below */
-        case MDF_CONDITION_ALL:
-        case MDF_CONDITION_ANY:
-        case MDF_CONDITION_NOT:
-        case MDF_CONDITION_CALLS:
-        case MDF_CONDITION_CALLS_SUM:
-        case MDF_CONDITION_USABLE_CALLS:
-        case MDF_CONDITION_ALL_HAVE_RUN:
-        case MDF_CONDITION_HAVE_RUN:
-            break;
-        }
+    if (mdf_whole_looks_beyond_runs(whole->schedule, index)) {
+        return true;
     }
     for (j = 0; j < layer->n_nodes; j++) {
-        if (mdf_whole_depends(schedule, index, layer->nodes[j])) {
+        if (mdf_whole_depends(whole->schedule, index, layer->nodes[j])) {
             return true;
         }
     }

@@ -1,5 +1,7 @@
-/* whole_schedule.c - see whole_schedule.h. Conditions as ops; what scheduler.c's `check` says of them. */
+/* whole_schedule.c - see whole_schedule.h. Conditions as ops: the terms of condition_terms.h. */
 #include "mdf_c/run/whole/whole_schedule.h"
+
+#include "mdf_c/plan/conditions/condition_terms.h"
 
 #include <math.h>
 
@@ -137,60 +139,50 @@ static void keep_all(const struct mdf_program *program, bool *is_kept, enum mdf_
     }
 }
 
-static void keep_looked_at(const struct mdf_program *program, const struct mdf_condition *condition, bool *is_kept)
-{
-    const struct mdf_schedule *schedule = program->schedule;
-    uint32_t i;
+struct keeping {
+    const struct mdf_program *program;
+    bool *is_kept;
+};
 
-    switch ((enum mdf_condition_kind)condition->kind) {
-    case MDF_CONDITION_N_WHEN:
-        keep(program, is_kept, MDF_EXTRA_SPENT, condition->index);
+static void keep_read(void *context, enum mdf_condition_read what, uint8_t scope, size_t index)
+{
+    const struct keeping *keeping = context;
+    const struct mdf_program *program = keeping->program;
+
+    switch (what) {
+    case MDF_READ_RUNS:
+        keep(program, keeping->is_kept, counts_in(scope), index);
         break;
-    case MDF_CONDITION_CALLS:
-        keep(program, is_kept, counts_in(condition->scope), condition->index);
+    case MDF_READ_ALL_RUNS:
+        keep_all(program, keeping->is_kept, counts_in(scope));
         break;
-    case MDF_CONDITION_CALLS_SUM:
-    case MDF_CONDITION_HAVE_RUN:
-        for (i = 0; i < condition->n_items; i++) {
-            keep(program, is_kept, counts_in(condition->scope), schedule->node_lists[condition->index + i]);
-        }
+    case MDF_READ_USABLE:
+        keep(program, keeping->is_kept, MDF_EXTRA_MARKS, index);
+        keep(program, keeping->is_kept, MDF_EXTRA_COUNTS_IN_UPDATE, program->schedule->usables[index].dependency);
         break;
-    case MDF_CONDITION_ALL_HAVE_RUN:
-        keep_all(program, is_kept, counts_in(condition->scope));
+    case MDF_READ_CLOCK:
+        keep(program, keeping->is_kept, MDF_EXTRA_CLOCKS, index);
         break;
-    case MDF_CONDITION_USABLE_CALLS:
-        keep(program, is_kept, MDF_EXTRA_MARKS, condition->index);
-        keep(program, is_kept, MDF_EXTRA_COUNTS_IN_UPDATE, schedule->usables[condition->index].dependency);
+    case MDF_READ_SPENT:
+        keep(program, keeping->is_kept, MDF_EXTRA_SPENT, index);
         break;
-    case MDF_CONDITION_CLOCK:
-        keep(program, is_kept, MDF_EXTRA_CLOCKS, condition->scope);
+    case MDF_READ_LAST_SET:
+        keep_all(program, keeping->is_kept, MDF_EXTRA_N_SETS);
+        keep(program, keeping->is_kept, MDF_EXTRA_LAST_SETS, index);
         break;
-    case MDF_CONDITION_JUST_RAN:
-        keep_all(program, is_kept, MDF_EXTRA_N_SETS);
-        keep(program, is_kept, MDF_EXTRA_LAST_SETS, condition->index);
-        break;
-    case MDF_CONDITION_FINISHED_ANY:
-    case MDF_CONDITION_FINISHED_ALL:
-        for (i = 0; i < condition->n_items; i++) {
-            keep(program, is_kept, MDF_EXTRA_COUNTS_IN_UPDATE, schedule->watches[condition->index + i].node);
-        }
-        break;
-    case MDF_CONDITION_CONSTANT:
-    case MDF_CONDITION_ALL:
-    case MDF_CONDITION_ANY:
-    case MDF_CONDITION_NOT:
-    case MDF_CONDITION_TIME:
-    case MDF_CONDITION_THRESHOLD:
+    case MDF_READ_TIME:
+    case MDF_READ_VALUE:
         break;
     }
 }
 
 void mdf_whole_mark_kept(const struct mdf_program *program, bool *is_kept)
 {
-    size_t i;
+    struct keeping keeping = {program, is_kept};
+    uint32_t i;
 
-    for (i = 0; i < program->schedule->n_conditions; i++) {
-        keep_looked_at(program, &program->schedule->conditions[i], is_kept);
+    for (i = 0; i < program->schedule->n_conditions; i = program->schedule->conditions[i].end) {
+        mdf_conditions_read(program->schedule, i, keep_read, &keeping);
     }
     if (program->schedule->is_absolute) {
         keep(program, is_kept, MDF_EXTRA_TIME, 0);
@@ -219,53 +211,6 @@ static mdf_lowered_id compare(const struct mdf_whole_schedule *whole, mdf_lowere
         lowering, MDF_LOWERED_EQUAL, false,
         mdf_term_compute(lowering, MDF_LOWERED_REMAINDER, false, count, mdf_term_whole(lowering, (int64_t)fabs(n))),
         mdf_term_whole(lowering, 0));
-}
-
-static mdf_lowered_id has_count(const struct mdf_whole_schedule *whole, struct scope *scope, uint8_t count_scope, size_t node)
-{
-    return compare(whole, mdf_whole_value(whole, scope, counts_in(count_scope), node), MDF_COMPARISON_GREATER, 0);
-}
-
-static mdf_lowered_id check_calls_sum(const struct mdf_whole_schedule *whole, struct scope *scope,
-                                      const struct mdf_condition *condition)
-{
-    mdf_lowered_id sum = mdf_term_whole(whole->lowering, 0);
-    uint32_t i;
-
-    for (i = 0; i < condition->n_items; i++) {
-        size_t node = whole->schedule->node_lists[condition->index + i];
-
-        sum = mdf_term_compute(whole->lowering, MDF_LOWERED_ADD, false, sum,
-                               mdf_whole_value(whole, scope, counts_in(condition->scope), node));
-    }
-    return compare(whole, sum, MDF_COMPARISON_AT_LEAST, condition->n);
-}
-
-static mdf_lowered_id check_have_run(const struct mdf_whole_schedule *whole, struct scope *scope,
-                                     const struct mdf_condition *condition)
-{
-    bool all = condition->kind == MDF_CONDITION_ALL_HAVE_RUN;
-    size_t n = all ? whole->program->n_nodes : condition->n_items, i;
-    mdf_lowered_id truth = mdf_term_truth(whole->lowering, true);
-
-    for (i = 0; i < n; i++) {
-        size_t node = all ? i : whole->schedule->node_lists[condition->index + i];
-
-        truth = mdf_term_and(whole->lowering, truth, has_count(whole, scope, condition->scope, node));
-    }
-    return truth;
-}
-
-static mdf_lowered_id check_usable(const struct mdf_whole_schedule *whole, struct scope *scope,
-                                   const struct mdf_condition *condition)
-{
-    const struct mdf_usable *usable = &whole->schedule->usables[condition->index];
-    mdf_lowered_id count = mdf_whole_value(whole, scope, MDF_EXTRA_COUNTS_IN_UPDATE, usable->dependency);
-
-    return compare(whole,
-                   mdf_term_compute(whole->lowering, MDF_LOWERED_SUBTRACT, false, count,
-                                    mdf_whole_value(whole, scope, MDF_EXTRA_MARKS, condition->index)),
-                   MDF_COMPARISON_AT_LEAST, condition->n);
 }
 
 static mdf_lowered_id check_time(const struct mdf_whole_schedule *whole, struct scope *scope,
@@ -356,177 +301,211 @@ static mdf_lowered_id check_threshold(const struct mdf_whole_schedule *whole, st
     return condition->comparison == MDF_COMPARISON_EQUAL || close == MDF_LOWERED_NONE ? close : mdf_term_not(lowering, close);
 }
 
-static mdf_lowered_id check_finished(const struct mdf_whole_schedule *whole, struct scope *scope,
-                                     const struct mdf_condition *condition)
+static mdf_lowered_id check_finished(const struct mdf_whole_schedule *whole, struct scope *scope, const struct mdf_watch *watch)
 {
-    bool all = condition->kind == MDF_CONDITION_FINISHED_ALL;
-    struct lowering *lowering = whole->lowering;
-    mdf_lowered_id truth = mdf_term_truth(lowering, all);
-    uint32_t i;
-
-    for (i = 0; i < condition->n_items; i++) {
-        const struct mdf_watch *watch = &whole->schedule->watches[condition->index + i];
-        mdf_lowered_id is_finished;
-
-        if (watch->value == MDF_NO_OPERAND) {
-            is_finished = has_count(whole, scope, MDF_SCOPE_UPDATE, watch->node);
-        } else if (!whole->state->has_run[watch->node]) {
-            is_finished = mdf_term_truth(lowering, false);
-        } else {
-            is_finished =
-                mdf_term_compute(lowering, MDF_LOWERED_NOT_EQUAL, true, look(whole, scope, watch), mdf_term_real(lowering, 0));
-        }
-        truth = all ? mdf_term_and(lowering, truth, is_finished) : mdf_term_or(lowering, truth, is_finished);
+    if (!whole->state->has_run[watch->node]) {
+        return mdf_term_truth(whole->lowering, false);
     }
-    return truth;
+    return mdf_term_compute(whole->lowering, MDF_LOWERED_NOT_EQUAL, true, look(whole, scope, watch),
+                            mdf_term_real(whole->lowering, 0));
 }
 
-/* ------------------------------------------------------------------ composition */
+/* ------------------------------------------------------------------ terms */
 
-/* Parts are asked from left to right, as long as the ones before leave it open. */
-static mdf_lowered_id check_parts(const struct mdf_whole_schedule *whole, struct scope *scope, uint32_t index,
-                                  mdf_lowered_id reached)
+/* A condition that is being lowered. */
+struct checking {
+    const struct mdf_whole_schedule *whole;
+    struct scope *scope;
+};
+
+static union mdf_term term(mdf_lowered_id id)
 {
-    const struct mdf_condition *conditions = whole->schedule->conditions, *condition = &conditions[index];
-    bool all = condition->kind == MDF_CONDITION_ALL;
-    struct lowering *lowering = whole->lowering;
-    mdf_lowered_id truth = mdf_term_truth(lowering, all), part;
-    uint32_t i;
-
-    for (i = index + 1; i < condition->end && truth != MDF_LOWERED_NONE; i = conditions[i].end) {
-        part = mdf_whole_check(whole, scope, i, mdf_term_and(lowering, reached, all ? truth : mdf_term_not(lowering, truth)));
-        truth = part == MDF_LOWERED_NONE ? part : all ? mdf_term_and(lowering, truth, part) : mdf_term_or(lowering, truth, part);
-    }
-    return truth;
+    return (union mdf_term){.id = id};
 }
 
-static mdf_lowered_id check_n_when(const struct mdf_whole_schedule *whole, struct scope *scope, uint32_t index,
-                                   mdf_lowered_id reached)
+static struct lowering *lowering_in(void *context)
 {
-    const struct mdf_condition *condition = &whole->schedule->conditions[index];
-    struct lowering *lowering = whole->lowering;
-    mdf_lowered_id open, truth;
-
-    open = compare(whole, mdf_whole_value(whole, scope, MDF_EXTRA_SPENT, condition->index), MDF_COMPARISON_LESS, condition->n);
-    if (open == MDF_LOWERED_NONE) {
-        return open;
-    }
-    truth = mdf_whole_check(whole, scope, index + 1, mdf_term_and(lowering, reached, open));
-    truth = truth == MDF_LOWERED_NONE ? truth : mdf_term_and(lowering, open, truth);
-    if (truth == MDF_LOWERED_NONE || !mdf_whole_add(whole, scope, MDF_EXTRA_SPENT, condition->index,
-                                                    mdf_term_number(lowering, mdf_term_and(lowering, reached, truth)))) {
-        return MDF_LOWERED_NONE;
-    }
-    return truth;
+    return ((struct checking *)context)->whole->lowering;
 }
 
-static mdf_lowered_id check_last_set(const struct mdf_whole_schedule *whole, struct scope *scope, size_t node)
+static mdf_lowered_id value_in(void *context, enum mdf_extra kind, size_t index)
 {
-    return mdf_term_compute(whole->lowering, MDF_LOWERED_EQUAL, false, mdf_whole_value(whole, scope, MDF_EXTRA_LAST_SETS, node),
-                            mdf_whole_value(whole, scope, MDF_EXTRA_N_SETS, 0));
+    const struct checking *in = context;
+
+    return mdf_whole_value(in->whole, in->scope, kind, index);
+}
+
+static union mdf_term truth_term(void *context, bool truth)
+{
+    return term(mdf_term_truth(lowering_in(context), truth));
+}
+
+static union mdf_term and_term(void *context, union mdf_term a, union mdf_term b)
+{
+    return term(mdf_term_and(lowering_in(context), a.id, b.id));
+}
+
+static union mdf_term or_term(void *context, union mdf_term a, union mdf_term b)
+{
+    return term(mdf_term_or(lowering_in(context), a.id, b.id));
+}
+
+static union mdf_term not_term(void *context, union mdf_term a)
+{
+    return term(mdf_term_not(lowering_in(context), a.id));
+}
+
+static union mdf_term runs_term(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
+{
+    mdf_lowered_id sum =
+        n == 0 ? mdf_term_whole(lowering_in(context), 0) : value_in(context, counts_in((uint8_t)scope), nodes[0]);
+    size_t i;
+
+    for (i = 1; i < n; i++) {
+        sum = mdf_term_compute(lowering_in(context), MDF_LOWERED_ADD, false, sum,
+                               value_in(context, counts_in((uint8_t)scope), nodes[i]));
+    }
+    return term(sum);
+}
+
+static union mdf_term usable_term(void *context, uint32_t index)
+{
+    const struct checking *in = context;
+    size_t dependency = in->whole->schedule->usables[index].dependency;
+
+    return term(mdf_term_compute(in->whole->lowering, MDF_LOWERED_SUBTRACT, false,
+                                 value_in(context, MDF_EXTRA_COUNTS_IN_UPDATE, dependency),
+                                 value_in(context, MDF_EXTRA_MARKS, index)));
+}
+
+static union mdf_term clock_term(void *context, enum mdf_clock clock)
+{
+    return term(value_in(context, MDF_EXTRA_CLOCKS, (size_t)clock));
+}
+
+static union mdf_term spent_term(void *context, uint32_t index)
+{
+    return term(value_in(context, MDF_EXTRA_SPENT, index));
+}
+
+static union mdf_term compared_term(void *context, union mdf_term number, enum mdf_comparison comparison, double n)
+{
+    return term(compare(((struct checking *)context)->whole, number.id, (uint8_t)comparison, n));
+}
+
+static union mdf_term all_have_run_term(void *context, enum mdf_count_scope scope)
+{
+    const struct mdf_whole_schedule *whole = ((struct checking *)context)->whole;
+    mdf_lowered_id truth = mdf_term_truth(whole->lowering, true);
+    size_t i;
+
+    for (i = 0; i < whole->program->n_nodes; i++) {
+        mdf_lowered_id count = value_in(context, counts_in((uint8_t)scope), i);
+
+        truth = mdf_term_and(whole->lowering, truth, compare(whole, count, MDF_COMPARISON_GREATER, 0));
+    }
+    return term(truth);
+}
+
+static union mdf_term just_ran_term(void *context, const struct mdf_condition *condition)
+{
+    return term(mdf_term_compute(lowering_in(context), MDF_LOWERED_EQUAL, false,
+                                 value_in(context, MDF_EXTRA_LAST_SETS, condition->index),
+                                 value_in(context, MDF_EXTRA_N_SETS, 0)));
+}
+
+static union mdf_term time_term(void *context, const struct mdf_time_window *window)
+{
+    const struct checking *in = context;
+
+    return term(check_time(in->whole, in->scope, window));
+}
+
+static union mdf_term threshold_term(void *context, const struct mdf_condition *condition)
+{
+    const struct checking *in = context;
+
+    return term(check_threshold(in->whole, in->scope, condition));
+}
+
+static union mdf_term finished_term(void *context, const struct mdf_condition *condition, const struct mdf_watch *watch)
+{
+    const struct checking *in = context;
+
+    (void)condition;
+    return term(check_finished(in->whole, in->scope, watch));
+}
+
+static union mdf_term spend_term(void *context, uint32_t index, union mdf_term reached, union mdf_term truth)
+{
+    const struct checking *in = context;
+    mdf_lowered_id now = mdf_term_number(in->whole->lowering, mdf_term_and(in->whole->lowering, reached.id, truth.id));
+
+    return now != MDF_LOWERED_NONE && mdf_whole_add(in->whole, in->scope, MDF_EXTRA_SPENT, index, now) ? truth
+                                                                                                       : term(MDF_LOWERED_NONE);
 }
 
 mdf_lowered_id mdf_whole_check(const struct mdf_whole_schedule *whole, struct scope *scope, uint32_t index,
                                mdf_lowered_id reached)
 {
-    const struct mdf_condition *condition = &whole->schedule->conditions[index];
-    mdf_lowered_id part;
+    static const struct mdf_condition_terms terms = {.truth = truth_term,
+                                                     .both = and_term,
+                                                     .either = or_term,
+                                                     .negate = not_term,
+                                                     .runs = runs_term,
+                                                     .usable = usable_term,
+                                                     .clock = clock_term,
+                                                     .spent = spent_term,
+                                                     .compare = compared_term,
+                                                     .all_have_run = all_have_run_term,
+                                                     .just_ran = just_ran_term,
+                                                     .in_window = time_term,
+                                                     .threshold = threshold_term,
+                                                     .finished = finished_term,
+                                                     .spend = spend_term};
+    struct checking in = {whole, scope};
 
-    switch ((enum mdf_condition_kind)condition->kind) {
-    case MDF_CONDITION_CONSTANT:
-        return mdf_term_truth(whole->lowering, condition->n != 0);
-    case MDF_CONDITION_ALL:
-    case MDF_CONDITION_ANY:
-        return check_parts(whole, scope, index, reached);
-    case MDF_CONDITION_NOT:
-        part = mdf_whole_check(whole, scope, index + 1, reached);
-        return part == MDF_LOWERED_NONE ? part : mdf_term_not(whole->lowering, part);
-    case MDF_CONDITION_N_WHEN:
-        return check_n_when(whole, scope, index, reached);
-    case MDF_CONDITION_CALLS:
-        return compare(whole, mdf_whole_value(whole, scope, counts_in(condition->scope), condition->index), condition->comparison,
-                       condition->n);
-    case MDF_CONDITION_CALLS_SUM:
-        return check_calls_sum(whole, scope, condition);
-    case MDF_CONDITION_USABLE_CALLS:
-        return check_usable(whole, scope, condition);
-    case MDF_CONDITION_CLOCK:
-        return compare(whole, mdf_whole_value(whole, scope, MDF_EXTRA_CLOCKS, condition->scope), condition->comparison,
-                       condition->n);
-    case MDF_CONDITION_JUST_RAN:
-        return check_last_set(whole, scope, condition->index);
-    case MDF_CONDITION_ALL_HAVE_RUN:
-    case MDF_CONDITION_HAVE_RUN:
-        return check_have_run(whole, scope, condition);
-    case MDF_CONDITION_TIME:
-        return check_time(whole, scope, &whole->schedule->times[condition->index]);
-    case MDF_CONDITION_THRESHOLD:
-        return check_threshold(whole, scope, condition);
-    case MDF_CONDITION_FINISHED_ANY:
-    case MDF_CONDITION_FINISHED_ALL:
-        return check_finished(whole, scope, condition);
-    }
-    return MDF_LOWERED_NONE;
+    return mdf_condition_express(&terms, &in, whole->schedule, index, term(reached)).id;
 }
 
 /* ------------------------------------------------------------------ dependence */
 
-static bool names_node(const uint32_t *nodes, const struct mdf_condition *condition, size_t node)
+struct dependence {
+    const struct mdf_schedule *schedule;
+    size_t node;
+    bool found;
+};
+
+static void note_dependence(void *context, enum mdf_condition_read what, uint8_t scope, size_t index)
 {
-    uint32_t i;
+    struct dependence *on = context;
 
-    for (i = 0; i < condition->n_items; i++) {
-        if (nodes[condition->index + i] == node) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool leaf_depends(const struct mdf_schedule *schedule, const struct mdf_condition *condition, size_t node)
-{
-    uint32_t i;
-
-    switch ((enum mdf_condition_kind)condition->kind) {
-    case MDF_CONDITION_N_WHEN: /* counts how often it is asked */
-    case MDF_CONDITION_ALL_HAVE_RUN:
-        return true;
-    case MDF_CONDITION_CALLS:
-        return condition->index == node;
-    case MDF_CONDITION_CALLS_SUM:
-    case MDF_CONDITION_HAVE_RUN:
-        return names_node(schedule->node_lists, condition, node);
-    case MDF_CONDITION_USABLE_CALLS:
-        return schedule->usables[condition->index].dependency == node;
-    case MDF_CONDITION_FINISHED_ANY:
-    case MDF_CONDITION_FINISHED_ALL:
-        for (i = 0; i < condition->n_items; i++) {
-            if (schedule->watches[condition->index + i].node == node) {
-                return true;
-            }
-        }
-        return false;
-    case MDF_CONDITION_CONSTANT:
-    case MDF_CONDITION_ALL:
-    case MDF_CONDITION_ANY:
-    case MDF_CONDITION_NOT:
-    case MDF_CONDITION_CLOCK:
-    case MDF_CONDITION_JUST_RAN:
-    case MDF_CONDITION_TIME:
-    case MDF_CONDITION_THRESHOLD:
-        return false;
-    }
-    return true;
+    (void)scope;
+    on->found = on->found || what == MDF_READ_ALL_RUNS || what == MDF_READ_SPENT ||
+                (what == MDF_READ_RUNS && index == on->node) ||
+                (what == MDF_READ_USABLE && on->schedule->usables[index].dependency == on->node);
 }
 
 bool mdf_whole_depends(const struct mdf_schedule *schedule, uint32_t index, size_t node)
 {
-    uint32_t i;
+    struct dependence on = {schedule, node, false};
 
-    for (i = index; i < schedule->conditions[index].end; i++) {
-        if (leaf_depends(schedule, &schedule->conditions[i], node)) {
-            return true;
-        }
-    }
-    return false;
+    mdf_conditions_read(schedule, index, note_dependence, &on);
+    return on.found;
+}
+
+static void note_beyond_runs(void *context, enum mdf_condition_read what, uint8_t scope, size_t index)
+{
+    bool *found = context;
+
+    (void)scope, (void)index;
+    *found = *found || (what != MDF_READ_RUNS && what != MDF_READ_ALL_RUNS && what != MDF_READ_USABLE);
+}
+
+bool mdf_whole_looks_beyond_runs(const struct mdf_schedule *schedule, uint32_t index)
+{
+    bool found = false;
+
+    mdf_conditions_read(schedule, index, note_beyond_runs, &found);
+    return found;
 }

@@ -55,6 +55,8 @@ mdf_lowered_id mdf_whole_check(const struct mdf_whole_schedule *whole, struct sc
                                mdf_lowered_id reached);
 /* Whether what condition `index` says may change when `node` is put into a set, or by being asked. */
 bool mdf_whole_depends(const struct mdf_schedule *schedule, uint32_t index, size_t node);
+/* Whether it looks at more than runs of nodes: at clocks, sets, times, values. */
+bool mdf_whole_looks_beyond_runs(const struct mdf_schedule *schedule, uint32_t index);
 
 /* --- whole_passes.c: one evaluation; `mask` NULL, or the array of which nodes ran in each pass. */
 bool mdf_whole_lower_passes(const struct mdf_whole_schedule *whole, struct scope *scope, const bool *leaves,
