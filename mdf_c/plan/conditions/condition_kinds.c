@@ -1,5 +1,5 @@
 /* condition_kinds.c - the table of the kinds of conditions: what each is called, which arguments it takes, how it is compiled.
- * A new kind is a row here, and, where none of the kinds of schedule.h does, a case in mdf_c/run/schedule/scheduler.c.
+ * A new kind is a row here; where none of the kinds of schedule.h does, one there and its meaning in condition_terms.c and scheduler.c.
  * Source: graph-scheduler 1.2.2, https://princetonuniversity.github.io/graph-scheduler; docs/scheduling.md. */
 #include "mdf_c/plan/conditions/condition_terms.h"
 #include "mdf_c/plan/conditions/conditions.h"

@@ -1,7 +1,7 @@
 /* conditions.h - what the files that compile scheduling conditions share. The order of work: every condition of the model is read
  * into the flat array (conditions.c, by the table of condition_kinds.c); graph structure conditions change who waits for whom
  * (structure_conditions.c); nodes without a condition get the default one; times become ticks (condition_times.c); conditions
- * that can never hold are found (condition_reach.c). */
+ * that can never hold are found (condition_reach.c). What a kind means is said in condition_terms.h. */
 #ifndef MDF_PLAN_CONDITIONS_CONDITIONS_H
 #define MDF_PLAN_CONDITIONS_CONDITIONS_H
 
