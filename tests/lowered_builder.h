@@ -15,6 +15,7 @@
 #define MDF_TESTS_LOWERED_BUILDER_H
 
 #include "mdf_c/lowered/lowered_run.h"
+#include "mdf_c/lowered/nest.h"
 
 enum { BUILD_SLOTS = 64 };
 
@@ -81,6 +82,10 @@ mdf_lowered_id build_fused_element(struct build *build, struct mdf_lowered_regio
 struct mdf_lowered_call *build_call(struct build *build, struct mdf_lowered_region *region, mdf_kernel kernel,
                                     const void *settings, size_t n_inputs, const mdf_lowered_id *inputs, size_t n_outputs,
                                     const mdf_lowered_id *outputs);
+/* A NEST, whose steps are to be added: each is given as it is to be, but that ELEMENT steps, of codes up to SELECT, get their
+ * loop. Returns its number. */
+struct mdf_lowered_nest *build_nest(struct build *build, struct mdf_lowered_region *region, size_t n_axes, const size_t *extents);
+uint8_t build_nest_step(struct build *build, struct mdf_lowered_nest *nest, struct mdf_nest_step step);
 /* An IF, whose branches are to be filled. */
 struct mdf_lowered_if *build_if(struct build *build, struct mdf_lowered_region *region, mdf_lowered_id condition);
 mdf_lowered_id build_merge(struct build *build, struct mdf_lowered_if *branches, mdf_lowered_id then, mdf_lowered_id otherwise);

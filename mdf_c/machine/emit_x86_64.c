@@ -124,11 +124,20 @@ static void emit_part(struct emission *emission, const struct mdf_lowered_op *op
     emission_restore(emission);
 }
 
-static void emit_nest(struct emission *emission, struct mdf_lowered_nest *nest)
+static void call_nest(struct emission *emission, struct mdf_lowered_nest *nest)
 {
     int (*run)(struct mdf_lowered *, struct mdf_lowered_nest *) = mdf_lowered_run_nest;
-    const struct mdf_lowered_value *values = emission->lowered->values;
     const void *address;
+
+    memcpy(&address, &run, sizeof address);
+    assemble_move_address(emission->assembler, RDI, emission->lowered);
+    assemble_move_address(emission->assembler, RSI, nest);
+    emission_call_or_leave(emission, address);
+}
+
+static void emit_nest(struct emission *emission, struct mdf_lowered_nest *nest)
+{
+    const struct mdf_lowered_value *values = emission->lowered->values;
     size_t i;
 
     for (i = 0; i < nest->n_steps; i++) {
@@ -136,10 +145,9 @@ static void emit_nest(struct emission *emission, struct mdf_lowered_nest *nest)
             emission_publish(emission, nest->steps[i].view.id);
         }
     }
-    memcpy(&address, &run, sizeof address);
-    assemble_move_address(emission->assembler, RDI, emission->lowered);
-    assemble_move_address(emission->assembler, RSI, nest);
-    emission_call_or_leave(emission, address);
+    if (!emission_nest(emission, nest)) {
+        call_nest(emission, nest);
+    }
     emission_restore(emission);
     for (i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_STORE && values[nest->steps[i].view.id].is_scalar) {

@@ -213,6 +213,9 @@ void emission_fused(struct emission *emission, const struct mdf_lowered_op *op);
 /* Whether it becomes machine code, and is not called. */
 bool emission_covers_group(const struct emission *emission, const struct mdf_lowered_fused *fused);
 
+/* --- emit_x86_64_nest.c: a nest whose scalars are in their cells, where it stores too; false: there is no code for it. */
+bool emission_nest(struct emission *emission, const struct mdf_lowered_nest *nest);
+
 /* --- emit_x86_64_states.c: states that are written in place. False: out of memory. */
 bool emission_find_states(struct emission *emission);
 

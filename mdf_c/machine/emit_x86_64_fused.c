@@ -62,7 +62,7 @@ static bool covers(const struct emission *emission, const struct mdf_lowered_fus
     for (i = 0; i < fused->body.n_ops; i++) {
         const struct mdf_lowered_op *op = &fused->body.ops[i];
 
-        if (!packed_covers(emission, op)) {
+        if (!packed_covers((enum mdf_lowered_code)op->code, op->dtype, values[op->out].form.dtype)) {
             return false;
         }
         *width = mdf_dtype_size((mdf_dtype)values[op->out].form.dtype) == 8 ? 8 : *width;
@@ -100,6 +100,7 @@ static bool is_needed(const struct packed *packed, size_t at)
 
 static void emit_body(struct packed *packed)
 {
+    packed->active = packed->lanes;
     for (packed->at = 0; packed->at < packed->n_ops; packed->at++) {
         if (is_needed(packed, packed->at)) {
             packed_emit_op(packed);

@@ -41,7 +41,8 @@ static uint32_t find_item(struct packed *packed, uint32_t *ids, mdf_lowered_id i
     item = &packed->items[packed->n_items];
     *item = (struct packed_item){
         .id = id, .number = NO_REGISTER, .pointer = NO_REGISTER, .first = (uint32_t)at, .last = (uint32_t)at};
-    item->is_bool = value->form.dtype == MDF_DTYPE_BOOL;
+    item->dtype = value->form.dtype;
+    item->is_bool = item->dtype == MDF_DTYPE_BOOL;
     item->size = (uint8_t)(item->is_bool ? packed->width : mdf_dtype_size((mdf_dtype)value->form.dtype));
     item->kind = is_made                                ? ITEM_MADE
                  : !value->is_scalar                    ? ITEM_ARRAY
@@ -220,33 +221,37 @@ static void load_item(struct packed *packed, uint32_t item, uint8_t number)
     }
 }
 
-/* Masks become bytes 0 and 1. */
-static void store_bools(struct packed *packed, uint32_t item)
+void packed_make_bytes(struct packed *packed, uint8_t number)
 {
     struct assembler *assembler = packed->assembler;
-    uint8_t number = packed->items[item].number;
+    bool is_long = packed->lanes * packed->width == 32;
 
     if (packed->lanes == 1) {
         assemble_vector(assembler, VECTOR_ABSOLUTE_BYTES, 16, SCRATCH_REAL, 0, in_register(number));
-        assemble_vector_with_number(assembler, VECTOR_STORE_BYTE, 16, SCRATCH_REAL, 0, elements_of(packed, item), 0);
         return;
     }
-    if (packed->lanes * packed->width == 32) {
+    if (is_long) {
         assemble_vector_with_number(assembler, VECTOR_UPPER_HALF, 32, number, 0, in_register(SCRATCH_REAL), 1);
-        if (packed->width == 8) {
-            assemble_vector_with_number(assembler, VECTOR_SHUFFLE_FLOATS, 16, SCRATCH_REAL, number, in_register(SCRATCH_REAL),
-                                        0x88);
-            assemble_vector(assembler, VECTOR_PACK_INTS, 16, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
-        } else {
-            assemble_vector(assembler, VECTOR_PACK_INTS, 16, SCRATCH_REAL, number, in_register(SCRATCH_REAL));
-        }
+    }
+    if (is_long && packed->width == 8) {
+        assemble_vector_with_number(assembler, VECTOR_SHUFFLE_FLOATS, 16, SCRATCH_REAL, number, in_register(SCRATCH_REAL), 0x88);
+        assemble_vector(assembler, VECTOR_PACK_INTS, 16, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
     } else {
-        assemble_vector(assembler, VECTOR_PACK_INTS, 16, SCRATCH_REAL, number, in_register(number));
+        assemble_vector(assembler, VECTOR_PACK_INTS, 16, SCRATCH_REAL, number, in_register(is_long ? SCRATCH_REAL : number));
     }
     assemble_vector(assembler, VECTOR_PACK_SHORTS, 16, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
     assemble_vector(assembler, VECTOR_ABSOLUTE_BYTES, 16, SCRATCH_REAL, 0, in_register(SCRATCH_REAL));
-    assemble_vector(assembler, packed->lanes == 8 ? VECTOR_STORE_DOUBLE : VECTOR_STORE_FLOAT, 16, SCRATCH_REAL, 0,
-                    elements_of(packed, item));
+}
+
+static void store_bools(struct packed *packed, uint32_t item)
+{
+    packed_make_bytes(packed, packed->items[item].number);
+    if (packed->lanes == 1) {
+        assemble_vector_with_number(packed->assembler, VECTOR_STORE_BYTE, 16, SCRATCH_REAL, 0, elements_of(packed, item), 0);
+    } else {
+        assemble_vector(packed->assembler, packed->lanes == 8 ? VECTOR_STORE_DOUBLE : VECTOR_STORE_FLOAT, 16, SCRATCH_REAL, 0,
+                        elements_of(packed, item));
+    }
 }
 
 void packed_store(struct packed *packed, uint32_t item)
@@ -406,8 +411,11 @@ struct machine_operand packed_operand(struct packed *packed, uint32_t item)
 
 uint8_t packed_target(struct packed *packed, uint32_t item)
 {
-    uint8_t number;
+    uint8_t number = packed->items[item].number;
 
+    if (number != NO_REGISTER) {
+        return number;
+    }
     /* What is read for the last time makes room. */
     for (number = 0; number < N_REAL_REGISTERS; number++) {
         uint32_t there = packed->in_registers[number];

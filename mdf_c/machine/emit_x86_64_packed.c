@@ -20,29 +20,28 @@ static bool covers_cast(unsigned from, unsigned to)
     return from == MDF_DTYPE_INT64 ? !is_real_type(to) : is_whole_type(from) || from == MDF_DTYPE_BOOL;
 }
 
-bool packed_covers(const struct emission *emission, const struct mdf_lowered_op *op)
+bool packed_covers(enum mdf_lowered_code code, unsigned dtype, unsigned to)
 {
-    unsigned to = emission->lowered->values[op->out].form.dtype;
-    bool is_covered = is_real_type(op->dtype) || is_whole_type(op->dtype) || op->dtype == MDF_DTYPE_BOOL;
+    bool is_covered = is_real_type(dtype) || is_whole_type(dtype) || dtype == MDF_DTYPE_BOOL;
 
-    switch ((enum mdf_lowered_code)op->code) {
+    switch (code) {
     case MDF_LOWERED_ADD:
     case MDF_LOWERED_SUBTRACT:
     case MDF_LOWERED_MULTIPLY:
     case MDF_LOWERED_NEGATE:
     case MDF_LOWERED_ABSOLUTE:
-        return is_real_type(op->dtype) || is_whole_type(op->dtype);
+        return is_real_type(dtype) || is_whole_type(dtype);
     case MDF_LOWERED_DIVIDE:
     case MDF_LOWERED_DIVIDE_NONZERO:
     case MDF_LOWERED_SQUARE_ROOT:
     case MDF_LOWERED_FLOOR:
     case MDF_LOWERED_CEILING:
-        return is_real_type(op->dtype);
+        return is_real_type(dtype);
     case MDF_LOWERED_LESS:
     case MDF_LOWERED_LESS_EQUAL:
     case MDF_LOWERED_GREATER:
     case MDF_LOWERED_GREATER_EQUAL:
-        return is_real_type(op->dtype) || is_whole_type(op->dtype);
+        return is_real_type(dtype) || is_whole_type(dtype);
     case MDF_LOWERED_EQUAL:
     case MDF_LOWERED_NOT_EQUAL:
     case MDF_LOWERED_SELECT:
@@ -51,9 +50,9 @@ bool packed_covers(const struct emission *emission, const struct mdf_lowered_op 
     case MDF_LOWERED_OR:
     case MDF_LOWERED_EXCLUSIVE_OR:
     case MDF_LOWERED_NOT:
-        return op->dtype == MDF_DTYPE_BOOL;
+        return dtype == MDF_DTYPE_BOOL;
     case MDF_LOWERED_CAST:
-        return is_covered && covers_cast(op->dtype, to);
+        return is_covered && covers_cast(dtype, to);
     default:
         return false;
     }
@@ -180,7 +179,7 @@ static void leave_where_zero(struct packed *packed)
                                 packed_register(packed, op->in[1]), in_register(SCRATCH_REAL), VECTOR_EQUAL);
     assemble_vector(assembler, is_float ? VECTOR_SIGNS_OF_FLOATS : VECTOR_SIGNS_OF_DOUBLES, size, RCX, 0,
                     in_register(SCRATCH_REAL));
-    assemble_with_number(assembler, NUMBER_AND, 4, in_register(RCX), (1 << packed->lanes) - 1);
+    assemble_with_number(assembler, NUMBER_AND, 4, in_register(RCX), (1 << packed->active) - 1);
     assemble_jump_if(assembler, IF_NOT_EQUAL, packed->emission->leave);
 }
 
@@ -414,7 +413,7 @@ static void cast_to_mask(struct packed *packed)
 static void emit_cast(struct packed *packed)
 {
     struct packed_op *op = &packed->ops[packed->at];
-    unsigned from = op->op->dtype, to = packed->emission->lowered->values[op->op->out].form.dtype;
+    unsigned from = op->op->dtype, to = packed->items[op->out].dtype;
     struct assembler *assembler = packed->assembler;
     uint8_t first, target;
 

@@ -21,6 +21,7 @@ struct packed_item {
     mdf_lowered_id id;
     uint8_t kind; /* enum item_kind */
     uint8_t size; /* of an element in a register */
+    uint8_t dtype;
     bool is_bool;
     bool is_fixed;        /* in its register throughout the loop */
     bool is_saved;        /* its memory has it */
@@ -38,8 +39,9 @@ struct packed {
     struct emission *emission;
     struct assembler *assembler;
     const struct mdf_lowered_fused *fused;
-    unsigned lanes; /* 8, 4 or 1 */
-    unsigned width; /* of the widest type */
+    unsigned lanes;  /* 8, 4 or 1 */
+    unsigned width;  /* of the widest type */
+    unsigned active; /* lanes that count, the first ones: others do not make it bail out */
     struct packed_item *items;
     size_t n_items;
     struct packed_op *ops;
@@ -60,16 +62,19 @@ unsigned packed_size(const struct packed *packed, unsigned element_size); /* of 
 uint8_t packed_register(struct packed *packed, uint32_t item);
 /* The same, or where it is in memory, for the last operand of an instruction. */
 struct machine_operand packed_operand(struct packed *packed, uint32_t item);
-/* A register for the result, once all operands are where they are read from. */
+/* A register for the result, once all operands are where they are read from; its own where it has one. */
 uint8_t packed_target(struct packed *packed, uint32_t item);
 void packed_store(struct packed *packed, uint32_t item);
+/* Masks become bytes 0 and 1, the lowest of the first scratch register. */
+void packed_make_bytes(struct packed *packed, uint8_t number);
 /* Forgets what lies in registers that are not fixed. */
 void packed_forget(struct packed *packed);
 /* Frees the registers of what no op behind the current one reads. */
 void packed_drop(struct packed *packed);
 
 /* --- emit_x86_64_packed.c */
-bool packed_covers(const struct emission *emission, const struct mdf_lowered_op *op);
+/* Whether there is code for an element op whose operands have the type `dtype`, its result the type `to`. */
+bool packed_covers(enum mdf_lowered_code code, unsigned dtype, unsigned to);
 void packed_emit_op(struct packed *packed);
 
 #endif

@@ -114,19 +114,14 @@ struct machine_operand in_memory_at(uint8_t base, uint8_t index, uint8_t scale, 
         .kind = IN_MEMORY, .number = base, .index = index, .scale = scale, .displacement = displacement};
 }
 
-struct machine_operand constant_operand(struct assembler *assembler, uint64_t pattern, size_t size)
+struct machine_operand constant_words_operand(struct assembler *assembler, const uint64_t words[4])
 {
     struct machine_operand operand = {.kind = AT_LABEL, .index = NO_REGISTER};
-    size_t filled, i, first = assembler->n_constants > LOOK_BACK ? assembler->n_constants - LOOK_BACK : 0;
+    size_t i, first = assembler->n_constants > LOOK_BACK ? assembler->n_constants - LOOK_BACK : 0;
     struct machine_constant *constant;
 
-    for (filled = size; filled < 8; filled *= 2) {
-        uint64_t low = pattern & ((UINT64_C(1) << 8 * filled) - 1);
-
-        pattern = low | low << 8 * filled;
-    }
     for (i = first; i < assembler->n_constants; i++) {
-        if (assembler->constants[i].words[0] == pattern) {
+        if (memcmp(assembler->constants[i].words, words, sizeof assembler->constants[i].words) == 0) {
             operand.label = assembler->constants[i].label;
             return operand;
         }
@@ -136,9 +131,21 @@ struct machine_operand constant_operand(struct assembler *assembler, uint64_t pa
                                 sizeof *assembler->constants);
     if (!assembler->failed) {
         constant = &assembler->constants[assembler->n_constants++];
-        *constant = (struct machine_constant){{pattern, pattern, pattern, pattern}, operand.label};
+        *constant = (struct machine_constant){{words[0], words[1], words[2], words[3]}, operand.label};
     }
     return operand;
+}
+
+struct machine_operand constant_operand(struct assembler *assembler, uint64_t pattern, size_t size)
+{
+    size_t filled;
+
+    for (filled = size; filled < 8; filled *= 2) {
+        uint64_t low = pattern & ((UINT64_C(1) << 8 * filled) - 1);
+
+        pattern = low | low << 8 * filled;
+    }
+    return constant_words_operand(assembler, (uint64_t[]){pattern, pattern, pattern, pattern});
 }
 
 machine_label new_label(struct assembler *assembler)

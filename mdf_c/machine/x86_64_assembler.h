@@ -81,6 +81,9 @@ struct machine_operand in_memory_at(uint8_t base, uint8_t index, uint8_t scale, 
 /* 32 bytes of constant: the pattern of `size` bytes (1, 2, 4, 8) again and again. */
 struct machine_operand constant_operand(struct assembler *assembler, uint64_t pattern, size_t size);
 
+/* 32 bytes of constant that are not one pattern. */
+struct machine_operand constant_words_operand(struct assembler *assembler, const uint64_t words[4]);
+
 machine_label new_label(struct assembler *assembler);
 void bind_label(struct assembler *assembler, machine_label label);
 /* Fills up with instructions that do nothing until the offset is a multiple of `alignment`, a power of two. */
@@ -213,6 +216,22 @@ enum vector_code {
     VECTOR_SHUFFLE_FLOATS = VECTOR_CODE(1, 0, 0, 0xC6),
     VECTOR_STORE_BYTE = VECTOR_CODE(3, 1, 0, 0x14), /* number: which byte */
     VECTOR_UPPER_HALF = VECTOR_CODE(3, 1, 0, 0x39), /* the register field is the source */
+    VECTOR_INSERT_HALF = VECTOR_CODE(3, 1, 0, 0x38),
+    VECTOR_INSERT_BYTE = VECTOR_CODE(3, 1, 0, 0x20), /* number: which byte */
+    VECTOR_INSERT_4 = VECTOR_CODE(3, 1, 0, 0x22),    /* of memory or a general register */
+    VECTOR_INSERT_8 = VECTOR_CODE(3, 1, 1, 0x22),
+    VECTOR_EXTRACT_4 = VECTOR_CODE(3, 1, 0, 0x16), /* to memory or a general register */
+    VECTOR_EXTRACT_8 = VECTOR_CODE(3, 1, 1, 0x16),
+    VECTOR_LOAD_MASKED_4 = VECTOR_CODE(2, 1, 0, 0x2C), /* first: the mask; what is not loaded becomes 0 */
+    VECTOR_LOAD_MASKED_8 = VECTOR_CODE(2, 1, 0, 0x2D),
+    VECTOR_STORE_MASKED_4 = VECTOR_CODE(2, 1, 0, 0x2E),
+    VECTOR_STORE_MASKED_8 = VECTOR_CODE(2, 1, 0, 0x2F),
+    VECTOR_TAKE_FLOATS = VECTOR_CODE(3, 1, 0, 0x0C), /* number: a bit for each lane that the second has */
+    VECTOR_TAKE_DOUBLES = VECTOR_CODE(3, 1, 0, 0x0D),
+    VECTOR_MAXIMUM = VECTOR_CODE(1, 0, 0, 0x5F), /* of reals: the second where one is NaN or both are 0 */
+    VECTOR_MINIMUM = VECTOR_CODE(1, 0, 0, 0x5D),
+    VECTOR_MAXIMUM_INTS = VECTOR_CODE(2, 1, 0, 0x3D),
+    VECTOR_MINIMUM_INTS = VECTOR_CODE(2, 1, 0, 0x39),
     VECTOR_BROADCAST_4 = VECTOR_CODE(2, 1, 0, 0x58),
     VECTOR_BROADCAST_8 = VECTOR_CODE(2, 1, 0, 0x59)
 };
@@ -223,6 +242,10 @@ enum vector_comparison {
     VECTOR_LESS = 17,
     VECTOR_LESS_EQUAL = 18,
     VECTOR_NOT_EQUAL = 4,
+    VECTOR_UNORDERED = 3,
+    VECTOR_ORDERED = 7,
+    VECTOR_NOT_LESS_EQUAL = 22, /* these two also where they are unordered */
+    VECTOR_NOT_GREATER_EQUAL = 25,
     VECTOR_GREATER_EQUAL = 29,
     VECTOR_GREATER = 30
 };

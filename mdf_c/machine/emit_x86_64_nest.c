@@ -1,0 +1,260 @@
+/* emit_x86_64_nest.c - see emit_x86_64_nest.h. Chooses the shape of a nest, and enters it. */
+#include "mdf_c/machine/emit_x86_64_nest.h"
+
+#include <string.h>
+
+static bool is_number_type(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64;
+}
+
+/* ------------------------------------------------------------------ what is covered */
+
+/* Whether a step may bail out, so that it has to run even where nothing reads it. */
+static bool may_leave(const struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+
+    return code->calls[i].is_called || (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) ||
+           (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_DIVIDE_NONZERO);
+}
+
+static bool all_is_needed(const struct nest_code *code)
+{
+    uint64_t needed = 0;
+    size_t i, k;
+
+    for (i = code->nest->n_steps; i-- > 0;) {
+        const struct mdf_nest_step *step = &code->nest->steps[i];
+
+        if (step->kind != MDF_NEST_STORE && (needed >> i & 1) == 0) {
+            if (may_leave(code, i)) {
+                return false;
+            }
+            continue;
+        }
+        for (k = 0; k < step->n_in; k++) {
+            needed |= UINT64_C(1) << step->in[k];
+        }
+        needed |= step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE ? UINT64_C(1) << step->view.at : 0;
+    }
+    return true;
+}
+
+static bool is_near(int64_t number)
+{
+    return number > INT32_MIN / 64 && number < INT32_MAX / 64;
+}
+
+/* Whether distances fit the four bytes that instructions have for them. */
+static bool covers_view(const struct mdf_lowered_nest *nest, const struct mdf_nest_view *view)
+{
+    size_t axis;
+
+    for (axis = 0; axis < nest->n_axes; axis++) {
+        if (!is_near(view->strides[axis])) {
+            return false;
+        }
+    }
+    return view->at == MDF_NEST_NONE || (view->at_limit < INT32_MAX && is_near(view->at_stride));
+}
+
+static bool covers_step(struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    bool is_known = is_number_type(step->dtype) || step->dtype == MDF_DTYPE_BOOL;
+
+    if (step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE) {
+        return is_known && covers_view(code->nest, &step->view);
+    }
+    if (step->kind == MDF_NEST_ELEMENT && !packed_covers((enum mdf_lowered_code)step->code, step->operand_dtype, step->dtype)) {
+        code->calls[i].is_called = true;
+        return is_known && (step->code == MDF_LOWERED_CAST || step->loop != NULL);
+    }
+    return is_known;
+}
+
+static bool covers(struct nest_code *code)
+{
+    size_t i;
+
+    for (i = 0; i < code->nest->n_steps; i++) {
+        if (!covers_step(code, i)) {
+            return false;
+        }
+    }
+    return all_is_needed(code);
+}
+
+/* ------------------------------------------------------------------ shapes */
+
+static unsigned widest_type(const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        if (mdf_dtype_size((mdf_dtype)nest->steps[i].dtype) == 8) {
+            return 8;
+        }
+    }
+    return 4;
+}
+
+/* How many lanes an axis can have; 1: it makes no vectors, as the order of a fold would not be kept. */
+static unsigned most_lanes(const struct mdf_lowered_nest *nest, size_t axis, unsigned width)
+{
+    unsigned most = width == 4 ? 8 : 4;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if (step->kind != MDF_NEST_FOLD || axis < step->level || axis >= nest->steps[step->in[0]].level || nest_is_free(step)) {
+            continue;
+        }
+        most = nest_finds_index(step) || step->lanes < 4 ? 1 : step->lanes < most ? step->lanes : most;
+    }
+    return most;
+}
+
+/* The lanes of the widest fold along an axis that makes no vectors: loops over it are unrolled that often, or a multiple. */
+static size_t fold_lanes(const struct mdf_lowered_nest *nest, size_t axis)
+{
+    size_t most = 1, i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if (step->kind == MDF_NEST_FOLD && step->level == axis && nest_lanes(step) > most) {
+            most = nest_lanes(step);
+        }
+    }
+    return most;
+}
+
+/* Short loops within others are written out: about so many nodes in all. */
+static void choose_unroll(const struct mdf_lowered_nest *nest, struct nest_shape *shape, size_t budget)
+{
+    size_t work = nest->n_steps * shape->group, axis = nest->n_axes;
+    bool is_inner = true;
+
+    while (axis-- > 0) {
+        size_t n = nest->extents[axis], lanes = fold_lanes(nest, axis);
+
+        shape->unroll[axis] = 1;
+        if (axis == shape->vector_axis) {
+            n = (n + shape->lanes - 1) / shape->lanes;
+            is_inner = is_inner && n < 2 * shape->group;
+            work *= is_inner ? (n + shape->group - 1) / shape->group : 1;
+            continue;
+        }
+        if (is_inner && work * n <= budget) {
+            shape->unroll[axis] = n;
+            work *= n;
+            continue;
+        }
+        while (is_inner && work * 2 <= budget && shape->unroll[axis] < 4) {
+            shape->unroll[axis] *= 2;
+            work *= 2;
+        }
+        shape->unroll[axis] = shape->unroll[axis] < lanes ? lanes : shape->unroll[axis];
+        is_inner = false;
+    }
+}
+
+/* Whether the totals of folds over the vector axis are whole vectors, and loops over it take them all in turn. */
+static bool fits_lanes(const struct mdf_lowered_nest *nest, const struct nest_shape *shape)
+{
+    size_t axis = shape->vector_axis, at_once = shape->lanes * shape->group, lanes;
+
+    if (axis >= nest->n_axes) {
+        return true;
+    }
+    lanes = fold_lanes(nest, axis);
+    return nest->extents[axis] / at_once < 2 || at_once % lanes == 0;
+}
+
+/* ------------------------------------------------------------------ the best one */
+
+static void release(struct nest_code *code)
+{
+    if (code != NULL) {
+        nest_code_release(code);
+        mdf_memory_release(code->memory, code);
+    }
+}
+
+static struct nest_code *begin(struct emission *emission, const struct mdf_lowered_nest *nest)
+{
+    struct nest_code *code = mdf_memory_allocate_zeroed(emission->memory, 1, sizeof *code);
+
+    if (code != NULL) {
+        code->emission = emission;
+        code->memory = emission->memory;
+        code->nest = nest;
+    }
+    return code;
+}
+
+/* Keeps whichever costs less. */
+static void try_shape(struct emission *emission, const struct mdf_lowered_nest *nest, const struct nest_shape *shape,
+                      struct nest_code **best)
+{
+    struct nest_code *code = begin(emission, nest);
+
+    if (code == NULL) {
+        return;
+    }
+    code->shape = *shape;
+    if (!covers(code) || !nest_write_out(code) || !nest_find_places(code) || (*best != NULL && (*best)->cost <= code->cost)) {
+        release(code);
+        return;
+    }
+    release(*best);
+    *best = code;
+}
+
+static void try_axis(struct emission *emission, const struct mdf_lowered_nest *nest, size_t axis, struct nest_code **best)
+{
+    static const size_t budgets[] = {400, 100, 0};
+    struct nest_shape shape = {.vector_axis = (uint8_t)axis, .width = widest_type(nest), .lanes = 1};
+    size_t unroll[MDF_NEST_MOST_AXES], i;
+
+    if (axis < nest->n_axes) {
+        shape.lanes = most_lanes(nest, axis, shape.width);
+        if (shape.lanes == 1) {
+            return;
+        }
+    }
+    for (shape.group = axis < nest->n_axes ? MOST_COPIES : 1; shape.group > 0; shape.group /= 2) {
+        for (i = 0; i < sizeof budgets / sizeof *budgets && fits_lanes(nest, &shape); i++) {
+            memcpy(unroll, shape.unroll, sizeof unroll);
+            choose_unroll(nest, &shape, budgets[i]);
+            if (i == 0 || memcmp(unroll, shape.unroll, sizeof unroll) != 0) {
+                try_shape(emission, nest, &shape, best);
+            }
+        }
+    }
+}
+
+bool emission_nest(struct emission *emission, const struct mdf_lowered_nest *nest)
+{
+    struct nest_code *best = NULL;
+    size_t axis;
+    char *memory;
+
+    for (axis = 0; axis <= nest->n_axes; axis++) {
+        try_axis(emission, nest, axis, &best);
+    }
+    if (best == NULL) {
+        return false;
+    }
+    memory = mdf_arena_allocate(&emission->lowered->arena, nest_memory_bytes(best) + NEST_SLOT);
+    if (memory == NULL) {
+        emission->assembler->failed = true;
+    } else {
+        nest_emit(best, memory + (NEST_SLOT - (uintptr_t)memory % NEST_SLOT) % NEST_SLOT);
+    }
+    release(best);
+    return true;
+}

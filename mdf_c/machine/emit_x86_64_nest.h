@@ -1,0 +1,194 @@
+/* emit_x86_64_nest.h - for the files that emit loop nests (nest.h).
+ *
+ * A nest is first written out as blocks of nodes: a block is the body of a loop, or the whole; a node is one value in a vector
+ * register, or a store, a call, a loop. Which axis makes vectors, how many vectors are computed side by side, and how often loops
+ * are unrolled is its shape; several shapes are written out, and the one that costs least is emitted. A node that depends on no
+ * index of a loop stands in front of it. Code is emitted node by node, then: element ops by the emitter of packed ops.
+ *
+ * While the code runs, r11 has the nest's memory: places for what finds no register, and rows that functions are called on. */
+#ifndef MDF_MACHINE_EMIT_X86_64_NEST_H
+#define MDF_MACHINE_EMIT_X86_64_NEST_H
+
+#include "mdf_c/lowered/nest.h"
+#include "mdf_c/machine/emit_x86_64_packed.h"
+
+#define NO_NODE UINT32_MAX
+
+enum {
+    MOST_COPIES = 8,   /* vectors side by side */
+    MOST_TOTALS = 128, /* of a fold, at a time */
+    MOST_NODES = 1500,
+    MOST_POINTERS = 64,
+    NEST_SLOT = 32, /* bytes */
+    NO_AXIS = MDF_NEST_MOST_AXES
+};
+
+enum node_code {
+    NODE_LOAD,    /* of a place */
+    NODE_NUMBER,  /* a constant in all lanes */
+    NODE_ELEMENT, /* of in[0], in[1], in[2] */
+    NODE_TOTAL,   /* what a fold begins with, in all lanes */
+    NODE_TAKE,    /* changes the total in[0] by in[1]; of an extreme's index also in[2], which becomes in[3] with it */
+    NODE_COUNT,   /* adds one to the index in[0] */
+    NODE_JOIN,    /* the lanes of the total in[0] become one, which is in all lanes */
+    NODE_STORE,   /* in[0] */
+    NODE_CALL,    /* of a step's function, on rows in memory */
+    NODE_LOOP
+};
+
+/* Which elements a pointer goes to: those of an array, or of a row in memory; it is moved by loops. */
+struct nest_pointer {
+    mdf_lowered_id id;                   /* NONE: a row in memory */
+    uint32_t offset;                     /* of that row */
+    int64_t strides[MDF_NEST_MOST_AXES]; /* bytes, of the axes that have loops */
+    uint8_t number;                      /* of its register; NO_REGISTER: it lies in its slot */
+    double weight;
+};
+
+enum place_kind { PLACE_ROW, PLACE_SPREAD, PLACE_LANES };
+
+struct nest_place {
+    uint8_t kind; /* elements side by side; one in all lanes; elements that are lane_bytes apart */
+    bool is_cell; /* of the scalar `id`; else behind the pointer */
+    mdf_lowered_id id;
+    uint32_t pointer;
+    int32_t displacement;
+    int64_t lane_bytes;
+};
+
+struct nest_node {
+    uint8_t code; /* enum node_code */
+    uint8_t step;
+    uint8_t dtype; /* of the value */
+    uint8_t n_in;
+    uint8_t active; /* lanes that count */
+    bool is_index;  /* of TOTAL: an index, or the counter of them; it begins with 0 */
+    uint32_t in[MDF_MAX_OPERANDS + 1];
+    uint32_t block;
+    struct nest_place place;
+    mdf_lowered_id constant; /* of NUMBER */
+    uint32_t body;           /* of LOOP */
+    /* Found for emission: */
+    uint32_t at;          /* its number in the order of the code */
+    uint32_t first, last; /* 2 * number, + 1 where it is written */
+    double weight;
+    uint8_t number;  /* of its register; NO_REGISTER: none */
+    bool is_spilled; /* lies in its slot, or where it is loaded from */
+    uint32_t slot;
+};
+
+struct nest_block {
+    uint32_t *nodes;
+    size_t n_nodes, capacity;
+    uint32_t parent; /* NO_NODE: the whole */
+    uint8_t axis;
+    size_t count, advance; /* of the loop: how often, by how many indices */
+    uint8_t depth;
+    double runs;       /* of the block in all */
+    uint64_t pointers; /* bits: that it uses, or what is in it */
+    uint32_t end;      /* number of what follows its last node */
+};
+
+/* What a register's name stands for, at the indices that it was written for. */
+struct nest_entry {
+    uint32_t node, block, next;
+    int64_t offsets[MDF_NEST_MOST_AXES];
+};
+
+struct nest_shape {
+    uint8_t vector_axis; /* the number of axes: none */
+    unsigned lanes, width, group;
+    size_t unroll[MDF_NEST_MOST_AXES];
+};
+
+/* Of a step whose function is called on rows. */
+struct nest_call {
+    bool is_called;
+    uint8_t level;                          /* the rows have all indices of the axes from here on */
+    size_t n;                               /* elements */
+    uint32_t offsets[MDF_MAX_OPERANDS + 1]; /* of the operands' rows, of the result's */
+    bool is_one[MDF_MAX_OPERANDS];          /* one element stands for all */
+    int64_t strides[MDF_NEST_MOST_AXES];    /* elements */
+};
+
+struct nest_code {
+    struct emission *emission;
+    struct mdf_memory *memory;
+    const struct mdf_lowered_nest *nest;
+    struct nest_shape shape;
+    uint32_t axes[MDF_NEST_MOST_STEPS]; /* bits: what each step's register depends on */
+    struct nest_call calls[MDF_NEST_MOST_STEPS];
+    size_t row_bytes; /* of all rows */
+    struct nest_node *nodes;
+    size_t n_nodes, node_capacity;
+    struct nest_block *blocks;
+    size_t n_blocks, block_capacity;
+    struct nest_entry *entries;
+    size_t n_entries, entry_capacity;
+    uint32_t first_entry[MDF_NEST_MOST_STEPS];
+    struct nest_pointer pointers[MOST_POINTERS];
+    size_t n_pointers;
+    bool failed; /* memory ran out, or it becomes too long */
+    /* While it is written out: */
+    uint32_t scopes[MDF_NEST_MOST_AXES + 1]; /* blocks that are open */
+    size_t n_scopes;
+    int64_t offsets[MDF_NEST_MOST_AXES];
+    unsigned active;
+    struct {
+        int64_t offset;
+        unsigned active;
+    } copies[MOST_COPIES];
+    size_t n_copies;
+    uint32_t totals[MDF_NEST_MOST_STEPS][MOST_TOTALS], places[MDF_NEST_MOST_STEPS][MOST_COPIES], counts[MDF_NEST_MOST_STEPS];
+    /* For emission: */
+    uint32_t n_slots;
+    unsigned n_registers;                     /* that values may have for all of their life: the first ones */
+    uint8_t join_register;                    /* free while lanes are joined, or some of them change */
+    uint8_t counters[MDF_NEST_MOST_AXES + 1]; /* registers of loops' counters, by depth; NO_REGISTER: in its slot */
+    double cost;
+};
+
+/* --- emit_x86_64_nest_blocks.c: writes the nest out in code->shape; false: it cannot be, or memory ran out. */
+bool nest_write_out(struct nest_code *code);
+void nest_code_release(struct nest_code *code);
+
+/* --- emit_x86_64_nest_registers.c: where values lie; what it costs. False: memory ran out. */
+bool nest_find_places(struct nest_code *code);
+/* Whether a value without a register is loaded for each use; else it lies in its slot. */
+bool nest_is_loaded_again(const struct nest_node *node);
+
+/* --- emit_x86_64_nest_code.c */
+void nest_emit(struct nest_code *code, char *memory);
+/* Bytes of that memory, which is aligned to NEST_SLOT. */
+size_t nest_memory_bytes(const struct nest_code *code);
+
+/* Whether no loop moves a pointer to a row in memory: it needs no register. */
+static inline bool nest_is_fixed(const struct nest_pointer *pointer)
+{
+    size_t axis;
+
+    for (axis = 0; axis < MDF_NEST_MOST_AXES && pointer->strides[axis] == 0; axis++) {
+    }
+    return pointer->id == MDF_LOWERED_NONE && axis == MDF_NEST_MOST_AXES;
+}
+
+/* Whether the order of a fold's elements does not matter. */
+static inline bool nest_is_free(const struct mdf_nest_step *step)
+{
+    return (step->operand_dtype == MDF_DTYPE_INT32 || step->operand_dtype == MDF_DTYPE_INT64) &&
+           step->fold < MDF_NEST_FIRST_MAXIMUM;
+}
+
+/* Whether a fold finds an index. */
+static inline bool nest_finds_index(const struct mdf_nest_step *step)
+{
+    return step->fold >= MDF_NEST_FIRST_MAXIMUM;
+}
+
+/* Totals that a fold has of its own. */
+static inline size_t nest_lanes(const struct mdf_nest_step *step)
+{
+    return nest_is_free(step) || nest_finds_index(step) ? 1 : step->lanes;
+}
+
+#endif

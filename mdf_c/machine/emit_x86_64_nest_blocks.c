@@ -1,0 +1,721 @@
+/* emit_x86_64_nest_blocks.c - see emit_x86_64_nest.h. Writes a nest out as blocks of nodes.
+ *
+ * At each level, what has to be done is a set of goals: stores, elements that totals take, rows that functions are called on. The
+ * folds that they need at this level, and the calls, are barriers: the loop of the next axis is passed through once for all goals
+ * that need none, then for those that need the first ones, and so on. Values are written where they are asked for first, in front
+ * of all loops that they do not depend on; in a later pass they are written again, where they are not at hand. */
+#include "mdf_c/machine/emit_x86_64_nest.h"
+
+#include <string.h>
+
+typedef uint64_t step_set;
+
+static const step_set one = 1;
+
+static bool has(step_set set, size_t step)
+{
+    return (set >> step & 1) != 0;
+}
+
+/* ------------------------------------------------------------------ nodes and blocks */
+
+static uint32_t innermost(const struct nest_code *code)
+{
+    return code->scopes[code->n_scopes - 1];
+}
+
+static uint32_t add_node(struct nest_code *code, struct nest_node node, uint32_t at)
+{
+    struct nest_block *block = &code->blocks[at];
+    struct nest_node *grown = code->nodes;
+    uint32_t *list = block->nodes;
+
+    if (code->failed || code->n_nodes >= MOST_NODES) {
+        code->failed = true;
+        return 0;
+    }
+    if (code->n_nodes >= code->node_capacity) {
+        grown = mdf_memory_grow(code->memory, code->nodes, &code->node_capacity, code->n_nodes + 1, sizeof *grown);
+    }
+    code->nodes = grown == NULL ? code->nodes : grown;
+    if (block->n_nodes >= block->capacity) {
+        list = mdf_memory_grow(code->memory, block->nodes, &block->capacity, block->n_nodes + 1, sizeof *list);
+    }
+    block->nodes = list == NULL ? block->nodes : list;
+    if (grown == NULL || list == NULL) {
+        code->failed = true;
+        return 0;
+    }
+    node.block = at;
+    node.number = NO_REGISTER;
+    code->nodes[code->n_nodes] = node;
+    block->nodes[block->n_nodes++] = (uint32_t)code->n_nodes;
+    return (uint32_t)code->n_nodes++;
+}
+
+static bool add_block(struct nest_code *code, struct nest_block block)
+{
+    struct nest_block *grown = code->blocks;
+
+    if (code->n_blocks >= code->block_capacity) {
+        grown = mdf_memory_grow(code->memory, code->blocks, &code->block_capacity, code->n_blocks + 1, sizeof *grown);
+    }
+    if (grown == NULL) {
+        code->failed = true;
+        return false;
+    }
+    code->blocks = grown;
+    code->scopes[code->n_scopes++] = (uint32_t)code->n_blocks;
+    code->blocks[code->n_blocks++] = block;
+    return true;
+}
+
+static void close_loop(struct nest_code *code)
+{
+    uint32_t body = code->scopes[--code->n_scopes];
+
+    add_node(code, (struct nest_node){.code = NODE_LOOP, .body = body}, innermost(code));
+}
+
+/* The block in which a value stands that depends on some axes. */
+static uint32_t home_of(const struct nest_code *code, uint32_t axes)
+{
+    size_t i = code->n_scopes;
+
+    while (i-- > 1 && (axes >> code->blocks[code->scopes[i]].axis & 1) == 0) {
+    }
+    return code->scopes[i];
+}
+
+static void add_entry(struct nest_code *code, size_t step, uint32_t node)
+{
+    struct nest_entry *grown = code->entries;
+
+    if (code->n_entries >= code->entry_capacity) {
+        grown = mdf_memory_grow(code->memory, code->entries, &code->entry_capacity, code->n_entries + 1, sizeof *grown);
+    }
+    if (grown == NULL || code->failed) {
+        code->failed = true;
+        return;
+    }
+    code->entries = grown;
+    grown = &code->entries[code->n_entries];
+    *grown = (struct nest_entry){.node = node, .block = home_of(code, code->axes[step]), .next = code->first_entry[step]};
+    memcpy(grown->offsets, code->offsets, sizeof grown->offsets);
+    code->first_entry[step] = (uint32_t)code->n_entries++;
+}
+
+static uint32_t find_entry(const struct nest_code *code, size_t step)
+{
+    uint32_t home = home_of(code, code->axes[step]), i;
+    size_t axis;
+
+    for (i = code->first_entry[step]; i != NO_NODE; i = code->entries[i].next) {
+        const struct nest_entry *entry = &code->entries[i];
+        bool is_same = entry->block == home;
+
+        for (axis = 0; axis < code->nest->n_axes && is_same; axis++) {
+            is_same = (code->axes[step] >> axis & 1) == 0 || entry->offsets[axis] == code->offsets[axis];
+        }
+        if (is_same) {
+            return entry->node;
+        }
+    }
+    return NO_NODE;
+}
+
+/* ------------------------------------------------------------------ places */
+
+static bool depends_on_lanes(const struct nest_code *code, size_t step)
+{
+    return (code->axes[step] >> code->shape.vector_axis & 1) != 0;
+}
+
+static bool has_loop(const struct nest_code *code, size_t axis)
+{
+    const struct nest_shape *shape = &code->shape;
+    size_t advance = axis == shape->vector_axis ? shape->lanes * shape->group : shape->unroll[axis];
+
+    return code->nest->extents[axis] / advance >= 2;
+}
+
+static uint32_t find_pointer(struct nest_code *code, struct nest_pointer pointer)
+{
+    size_t i;
+
+    for (i = 0; i < code->n_pointers; i++) {
+        struct nest_pointer *there = &code->pointers[i];
+
+        if (there->id == pointer.id && there->offset == pointer.offset &&
+            memcmp(there->strides, pointer.strides, sizeof there->strides) == 0) {
+            return (uint32_t)i;
+        }
+    }
+    if (code->n_pointers == MOST_POINTERS) {
+        code->failed = true;
+        return 0;
+    }
+    pointer.number = NO_REGISTER;
+    code->pointers[code->n_pointers] = pointer;
+    return (uint32_t)code->n_pointers++;
+}
+
+/* Of elements of `size` bytes, over the axes below `level`. */
+static struct nest_place find_place(struct nest_code *code, struct nest_pointer pointer, int64_t first, const int64_t *strides,
+                                    size_t level, size_t size)
+{
+    int64_t offset = first, lane = 0;
+    struct nest_place place = {.id = pointer.id};
+    size_t axis;
+
+    for (axis = 0; axis < level; axis++) {
+        offset += code->offsets[axis] * strides[axis];
+        pointer.strides[axis] = has_loop(code, axis) ? strides[axis] * (int64_t)size : 0;
+        lane = axis == code->shape.vector_axis ? strides[axis] : lane;
+    }
+    offset *= (int64_t)size;
+    if (offset > INT32_MAX / 2 || offset < INT32_MIN / 2) {
+        code->failed = true;
+    }
+    place.kind = lane == 0 ? PLACE_SPREAD : lane == 1 ? PLACE_ROW : PLACE_LANES;
+    place.lane_bytes = lane * (int64_t)size;
+    place.displacement = (int32_t)offset;
+    if (pointer.id != MDF_LOWERED_NONE && code->emission->lowered->values[pointer.id].is_scalar) {
+        place.is_cell = true;
+        return place;
+    }
+    place.pointer = find_pointer(code, pointer);
+    return place;
+}
+
+static struct nest_place place_of_view(struct nest_code *code, const struct mdf_nest_step *step)
+{
+    return find_place(code, (struct nest_pointer){.id = step->view.id}, step->view.first, step->view.strides, step->level,
+                      mdf_dtype_size((mdf_dtype)step->dtype));
+}
+
+/* Of a row that a function is called on. */
+static struct nest_place place_of_row(struct nest_code *code, size_t step, size_t operand, mdf_dtype dtype)
+{
+    const struct nest_call *call = &code->calls[step];
+    static const int64_t none[MDF_NEST_MOST_AXES] = {0};
+    bool is_one = operand < MDF_MAX_OPERANDS && call->is_one[operand];
+
+    return find_place(code, (struct nest_pointer){.id = MDF_LOWERED_NONE, .offset = call->offsets[operand]}, 0,
+                      is_one ? none : call->strides, code->nest->n_axes, mdf_dtype_size(dtype));
+}
+
+/* ------------------------------------------------------------------ values */
+
+static uint32_t value_of(struct nest_code *code, size_t step);
+
+static struct nest_node make_load(struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    const struct mdf_lowered_value *value = &code->emission->lowered->values[step->view.id];
+    struct nest_node node = {.code = NODE_LOAD};
+
+    if (value->is_scalar && value->place == MDF_LOWERED_CONSTANT) {
+        node.code = NODE_NUMBER;
+        node.constant = step->view.id;
+        return node;
+    }
+    node.place = place_of_view(code, step);
+    if (step->view.at != MDF_NEST_NONE) {
+        node.in[0] = value_of(code, step->view.at);
+        node.n_in = 1;
+        node.place.kind = depends_on_lanes(code, step->view.at) ? PLACE_LANES : node.place.kind;
+    }
+    return node;
+}
+
+/* The node that has a step's register at the current indices. */
+static uint32_t value_of(struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    struct nest_node node = {.code = NODE_ELEMENT};
+    uint32_t found = find_entry(code, i);
+    size_t k;
+
+    if (found != NO_NODE || code->failed) {
+        return code->failed ? 0 : found;
+    }
+    if (code->calls[i].is_called) {
+        node.code = NODE_LOAD;
+        node.place = place_of_row(code, i, MDF_MAX_OPERANDS, (mdf_dtype)step->dtype);
+    } else if (step->kind == MDF_NEST_LOAD) {
+        node = make_load(code, i);
+    } else if (step->kind == MDF_NEST_ELEMENT) {
+        node.n_in = step->n_in;
+        for (k = 0; k < step->n_in; k++) {
+            node.in[k] = value_of(code, step->in[k]);
+        }
+    } else { /* folds are entered when they are done */
+        code->failed = true;
+        return 0;
+    }
+    node.step = (uint8_t)i;
+    node.dtype = step->dtype;
+    node.active = (uint8_t)(depends_on_lanes(code, i) ? code->active : code->shape.lanes);
+    found = add_node(code, node, home_of(code, code->axes[i]));
+    add_entry(code, i, found);
+    return found;
+}
+
+/* ------------------------------------------------------------------ folds */
+
+static size_t level_of_operand(const struct nest_code *code, size_t step)
+{
+    return code->nest->steps[code->nest->steps[step].in[0]].level;
+}
+
+/* Whether lanes are folded. */
+static bool folds_lanes(const struct nest_code *code, size_t step)
+{
+    return code->shape.vector_axis >= code->nest->steps[step].level && code->shape.vector_axis < level_of_operand(code, step);
+}
+
+/* Totals of one fold, of one copy. */
+static size_t count_totals(const struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    size_t n = nest_lanes(step), most = code->nest->extents[step->level];
+
+    if (folds_lanes(code, i)) {
+        n = nest_is_free(step) ? code->shape.group : n / code->shape.lanes;
+        most = (most + code->shape.lanes - 1) / code->shape.lanes;
+    }
+    return n < most ? n : most;
+}
+
+/* How many of the nest's copies a level goes through one by one. */
+static size_t count_copies(const struct nest_code *code, size_t level)
+{
+    return code->shape.vector_axis < level ? code->n_copies : 1;
+}
+
+static void go_to_copy(struct nest_code *code, size_t level, size_t copy)
+{
+    if (code->shape.vector_axis < level) {
+        code->offsets[code->shape.vector_axis] = code->copies[copy].offset;
+        code->active = code->copies[copy].active;
+    }
+}
+
+static uint32_t begin_index(struct nest_code *code, size_t i)
+{
+    return add_node(code, (struct nest_node){.code = NODE_TOTAL, .step = (uint8_t)i, .dtype = MDF_DTYPE_INT64, .is_index = true},
+                    innermost(code));
+}
+
+static void begin_fold(struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    size_t n = count_totals(code, i) * count_copies(code, step->level), k;
+
+    if (n > MOST_TOTALS || (nest_finds_index(step) && n > MOST_COPIES)) {
+        code->failed = true;
+        return;
+    }
+    for (k = 0; k < n; k++) {
+        struct nest_node node = {.code = NODE_TOTAL, .step = (uint8_t)i, .dtype = step->operand_dtype};
+
+        code->totals[i][k] = add_node(code, node, innermost(code));
+        if (nest_finds_index(step)) {
+            code->places[i][k] = begin_index(code, i);
+        }
+    }
+    if (nest_finds_index(step)) {
+        code->counts[i] = begin_index(code, i);
+    }
+}
+
+static void take(struct nest_code *code, size_t step, uint32_t total, uint32_t element, bool is_partial)
+{
+    struct nest_node node = {.code = NODE_TAKE, .step = (uint8_t)step, .n_in = 2, .in = {total, element}};
+
+    node.dtype = code->nest->steps[step].operand_dtype;
+    node.active = (uint8_t)(is_partial ? code->active : code->shape.lanes);
+    add_node(code, node, innermost(code));
+}
+
+static void take_index(struct nest_code *code, size_t i, size_t which, uint32_t element, bool is_last)
+{
+    struct nest_node node = {.code = NODE_TAKE, .step = (uint8_t)i, .n_in = 4};
+
+    node.in[0] = code->totals[i][which];
+    node.in[1] = element;
+    node.in[2] = code->places[i][which];
+    node.in[3] = code->counts[i];
+    node.dtype = code->nest->steps[i].operand_dtype;
+    node.active = (uint8_t)code->shape.lanes;
+    add_node(code, node, innermost(code));
+    if (is_last) {
+        node = (struct nest_node){.code = NODE_COUNT, .step = (uint8_t)i, .n_in = 1, .in = {code->counts[i]}};
+        node.dtype = MDF_DTYPE_INT64;
+        add_node(code, node, innermost(code));
+    }
+}
+
+/* The element at the current indices, into the total that it goes to. */
+static void take_element(struct nest_code *code, size_t i, size_t copy)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    bool is_across = folds_lanes(code, i);
+    size_t n = count_totals(code, i), first_axis = step->level, which;
+    uint32_t element = value_of(code, step->in[0]);
+
+    if (code->failed) {
+        return;
+    }
+    which = is_across ? (size_t)code->offsets[code->shape.vector_axis] / code->shape.lanes : (size_t)code->offsets[first_axis];
+    if (!nest_is_free(step)) { /* there may be fewer totals than lanes, which are numbered as if there were all */
+        which %= is_across ? step->lanes / code->shape.lanes : nest_lanes(step);
+    }
+    which = which % n + (is_across || step->level <= code->shape.vector_axis ? 0 : copy * n);
+    if (nest_finds_index(step)) {
+        take_index(code, i, which, element, copy + 1 == count_copies(code, level_of_operand(code, i)));
+    } else {
+        take(code, i, code->totals[i][which], element, is_across);
+    }
+}
+
+static size_t whole_count(const struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+
+    return folds_lanes(code, i) ? nest_lanes(step) / code->shape.lanes : nest_lanes(step);
+}
+
+static void finish_fold(struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    size_t n = count_totals(code, i), copy, half, k;
+
+    for (copy = 0; copy < count_copies(code, step->level) && !code->failed; copy++) {
+        uint32_t *totals = &code->totals[i][copy * n], result = nest_finds_index(step) ? code->places[i][copy] : totals[0];
+
+        go_to_copy(code, step->level, copy);
+        if (nest_is_free(step)) {
+            for (k = 1; k < n; k++) {
+                take(code, i, totals[0], totals[k], false);
+            }
+        }
+        for (half = nest_is_free(step) ? 0 : whole_count(code, i) / 2; half > 0; half /= 2) {
+            for (k = 0; k < half && k + half < n; k++) {
+                take(code, i, totals[k], totals[k + half], false);
+            }
+        }
+        if (folds_lanes(code, i)) {
+            result = add_node(
+                code,
+                (struct nest_node){.code = NODE_JOIN, .step = (uint8_t)i, .dtype = step->dtype, .n_in = 1, .in = {totals[0]}},
+                innermost(code));
+        }
+        add_entry(code, i, result);
+    }
+}
+
+/* ------------------------------------------------------------------ calls */
+
+static void store_node(struct nest_code *code, size_t step, uint32_t value, struct nest_place place, mdf_dtype dtype)
+{
+    struct nest_node node = {.code = NODE_STORE, .step = (uint8_t)step, .dtype = (uint8_t)dtype, .n_in = 1, .in = {value}};
+
+    node.place = place;
+    node.active = (uint8_t)(place.kind == PLACE_SPREAD ? 1 : code->active);
+    add_node(code, node, innermost(code));
+}
+
+/* The operands of a function that is called, at the current indices, into their rows. */
+static void fill_rows(struct nest_code *code, size_t i, bool ones)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    size_t k;
+
+    for (k = 0; k < step->n_in; k++) {
+        mdf_dtype dtype = (mdf_dtype)code->nest->steps[step->in[k]].dtype;
+
+        if (code->calls[i].is_one[k] == ones) {
+            store_node(code, i, value_of(code, step->in[k]), place_of_row(code, i, k, dtype), dtype);
+        }
+    }
+}
+
+static void finish_call(struct nest_code *code, size_t i)
+{
+    fill_rows(code, i, true);
+    if (code->nest->steps[i].level == code->calls[i].level) {
+        fill_rows(code, i, false);
+    }
+    add_node(code, (struct nest_node){.code = NODE_CALL, .step = (uint8_t)i}, innermost(code));
+}
+
+/* ------------------------------------------------------------------ goals */
+
+static void make_body(struct nest_code *code, size_t level, step_set goals);
+
+static step_set operands_of(const struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    step_set set = 0;
+    size_t k;
+
+    for (k = 0; k < step->n_in; k++) {
+        set |= one << step->in[k];
+    }
+    if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
+        set |= one << step->view.at;
+    }
+    return set;
+}
+
+/* The level at which a fold or a call is begun and finished; NO_AXIS + 1: it is neither. */
+static size_t barrier_level(const struct nest_code *code, size_t i)
+{
+    return code->nest->steps[i].kind == MDF_NEST_FOLD ? code->nest->steps[i].level
+           : code->calls[i].is_called                 ? code->calls[i].level
+                                                      : NO_AXIS + 1;
+}
+
+/* Where a goal is reached. */
+static size_t goal_level(const struct nest_code *code, size_t i)
+{
+    return code->nest->steps[i].kind == MDF_NEST_FOLD ? level_of_operand(code, i) : code->nest->steps[i].level;
+}
+
+/* All that the goals need and that has not been made before this level. */
+static step_set needs_of(const struct nest_code *code, size_t level, step_set goals)
+{
+    step_set needs = 0;
+    size_t i;
+
+    for (i = code->nest->n_steps; i-- > 0;) {
+        if (has(goals, i) || (has(needs, i) && barrier_level(code, i) >= level)) {
+            needs |= operands_of(code, i);
+        }
+    }
+    return needs;
+}
+
+/* The number of the pass in which each step may be computed; returns the largest. */
+static size_t rank_steps(const struct nest_code *code, size_t level, step_set needs, step_set goals, uint8_t *ranks)
+{
+    size_t most = 0, i, k;
+
+    for (i = 0; i < code->nest->n_steps; i++) {
+        step_set operands = operands_of(code, i);
+
+        ranks[i] = 0;
+        if (!has(goals, i) && (!has(needs, i) || barrier_level(code, i) < level)) {
+            continue;
+        }
+        for (k = 0; k < i; k++) {
+            if (has(operands, k)) {
+                uint8_t rank = (uint8_t)(ranks[k] + (has(needs, k) && barrier_level(code, k) == level ? 1 : 0));
+
+                ranks[i] = rank > ranks[i] ? rank : ranks[i];
+            }
+        }
+        most = ranks[i] > most ? ranks[i] : most;
+    }
+    return most;
+}
+
+static void go_to_vectors(struct nest_code *code, size_t at, size_t n)
+{
+    code->n_copies = 0;
+    for (; code->n_copies < code->shape.group && n > 0; code->n_copies++, at += code->shape.lanes) {
+        code->copies[code->n_copies].offset = (int64_t)at;
+        code->copies[code->n_copies].active = n < code->shape.lanes ? (unsigned)n : code->shape.lanes;
+        n -= code->copies[code->n_copies].active;
+    }
+}
+
+static void open_loop(struct nest_code *code, size_t axis, size_t count, size_t advance)
+{
+    const struct nest_block *parent = &code->blocks[innermost(code)];
+
+    add_block(code, (struct nest_block){.parent = innermost(code),
+                                        .axis = (uint8_t)axis,
+                                        .count = count,
+                                        .advance = advance,
+                                        .depth = (uint8_t)(parent->depth + 1),
+                                        .runs = parent->runs * (double)count});
+}
+
+/* All indices of an axis. */
+static void make_loop(struct nest_code *code, size_t axis, step_set goals)
+{
+    bool is_vector = axis == code->shape.vector_axis;
+    size_t advance = is_vector ? code->shape.lanes * code->shape.group : code->shape.unroll[axis];
+    size_t n = code->nest->extents[axis], count = has_loop(code, axis) ? n / advance : 0, round, at;
+
+    for (round = count > 0 ? 0 : 1; round < 2 && !code->failed; round++) {
+        size_t end = round == 0 ? advance : n;
+
+        if (round == 0) {
+            open_loop(code, axis, count, advance);
+        }
+        for (at = round == 0 ? 0 : count * advance; at < end && !code->failed; at += is_vector ? advance : 1) {
+            if (is_vector) {
+                go_to_vectors(code, at, end - at);
+            } else {
+                code->offsets[axis] = (int64_t)at;
+            }
+            make_body(code, axis + 1, goals);
+        }
+        if (round == 0 && !code->failed) {
+            close_loop(code);
+        }
+    }
+    code->offsets[axis] = 0;
+}
+
+/* What the goals need here, in turn; then those that are reached here. */
+static void make_body(struct nest_code *code, size_t level, step_set goals)
+{
+    step_set needs = needs_of(code, level, goals), passed;
+    uint8_t ranks[MDF_NEST_MOST_STEPS];
+    size_t most = rank_steps(code, level, needs, goals, ranks), rank, i, copy;
+
+    for (rank = 0; rank <= most && !code->failed; rank++) {
+        for (i = 0, passed = 0; i < code->nest->n_steps; i++) {
+            bool is_barrier = has(needs, i) && barrier_level(code, i) == level;
+
+            if ((is_barrier || has(goals, i)) && ranks[i] == rank && goal_level(code, i) > level) {
+                passed |= one << i;
+            }
+            if (is_barrier && ranks[i] == rank && code->nest->steps[i].kind == MDF_NEST_FOLD) {
+                begin_fold(code, i);
+            }
+        }
+        if (passed != 0) {
+            make_loop(code, level, passed);
+        }
+        for (i = 0; i < code->nest->n_steps && !code->failed; i++) {
+            if (!has(needs, i) || barrier_level(code, i) != level || ranks[i] != rank) {
+                continue;
+            }
+            if (code->nest->steps[i].kind == MDF_NEST_FOLD) {
+                finish_fold(code, i);
+            } else {
+                finish_call(code, i);
+            }
+        }
+    }
+    for (i = 0; i < code->nest->n_steps; i++) {
+        for (copy = 0; has(goals, i) && goal_level(code, i) == level && copy < count_copies(code, level) && !code->failed;
+             copy++) {
+            const struct mdf_nest_step *step = &code->nest->steps[i];
+
+            go_to_copy(code, level, copy);
+            if (step->kind == MDF_NEST_FOLD) {
+                take_element(code, i, copy);
+            } else if (step->kind == MDF_NEST_STORE) {
+                store_node(code, i, value_of(code, step->in[0]), place_of_view(code, step), (mdf_dtype)step->dtype);
+            } else {
+                fill_rows(code, i, false);
+            }
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+static void find_axes(struct nest_code *code)
+{
+    size_t i, k, axis;
+
+    for (i = 0; i < code->nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &code->nest->steps[i];
+        step_set operands = operands_of(code, i);
+
+        code->axes[i] = step->kind == MDF_NEST_FOLD ? (1u << step->level) - 1 : 0;
+        for (axis = 0; step->kind == MDF_NEST_LOAD && axis < step->level; axis++) {
+            code->axes[i] |= step->view.strides[axis] != 0 ? 1u << axis : 0;
+        }
+        for (k = 0; step->kind != MDF_NEST_FOLD && k < i; k++) {
+            code->axes[i] |= has(operands, k) ? code->axes[k] : 0;
+        }
+    }
+}
+
+/* The row of a called function: all indices from `level` on of the axes that it depends on, those of the lanes innermost. */
+static size_t lay_out_row(const struct nest_code *code, size_t i, size_t level, int64_t *strides)
+{
+    size_t n = 1, round, axis;
+
+    memset(strides, 0, MDF_NEST_MOST_AXES * sizeof *strides);
+    for (round = 0; round < 2; round++) {
+        for (axis = code->nest->steps[i].level; axis-- > level;) {
+            if ((axis == code->shape.vector_axis) == (round == 0) && (code->axes[i] >> axis & 1) != 0) {
+                strides[axis] = (int64_t)n;
+                n *= code->nest->extents[axis];
+            }
+        }
+    }
+    return n;
+}
+
+static bool find_call(struct nest_code *code, size_t i)
+{
+    enum { LONGEST_ROW = 2048, LARGEST_ROW = 1 << 16 };
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    struct nest_call *call = &code->calls[i];
+    size_t most = step->level, k;
+
+    if (depends_on_lanes(code, i) && code->shape.vector_axis < most) {
+        most = code->shape.vector_axis;
+    }
+    for (call->level = 0;; call->level++) {
+        call->n = lay_out_row(code, i, call->level, call->strides);
+        if (call->n <= LONGEST_ROW || call->level >= most) {
+            break;
+        }
+    }
+    for (k = 0; k <= MDF_MAX_OPERANDS; k++) {
+        call->offsets[k] = (uint32_t)code->row_bytes;
+        if (k < step->n_in) {
+            call->is_one[k] = code->axes[step->in[k]] >> call->level == 0;
+        }
+        code->row_bytes += k < step->n_in || k == MDF_MAX_OPERANDS ? (call->n * 8 + NEST_SLOT - 1) / NEST_SLOT * NEST_SLOT : 0;
+    }
+    return call->n <= LARGEST_ROW;
+}
+
+bool nest_write_out(struct nest_code *code)
+{
+    step_set goals = 0;
+    size_t i;
+
+    memset(code->first_entry, 0xFF, sizeof code->first_entry);
+    find_axes(code);
+    for (i = 0; i < code->nest->n_steps; i++) {
+        if (code->nest->steps[i].kind == MDF_NEST_STORE) {
+            goals |= one << i;
+        }
+        if (code->calls[i].is_called && !find_call(code, i)) {
+            return false;
+        }
+    }
+    code->n_copies = 1;
+    code->active = code->shape.lanes;
+    if (!add_block(code, (struct nest_block){.parent = NO_NODE, .axis = NO_AXIS, .runs = 1})) {
+        return false;
+    }
+    make_body(code, 0, goals);
+    return !code->failed;
+}
+
+void nest_code_release(struct nest_code *code)
+{
+    size_t i;
+
+    for (i = 0; i < code->n_blocks; i++) {
+        mdf_memory_release(code->memory, code->blocks[i].nodes);
+    }
+    mdf_memory_release(code->memory, code->blocks);
+    mdf_memory_release(code->memory, code->nodes);
+    mdf_memory_release(code->memory, code->entries);
+}

@@ -1,0 +1,341 @@
+/* emit_x86_64_nest_registers.c - see emit_x86_64_nest.h. Where the values of a nest lie, and about how long its code takes.
+ *
+ * A value has one register for all of its life, or none: then it lies in its slot, or is loaded again for each use. Where all
+ * find a register, all registers are given away; else some are kept for what is loaded. */
+#include "mdf_c/machine/emit_x86_64_nest.h"
+
+#include <string.h>
+
+static const uint8_t pointer_registers[] = {RDX, RSI, RDI, R8, R9, R10, R12, R13, R14, R15};
+
+/* ------------------------------------------------------------------ order */
+
+/* Numbers all nodes in the order of the code, which goes into `order`; notes the pointers that each block uses. */
+static uint32_t number_nodes(struct nest_code *code, uint32_t block, uint32_t *order, uint32_t at)
+{
+    size_t i;
+
+    for (i = 0; i < code->blocks[block].n_nodes; i++) {
+        uint32_t number = code->blocks[block].nodes[i];
+        struct nest_node *node = &code->nodes[number];
+
+        order[at] = number;
+        node->at = at++;
+        node->first = 2 * node->at + 1;
+        node->last = node->first;
+        if (node->code == NODE_LOOP) {
+            at = number_nodes(code, node->body, order, at);
+            code->blocks[block].pointers |= code->blocks[node->body].pointers;
+        } else if ((node->code == NODE_LOAD || node->code == NODE_STORE) && !node->place.is_cell) {
+            code->blocks[block].pointers |= UINT64_C(1) << node->place.pointer;
+            code->pointers[node->place.pointer].weight += code->blocks[block].runs;
+        }
+    }
+    code->blocks[block].end = at;
+    return at;
+}
+
+/* Until when a value has to be kept for a use: what is made outside of a loop, until the loop's end. */
+static uint32_t end_of_use(const struct nest_code *code, const struct nest_node *made, const struct nest_node *user)
+{
+    uint32_t block = user->block;
+
+    if (block == made->block) {
+        return 2 * user->at + (user->code == NODE_LOAD ? 1 : 0);
+    }
+    while (code->blocks[block].parent != made->block) {
+        block = code->blocks[block].parent;
+    }
+    return 2 * code->blocks[block].end;
+}
+
+/* What it costs where the value has no register, for each time that it is read. */
+static double spill_cost(const struct nest_node *node)
+{
+    return node->code == NODE_NUMBER ? 0.25 : node->code == NODE_LOAD ? 0.5 : 0.75;
+}
+
+static void find_lives(struct nest_code *code, const uint32_t *order, uint32_t n)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < n; i++) {
+        const struct nest_node *user = &code->nodes[order[i]];
+
+        for (k = 0; k < user->n_in; k++) {
+            struct nest_node *made = &code->nodes[user->in[k]];
+            uint32_t end = end_of_use(code, made, user);
+
+            made->last = end > made->last ? end : made->last;
+            made->weight += code->blocks[user->block].runs * spill_cost(made);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ vector registers */
+
+static bool has_value(const struct nest_node *node)
+{
+    return node->code != NODE_STORE && node->code != NODE_CALL && node->code != NODE_LOOP && node->code != NODE_TAKE &&
+           node->code != NODE_COUNT;
+}
+
+bool nest_is_loaded_again(const struct nest_node *node)
+{
+    return node->code == NODE_NUMBER || (node->code == NODE_LOAD && node->n_in == 0 && node->place.kind != PLACE_LANES);
+}
+
+static void spill(struct nest_node *node)
+{
+    node->is_spilled = true;
+    node->number = NO_REGISTER;
+}
+
+/* A free register for a value, or that of one which matters less, or none. */
+static void give_register(struct nest_code *code, uint32_t number, uint32_t *holders)
+{
+    struct nest_node *node = &code->nodes[number];
+    size_t least = code->n_registers, i;
+
+    for (i = 0; i < code->n_registers; i++) {
+        if (holders[i] != NO_NODE && code->nodes[holders[i]].last < node->first) {
+            holders[i] = NO_NODE;
+        }
+        if (holders[i] == NO_NODE) {
+            least = i;
+            break;
+        }
+        if (least == code->n_registers || code->nodes[holders[i]].weight < code->nodes[holders[least]].weight) {
+            least = i;
+        }
+    }
+    if (holders[least] != NO_NODE) {
+        if (code->nodes[holders[least]].weight >= node->weight) {
+            spill(node);
+            return;
+        }
+        spill(&code->nodes[holders[least]]);
+    }
+    holders[least] = number;
+    node->number = (uint8_t)least;
+}
+
+static bool give_registers(struct nest_code *code, const uint32_t *order, uint32_t n)
+{
+    uint32_t holders[16], i, k;
+    bool all = true;
+
+    memset(holders, 0xFF, sizeof holders);
+    for (i = 0; i < n; i++) {
+        struct nest_node *node = &code->nodes[order[i]];
+
+        if (node->code == NODE_CALL) {
+            for (k = 0; k < code->n_registers; k++) {
+                if (holders[k] != NO_NODE && code->nodes[holders[k]].last > 2 * node->at) {
+                    spill(&code->nodes[holders[k]]);
+                }
+                holders[k] = NO_NODE;
+            }
+        } else if (has_value(node) && node->last > node->first) {
+            node->is_spilled = false;
+            give_register(code, order[i], holders);
+        }
+    }
+    for (i = 0; i < n; i++) {
+        all = all && !code->nodes[order[i]].is_spilled;
+    }
+    return all;
+}
+
+static bool is_real_type(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
+}
+
+/* Whether a step is emitted without the second and third scratch register. */
+static bool is_simple(const struct mdf_nest_step *step)
+{
+    if (!is_real_type(step->dtype) || (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE)) {
+        return false;
+    }
+    if (step->kind == MDF_NEST_ELEMENT) {
+        return is_real_type(step->operand_dtype) && (step->code <= MDF_LOWERED_CEILING || step->code == MDF_LOWERED_CAST);
+    }
+    return step->kind != MDF_NEST_FOLD || step->fold <= MDF_NEST_PRODUCT;
+}
+
+static bool has_wide_steps(const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if ((step->kind == MDF_NEST_ELEMENT && step->n_in > 2) || (step->kind == MDF_NEST_FOLD && nest_finds_index(step))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many registers there are for values; which one joins take. */
+static unsigned count_registers(struct nest_code *code)
+{
+    bool joins = false;
+    size_t i;
+
+    code->join_register = THIRD_SCRATCH_REAL;
+    for (i = 0; i < code->nest->n_steps; i++) {
+        if (!code->calls[i].is_called && !is_simple(&code->nest->steps[i])) {
+            return N_REAL_REGISTERS;
+        }
+    }
+    for (i = 0; i < code->n_nodes; i++) {
+        const struct nest_node *node = &code->nodes[i];
+
+        joins = joins || node->code == NODE_JOIN || (node->code == NODE_TAKE && node->active < code->shape.lanes);
+    }
+    code->join_register = SECOND_SCRATCH_REAL;
+    return joins ? SECOND_SCRATCH_REAL : SCRATCH_REAL;
+}
+
+static void give_slots(struct nest_code *code)
+{
+    size_t i;
+
+    for (i = 0; i < code->n_nodes; i++) {
+        struct nest_node *node = &code->nodes[i];
+
+        if (node->is_spilled && !nest_is_loaded_again(node)) {
+            node->slot = code->n_slots++;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ general registers */
+
+static bool moves(const struct nest_code *code, const struct nest_block *block, size_t pointer)
+{
+    return (block->pointers >> pointer & 1) != 0 && code->pointers[pointer].strides[block->axis] != 0;
+}
+
+static void give_pointers(struct nest_code *code)
+{
+    double counters[MDF_NEST_MOST_AXES + 1] = {0};
+    size_t i, k, n;
+
+    for (i = 1; i < code->n_blocks; i++) {
+        counters[code->blocks[i].depth] += code->blocks[i].runs;
+        for (k = 0; k < code->n_pointers; k++) {
+            code->pointers[k].weight += moves(code, &code->blocks[i], k) ? code->blocks[i].runs : 0;
+        }
+    }
+    memset(code->counters, NO_REGISTER, sizeof code->counters);
+    for (n = 0; n < sizeof pointer_registers; n++) {
+        struct nest_pointer *pointer = NULL;
+        size_t depth = 0;
+
+        for (i = 1; i <= MDF_NEST_MOST_AXES; i++) {
+            depth = code->counters[i] == NO_REGISTER && counters[i] > counters[depth] ? i : depth;
+        }
+        for (i = 0; i < code->n_pointers; i++) {
+            if (code->pointers[i].number == NO_REGISTER && !nest_is_fixed(&code->pointers[i]) &&
+                (pointer == NULL || code->pointers[i].weight > pointer->weight)) {
+                pointer = &code->pointers[i];
+            }
+        }
+        if (pointer != NULL && pointer->weight >= counters[depth]) {
+            pointer->number = pointer_registers[n];
+        } else if (depth > 0) {
+            code->counters[depth] = pointer_registers[n];
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ cost */
+
+static bool is_slow(const struct mdf_nest_step *step)
+{
+    return step->code == MDF_LOWERED_DIVIDE || step->code == MDF_LOWERED_DIVIDE_NONZERO || step->code == MDF_LOWERED_SQUARE_ROOT;
+}
+
+/* In about half of a cycle each. */
+static double node_cost(const struct nest_code *code, const struct nest_node *node)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[node->step];
+
+    switch ((enum node_code)node->code) {
+    case NODE_LOAD:
+        return node->place.kind == PLACE_LANES ? 2 * node->active * (node->n_in > 0 ? 3 : 1) : node->n_in > 0 ? 6 : 1;
+    case NODE_STORE:
+        return node->place.kind == PLACE_LANES ? 3 * node->active : 2;
+    case NODE_ELEMENT:
+        return is_slow(step) ? 10 : 1;
+    case NODE_TAKE:
+        return nest_finds_index(step) ? 7 : step->fold >= MDF_NEST_MAXIMUM ? 3 : 1;
+    case NODE_JOIN:
+        return 12;
+    case NODE_CALL:
+        return 60 + 3 * (double)code->calls[node->step].n;
+    case NODE_LOOP:
+        return 6;
+    case NODE_NUMBER:
+    case NODE_TOTAL:
+    case NODE_COUNT:
+        break;
+    }
+    return 1;
+}
+
+/* Of one run of a block: instructions, or what one total has to wait for, whichever takes longer. */
+static double block_cost(const struct nest_code *code, uint32_t block)
+{
+    double sum = block == 0 ? 0 : 3, longest = 0;
+    size_t i, k, j;
+
+    for (i = 0; i < code->blocks[block].n_nodes; i++) {
+        const struct nest_node *node = &code->nodes[code->blocks[block].nodes[i]];
+        double chain = 0;
+
+        sum += node_cost(code, node) + (node->is_spilled && !nest_is_loaded_again(node) ? 2 : 0);
+        for (k = 0; k < node->n_in; k++) {
+            sum += code->nodes[node->in[k]].is_spilled ? 1 : 0;
+        }
+        if (node->code != NODE_TAKE || code->nodes[node->in[0]].block == block) {
+            continue;
+        }
+        for (j = 0; j < code->blocks[block].n_nodes; j++) {
+            const struct nest_node *other = &code->nodes[code->blocks[block].nodes[j]];
+
+            chain += other->code == NODE_TAKE && other->in[0] == node->in[0] ? 8 : 0;
+        }
+        longest = chain > longest ? chain : longest;
+    }
+    for (k = 0; block > 0 && k < code->n_pointers; k++) {
+        sum += moves(code, &code->blocks[block], k) ? 0.7 : 0;
+    }
+    return sum > longest ? sum : longest;
+}
+
+bool nest_find_places(struct nest_code *code)
+{
+    uint32_t *order = mdf_memory_allocate_zeroed(code->memory, code->n_nodes, sizeof *order), n, block;
+
+    if (order == NULL) {
+        return false;
+    }
+    n = number_nodes(code, 0, order, 0);
+    find_lives(code, order, n);
+    code->n_registers = count_registers(code);
+    if (!give_registers(code, order, n)) {
+        code->n_registers -= has_wide_steps(code->nest) ? 4 : 2;
+        give_registers(code, order, n);
+    }
+    give_slots(code);
+    give_pointers(code);
+    for (block = 0, code->cost = 0; block < code->n_blocks; block++) {
+        code->cost += block_cost(code, block) * code->blocks[block].runs;
+    }
+    mdf_memory_release(code->memory, order);
+    return true;
+}
