@@ -222,10 +222,9 @@ static bool express_exact(struct mdf_source_writer *writer, const struct mdf_low
     return true;
 }
 
-static bool express_cast(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
+static bool express_cast(struct mdf_source_writer *writer, mdf_dtype from, mdf_dtype to, const char *const operands[],
                          struct mdf_source_expression *expression)
 {
-    mdf_dtype from = (mdf_dtype)op->dtype, to = (mdf_dtype)writer->lowered->values[op->out].form.dtype;
     const char *type = mdf_source_type(to);
 
     if (to == MDF_DTYPE_BOOL) {
@@ -338,8 +337,8 @@ static bool express_elements(struct mdf_source_writer *writer, const struct mdf_
     return mdf_source_express_operator(writer, op->operator, op->settings, (mdf_dtype)op->dtype, op->n_in, operands, expression);
 }
 
-bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
-                        struct mdf_source_expression *expression)
+bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, mdf_dtype result,
+                        const char *const operands[], struct mdf_source_expression *expression)
 {
     memset(expression, 0, sizeof *expression);
     writer->origin = op->origin != NULL ? op->origin : writer->origin;
@@ -350,7 +349,7 @@ bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lower
     case MDF_LOWERED_NEGATE_EXACT:
         return express_exact(writer, op, operands, expression);
     case MDF_LOWERED_CAST:
-        return express_cast(writer, op, operands, expression);
+        return express_cast(writer, (mdf_dtype)op->dtype, result, operands, expression);
     case MDF_LOWERED_COPY:
         expression->text = operands[0];
         return true;
@@ -360,5 +359,44 @@ bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lower
         return express_elements(writer, op, operands, expression);
     default: /* what has no row is refused */
         return express_code(writer, op, operands, expression);
+    }
+}
+
+/* ------------------------------------------------------------------ as statements */
+
+const char *mdf_source_with_result(struct mdf_source_writer *writer, const char *text, const char *result)
+{
+    const char *found = strstr(text, "$r");
+
+    return found == NULL ? text : mdf_source_text(writer, "%.*s%s%s", (int)(found - text), text, result, found + 2);
+}
+
+static void leave(struct mdf_source_writer *writer, const char *condition, const char *why, bool is_in_loop)
+{
+    if (is_in_loop) {
+        mdf_source_line(writer, "refused |= %s;", condition);
+    } else {
+        mdf_source_leave_if(writer, condition, why);
+    }
+}
+
+void mdf_source_define(struct mdf_source_writer *writer, mdf_dtype dtype, const char *name,
+                       const struct mdf_source_expression *expression, bool is_in_loop)
+{
+    const char *type = mdf_source_type(dtype);
+
+    if (expression->refused != NULL) {
+        leave(writer, expression->refused, expression->why, is_in_loop);
+    }
+    if (expression->checked != NULL) {
+        const char *call = mdf_source_with_result(writer, expression->checked, mdf_source_text(writer, "&%s", name));
+
+        mdf_source_line(writer, "%s %s;", type, name);
+        leave(writer, mdf_source_text(writer, "!%s", call), expression->why, is_in_loop);
+    } else {
+        mdf_source_line(writer, "const %s %s = %s;", type, name, expression->text);
+    }
+    if (expression->unwanted != NULL) {
+        leave(writer, mdf_source_with_result(writer, expression->unwanted, name), expression->why, is_in_loop);
     }
 }

@@ -183,6 +183,14 @@ static const struct fixed_helper fixed[] = {
     TO_WHOLE("float32", "float", "64", "9223372036854775808.0f", ">= -9223372036854775808.0f"),
     TO_WHOLE("float64", "double", "32", "2147483648.0", "> -2147483649.0"),
     TO_WHOLE("float64", "double", "64", "9223372036854775808.0", ">= -9223372036854775808.0"),
+    {"item", "/* The number of an item, from the front or, below 0, from the back; of one that is not there: 0. */\n"
+             "static inline size_t mdf_item(int64_t index, int64_t n, bool *refused)\n"
+             "{\n"
+             "    const bool is_there = index >= -n && index < n;\n"
+             "\n"
+             "    *refused |= !is_there;\n"
+             "    return !is_there ? 0 : index < 0 ? (size_t)(index + n) : (size_t)index;\n"
+             "}\n"},
 #include "build/generated/helper_texts.inc"
 };
 

@@ -69,7 +69,7 @@ static enum state_form choose_form(const struct mdf_source_writer *writer, const
         return STATE_IN_STACK;
     }
     if (mdf_source_find_maker(&loop->body, state->next, &index) &&
-        !mdf_source_is_read_after(&loop->body, index, state->parameter, state->next) &&
+        !mdf_source_is_read_after(writer, &loop->body, index, state->parameter, state->next) &&
         !is_read_by_loop(writer, loop, state->parameter)) {
         return STATE_IN_PLACE;
     }

@@ -5,44 +5,6 @@
 
 /* ------------------------------------------------------------------ element ops */
 
-/* A text with "$r" replaced. */
-static const char *with_result(struct mdf_source_writer *writer, const char *text, const char *result)
-{
-    const char *found = strstr(text, "$r");
-
-    return found == NULL ? text : mdf_source_text(writer, "%.*s%s%s", (int)(found - text), text, result, found + 2);
-}
-
-/* Leaves at once, or, within a loop over elements, after it. */
-static void leave(struct mdf_source_writer *writer, const char *condition, const char *why, bool in_fused)
-{
-    if (in_fused) {
-        mdf_source_line(writer, "refused |= %s;", condition);
-    } else {
-        mdf_source_leave_if(writer, condition, why);
-    }
-}
-
-/* Declares `name` with the value of the expression. */
-static void define(struct mdf_source_writer *writer, const char *type, const char *name,
-                   const struct mdf_source_expression *expression, bool in_fused)
-{
-    if (expression->refused != NULL) {
-        leave(writer, expression->refused, expression->why, in_fused);
-    }
-    if (expression->checked != NULL) {
-        mdf_source_line(writer, "%s %s;", type, name);
-        leave(writer,
-              mdf_source_text(writer, "!%s", with_result(writer, expression->checked, mdf_source_text(writer, "&%s", name))),
-              expression->why, in_fused);
-    } else {
-        mdf_source_line(writer, "const %s %s = %s;", type, name, expression->text);
-    }
-    if (expression->unwanted != NULL) {
-        leave(writer, with_result(writer, expression->unwanted, name), expression->why, in_fused);
-    }
-}
-
 static bool express(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, struct mdf_source_expression *expression)
 {
     const char *operands[MDF_MAX_OPERANDS] = {"", "", ""};
@@ -51,7 +13,7 @@ static bool express(struct mdf_source_writer *writer, const struct mdf_lowered_o
     for (i = 0; i < op->n_in; i++) {
         operands[i] = mdf_source_element(writer, op->in[i], "i");
     }
-    return mdf_source_express(writer, op, operands, expression);
+    return mdf_source_express(writer, op, (mdf_dtype)writer->lowered->values[op->out].form.dtype, operands, expression);
 }
 
 static bool write_scalar_op(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
@@ -60,14 +22,14 @@ static bool write_scalar_op(struct mdf_source_writer *writer, const struct mdf_l
     mdf_dtype dtype = (mdf_dtype)writer->lowered->values[op->out].form.dtype;
     struct mdf_source_expression expression;
 
-    if (!own->is_live && !mdf_source_may_leave(op)) {
+    if (!own->is_live && !mdf_source_may_leave(op->code)) {
         return true;
     }
     if (!express(writer, op, &expression)) {
         return false;
     }
     own->name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, op->out));
-    define(writer, mdf_source_type(dtype), own->name, &expression, false);
+    mdf_source_define(writer, dtype, own->name, &expression, false);
     if (!own->is_live) {
         mdf_source_line(writer, "(void)%s;", own->name);
     }
@@ -107,11 +69,11 @@ static bool write_fused_op(struct mdf_source_writer *writer, const struct mdf_lo
     const struct mdf_lowered_op *op = &body->ops[index];
     const struct mdf_lowered_value *value = &writer->lowered->values[op->out];
     struct mdf_source_value *own = &writer->values[op->out];
-    const char *type = mdf_source_type((mdf_dtype)value->form.dtype), *name;
+    const char *name;
     struct mdf_source_expression expression;
     bool is_plain;
 
-    if (!own->is_live && !mdf_source_may_leave(op)) {
+    if (!own->is_live && !mdf_source_may_leave(op->code)) {
         return true;
     }
     if (!express(writer, op, &expression)) {
@@ -123,7 +85,7 @@ static bool write_fused_op(struct mdf_source_writer *writer, const struct mdf_lo
         return true;
     }
     name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, op->out));
-    define(writer, type, name, &expression, true);
+    mdf_source_define(writer, (mdf_dtype)value->form.dtype, name, &expression, true);
     if (own->is_live && value->is_stored) {
         mdf_source_line(writer, "%s[i] = %s;", own->name, name);
     }
@@ -144,11 +106,11 @@ static bool prepare_fused(struct mdf_source_writer *writer, const struct mdf_low
         struct mdf_source_expression expression;
         bool is_live = writer->values[op->out].is_live;
 
-        if (!is_live && !mdf_source_may_leave(op)) {
+        if (!is_live && !mdf_source_may_leave(op->code)) {
             continue;
         }
         *any = true;
-        if (!mdf_source_express(writer, op, operands, &expression)) {
+        if (!mdf_source_express(writer, op, (mdf_dtype)writer->lowered->values[op->out].form.dtype, operands, &expression)) {
             return false;
         }
         if (expression.refused != NULL || expression.checked != NULL || expression.unwanted != NULL) {
@@ -277,7 +239,7 @@ static bool write_op(struct mdf_source_writer *writer, const struct mdf_lowered_
     case MDF_LOWERED_FUSED:
         return write_fused(writer, op->of.fused);
     case MDF_LOWERED_NEST:
-        return mdf_source_refuse(writer, "a loop nest"); /* none is made for source */
+        return mdf_source_write_nest(writer, op->of.nest);
     case MDF_LOWERED_IF:
         return write_if(writer, op->of.branches);
     case MDF_LOWERED_LOOP:
@@ -322,7 +284,7 @@ static bool may_overwrite(struct mdf_source_writer *writer, const struct mdf_sou
         if (lowered->values[id].is_scalar || writer->find_slot(writer->slot_context, lowered->values[id].source) != slot) {
             continue;
         }
-        if (mdf_source_is_read_after(&lowered->region, index, id, made)) {
+        if (mdf_source_is_read_after(writer, &lowered->region, index, id, made)) {
             return false;
         }
         for (j = 0; j < lowered->n_outputs; j++) {

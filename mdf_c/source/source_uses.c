@@ -1,15 +1,15 @@
 /* source_uses.c - who reads which value of a lowered region: what need not be written at all, and what may share memory. */
-#include "mdf_c/lowered/nest.h"
+#include "mdf_c/source/nest_plan.h"
 #include "mdf_c/source/source_writer.h"
 
 #include <string.h>
 
 /* ------------------------------------------------------------------ live values */
 
-bool mdf_source_may_leave(const struct mdf_lowered_op *op)
+bool mdf_source_may_leave(unsigned code)
 {
-    return op->code == MDF_LOWERED_DIVIDE_NONZERO || (op->code >= MDF_LOWERED_QUOTIENT && op->code <= MDF_LOWERED_NEGATE_EXACT) ||
-           op->code == MDF_LOWERED_FUNCTION;
+    return code == MDF_LOWERED_DIVIDE_NONZERO || (code >= MDF_LOWERED_QUOTIENT && code <= MDF_LOWERED_NEGATE_EXACT) ||
+           code == MDF_LOWERED_FUNCTION;
 }
 
 static bool mark(struct mdf_source_writer *writer, mdf_lowered_id id)
@@ -81,18 +81,14 @@ static bool mark_loop(struct mdf_source_writer *writer, const struct mdf_lowered
     return changed;
 }
 
-/* A nest is written whole. */
 static bool mark_nest(struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest)
 {
-    bool is_live = false, changed = false;
+    uint64_t steps = mdf_source_live_steps(writer, nest);
+    bool changed = false;
     size_t i;
 
     for (i = 0; i < nest->n_steps; i++) {
-        is_live = is_live || (nest->steps[i].kind == MDF_NEST_STORE && mdf_source_is_live(writer, nest->steps[i].view.id));
-    }
-    for (i = 0; is_live && i < nest->n_steps; i++) {
-        changed |= (nest->steps[i].kind == MDF_NEST_LOAD || nest->steps[i].kind == MDF_NEST_STORE) &&
-                   mark(writer, nest->steps[i].view.id);
+        changed |= nest->steps[i].kind == MDF_NEST_LOAD && (steps >> i & 1) != 0 && mark(writer, nest->steps[i].view.id);
     }
     return changed;
 }
@@ -116,7 +112,7 @@ static bool mark_op(struct mdf_source_writer *writer, const struct mdf_lowered_o
     MDF_LOWERED_CASES_OF_ELEMENTS:
         break;
     }
-    if (!mdf_source_is_live(writer, op->out) && !mdf_source_may_leave(op)) {
+    if (!mdf_source_is_live(writer, op->out) && !mdf_source_may_leave(op->code)) {
         return false;
     }
     for (i = 0; i < op->n_in; i++) {
@@ -268,11 +264,18 @@ static bool is_renamed(const struct mdf_lowered_region *region, mdf_lowered_id i
 }
 
 /* The same within one op: of a FUSED, what reads the old element comes before what writes the new one. */
-static bool is_read_within(const struct mdf_lowered_op *op, mdf_lowered_id id, mdf_lowered_id made)
+static bool is_read_within(const struct mdf_source_writer *writer, const struct mdf_lowered_op *op, mdf_lowered_id id,
+                           mdf_lowered_id made)
 {
     const struct mdf_lowered_region *body;
     size_t i;
 
+    if (op->code == MDF_LOWERED_NEST) {
+        struct nest_plan plan;
+
+        nest_plan_make(&plan, op->of.nest, mdf_source_live_steps(writer, op->of.nest));
+        return !nest_plan_may_overwrite(&plan, id, made);
+    }
     if (op->code != MDF_LOWERED_FUSED) {
         return mdf_source_reads(op, id);
     }
@@ -285,11 +288,12 @@ static bool is_read_within(const struct mdf_lowered_op *op, mdf_lowered_id id, m
     return false;
 }
 
-bool mdf_source_is_read_after(const struct mdf_lowered_region *region, size_t index, mdf_lowered_id id, mdf_lowered_id made)
+bool mdf_source_is_read_after(const struct mdf_source_writer *writer, const struct mdf_lowered_region *region, size_t index,
+                              mdf_lowered_id id, mdf_lowered_id made)
 {
     size_t i;
 
-    if (is_renamed(region, id) || is_read_within(&region->ops[index], id, made)) {
+    if (is_renamed(region, id) || is_read_within(writer, &region->ops[index], id, made)) {
         return true;
     }
     for (i = index + 1; i < region->n_ops; i++) {

@@ -29,9 +29,9 @@ size_t mdf_source_length(const struct mdf_source_writer *writer, mdf_lowered_id 
 
 const void *mdf_source_constant_element(const struct mdf_source_writer *writer, mdf_lowered_id id)
 {
-    const struct mdf_lowered_value *value = value_of(writer, id);
+    const struct mdf_lowered_value *value = id != MDF_LOWERED_NONE ? value_of(writer, id) : NULL;
 
-    return value->place == MDF_LOWERED_CONSTANT && value->form.length == 1 ? value->form.data : NULL;
+    return value != NULL && value->place == MDF_LOWERED_CONSTANT && value->form.length == 1 ? value->form.data : NULL;
 }
 
 /* A value's name; of a constant that has none yet it is made. NULL: it is no array of numbers, the error is set. */

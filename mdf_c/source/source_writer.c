@@ -126,6 +126,16 @@ void mdf_source_take_name(struct mdf_source_writer *writer, struct mdf_source_na
     *list = name;
 }
 
+void mdf_source_free_name(struct mdf_source_names *names, const char *name)
+{
+    struct mdf_source_name **link = list_of(names, name);
+
+    while (*link != NULL && (*link)->text != name) {
+        link = &(*link)->next;
+    }
+    *link = *link != NULL ? (*link)->next : NULL;
+}
+
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');

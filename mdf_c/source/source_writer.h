@@ -105,6 +105,8 @@ const char *mdf_source_text(struct mdf_source_writer *writer, const char *format
 const char *mdf_source_name(struct mdf_source_writer *writer, struct mdf_source_names *names, const char *hint);
 /* Whether a name is among the global ones. */
 bool mdf_source_is_taken(struct mdf_source_writer *writer, const char *name);
+/* The name is free again. */
+void mdf_source_free_name(struct mdf_source_names *names, const char *name);
 /* Takes a name as it is. */
 void mdf_source_take_name(struct mdf_source_writer *writer, struct mdf_source_names *names, const char *name);
 
@@ -193,9 +195,16 @@ struct mdf_source_expression {
     const char *why;     /* what is wrong where it is left */
 };
 
-/* `operands`: texts that are names or constants. False with the error set: there is no way to write it. */
-bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
-                        struct mdf_source_expression *expression);
+/* `operands`: texts that are names or constants; op->in says which values they are, where that is known (else NONE). `result`:
+ * its type. False with the error set: there is no way to write it. */
+bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, mdf_dtype result,
+                        const char *const operands[], struct mdf_source_expression *expression);
+/* A text of an expression with "$r" replaced. */
+const char *mdf_source_with_result(struct mdf_source_writer *writer, const char *text, const char *result);
+/* Declares `name` with the value of an expression. Where it is left that is at once, or, within a loop over elements, noted in
+ * the variable `refused`. */
+void mdf_source_define(struct mdf_source_writer *writer, mdf_dtype dtype, const char *name,
+                       const struct mdf_source_expression *expression, bool is_in_loop);
 /* The same of an operator by name, on operands of one type. NULL refused: no such function of elements is known. */
 bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct mdf_operator *operator, const void * settings,
                                  mdf_dtype dtype, size_t n_operands, const char *const operands[],
@@ -252,11 +261,18 @@ bool mdf_source_is_live(const struct mdf_source_writer *writer, mdf_lowered_id i
 bool mdf_source_reads(const struct mdf_lowered_op *op, mdf_lowered_id id);
 /* Whether the elements of a value are still needed when op number `index` of a region writes those of `made`, which it makes, in
  * their place; true too where the value has another name. */
-bool mdf_source_is_read_after(const struct mdf_lowered_region *region, size_t index, mdf_lowered_id id, mdf_lowered_id made);
+bool mdf_source_is_read_after(const struct mdf_source_writer *writer, const struct mdf_lowered_region *region, size_t index,
+                              mdf_lowered_id id, mdf_lowered_id made);
 /* The op of a region itself that makes a value; false: none does. */
 bool mdf_source_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id, size_t *index);
-/* Whether an op can be left although nobody needs its result. */
-bool mdf_source_may_leave(const struct mdf_lowered_op *op);
+/* Whether an op of a code (enum mdf_lowered_code) can be left although nobody needs its result. */
+bool mdf_source_may_leave(unsigned code);
+
+/* --- source_nest.c */
+
+/* The steps of a nest that something depends on, a bit for each: what stores a live value, and what may be left. */
+uint64_t mdf_source_live_steps(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest);
+bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest);
 
 /* --- source_loop.c */
 

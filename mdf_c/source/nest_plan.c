@@ -1,0 +1,461 @@
+/* nest_plan.c - see nest_plan.h. */
+#include "mdf_c/source/nest_plan.h"
+
+#include "mdf_c/tensor/dtype.h"
+
+#include <string.h>
+
+enum { MOST_COST = 12 /* of what is made again, in additions */ };
+
+static uint64_t bit(size_t step)
+{
+    return UINT64_C(1) << step;
+}
+
+static bool is_in(uint64_t steps, size_t step)
+{
+    return (steps & bit(step)) != 0;
+}
+
+static bool is_real(const struct mdf_nest_step *step)
+{
+    return mdf_dtype_kind((mdf_dtype)step->operand_dtype) == 'f';
+}
+
+/* Operands, and the index of a load. */
+static size_t operands_of(const struct mdf_nest_step *step, uint8_t operands[MDF_MAX_OPERANDS + 1])
+{
+    size_t n = step->kind == MDF_NEST_LOAD ? 0 : step->n_in;
+
+    memcpy(operands, step->in, n);
+    if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
+        operands[n++] = step->view.at;
+    }
+    return n;
+}
+
+size_t nest_plan_depth(const struct nest_plan *plan, size_t step)
+{
+    size_t level = plan->nest->steps[step].level;
+
+    return level > plan->vector ? level - 1 : level;
+}
+
+size_t nest_plan_axis(const struct nest_plan *plan, size_t depth)
+{
+    return depth >= plan->vector ? depth + 1 : depth;
+}
+
+bool nest_plan_is_vector(const struct nest_plan *plan, size_t step)
+{
+    return plan->nest->steps[step].level > plan->vector;
+}
+
+static void add_event(struct nest_plan *plan, enum nest_event_kind kind, size_t index)
+{
+    if (plan->n_events == NEST_MOST_EVENTS) {
+        plan->has_failed = true;
+        return;
+    }
+    plan->events[plan->n_events++] = (struct nest_event){(uint8_t)kind, (uint8_t)index};
+}
+
+/* ------------------------------------------------------------------ the vector axis */
+
+/* What one step costs for an index of the axis that goes innermost around it, in additions. */
+static double step_cost(const struct mdf_nest_step *step, size_t axis, bool is_sequential)
+{
+    int64_t stride = axis < step->level ? step->view.strides[axis] : 0;
+
+    switch ((enum mdf_nest_kind)step->kind) {
+    case MDF_NEST_LOAD:
+    case MDF_NEST_STORE:
+        return (stride == 0 || stride == 1 ? 1 : 4) * (is_sequential ? 2 : 1);
+    case MDF_NEST_FOLD:
+    case MDF_NEST_ELEMENT:
+        return is_sequential ? 2 : 1;
+    }
+    return 0;
+}
+
+/* Whether a fold runs along the axis and its order has to be kept, so that each addition waits for the one before. */
+static bool is_sequential(const struct mdf_lowered_nest *nest, size_t axis)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if (step->kind == MDF_NEST_FOLD && step->lanes == 1 && is_real(step) && step->level <= axis &&
+            nest->steps[step->in[0]].level == axis + 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The time of the steps that are within an axis, where it goes innermost. */
+static double axis_cost(const struct nest_plan *plan, size_t axis)
+{
+    const struct mdf_lowered_nest *nest = plan->nest;
+    bool waits = is_sequential(nest, axis);
+    double cost = 0, loop = 6.0 / (double)nest->extents[axis];
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        size_t level = step->kind == MDF_NEST_FOLD ? nest->steps[step->in[0]].level : step->level;
+
+        if (is_in(plan->steps, i)) {
+            double own = step_cost(step, axis, waits) + loop + (waits && step->kind == MDF_NEST_FOLD ? 6 : 0);
+
+            cost += own * (double)mdf_nest_count(nest, 0, level);
+        }
+    }
+    return cost;
+}
+
+/* Whether an axis can go innermost: all folds are over axes within it, and go from one element to the next. */
+static bool may_be_vector(const struct nest_plan *plan, size_t axis)
+{
+    size_t i;
+
+    for (i = 0; i < plan->nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &plan->nest->steps[i];
+
+        if (is_in(plan->steps, i) && step->kind == MDF_NEST_FOLD && (step->level <= axis || (step->lanes > 1 && is_real(step)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void choose_vector(struct nest_plan *plan)
+{
+    size_t n = plan->nest->n_axes, axis;
+    double least = axis_cost(plan, n - 1);
+
+    plan->vector = n;
+    for (axis = 0; axis + 1 < n; axis++) {
+        if (may_be_vector(plan, axis) && axis_cost(plan, axis) < least) {
+            least = axis_cost(plan, axis);
+            plan->vector = axis;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ which loop a step is in */
+
+/* Of the steps at a depth or below: `place` p of those at it, which stand between loops p - 1 and p; and of the others, which are
+ * in loop p. The number of loops. */
+static size_t place_steps(const struct nest_plan *plan, size_t depth, uint64_t todo, uint8_t places[MDF_NEST_MOST_STEPS])
+{
+    size_t n_loops = 0, i, k;
+
+    for (i = 0; i < plan->nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &plan->nest->steps[i];
+        uint8_t operands[MDF_MAX_OPERANDS + 1];
+        size_t n = operands_of(step, operands);
+
+        places[i] = 0;
+        for (k = 0; is_in(todo, i) && k < n; k++) {
+            bool is_behind = step->kind == MDF_NEST_FOLD && nest_plan_depth(plan, i) == depth;
+            uint8_t place = is_in(todo, operands[k]) ? (uint8_t)(places[operands[k]] + is_behind) : 0;
+
+            places[i] = place > places[i] ? place : places[i];
+        }
+        if (is_in(todo, i) && nest_plan_depth(plan, i) > depth && places[i] >= n_loops) {
+            n_loops = places[i] + 1u;
+        }
+    }
+    return n_loops;
+}
+
+/* What is needed in later loops only is not made in an earlier one; but totals are, with what they take. */
+static void sink_steps(const struct nest_plan *plan, size_t depth, uint64_t todo, uint8_t places[MDF_NEST_MOST_STEPS])
+{
+    uint8_t latest[MDF_NEST_MOST_STEPS];
+    size_t i, k;
+
+    memset(latest, MDF_NEST_NONE, sizeof latest);
+    for (i = plan->nest->n_steps; i-- > 0;) {
+        const struct mdf_nest_step *step = &plan->nest->steps[i];
+        uint8_t operands[MDF_MAX_OPERANDS + 1], place;
+        size_t n = operands_of(step, operands);
+
+        if (!is_in(todo, i)) {
+            continue;
+        }
+        if (nest_plan_depth(plan, i) > depth && step->kind != MDF_NEST_FOLD && latest[i] != MDF_NEST_NONE &&
+            latest[i] > places[i]) {
+            places[i] = latest[i];
+        }
+        place = (uint8_t)(places[i] - (step->kind == MDF_NEST_FOLD && nest_plan_depth(plan, i) == depth));
+        for (k = 0; k < n; k++) {
+            latest[operands[k]] = place < latest[operands[k]] ? place : latest[operands[k]];
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ what is kept */
+
+/* What it costs to make a register again in loop `place`, where nothing of earlier loops is at hand but what is kept. */
+static unsigned cost_again(const struct nest_plan *plan, size_t depth, uint64_t todo, const uint8_t *places, size_t step,
+                           size_t place)
+{
+    const struct mdf_nest_step *own = &plan->nest->steps[step];
+    uint8_t operands[MDF_MAX_OPERANDS + 1];
+    size_t n = operands_of(own, operands), k;
+    unsigned cost = own->kind == MDF_NEST_FOLD                                          ? MOST_COST + 1
+                    : own->kind == MDF_NEST_LOAD                                        ? 1 + 2 * (unsigned)n
+                    : own->code == MDF_LOWERED_ELEMENTS                                 ? MOST_COST + 1
+                    : own->code == MDF_LOWERED_CAST                                     ? 2
+                    : own->code <= MDF_LOWERED_ABSOLUTE                                 ? 1
+                    : own->code >= MDF_LOWERED_EQUAL && own->code <= MDF_LOWERED_SELECT ? 1
+                                                                                        : 8;
+
+    if (!is_in(todo, step) || nest_plan_depth(plan, step) <= depth || places[step] == place) {
+        return 0;
+    }
+    if (plan->kept[step] <= depth) {
+        return 1;
+    }
+    if (plan->keeps_all) {
+        return MOST_COST + 1;
+    }
+    for (k = 0; k < n && cost <= MOST_COST; k++) {
+        cost += cost_again(plan, depth, todo, places, operands[k], place);
+    }
+    return cost;
+}
+
+/* The steps of loop `place`, with those of earlier loops that are made again. */
+static uint64_t steps_of_loop(struct nest_plan *plan, size_t depth, uint64_t todo, const uint8_t *places, size_t place)
+{
+    uint64_t steps = 0;
+    size_t i, k;
+
+    for (i = plan->nest->n_steps; i-- > 0;) {
+        uint8_t operands[MDF_MAX_OPERANDS + 1];
+        size_t n = operands_of(&plan->nest->steps[i], operands);
+
+        if (is_in(todo, i) && nest_plan_depth(plan, i) > depth && places[i] == place) {
+            steps |= bit(i);
+        }
+        for (k = 0; is_in(steps, i) && k < n; k++) {
+            size_t operand = operands[k];
+
+            if (!is_in(todo, operand) || nest_plan_depth(plan, operand) <= depth || places[operand] == place ||
+                plan->kept[operand] <= depth) {
+                continue;
+            }
+            if (cost_again(plan, depth, todo, places, operand, place) > MOST_COST) {
+                plan->kept[operand] = (uint8_t)depth;
+            } else {
+                steps |= bit(operand);
+            }
+        }
+    }
+    return steps;
+}
+
+/* Registers of the vector axis that stand at the depth itself, and are needed past the group that makes them. */
+static void keep_vectors(struct nest_plan *plan, size_t depth, uint64_t todo, const uint8_t *places)
+{
+    size_t i, k;
+
+    for (i = 0; i < plan->nest->n_steps; i++) {
+        uint8_t operands[MDF_MAX_OPERANDS + 1];
+        size_t n = is_in(todo, i) ? operands_of(&plan->nest->steps[i], operands) : 0;
+
+        for (k = 0; k < n; k++) {
+            size_t operand = operands[k];
+
+            if (is_in(todo, operand) && nest_plan_depth(plan, operand) == depth && nest_plan_is_vector(plan, operand) &&
+                plan->nest->steps[operand].kind == MDF_NEST_ELEMENT && plan->kept[operand] > depth &&
+                (nest_plan_depth(plan, i) > depth || places[i] > places[operand])) {
+                plan->kept[operand] = (uint8_t)depth;
+            }
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ events */
+
+/* A step at the depth, and what follows from it. */
+static void add_step(struct nest_plan *plan, size_t step, uint64_t folds)
+{
+    size_t i;
+
+    add_event(plan, plan->nest->steps[step].kind == MDF_NEST_FOLD ? NEST_END : NEST_COMPUTE, step);
+    if (plan->kept[step] != MDF_NEST_NONE) {
+        add_event(plan, NEST_KEEP, step);
+    }
+    for (i = 0; i < plan->nest->n_steps; i++) {
+        if (is_in(folds, i) && plan->nest->steps[i].in[0] == step) {
+            add_event(plan, NEST_TAKE, i);
+        }
+    }
+}
+
+/* Those at the depth that stand before loop `place`: first what is the same along the vector axis. */
+static void add_steps(struct nest_plan *plan, size_t depth, uint64_t todo, const uint8_t *places, size_t place, uint64_t folds)
+{
+    size_t i;
+    int vectors;
+
+    for (vectors = 0; vectors < 2; vectors++) {
+        for (i = 0; i < plan->nest->n_steps; i++) {
+            if (is_in(todo, i) && nest_plan_depth(plan, i) == depth && places[i] == place &&
+                nest_plan_is_vector(plan, i) == (vectors == 1)) {
+                add_step(plan, i, folds);
+            }
+        }
+    }
+}
+
+/* The folds whose totals take something in loop `place`: of those that are under way, and those that begin here. */
+static uint64_t folds_of_loop(struct nest_plan *plan, size_t depth, uint64_t todo, const uint8_t *places, size_t place,
+                              uint64_t folds)
+{
+    uint64_t found = 0;
+    size_t i;
+
+    for (i = 0; i < plan->nest->n_steps; i++) {
+        size_t operand = plan->nest->steps[i].in[0];
+        bool begins = is_in(todo, i) && nest_plan_depth(plan, i) == depth && plan->nest->steps[i].kind == MDF_NEST_FOLD;
+
+        if ((is_in(folds, i) || begins) && is_in(todo, operand) && nest_plan_depth(plan, operand) > depth &&
+            places[operand] == place) {
+            found |= bit(i);
+            if (begins) {
+                add_event(plan, NEST_BEGIN, i);
+            }
+        }
+    }
+    return found;
+}
+
+/* What is within the loops of a depth. `folds`: whose totals take registers of `todo`. */
+static void plan_body(struct nest_plan *plan, size_t depth, uint64_t todo, uint64_t folds)
+{
+    uint8_t places[MDF_NEST_MOST_STEPS];
+    size_t n_loops = place_steps(plan, depth, todo, places), loop;
+    uint64_t inner[MDF_NEST_MOST_STEPS + 1];
+    bool is_cut = depth == plan->vector && depth < plan->nest->n_axes && plan->nest->extents[depth] > NEST_TILE_LENGTH;
+
+    sink_steps(plan, depth, todo, places);
+    for (loop = 0; loop < n_loops; loop++) {
+        inner[loop] = steps_of_loop(plan, depth, todo, places, loop);
+    }
+    if (depth >= plan->vector) {
+        keep_vectors(plan, depth, todo, places);
+    }
+    if (is_cut) {
+        add_event(plan, NEST_TILE, plan->vector);
+    }
+    for (loop = 0; loop <= n_loops && !plan->has_failed; loop++) {
+        uint64_t own;
+
+        add_steps(plan, depth, todo, places, loop, folds);
+        if (loop == n_loops || inner[loop] == 0) {
+            continue;
+        }
+        own = folds_of_loop(plan, depth, todo, places, loop, folds);
+        add_event(plan, NEST_OPEN, nest_plan_axis(plan, depth));
+        plan_body(plan, depth + 1, inner[loop], own);
+        add_event(plan, NEST_CLOSE, nest_plan_axis(plan, depth));
+    }
+    if (is_cut) {
+        add_event(plan, NEST_CLOSE, plan->vector);
+    }
+}
+
+/* With what they need; and how often each is used. */
+static void mark_steps(struct nest_plan *plan, uint64_t steps)
+{
+    size_t i, k;
+
+    plan->steps = steps;
+    for (i = plan->nest->n_steps; i-- > 0;) {
+        uint8_t operands[MDF_MAX_OPERANDS + 1];
+        size_t n = operands_of(&plan->nest->steps[i], operands);
+
+        for (k = 0; is_in(plan->steps, i) && k < n; k++) {
+            plan->steps |= bit(operands[k]);
+            plan->n_uses[operands[k]]++;
+        }
+    }
+}
+
+void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest, uint64_t steps)
+{
+    bool keeps_all = false;
+
+    do { /* kept registers are made once each, for which there is room */
+        memset(plan, 0, sizeof *plan);
+        plan->nest = nest;
+        plan->keeps_all = keeps_all;
+        memset(plan->kept, MDF_NEST_NONE, sizeof plan->kept);
+        mark_steps(plan, steps);
+        choose_vector(plan);
+        plan_body(plan, 0, plan->steps, 0);
+        keeps_all = true;
+    } while (plan->has_failed && !plan->keeps_all);
+}
+
+/* ------------------------------------------------------------------ in place */
+
+static bool is_same_view(const struct mdf_nest_step *a, const struct mdf_nest_step *b)
+{
+    return a->level == b->level && a->view.first == b->view.first && a->view.at == MDF_NEST_NONE &&
+           memcmp(a->view.strides, b->view.strides, sizeof a->view.strides) == 0;
+}
+
+/* Whether the event looks at an element that a step loads: that may be at any of its uses. */
+static bool looks_at(const struct nest_plan *plan, const struct nest_event *event, size_t load)
+{
+    uint8_t operands[MDF_MAX_OPERANDS + 1];
+    size_t n, k;
+
+    if (event->kind != NEST_COMPUTE && event->kind != NEST_TAKE) {
+        return event->kind == NEST_KEEP && event->index == load;
+    }
+    n = operands_of(&plan->nest->steps[event->index], operands);
+    for (k = 0; k < n && operands[k] != load; k++) {
+    }
+    return k < n || event->index == load;
+}
+
+bool nest_plan_may_overwrite(struct nest_plan *plan, mdf_lowered_id id, mdf_lowered_id made)
+{
+    const struct mdf_lowered_nest *nest = plan->nest;
+    size_t store = 0, first, i, k;
+
+    while (store < nest->n_steps && !(nest->steps[store].kind == MDF_NEST_STORE && nest->steps[store].view.id == made)) {
+        store++;
+    }
+    if (store == nest->n_steps) {
+        return !mdf_nest_reads(nest, id);
+    }
+    /* It may be written as soon as it is computed. */
+    for (first = 0;
+         first < plan->n_events && !(plan->events[first].kind <= NEST_KEEP && plan->events[first].kind >= NEST_COMPUTE &&
+                                     plan->events[first].index == nest->steps[store].in[0]);
+         first++) {
+    }
+    for (i = 0; i < nest->n_steps; i++) {
+        if (nest->steps[i].kind != MDF_NEST_LOAD || nest->steps[i].view.id != id || !is_in(plan->steps, i)) {
+            continue;
+        }
+        for (k = first + 1; k < plan->n_events; k++) {
+            if (looks_at(plan, &plan->events[k], i) && plan->events[k].index != store) {
+                return false;
+            }
+        }
+        if (!is_same_view(&nest->steps[i], &nest->steps[store])) {
+            return false;
+        }
+    }
+    return true;
+}

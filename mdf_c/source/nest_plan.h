@@ -1,0 +1,59 @@
+/* nest_plan.h - how a loop nest (mdf_c/lowered/nest.h) is laid out as loops: a row of events, which source_nest.c writes as they
+ * come.
+ *
+ * Steps of one level that need one another through a fold are not in one loop: the loop of the fold ends, and another one over
+ * the same axis follows. A register that is needed in both is made again where that costs little, else it is kept in an array.
+ *
+ * One axis may go innermost in all loops (the vector axis: folds over axes within it take elements that are apart, while those
+ * along it are adjacent). Loops then are over the other axes, and each group of steps that follow one another without a loop in
+ * between is a loop over the vector axis; a register that is needed past its group is kept, and totals are arrays. */
+#ifndef MDF_SOURCE_NEST_PLAN_H
+#define MDF_SOURCE_NEST_PLAN_H
+
+#include "mdf_c/lowered/nest.h"
+
+enum nest_event_kind {
+    NEST_TILE, /* the vector axis, where it is too long, is cut: until the next CLOSE that has no OPEN */
+    NEST_OPEN, /* a loop over an axis */
+    NEST_CLOSE,
+    NEST_COMPUTE, /* a step other than FOLD */
+    NEST_KEEP,    /* a register goes into its array */
+    NEST_BEGIN,   /* FOLD: its total */
+    NEST_TAKE,    /* the register that is folded goes into the total */
+    NEST_END
+};
+
+struct nest_event {
+    uint8_t kind;  /* enum nest_event_kind */
+    uint8_t index; /* of the step, or axis */
+};
+
+enum { NEST_MOST_EVENTS = 4096, NEST_TILE_LENGTH = 128 };
+
+struct nest_plan {
+    const struct mdf_lowered_nest *nest;
+    uint64_t steps;                      /* a bit for each that is written */
+    size_t vector;                       /* the vector axis; n_axes: none */
+    uint8_t kept[MDF_NEST_MOST_STEPS];   /* the depth from which on the array of a register has axes; MDF_NEST_NONE: no array */
+    uint8_t n_uses[MDF_NEST_MOST_STEPS]; /* by steps that are written */
+    bool keeps_all;                      /* nothing is made again */
+    bool has_failed;                     /* there are more events than room */
+    struct nest_event events[NEST_MOST_EVENTS];
+    size_t n_events;
+};
+
+/* `steps`: those that are to be written; what they need is added. */
+void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest, uint64_t steps);
+
+/* How many loops are around a step: its level, but for the vector axis. */
+size_t nest_plan_depth(const struct nest_plan *plan, size_t step);
+/* The axis of the loop that is opened at a depth. */
+size_t nest_plan_axis(const struct nest_plan *plan, size_t depth);
+/* Whether a register has an element for each index of the vector axis. */
+bool nest_plan_is_vector(const struct nest_plan *plan, size_t step);
+
+/* Whether the elements that the nest stores in `made` may lie where those of `id` are: each is read for the last time before it
+ * is written. */
+bool nest_plan_may_overwrite(struct nest_plan *plan, mdf_lowered_id id, mdf_lowered_id made);
+
+#endif

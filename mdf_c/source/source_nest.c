@@ -1,0 +1,769 @@
+/* source_nest.c - a loop nest (mdf_c/lowered/nest.h) as loops of C, in the order of nest_plan.h: a register is a variable of the
+ * block in which it is made, or lies in an array where it is kept for another loop. */
+#include "mdf_c/source/nest_plan.h"
+#include "mdf_c/source/source_writer.h"
+
+#include <string.h>
+
+enum { MOST_LOOPS = MDF_NEST_MOST_AXES + 1 };
+
+/* A register while it is written. */
+struct nest_register {
+    const char *name;  /* its element, in the blocks that are open; NULL: it has none there */
+    size_t block;      /* in which the name is declared */
+    const char *array; /* where it is kept; NULL: not yet */
+    const char *total; /* of FOLD: the variable, or array, of totals */
+    const char *best;  /* of FOLD to an index: the same for the extreme */
+    bool is_stored;    /* by the statement that made it */
+};
+
+struct nest_text {
+    struct mdf_source_writer *writer;
+    const struct mdf_lowered_nest *nest;
+    const struct nest_plan *plan;
+    struct nest_register registers[MDF_NEST_MOST_STEPS];
+    struct {
+        const char *index, *block, *end; /* variables; the last two of blocks of lanes, and of tiles */
+    } axes[MDF_NEST_MOST_AXES];
+    unsigned lanes[MDF_NEST_MOST_AXES]; /* a loop over an axis is one over blocks of so many lanes, and one within them; 1: not */
+    size_t n_blocks;                    /* that are open */
+    size_t outside[MOST_LOOPS];         /* blocks that were open before each loop that is */
+    size_t n_loops;                     /* over axes or tiles, that are open */
+    bool is_group;                      /* the innermost block is a loop over the vector axis */
+    const char *why;                    /* an element may be refused, for this reason; NULL: none is */
+};
+
+static const struct mdf_nest_step *step_of(const struct nest_text *text, size_t step)
+{
+    return &text->nest->steps[step];
+}
+
+static const char *type_of(const struct nest_text *text, size_t step)
+{
+    return mdf_source_type((mdf_dtype)step_of(text, step)->dtype);
+}
+
+static bool is_whole(mdf_dtype dtype)
+{
+    return mdf_dtype_kind(dtype) != 'f';
+}
+
+/* ------------------------------------------------------------------ live steps */
+
+uint64_t mdf_source_live_steps(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest)
+{
+    uint64_t live = 0;
+    size_t i, k;
+
+    for (i = nest->n_steps; i-- > 0;) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        bool is_result = step->kind == MDF_NEST_STORE && mdf_source_is_live(writer, step->view.id);
+        bool may_leave = step->kind == MDF_NEST_ELEMENT ? mdf_source_may_leave(step->code)
+                                                        : step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE;
+
+        live |= (uint64_t)(is_result || may_leave) << i;
+        if ((live >> i & 1) == 0) {
+            continue;
+        }
+        for (k = 0; k < step->n_in; k++) {
+            live |= UINT64_C(1) << step->in[k];
+        }
+        if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
+            live |= UINT64_C(1) << step->view.at;
+        }
+    }
+    return live;
+}
+
+/* ------------------------------------------------------------------ blocks */
+
+static void open_block(struct nest_text *text, const char *head)
+{
+    mdf_source_open(text->writer, "%s", head);
+    text->n_blocks++;
+}
+
+static void close_block(struct nest_text *text)
+{
+    size_t i;
+
+    mdf_source_close(text->writer);
+    for (i = 0; i < text->nest->n_steps; i++) {
+        if (text->registers[i].block == text->n_blocks) {
+            text->registers[i].name = NULL;
+        }
+    }
+    text->n_blocks--;
+}
+
+/* A loop over pieces of n indices of an axis, the last of which may be shorter; whole, rest:
+ * what the variable of its end is then. */
+static void open_pieces(struct nest_text *text, size_t axis, size_t n, const char *whole, const char *rest)
+{
+    const char *block = text->axes[axis].block;
+    size_t all = text->nest->extents[axis];
+
+    open_block(text, mdf_source_text(text->writer, "for (size_t %s = 0; %s < %zu; %s += %zu)", block, block, all, block, n));
+    if (all % n != 0) {
+        mdf_source_line(text->writer, "const size_t %s = %zu - %s < %zu ? %s : %s;", text->axes[axis].end, all, block, n, rest,
+                        whole);
+    }
+}
+
+/* The indices of the vector axis in one tile. */
+static size_t tile_length(const struct nest_text *text)
+{
+    size_t n = text->nest->extents[text->plan->vector];
+
+    return n < NEST_TILE_LENGTH ? n : NEST_TILE_LENGTH;
+}
+
+static void close_group(struct nest_text *text)
+{
+    if (text->is_group) {
+        text->is_group = false;
+        close_block(text);
+    }
+}
+
+/* In a loop over the vector axis, or out of it, as a step wants. */
+static void enter(struct nest_text *text, size_t step)
+{
+    size_t vector = text->plan->vector;
+
+    if (!nest_plan_is_vector(text->plan, step)) {
+        close_group(text);
+    } else if (!text->is_group) {
+        const char *index = text->axes[vector].index;
+        bool is_even = text->nest->extents[vector] % tile_length(text) == 0;
+
+        open_block(text, mdf_source_text(
+                             text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index,
+                             is_even ? mdf_source_text(text->writer, "%zu", tile_length(text)) : text->axes[vector].end, index));
+        text->is_group = true;
+    }
+}
+
+static void open_tile(struct nest_text *text)
+{
+    size_t vector = text->plan->vector;
+
+    close_group(text);
+    text->outside[text->n_loops++] = text->n_blocks;
+    open_pieces(text, vector, NEST_TILE_LENGTH, mdf_source_text(text->writer, "%d", NEST_TILE_LENGTH),
+                mdf_source_text(text->writer, "%zu - %s", text->nest->extents[vector], text->axes[vector].block));
+}
+
+/* Whether a total is in lanes, each of them one of its own, which are joined in the end. */
+static bool has_lanes(const struct nest_text *text, size_t step)
+{
+    return step_of(text, step)->lanes > 1 && step_of(text, step)->fold <= MDF_NEST_MINIMUM &&
+           !nest_plan_is_vector(text->plan, step);
+}
+
+/* The most lanes that the totals have which begin before a loop over an axis. */
+static unsigned lanes_of(const struct nest_text *text, const struct nest_event *opens)
+{
+    const struct nest_event *event = opens;
+    unsigned lanes = 1;
+
+    while (event > text->plan->events && event[-1].kind == NEST_BEGIN) {
+        const struct mdf_nest_step *fold = step_of(text, (--event)->index);
+
+        lanes = has_lanes(text, event->index) && fold->lanes > lanes ? fold->lanes : lanes;
+    }
+    return lanes;
+}
+
+static void open_axis(struct nest_text *text, const struct nest_event *event)
+{
+    struct mdf_source_writer *writer = text->writer;
+    size_t axis = event->index, n = text->nest->extents[axis];
+    unsigned lanes = lanes_of(text, event);
+    const char *index = text->axes[axis].index, *block = text->axes[axis].block, *end, *count;
+
+    close_group(text);
+    text->outside[text->n_loops++] = text->n_blocks;
+    text->lanes[axis] = n > lanes ? lanes : 1;
+    count = mdf_source_text(writer, "%zu", n);
+    if (text->lanes[axis] == 1) {
+        open_block(text, mdf_source_text(writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, count, index));
+        return;
+    }
+    end = mdf_source_text(writer, "%s + %u", block, lanes);
+    open_pieces(text, axis, lanes, end, count);
+    end = n % lanes == 0 ? end : text->axes[axis].end;
+    open_block(text, mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s++)", index, block, index, end, index));
+}
+
+static void close_axis(struct nest_text *text)
+{
+    size_t outside = text->outside[--text->n_loops];
+
+    close_group(text);
+    while (text->n_blocks > outside) {
+        close_block(text);
+    }
+}
+
+/* ------------------------------------------------------------------ places */
+
+/* Appends a term of an index: stride times a count. */
+static const char *add_term(struct nest_text *text, const char *sum, const char *count, int64_t stride)
+{
+    struct mdf_source_writer *writer = text->writer;
+    unsigned long long factor = stride < 0 ? 0 - (unsigned long long)stride : (unsigned long long)stride;
+    const char *sign = stride < 0 ? " - " : " + ";
+
+    if (stride == 0) {
+        return sum;
+    }
+    if (sum[0] == '\0') {
+        sum = stride < 0 ? "0" : sum;
+        sign = stride < 0 ? " - " : "";
+    }
+    return factor == 1 ? mdf_source_text(writer, "%s%s%s", sum, sign, count)
+                       : mdf_source_text(writer, "%s%s%s * %llu", sum, sign, count, factor);
+}
+
+/* The index of an axis: of the vector axis, where the tile begins and that within it. */
+static const char *whole_index(struct nest_text *text, size_t axis)
+{
+    return axis == text->plan->vector && text->nest->extents[axis] > NEST_TILE_LENGTH
+               ? mdf_source_text(text->writer, "(%s + %s)", text->axes[axis].block, text->axes[axis].index)
+               : text->axes[axis].index;
+}
+
+static const char *operand(struct nest_text *text, size_t step);
+
+/* The element of a view. */
+static const char *viewed(struct nest_text *text, const struct mdf_nest_view *view, size_t level)
+{
+    struct mdf_source_writer *writer = text->writer;
+    const char *index = view->first != 0 ? mdf_source_text(writer, "%lld", (long long)view->first) : "";
+    size_t axis;
+
+    for (axis = 0; axis < level; axis++) {
+        index = add_term(text, index, whole_index(text, axis), view->strides[axis]);
+    }
+    if (view->at != MDF_NEST_NONE) {
+        index = add_term(text, index,
+                         mdf_source_text(writer, "%s(%s, %lld, &refused)", mdf_source_use(writer, "item"),
+                                         operand(text, view->at), (long long)view->at_limit),
+                         view->at_stride);
+    }
+    return mdf_source_element(writer, view->id, index[0] != '\0' ? index : "0");
+}
+
+/* The axes that the array of a register has. */
+static bool is_axis_kept(const struct nest_text *text, size_t step, size_t axis)
+{
+    size_t base = text->plan->kept[step];
+
+    return axis < step_of(text, step)->level &&
+           (axis == text->plan->vector || (axis < text->plan->vector ? axis : axis - 1) >= base);
+}
+
+static size_t kept_extent(const struct nest_text *text, size_t axis)
+{
+    return axis == text->plan->vector ? tile_length(text) : text->nest->extents[axis];
+}
+
+/* The element of a register in its array. */
+static const char *kept(struct nest_text *text, size_t step)
+{
+    const char *index = "";
+    int64_t stride = 1;
+    size_t axis;
+
+    for (axis = step_of(text, step)->level; axis-- > 0;) {
+        if (is_axis_kept(text, step, axis)) {
+            index = add_term(text, index, text->axes[axis].index, stride);
+            stride *= (int64_t)kept_extent(text, axis);
+        }
+    }
+    return mdf_source_text(text->writer, "%s[%s]", text->registers[step].array, index[0] != '\0' ? index : "0");
+}
+
+/* Whether a load is written where it is used: at its level, in one place. */
+static bool is_inlined(const struct nest_text *text, size_t step)
+{
+    size_t i;
+
+    if (text->writer->lowered->values[step_of(text, step)->view.id].is_scalar || nest_plan_is_vector(text->plan, step)) {
+        return text->plan->n_uses[step] > 0;
+    }
+    for (i = step + 1; i < text->nest->n_steps; i++) {
+        const struct mdf_nest_step *user = step_of(text, i);
+
+        if (text->plan->n_uses[step] == 1 && (text->plan->steps >> i & 1) != 0 && user->level == step_of(text, step)->level &&
+            memchr(user->in, (int)step, user->n_in) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a register is called here. */
+static const char *operand(struct nest_text *text, size_t step)
+{
+    const struct nest_register *own = &text->registers[step];
+
+    if (own->name != NULL) {
+        return own->name;
+    }
+    if (step_of(text, step)->kind == MDF_NEST_LOAD && is_inlined(text, step)) {
+        return viewed(text, &step_of(text, step)->view, step_of(text, step)->level);
+    }
+    if (own->total != NULL && nest_plan_is_vector(text->plan, step) && text->plan->kept[step] == MDF_NEST_NONE) {
+        return mdf_source_text(text->writer, "%s[%s]", own->total, text->axes[text->plan->vector].index);
+    }
+    return kept(text, step);
+}
+
+/* ------------------------------------------------------------------ steps */
+
+/* What a register is called, for readers: as the value that it is stored in, or loaded from. */
+static const char *hint_of(const struct nest_text *text, size_t step)
+{
+    size_t i;
+
+    if (step_of(text, step)->kind == MDF_NEST_LOAD) {
+        return mdf_source_hint(text->writer, step_of(text, step)->view.id);
+    }
+    for (i = step + 1; i < text->nest->n_steps; i++) {
+        if (step_of(text, i)->kind == MDF_NEST_STORE && step_of(text, i)->in[0] == step) {
+            const char *name = text->writer->lowered->values[step_of(text, i)->view.id].name;
+
+            return name != NULL && name[0] != '\0' ? name : "t";
+        }
+    }
+    return "t";
+}
+
+/* A variable for a register, in the block that is open. */
+static const char *name_register(struct nest_text *text, size_t step, const char *hint)
+{
+    struct nest_register *own = &text->registers[step];
+
+    own->name = mdf_source_name(text->writer, &text->writer->locals, hint);
+    own->block = text->n_blocks;
+    return own->name;
+}
+
+static bool express(struct nest_text *text, size_t step, const char *const operands[], struct mdf_source_expression *expression)
+{
+    const struct mdf_nest_step *own = step_of(text, step);
+    struct mdf_lowered_op op = {.code = own->code,
+                                .dtype = own->operand_dtype,
+                                .n_in = own->n_in,
+                                .out = MDF_LOWERED_NONE,
+                                .loop = own->loop,
+                                .loop_settings = own->loop_settings,
+                                .operator= own->operator,
+                                .settings = own->settings };
+    size_t i;
+
+    for (i = 0; i < MDF_MAX_OPERANDS; i++) {
+        const struct mdf_nest_step *from = i < own->n_in ? step_of(text, own->in[i]) : NULL;
+
+        op.in[i] = from != NULL && from->kind == MDF_NEST_LOAD ? from->view.id : MDF_LOWERED_NONE;
+    }
+    return mdf_source_express(text->writer, &op, (mdf_dtype)own->dtype, operands, expression);
+}
+
+/* The only step that uses a register, where it is a STORE at the same level. */
+static size_t only_store(const struct nest_text *text, size_t step)
+{
+    size_t i;
+
+    for (i = step + 1; i < text->nest->n_steps && text->plan->n_uses[step] == 1; i++) {
+        if (step_of(text, i)->kind == MDF_NEST_STORE && step_of(text, i)->in[0] == step && (text->plan->steps >> i & 1) != 0) {
+            return i;
+        }
+    }
+    return MDF_NEST_NONE;
+}
+
+static void write_store(struct nest_text *text, size_t step, const char *element)
+{
+    mdf_source_line(text->writer, "%s = %s;", viewed(text, &step_of(text, step)->view, step_of(text, step)->level), element);
+}
+
+static bool write_element(struct nest_text *text, size_t step)
+{
+    const struct mdf_nest_step *own = step_of(text, step);
+    const char *operands[MDF_MAX_OPERANDS] = {"", "", ""};
+    struct mdf_source_expression expression;
+    size_t store = only_store(text, step), i;
+
+    for (i = 0; i < own->n_in; i++) {
+        operands[i] = operand(text, own->in[i]);
+    }
+    if (!express(text, step, operands, &expression)) {
+        return false;
+    }
+    if (store != MDF_NEST_NONE && expression.refused == NULL && expression.checked == NULL && expression.unwanted == NULL) {
+        write_store(text, store, expression.text);
+        text->registers[step].is_stored = true;
+        return true;
+    }
+    mdf_source_define(text->writer, (mdf_dtype)own->dtype, name_register(text, step, hint_of(text, step)), &expression, true);
+    return true;
+}
+
+static bool compute(struct nest_text *text, size_t step)
+{
+    const struct mdf_nest_step *own = step_of(text, step);
+
+    if (own->kind == MDF_NEST_LOAD && is_inlined(text, step)) {
+        return true;
+    }
+    enter(text, step);
+    if (own->kind == MDF_NEST_STORE) {
+        if (!text->registers[own->in[0]].is_stored) {
+            write_store(text, step, operand(text, own->in[0]));
+        }
+        return true;
+    }
+    if (own->kind == MDF_NEST_LOAD) {
+        const char *element = viewed(text, &own->view, own->level);
+
+        mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step), name_register(text, step, hint_of(text, step)),
+                        element);
+    } else if (!write_element(text, step)) {
+        return false;
+    }
+    if (text->plan->n_uses[step] == 0) { /* it is only of interest whether it is refused */
+        mdf_source_line(text->writer, "(void)%s;", text->registers[step].name);
+    }
+    return true;
+}
+
+static void keep(struct nest_text *text, size_t step)
+{
+    struct nest_register *own = &text->registers[step];
+    const char *element;
+    size_t n = 1, axis;
+
+    enter(text, step);
+    for (axis = 0; axis < step_of(text, step)->level; axis++) {
+        n *= is_axis_kept(text, step, axis) ? kept_extent(text, axis) : 1;
+    }
+    if (own->array == NULL) {
+        own->array = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->dtype, n, hint_of(text, step));
+    }
+    element =
+        own->name != NULL ? own->name : mdf_source_text(text->writer, "%s[%s]", own->total, text->axes[text->plan->vector].index);
+    mdf_source_line(text->writer, "%s = %s;", kept(text, step), element);
+}
+
+/* ------------------------------------------------------------------ folds */
+
+/* What is taken into the total; $t, $x in parentheses where they need them. */
+struct fold_row {
+    const char *reals, *whole;       /* the new total, or the condition under which x is taken for it */
+    const char *start, *whole_start; /* $n: of its type */
+    const char *hint;
+    bool is_index;
+};
+
+static const struct fold_row fold_rows[N_MDF_NEST_FOLDS] = {
+    [MDF_NEST_SUM] = {"$t + $x", "($T)(($U)$t + ($U)$x)", "0", "0", "sum", false},
+    [MDF_NEST_PRODUCT] = {"$t * $x", "($T)(($U)$t * ($U)$x)", "1", "1", "product", false},
+    [MDF_NEST_MAXIMUM] = {"$x > $t || $x != $x ? $x : $t", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest", false},
+    [MDF_NEST_MINIMUM] = {"$x < $t || $x != $x ? $x : $t", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest", false},
+    [MDF_NEST_FIRST_MAXIMUM] = {"$x > $t || ($x != $x && $t == $t)", "$x > $t", "0", "0", "largest", true},
+    [MDF_NEST_FIRST_MINIMUM] = {"$x < $t || ($x != $x && $t == $t)", "$x < $t", "0", "0", "smallest", true},
+    [MDF_NEST_LAST_MAXIMUM] = {"$x >= $t || $x != $x", "$x >= $t", "0", "0", "largest", true},
+    [MDF_NEST_LAST_MINIMUM] = {"$x <= $t || $x != $x", "$x <= $t", "0", "0", "smallest", true},
+};
+
+/* A text with $t and $x replaced, for elements of a type. */
+static const char *fold_text(struct nest_text *text, const char *form, mdf_dtype dtype, const char *total, const char *element)
+{
+    struct mdf_text result;
+    const char *copy;
+
+    mdf_text_init(&result, text->writer->memory);
+    mdf_text_append_string(&result, "");
+    for (; *form != '\0'; form++) {
+        const char *found = form[0] != '$'   ? NULL
+                            : form[1] == 't' ? total
+                            : form[1] == 'x' ? element
+                            : form[1] == 'L' ? (dtype == MDF_DTYPE_INT32 ? "INT32" : "INT64")
+                                             : NULL;
+
+        if (found != NULL) {
+            mdf_text_append_string(&result, found);
+            form++;
+        } else {
+            mdf_text_append(&result, form, 1);
+        }
+    }
+    copy = result.failed ? "" : mdf_source_of_type(text->writer, result.bytes, dtype);
+    mdf_source_check(text->writer, &result);
+    mdf_text_release(&result);
+    return copy;
+}
+
+static const char *combined(struct nest_text *text, size_t step, const char *total, const char *element)
+{
+    mdf_dtype dtype = (mdf_dtype)step_of(text, step)->operand_dtype;
+    const struct fold_row *row = &fold_rows[step_of(text, step)->fold];
+
+    return fold_text(text, is_whole(dtype) ? row->whole : row->reals, dtype, total, element);
+}
+
+static void combine(struct nest_text *text, size_t step, const char *total, const char *element)
+{
+    const struct mdf_nest_step *fold = step_of(text, step);
+
+    if (!is_whole((mdf_dtype)fold->operand_dtype) && fold->fold <= MDF_NEST_PRODUCT) {
+        mdf_source_line(text->writer, "%s %s %s;", total, fold->fold == MDF_NEST_SUM ? "+=" : "*=", element);
+    } else {
+        mdf_source_line(text->writer, "%s = %s;", total, combined(text, step, total, element));
+    }
+}
+
+/* One total for each index of the vector axis. */
+static void begin_vector(struct nest_text *text, size_t step, const char *start)
+{
+    const struct fold_row *row = &fold_rows[step_of(text, step)->fold];
+    struct nest_register *own = &text->registers[step];
+    const char *index = text->axes[text->plan->vector].index;
+    size_t n = tile_length(text);
+
+    if (own->total == NULL) {
+        own->total = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->dtype, n, row->hint);
+    }
+    if (row->is_index && own->best == NULL) {
+        own->best = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->operand_dtype, n, "best");
+    }
+    enter(text, step);
+    mdf_source_line(text->writer, "%s[%s] = %s;", own->total, index, start);
+}
+
+static void begin(struct nest_text *text, size_t step)
+{
+    struct mdf_source_writer *writer = text->writer;
+    const struct mdf_nest_step *fold = step_of(text, step);
+    const struct fold_row *row = &fold_rows[fold->fold];
+    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
+    struct nest_register *own = &text->registers[step];
+    const char *start = fold_text(text, is_whole(dtype) ? row->whole_start : row->start, dtype, "", "");
+
+    own->name = NULL;
+    if (nest_plan_is_vector(text->plan, step)) {
+        begin_vector(text, step, start);
+        return;
+    }
+    close_group(text);
+    own->total = mdf_source_name(writer, &writer->locals, row->hint);
+    if (row->is_index) {
+        own->best = mdf_source_name(writer, &writer->locals, "best");
+        mdf_source_line(writer, "%s %s = 0;", mdf_source_type(dtype), own->best);
+    }
+    if (!has_lanes(text, step)) {
+        mdf_source_line(writer, "%s %s = %s;", type_of(text, step), own->total, start);
+    } else if (strcmp(start, "0") == 0) {
+        mdf_source_line(writer, "%s %s[%u] = {0};", type_of(text, step), own->total, (unsigned)fold->lanes);
+    } else {
+        mdf_source_line(writer, "%s %s[%u];", type_of(text, step), own->total, (unsigned)fold->lanes);
+        mdf_source_blank(writer);
+        mdf_source_open(writer, "for (size_t lane = 0; lane < %u; lane++)", (unsigned)fold->lanes);
+        mdf_source_line(writer, "%s[lane] = %s;", own->total, start);
+        mdf_source_close(writer);
+    }
+}
+
+/* The total that an element goes to. */
+static const char *total_of(struct nest_text *text, size_t step)
+{
+    const struct mdf_nest_step *fold = step_of(text, step);
+    const char *total = text->registers[step].total, *index;
+    size_t axis = fold->level; /* that is folded */
+
+    if (nest_plan_is_vector(text->plan, step)) {
+        return mdf_source_text(text->writer, "%s[%s]", total, text->axes[text->plan->vector].index);
+    }
+    if (!has_lanes(text, step)) {
+        return total;
+    }
+    index = text->axes[axis].index;
+    if (text->lanes[axis] == fold->lanes) {
+        return mdf_source_text(text->writer, "%s[%s - %s]", total, index, text->axes[axis].block);
+    }
+    return mdf_source_text(text->writer, text->nest->extents[axis] <= fold->lanes ? "%s[%s]" : "%s[%s %% %u]", total, index,
+                           (unsigned)fold->lanes);
+}
+
+static void take(struct nest_text *text, size_t step)
+{
+    struct mdf_source_writer *writer = text->writer;
+    const struct mdf_nest_step *fold = step_of(text, step);
+    const struct nest_register *own = &text->registers[step];
+    const char *total, *element, *best;
+
+    enter(text, fold->in[0]);
+    element = operand(text, fold->in[0]);
+    total = total_of(text, step);
+    if (!fold_rows[fold->fold].is_index) {
+        combine(text, step, total, element);
+        return;
+    }
+    best = nest_plan_is_vector(text->plan, step)
+               ? mdf_source_text(writer, "%s[%s]", own->best, text->axes[text->plan->vector].index)
+               : own->best;
+    mdf_source_open(writer, "if (%s == 0 || %s)", text->axes[fold->level].index, combined(text, step, best, element));
+    mdf_source_line(writer, "%s = %s;", best, element);
+    mdf_source_line(writer, "%s = (int64_t)%s;", total, text->axes[fold->level].index);
+    mdf_source_close(writer);
+}
+
+static void end(struct nest_text *text, size_t step)
+{
+    struct mdf_source_writer *writer = text->writer;
+    struct nest_register *own = &text->registers[step];
+    const char *total = own->total;
+
+    if (nest_plan_is_vector(text->plan, step)) {
+        return;
+    }
+    own->name = total;
+    own->block = text->n_blocks;
+    if (has_lanes(text, step)) {
+        const char *first = mdf_source_text(writer, "%s[lane]", total),
+                   *second = mdf_source_text(writer, "%s[lane + half]", total);
+
+        mdf_source_open(writer, "for (size_t half = %u; half > 0; half /= 2)", step_of(text, step)->lanes / 2u);
+        mdf_source_open(writer, "for (size_t lane = 0; lane < half; lane++)");
+        combine(text, step, first, second);
+        mdf_source_close(writer);
+        mdf_source_close(writer);
+        own->name = mdf_source_text(writer, "%s[0]", total);
+    }
+}
+
+/* ------------------------------------------------------------------ the nest */
+
+static bool write_event(struct nest_text *text, const struct nest_event *event)
+{
+    switch ((enum nest_event_kind)event->kind) {
+    case NEST_TILE:
+        open_tile(text);
+        break;
+    case NEST_OPEN:
+        open_axis(text, event);
+        break;
+    case NEST_CLOSE:
+        close_axis(text);
+        break;
+    case NEST_COMPUTE:
+        return compute(text, event->index);
+    case NEST_KEEP:
+        keep(text, event->index);
+        break;
+    case NEST_BEGIN:
+        begin(text, event->index);
+        break;
+    case NEST_TAKE:
+        take(text, event->index);
+        break;
+    case NEST_END:
+        end(text, event->index);
+        break;
+    }
+    return true;
+}
+
+/* Gives what is stored its place, and finds out whether an element can be refused. */
+static bool prepare(struct nest_text *text)
+{
+    static const char *const operands[MDF_MAX_OPERANDS] = {"a", "b", "c"};
+    struct mdf_source_expression expression;
+    size_t i;
+
+    for (i = 0; i < text->nest->n_steps; i++) {
+        const struct mdf_nest_step *step = step_of(text, i);
+
+        if ((text->plan->steps >> i & 1) == 0) {
+            continue;
+        }
+        if (type_of(text, i) == NULL) {
+            return mdf_source_refuse(text->writer, "elements of type %s", mdf_dtype_name((mdf_dtype)step->dtype));
+        }
+        if (step->kind == MDF_NEST_STORE) {
+            mdf_source_declare_result(text->writer, step->view.id);
+        } else if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
+            text->why = "an index is out of range";
+        } else if (step->kind == MDF_NEST_ELEMENT) {
+            if (!express(text, i, operands, &expression)) {
+                return false;
+            }
+            text->why = expression.refused != NULL || expression.checked != NULL ? expression.why : text->why;
+        }
+    }
+    return true;
+}
+
+/* Variables of the axes: their names are free again behind the nest. The first one is "i", which is reserved for that. */
+static void name_axes(struct nest_text *text)
+{
+    static const char *const letters[MDF_NEST_MOST_AXES] = {"i", "j", "k", "l", "m", "n", "o", "p"};
+    struct mdf_source_writer *writer = text->writer;
+    struct mdf_source_names *names = &writer->locals;
+    size_t axis;
+
+    for (axis = 0; axis < text->nest->n_axes; axis++) {
+        const char *index = axis == 0 ? letters[0] : mdf_source_name(writer, names, letters[axis]);
+
+        text->axes[axis].index = index;
+        text->axes[axis].block = mdf_source_name(writer, names, mdf_source_text(writer, "%s_block", index));
+        text->axes[axis].end = mdf_source_name(writer, names, mdf_source_text(writer, "%s_end", index));
+    }
+}
+
+static void free_axes(struct nest_text *text)
+{
+    struct mdf_source_names *names = &text->writer->locals;
+    size_t axis;
+
+    for (axis = 0; axis < text->nest->n_axes; axis++) {
+        mdf_source_free_name(names, text->axes[axis].index);
+        mdf_source_free_name(names, text->axes[axis].block);
+        mdf_source_free_name(names, text->axes[axis].end);
+    }
+}
+
+bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest)
+{
+    struct nest_plan plan;
+    struct nest_text text = {.writer = writer, .nest = nest, .plan = &plan};
+    bool done = true;
+    size_t i;
+
+    nest_plan_make(&plan, nest, mdf_source_live_steps(writer, nest));
+    if (plan.steps == 0) {
+        return true;
+    }
+    if (!prepare(&text)) {
+        return false;
+    }
+    name_axes(&text);
+    if (text.why != NULL) {
+        mdf_source_open(writer, "%s", "");
+        mdf_source_line(writer, "bool refused = false;");
+        mdf_source_blank(writer);
+    }
+    for (i = 0; done && i < plan.n_events; i++) {
+        done = write_event(&text, &plan.events[i]);
+    }
+    close_group(&text);
+    if (text.why != NULL) {
+        mdf_source_leave_if(writer, "refused", text.why);
+        mdf_source_close(writer);
+    }
+    free_axes(&text);
+    return done;
+}
