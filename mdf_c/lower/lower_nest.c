@@ -170,7 +170,7 @@ mdf_lowered_id lowering_broadcast(struct lowering *lowering, const struct mdf_lo
     uint8_t axes[MDF_INLINE_RANK], aligned[MDF_INLINE_RANK], in[MDF_MAX_OPERANDS];
     size_t i;
 
-    if (draft == NULL || lowering->is_for_source || op->loop == NULL || op->code > MDF_LOWERED_ELEMENTS ||
+    if (draft == NULL || op->loop == NULL || op->code > MDF_LOWERED_ELEMENTS ||
         result->rank > MDF_INLINE_RANK || result->length <= 1) {
         return MDF_LOWERED_NONE;
     }
@@ -551,7 +551,7 @@ bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct tr
     mdf_lowered_id id = MDF_LOWERED_NONE;
 
     *taken = false;
-    if (lowering->is_for_source || trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE || trial->source->n_outputs != 1 ||
+    if (trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE || trial->source->n_outputs != 1 ||
         trial->outputs[0] == NULL || trial->results[0].kind != MDF_KIND_TENSOR || trial->effective[0]->kind != MDF_KIND_TENSOR) {
         return true;
     }

@@ -122,9 +122,9 @@ static bool is_move(const struct lowering *lowering, const struct trial *trial)
     const struct mdf_move *move = trial->source->operator->move;
     size_t i;
 
-    if (lowering->is_for_source || move == NULL || move->n_data != 1 || move->by_type || move->zeros || move->fills ||
-        trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE || !is_array(trial->effective[0]) ||
-        trial->effective[0]->length > LONGEST_WHOLE || lowering->facts[trial->ids[0]].is_open) {
+    if (move == NULL || move->n_data != 1 || move->by_type || move->zeros || move->fills || trial->n == 0 ||
+        trial->ids[0] == MDF_LOWERED_NONE || !is_array(trial->effective[0]) || trial->effective[0]->length > LONGEST_WHOLE ||
+        lowering->facts[trial->ids[0]].is_open) {
         return false;
     }
     for (i = 1; i < trial->n && !has_open_index(lowering, trial); i++) {
