@@ -8,6 +8,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static size_t n_comparisons;
@@ -98,6 +99,12 @@ static const struct growing models[] = {
      {NODE "{\"graph\": {\"nodes\": {", "\"N#\": {\"input_ports\": {\"x#\": {}}, \"output_ports\": {\"o\": {\"value\": \"x#\"}}}",
       "}, \"metadata\": {\"inputs\": [\"x0\"], \"outputs\": [", "\"N#.o\"", "]}}}" END_OF_NODE}},
     {"parameters of a graph", {MODEL "{\"parameters\": {", "\"g#\": #", "}, \"nodes\": {\"N\": {" STATE ", " OUTPUT "}}}}}}"}},
+    {"inputs and outputs of a body",
+     {MODEL "{\"nodes\": {\"N\": {\"parameters\": {\"xs\": {\"value\": [1.0, 2.0]}}, \"functions\": {\"f\": {\"function\": "
+            "\"onnx::Scan\", \"args\": {\"num_scan_inputs\": 1, \"body\": \"b\", \"initial_state_and_scan_inputs\": [",
+      "#.5", ", \"xs\"]}}}, \"output_ports\": {\"o\": {\"value\": \"f[0]\"}}}}}, \"b\": {\"nodes\": {",
+      "\"N#\": {\"input_ports\": {\"i#\": {}}, \"output_ports\": {\"o#\": {\"value\": \"i#\"}}}",
+      ", \"K\": {\"input_ports\": {\"s\": {}}, \"output_ports\": {\"k\": {\"value\": \"s\"}}}}}}}}"}},
     {"graphs", {"{\"m\": {\"graphs\": {", "\"g#\": {\"nodes\": {\"N\": {" STATE ", " OUTPUT "}}}", "}}}"}},
 };
 
@@ -131,7 +138,25 @@ static void write_model(struct mdf_text *text, const struct growing *growing, si
     }
 }
 
-/* How many texts are compared until a state is there. */
+/* Sets all inputs of the last node by their names, if they can be set, and asks what would be missing. */
+static void give_inputs(const mdf_program *program, mdf_state *state)
+{
+    const size_t node = mdf_program_n_nodes(program) - 1, n = mdf_program_n_parts(program, node, MDF_PART_INPUT);
+    const char **names = calloc(n + 1, sizeof *names);
+    const double number = 1;
+    const mdf_tensor tensor = {MDF_DTYPE_FLOAT64, 0, NULL, &number};
+    mdf_status status = MDF_OK;
+
+    cr_assert_not_null(names);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = mdf_program_part_id(program, node, MDF_PART_INPUT, i);
+        status = status == MDF_OK ? mdf_set_input(state, names[i], &tensor, NULL) : status;
+    }
+    mdf_check_run(program, names, n, 1, NAN, NULL, NULL);
+    free(names);
+}
+
+/* How many texts are compared until a state is there, and has its inputs. */
 static size_t work_of(const struct growing *growing, size_t n)
 {
     struct mdf_memory memory;
@@ -154,6 +179,7 @@ static size_t work_of(const struct growing *growing, size_t n)
         state = mdf_state_new(program, &error);
     }
     cr_assert_not_null(state, "%s: %s", growing->what, error.message);
+    give_inputs(program, state);
     mdf_state_free(state);
     mdf_program_free(program);
     mdf_model_free(model);

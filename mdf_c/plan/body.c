@@ -20,7 +20,15 @@ struct body_builder {
     struct list types;   /* struct mdf_static_type, of yields: what is known for sure */
     struct list hints;   /* the same, with what is declared only: for an output of no iterations */
     size_t n_needed;     /* formals that the operator calls for */
+    struct list inputs;  /* struct chained_port: input ports of nodes */
+    struct name_table first_inputs,
+        first_outputs; /* the first of them, from 1, of a name; the first node that has such an output */
     struct open_graph open;
+};
+
+/* An input port of a node; the next one of its name, from 1, 0: none. */
+struct chained_port {
+    size_t node, port, next;
 };
 
 /* ------------------------------------------------------------------ which graph */
@@ -86,22 +94,55 @@ static bool is_fed(const struct body_builder *body, size_t node, size_t port)
     return graph_edges_into(&body->builder, node, port)->n > 0;
 }
 
+/* Finds ports by their names: those of all nodes that have one of that name are a chain, in document order. */
+static bool chain_ports(struct body_builder *body)
+{
+    const struct mdf_graph *graph = &body->graph;
+    struct compiler *compiler = body->compiler;
+
+    for (size_t i = graph->n_nodes; i-- > 0;) {
+        for (size_t j = graph->nodes[i].n_input_ports; j-- > 0;) {
+            size_t *first = name_table_add(&body->first_inputs, &compiler->scratch, graph->nodes[i].input_ports[j].id);
+            struct chained_port port = {i, j, first != NULL ? *first : 0};
+
+            if (first == NULL || !list_add(compiler, &body->inputs, &port, sizeof port)) {
+                compile_out_of_memory(compiler);
+                return false;
+            }
+            *first = body->inputs.n;
+        }
+        for (size_t j = 0; j < graph->nodes[i].n_output_ports; j++) {
+            size_t *first = name_table_add(&body->first_outputs, &compiler->scratch, graph->nodes[i].output_ports[j].id);
+
+            if (first == NULL) {
+                compile_out_of_memory(compiler);
+                return false;
+            }
+            *first = i + 1;
+        }
+    }
+    return true;
+}
+
 /* Names of unconnected ports in document order, each once; those that an outer name supplies only where `with_captured`. */
 static bool infer_names(struct body_builder *body, bool with_captured, struct list *names)
 {
+    struct name_table listed = {0};
     struct outcome outcome;
-    size_t i, j;
+    size_t i, j, *number;
 
     names->n = 0;
     for (i = 0; i < body->graph.n_nodes; i++) {
         for (j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
             const struct mdf_input_port *port = &body->graph.nodes[i].input_ports[j];
 
-            if (is_fed(body, i, j) || port->default_value != NULL || names_contain(names, port->id) ||
+            if (is_fed(body, i, j) || port->default_value != NULL || name_table_find(&listed, port->id) != NULL ||
                 (!with_captured && scope_find(body->outer, port->id, &outcome))) {
                 continue;
             }
-            if (!list_add(body->compiler, names, &port->id, sizeof port->id)) {
+            number = name_table_add(&listed, &body->compiler->scratch, port->id);
+            if (number == NULL || !list_add(body->compiler, names, &port->id, sizeof port->id)) {
+                compile_out_of_memory(body->compiler);
                 return false;
             }
         }
@@ -227,20 +268,26 @@ static bool find_names(struct body_builder *body)
     return true;
 }
 
+static void feed_port(struct body_builder *body, size_t node, size_t port, mdf_operand operand)
+{
+    if (!is_fed(body, node, port)) {
+        body->builder.nodes[node].ports[port] = operand;
+    }
+}
+
 /* Gives a formal's value to every unconnected port that it names. */
 static void feed_ports(struct body_builder *body, const char *node, const char *port, mdf_operand operand)
 {
-    size_t i, j;
+    size_t i = node != NULL ? mdf_model_find_node(&body->graph, node) : SIZE_MAX;
+    size_t j = i < body->graph.n_nodes ? mdf_model_find_input_port(&body->graph.nodes[i], port) : SIZE_MAX;
+    const size_t *first = node == NULL ? name_table_find(&body->first_inputs, port) : NULL;
+    const struct chained_port *chained = body->inputs.items;
 
-    for (i = 0; i < body->graph.n_nodes; i++) {
-        if (node != NULL && strcmp(body->graph.nodes[i].id, node) != 0) {
-            continue;
-        }
-        for (j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
-            if (strcmp(body->graph.nodes[i].input_ports[j].id, port) == 0 && !is_fed(body, i, j)) {
-                body->builder.nodes[i].ports[j] = operand;
-            }
-        }
+    if (i < body->graph.n_nodes && j < body->graph.nodes[i].n_input_ports) {
+        feed_port(body, i, j, operand);
+    }
+    for (size_t at = first != NULL ? *first : 0; at > 0; at = chained[at - 1].next) {
+        feed_port(body, chained[at - 1].node, chained[at - 1].port, operand);
     }
 }
 
@@ -431,19 +478,14 @@ static bool add_yield(struct body_builder *body, mdf_operand operand, const stru
 static bool declared_yield(struct body_builder *body, const struct mdf_interface_item *item, mdf_operand *operand)
 {
     struct target target = {body->compiler, &body->unit, &body->builder.scope};
+    const size_t *first = item->node == NULL ? name_table_find(&body->first_outputs, item->port) : NULL;
+    size_t i = item->node != NULL ? mdf_model_find_node(&body->graph, item->node) : first != NULL ? *first - 1 : SIZE_MAX;
+    size_t j = i < body->graph.n_nodes ? mdf_model_find_output_port(&body->graph.nodes[i], item->port) : SIZE_MAX;
     struct outcome outcome;
-    size_t i, j;
 
-    for (i = 0; i < body->graph.n_nodes; i++) {
-        if (item->node != NULL && strcmp(body->graph.nodes[i].id, item->node) != 0) {
-            continue;
-        }
-        for (j = 0; j < body->graph.nodes[i].n_output_ports; j++) {
-            if (strcmp(body->graph.nodes[i].output_ports[j].id, item->port) == 0) {
-                *operand = graph_output(&body->builder, i, j);
-                return *operand != MDF_NO_OPERAND;
-            }
-        }
+    if (i < body->graph.n_nodes && j < body->graph.nodes[i].n_output_ports) {
+        *operand = graph_output(&body->builder, i, j);
+        return *operand != MDF_NO_OPERAND;
     }
     if (scope_find(&target, item->port, &outcome) && !outcome.several) {
         *operand = outcome.outputs[0];
@@ -610,7 +652,8 @@ static bool build(struct body_builder *body)
     if (!graph_begin(&body->builder, compiler, &body->graph, &body->unit, body->outer->scope, true)) {
         return false;
     }
-    return find_names(body) && add_formals(body) && bind_free_ports(body) && graph_compile_nodes(&body->builder) &&
+    return chain_ports(body) && find_names(body) && add_formals(body) && bind_free_ports(body) &&
+           graph_compile_nodes(&body->builder) &&
            (body->graph.declares_outputs ? declared_yields(body) : inferred_yields(body)) && check_yields(body);
 }
 

@@ -630,6 +630,10 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
         !distribute_edges(compiler)) {
         return false;
     }
+    if (nested == NULL && !mdf_program_name_ports(program)) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
     program->code = unit_finish(compiler, unit);
     return program->code != NULL &&
            (nested != NULL || (keep_origins(compiler) && all_changeables_are_met(compiler, graph) &&

@@ -50,6 +50,11 @@ struct mdf_program_port {
     mdf_operand source; /* in this graph's unit */
 };
 
+/* An input port that has one of its names. */
+struct mdf_named_port {
+    size_t port, next; /* in named_ports, from 1; 0: none */
+};
+
 /* An edge into such a port. */
 struct mdf_program_edge {
     size_t sender;
@@ -117,6 +122,9 @@ struct mdf_program {
     size_t n_nodes;
     struct mdf_program_port *ports;
     size_t n_ports;
+    struct name_table port_names; /* the first of named_ports, from 1, that has a name */
+    struct mdf_named_port *named_ports;
+    size_t n_named_ports;
     struct mdf_program_edge *edges;
     size_t n_edges;
     struct mdf_program_layer *layers; /* the consideration queue */
@@ -144,6 +152,12 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
                                         const mdf_options *options, mdf_error *error);
 /* Whether `name` is PARAMETER, or NODE.PARAMETER; `node` NULL: a parameter of the graph. */
 bool mdf_parameter_is_named(const char *node, const char *id, const char *name);
+/* Makes the table of the ports' names. False: out of memory. */
+bool mdf_program_name_ports(struct mdf_program *program);
+/* The ports that `name` stands for - PORT, NODE.PORT, or what the graph's interface calls them -, in order; NULL: none, or no
+ * more. */
+const struct mdf_named_port *mdf_program_ports_named(const struct mdf_program *program, const char *name);
+const struct mdf_named_port *mdf_program_next_named(const struct mdf_program *program, const struct mdf_named_port *named);
 void mdf_program_release(struct mdf_program *program);
 
 #endif

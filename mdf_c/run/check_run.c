@@ -5,33 +5,43 @@
 
 #include <math.h>
 
-static bool is_given(const struct mdf_program *program, const struct mdf_program_port *port, const struct mdf_run_check *check)
+/* Which ports have a name that is given; NULL: memory is refused. */
+static const bool *find_given(struct mdf_arena *arena, const struct mdf_program *program, const struct mdf_run_check *check)
 {
-    size_t i;
+    bool *are_given = mdf_arena_array(arena, program->n_ports, sizeof *are_given);
 
-    for (i = 0; i < check->n_given; i++) {
-        if (check->given[i] != NULL && mdf_port_is_named(program, port, check->given[i])) {
-            return true;
+    for (size_t i = 0; are_given != NULL && i < check->n_given; i++) {
+        const struct mdf_named_port *named = mdf_program_ports_named(program, check->given[i]);
+
+        for (; named != NULL; named = mdf_program_next_named(program, named)) {
+            are_given[named->port] = true;
         }
     }
-    return false;
+    return are_given;
 }
 
 void mdf_run_check(const struct mdf_program *program, const struct mdf_run_check *check, const struct mdf_warnings *warnings)
 {
     const struct mdf_origin *slope = &program->derivative;
+    struct mdf_memory memory;
+    struct mdf_arena arena;
+    const bool *are_given;
     size_t i;
 
-    for (i = 0; i < program->n_ports; i++) {
+    mdf_memory_init(&memory, &program->memory.allocator, 0);
+    mdf_arena_init(&arena, &memory);
+    are_given = find_given(&arena, program, check);
+    for (i = 0; are_given != NULL && i < program->n_ports; i++) {
         const struct mdf_program_port *port = &program->ports[i];
 
-        if (port->is_open && !is_given(program, port, check)) {
+        if (port->is_open && !are_given[i]) {
             mdf_warn(
                 warnings, port->origin.file, port->origin.line, port->origin.column, port->origin.path,
                 "nothing feeds it, so that it is 0: give it a value (mdf-run --input %s.%s=VALUE), an edge, or a default_value",
                 program->nodes[port->node].id, port->id);
         }
     }
+    mdf_arena_release(&arena);
     if (program->has_derivative && check->n_steps > 1 && isnan(check->dt)) {
         mdf_warn(warnings, slope->file, slope->line, slope->column, slope->path,
                  "without a time increment its time_derivative has no effect, and it stands still: give one (mdf-run --dt)");

@@ -208,18 +208,6 @@ void mdf_state_release(struct mdf_state *state)
 
 /* ------------------------------------------------------------------ inputs */
 
-bool mdf_port_is_named(const struct mdf_program *program, const struct mdf_program_port *port, const char *name)
-{
-    const char *node = port->node == SIZE_MAX ? NULL : program->nodes[port->node].id;
-    size_t length;
-
-    if (strcmp(port->id, name) == 0 || (port->input_name != NULL && strcmp(port->input_name, name) == 0)) {
-        return true;
-    }
-    length = node == NULL ? 0 : strlen(node);
-    return node != NULL && strncmp(name, node, length) == 0 && name[length] == '.' && strcmp(name + length + 1, port->id) == 0;
-}
-
 mdf_status mdf_port_unknown(const struct mdf_program *program, const char *name, mdf_error *error)
 {
     struct mdf_nearest nearest;
@@ -282,18 +270,17 @@ static bool lend_port(struct mdf_state *state, size_t port, const struct mdf_val
 mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const struct mdf_value *value, enum mdf_input_way way,
                                mdf_error *error)
 {
-    size_t n_found = 0, i;
+    const struct mdf_named_port *named = mdf_program_ports_named(state->program, name);
 
-    for (i = 0; i < state->program->n_ports; i++) {
-        if (!mdf_port_is_named(state->program, &state->program->ports[i], name)) {
-            continue;
-        }
-        n_found++;
-        if (way == MDF_INPUT_LENT ? !lend_port(state, i, value) : !mdf_state_set_port(state, i, value)) {
+    if (named == NULL) {
+        return mdf_port_unknown(state->program, name, error);
+    }
+    for (; named != NULL; named = mdf_program_next_named(state->program, named)) {
+        if (way == MDF_INPUT_LENT ? !lend_port(state, named->port, value) : !mdf_state_set_port(state, named->port, value)) {
             return mdf_memory_error(&state->shared->memory, error);
         }
     }
-    return n_found > 0 ? MDF_OK : mdf_port_unknown(state->program, name, error);
+    return MDF_OK;
 }
 
 static bool port_error(struct mdf_state *state, const struct mdf_program_port *port)

@@ -88,8 +88,7 @@ const struct mdf_value *mdf_state_result(const struct mdf_state *state, size_t i
 
 /* Takes a copy of `value` for port number `port` of the program. False: out of memory. */
 bool mdf_state_set_port(struct mdf_state *state, size_t port, const struct mdf_value *value);
-/* Whether `name` is PORT, or NODE.PORT, of a port, or its name in the graph's interface; the error of a name that no port has. */
-bool mdf_port_is_named(const struct mdf_program *program, const struct mdf_program_port *port, const char *name);
+/* The error of a name that no port has. */
 mdf_status mdf_port_unknown(const struct mdf_program *program, const char *name, mdf_error *error);
 
 /* For the scheduler. False: the error of the state's context is set. */

@@ -15,16 +15,9 @@ static const struct mdf_parameter *find_parameter(const struct mdf_graph_node *n
 /* What a name of the node's scope is bound to; MDF_NO_OPERAND for a function of several outputs. */
 static mdf_operand find_bound(const struct scope *scope, const char *name)
 {
-    size_t i;
+    const struct binding *binding = scope_find_here(scope, name);
 
-    for (i = scope->bindings.n; i > 0; i--) {
-        const struct binding *binding = (const struct binding *)scope->bindings.items + i - 1;
-
-        if (strcmp(binding->name, name) == 0) {
-            return binding->outcome.several ? MDF_NO_OPERAND : binding->operand;
-        }
-    }
-    return MDF_NO_OPERAND;
+    return binding == NULL || binding->outcome.several ? MDF_NO_OPERAND : binding->operand;
 }
 
 /* The value of a function, parameter or output port; of one name, these go before an output port. False: there is none. */

@@ -71,15 +71,14 @@ static bool find_strides(struct mdf_sweep *sweep, const mdf_sweep_values *source
 static bool find_ports(struct mdf_sweep *sweep, struct mdf_swept_values *values, mdf_error *error)
 {
     const struct mdf_program *program = sweep->program;
-    size_t *ports = mdf_arena_array(&sweep->arena, program->n_ports, sizeof *ports), i;
+    const struct mdf_named_port *named = mdf_program_ports_named(program, values->name);
+    size_t *ports = mdf_arena_array(&sweep->arena, program->n_ports, sizeof *ports);
 
     if (ports == NULL) {
         return out_of_memory(sweep, error);
     }
-    for (i = 0; i < program->n_ports; i++) {
-        if (mdf_port_is_named(program, &program->ports[i], values->name)) {
-            ports[values->n_ports++] = i;
-        }
+    for (; named != NULL; named = mdf_program_next_named(program, named)) {
+        ports[values->n_ports++] = named->port;
     }
     values->ports = ports;
     if (values->n_ports == 0) {
