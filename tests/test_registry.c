@@ -170,6 +170,58 @@ Test(registry, offers_names)
     cr_assert_str_eq(mdf_nearest_result(&nearest), "Gather");
 }
 
+/* ------------------------------------------------------------------ columns */
+
+/* Whether the list says that a row has no `column` ("C", "derivative"): names stand behind "column: reason". */
+static bool is_listed(const char *list, const char *column, const char *name)
+{
+    size_t length = strlen(name), n_column = strlen(column);
+    bool inside = false;
+
+    for (const char *line = list; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        const char *end = line + strcspn(line, "\n");
+
+        if (line[0] != ' ') {
+            inside = strncmp(line, column, n_column) == 0 && line[n_column] == ':';
+            continue;
+        }
+        for (const char *word = line + strspn(line, " "); inside && word < end; word += strspn(word, " ")) {
+            size_t n = strcspn(word, " \n");
+
+            if (n == length && memcmp(word, name, n) == 0) {
+                return true;
+            }
+            word += n;
+        }
+    }
+    return false;
+}
+
+static void check_columns(const char *list, const struct mdf_operator *row)
+{
+    struct mdf_operator_ways ways = mdf_operator_ways(row);
+
+    cr_expect_eq(is_listed(list, "C", row->name), !ways.has_c, "%s %s", row->name,
+                 ways.has_c ? "has a form in C, and is listed" : "has no form in C, and no reason");
+    cr_expect_eq(is_listed(list, "derivative", row->name), ways.derivative == NULL, "%s %s", row->name,
+                 ways.derivative != NULL ? "has a derivative, and is listed" : "has no derivative, and no reason");
+}
+
+Test(registry, what_a_row_has_not_has_a_reason)
+{
+    static char list[1 << 16];
+    FILE *stream = fopen("tests/data/missing_columns.txt", "rb");
+
+    cr_assert_not_null(stream);
+    cr_assert_lt(fread(list, 1, sizeof list - 2, stream), sizeof list - 2);
+    fclose(stream);
+    for (size_t t = 0; t < N_TABLES; t++) {
+        for (const struct mdf_operator *row = tables[t].rows; row->name != NULL; row++) {
+            check_columns(list, row);
+        }
+    }
+}
+
 /* ------------------------------------------------------------------ docs/expressions.md */
 
 enum { PAGE_SIZE = 1 << 16 };

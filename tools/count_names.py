@@ -7,7 +7,7 @@ names outside   string literals that are an operator's name or dotted name, in m
                 (words that are ordinary ones too, as "size", count where they are the whole literal)
 switches        over codes of the lowered form, and over kinds of conditions
 lines           of product code: mdf_c, functions, schemas
-forms           of the operators' names, those whose row has an element or that mdf_c/source has a row for, and those with a derivative
+forms           of the operators' names, those with a form in C and those with a derivative, as docs/operators.md has them
 """
 import argparse
 import collections
@@ -37,11 +37,11 @@ def rows():
     home = collections.defaultdict(set)
     for path in sources():
         text = without_comments(read(path))
-        if path.endswith("elements.def"):
-            for name in re.findall(r'ONNX(?:_GIVEN)?\("(\w+)"', text):
+        if path.endswith(".def"):
+            for name in re.findall(r'(?:ONNX(?:_GIVEN)?|REDUCTION)\("(\w+)"', text):
                 home[name].add(path)
         for table in re.findall(r"struct mdf_operator mdf_operators_\w+\[\] = \{(.*?)\n?\s*\{NULL", text, re.S):
-            for name in re.findall(r'(?:\{|\w+\()\s*"([\w.]+)"', table):
+            for name in set(re.findall(r'(?:\{|\w+\()\s*"([\w.]+)"', table)) - {"dy"}:  # of derivatives
                 home[name].add(path)
     return home
 
@@ -67,35 +67,14 @@ def switches():
     return lowered, conditions
 
 
-def rows_of(pattern, path):
-    return set(re.findall(pattern, without_comments(read(path))))
-
-
-def forms(home):
-    """Names with a form in C, and with a derivative."""
-    source, derived = set(), set()
-    for path in sources():
-        text = without_comments(read(path))
-        if path.startswith("mdf_c/source/"):
-            for literal in STRING.findall(text):
-                source.update(word for word in literal.split() if word in home)
-        if path.endswith("derivatives.c"):
-            derived.update(re.findall(r'(?:BY|MOVES|IS_FLAT|ROW|\{)\(?"([\w.]+)"', text))
-    definitions = without_comments(read("functions/elements/elements.def")) if glob.glob("functions/elements/elements.def") else ""
-    base = dict(re.findall(r"FUNCTION\((\w+), (\w+),", definitions))
-    base.update((name, name) for name in re.findall(r"^LIBRARY\((\w+),", definitions, re.M))
-    rules = set(re.findall(r"^(?:DERIVATIVE|FLAT)\((\w+)", definitions, re.M))
-    elements = dict(re.findall(r'ONNX(?:_GIVEN)?\("(\w+)", \d+, (\w+)\)', definitions))
-    for path in sources():
-        if path.startswith("functions/elements/"):
-            elements.update(re.findall(r'ROW\("(\w+)",[^\n]* (\w+)\)', read(path)))
-            source.update(re.findall(r'\{"(\w+)"[^{}]*\.element_of', read(path)))
-        elements.update(re.findall(r'"([\w.]+)"[^"\n]*(?:"[^"\n]*"[^"\n]*)?MDF_ELEMENT\((\w+)\)', read(path)))
-    for name, element in elements.items():
-        source.add(name)
-        if element in rules or base.get(element) in rules:
-            derived.add(name)
-    return source & set(home), derived & set(home)
+def columns(title):
+    """Of the tables of docs/operators.md, which a test compares with the rows: how many there are, have a form in C, a derivative."""
+    tables = re.split(r"^## ", read("docs/operators.md"), flags=re.M)[1:]
+    rows_there = [line.strip("|\n ").split(" | ") for table in tables if ("unctions" in table.split("\n")[0]) == (title != "")
+                  for line in table.split("\n") if line.startswith("| ") and not re.match(r"\| (operator|function) \|", line)]
+    if title == "":
+        rows_there = [[row[0]] + row[2:5] for row in rows_there]
+    return len(rows_there), sum(row[2] == "yes" for row in rows_there), sum(row[3] != "no" for row in rows_there)
 
 
 def main():
@@ -104,8 +83,6 @@ def main():
     options = parser.parse_args()
     home = rows()
     found = names_outside(home)
-    expressions = {name for name, paths in home.items() if any("/python/" in path for path in paths)}
-    source, derived = forms(home)
     lowered, conditions = switches()
     lines = sum(read(path).count("\n") for folder in ("mdf_c", "functions", "schemas") for ending in ("c", "h", "inc", "def")
                 for path in glob.glob(f"{folder}/**/*.{ending}", recursive=True))
@@ -114,8 +91,8 @@ def main():
         print(f"  {count:5} {path}")
     print(f"switches over codes of the lowered form: {lowered}; over kinds of conditions: {conditions}")
     print(f"lines of product code: {lines}")
-    for title, names in (("of ONNX", set(home) - expressions), ("of expressions", expressions)):
-        print(f"names {title}: {len(names)}; a form in C: {len(names & source)}; a derivative: {len(names & derived)}")
+    for title, section in (("of ONNX", ""), ("of expressions", "Functions of expressions")):
+        print("names {}: {}; a form in C: {}; a derivative: {}".format(title, *columns(section)))
 
 
 if __name__ == "__main__":

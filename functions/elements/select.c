@@ -5,7 +5,7 @@
 #include "functions/elements/element.h"
 #include "functions/elements/vector_rows.h"
 #include "functions/elements/where.h"
-#include "functions/kernel/operator.h"
+#include "functions/kernel/derivatives.h"
 
 #include <math.h>
 #include <string.h>
@@ -157,14 +157,11 @@ static const struct mdf_element *infinity_of(const void *settings)
                                 : MDF_ELEMENT(never);
 }
 
-static const struct mdf_derivative clip_derivatives[] = {
-    {0, "dy * (x0 == y)"}, {1, "dy * ((x0 < x1) & (y == x1))"}, {2, "dy * ((x0 > x2) & (y == x2))"}, {MDF_DERIVATIVE_END, NULL}};
-
 const struct mdf_operator mdf_operators_select[] = {
     {"Where", 9, 99, run_where, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(select)},
     {"Clip", 1, 10, run_clip_by_attributes, clip_settings, sizeof(struct clip_settings), MDF_OPERATOR_PURE, NULL,
-     .derivatives = clip_derivatives, .form = MDF_FORM_CLIP},
-    {"Clip", 11, 99, run_clip, NULL, 0, MDF_OPERATOR_PURE, NULL, .derivatives = clip_derivatives, .form = MDF_FORM_CLIP},
+     .derivatives = mdf_derivatives_clip, .form = MDF_FORM_CLIP},
+    {"Clip", 11, 99, run_clip, NULL, 0, MDF_OPERATOR_PURE, NULL, .derivatives = mdf_derivatives_clip, .form = MDF_FORM_CLIP},
     {"IsInf", 10, 99, mdf_element_call, infinity_settings, sizeof(struct infinity_settings), MDF_OPERATOR_PURE, NULL,
      .element_of = infinity_of},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

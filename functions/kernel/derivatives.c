@@ -12,6 +12,9 @@ const struct mdf_derivative mdf_derivatives_matmul[] = {
         "gradient.product_of_matrices(dy, x0, x1)), x1)"},
     {MDF_DERIVATIVE_END, NULL}};
 
+const struct mdf_derivative mdf_derivatives_clip[] = {
+    {0, "dy * (x0 == y)"}, {1, "dy * ((x0 < x1) & (y == x1))"}, {2, "dy * ((x0 > x2) & (y == x2))"}, {MDF_DERIVATIVE_END, NULL}};
+
 /* Those of elements.def, which hold for all operators that compute the element. */
 static const struct {
     enum mdf_element_id id;

@@ -15,8 +15,9 @@
 enum { MDF_DERIVATIVE_INPUTS = 6 };
 
 /* Rows of operators whose result does not change with any input; of those that give input 0 another shape; of products of
- * matrices. */
-extern const struct mdf_derivative mdf_derivatives_flat[], mdf_derivatives_reshaped[], mdf_derivatives_matmul[];
+ * matrices; of limits that are inputs 1 and 2. */
+extern const struct mdf_derivative mdf_derivatives_flat[], mdf_derivatives_reshaped[], mdf_derivatives_matmul[],
+    mdf_derivatives_clip[];
 
 /* The row for input `input` of an operator with these attributes; NULL: there is none. */
 const struct mdf_derivative *mdf_derivative_find(const struct mdf_operator *row, const void *settings, size_t input);

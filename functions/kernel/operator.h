@@ -96,7 +96,10 @@ enum mdf_form {
     MDF_FORM_QUOTIENT, /* Python's, of whole numbers too */
     MDF_FORM_NUMBER,   /* Python's int and float */
     MDF_FORM_VARIADIC, /* its element, folded over all operands from the left */
-    MDF_FORM_MEAN      /* ... and divided by their number */
+    MDF_FORM_MEAN,     /* ... and divided by their number */
+    MDF_FORM_IF,       /* control flow: the lowered form has it too */
+    MDF_FORM_LOOP,
+    MDF_FORM_SCAN
 };
 
 /* Columns from `fold` on are named where a row has them. */
@@ -131,6 +134,17 @@ const struct mdf_operator *mdf_operator_python(const char *name);
 /* The row of a method of arrays: "sum" for "m.sum()"; of an attribute without call: "shape", "T", "size", "ndim", "real". */
 const struct mdf_operator *mdf_operator_method(const char *name);
 const struct mdf_operator *mdf_operator_attribute(const char *name);
+/* What the columns of a row come to: in what form a call stands in lowered programs, whether it has one in generated C, and what
+ * it hands back to its inputs. For docs/operators.md, and tests/data/missing_columns.txt, which has the reason for each that is
+ * missing. */
+struct mdf_operator_ways {
+    const char *lowered;    /* "op", "product", "control", or "call" of the kernel */
+    bool has_c;             /* also where it is nothing but a constant, and folded before */
+    const char *derivative; /* "yes"; "0": the result does not change with any input; NULL: there is none */
+};
+struct mdf_operator_ways mdf_operator_ways(const struct mdf_operator *row);
+/* Row number `i` of all of the Python functions, methods and attributes included; NULL behind the last. */
+const struct mdf_operator *mdf_operator_python_at(size_t i);
 /* Offers all names of the ONNX domain, of the Python functions, or of methods or attributes of arrays, to a search for the
  * nearest.
  */

@@ -4,6 +4,9 @@
  * being a file that ends in its table. Look-ups happen while a model is compiled, never while it runs. */
 #include "functions/kernel/operator.h"
 
+#include "functions/kernel/derivatives.h"
+#include "functions/kernel/move.h"
+
 #include <string.h>
 
 #define MDF_OPERATOR_TABLE(table) extern const struct mdf_operator table[];
@@ -120,4 +123,53 @@ void mdf_operator_offer_methods(struct mdf_nearest *nearest)
 void mdf_operator_offer_attributes(struct mdf_nearest *nearest)
 {
     offer(FAMILY_ATTRIBUTE, 0, nearest);
+}
+
+const struct mdf_operator *mdf_operator_python_at(size_t i)
+{
+    const struct table *table;
+    const struct mdf_operator *row;
+
+    for (table = tables; table->rows != NULL; table++) {
+        for (row = table->rows; family_of(table) != FAMILY_ONNX && row->name != NULL; row++) {
+            if (i-- == 0) {
+                return row;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ what columns come to */
+
+static const char *lowered_as(const struct mdf_operator *row)
+{
+    bool is_op = row->element != NULL || row->element_of != NULL || (row->move != NULL && row->move->in_order);
+
+    return row->form >= MDF_FORM_IF                                     ? "control"
+           : row->form == MDF_FORM_MATMUL || row->form == MDF_FORM_GEMM ? "product"
+           : is_op                                                      ? "op"
+                                                                        : "call";
+}
+
+static const char *derivative_of(const struct mdf_operator *row)
+{
+    bool any = row->move != NULL, flat = false;
+
+    for (size_t input = 0; !any && input < MDF_DERIVATIVE_INPUTS; input++) {
+        const struct mdf_derivative *rule = mdf_derivative_find(row, NULL, input);
+
+        any = rule != NULL && rule->expression != NULL;
+        flat = flat || rule != NULL;
+    }
+    return any ? "yes" : flat ? "0" : NULL;
+}
+
+struct mdf_operator_ways mdf_operator_ways(const struct mdf_operator *row)
+{
+    struct mdf_operator_ways ways = {lowered_as(row), false, row->element_of != NULL ? "yes" : derivative_of(row)};
+
+    ways.has_c = row->element != NULL || row->element_of != NULL || row->fold != NULL || row->form != MDF_FORM_NONE ||
+                 (row->move != NULL && !row->move->fills);
+    return ways;
 }

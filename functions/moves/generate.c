@@ -2,6 +2,7 @@
  *
  * Comes in: attributes, a shape, bounds, or an array whose shape counts. Goes out: the array. Source: the ONNX operators of
  * these names, all versions. A sparse constant is an error. */
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/move.h"
 #include "functions/kernel/operator.h"
 #include "functions/moves/indexing.h"
@@ -325,10 +326,13 @@ static bool triangle(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_generate[] = {
-    {"Constant", 1, 99, constant, constant_table, sizeof(struct constant_settings), MDF_OPERATOR_PURE, NULL},
-    {"ConstantOfShape", 9, 99, constant_of_shape, fill_table, sizeof(struct fill_settings), MDF_OPERATOR_PURE, NULL},
+    {"Constant", 1, 99, constant, constant_table, sizeof(struct constant_settings), MDF_OPERATOR_PURE, NULL,
+     .derivatives = mdf_derivatives_flat},
+    {"ConstantOfShape", 9, 99, constant_of_shape, fill_table, sizeof(struct fill_settings), MDF_OPERATOR_PURE, NULL,
+     .derivatives = mdf_derivatives_flat},
     {"Range", 11, 99, range, range_table, sizeof(struct range_settings), MDF_OPERATOR_PURE, NULL},
-    {"EyeLike", 9, 99, eye_like, eye_table, sizeof(struct eye_settings), MDF_OPERATOR_PURE, NULL},
+    {"EyeLike", 9, 99, eye_like, eye_table, sizeof(struct eye_settings), MDF_OPERATOR_PURE, NULL,
+     .derivatives = mdf_derivatives_flat},
     {"Trilu", 14, 99, triangle, triangle_table, sizeof(struct triangle_settings), MDF_OPERATOR_PURE, NULL,
      .move = MDF_MOVE(1, .zeros = true)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -4,6 +4,7 @@
  * an error. Strings and lists join and repeat. Everything else computes as numpy does. Sources: the Python language reference,
  * "Expressions"; CPython's floatobject.c for floor division and powers. */
 #include "functions/elements/element.h"
+#include "functions/kernel/derivatives.h"
 #include "functions/elements/element_helpers.h"
 #include "functions/python/python_operations.h"
 #include "functions/python/ufunc.h"
@@ -532,8 +533,8 @@ const struct mdf_operator mdf_operators_python_arithmetic[] = {
     MDF_FUNCTION("operator.and_", run_and, 0, "a b", MDF_ELEMENT(bitwise_and)),
     MDF_FUNCTION("operator.or_", run_or, 0, "a b", MDF_ELEMENT(bitwise_or)),
     MDF_FUNCTION("operator.xor", run_xor, 0, "a b", MDF_ELEMENT(bitwise_xor)),
-    MDF_FUNCTION("operator.lshift", run_left_shift, 0, "a b"),
-    MDF_FUNCTION("operator.rshift", run_right_shift, 0, "a b"),
+    MDF_FUNCTION("operator.lshift", run_left_shift, 0, "a b", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("operator.rshift", run_right_shift, 0, "a b", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("operator.neg", run_negative, 0, "a", MDF_ELEMENT(negative)),
     MDF_FUNCTION("operator.pos", run_positive, 0, "a", MDF_ELEMENT(kept)),
     MDF_FUNCTION("operator.invert", run_invert, 0, "a", MDF_ELEMENT(complement)),

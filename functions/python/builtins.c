@@ -1,6 +1,7 @@
 /* builtins.c - Python's builtin functions of single values: abs round divmod pow int float bool str len.
  *
  * Source: the Python library reference, "Built-in Functions"; CPython's floatobject.c for rounding. */
+#include "functions/kernel/derivatives.h"
 #include "functions/elements/element.h"
 #include "functions/elements/element_helpers.h"
 #include "functions/python/python_operations.h"
@@ -368,10 +369,10 @@ const struct mdf_operator mdf_operators_python_builtins[] = {
     MDF_FUNCTION("abs", run_abs, 0, "x", MDF_ELEMENT(exact_absolute)),
     MDF_FUNCTION("divmod", run_divmod, 0, "a b"),
     MDF_FUNCTION("pow", run_pow, 0, "base exp mod=", MDF_ELEMENT(power_of_numbers)),
-    MDF_FUNCTION("len", run_len, 0, "obj", .form = MDF_FORM_OF_SHAPE),
-    MDF_FUNCTION("round", run_round, 0, "number ndigits="),
-    MDF_FUNCTION("int", run_int, 0, "x= base=", .form = MDF_FORM_NUMBER),
-    MDF_FUNCTION("float", run_float, 0, "x=", .form = MDF_FORM_NUMBER),
-    MDF_FUNCTION("bool", run_bool, 0, "x="),
+    MDF_FUNCTION("len", run_len, 0, "obj", .form = MDF_FORM_OF_SHAPE, .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("round", run_round, 0, "number ndigits=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("int", run_int, 0, "x= base=", .form = MDF_FORM_NUMBER, .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("float", run_float, 0, "x=", .form = MDF_FORM_NUMBER, .derivatives = MDF_DERIVATIVES({0, "dy"})),
+    MDF_FUNCTION("bool", run_bool, 0, "x=", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("str", run_str, 0, "object="),
     {NULL}};

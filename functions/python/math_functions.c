@@ -3,6 +3,7 @@
  * Operands are single numbers; results are Python floats. What has no real result is an error, as in Python: "math domain error",
  * "math range error". Source: the Python library reference, "math", version 3.11; CPython's mathmodule.c for what counts as which
  * error. */
+#include "functions/kernel/derivatives.h"
 #include "functions/elements/element.h"
 #include "functions/elements/element_helpers.h"
 #include "functions/python/python_operations.h"
@@ -511,7 +512,7 @@ const struct mdf_operator mdf_operators_python_math_functions[] = {
     MDF_FUNCTION("math.fsum", run_fsum, 0, "seq"),
     MDF_FUNCTION("math.gamma", run_gamma, 0, "x"),
     MDF_FUNCTION("math.hypot", run_hypot, 0, "*coordinates", MDF_ELEMENT(hypotenuse)),
-    MDF_FUNCTION("math.isclose", run_isclose, 0, "a b rel_tol= abs_tol="),
+    MDF_FUNCTION("math.isclose", run_isclose, 0, "a b rel_tol= abs_tol=", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("math.isfinite", run_isfinite, 0, "x", MDF_ELEMENT(is_finite)),
     MDF_FUNCTION("math.isinf", run_isinf, 0, "x", MDF_ELEMENT(is_infinite)),
     MDF_FUNCTION("math.isnan", run_isnan, 0, "x", MDF_ELEMENT(is_nan)),
@@ -524,7 +525,7 @@ const struct mdf_operator mdf_operators_python_math_functions[] = {
     MDF_FUNCTION("math.log1p", run_log1p, 0, "x", MDF_ELEMENT(logarithm_of_one_more)),
     MDF_FUNCTION("math.log2", run_log2, 0, "x", MDF_ELEMENT(logarithm_base_two)),
     MDF_FUNCTION("math.modf", run_modf, 0, "x"),
-    MDF_FUNCTION("math.nextafter", run_nextafter, 0, "x y"),
+    MDF_FUNCTION("math.nextafter", run_nextafter, 0, "x y", MDF_ELEMENT(next_after)),
     MDF_FUNCTION("math.pow", run_pow, 0, "x y", MDF_ELEMENT(power)),
     MDF_FUNCTION("math.radians", run_radians, 0, "x", MDF_ELEMENT(radians)),
     MDF_FUNCTION("math.remainder", run_remainder, 0, "x y"),

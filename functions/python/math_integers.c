@@ -3,6 +3,7 @@
  *
  * Results past 64 bits are float64; past its range they are errors. Source: the Python library reference, "math", version 3.11.
  */
+#include "functions/kernel/derivatives.h"
 #include "functions/elements/element_helpers.h"
 #include "functions/python/python_operations.h"
 
@@ -227,14 +228,15 @@ static bool run_prod(struct mdf_call *call)
     return mdf_python_copy(call, mdf_call_target(call, 0), product);
 }
 
-const struct mdf_operator mdf_operators_python_math_integers[] = {MDF_FUNCTION("math.ceil", run_ceil, 0, "x"),
-                                                                  MDF_FUNCTION("math.comb", run_comb, 0, "n k"),
-                                                                  MDF_FUNCTION("math.factorial", run_factorial, 0, "x"),
-                                                                  MDF_FUNCTION("math.floor", run_floor, 0, "x"),
-                                                                  MDF_FUNCTION("math.gcd", run_gcd, 0, "*integers"),
-                                                                  MDF_FUNCTION("math.isqrt", run_isqrt, 0, "n"),
-                                                                  MDF_FUNCTION("math.lcm", run_lcm, 0, "*integers"),
-                                                                  MDF_FUNCTION("math.perm", run_perm, 0, "n k="),
-                                                                  MDF_FUNCTION("math.prod", run_prod, 0, "iterable start="),
-                                                                  MDF_FUNCTION("math.trunc", run_trunc, 0, "x"),
-                                                                  {NULL}};
+const struct mdf_operator mdf_operators_python_math_integers[] = {
+    MDF_FUNCTION("math.ceil", run_ceil, 0, "x", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.comb", run_comb, 0, "n k", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.factorial", run_factorial, 0, "x", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.floor", run_floor, 0, "x", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.gcd", run_gcd, 0, "*integers", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.isqrt", run_isqrt, 0, "n", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.lcm", run_lcm, 0, "*integers", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.perm", run_perm, 0, "n k=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.prod", run_prod, 0, "iterable start="),
+    MDF_FUNCTION("math.trunc", run_trunc, 0, "x", .derivatives = mdf_derivatives_flat),
+    {NULL}};

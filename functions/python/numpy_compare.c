@@ -1,6 +1,7 @@
 /* numpy_compare.c - numpy's comparisons and truths: less equal ... logical_and ... isnan isclose array_equal.
  *
  * Results are bool. Text is compared byte by byte, which is the order of code points. Source: numpy 2.4, "Logic functions". */
+#include "functions/kernel/derivatives.h"
 #include "functions/elements/element.h"
 #include "functions/python/ufunc.h"
 
@@ -91,7 +92,7 @@ const struct mdf_operator mdf_operators_python_numpy_compare[] = {
     MDF_FUNCTION("numpy.signbit", mdf_ufunc_of_reals, 0, "x", MDF_ELEMENT(has_sign)),
     MDF_FUNCTION("numpy.isposinf", mdf_ufunc_of_reals, 0, "x", MDF_ELEMENT(is_positive_infinity)),
     MDF_FUNCTION("numpy.isneginf", mdf_ufunc_of_reals, 0, "x", MDF_ELEMENT(is_negative_infinity)),
-    MDF_FUNCTION("numpy.isclose", run_is_close, 0, "a b rtol= atol= equal_nan="),
-    MDF_FUNCTION("numpy.allclose", run_all_close, 0, "a b rtol= atol= equal_nan="),
-    MDF_FUNCTION("numpy.array_equal", run_array_equal, 0, "a1 a2"),
+    MDF_FUNCTION("numpy.isclose", run_is_close, 0, "a b rtol= atol= equal_nan=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.allclose", run_all_close, 0, "a b rtol= atol= equal_nan=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.array_equal", run_array_equal, 0, "a1 a2", .derivatives = mdf_derivatives_flat),
     {NULL}};

@@ -225,8 +225,8 @@ static bool run_flatnonzero(struct mdf_call *call)
 const struct mdf_operator mdf_operators_python_numpy_pick[] = {
     MDF_FUNCTION("numpy.diag", run_diag, 0, "v k=", .move = MDF_MOVE(1, .zeros = true)),
     MDF_FUNCTION("numpy.diagonal", run_diagonal, MDF_OPERATOR_METHOD, "a offset=", .move = MDF_MOVE(1)),
-    MDF_FUNCTION("numpy.tril", run_tril, 0, "m k="),
-    MDF_FUNCTION("numpy.triu", run_triu, 0, "m k="),
-    MDF_FUNCTION("numpy.take", run_take, MDF_OPERATOR_METHOD, "a indices axis="),
+    MDF_FUNCTION("numpy.tril", run_tril, 0, "m k=", .move = MDF_MOVE(1, .zeros = true)),
+    MDF_FUNCTION("numpy.triu", run_triu, 0, "m k=", .move = MDF_MOVE(1, .zeros = true)),
+    MDF_FUNCTION("numpy.take", run_take, MDF_OPERATOR_METHOD, "a indices axis=", .move = MDF_MOVE(1, .chooses = true)),
     MDF_FUNCTION("numpy.flatnonzero", run_flatnonzero, 0, "a"),
     {NULL}};

@@ -3,6 +3,7 @@
  *
  * Sums are added in numpy's order, so that results equal numpy's to the last bit. Source: numpy 2.4, "Statistics", "Sums,
  * products, differences". */
+#include "functions/kernel/derivatives.h"
 #include "functions/python/numpy_reduce.h"
 
 #include "functions/elements/element.h"
@@ -494,13 +495,13 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
     MDF_FUNCTION("numpy.amin", run_min, 0, "a axis= keepdims=", FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true),
                  .derivatives = MDF_DERIVATIVES({0, SHARE})),
     MDF_FUNCTION("numpy.ptp", run_spread, 0, "a axis= keepdims="),
-    MDF_FUNCTION("numpy.any", run_any, MDF_OPERATOR_METHOD,
-                 "a axis= keepdims=", FOLD(any_way, MDF_FOLD_IN_ORDER, .truths = true)),
-    MDF_FUNCTION("numpy.all", run_all, MDF_OPERATOR_METHOD,
-                 "a axis= keepdims=", FOLD(all_way, MDF_FOLD_IN_ORDER, .truths = true)),
-    MDF_FUNCTION("numpy.argmax", run_argmax, MDF_OPERATOR_METHOD, "a axis= keepdims="),
-    MDF_FUNCTION("numpy.argmin", run_argmin, MDF_OPERATOR_METHOD, "a axis= keepdims="),
-    MDF_FUNCTION("numpy.count_nonzero", run_count, 0, "a axis= keepdims="),
+    MDF_FUNCTION("numpy.any", run_any, MDF_OPERATOR_METHOD, "a axis= keepdims=", FOLD(any_way, MDF_FOLD_IN_ORDER, .truths = true),
+                 .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.all", run_all, MDF_OPERATOR_METHOD, "a axis= keepdims=", FOLD(all_way, MDF_FOLD_IN_ORDER, .truths = true),
+                 .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.argmax", run_argmax, MDF_OPERATOR_METHOD, "a axis= keepdims=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.argmin", run_argmin, MDF_OPERATOR_METHOD, "a axis= keepdims=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.count_nonzero", run_count, 0, "a axis= keepdims=", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.nansum", run_nan_sum, 0, "a axis= dtype= keepdims="),
     MDF_FUNCTION("numpy.nanprod", run_nan_product, 0, "a axis= dtype= keepdims="),
     MDF_FUNCTION("numpy.nanmean", run_nan_mean, 0, "a axis= dtype= keepdims="),

@@ -200,10 +200,18 @@ static bool run_nan_to_num(struct mdf_call *call)
            mdf_python_real(call, 4, (double)NAN, &replacements.negative) && mdf_ufunc_call(call, &replace, &replacements);
 }
 
+/* Limits have two names each. */
+static const struct mdf_derivative clip_derivatives[] = {{0, "dy * (x0 == y)"},
+                                                         {1, "dy * ((x0 < x1) & (y == x1))"},
+                                                         {2, "dy * ((x0 > x2) & (y == x2))"},
+                                                         {3, "dy * ((x0 < x3) & (y == x3))"},
+                                                         {4, "dy * ((x0 > x4) & (y == x4))"},
+                                                         {MDF_DERIVATIVE_END, NULL}};
+
 const struct mdf_operator mdf_operators_python_numpy_select[] = {
     MDF_FUNCTION("numpy.where", run_where, 0, "condition x y", MDF_ELEMENT(select)),
     MDF_FUNCTION("numpy.select", run_select, 0, "condlist choicelist default="),
-    MDF_FUNCTION("numpy.clip", run_clip, MDF_OPERATOR_METHOD, "a a_min= a_max= min= max="),
+    MDF_FUNCTION("numpy.clip", run_clip, MDF_OPERATOR_METHOD, "a a_min= a_max= min= max=", .derivatives = clip_derivatives),
     MDF_FUNCTION("numpy.round", run_round, MDF_OPERATOR_METHOD, "a decimals=", MDF_ELEMENT(nearest)),
     MDF_FUNCTION("numpy.around", run_round, 0, "a decimals=", MDF_ELEMENT(nearest)),
     MDF_FUNCTION("numpy.nan_to_num", run_nan_to_num, 0, "x copy= nan= posinf= neginf="),

@@ -117,11 +117,11 @@ void mdf_fast_release(struct mdf_fast *fast)
 bool mdf_fast_run_loop(struct mdf_frame *frame, size_t at, void **kept)
 {
     const struct mdf_code *code = mdf_frame_code(frame);
-    const char *name = code->calls[code->instructions[at].target].operator->name;
+    enum mdf_form form = code->calls[code->instructions[at].target].operator->form;
     struct mdf_lowering_range range = {at, at + 1};
     struct mdf_lowering_request request = {.frame = frame, .ranges = &range, .n_ranges = 1};
 
-    if (strcmp(name, "Loop") != 0 && strcmp(name, "Scan") != 0) {
+    if (form != MDF_FORM_LOOP && form != MDF_FORM_SCAN) {
         return false;
     }
     if (*kept == NULL) {

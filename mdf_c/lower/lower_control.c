@@ -3,8 +3,6 @@
 
 #include "functions/control/stack.h"
 
-#include <string.h>
-
 /* The instructions of a body; afterwards the lowering stands at the call that has it again. */
 bool lowering_run_inside(struct lowering *lowering, struct scope *inner)
 {
@@ -116,16 +114,11 @@ static bool lower_if(struct lowering *lowering, struct scope *scope, const struc
 
 bool lowering_control(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
-    static const struct {
-        const char *name;
-        bool (*lower)(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
-    } operators[] = {{"Loop", lowering_loop}, {"Scan", lowering_scan}, {"If", lower_if}};
-    size_t i;
+    bool (*const lower)(struct lowering * lowering, struct scope * scope, const struct mdf_code_call *source) =
+        source->operator->form == MDF_FORM_LOOP   ? lowering_loop
+        : source->operator->form == MDF_FORM_SCAN ? lowering_scan
+        : source->operator->form == MDF_FORM_IF   ? lower_if
+                                                  : NULL;
 
-    for (i = 0; i < sizeof operators / sizeof *operators; i++) {
-        if (strcmp(source->operator->name, operators[i].name) == 0) {
-            return operators[i].lower(lowering, scope, source) || lowering_fail(lowering, MDF_REFUSED_BODIES);
-        }
-    }
-    return lowering_fail(lowering, MDF_REFUSED_BODIES);
+    return (lower != NULL && lower(lowering, scope, source)) || lowering_fail(lowering, MDF_REFUSED_BODIES);
 }

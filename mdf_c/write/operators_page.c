@@ -6,13 +6,19 @@
 
 #include <string.h>
 
-static const char head[] = "# Operators\n\n"
-                           "Made by `mdf-run --ops`; a test compares it. A function `onnx::NAME`, or `DOMAIN::NAME`, is the "
-                           "operator of the version that the model's\n"
-                           "opset selects. Versions are the opset versions that an operator was changed in, as far as there are "
-                           "kernels for them. Types are those of the\n"
-                           "newest: reals are float16, bfloat16, float32 and float64; integers are of 8 to 64 bits, signed and "
-                           "not; small integers of 2 and 4 bits.\n";
+static const char head[] =
+    "# Operators\n\n"
+    "Made by `mdf-run --ops`; a test compares it. A function `onnx::NAME`, or `DOMAIN::NAME`, is the "
+    "operator of the version that the model's\n"
+    "opset selects. Versions are the opset versions that an operator was changed in, as far as there are "
+    "kernels for them. Types are those of the\n"
+    "newest: reals are float16, bfloat16, float32 and float64; integers are of 8 to 64 bits, signed and "
+    "not; small integers of 2 and 4 bits.\n\n"
+    "All run. *lowered*: how a call stands in lowered programs (`docs/explain.md`): an op of elements or a copy, a "
+    "product, control flow, or a call of the kernel,\n"
+    "where its values are arrays. *C*: whether `mdf-compile` has a form of it; a call of nothing but constants needs "
+    "none. *derivative*: whether gradients\n"
+    "go through it; 0: it is flat. What is missing has its reason in `tests/data/missing_columns.txt`.\n";
 
 /* Sets of types that have one name. */
 static const struct {
@@ -96,6 +102,30 @@ static void add_inputs(struct mdf_text *text, const struct mdf_schema *schema)
     }
 }
 
+/* The columns that follow from the row. */
+static void add_ways(struct mdf_text *text, const struct mdf_operator *row)
+{
+    struct mdf_operator_ways ways = mdf_operator_ways(row);
+
+    mdf_text_printf(text, "%s | %s | %s |", ways.lowered, ways.has_c ? "yes" : "no",
+                    ways.derivative != NULL ? ways.derivative : "no");
+}
+
+/* The functions of expressions, by name. */
+static void add_functions(struct mdf_text *text)
+{
+    const struct mdf_operator *row;
+
+    mdf_text_append_string(text, "\n## Functions of expressions\n\n| function | lowered | C | derivative |\n|---|---|---|---|\n");
+    for (size_t i = 0; (row = mdf_operator_python_at(i)) != NULL; i++) {
+        if (strncmp(row->name, "gradient.", strlen("gradient.")) != 0 && strncmp(row->name, "build_", strlen("build_")) != 0) {
+            mdf_text_printf(text, "| %s | ", row->name);
+            add_ways(text, row);
+            mdf_text_append_string(text, "\n");
+        }
+    }
+}
+
 /* The row of the operator that begins at `first` of the schemas; returns the number of the one behind it. */
 static size_t add_operator(struct mdf_text *text, size_t first)
 {
@@ -117,6 +147,8 @@ static size_t add_operator(struct mdf_text *text, size_t first)
     }
     if (newest != NULL) {
         mdf_text_append_string(text, newest->deprecated ? " (deprecated) | " : " | ");
+        add_ways(text, mdf_operator_onnx(newest->name, newest->since));
+        mdf_text_append_string(text, " ");
         add_inputs(text, newest);
         mdf_text_append_string(text, " |\n");
     }
@@ -133,9 +165,12 @@ void mdf_write_operators_page(struct mdf_text *text)
     while ((schema = mdf_schema_at(i)) != NULL) {
         if (domain == NULL || strcmp(schema->domain, domain) != 0) {
             domain = schema->domain;
-            mdf_text_printf(text, "\n## %s\n\n| operator | versions | types of inputs |\n|---|---|---|\n",
-                            mdf_schema_prefix(schema));
+            mdf_text_printf(
+                text,
+                "\n## %s\n\n| operator | versions | lowered | C | derivative | types of inputs |\n|---|---|---|---|---|---|\n",
+                mdf_schema_prefix(schema));
         }
         i = add_operator(text, i);
     }
+    add_functions(text);
 }
