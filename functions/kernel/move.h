@@ -11,6 +11,7 @@ struct mdf_move {
     size_t n_data; /* how many inputs are moved, the first ones; MDF_MOVE_ALL. The others say how. */
     bool in_order; /* all elements of input 0, in their order: only shape (or type) changes */
     bool by_type;  /* ... and the other inputs count by their type alone */
+    bool cuts;     /* takes some of the elements, in rows that lie together */
     bool zeros;    /* puts zeros in between */
     bool fills;    /* ... or any number: positions do not tell where */
     bool chooses;  /* what says how may differ from run to run, the shape staying as it is */

@@ -57,6 +57,7 @@ enum mdf_operator_flags {
     MDF_OPERATOR_KEEPS_SCALARS = 128, /* ONNX: a bare number is not an array of one, which means something else */
     MDF_OPERATOR_NEEDS_AXIS = 256,    /* ONNX: a number without axes that has no declared type is an array of one */
     MDF_OPERATOR_DERIVES = 64,        /* stands for code that the compiler makes from the rules for derivatives */
+    MDF_OPERATOR_TRUTH = 512,         /* Python: the result of values that are no arrays is a bool */
     MDF_OPERATOR_MODIFIES = 32        /* bodies may be left out; each takes one array and yields one; outputs are the schema's */
 };
 

@@ -368,15 +368,15 @@ static bool run_not_contains(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_python_compare_values[] = {
-    MDF_FUNCTION("operator.lt", run_less, 0, "a b", MDF_ELEMENT(less)),
-    MDF_FUNCTION("operator.le", run_less_equal, 0, "a b", MDF_ELEMENT(less_or_equal)),
-    MDF_FUNCTION("operator.gt", run_greater, 0, "a b", MDF_ELEMENT(greater)),
-    MDF_FUNCTION("operator.ge", run_greater_equal, 0, "a b", MDF_ELEMENT(greater_or_equal)),
-    MDF_FUNCTION("operator.eq", run_equal, 0, "a b", MDF_ELEMENT(equal)),
-    MDF_FUNCTION("operator.ne", run_not_equal, 0, "a b", MDF_ELEMENT(not_equal)),
-    MDF_FUNCTION("operator.is_", run_is, 0, "a b"),
-    MDF_FUNCTION("operator.is_not", run_is_not, 0, "a b"),
-    MDF_FUNCTION("operator.not_", run_not, 0, "a", MDF_ELEMENT(negation)),
-    MDF_FUNCTION("operator.contains", run_contains, 0, "item container"),
-    MDF_FUNCTION("operator.not_contains", run_not_contains, 0, "item container"),
+    MDF_FUNCTION("operator.lt", run_less, MDF_OPERATOR_TRUTH, "a b", MDF_ELEMENT(less)),
+    MDF_FUNCTION("operator.le", run_less_equal, MDF_OPERATOR_TRUTH, "a b", MDF_ELEMENT(less_or_equal)),
+    MDF_FUNCTION("operator.gt", run_greater, MDF_OPERATOR_TRUTH, "a b", MDF_ELEMENT(greater)),
+    MDF_FUNCTION("operator.ge", run_greater_equal, MDF_OPERATOR_TRUTH, "a b", MDF_ELEMENT(greater_or_equal)),
+    MDF_FUNCTION("operator.eq", run_equal, MDF_OPERATOR_TRUTH, "a b", MDF_ELEMENT(equal)),
+    MDF_FUNCTION("operator.ne", run_not_equal, MDF_OPERATOR_TRUTH, "a b", MDF_ELEMENT(not_equal)),
+    MDF_FUNCTION("operator.is_", run_is, MDF_OPERATOR_TRUTH, "a b"),
+    MDF_FUNCTION("operator.is_not", run_is_not, MDF_OPERATOR_TRUTH, "a b"),
+    MDF_FUNCTION("operator.not_", run_not, MDF_OPERATOR_TRUTH, "a", MDF_ELEMENT(negation)),
+    MDF_FUNCTION("operator.contains", run_contains, MDF_OPERATOR_TRUTH, "item container"),
+    MDF_FUNCTION("operator.not_contains", run_not_contains, MDF_OPERATOR_TRUTH, "item container"),
     {NULL}};

@@ -2,19 +2,11 @@
  * numbering the elements. See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 
-#include <string.h>
+#include "functions/kernel/move.h"
 
 bool lowering_takes_parts(const struct mdf_operator *operator)
 {
-    static const char *const names[] = {"Split", "Slice"};
-    size_t i;
-
-    for (i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(operator->name, names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return operator->move != NULL && operator->move->cuts;
 }
 
 bool lowering_find_part(const struct mdf_value *whole, const struct mdf_value *result, struct mdf_lowered_part *part)

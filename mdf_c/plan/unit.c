@@ -392,19 +392,12 @@ bool unit_emit_call(struct target *target, const struct mdf_code_call *call)
 }
 
 /* Whether a Python function may give a list, or a boolean, for sure. */
-static unsigned flags_of_result(const char *name)
+static unsigned flags_of_result(const struct mdf_operator *row)
 {
-    static const char *const booleans[] = {"operator.lt",     "operator.le",       "operator.gt",          "operator.ge",
-                                           "operator.eq",     "operator.ne",       "operator.not_",        "operator.is_",
-                                           "operator.is_not", "operator.contains", "operator.not_contains"};
-    size_t i;
-
-    for (i = 0; i < sizeof booleans / sizeof *booleans; i++) {
-        if (strcmp(name, booleans[i]) == 0) {
-            return OPERAND_IS_BOOL;
-        }
+    if ((row->flags & MDF_OPERATOR_TRUTH) != 0) {
+        return OPERAND_IS_BOOL;
     }
-    return strncmp(name, "numpy.", 6) == 0 || strncmp(name, "math.", 5) == 0 ? 0 : OPERAND_MAY_BE_LIST;
+    return strncmp(row->name, "numpy.", 6) == 0 || strncmp(row->name, "math.", 5) == 0 ? 0 : OPERAND_MAY_BE_LIST;
 }
 
 mdf_operand unit_call_row(struct target *target, const struct mdf_operator *row, const void *settings, const mdf_operand *inputs,
@@ -414,7 +407,7 @@ mdf_operand unit_call_row(struct target *target, const struct mdf_operator *row,
         .operator= row, .settings = settings, .inputs = inputs, .n_inputs = n, .outputs = &into, .n_outputs = 1};
 
     if (into == MDF_NO_OPERAND) {
-        into = unit_new_slot(target, flags_of_result(row->name));
+        into = unit_new_slot(target, flags_of_result(row));
     }
     return into != MDF_NO_OPERAND && unit_emit_call(target, &call) ? into : MDF_NO_OPERAND;
 }
