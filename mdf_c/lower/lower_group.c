@@ -201,12 +201,13 @@ static size_t last_maker(const struct grouping *grouping, const struct mdf_lower
     return last;
 }
 
-/* Makes a nest part of another op that makes something of what it loads. */
-static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest *nest, bool only_nests)
+/* Makes a nest part of another op before number `end`, one that makes something of what it loads. What became larger by that may
+ * be joined to one before it in turn, which leaves an op without a nest. */
+static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest *nest, size_t end, bool only_nests)
 {
     size_t last = last_maker(grouping, nest), at, n_tried = 0;
 
-    for (at = grouping->n; last != SIZE_MAX && at-- > last && n_tried < MOST_TRIED;) {
+    for (at = end; last != SIZE_MAX && at-- > last && n_tried < MOST_TRIED;) {
         struct mdf_lowered_op *op = &grouping->region->ops[at];
         struct mdf_lowered_nest *other, *both;
 
@@ -219,6 +220,9 @@ static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest 
         if (both != NULL) {
             grouping->group = at == grouping->group ? SIZE_MAX : grouping->group;
             become_nest(grouping->lowering, op, both, grouping->made_at, at);
+            if (joins_nest(grouping, both, at, false)) {
+                op->of.nest = NULL;
+            }
             return true;
         }
     }
@@ -272,7 +276,7 @@ static bool group_op(struct grouping *grouping, struct mdf_lowered_op op, size_t
     struct mdf_lowered_nest *nest;
 
     if (op.code == MDF_LOWERED_NEST) {
-        if (!joins_nest(grouping, op.of.nest, false)) {
+        if (!joins_nest(grouping, op.of.nest, grouping->n, false)) {
             add_op(grouping, &op);
         }
         return true;
@@ -282,7 +286,7 @@ static bool group_op(struct grouping *grouping, struct mdf_lowered_op op, size_t
         return true;
     }
     nest = reads_nest(grouping, &op) ? nest_of_op(grouping->lowering, &op) : NULL;
-    if (nest != NULL && joins_nest(grouping, nest, true)) {
+    if (nest != NULL && joins_nest(grouping, nest, grouping->n, true)) {
         return true;
     }
     if (!stands_alone(grouping->lowering, &op)) {
@@ -310,6 +314,11 @@ bool lowering_group(struct lowering *lowering, struct region *region)
             return false;
         }
     }
-    region->n_ops = grouping.n;
+    region->n_ops = 0;
+    for (i = 0; i < grouping.n; i++) {
+        if (region->ops[i].code != MDF_LOWERED_NEST || region->ops[i].of.nest != NULL) {
+            region->ops[region->n_ops++] = region->ops[i];
+        }
+    }
     return !lowering_has_failed(lowering);
 }

@@ -169,7 +169,8 @@ static bool bind_last(struct loop *loop)
     return true;
 }
 
-/* Whether a Loop or Scan takes a value as an item of a stack (lists it refuses), and the lowered form has a place for the stack. */
+/* Whether a Loop or Scan takes a value as an item of a stack (lists it refuses), and the lowered form has a place for the stack.
+ */
 static bool may_be_stacked(struct loop *loop, mdf_lowered_id item)
 {
     const struct mdf_value *example = lowering_example(loop->lowering, item);

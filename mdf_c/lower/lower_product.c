@@ -1,6 +1,6 @@
 /* lower_product.c - products in loops. A body's call of MatMul or Gemm whose second matrix does not change in the loop becomes a
- * prepared product (functions/products/prepared_product.h); where its first operand is an item of a scan input, it leaves the body, and is
- * computed for a block of runs at once. See lowered.h for both. */
+ * prepared product (functions/products/prepared_product.h); where its first operand is an item of a scan input, it leaves the
+ * body, and is computed for a block of runs at once. See lowered.h for both. */
 #include "mdf_c/lower/lowering.h"
 
 #include "functions/products/gemm.h"

@@ -94,7 +94,7 @@ static bool find_step(struct lowering *lowering, struct trial *trial, const stru
     struct lowering_view second = *view;
     size_t d = axis == NULL || *axis == MDF_NOT_GIVEN ? 0 : (size_t)(*axis < 0 ? *axis + (int64_t)whole->rank : *axis);
 
-    if (d >= whole->rank || lowering->facts[trial->ids[0]].view.at != MDF_LOWERED_NONE) {
+    if (d >= whole->rank || view->at != MDF_LOWERED_NONE) {
         return false; /* only one index is looked for */
     }
     view->at = trial->ids[1];

@@ -140,13 +140,14 @@ bool mdf_lowered_compute(enum mdf_lowered_code code, mdf_dtype dtype, const uint
                             [MDF_DTYPE_INT64] = run_##code##_int64,     \
                             [MDF_DTYPE_BOOL] = run_##code##_bool},
 
-#define CODES_OF_TWO(X)                                                                                            \
-    X(ADD)                                                                                                         \
-    X(SUBTRACT)                                                                                                    \
-    X(MULTIPLY)                                                                                                    \
-    X(DIVIDE)                                                                                                      \
-    X(DIVIDE_NONZERO) X(QUOTIENT) X(REMAINDER) X(FLOOR_QUOTIENT) X(FLOOR_REMAINDER) X(ADD_EXACT) X(SUBTRACT_EXACT) \
-        X(MULTIPLY_EXACT) X(EQUAL) X(NOT_EQUAL) X(LESS) X(LESS_EQUAL) X(GREATER) X(GREATER_EQUAL) X(AND) X(OR) X(EXCLUSIVE_OR)
+#define CODES_OF_TWO(X)                                                                                                     \
+    X(ADD)                                                                                                                  \
+    X(SUBTRACT)                                                                                                             \
+    X(MULTIPLY)                                                                                                             \
+    X(DIVIDE)                                                                                                               \
+    X(DIVIDE_NONZERO)                                                                                                       \
+    X(QUOTIENT) X(REMAINDER) X(FLOOR_QUOTIENT) X(FLOOR_REMAINDER) X(ADD_EXACT) X(SUBTRACT_EXACT) X(MULTIPLY_EXACT) X(EQUAL) \
+        X(NOT_EQUAL) X(LESS) X(LESS_EQUAL) X(GREATER) X(GREATER_EQUAL) X(AND) X(OR) X(EXCLUSIVE_OR)
 #define CODES_OF_ONE(X) X(NEGATE) X(ABSOLUTE) X(SQUARE_ROOT) X(FLOOR) X(CEILING) X(NEGATE_EXACT) X(NOT)
 #define FUNCTIONS_OF_TWO(code) SCALAR_FUNCTIONS(code, &cells[op->in[1]])
 #define FUNCTIONS_OF_ONE(code) SCALAR_FUNCTIONS(code, NULL)

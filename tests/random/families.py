@@ -1,9 +1,10 @@
 """Which grammar a seed belongs to."""
 import grammar
 import modeci_grammar
+import nests
 import onnx_grammar
 
-FAMILIES = [grammar, onnx_grammar]
+FAMILIES = [grammar, onnx_grammar, nests]
 
 
 def make(seed):

@@ -1,0 +1,186 @@
+"""Random ONNX programs whose loops have bodies of arrays: what becomes loop nests (docs/lowered.md). Broadcasts of unequal shapes, reductions along any axes, products of small
+matrices, moves, elements by the loop's number, places of extremes. ``make(seed)`` gives one case (case.py)."""
+import random
+
+import onnx_calls
+import onnx_file
+import onnx_grammar
+
+TYPES = ["float32"] * 5 + ["float64"] * 3 + ["int64", "int32"]
+REDUCTIONS = ["ReduceSum", "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare"]
+WHOLE_REDUCTIONS = ["ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSumSquare"]
+
+
+class Program:
+    def __init__(self, rng):
+        self.rng, self.n_names = rng, 0
+        self.opset = rng.choice([13, 15, 18, 18, 21])
+        self.sizes = rng.sample([1, 2, 3, 4, 5, 8, 9, 16, 17, 33], 3)
+        self.type = rng.choice(TYPES)
+
+    def shape(self):
+        rank = self.rng.choice([1, 2, 2, 3, 3])
+        shape = [self.rng.choice(self.sizes) for _ in range(rank)]
+        while onnx_grammar.length(shape) > 2000:
+            shape.pop()
+        return shape
+
+
+def _binary(g):
+    x = g.pick(lambda v: v.type in TYPES and v.shape is not None)
+    y = g.pick(lambda v: v.type == x.type and v.shape is not None and onnx_calls.broadcast(x.shape, v.shape) not in (None, False))
+    if g.rng.random() < 0.3:
+        y = g.constant(x.type, [n if g.rng.random() < 0.5 else 1 for n in x.shape])
+    shape = onnx_calls.broadcast(x.shape, y.shape)
+    if len(shape) > 4 or onnx_grammar.length(shape) > 4000:
+        return
+    op = g.rng.choice(["Add", "Sub", "Mul", "Add", "Mul", "Max", "Min"] + ["Div"] * ("float" in x.type))
+    g.call(op, [x, y] if g.rng.random() < 0.5 or op == "Div" else [y, x], [(x.type, shape)])
+
+
+def _unary(g):
+    x = g.pick(lambda v: v.type in ("float32", "float64"))
+    if x is not None:
+        g.call(g.rng.choice(["Exp", "Tanh", "Sigmoid", "Abs", "Neg", "Relu", "Floor", "Sqrt"]), [x], [(x.type, x.shape)])
+
+
+def _reduce(g):
+    x = g.pick(lambda v: v.type in TYPES and v.shape)
+    if x is None:
+        return
+    op, keep, rank = g.rng.choice(REDUCTIONS if "float" in x.type else WHOLE_REDUCTIONS), g.rng.choice([0, 1]), len(x.shape)
+    axes = sorted(g.rng.sample(range(rank), g.rng.choice([1, 1, 1, min(2, rank), rank])))
+    shape = [1 if i in axes else n for i, n in enumerate(x.shape) if keep or i not in axes]
+    if g.rng.random() < 0.2:
+        axes = [a - rank for a in axes]
+    if g.program.opset >= 18 or op == "ReduceSum":
+        g.call(op, [x, g.constant("int64", [len(axes)], axes)], [(x.type, shape)], keepdims=keep)
+    else:
+        g.call(op, [x], [(x.type, shape)], keepdims=keep, axes=axes)
+
+
+def _place(g):
+    x = g.pick(lambda v: v.type in TYPES and v.shape)
+    if x is not None:
+        axis, keep = g.rng.randrange(len(x.shape)), g.rng.choice([0, 1])
+        shape = [1 if i == axis else n for i, n in enumerate(x.shape) if keep or i != axis]
+        g.call(g.rng.choice(["ArgMax", "ArgMin"]), [x], [("int64", shape)], axis=axis, keepdims=keep, select_last_index=g.rng.choice([0, 1]))
+
+
+def _product(g):
+    x = g.pick(lambda v: v.type in ("float32", "float64") and v.shape and len(v.shape) >= 2)
+    if x is None:
+        return
+    n = g.rng.choice(g.program.sizes)
+    batch = [m if g.rng.random() < 0.5 else 1 for m in x.shape[:-2]] if g.rng.random() < 0.6 else []
+    fits = g.pick(lambda v: v.type == x.type and v.shape and len(v.shape) == 2 and v.shape[0] == x.shape[-1])
+    y = fits if fits is not None and g.rng.random() < 0.6 else g.constant(x.type, batch + [x.shape[-1], n])
+    if g.rng.random() < 0.2:
+        y = g.constant(x.type, [x.shape[-1]])
+        g.call("MatMul", [x, y], [(x.type, x.shape[:-1])])
+        return
+    g.call("MatMul", [x, y], [(x.type, x.shape[:-1] + y.shape[-1:])])
+
+
+def _move(g):
+    x = g.pick(lambda v: v.type in TYPES and v.shape)
+    if x is None:
+        return
+    rank, kind = len(x.shape), g.rng.choice(["Transpose", "Transpose", "Slice", "Unsqueeze", "Reshape", "Expand"])
+    if kind == "Transpose":
+        perm = g.rng.sample(range(rank), rank)
+        g.call(kind, [x], [(x.type, [x.shape[p] for p in perm])], perm=perm)
+    elif kind == "Slice":
+        axis = g.rng.randrange(rank)
+        n, backwards = x.shape[axis], g.rng.random() < 0.3
+        first = g.rng.randrange(n)
+        shape = list(x.shape)
+        shape[axis] = first + 1 if backwards else n - first
+        end = -n - 1 if backwards else n
+        g.call(kind, [x] + [g.constant("int64", [1], [k]) for k in (first, end, axis, -1 if backwards else 1)], [(x.type, shape)])
+    elif kind == "Unsqueeze" and rank < 4:
+        axis = g.rng.randint(0, rank)
+        g.call(kind, [x, g.constant("int64", [1], [axis])], [(x.type, x.shape[:axis] + [1] + x.shape[axis:])])
+    elif kind == "Reshape" and rank > 1:
+        shape = x.shape[:-2] + [x.shape[-2] * x.shape[-1]] if g.rng.random() < 0.5 else x.shape[::-1]
+        g.call(kind, [x, g.constant("int64", [len(shape)], shape)], [(x.type, shape)])
+    elif kind == "Expand" and rank < 4 and onnx_grammar.length(x.shape) < 500:
+        shape = [g.rng.choice([2, 3])] + x.shape
+        g.call(kind, [x, g.constant("int64", [len(shape)], shape)], [(x.type, shape)])
+
+
+def _gather(g):
+    x = g.pick(lambda v: v.type in TYPES and v.shape)
+    number = g.pick(lambda v: v.type == "int64" and v.shape == [] and v in g.numbers)
+    if x is None or number is None:
+        return
+    axis = g.rng.randrange(len(x.shape))
+    index = number
+    if x.shape[axis] < g.n_runs and g.rng.random() < 0.9:
+        index = g.call("Mod", [number, g.constant("int64", [], [x.shape[axis]])], [("int64", [])])[0]
+    if g.rng.random() < 0.2:
+        index = g.call("Sub", [index, g.constant("int64", [], [x.shape[axis]])], [("int64", [])])[0]
+    g.call("Gather", [x, index], [(x.type, x.shape[:axis] + x.shape[axis + 1:])], axis=axis)
+
+
+def _cast(g):
+    x = g.pick(lambda v: v.type in ("float32", "float64", "int32"))
+    if x is not None and x.shape is not None:
+        to = "float64" if x.type != "float64" else "float32"
+        g.call("Cast", [x], [(to, x.shape)], to=onnx_file.ELEMENTS[to])
+
+
+_KINDS = [_binary] * 6 + [_unary] * 2 + [_reduce] * 4 + [_place] + [_product] * 3 + [_move] * 4 + [_gather] * 2 + [_cast]
+
+
+def _fill(body, n):
+    for _ in range(n):
+        body.rng.choice(_KINDS)(body)
+
+
+def _next(body, state):
+    """What a state becomes: something of its type and shape that does not run away."""
+    found = [v for v in body.values if v.type == state.type and v.shape == state.shape and v is not state]
+    made = {name for node in body.nodes for name in node["outputs"]}
+    own = [v for v in found if v.name in made]
+    x = body.rng.choice(own) if own else body.call("Add", [state, body.constant(state.type, state.shape)], [(state.type, state.shape)])[0]
+    if "float" in x.type and body.rng.random() < 0.7:
+        x = body.call("Tanh", [x], [(x.type, x.shape)])[0]
+    return x
+
+
+def make(seed):
+    rng = random.Random(f"nests {seed}")
+    program = Program(rng)
+    graph = onnx_grammar.Graph(program)
+    inputs = [onnx_grammar.Value(graph.fresh(), rng.choice([program.type, program.type, rng.choice(TYPES)]), program.shape()) for _ in range(rng.choice([2, 3, 4]))]
+    n_runs, is_scan = rng.choice([1, 2, 3, 5]), rng.random() < 0.5
+    states = inputs[:rng.choice([1, 1, 2])]
+    scanned = [onnx_grammar.Value(graph.fresh(), program.type, [n_runs] + program.shape()[:3]) for _ in range(rng.choice([1, 2]))] if is_scan else []
+    graph.values += inputs + scanned
+    graph.numbers, graph.n_runs = [], n_runs
+    body = onnx_grammar.Graph(program, graph)
+    inside = [onnx_grammar.Value(body.fresh(), v.type, v.shape) for v in states]
+    items = [onnx_grammar.Value(body.fresh(), v.type, v.shape[1:]) for v in scanned]
+    number, go = onnx_grammar.Value(body.fresh(), "int64", []), onnx_grammar.Value(body.fresh(), "bool", [])
+    body.numbers, body.n_runs = [] if is_scan else [number], n_runs
+    body.values += inside + items + body.numbers
+    _fill(body, rng.choice([3, 5, 8, 12, 16]))
+    nexts = [_next(body, v) for v in inside]
+    made = {name for node in body.nodes for name in node["outputs"]}
+    own = [v for v in body.values if v.name in made and v.shape is not None and len(v.shape) < 4]
+    stacked = rng.sample(own, min(len(own), rng.choice([1, 2, 3])))
+    twice = [body.call("Identity", [v], [(v.type, v.shape)])[0] for v in nexts + stacked]  # no name twice
+    declared = onnx_grammar.declared
+    results = [(v.type, v.shape) for v in states] + [(v.type, [n_runs] + v.shape) for v in stacked]
+    inner = {"initializers": body.initializers, "nodes": body.nodes}
+    if is_scan:
+        inner |= {"inputs": [declared(v) for v in inside + items], "outputs": [declared(v) for v in twice]}
+        made = graph.call("Scan", states + scanned, results, num_scan_inputs=len(scanned), body={"graph": inner})
+    else:
+        inner |= {"inputs": [declared(v) for v in [number, go] + inside], "outputs": [declared(v) for v in [go] + twice]}
+        made = graph.call("Loop", [graph.constant("int64", [], [n_runs]), ""] + states, results, body={"graph": inner})
+    model = {"opset": program.opset, "inputs": [declared(v) for v in inputs + scanned], "outputs": [declared(v) for v in made],
+             "initializers": graph.initializers, "nodes": graph.nodes}
+    phases = [{"steps": rng.choice([2, 4]), "inputs": {v.name: onnx_grammar.given(rng, v) for v in inputs + scanned}} for _ in range(rng.choice([1, 2]))]
+    return {"format": "onnx", "model": model, "phases": phases, "dt": None}
