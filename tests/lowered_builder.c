@@ -480,34 +480,6 @@ struct mdf_lowered_loop *build_loop(struct build *build, struct mdf_lowered_regi
     return loop;
 }
 
-struct mdf_lowered_nest *build_nest(struct build *build, struct mdf_lowered_region *region, size_t n_axes, const size_t *extents)
-{
-    struct mdf_lowered_nest *nest = allocate(build, 1, sizeof *nest);
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE, .of.nest = nest};
-
-    nest->n_axes = n_axes;
-    memcpy(nest->extents, extents, n_axes * sizeof *extents);
-    nest->steps = allocate(build, MDF_NEST_MOST_STEPS, sizeof *nest->steps);
-    add_op(build, region, &op);
-    return nest;
-}
-
-uint8_t build_nest_step(struct build *build, struct mdf_lowered_nest *nest, struct mdf_nest_step step)
-{
-    cr_assert_lt(nest->n_steps, (size_t)MDF_NEST_MOST_STEPS);
-    if (step.kind == MDF_NEST_ELEMENT && step.loop == NULL && step.code != MDF_LOWERED_CAST) {
-        struct element_op *settings = allocate(build, 1, sizeof *settings);
-
-        *settings = (struct element_op){(enum mdf_lowered_code)step.code, (mdf_dtype)step.operand_dtype};
-        step.loop = compute_elements;
-        step.loop_settings = settings;
-    } else if (step.kind == MDF_NEST_STORE) {
-        build->is_copied[step.view.id] = true; /* which gives it memory */
-    }
-    nest->steps[nest->n_steps] = step;
-    return (uint8_t)nest->n_steps++;
-}
-
 void build_condition(struct build *build, struct mdf_lowered_loop *loop, mdf_lowered_id condition, mdf_lowered_id next)
 {
     use(build, condition, NULL);

@@ -105,11 +105,6 @@ void build_next(struct build *build, struct mdf_lowered_loop *loop, mdf_lowered_
 mdf_lowered_id build_stack(struct build *build, struct mdf_lowered_loop *loop, mdf_lowered_id item, bool is_reversed,
                            bool is_direct);
 
-/* A NEST op, to be filled step by step. What it stores is from build_result. */
-struct mdf_lowered_nest *build_nest(struct build *build, struct mdf_lowered_region *region, size_t n_axes, const size_t *extents);
-/* Adds a step: its number. ELEMENT gets its loop. */
-uint8_t build_nest_step(struct build *build, struct mdf_lowered_nest *nest, struct mdf_nest_step step);
-
 /* --- the whole */
 void build_output(struct build *build, struct mdf_value *slot, mdf_lowered_id id);
 /* Memory for it all; then it can be run. mdf_lowered_emit is not called. */
