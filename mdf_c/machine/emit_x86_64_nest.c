@@ -1,6 +1,7 @@
 /* emit_x86_64_nest.c - see emit_x86_64_nest.h. Chooses the shape of a nest, and enters it. */
 #include "mdf_c/machine/emit_x86_64_nest.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool is_number_type(unsigned dtype)
@@ -196,56 +197,125 @@ static struct nest_code *begin(struct emission *emission, const struct mdf_lower
     return code;
 }
 
+enum trial { TRIAL_FAILED, TRIAL_SPILLS, TRIAL_FITS };
+
 /* Keeps whichever costs less. */
-static void try_shape(struct emission *emission, const struct mdf_lowered_nest *nest, const struct nest_shape *shape,
-                      struct nest_code **best)
+static enum trial try_shape(struct emission *emission, const struct mdf_lowered_nest *nest, const struct nest_shape *shape,
+                            struct nest_code **best)
 {
     struct nest_code *code = begin(emission, nest);
+    enum trial result = TRIAL_FAILED;
 
     if (code == NULL) {
-        return;
+        return TRIAL_FAILED;
     }
     code->shape = *shape;
-    if (!covers(code) || !nest_write_out(code) || !nest_find_places(code) || (*best != NULL && (*best)->cost <= code->cost)) {
+    if (covers(code) && nest_write_out(code) && nest_find_places(code)) {
+        result = code->spills ? TRIAL_SPILLS : TRIAL_FITS;
+    }
+    if (result == TRIAL_FAILED || (*best != NULL && (*best)->cost <= code->cost)) {
         release(code);
-        return;
+        return result;
     }
     release(*best);
     *best = code;
+    return result;
 }
 
-static void try_axis(struct emission *emission, const struct mdf_lowered_nest *nest, size_t axis, struct nest_code **best)
+/* As much written out as there is room for. */
+static enum trial try_group(struct emission *emission, const struct mdf_lowered_nest *nest, struct nest_shape *shape,
+                            struct nest_code **best)
 {
     static const size_t budgets[] = {400, 100, 0};
-    struct nest_shape shape = {.vector_axis = (uint8_t)axis, .width = widest_type(nest), .lanes = 1};
-    size_t unroll[MDF_NEST_MOST_AXES], i;
+    enum trial result = TRIAL_FAILED;
+    size_t i;
 
-    if (axis < nest->n_axes) {
-        shape.lanes = most_lanes(nest, axis, shape.width);
-        if (shape.lanes == 1) {
-            return;
+    for (i = 0; i < sizeof budgets / sizeof *budgets && result == TRIAL_FAILED; i++) {
+        choose_unroll(nest, shape, budgets[i]);
+        result = try_shape(emission, nest, shape, best);
+    }
+    return result;
+}
+
+/* Four vectors side by side; more where there are registers for them, else fewer. */
+static void try_axis(struct emission *emission, const struct mdf_lowered_nest *nest, size_t axis, struct nest_code **best)
+{
+    static const unsigned groups[] = {4, MOST_COPIES, 2, 1};
+    struct nest_shape shape = {.vector_axis = (uint8_t)axis, .width = widest_type(nest), .group = 1};
+    enum trial result = TRIAL_FAILED, last;
+    size_t n_vectors, i;
+
+    shape.lanes = most_lanes(nest, axis, shape.width);
+    if (axis == nest->n_axes) {
+        shape.lanes = 1;
+        try_group(emission, nest, &shape, best);
+        return;
+    }
+    n_vectors = (nest->extents[axis] + shape.lanes - 1) / shape.lanes;
+    for (i = 0; i < sizeof groups / sizeof *groups; i++) {
+        bool is_needless =
+            groups[i] == MOST_COPIES ? result == TRIAL_SPILLS || (result == TRIAL_FITS && n_vectors <= 4) : result == TRIAL_FITS;
+
+        shape.group = groups[i];
+        if (!is_needless && fits_lanes(nest, &shape)) {
+            last = try_group(emission, nest, &shape, best);
+            result = last > result ? last : result;
         }
     }
-    for (shape.group = axis < nest->n_axes ? MOST_COPIES : 1; shape.group > 0; shape.group /= 2) {
-        for (i = 0; i < sizeof budgets / sizeof *budgets && fits_lanes(nest, &shape); i++) {
-            memcpy(unroll, shape.unroll, sizeof unroll);
-            choose_unroll(nest, &shape, budgets[i]);
-            if (i == 0 || memcmp(unroll, shape.unroll, sizeof unroll) != 0) {
-                try_shape(emission, nest, &shape, best);
-            }
+}
+
+/* About what vectors along an axis cost: of n elements, where they lie side by side, or are one, a part of n. */
+static double axis_cost(const struct mdf_lowered_nest *nest, size_t axis, double lanes)
+{
+    double sum = 0;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        size_t level = step->kind == MDF_NEST_FOLD ? nest->steps[step->in[0]].level : step->level;
+        bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
+        bool is_apart = moves && axis < level && step->view.strides[axis] != 0 && step->view.strides[axis] != 1;
+        double n = (double)mdf_nest_count(nest, 0, level);
+
+        sum += axis >= level ? n : is_apart ? 2 * n : n / lanes;
+        if (step->kind == MDF_NEST_FOLD && axis >= step->level && axis < level) {
+            sum += 6 * (double)mdf_nest_count(nest, 0, step->level);
         }
     }
+    return sum;
+}
+
+/* The axes that promise most. */
+static struct nest_code *find_best(struct emission *emission, const struct mdf_lowered_nest *nest)
+{
+    double costs[MDF_NEST_MOST_AXES + 1], least;
+    unsigned width = widest_type(nest);
+    struct nest_code *best = NULL;
+    size_t axis;
+
+    least = costs[nest->n_axes] = axis_cost(nest, nest->n_axes, 1);
+    for (axis = 0; axis < nest->n_axes; axis++) {
+        unsigned lanes = most_lanes(nest, axis, width);
+
+        costs[axis] = lanes > 1 ? axis_cost(nest, axis, lanes) : INFINITY;
+        least = costs[axis] < least ? costs[axis] : least;
+    }
+    for (axis = 0; axis <= nest->n_axes; axis++) {
+        if (costs[axis] < 1.3 * least) {
+            try_axis(emission, nest, axis, &best);
+        }
+    }
+    if (best == NULL) {
+        try_axis(emission, nest, nest->n_axes, &best);
+    }
+    return best;
 }
 
 bool emission_nest(struct emission *emission, const struct mdf_lowered_nest *nest)
 {
-    struct nest_code *best = NULL;
-    size_t axis;
+    struct nest_code *best = find_best(emission, nest);
     char *memory;
 
-    for (axis = 0; axis <= nest->n_axes; axis++) {
-        try_axis(emission, nest, axis, &best);
-    }
     if (best == NULL) {
         return false;
     }

@@ -15,8 +15,8 @@
 #define NO_NODE UINT32_MAX
 
 enum {
-    MOST_COPIES = 8,   /* vectors side by side */
-    MOST_TOTALS = 128, /* of a fold, at a time */
+    MOST_COPIES = 8,  /* vectors side by side */
+    MOST_TOTALS = 64, /* of a fold, at a time */
     MOST_NODES = 1500,
     MOST_POINTERS = 64,
     NEST_SLOT = 32, /* bytes */
@@ -145,6 +145,7 @@ struct nest_code {
     unsigned n_registers;                     /* that values may have for all of their life: the first ones */
     uint8_t join_register;                    /* free while lanes are joined, or some of them change */
     uint8_t counters[MDF_NEST_MOST_AXES + 1]; /* registers of loops' counters, by depth; NO_REGISTER: in its slot */
+    bool spills;
     double cost;
 };
 

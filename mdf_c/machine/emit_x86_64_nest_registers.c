@@ -327,7 +327,8 @@ bool nest_find_places(struct nest_code *code)
     n = number_nodes(code, 0, order, 0);
     find_lives(code, order, n);
     code->n_registers = count_registers(code);
-    if (!give_registers(code, order, n)) {
+    code->spills = !give_registers(code, order, n);
+    if (code->spills) {
         code->n_registers -= has_wide_steps(code->nest) ? 4 : 2;
         give_registers(code, order, n);
     }
