@@ -205,7 +205,7 @@ check-vectors:
 
 # Random models by every way the engine has, and against other engines: tests/random/README.md. SEEDS: how many, FROM: the first,
 # JOBS: processes.
-check-random: $(BUILD)/random/run_ways $(if $(SANITIZE),,$(SHARED_LIBRARY))
+check-random: $(BUILD)/random/run_ways $(if $(SANITIZE),,$(SHARED_LIBRARY) $(BUILD)/mdf-run)
 	@BUILD=$(BUILD) python3 tests/random/check_random.py --seeds $(or $(SEEDS),1000) --from $(or $(FROM),0) --jobs $(or $(JOBS),$(shell nproc)) $(RANDOM_FLAGS)
 
 check-against: $(BUILD)/random/run_ways $(SHARED_LIBRARY)

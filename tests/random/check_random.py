@@ -21,7 +21,7 @@ import shrink
 from runner import ROOT, Runner
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PYTHON_WAYS = ("python", "EvaluableGraph", "python_sweep", "onnx_backend")
+PYTHON_WAYS = ("python", "EvaluableGraph", "python_sweep", "command_sweep", "onnx_backend")
 SLOW_EVERY = 5  # of so many models of each family one goes the slow ways through Python too, which take as long as all others through it
 MOST_SHRUNK = 8  # of one kind of finding one is shrunk, and of all so many
 
@@ -99,7 +99,7 @@ class Check:
         """The findings of that way and kind."""
         if finding["way"] in PYTHON_WAYS:
             outcome = self.runner.run(case, False, "plain")
-            run = self.slow_python if finding["way"] in ("python_sweep", "onnx_backend") else self.python.findings
+            run = self.slow_python if finding["way"] in ("python_sweep", "command_sweep", "onnx_backend") else self.python.findings
             found = run(case, outcome.last) if not outcome.findings else []
         elif finding["way"] == "nested":
             found = self.nested(case, self.runner.run(case, only="plain").last)

@@ -1,6 +1,9 @@
 """The ways through Python: mdf_c.run, its records, EvaluableGraph, mdf_c.sweep and the ONNX backend, held against what the reference gave in its last step."""
+import json
 import os
+import subprocess
 import sys
+import tempfile
 import warnings
 
 import numpy as np
@@ -106,38 +109,78 @@ def _one_by_one(instances, inputs_of):
     return given, None
 
 
-def _sweep(plan):
-    """mdf_c.sweep, and what its instances give by themselves: {NODE.PORT: array} each."""
+def _expected_of_sweep(plan):
+    """What the instances give by themselves, stacked: {NODE.PORT: array}, and the text of the first error."""
     given, error = _one_by_one(plan["instances"], cases.inputs_by_step)
     names = [name for name, arrays in given.items() if {(a.dtype, a.shape) for a in arrays} == {(arrays[0].dtype, arrays[0].shape)} and arrays[0].dtype != object]
-    swept = {v["name"]: v["array"] for v in plan["values"] if v["axes"] & sweeps.PER_INSTANCE}
-    first = plan["instances"][0]
-    inputs = [{name: value for name, value in step.items() if name not in swept} for step in cases.inputs_by_step(first)]
+    return {"error": None if error is None else _error_text(error), **{name: np.stack(given[name]) for name in names if not error}}
+
+
+def _swept(plan):
+    """The values that instances differ in, the case without them, and what it is given in each step."""
+    values = [v for v in plan["values"] if v["axes"] & sweeps.PER_INSTANCE]
+    first, names = plan["instances"][0], {v["name"] for v in values}
+    return values, first, [{name: value for name, value in step.items() if name not in names} for step in cases.inputs_by_step(first)]
+
+
+def _python_sweep(plan, record):
+    values, first, inputs = _swept(plan)
     settings = {name: value for name, value in SETTINGS.items() if name != "threads"}
     try:
-        result = mdf_c.sweep(first["model"], swept, inputs, steps=len(inputs), dt=first.get("dt"), record=[] if error else names, every=1, combine="zip",
-                             threads=2, progress=False, **settings).outputs
-    except mdf_c.MdfError as other:
-        return {"error": _error_text(other)}, {"error": None if error is None else _error_text(error)}
-    return {"error": None, **result}, {"error": None if error is None else _error_text(error), **{name: np.stack(given[name]) for name in names if not error}}
+        return {"error": None, **mdf_c.sweep(first["model"], {v["name"]: v["array"] for v in values}, inputs, steps=len(inputs), dt=first.get("dt"), record=record,
+                                             every=1, combine="zip", threads=2, progress=False, **settings).outputs}
+    except mdf_c.MdfError as error:
+        return {"error": _error_text(error)}
+
+
+def _command_sweep(plan, record):
+    """The same by mdf-run, from a sweep file to an archive."""
+    values, first, inputs = _swept(plan)
+    parameters = {v["name"]: {"type": v["type"], "data": v["array"].tolist()} if v["axes"] & sweeps.TYPED else v["array"].tolist() for v in values}
+    sweep = {"parameters": parameters, "combine": "zip", "inputs": inputs, "steps": len(inputs), "every": 1, **({"record": record} if record else {})}
+    if first.get("dt") is not None:
+        sweep["dt"] = first["dt"]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in (("model.json", first["model"]), ("sweep.json", sweep)):
+            with open(os.path.join(folder, name), "w") as file:
+                json.dump(content, file)
+        bounds = [f"--{name.replace('_', '-')}={SETTINGS[name]}" for name in ("max_iterations", "max_passes", "max_memory")]
+        done = subprocess.run([os.path.abspath(os.path.join(os.environ["MDF_C_BUILD"], "mdf-run")), "--sweep", "sweep.json", "model.json", "-o", "results.npz", "--threads=2", "--quiet", *bounds],
+                              cwd=folder, capture_output=True, text=True)
+        if done.returncode != 0:
+            return {"error": done.stderr or f"exit status {done.returncode}"}
+        with np.load(os.path.join(folder, "results.npz")) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        return {"error": None, **arrays}
 
 
 def sweep_findings(case):
-    """Where mdf_c.sweep gives something else than mdf_c.run of each instance. What is told of an error goes on with the instance."""
+    """Where mdf_c.sweep, or mdf-run --sweep, gives something else than mdf_c.run of each instance. What is told of an error goes on with the instance."""
     plan = sweeps.make(case, both_axes=False) if case["format"] == "json" else None
-    if plan is None:
+    if plan is None or not any(v["axes"] & sweeps.PER_INSTANCE for v in plan["values"]):
         return []
+    findings = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            found, expected = _sweep(plan)
-        except (mdf_c.MdfError, ValueError) as error:
-            found, expected = {"error": _error_text(error)}, {"error": None}
+        expected = _expected_of_sweep(plan)
+        ways = [("python_sweep", _python_sweep)]
+        if len(expected) > 1 or expected["error"] is not None:  # a file that records nothing records all, whatever form it has
+            ways.append(("command_sweep", _command_sweep))
+        for way, run in ways:
+            try:
+                found = run(plan, [name for name in expected if name != "error"])
+            except (mdf_c.MdfError, ValueError) as error:
+                found = {"error": _error_text(error)}
+            findings += _compare_sweeps(way, expected, found)
+    return findings
+
+
+def _compare_sweeps(way, expected, found):
     if "kept changeable" in (found["error"] or ""):
         return []
     for name, value in expected.items():
-        if name == "error" and (value is None) != (found[name] is None) or name != "error" and value_text(found[name]) != value_text(value):
-            return [{"way": "python_sweep", "kind": "different", "detail": [name, str(value), str(found[name])]}]
+        if name == "error" and (value is None) != (found[name] is None) or name != "error" and value_text(found.get(name)) != value_text(value):
+            return [{"way": way, "kind": "different", "detail": [name, str(value), str(found.get(name))]}]
     return []
 
 
