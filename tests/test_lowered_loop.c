@@ -27,7 +27,7 @@ static const struct {
     bool has_condition, condition;
     int64_t last;
     uint64_t limit;
-    int64_t n_runs; /* -1: it leaves */
+    int64_t n_runs; /* -1: it bails out */
 } bounds[] = {
     {5, false, false, 0, 0, 5},        {0, false, false, 0, 0, 0},
     {-7, false, false, 0, 0, 0},       {1, false, false, 0, 0, 1},
@@ -95,7 +95,7 @@ Test(lowered_loop, is_going_on_is_true_in_the_body)
     build_end(&b);
 }
 
-Test(lowered_loop, an_interruption_leaves)
+Test(lowered_loop, an_interruption_bails_out)
 {
     struct mdf_stop stop;
     struct mdf_value *slot;
@@ -395,7 +395,7 @@ Test(lowered_loop, stacks_of_one_item_and_of_none)
 }
 
 /* A trip count that no memory could hold. */
-Test(lowered_loop, too_many_items_leave)
+Test(lowered_loop, too_many_items_bail_out)
 {
     const int64_t huge = INT64_MAX;
     struct mdf_value *slot;

@@ -360,7 +360,7 @@ static void check_all(struct mdf_value *const slots[])
 
 /* Whichever allocation of whichever run is refused: the run is left, all slots are as they were, nothing is lost, and the next
  * run does it all. */
-Test(lowered_ports, a_refused_allocation_leaves)
+Test(lowered_ports, a_refused_allocation_bails_out)
 {
     for (int settled = 0; settled < 3; settled++) {
         enum mdf_lowered_outcome outcome = MDF_LOWERED_LEFT;
@@ -401,7 +401,7 @@ Test(lowered_ports, a_refused_allocation_leaves)
 }
 
 /* Memory for what a run makes first: tables, steps of FUSED. */
-Test(lowered_ports, no_memory_for_the_program_leaves)
+Test(lowered_ports, no_memory_for_the_program_bails_out)
 {
     struct counting counting;
 

@@ -34,7 +34,7 @@ static void put(mdf_dtype dtype, void *element, double real, int64_t whole)
 }
 
 /* Runs an op on scalars that come in, and in a FUSED op over arrays that hold them in two places more than a tile apart. All ways
- * agree; *result has the element. False: it leaves. */
+ * agree; *result has the element. False: it bails out. */
 static bool run_op(enum mdf_lowered_code code, mdf_dtype dtype, const uint64_t *operands, uint64_t *result)
 {
     enum { N = MDF_LOWERED_TILE + 70, LAST = N - 1 };
@@ -52,7 +52,7 @@ static bool run_op(enum mdf_lowered_code code, mdf_dtype dtype, const uint64_t *
         struct mdf_value *array = build_array(&b, type, 1, &n, NULL);
         size_t size = mdf_dtype_size(type);
 
-        for (j = 0; j < N; j++) { /* all the same, so that none leaves where this one does not */
+        for (j = 0; j < N; j++) { /* all the same, so that none bails out where this one does not */
             memcpy((char *)array->data + j * size, &operands[i], size);
         }
         scalars[i] = build_input(&b, build_array(&b, type, 0, NULL, &operands[i]));
@@ -178,7 +178,7 @@ Test(lowered_run, signs_of_nan)
 }
 
 /* LOW and HIGH stand for the type's lowest and highest number. */
-enum { LOW = -1000001, HIGH = 1000001, NO = -1000002 /* it leaves */ };
+enum { LOW = -1000001, HIGH = 1000001, NO = -1000002 /* it bails out */ };
 
 static const struct {
     enum mdf_lowered_code code;
@@ -393,7 +393,7 @@ Test(lowered_run, casts)
     }
 }
 
-Test(lowered_run, functions_leave_where_they_are_not_finite)
+Test(lowered_run, functions_bail_out_where_they_are_not_finite)
 {
     static const struct {
         double x;
@@ -685,7 +685,7 @@ Test(lowered_run, calls)
     build_end(&b);
 }
 
-Test(lowered_run, a_result_of_another_form_or_an_error_leaves)
+Test(lowered_run, a_result_of_another_form_or_an_error_bails_out)
 {
     int64_t n = 3;
     struct mdf_value *source, *slot;

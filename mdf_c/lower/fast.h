@@ -7,7 +7,7 @@
 struct mdf_fast {
     struct mdf_lowered *lowered; /* NULL: none */
     struct mdf_refusal refusal;  /* why there is none; NOT: there has been no try */
-    unsigned n_tries, n_leaves;
+    unsigned n_tries, n_bail_outs;
     uint64_t n_runs; /* that were done by it */
     bool is_with_dt; /* lowered for an evaluation with a time increment */
     bool is_given_up;

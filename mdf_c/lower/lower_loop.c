@@ -185,7 +185,8 @@ static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_
     return loop_end(loop);
 }
 
-/* Leaves where the loop may not run once more, as its results would have other forms then. A compiled model can not leave. */
+/* Bails out where the loop may not run once more, as its results would have other forms then. A compiled model can not bail out.
+ */
 static bool begin_peeled_run(struct lowering *lowering, const struct bounds *bounds)
 {
     mdf_lowered_id zero = add_whole(lowering, 0), example = add_truth(lowering, true);

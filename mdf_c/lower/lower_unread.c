@@ -112,12 +112,12 @@ static void trim_nest(const struct counting *counting, struct mdf_lowered_nest *
 
     for (i = nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &nest->steps[i];
-        bool may_leave =
+        bool may_bail_out =
             step->view.at != MDF_NEST_NONE || (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_DIVIDE_NONZERO) ||
             (step->kind == MDF_NEST_ELEMENT && step->code >= MDF_LOWERED_QUOTIENT && step->code <= MDF_LOWERED_FLOOR_REMAINDER) ||
             (step->kind == MDF_NEST_ELEMENT && (step->code == MDF_LOWERED_ELEMENTS || step->code == MDF_LOWERED_CAST));
 
-        needed[i] = needed[i] || (step->kind == MDF_NEST_STORE && counting->n_reads[step->view.id] > 0) || may_leave;
+        needed[i] = needed[i] || (step->kind == MDF_NEST_STORE && counting->n_reads[step->view.id] > 0) || may_bail_out;
         for (k = 0; needed[i] && k < step->n_in; k++) {
             needed[step->in[k]] = true;
         }

@@ -54,16 +54,16 @@ enum mdf_lowered_code {
     MDF_LOWERED_ABSOLUTE, /* of reals the sign bit is cleared */
     /* reals */
     MDF_LOWERED_DIVIDE,
-    MDF_LOWERED_DIVIDE_NONZERO, /* leaves where in[1] is 0 */
+    MDF_LOWERED_DIVIDE_NONZERO, /* bails out where in[1] is 0 */
     MDF_LOWERED_SQUARE_ROOT,
     MDF_LOWERED_FLOOR,
     MDF_LOWERED_CEILING,
-    /* whole numbers; all leave where in[1] is 0 */
+    /* whole numbers; all bail out where in[1] is 0 */
     MDF_LOWERED_QUOTIENT,        /* truncated; the lowest number by -1 wraps */
     MDF_LOWERED_REMAINDER,       /* of the truncated quotient; by -1: 0 */
-    MDF_LOWERED_FLOOR_QUOTIENT,  /* rounded down; the lowest number by -1 leaves */
+    MDF_LOWERED_FLOOR_QUOTIENT,  /* rounded down; the lowest number by -1 bails out */
     MDF_LOWERED_FLOOR_REMAINDER, /* has the sign of in[1]; by -1: 0 */
-    /* int64, scalars only: leave where the result does not fit 64 bits */
+    /* int64, scalars only: bail out where the result does not fit 64 bits */
     MDF_LOWERED_ADD_EXACT,
     MDF_LOWERED_SUBTRACT_EXACT,
     MDF_LOWERED_MULTIPLY_EXACT,
@@ -83,10 +83,10 @@ enum mdf_lowered_code {
     /* in[0] is bool, in[1] and in[2] and the result have the type op->dtype (any of float32, float64, int32, int64, bool) */
     MDF_LOWERED_SELECT, /* in[0] ? in[1] : in[2] */
     /* from op->dtype to the type of the result, both among float32, float64, int32, int64, bool. Real to whole truncates towards
-     * zero, and leaves where the number does not fit or is NaN; to bool: whether it is not 0; int64 to int32 wraps */
+     * zero, and bails out where the number does not fit or is NaN; to bool: whether it is not 0; int64 to int32 wraps */
     MDF_LOWERED_CAST,
-    MDF_LOWERED_FUNCTION, /* float64, scalars only; leaves where the result is not finite */
-    MDF_LOWERED_ELEMENTS, /* any other function of elements, of any types: op->loop does it, whose false leaves */
+    MDF_LOWERED_FUNCTION, /* float64, scalars only; bails out where the result is not finite */
+    MDF_LOWERED_ELEMENTS, /* any other function of elements, of any types: op->loop does it, whose false bails out */
     /* of any type, array or scalar: a value of its own that equals in[0] */
     MDF_LOWERED_COPY,
     MDF_LOWERED_PART, /* some elements of the array in[0], as op->of.part says */
@@ -265,7 +265,7 @@ struct mdf_lowered_loop {
     /* Goes on while it is true, asked before each run: first `condition`, then what each run yielded as `next_condition`. Both
      * NONE: no condition. */
     mdf_lowered_id condition, next_condition;
-    uint64_t limit;        /* leaves where run number `limit` (from 0) would begin; 0: no such bound */
+    uint64_t limit;        /* bails out where run number `limit` (from 0) would begin; 0: no such bound */
     mdf_lowered_id number; /* parameter: int64 scalar, 0, 1, 2, ...; NONE: nobody reads it */
     mdf_lowered_id
         is_going_on; /* parameter: bool scalar: the condition before this run, true where there is none; NONE: nobody reads it */

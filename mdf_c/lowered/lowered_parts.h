@@ -30,7 +30,7 @@ static inline bool mdf_lowered_truth(const struct mdf_lowered *lowered, mdf_lowe
  * refused. */
 bool mdf_lowered_make_array(const struct mdf_lowered *lowered, mdf_lowered_id id, struct mdf_value *array, size_t n_items);
 
-/* --- lowered_compute.c: an element op on scalars by its code, up to SELECT. False: leave. */
+/* --- lowered_compute.c: an element op on scalars by its code, up to SELECT. False: bail out. */
 bool mdf_lowered_run_scalar(uint64_t *cells, const struct mdf_lowered_op *op);
 
 /* --- lowered_product.c: lays out the matrices of a loop's products, and computes those of its first runs. False: refused. */

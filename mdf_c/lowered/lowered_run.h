@@ -18,16 +18,16 @@ enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered);
  * again. */
 void mdf_lowered_detach(struct mdf_lowered *lowered);
 
-/* The plain form: runs a region op by op. False: leave. */
+/* The plain form: runs a region op by op. False: bail out. */
 bool mdf_lowered_run_region(struct mdf_lowered *lowered, const struct mdf_lowered_region *region);
 
 /* One element op other than CAST, COPY, FUNCTION and ELEMENTS, on scalars: writes the result's cell. operands[i] is NULL past the
- * last. False: leave. */
+ * last. False: bail out. */
 bool mdf_lowered_compute(enum mdf_lowered_code code, mdf_dtype dtype, const uint64_t *const operands[], uint64_t *result);
-/* CAST of n elements. False: leave. */
+/* CAST of n elements. False: bail out. */
 bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *target, size_t n);
 
-/* For machine code, which does the rest itself; each returns 0, or 1 to leave. */
+/* For machine code, which does the rest itself; each returns 0, or 1 to bail out. */
 int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *call);
 /* A PART of several rows. */
 void mdf_lowered_copy_rows(struct mdf_lowered *lowered, const struct mdf_lowered_op *op);

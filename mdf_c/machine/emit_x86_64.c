@@ -60,7 +60,7 @@ static void emit_exits(struct emission *emission)
     }
     assemble_vector_end(assembler);
     assemble_return(assembler);
-    bind_label(assembler, emission->leave);
+    bind_label(assembler, emission->bail_out);
     assemble_move_number(assembler, RAX, 1);
     assemble_jump(assembler, out);
 }
@@ -94,7 +94,7 @@ static void emit_call(struct emission *emission, const struct mdf_lowered_call *
     memcpy(&address, &run, sizeof address);
     assemble_move_address(emission->assembler, RDI, emission->lowered);
     assemble_move_address(emission->assembler, RSI, call);
-    emission_call_or_leave(emission, address);
+    emission_call_or_bail_out(emission, address);
     emission_restore(emission);
     for (i = 0; i < call->n_outputs; i++) {
         if (call->outputs[i] != MDF_LOWERED_NONE && emission->lowered->values[call->outputs[i]].is_scalar) {
@@ -132,7 +132,7 @@ static void call_nest(struct emission *emission, struct mdf_lowered_nest *nest)
     memcpy(&address, &run, sizeof address);
     assemble_move_address(emission->assembler, RDI, emission->lowered);
     assemble_move_address(emission->assembler, RSI, nest);
-    emission_call_or_leave(emission, address);
+    emission_call_or_bail_out(emission, address);
 }
 
 static void emit_nest(struct emission *emission, struct mdf_lowered_nest *nest)
@@ -178,7 +178,7 @@ static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
         emission_fused(emission, op);
     } else if (op->code == MDF_LOWERED_NEST) {
         emit_nest(emission, op->of.nest);
-    } else if (emission->lives[op->out].kind == LIFE_NONE || emission->lives[op->out].n_uses > 0 || emission_may_leave(op)) {
+    } else if (emission->lives[op->out].kind == LIFE_NONE || emission->lives[op->out].n_uses > 0 || emission_may_bail_out(op)) {
         emission_scalar(emission, op);
     }
 }
@@ -277,7 +277,7 @@ bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler, struc
                 emission_find_lives(&emission) && emission_allocate(&emission);
 
     if (done) {
-        emission.leave = new_label(assembler);
+        emission.bail_out = new_label(assembler);
         emit_entry(&emission);
         for (emission.at = 0; emission.at < emission.n_steps && !assembler->failed; emission.at++) {
             done = done && (listing == NULL || note_place(listing, assembler, &emission.steps[emission.at]));

@@ -112,7 +112,7 @@ struct emission {
     uint32_t at;                     /* the step that is being looked at or emitted */
     uint32_t loops[LARGEST_NESTING]; /* steps that begin the loops around it, from the outside */
     size_t n_loops;
-    machine_label leave;
+    machine_label bail_out;
     struct array_use *arrays; /* of each value */
     uint32_t *items;          /* for emit_x86_64_items.c: of each value, UINT32_MAX in between; made when it is first needed */
 };
@@ -148,8 +148,8 @@ struct loop_plan emission_plan_loop(const struct emission *emission, const struc
 /* Calls `visit` for every scalar, and every extra, that a step reads or writes. */
 void emission_visit(struct emission *emission, void (*visit)(struct emission *emission, mdf_lowered_id id, enum moment moment));
 bool emission_is_comparison(unsigned code);
-/* Whether the op has an effect besides its result: that it may leave. */
-bool emission_may_leave(const struct mdf_lowered_op *op);
+/* Whether the op has an effect besides its result: that it may bail out. */
+bool emission_may_bail_out(const struct mdf_lowered_op *op);
 
 /* --- emit_x86_64_lives.c: where values lie. */
 bool emission_find_lives(struct emission *emission);
@@ -178,8 +178,8 @@ void emission_fetch(struct emission *emission, mdf_lowered_id id);
 /* Calls a C function, whose arguments are in place; afterwards registers have again what they hold across the step. */
 void emission_call(struct emission *emission, const void *function);
 void emission_restore(struct emission *emission);
-/* The same for a function whose result other than 0 leaves. */
-void emission_call_or_leave(struct emission *emission, const void *function);
+/* The same for a function whose result other than 0 bails out. */
+void emission_call_or_bail_out(struct emission *emission, const void *function);
 /* An op's loop over `n` elements, whose target is in RDI and whose operands are pointed to from FRAME_POINTERS on; `steps` stay
  * where they are. Leaves where it says false. */
 void emission_call_loop(struct emission *emission, const struct mdf_lowered_op *op, const size_t *steps, size_t n);

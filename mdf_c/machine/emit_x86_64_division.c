@@ -224,7 +224,7 @@ static void divide_by_minus_one(struct emission *emission, const struct mdf_lowe
     }
     assemble_single(assembler, SINGLE_NEGATE, op->dtype == MDF_DTYPE_INT64 ? 8 : 4, in_register(RAX));
     if (floors(op)) {
-        assemble_jump_if(assembler, IF_OVERFLOW, emission->leave);
+        assemble_jump_if(assembler, IF_OVERFLOW, emission->bail_out);
     }
 }
 
@@ -236,7 +236,7 @@ static void divide_by_value(struct emission *emission, const struct mdf_lowered_
     load_wide(emission, op, op->in[0], RAX);
     load_wide(emission, op, op->in[1], RCX);
     assemble_general(assembler, GENERAL_TEST, 8, RCX, in_register(RCX));
-    assemble_jump_if(assembler, IF_EQUAL, emission->leave);
+    assemble_jump_if(assembler, IF_EQUAL, emission->bail_out);
     assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RCX), -1);
     assemble_jump_if(assembler, IF_NOT_EQUAL, usual);
     divide_by_minus_one(emission, op);

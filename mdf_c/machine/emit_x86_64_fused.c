@@ -23,7 +23,7 @@ static void call_fused(struct emission *emission, struct mdf_lowered_fused *fuse
     memcpy(&address, &run, sizeof address);
     assemble_move_address(emission->assembler, RDI, emission->lowered);
     assemble_move_address(emission->assembler, RSI, fused);
-    emission_call_or_leave(emission, address);
+    emission_call_or_bail_out(emission, address);
 }
 
 /* A group of one op that is a loop over elements: the loop is called. */

@@ -1,9 +1,9 @@
 /* emit_x86_64_loop.c - see emit_x86_64.h. Loops:
  *
  *           states = initial values, pointers to first items; go to end where there is no first run
- *   body:   leave where interrupted; rows are loaded
+ *   body:   bail out where interrupted; rows are loaded
  *           ...
- *           items are stored; states = what they are next; pointers and counter advance; go to body, or leave at the limit
+ *           items are stored; states = what they are next; pointers and counter advance; go to body, or bail out at the limit
  *   end:    stacks are ended */
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/machine/emit_x86_64.h"
@@ -18,7 +18,7 @@ static void call_helper(struct emission *emission, const struct loop_plan *plan,
     memcpy(&address, &helper, sizeof address);
     assemble_move_address(emission->assembler, RDI, emission->lowered);
     assemble_move_address(emission->assembler, RSI, plan->loop);
-    emission_call_or_leave(emission, address);
+    emission_call_or_bail_out(emission, address);
     emission_restore(emission);
 }
 
@@ -200,7 +200,7 @@ static void begin_run(struct emission *emission, const struct loop_plan *plan)
     if (stop != NULL) {
         assemble_move_address(assembler, RAX, &stop->is_asked);
         assemble_with_number(assembler, NUMBER_COMPARE, 1, in_memory(RAX, 0), 0);
-        assemble_jump_if(assembler, IF_NOT_EQUAL, emission->leave);
+        assemble_jump_if(assembler, IF_NOT_EQUAL, emission->bail_out);
     }
     for (i = 0; i < loop->n_rows; i++) {
         load_row(emission, loop->rows[i].parameter, emission_general(emission, (mdf_lowered_id)(plan->rows + i), RAX));
@@ -392,8 +392,8 @@ static void grow_where_full(struct emission *emission, const struct loop_plan *p
     }
 }
 
-/* The bound is reached: where that is the limit, and there would be more runs, leave. */
-static void leave_at_limit(struct emission *emission, const struct loop_plan *plan)
+/* The bound is reached: where that is the limit, and there would be more runs, bail out. */
+static void bail_out_at_limit(struct emission *emission, const struct loop_plan *plan)
 {
     struct assembler *assembler = emission->assembler;
     const struct mdf_lowered_loop *loop = plan->loop;
@@ -404,9 +404,9 @@ static void leave_at_limit(struct emission *emission, const struct loop_plan *pl
     if (plan->bound != MDF_LOWERED_NONE) {
         assemble_move_number(assembler, RCX, loop->limit);
         assemble_general(assembler, GENERAL_COMPARE, 8, RCX, emission_operand(emission, loop->trip_count));
-        assemble_jump_if(assembler, IF_BELOW, emission->leave);
+        assemble_jump_if(assembler, IF_BELOW, emission->bail_out);
     } else if (loop->n_runs > loop->limit) {
-        assemble_jump(assembler, emission->leave);
+        assemble_jump(assembler, emission->bail_out);
     }
 }
 
@@ -436,7 +436,7 @@ void emission_end_loop(struct emission *emission, struct step *step)
     }
     bind_label(assembler, reached);
     if (plan.is_bounded) {
-        leave_at_limit(emission, &plan);
+        bail_out_at_limit(emission, &plan);
     }
     bind_label(assembler, labels[1]);
     if (plan.calls) {

@@ -102,7 +102,7 @@ static void find_index(struct nest_code *code, const struct nest_node *node, uin
     assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RAX), (int32_t)view->at_limit);
     bind_label(assembler, done);
     assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)view->at_limit);
-    assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, code->emission->leave);
+    assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, code->emission->bail_out);
     assemble_multiply_by(assembler, 8, RAX, in_register(RAX), (int32_t)(view->at_stride * (int64_t)size));
 }
 
@@ -663,7 +663,7 @@ static void emit_call(struct nest_code *code, const struct nest_node *node, char
         emission_call(code->emission, address);
         assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX));
         assemble_general(assembler, GENERAL_TEST, 4, RAX, in_register(RAX));
-        assemble_jump_if(assembler, IF_EQUAL, code->emission->leave);
+        assemble_jump_if(assembler, IF_EQUAL, code->emission->bail_out);
     } else {
         for (k = 0; k < step->n_in; k++) {
             arrays |= call->is_one[k] ? 0 : 1u << k;

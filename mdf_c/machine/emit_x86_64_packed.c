@@ -163,7 +163,7 @@ static void emit_one(struct packed *packed)
     }
 }
 
-static void leave_where_zero(struct packed *packed)
+static void bail_out_where_zero(struct packed *packed)
 {
     struct packed_op *op = &packed->ops[packed->at];
     struct assembler *assembler = packed->assembler;
@@ -180,7 +180,7 @@ static void leave_where_zero(struct packed *packed)
     assemble_vector(assembler, is_float ? VECTOR_SIGNS_OF_FLOATS : VECTOR_SIGNS_OF_DOUBLES, size, RCX, 0,
                     in_register(SCRATCH_REAL));
     assemble_with_number(assembler, NUMBER_AND, 4, in_register(RCX), (1 << packed->active) - 1);
-    assemble_jump_if(assembler, IF_NOT_EQUAL, packed->emission->leave);
+    assemble_jump_if(assembler, IF_NOT_EQUAL, packed->emission->bail_out);
 }
 
 static void emit_real(struct packed *packed)
@@ -199,7 +199,7 @@ static void emit_real(struct packed *packed)
         emit_two(packed, VECTOR_MULTIPLY | real_kind(op));
         break;
     case MDF_LOWERED_DIVIDE_NONZERO:
-        leave_where_zero(packed);
+        bail_out_where_zero(packed);
         emit_two(packed, VECTOR_DIVIDE | real_kind(op));
         break;
     case MDF_LOWERED_DIVIDE:

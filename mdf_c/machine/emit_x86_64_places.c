@@ -207,11 +207,11 @@ void emission_call(struct emission *emission, const void *function)
     assemble_single(emission->assembler, SINGLE_CALL, 4, in_register(RAX));
 }
 
-void emission_call_or_leave(struct emission *emission, const void *function)
+void emission_call_or_bail_out(struct emission *emission, const void *function)
 {
     emission_call(emission, function);
     assemble_general(emission->assembler, GENERAL_TEST, 4, RAX, in_register(RAX));
-    assemble_jump_if(emission->assembler, IF_NOT_EQUAL, emission->leave);
+    assemble_jump_if(emission->assembler, IF_NOT_EQUAL, emission->bail_out);
 }
 
 void emission_call_loop(struct emission *emission, const struct mdf_lowered_op *op, const size_t *steps, size_t n)
@@ -227,7 +227,7 @@ void emission_call_loop(struct emission *emission, const struct mdf_lowered_op *
     emission_call(emission, function);
     assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX));
     assemble_general(assembler, GENERAL_TEST, 4, RAX, in_register(RAX));
-    assemble_jump_if(assembler, IF_EQUAL, emission->leave);
+    assemble_jump_if(assembler, IF_EQUAL, emission->bail_out);
 }
 
 static void copy_bytes(void *target, const void *source, size_t n_bytes)

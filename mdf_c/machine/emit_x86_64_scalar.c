@@ -147,7 +147,7 @@ static void emit_unary(struct emission *emission, const struct mdf_lowered_op *o
     emission_finish(emission, op->out, target);
 }
 
-static void leave_where_zero(struct emission *emission, const struct mdf_lowered_op *op)
+static void bail_out_where_zero(struct emission *emission, const struct mdf_lowered_op *op)
 {
     struct assembler *assembler = emission->assembler;
     machine_label past = new_label(assembler);
@@ -157,7 +157,7 @@ static void leave_where_zero(struct emission *emission, const struct mdf_lowered
     assemble_vector(assembler, op->dtype == MDF_DTYPE_FLOAT32 ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE, 16, divisor, 0,
                     in_register(SCRATCH_REAL));
     assemble_jump_if(assembler, IF_PARITY, past);
-    assemble_jump_if(assembler, IF_EQUAL, emission->leave);
+    assemble_jump_if(assembler, IF_EQUAL, emission->bail_out);
     bind_label(assembler, past);
 }
 
@@ -180,7 +180,7 @@ static void emit_real(struct emission *emission, const struct mdf_lowered_op *op
         break;
     case MDF_LOWERED_DIVIDE_NONZERO:
         if (!is_constant_other_than_zero(emission, op->in[1])) {
-            leave_where_zero(emission, op);
+            bail_out_where_zero(emission, op);
         }
         emit_binary(emission, op, VECTOR_DIVIDE);
         break;
@@ -204,7 +204,7 @@ static void emit_real(struct emission *emission, const struct mdf_lowered_op *op
 
 /* ------------------------------------------------------------------ casts */
 
-/* Reals of the type `dtype` as rax; leaves where the number does not fit. */
+/* Reals of the type `dtype` as rax; bails out where the number does not fit. */
 static void truncate_real(struct emission *emission, const struct mdf_lowered_op *op)
 {
     bool is_float = op->dtype == MDF_DTYPE_FLOAT32;
@@ -216,7 +216,7 @@ static void truncate_real(struct emission *emission, const struct mdf_lowered_op
     if (type_of(emission, op->out) == MDF_DTYPE_INT32) {
         assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RCX, in_register(RAX));
         assemble_general(assembler, GENERAL_COMPARE, 8, RCX, in_register(RAX));
-        assemble_jump_if(assembler, IF_NOT_EQUAL, emission->leave);
+        assemble_jump_if(assembler, IF_NOT_EQUAL, emission->bail_out);
         assemble_general(assembler, GENERAL_LOAD, 4, RAX, in_register(RAX));
         return;
     }
@@ -226,8 +226,8 @@ static void truncate_real(struct emission *emission, const struct mdf_lowered_op
     assemble_vector(
         assembler, is_float ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE, 16, real, 0,
         constant_operand(assembler, is_float ? UINT64_C(0xDF000000) : UINT64_C(0xC3E0000000000000), is_float ? 4 : 8));
-    assemble_jump_if(assembler, IF_PARITY, emission->leave);
-    assemble_jump_if(assembler, IF_NOT_EQUAL, emission->leave);
+    assemble_jump_if(assembler, IF_PARITY, emission->bail_out);
+    assemble_jump_if(assembler, IF_NOT_EQUAL, emission->bail_out);
     bind_label(assembler, done);
 }
 
@@ -340,7 +340,7 @@ static void emit_function(struct emission *emission, const struct mdf_lowered_op
     emission_restore(emission);
     assemble_vector(assembler, VECTOR_SUBTRACT | OF_DOUBLE, 16, SECOND_SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
     assemble_vector(assembler, VECTOR_ORDER_DOUBLE, 16, SECOND_SCRATCH_REAL, 0, in_register(SECOND_SCRATCH_REAL));
-    assemble_jump_if(assembler, IF_PARITY, emission->leave);
+    assemble_jump_if(assembler, IF_PARITY, emission->bail_out);
     emission_finish(emission, op->out, SCRATCH_REAL);
 }
 

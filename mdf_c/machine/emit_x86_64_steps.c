@@ -8,7 +8,7 @@ bool emission_is_comparison(unsigned code)
     return code >= MDF_LOWERED_EQUAL && code <= MDF_LOWERED_GREATER_EQUAL;
 }
 
-bool emission_may_leave(const struct mdf_lowered_op *op)
+bool emission_may_bail_out(const struct mdf_lowered_op *op)
 {
     switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_ADD:

@@ -84,9 +84,9 @@ static bool emit_as_address(struct emission *emission, const struct mdf_lowered_
     return true;
 }
 
-static void leave_on_overflow(struct emission *emission)
+static void bail_out_on_overflow(struct emission *emission)
 {
-    assemble_jump_if(emission->assembler, IF_OVERFLOW, emission->leave);
+    assemble_jump_if(emission->assembler, IF_OVERFLOW, emission->bail_out);
 }
 
 static void emit_sum(struct emission *emission, const struct mdf_lowered_op *op, bool subtracts, bool is_exact)
@@ -108,7 +108,7 @@ static void emit_sum(struct emission *emission, const struct mdf_lowered_op *op,
         target = emit_two(emission, op, subtracts ? GENERAL_SUBTRACT : GENERAL_ADD, !subtracts);
     }
     if (is_exact) {
-        leave_on_overflow(emission);
+        bail_out_on_overflow(emission);
     }
     emission_finish(emission, op->out, target);
 }
@@ -157,7 +157,7 @@ static void emit_product(struct emission *emission, const struct mdf_lowered_op 
         target = emit_two(emission, op, GENERAL_MULTIPLY, true);
     }
     if (is_exact) {
-        leave_on_overflow(emission);
+        bail_out_on_overflow(emission);
     }
     emission_finish(emission, op->out, target);
 }
@@ -169,7 +169,7 @@ static void emit_negation(struct emission *emission, const struct mdf_lowered_op
     emission_load_general(emission, op->in[0], target);
     assemble_single(emission->assembler, SINGLE_NEGATE, size_of(op), in_register(target));
     if (is_exact) {
-        leave_on_overflow(emission);
+        bail_out_on_overflow(emission);
     }
     emission_finish(emission, op->out, target);
 }

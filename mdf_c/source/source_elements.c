@@ -376,7 +376,7 @@ static void leave(struct mdf_source_writer *writer, const char *condition, const
     if (is_in_loop) {
         mdf_source_line(writer, "refused |= %s;", condition);
     } else {
-        mdf_source_leave_if(writer, condition, why);
+        mdf_source_bail_out_if(writer, condition, why);
     }
 }
 

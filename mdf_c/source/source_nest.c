@@ -58,7 +58,7 @@ uint64_t mdf_source_live_steps(const struct mdf_source_writer *writer, const str
     for (i = nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool is_result = step->kind == MDF_NEST_STORE && mdf_source_is_live(writer, step->view.id);
-        bool may_leave = step->kind == MDF_NEST_ELEMENT ? mdf_source_may_leave(step->code)
+        bool may_leave = step->kind == MDF_NEST_ELEMENT ? mdf_source_may_bail_out(step->code)
                                                         : step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE;
 
         live |= (uint64_t)(is_result || may_leave) << i;
@@ -761,7 +761,7 @@ bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lo
     }
     close_group(&text);
     if (text.why != NULL) {
-        mdf_source_leave_if(writer, "refused", text.why);
+        mdf_source_bail_out_if(writer, "refused", text.why);
         mdf_source_close(writer);
     }
     free_axes(&text);

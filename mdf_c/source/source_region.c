@@ -22,7 +22,7 @@ static bool write_scalar_op(struct mdf_source_writer *writer, const struct mdf_l
     mdf_dtype dtype = (mdf_dtype)writer->lowered->values[op->out].form.dtype;
     struct mdf_source_expression expression;
 
-    if (!own->is_live && !mdf_source_may_leave(op->code)) {
+    if (!own->is_live && !mdf_source_may_bail_out(op->code)) {
         return true;
     }
     if (!express(writer, op, &expression)) {
@@ -73,7 +73,7 @@ static bool write_fused_op(struct mdf_source_writer *writer, const struct mdf_lo
     struct mdf_source_expression expression;
     bool is_plain;
 
-    if (!own->is_live && !mdf_source_may_leave(op->code)) {
+    if (!own->is_live && !mdf_source_may_bail_out(op->code)) {
         return true;
     }
     if (!express(writer, op, &expression)) {
@@ -106,7 +106,7 @@ static bool prepare_fused(struct mdf_source_writer *writer, const struct mdf_low
         struct mdf_source_expression expression;
         bool is_live = writer->values[op->out].is_live;
 
-        if (!is_live && !mdf_source_may_leave(op->code)) {
+        if (!is_live && !mdf_source_may_bail_out(op->code)) {
             continue;
         }
         *any = true;
@@ -149,7 +149,7 @@ static bool write_fused(struct mdf_source_writer *writer, const struct mdf_lower
     }
     mdf_source_close(writer);
     if (may_refuse) {
-        mdf_source_leave_if(writer, "refused", why);
+        mdf_source_bail_out_if(writer, "refused", why);
         mdf_source_close(writer);
     }
     for (i = 0; i < fused->body.n_ops; i++) {

@@ -6,7 +6,7 @@
 
 /* ------------------------------------------------------------------ live values */
 
-bool mdf_source_may_leave(unsigned code)
+bool mdf_source_may_bail_out(unsigned code)
 {
     return code == MDF_LOWERED_DIVIDE_NONZERO || (code >= MDF_LOWERED_QUOTIENT && code <= MDF_LOWERED_NEGATE_EXACT) ||
            code == MDF_LOWERED_FUNCTION;
@@ -112,7 +112,7 @@ static bool mark_op(struct mdf_source_writer *writer, const struct mdf_lowered_o
     MDF_LOWERED_CASES_OF_ELEMENTS:
         break;
     }
-    if (!mdf_source_is_live(writer, op->out) && !mdf_source_may_leave(op->code)) {
+    if (!mdf_source_is_live(writer, op->out) && !mdf_source_may_bail_out(op->code)) {
         return false;
     }
     for (i = 0; i < op->n_in; i++) {

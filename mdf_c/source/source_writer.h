@@ -132,7 +132,7 @@ void mdf_source_open(struct mdf_source_writer *writer, const char *format, ...) 
 void mdf_source_close(struct mdf_source_writer *writer);
 void mdf_source_blank(struct mdf_source_writer *writer);
 /* "return MESSAGE;" in a block of its own after `condition`. */
-void mdf_source_leave_if(struct mdf_source_writer *writer, const char *condition, const char *why);
+void mdf_source_bail_out_if(struct mdf_source_writer *writer, const char *condition, const char *why);
 
 /* A buffer of the function for `length` elements: its name. */
 const char *mdf_source_buffer(struct mdf_source_writer *writer, mdf_dtype dtype, size_t length, const char *hint);
@@ -266,7 +266,7 @@ bool mdf_source_is_read_after(const struct mdf_source_writer *writer, const stru
 /* The op of a region itself that makes a value; false: none does. */
 bool mdf_source_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id, size_t *index);
 /* Whether an op of a code (enum mdf_lowered_code) can be left although nobody needs its result. */
-bool mdf_source_may_leave(unsigned code);
+bool mdf_source_may_bail_out(unsigned code);
 
 /* --- source_nest.c */
 

@@ -322,7 +322,7 @@ static void note_who_has_run(struct mdf_state *state)
     }
 }
 
-/* A node that had not run when it was lowered leaves where it does; once others have run, all is lowered anew. */
+/* A node that had not run when it was lowered bails out where it does; once others have run, all is lowered anew. */
 static void follow_first_runs(struct mdf_state *state)
 {
     size_t n = state->program->n_nodes;

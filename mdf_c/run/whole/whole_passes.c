@@ -1,6 +1,6 @@
 /* whole_passes.c - see whole_schedule.h. Sets, passes and an evaluation as scheduler.c runs them: a loop over passes, in which
  * each node's instructions are one side of a condition. An evaluation of no pass, of very many passes, and the first run of a
- * node leave. */
+ * node bail out. */
 #include "mdf_c/run/whole/whole_schedule.h"
 
 /* One in which nothing can ever end is found so late. */
