@@ -83,7 +83,7 @@ struct mdf_value *lowering_slot(const struct scope *scope, mdf_operand slot)
         scope = scope->outer;
     }
     return MDF_OPERAND_INDEX(slot) < scope->code->n_slots ? mdf_frame_slot(scope->frame, slot)
-                                                          : &scope->extras[MDF_OPERAND_INDEX(slot) - scope->code->n_slots];
+                                                          : &scope->counters[MDF_OPERAND_INDEX(slot) - scope->code->n_slots];
 }
 
 bool lowering_bind_any(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id)
@@ -558,7 +558,7 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
 static bool lower_all(struct lowering *lowering, const struct mdf_lowering_request *request)
 {
     struct region whole = {0};
-    struct scope scope = {.code = mdf_frame_code(request->frame), .frame = request->frame, .extras = request->extras};
+    struct scope scope = {.code = mdf_frame_code(request->frame), .frame = request->frame, .counters = request->counters};
     size_t i;
 
     lowering->region = &whole;

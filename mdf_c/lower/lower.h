@@ -21,12 +21,12 @@ struct mdf_lowering_request {
     const struct mdf_lowering_range *ranges; /* run one after the other */
     size_t n_ranges;
     /* Instead of ranges, what goes through instructions in an order of its own, by the functions of lowering.h; and the values
-     * that it has besides the slots of the frame's code: extras[i] is slot number n_slots + i. */
+     * that it has besides the slots of the frame's code: counters[i] is slot number n_slots + i. */
     bool (*go_through)(struct lowering *lowering, struct scope *scope, void *plan);
     /* Asked of the plan before each run of what was lowered; NULL: it may run. */
     bool (*may_run)(const void *plan);
     void *plan;
-    struct mdf_value *extras;
+    struct mdf_value *counters;
     /* Who looks at each slot of the frame's code, and which of them these instructions are: what only they look at, after they
      * have written it, need not be kept. NULL: all is. MDF_READ_BY_ALL: they are those of all nodes; MDF_READ_BY_NOBODY: nothing
      * is kept but what they themselves read when they run again. */

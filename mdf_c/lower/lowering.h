@@ -67,8 +67,8 @@ struct binding {
 
 struct scope {
     const struct mdf_code *code;
-    struct mdf_frame *frame;  /* of the outermost scope; else NULL */
-    struct mdf_value *extras; /* of the outermost scope: the slots past those of the code */
+    struct mdf_frame *frame;    /* of the outermost scope; else NULL */
+    struct mdf_value *counters; /* of the outermost scope: the slots past those of the code */
     struct scope *outer;
     struct repetition *repetition; /* of which it is the body; NULL: none */
     struct binding *bindings;
@@ -79,7 +79,7 @@ struct scope {
 struct repetition {
     struct scope body;      /* in which the instructions are lowered */
     const bool *is_written; /* of each slot: the body may write it */
-    size_t n_slots;         /* extras counted in */
+    size_t n_slots;         /* counters counted in */
     struct mdf_lowered_loop *loop;
     struct region region;
     uint32_t *states; /* of each slot: the number of its state, from 1 on; 0: none */
@@ -132,7 +132,7 @@ bool lowering_bind(struct lowering *lowering, struct scope *scope, mdf_operand o
 /* The same where `id` may be NONE: the slot has no value that can be read. */
 bool lowering_bind_any(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id);
 bool lowering_run(struct lowering *lowering, struct scope *scope, size_t first, size_t end);
-/* What a slot of the frame, or an extra, holds. */
+/* What a slot of the frame, or a counter, holds. */
 struct mdf_value *lowering_slot(const struct scope *scope, mdf_operand slot);
 /* Slot `target` = `source` in the declared type, as MDF_OPCODE_DECLARE. */
 bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operand target, mdf_operand source,

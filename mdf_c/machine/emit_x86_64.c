@@ -13,7 +13,7 @@ static const uint8_t saved_registers[] = {RBX, RBP, R12, R13, R14, R15};
 /* With the return address and the saved registers it fills a multiple of 16 bytes. */
 static int32_t frame_size(const struct emission *emission)
 {
-    return (int32_t)((FRAME_EXTRAS + 8 * emission->n_extras + 15) / 16 * 16 + 8);
+    return (int32_t)((FRAME_TEMPORARIES + 8 * emission->n_temporaries + 15) / 16 * 16 + 8);
 }
 
 static void emit_entry(struct emission *emission)

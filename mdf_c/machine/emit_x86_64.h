@@ -20,10 +20,10 @@ enum {
     THIRD_SCRATCH_REAL = 13,
     N_REAL_REGISTERS = 13, /* that values may lie in: the first ones */
     LARGEST_NESTING = 64,  /* of structured ops; deeper ones are not emitted */
-    LARGEST_N_EXTRAS = 4096,
-    N_LOOP_EXTRAS = 3,                  /* of each loop, besides pointers: counter, bound, condition */
-    FRAME_POINTERS = 0,                 /* MDF_MAX_OPERANDS pointers, on the stack */
-    FRAME_EXTRAS = MDF_MAX_OPERANDS * 8 /* behind them, the extras */
+    LARGEST_N_TEMPORARIES = 4096,
+    N_LOOP_TEMPORARIES = 3,                  /* of each loop, besides pointers: counter, bound, condition */
+    FRAME_POINTERS = 0,                      /* MDF_MAX_OPERANDS pointers, on the stack */
+    FRAME_TEMPORARIES = MDF_MAX_OPERANDS * 8 /* behind them, the temporaries */
 };
 
 enum step_kind {
@@ -38,12 +38,12 @@ enum step_kind {
 };
 
 struct step {
-    uint8_t kind;         /* enum step_kind */
-    bool clobbers;        /* changes the registers that a C function may change */
-    uint8_t depth;        /* loops around */
-    uint32_t region;      /* number of the region that it stands in; of END_LOOP: of the body */
-    uint32_t partner;     /* of IF: its ELSE; of ELSE: END_IF; of END_IF: IF; of LOOP: END_LOOP, and back */
-    uint32_t first_extra; /* of LOOP and END_LOOP: the first id of the loop's own extras */
+    uint8_t kind;             /* enum step_kind */
+    bool clobbers;            /* changes the registers that a C function may change */
+    uint8_t depth;            /* loops around */
+    uint32_t region;          /* number of the region that it stands in; of END_LOOP: of the body */
+    uint32_t partner;         /* of IF: its ELSE; of ELSE: END_IF; of END_IF: IF; of LOOP: END_LOOP, and back */
+    uint32_t first_temporary; /* of LOOP and END_LOOP: the first id of the loop's own temporaries */
     const struct mdf_lowered_op *op;
     machine_label labels[2]; /* of IF: the other branch, the end; of LOOP: the body, the end */
 };
@@ -54,7 +54,7 @@ enum moment { USE, DEFINITION, LATE, AFTER, N_MOMENTS };
 
 enum life_kind { LIFE_NONE, LIFE_GENERAL, LIFE_REAL };
 
-/* Of a value, or of an extra: what loops need besides values, whose ids follow those of the values. */
+/* Of a value, or of a temporary: what loops need besides values, whose ids follow those of the values. */
 struct life {
     uint8_t kind;    /* enum life_kind; NONE: constants, arrays */
     uint8_t size;    /* bytes */
@@ -105,8 +105,8 @@ struct emission {
     struct step *steps;
     size_t n_steps, step_capacity;
     uint32_t n_regions;
-    uint32_t n_extras;
-    struct life *lives; /* of values, then of extras */
+    uint32_t n_temporaries;
+    struct life *lives; /* of values, then of temporaries */
     size_t n_lives;
     struct register_plan general[16], real[N_REAL_REGISTERS];
     uint32_t at;                     /* the step that is being looked at or emitted */
@@ -133,10 +133,10 @@ struct loop_plan {
     bool counts;       /* has a counter */
     uint64_t constant; /* the bound where it is no value: UINT64_MAX */
     mdf_lowered_id counter;
-    mdf_lowered_id bound;          /* a value or extra; NONE: constant */
+    mdf_lowered_id bound;          /* a value or temporary; NONE: constant */
     mdf_lowered_id next_condition; /* NONE: goes on; a copy where it is itself a state, which is something
                                         else by the time that it is looked at */
-    mdf_lowered_id rows, stacks;   /* pointers to the next item: the first of n_rows, n_stacks extras */
+    mdf_lowered_id rows, stacks;   /* pointers to the next item: the first of n_rows, n_stacks temporaries */
 };
 
 /* --- emit_x86_64.c: false: not covered. `listing` may be NULL; its places are noted. */
@@ -145,7 +145,7 @@ bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler, struc
 /* --- emit_x86_64_steps.c */
 bool emission_lay_out(struct emission *emission);
 struct loop_plan emission_plan_loop(const struct emission *emission, const struct step *step);
-/* Calls `visit` for every scalar, and every extra, that a step reads or writes. */
+/* Calls `visit` for every scalar, and every temporary, that a step reads or writes. */
 void emission_visit(struct emission *emission, void (*visit)(struct emission *emission, mdf_lowered_id id, enum moment moment));
 bool emission_is_comparison(unsigned code);
 /* Whether the op has an effect besides its result: that it may bail out. */

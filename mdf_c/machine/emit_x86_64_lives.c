@@ -44,7 +44,7 @@ static bool init_lives(struct emission *emission)
 {
     size_t id, n_values = emission->lowered->n_values;
 
-    emission->n_lives = n_values + emission->n_extras;
+    emission->n_lives = n_values + emission->n_temporaries;
     emission->lives = mdf_memory_allocate_zeroed(emission->memory, emission->n_lives, sizeof *emission->lives);
     if (emission->lives == NULL) {
         return false;

@@ -52,7 +52,8 @@ struct machine_operand emission_cell(const struct emission *emission, mdf_lowere
 {
     size_t n_values = emission->lowered->n_values;
 
-    return id < n_values ? in_memory(CELLS, (int32_t)(8 * id)) : in_memory(RSP, (int32_t)(FRAME_EXTRAS + 8 * (id - n_values)));
+    return id < n_values ? in_memory(CELLS, (int32_t)(8 * id))
+                         : in_memory(RSP, (int32_t)(FRAME_TEMPORARIES + 8 * (id - n_values)));
 }
 
 struct machine_operand emission_array_data(mdf_lowered_id id)

@@ -85,7 +85,7 @@ static bool lay_out_if(struct emission *emission, const struct mdf_lowered_op *o
 static bool lay_out_loop(struct emission *emission, const struct mdf_lowered_op *op, uint32_t region, size_t nesting)
 {
     const struct mdf_lowered_loop *loop = op->of.loop;
-    uint32_t first = add_step(emission, STEP_LOOP, op, region), last, first_extra = emission->n_extras;
+    uint32_t first = add_step(emission, STEP_LOOP, op, region), last, first_temporary = emission->n_temporaries;
     uint32_t body_region = emission->n_regions;
     struct loop_plan plan;
     size_t i;
@@ -95,12 +95,12 @@ static bool lay_out_loop(struct emission *emission, const struct mdf_lowered_op 
             return false;
         }
     }
-    if (first == UINT32_MAX || loop->n_rows + loop->n_stacks > LARGEST_N_EXTRAS) {
+    if (first == UINT32_MAX || loop->n_rows + loop->n_stacks > LARGEST_N_TEMPORARIES) {
         return false;
     }
-    emission->n_extras += (uint32_t)(loop->n_rows + loop->n_stacks + N_LOOP_EXTRAS);
+    emission->n_temporaries += (uint32_t)(loop->n_rows + loop->n_stacks + N_LOOP_TEMPORARIES);
     emission->n_loops++;
-    if (emission->n_extras > LARGEST_N_EXTRAS || !lay_out_region(emission, &loop->body, nesting)) {
+    if (emission->n_temporaries > LARGEST_N_TEMPORARIES || !lay_out_region(emission, &loop->body, nesting)) {
         return false;
     }
     last = add_step(emission, STEP_END_LOOP, op, body_region);
@@ -110,7 +110,7 @@ static bool lay_out_loop(struct emission *emission, const struct mdf_lowered_op 
     }
     emission->steps[first].partner = last;
     emission->steps[last].partner = first;
-    emission->steps[first].first_extra = emission->steps[last].first_extra = first_extra;
+    emission->steps[first].first_temporary = emission->steps[last].first_temporary = first_temporary;
     plan = emission_plan_loop(emission, &emission->steps[first]);
     emission->steps[first].clobbers = emission->steps[last].clobbers = plan.calls;
     return true;
@@ -194,9 +194,9 @@ static bool always_goes_on(const struct emission *emission, const struct mdf_low
 struct loop_plan emission_plan_loop(const struct emission *emission, const struct step *step)
 {
     const struct mdf_lowered_loop *loop = step->op->of.loop;
-    mdf_lowered_id extra = (mdf_lowered_id)(emission->lowered->n_values + step->first_extra);
+    mdf_lowered_id temporary = (mdf_lowered_id)(emission->lowered->n_values + step->first_temporary);
     bool has_trip_count = loop->n_runs == SIZE_MAX && loop->trip_count != MDF_LOWERED_NONE;
-    struct loop_plan plan = {.loop = loop, .rows = extra + N_LOOP_EXTRAS};
+    struct loop_plan plan = {.loop = loop, .rows = temporary + N_LOOP_TEMPORARIES};
     size_t i;
 
     plan.stacks = (mdf_lowered_id)(plan.rows + loop->n_rows);
@@ -207,14 +207,14 @@ struct loop_plan emission_plan_loop(const struct emission *emission, const struc
     plan.next_condition = always_goes_on(emission, loop) ? MDF_LOWERED_NONE : loop->next_condition;
     for (i = 0; i < loop->n_states; i++) {
         if (plan.next_condition != MDF_LOWERED_NONE && loop->states[i].parameter == loop->next_condition) {
-            plan.next_condition = extra + 2;
+            plan.next_condition = temporary + 2;
         }
         plan.calls |= !emission->lowered->values[loop->states[i].parameter].is_scalar;
     }
     plan.constant = loop->limit != 0 && loop->limit < loop->n_runs ? loop->limit : loop->n_runs;
-    plan.counter = loop->number != MDF_LOWERED_NONE ? loop->number : extra;
+    plan.counter = loop->number != MDF_LOWERED_NONE ? loop->number : temporary;
     plan.counts = plan.is_bounded || plan.calls || is_read(emission, loop->number);
-    plan.bound = !has_trip_count ? MDF_LOWERED_NONE : loop->limit == 0 ? loop->trip_count : extra + 1;
+    plan.bound = !has_trip_count ? MDF_LOWERED_NONE : loop->limit == 0 ? loop->trip_count : temporary + 1;
     return plan;
 }
 

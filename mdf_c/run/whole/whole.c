@@ -24,34 +24,35 @@ struct mdf_whole *mdf_whole_new(const struct mdf_program *program, struct mdf_ar
 
 /* ------------------------------------------------------------------ counts and clocks */
 
-/* Calls `visit` for each extra that outlasts an evaluation. */
-static void visit_extras(struct mdf_state *state, void (*visit)(struct mdf_state *state, struct mdf_value *extra, uint64_t *home))
+/* Calls `visit` for each counter that outlasts an evaluation. */
+static void visit_counters(struct mdf_state *state,
+                           void (*visit)(struct mdf_state *state, struct mdf_value *counter, uint64_t *home))
 {
-    size_t first = MDF_OPERAND_INDEX(mdf_whole_extra(state->program, MDF_EXTRA_STEPS, 0)), i;
+    size_t first = MDF_OPERAND_INDEX(mdf_whole_counter(state->program, MDF_COUNTER_STEPS, 0)), i;
     int kind;
 
-    for (kind = 0; kind < MDF_EXTRA_KINDS; kind++) {
-        for (i = 0; i < mdf_whole_n_of(state->program, (enum mdf_extra)kind); i++) {
-            uint64_t *home = mdf_whole_home(state, (enum mdf_extra)kind, i);
-            size_t slot = MDF_OPERAND_INDEX(mdf_whole_extra(state->program, (enum mdf_extra)kind, i));
+    for (kind = 0; kind < MDF_COUNTER_KINDS; kind++) {
+        for (i = 0; i < mdf_whole_n_of(state->program, (enum mdf_counter)kind); i++) {
+            uint64_t *home = mdf_whole_home(state, (enum mdf_counter)kind, i);
+            size_t slot = MDF_OPERAND_INDEX(mdf_whole_counter(state->program, (enum mdf_counter)kind, i));
 
             if (home != NULL) {
-                visit(state, &state->whole->extras[slot - first], home);
+                visit(state, &state->whole->counters[slot - first], home);
             }
         }
     }
 }
 
-static void look_at_home(struct mdf_state *state, struct mdf_value *extra, uint64_t *home)
+static void look_at_home(struct mdf_state *state, struct mdf_value *counter, uint64_t *home)
 {
-    mdf_value_borrow_tensor(&state->shared->memory, extra, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, home);
+    mdf_value_borrow_tensor(&state->shared->memory, counter, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, home);
 }
 
-static void copy_home(struct mdf_state *state, struct mdf_value *extra, uint64_t *home)
+static void copy_home(struct mdf_state *state, struct mdf_value *counter, uint64_t *home)
 {
-    if (extra->data != home) {
-        memcpy(home, extra->data, sizeof *home);
-        look_at_home(state, extra, home);
+    if (counter->data != home) {
+        memcpy(home, counter->data, sizeof *home);
+        look_at_home(state, counter, home);
     }
 }
 
@@ -69,7 +70,7 @@ static void count_nodes(struct mdf_scheduler *scheduler, size_t n_nodes)
 void mdf_whole_bring_home(struct mdf_state *state)
 {
     if (state->whole != NULL && state->whole->is_away) {
-        visit_extras(state, copy_home);
+        visit_counters(state, copy_home);
         count_nodes(&state->scheduler, state->program->n_nodes);
         state->whole->is_away = false;
     }
@@ -80,7 +81,7 @@ void mdf_whole_renew(struct mdf_state *state)
     state->whole->n_runs = 0;
     state->whole->have_all_run = false;
     if (state->whole->is_away) {
-        visit_extras(state, look_at_home);
+        visit_counters(state, look_at_home);
         state->whole->is_away = false;
     }
 }
@@ -92,8 +93,8 @@ void mdf_whole_release(struct mdf_state *state)
 
     mdf_fast_release(&whole->single.fast);
     mdf_fast_release(&whole->many.fast);
-    for (i = 0; whole->extras != NULL && i < mdf_whole_n_extras(state->program); i++) {
-        mdf_value_clear(&state->shared->memory, &whole->extras[i]);
+    for (i = 0; whole->counters != NULL && i < mdf_whole_n_counters(state->program); i++) {
+        mdf_value_clear(&state->shared->memory, &whole->counters[i]);
     }
 }
 
@@ -117,7 +118,7 @@ static void make_request(struct mdf_state *state, struct mdf_lowering_request *r
     *request = (struct mdf_lowering_request){.frame = state->frame,
                                              .go_through = go_through,
                                              .plan = state,
-                                             .extras = state->whole->extras,
+                                             .counters = state->whole->counters,
                                              .readers = state->readers,
                                              .self = self};
 }
@@ -161,13 +162,13 @@ static bool has_same_twins(const void *plan)
 static bool make_requests(struct mdf_state *state)
 {
     struct mdf_arena *arena = &state->shared->execution.arena;
-    size_t n_extras = mdf_whole_n_extras(state->program), n = state->program->code->n_slots + n_extras;
+    size_t n_counters = mdf_whole_n_counters(state->program), n = state->program->code->n_slots + n_counters;
     struct mdf_whole *whole = state->whole;
 
     if (state->readers == NULL) {
         state->readers = mdf_program_readers(state->program, arena);
     }
-    whole->extras = mdf_arena_array(arena, n_extras, sizeof *whole->extras);
+    whole->counters = mdf_arena_array(arena, n_counters, sizeof *whole->counters);
     whole->is_written = mdf_arena_array(arena, n, sizeof *whole->is_written);
     whole->is_left = mdf_arena_array(arena, n, sizeof *whole->is_left);
     whole->is_observed = mdf_arena_array(arena, n, sizeof *whole->is_observed);
@@ -175,11 +176,11 @@ static bool make_requests(struct mdf_state *state)
     whole->twins = mdf_arena_array(arena, n, sizeof *whole->twins);
     whole->has_twin = mdf_arena_array(arena, n, sizeof *whole->has_twin);
     if (state->readers == NULL || whole->inner_readers == NULL || whole->twins == NULL || whole->has_twin == NULL ||
-        whole->extras == NULL || whole->is_written == NULL || whole->is_left == NULL || whole->is_observed == NULL) {
-        whole->extras = NULL;
+        whole->counters == NULL || whole->is_written == NULL || whole->is_left == NULL || whole->is_observed == NULL) {
+        whole->counters = NULL;
         return false;
     }
-    visit_extras(state, look_at_home);
+    visit_counters(state, look_at_home);
     mdf_whole_mark_written(state->program, whole->is_written);
     mark_observed(state);
     make_request(state, &whole->single.request, mdf_whole_lower_single, MDF_READ_BY_ALL);
@@ -278,10 +279,10 @@ static bool record_pass(struct mdf_state *state, struct masks *masks, size_t pas
 static int64_t time_before(const struct mdf_state *state, const struct masks *masks)
 {
     const struct mdf_program *program = state->program;
-    size_t slot = MDF_OPERAND_INDEX(mdf_whole_extra(program, MDF_EXTRA_TIME, 0)) - program->code->n_slots, i;
+    size_t slot = MDF_OPERAND_INDEX(mdf_whole_counter(program, MDF_COUNTER_TIME, 0)) - program->code->n_slots, i;
     int64_t time;
 
-    memcpy(&time, state->whole->extras[slot].data, sizeof time);
+    memcpy(&time, state->whole->counters[slot].data, sizeof time);
     for (i = 0; program->schedule->is_absolute && i < masks->n_passes; i++) {
         time -= program->schedule->interval * __builtin_popcountll(masks->of_passes[i] >> program->n_nodes);
     }
@@ -391,7 +392,7 @@ enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state)
         whole->single.fast.is_given_up = true;
         return MDF_WHOLE_NOT_RUN;
     }
-    if ((whole->extras == NULL && !make_requests(state)) || !mdf_fast_run(&whole->single.fast, &whole->single.request)) {
+    if ((whole->counters == NULL && !make_requests(state)) || !mdf_fast_run(&whole->single.fast, &whole->single.request)) {
         return MDF_WHOLE_NOT_RUN;
     }
     spend_inputs(state);

@@ -22,11 +22,11 @@ struct mdf_whole {
     struct mdf_whole_program single, many;
     unsigned n_runs; /* evaluations node by node, up to the number at which it is lowered */
     int64_t n_steps;
-    struct mdf_value *extras; /* see whole_schedule.h; NULL: nothing has been made yet */
-    bool is_away;             /* counts and clocks are in the extras, not with the scheduler */
-    bool *is_written;         /* of each slot: an evaluation may write it */
-    bool *is_left;            /* of each slot: conditions look at it */
-    bool *is_observed;        /* of each slot: anybody does, or conditions do */
+    struct mdf_value *counters; /* see whole_schedule.h; NULL: nothing has been made yet */
+    bool is_away;               /* counts and clocks are in the counters, not with the scheduler */
+    bool *is_written;           /* of each slot: an evaluation may write it */
+    bool *is_left;              /* of each slot: conditions look at it */
+    bool *is_observed;          /* of each slot: anybody does, or conditions do */
     /* For evaluations in a row: slots that nothing but the outside looks at, and which are the same as another, their twin, after
      * each run of their node, are set behind the last evaluation. */
     uint32_t *inner_readers;

@@ -89,8 +89,8 @@ bool mdf_whole_lower_many(struct lowering *lowering, struct scope *scope, void *
 {
     struct mdf_state *state = plan;
     struct repetition steps = {.is_written = state->whole->is_written,
-                               .n_slots = state->program->code->n_slots + mdf_whole_n_extras(state->program)};
-    mdf_lowered_id n_steps = lowering_value_of(lowering, scope, mdf_whole_extra(state->program, MDF_EXTRA_STEPS, 0));
+                               .n_slots = state->program->code->n_slots + mdf_whole_n_counters(state->program)};
+    mdf_lowered_id n_steps = lowering_value_of(lowering, scope, mdf_whole_counter(state->program, MDF_COUNTER_STEPS, 0));
 
     memset(state->whole->has_twin, 0, state->program->code->n_slots * sizeof *state->whole->has_twin);
     if (n_steps == MDF_LOWERED_NONE || !lowering_begin_repetition(lowering, scope, &steps)) {

@@ -48,24 +48,24 @@ static bool count_run(const struct pass *pass, struct scope *scope, size_t node,
     mdf_lowered_id number = mdf_term_number(pass->lowering, now);
     uint32_t i;
 
-    if (!mdf_whole_add(whole, scope, MDF_EXTRA_COUNTS_IN_PASS, node, number) ||
-        !mdf_whole_add(whole, scope, MDF_EXTRA_COUNTS_IN_UPDATE, node, number) ||
-        !mdf_whole_add(whole, scope, MDF_EXTRA_COUNTS_IN_LIFE, node, number)) {
+    if (!mdf_whole_add(whole, scope, MDF_COUNTER_COUNTS_IN_PASS, node, number) ||
+        !mdf_whole_add(whole, scope, MDF_COUNTER_COUNTS_IN_UPDATE, node, number) ||
+        !mdf_whole_add(whole, scope, MDF_COUNTER_COUNTS_IN_LIFE, node, number)) {
         return false;
     }
     for (i = own->first_usable; i < own->first_usable + own->n_usables; i++) {
         const struct mdf_usable *usable = &whole->schedule->usables[i];
         mdf_lowered_id mark;
 
-        if (!mdf_whole_is_kept(whole, MDF_EXTRA_MARKS, i)) {
+        if (!mdf_whole_is_kept(whole, MDF_COUNTER_MARKS, i)) {
             continue;
         }
-        mark = mdf_whole_value(whole, scope, MDF_EXTRA_COUNTS_IN_UPDATE, usable->dependency);
+        mark = mdf_whole_value(whole, scope, MDF_COUNTER_COUNTS_IN_UPDATE, usable->dependency);
         if (usable->own) {
             mark = mdf_term_compute(pass->lowering, MDF_LOWERED_SUBTRACT, false, mark, mdf_term_whole(pass->lowering, 1));
         }
-        mark = mdf_term_choose(pass->lowering, now, mark, mdf_whole_value(whole, scope, MDF_EXTRA_MARKS, i));
-        if (!mdf_whole_set(whole, scope, MDF_EXTRA_MARKS, i, mark)) {
+        mark = mdf_term_choose(pass->lowering, now, mark, mdf_whole_value(whole, scope, MDF_COUNTER_MARKS, i));
+        if (!mdf_whole_set(whole, scope, MDF_COUNTER_MARKS, i, mark)) {
             return false;
         }
     }
@@ -221,8 +221,8 @@ static bool count_set(struct pass *pass, mdf_lowered_id opens)
 {
     mdf_lowered_id number = mdf_term_number(pass->lowering, opens);
 
-    return mdf_whole_add(pass->whole, pass->scope, MDF_EXTRA_CLOCKS, MDF_CLOCK_SETS_IN_UPDATE, number) &&
-           mdf_whole_add(pass->whole, pass->scope, MDF_EXTRA_CLOCKS, MDF_CLOCK_SETS_IN_LIFE, number);
+    return mdf_whole_add(pass->whole, pass->scope, MDF_COUNTER_CLOCKS, MDF_CLOCK_SETS_IN_UPDATE, number) &&
+           mdf_whole_add(pass->whole, pass->scope, MDF_COUNTER_CLOCKS, MDF_CLOCK_SETS_IN_LIFE, number);
 }
 
 static bool advance_time(struct pass *pass, mdf_lowered_id opens)
@@ -236,8 +236,8 @@ static bool advance_time(struct pass *pass, mdf_lowered_id opens)
     ticks = mdf_term_choose(pass->lowering, opens, mdf_term_whole(pass->lowering, schedule->interval),
                             mdf_term_whole(pass->lowering, 0));
     time = mdf_term_compute(pass->lowering, MDF_LOWERED_ADD_EXACT, false,
-                            mdf_whole_value(pass->whole, pass->scope, MDF_EXTRA_TIME, 0), ticks);
-    return mdf_whole_set(pass->whole, pass->scope, MDF_EXTRA_TIME, 0, time);
+                            mdf_whole_value(pass->whole, pass->scope, MDF_COUNTER_TIME, 0), ticks);
+    return mdf_whole_set(pass->whole, pass->scope, MDF_COUNTER_TIME, 0, time);
 }
 
 /* Which set each node was in last. */
@@ -246,17 +246,17 @@ static bool note_sets(struct pass *pass, const struct mdf_program_layer *layer, 
     const struct mdf_whole_schedule *whole = pass->whole;
     size_t i;
 
-    if (!mdf_whole_add(whole, pass->scope, MDF_EXTRA_N_SETS, 0, mdf_term_number(pass->lowering, opens))) {
+    if (!mdf_whole_add(whole, pass->scope, MDF_COUNTER_N_SETS, 0, mdf_term_number(pass->lowering, opens))) {
         return false;
     }
     for (i = 0; i < layer->n_nodes; i++) {
         size_t node = layer->nodes[i];
 
-        if (mdf_whole_is_kept(whole, MDF_EXTRA_LAST_SETS, node) &&
-            !mdf_whole_set(whole, pass->scope, MDF_EXTRA_LAST_SETS, node,
+        if (mdf_whole_is_kept(whole, MDF_COUNTER_LAST_SETS, node) &&
+            !mdf_whole_set(whole, pass->scope, MDF_COUNTER_LAST_SETS, node,
                            mdf_term_choose(pass->lowering, pass->in[node],
-                                           mdf_whole_value(whole, pass->scope, MDF_EXTRA_N_SETS, 0),
-                                           mdf_whole_value(whole, pass->scope, MDF_EXTRA_LAST_SETS, node)))) {
+                                           mdf_whole_value(whole, pass->scope, MDF_COUNTER_N_SETS, 0),
+                                           mdf_whole_value(whole, pass->scope, MDF_COUNTER_LAST_SETS, node)))) {
             return false;
         }
     }
@@ -335,7 +335,7 @@ static bool run_layer(struct pass *pass, size_t index)
 
 /* ------------------------------------------------------------------ a pass */
 
-static bool reset_counts(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_extra kind)
+static bool reset_counts(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_counter kind)
 {
     mdf_lowered_id zero = mdf_term_whole(whole->lowering, 0);
     size_t i;
@@ -357,7 +357,7 @@ static bool run_pass(struct pass *pass)
     pass->goes_on = mdf_term_truth(lowering, true);
     pass->any = mdf_term_truth(lowering, false);
     pass->mask = pass->has_mask ? mdf_term_whole(lowering, 0) : MDF_LOWERED_NONE;
-    if (!reset_counts(pass->whole, pass->scope, MDF_EXTRA_COUNTS_IN_PASS)) {
+    if (!reset_counts(pass->whole, pass->scope, MDF_COUNTER_COUNTS_IN_PASS)) {
         return false;
     }
     for (i = 0; i < pass->whole->program->n_layers; i++) {
@@ -367,9 +367,10 @@ static bool run_pass(struct pass *pass)
     }
     idle = pass->whole->schedule->is_absolute || !pass->counts_sets ? mdf_term_truth(lowering, false)
                                                                     : mdf_term_not(lowering, pass->any);
-    return mdf_whole_add(pass->whole, pass->scope, MDF_EXTRA_N_SETS, 0, mdf_term_number(lowering, idle)) &&
-           count_set(pass, idle) && mdf_whole_add(pass->whole, pass->scope, MDF_EXTRA_CLOCKS, MDF_CLOCK_PASSES_IN_UPDATE, one) &&
-           mdf_whole_add(pass->whole, pass->scope, MDF_EXTRA_CLOCKS, MDF_CLOCK_PASSES_IN_LIFE, one);
+    return mdf_whole_add(pass->whole, pass->scope, MDF_COUNTER_N_SETS, 0, mdf_term_number(lowering, idle)) &&
+           count_set(pass, idle) &&
+           mdf_whole_add(pass->whole, pass->scope, MDF_COUNTER_CLOCKS, MDF_CLOCK_PASSES_IN_UPDATE, one) &&
+           mdf_whole_add(pass->whole, pass->scope, MDF_COUNTER_CLOCKS, MDF_CLOCK_PASSES_IN_LIFE, one);
 }
 
 /* ------------------------------------------------------------------ an evaluation */
@@ -379,19 +380,19 @@ static bool begin_update(const struct mdf_whole_schedule *whole, struct scope *s
     struct lowering *lowering = whole->lowering;
     mdf_lowered_id zero = mdf_term_whole(lowering, 0), time, start;
 
-    if (!reset_counts(whole, scope, MDF_EXTRA_COUNTS_IN_PASS) || !reset_counts(whole, scope, MDF_EXTRA_COUNTS_IN_UPDATE) ||
-        !reset_counts(whole, scope, MDF_EXTRA_MARKS) ||
-        !mdf_whole_set(whole, scope, MDF_EXTRA_CLOCKS, MDF_CLOCK_PASSES_IN_UPDATE, zero) ||
-        !mdf_whole_set(whole, scope, MDF_EXTRA_CLOCKS, MDF_CLOCK_SETS_IN_UPDATE, zero)) {
+    if (!reset_counts(whole, scope, MDF_COUNTER_COUNTS_IN_PASS) || !reset_counts(whole, scope, MDF_COUNTER_COUNTS_IN_UPDATE) ||
+        !reset_counts(whole, scope, MDF_COUNTER_MARKS) ||
+        !mdf_whole_set(whole, scope, MDF_COUNTER_CLOCKS, MDF_CLOCK_PASSES_IN_UPDATE, zero) ||
+        !mdf_whole_set(whole, scope, MDF_COUNTER_CLOCKS, MDF_CLOCK_SETS_IN_UPDATE, zero)) {
         return false;
     }
     if (!whole->schedule->is_absolute) {
         return true;
     }
-    time = mdf_whole_value(whole, scope, MDF_EXTRA_TIME, 0);
+    time = mdf_whole_value(whole, scope, MDF_COUNTER_TIME, 0);
     start = mdf_term_whole(lowering, whole->schedule->start);
     return mdf_whole_set(
-        whole, scope, MDF_EXTRA_TIME, 0,
+        whole, scope, MDF_COUNTER_TIME, 0,
         mdf_term_choose(lowering, mdf_term_compute(lowering, MDF_LOWERED_LESS, false, time, start), start, time));
 }
 
@@ -424,13 +425,13 @@ bool mdf_whole_lower_passes(const struct mdf_whole_schedule *whole, struct scope
 {
     struct lowering *lowering = whole->lowering;
     const struct mdf_program *program = whole->program;
-    struct repetition passes = {.is_written = whole->is_kept, .n_slots = program->code->n_slots + mdf_whole_n_extras(program)};
+    struct repetition passes = {.is_written = whole->is_kept, .n_slots = program->code->n_slots + mdf_whole_n_counters(program)};
     struct pass pass = {.whole = whole,
                         .lowering = lowering,
                         .has_mask = mask != NULL,
-                        .counts_sets = mdf_whole_is_kept(whole, MDF_EXTRA_N_SETS, 0) ||
-                                       mdf_whole_is_kept(whole, MDF_EXTRA_CLOCKS, MDF_CLOCK_SETS_IN_UPDATE) ||
-                                       mdf_whole_is_kept(whole, MDF_EXTRA_CLOCKS, MDF_CLOCK_SETS_IN_LIFE)};
+                        .counts_sets = mdf_whole_is_kept(whole, MDF_COUNTER_N_SETS, 0) ||
+                                       mdf_whole_is_kept(whole, MDF_COUNTER_CLOCKS, MDF_CLOCK_SETS_IN_UPDATE) ||
+                                       mdf_whole_is_kept(whole, MDF_COUNTER_CLOCKS, MDF_CLOCK_SETS_IN_LIFE)};
     mdf_lowered_id always = mdf_term_truth(lowering, true), over;
 
     pass.in = mdf_arena_array(&lowering->scratch, program->n_nodes, sizeof *pass.in);
@@ -448,7 +449,7 @@ bool mdf_whole_lower_passes(const struct mdf_whole_schedule *whole, struct scope
         !lowering_begin_repetition(lowering, scope, &passes) || !run_passes(&pass, &passes, over, leaves, mask)) {
         return false;
     }
-    return mdf_whole_add(whole, scope, MDF_EXTRA_CLOCKS, MDF_CLOCK_UPDATES, mdf_term_whole(lowering, 1)) &&
+    return mdf_whole_add(whole, scope, MDF_COUNTER_CLOCKS, MDF_CLOCK_UPDATES, mdf_term_whole(lowering, 1)) &&
            mdf_whole_check(whole, scope, whole->schedule->end_of_sequence, always) !=
                MDF_LOWERED_NONE; /* asked once more, as it counts for an NWhen in it */
 }

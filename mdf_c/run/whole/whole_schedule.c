@@ -8,108 +8,108 @@
 /* Whole numbers up to here are the same as int64 and as float64. */
 static const double largest_whole = 0x1p53;
 
-/* ------------------------------------------------------------------ extras */
+/* ------------------------------------------------------------------ counters */
 
-size_t mdf_whole_n_of(const struct mdf_program *program, enum mdf_extra kind)
+size_t mdf_whole_n_of(const struct mdf_program *program, enum mdf_counter kind)
 {
     const struct mdf_schedule *schedule = program->schedule;
 
-    if (kind == MDF_EXTRA_STEPS) {
+    if (kind == MDF_COUNTER_STEPS) {
         return 1;
     }
     if (schedule == NULL) {
         return 0;
     }
     switch (kind) {
-    case MDF_EXTRA_MARKS:
+    case MDF_COUNTER_MARKS:
         return schedule->n_usables;
-    case MDF_EXTRA_SPENT:
+    case MDF_COUNTER_SPENT:
         return schedule->n_spent;
-    case MDF_EXTRA_STEPS:
-    case MDF_EXTRA_N_SETS:
-    case MDF_EXTRA_TIME:
+    case MDF_COUNTER_STEPS:
+    case MDF_COUNTER_N_SETS:
+    case MDF_COUNTER_TIME:
         return 1;
-    case MDF_EXTRA_CLOCKS:
+    case MDF_COUNTER_CLOCKS:
         return MDF_CLOCK_COUNT;
-    case MDF_EXTRA_COUNTS_IN_PASS:
-    case MDF_EXTRA_COUNTS_IN_UPDATE:
-    case MDF_EXTRA_COUNTS_IN_LIFE:
-    case MDF_EXTRA_LAST_SETS:
+    case MDF_COUNTER_COUNTS_IN_PASS:
+    case MDF_COUNTER_COUNTS_IN_UPDATE:
+    case MDF_COUNTER_COUNTS_IN_LIFE:
+    case MDF_COUNTER_LAST_SETS:
         return program->n_nodes;
-    case MDF_EXTRA_KINDS:
+    case MDF_COUNTER_KINDS:
         break;
     }
     return 0;
 }
 
-size_t mdf_whole_n_extras(const struct mdf_program *program)
+size_t mdf_whole_n_counters(const struct mdf_program *program)
 {
     size_t n = 0;
     int kind;
 
-    for (kind = 0; kind < MDF_EXTRA_KINDS; kind++) {
-        n += mdf_whole_n_of(program, (enum mdf_extra)kind);
+    for (kind = 0; kind < MDF_COUNTER_KINDS; kind++) {
+        n += mdf_whole_n_of(program, (enum mdf_counter)kind);
     }
     return n;
 }
 
-mdf_operand mdf_whole_extra(const struct mdf_program *program, enum mdf_extra kind, size_t index)
+mdf_operand mdf_whole_counter(const struct mdf_program *program, enum mdf_counter kind, size_t index)
 {
     size_t slot = program->code->n_slots + index;
     int before;
 
     for (before = 0; before < (int)kind; before++) {
-        slot += mdf_whole_n_of(program, (enum mdf_extra)before);
+        slot += mdf_whole_n_of(program, (enum mdf_counter)before);
     }
     return MDF_OPERAND(MDF_OPERAND_SLOT, slot);
 }
 
-uint64_t *mdf_whole_home(struct mdf_state *state, enum mdf_extra kind, size_t index)
+uint64_t *mdf_whole_home(struct mdf_state *state, enum mdf_counter kind, size_t index)
 {
     struct mdf_scheduler *scheduler = &state->scheduler;
 
     switch (kind) {
-    case MDF_EXTRA_STEPS:
+    case MDF_COUNTER_STEPS:
         return (uint64_t *)&state->whole->n_steps;
-    case MDF_EXTRA_COUNTS_IN_LIFE:
+    case MDF_COUNTER_COUNTS_IN_LIFE:
         return &scheduler->counts[MDF_SCOPE_LIFE][index];
-    case MDF_EXTRA_SPENT:
+    case MDF_COUNTER_SPENT:
         return &scheduler->spent[index];
-    case MDF_EXTRA_LAST_SETS:
+    case MDF_COUNTER_LAST_SETS:
         return &scheduler->last_sets[index];
-    case MDF_EXTRA_N_SETS:
+    case MDF_COUNTER_N_SETS:
         return &scheduler->n_sets;
-    case MDF_EXTRA_CLOCKS:
+    case MDF_COUNTER_CLOCKS:
         return &scheduler->clocks[index];
-    case MDF_EXTRA_TIME:
+    case MDF_COUNTER_TIME:
         return (uint64_t *)&scheduler->time;
-    case MDF_EXTRA_COUNTS_IN_PASS:
-    case MDF_EXTRA_COUNTS_IN_UPDATE:
-    case MDF_EXTRA_MARKS:
-    case MDF_EXTRA_KINDS:
+    case MDF_COUNTER_COUNTS_IN_PASS:
+    case MDF_COUNTER_COUNTS_IN_UPDATE:
+    case MDF_COUNTER_MARKS:
+    case MDF_COUNTER_KINDS:
         break;
     }
     return NULL;
 }
 
-bool mdf_whole_is_kept(const struct mdf_whole_schedule *whole, enum mdf_extra kind, size_t index)
+bool mdf_whole_is_kept(const struct mdf_whole_schedule *whole, enum mdf_counter kind, size_t index)
 {
-    return whole->is_kept[MDF_OPERAND_INDEX(mdf_whole_extra(whole->program, kind, index))];
+    return whole->is_kept[MDF_OPERAND_INDEX(mdf_whole_counter(whole->program, kind, index))];
 }
 
-mdf_lowered_id mdf_whole_value(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_extra kind, size_t index)
+mdf_lowered_id mdf_whole_value(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_counter kind, size_t index)
 {
-    return lowering_value_of(whole->lowering, scope, mdf_whole_extra(whole->program, kind, index));
+    return lowering_value_of(whole->lowering, scope, mdf_whole_counter(whole->program, kind, index));
 }
 
-bool mdf_whole_set(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_extra kind, size_t index,
+bool mdf_whole_set(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_counter kind, size_t index,
                    mdf_lowered_id value)
 {
     return !mdf_whole_is_kept(whole, kind, index) ||
-           lowering_bind(whole->lowering, scope, mdf_whole_extra(whole->program, kind, index), value);
+           lowering_bind(whole->lowering, scope, mdf_whole_counter(whole->program, kind, index), value);
 }
 
-bool mdf_whole_add(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_extra kind, size_t index,
+bool mdf_whole_add(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_counter kind, size_t index,
                    mdf_lowered_id value)
 {
     return !mdf_whole_is_kept(whole, kind, index) ||
@@ -120,17 +120,17 @@ bool mdf_whole_add(const struct mdf_whole_schedule *whole, struct scope *scope, 
 
 /* ------------------------------------------------------------------ what is kept */
 
-static void keep(const struct mdf_program *program, bool *is_kept, enum mdf_extra kind, size_t index)
+static void keep(const struct mdf_program *program, bool *is_kept, enum mdf_counter kind, size_t index)
 {
-    is_kept[MDF_OPERAND_INDEX(mdf_whole_extra(program, kind, index))] = true;
+    is_kept[MDF_OPERAND_INDEX(mdf_whole_counter(program, kind, index))] = true;
 }
 
-static enum mdf_extra counts_in(uint8_t scope)
+static enum mdf_counter counts_in(uint8_t scope)
 {
-    return (enum mdf_extra)(MDF_EXTRA_COUNTS_IN_PASS + (int)scope - MDF_SCOPE_PASS);
+    return (enum mdf_counter)(MDF_COUNTER_COUNTS_IN_PASS + (int)scope - MDF_SCOPE_PASS);
 }
 
-static void keep_all(const struct mdf_program *program, bool *is_kept, enum mdf_extra kind)
+static void keep_all(const struct mdf_program *program, bool *is_kept, enum mdf_counter kind)
 {
     size_t i;
 
@@ -157,18 +157,18 @@ static void keep_read(void *context, enum mdf_condition_read what, uint8_t scope
         keep_all(program, keeping->is_kept, counts_in(scope));
         break;
     case MDF_READ_USABLE:
-        keep(program, keeping->is_kept, MDF_EXTRA_MARKS, index);
-        keep(program, keeping->is_kept, MDF_EXTRA_COUNTS_IN_UPDATE, program->schedule->usables[index].dependency);
+        keep(program, keeping->is_kept, MDF_COUNTER_MARKS, index);
+        keep(program, keeping->is_kept, MDF_COUNTER_COUNTS_IN_UPDATE, program->schedule->usables[index].dependency);
         break;
     case MDF_READ_CLOCK:
-        keep(program, keeping->is_kept, MDF_EXTRA_CLOCKS, index);
+        keep(program, keeping->is_kept, MDF_COUNTER_CLOCKS, index);
         break;
     case MDF_READ_SPENT:
-        keep(program, keeping->is_kept, MDF_EXTRA_SPENT, index);
+        keep(program, keeping->is_kept, MDF_COUNTER_SPENT, index);
         break;
     case MDF_READ_LAST_SET:
-        keep_all(program, keeping->is_kept, MDF_EXTRA_N_SETS);
-        keep(program, keeping->is_kept, MDF_EXTRA_LAST_SETS, index);
+        keep_all(program, keeping->is_kept, MDF_COUNTER_N_SETS);
+        keep(program, keeping->is_kept, MDF_COUNTER_LAST_SETS, index);
         break;
     case MDF_READ_TIME:
     case MDF_READ_VALUE:
@@ -185,7 +185,7 @@ void mdf_whole_mark_kept(const struct mdf_program *program, bool *is_kept)
         mdf_conditions_read(program->schedule, i, keep_read, &keeping);
     }
     if (program->schedule->is_absolute) {
-        keep(program, is_kept, MDF_EXTRA_TIME, 0);
+        keep(program, is_kept, MDF_COUNTER_TIME, 0);
     }
 }
 
@@ -217,7 +217,7 @@ static mdf_lowered_id check_time(const struct mdf_whole_schedule *whole, struct 
                                  const struct mdf_time_window *window)
 {
     struct lowering *lowering = whole->lowering;
-    mdf_lowered_id time = mdf_whole_value(whole, scope, MDF_EXTRA_TIME, 0), truth, since;
+    mdf_lowered_id time = mdf_whole_value(whole, scope, MDF_COUNTER_TIME, 0), truth, since;
 
     truth = mdf_term_and(
         lowering, mdf_term_compute(lowering, MDF_LOWERED_GREATER_EQUAL, false, time, mdf_term_whole(lowering, window->first)),
@@ -328,7 +328,7 @@ static struct lowering *lowering_in(void *context)
     return ((struct checking *)context)->whole->lowering;
 }
 
-static mdf_lowered_id value_in(void *context, enum mdf_extra kind, size_t index)
+static mdf_lowered_id value_in(void *context, enum mdf_counter kind, size_t index)
 {
     const struct checking *in = context;
 
@@ -374,18 +374,18 @@ static union mdf_term usable_term(void *context, uint32_t index)
     size_t dependency = in->whole->schedule->usables[index].dependency;
 
     return term(mdf_term_compute(in->whole->lowering, MDF_LOWERED_SUBTRACT, false,
-                                 value_in(context, MDF_EXTRA_COUNTS_IN_UPDATE, dependency),
-                                 value_in(context, MDF_EXTRA_MARKS, index)));
+                                 value_in(context, MDF_COUNTER_COUNTS_IN_UPDATE, dependency),
+                                 value_in(context, MDF_COUNTER_MARKS, index)));
 }
 
 static union mdf_term clock_term(void *context, enum mdf_clock clock)
 {
-    return term(value_in(context, MDF_EXTRA_CLOCKS, (size_t)clock));
+    return term(value_in(context, MDF_COUNTER_CLOCKS, (size_t)clock));
 }
 
 static union mdf_term spent_term(void *context, uint32_t index)
 {
-    return term(value_in(context, MDF_EXTRA_SPENT, index));
+    return term(value_in(context, MDF_COUNTER_SPENT, index));
 }
 
 static union mdf_term compared_term(void *context, union mdf_term number, enum mdf_comparison comparison, double n)
@@ -410,8 +410,8 @@ static union mdf_term all_have_run_term(void *context, enum mdf_count_scope scop
 static union mdf_term just_ran_term(void *context, const struct mdf_condition *condition)
 {
     return term(mdf_term_compute(lowering_in(context), MDF_LOWERED_EQUAL, false,
-                                 value_in(context, MDF_EXTRA_LAST_SETS, condition->index),
-                                 value_in(context, MDF_EXTRA_N_SETS, 0)));
+                                 value_in(context, MDF_COUNTER_LAST_SETS, condition->index),
+                                 value_in(context, MDF_COUNTER_N_SETS, 0)));
 }
 
 static union mdf_term time_term(void *context, const struct mdf_time_window *window)
@@ -441,8 +441,8 @@ static union mdf_term spend_term(void *context, uint32_t index, union mdf_term r
     const struct checking *in = context;
     mdf_lowered_id now = mdf_term_number(in->whole->lowering, mdf_term_and(in->whole->lowering, reached.id, truth.id));
 
-    return now != MDF_LOWERED_NONE && mdf_whole_add(in->whole, in->scope, MDF_EXTRA_SPENT, index, now) ? truth
-                                                                                                       : term(MDF_LOWERED_NONE);
+    return now != MDF_LOWERED_NONE && mdf_whole_add(in->whole, in->scope, MDF_COUNTER_SPENT, index, now) ? truth
+                                                                                                         : term(MDF_LOWERED_NONE);
 }
 
 mdf_lowered_id mdf_whole_check(const struct mdf_whole_schedule *whole, struct scope *scope, uint32_t index,

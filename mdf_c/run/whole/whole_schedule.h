@@ -1,26 +1,26 @@
 /* whole_schedule.h - an evaluation of a graph with conditions as lowered ops: what scheduler.c does with counts and clocks in
  * memory, done with counts and clocks that are scalars. See whole.h, docs/scheduling.md.
  *
- * Each count and clock is a slot past those of the code ("extra"), of which only those exist that a condition looks at. */
+ * Each count and clock is a slot past those of the code ("counter"), of which only those exist that a condition looks at. */
 #ifndef MDF_RUN_WHOLE_WHOLE_SCHEDULE_H
 #define MDF_RUN_WHOLE_WHOLE_SCHEDULE_H
 
 #include "mdf_c/run/state.h"
 #include "mdf_c/run/whole/whole_terms.h"
 
-/* Kinds of extras, as many of each as a program has: of nodes, usables, NWhens, clocks. */
-enum mdf_extra {
-    MDF_EXTRA_STEPS, /* one: how many evaluations to run in a row */
-    MDF_EXTRA_COUNTS_IN_PASS,
-    MDF_EXTRA_COUNTS_IN_UPDATE,
-    MDF_EXTRA_COUNTS_IN_LIFE,
-    MDF_EXTRA_MARKS,
-    MDF_EXTRA_SPENT,
-    MDF_EXTRA_LAST_SETS,
-    MDF_EXTRA_N_SETS, /* one */
-    MDF_EXTRA_CLOCKS,
-    MDF_EXTRA_TIME, /* one */
-    MDF_EXTRA_KINDS
+/* Kinds of counters, as many of each as a program has: of nodes, usables, NWhens, clocks. */
+enum mdf_counter {
+    MDF_COUNTER_STEPS, /* one: how many evaluations to run in a row */
+    MDF_COUNTER_COUNTS_IN_PASS,
+    MDF_COUNTER_COUNTS_IN_UPDATE,
+    MDF_COUNTER_COUNTS_IN_LIFE,
+    MDF_COUNTER_MARKS,
+    MDF_COUNTER_SPENT,
+    MDF_COUNTER_LAST_SETS,
+    MDF_COUNTER_N_SETS, /* one */
+    MDF_COUNTER_CLOCKS,
+    MDF_COUNTER_TIME, /* one */
+    MDF_COUNTER_KINDS
 };
 
 struct mdf_whole_schedule {
@@ -31,24 +31,24 @@ struct mdf_whole_schedule {
     const bool *is_kept; /* of each slot */
 };
 
-size_t mdf_whole_n_extras(const struct mdf_program *program);
-mdf_operand mdf_whole_extra(const struct mdf_program *program, enum mdf_extra kind, size_t index);
+size_t mdf_whole_n_counters(const struct mdf_program *program);
+mdf_operand mdf_whole_counter(const struct mdf_program *program, enum mdf_counter kind, size_t index);
 /* Where the scheduler has it; NULL: it does not outlast an evaluation. */
-uint64_t *mdf_whole_home(struct mdf_state *state, enum mdf_extra kind, size_t index);
-/* How many extras of a kind there are. */
-size_t mdf_whole_n_of(const struct mdf_program *program, enum mdf_extra kind);
-/* Marks the extras that a condition looks at. */
+uint64_t *mdf_whole_home(struct mdf_state *state, enum mdf_counter kind, size_t index);
+/* How many counters of a kind there are. */
+size_t mdf_whole_n_of(const struct mdf_program *program, enum mdf_counter kind);
+/* Marks the counters that a condition looks at. */
 void mdf_whole_mark_kept(const struct mdf_program *program, bool *is_kept);
 
-/* The value of an extra. */
-mdf_lowered_id mdf_whole_value(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_extra kind, size_t index);
-/* Gives an extra that is kept a value; others are left alone. */
-bool mdf_whole_set(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_extra kind, size_t index,
+/* The value of a counter. */
+mdf_lowered_id mdf_whole_value(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_counter kind, size_t index);
+/* Gives a counter that is kept a value; others are left alone. */
+bool mdf_whole_set(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_counter kind, size_t index,
                    mdf_lowered_id value);
-/* Adds to an extra that is kept. */
-bool mdf_whole_add(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_extra kind, size_t index,
+/* Adds to a counter that is kept. */
+bool mdf_whole_add(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_counter kind, size_t index,
                    mdf_lowered_id value);
-bool mdf_whole_is_kept(const struct mdf_whole_schedule *whole, enum mdf_extra kind, size_t index);
+bool mdf_whole_is_kept(const struct mdf_whole_schedule *whole, enum mdf_counter kind, size_t index);
 
 /* Whether condition number `index` holds, where it is asked (`reached`); an NWhen counts. NONE: it can not be lowered. */
 mdf_lowered_id mdf_whole_check(const struct mdf_whole_schedule *whole, struct scope *scope, uint32_t index,
