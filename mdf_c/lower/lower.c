@@ -303,7 +303,7 @@ static bool run_jump(struct lowering *lowering, struct scope *scope, size_t at, 
            lowering_add_op(lowering, lowering->region, &op);
 }
 
-mdf_operand lowering_twin(const struct scope *side, mdf_operand slot, const uint32_t *states)
+mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uint32_t *states)
 {
     mdf_lowered_id id = find_binding(side, slot)->id;
     size_t i;

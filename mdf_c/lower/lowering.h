@@ -145,7 +145,7 @@ bool lowering_end_side(struct lowering *lowering, struct scope *scope, const str
                        bool (*is_own)(const void *owner, mdf_operand slot), const void *owner);
 
 /* A state (`states`: those of a repetition) that the side leaves with the same value as `slot`; MDF_NO_OPERAND: none. */
-mdf_operand lowering_twin(const struct scope *side, mdf_operand slot, const uint32_t *states);
+mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uint32_t *states);
 
 /* --- lower_call.c: a call of a kernel without bodies. */
 bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);

@@ -141,17 +141,17 @@ static void mark_observed(const struct mdf_state *state)
 }
 
 /* Twins are the same, unless their node ran last where it computes something else: without a time increment. */
-static bool has_same_twins(const void *plan)
+static bool has_same_aliases(const void *plan)
 {
     const struct mdf_state *state = plan;
     size_t i;
 
     for (i = 0; i < state->program->code->n_slots; i++) {
-        if (state->whole->has_twin[i]) {
+        if (state->whole->has_alias[i]) {
             const struct mdf_value *slot = mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i));
-            const struct mdf_value *twin = mdf_frame_slot(state->frame, state->whole->twins[i]);
+            const struct mdf_value *alias = mdf_frame_slot(state->frame, state->whole->aliases[i]);
 
-            if (slot->strength != twin->strength || !mdf_value_equal(slot, twin)) {
+            if (slot->strength != alias->strength || !mdf_value_equal(slot, alias)) {
                 return false;
             }
         }
@@ -173,9 +173,9 @@ static bool make_requests(struct mdf_state *state)
     whole->is_left = mdf_arena_array(arena, n, sizeof *whole->is_left);
     whole->is_observed = mdf_arena_array(arena, n, sizeof *whole->is_observed);
     whole->inner_readers = mdf_program_inner_readers(state->program, arena);
-    whole->twins = mdf_arena_array(arena, n, sizeof *whole->twins);
-    whole->has_twin = mdf_arena_array(arena, n, sizeof *whole->has_twin);
-    if (state->readers == NULL || whole->inner_readers == NULL || whole->twins == NULL || whole->has_twin == NULL ||
+    whole->aliases = mdf_arena_array(arena, n, sizeof *whole->aliases);
+    whole->has_alias = mdf_arena_array(arena, n, sizeof *whole->has_alias);
+    if (state->readers == NULL || whole->inner_readers == NULL || whole->aliases == NULL || whole->has_alias == NULL ||
         whole->counters == NULL || whole->is_written == NULL || whole->is_left == NULL || whole->is_observed == NULL) {
         whole->counters = NULL;
         return false;
@@ -185,8 +185,8 @@ static bool make_requests(struct mdf_state *state)
     mark_observed(state);
     make_request(state, &whole->single.request, mdf_whole_lower_single, MDF_READ_BY_ALL);
     make_request(state, &whole->many.request, mdf_whole_lower_many, MDF_READ_BY_NOBODY);
-    whole->many.request.keeps = whole->has_twin;
-    whole->many.request.may_run = has_same_twins;
+    whole->many.request.keeps = whole->has_alias;
+    whole->many.request.may_run = has_same_aliases;
     return true;
 }
 

@@ -27,11 +27,11 @@ struct mdf_whole {
     bool *is_written;           /* of each slot: an evaluation may write it */
     bool *is_left;              /* of each slot: conditions look at it */
     bool *is_observed;          /* of each slot: anybody does, or conditions do */
-    /* For evaluations in a row: slots that nothing but the outside looks at, and which are the same as another, their twin, after
-     * each run of their node, are set behind the last evaluation. */
+    /* For evaluations in a row: slots that nothing but the outside looks at, and which are the same as another, their alias,
+     * after each run of their node, are set behind the last evaluation. */
     uint32_t *inner_readers;
-    mdf_operand *twins; /* of each slot; MDF_NO_OPERAND: none */
-    bool *has_twin;
+    mdf_operand *aliases; /* of each slot; MDF_NO_OPERAND: none */
+    bool *has_alias;
     bool *had_run; /* of each node: when it was lowered */
     bool have_all_run;
     enum mdf_refusal_reason refused; /* why the last evaluation was not done as a whole, without asking for that; else NOT */

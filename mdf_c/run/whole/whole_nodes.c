@@ -72,13 +72,13 @@ bool mdf_whole_lower_single(struct lowering *lowering, struct scope *scope, void
     return lower_evaluation(lowering, scope, state, state->whole->is_observed, &state->whole->single.mask);
 }
 
-static bool set_twins(struct lowering *lowering, struct scope *scope, const struct mdf_state *state)
+static bool set_aliases(struct lowering *lowering, struct scope *scope, const struct mdf_state *state)
 {
     size_t i;
 
     for (i = 0; i < state->program->code->n_slots; i++) {
-        if (state->whole->has_twin[i] && !lowering_bind(lowering, scope, MDF_OPERAND(MDF_OPERAND_SLOT, i),
-                                                        lowering_value_of(lowering, scope, state->whole->twins[i]))) {
+        if (state->whole->has_alias[i] && !lowering_bind(lowering, scope, MDF_OPERAND(MDF_OPERAND_SLOT, i),
+                                                         lowering_value_of(lowering, scope, state->whole->aliases[i]))) {
             return false;
         }
     }
@@ -92,13 +92,13 @@ bool mdf_whole_lower_many(struct lowering *lowering, struct scope *scope, void *
                                .n_slots = state->program->code->n_slots + mdf_whole_n_counters(state->program)};
     mdf_lowered_id n_steps = lowering_value_of(lowering, scope, mdf_whole_counter(state->program, MDF_COUNTER_STEPS, 0));
 
-    memset(state->whole->has_twin, 0, state->program->code->n_slots * sizeof *state->whole->has_twin);
+    memset(state->whole->has_alias, 0, state->program->code->n_slots * sizeof *state->whole->has_alias);
     if (n_steps == MDF_LOWERED_NONE || !lowering_begin_repetition(lowering, scope, &steps)) {
         return false;
     }
     steps.loop->trip_count = n_steps;
     return lower_evaluation(lowering, &steps.body, state, state->whole->is_left, NULL) &&
-           lowering_end_repetition(lowering, &steps, NULL) && set_twins(lowering, scope, state);
+           lowering_end_repetition(lowering, &steps, NULL) && set_aliases(lowering, scope, state);
 }
 
 void mdf_whole_mark_written(const struct mdf_program *program, bool *is_written)

@@ -150,17 +150,17 @@ struct owner {
 static bool is_alias(const struct owner *owner, mdf_operand slot)
 {
     struct mdf_whole *whole = owner->state->whole;
-    mdf_operand twin;
+    mdf_operand alias;
 
     if (owner->has_mask || whole->inner_readers[MDF_OPERAND_INDEX(slot)] != MDF_READ_BY_NOBODY) {
         return false;
     }
-    twin = lowering_twin(owner->side, slot, owner->passes->states);
-    if (twin != MDF_NO_OPERAND) {
-        whole->twins[MDF_OPERAND_INDEX(slot)] = twin;
-        whole->has_twin[MDF_OPERAND_INDEX(slot)] = true;
+    alias = lowering_alias(owner->side, slot, owner->passes->states);
+    if (alias != MDF_NO_OPERAND) {
+        whole->aliases[MDF_OPERAND_INDEX(slot)] = alias;
+        whole->has_alias[MDF_OPERAND_INDEX(slot)] = true;
     }
-    return twin != MDF_NO_OPERAND;
+    return alias != MDF_NO_OPERAND;
 }
 
 /* Only the node itself looks at the slot, and not at what it left there the last time. */
