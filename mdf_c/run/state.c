@@ -645,7 +645,7 @@ static bool run_graph(struct mdf_state *state)
     if (state->program->schedule == NULL) {
         return state->schedule.n_nodes == state->program->n_nodes ? repeat_layers(state) : run_layers(state);
     }
-    mdf_whole_bring_home(state);
+    mdf_whole_write_back(state);
     mdf_schedule_record_clear(&state->schedule);
     return mdf_scheduler_run(&state->scheduler, state);
 }

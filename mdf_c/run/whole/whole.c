@@ -67,7 +67,7 @@ static void count_nodes(struct mdf_scheduler *scheduler, size_t n_nodes)
     }
 }
 
-void mdf_whole_bring_home(struct mdf_state *state)
+void mdf_whole_write_back(struct mdf_state *state)
 {
     if (state->whole != NULL && state->whole->is_away) {
         visit_counters(state, copy_home);

@@ -52,7 +52,7 @@ enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state);
  * needs is there afterwards, so one must follow. The number that was done. */
 uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps);
 /* The scheduler has its counts and clocks again. */
-void mdf_whole_bring_home(struct mdf_state *state);
+void mdf_whole_write_back(struct mdf_state *state);
 /* The graph begins anew. */
 void mdf_whole_renew(struct mdf_state *state);
 
