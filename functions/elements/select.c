@@ -71,7 +71,7 @@ static const struct mdf_setting clip_settings[] = {{"min", MDF_SETTING_FLOAT, of
                                                    {"max", MDF_SETTING_FLOAT, offsetof(struct clip_settings, high)},
                                                    {NULL, MDF_SETTING_INT, 0}};
 
-/* What the loops get, kept with the call: they may run after it (functions/elements/follow.h). */
+/* What the loops get, kept with the call: they may run after it (functions/elements/epilogue.h). */
 struct bounds {
     void *pointers[2]; /* NULL: none */
     uint64_t elements[2];

@@ -14,7 +14,7 @@
 #include "schemas/inference.h"
 
 struct mdf_elementwise_trace;
-struct mdf_follow;
+struct mdf_epilogue;
 struct mdf_threads; /* of one state, see mdf_threads_new */
 
 /* What all calls of one state share. */
@@ -56,7 +56,7 @@ struct mdf_call {
     struct mdf_value *scratch;      /* MDF_CALL_SCRATCH values for the kernel's own use, kept between runs */
     struct mdf_context *context;
     const struct mdf_operator *operator;
-    struct mdf_follow *follow; /* what the kernel may do with output 0 besides; see functions/elements/follow.h */
+    struct mdf_epilogue *epilogue; /* what the kernel may do with output 0 besides; see functions/elements/epilogue.h */
 };
 
 enum { MDF_CALL_SCRATCH = 4 };

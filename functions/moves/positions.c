@@ -70,7 +70,7 @@ static bool run_on(const struct mdf_call *call, const struct mdf_value *const in
     trial.outputs = outputs;
     trial.scratch = scratch;
     trial.constants = NULL;
-    trial.follow = NULL;
+    trial.epilogue = NULL;
     done = trial.kernel(&trial);
     clear(call->context->memory, scratch, MDF_CALL_SCRATCH);
     return done;

@@ -6,7 +6,7 @@
  * Source: ONNX Conv, all versions. */
 #include "functions/windows/conv.h"
 
-#include "functions/elements/follow.h"
+#include "functions/elements/epilogue.h"
 #include "functions/products/gemm.h"
 #include "functions/windows/conv_planes.h"
 #include "functions/windows/conv_tiles.h"
@@ -119,16 +119,16 @@ static bool multiply_groups(struct mdf_workspace *workspace, const struct mdf_co
     return mdf_multiply_batch(workspace->call, scratch, &product, job->n_batches * job->n_groups, locate_group, job);
 }
 
-/* What follows is put on the result where that may be done: then *y is where the result goes. NULL: nothing follows. */
+/* An epilogue is put on the result where that may be done: then *y is where the result goes. NULL: there is none. */
 static const void *begin_limits(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, void **y)
 {
-    const struct mdf_follow *follow = plan->is_output ? mdf_follow_begin(workspace->call) : NULL;
+    const struct mdf_epilogue *epilogue = plan->is_output ? mdf_epilogue_begin(workspace->call) : NULL;
 
-    if (follow == NULL) {
+    if (epilogue == NULL) {
         return NULL;
     }
-    *y = mdf_follow_result(follow);
-    return mdf_follow_limits(follow);
+    *y = mdf_epilogue_result(epilogue);
+    return mdf_epilogue_limits(epilogue);
 }
 
 bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, const void *x, const void *weights,

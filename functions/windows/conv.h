@@ -17,7 +17,7 @@ struct mdf_conv_plan {
     size_t n_batches, n_channels, n_groups, n_outputs;
     /* mdf_conv_read says that neither holds: */
     bool weights_are_constant; /* the same in each run of the call */
-    bool is_output;            /* the result is output 0 of the call: what follows that may be done with it */
+    bool is_output;            /* the result is output 0 of the call: an epilogue may be done with it */
 };
 
 /* Arrays of the workspace that the two functions below use. */

@@ -11,7 +11,7 @@ struct mdf_conv_planes {
     size_t n_planes;        /* of x, batches times channels */
     size_t n_channels;      /* of x; weights and bias are the same for each batch */
     size_t channel_outputs; /* planes of y for each of x */
-    const void *limits;     /* three elements, see functions/elements/follow.h, put on y; NULL: none */
+    const void *limits;     /* three elements, see functions/elements/epilogue.h, put on y; NULL: none */
 };
 
 /* Whether this way is meant for such windows: one or two axes, adjacent windows at most two elements apart. */

@@ -13,9 +13,9 @@ struct mdf_convolution {
     size_t n_batches, n_groups, group_channels, group_outputs;
     bool is_pointwise;         /* the windows are the elements of the array */
     bool weights_are_constant; /* the same in each run of the call */
-    const void *limits;        /* three elements, see functions/elements/follow.h, put on y; NULL: none */
-    mdf_dtype dtype;           /* FLOAT32, FLOAT64, or UINT32: words of bytes (functions/products/fused_words.h), the weights signed */
-    uint32_t padding;          /* a word of padding; 0 with reals */
+    const void *limits;        /* three elements, see functions/elements/epilogue.h, put on y; NULL: none */
+    mdf_dtype dtype;  /* FLOAT32, FLOAT64, or UINT32: words of bytes (functions/products/fused_words.h), the weights signed */
+    uint32_t padding; /* a word of padding; 0 with reals */
 };
 
 /* Arrays and values of the workspace that mdf_conv_tiles_run takes. */

@@ -1,7 +1,7 @@
 /* frame.c - units at run time: slots, operands as pointers, and the loop over instructions. See code.h. */
 #include "mdf_c/code/code.h"
 
-#include "functions/elements/follow.h"
+#include "functions/elements/epilogue.h"
 #include "functions/python/python.h"
 
 #include <assert.h>
@@ -455,8 +455,8 @@ static bool run_call_at(struct mdf_frame *frame, size_t at)
 {
     struct frame_call *call = &frame->calls[frame->code->instructions[at].target];
 
-    if (call->call.follow != NULL) {
-        call->call.follow->is_done = false;
+    if (call->call.epilogue != NULL) {
+        call->call.epilogue->is_done = false;
     }
     if (call->call.bodies != NULL && frame->execution->run_fast != NULL && frame->execution->run_fast(frame, at, &call->fast)) {
         return true;

@@ -2,7 +2,7 @@
 #include "mdf_c/run/explain.h"
 
 #include "mdf_c/run/dump.h"
-#include "mdf_c/run/followers.h"
+#include "mdf_c/run/epilogues.h"
 
 #include <string.h>
 
@@ -306,15 +306,15 @@ static void explain_calls(struct explanation *explanation, const struct mdf_fram
 /* ------------------------------------------------------------------ nodes */
 
 /* Whether another node's kernel has done what this one does; then it is told. */
-static bool explain_follower(struct explanation *explanation, size_t index)
+static bool explain_epilogue(struct explanation *explanation, size_t index)
 {
-    const struct mdf_followers *followers = explanation->state->followers;
+    const struct mdf_epilogues *epilogues = explanation->state->epilogues;
 
-    if (followers == NULL || followers->of_node[index] == NULL || !followers->of_node[index]->is_owed) {
+    if (epilogues == NULL || epilogues->of_node[index] == NULL || !epilogues->of_node[index]->is_unwritten) {
         return false;
     }
     mdf_text_append_string(explanation->text, "by the kernel of node ");
-    write_quoted(explanation->text, explanation->state->program->nodes[followers->of_node[index]->leader].id);
+    write_quoted(explanation->text, explanation->state->program->nodes[epilogues->of_node[index]->producer].id);
     mdf_text_append_string(explanation->text, "\n");
     return true;
 }
@@ -359,7 +359,7 @@ static void explain_node(struct explanation *explanation, size_t index, bool is_
         write_lowered(explanation->text, own->fast.lowered, indent + STEP);
         note_region(explanation, &own->fast.lowered->region);
         is_lowered = true;
-    } else if (!explain_follower(explanation, index)) {
+    } else if (!explain_epilogue(explanation, index)) {
         write_steps(explanation->text, state->program, node);
         if (own == NULL) {
             write_reason(explanation->text, MDF_REFUSED_PLAIN, indent + STEP);

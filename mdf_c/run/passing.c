@@ -5,7 +5,7 @@
  * next evaluation, what else such calls read is there or can be made again: so it is made again by these calls in their order. */
 #include "mdf_c/run/passing.h"
 
-#include "mdf_c/run/followers.h"
+#include "mdf_c/run/epilogues.h"
 #include "mdf_c/run/readers.h"
 
 /* Smaller arrays are kept: they are soon written again, and the blocks of memory that pass on are larger. */
@@ -147,9 +147,9 @@ void mdf_passing_begin_node(struct mdf_state *state, size_t node)
 /* Lowered forms, and those that are still to be made, go by what is in the slots. */
 static bool will_not_be_lowered(const struct mdf_state *state, size_t node)
 {
-    const struct mdf_follower *follower = state->followers == NULL ? NULL : state->followers->of_node[node];
+    const struct mdf_epilogue_node *fused = state->epilogues == NULL ? NULL : state->epilogues->of_node[node];
 
-    return state->nodes[node].fast.is_given_up || (follower != NULL && follower->is_owed);
+    return state->nodes[node].fast.is_given_up || (fused != NULL && fused->is_unwritten);
 }
 
 static bool is_large(const struct mdf_state *state, const struct mdf_code_call *call)
@@ -200,20 +200,20 @@ void mdf_passing_forget(struct mdf_state *state)
 
 /* ------------------------------------------------------------------ making again */
 
-/* Runs a node's call as if nothing followed. */
+/* Runs a node's call without its epilogue. */
 static bool make_again(const struct mdf_state *state, size_t node)
 {
     size_t end = state->program->nodes[node].end;
     struct mdf_call *call = mdf_frame_call(state->frame, state->program->code->instructions[end - 1].target);
-    struct mdf_follow *follow = call->follow;
+    struct mdf_epilogue *epilogue = call->epilogue;
     bool done;
 
-    if (!mdf_followers_settle(state, node, SIZE_MAX)) {
+    if (!mdf_epilogues_materialise(state, node, SIZE_MAX)) {
         return false;
     }
-    call->follow = NULL;
+    call->epilogue = NULL;
     done = mdf_frame_run(state->frame, end - 1, end);
-    call->follow = follow;
+    call->epilogue = epilogue;
     return done;
 }
 

@@ -4,7 +4,7 @@
 
 #include "functions/sampling/random.h"
 #include "mdf_c/run/declared_shape.h"
-#include "mdf_c/run/followers.h"
+#include "mdf_c/run/epilogues.h"
 #include "mdf_c/run/passing.h"
 #include "mdf_c/run/readers.h"
 
@@ -125,7 +125,7 @@ static void find_shortcuts(struct mdf_state *state)
     struct mdf_slot_uses uses;
 
     if (!state->program->is_plain && state->program->schedule == NULL && mdf_slot_uses_find(state->program, arena, &uses)) {
-        state->followers = mdf_followers_find(state->program, &uses, arena);
+        state->epilogues = mdf_epilogues_find(state->program, &uses, arena);
         state->passing = mdf_memory_keep_spares(&state->shared->memory) ? mdf_passing_find(state->program, &uses, arena) : NULL;
     }
 }
@@ -522,7 +522,7 @@ static bool run_as_it_stands(struct mdf_state *state, size_t index)
 static bool run_node(struct mdf_state *state, size_t index)
 {
     const struct mdf_program_node *node = &state->program->nodes[index];
-    struct mdf_follower *follower = state->followers != NULL ? state->followers->of_node[index] : NULL;
+    struct mdf_epilogue_node *fused = state->epilogues != NULL ? state->epilogues->of_node[index] : NULL;
     bool done;
     size_t i;
 
@@ -547,14 +547,14 @@ static bool run_node(struct mdf_state *state, size_t index)
         state->ports[i].has_value = state->program->ports[i].is_required; /* which stays for all of the evaluation */
     }
     mdf_passing_begin_node(state, index);
-    if (follower != NULL) {
-        follower->is_owed = follower->follow.is_done;
-        state->followers->owe |= follower->is_owed;
+    if (fused != NULL) {
+        fused->is_unwritten = fused->epilogue.is_done;
+        state->epilogues->has_unwritten |= fused->is_unwritten;
     }
-    if (follower != NULL && follower->is_owed) {
+    if (fused != NULL && fused->is_unwritten) {
         done = true; /* by the kernel whose result it is made of */
-    } else if (follower != NULL && !follower->is_looked_at) {
-        done = mdf_follower_look(state, index, run_as_it_stands);
+    } else if (fused != NULL && !fused->is_looked_at) {
+        done = mdf_epilogue_look(state, index, run_as_it_stands);
     } else {
         done = run_lowered(state, index) ? mdf_declared_shapes_hold(state, node) : run_as_it_stands(state, index);
     }
@@ -635,7 +635,7 @@ static bool run_graph(struct mdf_state *state)
     enum mdf_whole_outcome outcome = state->whole != NULL ? mdf_whole_run(state) : MDF_WHOLE_NOT_RUN;
 
     if (outcome != MDF_WHOLE_NOT_RUN) {
-        mdf_followers_forget(state);
+        mdf_epilogues_forget(state);
         mdf_passing_forget(state);
         return outcome == MDF_WHOLE_DONE;
     }
@@ -719,7 +719,7 @@ mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_erro
 
 bool mdf_state_settle(const struct mdf_state *state, size_t node, size_t output)
 {
-    return mdf_passing_settle(state, node, output) && mdf_followers_settle(state, node, output);
+    return mdf_passing_settle(state, node, output) && mdf_epilogues_materialise(state, node, output);
 }
 
 const struct mdf_value *mdf_state_output(const struct mdf_state *state, size_t node, size_t output)

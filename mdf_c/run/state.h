@@ -28,7 +28,7 @@ struct mdf_state_node {
     unsigned n_runs;                     /* up to the number at which it is lowered */
 };
 
-struct mdf_followers;
+struct mdf_epilogues;
 struct mdf_passing;
 
 /* What the state of a graph and those of the graphs within its nodes have in common. */
@@ -54,7 +54,7 @@ struct mdf_state {
     struct mdf_scheduler scheduler;      /* where the program has a schedule */
     /* Of each node, where instructions are lowered: its lowered form, once it has run some times. */
     struct mdf_state_node *nodes;
-    struct mdf_followers *followers; /* see followers.h; NULL: none */
+    struct mdf_epilogues *epilogues; /* see epilogues.h; NULL: none */
     struct mdf_passing *passing;     /* see passing.h; NULL: none */
     struct mdf_whole *whole;         /* where instructions are lowered, and the graph stands in no node */
     uint32_t *readers;               /* of the frame's slots; see readers.h */

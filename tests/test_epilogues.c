@@ -1,6 +1,6 @@
-/* test_followers.c - limits that a convolution puts on its result for the node behind it: all values that can be looked at have
+/* test_epilogues.c - limits that a convolution puts on its result for the node behind it: all values that can be looked at have
  * the bits that they have where instructions are run as they stand, the convolution's own, which it has not written, included. */
-#include "mdf_c/run/followers.h"
+#include "mdf_c/run/epilogues.h"
 #include "tests/engine.h"
 
 #include <criterion/criterion.h>
@@ -16,7 +16,7 @@ struct example {
     int channels, outputs, groups, kernel, stride, rows, columns;
     const char *operation; /* node "b" */
     const char *more;      /* other nodes and edges: ", ..." */
-    bool follows;
+    bool is_fused;
 };
 
 #define RELU "\"function\": \"onnx::Relu\", \"args\": {\"X\": \"x\"}"
@@ -149,8 +149,8 @@ static void check_example(size_t number)
         }
         check_same(mdf_output(run.state, "b", "y"), mdf_output(plain.state, "b", "y"), "the result", number);
     }
-    cr_assert_null(plain.state->followers);
-    cr_assert_eq(run.state->followers != NULL && run.state->followers->of_leader[0] != NULL, example->follows, "example %zu",
+    cr_assert_null(plain.state->epilogues);
+    cr_assert_eq(run.state->epilogues != NULL && run.state->epilogues->of_producer[0] != NULL, example->is_fused, "example %zu",
                  number);
     engine_end(&run);
     engine_end(&plain);
@@ -158,7 +158,7 @@ static void check_example(size_t number)
     free(text);
 }
 
-Test(followers, have_the_bits_of_plain_runs)
+Test(epilogues, have_the_bits_of_plain_runs)
 {
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         check_example(i);
