@@ -3,7 +3,7 @@
 #include "mdf_c/run/restart.h"
 
 #include "functions/sampling/random.h"
-#include "mdf_c/run/passing.h"
+#include "mdf_c/run/buffer_reuse.h"
 
 #include <string.h>
 
@@ -43,7 +43,7 @@ static void forget_graph(struct mdf_state *state)
     if (state->whole != NULL) {
         mdf_whole_renew(state);
     }
-    mdf_passing_forget(state);
+    mdf_buffer_reuse_forget(state);
     mdf_schedule_record_clear(&state->schedule);
     if (program->schedule != NULL) {
         mdf_scheduler_clear(&state->scheduler, program);

@@ -5,7 +5,7 @@
 #include "functions/sampling/random.h"
 #include "mdf_c/run/declared_shape.h"
 #include "mdf_c/run/epilogues.h"
-#include "mdf_c/run/passing.h"
+#include "mdf_c/run/buffer_reuse.h"
 #include "mdf_c/run/readers.h"
 
 #include <math.h>
@@ -126,7 +126,8 @@ static void find_shortcuts(struct mdf_state *state)
 
     if (!state->program->is_plain && state->program->schedule == NULL && mdf_slot_uses_find(state->program, arena, &uses)) {
         state->epilogues = mdf_epilogues_find(state->program, &uses, arena);
-        state->passing = mdf_memory_keep_spares(&state->shared->memory) ? mdf_passing_find(state->program, &uses, arena) : NULL;
+        state->reuse =
+            mdf_memory_keep_spares(&state->shared->memory) ? mdf_buffer_reuse_find(state->program, &uses, arena) : NULL;
     }
 }
 
@@ -546,7 +547,7 @@ static bool run_node(struct mdf_state *state, size_t index)
         }
         state->ports[i].has_value = state->program->ports[i].is_required; /* which stays for all of the evaluation */
     }
-    mdf_passing_begin_node(state, index);
+    mdf_buffer_reuse_begin_node(state, index);
     if (fused != NULL) {
         fused->is_unwritten = fused->epilogue.is_done;
         state->epilogues->has_unwritten |= fused->is_unwritten;
@@ -559,7 +560,7 @@ static bool run_node(struct mdf_state *state, size_t index)
         done = run_lowered(state, index) ? mdf_declared_shapes_hold(state, node) : run_as_it_stands(state, index);
     }
     state->has_run[index] = true;
-    mdf_passing_end_node(state, index);
+    mdf_buffer_reuse_end_node(state, index);
     return done;
 }
 
@@ -636,7 +637,7 @@ static bool run_graph(struct mdf_state *state)
 
     if (outcome != MDF_WHOLE_NOT_RUN) {
         mdf_epilogues_forget(state);
-        mdf_passing_forget(state);
+        mdf_buffer_reuse_forget(state);
         return outcome == MDF_WHOLE_DONE;
     }
     if (mdf_state_is_interrupted(state)) { /* which node it was amid is not known */
@@ -717,14 +718,14 @@ mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_erro
     return done ? MDF_OK : context->error.code;
 }
 
-bool mdf_state_settle(const struct mdf_state *state, size_t node, size_t output)
+bool mdf_state_materialise(const struct mdf_state *state, size_t node, size_t output)
 {
-    return mdf_passing_settle(state, node, output) && mdf_epilogues_materialise(state, node, output);
+    return mdf_buffer_reuse_materialise(state, node, output) && mdf_epilogues_materialise(state, node, output);
 }
 
 const struct mdf_value *mdf_state_output(const struct mdf_state *state, size_t node, size_t output)
 {
-    return state->has_run[node] && mdf_state_settle(state, node, output)
+    return state->has_run[node] && mdf_state_materialise(state, node, output)
                ? mdf_frame_value(state->frame, state->program->nodes[node].outputs[output].operand)
                : &nothing;
 }

@@ -29,7 +29,7 @@ struct mdf_state_node {
 };
 
 struct mdf_epilogues;
-struct mdf_passing;
+struct mdf_buffer_reuse;
 
 /* What the state of a graph and those of the graphs within its nodes have in common. */
 struct mdf_shared_state {
@@ -55,7 +55,7 @@ struct mdf_state {
     /* Of each node, where instructions are lowered: its lowered form, once it has run some times. */
     struct mdf_state_node *nodes;
     struct mdf_epilogues *epilogues; /* see epilogues.h; NULL: none */
-    struct mdf_passing *passing;     /* see passing.h; NULL: none */
+    struct mdf_buffer_reuse *reuse;  /* see buffer_reuse.h; NULL: none */
     struct mdf_whole *whole;         /* where instructions are lowered, and the graph stands in no node */
     uint32_t *readers;               /* of the frame's slots; see readers.h */
     struct mdf_state *next;          /* of shared->nested */
@@ -81,7 +81,7 @@ mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_erro
 void mdf_state_end(struct mdf_state *state);
 /* Makes sure that an output of a node that has run is there to be looked at, or all of its values (output SIZE_MAX). False:
  * memory ran out. */
-bool mdf_state_settle(const struct mdf_state *state, size_t node, size_t output);
+bool mdf_state_materialise(const struct mdf_state *state, size_t node, size_t output);
 /* The value of an output port; NONE where its node has never run. */
 const struct mdf_value *mdf_state_output(const struct mdf_state *state, size_t node, size_t output);
 const struct mdf_value *mdf_state_result(const struct mdf_state *state, size_t index);

@@ -1,9 +1,9 @@
-/* passing.c - see passing.h.
+/* buffer_reuse.c - see buffer_reuse.h.
  *
  * An array may be let go where a node's last instruction makes it, a call that gives the same each time; nothing looks at it but
  * calls of nodes that run later, and names; and it is no result of the graph. The inputs of the graph stay as they are until the
  * next evaluation, what else such calls read is there or can be made again: so it is made again by these calls in their order. */
-#include "mdf_c/run/passing.h"
+#include "mdf_c/run/buffer_reuse.h"
 
 #include "mdf_c/run/epilogues.h"
 #include "mdf_c/run/readers.h"
@@ -72,75 +72,76 @@ static size_t last_turn(const struct search *search, size_t node)
     return last;
 }
 
-static bool make_lists(struct mdf_passing *passing, const size_t *last_turns, struct mdf_arena *arena)
+static bool make_lists(struct mdf_buffer_reuse *reuse, const size_t *last_turns, struct mdf_arena *arena)
 {
-    for (size_t i = 0; i < passing->n_nodes; i++) {
-        passing->n_after[last_turns[i]]++;
+    for (size_t i = 0; i < reuse->n_nodes; i++) {
+        reuse->n_after[last_turns[i]]++;
     }
-    for (size_t i = 0; i < passing->n_nodes; i++) {
+    for (size_t i = 0; i < reuse->n_nodes; i++) {
         size_t turn = last_turns[i];
 
-        if (passing->after[turn] == NULL) {
-            passing->after[turn] = mdf_arena_array(arena, passing->n_after[turn], sizeof(size_t));
-            passing->n_after[turn] = 0;
+        if (reuse->after[turn] == NULL) {
+            reuse->after[turn] = mdf_arena_array(arena, reuse->n_after[turn], sizeof(size_t));
+            reuse->n_after[turn] = 0;
         }
-        if (passing->after[turn] == NULL) {
+        if (reuse->after[turn] == NULL) {
             return false;
         }
-        passing->after[turn][passing->n_after[turn]++] = i;
+        reuse->after[turn][reuse->n_after[turn]++] = i;
     }
     return true;
 }
 
-struct mdf_passing *mdf_passing_find(const struct mdf_program *program, const struct mdf_slot_uses *uses, struct mdf_arena *arena)
+struct mdf_buffer_reuse *mdf_buffer_reuse_find(const struct mdf_program *program, const struct mdf_slot_uses *uses,
+                                               struct mdf_arena *arena)
 {
-    struct mdf_passing *passing = mdf_arena_allocate(arena, sizeof *passing);
+    struct mdf_buffer_reuse *reuse = mdf_arena_allocate(arena, sizeof *reuse);
     struct search search = {
         .program = program, .uses = uses, .is_result = mdf_arena_array(arena, program->code->n_slots, sizeof(bool))};
     size_t *last_turns = mdf_arena_array(arena, program->n_nodes, sizeof *last_turns);
 
-    if (passing == NULL || search.is_result == NULL || last_turns == NULL ||
+    if (reuse == NULL || search.is_result == NULL || last_turns == NULL ||
         !mdf_program_reader_turns(program, uses->turns, arena, &search.first_readers, &search.last_readers)) {
         return NULL;
     }
-    passing->nodes = mdf_arena_array(arena, program->n_nodes, sizeof *passing->nodes);
-    passing->of_node = mdf_arena_array(arena, program->n_nodes, sizeof *passing->of_node);
-    passing->after = mdf_arena_array(arena, program->n_nodes, sizeof *passing->after);
-    passing->n_after = mdf_arena_array(arena, program->n_nodes, sizeof *passing->n_after);
-    if (passing->nodes == NULL || passing->of_node == NULL || passing->after == NULL || passing->n_after == NULL) {
+    reuse->nodes = mdf_arena_array(arena, program->n_nodes, sizeof *reuse->nodes);
+    reuse->of_node = mdf_arena_array(arena, program->n_nodes, sizeof *reuse->of_node);
+    reuse->after = mdf_arena_array(arena, program->n_nodes, sizeof *reuse->after);
+    reuse->n_after = mdf_arena_array(arena, program->n_nodes, sizeof *reuse->n_after);
+    if (reuse->nodes == NULL || reuse->of_node == NULL || reuse->after == NULL || reuse->n_after == NULL) {
         return NULL;
     }
-    passing->turns = uses->turns;
+    reuse->turns = uses->turns;
     mark_results(&search);
     for (size_t i = 0; i < program->n_layers; i++) {
         for (size_t j = 0; j < program->layers[i].n_nodes; j++) {
             size_t node = program->layers[i].nodes[j], last = last_turn(&search, node);
 
             if (last != SIZE_MAX) {
-                passing->nodes[passing->n_nodes].node = node;
-                last_turns[passing->n_nodes++] = last;
-                passing->of_node[node] = passing->n_nodes;
+                reuse->nodes[reuse->n_nodes].node = node;
+                last_turns[reuse->n_nodes++] = last;
+                reuse->of_node[node] = reuse->n_nodes;
             }
         }
     }
-    return make_lists(passing, last_turns, arena) ? passing : NULL;
+    return make_lists(reuse, last_turns, arena) ? reuse : NULL;
 }
 
 /* ------------------------------------------------------------------ letting go */
 
-static void set_gone(struct mdf_passing *passing, struct mdf_passing_node *passed, bool is_gone)
+static void set_gone(struct mdf_buffer_reuse *reuse, struct mdf_reused_node *reused, bool is_gone)
 {
-    passing->n_gone += is_gone && !passed->is_gone;
-    passing->n_gone -= !is_gone && passed->is_gone;
-    passed->is_gone = is_gone;
+    reuse->n_gone += is_gone && !reused->is_gone;
+    reuse->n_gone -= !is_gone && reused->is_gone;
+    reused->is_gone = is_gone;
 }
 
-void mdf_passing_begin_node(struct mdf_state *state, size_t node)
+void mdf_buffer_reuse_begin_node(struct mdf_state *state, size_t node)
 {
-    struct mdf_passing *passing = state->passing;
+    struct mdf_buffer_reuse *reuse = state->reuse;
 
-    if (passing != NULL && passing->of_node[node] != 0) {
-        set_gone(passing, &passing->nodes[passing->of_node[node] - 1], false);
+    if (reuse != NULL && reuse->of_node[node] != 0) {
+        set_gone(reuse, &reuse->nodes[reuse->of_node[node] - 1], false);
     }
 }
 
@@ -166,20 +167,20 @@ static bool is_large(const struct mdf_state *state, const struct mdf_code_call *
     return n_bytes >= SMALLEST_BYTES;
 }
 
-void mdf_passing_end_node(struct mdf_state *state, size_t node)
+void mdf_buffer_reuse_end_node(struct mdf_state *state, size_t node)
 {
-    struct mdf_passing *passing = state->passing;
+    struct mdf_buffer_reuse *reuse = state->reuse;
     size_t turn;
 
-    if (passing == NULL || passing->is_off || (state->whole != NULL && !state->whole->single.fast.is_given_up)) {
+    if (reuse == NULL || reuse->is_off || (state->whole != NULL && !state->whole->single.fast.is_given_up)) {
         return;
     }
-    turn = passing->turns[node];
-    for (size_t i = 0; i < passing->n_after[turn]; i++) {
-        struct mdf_passing_node *passed = &passing->nodes[passing->after[turn][i]];
-        const struct mdf_code_call *call = mdf_node_last_call(state->program, passed->node);
+    turn = reuse->turns[node];
+    for (size_t i = 0; i < reuse->n_after[turn]; i++) {
+        struct mdf_reused_node *reused = &reuse->nodes[reuse->after[turn][i]];
+        const struct mdf_code_call *call = mdf_node_last_call(state->program, reused->node);
 
-        if (passed->is_gone || !will_not_be_lowered(state, passed->node) || !is_large(state, call)) {
+        if (reused->is_gone || !will_not_be_lowered(state, reused->node) || !is_large(state, call)) {
             continue;
         }
         for (size_t j = 0; j < call->n_outputs; j++) {
@@ -187,14 +188,14 @@ void mdf_passing_end_node(struct mdf_state *state, size_t node)
                 mdf_value_clear(&state->shared->memory, mdf_frame_slot(state->frame, call->outputs[j]));
             }
         }
-        set_gone(passing, passed, true);
+        set_gone(reuse, reused, true);
     }
 }
 
-void mdf_passing_forget(struct mdf_state *state)
+void mdf_buffer_reuse_forget(struct mdf_state *state)
 {
-    for (size_t i = 0; state->passing != NULL && state->passing->n_gone > 0 && i < state->passing->n_nodes; i++) {
-        set_gone(state->passing, &state->passing->nodes[i], false);
+    for (size_t i = 0; state->reuse != NULL && state->reuse->n_gone > 0 && i < state->reuse->n_nodes; i++) {
+        set_gone(state->reuse, &state->reuse->nodes[i], false);
     }
 }
 
@@ -217,21 +218,21 @@ static bool make_again(const struct mdf_state *state, size_t node)
     return done;
 }
 
-bool mdf_passing_settle(const struct mdf_state *state, size_t node, size_t output)
+bool mdf_buffer_reuse_materialise(const struct mdf_state *state, size_t node, size_t output)
 {
-    struct mdf_passing *passing = state->passing;
-    size_t number = passing == NULL ? 0 : passing->of_node[node];
+    struct mdf_buffer_reuse *reuse = state->reuse;
+    size_t number = reuse == NULL ? 0 : reuse->of_node[node];
 
-    if (passing == NULL || passing->n_gone == 0 || (output != SIZE_MAX && (number == 0 || !passing->nodes[number - 1].is_gone))) {
+    if (reuse == NULL || reuse->n_gone == 0 || (output != SIZE_MAX && (number == 0 || !reuse->nodes[number - 1].is_gone))) {
         return true;
     }
-    passing->is_off = true;
-    for (size_t i = 0; i < passing->n_nodes; i++) {
-        if (passing->nodes[i].is_gone) {
-            if (!make_again(state, passing->nodes[i].node)) {
+    reuse->is_off = true;
+    for (size_t i = 0; i < reuse->n_nodes; i++) {
+        if (reuse->nodes[i].is_gone) {
+            if (!make_again(state, reuse->nodes[i].node)) {
                 return false;
             }
-            set_gone(passing, &passing->nodes[i], false);
+            set_gone(reuse, &reuse->nodes[i], false);
         }
     }
     return true;

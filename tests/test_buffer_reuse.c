@@ -1,6 +1,6 @@
-/* test_passing.c - large arrays whose memory passes on within an evaluation: results, and everything that is asked for by name
- * afterwards, have the bits of plain runs; evaluations allocate nothing once they have settled. Spare blocks of memory. */
-#include "mdf_c/run/passing.h"
+/* test_buffer_reuse.c - large arrays whose memory passes on within an evaluation: results, and everything that is asked for by
+ * name afterwards, have the bits of plain runs; evaluations allocate nothing once they have settled. Spare blocks of memory. */
+#include "mdf_c/run/buffer_reuse.h"
 #include "tests/engine.h"
 
 #include <criterion/criterion.h>
@@ -117,10 +117,10 @@ static void settle(struct pair *pair)
         evaluate(pair);
         check_output(pair, "last");
     }
-    cr_assert_eq(pair->run.state->passing->n_gone, 3, "%zu", pair->run.state->passing->n_gone);
+    cr_assert_eq(pair->run.state->reuse->n_gone, 3, "%zu", pair->run.state->reuse->n_gone);
 }
 
-Test(passing, what_is_gone_is_made_again)
+Test(buffer_reuse, what_is_gone_is_made_again)
 {
     static const char *const nodes[] = {"relu", "conv", "sum", "tanh", "last"};
 
@@ -132,9 +132,9 @@ Test(passing, what_is_gone_is_made_again)
         for (size_t i = 0; i < 5; i++) {
             check_output(&pair, nodes[(first + i) % 5]);
         }
-        cr_assert_eq(pair.run.state->passing->n_gone, 0);
+        cr_assert_eq(pair.run.state->reuse->n_gone, 0);
         evaluate(&pair);
-        cr_assert_eq(pair.run.state->passing->n_gone, 0);
+        cr_assert_eq(pair.run.state->reuse->n_gone, 0);
         for (size_t i = 0; i < 5; i++) {
             check_output(&pair, nodes[(first + i) % 5]);
         }
@@ -142,7 +142,7 @@ Test(passing, what_is_gone_is_made_again)
     }
 }
 
-Test(passing, ports_and_functions_are_made_again)
+Test(buffer_reuse, ports_and_functions_are_made_again)
 {
     struct pair pair;
 
@@ -155,20 +155,20 @@ Test(passing, ports_and_functions_are_made_again)
     end(&pair);
 }
 
-Test(passing, a_new_beginning_forgets)
+Test(buffer_reuse, a_new_beginning_forgets)
 {
     struct pair pair;
 
     begin(&pair);
     settle(&pair);
     cr_assert_eq(mdf_state_reset(pair.run.state, 1, &pair.run.error), MDF_OK);
-    cr_assert_eq(pair.run.state->passing->n_gone, 0);
+    cr_assert_eq(pair.run.state->reuse->n_gone, 0);
     evaluate(&pair);
     check_output(&pair, "sum");
     end(&pair);
 }
 
-Test(passing, settled_evaluations_allocate_nothing)
+Test(buffer_reuse, settled_evaluations_allocate_nothing)
 {
     struct pair pair;
     size_t n_before;
@@ -184,7 +184,7 @@ Test(passing, settled_evaluations_allocate_nothing)
     end(&pair);
 }
 
-Test(passing, spare_blocks)
+Test(buffer_reuse, spare_blocks)
 {
     enum { LARGE = 1 << 17 };
     struct mdf_memory memory;
