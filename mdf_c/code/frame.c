@@ -18,8 +18,8 @@ struct frame_call {
     size_t n_inputs;
     /* Kinds, types, strengths and ranks that the inputs had when they last needed no conversion: while they are the same, the
      * signature need not be looked at. */
-    uint64_t *settled_forms;
-    bool is_settled, is_weak;
+    uint64_t *stable_forms;
+    bool is_stable, is_weak;
     void *fast; /* execution->run_fast's */
 };
 
@@ -140,8 +140,8 @@ static bool build_call(struct mdf_frame *frame, const struct mdf_code_call *sour
     if (source->signature != NULL) {
         target->effective = mdf_arena_array(arena, source->n_inputs, sizeof *target->effective);
         target->converted = mdf_arena_array(arena, source->n_inputs, sizeof *target->converted);
-        target->settled_forms = mdf_arena_array(arena, source->n_inputs, sizeof *target->settled_forms);
-        if (target->effective == NULL || target->converted == NULL || target->settled_forms == NULL) {
+        target->stable_forms = mdf_arena_array(arena, source->n_inputs, sizeof *target->stable_forms);
+        if (target->effective == NULL || target->converted == NULL || target->stable_forms == NULL) {
             return false;
         }
     }
@@ -400,16 +400,16 @@ static uint64_t form_of(const struct mdf_value *value)
 static_assert(offsetof(struct mdf_value, length) == sizeof(uint64_t),
               "kind, type, strength and rank are the first word of a value");
 
-static bool has_settled_forms(const struct frame_call *call)
+static bool has_stable_forms(const struct frame_call *call)
 {
     size_t i;
 
     for (i = 0; i < call->n_inputs; i++) {
-        if (form_of(call->given[i]) != call->settled_forms[i]) {
+        if (form_of(call->given[i]) != call->stable_forms[i]) {
             return false;
         }
     }
-    return call->is_settled;
+    return call->is_stable;
 }
 
 static bool coerce_inputs(struct frame_call *call)
@@ -419,10 +419,10 @@ static bool coerce_inputs(struct frame_call *call)
     if (!mdf_coerce_inputs(&call->call, call->signature, call->given, call->effective, call->converted)) {
         return false;
     }
-    call->is_settled = call->is_weak = true;
+    call->is_stable = call->is_weak = true;
     for (i = 0; i < call->n_inputs; i++) {
-        call->settled_forms[i] = form_of(call->given[i]);
-        call->is_settled = call->is_settled && call->effective[i] == call->given[i];
+        call->stable_forms[i] = form_of(call->given[i]);
+        call->is_stable = call->is_stable && call->effective[i] == call->given[i];
         call->is_weak = call->is_weak && (call->given[i] == NULL || call->given[i]->strength != MDF_STRENGTH_TYPED);
     }
     return true;
@@ -442,7 +442,7 @@ static bool run_call(struct frame_call *call)
     if (call->signature == NULL) {
         return run_kernel(&call->call);
     }
-    if ((!has_settled_forms(call) && !coerce_inputs(call)) || !run_kernel(&call->call)) {
+    if ((!has_stable_forms(call) && !coerce_inputs(call)) || !run_kernel(&call->call)) {
         return false;
     }
     if (call->is_weak) {

@@ -84,7 +84,7 @@ struct mdf_watch {
     bool has_initial;  /* what counts before the node's first run is `initial` */
     double initial;
     mdf_operand initial_value; /* where each state sets it for itself; else MDF_NO_OPERAND */
-    const int64_t *indices; /* applied one after the other */
+    const int64_t *indices;    /* applied one after the other */
     size_t n_indices;
     double absolute_tolerance, relative_tolerance;
 };
@@ -95,7 +95,7 @@ struct mdf_schedule_node {
 };
 
 /* What a pass in which nothing runs must leave behind before it is clear that no later one can differ. */
-struct mdf_settlement {
+struct mdf_steady_state {
     bool known;                     /* false: it can not be told */
     double clocks[MDF_CLOCK_COUNT]; /* each clock must be past this */
     int64_t time;                   /* and absolute time past this tick */
@@ -117,7 +117,7 @@ struct mdf_schedule {
     bool is_absolute;        /* absolute time runs */
     int64_t interval, start; /* ticks a set, and where time is advanced to at the start of an evaluation */
     double tick_ms;
-    struct mdf_settlement settlement;
+    struct mdf_steady_state steady;
 };
 
 #endif

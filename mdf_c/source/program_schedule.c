@@ -264,25 +264,25 @@ static void append_pass(struct mdf_source_program *program)
 }
 
 /* Clocks are past all that the conditions compare them with: from then on what does not change never will. */
-static void append_settled(struct mdf_source_program *program)
+static void append_is_steady(struct mdf_source_program *program)
 {
-    const struct mdf_settlement *settlement = &program->program->schedule->settlement;
+    const struct mdf_steady_state *steady = &program->program->schedule->steady;
     struct mdf_text *functions = &program->functions;
     size_t i;
 
-    mdf_text_printf(functions, "static inline bool is_settled(const struct %s *s)\n{\n    (void)s;\n    return ", program->name);
-    if (!settlement->known) {
+    mdf_text_printf(functions, "static inline bool is_steady(const struct %s *s)\n{\n    (void)s;\n    return ", program->name);
+    if (!steady->known) {
         mdf_text_append_string(functions, "false;\n}\n\n");
         return;
     }
     for (i = 0; i < MDF_CLOCK_COUNT; i++) {
-        if (settlement->clocks[i] < 0) {
+        if (steady->clocks[i] < 0) {
             continue;
         }
         mdf_text_printf(functions, "!((double)s->clocks[%zu] <= %s) && ", i,
-                        mdf_source_literal(&program->writer, MDF_DTYPE_FLOAT64, &settlement->clocks[i]));
+                        mdf_source_literal(&program->writer, MDF_DTYPE_FLOAT64, &steady->clocks[i]));
     }
-    mdf_text_printf(functions, "s->tick > %s;\n}\n\n", mdf_source_literal(&program->writer, MDF_DTYPE_INT64, &settlement->time));
+    mdf_text_printf(functions, "s->tick > %s;\n}\n\n", mdf_source_literal(&program->writer, MDF_DTYPE_INT64, &steady->time));
 }
 
 static void append_passes(struct mdf_source_program *program)
@@ -307,16 +307,16 @@ static void append_passes(struct mdf_source_program *program)
     }
     mdf_text_printf(
         functions,
-        "    while ((s->has_changed = false, !is_over(s)) && s->message == NULL) {\n        bool was_settled = is_settled(s);\n\n"
+        "    while ((s->has_changed = false, !is_over(s)) && s->message == NULL) {\n        bool was_steady = is_steady(s);\n\n"
         "        message = run_pass(s);\n        if (message != NULL) {\n            return message;\n        }\n"
         "        s->clocks[%d]++;\n        s->clocks[%d]++;\n"
-        "        s->n_idle = s->has_changed || !was_settled ? 0 : s->n_idle + 1;\n"
+        "        s->n_idle = s->has_changed || !was_steady ? 0 : s->n_idle + 1;\n"
         "        if (s->n_idle > UINT64_C(%llu)) {\n"
         "            return \"the evaluation can never end: no node can run any more, and the termination does not hold\";\n     "
         "   }\n"
         "        if (s->clocks[%d] >= UINT64_C(%llu)) {\n"
         "            return \"the evaluation has not ended after %llu passes\";\n        }\n    }\n",
-        (int)MDF_CLOCK_PASSES_IN_UPDATE, (int)MDF_CLOCK_PASSES_IN_LIFE, (unsigned long long)schedule->settlement.period,
+        (int)MDF_CLOCK_PASSES_IN_UPDATE, (int)MDF_CLOCK_PASSES_IN_LIFE, (unsigned long long)schedule->steady.period,
         (int)MDF_CLOCK_PASSES_IN_UPDATE, (unsigned long long)program->program->max_passes,
         (unsigned long long)program->program->max_passes);
     mdf_text_printf(functions,
@@ -347,7 +347,7 @@ static bool write_scheduler(struct mdf_source_program *program)
         }
     }
     append_pass(program);
-    append_settled(program);
+    append_is_steady(program);
     append_passes(program);
     return true;
 }

@@ -218,8 +218,8 @@ static bool endless(struct condition_builder *builder, const struct reach *reach
 
 /* ------------------------------------------------------------------ rest */
 
-static void settle_window(const struct mdf_schedule *schedule, const struct mdf_time_window *window, int64_t pass_ticks,
-                          struct mdf_settlement *settlement)
+static void note_window(const struct mdf_schedule *schedule, const struct mdf_time_window *window, int64_t pass_ticks,
+                        struct mdf_steady_state *steady)
 {
     int64_t period = window->repeat > 0 ? window->repeat / mdf_gcd(window->repeat, pass_ticks) : 1;
     int64_t latest = window->last < INT64_MAX ? window->last : window->first;
@@ -227,42 +227,41 @@ static void settle_window(const struct mdf_schedule *schedule, const struct mdf_
     if (!schedule->is_absolute) {
         return;
     }
-    settlement->time = latest > settlement->time ? latest : settlement->time;
-    settlement->known =
-        settlement->known && mdf_lcm(settlement->period, period, &settlement->period) && settlement->period <= LONGEST_PERIOD;
+    steady->time = latest > steady->time ? latest : steady->time;
+    steady->known = steady->known && mdf_lcm(steady->period, period, &steady->period) && steady->period <= LONGEST_PERIOD;
 }
 
-static void settle_clock(const struct mdf_condition *condition, struct mdf_settlement *settlement)
+static void note_clock(const struct mdf_condition *condition, struct mdf_steady_state *steady)
 {
-    double n = fabs(condition->n), *latest = &settlement->clocks[condition->scope];
+    double n = fabs(condition->n), *latest = &steady->clocks[condition->scope];
 
     if (condition->comparison != MDF_COMPARISON_MULTIPLE) {
         *latest = isfinite(condition->n) && condition->n > *latest ? condition->n : *latest;
         return;
     }
-    settlement->known = settlement->known && n >= 1 && n <= (double)LONGEST_PERIOD && n == floor(n) &&
-                        mdf_lcm(settlement->period, (int64_t)n, &settlement->period) && settlement->period <= LONGEST_PERIOD;
+    steady->known = steady->known && n >= 1 && n <= (double)LONGEST_PERIOD && n == floor(n) &&
+                    mdf_lcm(steady->period, (int64_t)n, &steady->period) && steady->period <= LONGEST_PERIOD;
 }
 
 /* Clocks of updates and sequences stand still during an evaluation. */
-static void find_settlement(struct mdf_schedule *schedule, size_t n_layers)
+static void find_steady_state(struct mdf_schedule *schedule, size_t n_layers)
 {
-    struct mdf_settlement *settlement = &schedule->settlement;
+    struct mdf_steady_state *steady = &schedule->steady;
     int64_t pass_ticks = 1;
     size_t i;
 
-    *settlement = (struct mdf_settlement){.known = true, .time = INT64_MIN, .period = 1};
+    *steady = (struct mdf_steady_state){.known = true, .time = INT64_MIN, .period = 1};
     for (i = 0; i < MDF_CLOCK_COUNT; i++) {
-        settlement->clocks[i] = -1;
+        steady->clocks[i] = -1;
     }
-    settlement->known = !__builtin_mul_overflow(schedule->interval, (int64_t)n_layers, &pass_ticks);
+    steady->known = !__builtin_mul_overflow(schedule->interval, (int64_t)n_layers, &pass_ticks);
     for (i = 0; i < schedule->n_conditions; i++) {
         const struct mdf_condition *condition = &schedule->conditions[i];
 
         if (condition->kind == MDF_CONDITION_CLOCK && condition->scope < MDF_CLOCK_UPDATES) {
-            settle_clock(condition, settlement);
-        } else if (condition->kind == MDF_CONDITION_TIME && settlement->known) {
-            settle_window(schedule, &schedule->times[condition->index], pass_ticks, settlement);
+            note_clock(condition, steady);
+        } else if (condition->kind == MDF_CONDITION_TIME && steady->known) {
+            note_window(schedule, &schedule->times[condition->index], pass_ticks, steady);
         }
     }
 }
@@ -271,7 +270,7 @@ bool condition_check_reach(struct condition_builder *builder, struct mdf_schedul
 {
     struct reach reach = {.schedule = schedule, .n_nodes = builder->graph->graph->n_nodes};
 
-    find_settlement(schedule, builder->compiler->program->n_layers);
+    find_steady_state(schedule, builder->compiler->program->n_layers);
     reach.may_run = mdf_arena_array(&builder->compiler->scratch, reach.n_nodes, sizeof *reach.may_run);
     if (reach.may_run == NULL) {
         compile_out_of_memory(builder->compiler);

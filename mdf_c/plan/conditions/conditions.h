@@ -129,7 +129,7 @@ bool build_threshold(struct condition_builder *builder, const struct condition_c
 bool build_finished(struct condition_builder *builder, const struct condition_call *call);
 
 /* --- condition_reach.c */
-/* An error where no evaluation could ever end; fills schedule->settlement. */
+/* An error where no evaluation could ever end; fills schedule->steady. */
 bool condition_check_reach(struct condition_builder *builder, struct mdf_schedule *schedule);
 
 /* --- structure_conditions.c */

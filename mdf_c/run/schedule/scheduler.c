@@ -423,16 +423,16 @@ static bool run_pass(struct mdf_scheduler *scheduler, struct mdf_state *state)
 }
 
 /* Clocks are past all that the conditions compare them with. */
-static bool is_settled(const struct mdf_scheduler *scheduler, const struct mdf_settlement *settlement)
+static bool is_steady(const struct mdf_scheduler *scheduler, const struct mdf_steady_state *steady)
 {
     size_t i;
 
     for (i = 0; i < MDF_CLOCK_COUNT; i++) {
-        if ((double)scheduler->clocks[i] <= settlement->clocks[i]) {
+        if ((double)scheduler->clocks[i] <= steady->clocks[i]) {
             return false;
         }
     }
-    return settlement->known && scheduler->time > settlement->time;
+    return steady->known && scheduler->time > steady->time;
 }
 
 static bool never_ends(struct mdf_scheduler *scheduler, struct mdf_state *state)
@@ -467,12 +467,12 @@ static bool has_too_many_passes(struct mdf_state *state)
 }
 
 /* After a pass: has nothing changed for so long that nothing ever will, or are there too many? */
-static bool goes_on(struct mdf_scheduler *scheduler, struct mdf_state *state, bool was_settled)
+static bool goes_on(struct mdf_scheduler *scheduler, struct mdf_state *state, bool was_steady)
 {
     const struct mdf_program *program = state->program;
 
-    scheduler->n_idle = scheduler->has_changed || !was_settled ? 0 : scheduler->n_idle + 1;
-    if (scheduler->n_idle > (uint64_t)program->schedule->settlement.period) {
+    scheduler->n_idle = scheduler->has_changed || !was_steady ? 0 : scheduler->n_idle + 1;
+    if (scheduler->n_idle > (uint64_t)program->schedule->steady.period) {
         return never_ends(scheduler, state);
     }
     return scheduler->clocks[MDF_CLOCK_PASSES_IN_UPDATE] < program->max_passes || has_too_many_passes(state);
@@ -485,14 +485,14 @@ static bool run_passes(struct mdf_scheduler *scheduler, struct mdf_state *state)
 
     begin_update(scheduler, state->program);
     while ((scheduler->has_changed = false, over = is_over(scheduler, state)) == FAILS) {
-        bool was_settled = is_settled(scheduler, &schedule->settlement);
+        bool was_steady = is_steady(scheduler, &schedule->steady);
 
         if (!run_pass(scheduler, state)) {
             return false;
         }
         scheduler->clocks[MDF_CLOCK_PASSES_IN_UPDATE]++;
         scheduler->clocks[MDF_CLOCK_PASSES_IN_LIFE]++;
-        if (!goes_on(scheduler, state, was_settled)) {
+        if (!goes_on(scheduler, state, was_steady)) {
             return false;
         }
     }
