@@ -12,7 +12,7 @@ static bool is_number_type(unsigned dtype)
 /* ------------------------------------------------------------------ what is covered */
 
 /* Whether a step may bail out, so that it has to run even where nothing reads it. */
-static bool may_leave(const struct nest_code *code, size_t i)
+static bool may_bail_out(const struct nest_code *code, size_t i)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
 
@@ -29,7 +29,7 @@ static bool all_is_needed(const struct nest_code *code)
         const struct mdf_nest_step *step = &code->nest->steps[i];
 
         if (step->kind != MDF_NEST_STORE && (needed >> i & 1) == 0) {
-            if (may_leave(code, i)) {
+            if (may_bail_out(code, i)) {
                 return false;
             }
             continue;

@@ -58,10 +58,10 @@ uint64_t mdf_source_live_steps(const struct mdf_source_writer *writer, const str
     for (i = nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool is_result = step->kind == MDF_NEST_STORE && mdf_source_is_live(writer, step->view.id);
-        bool may_leave = step->kind == MDF_NEST_ELEMENT ? mdf_source_may_bail_out(step->code)
-                                                        : step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE;
+        bool may_bail_out = step->kind == MDF_NEST_ELEMENT ? mdf_source_may_bail_out(step->code)
+                                                           : step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE;
 
-        live |= (uint64_t)(is_result || may_leave) << i;
+        live |= (uint64_t)(is_result || may_bail_out) << i;
         if ((live >> i & 1) == 0) {
             continue;
         }
