@@ -6,7 +6,7 @@
 A pair is a graph with states, derivatives, scheduling conditions, edges forward and back, ports of every kind, with and without types and
 shapes, of numbers and arrays; and the same as the graph of a node, under `graph`, as the node's own
 `nodes`, or two nodes deep. The node may declare input ports itself: those of the graph, ones with another default value or
-reduce for all of them, ones that the graph does not have. Other nodes stand before it. Inputs from outside
+reduce for all of them, ones that the graph does not have. Or the graph declares its inputs, some under other names. Other nodes stand before it. Inputs from outside
 come in some steps and not in others. Each runs plainly and by the fast ways. (As C source a graph within a node has no form.)"""
 import argparse
 import ctypes
@@ -176,6 +176,23 @@ def declare(rng, flat, graph, node):
         node["input_ports"] = declared
 
 
+def give_interface(rng, flat, graph, node):
+    """The graph declares its inputs, flat and within the node; what the names of ports become by it. (They must be given then: one that is not is
+    told flat in that step, within a node when that runs. So all are given that have no default value, and the node runs in all steps.)"""
+    names, inputs = {}, []
+    for port, fields in free_ports(graph).items():
+        owner = next(node for node, parts in graph["nodes"].items() if port in parts["input_ports"])
+        if len(fields) == 1 and port in OUTSIDE and rng.random() < 0.5:
+            names[port] = f"given_{port}"
+            inputs.append({"name": names[port], "port": f"{owner}.{port}"})
+        else:
+            inputs.append(port)
+    rng.shuffle(inputs)
+    for model in (flat, node if "nodes" in node else node["graph"]):
+        model["metadata"] = {"inputs": inputs}
+    return names
+
+
 def source_node():
     return {"parameters": {"k": {"value": "k + 1.25", "default_initial_value": 0}}, "output_ports": {"o": {"value": "k"}}}
 
@@ -204,12 +221,16 @@ def make_pair(seed):
     graph, kind = make_graph(rng, has_conditions)
     flat = json.loads(json.dumps(graph))
     nested = {"nodes": {"around": wrap(rng, graph)}, "edges": {}}
-    if rng.random() < 0.5:
-        declare(rng, flat, graph, nested["nodes"]["around"])
+    names, around = {}, nested["nodes"]["around"]
+    has_interface = rng.random() < 0.2 and "inner" not in around.get("nodes", {})
+    if has_interface:
+        names = give_interface(rng, flat, graph, around)
+    elif rng.random() < 0.5:
+        declare(rng, flat, graph, around)
     closed = []
-    if not has_conditions and not has_late_edges(graph) and rng.random() < 0.7:
+    if not has_conditions and not has_late_edges(graph) and not has_interface and rng.random() < 0.7:
         closed = add_source(rng, flat, nested, graph)
-    elif not has_conditions and not kind.has_types and rng.random() < 0.5:
+    elif not has_conditions and not kind.has_types and not has_interface and rng.random() < 0.5:
         # The node runs in some evaluations only, and all flat nodes in the same. (A value that does not fit a type is told when it comes
         # to the port that declares it: flat at once, within a node when that runs.)
         when = {"type": rng.choice(["AtEnvironmentStateUpdate", "BeforeEnvironmentStateUpdate", "AfterEnvironmentStateUpdate"]), "kwargs": {"n": rng.choice([1, 2])}}
@@ -217,7 +238,8 @@ def make_pair(seed):
         flat["conditions"] = {"node_specific": {node: {"type": "All", "args": [{"type": "AtPass", "kwargs": {"n": 0}}, when]} for node in graph["nodes"]}, "termination": end}
         nested["conditions"] = {"node_specific": {"around": {"type": "All", "args": [{"type": "AtPass", "kwargs": {"n": 0}}, when]}}, "termination": end}
     whole = {port for port, fields in free_ports(graph).items() if any("int" in each.get("type", "") for each in fields) and rng.random() < 0.9}
-    given = [{port: kind.value([1, 0, 7] if port in whole else [1, 2.5, -3.25, 0, 7]) for port in free_ports(graph) if port not in closed and rng.random() < 0.4}
+    given = [{names.get(port, port): kind.value([1, 0, 7] if port in whole else [1, 2.5, -3.25, 0, 7]) for port, fields in free_ports(graph).items()
+              if port not in closed and (rng.random() < 0.4 or has_interface and not all("default_value" in each for each in fields))}
              for _ in range(N_STEPS)]
     dt = rng.choice([None, 0.1, 1.0])
     return {"m": {"graphs": {"g": flat}}}, {"m": {"graphs": {"g": nested}}}, given, dt
