@@ -1,0 +1,168 @@
+/* test_verify.c - mdf_lowered_verify tells nests that hold what nest.h says from those that do not. */
+#include "lowered_builder.h"
+#include "mdf_c/lowered/verify.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum { ROWS = 3, COLUMNS = 4, N_STEPS = 5 };
+
+/* y[i] = the sum over j of x[i, j] x[i, j]. */
+static void write_steps(struct mdf_nest_step steps[N_STEPS], mdf_lowered_id x, mdf_lowered_id y)
+{
+    const struct mdf_nest_step all[N_STEPS] = {
+        {.kind = MDF_NEST_LOAD, .level = 2, .dtype = MDF_DTYPE_FLOAT64, .view = {.id = x, .strides = {COLUMNS, 1}}},
+        {.kind = MDF_NEST_ELEMENT,
+         .level = 2,
+         .dtype = MDF_DTYPE_FLOAT64,
+         .n_in = 2,
+         .in = {0, 0},
+         .code = MDF_LOWERED_MULTIPLY,
+         .operand_dtype = MDF_DTYPE_FLOAT64},
+        {.kind = MDF_NEST_FOLD,
+         .level = 1,
+         .dtype = MDF_DTYPE_FLOAT64,
+         .n_in = 1,
+         .in = {1},
+         .operand_dtype = MDF_DTYPE_FLOAT64,
+         .fold = MDF_NEST_SUM,
+         .lanes = 1},
+        {.kind = MDF_NEST_STORE, .level = 1, .dtype = MDF_DTYPE_FLOAT64, .n_in = 1, .in = {2}, .view = {.id = y, .strides = {1}}},
+        {.kind = MDF_NEST_LOAD, .level = 0, .dtype = MDF_DTYPE_FLOAT64, .view = {.id = x}}};
+    size_t i;
+
+    memcpy(steps, all, sizeof all);
+    for (i = 0; i < N_STEPS; i++) {
+        steps[i].view.at = MDF_NEST_NONE;
+    }
+}
+
+/* Whether the nest holds after `spoil`; why not must be `what`. */
+static bool holds(void (*spoil)(struct mdf_lowered_nest *nest, mdf_lowered_id y), const char *what)
+{
+    static const int64_t shape[] = {ROWS, COLUMNS};
+    static const size_t extents[] = {ROWS, COLUMNS};
+    struct mdf_nest_step steps[N_STEPS];
+    struct mdf_lowered_nest *nest;
+    struct mdf_text why;
+    struct build b;
+    mdf_lowered_id y;
+    bool result;
+    size_t i;
+
+    build_begin(&b, NULL);
+    write_steps(steps, build_input(&b, build_array(&b, MDF_DTYPE_FLOAT64, 2, shape, NULL)),
+                y = build_result(&b, MDF_DTYPE_FLOAT64, 1, shape));
+    nest = build_nest(&b, &b.lowered->region, 2, extents);
+    for (i = 0; i < N_STEPS; i++) {
+        build_nest_step(&b, nest, steps[i]);
+    }
+    build_output(&b, build_slot(&b), y);
+    build_finish(&b);
+    if (spoil != NULL) {
+        spoil(nest, y);
+    }
+    mdf_text_init(&why, &b.memory);
+    result = mdf_lowered_verify(b.lowered, &why);
+    cr_expect(result || strncmp(why.bytes, what, strlen(what)) == 0, "%s: %s", what, why.bytes);
+    mdf_text_release(&why);
+    build_end(&b);
+    return result;
+}
+
+static void reach_too_far(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->steps[0].view.first = 1;
+}
+
+static void begin_before(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->steps[0].view.strides[1] = -1;
+}
+
+static void take_a_stride_past_the_level(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->steps[4].view.strides[0] = 1;
+}
+
+static void read_what_comes_later(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->steps[1].in[1] = 2;
+}
+
+static void read_another_type(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->steps[1].operand_dtype = MDF_DTYPE_FLOAT32;
+}
+
+static void fold_nothing(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->steps[2].level = 2;
+}
+
+static void fold_in_three_lanes(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->steps[2].lanes = 3;
+}
+
+static void store_a_part(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->steps[3].view.strides[0] = 0;
+}
+
+static void load_what_is_stored(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    nest->steps[4].view.id = y;
+}
+
+static void index_by_a_real(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->steps[4].view.at = 0;
+    nest->steps[4].view.at_limit = 2;
+}
+
+static void have_an_axis_of_one(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->extents[1] = 1;
+}
+
+static void have_no_function(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->steps[1].code = MDF_LOWERED_COPY;
+}
+
+Test(verify, nests)
+{
+    static const struct {
+        void (*spoil)(struct mdf_lowered_nest *nest, mdf_lowered_id y);
+        const char *what;
+    } cases[] = {{reach_too_far, "a view beyond its value"},
+                 {begin_before, "a view beyond its value"},
+                 {take_a_stride_past_the_level, "a stride past the level"},
+                 {read_what_comes_later, "an operand of no such level"},
+                 {read_another_type, "an operand of another type"},
+                 {fold_nothing, "an operand of no such level"},
+                 {fold_in_three_lanes, "a fold that there is not"},
+                 {store_a_part, "a store of no whole value"},
+                 {load_what_is_stored, "a store of no whole value"},
+                 {index_by_a_real, "an index that is none"},
+                 {have_an_axis_of_one, "an axis of one index"},
+                 {have_no_function, "an element function that there is not"}};
+    size_t i;
+
+    cr_expect(holds(NULL, ""));
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cr_expect_not(holds(cases[i].spoil, cases[i].what), "%s", cases[i].what);
+    }
+}
