@@ -56,6 +56,19 @@ static void run_state(struct ways *ways, const mdf_program *program, mdf_state *
     }
 }
 
+/* What a pass made and the verifier refused (mdf_c/lowered/verify.h) costs only time, and so would not be seen. */
+static void check_sound(const mdf_state *state, struct trace *trace)
+{
+    static const mdf_error unsound = {.code = MDF_LIMIT, .message = "a lowered form that does not hold: see mdf-run --explain"};
+    size_t size = mdf_explain(state, NULL, 0) + 1;
+    char *text = malloc(size);
+
+    if (text != NULL && mdf_explain(state, text, size) < size && strstr(text, "a mistake in the engine") != NULL) {
+        trace_error(trace, &unsound, 0, 0);
+    }
+    free(text);
+}
+
 static void run_program(struct ways *ways, const mdf_program *program, const mdf_error *why_none, struct trace *trace)
 {
     mdf_error error = {0};
@@ -66,6 +79,7 @@ static void run_program(struct ways *ways, const mdf_program *program, const mdf
         return;
     }
     run_state(ways, program, state, trace);
+    check_sound(state, trace);
     mdf_state_free(state);
 }
 
