@@ -572,6 +572,19 @@ static void make_loop(struct nest_code *code, size_t axis, step_set goals)
     code->offsets[axis] = 0;
 }
 
+static void reach_goal(struct nest_code *code, size_t i, size_t copy)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+
+    if (step->kind == MDF_NEST_FOLD) {
+        take_element(code, i, copy);
+    } else if (step->kind == MDF_NEST_STORE) {
+        store_node(code, i, value_of(code, step->in[0]), place_of_view(code, step), (mdf_dtype)step->dtype);
+    } else {
+        fill_rows(code, i, false);
+    }
+}
+
 /* What the goals need here, in turn; then those that are reached here. */
 static void make_body(struct nest_code *code, size_t level, step_set goals)
 {
@@ -604,18 +617,11 @@ static void make_body(struct nest_code *code, size_t level, step_set goals)
             }
         }
     }
-    for (i = 0; i < code->nest->n_steps; i++) {
-        for (copy = 0; has(goals, i) && goal_level(code, i) == level && copy < count_copies(code, level) && !code->failed;
-             copy++) {
-            const struct mdf_nest_step *step = &code->nest->steps[i];
-
-            go_to_copy(code, level, copy);
-            if (step->kind == MDF_NEST_FOLD) {
-                take_element(code, i, copy);
-            } else if (step->kind == MDF_NEST_STORE) {
-                store_node(code, i, value_of(code, step->in[0]), place_of_view(code, step), (mdf_dtype)step->dtype);
-            } else {
-                fill_rows(code, i, false);
+    for (copy = 0; copy < count_copies(code, level); copy++) {
+        go_to_copy(code, level, copy);
+        for (i = 0; i < code->nest->n_steps && !code->failed; i++) {
+            if (has(goals, i) && goal_level(code, i) == level) {
+                reach_goal(code, i, copy);
             }
         }
     }
