@@ -34,9 +34,6 @@ static inline size_t mdf_move_data(const struct mdf_move *move, size_t n_inputs)
  * has): the number of the element, counted through all inputs that are moved, one after the other; or MDF_POSITION_NONE. False,
  * with the error of the call's context set: it can not run so, or makes other elements than it is given (MDF_UNSUPPORTED). */
 bool mdf_move_positions(struct mdf_call *call, const struct mdf_move *move, struct mdf_value *results);
-/* The input that a position lies in, and its place there. */
-size_t mdf_move_source(const struct mdf_call *call, const struct mdf_move *move, int64_t position, int64_t *place);
-
 enum { MDF_VIEW_AXES = 62 }; /* each of a size of at least 2 */
 
 /* Elements that lie evenly: element (i0, i1, ...) of the result, the last index fastest, is element offset + i0 strides[0] + ...

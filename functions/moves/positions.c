@@ -104,22 +104,6 @@ bool mdf_move_positions(struct mdf_call *call, const struct mdf_move *move, stru
     return done;
 }
 
-size_t mdf_move_source(const struct mdf_call *call, const struct mdf_move *move, int64_t position, int64_t *place)
-{
-    size_t n = mdf_move_data(move, call->n_inputs), i;
-
-    for (i = 0; i + 1 < n; i++) {
-        int64_t length = call->inputs[i] != NULL ? (int64_t)call->inputs[i]->length : 0;
-
-        if (position < length) {
-            break;
-        }
-        position -= length;
-    }
-    *place = position;
-    return i;
-}
-
 /* How many positions from the first on go on as the first `n_block` did, each block `stride` from the one before. */
 static size_t count_even(const int64_t *positions, size_t n, size_t n_block, int64_t stride)
 {

@@ -1,4 +1,4 @@
-/* gradients.c - what the rules for derivatives (functions/kernel/derivatives.c) need beyond the functions of numpy.
+/* gradients.c - what the rules for derivatives (functions/kernel/derivatives.h) need beyond the functions of numpy.
  *
  * Comes in: gradients g of some later value, and the values that they are to be handed back to. Goes out: gradients in the shape
  * and type of those. Sums are made in float64 and rounded once. An expression of a model can not name these functions: only the

@@ -26,45 +26,9 @@ const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer
     return &writer->lowered->values[call->call->outputs[0]].form;
 }
 
-/* An item of a list, or an element of an array, as a whole number. */
-static int64_t whole_item(const struct mdf_value *form, size_t i)
-{
-    const struct mdf_value *item = form->kind == MDF_KIND_LIST ? &mdf_value_items(form)[i] : form;
-    size_t element = form->kind == MDF_KIND_LIST ? 0 : i;
-
-    return mdf_element_to_int64((mdf_dtype)item->dtype,
-                                (const char *)item->data + element * mdf_dtype_size((mdf_dtype)item->dtype));
-}
-
-bool mdf_source_constant_integers(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i,
-                                  const int64_t **integers, size_t *n)
-{
-    const struct mdf_value *form = mdf_source_input(writer, call, i);
-    int64_t *items;
-    size_t k;
-
-    *n = 0;
-    *integers = NULL;
-    if (form == NULL) {
-        return false;
-    }
-    if (writer->lowered->values[call->call->inputs[i]].place != MDF_LOWERED_CONSTANT) {
-        return mdf_source_refuse(writer, "input %zu of the operator %s is not a constant", i + 1, call->operator->name);
-    }
-    items = mdf_arena_array(&writer->arena, form->length + 1, sizeof *items);
-    if (items == NULL) {
-        return mdf_source_out_of_memory(writer);
-    }
-    for (k = 0; k < form->length; k++) {
-        items[k] = whole_item(form, k);
-    }
-    *n = form->length;
-    *integers = items;
-    return true;
-}
-
-bool mdf_source_try(struct mdf_source_writer *writer, const struct mdf_source_call *call, const struct mdf_value *const inputs[],
-                    struct mdf_value *const outputs[])
+/* Runs the kernel of a call on other inputs. False: it does not work; the error is set only where memory was refused. */
+static bool try_kernel(struct mdf_source_writer *writer, const struct mdf_source_call *call,
+                       const struct mdf_value *const inputs[], struct mdf_value *const outputs[])
 {
     struct mdf_context *context = writer->lowered->context;
     struct mdf_value scratch[MDF_CALL_SCRATCH] = {{0}};
@@ -105,7 +69,7 @@ static bool write_shape(struct mdf_source_writer *writer, const struct mdf_sourc
         return !mdf_source_out_of_memory(writer);
     }
     inputs[0] = &zeros;
-    is_written = mdf_source_try(writer, call, inputs, outputs) && result.kind == MDF_KIND_TENSOR;
+    is_written = try_kernel(writer, call, inputs, outputs) && result.kind == MDF_KIND_TENSOR;
     if (is_written) {
         size_t n_bytes = result.length * mdf_dtype_size((mdf_dtype)result.dtype);
         char *copy = mdf_arena_allocate(&writer->arena, n_bytes + 1);

@@ -227,13 +227,6 @@ struct mdf_source_call {
 /* The form of an input; NULL: omitted. Of the first output, which something reads. */
 const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i);
 const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call);
-/* Whole numbers of a constant input, in the writer's arena; false: it is omitted (*n is 0), or not a constant (the error is set).
- */
-bool mdf_source_constant_integers(struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i,
-                                  const int64_t **integers, size_t *n);
-/* Runs the kernel of a call on other inputs. False: it does not work; the error is set only where memory was refused. */
-bool mdf_source_try(struct mdf_source_writer *writer, const struct mdf_source_call *call, const struct mdf_value *const inputs[],
-                    struct mdf_value *const outputs[]);
 
 /* --- source_moves.c: operators that only move elements. source_broadcast.c: functions of elements over arrays that broadcast.
  * source_reduce.c, source_product.c, source_softmax.c, source_gather.c. */

@@ -4,7 +4,7 @@
  * operands to put in the places of x and z. Goes out: for each x, the gradient of (the sum of the elements of) y. The
  * instructions between are found going backward from y, run again where an operand is put in that is not the value itself, and
  * gone through backward once more: each hands the gradient of its result to its inputs, by the rules of
- * functions/kernel/derivatives.c (reverse accumulation). Source: ONNX ai.onnx.preview.training Gradient, version 1. */
+ * functions/kernel/derivatives.h (reverse accumulation). Source: ONNX ai.onnx.preview.training Gradient, version 1. */
 #include "functions/onnx_preview/gradient_operator.h"
 #include "mdf_c/plan/gradient/gradient.h"
 

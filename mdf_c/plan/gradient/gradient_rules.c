@@ -1,7 +1,7 @@
 /* gradient_rules.c - one step of reverse accumulation: what the gradient of an instruction's result hands back to its inputs.
  *
  * Comes in: an instruction whose outputs have gradients. Goes out: instructions that compute its rules
- * (functions/kernel/derivatives.c), and the operands that now hold the gradients of its inputs. */
+ * (functions/kernel/derivatives.h), and the operands that now hold the gradients of its inputs. */
 #include "mdf_c/plan/gradient/gradient.h"
 
 #include "functions/kernel/move.h"
