@@ -192,8 +192,8 @@ static bool write_take_inputs(struct mdf_source_program *program, const struct m
 
         mdf_source_at(writer, port_text(program, port), &port->origin);
         if (port->is_required) {
-            mdf_source_leave_if(writer, mdf_source_text(writer, "!s->is_given[%zu]", i),
-                                "the input has no value; set it before each step");
+            mdf_source_bail_out_if(writer, mdf_source_text(writer, "!s->is_given[%zu]", i),
+                                   "the input has no value; set it before each step");
             mdf_source_line(writer, "s->has_value[%zu] = false;", i);
         }
         mdf_source_open(writer, "if (s->is_given[%zu])", i);

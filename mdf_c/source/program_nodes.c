@@ -102,8 +102,8 @@ static void check_whole(struct mdf_source_program *program, const struct mdf_sou
     }
     x = from->length > 1 ? mdf_source_text(writer, "(double)%s[i]", from->name)
                          : mdf_source_text(writer, "(double)%s", mdf_source_operand_element(program, from, 0));
-    mdf_source_leave_if(writer, mdf_source_text(writer, "!(%s == floor(%s) && fabs(%s) < 0x1p63)", x, x, x),
-                        "a value with a fraction does not fit the declared type of an input port");
+    mdf_source_bail_out_if(writer, mdf_source_text(writer, "!(%s == floor(%s) && fabs(%s) < 0x1p63)", x, x, x),
+                           "a value with a fraction does not fit the declared type of an input port");
     if (from->length > 1) {
         mdf_source_close(writer);
     }

@@ -188,7 +188,7 @@ bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct m
     }
     guard = expression.refused;
     if (guard != NULL) {
-        mdf_source_leave_if(writer, guard, expression.why);
+        mdf_source_bail_out_if(writer, guard, expression.why);
     }
     mdf_source_line(writer, "%s = %s;", mdf_source_element(writer, call->call->outputs[0], out_index), expression.text);
     for (i = 0; i < n_open; i++) {
@@ -219,9 +219,9 @@ bool mdf_source_write_number(struct mdf_source_writer *writer, const struct mdf_
         return mdf_source_refuse(writer, "the function %s of what is not one number", call->operator->name);
     }
     if (kind == 'f' && form->dtype == MDF_DTYPE_INT64) {
-        mdf_source_leave_if(writer,
-                            mdf_source_text(writer, "!%s((double)%s, &%s)", mdf_source_use(writer, "float64_to_int64"), x, to),
-                            "a real number does not fit a whole one");
+        mdf_source_bail_out_if(writer,
+                               mdf_source_text(writer, "!%s((double)%s, &%s)", mdf_source_use(writer, "float64_to_int64"), x, to),
+                               "a real number does not fit a whole one");
     } else {
         mdf_source_line(writer, "%s = (%s)%s;", to, mdf_source_type((mdf_dtype)form->dtype), x);
     }
@@ -239,8 +239,8 @@ bool mdf_source_write_quotient(struct mdf_source_writer *writer, const struct md
     if (!are_numbers) {
         return mdf_source_write_broadcast(writer, call);
     }
-    mdf_source_leave_if(writer, mdf_source_text(writer, "%s == 0", mdf_source_element(writer, call->call->inputs[1], "0")),
-                        "division by zero");
+    mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s == 0", mdf_source_element(writer, call->call->inputs[1], "0")),
+                           "division by zero");
     mdf_source_line(
         writer, "%s = (double)((long double)%s / (long double)%s);", mdf_source_element(writer, call->call->outputs[0], "0"),
         mdf_source_element(writer, call->call->inputs[0], "0"), mdf_source_element(writer, call->call->inputs[1], "0"));

@@ -371,12 +371,12 @@ const char *mdf_source_with_result(struct mdf_source_writer *writer, const char 
     return found == NULL ? text : mdf_source_text(writer, "%.*s%s%s", (int)(found - text), text, result, found + 2);
 }
 
-static void leave(struct mdf_source_writer *writer, const char *condition, const char *why, bool is_in_loop)
+static void bail_out(struct mdf_source_writer *writer, const char *condition, const char *why, bool is_in_loop)
 {
     if (is_in_loop) {
         mdf_source_line(writer, "refused |= %s;", condition);
     } else {
-        mdf_source_leave_if(writer, condition, why);
+        mdf_source_bail_out_if(writer, condition, why);
     }
 }
 
@@ -386,17 +386,17 @@ void mdf_source_define(struct mdf_source_writer *writer, mdf_dtype dtype, const 
     const char *type = mdf_source_type(dtype);
 
     if (expression->refused != NULL) {
-        leave(writer, expression->refused, expression->why, is_in_loop);
+        bail_out(writer, expression->refused, expression->why, is_in_loop);
     }
     if (expression->checked != NULL) {
         const char *call = mdf_source_with_result(writer, expression->checked, mdf_source_text(writer, "&%s", name));
 
         mdf_source_line(writer, "%s %s;", type, name);
-        leave(writer, mdf_source_text(writer, "!%s", call), expression->why, is_in_loop);
+        bail_out(writer, mdf_source_text(writer, "!%s", call), expression->why, is_in_loop);
     } else {
         mdf_source_line(writer, "const %s %s = %s;", type, name, expression->text);
     }
     if (expression->unwanted != NULL) {
-        leave(writer, mdf_source_with_result(writer, expression->unwanted, name), expression->why, is_in_loop);
+        bail_out(writer, mdf_source_with_result(writer, expression->unwanted, name), expression->why, is_in_loop);
     }
 }

@@ -25,8 +25,8 @@ bool mdf_source_write_gather(struct mdf_source_writer *writer, const struct mdf_
     mdf_source_line(writer, "int64_t item = (int64_t)%s;", mdf_source_element(writer, call->call->inputs[1], "k"));
     mdf_source_blank(writer);
     mdf_source_line(writer, "item += item < 0 ? %zu : 0;", size);
-    mdf_source_leave_if(writer, mdf_source_text(writer, "item < 0 || item >= %zu", size),
-                        "onnx::Gather: an index is out of range");
+    mdf_source_bail_out_if(writer, mdf_source_text(writer, "item < 0 || item >= %zu", size),
+                           "onnx::Gather: an index is out of range");
     to = mdf_source_text(writer, "(outer * %zu + k) * %zu + inner", indices->length, n_inner);
     from = mdf_source_text(writer, "(outer * %zu + (size_t)item) * %zu + inner", size, n_inner);
     mdf_source_open(writer, "for (size_t inner = 0; inner < %zu; inner++)", n_inner);

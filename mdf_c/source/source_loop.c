@@ -297,13 +297,13 @@ static void open_loop(struct mdf_source_writer *writer, struct loop_plan *plan)
     if (n_items != SIZE_MAX) {
         mdf_source_line(writer, "int64_t %s = 0;", plan->run);
         mdf_source_open(writer, "for (; %s; %s++)", bound, plan->run);
-        mdf_source_leave_if(writer, mdf_source_text(writer, "%s >= %zu", plan->run, n_items), other_number);
+        mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s >= %zu", plan->run, n_items), other_number);
     } else {
         mdf_source_open(writer, "for (int64_t %s = 0; %s; %s++)", plan->run, bound, plan->run);
     }
     if (loop->limit > 0) {
-        mdf_source_leave_if(writer, mdf_source_text(writer, "%s >= INT64_C(%llu)", plan->run, (unsigned long long)loop->limit),
-                            "a Loop runs more often than it was allowed to");
+        mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s >= INT64_C(%llu)", plan->run, (unsigned long long)loop->limit),
+                               "a Loop runs more often than it was allowed to");
     }
 }
 
@@ -331,7 +331,7 @@ bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lo
     carry_on(writer, &plan);
     mdf_source_close(writer);
     if (open_items(writer, loop) != SIZE_MAX) {
-        mdf_source_leave_if(writer, mdf_source_text(writer, "%s != %zu", plan.run, open_items(writer, loop)), other_number);
+        mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s != %zu", plan.run, open_items(writer, loop)), other_number);
     }
     for (i = 0; i < loop->n_states; i++) {
         writer->values[loop->states[i].parameter].name = plan.states[i].outer;

@@ -761,7 +761,7 @@ bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lo
     }
     close_group(&text);
     if (text.why != NULL) {
-        mdf_source_leave_if(writer, "refused", text.why);
+        mdf_source_bail_out_if(writer, "refused", text.why);
         mdf_source_close(writer);
     }
     free_axes(&text);

@@ -149,7 +149,7 @@ static bool write_fused(struct mdf_source_writer *writer, const struct mdf_lower
     }
     mdf_source_close(writer);
     if (may_refuse) {
-        mdf_source_leave_if(writer, "refused", why);
+        mdf_source_bail_out_if(writer, "refused", why);
         mdf_source_close(writer);
     }
     for (i = 0; i < fused->body.n_ops; i++) {

@@ -455,7 +455,7 @@ void mdf_source_blank(struct mdf_source_writer *writer)
     mdf_text_append_string(&writer->body, "\n");
 }
 
-void mdf_source_leave_if(struct mdf_source_writer *writer, const char *condition, const char *why)
+void mdf_source_bail_out_if(struct mdf_source_writer *writer, const char *condition, const char *why)
 {
     mdf_source_open(writer, "if (%s)", condition);
     mdf_source_line(writer, "return %s;", mdf_source_quote_message(writer, "%s: %s", writer->place, why));

@@ -132,7 +132,7 @@ void mdf_source_open(struct mdf_source_writer *writer, const char *format, ...) 
 void mdf_source_close(struct mdf_source_writer *writer);
 void mdf_source_blank(struct mdf_source_writer *writer);
 /* "return MESSAGE;" in a block of its own after `condition`. */
-void mdf_source_leave_if(struct mdf_source_writer *writer, const char *condition, const char *why);
+void mdf_source_bail_out_if(struct mdf_source_writer *writer, const char *condition, const char *why);
 
 /* A buffer of the function for `length` elements: its name. */
 const char *mdf_source_buffer(struct mdf_source_writer *writer, mdf_dtype dtype, size_t length, const char *hint);
