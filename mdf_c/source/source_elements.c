@@ -272,6 +272,14 @@ static const char *math_name(struct mdf_source_writer *writer, const struct mdf_
     return NULL;
 }
 
+/* What Python refuses: NaN of numbers that are none, and infinities of finite ones. */
+static const char *refused_result(struct mdf_source_writer *writer, size_t n, const char *const operands[])
+{
+    return n == 1 ? mdf_source_text(writer, "isnan($r) ? !isnan(%s) : isinf($r) && isfinite(%s)", operands[0], operands[0])
+                  : mdf_source_text(writer, "isnan($r) ? !isnan(%s) && !isnan(%s) : isinf($r) && isfinite(%s) && isfinite(%s)",
+                                    operands[0], operands[1], operands[0], operands[1]);
+}
+
 static bool express_function(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
                              struct mdf_source_expression *expression)
 {
@@ -286,7 +294,7 @@ static bool express_function(struct mdf_source_writer *writer, const struct mdf_
                                             expression)) {
         return false;
     }
-    expression->unwanted = "!isfinite($r)";
+    expression->unwanted = refused_result(writer, op->n_in, operands);
     expression->why = mdf_source_text(writer, "%s has no finite result", name != NULL ? name : op->operator->name);
     return true;
 }
@@ -368,7 +376,9 @@ const char *mdf_source_with_result(struct mdf_source_writer *writer, const char 
 {
     const char *found = strstr(text, "$r");
 
-    return found == NULL ? text : mdf_source_text(writer, "%.*s%s%s", (int)(found - text), text, result, found + 2);
+    return found == NULL ? text
+                         : mdf_source_text(writer, "%.*s%s%s", (int)(found - text), text, result,
+                                           mdf_source_with_result(writer, found + 2, result));
 }
 
 static void bail_out(struct mdf_source_writer *writer, const char *condition, const char *why, bool is_in_loop)
