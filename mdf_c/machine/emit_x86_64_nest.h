@@ -19,7 +19,9 @@ enum {
     MOST_TOTALS = 64, /* of a fold, at a time */
     MOST_NODES = 1500,
     MOST_POINTERS = 64,
-    NEST_SLOT = 32, /* bytes */
+    NEST_SLOT = 32,                                                     /* bytes */
+    N_NEST_SAVED = 4,                                                   /* registers that are given back as they were */
+    NEST_WORDS = MOST_POINTERS + MDF_NEST_MOST_AXES + 1 + N_NEST_SAVED, /* of 8 bytes: pointers, counters, saved registers */
     NO_AXIS = MDF_NEST_MOST_AXES
 };
 
@@ -157,6 +159,25 @@ void nest_code_release(struct nest_code *code);
 bool nest_find_places(struct nest_code *code);
 /* Whether a value without a register is loaded for each use; else it lies in its slot. */
 bool nest_is_loaded_again(const struct nest_node *node);
+
+/* --- emit_x86_64_nest_moves.c */
+/* A value's slot; a word; the row that begins at `offset`. */
+struct machine_operand nest_slot(const struct nest_node *node);
+struct machine_operand nest_word(const struct nest_code *code, size_t word);
+struct machine_operand nest_row(const struct nest_code *code, uint32_t offset);
+/* Bytes, in a register: of an element; of all lanes, 16 or 32. */
+unsigned nest_element_size(const struct nest_code *code, unsigned dtype);
+unsigned nest_vector_size(const struct nest_code *code, unsigned dtype);
+/* What a LOAD says, into a register; `index`: the register that has its index, if it has one. */
+void nest_load(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index);
+void nest_load_bits(struct nest_code *code, uint64_t bits, unsigned size, uint8_t number);
+void nest_load_number(struct nest_code *code, const struct nest_node *node, uint8_t number);
+void nest_store(struct nest_code *code, const struct nest_node *node, uint8_t number);
+
+static inline struct assembler *nest_assembler(const struct nest_code *code)
+{
+    return code->emission->assembler;
+}
 
 /* --- emit_x86_64_nest_code.c */
 void nest_emit(struct nest_code *code, char *memory);

@@ -1,0 +1,297 @@
+/* emit_x86_64_nest_moves.c - see emit_x86_64_nest.h. Values between registers and memory: slots, rows, the places of views. rax
+ * and rcx, and the scratch registers, are free within each. */
+#include "mdf_c/machine/emit_x86_64_nest.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------ memory: slots, words, rows */
+
+struct machine_operand nest_slot(const struct nest_node *node)
+{
+    return in_memory(ITEM_MEMORY, (int32_t)(NEST_SLOT * node->slot));
+}
+
+struct machine_operand nest_word(const struct nest_code *code, size_t word)
+{
+    return in_memory(ITEM_MEMORY, (int32_t)(NEST_SLOT * code->n_slots + 8 * word));
+}
+
+static size_t rows_begin(const struct nest_code *code)
+{
+    return NEST_SLOT * code->n_slots + (8 * NEST_WORDS + NEST_SLOT - 1) / NEST_SLOT * NEST_SLOT;
+}
+
+size_t nest_memory_bytes(const struct nest_code *code)
+{
+    return rows_begin(code) + code->row_bytes;
+}
+
+unsigned nest_element_size(const struct nest_code *code, unsigned dtype)
+{
+    return dtype == MDF_DTYPE_BOOL ? code->shape.width : (unsigned)mdf_dtype_size((mdf_dtype)dtype);
+}
+
+/* Of a register that has values of a type. */
+unsigned nest_vector_size(const struct nest_code *code, unsigned dtype)
+{
+    return code->shape.lanes * nest_element_size(code, dtype) > 16 ? 32 : 16;
+}
+
+struct machine_operand nest_row(const struct nest_code *code, uint32_t offset)
+{
+    return in_memory(ITEM_MEMORY, (int32_t)(rows_begin(code) + offset));
+}
+
+/* ------------------------------------------------------------------ places */
+
+/* `bytes` behind what a place says. */
+static struct machine_operand operand_at(struct nest_code *code, const struct nest_place *place, int64_t bytes)
+{
+    const struct nest_pointer *pointer = &code->pointers[place->pointer];
+    int32_t displacement = place->displacement + (int32_t)bytes;
+
+    if (place->is_cell) {
+        return in_memory(CELLS, (int32_t)(8 * place->id));
+    }
+    if (nest_is_fixed(pointer)) {
+        return in_memory(ITEM_MEMORY, (int32_t)(rows_begin(code) + pointer->offset) + displacement);
+    }
+    if (pointer->number != NO_REGISTER) {
+        return in_memory(pointer->number, displacement);
+    }
+    assemble_load(nest_assembler(code), 8, RCX, nest_word(code, place->pointer));
+    return in_memory(RCX, displacement);
+}
+
+/* The same where rax has a number of bytes that is added. */
+static struct machine_operand with_index(struct machine_operand operand, bool has_index)
+{
+    if (has_index) {
+        operand.index = RAX;
+        operand.scale = 1;
+    }
+    return operand;
+}
+
+/* Brings the bytes that a lane of an index stands for to rax, or bails out. */
+static void find_index(struct nest_code *code, const struct nest_node *node, uint8_t number, unsigned lane)
+{
+    const struct mdf_nest_view *view = &code->nest->steps[node->step].view;
+    struct assembler *assembler = nest_assembler(code);
+    machine_label done = new_label(assembler);
+    size_t size = mdf_dtype_size((mdf_dtype)node->dtype);
+
+    if (lane >= 2) {
+        assemble_vector_with_number(assembler, VECTOR_UPPER_HALF, 32, number, 0, in_register(SECOND_SCRATCH_REAL), 1);
+        number = SECOND_SCRATCH_REAL;
+    }
+    if (lane % 2 == 0) {
+        assemble_vector(assembler, VECTOR_TO_GENERAL_8, 16, number, 0, in_register(RAX));
+    } else {
+        assemble_vector_with_number(assembler, VECTOR_EXTRACT_8, 16, number, 0, in_register(RAX), 1);
+    }
+    assemble_general(assembler, GENERAL_TEST, 8, RAX, in_register(RAX));
+    assemble_jump_if(assembler, IF_NOT_NEGATIVE, done);
+    assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RAX), (int32_t)view->at_limit);
+    bind_label(assembler, done);
+    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)view->at_limit);
+    assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, code->emission->bail_out);
+    assemble_multiply_by(assembler, 8, RAX, in_register(RAX), (int32_t)(view->at_stride * (int64_t)size));
+}
+
+/* ------------------------------------------------------------------ masks of the first lanes */
+
+static void load_mask(struct nest_code *code, unsigned active, unsigned size, uint8_t number)
+{
+    uint64_t words[4] = {0};
+
+    memset(words, 0xFF, active * size);
+    assemble_vector(nest_assembler(code), VECTOR_LOAD, 32, number, 0, constant_words_operand(nest_assembler(code), words));
+}
+
+/* The instruction that loads or stores so many bytes side by side; 0: there is none. */
+static unsigned move_code(size_t n_bytes, bool stores)
+{
+    switch (n_bytes) {
+    case 4:
+        return stores ? VECTOR_STORE_FLOAT : VECTOR_LOAD_FLOAT;
+    case 8:
+        return stores ? VECTOR_STORE_DOUBLE : VECTOR_LOAD_DOUBLE;
+    case 16:
+    case 32:
+        return stores ? VECTOR_STORE : VECTOR_LOAD;
+    default:
+        return 0;
+    }
+}
+
+/* ------------------------------------------------------------------ loads */
+
+/* Bytes 0 and 1, the lowest of a register or in memory, become masks. */
+static void extend_bools(struct nest_code *code, uint8_t number, struct machine_operand bytes)
+{
+    struct assembler *assembler = nest_assembler(code);
+    bool is_wide = code->shape.width == 8;
+    unsigned size = nest_vector_size(code, MDF_DTYPE_BOOL);
+
+    assemble_vector(assembler, is_wide ? VECTOR_EXTEND_BYTES_TO_8 : VECTOR_EXTEND_BYTES_TO_4, size, number, 0, bytes);
+    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, 16, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
+    assemble_vector(assembler, is_wide ? VECTOR_SUBTRACT_INTS_8 : VECTOR_SUBTRACT_INTS, size, number, SCRATCH_REAL,
+                    in_register(number));
+}
+
+static void load_spread(struct nest_code *code, const struct nest_node *node, uint8_t number, bool has_index)
+{
+    struct assembler *assembler = nest_assembler(code);
+    struct machine_operand operand = with_index(operand_at(code, &node->place, 0), has_index);
+
+    if (node->dtype == MDF_DTYPE_BOOL) {
+        assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RCX, operand);
+        assemble_single(assembler, SINGLE_NEGATE, 8, in_register(RCX));
+        assemble_vector(assembler, VECTOR_FROM_GENERAL_8, 16, number, 0, in_register(RCX));
+        assemble_vector(assembler, VECTOR_BROADCAST_8, 32, number, 0, in_register(number));
+    } else {
+        assemble_vector(assembler, nest_element_size(code, node->dtype) == 4 ? VECTOR_BROADCAST_4 : VECTOR_BROADCAST_8,
+                        nest_vector_size(code, node->dtype), number, 0, operand);
+    }
+}
+
+/* Element by element; where `index` is a register, each from a place of its own. */
+static void load_lanes(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index, bool has_index)
+{
+    struct assembler *assembler = nest_assembler(code);
+    size_t size = mdf_dtype_size((mdf_dtype)node->dtype);
+    unsigned per_half = size == 1 ? 8 : (unsigned)(16 / size), lane;
+    uint8_t first = size == 1 ? SCRATCH_REAL : number;
+
+    for (lane = 0; lane < node->active; lane++) {
+        uint8_t target = lane < per_half ? first : SCRATCH_REAL;
+        struct machine_operand operand;
+
+        if (index != NO_REGISTER) {
+            find_index(code, node, index, lane);
+        }
+        operand = with_index(operand_at(code, &node->place, lane * node->place.lane_bytes), has_index || index != NO_REGISTER);
+        if (size == 1) {
+            assemble_vector_with_number(assembler, VECTOR_INSERT_BYTE, 16, target, target, operand, (uint8_t)lane);
+        } else if (lane % per_half == 0) {
+            assemble_vector(assembler, move_code(size, false), 16, target, 0, operand);
+        } else {
+            assemble_vector_with_number(assembler, size == 4 ? VECTOR_INSERT_4 : VECTOR_INSERT_8, 16, target, target, operand,
+                                        (uint8_t)(lane % per_half));
+        }
+    }
+    if (size == 1) {
+        extend_bools(code, number, in_register(first));
+    } else if (node->active > per_half) {
+        assemble_vector_with_number(assembler, VECTOR_INSERT_HALF, 32, number, number, in_register(SCRATCH_REAL), 1);
+    }
+}
+
+static void load_row(struct nest_code *code, const struct nest_node *node, uint8_t number, bool has_index)
+{
+    struct assembler *assembler = nest_assembler(code);
+    size_t size = mdf_dtype_size((mdf_dtype)node->dtype), n_bytes = node->active * size;
+
+    if (size == 1 && (code->shape.lanes == 1 || node->active < code->shape.lanes)) {
+        load_lanes(code, node, number, NO_REGISTER, has_index);
+    } else if (size == 1) {
+        extend_bools(code, number, with_index(operand_at(code, &node->place, 0), has_index));
+    } else if (move_code(n_bytes, false) != 0) {
+        assemble_vector(assembler, move_code(n_bytes, false), n_bytes == 32 ? 32 : 16, number, 0,
+                        with_index(operand_at(code, &node->place, 0), has_index));
+    } else {
+        load_mask(code, node->active, (unsigned)size, SCRATCH_REAL);
+        assemble_vector(assembler, size == 4 ? VECTOR_LOAD_MASKED_4 : VECTOR_LOAD_MASKED_8, nest_vector_size(code, node->dtype),
+                        number, SCRATCH_REAL, with_index(operand_at(code, &node->place, 0), has_index));
+    }
+}
+
+void nest_load(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index)
+{
+    bool is_varied = false;
+
+    if (node->n_in > 0) {
+        const struct mdf_nest_step *step = &code->nest->steps[node->step];
+
+        is_varied = (code->axes[step->view.at] >> code->shape.vector_axis & 1) != 0;
+        if (!is_varied) {
+            find_index(code, node, index, 0);
+        }
+    }
+    if (node->place.kind == PLACE_SPREAD) {
+        load_spread(code, node, number, node->n_in > 0);
+    } else if (node->place.kind == PLACE_ROW) {
+        load_row(code, node, number, node->n_in > 0);
+    } else {
+        load_lanes(code, node, number, is_varied ? index : NO_REGISTER, node->n_in > 0);
+    }
+}
+
+void nest_load_bits(struct nest_code *code, uint64_t bits, unsigned size, uint8_t number)
+{
+    if (bits == 0) {
+        assemble_vector(nest_assembler(code), VECTOR_EXCLUSIVE_OR, 16, number, number, in_register(number));
+    } else {
+        assemble_vector(nest_assembler(code), VECTOR_LOAD, 32, number, 0, constant_operand(nest_assembler(code), bits, size));
+    }
+}
+
+void nest_load_number(struct nest_code *code, const struct nest_node *node, uint8_t number)
+{
+    uint64_t bits = emission_constant(code->emission, node->constant);
+    bool is_bool = node->dtype == MDF_DTYPE_BOOL;
+
+    nest_load_bits(code, is_bool && bits != 0 ? UINT64_MAX : bits, is_bool ? 8 : (unsigned)mdf_dtype_size((mdf_dtype)node->dtype),
+                   number);
+}
+
+/* ------------------------------------------------------------------ stores */
+
+static void store_lanes(struct nest_code *code, const struct nest_node *node, uint8_t number)
+{
+    struct assembler *assembler = nest_assembler(code);
+    size_t size = mdf_dtype_size((mdf_dtype)node->dtype);
+    unsigned per_half = size == 1 ? 16 : (unsigned)(16 / size), lane;
+
+    for (lane = 0; lane < node->active; lane++) {
+        struct machine_operand operand = operand_at(code, &node->place, lane * node->place.lane_bytes);
+
+        if (lane == per_half) {
+            assemble_vector_with_number(assembler, VECTOR_UPPER_HALF, 32, number, 0, in_register(SCRATCH_REAL), 1);
+            number = SCRATCH_REAL;
+        }
+        if (size == 1) {
+            assemble_vector_with_number(assembler, VECTOR_STORE_BYTE, 16, number, 0, operand, (uint8_t)lane);
+        } else if (lane % per_half == 0) {
+            assemble_vector(assembler, move_code(size, true), 16, number, 0, operand);
+        } else {
+            assemble_vector_with_number(assembler, size == 4 ? VECTOR_EXTRACT_4 : VECTOR_EXTRACT_8, 16, number, 0, operand,
+                                        (uint8_t)(lane % per_half));
+        }
+    }
+}
+
+void nest_store(struct nest_code *code, const struct nest_node *node, uint8_t number)
+{
+    struct assembler *assembler = nest_assembler(code);
+    size_t size = mdf_dtype_size((mdf_dtype)node->dtype), n_bytes = node->active * size;
+
+    if (size == 1) {
+        struct packed packed = {.assembler = assembler, .lanes = code->shape.lanes, .width = code->shape.width};
+
+        packed_make_bytes(&packed, number);
+        number = SCRATCH_REAL;
+    }
+    if (node->place.kind == PLACE_LANES || move_code(n_bytes, true) == 0) {
+        if (node->place.kind == PLACE_LANES || size == 1) {
+            store_lanes(code, node, number);
+            return;
+        }
+        load_mask(code, node->active, (unsigned)size, SCRATCH_REAL);
+        assemble_vector(assembler, size == 4 ? VECTOR_STORE_MASKED_4 : VECTOR_STORE_MASKED_8, nest_vector_size(code, node->dtype),
+                        number, SCRATCH_REAL, operand_at(code, &node->place, 0));
+        return;
+    }
+    assemble_vector(assembler, move_code(n_bytes, true), n_bytes == 32 ? 32 : 16, number, 0, operand_at(code, &node->place, 0));
+}
