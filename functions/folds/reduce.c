@@ -566,20 +566,20 @@ static bool reduce(struct mdf_call *call)
     " * " IS_CHOSEN " / " SPREAD("gradient.sum_to(1.0 * " IS_CHOSEN ", gradient.kept(x0, " AXES ", not noop_with_empty_axes))")
 
 const struct mdf_operator mdf_operators_reduce[] = {
-#define REDUCTION(name, id, last, more, derivative)           \
-    {name,                                                         \
-     1,                                                            \
-     99,                                                           \
-     reduce,                                                       \
-     reduce_table,                                                 \
-     sizeof(struct reduce_settings),                               \
-     MDF_OPERATOR_PURE,                                            \
-     .fold = &(const struct mdf_fold){.way = &ways[FOLD_##id],     \
-                                      .totals = MDF_FOLD_WIDE,     \
-                                      .order = MDF_FOLD_LANES,     \
+#define REDUCTION(name, id, last, more, derivative)               \
+    {name,                                                        \
+     1,                                                           \
+     99,                                                          \
+     reduce,                                                      \
+     reduce_table,                                                \
+     sizeof(struct reduce_settings),                              \
+     MDF_OPERATOR_PURE,                                           \
+     .fold = &(const struct mdf_fold){.way = &ways[FOLD_##id],    \
+                                      .totals = MDF_FOLD_WIDE,    \
+                                      .order = MDF_FOLD_LANES,    \
                                       .after = MDF_ELEMENT(last), \
-                                      .axes = find_axes,           \
-                                      more},                   \
+                                      .axes = find_axes,          \
+                                      more},                      \
      .derivatives = MDF_DERIVATIVES({derivative != NULL ? 0 : MDF_DERIVATIVE_END, derivative})},
 #include "functions/folds/folds.def"
     {NULL}};

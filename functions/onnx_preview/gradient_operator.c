@@ -1,5 +1,6 @@
 /* gradient_operator.c - the row of Gradient, which has no kernel of its own: the compiler makes code for the derivatives
- * (mdf_c/plan/gradient/gradient.c) from the rules in functions/kernel/derivatives.h. Source: ONNX ai.onnx.preview.training, version 1. */
+ * (mdf_c/plan/gradient/gradient.c) from the rules in functions/kernel/derivatives.h. Source: ONNX ai.onnx.preview.training,
+ * version 1. */
 #include "functions/onnx_preview/gradient_operator.h"
 
 static const struct mdf_setting gradient_table[] = {{"xs", MDF_SETTING_STRINGS, offsetof(struct mdf_gradient_settings, xs)},

@@ -349,7 +349,8 @@ const struct mdf_operator mdf_operators_pool[] = {
     {"LpPool", 1, 1, norm_pool_1, norm_1_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL},
     {"LpPool", 2, 99, norm_pool_2, norm_2_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL},
     {"GlobalMaxPool", 1, 99, global_max_pool, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"GlobalAveragePool", 1, 99, global_average_pool, NULL, 0, MDF_OPERATOR_PURE, NULL, .derivatives = MDF_DERIVATIVES({0, "dy * numpy.ones_like(x0) * (y.size / x0.size)"})},
+    {"GlobalAveragePool", 1, 99, global_average_pool, NULL, 0, MDF_OPERATOR_PURE, NULL,
+     .derivatives = MDF_DERIVATIVES({0, "dy * numpy.ones_like(x0) * (y.size / x0.size)"})},
     {"GlobalLpPool", 1, 1, global_norm_pool_1, global_norm_1_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL},
     {"GlobalLpPool", 2, 99, global_norm_pool_2, global_norm_2_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -85,9 +85,9 @@ struct needed_helper {
     const char *name, *needs;
 };
 
-static const struct needed_helper needed[] = {{"expm1_float32", "exp_float32"}, {"mish_float32", "exp_float32"},
-                                              {"tanh_float32", "exp_float32"},  {"sigmoid_float32", "exp_float32"},
-                                              {"erf_float32", "exp_float32"},   {"gelu_float32", "exp_float32"},
+static const struct needed_helper needed[] = {{"expm1_float32", "exp_float32"},     {"mish_float32", "exp_float32"},
+                                              {"tanh_float32", "exp_float32"},      {"sigmoid_float32", "exp_float32"},
+                                              {"erf_float32", "exp_float32"},       {"gelu_float32", "exp_float32"},
                                               {"common_multiple", "common_divisor"}};
 
 static const struct fixed_helper fixed[] = {
