@@ -102,10 +102,15 @@ Test(source, any_allocation_may_fail)
         const char *path;
         size_t step;
     } rows[] = {
-        {"examples/elman_rnn.json", 1},          {"examples/newton_sqrt.json", 1},
-        {"examples/traffic_light.yaml", 1},      {"examples/weighted_edges.json", 1},
-        {"examples/fitzhugh_nagumo.yaml", 1},    {"tests/data/compile/schedule.json", 97},
-        {"tests/data/compile/flow.yaml", 29},    {"tests/data/compile/operators.json", 997},
+        {"examples/elman_rnn.json", 1},
+        {"examples/newton_sqrt.json", 1},
+        {"examples/linear_attention.json", 1},
+        {"examples/traffic_light.yaml", 1},
+        {"examples/weighted_edges.json", 1},
+        {"examples/fitzhugh_nagumo.yaml", 1},
+        {"tests/data/compile/schedule.json", 97},
+        {"tests/data/compile/flow.yaml", 29},
+        {"tests/data/compile/operators.json", 997},
         {"tests/data/compile/arrays.json", 997},
     };
     size_t i;

@@ -621,27 +621,46 @@ static void take(struct nest_text *text, size_t step)
     mdf_source_close(writer);
 }
 
-static void end(struct nest_text *text, size_t step)
+/* A helper that joins the lanes of a total, in loops whose lengths the compiler sees. */
+static const char *join_helper(struct nest_text *text, size_t step)
 {
     struct mdf_source_writer *writer = text->writer;
+    const struct mdf_nest_step *fold = step_of(text, step);
+    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
+    const char *type = mdf_source_type(dtype), *name, *body = "";
+    size_t half;
+
+    name = mdf_source_text(writer, "%s_of_%u_%s", fold_rows[fold->fold].hint, (unsigned)fold->lanes, mdf_dtype_name(dtype));
+    for (half = fold->lanes / 2; half > 0; half /= 2) {
+        body = mdf_source_text(writer,
+                               "%s    for (size_t lane = 0; lane < %zu; lane++) {\n"
+                               "        const %s other = lanes[lane + %zu];\n\n"
+                               "        lanes[lane] = %s;\n"
+                               "    }\n",
+                               body, half, type, half, combined(text, step, "lanes[lane]", "other"));
+    }
+    return mdf_source_helper(writer, name,
+                             mdf_source_text(writer,
+                                             "/* Joins lanes: the upper half with the lower, until there is one. */\n"
+                                             "static inline %s mdf_%s(%s *lanes)\n{\n%s    return lanes[0];\n}\n",
+                                             type, name, type, body));
+}
+
+static void end(struct nest_text *text, size_t step)
+{
     struct nest_register *own = &text->registers[step];
-    const char *total = own->total;
 
     if (nest_plan_is_vector(text->plan, step)) {
         return;
     }
-    own->name = total;
+    close_group(text);
+    own->name = own->total;
     own->block = text->n_blocks;
     if (has_lanes(text, step)) {
-        const char *first = mdf_source_text(writer, "%s[lane]", total),
-                   *second = mdf_source_text(writer, "%s[lane + half]", total);
+        const char *joined = mdf_source_text(text->writer, "%s(%s)", join_helper(text, step), own->total);
 
-        mdf_source_open(writer, "for (size_t half = %u; half > 0; half /= 2)", step_of(text, step)->lanes / 2u);
-        mdf_source_open(writer, "for (size_t lane = 0; lane < half; lane++)");
-        combine(text, step, first, second);
-        mdf_source_close(writer);
-        mdf_source_close(writer);
-        own->name = mdf_source_text(writer, "%s[0]", total);
+        mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step),
+                        name_register(text, step, fold_rows[step_of(text, step)->fold].hint), joined);
     }
 }
 
