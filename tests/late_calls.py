@@ -132,7 +132,7 @@ def operator_calls(word, n_elements):
             for call, name in calls:
                 try:
                     yield from operator_trials(schema, call, name, n_elements)
-                except mdf_c.MdfError as error:
+                except (mdf_c.MdfError, TypeError) as error:  # the latter of texts that were grown to something else
                     yield name, f"error: {error}", 0, 0
         yield f"{key[0] or 'onnx'}::{key[1]}", trials
 
