@@ -91,7 +91,7 @@ static void add_entry(struct nest_code *code, size_t step, uint32_t node)
 {
     struct nest_entry *grown = code->entries;
 
-    if (code->n_entries >= code->entry_capacity) {
+    if (!code->failed && code->n_entries >= code->entry_capacity) {
         grown = mdf_memory_grow(code->memory, code->entries, &code->entry_capacity, code->n_entries + 1, sizeof *grown);
     }
     if (grown == NULL || code->failed) {
