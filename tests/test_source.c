@@ -168,6 +168,7 @@ Test(source, any_piece_may_be_refused)
         {"examples/multiplication_table.yaml", 1},
         {"examples/slow_and_fast.yaml", 1},
         {"examples/cooling.yaml", 1},
+        {"examples/linear_attention.json", 1},
         {"tests/data/compile/flow.yaml", 101},
         {"tests/data/compile/times.json", 17},
         {"tests/data/compile/whole_port.json", 1},

@@ -173,6 +173,9 @@ bool lowering_run_trial(struct lowering *lowering, struct trial *trial)
     context->trace = &trial->trace;
     done = trial->call.kernel(&trial->call) && !mdf_stop_is_untold(context->stop);
     context->trace = NULL;
+    if (!done && context->error.code == MDF_OUT_OF_MEMORY) {
+        lowering_out_of_memory(lowering); /* no reason to lower the call in another way */
+    }
     return done;
 }
 
@@ -181,8 +184,8 @@ static bool run_trial(struct lowering *lowering, struct trial *trial)
     if (trial->source->signature != NULL && !convert_inputs(lowering, trial)) {
         return false;
     }
-    if (!lowering_run_trial(lowering, trial) && (lowering->execution->context.error.code == MDF_OUT_OF_MEMORY ||
-                                                 !substitute_ones(lowering, trial) || !lowering_run_trial(lowering, trial))) {
+    if (!lowering_run_trial(lowering, trial) &&
+        (lowering_has_failed(lowering) || !substitute_ones(lowering, trial) || !lowering_run_trial(lowering, trial))) {
         return lowering_fail(lowering, MDF_REFUSED_FAILING_CALL);
     }
     if (trial->source->signature != NULL && trial->is_weak) {

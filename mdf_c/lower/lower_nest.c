@@ -98,6 +98,9 @@ static bool agrees(struct lowering *lowering, const struct mdf_lowered_nest *nes
 
         same = memcmp(elements, result->data, result->length * mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
     }
+    if (stand_in.arena.has_refused) {
+        lowering_out_of_memory(lowering);
+    }
     mdf_arena_release(&stand_in.arena);
     return same;
 }
