@@ -211,7 +211,8 @@ def add_source(rng, flat, nested, graph):
             flat["edges"][f"s_{port}"] = {"sender": "source", "sender_port": "o", "receiver": port[3:], "receiver_port": port}
     flat["nodes"] = {"source": source_node(), **flat["nodes"]}
     nested["nodes"] = {"source": source_node(), **nested["nodes"]}
-    return [port for port in fed if any(fields.get("reduce", "overwrite") == "overwrite" for fields in free_ports(graph)[port])]
+    declared = nested["nodes"]["around"].get("input_ports", {})
+    return [port for port in fed if any({**fields, **declared.get(port, {})}.get("reduce", "overwrite") == "overwrite" for fields in free_ports(graph)[port])]
 
 
 def make_pair(seed):
