@@ -1,6 +1,8 @@
 /* lowered_builder.c - see lowered_builder.h. */
 #include "tests/lowered_builder.h"
 
+#include "mdf_c/lowered/loop_plan.h"
+
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -506,7 +508,7 @@ mdf_lowered_id build_state(struct build *build, struct mdf_lowered_loop *loop, m
 
     use(build, initial, NULL);
     loop->states = make_room(build, loop->states, loop->n_states, sizeof *loop->states);
-    loop->states[loop->n_states++] = (struct mdf_lowered_state){initial, parameter, MDF_LOWERED_NONE, false};
+    loop->states[loop->n_states++] = (struct mdf_lowered_state){initial, parameter, MDF_LOWERED_NONE, MDF_LOWERED_TWO_BUFFERS};
     return parameter;
 }
 
@@ -532,17 +534,15 @@ void build_next(struct build *build, struct mdf_lowered_loop *loop, mdf_lowered_
     loop->states[i].next = next;
 }
 
-mdf_lowered_id build_stack(struct build *build, struct mdf_lowered_loop *loop, mdf_lowered_id item, bool is_reversed,
-                           bool is_direct)
+mdf_lowered_id build_stack(struct build *build, struct mdf_lowered_loop *loop, mdf_lowered_id item, bool is_reversed)
 {
     struct mdf_value form = value_of(build, item)->form;
     struct mdf_lowered_stack *stack;
-    size_t i;
 
     use(build, item, NULL);
     loop->stacks = make_room(build, loop->stacks, loop->n_stacks, sizeof *loop->stacks);
     stack = &loop->stacks[loop->n_stacks++];
-    *stack = (struct mdf_lowered_stack){.item = item, .is_reversed = is_reversed, .is_direct = is_direct};
+    *stack = (struct mdf_lowered_stack){.item = item, .is_reversed = is_reversed};
     stack->item_bytes = form.length * mdf_dtype_size((mdf_dtype)form.dtype);
     cr_assert_lt(form.rank, (uint32_t)MDF_INLINE_RANK);
     memmove(form.shape.sizes + 1, form.shape.sizes, form.rank * sizeof *form.shape.sizes);
@@ -552,9 +552,6 @@ mdf_lowered_id build_stack(struct build *build, struct mdf_lowered_loop *loop, m
     stack->stack = add_value(build, MDF_LOWERED_RESULT, &form);
     value_of(build, stack->stack)->is_scalar = false;
     value_of(build, stack->stack)->is_stored = true;
-    for (i = 0; is_direct && i < loop->n_states; i++) {
-        loop->states[i].is_in_stack = loop->states[i].is_in_stack || loop->states[i].next == item;
-    }
     return stack->stack;
 }
 
@@ -644,7 +641,7 @@ static void place_value(struct build *build, mdf_lowered_id id)
             memcpy(&lowered->cells[id], value->form.data, mdf_dtype_size((mdf_dtype)value->form.dtype));
         }
         array->data = &lowered->cells[id];
-    } else if (is_made && value->is_stored) {
+    } else if (is_made && value->is_stored && !value->is_in_place) {
         memset(array, 0, sizeof *array);
         cr_assert_not_null(mdf_value_make_tensor(&build->memory, array, (mdf_dtype)value->form.dtype, value->form.rank,
                                                  mdf_value_shape(&value->form)));
@@ -657,6 +654,9 @@ void build_finish(struct build *build)
     struct mdf_lowered *lowered = build->lowered;
     size_t i;
 
+    if (!build->is_unplanned) {
+        mdf_lowered_plan_loops(lowered);
+    }
     lowered->cells = allocate(build, lowered->n_values, sizeof *lowered->cells);
     lowered->arrays = allocate(build, lowered->n_values, sizeof *lowered->arrays);
     lowered->inputs = allocate(build, lowered->n_values, sizeof *lowered->inputs);

@@ -31,6 +31,7 @@ struct build {
     bool *is_copied;                         /* of each value: a COPY makes it */
     const struct mdf_lowered_fused **fused;  /* all FUSED ops */
     size_t n_fused;
+    bool is_unplanned; /* loops have two buffers for each state, and copy the items of stacks */
 };
 
 void build_begin(struct build *build, const mdf_allocator *allocator);
@@ -100,14 +101,12 @@ mdf_lowered_id build_state(struct build *build, struct mdf_lowered_loop *loop, m
 mdf_lowered_id build_rows(struct build *build, struct mdf_lowered_loop *loop, mdf_lowered_id source, bool is_reversed);
 /* What the state with that parameter becomes. */
 void build_next(struct build *build, struct mdf_lowered_loop *loop, mdf_lowered_id parameter, mdf_lowered_id next);
-/* A stack of what `item` is in each run, its id. `is_direct` where FUSED writes it there; a state's `next` that is such an item
- * is marked is_in_stack. */
-mdf_lowered_id build_stack(struct build *build, struct mdf_lowered_loop *loop, mdf_lowered_id item, bool is_reversed,
-                           bool is_direct);
+/* A stack of what `item` is in each run, its id. */
+mdf_lowered_id build_stack(struct build *build, struct mdf_lowered_loop *loop, mdf_lowered_id item, bool is_reversed);
 
 /* --- the whole */
 void build_output(struct build *build, struct mdf_value *slot, mdf_lowered_id id);
-/* Memory for it all; then it can be run. mdf_lowered_emit is not called. */
+/* Loops are planned, and there is memory for it all; then it can be run. mdf_lowered_emit is not called. */
 void build_finish(struct build *build);
 
 #endif

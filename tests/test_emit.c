@@ -407,11 +407,11 @@ static void make_stacks(struct generator *generator, struct mdf_lowered_loop *lo
 
     for (i = 0; i < n; i++) {
         bool scalar = generator->only_scalars || draw(generator, 2) == 0,
-             is_direct = !scalar && is_known && draw(generator, 2) == 0;
+             is_fused = !scalar && is_known && draw(generator, 2) == 0;
         mdf_dtype dtype = dtypes[draw(generator, COUNT(dtypes))];
-        mdf_lowered_id item = is_direct ? make_fused(generator, &loop->body, dtype) : pick(generator, dtype, scalar);
+        mdf_lowered_id item = is_fused ? make_fused(generator, &loop->body, dtype) : pick(generator, dtype, scalar);
 
-        kept[(*n_kept)++] = build_stack(&generator->build, loop, item, is_known && draw(generator, 3) == 0, is_direct);
+        kept[(*n_kept)++] = build_stack(&generator->build, loop, item, is_known && draw(generator, 3) == 0);
     }
 }
 
@@ -661,7 +661,7 @@ static void check_divisor(mdf_dtype dtype, int64_t divisor, uint64_t seed)
         in[0] = row;
         in[1] = by;
         in[0] = build_element(&generator.build, &loop->body, (enum mdf_lowered_code)code, dtype, in);
-        build_output(&generator.build, build_slot(&generator.build), build_stack(&generator.build, loop, in[0], false, false));
+        build_output(&generator.build, build_slot(&generator.build), build_stack(&generator.build, loop, in[0], false));
     }
     build_finish(&generator.build);
     check_program(&generator, seed);

@@ -1,5 +1,6 @@
 /* test_emit_nest.c - machine code of loop nests: random nests give what the interpreter gives, bit for bit, and read and write
- * nothing outside of their arrays, which end where pages end that may not be touched. */
+ * nothing outside of their arrays, which end where pages end that may not be touched. So do those that are the body of a loop,
+ * whose state they overwrite and whose stacks they write where that may be (loop_plan.h). */
 #include "mdf_c/machine/emit.h"
 
 #include "mdf_c/base/processor.h"
@@ -24,6 +25,11 @@ struct generator {
     struct mdf_lowered_nest *nest;
     uint64_t random;
     bool is_float; /* only float32, so that vectors are as wide as they can be */
+    /* Of a nest that is the body of a loop: */
+    struct mdf_lowered_loop *loop; /* NULL: it is none */
+    mdf_dtype state_type;
+    struct mdf_nest_view state; /* all elements of a state, which is stored so */
+    size_t state_level;
 };
 
 static uint64_t draw(struct generator *generator, uint64_t n)
@@ -215,6 +221,21 @@ static uint8_t pick(struct generator *generator, mdf_dtype dtype, size_t least_l
     return MDF_NEST_NONE;
 }
 
+/* An element of the state: the one that is stored at the same indices, or, now and then, another. */
+static uint8_t load_state(struct generator *generator)
+{
+    struct mdf_nest_step step = {.kind = MDF_NEST_LOAD,
+                                 .level = (uint8_t)generator->state_level,
+                                 .dtype = (uint8_t)generator->state_type,
+                                 .view = generator->state};
+
+    if (draw(generator, 12) == 0) {
+        draw_view(generator, generator->state_level, true, &step.view);
+        step.view.id = generator->state.id;
+    }
+    return build_nest_step(&generator->build, generator->nest, step);
+}
+
 static uint8_t add_load(struct generator *generator, mdf_dtype dtype)
 {
     size_t level = draw(generator, 4) == 0 ? draw(generator, generator->nest->n_axes + 1) : generator->nest->n_axes, n;
@@ -222,6 +243,9 @@ static uint8_t add_load(struct generator *generator, mdf_dtype dtype)
     size_t rows = 1;
     uint8_t at = MDF_NEST_NONE;
 
+    if (generator->loop != NULL && dtype == generator->state_type && draw(generator, 3) == 0) {
+        return load_state(generator);
+    }
     n = draw_view(generator, level, false, &step.view);
     if (draw(generator, 8) == 0 && level > 0 && !generator->is_float) {
         struct mdf_nest_step index = {
@@ -369,10 +393,52 @@ static void add_store(struct generator *generator, uint8_t register_number)
     step.view.id =
         build_result(&generator->build, (mdf_dtype)step.dtype, length == 1 && draw(generator, 2) == 0 ? 0 : 1, &length);
     build_nest_step(&generator->build, generator->nest, step);
-    build_output(&generator->build, build_slot(&generator->build), step.view.id);
+    if (generator->loop == NULL) {
+        build_output(&generator->build, build_slot(&generator->build), step.view.id);
+    } else if (draw(generator, 2) == 0) {
+        build_output(&generator->build, build_slot(&generator->build),
+                     build_stack(&generator->build, generator->loop, step.view.id, draw(generator, 2) == 0));
+    }
 }
 
-static void make_nest(struct generator *generator)
+/* A loop around the nest, with a state that has an element for each index of the outermost axes. */
+static void begin_loop(struct generator *generator)
+{
+    generator->state_type = draw_type(generator);
+    generator->state_level = 1 + draw(generator, generator->nest->n_axes);
+    generator->state.id =
+        build_state(&generator->build, generator->loop,
+                    make_input(generator, generator->state_type,
+                               draw_view(generator, generator->state_level, true, &generator->state), false, 0));
+}
+
+/* What the state is next; false: there is no register for it. */
+static bool end_loop(struct generator *generator)
+{
+    struct mdf_nest_step step = {.kind = MDF_NEST_STORE,
+                                 .n_in = 1,
+                                 .level = (uint8_t)generator->state_level,
+                                 .dtype = (uint8_t)generator->state_type,
+                                 .view = generator->state};
+    const struct mdf_value *form = &generator->build.lowered->values[generator->state.id].form;
+    size_t i = generator->nest->n_steps;
+
+    while (i-- > 0 && (generator->nest->steps[i].kind == MDF_NEST_STORE || generator->nest->steps[i].dtype != step.dtype ||
+                       generator->nest->steps[i].level != step.level)) {
+    }
+    if (i == SIZE_MAX || form->rank == 0) {
+        return false;
+    }
+    step.in[0] = (uint8_t)i;
+    step.view.id = build_result(&generator->build, generator->state_type, form->rank, form->shape.sizes);
+    build_nest_step(&generator->build, generator->nest, step);
+    build_next(&generator->build, generator->loop, generator->state.id, step.view.id);
+    build_output(&generator->build, build_slot(&generator->build), generator->state.id);
+    return true;
+}
+
+/* False: it was to be the body of a loop, and can not. */
+static bool make_nest(struct generator *generator, bool is_looped)
 {
     static const size_t all[] = {2, 3, 4, 5, 7, 8, 9, 16, 17, 20, 33, 64, 70, 130};
     size_t n_axes = 1 + draw(generator, 4), extents[MDF_NEST_MOST_AXES], n = 1, i, n_steps, n_stores;
@@ -383,7 +449,12 @@ static void make_nest(struct generator *generator)
         } while (n * extents[i] > LARGEST_N_ELEMENTS && extents[i] > 2);
         n *= extents[i];
     }
-    generator->nest = build_nest(&generator->build, &generator->build.lowered->region, n_axes, extents);
+    generator->loop = is_looped ? build_loop(&generator->build, &generator->build.lowered->region, 3) : NULL;
+    generator->nest =
+        build_nest(&generator->build, is_looped ? &generator->loop->body : &generator->build.lowered->region, n_axes, extents);
+    if (is_looped) {
+        begin_loop(generator);
+    }
     add_load(generator, draw_type(generator));
     n_steps = 2 + draw(generator, 14);
     for (i = 0; i < n_steps && generator->nest->n_steps < 30; i++) {
@@ -402,6 +473,7 @@ static void make_nest(struct generator *generator)
         }
         add_store(generator, (uint8_t)last);
     }
+    return !is_looped || end_loop(generator);
 }
 
 /* ------------------------------------------------------------------ comparison */
@@ -415,7 +487,7 @@ static bool same_element(mdf_dtype dtype, const char *a, const char *b)
     return is_real(dtype) && isnan(mdf_element_to_double(dtype, a)) && isnan(mdf_element_to_double(dtype, b));
 }
 
-static void check_outputs(const struct mdf_lowered *lowered, struct mdf_value *kept, uint64_t seed)
+static void check_outputs(const struct mdf_lowered *lowered, const struct mdf_lowered_output *kept, uint64_t seed)
 {
     size_t i, k;
 
@@ -423,9 +495,9 @@ static void check_outputs(const struct mdf_lowered *lowered, struct mdf_value *k
         const struct mdf_value *slot = lowered->outputs[i].slot;
         size_t size = mdf_dtype_size((mdf_dtype)slot->dtype);
 
-        cr_assert_eq(kept[i].length, slot->length);
+        cr_assert_eq(kept[i].slot->length, slot->length);
         for (k = 0; k < slot->length; k++) {
-            cr_assert(same_element((mdf_dtype)slot->dtype, (char *)kept[i].data + k * size, (char *)slot->data + k * size),
+            cr_assert(same_element((mdf_dtype)slot->dtype, (char *)kept[i].slot->data + k * size, (char *)slot->data + k * size),
                       "seed %llu: element %zu of output %zu", (unsigned long long)seed, k, i);
         }
     }
@@ -436,7 +508,8 @@ static bool check_seed(uint64_t seed, bool is_float)
 {
     static struct generator generator;
     struct build *build = &generator.build;
-    struct mdf_value kept[BUILD_SLOTS] = {{0}};
+    struct mdf_value values[BUILD_SLOTS] = {{0}};
+    struct mdf_lowered_output kept[BUILD_SLOTS];
     enum mdf_lowered_outcome outcome;
     struct mdf_text why;
     size_t i, round;
@@ -445,14 +518,15 @@ static bool check_seed(uint64_t seed, bool is_float)
     generator.random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
     generator.is_float = is_float;
     build_begin(build, &fenced);
-    make_nest(&generator);
+    make_nest(&generator, false);
     build_finish(build);
     mdf_text_init(&why, &build->plain);
     cr_assert(mdf_lowered_verify(build->lowered, &why), "seed %llu: %s", (unsigned long long)seed, why.bytes);
     mdf_text_release(&why);
     outcome = mdf_lowered_run(build->lowered);
     for (i = 0; outcome == MDF_LOWERED_DONE && i < build->lowered->n_outputs; i++) {
-        mdf_value_swap(&kept[i], build->lowered->outputs[i].slot);
+        mdf_value_swap(&values[i], build->lowered->outputs[i].slot);
+        kept[i].slot = &values[i];
     }
     mdf_lowered_emit(build->lowered);
     cr_assert(build->lowered->code != NULL || !mdf_has_avx2(), "seed %llu: no code", (unsigned long long)seed);
@@ -463,7 +537,7 @@ static bool check_seed(uint64_t seed, bool is_float)
         }
     }
     for (i = 0; i < BUILD_SLOTS; i++) {
-        mdf_value_clear(&build->memory, &kept[i]);
+        mdf_value_clear(&build->memory, &values[i]);
     }
     build_end(build);
     return outcome == MDF_LOWERED_DONE;
@@ -489,4 +563,81 @@ Test(emit_nest, random_nests_of_all_types)
 Test(emit_nest, random_nests_of_floats)
 {
     check_seeds(100000, true);
+}
+
+/* ------------------------------------------------------------------ as the body of a loop */
+
+/* A loop by a seed; false: there is none. */
+static bool build_looped(struct generator *generator, uint64_t seed, bool is_float, bool is_planned)
+{
+    memset(generator, 0, sizeof *generator);
+    generator->random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    generator->is_float = is_float;
+    build_begin(&generator->build, &fenced);
+    generator->build.is_unplanned = !is_planned;
+    if (!make_nest(generator, true)) {
+        build_end(&generator->build);
+        return false;
+    }
+    build_finish(&generator->build);
+    return true;
+}
+
+/* The loop as it is planned, interpreted and as machine code, against two buffers and copied items. Whether it was done, and its
+ * state written in place. */
+static bool check_looped(uint64_t seed, bool is_float)
+{
+    static struct generator plain, planned;
+    enum mdf_lowered_outcome outcome;
+    bool is_in_place;
+    struct mdf_text why;
+    size_t round, i;
+
+    if (!build_looped(&plain, seed, is_float, false)) {
+        return false;
+    }
+    outcome = mdf_lowered_run(plain.build.lowered);
+    cr_assert(build_looped(&planned, seed, is_float, true));
+    mdf_text_init(&why, &planned.build.plain);
+    cr_assert(mdf_lowered_verify(planned.build.lowered, &why), "seed %llu: %s", (unsigned long long)seed, why.bytes);
+    mdf_text_release(&why);
+    is_in_place = planned.loop->states[0].storage == MDF_LOWERED_IN_PLACE;
+    for (i = 0; i < planned.loop->n_stacks; i++) {
+        const struct mdf_lowered_stack *stack = &planned.loop->stacks[i];
+
+        cr_expect_eq(stack->is_direct, !planned.build.lowered->values[stack->item].is_scalar);
+    }
+    for (round = 0; round < 3; round++) {
+        cr_assert_eq(mdf_lowered_run(planned.build.lowered), outcome, "seed %llu: left or not", (unsigned long long)seed);
+        if (outcome == MDF_LOWERED_DONE) {
+            check_outputs(planned.build.lowered, plain.build.lowered->outputs, seed);
+        }
+        if (round == 0) {
+            mdf_lowered_emit(planned.build.lowered);
+        }
+    }
+    build_end(&plain.build);
+    build_end(&planned.build);
+    return outcome == MDF_LOWERED_DONE && is_in_place;
+}
+
+static void check_loops(uint64_t first, bool is_float)
+{
+    size_t n_in_place = 0, n = getenv("MDF_SEEDS") != NULL ? (size_t)atoi(getenv("MDF_SEEDS")) : 500;
+    uint64_t seed;
+
+    for (seed = first; seed < first + n; seed++) {
+        n_in_place += check_looped(seed, is_float);
+    }
+    cr_assert_geq(n_in_place, n / 20, "only %zu were written in place", n_in_place);
+}
+
+Test(emit_nest, random_nests_in_loops)
+{
+    check_loops(1, false);
+}
+
+Test(emit_nest, random_nests_of_floats_in_loops)
+{
+    check_loops(100000, true);
 }

@@ -266,7 +266,7 @@ enum { N_ROWS = 5, N_COLUMNS = 2 };
 
 /* A scan over scalars and over rows of a matrix, in either direction: running sums, stacked by copy and directly, in either
  * direction. */
-static void check_scan(bool rows_reversed, bool stacks_reversed, bool is_direct)
+static void check_scan(bool rows_reversed, bool stacks_reversed, bool is_copied)
 {
     const int64_t length = N_ROWS, sizes[] = {N_ROWS, N_COLUMNS};
     double numbers[N_ROWS], matrix[N_ROWS][N_COLUMNS];
@@ -290,6 +290,7 @@ static void check_scan(bool rows_reversed, bool stacks_reversed, bool is_direct)
     row = build_rows(&b, loop, build_input(&b, build_array(&b, MDF_DTYPE_FLOAT64, 2, sizes, matrix)), rows_reversed);
     next_s = build_element(&b, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(s, x));
     next_v = build_fused_element(&b, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(v, row));
+    next_v = is_copied ? build_copy(&b, &loop->body, next_v) : next_v;
     build_next(&b, loop, s, next_s);
     build_next(&b, loop, v, next_v);
     for (int i = 0; i < 4; i++) {
@@ -297,9 +298,11 @@ static void check_scan(bool rows_reversed, bool stacks_reversed, bool is_direct)
     }
     build_output(&b, slots[0], s);
     build_output(&b, slots[1], v);
-    build_output(&b, slots[2], build_stack(&b, loop, next_s, stacks_reversed, false));
-    build_output(&b, slots[3], build_stack(&b, loop, next_v, stacks_reversed, is_direct));
+    build_output(&b, slots[2], build_stack(&b, loop, next_s, stacks_reversed));
+    build_output(&b, slots[3], build_stack(&b, loop, next_v, stacks_reversed));
     build_finish(&b);
+    cr_expect_eq(loop->stacks[1].is_direct, !is_copied);
+    cr_expect_eq(loop->states[1].storage, is_copied ? MDF_LOWERED_TWO_BUFFERS : MDF_LOWERED_IN_STACK);
     for (int run = 0; run < 3; run++) {
         double sum = 0, sums[N_COLUMNS] = {0};
 
@@ -353,7 +356,7 @@ Test(lowered_loop, stacks_that_grow)
     build_condition(&b, loop, build_bool(&b, true), less(&b, &loop->body, next, build_input(&b, last)));
     for (int i = 0; i < 3; i++) {
         slots[i] = build_slot(&b);
-        build_output(&b, slots[i], build_stack(&b, loop, i == 0 ? next : i == 1 ? pair : twice, false, i == 2));
+        build_output(&b, slots[i], build_stack(&b, loop, i == 0 ? next : i == 1 ? pair : twice, false));
     }
     build_finish(&b);
     for (size_t run = 0; run < sizeof counts / sizeof *counts; run++) {
@@ -384,7 +387,7 @@ Test(lowered_loop, stacks_of_one_item_and_of_none)
     loop = build_loop(&b, REGION, SIZE_MAX);
     loop->trip_count = build_input(&b, trips);
     slot = build_slot(&b);
-    build_output(&b, slot, build_stack(&b, loop, build_copy(&b, &loop->body, build_number(&b, loop)), false, false));
+    build_output(&b, slot, build_stack(&b, loop, build_copy(&b, &loop->body, build_number(&b, loop)), false));
     build_finish(&b);
     cr_assert_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_DONE);
     cr_expect(slot->rank == 1 && slot->length == 1 && build_element_of(slot, 0) == 0);
@@ -406,7 +409,7 @@ Test(lowered_loop, too_many_items_bail_out)
     loop = build_loop(&b, REGION, SIZE_MAX);
     loop->trip_count = build_input(&b, build_array(&b, MDF_DTYPE_INT64, 0, NULL, &huge));
     slot = build_slot(&b);
-    build_output(&b, slot, build_stack(&b, loop, build_copy(&b, &loop->body, build_number(&b, loop)), false, false));
+    build_output(&b, slot, build_stack(&b, loop, build_copy(&b, &loop->body, build_number(&b, loop)), false));
     build_finish(&b);
     cr_expect_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_LEFT);
     cr_expect_eq(slot->kind, MDF_KIND_NONE);
@@ -426,10 +429,10 @@ Test(lowered_loop, stacks_in_loops)
     i = build_number(&b, outer);
     inner = build_loop(&b, &outer->body, 3);
     number = build_element(&b, &inner->body, MDF_LOWERED_MULTIPLY, MDF_DTYPE_INT64, IDS(build_number(&b, inner), i));
-    items = build_stack(&b, inner, number, true, false);
+    items = build_stack(&b, inner, number, true);
     doubled = build_fused_element(&b, &outer->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, IDS(items, items));
     slot = build_slot(&b);
-    build_output(&b, slot, build_stack(&b, outer, doubled, false, true));
+    build_output(&b, slot, build_stack(&b, outer, doubled, false));
     build_finish(&b);
     for (int run = 0; run < 2; run++) {
         cr_assert_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_DONE);

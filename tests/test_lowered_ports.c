@@ -329,14 +329,14 @@ static void build_all(struct build *build, struct mdf_value *slots[])
     next = build_fused_element(build, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(state, build_real(build, 1)));
     build_next(build, loop, state, next);
     build_output(build, slots[0], state);
-    build_output(build, slots[1], build_stack(build, loop, next, false, true));
+    build_output(build, slots[1], build_stack(build, loop, next, false));
     loop = build_loop(build, region, SIZE_MAX);
     count = build_state(build, loop, build_whole(build, 0));
     next = build_element(build, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, IDS(count, build_whole(build, 1)));
     build_next(build, loop, count, next);
     build_condition(build, loop, build_bool(build, true),
                     build_element(build, &loop->body, MDF_LOWERED_LESS, MDF_DTYPE_INT64, IDS(next, build_whole(build, 3000))));
-    build_output(build, slots[2], build_stack(build, loop, next, false, false));
+    build_output(build, slots[2], build_stack(build, loop, next, false));
     build_output(build, slots[3], count);
     f = build_fused_element(build, region, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(v, v));
     build_output(build, slots[4], f);

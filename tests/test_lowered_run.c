@@ -752,7 +752,7 @@ Test(lowered_run, what_a_kernel_hands_on_has_memory_of_its_own)
     slots[0] = build_slot(&b);
     slots[1] = build_slot(&b);
     build_output(&b, slots[0], s);
-    build_output(&b, slots[1], build_stack(&b, loop, s, false, false));
+    build_output(&b, slots[1], build_stack(&b, loop, s, false));
     build_finish(&b);
     for (int run = 0; run < 3; run++) {
         cr_assert_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_DONE);

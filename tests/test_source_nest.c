@@ -579,31 +579,3 @@ Test(source_nest, what_costs_little_is_made_again)
     cr_expect_eq(count_events(&plan, NEST_KEEP), (size_t)1);
     build_end(&test.build);
 }
-
-Test(source_nest, what_is_read_again_is_not_overwritten)
-{
-    struct nest_case test;
-    struct nest_plan plan;
-    const int64_t strides[2] = {10, 1}, turned[2] = {1, 10};
-    mdf_lowered_id state, made[3];
-    uint8_t x, total;
-    size_t i;
-
-    begin_case(&test, 0, 2, (const size_t[]){10, 10});
-    state = input(&test, MDF_DTYPE_FLOAT64, 100);
-    x = load(&test, state, 2, 0, strides);
-    total = fold(&test, MDF_NEST_SUM, x, 1, 1);
-    store(&test, element(&test, MDF_LOWERED_NEGATE, x, x), NULL, NULL);                         /* before the sum is known */
-    store(&test, element(&test, MDF_LOWERED_SUBTRACT, x, total), NULL, NULL);                   /* behind all uses of x */
-    store(&test, element(&test, MDF_LOWERED_MULTIPLY, total, x), (const size_t[]){1, 0}, NULL); /* elsewhere */
-    for (i = 0; i < 3; i++) {
-        made[i] = test.build.lowered->outputs[i].id;
-    }
-    nest_plan_make(&plan, test.nest, UINT64_MAX >> (64 - test.nest->n_steps));
-    cr_expect_not(nest_plan_may_overwrite(&plan, state, made[0]));
-    cr_expect_not(nest_plan_may_overwrite(&plan, state, made[2]));
-    nest_plan_make(&plan, test.nest, UINT64_C(1) << 6); /* the second store alone */
-    cr_expect(nest_plan_may_overwrite(&plan, state, made[1]));
-    load(&test, state, 2, 0, turned);
-    build_end(&test.build);
-}

@@ -12,8 +12,9 @@
 
 enum { MDF_MAX_OPERANDS = 3 };
 
-/* Computes `n` > 0 elements. Operand `i` advances by steps[i] elements, 1 or 0. `target` does not overlap an operand. False: an
- * element is refused. bool elements are bytes, 0 or 1 (uint8_t). */
+/* Computes `n` > 0 elements. Operand `i` advances by steps[i] elements, 1 or 0. `target` does not overlap an operand, but of
+ * the loops of elementwise_loop.inc and where.c it may be one that advances. False: an element is refused. bool elements are
+ * bytes, 0 or 1 (uint8_t). */
 typedef bool (*mdf_loop)(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings);
 
 enum mdf_result_type {

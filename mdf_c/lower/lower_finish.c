@@ -1,5 +1,6 @@
 /* lower_finish.c - what others see of a group of element ops is stored; memory for it all. See lowering.h. */
 #include "mdf_c/lower/lowering.h"
+#include "mdf_c/lowered/loop_plan.h"
 #include "mdf_c/lowered/nest.h"
 
 #include <string.h>
@@ -164,7 +165,7 @@ static bool allocate_values(struct lowering *lowering)
                 memcpy(&lowered->cells[i], value->form.data, mdf_dtype_size((mdf_dtype)value->form.dtype));
             }
             array->data = &lowered->cells[i];
-        } else if (value->place == MDF_LOWERED_RESULT && value->is_stored &&
+        } else if (value->place == MDF_LOWERED_RESULT && value->is_stored && !value->is_in_place &&
                    (lowering->facts[i].fused != NULL || lowering->facts[i].is_nested || lowering->facts[i].is_copied ||
                     lowering->facts[i].is_product)) {
             memset(array, 0, sizeof *array);
@@ -247,5 +248,6 @@ bool lowering_finish(struct lowering *lowering)
     for (i = 0; i < lowered->n_outputs; i++) {
         use(lowering, lowered->outputs[i].id, NULL);
     }
+    mdf_lowered_plan_loops(lowered);
     return allocate_values(lowering) && allocate_tiles(lowering, &lowered->region) && connect_calls(lowering, &lowered->region);
 }

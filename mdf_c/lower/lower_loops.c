@@ -232,35 +232,17 @@ static void look_through_copies(const struct mdf_lowered_region *body, struct md
     }
 }
 
-/* Ends the body, then says what may be written straight into a stack. */
 bool loop_end(struct loop *loop)
 {
     struct mdf_lowered_op op = {.code = MDF_LOWERED_LOOP, .out = MDF_LOWERED_NONE, .of.loop = loop->result};
     struct lowering *lowering = loop->lowering;
-    size_t i, j;
+    size_t i;
 
     if (!lowering_leave(lowering, &loop->result->body)) {
         return false;
     }
     for (i = 0; i < loop->result->n_stacks; i++) {
-        struct mdf_lowered_stack *stack = &loop->result->stacks[i];
-        const struct fact *fact;
-        bool is_state = false;
-
-        look_through_copies(&loop->result->body, stack);
-        fact = &lowering->facts[stack->item];
-        for (j = 0; j < loop->result->n_states; j++) {
-            is_state = is_state || loop->result->states[j].next == stack->item;
-        }
-        stack->is_direct =
-            fact->fused != NULL && fact->region == &loop->region && (!is_state || loop->result->n_runs != SIZE_MAX);
-        for (j = 0; j < i; j++) {
-            stack->is_direct = stack->is_direct && loop->result->stacks[j].item != stack->item;
-        }
-        for (j = 0; stack->is_direct && j < loop->result->n_states; j++) {
-            loop->result->states[j].is_in_stack =
-                loop->result->states[j].is_in_stack || loop->result->states[j].next == stack->item;
-        }
+        look_through_copies(&loop->result->body, &loop->result->stacks[i]);
     }
     if (!lowering_find_products(lowering, loop->result, loop->region.depth)) {
         return false;

@@ -42,7 +42,6 @@ bool loop_keeps_forms(const struct loop *loop, size_t *changing);
 bool loop_carry_states(struct loop *loop);
 /* The array that output number `output` of the call becomes: what `item` is in all runs, or an open one. */
 bool loop_add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool is_reversed);
-/* Ends the body, then says what may be written straight into a stack. */
 bool loop_end(struct loop *loop);
 
 /* A run before the loop, after its body has been gone through in `inner`: the states begin with what it yields, and what it gives

@@ -1,6 +1,7 @@
 /* lower_unread.c - what nothing reads is dropped when all ops are there: moves whose results are read where they lie, stores of
  * nests and what leads to them. Axes of nests that are gone through as one are joined. See lowering.h. */
 #include "mdf_c/lower/nest_draft.h"
+#include "mdf_c/lowered/lowered_reads.h"
 
 #include <string.h>
 
@@ -10,94 +11,17 @@ struct counting {
     int step;        /* 1: reads are added; -1: taken back */
 };
 
-static void read(struct counting *counting, mdf_lowered_id id)
+static void count(void *context, mdf_lowered_id id, bool is_aliased)
 {
-    if (id != MDF_LOWERED_NONE) {
-        counting->n_reads[id] += (size_t)counting->step;
-    }
-}
+    struct counting *counting = context;
 
-static void count_region(struct counting *counting, const struct mdf_lowered_region *region);
-
-static void count_loop(struct counting *counting, const struct mdf_lowered_loop *loop)
-{
-    size_t i;
-
-    read(counting, loop->trip_count);
-    read(counting, loop->condition);
-    read(counting, loop->next_condition);
-    for (i = 0; i < loop->n_states; i++) {
-        read(counting, loop->states[i].initial);
-        read(counting, loop->states[i].next);
-    }
-    for (i = 0; i < loop->n_rows; i++) {
-        read(counting, loop->rows[i].source);
-    }
-    for (i = 0; i < loop->n_stacks; i++) {
-        read(counting, loop->stacks[i].item);
-    }
-    for (i = 0; i < loop->n_products; i++) {
-        read(counting, loop->products[i]->a);
-        read(counting, loop->products[i]->b);
-        read(counting, loop->products[i]->start);
-    }
-    count_region(counting, &loop->body);
-}
-
-static void count_branches(struct counting *counting, const struct mdf_lowered_if *branches)
-{
-    size_t i;
-
-    read(counting, branches->condition);
-    for (i = 0; i < branches->n_merges; i++) {
-        read(counting, branches->merges[i].then);
-        read(counting, branches->merges[i].otherwise);
-    }
-    count_region(counting, &branches->then);
-    count_region(counting, &branches->otherwise);
+    (void)is_aliased;
+    counting->n_reads[id] += (size_t)counting->step;
 }
 
 static void count_op(struct counting *counting, const struct mdf_lowered_op *op)
 {
-    size_t i;
-
-    switch ((enum mdf_lowered_code)op->code) {
-    case MDF_LOWERED_CALL:
-        for (i = 0; i < op->of.call->n_inputs; i++) {
-            read(counting, op->of.call->inputs[i]);
-        }
-        break;
-    case MDF_LOWERED_FUSED:
-        count_region(counting, &op->of.fused->body);
-        break;
-    case MDF_LOWERED_NEST:
-        for (i = 0; i < op->of.nest->n_steps; i++) {
-            if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
-                read(counting, op->of.nest->steps[i].view.id);
-            }
-        }
-        break;
-    case MDF_LOWERED_IF:
-        count_branches(counting, op->of.branches);
-        break;
-    case MDF_LOWERED_LOOP:
-        count_loop(counting, op->of.loop);
-        break;
-    MDF_LOWERED_CASES_OF_ELEMENTS:
-        for (i = 0; i < op->n_in; i++) {
-            read(counting, op->in[i]);
-        }
-        break;
-    }
-}
-
-static void count_region(struct counting *counting, const struct mdf_lowered_region *region)
-{
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
-        count_op(counting, &region->ops[i]);
-    }
+    mdf_lowered_visit_reads(op, count, counting);
 }
 
 /* ------------------------------------------------------------------ nests */
@@ -180,7 +104,7 @@ static bool is_unread(const struct counting *counting, const struct mdf_lowered_
     size_t i;
 
     if (op->code == MDF_LOWERED_COPY || op->code == MDF_LOWERED_PART) {
-        return is_unread_move(counting, region, op->out);
+        return counting->n_reads[op->out] == 0;
     }
     if (op->code != MDF_LOWERED_CALL || op->of.call->product != NULL) {
         return false;
@@ -239,9 +163,11 @@ bool lowering_drop_unread(struct lowering *lowering)
         return lowering_out_of_memory(lowering);
     }
     for (i = 0; i < lowered->n_outputs; i++) {
-        read(&counting, lowered->outputs[i].id);
+        counting.n_reads[lowered->outputs[i].id]++;
     }
-    count_region(&counting, &lowered->region);
+    for (i = 0; i < lowered->region.n_ops; i++) {
+        count_op(&counting, &lowered->region.ops[i]);
+    }
     drop_region(&counting, &lowered->region);
     return !lowering->scratch.has_refused || lowering_out_of_memory(lowering);
 }

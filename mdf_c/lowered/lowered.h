@@ -38,6 +38,7 @@ struct mdf_lowered_value {
     uint8_t place;  /* enum mdf_lowered_place */
     bool is_scalar; /* one element: it lies in cells[id]; else an array, in values[id] of the run */
     bool is_stored; /* an array that has memory; false: it is only seen within the FUSED op that makes it */
+    bool is_in_place;               /* a state of a loop that is stored IN_PLACE: its parameter, and its next */
     const struct mdf_value *source; /* of an INPUT */
     const char *name;               /* of what the model calls it, for readers of generated code; NULL: nothing */
 };
@@ -229,12 +230,17 @@ struct mdf_lowered_if {
 /* A value that goes from one run of a loop's body to the next. `parameter` is `initial` in the first run, then `next` of the run
  * before; after the loop it is what the last run yielded, or `initial`. All of one form. `next` is a result of an op of the
  * body's own region (of arrays: FUSED, NEST, CALL or COPY), and of no other state, so that states can be carried on one after the
- * other: scalars by copying the cell, arrays by exchanging `data` and `buffer` of the two, or, where the elements of `next` stay
- * in a stack, by letting `parameter` look at them. Machine code may also write `next` where `parameter` lies: then
- * arrays[next].data is not the memory of its buffer, and means nothing after the loop. */
+ * other. */
 struct mdf_lowered_state {
     mdf_lowered_id initial, parameter, next;
-    bool is_in_stack; /* `next` is an item that is written into its stack directly, whose number of items is known */
+    uint8_t storage; /* enum mdf_lowered_storage, of an array: loop_plan.h chooses it */
+};
+
+/* How an array state is carried on. */
+enum mdf_lowered_storage {
+    MDF_LOWERED_TWO_BUFFERS, /* `data` and `buffer` of parameter and next are exchanged */
+    MDF_LOWERED_IN_PLACE,    /* next is written where parameter lies, which arrays[next] looks at and has no memory for */
+    MDF_LOWERED_IN_STACK     /* next is written into its stack: parameter looks at that item */
 };
 
 /* One item of `source` along its first axis in each run; `parameter` has its form without that axis. */
@@ -250,7 +256,8 @@ struct mdf_lowered_stack {
     mdf_lowered_id item, stack;
     bool is_reversed; /* filled from the end: n_runs is known then */
     bool is_direct;   /* `item` is an array that a FUSED or NEST op of the body's own region makes: it is told to write into the
-                         stack, by   arrays[item].data, before each run; else the item is copied there after each run */
+                         stack, by   arrays[item].data, before each run; else the item is copied there after each run.
+                         loop_plan.h chooses it */
     size_t item_bytes;
     /* While it is filled (mdf_lowered_begin_loop and its kin, lowered_run.h): */
     char *items;

@@ -82,6 +82,9 @@ int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop 
         }
         copy_bytes(lowered->arrays[state->parameter].data, lowered->arrays[state->initial].data,
                    mdf_lowered_size(lowered, state->initial));
+        if (state->storage == MDF_LOWERED_IN_PLACE) {
+            lowered->arrays[state->next].data = lowered->arrays[state->parameter].data;
+        }
     }
     return loop->n_products > 0 && !mdf_lowered_begin_products(lowered, loop, n_runs);
 }
@@ -198,9 +201,9 @@ static void close_run(struct mdf_lowered *lowered, const struct mdf_lowered_loop
 
         if (lowered->values[state->parameter].is_scalar) {
             lowered->cells[state->parameter] = lowered->cells[state->next];
-        } else if (state->is_in_stack) {
+        } else if (state->storage == MDF_LOWERED_IN_STACK) {
             parameter->data = next->data;
-        } else {
+        } else if (state->storage == MDF_LOWERED_TWO_BUFFERS) {
             mdf_value_swap(parameter, next);
         }
     }

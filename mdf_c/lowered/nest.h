@@ -17,8 +17,8 @@
  * steps that make registers, of no higher level and of the types that are said below; no element that a view leads to lies
  * outside its value, `at` counted in; strides past the step's level are 0. A value that is stored is a result in memory of its
  * own or a scalar; it is stored by one step, each of its elements once and all of them, and not loaded by the same nest. What a
- * nest loads does not share memory with what it stores, but that a state's `next` may be written where its `parameter` lies, if
- * whoever runs the nest reads no element of the parameter after he has written it. */
+ * nest loads does not share memory with what it stores, but for a state that is written in place (loop_plan.h): no way of running
+ * may load it again after a store. */
 #ifndef MDF_LOWERED_NEST_H
 #define MDF_LOWERED_NEST_H
 

@@ -333,6 +333,15 @@ static void print_parameter(const struct printing *printing, const char *what, m
     }
 }
 
+static const char *storage_text(const struct mdf_lowered *lowered, const struct mdf_lowered_state *state)
+{
+    static const char *const texts[] = {[MDF_LOWERED_TWO_BUFFERS] = ", two buffers",
+                                        [MDF_LOWERED_IN_PLACE] = ", in place",
+                                        [MDF_LOWERED_IN_STACK] = ", in its stack"};
+
+    return lowered->values[state->parameter].is_scalar ? "" : texts[state->storage];
+}
+
 static void print_states(const struct printing *printing, const struct mdf_lowered_loop *loop, int indent)
 {
     size_t i;
@@ -343,7 +352,7 @@ static void print_states(const struct printing *printing, const struct mdf_lower
         mdf_text_printf(printing->text, "%*sstate ", indent, "");
         print_value(printing->text, printing->lowered, state->parameter);
         mdf_text_printf(printing->text, " = v%u, then v%u%s\n", (unsigned)state->initial, (unsigned)state->next,
-                        state->is_in_stack ? ", in its stack" : "");
+                        storage_text(printing->lowered, state));
     }
     for (i = 0; i < loop->n_rows; i++) {
         mdf_text_printf(printing->text, "%*srow ", indent, "");

@@ -1,6 +1,7 @@
 /* verify.c - see verify.h. Goes through all ops in their order, with a mark for each value that has been made and can be seen. */
 #include "mdf_c/lowered/verify.h"
 
+#include "mdf_c/lowered/loop_plan.h"
 #include "mdf_c/lowered/nest.h"
 #include "mdf_c/lowered/nest_folds.h"
 #include "mdf_c/lowered/print_lowered.h"
@@ -319,6 +320,9 @@ static bool verify_loop(struct verification *verification, const struct mdf_lowe
         if (!reads(verification, op, loop->stacks[i].item)) {
             return false;
         }
+    }
+    if (!mdf_lowered_plan_holds(verification->lowered, loop)) {
+        return fail(verification, op, "a state or stack where it can not be");
     }
     hide(verification, n_made);
     for (i = 0; i < loop->n_states; i++) { /* they are what the last run left */

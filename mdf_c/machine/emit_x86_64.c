@@ -156,18 +156,8 @@ static void emit_nest(struct emission *emission, struct mdf_lowered_nest *nest)
     }
 }
 
-/* Whether the op makes an array that nothing reads. */
-static bool is_unread_copy(const struct emission *emission, const struct mdf_lowered_op *op)
-{
-    return op->code == MDF_LOWERED_COPY && !emission->lowered->values[op->out].is_scalar &&
-           emission->arrays[op->out].user == UINT32_MAX;
-}
-
 static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
 {
-    if (is_unread_copy(emission, op)) {
-        return;
-    }
     if (op->code == MDF_LOWERED_CALL && op->of.call->product != NULL) {
         emit_product(emission, op->of.call->product);
     } else if (op->code == MDF_LOWERED_CALL) {
@@ -250,7 +240,6 @@ static void release(struct emission *emission)
     mdf_memory_release(emission->memory, emission->steps);
     mdf_memory_release(emission->memory, emission->lives);
     mdf_memory_release(emission->memory, emission->items);
-    mdf_memory_release(emission->memory, emission->arrays);
 }
 
 /* Where the code of a step begins. */
@@ -273,8 +262,8 @@ static bool note_place(struct mdf_machine_listing *listing, const struct assembl
 bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler, struct mdf_machine_listing *listing)
 {
     struct emission emission = {.lowered = lowered, .assembler = assembler, .memory = assembler->memory};
-    bool done = lowered->n_values < LARGEST_N_VALUES && emission_lay_out(&emission) && emission_find_states(&emission) &&
-                emission_find_lives(&emission) && emission_allocate(&emission);
+    bool done = lowered->n_values < LARGEST_N_VALUES && emission_lay_out(&emission) && emission_find_lives(&emission) &&
+                emission_allocate(&emission);
 
     if (done) {
         emission.bail_out = new_label(assembler);

@@ -88,16 +88,6 @@ struct register_plan {
     size_t n, capacity;
 };
 
-/* Who reads and makes an array; steps. */
-struct array_use {
-    uint32_t user;    /* UINT32_MAX: none, UINT32_MAX - 1: several */
-    uint32_t last;    /* the last op of a group that reads it */
-    uint32_t maker;   /* a group */
-    uint32_t made_by; /* the op in it */
-    bool is_shared;   /* its memory may be looked at through another array */
-    bool is_in_place; /* it is what a state is next, and is written where the state lies */
-};
-
 struct emission {
     struct mdf_lowered *lowered;
     struct assembler *assembler;
@@ -113,8 +103,7 @@ struct emission {
     uint32_t loops[LARGEST_NESTING]; /* steps that begin the loops around it, from the outside */
     size_t n_loops;
     machine_label bail_out;
-    struct array_use *arrays; /* of each value */
-    uint32_t *items;          /* for emit_x86_64_items.c: of each value, UINT32_MAX in between; made when it is first needed */
+    uint32_t *items; /* for emit_x86_64_items.c: of each value, UINT32_MAX in between; made when it is first needed */
 };
 
 /* How flags, or two of them, say that a comparison holds. */
@@ -210,13 +199,8 @@ void emission_end_loop(struct emission *emission, struct step *step);
 
 /* --- emit_x86_64_fused.c */
 void emission_fused(struct emission *emission, const struct mdf_lowered_op *op);
-/* Whether it becomes machine code, and is not called. */
-bool emission_covers_group(const struct emission *emission, const struct mdf_lowered_fused *fused);
 
 /* --- emit_x86_64_nest.c: a nest whose scalars are in their cells, where it stores too; false: there is no code for it. */
 bool emission_nest(struct emission *emission, const struct mdf_lowered_nest *nest);
-
-/* --- emit_x86_64_states.c: states that are written in place. False: out of memory. */
-bool emission_find_states(struct emission *emission);
 
 #endif

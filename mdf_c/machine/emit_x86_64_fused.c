@@ -73,13 +73,6 @@ static bool covers(const struct emission *emission, const struct mdf_lowered_fus
     return true;
 }
 
-bool emission_covers_group(const struct emission *emission, const struct mdf_lowered_fused *fused)
-{
-    unsigned width;
-
-    return fused->n <= INT32_MAX && covers(emission, fused, &width);
-}
-
 static bool is_needed(const struct packed *packed, size_t at)
 {
     const struct mdf_lowered_op *op = packed->ops[at].op;
@@ -116,7 +109,7 @@ static bool is_in_place(const struct packed *packed)
     size_t i;
 
     for (i = 0; i < packed->n_ops; i++) {
-        if (packed->emission->arrays[packed->ops[i].op->out].is_in_place) {
+        if (packed->emission->lowered->values[packed->ops[i].op->out].is_in_place) {
             return true;
         }
     }
@@ -190,10 +183,9 @@ static bool emit_group(struct emission *emission, const struct mdf_lowered_fused
 {
     struct packed packed = {.lanes = 1};
 
-    if (!emission_covers_group(emission, fused)) {
+    if (fused->n > INT32_MAX || !covers(emission, fused, &packed.width)) {
         return false;
     }
-    covers(emission, fused, &packed.width);
     if (fused->n >= 8 && packed.width == 4) {
         packed.lanes = 8;
     } else if (fused->n >= 4) {

@@ -130,13 +130,8 @@ static void begin_values(struct emission *emission, const struct loop_plan *plan
     size_t i;
 
     for (i = 0; i < loop->n_states; i++) {
-        const struct mdf_lowered_state *state = &loop->states[i];
-
-        if (emission->lowered->values[state->parameter].is_scalar) {
-            emission_copy(emission, state->parameter, state->initial);
-        } else if (emission->arrays[state->next].is_in_place) {
-            assemble_load(assembler, 8, RAX, emission_array_data(state->parameter));
-            assemble_store(assembler, 8, RAX, emission_array_data(state->next));
+        if (emission->lowered->values[loop->states[i].parameter].is_scalar) {
+            emission_copy(emission, loop->states[i].parameter, loop->states[i].initial);
         }
     }
     if (plan->counts) {
@@ -286,12 +281,10 @@ static void carry_states(struct emission *emission, const struct mdf_lowered_loo
 
         if (emission->lowered->values[state->parameter].is_scalar) {
             emission_copy(emission, state->parameter, state->next);
-        } else if (emission->arrays[state->next].is_in_place) {
-            continue;
-        } else if (state->is_in_stack) {
+        } else if (state->storage == MDF_LOWERED_IN_STACK) {
             assemble_load(emission->assembler, 8, RAX, emission_array_data(state->next));
             assemble_store(emission->assembler, 8, RAX, emission_array_data(state->parameter));
-        } else {
+        } else if (state->storage == MDF_LOWERED_TWO_BUFFERS) {
             swap_arrays(emission, state->parameter, state->next);
             assemble_vector_end(emission->assembler);
         }

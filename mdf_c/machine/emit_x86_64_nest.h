@@ -63,8 +63,9 @@ struct nest_node {
     uint8_t step;
     uint8_t dtype; /* of the value */
     uint8_t n_in;
-    uint8_t active; /* lanes that count */
-    bool is_index;  /* of TOTAL: an index, or the counter of them; it begins with 0 */
+    uint8_t active;      /* lanes that count */
+    bool is_index;       /* of TOTAL: an index, or the counter of them; it begins with 0 */
+    bool is_overwritten; /* of LOAD: it can not be loaded again */
     uint32_t in[MDF_MAX_OPERANDS + 1];
     uint32_t block;
     struct nest_place place;

@@ -221,6 +221,7 @@ static struct nest_node make_load(struct nest_code *code, size_t i)
         return node;
     }
     node.place = place_of_view(code, step);
+    node.is_overwritten = value->is_in_place;
     if (step->view.at != MDF_NEST_NONE) {
         node.in[0] = value_of(code, step->view.at);
         node.n_in = 1;

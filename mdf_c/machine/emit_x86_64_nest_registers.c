@@ -82,7 +82,8 @@ static bool has_value(const struct nest_node *node)
 
 bool nest_is_loaded_again(const struct nest_node *node)
 {
-    return node->code == NODE_NUMBER || (node->code == NODE_LOAD && node->n_in == 0 && node->place.kind != PLACE_LANES);
+    return node->code == NODE_NUMBER ||
+           (node->code == NODE_LOAD && node->n_in == 0 && node->place.kind != PLACE_LANES && !node->is_overwritten);
 }
 
 static void spill(struct nest_node *node)

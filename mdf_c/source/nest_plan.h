@@ -52,8 +52,4 @@ size_t nest_plan_axis(const struct nest_plan *plan, size_t depth);
 /* Whether a register has an element for each index of the vector axis. */
 bool nest_plan_is_vector(const struct nest_plan *plan, size_t step);
 
-/* Whether the elements that the nest stores in `made` may lie where those of `id` are: each is read for the last time before it
- * is written. */
-bool nest_plan_may_overwrite(struct nest_plan *plan, mdf_lowered_id id, mdf_lowered_id made);
-
 #endif

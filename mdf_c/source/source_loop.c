@@ -1,21 +1,20 @@
 /* source_loop.c - a LOOP of a lowered region as a for loop.
  *
- * Scalar states are variables. An array state is computed in place where each of its elements is read before it is written, and
- * nowhere later; else it has two buffers that change places; or it is the last item of a stack. */
+ * Scalar states are variables; array states lie where loop_plan.h says. What nothing needs is not there at all. */
 #include "mdf_c/source/source_writer.h"
 
 #include <stdlib.h>
 
 enum state_form { STATE_UNUSED, STATE_SCALAR, STATE_IN_PLACE, STATE_TWO_BUFFERS, STATE_IN_STACK };
 
-struct state_plan {
+struct state_text {
     enum state_form form;
     const char *outer, *next; /* what the state and its next value are called outside of the body; next: of TWO_BUFFERS */
 };
 
-struct loop_plan {
+struct loop_text {
     const struct mdf_lowered_loop *loop;
-    struct state_plan *states;
+    struct state_text *states;
     const char *run;      /* the variable that counts */
     const char *n_runs;   /* NULL: no such bound */
     const char *going_on; /* NULL: no condition */
@@ -28,52 +27,27 @@ static const struct mdf_lowered_value *value_of(const struct mdf_source_writer *
 
 /* ------------------------------------------------------------------ before the loop */
 
-/* Whether an item is written into its stack directly. */
-static bool is_direct_item(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+/* Whether the stack that a state lies in is written at all. */
+static bool is_stacked(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {
     size_t i;
 
     for (i = 0; i < loop->n_stacks; i++) {
-        if (loop->stacks[i].item == id && loop->stacks[i].is_direct && mdf_source_is_live(writer, loop->stacks[i].stack)) {
-            return true;
+        if (loop->stacks[i].item == id && loop->stacks[i].is_direct) {
+            return mdf_source_is_live(writer, loop->stacks[i].stack);
         }
     }
     return false;
 }
 
-/* Whether anything that follows the body looks at a value of the body. */
-static bool is_read_by_loop(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+static enum state_form form_of(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
+                               const struct mdf_lowered_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_stacks; i++) {
-        if (loop->stacks[i].item == id && mdf_source_is_live(writer, loop->stacks[i].stack)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum state_form choose_form(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
-                                   const struct mdf_lowered_state *state)
-{
-    size_t index;
-
-    if (!mdf_source_is_live(writer, state->parameter)) {
-        return STATE_UNUSED;
-    }
-    if (value_of(writer, state->parameter)->is_scalar) {
-        return STATE_SCALAR;
-    }
-    if (is_direct_item(writer, loop, state->next)) {
-        return STATE_IN_STACK;
-    }
-    if (mdf_source_find_maker(&loop->body, state->next, &index) &&
-        !mdf_source_is_read_after(writer, &loop->body, index, state->parameter, state->next) &&
-        !is_read_by_loop(writer, loop, state->parameter)) {
-        return STATE_IN_PLACE;
-    }
-    return STATE_TWO_BUFFERS;
+    return !mdf_source_is_live(writer, state->parameter)                                     ? STATE_UNUSED
+           : value_of(writer, state->parameter)->is_scalar                                   ? STATE_SCALAR
+           : state->storage == MDF_LOWERED_IN_PLACE                                          ? STATE_IN_PLACE
+           : state->storage == MDF_LOWERED_IN_STACK && is_stacked(writer, loop, state->next) ? STATE_IN_STACK
+                                                                                             : STATE_TWO_BUFFERS;
 }
 
 static void fill_state(struct mdf_source_writer *writer, const struct mdf_lowered_state *state, const char *buffer)
@@ -84,13 +58,13 @@ static void fill_state(struct mdf_source_writer *writer, const struct mdf_lowere
 }
 
 static void declare_state(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
-                          const struct mdf_lowered_state *state, struct state_plan *plan)
+                          const struct mdf_lowered_state *state, struct state_text *plan)
 {
     const struct mdf_lowered_value *value = value_of(writer, state->parameter);
     const char *type = mdf_source_type((mdf_dtype)value->form.dtype), *hint = mdf_source_hint(writer, state->parameter), *first,
                *second;
 
-    plan->form = choose_form(writer, loop, state);
+    plan->form = form_of(writer, loop, state);
     switch (plan->form) {
     case STATE_UNUSED:
         break;
@@ -146,12 +120,12 @@ static void declare_stacks(struct mdf_source_writer *writer, const struct mdf_lo
 /* ------------------------------------------------------------------ in the body */
 
 /* The number of the item of this run. */
-static const char *item_number(struct mdf_source_writer *writer, const struct loop_plan *plan, bool is_reversed)
+static const char *item_number(struct mdf_source_writer *writer, const struct loop_text *plan, bool is_reversed)
 {
     return is_reversed ? mdf_source_text(writer, "(%zu - %s)", plan->loop->n_runs - 1, plan->run) : plan->run;
 }
 
-static void name_rows(struct mdf_source_writer *writer, const struct loop_plan *plan)
+static void name_rows(struct mdf_source_writer *writer, const struct loop_text *plan)
 {
     size_t i;
 
@@ -175,7 +149,7 @@ static void name_rows(struct mdf_source_writer *writer, const struct loop_plan *
     }
 }
 
-static void name_direct_items(struct mdf_source_writer *writer, const struct loop_plan *plan)
+static void name_direct_items(struct mdf_source_writer *writer, const struct loop_text *plan)
 {
     size_t i;
 
@@ -195,13 +169,13 @@ static void name_direct_items(struct mdf_source_writer *writer, const struct loo
     }
 }
 
-static void name_states(struct mdf_source_writer *writer, const struct loop_plan *plan)
+static void name_states(struct mdf_source_writer *writer, const struct loop_text *plan)
 {
     size_t i;
 
     for (i = 0; i < plan->loop->n_states; i++) {
         const struct mdf_lowered_state *state = &plan->loop->states[i];
-        const struct state_plan *own = &plan->states[i];
+        const struct state_text *own = &plan->states[i];
         struct mdf_source_value *now = &writer->values[state->parameter], *next = &writer->values[state->next];
         const char *type = mdf_source_type((mdf_dtype)value_of(writer, state->parameter)->form.dtype), *hint = own->outer;
 
@@ -219,7 +193,7 @@ static void name_states(struct mdf_source_writer *writer, const struct loop_plan
     }
 }
 
-static void name_counters(struct mdf_source_writer *writer, const struct loop_plan *plan)
+static void name_counters(struct mdf_source_writer *writer, const struct loop_text *plan)
 {
     const struct mdf_lowered_loop *loop = plan->loop;
 
@@ -232,7 +206,7 @@ static void name_counters(struct mdf_source_writer *writer, const struct loop_pl
 }
 
 /* Items into their stacks, then what the states are in the next run. */
-static void carry_on(struct mdf_source_writer *writer, const struct loop_plan *plan)
+static void carry_on(struct mdf_source_writer *writer, const struct loop_text *plan)
 {
     const struct mdf_lowered_loop *loop = plan->loop;
     size_t i;
@@ -257,7 +231,7 @@ static void carry_on(struct mdf_source_writer *writer, const struct loop_plan *p
         mdf_source_line(writer, "%s = %s;", plan->going_on, mdf_source_element(writer, loop->next_condition, "0"));
     }
     for (i = 0; i < loop->n_states; i++) {
-        const struct state_plan *own = &plan->states[i];
+        const struct state_text *own = &plan->states[i];
         const char *next = own->form == STATE_UNUSED   ? NULL
                            : own->form == STATE_SCALAR ? mdf_source_element(writer, loop->states[i].next, "0")
                                                        : writer->values[loop->states[i].next].name;
@@ -275,7 +249,7 @@ static void carry_on(struct mdf_source_writer *writer, const struct loop_plan *p
 
 static const char other_number[] = "a Loop that stacks values does not run as often as when the model was compiled";
 
-static void open_loop(struct mdf_source_writer *writer, struct loop_plan *plan)
+static void open_loop(struct mdf_source_writer *writer, struct loop_text *plan)
 {
     const struct mdf_lowered_loop *loop = plan->loop;
     const char *bound = "";
@@ -309,7 +283,7 @@ static void open_loop(struct mdf_source_writer *writer, struct loop_plan *plan)
 
 bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
 {
-    struct loop_plan plan = {.loop = loop};
+    struct loop_text plan = {.loop = loop};
     size_t i;
 
     plan.states = mdf_arena_array(&writer->arena, loop->n_states, sizeof *plan.states);

@@ -1,4 +1,6 @@
 /* source_region.c - a lowered region as statements of C. See source_writer.h. */
+#include "mdf_c/lowered/loop_plan.h"
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/source/source_writer.h"
 
 #include <string.h>
@@ -57,7 +59,7 @@ static void write_array_copy(struct mdf_source_writer *writer, const struct mdf_
 static bool is_read_in(const struct mdf_lowered_region *body, size_t index, mdf_lowered_id id)
 {
     for (index++; index < body->n_ops; index++) {
-        if (mdf_source_reads(&body->ops[index], id)) {
+        if (mdf_lowered_reads(&body->ops[index], id)) {
             return true;
         }
     }
@@ -271,9 +273,8 @@ bool mdf_source_write_region(struct mdf_source_writer *writer, const struct mdf_
 
 /* ------------------------------------------------------------------ the whole */
 
-/* Whether what is in a slot is not needed any more once op number `index` makes its new value, but for that op itself, element by
- * element. */
-static bool may_overwrite(struct mdf_source_writer *writer, const struct mdf_source_slot *slot, size_t index, mdf_lowered_id made)
+/* Whether what is in a slot may be overwritten when its new value is made. */
+static bool may_overwrite(struct mdf_source_writer *writer, const struct mdf_source_slot *slot, mdf_lowered_id made)
 {
     const struct mdf_lowered *lowered = writer->lowered;
     size_t i, j;
@@ -284,7 +285,7 @@ static bool may_overwrite(struct mdf_source_writer *writer, const struct mdf_sou
         if (lowered->values[id].is_scalar || writer->find_slot(writer->slot_context, lowered->values[id].source) != slot) {
             continue;
         }
-        if (mdf_source_is_read_after(writer, &lowered->region, index, id, made)) {
+        if (!mdf_lowered_may_overwrite(lowered, &lowered->region, id, made)) {
             return false;
         }
         for (j = 0; j < lowered->n_outputs; j++) {
@@ -318,7 +319,7 @@ static void count_open_items(struct mdf_source_writer *writer)
 static void place_outputs(struct mdf_source_writer *writer)
 {
     const struct mdf_lowered *lowered = writer->lowered;
-    size_t i, index;
+    size_t i;
 
     for (i = 0; i < lowered->n_outputs; i++) {
         mdf_lowered_id id = lowered->outputs[i].id;
@@ -327,8 +328,8 @@ static void place_outputs(struct mdf_source_writer *writer)
 
         if (slot == NULL || slot->is_scalar || value->is_scalar || value->place != MDF_LOWERED_RESULT ||
             writer->values[id].is_buffered || slot->dtype != (mdf_dtype)value->form.dtype ||
-            slot->length != mdf_source_length(writer, id) || !mdf_source_find_maker(&lowered->region, id, &index) ||
-            !may_overwrite(writer, slot, index, id)) {
+            slot->length != mdf_source_length(writer, id) || mdf_lowered_find_maker(&lowered->region, id) == SIZE_MAX ||
+            !may_overwrite(writer, slot, id)) {
             continue;
         }
         writer->values[id].name = slot->name;

@@ -250,14 +250,6 @@ bool mdf_source_write_gather(struct mdf_source_writer *writer, const struct mdf_
 void mdf_source_mark_live(struct mdf_source_writer *writer);
 /* Whether something that matters depends on a value; of MDF_LOWERED_NONE nothing does. */
 bool mdf_source_is_live(const struct mdf_source_writer *writer, mdf_lowered_id id);
-/* Whether an op, or one inside it, reads a value. */
-bool mdf_source_reads(const struct mdf_lowered_op *op, mdf_lowered_id id);
-/* Whether the elements of a value are still needed when op number `index` of a region writes those of `made`, which it makes, in
- * their place; true too where the value has another name. */
-bool mdf_source_is_read_after(const struct mdf_source_writer *writer, const struct mdf_lowered_region *region, size_t index,
-                              mdf_lowered_id id, mdf_lowered_id made);
-/* The op of a region itself that makes a value; false: none does. */
-bool mdf_source_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id, size_t *index);
 /* Whether an op of a code (enum mdf_lowered_code) can be left although nobody needs its result. */
 bool mdf_source_may_bail_out(unsigned code);
 

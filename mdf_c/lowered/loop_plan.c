@@ -1,0 +1,333 @@
+/* loop_plan.c - see loop_plan.h. */
+#include "mdf_c/lowered/loop_plan.h"
+
+#include "mdf_c/lowered/lowered_reads.h"
+#include "mdf_c/lowered/nest.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------ in place, within one op */
+
+/* Loops of ops that have a code may write where they read (elementwise.h), others need not. */
+static bool may_write_operand(unsigned code)
+{
+    return code != MDF_LOWERED_ELEMENTS && code != MDF_LOWERED_CAST;
+}
+
+static bool has_operand(const struct mdf_lowered_op *op, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < op->n_in && op->in[i] != id; i++) {
+    }
+    return i < op->n_in;
+}
+
+/* Of a group: what reads the old elements comes before what writes the new ones. */
+static bool fused_may_overwrite(const struct mdf_lowered_fused *fused, mdf_lowered_id id, mdf_lowered_id made)
+{
+    const struct mdf_lowered_op *ops = fused->body.ops;
+    size_t i = fused->body.n_ops;
+
+    while (i-- > 0 && ops[i].out != made) {
+        if (has_operand(&ops[i], id)) {
+            return false;
+        }
+    }
+    return may_write_operand(ops[i].code) || !has_operand(&ops[i], id);
+}
+
+/* Steps that a nest goes through for one value, which it loads, and another one, which it stores. */
+struct overwriting {
+    const struct mdf_lowered_nest *nest;
+    size_t store, made; /* the step that stores, and that which makes what is stored */
+    uint64_t loads;     /* bits */
+};
+
+static bool has(uint64_t steps, size_t step)
+{
+    return (steps >> step & 1) != 0;
+}
+
+static uint64_t operands_of(const struct mdf_nest_step *step)
+{
+    uint64_t operands = step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE ? UINT64_C(1) << step->view.at : 0;
+    size_t k;
+
+    for (k = 0; k < step->n_in; k++) {
+        operands |= UINT64_C(1) << step->in[k];
+    }
+    return operands;
+}
+
+static bool is_real(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
+}
+
+/* Functions that may be called on rows: these are complete before anything uses them, as folds are. */
+static bool may_be_called(const struct mdf_nest_step *step)
+{
+    unsigned code = step->kind == MDF_NEST_ELEMENT ? step->code : MDF_LOWERED_ADD;
+
+    return code == MDF_LOWERED_ELEMENTS || (code >= MDF_LOWERED_QUOTIENT && code <= MDF_LOWERED_NEGATE_EXACT) ||
+           (code == MDF_LOWERED_CAST && !(is_real(step->dtype) && is_real(step->operand_dtype)));
+}
+
+/* The pass over the axis of a level, of the passes that folds and calls make necessary, in which each step is computed. */
+static void find_passes(const struct mdf_lowered_nest *nest, size_t level, uint8_t *passes)
+{
+    size_t i, k;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        uint64_t operands = operands_of(&nest->steps[i]);
+
+        passes[i] = 0;
+        for (k = 0; k < i; k++) {
+            const struct mdf_nest_step *operand = &nest->steps[k];
+            bool is_barrier = (operand->kind == MDF_NEST_FOLD && operand->level == level) ||
+                              (may_be_called(operand) && operand->level >= level);
+            uint8_t pass = (uint8_t)(passes[k] + is_barrier);
+
+            passes[i] = has(operands, k) && pass > passes[i] ? pass : passes[i];
+        }
+    }
+}
+
+/* Whether nothing that is loaded is looked at in a later pass over the axis of a level than that in which it is overwritten, not
+ * to compute once more what depends on it either. Results of ELEMENTS and totals of outer levels are kept. */
+static bool is_last_pass(const struct overwriting *overwriting, size_t level)
+{
+    const struct mdf_lowered_nest *nest = overwriting->nest;
+    uint64_t again = overwriting->loads;
+    uint8_t passes[MDF_NEST_MOST_STEPS];
+    size_t i;
+
+    find_passes(nest, level, passes);
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if ((operands_of(step) & again) == 0) {
+            continue;
+        }
+        if (passes[i] > passes[overwriting->made]) {
+            return false;
+        }
+        if (step->level > level && step->kind != MDF_NEST_STORE && step->code != MDF_LOWERED_ELEMENTS) {
+            again |= UINT64_C(1) << i;
+        }
+    }
+    return true;
+}
+
+static bool is_same_view(const struct mdf_nest_step *a, const struct mdf_nest_step *b)
+{
+    return a->level == b->level && a->view.first == b->view.first && a->view.at == MDF_NEST_NONE &&
+           memcmp(a->view.strides, b->view.strides, sizeof a->view.strides) == 0;
+}
+
+/* Whether the elements that a step uses are those that are overwritten, as they were: it does so before, and at that element. */
+static bool is_used_before(const struct overwriting *overwriting, size_t i)
+{
+    const struct mdf_nest_step *step = &overwriting->nest->steps[i];
+    bool is_inner = step->kind != MDF_NEST_FOLD && step->level > overwriting->nest->steps[overwriting->store].level;
+
+    return i < overwriting->made ? !is_inner : i == overwriting->made && may_write_operand(step->code);
+}
+
+static bool depends(const struct mdf_lowered_nest *nest, size_t step, size_t on)
+{
+    uint64_t dependent = UINT64_C(1) << on;
+    size_t i;
+
+    for (i = on + 1; i <= step; i++) {
+        dependent |= (operands_of(&nest->steps[i]) & dependent) != 0 ? UINT64_C(1) << i : 0;
+    }
+    return has(dependent, step);
+}
+
+static bool nest_may_overwrite(const struct mdf_lowered_nest *nest, mdf_lowered_id id, mdf_lowered_id made)
+{
+    struct overwriting overwriting = {.nest = nest};
+    size_t i, level;
+
+    while (nest->steps[overwriting.store].kind != MDF_NEST_STORE || nest->steps[overwriting.store].view.id != made) {
+        overwriting.store++;
+    }
+    overwriting.made = nest->steps[overwriting.store].in[0];
+    for (i = 0; i < nest->n_steps; i++) {
+        if (nest->steps[i].kind != MDF_NEST_LOAD || nest->steps[i].view.id != id) {
+            continue;
+        }
+        if (!is_same_view(&nest->steps[i], &nest->steps[overwriting.store]) || !depends(nest, overwriting.made, i)) {
+            return false;
+        }
+        overwriting.loads |= UINT64_C(1) << i;
+    }
+    for (i = 0; i < nest->n_steps; i++) {
+        if ((operands_of(&nest->steps[i]) & overwriting.loads) != 0 && !is_used_before(&overwriting, i)) {
+            return false;
+        }
+    }
+    for (level = 0; overwriting.loads != 0 && level <= nest->steps[overwriting.store].level; level++) {
+        if (!is_last_pass(&overwriting, level)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool op_may_overwrite(const struct mdf_lowered_op *op, mdf_lowered_id id, mdf_lowered_id made)
+{
+    return op->code == MDF_LOWERED_FUSED  ? fused_may_overwrite(op->of.fused, id, made)
+           : op->code == MDF_LOWERED_NEST ? nest_may_overwrite(op->of.nest, id, made)
+                                          : !mdf_lowered_reads(op, id);
+}
+
+/* ------------------------------------------------------------------ in place, within a region */
+
+struct aliasing {
+    mdf_lowered_id id;
+    bool is_aliased;
+};
+
+static void note_alias(void *context, mdf_lowered_id id, bool is_aliased)
+{
+    struct aliasing *aliasing = context;
+
+    aliasing->is_aliased = aliasing->is_aliased || (id == aliasing->id && is_aliased);
+}
+
+bool mdf_lowered_may_overwrite(const struct mdf_lowered *lowered, const struct mdf_lowered_region *region, mdf_lowered_id id,
+                               mdf_lowered_id made)
+{
+    const struct mdf_value *old = &lowered->values[id].form, *new = &lowered->values[made].form;
+    size_t maker = mdf_lowered_find_maker(region, made), i;
+    struct aliasing aliasing = {.id = id};
+
+    for (i = 0; maker != SIZE_MAX && i < region->n_ops; i++) {
+        mdf_lowered_visit_reads(&region->ops[i], note_alias, &aliasing);
+        if (aliasing.is_aliased || (i > maker && mdf_lowered_reads(&region->ops[i], id))) {
+            return false;
+        }
+    }
+    return maker != SIZE_MAX &&
+           (!mdf_lowered_reads(&region->ops[maker], id) ||
+            (old->dtype == new->dtype && old->length == new->length &&op_may_overwrite(&region->ops[maker], id, made)));
+}
+
+/* ------------------------------------------------------------------ loops */
+
+/* Whether an op of the body itself makes an array, and is told where: a FUSED or a NEST. */
+static bool is_told(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    size_t maker = lowered->values[id].is_scalar ? SIZE_MAX : mdf_lowered_find_maker(&loop->body, id);
+    unsigned code = maker == SIZE_MAX ? MDF_LOWERED_COPY : loop->body.ops[maker].code;
+
+    return code == MDF_LOWERED_FUSED || code == MDF_LOWERED_NEST;
+}
+
+static bool is_next(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states && loop->states[i].next != id; i++) {
+    }
+    return i < loop->n_states;
+}
+
+/* The first stack that has a value as its items. */
+static size_t stack_of(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks && loop->stacks[i].item != id; i++) {
+    }
+    return i;
+}
+
+/* A stack that grows is moved, which a state that lies in it would not know of. */
+static bool may_be_direct(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t stack)
+{
+    mdf_lowered_id item = loop->stacks[stack].item;
+    bool may_grow = loop->n_runs == SIZE_MAX || loop->condition != MDF_LOWERED_NONE;
+
+    return is_told(lowered, loop, item) && stack_of(loop, item) == stack && !(may_grow && is_next(loop, item));
+}
+
+static enum mdf_lowered_storage storage_of(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+                                           const struct mdf_lowered_state *state)
+{
+    size_t stack = stack_of(loop, state->next);
+
+    if (lowered->values[state->parameter].is_scalar) {
+        return MDF_LOWERED_TWO_BUFFERS;
+    }
+    if (stack < loop->n_stacks && loop->stacks[stack].is_direct) {
+        return MDF_LOWERED_IN_STACK;
+    }
+    return is_told(lowered, loop, state->next) && stack_of(loop, state->parameter) == loop->n_stacks &&
+                   mdf_lowered_may_overwrite(lowered, &loop->body, state->parameter, state->next)
+               ? MDF_LOWERED_IN_PLACE
+               : MDF_LOWERED_TWO_BUFFERS;
+}
+
+static void plan_region(struct mdf_lowered *lowered, const struct mdf_lowered_region *region);
+
+static void plan_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        loop->stacks[i].is_direct = may_be_direct(lowered, loop, i);
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        struct mdf_lowered_state *state = &loop->states[i];
+
+        state->storage = (uint8_t)storage_of(lowered, loop, state);
+        lowered->values[state->parameter].is_in_place = lowered->values[state->next].is_in_place =
+            state->storage == MDF_LOWERED_IN_PLACE;
+    }
+    plan_region(lowered, &loop->body);
+}
+
+static void plan_region(struct mdf_lowered *lowered, const struct mdf_lowered_region *region)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        if (region->ops[i].code == MDF_LOWERED_LOOP) {
+            plan_loop(lowered, region->ops[i].of.loop);
+        } else if (region->ops[i].code == MDF_LOWERED_IF) {
+            plan_region(lowered, &region->ops[i].of.branches->then);
+            plan_region(lowered, &region->ops[i].of.branches->otherwise);
+        }
+    }
+}
+
+void mdf_lowered_plan_loops(struct mdf_lowered *lowered)
+{
+    plan_region(lowered, &lowered->region);
+}
+
+bool mdf_lowered_plan_holds(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (loop->stacks[i].is_direct && !may_be_direct(lowered, loop, i)) {
+            return false;
+        }
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        const struct mdf_lowered_state *state = &loop->states[i];
+        bool is_in_place = state->storage == MDF_LOWERED_IN_PLACE;
+
+        if (lowered->values[state->next].is_in_place != is_in_place ||
+            lowered->values[state->parameter].is_in_place != is_in_place ||
+            (state->storage != MDF_LOWERED_TWO_BUFFERS && storage_of(lowered, loop, state) != state->storage)) {
+            return false;
+        }
+    }
+    return true;
+}

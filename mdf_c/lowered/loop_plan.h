@@ -1,0 +1,19 @@
+/* loop_plan.h - where loops have their states and stacks: decided here, once, when a form is complete; the interpreter, machine
+ * code and C source do as it says (docs/lowered.md, "States and stacks"). */
+#ifndef MDF_LOWERED_LOOP_PLAN_H
+#define MDF_LOWERED_LOOP_PLAN_H
+
+#include "mdf_c/lowered/lowered.h"
+
+/* Sets `storage` of all states, `is_direct` of all stacks, and `is_in_place` of values. */
+void mdf_lowered_plan_loops(struct mdf_lowered *lowered);
+
+/* Whether the plan of a loop holds, of which the body may have been changed since. */
+bool mdf_lowered_plan_holds(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop);
+
+/* Whether the elements of `made`, which an op of the region itself makes, may lie where those of `id` are, which begin to be
+ * before the region: each of them is read for the last time before it is written, and nothing else looks at that memory. */
+bool mdf_lowered_may_overwrite(const struct mdf_lowered *lowered, const struct mdf_lowered_region *region, mdf_lowered_id id,
+                               mdf_lowered_id made);
+
+#endif

@@ -1,0 +1,166 @@
+/* lowered_reads.c - see lowered_reads.h. */
+#include "mdf_c/lowered/lowered_reads.h"
+
+#include "mdf_c/lowered/nest.h"
+
+struct visit {
+    mdf_lowered_read read;
+    void *context;
+};
+
+static void read(const struct visit *visit, mdf_lowered_id id, bool is_aliased)
+{
+    if (id != MDF_LOWERED_NONE) {
+        visit->read(visit->context, id, is_aliased);
+    }
+}
+
+static void visit_op(const struct visit *visit, const struct mdf_lowered_op *op);
+
+static void visit_region(const struct visit *visit, const struct mdf_lowered_region *region)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        visit_op(visit, &region->ops[i]);
+    }
+}
+
+static void visit_branches(const struct visit *visit, const struct mdf_lowered_if *branches)
+{
+    size_t i;
+
+    read(visit, branches->condition, false);
+    visit_region(visit, &branches->then);
+    visit_region(visit, &branches->otherwise);
+    for (i = 0; i < branches->n_merges; i++) {
+        read(visit, branches->merges[i].then, true);
+        read(visit, branches->merges[i].otherwise, true);
+    }
+}
+
+static void visit_loop(const struct visit *visit, const struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    read(visit, loop->trip_count, false);
+    read(visit, loop->condition, false);
+    for (i = 0; i < loop->n_states; i++) {
+        read(visit, loop->states[i].initial, true);
+    }
+    for (i = 0; i < loop->n_rows; i++) {
+        read(visit, loop->rows[i].source, false);
+    }
+    for (i = 0; i < loop->n_products; i++) {
+        read(visit, loop->products[i]->a, false);
+        read(visit, loop->products[i]->b, false);
+        read(visit, loop->products[i]->start, false);
+    }
+    visit_region(visit, &loop->body);
+    read(visit, loop->next_condition, false);
+    for (i = 0; i < loop->n_states; i++) {
+        read(visit, loop->states[i].next, true);
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        read(visit, loop->stacks[i].item, false);
+    }
+}
+
+static void visit_op(const struct visit *visit, const struct mdf_lowered_op *op)
+{
+    size_t i;
+
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_CALL:
+        for (i = 0; i < op->of.call->n_inputs; i++) {
+            read(visit, op->of.call->inputs[i], false);
+        }
+        break;
+    case MDF_LOWERED_FUSED:
+        visit_region(visit, &op->of.fused->body);
+        break;
+    case MDF_LOWERED_NEST:
+        for (i = 0; i < op->of.nest->n_steps; i++) {
+            if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
+                read(visit, op->of.nest->steps[i].view.id, false);
+            }
+        }
+        break;
+    case MDF_LOWERED_IF:
+        visit_branches(visit, op->of.branches);
+        break;
+    case MDF_LOWERED_LOOP:
+        visit_loop(visit, op->of.loop);
+        break;
+    MDF_LOWERED_CASES_OF_ELEMENTS:
+        for (i = 0; i < op->n_in; i++) {
+            read(visit, op->in[i], op->code == MDF_LOWERED_PART);
+        }
+        break;
+    }
+}
+
+void mdf_lowered_visit_reads(const struct mdf_lowered_op *op, mdf_lowered_read visitor, void *context)
+{
+    visit_op(&(struct visit){visitor, context}, op);
+}
+
+struct search {
+    mdf_lowered_id id;
+    bool is_found;
+};
+
+static void compare(void *context, mdf_lowered_id id, bool is_aliased)
+{
+    struct search *search = context;
+
+    (void)is_aliased;
+    search->is_found = search->is_found || search->id == id;
+}
+
+bool mdf_lowered_reads(const struct mdf_lowered_op *op, mdf_lowered_id id)
+{
+    struct search search = {.id = id};
+
+    mdf_lowered_visit_reads(op, compare, &search);
+    return search.is_found;
+}
+
+/* ------------------------------------------------------------------ makers */
+
+static bool makes(const struct mdf_lowered_op *op, mdf_lowered_id id)
+{
+    size_t i;
+
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_CALL:
+        for (i = 0; i < op->of.call->n_outputs && op->of.call->outputs[i] != id; i++) {
+        }
+        return i < op->of.call->n_outputs;
+    case MDF_LOWERED_FUSED:
+        return mdf_lowered_find_maker(&op->of.fused->body, id) != SIZE_MAX;
+    case MDF_LOWERED_NEST:
+        return mdf_nest_stores(op->of.nest, id);
+    case MDF_LOWERED_LOOP:
+        for (i = 0; i < op->of.loop->n_stacks && op->of.loop->stacks[i].stack != id; i++) {
+        }
+        return i < op->of.loop->n_stacks;
+    case MDF_LOWERED_IF:
+        return false;
+    MDF_LOWERED_CASES_OF_ELEMENTS:
+        return op->out == id;
+    }
+    return false;
+}
+
+size_t mdf_lowered_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        if (makes(&region->ops[i], id)) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}

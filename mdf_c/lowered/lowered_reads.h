@@ -1,0 +1,17 @@
+/* lowered_reads.h - which values an op reads: one walk for all who ask. */
+#ifndef MDF_LOWERED_LOWERED_READS_H
+#define MDF_LOWERED_LOWERED_READS_H
+
+#include "mdf_c/lowered/lowered.h"
+
+/* `is_aliased`: the result may lie where `id` does, so that its memory is looked at later, too. */
+typedef void (*mdf_lowered_read)(void *context, mdf_lowered_id id, bool is_aliased);
+
+/* Calls `read` for each value that an op, or one inside it, reads; several times where it is read several times. */
+void mdf_lowered_visit_reads(const struct mdf_lowered_op *op, mdf_lowered_read visitor, void *context);
+bool mdf_lowered_reads(const struct mdf_lowered_op *op, mdf_lowered_id id);
+
+/* The number of the op of a region itself that makes a value; SIZE_MAX: none does. */
+size_t mdf_lowered_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id);
+
+#endif
