@@ -123,7 +123,7 @@ static bool write_source(const mdf_program *program, struct complaint *complaint
     mdf_memory_init(&memory, NULL, 0);
     mdf_text_init(&source, &memory);
     begin_watch(state, EXPRESSION_LIMIT_S);
-    done = mdf_source_settle(state, NULL, NULL, 0.01, error) && mdf_source_write(state, &how, &source, NULL, error);
+    done = mdf_source_warm_up(state, NULL, NULL, 0.01, error) && mdf_source_write(state, &how, &source, NULL, error);
     end_watch();
     if (done) {
         check_source(&source, complaint);

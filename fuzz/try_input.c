@@ -18,7 +18,7 @@ enum {
     MOST_PASSES = 200,
     MOST_STATE_BYTES = 1 << 27,
     MOST_ELEMENTS = 1 << 12,
-    N_STEPS = 4, /* what has settled is run in another way from the second or third on */
+    N_STEPS = 4, /* what is stable is run in another way from the second or third on */
     MOST_ANSWER_BYTES = 1 << 16
 };
 #define MOST_HELD_BYTES ((size_t)1 << 29)

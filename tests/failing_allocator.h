@@ -1,5 +1,5 @@
 /* failing_allocator.h - an allocator that counts its blocks and calls and may begin to refuse: for tests that whichever
- * allocation fails, the error says so and nothing is lost; and that what has settled allocates no more. */
+ * allocation fails, the error says so and nothing is lost; and that what is steady allocates no more. */
 #ifndef MDF_TESTS_FAILING_ALLOCATOR_H
 #define MDF_TESTS_FAILING_ALLOCATOR_H
 

@@ -133,7 +133,7 @@ def orders(nodes, rng):
     return some
 
 
-def settle(case, n_calls, rng):
+def complete(case, n_calls, rng):
     """The case with its calls; None where the outcome depends on the order of nodes, or the case does not end."""
     outcomes = []
     try:
@@ -305,7 +305,7 @@ def random_cases(seed, n):
     while done < n:
         rng = random.Random(f"{seed}/{tries}")
         tries += 1
-        case = settle(random_case(rng, f"random_{done}"), rng.randint(1, 2), rng)
+        case = complete(random_case(rng, f"random_{done}"), rng.randint(1, 2), rng)
         if case is None or (case["calls"] is None and n_refused > n // 6):
             continue
         n_refused += case["calls"] is None
@@ -357,10 +357,10 @@ def main():
     cases = []
     for name, nodes, edges, specific, end, n_calls, finished in by_hand():
         case = {"name": name, "nodes": nodes, "edges": edges, "conditions": {"node_specific": specific, "termination": end}, "finished": finished}
-        settled = settle(case, n_calls, random.Random(name))
-        if settled is None:
+        completed = complete(case, n_calls, random.Random(name))
+        if completed is None:
             sys.exit(f"{name}: the outcome depends on the order of nodes, or it does not end")
-        cases.append(settled)
+        cases.append(completed)
     cases += random_cases(SEED, N_RANDOM)
     with open(os.path.join(ROOT, "tests/data/schedule_cases.json"), "w") as file:
         file.write("[\n" + ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases) + "\n]\n")

@@ -1,5 +1,5 @@
 /* test_buffer_reuse.c - large arrays whose memory passes on within an evaluation: results, and everything that is asked for by
- * name afterwards, have the bits of plain runs; evaluations allocate nothing once they have settled. Spare blocks of memory. */
+ * name afterwards, have the bits of plain runs; evaluations allocate nothing once they are steady. Spare blocks of memory. */
 #include "mdf_c/run/buffer_reuse.h"
 #include "tests/engine.h"
 
@@ -111,7 +111,7 @@ static void check_output(const struct pair *pair, const char *node)
     check_values(mdf_output(pair->run.state, node, "y"), mdf_output(pair->plain.state, node, "y"), node);
 }
 
-static void settle(struct pair *pair)
+static void warm_up(struct pair *pair)
 {
     for (size_t round = 0; round < ROUNDS_TO_SETTLE; round++) {
         evaluate(pair);
@@ -128,7 +128,7 @@ Test(buffer_reuse, what_is_gone_is_made_again)
         struct pair pair;
 
         begin(&pair);
-        settle(&pair);
+        warm_up(&pair);
         for (size_t i = 0; i < 5; i++) {
             check_output(&pair, nodes[(first + i) % 5]);
         }
@@ -147,7 +147,7 @@ Test(buffer_reuse, ports_and_functions_are_made_again)
     struct pair pair;
 
     begin(&pair);
-    settle(&pair);
+    warm_up(&pair);
     check_values(mdf_part_at(pair.run.state, 3, MDF_PART_INPUT, 1, 0), mdf_part_at(pair.plain.state, 3, MDF_PART_INPUT, 1, 0),
                  "what the sum gets");
     check_values(mdf_part_at(pair.run.state, 1, MDF_PART_INPUT, 0, 0), mdf_part_at(pair.plain.state, 1, MDF_PART_INPUT, 0, 0),
@@ -160,7 +160,7 @@ Test(buffer_reuse, a_new_beginning_forgets)
     struct pair pair;
 
     begin(&pair);
-    settle(&pair);
+    warm_up(&pair);
     cr_assert_eq(mdf_state_reset(pair.run.state, 1, &pair.run.error), MDF_OK);
     cr_assert_eq(pair.run.state->reuse->n_gone, 0);
     evaluate(&pair);
@@ -168,13 +168,13 @@ Test(buffer_reuse, a_new_beginning_forgets)
     end(&pair);
 }
 
-Test(buffer_reuse, settled_evaluations_allocate_nothing)
+Test(buffer_reuse, steady_evaluations_allocate_nothing)
 {
     struct pair pair;
     size_t n_before;
 
     begin(&pair);
-    settle(&pair);
+    warm_up(&pair);
     n_before = pair.run.state->shared->memory.n_allocations;
     for (size_t round = 0; round < 3; round++) {
         evaluate(&pair);

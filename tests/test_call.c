@@ -70,7 +70,7 @@ Test(call, errors_begin_with_the_operator)
     }
 }
 
-Test(call, outputs_and_scratch_settle)
+Test(call, steady_calls_keep_outputs_and_scratch)
 {
     const int64_t shape[] = {2, 3}, negative[] = {2, -3}, huge[] = {INT64_MAX, INT64_MAX};
     struct rig rig;

@@ -294,7 +294,7 @@ Test(coerce, nothing_is_an_omitted_or_an_empty_optional_input)
     tear_down(&rig);
 }
 
-Test(coerce, settles_without_allocation)
+Test(coerce, steady_calls_allocate_nothing)
 {
     const struct array typed = TYPED(FLOAT32, 1, 2), literal = LITERAL(FLOAT64, 3, 4);
     struct rig rig;

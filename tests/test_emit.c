@@ -573,7 +573,7 @@ static bool check_program(struct generator *generator, uint64_t seed)
         cr_assert(lowered->code != NULL, "seed %llu: no code", (unsigned long long)seed);
     }
     for (round = 0; round < 2; round++) {
-        cr_assert_eq(mdf_lowered_run(lowered), outcome, "seed %llu: left or not", (unsigned long long)seed);
+        cr_assert_eq(mdf_lowered_run(lowered), outcome, "seed %llu: bails out or not", (unsigned long long)seed);
         for (i = 0; outcome == MDF_LOWERED_DONE && i < lowered->n_outputs; i++) {
             cr_assert(same(&kept[i], lowered->outputs[i].slot), "seed %llu: output %zu (value %u)", (unsigned long long)seed, i,
                       (unsigned)lowered->outputs[i].id);
@@ -607,7 +607,7 @@ Test(emit, random_programs_of_scalars)
     for (seed = 1; seed <= n; seed++) {
         n_done += check_seed(seed, 0, true);
     }
-    cr_assert_gt(n_done, n / 4, "only %zu were not left", n_done);
+    cr_assert_gt(n_done, n / 4, "only %zu did not bail out", n_done);
 }
 
 Test(emit, random_programs_of_arrays)
@@ -618,7 +618,7 @@ Test(emit, random_programs_of_arrays)
     for (seed = 1; seed <= n; seed++) {
         n_done += check_seed(100000 + seed, lengths[seed % COUNT(lengths)], false);
     }
-    cr_assert_gt(n_done, n / 8, "only %zu were not left", n_done);
+    cr_assert_gt(n_done, n / 8, "only %zu did not bail out", n_done);
 }
 
 /* ------------------------------------------------------------------ division by constants */

@@ -531,7 +531,7 @@ static bool check_seed(uint64_t seed, bool is_float)
     mdf_lowered_emit(build->lowered);
     cr_assert(build->lowered->code != NULL || !mdf_has_avx2(), "seed %llu: no code", (unsigned long long)seed);
     for (round = 0; round < 2; round++) {
-        cr_assert_eq(mdf_lowered_run(build->lowered), outcome, "seed %llu: left or not", (unsigned long long)seed);
+        cr_assert_eq(mdf_lowered_run(build->lowered), outcome, "seed %llu: bails out or not", (unsigned long long)seed);
         if (outcome == MDF_LOWERED_DONE) {
             check_outputs(build->lowered, kept, seed);
         }
@@ -552,7 +552,7 @@ static void check_seeds(uint64_t first, bool is_float)
     for (seed = first; seed < first + n; seed++) {
         n_done += check_seed(seed, is_float);
     }
-    cr_assert_geq(n_done, n / 2, "only %zu were not left", n_done);
+    cr_assert_geq(n_done, n / 2, "only %zu did not bail out", n_done);
 }
 
 Test(emit_nest, random_nests_of_all_types)
@@ -608,7 +608,7 @@ static bool check_looped(uint64_t seed, bool is_float)
         cr_expect_eq(stack->is_direct, !planned.build.lowered->values[stack->item].is_scalar);
     }
     for (round = 0; round < 3; round++) {
-        cr_assert_eq(mdf_lowered_run(planned.build.lowered), outcome, "seed %llu: left or not", (unsigned long long)seed);
+        cr_assert_eq(mdf_lowered_run(planned.build.lowered), outcome, "seed %llu: bails out or not", (unsigned long long)seed);
         if (outcome == MDF_LOWERED_DONE) {
             check_outputs(planned.build.lowered, plain.build.lowered->outputs, seed);
         }

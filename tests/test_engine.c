@@ -325,7 +325,7 @@ Test(engine, a_bound_on_memory_is_kept)
 
 /* ------------------------------------------------------------------ memory */
 
-static const char *const settled_models[] = {
+static const char *const steady_models[] = {
     NODE(LOOP("\"M\": 1000, \"v_initial\": [\"x\"], \"body\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"y\"], \"outputs\": "
               "[\"c\", \"z\"]}, "
               "\"nodes\": {\"s\": {\"input_ports\": {\"y\": {}}, \"parameters\": {\"a\": {\"function\": \"onnx::Mul\", \"args\": "
@@ -345,15 +345,15 @@ static const char *const settled_models[] = {
          "{\"value\": \"v\"}}"),
 };
 
-/* Once shapes have settled, an evaluation asks for no memory: a Loop, a Scan, FitzHugh-Nagumo. */
-Test(engine, settled_evaluations_allocate_nothing)
+/* Once shapes are stable, an evaluation asks for no memory: a Loop, a Scan, FitzHugh-Nagumo. */
+Test(engine, steady_evaluations_allocate_nothing)
 {
-    for (size_t i = 0; i < sizeof settled_models / sizeof *settled_models; i++) {
+    for (size_t i = 0; i < sizeof steady_models / sizeof *steady_models; i++) {
         struct counter counter = {0};
         mdf_allocator allocator = failing_allocator(&counter);
         mdf_options options = {.allocator = &allocator};
         mdf_error error = {0};
-        mdf_model *model = mdf_model_load_bytes(settled_models[i], strlen(settled_models[i]), "json", "m", &options, &error);
+        mdf_model *model = mdf_model_load_bytes(steady_models[i], strlen(steady_models[i]), "json", "m", &options, &error);
         mdf_program *program = mdf_compile(model, &options, &error);
         mdf_state *state = mdf_state_new(program, &error);
         size_t before;
@@ -376,7 +376,7 @@ Test(engine, settled_evaluations_allocate_nothing)
 /* Whichever allocation fails, the error says so and all memory is given back. */
 Test(engine, a_failing_allocation_is_an_error_like_any_other)
 {
-    for (size_t i = 0; i < sizeof settled_models / sizeof *settled_models; i++) {
+    for (size_t i = 0; i < sizeof steady_models / sizeof *steady_models; i++) {
         mdf_status status = MDF_OUT_OF_MEMORY;
         char text[2600];
 
@@ -385,7 +385,7 @@ Test(engine, a_failing_allocation_is_an_error_like_any_other)
             mdf_allocator allocator = failing_allocator(&counter);
             mdf_options options = {.allocator = &allocator};
 
-            status = run(settled_models[i], &options, 3, 0.01, text, sizeof text);
+            status = run(steady_models[i], &options, 3, 0.01, text, sizeof text);
             cr_assert(status == MDF_OK || status == MDF_OUT_OF_MEMORY, "model %zu, allocation %zu: %s", i, n, text);
             cr_assert_eq(counter.n_blocks, (size_t)0, "model %zu, allocation %zu leaks", i, n);
         }
@@ -399,7 +399,7 @@ Test(engine, any_piece_of_memory_may_be_refused)
     for (size_t i = 0; i < sizeof good_cases / sizeof *good_cases; i++) {
         expect_pieces_refused(good_cases[i].model, &(struct piece_run){.format = "json", .steps = 3, .dt = good_cases[i].dt});
     }
-    for (size_t i = 0; i < sizeof settled_models / sizeof *settled_models; i++) {
-        expect_pieces_refused(settled_models[i], &(struct piece_run){.format = "json", .steps = 3, .dt = 0.01});
+    for (size_t i = 0; i < sizeof steady_models / sizeof *steady_models; i++) {
+        expect_pieces_refused(steady_models[i], &(struct piece_run){.format = "json", .steps = 3, .dt = 0.01});
     }
 }

@@ -69,10 +69,10 @@ Test(explain, a_graph_as_a_whole)
     expect(explain(model, NULL, NULL, 3), "graph 'g': @  node 'n': with the graph\n", way());
     expect(explain(model, NULL, NULL, 2),
            "graph 'g': node by node\n"
-           "  because of types and shapes that have not settled: it is lowered when it runs for the third time\n"
+           "  because of types and shapes that are not stable: it is lowered when it runs for the third time\n"
            "  cure: evaluate more often (-n)\n"
            "  node 'n': step by step: operator.mul, operator.add\n"
-           "    because of types and shapes that have not settled: it is lowered when it runs for the third time\n"
+           "    because of types and shapes that are not stable: it is lowered when it runs for the third time\n"
            "    cure: evaluate more often (-n)\n",
            "");
     expect(explain(model, &plain, NULL, 3),

@@ -67,7 +67,7 @@ Test(lowered_loop, bounds)
         build_output(&b, slots[0], count);
         build_output(&b, slots[1], number);
         build_finish(&b);
-        cr_expect_eq(mdf_lowered_run(b.lowered), bounds[i].n_runs < 0 ? MDF_LOWERED_LEFT : MDF_LOWERED_DONE, "case %zu", i);
+        cr_expect_eq(mdf_lowered_run(b.lowered), bounds[i].n_runs < 0 ? MDF_LOWERED_BAILED_OUT : MDF_LOWERED_DONE, "case %zu", i);
         if (bounds[i].n_runs >= 0) {
             cr_expect_eq(build_element_of(slots[0], 0), (double)bounds[i].n_runs, "case %zu", i);
             cr_expect_eq(build_element_of(slots[1], 0), (double)(bounds[i].n_runs - 1), "case %zu", i);
@@ -113,7 +113,7 @@ Test(lowered_loop, an_interruption_bails_out)
     mdf_stop_init(&stop);
     mdf_stop_ask(&stop);
     b.context.stop = &stop;
-    cr_expect_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_LEFT); /* it would not end */
+    cr_expect_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_BAILED_OUT); /* it would not end */
     cr_expect_eq(slot->kind, MDF_KIND_NONE);
     build_end(&b);
 }
@@ -392,7 +392,7 @@ Test(lowered_loop, stacks_of_one_item_and_of_none)
     cr_assert_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_DONE);
     cr_expect(slot->rank == 1 && slot->length == 1 && build_element_of(slot, 0) == 0);
     *(int64_t *)trips->data = counts[1];
-    cr_expect_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_LEFT);
+    cr_expect_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_BAILED_OUT);
     cr_expect_eq(slot->length, (size_t)1);
     build_end(&b);
 }
@@ -411,7 +411,7 @@ Test(lowered_loop, too_many_items_bail_out)
     slot = build_slot(&b);
     build_output(&b, slot, build_stack(&b, loop, build_copy(&b, &loop->body, build_number(&b, loop)), false));
     build_finish(&b);
-    cr_expect_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_LEFT);
+    cr_expect_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_BAILED_OUT);
     cr_expect_eq(slot->kind, MDF_KIND_NONE);
     build_end(&b);
 }

@@ -151,7 +151,7 @@ Test(lowered_ports, slots_that_are_read_and_written)
     build_end(&counting.b);
 }
 
-Test(lowered_ports, settled_runs_allocate_nothing)
+Test(lowered_ports, steady_runs_allocate_nothing)
 {
     struct counting counting;
     size_t n_values, n_plain;
@@ -358,14 +358,14 @@ static void check_all(struct mdf_value *const slots[])
     cr_expect(slots[6]->length == 3 && build_element_of(slots[6], 2) == 3);
 }
 
-/* Whichever allocation of whichever run is refused: the run is left, all slots are as they were, nothing is lost, and the next
+/* Whichever allocation of whichever run is refused: the run bails out, all slots are as they were, nothing is lost, and the next
  * run does it all. */
 Test(lowered_ports, a_refused_allocation_bails_out)
 {
-    for (int settled = 0; settled < 3; settled++) {
-        enum mdf_lowered_outcome outcome = MDF_LOWERED_LEFT;
+    for (int n_before = 0; n_before < 3; n_before++) {
+        enum mdf_lowered_outcome outcome = MDF_LOWERED_BAILED_OUT;
 
-        for (size_t n = 1; outcome == MDF_LOWERED_LEFT; n++) {
+        for (size_t n = 1; outcome == MDF_LOWERED_BAILED_OUT; n++) {
             struct failing failing = {0, 0};
             mdf_allocator allocator = {allocate, reallocate, release, &failing};
             struct mdf_value *slots[N_SLOTS], before[N_SLOTS];
@@ -373,7 +373,7 @@ Test(lowered_ports, a_refused_allocation_bails_out)
 
             build_begin(&b, &allocator);
             build_all(&b, slots);
-            for (int run = 0; run < settled; run++) {
+            for (int run = 0; run < n_before; run++) {
                 cr_assert_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_DONE);
             }
             for (int i = 0; i < N_SLOTS; i++) {
@@ -382,7 +382,7 @@ Test(lowered_ports, a_refused_allocation_bails_out)
             failing.fail_at = failing.n_calls + n;
             outcome = mdf_lowered_run(b.lowered);
             failing.fail_at = 0;
-            if (outcome == MDF_LOWERED_LEFT) {
+            if (outcome == MDF_LOWERED_BAILED_OUT) {
                 cr_expect_eq(b.context.error.code, MDF_OK);
                 for (int i = 0; i < N_SLOTS; i++) {
                     cr_expect(memcmp(slots[i], &before[i], sizeof before[i]) == 0 || mdf_value_equal(slots[i], &before[i]),
@@ -407,7 +407,7 @@ Test(lowered_ports, no_memory_for_the_program_bails_out)
 
     begin_counting(&counting, NULL);
     counting.b.plain.limit_bytes = 1;
-    cr_expect_eq(mdf_lowered_run(counting.b.lowered), MDF_LOWERED_LEFT);
+    cr_expect_eq(mdf_lowered_run(counting.b.lowered), MDF_LOWERED_BAILED_OUT);
     check_counting(&counting, 0);
     counting.b.plain.limit_bytes = 0;
     cr_expect_eq(mdf_lowered_run(counting.b.lowered), MDF_LOWERED_DONE);

@@ -71,7 +71,7 @@ static bool run_op(enum mdf_lowered_code code, mdf_dtype dtype, const uint64_t *
         cr_assert_eq(memcmp(result, array_slot->data, result_size), 0);
         cr_assert_eq(memcmp(result, (char *)array_slot->data + LAST * result_size, result_size), 0);
     } else {
-        cr_assert(outcome == MDF_LOWERED_LEFT && slot->kind == MDF_KIND_NONE && array_slot->kind == MDF_KIND_NONE);
+        cr_assert(outcome == MDF_LOWERED_BAILED_OUT && slot->kind == MDF_KIND_NONE && array_slot->kind == MDF_KIND_NONE);
     }
     build_end(&b);
     return outcome == MDF_LOWERED_DONE;
@@ -382,7 +382,7 @@ Test(lowered_run, casts)
         build_output(&b, slots[1], build_cast(&b, &build_fused(&b, REGION, (size_t)n)->body, casts[i].to, id));
         build_finish(&b);
         outcome = mdf_lowered_run(b.lowered);
-        cr_expect_eq(outcome, casts[i].result == LEAVES ? MDF_LOWERED_LEFT : MDF_LOWERED_DONE, "case %zu", i);
+        cr_expect_eq(outcome, casts[i].result == LEAVES ? MDF_LOWERED_BAILED_OUT : MDF_LOWERED_DONE, "case %zu", i);
         for (size_t j = 0; outcome == MDF_LOWERED_DONE && j < 2; j++) {
             double result = build_element_of(slots[j], slots[j]->length - 1);
 
@@ -398,7 +398,8 @@ Test(lowered_run, functions_bail_out_where_they_are_not_finite)
     static const struct {
         double x;
         enum mdf_lowered_outcome outcome;
-    } cases[] = {{1, MDF_LOWERED_DONE}, {1000, MDF_LOWERED_LEFT}, {NAN, MDF_LOWERED_LEFT}, {-INFINITY, MDF_LOWERED_DONE}};
+    } cases[] = {
+        {1, MDF_LOWERED_DONE}, {1000, MDF_LOWERED_BAILED_OUT}, {NAN, MDF_LOWERED_BAILED_OUT}, {-INFINITY, MDF_LOWERED_DONE}};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct mdf_value *slots[2];
@@ -462,7 +463,7 @@ Test(lowered_run, other_functions_of_elements)
     cr_assert_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_DONE);
     cr_expect(build_element_of(slots[0], 0) == 9 && build_element_of(slots[1], 0) == 6 && build_element_of(slots[1], 2) == 9);
     ((uint8_t *)array->data)[2] = 8;
-    cr_expect_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_LEFT);
+    cr_expect_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_BAILED_OUT);
     cr_expect_eq(build_element_of(slots[1], 2), 9);
     build_end(&b);
 }
@@ -702,7 +703,7 @@ Test(lowered_run, a_result_of_another_form_or_an_error_bails_out)
     build_finish(&b);
     for (n = 4; n >= -1; n--) {
         *(int64_t *)source->data = n;
-        cr_expect_eq(mdf_lowered_run(b.lowered), n == 3 ? MDF_LOWERED_DONE : MDF_LOWERED_LEFT);
+        cr_expect_eq(mdf_lowered_run(b.lowered), n == 3 ? MDF_LOWERED_DONE : MDF_LOWERED_BAILED_OUT);
         cr_expect_eq(b.context.error.code, MDF_OK);
         cr_expect_eq(slot->kind == MDF_KIND_TENSOR, n <= 3);
     }

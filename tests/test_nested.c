@@ -349,7 +349,7 @@ static const char deep_model[] = GRAPH("'nodes': {'a': {" COUNTER "}, 'n': {'nod
                                       "{'type': 'EveryNCalls', 'kwargs': {'dependency': 'e', 'n': 2}}}}}}, 'edges': {'1': " EDGE(
                                           "a", "k", "n", "x") "}");
 
-Test(nested, settled_evaluations_allocate_nothing)
+Test(nested, steady_evaluations_allocate_nothing)
 {
     struct counter counter = {0};
     size_t n_late = 0, n_warnings = 0;

@@ -402,8 +402,8 @@ static mdf_status run_counted(const char *function, struct counter *counter, siz
     return error->code;
 }
 
-/* Once shapes have settled an evaluation asks for no memory, whatever the function. */
-Test(psyneulink, settled_functions_allocate_nothing)
+/* Once shapes are stable an evaluation asks for no memory, whatever the function. */
+Test(psyneulink, steady_functions_allocate_nothing)
 {
     static const char *const functions[] = {"accumulatorintegrator",
                                             "simpleintegrator",

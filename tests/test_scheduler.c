@@ -731,7 +731,7 @@ Test(scheduler, a_failing_allocation_is_an_error_like_any_other)
     }
 }
 
-Test(scheduler, settled_evaluations_allocate_nothing)
+Test(scheduler, steady_evaluations_allocate_nothing)
 {
     char *text = model_text("", "ABC", CHAIN, rich[0], NULL);
     struct counter counter = {0};

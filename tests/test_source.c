@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* One model, and a state of it that has settled; both by the allocator of `counter`. */
-struct settled {
+/* One model, and a state of it that is warm; both by the allocator of `counter`. */
+struct warm {
     struct counter counter;
     mdf_allocator allocator;
     mdf_model *model;
@@ -19,42 +19,42 @@ struct settled {
     size_t n_pieces; /* that the last text asked for */
 };
 
-static void settle(struct settled *settled, const char *path)
+static void warm_up(struct warm *warm, const char *path)
 {
-    mdf_options options = {.allocator = &settled->allocator};
+    mdf_options options = {.allocator = &warm->allocator};
     mdf_error error = {0};
 
-    settled->allocator = failing_allocator(&settled->counter);
-    settled->model = mdf_model_load_file_as(path, NULL, &options, &error);
-    settled->program = mdf_compile(settled->model, &options, &error);
-    settled->state = mdf_state_new(settled->program, &error);
-    cr_assert(settled->state != NULL, "%s: %s", path, error.message);
-    cr_assert(mdf_source_settle((struct mdf_state *)settled->state, NULL, NULL, (double)NAN, &error), "%s: %s", path,
+    warm->allocator = failing_allocator(&warm->counter);
+    warm->model = mdf_model_load_file_as(path, NULL, &options, &error);
+    warm->program = mdf_compile(warm->model, &options, &error);
+    warm->state = mdf_state_new(warm->program, &error);
+    cr_assert(warm->state != NULL, "%s: %s", path, error.message);
+    cr_assert(mdf_source_warm_up((struct mdf_state *)warm->state, NULL, NULL, (double)NAN, &error), "%s: %s", path,
               error.message);
 }
 
-static void release(struct settled *settled)
+static void release(struct warm *warm)
 {
-    mdf_state_free(settled->state);
-    mdf_program_free(settled->program);
-    mdf_model_free(settled->model);
-    cr_expect_eq(settled->counter.n_blocks, (size_t)0);
+    mdf_state_free(warm->state);
+    mdf_program_free(warm->program);
+    mdf_model_free(warm->model);
+    cr_expect_eq(warm->counter.n_blocks, (size_t)0);
 }
 
 /* Writes source and header, one after the other into `text`. */
-static bool write_source(struct settled *settled, struct mdf_text *text, mdf_error *error)
+static bool write_source(struct warm *warm, struct mdf_text *text, mdf_error *error)
 {
     const struct mdf_source_options options = {.header = "model.h"};
-    struct mdf_state *state = (struct mdf_state *)settled->state;
+    struct mdf_state *state = (struct mdf_state *)warm->state;
     struct mdf_text header;
     bool done;
 
     mdf_text_init(text, &state->shared->memory);
     mdf_text_init(&header, &state->shared->memory);
     done = mdf_source_write(state, &options, text, &header, error);
-    settled->n_pieces = pieces_end();
+    warm->n_pieces = pieces_end();
     if (done) {
-        settled->counter.fail_at = 0;
+        warm->counter.fail_at = 0;
         mdf_text_append(text, header.bytes, header.length);
     }
     mdf_text_release(&header);
@@ -65,34 +65,34 @@ static bool write_source(struct settled *settled, struct mdf_text *text, mdf_err
  * text is that which is written where nothing fails. */
 static void fail_each(const char *path, size_t step, bool once)
 {
-    struct settled settled = {.counter = {.fails_once = once}};
+    struct warm warm = {.counter = {.fails_once = once}};
     struct mdf_text whole, text;
     mdf_error error = {0};
     size_t n_blocks, n_calls, n;
 
-    settle(&settled, path);
-    cr_assert(write_source(&settled, &whole, &error), "%s: %s", path, error.message);
+    warm_up(&warm, path);
+    cr_assert(write_source(&warm, &whole, &error), "%s: %s", path, error.message);
     mdf_text_release(&whole); /* the first one leaves values in the state */
-    settled.counter.n_calls = 0;
-    cr_assert(write_source(&settled, &whole, &error), "%s: %s", path, error.message);
-    n_blocks = settled.counter.n_blocks;
-    n_calls = settled.counter.n_calls;
+    warm.counter.n_calls = 0;
+    cr_assert(write_source(&warm, &whole, &error), "%s: %s", path, error.message);
+    n_blocks = warm.counter.n_blocks;
+    n_calls = warm.counter.n_calls;
     cr_expect_gt(n_calls, (size_t)20, "%s: %zu allocations", path, n_calls);
     for (n = 1; n < n_calls; n += step) {
         bool done;
 
         error = (mdf_error){0};
-        settled.counter.n_calls = 0;
-        settled.counter.fail_at = n;
-        done = write_source(&settled, &text, &error);
+        warm.counter.n_calls = 0;
+        warm.counter.fail_at = n;
+        done = write_source(&warm, &text, &error);
         cr_expect(done || error.code == MDF_OUT_OF_MEMORY, "%s, allocation %zu: %s", path, n, error.message);
         cr_expect(!done || (once && text.length == whole.length && memcmp(text.bytes, whole.bytes, text.length) == 0),
                   "%s, allocation %zu: another text", path, n);
         mdf_text_release(&text);
-        cr_expect_leq(settled.counter.n_blocks, n_blocks, "%s, allocation %zu leaks", path, n);
+        cr_expect_leq(warm.counter.n_blocks, n_blocks, "%s, allocation %zu leaks", path, n);
     }
     mdf_text_release(&whole);
-    release(&settled);
+    release(&warm);
 }
 
 Test(source, any_allocation_may_fail)
@@ -125,31 +125,31 @@ Test(source, any_allocation_may_fail)
  * is then as it is with all of them, or there is none. */
 static void refuse_each_piece(const char *path, size_t stride)
 {
-    struct settled settled = {.counter = {0}};
+    struct warm warm = {.counter = {0}};
     struct mdf_text whole, text;
     mdf_error error = {0};
     size_t n_pieces, at;
 
-    settle(&settled, path);
-    cr_assert(write_source(&settled, &whole, &error), "%s: %s", path, error.message);
+    warm_up(&warm, path);
+    cr_assert(write_source(&warm, &whole, &error), "%s: %s", path, error.message);
     mdf_text_release(&whole); /* the first one leaves values in the state */
     pieces_begin(0);
-    cr_assert(write_source(&settled, &whole, &error), "%s: %s", path, error.message);
-    n_pieces = settled.n_pieces;
+    cr_assert(write_source(&warm, &whole, &error), "%s: %s", path, error.message);
+    n_pieces = warm.n_pieces;
     cr_expect_gt(n_pieces, (size_t)100, "%s: %zu pieces", path, n_pieces);
     for (at = 1; at <= n_pieces; at += stride) {
         bool done;
 
         error = (mdf_error){0};
         pieces_begin(at);
-        done = write_source(&settled, &text, &error);
+        done = write_source(&warm, &text, &error);
         cr_expect(done || error.code == MDF_OUT_OF_MEMORY, "%s, piece %zu: %s", path, at, error.message);
         cr_expect(!done || (text.length == whole.length && memcmp(text.bytes, whole.bytes, text.length) == 0),
                   "%s, piece %zu: another text", path, at);
         mdf_text_release(&text);
     }
     mdf_text_release(&whole);
-    release(&settled);
+    release(&warm);
 }
 
 Test(source, any_piece_may_be_refused)

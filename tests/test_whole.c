@@ -542,7 +542,7 @@ Test(whole, a_refused_allocation_is_an_error_or_changes_nothing)
 #define BY_BOTH "\"M\": \"m\", \"cond\": \"go\""
 
 /* A whole number that becomes real, also two after one another; the bits are those of the plain way, and so are the types where
- * there is no run, or so few that the states have not settled. */
+ * there is no run, or so few that the states are not stable. */
 Test(whole, a_state_that_changes_type_in_the_first_runs_is_lowered)
 {
     static const struct {
@@ -553,7 +553,7 @@ Test(whole, a_state_that_changes_type_in_the_first_runs_is_lowered)
         {CHANGING("5", BY_TRIPS, "(s + 9 / s) / 2 + i", "n + s"), true},
         {CHANGING("5", BY_BOTH, "s * 0.5 + n", "n + s"), true},
         {CHANGING("5", BY_BOTH, "s * 0.5 + (1 if c else 2)", "n + i"), true},
-        {CHANGING("1", BY_TRIPS, "s * 0.5", "n + s"), false}, /* ends before n has settled */
+        {CHANGING("1", BY_TRIPS, "s * 0.5", "n + s"), false}, /* ends before n is stable */
         {CHANGING("0", BY_TRIPS, "s * 0.5", "n + s"), false},
         {CHANGING("-3", BY_BOTH, "s * 0.5", "n + s"), false},
         {CHANGING("6", BY_TRIPS, "s + 1 if i % 2 == 0 else s * 0.5", "n"), false},
@@ -637,11 +637,12 @@ Test(whole, items_of_the_first_runs_are_stacked_with_the_others)
     }
 }
 
-/* What plain evaluation refuses after the first runs is refused: other types or a list in a stack, a declared type that a state does not
- * keep. (What the node had stacked by then is not looked at.) */
+/* What plain evaluation refuses after the first runs is refused: other types or a list in a stack, a declared type that a state
+ * does not keep. (What the node had stacked by then is not looked at.) */
 Test(whole, what_the_first_runs_may_not_do_is_an_error)
 {
-    static const char *const texts[] = {SCANNED("[1.5, 2.5, 4.0]", "", "s + v", "s"), LOOPED("s * 0.5", "s"),
+    static const char *const texts[] = {SCANNED("[1.5, 2.5, 4.0]", "", "s + v", "s"),
+                                        LOOPED("s * 0.5", "s"),
                                         SCANNED("[1.5, 2.5]", "", "numpy.float32(s) if v < 2 else numpy.float64(s)", "v"),
                                         LOOPED("numpy.float32(s) if i < 1 else numpy.int64(s)", "i"),
                                         SCANNED("[[1.5, 2.0], [2.5, 4.0]]", "", "s + v", "v"),

@@ -1,7 +1,7 @@
 /* call.h - what a function sees: the interface between the evaluator and every kernel.
  *
  * A kernel computes the outputs of one call from its inputs. It is run again and again with the same struct mdf_call, so
- * that buffers settle: it asks for an output with mdf_call_output and allocates nothing else that it does not keep.
+ * that buffers are kept: it asks for an output with mdf_call_output and allocates nothing else that it does not keep.
  * On failure it sets call->context->error (through mdf_call_error) and returns false; outputs may then hold anything. */
 #ifndef MDF_FUNCTIONS_KERNEL_CALL_H
 #define MDF_FUNCTIONS_KERNEL_CALL_H

@@ -435,8 +435,8 @@ static bool list_to_array(struct coercion *coercion, size_t i)
     return true;
 }
 
-/* Settles the kind of input `i`: an array, a list, an object, nothing. */
-static bool settle_kind(struct coercion *coercion, size_t i)
+/* Resolves the kind of input `i`: an array, a list, an object, nothing. */
+static bool resolve_kind(struct coercion *coercion, size_t i)
 {
     const struct mdf_signature_input *input = &coercion->signature->inputs[i];
     const struct mdf_value *value = coercion->effective[i];
@@ -475,8 +475,8 @@ static bool is_bare_number(const struct mdf_value *value)
 /* Whether a number is given where an array of indices, sizes or axes is meant, or one with an axis. */
 static inline bool stands_for_array(const struct mdf_signature_input *input, const struct mdf_value *value)
 {
-    return (input->counts && is_bare_number(value)) || (input->needs_axis && value != NULL && mdf_value_is_scalar(value) &&
-                                                        value->strength != MDF_STRENGTH_TYPED);
+    return (input->counts && is_bare_number(value)) ||
+           (input->needs_axis && value != NULL && mdf_value_is_scalar(value) && value->strength != MDF_STRENGTH_TYPED);
 }
 
 static bool make_array_of_one(struct coercion *coercion, size_t i)
@@ -502,7 +502,7 @@ static bool coerce(struct coercion *coercion, const struct mdf_value *const *giv
 
     for (i = 0; i < signature->n_inputs; i++) {
         coercion->effective[i] = given[i];
-        if (!settle_kind(coercion, i)) {
+        if (!resolve_kind(coercion, i)) {
             return false;
         }
     }
@@ -519,10 +519,10 @@ static bool coerce(struct coercion *coercion, const struct mdf_value *const *giv
     return true;
 }
 
-/* Whether an input needs nothing: an array of a type that is allowed, and the same as its leader's. `narrowed` has the
+/* Whether an input is to be taken as it is: an array of a type that is allowed, and the same as its leader's. `narrowed` has the
  * types that undeclared reals may not keep. */
-static inline bool is_settled(const struct mdf_signature_input *input, const struct mdf_value *value,
-                              const struct mdf_value *leader, mdf_dtype_set narrowed)
+static inline bool is_taken(const struct mdf_signature_input *input, const struct mdf_value *value,
+                            const struct mdf_value *leader, mdf_dtype_set narrowed)
 {
     mdf_dtype_set type = MDF_DTYPE_BIT(value->dtype);
 
@@ -541,7 +541,7 @@ bool mdf_coerce_inputs(struct mdf_call *call, const struct mdf_signature *signat
     for (i = 0; i < signature->n_inputs; i++) {
         const struct mdf_signature_input *input = &signature->inputs[i];
 
-        if (given[i] == NULL ? !input->omissible : !is_settled(input, given[i], given[input->leader], narrowed)) {
+        if (given[i] == NULL ? !input->omissible : !is_taken(input, given[i], given[input->leader], narrowed)) {
             return coerce(&coercion, given);
         }
         effective[i] = given[i];

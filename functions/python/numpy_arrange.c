@@ -90,7 +90,7 @@ bool mdf_numpy_move_axis(struct mdf_call *call, struct mdf_value *target, const 
 /* ------------------------------------------------------------------ shapes */
 
 /* Fills in a size of -1; false with the error set where the sizes do not fit. */
-static bool settle_shape(struct mdf_call *call, size_t n_elements, size_t rank, int64_t *shape)
+static bool resolve_shape(struct mdf_call *call, size_t n_elements, size_t rank, int64_t *shape)
 {
     size_t free = SIZE_MAX, n = 1, i;
     bool fits = true;
@@ -113,7 +113,7 @@ static bool settle_shape(struct mdf_call *call, size_t n_elements, size_t rank, 
 /* Output 0 becomes input 0 with the shape in slot SLOT_SHAPE. */
 static bool reshape_to(struct mdf_call *call, const struct mdf_value *array, size_t rank, int64_t *shape)
 {
-    return settle_shape(call, array->length, rank, shape) &&
+    return resolve_shape(call, array->length, rank, shape) &&
            mdf_python_reshape(call, mdf_call_target(call, 0), array, rank, shape);
 }
 

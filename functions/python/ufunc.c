@@ -83,8 +83,8 @@ static bool stays_whole(enum mdf_ufunc_types types)
 }
 
 /* The type in which the operation runs; NONE with the error set. */
-static mdf_dtype settle_type(struct mdf_call *call, enum mdf_ufunc_types types, size_t n_operands,
-                             const struct mdf_value *const operands[])
+static mdf_dtype resolve_type(struct mdf_call *call, enum mdf_ufunc_types types, size_t n_operands,
+                              const struct mdf_value *const operands[])
 {
     mdf_dtype dtype = mdf_ufunc_shared_dtype(call, n_operands, operands);
 
@@ -130,7 +130,7 @@ bool mdf_ufunc_apply(struct mdf_call *call, struct mdf_value *target, const stru
         }
         strength = arrays[i]->strength == MDF_STRENGTH_TYPED ? MDF_STRENGTH_TYPED : strength;
     }
-    dtype = settle_type(call, ufunc->types, n, arrays);
+    dtype = resolve_type(call, ufunc->types, n, arrays);
     for (i = 0; dtype != MDF_DTYPE_NONE && i < n; i++) {
         arrays[i] = mdf_python_array_of(call, arrays[i], dtype, MDF_SLOT_OPERANDS + i);
         if (arrays[i] == NULL) {

@@ -39,7 +39,7 @@ int make_source(const struct run_options *options, const mdf_program *program, s
     if (state != NULL) {
         mdf_state_limit_time(state, options->library.time_limit_s);
     }
-    if (state != NULL && mdf_source_settle(state, feed, &feeding, options->dt, error) &&
+    if (state != NULL && mdf_source_warm_up(state, feed, &feeding, options->dt, error) &&
         mdf_source_write(state, how, source, header, error)) {
         exit_status = EXIT_DONE;
     }

@@ -35,8 +35,8 @@ static const char help[] =
 
 #define FIELD(name) offsetof(struct run_options, name)
 
-/* With the third evaluation types and shapes have settled, and what can be lowered is. */
-enum { STEPS_TO_SETTLE = 3 };
+/* From the third evaluation on types and shapes are stable, and what can be lowered is. */
+enum { STEPS_TO_WARM_UP = 3 };
 
 static const char *output_fault(const char *path)
 {
@@ -129,7 +129,7 @@ bool parse_run_options(int argc, char **argv, struct run_options *options, int *
     }
     options->model_path = names[0];
     if (options->n_steps == 0) { /* not given */
-        options->n_steps = options->explain || options->dump != DUMP_NOTHING ? STEPS_TO_SETTLE : 1;
+        options->n_steps = options->explain || options->dump != DUMP_NOTHING ? STEPS_TO_WARM_UP : 1;
     }
     *exit_status = check_together(options, n_names);
     return *exit_status == EXIT_DONE;

@@ -173,7 +173,7 @@ static bool finish_numbers(struct mdf_tree *tree, struct mdf_node *node, const u
 }
 
 /* Takes pending packed numbers off the stack. */
-static bool settle(struct mdf_tree *tree, struct mdf_node *node)
+static bool finish_pending(struct mdf_tree *tree, struct mdf_node *node)
 {
     size_t n;
 
@@ -265,7 +265,7 @@ static bool add_unpacked(struct mdf_tree *tree, struct mdf_tree_frame *frame, co
 {
     struct mdf_tree_item item = {frame->key, frame->key_line, frame->key_column, 0, false, *node};
 
-    if (!settle(tree, &item.value)) {
+    if (!finish_pending(tree, &item.value)) {
         return false;
     }
     if (frame->packed && !unpack(tree, frame)) {
@@ -308,7 +308,7 @@ bool mdf_tree_add(struct mdf_tree *tree, const struct mdf_node *node)
     }
     if (frame == NULL) {
         tree->document->root = *node;
-        return settle(tree, &tree->document->root);
+        return finish_pending(tree, &tree->document->root);
     }
     if (node->kind == MDF_NODE_NUMBERS && fits(frame, node->packed_dtype, node->as.numbers.rank, node->as.numbers.shape)) {
         return add_row(tree, frame, node);
@@ -536,7 +536,7 @@ bool mdf_tree_close(struct mdf_tree *tree, struct mdf_node *node, bool finish)
     }
     tree->n_items = frame->first_item;
     tree->depth--;
-    return !finish || settle(tree, node);
+    return !finish || finish_pending(tree, node);
 }
 
 void mdf_tree_path(const struct mdf_tree *tree, char *text, size_t size)

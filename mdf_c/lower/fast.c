@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Forms that go on changing, or a fast way that is always left, cost more than they save. */
+/* Forms that go on changing, or a fast way that always bails out, cost more than they save. */
 enum { MAX_TRIES = 3, BAIL_OUT = 64, MOST_BAIL_OUTS = 8 * BAIL_OUT }; /* one of them is made good by so many runs */
 
 /* Elements of arrays in a node: kernels go through longer ones on several threads. LONG_LENGTH: where the group is a single
@@ -100,7 +100,7 @@ bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *requ
         fast->has_run = true;
         fast->n_runs++;
         fast->n_bail_outs -= fast->n_bail_outs > 0;
-    } else if (outcome == MDF_LOWERED_LEFT && !mdf_stop_is_asked(mdf_frame_execution(request->frame)->context.stop) &&
+    } else if (outcome == MDF_LOWERED_BAILED_OUT && !mdf_stop_is_asked(mdf_frame_execution(request->frame)->context.stop) &&
                (fast->n_bail_outs += BAIL_OUT) >= MOST_BAIL_OUTS) {
         drop(fast);
         fast->refusal.reason = MDF_REFUSED_LEAVES;

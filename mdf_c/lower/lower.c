@@ -256,7 +256,7 @@ bool lowering_begin_side(struct lowering *lowering, const struct scope *scope, s
     for (i = 0; i < side->capacity; i++) {
         side->bindings[i].is_written = false;
     }
-    lowering_enter(lowering, region, REGION_BRANCH);
+    lowering_begin_region(lowering, region, REGION_BRANCH);
     return true;
 }
 
@@ -267,7 +267,7 @@ static bool run_side(struct lowering *lowering, const struct scope *scope, struc
     struct region region;
 
     return lowering_begin_side(lowering, scope, side, &region) && lowering_run(lowering, side, first, end) &&
-           lowering_leave(lowering, result);
+           lowering_end_region(lowering, result);
 }
 
 /* A jump that depends on a value; *next is where both ways meet. */
@@ -328,7 +328,7 @@ bool lowering_end_side(struct lowering *lowering, struct scope *scope, const str
     struct scope otherwise = {0};
     size_t i;
 
-    if (branches == NULL || !lowering_leave(lowering, &branches->then)) {
+    if (branches == NULL || !lowering_end_region(lowering, &branches->then)) {
         return lowering_out_of_memory(lowering);
     }
     branches->condition = condition;

@@ -29,7 +29,7 @@ static bool run_branch(struct lowering *lowering, struct scope *scope, const str
     if (body->program != NULL) {
         return lowering_fail(lowering, MDF_REFUSED_NESTED_GRAPH);
     }
-    lowering_enter(lowering, &region, REGION_BRANCH);
+    lowering_begin_region(lowering, &region, REGION_BRANCH);
     if (!lowering_run_inside(lowering, &inner)) {
         return false;
     }
@@ -39,7 +39,7 @@ static bool run_branch(struct lowering *lowering, struct scope *scope, const str
             return false;
         }
     }
-    return lowering_leave(lowering, result);
+    return lowering_end_region(lowering, result);
 }
 
 /* The branch of a condition that never changes, as if the body stood in the code around. */

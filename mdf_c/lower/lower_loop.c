@@ -3,7 +3,7 @@
 
 #include "functions/control/stack.h"
 
-/* A trip count that is a real number, as a whole one: plain evaluation refuses one with a fraction, so it is left there. */
+/* A trip count that is a real number, as a whole one: plain evaluation refuses one with a fraction, so it bails out there. */
 static mdf_lowered_id round_bound(struct lowering *lowering, mdf_lowered_id real)
 {
     const struct mdf_value *example = lowering_example(lowering, real);

@@ -39,7 +39,7 @@ bool loop_begin(struct loop *loop, size_t first_yield)
     result->states = mdf_arena_array(arena, loop->n_outputs, sizeof *result->states);
     result->stacks = mdf_arena_array(arena, loop->n_outputs, sizeof *result->stacks);
     loop->result = result;
-    lowering_enter(loop->lowering, &loop->region, REGION_BODY);
+    lowering_begin_region(loop->lowering, &loop->region, REGION_BODY);
     return (result->states != NULL && result->stacks != NULL) || lowering_out_of_memory(loop->lowering);
 }
 
@@ -238,7 +238,7 @@ bool loop_end(struct loop *loop)
     struct lowering *lowering = loop->lowering;
     size_t i;
 
-    if (!lowering_leave(lowering, &loop->result->body)) {
+    if (!lowering_end_region(lowering, &loop->result->body)) {
         return false;
     }
     for (i = 0; i < loop->result->n_stacks; i++) {

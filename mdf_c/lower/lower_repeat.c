@@ -83,7 +83,7 @@ bool lowering_begin_repetition(struct lowering *lowering, struct scope *scope, s
                                       .number = MDF_LOWERED_NONE,
                                       .is_going_on = MDF_LOWERED_NONE};
     loop->states = mdf_arena_array(arena, n_written, sizeof *loop->states);
-    lowering_enter(lowering, &repetition->region, REGION_BODY);
+    lowering_begin_region(lowering, &repetition->region, REGION_BODY);
     return loop->states != NULL || lowering_out_of_memory(lowering);
 }
 
@@ -229,7 +229,7 @@ bool lowering_end_repetition(struct lowering *lowering, struct repetition *repet
         }
     }
     if (!leave_slots(lowering, repetition, leaves, ids) || !carry_states(lowering, repetition, ids) ||
-        !lowering_leave(lowering, &loop->body)) {
+        !lowering_end_region(lowering, &loop->body)) {
         return false;
     }
     for (i = 0; i < loop->n_states; i++) {

@@ -366,20 +366,20 @@ bool lowering_bail_out_if(struct lowering *lowering, mdf_lowered_id truth)
     }
     branches->condition = truth;
     op.of.branches = branches;
-    lowering_enter(lowering, &region, REGION_BRANCH);
-    return lowering_bail_out(lowering) && lowering_leave(lowering, &branches->then) &&
+    lowering_begin_region(lowering, &region, REGION_BRANCH);
+    return lowering_bail_out(lowering) && lowering_end_region(lowering, &branches->then) &&
            lowering_add_op(lowering, lowering->region, &op);
 }
 
 /* ------------------------------------------------------------------ regions */
 
-void lowering_enter(struct lowering *lowering, struct region *region, enum region_kind kind)
+void lowering_begin_region(struct lowering *lowering, struct region *region, enum region_kind kind)
 {
     *region = (struct region){.outer = lowering->region, .kind = kind, .depth = lowering->region->depth + 1};
     lowering->region = region;
 }
 
-bool lowering_leave(struct lowering *lowering, struct mdf_lowered_region *result)
+bool lowering_end_region(struct lowering *lowering, struct mdf_lowered_region *result)
 {
     struct region *region = lowering->region;
 

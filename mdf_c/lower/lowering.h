@@ -117,14 +117,14 @@ mdf_lowered_id lowering_copy_with_axis(struct lowering *lowering, mdf_lowered_id
 /* The value that a branch leaves, of two of one form; NONE where they are not of one form (then lowering_has_failed says no), or
  * on failure. It belongs to the innermost region. */
 mdf_lowered_id lowering_add_merge(struct lowering *lowering, mdf_lowered_id then, mdf_lowered_id otherwise);
-/* What the lowered form does not cover: it is left, always or where a bool scalar is true. */
+/* What the lowered form does not cover: it bails out, always or where a bool scalar is true. */
 bool lowering_bail_out(struct lowering *lowering);
 bool lowering_bail_out_if(struct lowering *lowering, mdf_lowered_id truth);
 /* As Python has it: a bool scalar. */
 mdf_lowered_id lowering_truth(struct lowering *lowering, mdf_lowered_id id);
-void lowering_enter(struct lowering *lowering, struct region *region, enum region_kind kind);
+void lowering_begin_region(struct lowering *lowering, struct region *region, enum region_kind kind);
 /* Ends the innermost region: its ops are grouped, and stand in `result`. */
-bool lowering_leave(struct lowering *lowering, struct mdf_lowered_region *result);
+bool lowering_end_region(struct lowering *lowering, struct mdf_lowered_region *result);
 
 /* --- lower.c */
 mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand);

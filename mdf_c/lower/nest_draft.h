@@ -1,5 +1,5 @@
 /* nest_draft.h - nests (mdf_c/lowered/nest.h) under construction: each register has a set of axes in place of a level, so that
- * two nests can be made one before the order of the axes is settled. */
+ * two nests can be made one before the order of the axes is fixed. */
 #ifndef MDF_LOWER_NEST_DRAFT_H
 #define MDF_LOWER_NEST_DRAFT_H
 

@@ -56,7 +56,7 @@
     X(MANY_NODES, "conditions of more than 62 nodes (and, with absolute time, layers)", NULL)                             \
     /* when it is worth while */                                                                                          \
     X(PLAIN, "--plain (mdf_options.plain)", "leave it out")                                                               \
-    X(TOO_EARLY, "types and shapes that have not settled: it is lowered when it runs for the third time",                 \
+    X(TOO_EARLY, "types and shapes that are not stable: it is lowered when it runs for the third time",                   \
       "evaluate more often (-n)")                                                                                         \
     X(NODES_WAIT, "nodes that have not run yet", NULL)                                                                    \
     X(ONLY_KERNELS, "nothing but kernels, which run as fast by themselves", NULL)                                         \

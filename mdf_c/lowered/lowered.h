@@ -1,4 +1,4 @@
-/* lowered.h - a stretch of instructions with the types and shapes of its values settled: what the fast ways of running it share.
+/* lowered.h - a stretch of instructions whose values have stable types and shapes: what the fast ways of running it share.
  *
  * mdf_lower (lower.h) makes it from a frame's instructions once the values that go in are there; from then on it stands for these
  * instructions as long as the values that go in keep their forms (kind, type, strength, shape). It is run by
@@ -10,7 +10,7 @@
  * element whatever its rank, or an array of a fixed number of elements. Ops stand in regions, in the order in which they run; the
  * ops that hold regions are structured: FUSED, IF, LOOP; NEST has steps of its own (nest.h). Nothing that a frame can see is
  * changed before the whole has run: where something comes up that the lowered form does not cover (a division by zero, a whole
- * number past 64 bits, an array of another shape, an interruption) it is left, and the instructions run as they stand, from the
+ * number past 64 bits, an array of another shape, an interruption) it bails out, and the instructions run as they stand, from the
  * first one, and say what is wrong. */
 #ifndef MDF_LOWERED_LOWERED_H
 #define MDF_LOWERED_LOWERED_H
@@ -177,7 +177,7 @@ struct mdf_lowered_region {
 
 /* A kernel on whole values. `call` is complete: its inputs and outputs point into lowered->arrays, where a scalar that is no
  * result of a CALL lies over its cell; scalar results are brought to their cells afterwards. A result whose form is not that of
- * the value leaves. mdf_lowered_run_call (lowered_run.h) does all of this. */
+ * the value bails out. mdf_lowered_run_call (lowered_run.h) does all of this. */
 struct mdf_lowered_call {
     struct mdf_call call;
     mdf_lowered_id *inputs, *outputs; /* NONE: omitted, unread */
@@ -322,7 +322,7 @@ struct mdf_lowered {
      * FUSED, NEST and COPY; a CALL makes its results, a LOOP its array states and its stacks. */
     uint64_t *cells;
     struct mdf_value *arrays;
-    /* Machine code for `region`; NULL: lowered_run.c runs it. 0: done, else left. */
+    /* Machine code for `region`; NULL: lowered_run.c runs it. 0: done, else it bails out. */
     int (*code)(uint64_t *cells, struct mdf_value *arrays);
     void *code_memory;
     size_t code_size;

@@ -479,7 +479,7 @@ void mdf_lowered_detach(struct mdf_lowered *lowered)
 enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered)
 {
     if (lowered->ports == NULL && !make_ports(lowered)) {
-        return MDF_LOWERED_LEFT;
+        return MDF_LOWERED_BAILED_OUT;
     }
     if (!take_inputs(lowered)) {
         detach_scalars(lowered);
@@ -493,7 +493,7 @@ enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered)
     }
     detach_scalars(lowered);
     memset(&lowered->context->error, 0, sizeof lowered->context->error); /* a kernel's; it comes again */
-    return MDF_LOWERED_LEFT;
+    return MDF_LOWERED_BAILED_OUT;
 }
 
 /* ------------------------------------------------------------------ release */

@@ -7,8 +7,8 @@
 enum mdf_lowered_outcome {
     MDF_LOWERED_DONE,
     MDF_LOWERED_OTHER_FORM, /* an input has another form than when it was lowered */
-    MDF_LOWERED_LEFT        /* something came up that the lowered form does not cover, memory is refused, or the evaluation is
-                               interrupted */
+    MDF_LOWERED_BAILED_OUT  /* something came up that the lowered form does not cover, memory is refused, or the evaluation is
+                         interrupted */
 };
 
 /* Runs it: takes the inputs from the frame, computes, and puts the outputs into the frame's slots. Unless DONE nothing has
@@ -44,8 +44,8 @@ int mdf_lowered_multiply_ahead(struct mdf_lowered *lowered, struct mdf_lowered_l
 void mdf_lowered_multiply(struct mdf_lowered *lowered, const struct mdf_lowered_product *product);
 /* Makes room for at least n_items, and some more, in all stacks of a loop whose number of runs is not known before. */
 int mdf_lowered_grow_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_items);
-/* After the last run: arrays[stack] are the first n_runs items. Leaves where there are stacks of none: their type and shape are
- * then what is declared, not what an item would have had. */
+/* After the last run: arrays[stack] are the first n_runs items. Bails out where there are stacks of none: their type and shape
+ * are then what is declared, not what an item would have had. */
 int mdf_lowered_end_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs);
 
 /* Lets go of its memory. */

@@ -170,7 +170,7 @@ void emission_restore(struct emission *emission);
 /* The same for a function whose result other than 0 bails out. */
 void emission_call_or_bail_out(struct emission *emission, const void *function);
 /* An op's loop over `n` elements, whose target is in RDI and whose operands are pointed to from FRAME_POINTERS on; `steps` stay
- * where they are. Leaves where it says false. */
+ * where they are. Bails out where it says false. */
 void emission_call_loop(struct emission *emission, const struct mdf_lowered_op *op, const size_t *steps, size_t n);
 /* Copies rdx bytes from rsi to rdi, as a call. */
 void emission_call_memcpy(struct emission *emission);

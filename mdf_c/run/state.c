@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A node is lowered once it has run this often: then the types and shapes of its values have settled. */
+/* A node is lowered once it has run this often: then the types and shapes of its values are stable. */
 enum { RUNS_BEFORE_LOWERING = 2 };
 
 /* Zeros for a port that nothing fills are made on demand, up to this size: a hostile shape must not take all memory. */

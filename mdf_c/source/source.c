@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_SETTLING_STEPS = 64 };
+enum { MOST_WARMING_STEPS = 64 };
 
-/* ------------------------------------------------------------------ settling */
+/* ------------------------------------------------------------------ warming up */
 
 /* Kind, type and shape of a value in one number (not its strength, which code in C does not have). */
 static uint64_t form_hash(const struct mdf_value *value)
@@ -50,13 +50,13 @@ static bool have_all_run(const struct mdf_state *state)
     return true;
 }
 
-bool mdf_source_settle(struct mdf_state *state, mdf_source_feed feed, void *context, double dt, mdf_error *error)
+bool mdf_source_warm_up(struct mdf_state *state, mdf_source_feed feed, void *context, double dt, mdf_error *error)
 {
     uint64_t before = 0, step;
-    bool is_settled = false;
+    bool is_stable = false;
     mdf_error fault = {0};
 
-    for (step = 0; step < MAX_SETTLING_STEPS && !(is_settled && have_all_run(state)); step++) {
+    for (step = 0; step < MOST_WARMING_STEPS && !(is_stable && have_all_run(state)); step++) {
         uint64_t now;
 
         if ((feed != NULL && !feed(context, state, step, error)) || (mdf_state_evaluate(state,
@@ -80,7 +80,7 @@ bool mdf_source_settle(struct mdf_state *state, mdf_source_feed feed, void *cont
             return true; /* types and shapes are known from the steps before; the caller may not take as many */
         }
         now = all_forms(state);
-        is_settled = step > 1 && now == before;
+        is_stable = step > 1 && now == before;
         before = now;
     }
     return true;
@@ -114,7 +114,7 @@ static void begin(struct mdf_source_program *program, const struct mdf_source_op
 {
     static const char *const functions[] = {
         "observe",         "count_run",     "open_set",         "end_set",         "run_pass",    "run_graph",
-        "is_over",         "is_settled",    "ends_update",      "ends_sequence",   "take_inputs", "table_init",
+        "is_over",         "is_steady",     "ends_update",      "ends_sequence",   "take_inputs", "table_init",
         "table_set_input", "table_step",    "table_lend_input", "table_steps",     "advance",     "table_message",
         "table_output",    "table_observe", "table_of_inputs",  "table_of_outputs"};
     static const char *const members[] = {

@@ -1,6 +1,6 @@
 /* source.h - a program as C source that needs nothing but C11 and libm: see docs/compile.md.
  *
- * Comes in: a state whose program has been evaluated so often that types and shapes have settled. Goes out: source that computes
+ * Comes in: a state whose program has been evaluated so often that types and shapes are stable. Goes out: source that computes
  * the same, to the last bit, with static shapes and without allocating. */
 #ifndef MDF_SOURCE_SOURCE_H
 #define MDF_SOURCE_SOURCE_H
@@ -18,7 +18,7 @@ typedef bool (*mdf_source_feed)(void *context, struct mdf_state *state, uint64_t
 
 /* Evaluates a fresh state until all nodes have run and types and shapes are the same after two evaluations. `dt`: of all but the
  * first; NaN: 0. */
-bool mdf_source_settle(struct mdf_state *state, mdf_source_feed feed, void *context, double dt, mdf_error *error);
+bool mdf_source_warm_up(struct mdf_state *state, mdf_source_feed feed, void *context, double dt, mdf_error *error);
 
 /* Appends the source, and the header where there is one (else `header` may be NULL). */
 bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *options, struct mdf_text *source,

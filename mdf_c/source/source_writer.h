@@ -189,10 +189,11 @@ const void *mdf_source_constant_element(const struct mdf_source_writer *writer, 
 /* What an op of elements comes to in C. */
 struct mdf_source_expression {
     const char *text;     /* the result */
-    const char *refused;  /* a condition on the operands under which it is left; NULL: none */
+    const char *refused;  /* a condition on the operands under which it bails out; NULL: none */
     const char *unwanted; /* the same on the result; "$r" stands for it; NULL: none */
-    const char *checked; /* instead of `text`: a call that is false where it is left, "$r" the address of the result; else NULL */
-    const char *why;     /* what is wrong where it is left */
+    const char
+        *checked;    /* instead of `text`: a call that is false where it bails out, "$r" the address of the result; else NULL */
+    const char *why; /* what is wrong where it bails out */
 };
 
 /* `operands`: texts that are names or constants; op->in says which values they are, where that is known (else NONE). `result`:
@@ -201,7 +202,7 @@ bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lower
                         const char *const operands[], struct mdf_source_expression *expression);
 /* A text of an expression with "$r" replaced. */
 const char *mdf_source_with_result(struct mdf_source_writer *writer, const char *text, const char *result);
-/* Declares `name` with the value of an expression. Where it is left that is at once, or, within a loop over elements, noted in
+/* Declares `name` with the value of an expression. Where it bails out that is at once, or, within a loop over elements, noted in
  * the variable `refused`. */
 void mdf_source_define(struct mdf_source_writer *writer, mdf_dtype dtype, const char *name,
                        const struct mdf_source_expression *expression, bool is_in_loop);
@@ -250,12 +251,12 @@ bool mdf_source_write_gather(struct mdf_source_writer *writer, const struct mdf_
 void mdf_source_mark_live(struct mdf_source_writer *writer);
 /* Whether something that matters depends on a value; of MDF_LOWERED_NONE nothing does. */
 bool mdf_source_is_live(const struct mdf_source_writer *writer, mdf_lowered_id id);
-/* Whether an op of a code (enum mdf_lowered_code) can be left although nobody needs its result. */
+/* Whether an op of a code (enum mdf_lowered_code) can bail out although nobody needs its result. */
 bool mdf_source_may_bail_out(unsigned code);
 
 /* --- source_nest.c */
 
-/* The steps of a nest that something depends on, a bit for each: what stores a live value, and what may be left. */
+/* The steps of a nest that something depends on, a bit for each: what stores a live value, and what may bail out. */
 uint64_t mdf_source_live_steps(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest);
 bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest);
 

@@ -105,7 +105,7 @@ struct mdf_value *mdf_value_make_dict(struct mdf_memory *memory, struct mdf_valu
 bool mdf_value_append(struct mdf_memory *memory, struct mdf_value *list, const struct mdf_value *item);
 
 /* Makes `target` equal to `source`: elements are copied where target's own buffer has room, else the buffer is shared.
- * Borrowed elements are always copied. Alloc-free once capacities have settled. */
+ * Borrowed elements are always copied. Alloc-free once capacities are steady. */
 bool mdf_value_copy(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source);
 /* Makes `target` equal to `source` and lets both keep one buffer; what is borrowed is copied. */
 bool mdf_value_share(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source);

@@ -536,7 +536,7 @@ class State(Uncopied):
     def explain(self) -> str:
         """Which way the graph, its nodes and the bodies in them ran in the last evaluation, and why not a faster one.
 
-        Types and shapes have settled with the third evaluation: evaluate that often first.
+        Types and shapes are stable from the third evaluation on: evaluate that often first.
         """
         with self._free():
             length = lib.mdf_explain(self._pointer, None, 0)

@@ -49,7 +49,7 @@ def test_states_share_a_program_and_are_used_again():
     assert first.outputs()["n"]["y"] == 2 and first.results()["y"] == 2
     assert first.schedule() == [["n"]] and first.peak_bytes > 0
     assert first.explain().startswith("graph ") and "with the graph" in first.explain()
-    assert "types and shapes that have not settled" in second.explain()
+    assert "types and shapes that are not stable" in second.explain()
     assert program.state().explain() == "it has not been evaluated\n"
     with pytest.raises(mdf_c.MdfNameError):
         first.output("n", "z")

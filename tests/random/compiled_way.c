@@ -30,8 +30,7 @@ static bool write_source(struct ways *ways, struct mdf_text *source, mdf_error *
 {
     const struct mdf_source_options how = {.name = "model"};
     mdf_state *state = mdf_state_new(ways->program, error);
-    bool done = state != NULL &&
-                mdf_source_settle(state, feed, (void *)(uintptr_t)ways->what, ways->what->dt, error) &&
+    bool done = state != NULL && mdf_source_warm_up(state, feed, (void *)(uintptr_t)ways->what, ways->what->dt, error) &&
                 mdf_source_write(state, &how, source, NULL, error);
 
     mdf_state_free(state);

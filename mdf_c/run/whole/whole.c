@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* It is lowered after so many evaluations: then the types and shapes of its values have settled. */
+/* It is lowered after so many evaluations: then the types and shapes of its values are stable. */
 enum { RUNS_BEFORE_LOWERING = 2 };
 
 /* Elements of all arrays of a graph together: what is around the nodes does not matter where they compute more, and lowering

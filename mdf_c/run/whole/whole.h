@@ -1,8 +1,9 @@
 /* whole.h - a whole evaluation of a graph as one lowered program, and several evaluations in a row as a loop of it.
  *
- * Once a graph has been evaluated some times, so that types and shapes have settled, the instructions of all its nodes are
+ * Once a graph has been evaluated some times, so that types and shapes are stable, the instructions of all its nodes are
  * lowered together, in the order in which an evaluation runs them: values go from node to node in registers, and nothing is
- * looked at between two nodes. Where that can not be done, or the program is left, the evaluation runs node by node (state.c). */
+ * looked at between two nodes. Where that can not be done, or the program bails out, the evaluation runs node by node (state.c).
+ */
 #ifndef MDF_RUN_WHOLE_WHOLE_H
 #define MDF_RUN_WHOLE_WHOLE_H
 
