@@ -283,7 +283,7 @@ $(OPERATOR_TABLES): tools/list_operator_tables.sh $(filter functions/%,$(LIBRARY
 $(BUILD)/objects/functions/kernel/registry.o: $(OPERATOR_TABLES)
 
 # Helpers of functions of elements, as texts for generated C.
-$(HELPER_TEXTS): tools/list_helper_texts.sh functions/elements/element_helpers.h
+$(HELPER_TEXTS): tools/list_helper_texts.sh functions/elements/element_helpers.h functions/elements/float32_functions.inc
 	@mkdir -p $(@D)
 	@tools/list_helper_texts.sh > $@.new.$$$$ && mv $@.new.$$$$ $@
 

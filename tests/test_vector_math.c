@@ -19,24 +19,34 @@ static double gelu(double x)
     return x * 0.5 * erfc(-x * 0.70710678118654752440); /* of -infinity NaN */
 }
 
+static double elu(double x)
+{
+    return x >= 0 ? x : expm1(x);
+}
+
 /* The bounds that vector_math.h states, in units in the last place. */
 static const struct {
     const char *name;
+    int loop;
     double (*plain)(double);
     double bound;
-} functions[] = {{"exp", exp, 1},           {"expm1", expm1, 1.5}, {"tanh", tanh, 1.5},
-                 {"sigmoid", sigmoid, 2.5}, {"erf", erf, 1.5},     {"gelu", gelu, 7}};
+} functions[] = {{"exp", MDF_VECTORS_vector_exponential, exp, 1},
+                 {"expm1", MDF_VECTORS_elu, elu, 1.5},
+                 {"tanh", MDF_VECTORS_vector_tangent_hyperbolic, tanh, 1.5},
+                 {"sigmoid", MDF_VECTORS_sigmoid, sigmoid, 2.5},
+                 {"erf", MDF_VECTORS_vector_error_function, erf, 1.5},
+                 {"gelu", MDF_VECTORS_gelu, gelu, 7}};
 
-static mdf_vector_map map_in(const struct mdf_vector_math *math, size_t function)
+static void map_in(const struct mdf_vector_math *math, size_t function, size_t n, const float *x, float *y)
 {
-    const mdf_vector_map maps[] = {math->exp, math->expm1, math->tanh, math->sigmoid, math->erf, math->gelu};
+    const struct mdf_element_settings settings = {.alpha = 1};
 
-    return maps[function];
+    cr_assert(math->loops[functions[function].loop](y, (const void *[]){x}, (const size_t[]){1}, n, &settings));
 }
 
-static mdf_vector_map map_of(size_t function)
+static void map_of(size_t function, size_t n, const float *x, float *y)
 {
-    return map_in(mdf_vector_math(), function);
+    map_in(mdf_vector_math(), function, n, x, y);
 }
 
 static double unit_in_last_place(float x)
@@ -74,7 +84,7 @@ Test(vector_math, errors_stay_within_their_bounds)
 
                 memcpy(&x[i], &bits, sizeof bits);
             }
-            map_of(function)(N, x, y);
+            map_of(function, N, x, y);
             for (size_t i = 0; i < N; i++) {
                 check_element(function, x[i], y[i]);
             }
@@ -95,8 +105,8 @@ Test(vector_math, wide_vectors_give_what_any_processor_gives)
             memcpy(&x[i], &bits, sizeof bits);
         }
         for (size_t function = 0; function < sizeof functions / sizeof *functions; function++) {
-            map_of(function)(N, x, y);
-            map_in(mdf_vector_math_plain(), function)(N, x, z);
+            map_of(function, N, x, y);
+            map_in(mdf_vector_math_plain(), function, N, x, z);
             for (size_t i = 0; i < N; i++) {
                 cr_assert(memcmp(&y[i], &z[i], sizeof *y) == 0 || (isnan(y[i]) && isnan(z[i])), "%s(%a) is %a and %a",
                           functions[function].name, (double)x[i], (double)y[i], (double)z[i]);
@@ -114,7 +124,7 @@ Test(vector_math, values_at_the_edge)
     float y[N_EDGES];
 
     for (size_t function = 0; function < sizeof functions / sizeof *functions; function++) {
-        map_of(function)(N_EDGES, x, y);
+        map_of(function, N_EDGES, x, y);
         for (size_t i = 0; i < N_EDGES; i++) {
             check_element(function, x[i], y[i]);
         }
@@ -131,11 +141,11 @@ Test(vector_math, an_element_is_the_same_at_each_place)
     x[5] = NAN;
     x[40] = INFINITY;
     for (size_t function = 0; function < sizeof functions / sizeof *functions; function++) {
-        map_of(function)(67, x, whole);
+        map_of(function, 67, x, whole);
         for (size_t first = 0; first < 67; first++) {
             for (size_t n = 0; first + n <= 67; n++) {
                 memcpy(part, x + first, n * sizeof *x);
-                map_of(function)(n, part, part);
+                map_of(function, n, part, part);
                 for (size_t i = 0; i < n; i++) {
                     cr_assert(memcmp(&part[i], &whole[first + i], sizeof *part) == 0 ||
                               (isnan(part[i]) && isnan(whole[first + i])));
@@ -163,7 +173,7 @@ Test(vector_math, sums_of_powers)
         for (size_t i = 0; i < n; i++) {
             z[i] = x[i] - largest;
         }
-        mdf_vector_math()->exp(n, z, z);
+        map_of(0, n, z, z);
         for (size_t i = 0; i < n; i++) {
             sum += (double)z[i];
         }

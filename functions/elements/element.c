@@ -8,6 +8,11 @@ const struct mdf_element mdf_elements[MDF_ELEMENT_COUNT] = {
 };
 
 #define TEXT(id, kinds, refused, why, text) {MDF_ELEMENT_##id, MDF_ELEMENTS_##kinds, text, refused, why},
+/* The words of float32_functions.inc, in C. */
+#define EXPANDED(...) #__VA_ARGS__
+#define CHOOSE(condition, a, b) ((condition) ? a : b)
+#define NOT_ABOVE(limit, x) HELPER(not_above_float32)(limit, x)
+#define NOT_BELOW(limit, x) HELPER(not_below_float32)(limit, x)
 
 static const struct mdf_element_form forms[] = {
 #define UNARY(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
@@ -17,6 +22,7 @@ static const struct mdf_element_form forms[] = {
 #define PREDICATE(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
 #define COMPARISON(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
 #define ONLY_TEXT(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
+#define VECTORS(id, n_operands, ...) TEXT(id, FLOAT32, NULL, NULL, EXPANDED(__VA_ARGS__))
 #define REFUSING(id, kinds, condition, why, ...) TEXT(id, kinds, #condition, why, #__VA_ARGS__)
 #define REFUSING_TEXT(id, kinds, condition, why, ...) TEXT(id, kinds, #condition, why, #__VA_ARGS__)
 #include "functions/elements/elements.def"

@@ -1,10 +1,12 @@
 /* element_helpers.h - arithmetic that C does not have, for functions of elements: floor division and its remainder, powers of
- * integers, common divisors. In elements.def HELPER(f) is mdf_f. */
+ * integers, common divisors; and what the words of float32_functions.inc are in generated C. In elements.def HELPER(f) is mdf_f.
+ */
 #ifndef MDF_FUNCTIONS_ELEMENTS_ELEMENT_HELPERS_H
 #define MDF_FUNCTIONS_ELEMENTS_ELEMENT_HELPERS_H
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 /* a modulo b with the sign of b, for b != 0, exactly as CPython and numpy find it. */
 static inline double mdf_modulo_float64(double a, double b)
@@ -75,6 +77,32 @@ static inline uint64_t mdf_common_divisor(uint64_t a, uint64_t b)
 static inline uint64_t mdf_common_multiple(uint64_t a, uint64_t b)
 {
     return a == 0 || b == 0 ? 0 : a / mdf_common_divisor(a, b) * b;
+}
+
+static inline uint32_t mdf_bits_float32(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float mdf_of_bits_float32(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline float mdf_not_above_float32(float limit, float x)
+{
+    return limit < x ? limit : x;
+}
+
+static inline float mdf_not_below_float32(float limit, float x)
+{
+    return limit > x ? limit : x;
 }
 
 #endif

@@ -5,7 +5,6 @@
 #include "functions/elements/element.h"
 #include "functions/elements/element_helpers.h"
 #include "functions/elements/vector_math.h"
-#include "functions/elements/vector_rows.h"
 #include "functions/kernel/operator.h"
 
 #include <math.h>
@@ -13,20 +12,13 @@
 
 /* ------------------------------------------------------------------ loops by hand */
 
-/* Loops over float32 in vectors. */
-#define VECTOR_LOOP(name, map)                                                                                                   \
-    static bool name##_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings) \
-    {                                                                                                                            \
-        (void)steps;                                                                                                             \
-        (void)settings;                                                                                                          \
-        mdf_vector_math()->map(n, operands[0], target);                                                                          \
-        return true;                                                                                                             \
+/* Loops over float32 in vectors, the widest that there are. */
+#define VECTORS(id, n_operands, ...)                                                                                           \
+    static bool id##_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings) \
+    {                                                                                                                          \
+        return mdf_vector_math()->loops[MDF_VECTORS_##id](target, operands, steps, n, settings);                               \
     }
-
-VECTOR_LOOP(vector_exponential, exp)
-VECTOR_LOOP(vector_tangent_hyperbolic, tanh)
-VECTOR_LOOP(sigmoid, sigmoid)
-VECTOR_LOOP(vector_error_function, erf)
+#include "functions/elements/elements.def"
 
 /* What a magnitude is added to so that no place is left for a fraction; larger ones have none, NaN and infinity stay. */
 #define WITHOUT_FRACTION (sizeof(ELEMENT) == 4 ? (ELEMENT)0x1p23 : (ELEMENT)0x1p52)
@@ -37,7 +29,19 @@ VECTOR_LOOP(vector_error_function, erf)
 
 #include "functions/elements/elementwise_end.inc"
 
-#include "functions/elements/activation_loops.inc"
+/* Whole numbers shrink as reals and are cut off again, at the ends of their range too. */
+static double shrink_real(double x, const struct mdf_element_settings *given)
+{
+    return x < -given->lambd ? x + given->bias : x > given->lambd ? x - given->bias : 0;
+}
+
+#define OPERATION shrink
+#define SETTINGS struct mdf_element_settings
+#define UNARY(x) MDF_TO_WHOLE(ELEMENT, shrink_real((double)x, given), LOWEST, LARGEST)
+#include "functions/elements/elementwise_signed.inc"
+#include "functions/elements/elementwise_unsigned.inc"
+
+#include "functions/elements/elementwise_end.inc"
 
 /* Strings in the order of their bytes, which is that of code points. */
 static int compare_strings(const char *a, const char *b)
@@ -83,7 +87,6 @@ STRING_LOOP(not_equal, !=)
 #define ELEMENT double
 #define MATH(function) function
 #define HAS_REALS(...) __VA_ARGS__
-#define HAS_REALS_FAST(...) __VA_ARGS__
 #define HAS_FLOAT64(...) __VA_ARGS__
 #include "functions/elements/element_loops.inc"
 
@@ -156,7 +159,6 @@ static bool positive_part_limits(mdf_dtype dtype, const void *settings, struct m
 #define OF_FLOAT32(id, name) OF_TYPE(id, MDF_DTYPE_FLOAT32, name##_float32),
 #define OF_FLOAT64(id, name) OF_TYPE(id, MDF_DTYPE_FLOAT64, name##_float64),
 #define OF_REALS(id, name) OF_FLOAT32(id, name) OF_FLOAT64(id, name)
-#define OF_REALS_FAST(id, name) OF_FLOAT64(id, name)
 #define OF_SIGNED(id, name)                                                               \
     OF_TYPE(id, MDF_DTYPE_INT8, name##_int8), OF_TYPE(id, MDF_DTYPE_INT16, name##_int16), \
         OF_TYPE(id, MDF_DTYPE_INT32, name##_int32), OF_TYPE(id, MDF_DTYPE_INT64, name##_int64),
@@ -179,6 +181,7 @@ const struct mdf_operation mdf_element_operations[MDF_ELEMENT_COUNT] = {
 #define TRUTH(id) [MDF_ELEMENT_##id].result = MDF_RESULT_BOOL,
 #define REFUSING(id, kinds, condition, why, ...) OF_##kinds(id, id)
 #define LOOPS(id, kinds, name) OF_##kinds(id, name)
+#define VECTORS(id, n_operands, ...) OF_FLOAT32(id, id)
 #define COST(id, ns) [MDF_ELEMENT_##id].cost_ns = ns,
 #define REFUSAL(id, why) [MDF_ELEMENT_##id].refusal = why,
 #include "functions/elements/elements.def"

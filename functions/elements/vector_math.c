@@ -1,6 +1,4 @@
-/* vector_math.c - see vector_math.h. Sources: W. Cody and W. Waite, Software manual for the elementary functions (1980), for the
- * reduction of arguments; W. Press et al., Numerical recipes, for the form of erfc. Coefficients are least-maximum fits made for
- * these forms. */
+/* vector_math.c - see vector_math.h. */
 #include "functions/elements/vector_math.h"
 
 #include "mdf_c/base/processor.h"
@@ -41,7 +39,7 @@ enum { SUM_PARTS = 16 /* partial sums, whatever the width of vectors */ };
 #define NOT_ABOVE(limit, x) (VECTOR) _mm512_min_ps(_mm512_set1_ps(limit), (__m512)(x))
 #define NOT_BELOW(limit, x) (VECTOR) _mm512_max_ps(_mm512_set1_ps(limit), (__m512)(x))
 #define LARGER(x, y) (VECTOR) _mm512_max_ps((__m512)(x), (__m512)(y))
-#define SCALE(y, n) (VECTOR) _mm512_scalef_ps((__m512)(y), (__m512)(n))
+#define SCALE(y, n) (VECTOR) _mm512_scalef_ps((__m512)(y), (__m512)((n)-12582912.0f))
 #define FUSED(a, b, c) (VECTOR) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
 #define WIDENED(x) _mm512_cvtps_pd((__m256)(x))
 #define MATH

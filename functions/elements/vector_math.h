@@ -2,20 +2,22 @@
  *
  * An element's result depends on the element alone: it is the same at each place of an array, for any number of elements and on
  * every processor (multiplications and additions are fused everywhere, where the processor can not by fmaf, which is slow).
- * Errors against the true value, in units in the last place, over all of float32: exp less than 1, expm1, tanh and erf 1.5, sigmoid 2.5,
- * gelu 7. Infinities, NaN, signed zeros and subnormal numbers come out as from the C library; gelu of -infinity is NaN, as x
- * Phi(x) is. The plain form of each is what the C library has in float64; test_vector_math.c compares. */
+ * Errors against the true value, in units in the last place, over all of float32: exp less than 1, expm1, tanh and erf 1.5,
+ * sigmoid 2.5, gelu 7. Infinities, NaN, signed zeros and subnormal numbers come out as from the C library; gelu of -infinity is
+ * NaN, as x Phi(x) is. The plain form of each is what the C library has in float64; test_vector_math.c compares. */
 #ifndef MDF_FUNCTIONS_ELEMENTS_VECTOR_MATH_H
 #define MDF_FUNCTIONS_ELEMENTS_VECTOR_MATH_H
 
-#include <stddef.h>
+#include "functions/elements/element.h"
 
-/* Of n elements of `x`; `y` may be `x`. */
-typedef void (*mdf_vector_map)(size_t n, const float *x, float *y);
+enum {
+#define VECTORS(id, n_operands, ...) MDF_VECTORS_##id,
+#include "functions/elements/elements.def"
+    MDF_VECTORS_COUNT
+};
 
 struct mdf_vector_math {
-    mdf_vector_map exp, expm1, tanh, sigmoid, erf;
-    mdf_vector_map gelu; /* x Phi(x), with all digits of its tails */
+    mdf_loop loops[MDF_VECTORS_COUNT]; /* of elements.def; `target` may be an operand */
     /* y = exp(x - shift); returns the sum of y, in an order that depends on n alone. */
     double (*exp_sum)(size_t n, const float *x, float shift, float *y);
     /* The largest element that is not NaN; -infinity where there is none. */

@@ -43,7 +43,6 @@ struct fold {
 #define ELEMENT double
 #define MATH(function) function
 #define HAS_REALS(...) __VA_ARGS__
-#define HAS_REALS_FAST(...) __VA_ARGS__
 #define HAS_FLOAT64(...) __VA_ARGS__
 #include "functions/elements/element_loops.inc"
 

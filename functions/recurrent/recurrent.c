@@ -100,12 +100,12 @@ struct pass {
 
 static void tanh_row_float32(size_t n, float *x)
 {
-    mdf_vector_math()->tanh(n, x, x);
+    mdf_vector_math()->loops[MDF_VECTORS_vector_tangent_hyperbolic](x, (const void *[]){x}, NULL, n, NULL);
 }
 
 static void sigmoid_row_float32(size_t n, float *x)
 {
-    mdf_vector_math()->sigmoid(n, x, x);
+    mdf_vector_math()->loops[MDF_VECTORS_sigmoid](x, (const void *[]){x}, NULL, n, NULL);
 }
 
 static void tanh_row_float64(size_t n, double *x)
