@@ -484,10 +484,7 @@ static bool loop_body(struct mdf_inference *inference)
     return infer_loop_formals(inference, inference->bodies[0].formals);
 }
 
-const struct mdf_rule mdf_rules_control_flow[] = {
-    {"Scan", infer_scan, scan_body},
-    {"Loop", infer_loop, loop_body},
-    {"If", infer_if, NULL},
-    {"SequenceMap", infer_sequence_map, NULL},
-    {NULL, NULL, NULL},
-};
+const struct mdf_rule mdf_rule_scan = {.outputs = infer_scan, .formals = scan_body};
+const struct mdf_rule mdf_rule_loop = {.outputs = infer_loop, .formals = loop_body};
+const struct mdf_rule mdf_rule_if = {.outputs = infer_if};
+const struct mdf_rule mdf_rule_sequence_map = {.outputs = infer_sequence_map};

@@ -1,5 +1,8 @@
 /* infer_shapes.c - shapes that operators give, and element types that attributes name. A rule fills in what holds for every
- * value of the inputs and leaves the rest unknown; a call that is wrong is refused by its kernel, with the sizes it has then. */
+ * value of the inputs and leaves the rest unknown; a call that is wrong is refused by its kernel, with the sizes it has then. And
+ * how many outputs there are of an operator with a variadic one. Which rule an operator has is a column of its row.
+ *
+ * Source: the texts of the operators (https://onnx.ai/onnx/operators/), and of those of ai.onnx.preview.training. */
 #include "schemas/inference.h"
 
 #include <string.h>
@@ -122,14 +125,25 @@ static bool infer_broadcast(struct mdf_inference *inference)
     return done(inference);
 }
 
-static bool infer_cast(struct mdf_inference *inference)
+/* The shape of input 0, elements of the type that an attribute names. */
+static bool infer_of_type(struct mdf_inference *inference, const char *attribute)
 {
-    mdf_dtype dtype = inference->attribute_dtype(inference, strcmp(inference->schema->name, "Cast") == 0 ? "to" : "dtype");
+    mdf_dtype dtype = inference->attribute_dtype(inference, attribute);
 
     if (dtype != MDF_DTYPE_NONE && inference->n_outputs > 0) {
         inference->outputs[0].dtype = dtype;
     }
     return infer_same(inference);
+}
+
+static bool infer_cast(struct mdf_inference *inference)
+{
+    return infer_of_type(inference, "to");
+}
+
+static bool infer_like(struct mdf_inference *inference)
+{
+    return infer_of_type(inference, "dtype");
 }
 
 /* ------------------------------------------------------------------ made from nothing, or from sizes */
@@ -565,134 +579,74 @@ static bool infer_sequence_item(struct mdf_inference *inference)
     return true;
 }
 
-/* ------------------------------------------------------------------ table */
+/* ------------------------------------------------------------------ counts */
 
-const struct mdf_rule mdf_rules_shapes[] = {
-    {"Abs", infer_same, NULL},
-    {"Acos", infer_same, NULL},
-    {"Acosh", infer_same, NULL},
-    {"Add", infer_broadcast, NULL},
-    {"And", infer_broadcast, NULL},
-    {"ArgMax", infer_arg, NULL},
-    {"ArgMin", infer_arg, NULL},
-    {"Asin", infer_same, NULL},
-    {"Asinh", infer_same, NULL},
-    {"Atan", infer_same, NULL},
-    {"Atanh", infer_same, NULL},
-    {"AveragePool", infer_rank, NULL},
-    {"BatchNormalization", infer_same, NULL},
-    {"BitShift", infer_broadcast, NULL},
-    {"BitwiseAnd", infer_broadcast, NULL},
-    {"BitwiseNot", infer_same, NULL},
-    {"BitwiseOr", infer_broadcast, NULL},
-    {"BitwiseXor", infer_broadcast, NULL},
-    {"Cast", infer_cast, NULL},
-    {"Ceil", infer_same, NULL},
-    {"Celu", infer_same, NULL},
-    {"Clip", infer_same, NULL},
-    {"Concat", infer_concat, NULL},
-    {"ConcatFromSequence", infer_sequence_item, NULL},
-    {"Constant", infer_constant, NULL},
-    {"ConstantOfShape", infer_constant_of_shape, NULL},
-    {"Conv", infer_rank, NULL},
-    {"Cos", infer_same, NULL},
-    {"Cosh", infer_same, NULL},
-    {"CumSum", infer_same, NULL},
-    {"Div", infer_broadcast, NULL},
-    {"Dropout", infer_same, NULL},
-    {"Elu", infer_same, NULL},
-    {"Equal", infer_broadcast, NULL},
-    {"Erf", infer_same, NULL},
-    {"Exp", infer_same, NULL},
-    {"EyeLike", infer_cast, NULL},
-    {"Floor", infer_same, NULL},
-    {"Gather", infer_gather, NULL},
-    {"Gelu", infer_same, NULL},
-    {"Gemm", infer_gemm, NULL},
-    {"Greater", infer_broadcast, NULL},
-    {"GreaterOrEqual", infer_broadcast, NULL},
-    {"HardSigmoid", infer_same, NULL},
-    {"HardSwish", infer_same, NULL},
-    {"Hardmax", infer_same, NULL},
-    {"Identity", infer_same, NULL},
-    {"InstanceNormalization", infer_same, NULL},
-    {"IsInf", infer_same, NULL},
-    {"IsNaN", infer_same, NULL},
-    {"LRN", infer_same, NULL},
-    {"LayerNormalization", infer_same, NULL},
-    {"LeakyRelu", infer_same, NULL},
-    {"Less", infer_broadcast, NULL},
-    {"LessOrEqual", infer_broadcast, NULL},
-    {"Log", infer_same, NULL},
-    {"LogSoftmax", infer_same, NULL},
-    {"LpPool", infer_rank, NULL},
-    {"MatMul", infer_matmul, NULL},
-    {"Max", infer_broadcast, NULL},
-    {"MaxPool", infer_rank, NULL},
-    {"Mean", infer_broadcast, NULL},
-    {"MeanVarianceNormalization", infer_same, NULL},
-    {"Min", infer_broadcast, NULL},
-    {"Mish", infer_same, NULL},
-    {"Mod", infer_broadcast, NULL},
-    {"Mul", infer_broadcast, NULL},
-    {"Neg", infer_same, NULL},
-    {"Not", infer_same, NULL},
-    {"Or", infer_broadcast, NULL},
-    {"PRelu", infer_same, NULL},
-    {"Pad", infer_rank, NULL},
-    {"Pow", infer_broadcast, NULL},
-    {"Range", infer_list, NULL},
-    {"Reciprocal", infer_same, NULL},
-    {"ReduceL1", infer_reduce, NULL},
-    {"ReduceL2", infer_reduce, NULL},
-    {"ReduceLogSum", infer_reduce, NULL},
-    {"ReduceLogSumExp", infer_reduce, NULL},
-    {"ReduceMax", infer_reduce, NULL},
-    {"ReduceMean", infer_reduce, NULL},
-    {"ReduceMin", infer_reduce, NULL},
-    {"ReduceProd", infer_reduce, NULL},
-    {"ReduceSum", infer_reduce, NULL},
-    {"ReduceSumSquare", infer_reduce, NULL},
-    {"Relu", infer_same, NULL},
-    {"Reshape", infer_reshape, NULL},
-    {"Resize", infer_rank, NULL},
-    {"Round", infer_same, NULL},
-    {"ScatterElements", infer_same, NULL},
-    {"ScatterND", infer_same, NULL},
-    {"Selu", infer_same, NULL},
-    {"SequenceAt", infer_sequence_item, NULL},
-    {"SequenceConstruct", infer_sequence, NULL},
-    {"SequenceEmpty", infer_sequence_empty, NULL},
-    {"SequenceErase", infer_sequence, NULL},
-    {"SequenceInsert", infer_sequence, NULL},
-    {"SequenceLength", infer_scalar, NULL},
-    {"Shape", infer_shape_of, NULL},
-    {"Shrink", infer_same, NULL},
-    {"Sigmoid", infer_same, NULL},
-    {"Sign", infer_same, NULL},
-    {"Sin", infer_same, NULL},
-    {"Sinh", infer_same, NULL},
-    {"Size", infer_scalar, NULL},
-    {"Slice", infer_slice, NULL},
-    {"Softmax", infer_same, NULL},
-    {"Softplus", infer_same, NULL},
-    {"Softsign", infer_same, NULL},
-    {"Split", infer_split, NULL},
-    {"Sqrt", infer_same, NULL},
-    {"Squeeze", infer_squeeze, NULL},
-    {"Sub", infer_broadcast, NULL},
-    {"Sum", infer_broadcast, NULL},
-    {"Swish", infer_same, NULL},
-    {"Tan", infer_same, NULL},
-    {"Tanh", infer_same, NULL},
-    {"ThresholdedRelu", infer_same, NULL},
-    {"Tile", infer_rank, NULL},
-    {"TopK", infer_rank, NULL},
-    {"Transpose", infer_transpose, NULL},
-    {"Trilu", infer_same, NULL},
-    {"Unsqueeze", infer_unsqueeze, NULL},
-    {"Upsample", infer_rank, NULL},
-    {"Where", infer_broadcast, NULL},
-    {"Xor", infer_broadcast, NULL},
-    {NULL, NULL, NULL},
-};
+/* One output for each number of `split`, which is an attribute or the second input; else num_outputs of them. */
+static size_t count_split(const struct mdf_inference *inference)
+{
+    const struct mdf_static_type *split = inference->n_inputs > 1 ? &inference->inputs[1] : NULL;
+    const int64_t *items;
+    size_t n;
+
+    if (split != NULL && split->kind != MDF_STATIC_OMITTED) {
+        bool is_known = split->has_shape && split->rank == 1 && split->shape[0] >= 0;
+
+        return is_known ? (size_t)split->shape[0] : MDF_SOME_OUTPUTS;
+    }
+    if (mdf_schema_attribute(inference->schema, "split") != NULL && inference->attribute(inference, "split", &items, &n)) {
+        return n;
+    }
+    if (mdf_schema_attribute(inference->schema, "num_outputs") != NULL &&
+        inference->attribute(inference, "num_outputs", &items, &n) && n == 1 && items[0] > 0) {
+        return (size_t)items[0];
+    }
+    return 0;
+}
+
+/* An optimiser takes R, T and some arrays for each tensor that it moves, and yields all of them but the gradients. */
+static size_t count_moved(const struct mdf_inference *inference, size_t n_arrays)
+{
+    enum { N_BEFORE = 2 };
+
+    return inference->n_inputs > N_BEFORE ? (inference->n_inputs - N_BEFORE) / n_arrays * (n_arrays - 1) : 0;
+}
+
+static size_t count_adam(const struct mdf_inference *inference)
+{
+    return count_moved(inference, 4); /* X, G, V, H */
+}
+
+static size_t count_others(const struct mdf_inference *inference)
+{
+    return count_moved(inference, 3); /* X, G and what is kept of gradients before */
+}
+
+/* ------------------------------------------------------------------ rules */
+
+const struct mdf_rule mdf_rule_arg = {.outputs = infer_arg};
+const struct mdf_rule mdf_rule_broadcast = {.outputs = infer_broadcast};
+const struct mdf_rule mdf_rule_cast = {.outputs = infer_cast};
+const struct mdf_rule mdf_rule_concat = {.outputs = infer_concat};
+const struct mdf_rule mdf_rule_constant = {.outputs = infer_constant};
+const struct mdf_rule mdf_rule_constant_of_shape = {.outputs = infer_constant_of_shape};
+const struct mdf_rule mdf_rule_gather = {.outputs = infer_gather};
+const struct mdf_rule mdf_rule_gemm = {.outputs = infer_gemm};
+const struct mdf_rule mdf_rule_like = {.outputs = infer_like};
+const struct mdf_rule mdf_rule_list = {.outputs = infer_list};
+const struct mdf_rule mdf_rule_matmul = {.outputs = infer_matmul};
+const struct mdf_rule mdf_rule_rank = {.outputs = infer_rank};
+const struct mdf_rule mdf_rule_reduce = {.outputs = infer_reduce};
+const struct mdf_rule mdf_rule_reshape = {.outputs = infer_reshape};
+const struct mdf_rule mdf_rule_same = {.outputs = infer_same};
+const struct mdf_rule mdf_rule_scalar = {.outputs = infer_scalar};
+const struct mdf_rule mdf_rule_sequence = {.outputs = infer_sequence};
+const struct mdf_rule mdf_rule_sequence_empty = {.outputs = infer_sequence_empty};
+const struct mdf_rule mdf_rule_sequence_item = {.outputs = infer_sequence_item};
+const struct mdf_rule mdf_rule_shape_of = {.outputs = infer_shape_of};
+const struct mdf_rule mdf_rule_slice = {.outputs = infer_slice};
+const struct mdf_rule mdf_rule_split = {.outputs = infer_split, .count = count_split};
+const struct mdf_rule mdf_rule_squeeze = {.outputs = infer_squeeze};
+const struct mdf_rule mdf_rule_transpose = {.outputs = infer_transpose};
+const struct mdf_rule mdf_rule_unsqueeze = {.outputs = infer_unsqueeze};
+const struct mdf_rule mdf_rule_adam = {.count = count_adam};
+const struct mdf_rule mdf_rule_moved = {.count = count_others};

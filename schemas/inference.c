@@ -1,5 +1,5 @@
 /* inference.c - what holds for every operator: element types by the variables of its schema; types that may stand at its
- * formals. Shapes, and what is special to an operator, are in the tables of rules. See inference.h. */
+ * formals. Shapes, and what is special to an operator, are in rules. See inference.h. */
 #include "schemas/inference.h"
 
 #include <stdarg.h>
@@ -232,38 +232,22 @@ static void weaken(struct mdf_inference *inference)
     }
 }
 
-/* Operators of other domains have no rules. */
-static const struct mdf_rule *find_rule(const struct mdf_schema *schema)
-{
-    static const struct mdf_rule *const tables[] = {mdf_rules_control_flow, mdf_rules_shapes};
-    const struct mdf_rule *rule;
-    size_t i;
-
-    for (i = 0; schema->domain[0] == '\0' && i < sizeof tables / sizeof *tables; i++) {
-        for (rule = tables[i]; rule->name != NULL; rule++) {
-            if (strcmp(rule->name, schema->name) == 0) {
-                return rule;
-            }
-        }
-    }
-    return NULL;
-}
-
 bool mdf_infer_formals(struct mdf_inference *inference)
 {
-    const struct mdf_rule *rule = find_rule(inference->schema);
-
-    return rule == NULL || rule->infer_formals == NULL || rule->infer_formals(inference);
+    return inference->rule == NULL || inference->rule->formals == NULL || inference->rule->formals(inference);
 }
 
 bool mdf_infer_outputs(struct mdf_inference *inference)
 {
-    const struct mdf_rule *rule = find_rule(inference->schema);
-
     infer_types(inference);
-    if (rule != NULL && !rule->infer(inference)) {
+    if (inference->rule != NULL && inference->rule->outputs != NULL && !inference->rule->outputs(inference)) {
         return false;
     }
     weaken(inference);
     return true;
+}
+
+size_t mdf_infer_output_count(const struct mdf_inference *inference)
+{
+    return inference->rule != NULL && inference->rule->count != NULL ? inference->rule->count(inference) : 0;
 }

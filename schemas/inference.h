@@ -38,7 +38,8 @@ enum { MDF_STATIC_BODIES = 2 }; /* of one call, at most */
 
 struct mdf_inference {
     const struct mdf_schema *schema;
-    struct mdf_arena *arena; /* shapes of results lie here */
+    const struct mdf_rule *rule; /* NULL: none */
+    struct mdf_arena *arena;     /* shapes of results lie here */
     const struct mdf_static_type *inputs;
     size_t n_inputs;
     struct mdf_static_type *outputs; /* all unknown at first */
@@ -86,16 +87,18 @@ bool mdf_static_merge(struct mdf_arena *arena, const struct mdf_static_type *a, 
 bool mdf_static_union(struct mdf_arena *arena, const struct mdf_static_type *a, const struct mdf_static_type *b,
                       struct mdf_static_type *result);
 
-/* --- rules by file */
-
-typedef bool (*mdf_infer_rule)(struct mdf_inference *inference);
+/* --- rules: what is special to an operator, beside its schema; a column of its row */
 
 struct mdf_rule {
-    const char *name;             /* of the operator; NULL ends a table */
-    mdf_infer_rule infer;         /* outputs */
-    mdf_infer_rule infer_formals; /* of a body; NULL: it takes no inputs, or there is none */
+    bool (*outputs)(struct mdf_inference *inference);       /* shapes and types; NULL: the types that the schema says */
+    bool (*formals)(struct mdf_inference *inference);       /* of a body; NULL: it takes no inputs, or there is none */
+    size_t (*count)(const struct mdf_inference *inference); /* of outputs, one of which is variadic; NULL: 0 */
 };
 
-extern const struct mdf_rule mdf_rules_control_flow[], mdf_rules_shapes[];
+extern const struct mdf_rule mdf_rule_adam, mdf_rule_arg, mdf_rule_broadcast, mdf_rule_cast, mdf_rule_concat, mdf_rule_constant,
+    mdf_rule_constant_of_shape, mdf_rule_gather, mdf_rule_gemm, mdf_rule_if, mdf_rule_like, mdf_rule_list, mdf_rule_loop,
+    mdf_rule_matmul, mdf_rule_moved, mdf_rule_rank, mdf_rule_reduce, mdf_rule_reshape, mdf_rule_same, mdf_rule_scalar,
+    mdf_rule_scan, mdf_rule_sequence, mdf_rule_sequence_empty, mdf_rule_sequence_item, mdf_rule_sequence_map, mdf_rule_shape_of,
+    mdf_rule_slice, mdf_rule_split, mdf_rule_squeeze, mdf_rule_transpose, mdf_rule_unsqueeze;
 
 #endif

@@ -40,6 +40,7 @@ static bool run_if(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_if[] = {
-    {"If", 1, 99, run_if, if_settings, sizeof(struct if_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL, .form = MDF_FORM_IF},
+    {"If", 1, 99, run_if, if_settings, sizeof(struct if_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL, .form = MDF_FORM_IF,
+     .infer = &mdf_rule_if},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

@@ -169,9 +169,9 @@ static bool run_loop(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_loop[] = {
-    {"Loop", 1, 12, run_loop, loop_settings, sizeof(struct loop_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL,
-     .form = MDF_FORM_LOOP},
+    {"Loop", 1, 12, run_loop, loop_settings, sizeof(struct loop_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL, .form = MDF_FORM_LOOP,
+     .infer = &mdf_rule_loop},
     {"Loop", 13, 99, run_loop, loop_settings, sizeof(struct loop_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL,
-     .form = MDF_FORM_LOOP},
+     .form = MDF_FORM_LOOP, .infer = &mdf_rule_loop},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

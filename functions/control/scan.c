@@ -246,7 +246,7 @@ static bool run_scan(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_scan[] = {
-    {"Scan", 9, 99, run_scan, scan_settings, sizeof(struct scan_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL,
-     .form = MDF_FORM_SCAN},
+    {"Scan", 9, 99, run_scan, scan_settings, sizeof(struct scan_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL, .form = MDF_FORM_SCAN,
+     .infer = &mdf_rule_scan},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

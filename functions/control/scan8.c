@@ -276,6 +276,6 @@ static bool run_scan8(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_scan8[] = {
     {"Scan", 8, 8, run_scan8, scan8_settings, sizeof(struct scan8_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL,
-     .form = MDF_FORM_SCAN},
+     .form = MDF_FORM_SCAN, .infer = &mdf_rule_scan},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

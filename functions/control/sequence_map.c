@@ -98,6 +98,7 @@ static bool sequence_map(struct mdf_call *call)
     return true;
 }
 
-const struct mdf_operator mdf_operators_sequence_map[] = {
-    {"SequenceMap", 17, 99, sequence_map, map_table, sizeof(struct map_settings), MDF_OPERATOR_MAPS, NULL},
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+const struct mdf_operator mdf_operators_sequence_map[] = {{"SequenceMap", 17, 99, sequence_map, map_table,
+                                                           sizeof(struct map_settings), MDF_OPERATOR_MAPS, NULL,
+                                                           .infer = &mdf_rule_sequence_map},
+                                                          {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -459,9 +459,9 @@ static const struct mdf_setting cast_by_name_settings[] = {
 
 const struct mdf_operator mdf_operators_cast[] = {
     {"Cast", 1, 5, run_cast_by_name, cast_by_name_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
-     .move = MDF_MOVE(1, .in_order = true), .derivatives = MDF_DERIVATIVES({0, "dy"})},
+     .move = MDF_MOVE(1, .in_order = true), .derivatives = MDF_DERIVATIVES({0, "dy"}), .infer = &mdf_rule_cast},
     {"Cast", 6, 99, run_cast, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
-     .move = MDF_MOVE(1, .in_order = true), .derivatives = MDF_DERIVATIVES({0, "dy"})},
+     .move = MDF_MOVE(1, .in_order = true), .derivatives = MDF_DERIVATIVES({0, "dy"}), .infer = &mdf_rule_cast},
     {"CastLike", 15, 99, run_cast_like, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
      .move = MDF_MOVE(1, .in_order = true, .by_type = true),
      .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})},

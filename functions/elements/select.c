@@ -160,8 +160,9 @@ static const struct mdf_element *infinity_of(const void *settings)
 const struct mdf_operator mdf_operators_select[] = {
     {"Where", 9, 99, run_where, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(select)},
     {"Clip", 1, 10, run_clip_by_attributes, clip_settings, sizeof(struct clip_settings), MDF_OPERATOR_PURE, NULL,
-     .derivatives = mdf_derivatives_clip, .form = MDF_FORM_CLIP},
-    {"Clip", 11, 99, run_clip, NULL, 0, MDF_OPERATOR_PURE, NULL, .derivatives = mdf_derivatives_clip, .form = MDF_FORM_CLIP},
+     .derivatives = mdf_derivatives_clip, .form = MDF_FORM_CLIP, .infer = &mdf_rule_same},
+    {"Clip", 11, 99, run_clip, NULL, 0, MDF_OPERATOR_PURE, NULL, .derivatives = mdf_derivatives_clip, .form = MDF_FORM_CLIP,
+     .infer = &mdf_rule_same},
     {"IsInf", 10, 99, mdf_element_call, infinity_settings, sizeof(struct infinity_settings), MDF_OPERATOR_PURE, NULL,
-     .element_of = infinity_of},
+     .element_of = infinity_of, .infer = &mdf_rule_same},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

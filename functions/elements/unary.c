@@ -9,6 +9,7 @@ static bool run_identity(struct mdf_call *call)
     return mdf_call_output_copy(call, 0, mdf_call_input(call, 0));
 }
 
-const struct mdf_operator mdf_operators_unary[] = {
-    {"Identity", 1, 99, run_identity, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(kept), .move = MDF_MOVE(1, .in_order = true)},
-    {NULL}};
+const struct mdf_operator mdf_operators_unary[] = {{"Identity", 1, 99, run_identity, NULL, 0, MDF_OPERATOR_PURE, NULL,
+                                                    MDF_ELEMENT(kept), .move = MDF_MOVE(1, .in_order = true),
+                                                    .infer = &mdf_rule_same},
+                                                   {NULL}};

@@ -91,5 +91,5 @@ const struct mdf_operator mdf_operators_variadic[] = {
      .derivatives = MDF_DERIVATIVES({MDF_DERIVATIVE_ANY, SHARE}), .form = MDF_FORM_VARIADIC},
     {"Sum", 1, 99, run_sum, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(add), .form = MDF_FORM_VARIADIC},
     {"Mean", 1, 99, run_mean, NULL, 0, MDF_OPERATOR_PURE, NULL,
-     .derivatives = MDF_DERIVATIVES({MDF_DERIVATIVE_ANY, "dy / count"}), .form = MDF_FORM_MEAN},
+     .derivatives = MDF_DERIVATIVES({MDF_DERIVATIVE_ANY, "dy / count"}), .form = MDF_FORM_MEAN, .infer = &mdf_rule_broadcast},
     {NULL}};

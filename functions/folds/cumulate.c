@@ -208,6 +208,8 @@ static bool cumulative_product(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_cumulate[] = {
-    {"CumSum", 11, 99, cumulative_sum, cumulate_table, sizeof(struct cumulate_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
-    {"CumProd", 26, 99, cumulative_product, cumulate_table, sizeof(struct cumulate_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"CumSum", 11, 99, cumulative_sum, cumulate_table, sizeof(struct cumulate_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .infer = &mdf_rule_same},
+    {"CumProd", 26, 99, cumulative_product, cumulate_table, sizeof(struct cumulate_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .infer = &mdf_rule_same},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -409,16 +409,20 @@ static bool rms_normalization(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_normalise[] = {
-    {"BatchNormalization", 1, 6, batch_normalization_1, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL},
-    {"BatchNormalization", 7, 13, batch_normalization_7, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL},
+    {"BatchNormalization", 1, 6, batch_normalization_1, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL,
+     .infer = &mdf_rule_same},
+    {"BatchNormalization", 7, 13, batch_normalization_7, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL,
+     .infer = &mdf_rule_same},
     {"BatchNormalization", 14, 99, batch_normalization_14, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
-     NULL},
+     NULL, .infer = &mdf_rule_same},
     {"InstanceNormalization", 1, 99, instance_normalization, instance_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
-     NULL},
+     NULL, .infer = &mdf_rule_same},
     {"GroupNormalization", 18, 20, group_normalization_18, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
-     NULL},
+     NULL, .infer = &mdf_rule_same},
     {"GroupNormalization", 21, 99, group_normalization_21, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
-     NULL},
-    {"LayerNormalization", 17, 99, layer_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
-    {"RMSNormalization", 23, 99, rms_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+     NULL, .infer = &mdf_rule_same},
+    {"LayerNormalization", 17, 99, layer_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS,
+     NULL, .infer = &mdf_rule_same},
+    {"RMSNormalization", 23, 99, rms_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .infer = &mdf_rule_same},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

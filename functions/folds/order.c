@@ -567,10 +567,10 @@ static bool non_zero(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_order[] = {
-    {"TopK", 1, 99, top_k, top_table, sizeof(struct top_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"TopK", 1, 99, top_k, top_table, sizeof(struct top_settings), MDF_OPERATOR_NEEDS_AXIS, NULL, .infer = &mdf_rule_rank},
     {"ArgMax", 1, 99, arg_max, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL,
-     .derivatives = mdf_derivatives_flat},
+     .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_arg},
     {"ArgMin", 1, 99, arg_min, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL,
-     .derivatives = mdf_derivatives_flat},
+     .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_arg},
     {"NonZero", 9, 99, non_zero, NULL, 0, MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

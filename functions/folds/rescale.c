@@ -328,8 +328,9 @@ static bool mean_variance_normalization(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_rescale[] = {
-    {"LpNormalization", 1, 99, lp_normalization, norm_table, sizeof(struct norm_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
-    {"LRN", 1, 99, lrn, lrn_table, sizeof(struct lrn_settings), MDF_OPERATOR_PURE, NULL},
+    {"LpNormalization", 1, 99, lp_normalization, norm_table, sizeof(struct norm_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .infer = &mdf_rule_same},
+    {"LRN", 1, 99, lrn, lrn_table, sizeof(struct lrn_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_same},
     {"MeanVarianceNormalization", 9, 99, mean_variance_normalization, variance_table, sizeof(struct variance_settings),
-     MDF_OPERATOR_PURE, NULL},
+     MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_same},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

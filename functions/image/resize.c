@@ -767,8 +767,10 @@ static bool upsample_1(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_resize[] = {
-    {"Resize", 10, 10, resize_10, resize_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL},
-    {"Resize", 11, 99, resize, resize_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL},
-    {"Upsample", 1, 8, upsample_1, upsample_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL},
-    {"Upsample", 9, 99, resize_10, upsample_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL},
+    {"Resize", 10, 10, resize_10, resize_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
+    {"Resize", 11, 99, resize, resize_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
+    {"Upsample", 1, 8, upsample_1, upsample_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL,
+     .infer = &mdf_rule_rank},
+    {"Upsample", 9, 99, resize_10, upsample_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL,
+     .infer = &mdf_rule_rank},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -119,6 +119,7 @@ struct mdf_operator {
     const struct mdf_move *move; /* how it moves elements (functions/kernel/move.h); NULL: it makes others */
     const struct mdf_derivative *derivatives; /* the first row for an input counts; NULL: as element and move say */
     enum mdf_form form;                       /* in C; NONE: as element, fold and move say */
+    const struct mdf_rule *infer; /* ONNX: what is known of its results before it runs; NULL: as element and fold say */
 };
 
 /* The row of a Python function; behind the formals come other columns. */
@@ -144,6 +145,8 @@ struct mdf_operator_ways {
     const char *derivative; /* "yes"; "0": the result does not change with any input; NULL: there is none */
 };
 struct mdf_operator_ways mdf_operator_ways(const struct mdf_operator *row);
+/* How an operator of ONNX infers what is known of its results; NULL: by its schema alone. */
+const struct mdf_rule *mdf_operator_rule(const struct mdf_operator *row);
 /* Row number `i` of all of the Python functions, methods and attributes included; NULL behind the last. */
 const struct mdf_operator *mdf_operator_python_at(size_t i);
 /* Offers all names of the ONNX domain, of the Python functions, or of methods or attributes of arrays, to a search for the

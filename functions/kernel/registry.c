@@ -165,6 +165,14 @@ static const char *derivative_of(const struct mdf_operator *row)
     return any ? "yes" : flat ? "0" : NULL;
 }
 
+const struct mdf_rule *mdf_operator_rule(const struct mdf_operator *row)
+{
+    return row->infer != NULL                                ? row->infer
+           : row->element != NULL || row->element_of != NULL ? &mdf_rule_broadcast
+           : row->fold != NULL                               ? &mdf_rule_reduce
+                                                             : NULL;
+}
+
 struct mdf_operator_ways mdf_operator_ways(const struct mdf_operator *row)
 {
     struct mdf_operator_ways ways = {lowered_as(row), false, row->element_of != NULL ? "yes" : derivative_of(row)};

@@ -252,7 +252,7 @@ static bool one_hot(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_gather[] = {
     {"Gather", 1, 99, gather, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .move = MDF_MOVE(1, .chooses = true), .form = MDF_FORM_GATHER},
+     .move = MDF_MOVE(1, .chooses = true), .form = MDF_FORM_GATHER, .infer = &mdf_rule_gather},
     {"GatherElements", 11, 99, gather_elements, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .move = MDF_MOVE(1, .chooses = true)},
     {"GatherND", 11, 99, gather_nd, batch_table, sizeof(struct batch_settings), MDF_OPERATOR_PURE, NULL,

@@ -327,12 +327,12 @@ static bool triangle(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_generate[] = {
     {"Constant", 1, 99, constant, constant_table, sizeof(struct constant_settings), MDF_OPERATOR_PURE, NULL,
-     .derivatives = mdf_derivatives_flat},
+     .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_constant},
     {"ConstantOfShape", 9, 99, constant_of_shape, fill_table, sizeof(struct fill_settings), MDF_OPERATOR_PURE, NULL,
-     .derivatives = mdf_derivatives_flat},
-    {"Range", 11, 99, range, range_table, sizeof(struct range_settings), MDF_OPERATOR_PURE, NULL},
+     .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_constant_of_shape},
+    {"Range", 11, 99, range, range_table, sizeof(struct range_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_list},
     {"EyeLike", 9, 99, eye_like, eye_table, sizeof(struct eye_settings), MDF_OPERATOR_PURE, NULL,
-     .derivatives = mdf_derivatives_flat},
+     .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_like},
     {"Trilu", 14, 99, triangle, triangle_table, sizeof(struct triangle_settings), MDF_OPERATOR_PURE, NULL,
-     .move = MDF_MOVE(1, .zeros = true)},
+     .move = MDF_MOVE(1, .zeros = true), .infer = &mdf_rule_same},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -357,8 +357,12 @@ static bool tensor_scatter(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_scatter[] = {
-    {"Scatter", 9, 99, scatter_elements, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
-    {"ScatterElements", 11, 99, scatter_elements, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
-    {"ScatterND", 11, 99, scatter_nd, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_PURE, NULL},
-    {"TensorScatter", 24, 99, tensor_scatter, cache_table, sizeof(struct cache_settings), MDF_OPERATOR_PURE, NULL},
+    {"Scatter", 9, 99, scatter_elements, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .infer = &mdf_rule_same},
+    {"ScatterElements", 11, 99, scatter_elements, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .infer = &mdf_rule_same},
+    {"ScatterND", 11, 99, scatter_nd, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_PURE, NULL,
+     .infer = &mdf_rule_same},
+    {"TensorScatter", 24, 99, tensor_scatter, cache_table, sizeof(struct cache_settings), MDF_OPERATOR_PURE, NULL,
+     .infer = &mdf_rule_same},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

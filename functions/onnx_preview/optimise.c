@@ -176,7 +176,8 @@ static bool momentum(struct mdf_call *call)
 
 #define SETTINGS(table) table, sizeof(struct optimise_settings), MDF_OPERATOR_PURE, NULL
 
-const struct mdf_operator mdf_operators_preview_optimise[] = {{"Adagrad", 1, 99, adagrad, SETTINGS(adagrad_table)},
-                                                              {"Adam", 1, 99, adam, SETTINGS(adam_table)},
-                                                              {"Momentum", 1, 99, momentum, SETTINGS(momentum_table)},
-                                                              {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+const struct mdf_operator mdf_operators_preview_optimise[] = {
+    {"Adagrad", 1, 99, adagrad, SETTINGS(adagrad_table), .infer = &mdf_rule_moved},
+    {"Adam", 1, 99, adam, SETTINGS(adam_table), .infer = &mdf_rule_adam},
+    {"Momentum", 1, 99, momentum, SETTINGS(momentum_table), .infer = &mdf_rule_moved},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -187,10 +187,10 @@ static bool gemm(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_matmul[] = {
     {"MatMul", 1, 99, mdf_matmul, NULL, 0, MDF_OPERATOR_PURE, NULL, .derivatives = mdf_derivatives_matmul,
-     .form = MDF_FORM_MATMUL},
+     .form = MDF_FORM_MATMUL, .infer = &mdf_rule_matmul},
     {"Gemm", 1, 99, gemm, gemm_table, sizeof(struct gemm_settings), MDF_OPERATOR_PURE, NULL,
      .derivatives =
          MDF_DERIVATIVES({0, "alpha * gradient.turn(numpy.matmul(dy, gradient.turn(x1, 1 - transB)), transA)"},
                          {1, "alpha * gradient.turn(numpy.matmul(gradient.turn(x0, 1 - transA), dy), transB)"}, {2, "beta * dy"}),
-     .form = MDF_FORM_GEMM},
+     .form = MDF_FORM_GEMM, .infer = &mdf_rule_gemm},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

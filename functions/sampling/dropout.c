@@ -115,8 +115,10 @@ static bool dropout_12(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_dropout[] = {
-    {"Dropout", 1, 6, dropout_1, attribute_table, sizeof(struct dropout_settings), MDF_OPERATOR_RANDOM, NULL},
-    {"Dropout", 7, 9, dropout_7, NULL, 0, MDF_OPERATOR_INFERS, NULL},
-    {"Dropout", 10, 11, dropout_10, NULL, 0, MDF_OPERATOR_INFERS, NULL},
-    {"Dropout", 12, 99, dropout_12, input_table, sizeof(struct dropout_settings), MDF_OPERATOR_RANDOM, NULL},
+    {"Dropout", 1, 6, dropout_1, attribute_table, sizeof(struct dropout_settings), MDF_OPERATOR_RANDOM, NULL,
+     .infer = &mdf_rule_same},
+    {"Dropout", 7, 9, dropout_7, NULL, 0, MDF_OPERATOR_INFERS, NULL, .infer = &mdf_rule_same},
+    {"Dropout", 10, 11, dropout_10, NULL, 0, MDF_OPERATOR_INFERS, NULL, .infer = &mdf_rule_same},
+    {"Dropout", 12, 99, dropout_12, input_table, sizeof(struct dropout_settings), MDF_OPERATOR_RANDOM, NULL,
+     .infer = &mdf_rule_same},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -203,6 +203,6 @@ static bool conv(struct mdf_call *call)
            mdf_workspace_end(&workspace);
 }
 
-const struct mdf_operator mdf_operators_conv[] = {
-    {"Conv", 1, 99, conv, mdf_conv_setting_table, sizeof(struct mdf_conv_settings), MDF_OPERATOR_PURE, NULL},
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+const struct mdf_operator mdf_operators_conv[] = {{"Conv", 1, 99, conv, mdf_conv_setting_table, sizeof(struct mdf_conv_settings),
+                                                   MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
+                                                  {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

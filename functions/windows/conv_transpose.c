@@ -212,6 +212,7 @@ static bool conv_transpose(struct mdf_call *call)
            mdf_workspace_end(&workspace);
 }
 
-const struct mdf_operator mdf_operators_conv_transpose[] = {
-    {"ConvTranspose", 1, 99, conv_transpose, transpose_table, sizeof(struct transpose_settings), MDF_OPERATOR_PURE, NULL},
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+const struct mdf_operator mdf_operators_conv_transpose[] = {{"ConvTranspose", 1, 99, conv_transpose, transpose_table,
+                                                             sizeof(struct transpose_settings), MDF_OPERATOR_PURE, NULL,
+                                                             .infer = &mdf_rule_rank},
+                                                            {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

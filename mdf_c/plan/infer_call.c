@@ -97,6 +97,7 @@ static bool begin(struct target *target, const struct call_types *call, bool pro
         }
     }
     *inference = (struct mdf_inference){.schema = call->schema,
+                                        .rule = mdf_operator_rule(call->row),
                                         .arena = &target->compiler->scratch,
                                         .inputs = inputs,
                                         .n_inputs = call->n_inputs,
