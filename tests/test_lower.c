@@ -1,6 +1,7 @@
 /* test_lower.c - the lowered form of nodes and loops gives what their instructions give as they stand, bit for bit, whatever
  * comes up in between: results past 64 bits, divisions by zero, values that change type or shape. */
 #include "mdf_c/base/text.h"
+#include "mdf_c/lowered/print_lowered.h"
 #include "mdf_c/run/state.h"
 #include "mdf_c/values/values.h"
 #include "tests/engine.h"
@@ -117,6 +118,58 @@ static const struct lowered_case cases[] = {
     {PARAMETER("\"a\": {\"value\": 0.5}, \"p\": {\"value\": \"a * 2\"}"), true}, /* nothing is left to compute */
     {STATE("p + numpy.random.rand()", "0.0"), false},                            /* drawn once, not again by a trial */
 };
+
+/* A state of reals, 0, -0, NaN and infinities among them, that goes through an operator of ONNX. */
+#define THROUGH(type, function, arguments)                                                                                    \
+    PARAMETER("\"s\": {\"value\": \"-1.25 * s\", \"default_initial_value\": \"numpy." type                                    \
+              "(numpy.array([-7.5, -2.5, -1.0, -0.1, 0.0, -0.0, 0.3, 1.0, 2.5, 8.0, numpy.inf, -numpy.inf, numpy.nan]))\"}, " \
+              "\"p\": {\"function\": \"onnx::" function "\", \"args\": {" arguments "}}")
+
+static const struct {
+    const char *model;
+    bool has_codes; /* else it is a loop */
+} composed[] = {{THROUGH("float64", "Softsign", "\"input\": \"s\""), true},
+                {THROUGH("float32", "Softsign", "\"input\": \"s\""), true},
+                {THROUGH("float64", "Relu", "\"X\": \"s\""), true},
+                {THROUGH("float32", "LeakyRelu", "\"X\": \"s\", \"alpha\": 0.3"), true},
+                {THROUGH("float64", "ThresholdedRelu", "\"X\": \"s\", \"alpha\": 0.3"), true},
+                {THROUGH("float64", "HardSigmoid", "\"X\": \"s\", \"alpha\": 0.3, \"beta\": 0.4"), true},
+                {THROUGH("float32", "HardSigmoid", "\"X\": \"s\", \"alpha\": 0.3, \"beta\": 0.4"), true},
+                {THROUGH("float64", "HardSwish", "\"X\": \"s\""), true},
+                {THROUGH("float32", "Shrink", "\"input\": \"s\", \"lambd\": 0.3, \"bias\": 0.1"), true},
+                {THROUGH("float64", "Reciprocal", "\"X\": \"s\""), true},
+                {THROUGH("float64", "PRelu", "\"X\": \"s\", \"slope\": \"s\""), true},
+                {THROUGH("float32", "Elu", "\"X\": \"s\", \"alpha\": 0.3"), false}};
+
+static void write_no_name(const void *context, struct mdf_text *text, const struct mdf_value *value)
+{
+    (void)context;
+    (void)value;
+    mdf_text_append_string(text, "a value");
+}
+
+/* A function of elements that is made of functions with codes becomes these, as the same expression does. */
+Test(lower, functions_of_elements_are_made_of_codes)
+{
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < sizeof composed / sizeof *composed; i++) {
+        const char *why = compare(composed[i].model, NULL, 9, NAN);
+        const struct mdf_lowered_names names = {.write = write_no_name};
+        struct engine lowered;
+        struct mdf_text text;
+
+        cr_assert_null(why, "%s: %s", composed[i].model, why);
+        begin(&lowered, composed[i].model, NULL, false);
+        for (int step = 0; step < 4; step++) {
+            cr_assert_eq(mdf_evaluate(lowered.state, NAN, &lowered.error), MDF_OK, "%s", lowered.error.message);
+        }
+        mdf_text_init(&text, &memory);
+        mdf_lowered_print(&text, fast_of(&lowered, 0)->lowered, &names);
+        cr_expect_eq(strstr(text.bytes, "= elements ") == NULL, composed[i].has_codes, "%s", text.bytes);
+        mdf_text_release(&text);
+        engine_end(&lowered);
+    }
+}
 
 Test(lower, nodes_compute_what_their_instructions_say)
 {

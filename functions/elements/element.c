@@ -11,8 +11,8 @@ const struct mdf_element mdf_elements[MDF_ELEMENT_COUNT] = {
 /* The words of float32_functions.inc, in C. */
 #define EXPANDED(...) #__VA_ARGS__
 #define CHOOSE(condition, a, b) ((condition) ? a : b)
-#define NOT_ABOVE(limit, x) HELPER(not_above_float32)(limit, x)
-#define NOT_BELOW(limit, x) HELPER(not_below_float32)(limit, x)
+#define NOT_ABOVE(limit, x) ((limit) < (x) ? (limit) : (x))
+#define NOT_BELOW(limit, x) ((limit) > (x) ? (limit) : (x))
 
 static const struct mdf_element_form forms[] = {
 #define UNARY(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)

@@ -9,9 +9,8 @@
 /* Forms that go on changing, or a fast way that always bails out, cost more than they save. */
 enum { MAX_TRIES = 3, BAIL_OUT = 64, MOST_BAIL_OUTS = 8 * BAIL_OUT }; /* one of them is made good by so many runs */
 
-/* Elements of arrays in a node: kernels go through longer ones on several threads. LONG_LENGTH: where the group is a single
- * function, which its kernel computes as fast. */
-enum { LARGEST_LENGTH = 1 << 18, LONG_LENGTH = 1 << 15 };
+/* Elements of arrays in a node: kernels go through longer ones on several threads, whatever is computed. */
+enum { LARGEST_LENGTH = 1 << 18 };
 
 static void drop(struct mdf_fast *fast)
 {
@@ -22,7 +21,7 @@ static void drop(struct mdf_fast *fast)
 static bool is_as_good_as_a_kernel(const struct mdf_lowered_op *op)
 {
     return op->code == MDF_LOWERED_CALL ||
-           (op->code == MDF_LOWERED_FUSED && op->of.fused->n >= LONG_LENGTH && op->of.fused->body.n_ops == 1 &&
+           (op->code == MDF_LOWERED_FUSED && op->of.fused->n >= MDF_LOWER_LONG && op->of.fused->body.n_ops == 1 &&
             (op->of.fused->body.ops[0].code == MDF_LOWERED_ELEMENTS || op->of.fused->body.ops[0].code == MDF_LOWERED_CAST));
 }
 

@@ -6,6 +6,9 @@
 #include "mdf_c/lower/refusal.h"
 #include "mdf_c/lowered/lowered.h"
 
+/* Elements of an array that functions alone compute as fast as they would as ops, on several threads. */
+enum { MDF_LOWER_LONG = 1 << 15 };
+
 struct mdf_lowering_range {
     size_t first, end; /* instructions [first, end) */
 };

@@ -662,7 +662,10 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     }
     if (is_single && trace_op(lowering, trial, &op, &all_even)) {
         if (all_even) {
-            return add_element_op(lowering, scope, trial, &op);
+            mdf_lowered_id id = lowering_composed(lowering, trial, &op);
+
+            return id != MDF_LOWERED_NONE ? lowering_bind(lowering, scope, trial->source->outputs[0], id)
+                                          : !lowering_has_failed(lowering) && add_element_op(lowering, scope, trial, &op);
         }
         if (!add_broadcast(lowering, scope, trial, &op, &taken) || taken) {
             return taken && !lowering_has_failed(lowering);

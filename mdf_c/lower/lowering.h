@@ -183,9 +183,12 @@ bool lowering_takes_parts(const struct mdf_operator *operator);
 /* The part of `whole` that a call of such an operator gave as `result` when the elements of `whole` were numbered from 0; false:
  * it is none. */
 bool lowering_find_part(const struct mdf_value *whole, const struct mdf_value *result, struct mdf_lowered_part *part);
+/* --- lower_element.c: the ops that an op which calls a loop (ELEMENTS) is made of; the last one's value. NONE without a refusal: it
+ * is not made of such. */
+struct trial;
+mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op);
 /* --- lower_nest.c: NEST ops for calls whose operands repeat along axes, that fold or move, and small products: what the kernel
  * gave on the examples, they give too, bit by bit; *taken: the call is lowered. */
-struct trial;
 bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
 /* An element op, with operands of any shapes that broadcast, as a NEST; its result. NONE without a refusal: it is not made. */
 mdf_lowered_id lowering_broadcast(struct lowering *lowering, const struct mdf_lowered_op *op, const struct mdf_value *result);

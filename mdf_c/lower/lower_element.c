@@ -1,0 +1,376 @@
+/* lower_element.c - a function of elements that is made of others, as the ops of these: x / (1 + x * x) as a product, a sum and a
+ * quotient, which join those of their neighbours in one loop.
+ *
+ * In: a call that was found to run the loop of a function of elements.def that has no code of its own. Out: ops for its
+ * expression, of which the last has the call's result; nothing where the expression calls what has no code (the loop is as good
+ * then), or where the ops do not give the kernel's first element. Both sides of a choice are computed. Words are those of
+ * elements.def. */
+#include "functions/elements/element.h"
+#include "functions/elements/where.h"
+#include "mdf_c/base/text.h"
+#include "mdf_c/lower/trial.h"
+#include "mdf_c/lowered/lowered_run.h"
+
+#include <string.h>
+
+enum { MAX_NODES = 32, MAX_DEPTH = 24, NO_NODE = -1 };
+
+enum node_kind { NODE_OPERAND, NODE_CONSTANT, NODE_OP };
+
+/* A part of an expression. */
+struct node {
+    enum node_kind kind;
+    enum mdf_lowered_code code;
+    mdf_dtype dtype;                /* of the operands */
+    bool is_truth;                  /* else of the function's type */
+    bool is_array;                  /* as long as the result */
+    int n_in, in[MDF_MAX_OPERANDS]; /* of an operand in[0]: which */
+    uint64_t cell;                  /* on the examples' first elements */
+};
+
+struct reading {
+    const struct trial *trial;
+    mdf_dtype dtype;
+    const char *at;
+    struct node nodes[MAX_NODES];
+    int n_nodes, depth;
+};
+
+static int read_choice(struct reading *reading);
+
+/* ------------------------------------------------------------------ nodes */
+
+/* The node's number; parts that occur again are the same node. NO_NODE: there are too many. */
+static int add_node(struct reading *reading, const struct node *node)
+{
+    int i;
+
+    for (i = 0; i < reading->n_nodes; i++) {
+        const struct node *other = &reading->nodes[i];
+
+        if (other->kind == node->kind && other->code == node->code && other->dtype == node->dtype && other->n_in == node->n_in &&
+            memcmp(other->in, node->in, sizeof node->in) == 0 && (node->kind != NODE_CONSTANT || other->cell == node->cell)) {
+            return i;
+        }
+    }
+    if (reading->n_nodes == MAX_NODES) {
+        return NO_NODE;
+    }
+    reading->nodes[reading->n_nodes] = *node;
+    return reading->n_nodes++;
+}
+
+static int add_constant_node(struct reading *reading, double number)
+{
+    struct node node = {.kind = NODE_CONSTANT, .dtype = reading->dtype};
+    float narrow = (float)number;
+
+    if (reading->dtype == MDF_DTYPE_FLOAT32) {
+        memcpy(&node.cell, &narrow, sizeof narrow);
+    } else {
+        memcpy(&node.cell, &number, sizeof number);
+    }
+    return add_node(reading, &node);
+}
+
+static int add_operand_node(struct reading *reading, int which)
+{
+    const struct mdf_elementwise_trace *trace = &reading->trial->trace;
+    struct node node = {.kind = NODE_OPERAND, .dtype = reading->dtype, .in = {which}};
+
+    if ((size_t)which >= trace->n_operands || trace->operands[which]->dtype != reading->dtype) {
+        return NO_NODE;
+    }
+    node.is_array = trace->operands[which]->length == reading->trial->results[0].length;
+    memcpy(&node.cell, trace->operands[which]->data, mdf_dtype_size(reading->dtype));
+    return add_node(reading, &node);
+}
+
+/* An op of nodes, which are to be truths, or numbers; NO_NODE where one of them is not there, or is something else, or where the
+ * op would have to spread what is not as long as the result. */
+static int add_op_node(struct reading *reading, enum mdf_lowered_code code, bool of_truths, bool is_truth, int n_in,
+                       const int *in)
+{
+    struct node node = {.kind = NODE_OP, .code = code, .is_truth = is_truth, .n_in = n_in};
+    const uint64_t *cells[MDF_MAX_OPERANDS] = {NULL};
+    bool is_constant = true;
+    int i;
+
+    node.dtype = of_truths ? MDF_DTYPE_BOOL : reading->dtype;
+    for (i = 0; i < n_in; i++) {
+        bool wants_truth = of_truths || (code == MDF_LOWERED_SELECT && i == 0);
+
+        if (in[i] == NO_NODE || reading->nodes[in[i]].is_truth != wants_truth) {
+            return NO_NODE;
+        }
+        node.in[i] = in[i];
+        node.is_array = node.is_array || reading->nodes[in[i]].is_array;
+        is_constant = is_constant && reading->nodes[in[i]].kind == NODE_CONSTANT;
+        cells[i] = &reading->nodes[in[i]].cell;
+    }
+    if (!mdf_lowered_compute(code, node.dtype, cells, &node.cell)) {
+        return NO_NODE;
+    }
+    if (is_constant && !is_truth) {
+        node = (struct node){.kind = NODE_CONSTANT, .dtype = node.dtype, .cell = node.cell};
+    }
+    return is_constant || node.is_array ? add_node(reading, &node) : NO_NODE;
+}
+
+/* ------------------------------------------------------------------ expressions */
+
+/* Whether the word comes next, and goes past it. */
+static bool skip(struct reading *reading, const char *word)
+{
+    size_t n = strlen(word);
+
+    while (*reading->at == ' ') {
+        reading->at++;
+    }
+    if (strncmp(reading->at, word, n) != 0) {
+        return false;
+    }
+    reading->at += n;
+    return true;
+}
+
+/* The rest of what is in parentheses. */
+static int close_after(struct reading *reading, int node)
+{
+    return skip(reading, ")") ? node : NO_NODE;
+}
+
+/* MATH(name)(argument), where there is a code for it. */
+static int read_function(struct reading *reading)
+{
+    static const struct {
+        const char *name;
+        enum mdf_lowered_code code;
+    } functions[] = {{"fabs)(", MDF_LOWERED_ABSOLUTE},
+                     {"sqrt)(", MDF_LOWERED_SQUARE_ROOT},
+                     {"floor)(", MDF_LOWERED_FLOOR},
+                     {"ceil)(", MDF_LOWERED_CEILING}};
+    size_t i;
+
+    for (i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (skip(reading, functions[i].name)) {
+            int argument = close_after(reading, read_choice(reading));
+
+            return add_op_node(reading, functions[i].code, false, false, 1, &argument);
+        }
+    }
+    return NO_NODE;
+}
+
+static int read_setting(struct reading *reading)
+{
+    const struct mdf_code_call *source = reading->trial->source;
+    char name[32];
+    size_t length = strcspn(reading->at, ")");
+    const double *number;
+
+    if (length >= sizeof name) {
+        return NO_NODE;
+    }
+    memcpy(name, reading->at, length);
+    name[length] = '\0';
+    reading->at += length;
+    number = lowering_setting(source->operator, source->settings, name);
+    return number != NULL ? close_after(reading, add_constant_node(reading, *number)) : NO_NODE;
+}
+
+static int read_number(struct reading *reading)
+{
+    size_t length = strspn(reading->at, "0123456789.");
+    double number = mdf_parse_real(reading->at, length);
+
+    if (length == 0) {
+        return NO_NODE;
+    }
+    reading->at += length;
+    reading->at += *reading->at == 'f';
+    return add_constant_node(reading, number);
+}
+
+static int read_operand(struct reading *reading)
+{
+    int node;
+
+    if (skip(reading, "(ELEMENT)")) {
+        node = read_operand(reading);
+        return node != NO_NODE && !reading->nodes[node].is_truth ? node : NO_NODE;
+    }
+    if (skip(reading, "-")) {
+        node = read_operand(reading);
+        return add_op_node(reading, MDF_LOWERED_NEGATE, false, false, 1, &node);
+    }
+    if (skip(reading, "!")) {
+        node = read_operand(reading);
+        return add_op_node(reading, MDF_LOWERED_NOT, true, true, 1, &node);
+    }
+    if (skip(reading, "(")) {
+        return close_after(reading, read_choice(reading));
+    }
+    return skip(reading, "MATH(")      ? read_function(reading)
+           : skip(reading, "SETTING(") ? read_setting(reading)
+           : skip(reading, "A")        ? add_operand_node(reading, 0)
+           : skip(reading, "B")        ? add_operand_node(reading, 1)
+                                       : read_number(reading);
+}
+
+/* Operators of two operands; a level of precedence after the other, those that bind most tightly first. */
+static const struct infix {
+    const char *symbol;
+    enum mdf_lowered_code code;
+    int level;
+    bool of_truths, is_truth;
+} infixes[] = {{"*", MDF_LOWERED_MULTIPLY, 0, false, false},   {"/", MDF_LOWERED_DIVIDE, 0, false, false},
+               {"+", MDF_LOWERED_ADD, 1, false, false},        {"-", MDF_LOWERED_SUBTRACT, 1, false, false},
+               {"<=", MDF_LOWERED_LESS_EQUAL, 2, false, true}, {">=", MDF_LOWERED_GREATER_EQUAL, 2, false, true},
+               {"==", MDF_LOWERED_EQUAL, 2, false, true},      {"!=", MDF_LOWERED_NOT_EQUAL, 2, false, true},
+               {"<", MDF_LOWERED_LESS, 2, false, true},        {">", MDF_LOWERED_GREATER, 2, false, true},
+               {"&&", MDF_LOWERED_AND, 3, true, true},         {"||", MDF_LOWERED_OR, 4, true, true}};
+enum { N_INFIXES = sizeof infixes / sizeof *infixes, LAST_LEVEL = 4 };
+
+static const struct infix *find_infix(struct reading *reading, int level)
+{
+    size_t i;
+
+    for (i = 0; i < N_INFIXES; i++) {
+        if (infixes[i].level == level && skip(reading, infixes[i].symbol)) {
+            return &infixes[i];
+        }
+    }
+    return NULL;
+}
+
+static int read_infix(struct reading *reading, int level)
+{
+    int in[2] = {level == 0 ? read_operand(reading) : read_infix(reading, level - 1), NO_NODE};
+    const struct infix *infix = NULL;
+
+    while (in[0] != NO_NODE && (infix = find_infix(reading, level)) != NULL) {
+        in[1] = level == 0 ? read_operand(reading) : read_infix(reading, level - 1);
+        in[0] = add_op_node(reading, infix->code, infix->of_truths, infix->is_truth, 2, in);
+    }
+    return in[0];
+}
+
+static int read_choice(struct reading *reading)
+{
+    int in[3] = {NO_NODE, NO_NODE, NO_NODE};
+
+    if (++reading->depth > MAX_DEPTH) {
+        return NO_NODE;
+    }
+    in[0] = read_infix(reading, LAST_LEVEL);
+    if (in[0] != NO_NODE && skip(reading, "?")) {
+        in[1] = read_choice(reading);
+        in[2] = skip(reading, ":") ? read_choice(reading) : NO_NODE;
+        in[0] = add_op_node(reading, MDF_LOWERED_SELECT, false, false, 3, in);
+    }
+    reading->depth--;
+    return in[0];
+}
+
+/* The node of the whole expression; NO_NODE: it is not made of codes, or comes to something else than the kernel. */
+static int read_expression(struct reading *reading, const char *text)
+{
+    const struct mdf_value *result = &reading->trial->results[0];
+    int root;
+
+    reading->at = text;
+    root = read_choice(reading);
+    skip(reading, "");
+    return root != NO_NODE && *reading->at == '\0' && reading->nodes[root].kind == NODE_OP && root == reading->n_nodes - 1 &&
+                   result->dtype == (reading->nodes[root].is_truth ? MDF_DTYPE_BOOL : reading->dtype) &&
+                   memcmp(&reading->nodes[root].cell, result->data, mdf_dtype_size((mdf_dtype)result->dtype)) == 0
+               ? root
+               : NO_NODE;
+}
+
+/* ------------------------------------------------------------------ ops */
+
+/* The loop of a code over arrays. */
+static mdf_loop loop_of(enum mdf_lowered_code of, mdf_dtype dtype)
+{
+    static const struct {
+        enum mdf_element_id id;
+        enum mdf_lowered_code code;
+    } codes[] = {
+#define CODE(id, kinds, code) {MDF_ELEMENT_##id, code},
+#include "functions/elements/elements.def"
+    };
+    size_t i;
+
+    for (i = 0; of != MDF_LOWERED_SELECT && i < sizeof codes / sizeof *codes; i++) {
+        if (codes[i].code == of && mdf_element_operations[codes[i].id].loops[dtype] != NULL) {
+            return mdf_element_operations[codes[i].id].loops[dtype];
+        }
+    }
+    return mdf_where.loops[dtype];
+}
+
+/* Ops for all nodes; the value of the last. `examples`: of a number and of a truth. */
+static mdf_lowered_id add_nodes(struct lowering *lowering, const struct reading *reading, const struct mdf_lowered_op *call,
+                                const struct mdf_value examples[2])
+{
+    mdf_lowered_id ids[MAX_NODES];
+    int i, j;
+
+    for (i = 0; i < reading->n_nodes; i++) {
+        const struct node *node = &reading->nodes[i];
+        struct mdf_lowered_op op = {.code = (uint8_t)node->code, .dtype = (uint8_t)node->dtype, .n_in = (uint8_t)node->n_in};
+        struct mdf_value constant = {0};
+
+        if (node->kind == NODE_OPERAND) {
+            ids[i] = call->in[node->in[0]];
+            continue;
+        }
+        if (node->kind == NODE_CONSTANT) {
+            mdf_value_borrow_tensor(lowering->memory, &constant, node->dtype, MDF_STRENGTH_TYPED, 0, NULL, &node->cell);
+            ids[i] = lowering_add_constant(lowering, &constant, false);
+            continue;
+        }
+        for (j = 0; j < node->n_in; j++) {
+            op.in[j] = ids[node->in[j]];
+        }
+        op.loop = loop_of(node->code, node->dtype);
+        ids[i] = lowering_add_element_op(lowering, op,
+                                         i == reading->n_nodes - 1 ? &reading->trial->results[0] : &examples[node->is_truth]);
+        if (ids[i] == MDF_LOWERED_NONE) {
+            return MDF_LOWERED_NONE;
+        }
+    }
+    return ids[reading->n_nodes - 1];
+}
+
+mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op)
+{
+    const struct mdf_value *result = &trial->results[0];
+    const struct mdf_element *element = mdf_element_of(trial->source->operator, trial->source->settings);
+    struct reading reading = {.trial = trial, .dtype = (mdf_dtype)op->dtype};
+    const struct mdf_element_form *form;
+    struct mdf_value examples[2] = {{0}, {0}};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    if (op->code != MDF_LOWERED_ELEMENTS || lowering->is_for_source || element == NULL || mdf_dtype_kind(reading.dtype) != 'f' ||
+        result->length >= MDF_LOWER_LONG || op->loop != mdf_element_operations[element->id].loops[reading.dtype]) {
+        return MDF_LOWERED_NONE;
+    }
+    form = mdf_element_form(element, reading.dtype);
+    if (form == NULL || form->refused != NULL || read_expression(&reading, form->text) == NO_NODE) {
+        return MDF_LOWERED_NONE;
+    }
+    if (mdf_value_make_tensor(lowering->memory, &examples[0], reading.dtype, result->rank, mdf_value_shape(result)) == NULL ||
+        mdf_value_make_tensor(lowering->memory, &examples[1], MDF_DTYPE_BOOL, result->rank, mdf_value_shape(result)) == NULL) {
+        lowering_out_of_memory(lowering);
+    } else {
+        memset(examples[0].data, 0, result->length * mdf_dtype_size(reading.dtype));
+        memset(examples[1].data, 0, result->length);
+        id = add_nodes(lowering, &reading, op, examples);
+    }
+    mdf_value_clear(lowering->memory, &examples[0]);
+    mdf_value_clear(lowering->memory, &examples[1]);
+    return id;
+}
