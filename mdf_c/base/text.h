@@ -30,7 +30,7 @@ size_t mdf_utf8_encode(uint32_t code, char *out);
 /* Whether `text` is longer than `suffix` and ends with it. */
 bool mdf_ends_with(const char *text, const char *suffix);
 
-enum { MDF_NUMBER_TEXT_SIZE = 32 };
+enum { MDF_NUMBER_TEXT_SIZE = 48 };
 
 /* The fewest digits that read back to the same float64 (or float32): "0.1", "1e-05", "3.0", "NaN", "-Infinity". The
  * result always shows that it is a real number (has '.', 'e' or is one of the three tokens). Returns the length. */

@@ -23,6 +23,7 @@ enum {
     DOT_LANES = 32,        /* of the kernel for products with one column */
     SUM_LANES = 16,        /* of that for sums of float32 */
     MOST_LANES = 64,       /* of that for extremes */
+    LONGEST_SEARCH = 32,   /* for the place of an extreme: the kernel goes through longer rows in vectors */
     LANES = 8              /* of other folds */
 };
 
@@ -398,13 +399,17 @@ static uint8_t fold_numbers(struct lowering *lowering, struct folding *folding, 
 }
 
 /* Extremes, and where they stand. */
-static uint8_t fold_extremes(struct folding *folding, const struct trial *trial, const struct fold_rule *rule, mdf_dtype dtype,
+static uint8_t fold_extremes(struct lowering *lowering, struct folding *folding, const struct trial *trial, const struct fold_rule *rule, mdf_dtype dtype,
                              uint8_t in)
 {
     const int64_t *last = lowering_setting(trial->source->operator, trial->source->settings, "select_last_index");
     enum mdf_nest_fold fold = rule->fold;
     bool is_place = fold >= MDF_NEST_FIRST_MAXIMUM;
 
+    if (is_place && folding->row != DRAFT_NO_AXIS && folding->draft->extents[folding->row] > LONGEST_SEARCH && !lowering->is_for_source) {
+        folding->draft->has_failed = true; /* its kernel looks at vectors */
+        return in;
+    }
     if (last != NULL && *last == 1) {
         fold = fold == MDF_NEST_FIRST_MAXIMUM ? MDF_NEST_LAST_MAXIMUM : MDF_NEST_LAST_MINIMUM;
     }
@@ -434,7 +439,7 @@ static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, c
         return MDF_LOWERED_NONE; /* a view in which elements repeat */
     }
     register_number = rule->fold >= MDF_NEST_MAXIMUM
-                          ? fold_extremes(&folding, trial, rule, (mdf_dtype)operand->dtype, register_number)
+                          ? fold_extremes(lowering, &folding, trial, rule, (mdf_dtype)operand->dtype, register_number)
                           : fold_numbers(lowering, &folding, rule, (mdf_dtype)operand->dtype, register_number);
     for (d = 0; d < operand->rank; d++) { /* dimensions that are left; those of the result are the same, or of size 1 */
         if ((set >> d & 1) == 0 || result->rank == operand->rank) {

@@ -1,6 +1,8 @@
 /* alone.c - see criterion/criterion.h beside it. Reports as Criterion does, for tools/run_suites.sh. */
 #include "tests/alone/criterion/criterion.h"
 
+#include <stdarg.h>
+
 static struct alone_test *first, **end = &first;
 
 void alone_add(struct alone_test *test)
@@ -9,9 +11,15 @@ void alone_add(struct alone_test *test)
     end = &test->next;
 }
 
-void alone_fail(const char *file, int line, const char *what)
+void alone_fail(const char *file, int line, const char *what, const char *format, ...)
 {
-    fprintf(stderr, "%s:%d: not so: %s\n", file, line, what);
+    va_list arguments;
+
+    fprintf(stderr, "%s:%d: not so: %s: ", file, line, what);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
     exit(EXIT_FAILURE);
 }
 

@@ -24,35 +24,37 @@ struct alone_test {
 
 /* Called before main. */
 void alone_add(struct alone_test *test);
-/* Tells where a test failed, and ends the process. */
-_Noreturn void alone_fail(const char *file, int line, const char *what);
+/* Tells where a test failed and why (format: may be empty), and ends the process. */
+_Noreturn void alone_fail(const char *file, int line, const char *what, const char *format, ...);
 
-#define ALONE_ADD(of_suite, of_name, function, ...)                                                           \
-    __attribute__((constructor)) static void alone_add_##of_suite##_##of_name(void)                           \
-    {                                                                                                         \
-        static struct alone_test test = {                                                                     \
-            .suite = #of_suite, .name = #of_name, .run = function, .options = {.timeout = 0, ##__VA_ARGS__}}; \
-                                                                                                              \
-        alone_add(&test);                                                                                     \
+#define ALONE_ADD(of_suite, of_name, function, ...)                                                                        \
+    __attribute__((constructor)) static void alone_add_##of_suite##_##of_name(void)                                        \
+    {                                                                                                                      \
+        static struct alone_test test = {.suite = #of_suite, .name = #of_name, .run = function, .options = {__VA_ARGS__}}; \
+                                                                                                                           \
+        alone_add(&test);                                                                                                  \
     }
-#define TestSuite(of_suite, ...) ALONE_ADD(of_suite, all, NULL, ##__VA_ARGS__)
+/* The declaration at the end takes the semicolon behind it. */
+#define TestSuite(of_suite, ...)                  \
+    ALONE_ADD(of_suite, all, NULL, ##__VA_ARGS__) \
+    void alone_add(struct alone_test *test)
 #define Test(of_suite, of_name, ...)                                          \
     static void alone_##of_suite##_##of_name(void);                           \
     ALONE_ADD(of_suite, of_name, alone_##of_suite##_##of_name, ##__VA_ARGS__) \
     static void alone_##of_suite##_##of_name(void)
 
-#define cr_assert(truth, ...) ((truth) ? (void)0 : alone_fail(__FILE__, __LINE__, #truth))
-#define cr_assert_fail(...) alone_fail(__FILE__, __LINE__, "reached")
-#define cr_assert_not(truth, ...) cr_assert(!(truth))
-#define cr_assert_eq(a, b, ...) cr_assert((a) == (b))
-#define cr_assert_neq(a, b, ...) cr_assert((a) != (b))
-#define cr_assert_lt(a, b, ...) cr_assert((a) < (b))
-#define cr_assert_leq(a, b, ...) cr_assert((a) <= (b))
-#define cr_assert_gt(a, b, ...) cr_assert((a) > (b))
-#define cr_assert_geq(a, b, ...) cr_assert((a) >= (b))
-#define cr_assert_null(a, ...) cr_assert((a) == NULL)
-#define cr_assert_not_null(a, ...) cr_assert((a) != NULL)
-#define cr_assert_str_eq(a, b, ...) cr_assert(strcmp(a, b) == 0)
+#define cr_assert(truth, ...) ((truth) ? (void)0 : alone_fail(__FILE__, __LINE__, #truth, "" __VA_ARGS__))
+#define cr_assert_fail(...) alone_fail(__FILE__, __LINE__, "reached", "" __VA_ARGS__)
+#define cr_assert_not(truth, ...) cr_assert(!(truth), ##__VA_ARGS__)
+#define cr_assert_eq(a, b, ...) cr_assert((a) == (b), ##__VA_ARGS__)
+#define cr_assert_neq(a, b, ...) cr_assert((a) != (b), ##__VA_ARGS__)
+#define cr_assert_lt(a, b, ...) cr_assert((a) < (b), ##__VA_ARGS__)
+#define cr_assert_leq(a, b, ...) cr_assert((a) <= (b), ##__VA_ARGS__)
+#define cr_assert_gt(a, b, ...) cr_assert((a) > (b), ##__VA_ARGS__)
+#define cr_assert_geq(a, b, ...) cr_assert((a) >= (b), ##__VA_ARGS__)
+#define cr_assert_null(a, ...) cr_assert((a) == NULL, ##__VA_ARGS__)
+#define cr_assert_not_null(a, ...) cr_assert((a) != NULL, ##__VA_ARGS__)
+#define cr_assert_str_eq(a, b, ...) cr_assert(strcmp(a, b) == 0, ##__VA_ARGS__)
 #define cr_expect cr_assert
 #define cr_expect_not cr_assert_not
 #define cr_expect_eq cr_assert_eq
