@@ -1,6 +1,7 @@
 """What the tests have in common: small models as dicts, and the files of the repository."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ import mdf_c
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(mdf_c.__file__).resolve().parent.parent
+
+# Tests press Ctrl-C. A shell starts what runs in the background with that signal ignored, which Python leaves so.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def model_of(node=None, **graph):
