@@ -112,7 +112,7 @@ static void fold_in_three_lanes(struct mdf_lowered_nest *nest, mdf_lowered_id y)
     nest->steps[2].lanes = 3;
 }
 
-static void store_a_part(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+static void store_twice(struct mdf_lowered_nest *nest, mdf_lowered_id y)
 {
     (void)y;
     nest->steps[3].view.strides[0] = 0;
@@ -154,8 +154,8 @@ Test(verify, nests)
                  {read_another_type, "an operand of another type"},
                  {fold_nothing, "an operand of no such level"},
                  {fold_in_three_lanes, "a fold that there is not"},
-                 {store_a_part, "a store of no whole value"},
-                 {load_what_is_stored, "a store of no whole value"},
+                 {store_twice, "a store of elements that are there already"},
+                 {load_what_is_stored, "a store of no register"},
                  {index_by_a_real, "an index that is none"},
                  {have_an_axis_of_one, "an axis of one index"},
                  {have_no_function, "an element function that there is not"}};

@@ -13,7 +13,7 @@ struct mdf_move {
     bool by_type;  /* ... and the other inputs count by their type alone */
     bool cuts;     /* takes some of the elements, in rows that lie together */
     bool zeros;    /* puts zeros in between */
-    bool fills;    /* ... or any number: positions do not tell where */
+    size_t fills;  /* ... or any element: that of the input of this number where it is given, else an attribute's; 0: none */
     bool chooses;  /* what says how may differ from run to run, the shape staying as it is */
 };
 
@@ -26,7 +26,7 @@ static inline size_t mdf_move_data(const struct mdf_move *move, size_t n_inputs)
     return move->n_data < n_inputs ? move->n_data : n_inputs;
 }
 
-/* What stands for an element that is none of the inputs': 0. */
+/* What stands for an element that is none of the inputs': 0, or what the operator fills with. */
 #define MDF_POSITION_NONE ((int64_t)-1)
 
 /* Where the elements of results come from. `call` is one whose inputs stand as they are, but those that are moved only have a
@@ -34,17 +34,5 @@ static inline size_t mdf_move_data(const struct mdf_move *move, size_t n_inputs)
  * has): the number of the element, counted through all inputs that are moved, one after the other; or MDF_POSITION_NONE. False,
  * with the error of the call's context set: it can not run so, or makes other elements than it is given (MDF_UNSUPPORTED). */
 bool mdf_move_positions(struct mdf_call *call, const struct mdf_move *move, struct mdf_value *results);
-enum { MDF_VIEW_AXES = 62 }; /* each of a size of at least 2 */
-
-/* Elements that lie evenly: element (i0, i1, ...) of the result, the last index fastest, is element offset + i0 strides[0] + ...
- */
-struct mdf_view {
-    int64_t offset;
-    size_t n_axes; /* as few as there can be */
-    int64_t sizes[MDF_VIEW_AXES], strides[MDF_VIEW_AXES];
-};
-
-/* `n` > 0 positions as a view; false: they do not lie evenly. Of several inputs that are moved, they may lie in more than one. */
-bool mdf_view_of(const int64_t *positions, size_t n, struct mdf_view *view);
 
 #endif

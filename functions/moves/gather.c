@@ -254,7 +254,7 @@ const struct mdf_operator mdf_operators_gather[] = {
     {"Gather", 1, 99, gather, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .move = MDF_MOVE(1, .chooses = true), .form = MDF_FORM_GATHER, .infer = &mdf_rule_gather},
     {"GatherElements", 11, 99, gather_elements, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .move = MDF_MOVE(1, .chooses = true)},
+     .move = MDF_MOVE(1, .chooses = true), .form = MDF_FORM_GATHER_ELEMENTS},
     {"GatherND", 11, 99, gather_nd, batch_table, sizeof(struct batch_settings), MDF_OPERATOR_PURE, NULL,
      .move = MDF_MOVE(1, .chooses = true)},
     {"Compress", 9, 99, compress, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL, .move = MDF_MOVE(1)},

@@ -6,16 +6,18 @@
 /* Positions are counted from here on, so that what an operator fills with (0, or another small number) is none. */
 static const int64_t first_position = INT64_C(1) << 40;
 
-/* Arrays of positions in the place of the inputs that are moved. */
-static bool number_inputs(struct mdf_call *call, size_t n_data, struct mdf_value *positions, const struct mdf_value **inputs)
+/* Arrays of positions in the place of the inputs that are moved; none in that of what is filled with. */
+static bool number_inputs(struct mdf_call *call, const struct mdf_move *move, struct mdf_value *positions,
+                          const struct mdf_value **inputs)
 {
+    size_t n_data = mdf_move_data(move, call->n_inputs);
     int64_t next = first_position;
 
     for (size_t i = 0; i < call->n_inputs; i++) {
         const struct mdf_value *input = call->inputs[i];
         int64_t *elements;
 
-        inputs[i] = input;
+        inputs[i] = move->fills > 0 && i == move->fills ? NULL : input;
         if (input == NULL || i >= n_data) {
             continue;
         }
@@ -35,8 +37,8 @@ static bool number_inputs(struct mdf_call *call, size_t n_data, struct mdf_value
     return true;
 }
 
-/* Counts positions from 0. False: an element is none of those that are given, nor 0. */
-static bool count_from_zero(struct mdf_value *result)
+/* Counts positions from 0. False: an element is none of those that are given, nor what the operator fills with. */
+static bool count_from_zero(const struct mdf_move *move, struct mdf_value *result)
 {
     int64_t *map = result->data;
 
@@ -44,10 +46,10 @@ static bool count_from_zero(struct mdf_value *result)
         return false;
     }
     for (size_t i = 0; i < result->length; i++) {
-        if (map[i] != 0 && map[i] < first_position) {
+        if (map[i] != 0 && map[i] < first_position && move->fills == 0) {
             return false;
         }
-        map[i] = map[i] == 0 ? MDF_POSITION_NONE : map[i] - first_position;
+        map[i] = map[i] < first_position ? MDF_POSITION_NONE : map[i] - first_position;
     }
     return true;
 }
@@ -88,10 +90,9 @@ bool mdf_move_positions(struct mdf_call *call, const struct mdf_move *move, stru
     for (i = 0; done && i < n_outputs; i++) {
         outputs[i] = call->outputs[i] != NULL ? &results[i] : NULL;
     }
-    done = done ? number_inputs(call, mdf_move_data(move, n), positions, inputs) && run_on(call, inputs, outputs)
-                : mdf_call_out_of_memory(call);
+    done = done ? number_inputs(call, move, positions, inputs) && run_on(call, inputs, outputs) : mdf_call_out_of_memory(call);
     for (i = 0; done && i < n_outputs; i++) {
-        if (outputs[i] != NULL && !count_from_zero(outputs[i])) {
+        if (outputs[i] != NULL && !count_from_zero(move, outputs[i])) {
             done = mdf_call_error(call, MDF_UNSUPPORTED, "makes other elements than those it is given");
         }
     }
@@ -102,40 +103,4 @@ bool mdf_move_positions(struct mdf_call *call, const struct mdf_move *move, stru
     mdf_memory_release(memory, inputs);
     mdf_memory_release(memory, outputs);
     return done;
-}
-
-/* How many positions from the first on go on as the first `n_block` did, each block `stride` from the one before. */
-static size_t count_even(const int64_t *positions, size_t n, size_t n_block, int64_t stride)
-{
-    size_t i = n_block;
-
-    while (i < n && positions[i] == positions[i - n_block] + stride && positions[i] != MDF_POSITION_NONE) {
-        i++;
-    }
-    return i;
-}
-
-bool mdf_view_of(const int64_t *positions, size_t n, struct mdf_view *view)
-{
-    int64_t sizes[MDF_VIEW_AXES], strides[MDF_VIEW_AXES];
-    size_t n_axes = 0, n_block = 1;
-
-    while (n_block < n) {
-        int64_t stride = positions[n_block] - positions[0];
-        size_t n_times = count_even(positions, n, n_block, stride) / n_block;
-
-        if (n_times < 2 || n % (n_block * n_times) != 0 || positions[0] == MDF_POSITION_NONE) {
-            return false;
-        }
-        sizes[n_axes] = (int64_t)n_times;
-        strides[n_axes++] = stride;
-        n_block *= n_times;
-    }
-    view->offset = positions[0];
-    view->n_axes = n_axes;
-    for (size_t i = 0; i < n_axes; i++) {
-        view->sizes[i] = sizes[n_axes - 1 - i];
-        view->strides[i] = strides[n_axes - 1 - i];
-    }
-    return positions[0] != MDF_POSITION_NONE;
 }

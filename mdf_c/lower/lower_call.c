@@ -622,6 +622,13 @@ static bool is_constant(const struct lowering *lowering, const struct trial *tri
     return true;
 }
 
+/* Whether only the shape of the input counts, which is the same in all runs. */
+static bool has_only_shape(const struct lowering *lowering, const struct trial *trial)
+{
+    return trial->source->operator->form == MDF_FORM_OF_SHAPE && trial->n == 1 && trial->ids[0] != MDF_LOWERED_NONE &&
+           trial->effective[0]->kind == MDF_KIND_TENSOR && !lowering->facts[trial->ids[0]].is_open;
+}
+
 /* What constants give is constant, also a list. */
 static bool fold(struct lowering *lowering, struct scope *scope, struct trial *trial)
 {
@@ -654,7 +661,7 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
     bool is_single = trial->source->n_outputs == 1 && trial->outputs[0] != NULL, taken = false, all_even = true;
 
-    if (is_constant(lowering, trial)) {
+    if (is_constant(lowering, trial) || has_only_shape(lowering, trial)) {
         return fold(lowering, scope, trial);
     }
     if (may_have_parts(lowering, trial) && (!take_parts(lowering, scope, trial, &taken) || taken)) {
@@ -672,6 +679,10 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
         }
     } else if (is_single && view_op(lowering, trial, &op)) {
         return add_element_op(lowering, scope, trial, &op);
+    }
+    if (lowering->is_for_source &&
+        trial->source->operator->move != NULL &&(!lowering_move(lowering, scope, trial, &taken) || taken)) {
+        return taken && !lowering_has_failed(lowering);
     }
     if (!lowering_try_nest(lowering, scope, trial, &taken) || taken) {
         return taken && !lowering_has_failed(lowering);

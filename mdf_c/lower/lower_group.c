@@ -48,8 +48,18 @@ static bool joins(const struct mdf_lowered_op *op, const size_t *made_at, size_t
     return true;
 }
 
+/* A value that several nests store is made by the last of them. */
+static void note_store(size_t *made_at, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *store, size_t at,
+                       const struct mdf_lowered_value *values)
+{
+    bool is_part = mdf_nest_count(nest, 0, store->level) < values[store->view.id].form.length;
+    size_t *made = &made_at[store->view.id];
+
+    *made = is_part && *made != SIZE_MAX && *made > at ? *made : at;
+}
+
 /* Notes where the results of an op are made. */
-static void note_made(size_t *made_at, const struct mdf_lowered_op *op, size_t at)
+static void note_made(size_t *made_at, const struct mdf_lowered_op *op, size_t at, const struct mdf_lowered_value *values)
 {
     size_t i;
 
@@ -77,7 +87,7 @@ static void note_made(size_t *made_at, const struct mdf_lowered_op *op, size_t a
     case MDF_LOWERED_NEST:
         for (i = 0; i < op->of.nest->n_steps; i++) {
             if (op->of.nest->steps[i].kind == MDF_NEST_STORE) {
-                made_at[op->of.nest->steps[i].view.id] = at;
+                note_store(made_at, op->of.nest, &op->of.nest->steps[i], at, values);
             }
         }
         break;
@@ -176,7 +186,7 @@ static void become_nest(struct lowering *lowering, struct mdf_lowered_op *op, st
                 !lowering->lowered->values[nest->steps[i].view.id].is_scalar;
         }
     }
-    note_made(made_at, op, at);
+    note_made(made_at, op, at, lowering->lowered->values);
 }
 
 /* A region whose ops are gone through: the first n are done. */
@@ -231,7 +241,7 @@ static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest 
 
 static void add_op(struct grouping *grouping, const struct mdf_lowered_op *op)
 {
-    note_made(grouping->made_at, op, grouping->n);
+    note_made(grouping->made_at, op, grouping->n, grouping->lowering->lowered->values);
     grouping->region->ops[grouping->n++] = *op;
 }
 

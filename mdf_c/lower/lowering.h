@@ -194,6 +194,9 @@ bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct tr
 mdf_lowered_id lowering_broadcast(struct lowering *lowering, const struct mdf_lowered_op *op, const struct mdf_value *result);
 /* --- lower_view.c: notes what the results of a call that only moves elements are views of, behind its lowering. */
 bool lowering_note_views(struct lowering *lowering, struct scope *scope, struct trial *trial);
+/* --- lower_move.c: NESTs for a call that only moves elements, by constant arguments, or by indices that are not known before;
+ * *taken: the call is lowered. */
+bool lowering_move(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
 /* --- lower_group.c: nests, and groups of element ops, of a region that share an index space are made one. */
 bool lowering_group(struct lowering *lowering, struct region *region);
 /* --- lower_unread.c: drops what nothing reads, when all is there. */

@@ -1,6 +1,8 @@
 /* nest_draft.c - see nest_draft.h. */
 #include "mdf_c/lower/nest_draft.h"
 
+#include "functions/moves/indexing.h"
+
 #include <string.h>
 
 struct nest_draft *draft_new(struct lowering *lowering)
@@ -51,37 +53,51 @@ static uint8_t add_step(struct nest_draft *draft, const struct draft_step *step)
     return (uint8_t)draft->n_steps++;
 }
 
-uint8_t draft_load(struct lowering *lowering, struct nest_draft *draft, mdf_lowered_id id, const uint8_t *axes)
+/* Lets a view go along axes, from which the register then depends. */
+static void follow_axes(struct draft_step *step, size_t rank, const uint8_t *axes, const int64_t *strides)
 {
-    const struct fact *fact = &lowering->facts[id];
-    const struct mdf_value *form = &lowering->lowered->values[id].form;
-    struct draft_step added = {.step = {.kind = MDF_NEST_LOAD, .dtype = form->dtype}};
-    struct mdf_nest_view *view = &added.step.view;
-    int64_t stride = 1;
-    size_t dimension;
+    size_t d;
 
-    *view = (struct mdf_nest_view){.id = id, .at = MDF_NEST_NONE};
-    if (fact->view.is_there) {
-        view->id = fact->view.id;
-        view->first = fact->view.first;
-    }
-    for (dimension = form->rank; dimension-- > 0 && form->length > 1;) {
-        int64_t own = fact->view.is_there ? fact->view.strides[dimension] : stride;
-
-        stride *= mdf_value_shape(form)[dimension];
-        if (axes[dimension] != DRAFT_NO_AXIS) {
-            view->strides[axes[dimension]] += own;
-            added.axes |= (uint8_t)(own != 0 ? 1u << axes[dimension] : 0);
+    for (d = 0; d < rank; d++) {
+        if (axes[d] != DRAFT_NO_AXIS) {
+            step->step.view.strides[axes[d]] += strides[d];
+            step->axes |= (uint8_t)(strides[d] != 0 ? 1u << axes[d] : 0);
         }
     }
-    if (fact->view.is_there && fact->view.at != MDF_LOWERED_NONE) {
-        uint8_t at = draft_load(lowering, draft, fact->view.at, NULL);
+}
 
-        view->at = draft->steps[at].step.dtype == MDF_DTYPE_INT64 ? at : draft_cast(draft, at, MDF_DTYPE_INT64);
-        view->at_stride = fact->view.at_stride;
-        view->at_limit = fact->view.at_limit;
+uint8_t draft_load_elements(struct lowering *lowering, struct nest_draft *draft, const struct mdf_nest_view *view, size_t rank,
+                            const uint8_t *axes, const int64_t *strides)
+{
+    struct draft_step added = {
+        .step = {.kind = MDF_NEST_LOAD, .dtype = lowering->lowered->values[view->id].form.dtype, .view = *view}};
+
+    follow_axes(&added, rank, axes, strides);
+    if (view->at != MDF_NEST_NONE) {
+        added.axes |= draft->steps[view->at].axes;
     }
     return add_step(draft, &added);
+}
+
+uint8_t draft_load(struct lowering *lowering, struct nest_draft *draft, mdf_lowered_id id, const uint8_t *axes)
+{
+    const struct lowering_view *from = &lowering->facts[id].view;
+    const struct mdf_value *form = &lowering->lowered->values[id].form;
+    struct mdf_nest_view view = {.id = id, .at = MDF_NEST_NONE};
+    int64_t strides[MDF_INLINE_RANK] = {0};
+
+    mdf_strides(form->rank, mdf_value_shape(form), strides);
+    if (from->is_there) {
+        view.id = from->id;
+        view.first = from->first;
+        memcpy(strides, from->strides, sizeof strides);
+    }
+    if (from->is_there && from->at != MDF_LOWERED_NONE) {
+        view.at = draft_cast(draft, draft_load(lowering, draft, from->at, NULL), MDF_DTYPE_INT64);
+        view.at_stride = from->at_stride;
+        view.at_limit = from->at_limit;
+    }
+    return draft_load_elements(lowering, draft, &view, form->length > 1 ? form->rank : 0, axes, strides);
 }
 
 uint8_t draft_element(struct nest_draft *draft, const struct mdf_lowered_op *op, mdf_dtype result, const uint8_t *in, unsigned of)
@@ -132,22 +148,31 @@ uint8_t draft_fold(struct nest_draft *draft, enum mdf_nest_fold fold, uint8_t in
     return add_step(draft, &added);
 }
 
-void draft_store(struct lowering *lowering, struct nest_draft *draft, uint8_t in, mdf_lowered_id id, const uint8_t *axes)
+void draft_store_elements(struct lowering *lowering, struct nest_draft *draft, uint8_t in, const struct mdf_nest_view *view,
+                          size_t rank, const uint8_t *axes, const int64_t *strides)
 {
-    const struct mdf_value *form = &lowering->lowered->values[id].form;
-    struct draft_step added = {.step = {.kind = MDF_NEST_STORE, .dtype = form->dtype, .n_in = 1, .in = {in}},
+    struct draft_step added = {.step = {.kind = MDF_NEST_STORE,
+                                        .dtype = lowering->lowered->values[view->id].form.dtype,
+                                        .n_in = 1,
+                                        .in = {in},
+                                        .view = *view},
                                .axes = draft->steps[in].axes};
-    int64_t stride = 1;
-    size_t dimension;
 
-    added.step.view = (struct mdf_nest_view){.id = id, .at = MDF_NEST_NONE};
-    for (dimension = form->rank; dimension-- > 0;) {
-        if (axes[dimension] != DRAFT_NO_AXIS) {
-            added.step.view.strides[axes[dimension]] = stride;
-        }
-        stride *= mdf_value_shape(form)[dimension];
+    follow_axes(&added, rank, axes, strides);
+    if (draft->steps[in].step.kind == MDF_NEST_LOAD) {
+        draft->steps[in].axes = added.axes; /* one element for many */
     }
     add_step(draft, &added);
+}
+
+void draft_store(struct lowering *lowering, struct nest_draft *draft, uint8_t in, mdf_lowered_id id, const uint8_t *axes)
+{
+    const struct mdf_nest_view view = {.id = id, .at = MDF_NEST_NONE};
+    const struct mdf_value *form = &lowering->lowered->values[id].form;
+    int64_t strides[MDF_INLINE_RANK] = {0};
+
+    mdf_strides(form->rank, mdf_value_shape(form), strides);
+    draft_store_elements(lowering, draft, in, &view, form->rank, axes, strides);
 }
 
 /* ------------------------------------------------------------------ order of the axes */
@@ -245,7 +270,7 @@ struct mdf_lowered_nest *draft_finish(struct lowering *lowering, const struct ne
     struct mdf_lowered_nest *nest;
     size_t i;
 
-    if (draft->has_failed || draft->n_axes == 0 || !order_axes(draft, order)) {
+    if (draft->has_failed || !order_axes(draft, order)) {
         return NULL;
     }
     for (i = 0; i < draft->n_axes; i++) {
@@ -288,6 +313,12 @@ void draft_read(struct nest_draft *draft, const struct mdf_lowered_nest *nest)
             bool has_axis = step->step.kind != MDF_NEST_LOAD || step->step.view.strides[axis] != 0;
 
             step->axes |= (uint8_t)(has_axis ? 1u << axis : 0);
+        }
+        if (step->step.kind == MDF_NEST_LOAD && step->step.view.at != MDF_NEST_NONE) {
+            step->axes |= draft->steps[step->step.view.at].axes;
+        }
+        if (step->step.kind == MDF_NEST_STORE) {
+            draft->steps[step->step.in[0]].axes = step->axes; /* of a load too that is stored where it repeats */
         }
         for (axis = step->step.level; step->step.kind == MDF_NEST_FOLD && axis < nest->steps[step->step.in[0]].level; axis++) {
             step->folded[step->n_folded++] = (uint8_t)axis;
@@ -336,7 +367,7 @@ static bool map_load(struct merging *merging, const struct mdf_nest_step *load, 
 {
     size_t n = 0, i, axis;
 
-    if (load->view.first != 0 || load->view.at != MDF_NEST_NONE) {
+    if (load->view.first != store->view.first || load->view.at != MDF_NEST_NONE) {
         return false;
     }
     for (i = 0; i < merging->b->n_axes; i++) {
@@ -407,12 +438,16 @@ static struct mdf_lowered_nest *try_merge(struct merging *merging)
         for (k = 0; k < from->n_in; k++) {
             step.step.in[k] = registers[from->in[k]];
         }
+        if (from->kind == MDF_NEST_STORE && draft->steps[step.step.in[0]].axes != step.axes) {
+            return NULL; /* one element that is stored many times */
+        }
         memset(step.step.view.strides, 0, sizeof step.step.view.strides);
         for (axis = 0; axis < from->level; axis++) {
             step.step.view.strides[merging->map[axis]] = from->view.strides[axis];
         }
         if (from->view.at != MDF_NEST_NONE) {
             step.step.view.at = registers[from->view.at];
+            step.axes |= draft->steps[step.step.view.at].axes;
         }
         for (axis = from->level; from->kind == MDF_NEST_FOLD && axis < merging->b->steps[from->in[0]].level; axis++) {
             step.folded[step.n_folded++] = merging->map[axis];
@@ -451,12 +486,25 @@ static struct mdf_lowered_nest *map_rest(struct merging *merging, size_t i)
     return nest;
 }
 
+/* Whether both store parts of one value. */
+static bool store_one_value(const struct mdf_lowered_nest *a, const struct mdf_lowered_nest *b)
+{
+    size_t i;
+
+    for (i = 0; i < b->n_steps; i++) {
+        if (b->steps[i].kind == MDF_NEST_STORE && mdf_nest_stores(a, b->steps[i].view.id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct mdf_lowered_nest *draft_merge(struct lowering *lowering, const struct mdf_lowered_nest *a,
                                      const struct mdf_lowered_nest *b, bool has_to_read)
 {
     struct merging merging = {.a = a, .b = b, .lowering = lowering, .n_axes = a->n_axes};
 
-    if (!map_loads(&merging, has_to_read)) {
+    if (store_one_value(a, b) || !map_loads(&merging, has_to_read)) {
         return NULL;
     }
     merging.first = draft_new(lowering);

@@ -28,6 +28,10 @@ uint8_t draft_axis(struct nest_draft *draft, int64_t extent);
 /* Registers. A value is loaded from where it was moved from, if it is a view (lowering_note_view); axes[d] is the axis of its
  * dimension d. */
 uint8_t draft_load(struct lowering *lowering, struct nest_draft *draft, mdf_lowered_id id, const uint8_t *axes);
+/* The same of an element of view->id itself: from view->first on, with strides[d] along axes[d] for each d < rank, and
+ * by the register view->at. */
+uint8_t draft_load_elements(struct lowering *lowering, struct nest_draft *draft, const struct mdf_nest_view *view, size_t rank,
+                            const uint8_t *axes, const int64_t *strides);
 /* Of `op`, whose operands are given as registers, over the axes `of`. */
 uint8_t draft_element(struct nest_draft *draft, const struct mdf_lowered_op *op, mdf_dtype result, const uint8_t *in,
                       unsigned of);
@@ -36,6 +40,9 @@ uint8_t draft_fold(struct nest_draft *draft, enum mdf_nest_fold fold, uint8_t in
                    unsigned lanes);
 /* axes[d]: of dimension d of the value. */
 void draft_store(struct lowering *lowering, struct nest_draft *draft, uint8_t in, mdf_lowered_id id, const uint8_t *axes);
+/* The same of a part of view->id. */
+void draft_store_elements(struct lowering *lowering, struct nest_draft *draft, uint8_t in, const struct mdf_nest_view *view,
+                          size_t rank, const uint8_t *axes, const int64_t *strides);
 
 /* In some order of the axes. NULL: they have none in which each register has the outermost ones, it is too large, or memory ran
  * out. */

@@ -13,12 +13,12 @@
  * Registers may be used at any later step whose level is not below theirs, also behind a fold of their own axes: who runs it goes
  * through these axes once more then, or has kept what it needs.
  *
- * Invariants, which mdf_lowered_verify (verify.h) checks: there is an axis, and extents are at least 2; operands are earlier
- * steps that make registers, of no higher level and of the types that are said below; no element that a view leads to lies
- * outside its value, `at` counted in; strides past the step's level are 0. A value that is stored is a result in memory of its
- * own or a scalar; it is stored by one step, each of its elements once and all of them, and not loaded by the same nest. What a
- * nest loads does not share memory with what it stores, but for a state that is written in place (loop_plan.h): no way of running
- * may load it again after a store. */
+ * Without axes there is one point. Invariants, which mdf_lowered_verify (verify.h) checks: extents are at least 2; operands are
+ * earlier steps that make registers, of no higher level and of the types that are said below; no element that a view leads to
+ * lies outside its value, `at` counted in; strides past the step's level are 0. A value that is stored is a result in memory of
+ * its own or a scalar; a step stores each element once, and all of them, or a part: other nests of the region store the other
+ * parts then, before anything reads the value. It is not loaded by the same nest. What a nest loads does not share memory with
+ * what it stores, but for a state that is written in place (loop_plan.h): no way of running may load it again after a store. */
 #ifndef MDF_LOWERED_NEST_H
 #define MDF_LOWERED_NEST_H
 

@@ -209,6 +209,9 @@ void mdf_lowered_op_print(struct mdf_text *text, const struct mdf_lowered *lower
         break;
     case MDF_LOWERED_NEST:
         mdf_text_append_string(text, "nest over");
+        if (op->of.nest->n_axes == 0) {
+            mdf_text_append_string(text, " one point");
+        }
         print_axes(text, op->of.nest);
         break;
     case MDF_LOWERED_IF:

@@ -13,6 +13,7 @@ struct verification {
     struct mdf_text *why;
     bool *is_there;       /* of each value: it can be read here */
     bool *is_made;        /* anything has made it */
+    size_t *n_stored;     /* elements of it that nests have stored so far */
     mdf_lowered_id *made; /* by what the regions around have, in order */
     size_t n_made;
 };
@@ -87,23 +88,42 @@ static void find_bounds(const struct mdf_lowered_nest *nest, const struct mdf_ne
     }
 }
 
-/* Whether a store writes each element once: some order of the axes is that of the value's own layout. */
-static bool covers_value(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t length)
+/* How many elements a store writes; 0: some of them more than once. In some order of the axes each one steps over all that those
+ * before it go through. */
+static size_t count_stored(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
 {
     bool used[MDF_NEST_MOST_AXES] = {false};
-    int64_t stride = 1;
-    size_t i, axis;
+    int64_t reach = 0;
+    size_t i, axis, next;
 
     for (i = 0; i < step->level; i++) {
-        for (axis = 0; axis < step->level && (used[axis] || step->view.strides[axis] != stride); axis++) {
+        for (axis = 0, next = SIZE_MAX; axis < step->level; axis++) {
+            next = !used[axis] && (next == SIZE_MAX || step->view.strides[axis] < step->view.strides[next]) ? axis : next;
         }
-        if (axis == step->level) {
-            return false;
+        if (step->view.strides[next] <= reach) {
+            return 0;
         }
-        used[axis] = true;
-        stride *= (int64_t)nest->extents[axis];
+        used[next] = true;
+        reach += step->view.strides[next] * ((int64_t)nest->extents[next] - 1);
     }
-    return step->view.first == 0 && (uint64_t)stride == length;
+    return mdf_nest_count(nest, 0, step->level);
+}
+
+/* A value is made by one store, or by several nests of which each stores a part; it is there when all parts are. */
+static bool stores(struct verification *verification, const struct mdf_lowered_op *op, const struct mdf_nest_step *step)
+{
+    mdf_lowered_id id = step->view.id;
+    size_t length = verification->lowered->values[id].form.length, n = count_stored(op->of.nest, step);
+
+    if (n == 0 || n > length - verification->n_stored[id] || verification->lowered->values[id].place != MDF_LOWERED_RESULT) {
+        return fail(verification, op, "a store of elements that are there already");
+    }
+    if (verification->n_stored[id] == 0 && !makes(verification, op, id)) {
+        return false;
+    }
+    verification->n_stored[id] += n;
+    verification->is_there[id] = verification->n_stored[id] == length;
+    return true;
 }
 
 static bool verify_view(struct verification *verification, const struct mdf_lowered_op *op, size_t i)
@@ -206,10 +226,9 @@ static bool verify_step(struct verification *verification, const struct mdf_lowe
     case MDF_NEST_STORE:
         return step->in[0] < i && op->of.nest->steps[step->in[0]].kind != MDF_NEST_STORE &&
                        op->of.nest->steps[step->in[0]].level == step->level &&
-                       op->of.nest->steps[step->in[0]].dtype == step->dtype && stores_once(op->of.nest, i) &&
-                       covers_value(op->of.nest, step, verification->lowered->values[step->view.id].form.length)
-                   ? verify_view(verification, op, i) && makes(verification, op, step->view.id)
-                   : fail(verification, op, "a store of no whole value");
+                       op->of.nest->steps[step->in[0]].dtype == step->dtype && stores_once(op->of.nest, i)
+                   ? verify_view(verification, op, i) && stores(verification, op, step)
+                   : fail(verification, op, "a store of no register");
     }
     return fail(verification, op, "a step of no kind");
 }
@@ -219,7 +238,7 @@ static bool verify_nest(struct verification *verification, const struct mdf_lowe
     const struct mdf_lowered_nest *nest = op->of.nest;
     size_t i;
 
-    if (nest->n_axes == 0 || nest->n_axes > MDF_NEST_MOST_AXES || nest->n_steps > MDF_NEST_MOST_STEPS) {
+    if (nest->n_axes > MDF_NEST_MOST_AXES || nest->n_steps > MDF_NEST_MOST_STEPS) {
         return fail(verification, op, "a nest of no such size");
     }
     for (i = 0; i < nest->n_axes; i++) {
@@ -408,7 +427,9 @@ bool mdf_lowered_verify(const struct mdf_lowered *lowered, struct mdf_text *why)
     verification.is_there = mdf_arena_array(&arena, lowered->n_values + 1, sizeof *verification.is_there);
     verification.is_made = mdf_arena_array(&arena, lowered->n_values + 1, sizeof *verification.is_made);
     verification.made = mdf_arena_array(&arena, 2 * lowered->n_values + 1, sizeof *verification.made);
-    holds = verification.is_there != NULL && verification.is_made != NULL && verification.made != NULL;
+    verification.n_stored = mdf_arena_array(&arena, lowered->n_values + 1, sizeof *verification.n_stored);
+    holds = verification.is_there != NULL && verification.is_made != NULL && verification.made != NULL &&
+            verification.n_stored != NULL;
     for (i = 0; holds && i < lowered->n_values; i++) {
         verification.is_there[i] = verification.is_made[i] =
             lowered->values[i].place == MDF_LOWERED_INPUT || lowered->values[i].place == MDF_LOWERED_CONSTANT;

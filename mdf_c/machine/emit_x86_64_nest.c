@@ -314,7 +314,8 @@ static struct nest_code *find_best(struct emission *emission, const struct mdf_l
 bool emission_nest(struct emission *emission, const struct mdf_lowered_nest *nest)
 {
     enum { MOST_POINTS = 1 << 26 }; /* a tenth of a second, about: whoever runs more of them has to ask whether to stop */
-    struct nest_code *best = mdf_nest_count(nest, 0, nest->n_axes) > MOST_POINTS ? NULL : find_best(emission, nest);
+    bool fits = nest->n_axes > 0 && mdf_nest_count(nest, 0, nest->n_axes) <= MOST_POINTS;
+    struct nest_code *best = fits ? find_best(emission, nest) : NULL;
     char *memory;
 
     if (best == NULL) {

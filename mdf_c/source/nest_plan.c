@@ -133,7 +133,7 @@ static bool may_be_vector(const struct nest_plan *plan, size_t axis)
 static void choose_vector(struct nest_plan *plan)
 {
     size_t n = plan->nest->n_axes, axis;
-    double least = axis_cost(plan, n - 1);
+    double least = n > 0 ? axis_cost(plan, n - 1) : 0;
 
     plan->vector = n;
     for (axis = 0; axis + 1 < n; axis++) {

@@ -88,8 +88,8 @@ void mdf_source_declare_result(struct mdf_source_writer *writer, mdf_lowered_id 
     struct mdf_source_value *own = &writer->values[id];
     const char *type = mdf_source_type((mdf_dtype)value->form.dtype);
 
-    if (own->is_buffered) {
-        return;
+    if (own->is_buffered || own->name != NULL) {
+        return; /* that was done for another part of it */
     }
     if (value->is_scalar) {
         own->name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, id));

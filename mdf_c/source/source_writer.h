@@ -229,9 +229,8 @@ struct mdf_source_call {
 const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i);
 const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call);
 
-/* --- source_moves.c: operators that only move elements. source_broadcast.c: functions of elements over arrays that broadcast.
- * source_reduce.c, source_product.c, source_softmax.c, source_gather.c. */
-bool mdf_source_write_move(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+/* --- source_broadcast.c: functions of elements over arrays that broadcast. source_reduce.c, source_product.c,
+ * source_softmax.c. */
 bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 /* The same as another operator of elements. */
 bool mdf_source_write_broadcast_as(struct mdf_source_writer *writer, const struct mdf_source_call *call,
@@ -243,7 +242,6 @@ bool mdf_source_write_fold(struct mdf_source_writer *writer, const struct mdf_so
 bool mdf_source_write_matmul(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 bool mdf_source_write_gemm(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 bool mdf_source_write_softmax(struct mdf_source_writer *writer, const struct mdf_source_call *call);
-bool mdf_source_write_gather(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 
 /* --- source_uses.c */
 

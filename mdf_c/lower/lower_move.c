@@ -1,0 +1,428 @@
+/* lower_move.c - NEST ops for calls that only move elements, where they are to be written out: each result is made of pieces
+ * whose elements lie evenly in one input, a nest for each, or gathered by a table. See lowering.h.
+ *
+ * Where elements go is found by running the kernel on positions (functions/kernel/move.h). */
+#include "mdf_c/lower/nest_draft.h"
+#include "mdf_c/lower/trial.h"
+
+#include "functions/elements/where.h"
+#include "functions/kernel/move.h"
+
+#include "functions/moves/indexing.h"
+
+#include <string.h>
+
+enum { MOST_PIECES = 32, INPUT_SHIFT = 44 };
+
+/* A result in the making. Its elements are numbers: that of an input, shifted, and the place in it. What is put in between is
+ * one more input, of one element. */
+struct moving {
+    struct lowering *lowering;
+    const struct mdf_value *form;
+    mdf_lowered_id out;
+    const mdf_lowered_id *inputs;
+    struct region *region;
+    int64_t *places;
+    size_t steps[MDF_INLINE_RANK]; /* of the result's dimensions, in elements */
+    struct piece *pieces;
+    size_t n_pieces;
+};
+
+/* A box of the result whose elements lie evenly. */
+struct piece {
+    size_t from[MDF_INLINE_RANK], n[MDF_INLINE_RANK];
+};
+
+/* ------------------------------------------------------------------ pieces */
+
+static int64_t input_of(int64_t place)
+{
+    return place >> INPUT_SHIFT;
+}
+
+/* Whether slices `i` and `i + 1` along a dimension, from the box so far on, go on as `i - 1` and `i` (`is_longer`), and alike
+ * along the dimensions before. */
+static bool goes_on(const struct moving *moving, const struct piece *box, size_t dimension, size_t i, bool is_longer)
+{
+    const int64_t *places = moving->places;
+    size_t step = moving->steps[dimension], start = i * step, k, d;
+
+    for (d = 0; d < dimension; d++) {
+        start += box->from[d] * moving->steps[d];
+    }
+    for (k = start; k < start + step; k++) {
+        if (input_of(places[k]) != input_of(places[k + step]) ||
+            (is_longer && places[k + step] - places[k] != places[k] - places[k - step])) {
+            return false;
+        }
+        for (d = 0; d < dimension; d++) {
+            if (box->n[d] > 1 &&
+                places[k + moving->steps[d]] - places[k] != places[k + step + moving->steps[d]] - places[k + step]) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Cuts the box along a dimension and those behind it. False: there are too many pieces. */
+static bool cut(struct moving *moving, struct piece box, size_t dimension)
+{
+    size_t n, i;
+
+    if (dimension == moving->form->rank) {
+        if (moving->n_pieces == MOST_PIECES) {
+            return false;
+        }
+        moving->pieces[moving->n_pieces++] = box;
+        return true;
+    }
+    n = (size_t)mdf_value_shape(moving->form)[dimension];
+    for (i = 0; i < n; i += box.n[dimension]) {
+        box.from[dimension] = i;
+        for (box.n[dimension] = 1;
+             i + box.n[dimension] < n && goes_on(moving, &box, dimension, i + box.n[dimension] - 1, box.n[dimension] > 1);
+             box.n[dimension]++) {
+        }
+        if (!cut(moving, box, dimension + 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool add_op(struct moving *moving, const struct nest_draft *draft)
+{
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE};
+
+    op.of.nest = draft_finish(moving->lowering, draft);
+    return op.of.nest != NULL && lowering_add_op(moving->lowering, moving->region, &op);
+}
+
+static bool add_piece(struct moving *moving, const struct piece *piece)
+{
+    struct mdf_nest_view source = {.at = MDF_NEST_NONE}, target = {.id = moving->out, .at = MDF_NEST_NONE};
+    struct nest_draft *draft = draft_new(moving->lowering);
+    int64_t from[MDF_INLINE_RANK] = {0}, to[MDF_INLINE_RANK] = {0}, first;
+    uint8_t axes[MDF_INLINE_RANK], in;
+    size_t start = 0, d;
+
+    if (draft == NULL) {
+        return false;
+    }
+    for (d = 0; d < moving->form->rank; d++) {
+        start += piece->from[d] * moving->steps[d];
+    }
+    first = moving->places[start];
+    for (d = 0; d < moving->form->rank; d++) {
+        axes[d] = draft_axis(draft, (int64_t)piece->n[d]);
+        to[d] = (int64_t)moving->steps[d];
+        from[d] = piece->n[d] > 1 ? moving->places[start + moving->steps[d]] - first : 0;
+    }
+    source.id = moving->inputs[input_of(first)];
+    source.first = first & ((INT64_C(1) << INPUT_SHIFT) - 1);
+    target.first = (int64_t)start;
+    in = draft_load_elements(moving->lowering, draft, &source, moving->form->rank, axes, from);
+    draft_store_elements(moving->lowering, draft, in, &target, moving->form->rank, axes, to);
+    return add_op(moving, draft);
+}
+
+/* ------------------------------------------------------------------ tables */
+
+/* An array of all elements of the result in a row. */
+static mdf_lowered_id add_table(struct moving *moving, mdf_dtype dtype, const void *elements)
+{
+    int64_t length = (int64_t)moving->form->length;
+    struct mdf_value table = {0};
+
+    mdf_value_borrow_tensor(moving->lowering->memory, &table, dtype, MDF_STRENGTH_TYPED, 1, &length, elements);
+    return lowering_add_constant(moving->lowering, &table, false);
+}
+
+/* Each element of one input (number 0) or of what is put in between (number 1) by an index. */
+static bool gather_by_table(struct moving *moving)
+{
+    static const int64_t strides[2][1] = {{0}, {1}};
+    struct mdf_nest_view source = {.id = moving->inputs[0], .at_stride = 1}, target = {.id = moving->out, .at = MDF_NEST_NONE};
+    struct mdf_lowered_op select = {
+        .code = MDF_LOWERED_SELECT, .dtype = moving->form->dtype, .n_in = 3, .loop = mdf_where.loops[moving->form->dtype]};
+    struct lowering *lowering = moving->lowering;
+    size_t n = moving->form->length, i;
+    bool *is_there = mdf_arena_array(&lowering->scratch, n, sizeof *is_there), all = true;
+    struct nest_draft *draft = draft_new(lowering);
+    mdf_lowered_id indices, mask;
+    uint8_t axis, in[MDF_MAX_OPERANDS];
+
+    if (draft == NULL || is_there == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < n; i++) {
+        is_there[i] = input_of(moving->places[i]) == 0;
+        all = all && is_there[i];
+        moving->places[i] = is_there[i] ? moving->places[i] : 0;
+    }
+    indices = add_table(moving, MDF_DTYPE_INT64, moving->places);
+    mask = add_table(moving, MDF_DTYPE_BOOL, is_there);
+    if (indices == MDF_LOWERED_NONE || mask == MDF_LOWERED_NONE) {
+        return false;
+    }
+    axis = draft_axis(draft, (int64_t)n);
+    in[0] = draft_load(lowering, draft, mask, &axis);
+    source.at = draft_load(lowering, draft, indices, &axis);
+    source.at_limit = (int64_t)lowering->lowered->values[source.id].form.length;
+    in[1] = draft_load_elements(lowering, draft, &source, 1, &axis, strides[0]);
+    if (!all) {
+        in[2] = draft_load(lowering, draft, moving->inputs[1], NULL);
+        in[1] = draft_element(draft, &select, (mdf_dtype)select.dtype, in, 1);
+        draft->has_failed = draft->has_failed || select.loop == NULL;
+    }
+    draft_store_elements(lowering, draft, in[1], &target, 1, &axis, strides[1]);
+    return add_op(moving, draft);
+}
+
+/* ------------------------------------------------------------------ results */
+
+/* What is put in between: an input, or as the example of the result has it. */
+static mdf_lowered_id find_filling(struct lowering *lowering, const struct trial *trial, const struct mdf_value *result,
+                                   size_t at)
+{
+    mdf_dtype dtype = (mdf_dtype)result->dtype;
+    size_t input = trial->source->operator->move->fills;
+    struct mdf_value element = {0};
+
+    if (input > 0 && input < trial->n && trial->ids[input] != MDF_LOWERED_NONE) {
+        return trial->ids[input];
+    }
+    mdf_value_borrow_tensor(lowering->memory, &element, dtype, MDF_STRENGTH_TYPED, 0, NULL,
+                            (const char *)result->data + at * mdf_dtype_size(dtype));
+    return lowering_add_constant(lowering, &element, false);
+}
+
+/* Numbers the places by input: `inputs` are those that are moved, and what is put in between. False: the operator makes elements
+ * of other types, or memory was refused. */
+static bool number_places(struct lowering *lowering, const struct trial *trial, size_t n_data, const struct mdf_value *positions,
+                          const struct mdf_value *result, mdf_lowered_id *inputs, size_t *n_used)
+{
+    int64_t *places = positions->data;
+    size_t i, k;
+
+    *n_used = n_data;
+    for (i = 0; i < result->length; i++) {
+        int64_t place = places[i];
+
+        if (place == MDF_POSITION_NONE) {
+            inputs[n_data] = *n_used == n_data ? find_filling(lowering, trial, result, i) : inputs[n_data];
+            *n_used = n_data + 1;
+            if (inputs[n_data] == MDF_LOWERED_NONE) {
+                return false;
+            }
+            places[i] = (int64_t)n_data << INPUT_SHIFT;
+            continue;
+        }
+        for (k = 0; k < n_data; k++) {
+            int64_t n = trial->effective[k] != NULL ? (int64_t)trial->effective[k]->length : 0;
+
+            if (place < n) {
+                break;
+            }
+            place -= n;
+        }
+        if (k == n_data || trial->effective[k]->dtype != result->dtype) {
+            return false;
+        }
+        places[i] = ((int64_t)k << INPUT_SHIFT) + place;
+    }
+    return true;
+}
+
+static bool may_move(const struct lowering *lowering, const struct trial *trial, size_t n_data)
+{
+    size_t i;
+
+    for (i = 0; i < n_data; i++) {
+        if (trial->ids[i] != MDF_LOWERED_NONE &&
+            (trial->effective[i]->kind != MDF_KIND_TENSOR || lowering->facts[trial->ids[i]].is_open)) {
+            return false;
+        }
+    }
+    for (; i < trial->n; i++) {
+        if (trial->ids[i] != MDF_LOWERED_NONE &&
+            i != trial->source->operator->move->fills && !lowering_is_constant(lowering, trial->ids[i])) {
+            return false;
+        }
+    }
+    for (i = 0; i < trial->source->n_outputs; i++) {
+        if (trial->outputs[i] != NULL && (trial->results[i].kind != MDF_KIND_TENSOR || trial->results[i].length == 0 ||
+                                          trial->results[i].rank > MDF_INLINE_RANK)) {
+            return false;
+        }
+    }
+    return n_data > 0 && n_data < MDF_NEST_MOST_STEPS;
+}
+
+/* The positions of all results, which the caller clears. False without a refusal: the kernel does not tell. */
+static bool find_positions(struct lowering *lowering, struct trial *trial, struct mdf_value *positions)
+{
+    struct mdf_context *context = &lowering->execution->context;
+    mdf_error kept = context->error;
+    bool done;
+
+    context->error = (mdf_error){0};
+    done = mdf_move_positions(&trial->call, trial->source->operator->move, positions);
+    if (!done && context->error.code == MDF_OUT_OF_MEMORY) {
+        lowering_out_of_memory(lowering);
+    }
+    context->error = kept;
+    return done;
+}
+
+static struct region *place_of(struct lowering *lowering, const struct trial *trial)
+{
+    size_t depth = 0, i;
+
+    for (i = 0; i < trial->n; i++) {
+        if (trial->ids[i] != MDF_LOWERED_NONE && lowering->facts[trial->ids[i]].depth > depth) {
+            depth = lowering->facts[trial->ids[i]].depth;
+        }
+    }
+    return lowering_place(lowering, depth);
+}
+
+static mdf_lowered_id add_result(struct lowering *lowering, const struct mdf_value *result, const struct region *region)
+{
+    mdf_lowered_id id = lowering_add_value(lowering, MDF_LOWERED_RESULT, result);
+
+    if (id != MDF_LOWERED_NONE) {
+        lowering->facts[id].depth = region->depth;
+        lowering->facts[id].region = region;
+        lowering->facts[id].is_nested = true;
+    }
+    return id;
+}
+
+/* One result. *taken is false where there is no nest for it: nothing was added, then. */
+static bool move_result(struct lowering *lowering, struct trial *trial, size_t number, const struct mdf_value *positions,
+                        mdf_lowered_id *out, bool *taken)
+{
+    const struct mdf_value *result = &trial->results[number];
+    size_t n_data = mdf_move_data(trial->source->operator->move, trial->n), n_used, i;
+    mdf_lowered_id *inputs = mdf_arena_array(&lowering->scratch, n_data + 1, sizeof *inputs);
+    struct moving moving = {.lowering = lowering, .form = result, .inputs = inputs, .places = positions->data};
+    struct piece whole = {{0}, {0}};
+    bool is_cut;
+
+    *taken = false;
+    moving.pieces = mdf_arena_array(&lowering->scratch, MOST_PIECES, sizeof *moving.pieces);
+    if (inputs == NULL || moving.pieces == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    memcpy(inputs, trial->ids, n_data * sizeof *inputs);
+    if (positions->length != result->length || !number_places(lowering, trial, n_data, positions, result, inputs, &n_used)) {
+        return !lowering_has_failed(lowering);
+    }
+    for (i = result->rank; i-- > 0;) {
+        moving.steps[i] = i + 1 < result->rank ? moving.steps[i + 1] * (size_t)mdf_value_shape(result)[i + 1] : 1;
+    }
+    is_cut = cut(&moving, whole, 0);
+    if (!is_cut && n_data > 1) {
+        return true;
+    }
+    moving.region = place_of(lowering, trial);
+    moving.out = *out = add_result(lowering, result, moving.region);
+    if (*out == MDF_LOWERED_NONE) {
+        return false;
+    }
+    *taken = true;
+    for (i = 0; is_cut && i < moving.n_pieces; i++) {
+        if (!add_piece(&moving, &moving.pieces[i])) {
+            return false;
+        }
+    }
+    return is_cut || gather_by_table(&moving);
+}
+
+/* ------------------------------------------------------------------ indices that are not known before */
+
+/* Gather and GatherElements. */
+static bool has_open_indices(const struct lowering *lowering, const struct trial *trial)
+{
+    enum mdf_form form = trial->source->operator->form;
+
+    return (form == MDF_FORM_GATHER || form == MDF_FORM_GATHER_ELEMENTS) && trial->n == 2 && trial->ids[0] != MDF_LOWERED_NONE &&
+           trial->ids[1] != MDF_LOWERED_NONE && trial->outputs[0] != NULL && !lowering_is_constant(lowering, trial->ids[1]) &&
+           !lowering->facts[trial->ids[0]].is_open && !lowering->facts[trial->ids[1]].is_open && trial->results[0].length > 0 &&
+           trial->results[0].rank <= MDF_INLINE_RANK &&
+           (trial->effective[1]->dtype == MDF_DTYPE_INT64 || trial->effective[1]->dtype == MDF_DTYPE_INT32);
+}
+
+/* A load whose index along one axis is itself loaded; the dimensions of the result are those before that axis, those of the
+ * indices, and those behind it, or, of GatherElements, those of the indices alone. */
+static mdf_lowered_id gather(struct lowering *lowering, const struct trial *trial)
+{
+    const int64_t *given = lowering_setting(trial->source->operator, trial->source->settings, "axis");
+    const struct mdf_value *data = trial->effective[0], *indices = trial->effective[1], *result = &trial->results[0];
+    bool by_element = trial->source->operator->form == MDF_FORM_GATHER_ELEMENTS;
+    size_t axis = (size_t)(given == NULL || *given == MDF_NOT_GIVEN ? 0 : *given < 0 ? *given + (int64_t)data->rank : *given), d;
+    uint8_t axes[MDF_INLINE_RANK], in, data_axes[MDF_INLINE_RANK];
+    struct mdf_nest_view view = {.id = trial->ids[0]};
+    struct moving moving = {.lowering = lowering, .region = place_of(lowering, trial)};
+    struct nest_draft *draft = draft_new(lowering);
+    int64_t strides[MDF_INLINE_RANK];
+
+    if (draft == NULL || axis >= data->rank || result->rank != (by_element ? data->rank : data->rank - 1u + indices->rank)) {
+        return MDF_LOWERED_NONE;
+    }
+    for (d = 0; d < result->rank; d++) {
+        axes[d] = draft_axis(draft, mdf_value_shape(result)[d]);
+    }
+    for (d = 0; d < data->rank; d++) {
+        data_axes[d] = d == axis ? DRAFT_NO_AXIS : axes[by_element || d < axis ? d : d - 1 + indices->rank];
+    }
+    mdf_strides(data->rank, mdf_value_shape(data), strides);
+    in = draft_load(lowering, draft, trial->ids[1], by_element ? axes : axes + axis);
+    view.at = draft_cast(draft, in, MDF_DTYPE_INT64);
+    view.at_stride = strides[axis];
+    view.at_limit = mdf_value_shape(data)[axis];
+    in = draft_load_elements(lowering, draft, &view, data->rank, data_axes, strides);
+    moving.out = add_result(lowering, result, moving.region);
+    if (moving.out == MDF_LOWERED_NONE) {
+        return moving.out;
+    }
+    draft_store(lowering, draft, in, moving.out, axes);
+    return add_op(&moving, draft) ? moving.out : MDF_LOWERED_NONE;
+}
+
+/* ------------------------------------------------------------------ calls */
+
+bool lowering_move(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
+{
+    const struct mdf_move *move = trial->source->operator->move;
+    size_t n = trial->source->n_outputs, i;
+    struct mdf_value *positions = mdf_arena_array(&lowering->scratch, n, sizeof *positions);
+    mdf_lowered_id *outs = mdf_arena_array(&lowering->scratch, n, sizeof *outs);
+    bool done = true;
+
+    *taken = false;
+    if (positions == NULL || outs == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    if (has_open_indices(lowering, trial)) {
+        outs[0] = gather(lowering, trial);
+        *taken = outs[0] != MDF_LOWERED_NONE;
+        return *taken ? lowering_bind(lowering, scope, trial->source->outputs[0], outs[0]) : !lowering_has_failed(lowering);
+    }
+    if (!may_move(lowering, trial, mdf_move_data(move, trial->n))) {
+        return true;
+    }
+    *taken = find_positions(lowering, trial, positions);
+    for (i = 0; i < n && done && *taken; i++) {
+        done = trial->outputs[i] == NULL || move_result(lowering, trial, i, &positions[i], &outs[i], taken);
+    }
+    for (i = 0; i < n; i++) {
+        mdf_value_clear(lowering->memory, &positions[i]);
+    }
+    for (i = 0; i < n && done && *taken; i++) {
+        done = trial->outputs[i] == NULL || lowering_bind(lowering, scope, trial->source->outputs[i], outs[i]);
+    }
+    return done && !lowering_has_failed(lowering);
+}
