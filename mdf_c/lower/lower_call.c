@@ -341,7 +341,7 @@ static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_
 static bool is_number(const struct mdf_value *value)
 {
     return value != NULL && value->kind == MDF_KIND_TENSOR && value->rank == 0 &&
-           (value->dtype == MDF_DTYPE_FLOAT64 || value->dtype == MDF_DTYPE_INT64 || value->dtype == MDF_DTYPE_BOOL);
+           (value->dtype == MDF_DTYPE_FLOAT64 || value->dtype == MDF_DTYPE_FLOAT32 || value->dtype == MDF_DTYPE_INT64 || value->dtype == MDF_DTYPE_BOOL);
 }
 
 /* What a call of a C function gives. */
@@ -356,33 +356,31 @@ static bool function_agrees(const struct trial *trial, const struct mdf_lowered_
 /* The op for a kernel on Python's numbers. */
 static bool number_op(struct lowering *lowering, struct trial *trial, struct mdf_lowered_op *op)
 {
-    bool is_real = false, is_whole = true;
+    bool is_real = false, is_truth = true;
     size_t i;
 
-    if (trial->trace.n_calls != 0 || trial->n == 0 || trial->n > 2 || !is_number(&trial->results[0])) {
+    if (trial->trace.n_calls != 0 || trial->n == 0 || trial->n > 2 || !is_number(&trial->results[0]) ||
+        trial->results[0].dtype == MDF_DTYPE_FLOAT32) {
         return false;
     }
     for (i = 0; i < trial->n; i++) {
         if (trial->ids[i] == MDF_LOWERED_NONE || !is_number(trial->effective[i])) {
             return false;
         }
-        is_real = is_real || trial->effective[i]->dtype == MDF_DTYPE_FLOAT64;
-        is_whole = is_whole && trial->effective[i]->dtype == MDF_DTYPE_INT64;
+        is_real = is_real || mdf_dtype_kind((mdf_dtype)trial->effective[i]->dtype) == 'f';
+        is_truth = is_truth && trial->effective[i]->dtype == MDF_DTYPE_BOOL;
     }
-    op->dtype = (uint8_t)(is_real ? MDF_DTYPE_FLOAT64 : is_whole ? MDF_DTYPE_INT64 : MDF_DTYPE_BOOL);
+    op->dtype = (uint8_t)(is_real ? MDF_DTYPE_FLOAT64 : is_truth ? MDF_DTYPE_BOOL : MDF_DTYPE_INT64);
     op->n_in = (uint8_t)trial->n;
     for (i = 0; i < trial->n; i++) {
         if (trial->effective[i]->dtype != op->dtype) {
             struct mdf_value *converted = &trial->converted[i];
 
-            if (op->dtype != MDF_DTYPE_FLOAT64) {
-                return false;
-            }
-            op->in[i] = lowering_cast(lowering, trial->ids[i], MDF_DTYPE_FLOAT64);
+            op->in[i] = lowering_cast(lowering, trial->ids[i], (mdf_dtype)op->dtype);
             if (op->in[i] == MDF_LOWERED_NONE) {
                 return false;
             }
-            if (!mdf_value_convert(lowering->memory, converted, trial->effective[i], MDF_DTYPE_FLOAT64)) {
+            if (!mdf_value_convert(lowering->memory, converted, trial->effective[i], (mdf_dtype)op->dtype)) {
                 return lowering_out_of_memory(lowering);
             }
             trial->effective[i] = converted;
@@ -402,7 +400,7 @@ static bool number_op(struct lowering *lowering, struct trial *trial, struct mdf
 /* Kernels that give their first input's elements, in order, under another shape or type. */
 static bool keeps_elements(const struct mdf_operator *operator)
 {
-    return operator->element == MDF_ELEMENT(kept) || (operator->move != NULL && operator->move->in_order);
+    return operator->element == MDF_ELEMENT(kept) || operator->form == MDF_FORM_NUMBER || (operator->move != NULL && operator->move->in_order);
 }
 
 static bool casts_elements(mdf_dtype from, mdf_dtype to)
@@ -410,7 +408,7 @@ static bool casts_elements(mdf_dtype from, mdf_dtype to)
     bool known = (from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64 || from == MDF_DTYPE_INT32 || from == MDF_DTYPE_INT64 ||
                   from == MDF_DTYPE_BOOL) &&
                  (to == MDF_DTYPE_FLOAT32 || to == MDF_DTYPE_FLOAT64 || to == MDF_DTYPE_INT64 || to == MDF_DTYPE_BOOL ||
-                  (to == MDF_DTYPE_INT32 && from != MDF_DTYPE_INT64));
+                  to == MDF_DTYPE_INT32);
 
     return from == to || known;
 }
@@ -690,6 +688,10 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     op = (struct mdf_lowered_op){.out = MDF_LOWERED_NONE};
     if (is_single && !lowering_has_failed(lowering) && number_op(lowering, trial, &op)) {
         return add_element_op(lowering, scope, trial, &op);
+    }
+    if (lowering->is_for_source && !lowering_has_failed(lowering) &&
+        (!lowering_compose(lowering, scope, trial, &taken) || taken)) {
+        return taken && !lowering_has_failed(lowering);
     }
     return !lowering_has_failed(lowering) && add_call(lowering, scope, trial);
 }

@@ -5,7 +5,7 @@
 #include "mdf_c/lower/nest_draft.h"
 #include "mdf_c/lower/trial.h"
 
-#include "functions/elements/where.h"
+#include "functions/elements/element.h"
 #include "functions/kernel/move.h"
 
 #include "functions/moves/indexing.h"
@@ -144,8 +144,6 @@ static bool gather_by_table(struct moving *moving)
 {
     static const int64_t strides[2][1] = {{0}, {1}};
     struct mdf_nest_view source = {.id = moving->inputs[0], .at_stride = 1}, target = {.id = moving->out, .at = MDF_NEST_NONE};
-    struct mdf_lowered_op select = {
-        .code = MDF_LOWERED_SELECT, .dtype = moving->form->dtype, .n_in = 3, .loop = mdf_where.loops[moving->form->dtype]};
     struct lowering *lowering = moving->lowering;
     size_t n = moving->form->length, i;
     bool *is_there = mdf_arena_array(&lowering->scratch, n, sizeof *is_there), all = true;
@@ -173,8 +171,7 @@ static bool gather_by_table(struct moving *moving)
     in[1] = draft_load_elements(lowering, draft, &source, 1, &axis, strides[0]);
     if (!all) {
         in[2] = draft_load(lowering, draft, moving->inputs[1], NULL);
-        in[1] = draft_element(draft, &select, (mdf_dtype)select.dtype, in, 1);
-        draft->has_failed = draft->has_failed || select.loop == NULL;
+        in[1] = draft_apply(lowering, draft, MDF_ELEMENT(select), in);
     }
     draft_store_elements(lowering, draft, in[1], &target, 1, &axis, strides[1]);
     return add_op(moving, draft);

@@ -16,6 +16,7 @@
 
 enum {
     MOST_POINTS = 1 << 18, /* of the index space: kernels go through more on several threads */
+    MOST_COMPARED = 1 << 22, /* points of nests that are made to see what they give: of more that takes too long */
     LONGEST_FOLD = 4096,   /* elements */
     LONGEST_ROW = 512,     /* whose sum kernels take in one row of lanes */
     MOST_PRODUCTS = 1 << 16,
@@ -33,7 +34,7 @@ static size_t count_points(const struct nest_draft *draft)
 {
     size_t n = 1, axis;
 
-    for (axis = 0; axis < draft->n_axes && n <= MOST_POINTS; axis++) {
+    for (axis = 0; axis < draft->n_axes; axis++) {
         if (!mdf_size_multiply(n, draft->extents[axis], &n)) {
             return SIZE_MAX;
         }
@@ -119,24 +120,26 @@ static size_t depth_of(const struct lowering *lowering, const struct mdf_lowered
     return depth;
 }
 
-/* The draft with its register `in` as a new value; axes[d]: of dimension d of that. NONE without a refusal: it is none. */
-static mdf_lowered_id add_nest(struct lowering *lowering, struct nest_draft *draft, uint8_t in, const struct mdf_value *result,
-                               const uint8_t *axes)
+mdf_lowered_id lowering_add_nest_of(struct lowering *lowering, struct nest_draft *draft, uint8_t in,
+                                    const struct mdf_value *result, size_t rank, const uint8_t *axes, const int64_t *strides)
 {
     struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE};
+    struct mdf_nest_view view = {.at = MDF_NEST_NONE};
+    size_t n_points = count_points(draft);
     struct region *region;
     mdf_lowered_id id;
 
-    if (draft->has_failed || draft->n_axes == 0 || count_points(draft) > MOST_POINTS) {
+    if (draft->has_failed || (!lowering->is_for_source && (draft->n_axes == 0 || n_points > MOST_POINTS))) {
         return MDF_LOWERED_NONE;
     }
     id = lowering_add_value(lowering, MDF_LOWERED_RESULT, result);
     if (id == MDF_LOWERED_NONE) {
         return id;
     }
-    draft_store(lowering, draft, in, id, axes);
+    view.id = id;
+    draft_store_elements(lowering, draft, in, &view, rank, axes, strides);
     op.of.nest = draft_finish(lowering, draft);
-    if (op.of.nest == NULL || !agrees(lowering, op.of.nest)) {
+    if (op.of.nest == NULL || (n_points <= MOST_COMPARED && !agrees(lowering, op.of.nest))) {
         return MDF_LOWERED_NONE;
     }
     region = lowering_place(lowering, depth_of(lowering, op.of.nest));
@@ -149,24 +152,16 @@ static mdf_lowered_id add_nest(struct lowering *lowering, struct nest_draft *dra
     return id;
 }
 
-/* ------------------------------------------------------------------ broadcasting */
-
-/* The axes of an operand's dimensions, which are aligned with the result's at the right. */
-static bool align(const struct mdf_value *operand, const struct mdf_value *result, const uint8_t *axes, uint8_t *aligned)
+mdf_lowered_id lowering_add_nest(struct lowering *lowering, struct nest_draft *draft, uint8_t in, const struct mdf_value *result,
+                                 const uint8_t *axes)
 {
-    size_t shift = (size_t)(result->rank - operand->rank), i;
+    int64_t strides[MDF_INLINE_RANK] = {0};
 
-    if (operand->rank > result->rank) {
-        return false;
-    }
-    for (i = 0; i < operand->rank; i++) {
-        aligned[i] = mdf_value_shape(operand)[i] == 1 ? DRAFT_NO_AXIS : axes[i + shift];
-        if (mdf_value_shape(operand)[i] != 1 && mdf_value_shape(operand)[i] != mdf_value_shape(result)[i + shift]) {
-            return false;
-        }
-    }
-    return true;
+    mdf_strides(result->rank, mdf_value_shape(result), strides);
+    return lowering_add_nest_of(lowering, draft, in, result, result->rank, axes, strides);
 }
+
+/* ------------------------------------------------------------------ broadcasting */
 
 mdf_lowered_id lowering_broadcast(struct lowering *lowering, const struct mdf_lowered_op *op, const struct mdf_value *result)
 {
@@ -182,13 +177,13 @@ mdf_lowered_id lowering_broadcast(struct lowering *lowering, const struct mdf_lo
         axes[i] = draft_axis(draft, mdf_value_shape(result)[i]);
     }
     for (i = 0; i < op->n_in; i++) {
-        if (!align(lowering_example(lowering, op->in[i]), result, axes, aligned)) {
+        if (!draft_align(lowering_example(lowering, op->in[i]), result, axes, aligned)) {
             return MDF_LOWERED_NONE;
         }
         in[i] = draft_load(lowering, draft, op->in[i], aligned);
     }
     in[0] = draft_element(draft, op, (mdf_dtype)result->dtype, in, (1u << draft->n_axes) - 1);
-    return add_nest(lowering, draft, in[0], result, axes);
+    return lowering_add_nest(lowering, draft, in[0], result, axes);
 }
 
 /* ------------------------------------------------------------------ folds */
@@ -323,17 +318,6 @@ static bool plan_fold(struct folding *folding, const struct mdf_value *operand, 
     return folding->n > 1 && folding->n <= LONGEST_FOLD;
 }
 
-static uint8_t apply(struct nest_draft *draft, enum mdf_element_id id, enum mdf_lowered_code code, uint8_t in, uint8_t second,
-                     size_t n_in)
-{
-    uint8_t dtype = draft->steps[in].step.dtype, operands[MDF_MAX_OPERANDS] = {in, second};
-    struct mdf_lowered_op op = {
-        .code = (uint8_t)code, .dtype = dtype, .n_in = (uint8_t)n_in, .loop = mdf_element_operations[id].loops[dtype]};
-
-    draft->has_failed = draft->has_failed || op.loop == NULL;
-    return draft_element(draft, &op, (mdf_dtype)dtype, operands, draft->steps[in].axes);
-}
-
 /* The folds themselves: along the row in lanes, then along the other axes one by one. */
 static uint8_t fold_axes(struct folding *folding, enum mdf_nest_fold fold, uint8_t in, unsigned lanes)
 {
@@ -385,15 +369,15 @@ static uint8_t fold_numbers(struct lowering *lowering, struct folding *folding, 
         return in;
     }
     if (rule->before == SQUARE) {
-        wide = apply(draft, MDF_ELEMENT_multiply, MDF_LOWERED_MULTIPLY, wide, wide, 2);
+        wide = draft_apply(lowering, draft, MDF_ELEMENT(multiply), (const uint8_t[]){wide, wide});
     } else if (rule->before == MAGNITUDE) {
-        wide = apply(draft, MDF_ELEMENT_absolute, MDF_LOWERED_ABSOLUTE, wide, 0, 1);
+        wide = draft_apply(lowering, draft, MDF_ELEMENT(absolute), &wide);
     }
     wide = fold_axes(folding, rule->fold, wide, lanes);
     if (rule->behind == ROOT) {
-        wide = apply(draft, MDF_ELEMENT_square_root, MDF_LOWERED_SQUARE_ROOT, wide, 0, 1);
+        wide = draft_apply(lowering, draft, MDF_ELEMENT(square_root), &wide);
     } else if (rule->behind == DIVISION) {
-        wide = apply(draft, MDF_ELEMENT_divide, MDF_LOWERED_DIVIDE, wide, add_constant(lowering, draft, (double)folding->n), 2);
+        wide = draft_apply(lowering, draft, MDF_ELEMENT(divide), (const uint8_t[]){wide, add_constant(lowering, draft, (double)folding->n)});
     }
     return draft_cast(draft, wide, dtype);
 }
@@ -448,7 +432,7 @@ static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, c
     }
     return n != result->rank || result->dtype != folding.draft->steps[register_number].step.dtype
                ? MDF_LOWERED_NONE
-               : add_nest(lowering, folding.draft, register_number, result, axes);
+               : lowering_add_nest(lowering, folding.draft, register_number, result, axes);
 }
 
 /* ------------------------------------------------------------------ small products of matrices */
@@ -536,13 +520,12 @@ static mdf_lowered_id add_product(struct lowering *lowering, const struct trial 
     in[0] = draft_load(lowering, draft, trial->ids[0], axes);
     find_axes(b, batch, product.n_batch, b->rank > 1 ? 2 : 1, b->rank > 1 ? (const uint8_t[]){k, n} : &k, axes);
     in[1] = draft_load(lowering, draft, trial->ids[1], axes);
-    in[0] = apply(draft, MDF_ELEMENT_multiply, MDF_LOWERED_MULTIPLY, in[0], in[1], 2);
-    draft->steps[in[0]].axes = (uint8_t)((1u << draft->n_axes) - 1);
+    in[0] = draft_apply(lowering, draft, MDF_ELEMENT(multiply), in);
     sum = draft_fold(draft, MDF_NEST_SUM, in[0], 1, &k, lanes);
     for (i = product.n_batch; i < result->rank; i++) {
         batch[i] = i == product.n_batch && a->rank > 1 ? m : n;
     }
-    return add_nest(lowering, draft, sum, result, batch);
+    return lowering_add_nest(lowering, draft, sum, result, batch);
 }
 
 /* A product whose second matrix stays while a loop runs is prepared before it (lower_product.c). */

@@ -194,6 +194,8 @@ bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct tr
 mdf_lowered_id lowering_broadcast(struct lowering *lowering, const struct mdf_lowered_op *op, const struct mdf_value *result);
 /* --- lower_view.c: notes what the results of a call that only moves elements are views of, behind its lowering. */
 bool lowering_note_views(struct lowering *lowering, struct scope *scope, struct trial *trial);
+/* --- lower_compose.c: a NEST for a call that is several functions of elements, or Softmax; *taken: there is one. */
+bool lowering_compose(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
 /* --- lower_move.c: NESTs for a call that only moves elements, by constant arguments, or by indices that are not known before;
  * *taken: the call is lowered. */
 bool lowering_move(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);

@@ -1,6 +1,8 @@
 /* nest_draft.c - see nest_draft.h. */
 #include "mdf_c/lower/nest_draft.h"
 
+#include "functions/elements/element.h"
+#include "functions/elements/where.h"
 #include "functions/moves/indexing.h"
 
 #include <string.h>
@@ -123,6 +125,57 @@ uint8_t draft_cast(struct nest_draft *draft, uint8_t in, mdf_dtype to)
     const struct mdf_lowered_op op = {.code = MDF_LOWERED_CAST, .dtype = draft->steps[in].step.dtype, .n_in = 1};
 
     return op.dtype == to ? in : draft_element(draft, &op, to, &in, draft->steps[in].axes);
+}
+
+/* An operator that is nothing but the function, for those who write it out. */
+static const struct mdf_operator *operator_of(struct lowering *lowering, const struct mdf_element *element)
+{
+    struct mdf_operator *operator= mdf_arena_allocate(&lowering->lowered->arena, sizeof *operator);
+
+    if (operator!= NULL) {
+        operator->name = "of elements";
+        operator->element = element;
+    } else {
+        lowering_out_of_memory(lowering);
+    }
+    return operator;
+}
+
+uint8_t draft_apply(struct lowering *lowering, struct nest_draft *draft, const struct mdf_element *element, const uint8_t *in)
+{
+    const struct mdf_operation *operation =
+        element->id == MDF_ELEMENT_select ? &mdf_where : &mdf_element_operations[element->id];
+    uint8_t dtype = draft->steps[in[element->n_operands - 1]].step.dtype;
+    struct mdf_lowered_op op = {.dtype = dtype, .n_in = (uint8_t)element->n_operands, .loop = operation->loops[dtype]};
+    unsigned axes = 0;
+    size_t i;
+
+    op.operator= operator_of(lowering, element);
+    draft->has_failed = draft->has_failed || op.loop == NULL || op.operator== NULL;
+    if (draft->has_failed) {
+        return 0;
+    }
+    op.code = (uint8_t)lowering_rule(op.operator, NULL, (mdf_dtype)dtype, true);
+    for (i = 0; i < op.n_in; i++) {
+        axes |= draft->steps[in[i]].axes;
+    }
+    return draft_element(draft, &op, operation->result == MDF_RESULT_BOOL ? MDF_DTYPE_BOOL : (mdf_dtype)dtype, in, axes);
+}
+
+bool draft_align(const struct mdf_value *operand, const struct mdf_value *result, const uint8_t *axes, uint8_t *aligned)
+{
+    size_t shift = (size_t)(result->rank - operand->rank), i;
+
+    if (operand->rank > result->rank) {
+        return false;
+    }
+    for (i = 0; i < operand->rank; i++) {
+        aligned[i] = mdf_value_shape(operand)[i] == 1 ? DRAFT_NO_AXIS : axes[i + shift];
+        if (mdf_value_shape(operand)[i] != 1 && mdf_value_shape(operand)[i] != mdf_value_shape(result)[i + shift]) {
+            return false;
+        }
+    }
+    return true;
 }
 
 uint8_t draft_fold(struct nest_draft *draft, enum mdf_nest_fold fold, uint8_t in, size_t n_axes, const uint8_t *axes,

@@ -36,6 +36,9 @@ uint8_t draft_load_elements(struct lowering *lowering, struct nest_draft *draft,
 uint8_t draft_element(struct nest_draft *draft, const struct mdf_lowered_op *op, mdf_dtype result, const uint8_t *in,
                       unsigned of);
 uint8_t draft_cast(struct nest_draft *draft, uint8_t in, mdf_dtype to);
+/* Of a function of elements.def, over the axes of its operands. */
+struct mdf_element;
+uint8_t draft_apply(struct lowering *lowering, struct nest_draft *draft, const struct mdf_element *element, const uint8_t *in);
 uint8_t draft_fold(struct nest_draft *draft, enum mdf_nest_fold fold, uint8_t in, size_t n_axes, const uint8_t *axes,
                    unsigned lanes);
 /* axes[d]: of dimension d of the value. */
@@ -43,6 +46,18 @@ void draft_store(struct lowering *lowering, struct nest_draft *draft, uint8_t in
 /* The same of a part of view->id. */
 void draft_store_elements(struct lowering *lowering, struct nest_draft *draft, uint8_t in, const struct mdf_nest_view *view,
                           size_t rank, const uint8_t *axes, const int64_t *strides);
+
+/* The axes of an operand's dimensions, which are aligned with the result's at the right; false: they do not broadcast. */
+bool draft_align(const struct mdf_value *operand, const struct mdf_value *result, const uint8_t *axes, uint8_t *aligned);
+
+/* lower_nest.c: the draft with its register `in` as a new value, axes[d] being that of dimension d of it, if on the examples that
+ * gives `result`, bit by bit. NONE without a refusal: it does not. */
+mdf_lowered_id lowering_add_nest(struct lowering *lowering, struct nest_draft *draft, uint8_t in, const struct mdf_value *result,
+                                 const uint8_t *axes);
+
+/* The same where the value lies as strides[d] along axes[d] say, d < rank. */
+mdf_lowered_id lowering_add_nest_of(struct lowering *lowering, struct nest_draft *draft, uint8_t in,
+                                    const struct mdf_value *result, size_t rank, const uint8_t *axes, const int64_t *strides);
 
 /* In some order of the axes. NULL: they have none in which each register has the outermost ones, it is too large, or memory ran
  * out. */

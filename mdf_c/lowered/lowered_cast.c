@@ -41,7 +41,11 @@ bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *ta
         return cast_int64(to, source, target, n);
     case MDF_DTYPE_BOOL:
         return cast_bool(to, source, target, n);
-    default:
-        return false;
+    default: /* whole numbers of other sizes, which wrap */
+        if (mdf_dtype_kind(from) != 'i' && mdf_dtype_kind(from) != 'u') {
+            return false;
+        }
+        mdf_convert_elements(to, target, from, source, n, false);
+        return true;
     }
 }

@@ -7,14 +7,6 @@
 
 typedef bool (*write_function)(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 
-/* Of operators that say it themselves. */
-static const write_function forms[] = {
-    [MDF_FORM_MATMUL] = mdf_source_write_matmul,       [MDF_FORM_DOT] = mdf_source_write_matmul,
-    [MDF_FORM_GEMM] = mdf_source_write_gemm,           [MDF_FORM_SOFTMAX] = mdf_source_write_softmax,
-    [MDF_FORM_LOG_SOFTMAX] = mdf_source_write_softmax, [MDF_FORM_HARDMAX] = mdf_source_write_softmax,
-    [MDF_FORM_CLIP] = mdf_source_write_clip,           [MDF_FORM_QUOTIENT] = mdf_source_write_quotient,
-    [MDF_FORM_NUMBER] = mdf_source_write_number,       [MDF_FORM_VARIADIC] = mdf_source_write_broadcast,
-    [MDF_FORM_MEAN] = mdf_source_write_broadcast};
 
 const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i)
 {
@@ -39,15 +31,6 @@ static void declare_outputs(struct mdf_source_writer *writer, const struct mdf_s
     }
 }
 
-static write_function find(const struct mdf_operator *operator)
-{
-    write_function of_form = operator->form<sizeof forms / sizeof * forms ? forms[operator->form] : NULL;
-
-    return of_form != NULL                       ? of_form :
-           operator->fold != NULL                ? mdf_source_write_fold
-           : mdf_source_knows_elements(operator) ? mdf_source_write_broadcast
-                                                 : NULL;
-}
 
 /* Of a call that would be a nest, if what says where elements go were known before. */
 static bool refuse(struct mdf_source_writer *writer, const struct mdf_source_call *call)
@@ -62,6 +45,37 @@ static bool refuse(struct mdf_source_writer *writer, const struct mdf_source_cal
         }
     }
     return mdf_source_refuse(writer, "there is no form in C of the operator %s", call->operator->name);
+}
+
+/* A quotient of Python's whole numbers, rounded from the exact operands. */
+static bool write_quotient(struct mdf_source_writer *writer, const struct mdf_source_call *call)
+{
+    const struct mdf_value *a = mdf_source_input(writer, call, 0), *b = mdf_source_input(writer, call, 1);
+    bool are_numbers = a != NULL && b != NULL && a->rank == 0 && b->rank == 0 && a->strength == MDF_STRENGTH_PYTHON &&
+                       b->strength == MDF_STRENGTH_PYTHON && mdf_dtype_kind((mdf_dtype)a->dtype) != 'f' &&
+                       mdf_dtype_kind((mdf_dtype)b->dtype) != 'f';
+
+    if (!are_numbers) {
+        return refuse(writer, call);
+    }
+    mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s == 0", mdf_source_element(writer, call->call->inputs[1], "0")),
+                           "division by zero");
+    mdf_source_line(
+        writer, "%s = (double)((long double)%s / (long double)%s);", mdf_source_element(writer, call->call->outputs[0], "0"),
+        mdf_source_element(writer, call->call->inputs[0], "0"), mdf_source_element(writer, call->call->inputs[1], "0"));
+    return true;
+}
+
+/* Of operators that say it themselves. */
+static const write_function forms[] = {
+    [MDF_FORM_MATMUL] = mdf_source_write_matmul, [MDF_FORM_DOT] = mdf_source_write_matmul,
+    [MDF_FORM_GEMM] = mdf_source_write_gemm, [MDF_FORM_QUOTIENT] = write_quotient};
+
+static write_function find(const struct mdf_operator *operator)
+{
+    write_function of_form = operator->form < sizeof forms / sizeof *forms ? forms[operator->form] : NULL;
+
+    return of_form != NULL ? of_form : operator->fold != NULL ? mdf_source_write_fold : refuse;
 }
 
 /* Whether some element that it makes is needed. */
@@ -83,9 +97,6 @@ bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lo
     struct mdf_source_call call = {op, lowered, lowered->call.operator, lowered->call.settings };
     write_function write = find(call.operator);
 
-    if (is_needed(writer, lowered) && write == NULL) {
-        return refuse(writer, &call);
-    }
     declare_outputs(writer, &call);
     return !is_needed(writer, lowered) || write(writer, &call);
 }

@@ -229,19 +229,10 @@ struct mdf_source_call {
 const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i);
 const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call);
 
-/* --- source_broadcast.c: functions of elements over arrays that broadcast. source_reduce.c, source_product.c,
- * source_softmax.c. */
-bool mdf_source_write_broadcast(struct mdf_source_writer *writer, const struct mdf_source_call *call);
-/* The same as another operator of elements. */
-bool mdf_source_write_broadcast_as(struct mdf_source_writer *writer, const struct mdf_source_call *call,
-                                   const struct mdf_element *element);
-bool mdf_source_write_quotient(struct mdf_source_writer *writer, const struct mdf_source_call *call);
-bool mdf_source_write_number(struct mdf_source_writer *writer, const struct mdf_source_call *call);
-bool mdf_source_write_clip(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+/* --- source_reduce.c, source_product.c */
 bool mdf_source_write_fold(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 bool mdf_source_write_matmul(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 bool mdf_source_write_gemm(struct mdf_source_writer *writer, const struct mdf_source_call *call);
-bool mdf_source_write_softmax(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 
 /* --- source_uses.c */
 

@@ -1,0 +1,308 @@
+/* lower_compose.c - NEST ops for calls that are several functions of elements: of more than two arrays, of two types, between
+ * bounds; and for Softmax and its kin, which fold in between. See lowering.h.
+ *
+ * As all nests for calls they stand where on the examples they give the kernel's bits. */
+#include "mdf_c/lower/nest_draft.h"
+#include "mdf_c/lower/trial.h"
+
+#include "functions/elements/element.h"
+#include "functions/moves/indexing.h"
+#include "functions/python/python_values.h"
+
+#include <math.h>
+
+enum { SUM_LANES = 16 }; /* of exponentials of float32 that are adjacent (functions/elements/vector_math.inc) */
+
+/* A nest over the dimensions of the one result. */
+struct composing {
+    struct lowering *lowering;
+    const struct trial *trial;
+    const struct mdf_value *result;
+    struct nest_draft *draft;
+    uint8_t axes[MDF_INLINE_RANK];
+};
+
+static uint8_t apply(struct composing *composing, const struct mdf_element *element, uint8_t a, uint8_t b)
+{
+    return draft_apply(composing->lowering, composing->draft, element, (const uint8_t[]){a, b});
+}
+
+/* An input, in a type. */
+static uint8_t load(struct composing *composing, size_t i, mdf_dtype dtype)
+{
+    const struct trial *trial = composing->trial;
+    uint8_t aligned[MDF_INLINE_RANK];
+
+    if (!draft_align(trial->effective[i], composing->result, composing->axes, aligned)) {
+        composing->draft->has_failed = true;
+        return 0;
+    }
+    return draft_cast(composing->draft, draft_load(composing->lowering, composing->draft, trial->ids[i], aligned), dtype);
+}
+
+/* A number in a type. */
+static uint8_t load_number(struct composing *composing, mdf_dtype dtype, double real)
+{
+    struct mdf_value value = {0};
+    uint64_t element = 0;
+    mdf_lowered_id id;
+
+    mdf_convert_elements(dtype, &element, MDF_DTYPE_FLOAT64, &real, 1, false);
+    mdf_value_borrow_tensor(composing->lowering->memory, &value, dtype, MDF_STRENGTH_TYPED, 0, NULL, &element);
+    id = lowering_add_constant(composing->lowering, &value, false);
+    composing->draft->has_failed = composing->draft->has_failed || id == MDF_LOWERED_NONE;
+    return id == MDF_LOWERED_NONE ? 0 : draft_load(composing->lowering, composing->draft, id, NULL);
+}
+
+/* ------------------------------------------------------------------ elements */
+
+/* The type in which elements are computed: of a real result its own, else that of the operands, or, where they differ, int64, which
+ * holds all whole numbers but the largest. NONE: there is none that gives the same. */
+static mdf_dtype computed_dtype(const struct composing *composing)
+{
+    const struct trial *trial = composing->trial;
+    mdf_dtype dtype = (mdf_dtype)trial->effective[trial->n - 1]->dtype;
+    bool any_real = false, differ = false;
+    size_t i;
+
+    for (i = 0; i < trial->n; i++) {
+        if (trial->effective[i]->dtype == MDF_DTYPE_UINT64 && trial->effective[i]->dtype != (uint8_t)dtype) {
+            return MDF_DTYPE_NONE;
+        }
+        differ = differ || trial->effective[i]->dtype != (uint8_t)dtype;
+        any_real = any_real || mdf_dtype_kind((mdf_dtype)trial->effective[i]->dtype) == 'f';
+    }
+    if (mdf_dtype_kind((mdf_dtype)composing->result->dtype) == 'f' || !differ) {
+        return differ || any_real ? (mdf_dtype)composing->result->dtype : dtype;
+    }
+    return composing->result->dtype != MDF_DTYPE_BOOL ? (any_real ? MDF_DTYPE_NONE : (mdf_dtype)composing->result->dtype)
+           : any_real ? mdf_python_promote(trial->call.context, trial->effective[0], trial->effective[1])
+                      : MDF_DTYPE_INT64;
+}
+
+/* One function of its operands, in one type. */
+static uint8_t one_function(struct composing *composing, const struct mdf_element *element)
+{
+    mdf_dtype dtype = computed_dtype(composing);
+    uint8_t in[MDF_MAX_OPERANDS];
+    size_t i;
+
+    if (dtype == MDF_DTYPE_NONE || element->n_operands != composing->trial->n || element->n_operands > 2) {
+        composing->draft->has_failed = true;
+        return 0;
+    }
+    for (i = 0; i < composing->trial->n; i++) {
+        in[i] = load(composing, i, dtype);
+    }
+    return draft_apply(composing->lowering, composing->draft, element, in);
+}
+
+/* Operands one after the other, from the left; divided by their number. */
+static uint8_t fold_operands(struct composing *composing, const struct mdf_element *element, bool divides)
+{
+    mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
+    uint8_t total = load(composing, 0, dtype);
+    size_t n = composing->trial->n, i;
+
+    for (i = 1; i < n; i++) {
+        total = apply(composing, element, total, load(composing, i, dtype));
+    }
+    return divides ? apply(composing, MDF_ELEMENT(divide), total, load_number(composing, dtype, (double)n)) : total;
+}
+
+/* Bounds are inputs 1 and 2, or attributes. */
+static uint8_t clip(struct composing *composing)
+{
+    static const char *const names[] = {"min", "max"};
+    const struct trial *trial = composing->trial;
+    mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
+    uint8_t x = load(composing, 0, dtype);
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        const struct mdf_element *element = i == 0 ? MDF_ELEMENT(larger) : MDF_ELEMENT(smaller);
+        const double *given = lowering_setting(trial->source->operator, trial->source->settings, names[i]);
+
+        if (i + 1 < trial->n && trial->ids[i + 1] != MDF_LOWERED_NONE) {
+            x = apply(composing, element, load(composing, i + 1, dtype), x);
+        } else if (given != NULL && !isnan(*given)) {
+            x = apply(composing, element, load_number(composing, dtype, *given), x);
+        }
+    }
+    return x;
+}
+
+/* ------------------------------------------------------------------ Softmax */
+
+/* The axes of a line, and what goes through all lines: of dimensions from `axis` on, up to version 12, or of one. */
+struct lines {
+    uint8_t axis;
+    bool is_adjacent;
+    size_t rank;
+    uint8_t axes[MDF_INLINE_RANK];
+    int64_t strides[MDF_INLINE_RANK];
+};
+
+static bool find_lines(struct composing *composing, struct lines *lines)
+{
+    const struct mdf_operator *operator= composing->trial->source->operator;
+    const int64_t *given = lowering_setting(operator, composing->trial->source->settings, "axis"), *shape;
+    bool is_flat = operator->since < 13;
+    size_t rank = composing->result->rank, axis, d;
+    int64_t n = 1;
+
+    axis = (size_t)(given == NULL || *given == MDF_NOT_GIVEN ? (is_flat ? 1 : (int64_t)rank - 1)
+                                                             : *given + (*given < 0 ? (int64_t)rank : 0));
+    if (axis >= rank) {
+        return false;
+    }
+    shape = mdf_value_shape(composing->result);
+    mdf_strides(rank, shape, lines->strides);
+    for (d = 0; d < rank; d++) {
+        n *= d >= axis ? shape[d] : 1;
+        if (d < axis || !is_flat) {
+            lines->axes[d] = draft_axis(composing->draft, shape[d]);
+        }
+    }
+    lines->is_adjacent = is_flat || n == shape[axis];
+    lines->rank = is_flat ? axis + 1 : rank;
+    if (is_flat) {
+        lines->axes[axis] = draft_axis(composing->draft, n);
+        lines->strides[axis] = 1;
+    }
+    lines->axis = lines->axes[axis];
+    return lines->axis != DRAFT_NO_AXIS;
+}
+
+/* 1 at the first largest element, or at a NaN that comes first of all; other NaN count as the lowest. */
+static uint8_t harden(struct composing *composing, const struct lines *lines, uint8_t x)
+{
+    struct nest_draft *draft = composing->draft;
+    mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
+    size_t n = draft->extents[lines->axis], i;
+    double *instead = mdf_arena_array(&composing->lowering->scratch, n, sizeof *instead);
+    int64_t *numbers = mdf_arena_array(&composing->lowering->scratch, n, sizeof *numbers), length = (int64_t)n;
+    struct mdf_value value = {0};
+    uint8_t in[MDF_MAX_OPERANDS], place;
+
+    if (instead == NULL || numbers == NULL) {
+        lowering_out_of_memory(composing->lowering);
+        draft->has_failed = true;
+        return 0;
+    }
+    for (i = 0; i < n; i++) {
+        instead[i] = i == 0 ? (double)INFINITY : (double)-INFINITY;
+        numbers[i] = (int64_t)i;
+    }
+    mdf_value_borrow_tensor(composing->lowering->memory, &value, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 1, &length, instead);
+    in[2] = draft_load(composing->lowering, draft, lowering_add_constant(composing->lowering, &value, false), &lines->axis);
+    in[0] = apply(composing, MDF_ELEMENT(equal), x, x);
+    in[1] = x;
+    in[2] = draft_cast(draft, in[2], dtype);
+    in[0] = draft_apply(composing->lowering, draft, MDF_ELEMENT(select), in);
+    place = draft_fold(draft, MDF_NEST_FIRST_MAXIMUM, in[0], 1, &lines->axis, 1);
+    mdf_value_borrow_tensor(composing->lowering->memory, &value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 1, &length, numbers);
+    in[0] = draft_load(composing->lowering, draft, lowering_add_constant(composing->lowering, &value, false), &lines->axis);
+    return draft_cast(draft, apply(composing, MDF_ELEMENT(equal), in[0], place), dtype);
+}
+
+/* In the kernel's own order and types (functions/folds/softmax.c). */
+static uint8_t soften(struct composing *composing, const struct lines *lines, uint8_t x, bool is_log)
+{
+    struct nest_draft *draft = composing->draft;
+    mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
+    bool is_vector = dtype == MDF_DTYPE_FLOAT32 && lines->is_adjacent;
+    uint8_t shifted, power, sum;
+
+    shifted = apply(composing, MDF_ELEMENT(subtract), x, draft_fold(draft, MDF_NEST_MAXIMUM, x, 1, &lines->axis, 1));
+    power = apply(composing, is_vector ? MDF_ELEMENT(vector_exponential) : MDF_ELEMENT(exponential), shifted, 0);
+    sum = draft_fold(draft, MDF_NEST_SUM, draft_cast(draft, power, MDF_DTYPE_FLOAT64), 1, &lines->axis, is_vector ? SUM_LANES : 1);
+    return is_log ? apply(composing, MDF_ELEMENT(subtract), shifted,
+                          draft_cast(draft, apply(composing, MDF_ELEMENT(logarithm), sum, 0), dtype))
+                  : apply(composing, MDF_ELEMENT(multiply), power,
+                          draft_cast(draft, apply(composing, MDF_ELEMENT(reciprocal), sum, 0), dtype));
+}
+
+static mdf_lowered_id add_softmax(struct composing *composing)
+{
+    enum mdf_form form = composing->trial->source->operator->form;
+    struct mdf_nest_view view = {.id = composing->trial->ids[0], .at = MDF_NEST_NONE};
+    struct lines lines;
+    uint8_t x;
+
+    if (!find_lines(composing, &lines)) {
+        return MDF_LOWERED_NONE;
+    }
+    x = draft_load_elements(composing->lowering, composing->draft, &view, lines.rank, lines.axes, lines.strides);
+    x = form == MDF_FORM_HARDMAX ? harden(composing, &lines, x) : soften(composing, &lines, x, form == MDF_FORM_LOG_SOFTMAX);
+    return lowering_add_nest_of(composing->lowering, composing->draft, x, composing->result, lines.rank, lines.axes, lines.strides);
+}
+
+/* ------------------------------------------------------------------ calls */
+
+/* Whether all inputs are arrays, or numbers, that are there. */
+static bool has_operands(const struct lowering *lowering, const struct trial *trial)
+{
+    size_t i;
+
+    for (i = 0; i < trial->n; i++) {
+        bool is_bound = trial->source->operator->form == MDF_FORM_CLIP && i > 0;
+
+        if (trial->ids[i] == MDF_LOWERED_NONE ? !is_bound
+                                              : trial->effective[i]->kind != MDF_KIND_TENSOR ||
+                                                    trial->effective[i]->rank > MDF_INLINE_RANK ||
+                                                    lowering->facts[trial->ids[i]].is_open) {
+            return false;
+        }
+    }
+    return trial->n > 0 && trial->source->n_outputs == 1 && trial->outputs[0] != NULL &&
+           trial->results[0].kind == MDF_KIND_TENSOR && trial->results[0].length > 0 && trial->results[0].rank <= MDF_INLINE_RANK;
+}
+
+/* Products of an array and a number. */
+static bool has_number(const struct trial *trial)
+{
+    return trial->effective[0]->rank == 0 || trial->effective[trial->n - 1]->rank == 0;
+}
+
+static mdf_lowered_id compose(struct composing *composing)
+{
+    const struct mdf_operator *operator= composing->trial->source->operator;
+    const struct mdf_element *element = mdf_element_of(operator, composing->trial->source->settings);
+    uint8_t result;
+    size_t d;
+
+    if (operator->form == MDF_FORM_SOFTMAX || operator->form == MDF_FORM_LOG_SOFTMAX || operator->form == MDF_FORM_HARDMAX) {
+        return add_softmax(composing);
+    }
+    for (d = 0; d < composing->result->rank; d++) {
+        composing->axes[d] = draft_axis(composing->draft, mdf_value_shape(composing->result)[d]);
+    }
+    if (operator->form == MDF_FORM_CLIP) {
+        result = clip(composing);
+    } else if (operator->form == MDF_FORM_VARIADIC || operator->form == MDF_FORM_MEAN) {
+        result = fold_operands(composing, operator->form == MDF_FORM_MEAN ? MDF_ELEMENT(add) : element,
+                               operator->form == MDF_FORM_MEAN && composing->trial->n > 1);
+    } else if (operator->form == MDF_FORM_MATMUL || operator->form == MDF_FORM_DOT) {
+        result = has_number(composing->trial) ? one_function(composing, MDF_ELEMENT(multiply)) : 0;
+        composing->draft->has_failed = composing->draft->has_failed || !has_number(composing->trial);
+    } else if (element != NULL) {
+        result = one_function(composing, element);
+    } else {
+        return MDF_LOWERED_NONE;
+    }
+    return lowering_add_nest(composing->lowering, composing->draft, result, composing->result, composing->axes);
+}
+
+bool lowering_compose(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
+{
+    struct composing composing = {.lowering = lowering, .trial = trial, .result = &trial->results[0]};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    *taken = false;
+    if (has_operands(lowering, trial) && (composing.draft = draft_new(lowering)) != NULL) {
+        id = compose(&composing);
+    }
+    *taken = id != MDF_LOWERED_NONE;
+    return *taken ? lowering_bind(lowering, scope, trial->source->outputs[0], id) : !lowering_has_failed(lowering);
+}
