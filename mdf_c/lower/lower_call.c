@@ -341,7 +341,8 @@ static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_
 static bool is_number(const struct mdf_value *value)
 {
     return value != NULL && value->kind == MDF_KIND_TENSOR && value->rank == 0 &&
-           (value->dtype == MDF_DTYPE_FLOAT64 || value->dtype == MDF_DTYPE_FLOAT32 || value->dtype == MDF_DTYPE_INT64 || value->dtype == MDF_DTYPE_BOOL);
+           (value->dtype == MDF_DTYPE_FLOAT64 || value->dtype == MDF_DTYPE_FLOAT32 || value->dtype == MDF_DTYPE_INT64 ||
+            value->dtype == MDF_DTYPE_BOOL);
 }
 
 /* What a call of a C function gives. */
@@ -400,7 +401,8 @@ static bool number_op(struct lowering *lowering, struct trial *trial, struct mdf
 /* Kernels that give their first input's elements, in order, under another shape or type. */
 static bool keeps_elements(const struct mdf_operator *operator)
 {
-    return operator->element == MDF_ELEMENT(kept) || operator->form == MDF_FORM_NUMBER || (operator->move != NULL && operator->move->in_order);
+    return operator->element == MDF_ELEMENT(kept) || operator->form ==
+                                                     MDF_FORM_NUMBER ||(operator->move != NULL && operator->move->in_order);
 }
 
 static bool casts_elements(mdf_dtype from, mdf_dtype to)

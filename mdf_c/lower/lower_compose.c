@@ -56,8 +56,8 @@ static uint8_t load_number(struct composing *composing, mdf_dtype dtype, double 
 
 /* ------------------------------------------------------------------ elements */
 
-/* The type in which elements are computed: of a real result its own, else that of the operands, or, where they differ, int64, which
- * holds all whole numbers but the largest. NONE: there is none that gives the same. */
+/* The type in which elements are computed: of a real result its own, else that of the operands, or, where they differ, int64,
+ * which holds all whole numbers but the largest. NONE: there is none that gives the same. */
 static mdf_dtype computed_dtype(const struct composing *composing)
 {
     const struct trial *trial = composing->trial;
@@ -147,7 +147,7 @@ static bool find_lines(struct composing *composing, struct lines *lines)
 {
     const struct mdf_operator *operator= composing->trial->source->operator;
     const int64_t *given = lowering_setting(operator, composing->trial->source->settings, "axis"), *shape;
-    bool is_flat = operator->since < 13;
+    bool is_flat = operator->since<13;
     size_t rank = composing->result->rank, axis, d;
     int64_t n = 1;
 
@@ -216,7 +216,8 @@ static uint8_t soften(struct composing *composing, const struct lines *lines, ui
 
     shifted = apply(composing, MDF_ELEMENT(subtract), x, draft_fold(draft, MDF_NEST_MAXIMUM, x, 1, &lines->axis, 1));
     power = apply(composing, is_vector ? MDF_ELEMENT(vector_exponential) : MDF_ELEMENT(exponential), shifted, 0);
-    sum = draft_fold(draft, MDF_NEST_SUM, draft_cast(draft, power, MDF_DTYPE_FLOAT64), 1, &lines->axis, is_vector ? SUM_LANES : 1);
+    sum =
+        draft_fold(draft, MDF_NEST_SUM, draft_cast(draft, power, MDF_DTYPE_FLOAT64), 1, &lines->axis, is_vector ? SUM_LANES : 1);
     return is_log ? apply(composing, MDF_ELEMENT(subtract), shifted,
                           draft_cast(draft, apply(composing, MDF_ELEMENT(logarithm), sum, 0), dtype))
                   : apply(composing, MDF_ELEMENT(multiply), power,
@@ -235,7 +236,8 @@ static mdf_lowered_id add_softmax(struct composing *composing)
     }
     x = draft_load_elements(composing->lowering, composing->draft, &view, lines.rank, lines.axes, lines.strides);
     x = form == MDF_FORM_HARDMAX ? harden(composing, &lines, x) : soften(composing, &lines, x, form == MDF_FORM_LOG_SOFTMAX);
-    return lowering_add_nest_of(composing->lowering, composing->draft, x, composing->result, lines.rank, lines.axes, lines.strides);
+    return lowering_add_nest_of(composing->lowering, composing->draft, x, composing->result, lines.rank, lines.axes,
+                                lines.strides);
 }
 
 /* ------------------------------------------------------------------ calls */
@@ -246,12 +248,12 @@ static bool has_operands(const struct lowering *lowering, const struct trial *tr
     size_t i;
 
     for (i = 0; i < trial->n; i++) {
-        bool is_bound = trial->source->operator->form == MDF_FORM_CLIP && i > 0;
+        bool is_bound = trial->source->operator->form == MDF_FORM_CLIP && i> 0;
 
-        if (trial->ids[i] == MDF_LOWERED_NONE ? !is_bound
-                                              : trial->effective[i]->kind != MDF_KIND_TENSOR ||
-                                                    trial->effective[i]->rank > MDF_INLINE_RANK ||
-                                                    lowering->facts[trial->ids[i]].is_open) {
+        if (trial->ids[i] == MDF_LOWERED_NONE
+                ? !is_bound
+                : trial->effective[i]->kind != MDF_KIND_TENSOR || trial->effective[i]->rank > MDF_INLINE_RANK ||
+                      lowering->facts[trial->ids[i]].is_open) {
             return false;
         }
     }
@@ -282,7 +284,7 @@ static mdf_lowered_id compose(struct composing *composing)
         result = clip(composing);
     } else if (operator->form == MDF_FORM_VARIADIC || operator->form == MDF_FORM_MEAN) {
         result = fold_operands(composing, operator->form == MDF_FORM_MEAN ? MDF_ELEMENT(add) : element,
-                               operator->form == MDF_FORM_MEAN && composing->trial->n > 1);
+                                          operator->form == MDF_FORM_MEAN && composing->trial->n> 1);
     } else if (operator->form == MDF_FORM_MATMUL || operator->form == MDF_FORM_DOT) {
         result = has_number(composing->trial) ? one_function(composing, MDF_ELEMENT(multiply)) : 0;
         composing->draft->has_failed = composing->draft->has_failed || !has_number(composing->trial);

@@ -15,10 +15,10 @@
 #include <string.h>
 
 enum {
-    MOST_POINTS = 1 << 18, /* of the index space: kernels go through more on several threads */
+    MOST_POINTS = 1 << 18,   /* of the index space: kernels go through more on several threads */
     MOST_COMPARED = 1 << 22, /* points of nests that are made to see what they give: of more that takes too long */
-    LONGEST_FOLD = 4096,   /* elements */
-    LONGEST_ROW = 512,     /* whose sum kernels take in one row of lanes */
+    LONGEST_FOLD = 4096,     /* elements */
+    LONGEST_ROW = 512,       /* whose sum kernels take in one row of lanes */
     MOST_PRODUCTS = 1 << 16,
     PLAIN_PRODUCTS = 5000, /* of more, matrices are packed, and summed in another order (functions/products/gemm.h) */
     DOT_LANES = 32,        /* of the kernel for products with one column */
@@ -169,8 +169,8 @@ mdf_lowered_id lowering_broadcast(struct lowering *lowering, const struct mdf_lo
     uint8_t axes[MDF_INLINE_RANK], aligned[MDF_INLINE_RANK], in[MDF_MAX_OPERANDS];
     size_t i;
 
-    if (draft == NULL || op->loop == NULL || op->code > MDF_LOWERED_ELEMENTS ||
-        result->rank > MDF_INLINE_RANK || result->length <= 1) {
+    if (draft == NULL || op->loop == NULL || op->code > MDF_LOWERED_ELEMENTS || result->rank > MDF_INLINE_RANK ||
+        result->length <= 1) {
         return MDF_LOWERED_NONE;
     }
     for (i = 0; i < result->rank; i++) {
@@ -377,7 +377,8 @@ static uint8_t fold_numbers(struct lowering *lowering, struct folding *folding, 
     if (rule->behind == ROOT) {
         wide = draft_apply(lowering, draft, MDF_ELEMENT(square_root), &wide);
     } else if (rule->behind == DIVISION) {
-        wide = draft_apply(lowering, draft, MDF_ELEMENT(divide), (const uint8_t[]){wide, add_constant(lowering, draft, (double)folding->n)});
+        wide = draft_apply(lowering, draft, MDF_ELEMENT(divide),
+                           (const uint8_t[]){wide, add_constant(lowering, draft, (double)folding->n)});
     }
     return draft_cast(draft, wide, dtype);
 }
@@ -542,8 +543,8 @@ bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct tr
     mdf_lowered_id id = MDF_LOWERED_NONE;
 
     *taken = false;
-    if (trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE || trial->source->n_outputs != 1 ||
-        trial->outputs[0] == NULL || trial->results[0].kind != MDF_KIND_TENSOR || trial->effective[0]->kind != MDF_KIND_TENSOR) {
+    if (trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE || trial->source->n_outputs != 1 || trial->outputs[0] == NULL ||
+        trial->results[0].kind != MDF_KIND_TENSOR || trial->effective[0]->kind != MDF_KIND_TENSOR) {
         return true;
     }
     if (find_fold(trial->source->operator, & rule)) {

@@ -143,13 +143,19 @@ static const struct mdf_operator *operator_of(struct lowering *lowering, const s
 
 uint8_t draft_apply(struct lowering *lowering, struct nest_draft *draft, const struct mdf_element *element, const uint8_t *in)
 {
-    const struct mdf_operation *operation =
-        element->id == MDF_ELEMENT_select ? &mdf_where : &mdf_element_operations[element->id];
+    const struct mdf_operation *operation = &mdf_where;
     uint8_t dtype = draft->steps[in[element->n_operands - 1]].step.dtype;
-    struct mdf_lowered_op op = {.dtype = dtype, .n_in = (uint8_t)element->n_operands, .loop = operation->loops[dtype]};
+    struct mdf_lowered_op op = {.dtype = dtype, .n_in = (uint8_t)element->n_operands};
+    const struct mdf_element *looped = element;
     unsigned axes = 0;
     size_t i;
 
+    if (element->id != MDF_ELEMENT_select) {
+        for (; looped->base != NULL && mdf_element_operations[looped->id].loops[dtype] == NULL; looped = looped->base) {
+        }
+        operation = &mdf_element_operations[looped->id];
+    }
+    op.loop = operation->loops[dtype];
     op.operator= operator_of(lowering, element);
     draft->has_failed = draft->has_failed || op.loop == NULL || op.operator== NULL;
     if (draft->has_failed) {

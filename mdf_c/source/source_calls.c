@@ -7,7 +7,6 @@
 
 typedef bool (*write_function)(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 
-
 const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i)
 {
     return i < call->call->n_inputs && call->call->inputs[i] != MDF_LOWERED_NONE
@@ -30,7 +29,6 @@ static void declare_outputs(struct mdf_source_writer *writer, const struct mdf_s
         }
     }
 }
-
 
 /* Of a call that would be a nest, if what says where elements go were known before. */
 static bool refuse(struct mdf_source_writer *writer, const struct mdf_source_call *call)
@@ -67,13 +65,14 @@ static bool write_quotient(struct mdf_source_writer *writer, const struct mdf_so
 }
 
 /* Of operators that say it themselves. */
-static const write_function forms[] = {
-    [MDF_FORM_MATMUL] = mdf_source_write_matmul, [MDF_FORM_DOT] = mdf_source_write_matmul,
-    [MDF_FORM_GEMM] = mdf_source_write_gemm, [MDF_FORM_QUOTIENT] = write_quotient};
+static const write_function forms[] = {[MDF_FORM_MATMUL] = mdf_source_write_matmul,
+                                       [MDF_FORM_DOT] = mdf_source_write_matmul,
+                                       [MDF_FORM_GEMM] = mdf_source_write_gemm,
+                                       [MDF_FORM_QUOTIENT] = write_quotient};
 
 static write_function find(const struct mdf_operator *operator)
 {
-    write_function of_form = operator->form < sizeof forms / sizeof *forms ? forms[operator->form] : NULL;
+    write_function of_form = operator->form<sizeof forms / sizeof * forms ? forms[operator->form] : NULL;
 
     return of_form != NULL ? of_form : operator->fold != NULL ? mdf_source_write_fold : refuse;
 }

@@ -295,7 +295,7 @@ bool mdf_source_write_matmul(struct mdf_source_writer *writer, const struct mdf_
     if (!check_types(writer, call, a, b, (mdf_dtype)form->dtype)) {
         return false;
     }
-    if (a->rank == 0 || b->rank == 0 || (call->operator->form == MDF_FORM_DOT && b->rank > 2)) {
+    if (a->rank == 0 || b->rank == 0 || (call->operator->form == MDF_FORM_DOT && b->rank> 2)) {
         return mdf_source_refuse(writer, "numpy.dot of arrays of more than two axes, or of another type and a number");
     }
     n_axes = a->rank > b->rank ? a->rank : b->rank;
