@@ -56,6 +56,20 @@ static uint8_t load_number(struct composing *composing, mdf_dtype dtype, double 
 
 /* ------------------------------------------------------------------ elements */
 
+/* Whether an operand keeps its value in the type of a real result. */
+static bool fits_result(const struct composing *composing, size_t i)
+{
+    const struct mdf_value *value = composing->trial->effective[i];
+    double real;
+
+    if (composing->result->dtype != MDF_DTYPE_FLOAT32 || value->dtype != MDF_DTYPE_FLOAT64) {
+        return true;
+    }
+    real = mdf_element_to_double(MDF_DTYPE_FLOAT64, value->data);
+    return value->length == 1 && lowering_is_constant(composing->lowering, composing->trial->ids[i]) &&
+           (double)(float)real == real;
+}
+
 /* The type in which elements are computed: of a real result its own, else that of the operands, or, where they differ, int64,
  * which holds all whole numbers but the largest. NONE: there is none that gives the same. */
 static mdf_dtype computed_dtype(const struct composing *composing)
@@ -67,6 +81,9 @@ static mdf_dtype computed_dtype(const struct composing *composing)
 
     for (i = 0; i < trial->n; i++) {
         if (trial->effective[i]->dtype == MDF_DTYPE_UINT64 && trial->effective[i]->dtype != (uint8_t)dtype) {
+            return MDF_DTYPE_NONE;
+        }
+        if (!fits_result(composing, i)) {
             return MDF_DTYPE_NONE;
         }
         differ = differ || trial->effective[i]->dtype != (uint8_t)dtype;

@@ -30,6 +30,17 @@ static void declare_outputs(struct mdf_source_writer *writer, const struct mdf_s
     }
 }
 
+static bool refuse_types(struct mdf_source_writer *writer, const struct mdf_source_call *call)
+{
+    const struct mdf_value *a = mdf_source_input(writer, call, 0), *b = mdf_source_input(writer, call, 1);
+    const char *types = a == NULL   ? ""
+                        : b == NULL ? mdf_source_text(writer, " on elements of type %s", mdf_dtype_name((mdf_dtype)a->dtype))
+                                    : mdf_source_text(writer, " on elements of types %s and %s",
+                                                      mdf_dtype_name((mdf_dtype)a->dtype), mdf_dtype_name((mdf_dtype)b->dtype));
+
+    return mdf_source_refuse(writer, "there is no form in C of the operator %s%s", call->operator->name, types);
+}
+
 /* Of a call that would be a nest, if what says where elements go were known before. */
 static bool refuse(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
@@ -42,7 +53,7 @@ static bool refuse(struct mdf_source_writer *writer, const struct mdf_source_cal
             return mdf_source_refuse(writer, "input %zu of the operator %s is not a constant", i + 1, call->operator->name);
         }
     }
-    return mdf_source_refuse(writer, "there is no form in C of the operator %s", call->operator->name);
+    return refuse_types(writer, call);
 }
 
 /* A quotient of Python's whole numbers, rounded from the exact operands. */
