@@ -115,7 +115,8 @@ static mdf_lowered_id add_value(struct build *build, enum mdf_lowered_place plac
     lowered->values[n].form.buffer = NULL;
     lowered->values[n].place = (uint8_t)place;
     lowered->values[n].is_scalar = form->length == 1;
-    lowered->values[n].is_stored = form->length != 1;
+    build->is_stored = make_room(build, build->is_stored, n, sizeof *build->is_stored);
+    build->is_stored[n] = form->length != 1;
     return (mdf_lowered_id)n;
 }
 
@@ -182,15 +183,15 @@ static mdf_lowered_id add_parameter(struct build *build, mdf_dtype dtype, size_t
     return add_value(build, MDF_LOWERED_PARAMETER, &form);
 }
 
-/* Notes that something uses a value: what a FUSED op makes and something else uses is stored. */
+/* Notes that something uses a value: what a group makes and something else uses is stored. */
 static void use(struct build *build, mdf_lowered_id id, const struct mdf_lowered_region *user)
 {
-    const struct mdf_lowered_fused *maker;
+    const struct build_group *maker;
 
     cr_assert_lt((size_t)id, build->lowered->n_values);
     maker = build->makers[id];
     if (maker != NULL && &maker->body != user) {
-        value_of(build, id)->is_stored = true;
+        build->is_stored[id] = true;
     }
 }
 
@@ -248,14 +249,14 @@ static bool compute_elements(void *target, const void *const operands[], const s
     return true;
 }
 
-/* The FUSED op whose body a region is; NULL: it is another region. */
-static const struct mdf_lowered_fused *fused_of(const struct build *build, const struct mdf_lowered_region *region)
+/* The group whose body a region is; NULL: it is another region. */
+static const struct build_group *group_of(const struct build *build, const struct mdf_lowered_region *region)
 {
     size_t i;
 
-    for (i = 0; i < build->n_fused; i++) {
-        if (&build->fused[i]->body == region) {
-            return build->fused[i];
+    for (i = 0; i < build->n_groups; i++) {
+        if (&build->groups[i]->body == region) {
+            return build->groups[i];
         }
     }
     return NULL;
@@ -277,7 +278,7 @@ static struct mdf_lowered_op *add_op(struct build *build, struct mdf_lowered_reg
 static mdf_lowered_id add_element_op(struct build *build, struct mdf_lowered_region *region, struct mdf_lowered_op op,
                                      mdf_dtype dtype)
 {
-    const struct mdf_lowered_fused *fused = fused_of(build, region);
+    const struct build_group *group = group_of(build, region);
     struct mdf_value form = value_of(build, op.in[0])->form;
     size_t i;
 
@@ -288,19 +289,19 @@ static mdf_lowered_id add_element_op(struct build *build, struct mdf_lowered_reg
             form = *other;
         }
     }
-    if (fused != NULL && form.length == 1) {
-        int64_t shape = (int64_t)fused->n;
+    if (group != NULL && form.length == 1) {
+        int64_t shape = (int64_t)group->n;
 
         form = form_of(build, dtype, 1, &shape);
     }
     form.dtype = (uint8_t)dtype;
     form.strength = build->strength;
-    cr_assert(fused != NULL ? form.length == fused->n : form.length == 1 || op.code == MDF_LOWERED_COPY);
+    cr_assert(group != NULL ? form.length == group->n : form.length == 1 || op.code == MDF_LOWERED_COPY);
     op.out = add_value(build, MDF_LOWERED_RESULT, &form);
-    build->makers[op.out] = fused;
+    build->makers[op.out] = group;
     build->is_copied[op.out] = op.code == MDF_LOWERED_COPY;
-    if (fused != NULL) {
-        value_of(build, op.out)->is_stored = false;
+    if (group != NULL) {
+        build->is_stored[op.out] = false;
     }
     add_op(build, region, &op);
     return op.out;
@@ -365,19 +366,20 @@ mdf_lowered_id build_copy(struct build *build, struct mdf_lowered_region *region
 
 /* ------------------------------------------------------------------ ops of whole values */
 
-struct mdf_lowered_fused *build_fused(struct build *build, struct mdf_lowered_region *region, size_t n)
+struct build_group *build_group(struct build *build, struct mdf_lowered_region *region, size_t n)
 {
-    struct mdf_lowered_fused *fused = allocate(build, 1, sizeof *fused);
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_FUSED, .out = MDF_LOWERED_NONE, .of.fused = fused};
+    struct build_group *group = allocate(build, 1, sizeof *group);
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE};
 
-    fused->n = n;
-    build->fused = make_room(build, build->fused, build->n_fused, sizeof *build->fused);
-    build->fused[build->n_fused++] = fused;
+    group->n = n;
+    group->nest = op.of.nest = allocate(build, 1, sizeof *group->nest);
+    build->groups = make_room(build, build->groups, build->n_groups, sizeof *build->groups);
+    build->groups[build->n_groups++] = group;
     add_op(build, region, &op);
-    return fused;
+    return group;
 }
 
-mdf_lowered_id build_fused_element(struct build *build, struct mdf_lowered_region *region, enum mdf_lowered_code code,
+mdf_lowered_id build_group_element(struct build *build, struct mdf_lowered_region *region, enum mdf_lowered_code code,
                                    mdf_dtype dtype, const mdf_lowered_id *in)
 {
     size_t n = 1, i;
@@ -387,7 +389,7 @@ mdf_lowered_id build_fused_element(struct build *build, struct mdf_lowered_regio
 
         n = length != 1 ? length : n;
     }
-    return build_element(build, &build_fused(build, region, n)->body, code, dtype, in);
+    return build_element(build, &build_group(build, region, n)->body, code, dtype, in);
 }
 
 struct mdf_lowered_call *build_call(struct build *build, struct mdf_lowered_region *region, mdf_kernel kernel,
@@ -442,7 +444,7 @@ uint8_t build_nest_step(struct build *build, struct mdf_lowered_nest *nest, stru
         step.loop_settings = settings;
     } else if (step.kind == MDF_NEST_STORE) {
         build->is_copied[step.view.id] = true;
-        value_of(build, step.view.id)->is_stored = !value_of(build, step.view.id)->is_scalar;
+        build->is_stored[step.view.id] = !value_of(build, step.view.id)->is_scalar;
     }
     nest->steps[nest->n_steps++] = step;
     return (uint8_t)(nest->n_steps - 1);
@@ -551,7 +553,7 @@ mdf_lowered_id build_stack(struct build *build, struct mdf_lowered_loop *loop, m
     form.length *= (size_t)form.shape.sizes[0];
     stack->stack = add_value(build, MDF_LOWERED_RESULT, &form);
     value_of(build, stack->stack)->is_scalar = false;
-    value_of(build, stack->stack)->is_stored = true;
+    build->is_stored[stack->stack] = true;
     return stack->stack;
 }
 
@@ -595,21 +597,70 @@ static void connect_call(struct build *build, struct mdf_lowered_call *call)
     call->call.outputs = outputs;
 }
 
+/* The register of a value in a group's nest: of an op before number `end`, or loaded. */
+static uint8_t register_of(struct build *build, const struct build_group *group, const uint8_t *made, size_t end,
+                           mdf_lowered_id id)
+{
+    struct mdf_nest_step step = {.kind = MDF_NEST_LOAD, .level = 1, .view = {.id = id, .at = MDF_NEST_NONE}};
+    uint8_t i;
+
+    while (end-- > 0) {
+        if (group->body.ops[end].out == id) {
+            return made[end];
+        }
+    }
+    for (i = 0; i < group->nest->n_steps; i++) {
+        if (group->nest->steps[i].kind == MDF_NEST_LOAD && group->nest->steps[i].view.id == id) {
+            return i;
+        }
+    }
+    step.dtype = value_of(build, id)->form.dtype;
+    step.view.strides[0] = value_of(build, id)->is_scalar ? 0 : 1;
+    return build_nest_step(build, group->nest, step);
+}
+
+static void finish_group(struct build *build, const struct build_group *group)
+{
+    uint8_t made[MDF_NEST_MOST_STEPS];
+    size_t i, k;
+
+    group->nest->n_axes = 1;
+    group->nest->extents[0] = group->n;
+    group->nest->steps = allocate(build, MDF_NEST_MOST_STEPS, sizeof *group->nest->steps);
+    for (i = 0; i < group->body.n_ops; i++) {
+        const struct mdf_lowered_op *op = &group->body.ops[i];
+        struct mdf_nest_step step = {.kind = MDF_NEST_ELEMENT,
+                                     .level = 1,
+                                     .dtype = value_of(build, op->out)->form.dtype,
+                                     .n_in = op->n_in,
+                                     .code = op->code,
+                                     .operand_dtype = op->dtype,
+                                     .loop = op->loop,
+                                     .loop_settings = op->loop_settings};
+        struct mdf_nest_step store = {.kind = MDF_NEST_STORE, .level = 1, .dtype = step.dtype, .n_in = 1};
+
+        for (k = 0; k < op->n_in; k++) {
+            step.in[k] = register_of(build, group, made, i, op->in[k]);
+        }
+        made[i] = build_nest_step(build, group->nest, step);
+        store.in[0] = made[i];
+        store.view = (struct mdf_nest_view){.id = op->out, .strides = {1}, .at = MDF_NEST_NONE};
+        if (build->is_stored[op->out]) {
+            build_nest_step(build, group->nest, store);
+        }
+    }
+}
+
 static void finish_region(struct build *build, const struct mdf_lowered_region *region)
 {
     size_t i;
 
     for (i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
-        char *tiles;
 
         switch (op->code) {
         case MDF_LOWERED_CALL:
             connect_call(build, op->of.call);
-            break;
-        case MDF_LOWERED_FUSED:
-            tiles = allocate(build, op->of.fused->body.n_ops + 1, MDF_LOWERED_TILE * sizeof(double));
-            op->of.fused->tiles = tiles + (64 - (uintptr_t)tiles % 64) % 64;
             break;
         case MDF_LOWERED_IF:
             finish_region(build, &op->of.branches->then);
@@ -624,7 +675,7 @@ static void finish_region(struct build *build, const struct mdf_lowered_region *
     }
 }
 
-/* Constants are there; scalars lie over their cells; stored results of FUSED and COPY get memory. */
+/* Constants are there; scalars lie over their cells; stored results of NEST and COPY get memory. */
 static void place_value(struct build *build, mdf_lowered_id id)
 {
     struct mdf_lowered *lowered = build->lowered;
@@ -641,7 +692,7 @@ static void place_value(struct build *build, mdf_lowered_id id)
             memcpy(&lowered->cells[id], value->form.data, mdf_dtype_size((mdf_dtype)value->form.dtype));
         }
         array->data = &lowered->cells[id];
-    } else if (is_made && value->is_stored && !value->is_in_place) {
+    } else if (is_made && build->is_stored[id] && !value->is_in_place) {
         memset(array, 0, sizeof *array);
         cr_assert_not_null(mdf_value_make_tensor(&build->memory, array, (mdf_dtype)value->form.dtype, value->form.rank,
                                                  mdf_value_shape(&value->form)));
@@ -654,6 +705,9 @@ void build_finish(struct build *build)
     struct mdf_lowered *lowered = build->lowered;
     size_t i;
 
+    for (i = 0; i < build->n_groups; i++) {
+        finish_group(build, build->groups[i]);
+    }
     if (!build->is_unplanned) {
         mdf_lowered_plan_loops(lowered);
     }

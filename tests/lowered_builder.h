@@ -19,6 +19,13 @@
 
 enum { BUILD_SLOTS = 64 };
 
+/* Element ops over arrays of n elements: they become a NEST of one axis when the program is finished. */
+struct build_group {
+    struct mdf_lowered_region body; /* to be filled */
+    size_t n;
+    struct mdf_lowered_nest *nest;
+};
+
 struct build {
     struct mdf_memory plain;  /* of the program itself: never refuses */
     struct mdf_memory memory; /* of values, from the allocator given */
@@ -26,11 +33,11 @@ struct build {
     struct mdf_lowered *lowered;
     struct mdf_value slots[BUILD_SLOTS];
     size_t n_slots;
-    uint8_t strength;                        /* of the values that are made next; TYPED at first */
-    const struct mdf_lowered_fused **makers; /* of each value: the FUSED op that makes it, or NULL */
-    bool *is_copied;                         /* of each value: a COPY makes it */
-    const struct mdf_lowered_fused **fused;  /* all FUSED ops */
-    size_t n_fused;
+    uint8_t strength;                  /* of the values that are made next; TYPED at first */
+    const struct build_group **makers; /* of each value: the group that makes it, or NULL */
+    bool *is_copied, *is_stored;       /* of each value: a COPY makes it; it has memory */
+    struct build_group **groups;
+    size_t n_groups;
     bool is_unplanned; /* loops have two buffers for each state, and copy the items of stacks */
 };
 
@@ -57,11 +64,11 @@ mdf_lowered_id build_bool(struct build *build, bool truth);
 /* A result that an op is still to be written for. */
 mdf_lowered_id build_result(struct build *build, mdf_dtype dtype, size_t rank, const int64_t *shape);
 
-/* --- ops; `region` is &build->lowered->region, &loop->body, &branches->then, ..., or &fused->body */
+/* --- ops; `region` is &build->lowered->region, &loop->body, &branches->then, ..., or &group->body */
 /* How many operands a code of an element op has; the type of its result. */
 size_t build_n_operands(enum mdf_lowered_code code);
 mdf_dtype build_result_type(enum mdf_lowered_code code, mdf_dtype dtype);
-/* An element op other than CAST, FUNCTION, ELEMENTS, COPY, on build_n_operands(code) operands; its result. In a FUSED op's body
+/* An element op other than CAST, FUNCTION, ELEMENTS, COPY, on build_n_operands(code) operands; its result. In a group's body
  * the result is an array. */
 mdf_lowered_id build_element(struct build *build, struct mdf_lowered_region *region, enum mdf_lowered_code code, mdf_dtype dtype,
                              const mdf_lowered_id *in);
@@ -74,10 +81,10 @@ mdf_lowered_id build_function(struct build *build, struct mdf_lowered_region *re
 mdf_lowered_id build_function_of_two(struct build *build, struct mdf_lowered_region *region, double (*function)(double, double),
                                      mdf_lowered_id a, mdf_lowered_id b);
 mdf_lowered_id build_copy(struct build *build, struct mdf_lowered_region *region, mdf_lowered_id in);
-/* A FUSED op over arrays of n elements; its body is to be filled. What anything outside of it uses is stored. */
-struct mdf_lowered_fused *build_fused(struct build *build, struct mdf_lowered_region *region, size_t n);
-/* The FUSED op of a single element op on arrays of one shape. */
-mdf_lowered_id build_fused_element(struct build *build, struct mdf_lowered_region *region, enum mdf_lowered_code code,
+/* Element ops over arrays of n elements; the body is to be filled. What anything outside of it uses is stored. */
+struct build_group *build_group(struct build *build, struct mdf_lowered_region *region, size_t n);
+/* A group of a single element op on arrays of one shape. */
+mdf_lowered_id build_group_element(struct build *build, struct mdf_lowered_region *region, enum mdf_lowered_code code,
                                    mdf_dtype dtype, const mdf_lowered_id *in);
 /* A CALL; `outputs` are from build_result. */
 struct mdf_lowered_call *build_call(struct build *build, struct mdf_lowered_region *region, mdf_kernel kernel,

@@ -33,7 +33,7 @@ static void begin(struct looped *looped, size_t n_runs)
 
 static mdf_lowered_id add(struct looped *looped, mdf_lowered_id a, mdf_lowered_id b)
 {
-    return build_fused_element(&looped->build, looped->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(a, b));
+    return build_group_element(&looped->build, looped->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(a, b));
 }
 
 static void stack(struct looped *looped, mdf_lowered_id item)

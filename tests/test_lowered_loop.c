@@ -139,7 +139,7 @@ Test(lowered_loop, states_that_change_places)
     build_next(&b, loop, states[1], add(&b, &loop->body, states[0], states[1]));
     build_next(&b, loop, states[2], build_copy(&b, &loop->body, states[3]));
     build_next(&b, loop, states[3],
-               build_fused_element(&b, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, IDS(states[2], states[3])));
+               build_group_element(&b, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, IDS(states[2], states[3])));
     for (int i = 0; i < 4; i++) {
         slots[i] = build_slot(&b);
         build_output(&b, slots[i], states[i]);
@@ -173,7 +173,7 @@ Test(lowered_loop, no_runs)
     loop = build_loop(&b, REGION, 0);
     v = build_state(&b, loop, build_input(&b, build_array(&b, MDF_DTYPE_FLOAT64, 1, two, numbers)));
     x = build_state(&b, loop, build_real(&b, 2.5));
-    build_next(&b, loop, v, build_fused_element(&b, &loop->body, MDF_LOWERED_NEGATE, MDF_DTYPE_FLOAT64, &v));
+    build_next(&b, loop, v, build_group_element(&b, &loop->body, MDF_LOWERED_NEGATE, MDF_DTYPE_FLOAT64, &v));
     build_next(&b, loop, x, build_element(&b, &loop->body, MDF_LOWERED_NEGATE, MDF_DTYPE_FLOAT64, &x));
     slots[0] = build_slot(&b);
     slots[1] = build_slot(&b);
@@ -212,7 +212,7 @@ Test(lowered_loop, loops_in_loops)
     j = build_number(&b, inner);
     build_next(&b, inner, inner_sum, add(&b, &inner->body, inner_sum, add(&b, &inner->body, ten_i, j)));
     build_next(&b, inner, inner_v,
-               build_fused_element(&b, &inner->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, IDS(inner_v, build_whole(&b, 1))));
+               build_group_element(&b, &inner->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, IDS(inner_v, build_whole(&b, 1))));
     build_next(&b, outer, sum, build_copy(&b, &outer->body, inner_sum));
     build_next(&b, outer, v, build_copy(&b, &outer->body, inner_v));
     slots[0] = build_slot(&b);
@@ -246,8 +246,8 @@ Test(lowered_loop, merged_arrays_as_states)
         build_element(&b, &loop->body, MDF_LOWERED_REMAINDER, MDF_DTYPE_INT64, IDS(build_number(&b, loop), build_whole(&b, 2)));
     is_odd = build_cast(&b, &loop->body, MDF_DTYPE_BOOL, remainder);
     branches = build_if(&b, &loop->body, is_odd);
-    added = build_fused_element(&b, &branches->then, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(v, build_real(&b, 1)));
-    doubled = build_fused_element(&b, &branches->otherwise, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(v, v));
+    added = build_group_element(&b, &branches->then, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(v, build_real(&b, 1)));
+    doubled = build_group_element(&b, &branches->otherwise, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(v, v));
     build_next(&b, loop, v, build_copy(&b, &loop->body, build_merge(&b, branches, added, doubled)));
     slot = build_slot(&b);
     build_output(&b, slot, v);
@@ -289,7 +289,7 @@ static void check_scan(bool rows_reversed, bool stacks_reversed, bool is_copied)
     x = build_rows(&b, loop, build_input(&b, build_array(&b, MDF_DTYPE_FLOAT64, 1, &length, numbers)), rows_reversed);
     row = build_rows(&b, loop, build_input(&b, build_array(&b, MDF_DTYPE_FLOAT64, 2, sizes, matrix)), rows_reversed);
     next_s = build_element(&b, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(s, x));
-    next_v = build_fused_element(&b, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(v, row));
+    next_v = build_group_element(&b, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(v, row));
     next_v = is_copied ? build_copy(&b, &loop->body, next_v) : next_v;
     build_next(&b, loop, s, next_s);
     build_next(&b, loop, v, next_v);
@@ -349,9 +349,9 @@ Test(lowered_loop, stacks_that_grow)
     loop = build_loop(&b, REGION, SIZE_MAX);
     count = build_state(&b, loop, build_whole(&b, 0));
     next = add(&b, &loop->body, count, build_whole(&b, 1));
-    pair = build_fused_element(&b, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64,
+    pair = build_group_element(&b, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64,
                                IDS(build_input(&b, build_array(&b, MDF_DTYPE_INT64, 1, two, (int64_t[]){0, 1000000})), count));
-    twice = build_fused_element(&b, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, IDS(pair, pair));
+    twice = build_group_element(&b, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, IDS(pair, pair));
     build_next(&b, loop, count, next);
     build_condition(&b, loop, build_bool(&b, true), less(&b, &loop->body, next, build_input(&b, last)));
     for (int i = 0; i < 3; i++) {
@@ -430,7 +430,7 @@ Test(lowered_loop, stacks_in_loops)
     inner = build_loop(&b, &outer->body, 3);
     number = build_element(&b, &inner->body, MDF_LOWERED_MULTIPLY, MDF_DTYPE_INT64, IDS(build_number(&b, inner), i));
     items = build_stack(&b, inner, number, true);
-    doubled = build_fused_element(&b, &outer->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, IDS(items, items));
+    doubled = build_group_element(&b, &outer->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, IDS(items, items));
     slot = build_slot(&b);
     build_output(&b, slot, build_stack(&b, outer, doubled, false));
     build_finish(&b);

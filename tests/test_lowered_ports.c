@@ -99,7 +99,7 @@ static void begin_counting(struct counting *counting, const mdf_allocator *alloc
     }
     build_output(build, counting->slots[1], build_element(build, region, MDF_LOWERED_ADD, MDF_DTYPE_INT32, IDS(ids[1], ids[1])));
     build_output(build, counting->slots[3],
-                 build_fused_element(build, region, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(ids[3], ids[0])));
+                 build_group_element(build, region, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(ids[3], ids[0])));
     build_output(build, counting->slots[0],
                  build_element(build, region, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(ids[0], ids[0])));
     build_output(build, counting->slots[2], build_element(build, region, MDF_LOWERED_NOT, MDF_DTYPE_BOOL, &ids[2]));
@@ -196,7 +196,7 @@ Test(lowered_ports, slots_that_held_something_else)
         }
         v = build_input(&b, build_array(&b, MDF_DTYPE_FLOAT64, 1, i % 2 ? three : one, numbers));
         build_output(&b, slot,
-                     i % 2 ? build_fused_element(&b, REGION, MDF_LOWERED_NEGATE, MDF_DTYPE_FLOAT64, &v)
+                     i % 2 ? build_group_element(&b, REGION, MDF_LOWERED_NEGATE, MDF_DTYPE_FLOAT64, &v)
                            : build_element(&b, REGION, MDF_LOWERED_NEGATE, MDF_DTYPE_FLOAT64, &v));
         build_finish(&b);
         for (int run = 0; run < 3; run++) {
@@ -226,7 +226,7 @@ Test(lowered_ports, values_that_are_copied_out)
     for (int i = 0; i < 5; i++) {
         slots[i] = build_slot(&b);
     }
-    sum = build_fused_element(&b, REGION, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(a, c));
+    sum = build_group_element(&b, REGION, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(a, c));
     build_output(&b, first, c);
     build_output(&b, slots[0], sum);
     build_output(&b, slots[1], sum);
@@ -313,7 +313,7 @@ static bool negate(struct mdf_call *call)
 
 enum { N_SLOTS = 7 };
 
-/* A program with outputs of every kind: states, stacks of known and of unknown length, results of FUSED and CALL, an input, a
+/* A program with outputs of every kind: states, stacks of known and of unknown length, results of NEST and CALL, an input, a
  * scalar; in slots of which some hold something before. */
 static void build_all(struct build *build, struct mdf_value *slots[])
 {
@@ -326,7 +326,7 @@ static void build_all(struct build *build, struct mdf_value *slots[])
         slots[i] = i % 2 ? build_slot(build) : build_array(build, MDF_DTYPE_INT64, 1, three, NULL);
     }
     state = build_state(build, loop, v);
-    next = build_fused_element(build, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(state, build_real(build, 1)));
+    next = build_group_element(build, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(state, build_real(build, 1)));
     build_next(build, loop, state, next);
     build_output(build, slots[0], state);
     build_output(build, slots[1], build_stack(build, loop, next, false));
@@ -338,7 +338,7 @@ static void build_all(struct build *build, struct mdf_value *slots[])
                     build_element(build, &loop->body, MDF_LOWERED_LESS, MDF_DTYPE_INT64, IDS(next, build_whole(build, 3000))));
     build_output(build, slots[2], build_stack(build, loop, next, false));
     build_output(build, slots[3], count);
-    f = build_fused_element(build, region, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(v, v));
+    f = build_group_element(build, region, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(v, v));
     build_output(build, slots[4], f);
     result = build_result(build, MDF_DTYPE_FLOAT64, 1, three);
     build_call(build, region, negate, NULL, 1, &f, 1, &result);
@@ -400,7 +400,7 @@ Test(lowered_ports, a_refused_allocation_bails_out)
     }
 }
 
-/* Memory for what a run makes first: tables, steps of FUSED. */
+/* Memory for what a run makes first: tables, tiles of NEST. */
 Test(lowered_ports, no_memory_for_the_program_bails_out)
 {
     struct counting counting;

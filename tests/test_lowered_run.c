@@ -1,4 +1,4 @@
-/* test_lowered_run.c - the plain form of running what mdf_lower makes: element ops, FUSED, IF, LOOP, CALL. */
+/* test_lowered_run.c - the plain form of running what mdf_lower makes: element ops, NEST, IF, LOOP, CALL. */
 #include "tests/lowered_builder.h"
 
 #include <criterion/criterion.h>
@@ -7,6 +7,8 @@
 
 #define REGION (&b.lowered->region)
 #define IDS(...) ((const mdf_lowered_id[]){__VA_ARGS__})
+
+enum { LONGEST_TILE = 1024 }; /* of nests (mdf_c/lowered/lowered_nest.c) */
 
 static const int64_t three[] = {3};
 
@@ -33,11 +35,11 @@ static void put(mdf_dtype dtype, void *element, double real, int64_t whole)
     }
 }
 
-/* Runs an op on scalars that come in, and in a FUSED op over arrays that hold them in two places more than a tile apart. All ways
+/* Runs an op on scalars that come in, and in a NEST over arrays that hold them in two places more than a tile apart. All ways
  * agree; *result has the element. False: it bails out. */
 static bool run_op(enum mdf_lowered_code code, mdf_dtype dtype, const uint64_t *operands, uint64_t *result)
 {
-    enum { N = MDF_LOWERED_TILE + 70, LAST = N - 1 };
+    enum { N = LONGEST_TILE + 70, LAST = N - 1 };
     const int64_t n = N;
     mdf_dtype result_dtype = build_result_type(code, dtype);
     size_t result_size = mdf_dtype_size(result_dtype), i, j;
@@ -61,7 +63,7 @@ static bool run_op(enum mdf_lowered_code code, mdf_dtype dtype, const uint64_t *
     slot = build_slot(&b);
     array_slot = build_slot(&b);
     build_output(&b, slot, build_element(&b, REGION, code, dtype, scalars));
-    build_output(&b, array_slot, build_fused_element(&b, REGION, code, dtype, arrays));
+    build_output(&b, array_slot, build_group_element(&b, REGION, code, dtype, arrays));
     build_finish(&b);
     outcome = mdf_lowered_run(b.lowered);
     if (outcome == MDF_LOWERED_DONE) {
@@ -363,7 +365,7 @@ static const struct {
 Test(lowered_run, casts)
 {
     for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
-        const int64_t n = MDF_LOWERED_TILE + 1;
+        const int64_t n = LONGEST_TILE + 1;
         struct mdf_value *scalar, *array, *slots[2];
         enum mdf_lowered_outcome outcome;
         uint64_t element = 0;
@@ -379,7 +381,7 @@ Test(lowered_run, casts)
         slots[1] = build_slot(&b);
         build_output(&b, slots[0], build_cast(&b, REGION, casts[i].to, build_input(&b, scalar)));
         id = build_input(&b, array);
-        build_output(&b, slots[1], build_cast(&b, &build_fused(&b, REGION, (size_t)n)->body, casts[i].to, id));
+        build_output(&b, slots[1], build_cast(&b, &build_group(&b, REGION, (size_t)n)->body, casts[i].to, id));
         build_finish(&b);
         outcome = mdf_lowered_run(b.lowered);
         cr_expect_eq(outcome, casts[i].result == LEAVES ? MDF_LOWERED_BAILED_OUT : MDF_LOWERED_DONE, "case %zu", i);
@@ -457,7 +459,7 @@ Test(lowered_run, other_functions_of_elements)
     build_output(&b, slots[0],
                  build_elements(&b, REGION, add_up_to, &limit, MDF_DTYPE_UINT8, MDF_DTYPE_UINT8, 2, IDS(b_id, b_id)));
     build_output(&b, slots[1],
-                 build_elements(&b, &build_fused(&b, REGION, 3)->body, add_up_to, &limit, MDF_DTYPE_UINT8, MDF_DTYPE_UINT8, 2,
+                 build_elements(&b, &build_group(&b, REGION, 3)->body, add_up_to, &limit, MDF_DTYPE_UINT8, MDF_DTYPE_UINT8, 2,
                                 IDS(b_id, a)));
     build_finish(&b);
     cr_assert_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_DONE);
@@ -468,10 +470,10 @@ Test(lowered_run, other_functions_of_elements)
     build_end(&b);
 }
 
-/* ------------------------------------------------------------------ FUSED */
+/* ------------------------------------------------------------------ element ops over arrays */
 
 /* Chains over arrays of many lengths: x * 2 + y, kept; then 20 sums of what is before, all of which stay in use until the end. */
-Test(lowered_run, fused_chains)
+Test(lowered_run, chains_over_arrays)
 {
     static const size_t lengths[] = {0, 2, 63, 64, 65, 511, 512, 513, 1500};
     enum { N_SUMS = 20 };
@@ -489,7 +491,7 @@ Test(lowered_run, fused_chains)
             ((double *)x->data)[j] = (double)j / 7;
         }
         x_id = build_input(&b, x);
-        body = &build_fused(&b, REGION, lengths[i])->body;
+        body = &build_group(&b, REGION, lengths[i])->body;
         sums[0] = build_element(&b, body, MDF_LOWERED_MULTIPLY, MDF_DTYPE_FLOAT64, IDS(x_id, build_real(&b, 2)));
         for (size_t j = 1; j <= N_SUMS; j++) {
             sums[j] = build_element(&b, body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(sums[j - 1], x_id));
@@ -541,7 +543,7 @@ static bool add_complex(void *target, const void *const operands[], const size_t
 }
 
 /* Elements of 16 bytes, and of several sizes in one body. */
-Test(lowered_run, fused_elements_of_other_sizes)
+Test(lowered_run, elements_of_other_sizes)
 {
     const int64_t n = 700;
     struct mdf_value *x, *z, *slots[2];
@@ -559,7 +561,7 @@ Test(lowered_run, fused_elements_of_other_sizes)
     }
     x_id = build_input(&b, x);
     z_id = build_input(&b, z);
-    body = &build_fused(&b, REGION, (size_t)n)->body;
+    body = &build_group(&b, REGION, (size_t)n)->body;
     sum = build_elements(&b, body, add_complex, NULL, MDF_DTYPE_COMPLEX128, MDF_DTYPE_COMPLEX128, 2, IDS(z_id, z_id));
     small = build_element(&b, body, MDF_LOWERED_LESS, MDF_DTYPE_INT32, IDS(x_id, x_id));
     sum = build_elements(&b, body, add_complex, NULL, MDF_DTYPE_COMPLEX128, MDF_DTYPE_COMPLEX128, 2, IDS(sum, sum));
@@ -599,7 +601,7 @@ Test(lowered_run, branches_and_what_they_merge)
     is_negative = build_element(&b, REGION, MDF_LOWERED_LESS, MDF_DTYPE_FLOAT64, IDS(x, build_real(&b, 0)));
     outer = build_if(&b, REGION, is_negative);
     y = build_element(&b, &outer->then, MDF_LOWERED_NEGATE, MDF_DTYPE_FLOAT64, &x);
-    w = build_fused_element(&b, &outer->then, MDF_LOWERED_NEGATE, MDF_DTYPE_FLOAT64, &v);
+    w = build_group_element(&b, &outer->then, MDF_LOWERED_NEGATE, MDF_DTYPE_FLOAT64, &v);
     inner = build_if(&b, &outer->otherwise,
                      build_element(&b, &outer->otherwise, MDF_LOWERED_GREATER, MDF_DTYPE_FLOAT64, IDS(x, build_real(&b, 2))));
     small[0] = build_whole(&b, 10);
@@ -746,7 +748,7 @@ Test(lowered_run, what_a_kernel_hands_on_has_memory_of_its_own)
     initial = build_input(&b, build_array(&b, MDF_DTYPE_FLOAT64, 1, three, zeros));
     loop = build_loop(&b, REGION, 5);
     s = build_state(&b, loop, initial);
-    f = build_fused_element(&b, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(s, build_real(&b, 1)));
+    f = build_group_element(&b, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(s, build_real(&b, 1)));
     handed = build_result(&b, MDF_DTYPE_FLOAT64, 1, three);
     build_call(&b, &loop->body, hand_on, NULL, 1, &f, 1, &handed);
     build_next(&b, loop, s, handed);

@@ -15,6 +15,8 @@
 
 enum { MOST_VALUES = 24 };
 
+static const struct mdf_nest_set all_steps = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+
 /* One nest: what it loads and stores lies in slots of the frame; a slot may be both. */
 struct nest_case {
     struct build build;
@@ -552,12 +554,12 @@ Test(source_nest, the_vector_axis_is_where_elements_are_adjacent)
     struct nest_plan plan;
 
     make_product(&test, 0, 20);
-    nest_plan_make(&plan, test.nest, UINT64_MAX);
+    nest_plan_make(&plan, test.nest, all_steps);
     cr_expect_eq(plan.vector, (size_t)1);
     cr_expect_eq(count_events(&plan, NEST_TILE), (size_t)0);
     build_end(&test.build);
     make_product(&test, 0, 129);
-    nest_plan_make(&plan, test.nest, UINT64_MAX);
+    nest_plan_make(&plan, test.nest, all_steps);
     cr_expect_eq(count_events(&plan, NEST_TILE), (size_t)1);
     build_end(&test.build);
 }
@@ -569,13 +571,13 @@ Test(source_nest, what_costs_little_is_made_again)
     size_t i;
 
     make_known(&test, 0);
-    nest_plan_make(&plan, test.nest, UINT64_MAX);
+    nest_plan_make(&plan, test.nest, all_steps);
     for (i = 0; i < test.nest->n_steps; i++) {
         cr_expect(plan.kept[i] == MDF_NEST_NONE || test.nest->steps[i].level < 3, "step %zu", i);
     }
     build_end(&test.build);
     make_known(&test, 2);
-    nest_plan_make(&plan, test.nest, UINT64_MAX);
+    nest_plan_make(&plan, test.nest, all_steps);
     cr_expect_eq(count_events(&plan, NEST_KEEP), (size_t)1);
     build_end(&test.build);
 }

@@ -2,6 +2,7 @@
 #include "mdf_c/lower/fast.h"
 
 #include "mdf_c/lowered/lowered_run.h"
+#include "mdf_c/lowered/nest.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,11 +19,25 @@ static void drop(struct mdf_fast *fast)
     fast->lowered = NULL;
 }
 
+/* Whether a nest over many elements is nothing but a function. */
+static bool is_long_function(const struct mdf_lowered_nest *nest)
+{
+    bool is_function = mdf_nest_count(nest, 0, nest->n_axes) >= MDF_LOWER_LONG;
+    size_t n = 0, i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        n += step->kind == MDF_NEST_ELEMENT || step->kind == MDF_NEST_FOLD;
+        is_function = is_function &&
+                      (step->kind != MDF_NEST_ELEMENT || step->code == MDF_LOWERED_ELEMENTS || step->code == MDF_LOWERED_CAST);
+    }
+    return is_function && n == 1;
+}
+
 static bool is_as_good_as_a_kernel(const struct mdf_lowered_op *op)
 {
-    return op->code == MDF_LOWERED_CALL ||
-           (op->code == MDF_LOWERED_FUSED && op->of.fused->n >= MDF_LOWER_LONG && op->of.fused->body.n_ops == 1 &&
-            (op->of.fused->body.ops[0].code == MDF_LOWERED_ELEMENTS || op->of.fused->body.ops[0].code == MDF_LOWERED_CAST));
+    return op->code == MDF_LOWERED_CALL || (op->code == MDF_LOWERED_NEST && is_long_function(op->of.nest));
 }
 
 static bool has_long_arrays(const struct mdf_lowered *lowered)

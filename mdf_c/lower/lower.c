@@ -615,7 +615,7 @@ struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct
         lowering.lowered->arena = arena;
         lowering.lowered->context = &execution->context;
         done = lower_all(&lowering, request);
-        /* Names, fused loops and the like are left out where there is no memory for them; another form than else is none. */
+        /* Names, nests and the like are left out where there is no memory for them; another form than else is none. */
         if (done && (lowering.lowered->arena.has_refused || lowering.scratch.has_refused)) {
             done = lowering_out_of_memory(&lowering);
         }

@@ -1,8 +1,9 @@
-/* lower_group.c - ops of a region that go through one index space become one: element ops over arrays of one length a FUSED op;
- * nests, with element ops that use what they make, a NEST. See lowering.h.
+/* lower_group.c - ops of a region that go through one index space become one NEST: element ops over arrays of one length, with
+ * one axis; nests, with element ops that use what they make, with theirs. See lowering.h.
  *
  * An op joins another one where that stands, so that all it reads has to be made there or before. */
 #include "mdf_c/lower/nest_draft.h"
+#include "mdf_c/machine/emit.h"
 
 #include <string.h>
 
@@ -21,27 +22,74 @@ static bool stands_alone(const struct lowering *lowering, const struct mdf_lower
            lowering->lowered->values[op->out].form.length <= LONGEST_ALONE;
 }
 
-static bool new_group(struct lowering *lowering, struct mdf_lowered_op *op, size_t n, size_t capacity)
-{
-    struct mdf_lowered_fused *fused = mdf_arena_allocate(&lowering->lowered->arena, sizeof *fused);
+/* Element ops on arrays of n elements that will be one nest. */
+struct group {
+    struct mdf_lowered_op *ops;
+    size_t n_ops, n;
+    size_t n_steps;  /* of the nest, at most */
+    bool is_covered; /* by machine code */
+};
 
-    if (fused == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    fused->n = n;
-    fused->body.ops = mdf_arena_array(&lowering->lowered->arena, capacity, sizeof *fused->body.ops);
-    *op = (struct mdf_lowered_op){.code = MDF_LOWERED_FUSED, .out = MDF_LOWERED_NONE, .of.fused = fused};
-    return fused->body.ops != NULL || lowering_out_of_memory(lowering);
-}
+/* A region whose ops are gone through: the first n are done. */
+struct grouping {
+    struct lowering *lowering;
+    struct region *region;
+    size_t *made_at; /* of each value: the op that makes it; SIZE_MAX: none of these */
+    size_t n;
+    struct group **groups; /* of each op: the group that it stands for; NULL: it is what it is */
+    size_t group;          /* the one that element ops join; SIZE_MAX: none */
+};
 
-/* Puts an op that makes an array into the group, which stands at `group` of the ops so far: not where an operand is made behind
- * it. */
-static bool joins(const struct mdf_lowered_op *op, const size_t *made_at, size_t group)
+/* Whether machine code has vectors of all of an op's types; on C source it does not matter. */
+static bool is_covered(const struct lowering *lowering, const struct mdf_lowered_op *op)
 {
+    const struct mdf_lowered_value *values = lowering->lowered->values;
+    bool covers = mdf_machine_has_vectors((mdf_dtype)values[op->out].form.dtype);
     size_t i;
 
     for (i = 0; i < op->n_in; i++) {
-        if (made_at[op->in[i]] != SIZE_MAX && made_at[op->in[i]] > group) {
+        covers = covers && mdf_machine_has_vectors((mdf_dtype)values[op->in[i]].form.dtype);
+    }
+    return covers || lowering->is_for_source;
+}
+
+static bool new_group(struct grouping *grouping, size_t at, const struct mdf_lowered_op *op, size_t capacity)
+{
+    struct mdf_arena *arena = &grouping->lowering->scratch;
+    struct group *group = mdf_arena_allocate(arena, sizeof *group);
+
+    if (group == NULL) {
+        return lowering_out_of_memory(grouping->lowering);
+    }
+    group->n = grouping->lowering->lowered->values[op->out].form.length;
+    group->is_covered = is_covered(grouping->lowering, op);
+    group->ops = mdf_arena_array(arena, capacity, sizeof *group->ops);
+    grouping->groups[at] = group;
+    grouping->region->ops[at] = (struct mdf_lowered_op){.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE, .origin = op->origin};
+    return group->ops != NULL || lowering_out_of_memory(grouping->lowering);
+}
+
+static void put(struct grouping *grouping, size_t at, const struct mdf_lowered_op *op)
+{
+    struct group *group = grouping->groups[at];
+
+    group->ops[group->n_ops++] = *op;
+    group->n_steps += op->n_in + 2u;
+    grouping->made_at[op->out] = at;
+}
+
+/* Whether an op can be put into the group that stands at `at` of the ops so far: not where an operand is made behind it. */
+static bool joins(const struct grouping *grouping, const struct mdf_lowered_op *op, size_t at)
+{
+    const struct group *group = at == SIZE_MAX ? NULL : grouping->groups[at];
+    size_t i;
+
+    if (group == NULL || group->n != grouping->lowering->lowered->values[op->out].form.length ||
+        group->n_steps + op->n_in + 2 > MDF_NEST_MOST_STEPS || group->is_covered != is_covered(grouping->lowering, op)) {
+        return false;
+    }
+    for (i = 0; i < op->n_in; i++) {
+        if (grouping->made_at[op->in[i]] != SIZE_MAX && grouping->made_at[op->in[i]] > at) {
             return false;
         }
     }
@@ -85,29 +133,16 @@ static void note_made(size_t *made_at, const struct mdf_lowered_op *op, size_t a
         }
         break;
     case MDF_LOWERED_NEST:
-        for (i = 0; i < op->of.nest->n_steps; i++) {
+        for (i = 0; op->of.nest != NULL && i < op->of.nest->n_steps; i++) {
             if (op->of.nest->steps[i].kind == MDF_NEST_STORE) {
                 note_store(made_at, op->of.nest, &op->of.nest->steps[i], at, values);
             }
         }
         break;
-    case MDF_LOWERED_FUSED: /* its ops are noted as they join it */
-        break;
     MDF_LOWERED_CASES_OF_ELEMENTS:
         made_at[op->out] = at;
         break;
     }
-}
-
-/* A group of one op. */
-static bool add_alone(struct lowering *lowering, struct mdf_lowered_op *group, const struct mdf_lowered_op *op)
-{
-    if (!new_group(lowering, group, lowering->lowered->values[op->out].form.length, 1)) {
-        return false;
-    }
-    group->of.fused->body.ops[group->of.fused->body.n_ops++] = *op;
-    lowering->facts[op->out].fused = group->of.fused;
-    return true;
 }
 
 /* ------------------------------------------------------------------ nests */
@@ -120,7 +155,7 @@ static struct mdf_lowered_nest *nest_of_op(struct lowering *lowering, const stru
     uint8_t axes[MDF_INLINE_RANK], own[MDF_INLINE_RANK], in[MDF_MAX_OPERANDS] = {0};
     size_t i, d;
 
-    if (draft == NULL || (op->loop == NULL && op->code != MDF_LOWERED_CAST)) {
+    if (draft == NULL || result->length == 0 || (op->loop == NULL && op->code != MDF_LOWERED_CAST)) {
         return NULL;
     }
     for (d = 0; d < result->rank; d++) {
@@ -144,14 +179,14 @@ static struct mdf_lowered_nest *nest_of_op(struct lowering *lowering, const stru
     return draft_finish(lowering, draft);
 }
 
-/* The nest of a group of element ops; NULL: they do not share a shape. */
-static struct mdf_lowered_nest *nest_of_group(struct lowering *lowering, const struct mdf_lowered_fused *fused)
+/* The nest of a group of element ops over the axes of their shape; NULL: they do not share one. */
+static struct mdf_lowered_nest *nest_of_group(struct lowering *lowering, const struct group *group)
 {
     struct mdf_lowered_nest *nest = NULL;
     size_t i;
 
-    for (i = 0; i < fused->body.n_ops; i++) {
-        struct mdf_lowered_nest *next = nest_of_op(lowering, &fused->body.ops[i]);
+    for (i = 0; i < group->n_ops; i++) {
+        struct mdf_lowered_nest *next = nest_of_op(lowering, &group->ops[i]);
 
         nest = next == NULL || i == 0 ? next : draft_merge(lowering, nest, next, false);
         if (nest == NULL) {
@@ -161,42 +196,63 @@ static struct mdf_lowered_nest *nest_of_group(struct lowering *lowering, const s
     return nest;
 }
 
-/* What its nest is, or would be. */
-static struct mdf_lowered_nest *nest_at(struct lowering *lowering, const struct mdf_lowered_op *op)
+/* The same over one axis: elements as they lie. */
+static struct mdf_lowered_nest *flat_nest(struct lowering *lowering, const struct group *group)
 {
-    return op->code == MDF_LOWERED_NEST    ? op->of.nest
-           : op->code == MDF_LOWERED_FUSED ? nest_of_group(lowering, op->of.fused)
-                                           : NULL;
+    const struct mdf_lowered_value *values = lowering->lowered->values;
+    struct mdf_nest_view view = {.at = MDF_NEST_NONE};
+    struct nest_draft *draft = draft_new(lowering);
+    const int64_t stride = 1;
+    uint8_t axis, made[MDF_NEST_MOST_STEPS], in[MDF_MAX_OPERANDS] = {0};
+    size_t i, j, k;
+
+    if (draft == NULL) {
+        return NULL;
+    }
+    axis = draft_axis(draft, (int64_t)group->n);
+    for (i = 0; i < group->n_ops; i++) {
+        const struct mdf_lowered_op *op = &group->ops[i];
+
+        for (k = 0; k < op->n_in; k++) {
+            for (j = i; j > 0 && group->ops[j - 1].out != op->in[k]; j--) {
+            }
+            view.id = op->in[k];
+            in[k] = j > 0 ? made[j - 1]
+                          : draft_load_elements(lowering, draft, &view, values[view.id].is_scalar ? 0 : 1, &axis, &stride);
+        }
+        made[i] = draft_element(draft, op, (mdf_dtype)values[op->out].form.dtype, in, 1);
+        view.id = op->out;
+        draft_store_elements(lowering, draft, made[i], &view, 1, &axis, &stride);
+        lowering->facts[op->out].is_nested = true;
+    }
+    return draft_finish(lowering, draft);
 }
 
-static void become_nest(struct lowering *lowering, struct mdf_lowered_op *op, struct mdf_lowered_nest *nest, size_t *made_at,
-                        size_t at)
+/* What its nest is, or would be; NULL: it has none. */
+static struct mdf_lowered_nest *nest_at(struct grouping *grouping, size_t at)
 {
+    const struct mdf_lowered_op *op = &grouping->region->ops[at];
+
+    return op->code != MDF_LOWERED_NEST   ? NULL
+           : grouping->groups[at] != NULL ? nest_of_group(grouping->lowering, grouping->groups[at])
+                                          : op->of.nest;
+}
+
+static void become_nest(struct grouping *grouping, size_t at, struct mdf_lowered_nest *nest)
+{
+    struct mdf_lowered_op *op = &grouping->region->ops[at];
     size_t i;
 
-    *op = (struct mdf_lowered_op){.code = MDF_LOWERED_NEST,
-                                  .out = MDF_LOWERED_NONE,
-                                  .origin = op->code == MDF_LOWERED_NEST ? op->origin : NULL,
-                                  .of.nest = nest};
+    grouping->group = at == grouping->group ? SIZE_MAX : grouping->group;
+    grouping->groups[at] = NULL;
+    op->of.nest = nest;
     for (i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_STORE) {
-            lowering->facts[nest->steps[i].view.id].fused = NULL;
-            lowering->facts[nest->steps[i].view.id].is_nested = true;
-            lowering->lowered->values[nest->steps[i].view.id].is_stored =
-                !lowering->lowered->values[nest->steps[i].view.id].is_scalar;
+            grouping->lowering->facts[nest->steps[i].view.id].is_nested = true;
         }
     }
-    note_made(made_at, op, at, lowering->lowered->values);
+    note_made(grouping->made_at, op, at, grouping->lowering->lowered->values);
 }
-
-/* A region whose ops are gone through: the first n are done. */
-struct grouping {
-    struct lowering *lowering;
-    struct region *region;
-    size_t *made_at; /* of each value: the op that makes it; SIZE_MAX: none of these */
-    size_t n;
-    size_t group; /* the FUSED op that element ops join; SIZE_MAX: none */
-};
 
 /* The op behind which all is there that a nest loads; SIZE_MAX: that is so before the first. */
 static size_t last_maker(const struct grouping *grouping, const struct mdf_lowered_nest *nest)
@@ -221,15 +277,14 @@ static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest 
         struct mdf_lowered_op *op = &grouping->region->ops[at];
         struct mdf_lowered_nest *other, *both;
 
-        if (op->code != MDF_LOWERED_NEST && (only_nests || op->code != MDF_LOWERED_FUSED)) {
+        if (op->code != MDF_LOWERED_NEST || (only_nests && grouping->groups[at] != NULL)) {
             continue;
         }
         n_tried++;
-        other = nest_at(grouping->lowering, op);
+        other = nest_at(grouping, at);
         both = other == NULL ? NULL : draft_merge(grouping->lowering, other, nest, true);
         if (both != NULL) {
-            grouping->group = at == grouping->group ? SIZE_MAX : grouping->group;
-            become_nest(grouping->lowering, op, both, grouping->made_at, at);
+            become_nest(grouping, at, both);
             if (joins_nest(grouping, both, at, false)) {
                 op->of.nest = NULL;
             }
@@ -245,26 +300,6 @@ static void add_op(struct grouping *grouping, const struct mdf_lowered_op *op)
     grouping->region->ops[grouping->n++] = *op;
 }
 
-static bool add_to_group(struct grouping *grouping, const struct mdf_lowered_op *op, size_t n_left)
-{
-    struct mdf_lowered_op *ops = grouping->region->ops;
-    size_t length = grouping->lowering->lowered->values[op->out].form.length;
-    struct mdf_lowered_fused *fused;
-
-    if (grouping->group == SIZE_MAX || ops[grouping->group].of.fused->n != length ||
-        !joins(op, grouping->made_at, grouping->group)) {
-        grouping->group = grouping->n++;
-        if (!new_group(grouping->lowering, &ops[grouping->group], length, n_left)) {
-            return false;
-        }
-    }
-    fused = ops[grouping->group].of.fused;
-    fused->body.ops[fused->body.n_ops++] = *op;
-    grouping->lowering->facts[op->out].fused = fused;
-    grouping->made_at[op->out] = grouping->group;
-    return true;
-}
-
 /* Whether an operand is made by a nest of the region. */
 static bool reads_nest(const struct grouping *grouping, const struct mdf_lowered_op *op)
 {
@@ -274,7 +309,7 @@ static bool reads_nest(const struct grouping *grouping, const struct mdf_lowered
         const struct lowering_view *view = &grouping->lowering->facts[op->in[i]].view;
         size_t made = grouping->made_at[view->is_there ? view->id : op->in[i]];
 
-        if (made != SIZE_MAX && grouping->region->ops[made].code == MDF_LOWERED_NEST) {
+        if (made != SIZE_MAX && grouping->region->ops[made].code == MDF_LOWERED_NEST && grouping->groups[made] == NULL) {
             return true;
         }
     }
@@ -284,6 +319,8 @@ static bool reads_nest(const struct grouping *grouping, const struct mdf_lowered
 static bool group_op(struct grouping *grouping, struct mdf_lowered_op op, size_t n_left)
 {
     struct mdf_lowered_nest *nest;
+    bool made = true;
+    size_t at;
 
     if (op.code == MDF_LOWERED_NEST) {
         if (!joins_nest(grouping, op.of.nest, grouping->n, false)) {
@@ -299,14 +336,20 @@ static bool group_op(struct grouping *grouping, struct mdf_lowered_op op, size_t
     if (nest != NULL && joins_nest(grouping, nest, grouping->n, true)) {
         return true;
     }
-    if (!stands_alone(grouping->lowering, &op)) {
-        return add_to_group(grouping, &op, n_left);
+    if (stands_alone(grouping->lowering, &op)) {
+        made = new_group(grouping, grouping->n, &op, 1);
+        at = grouping->n++;
+    } else {
+        if (!joins(grouping, &op, grouping->group)) {
+            made = new_group(grouping, grouping->n, &op, n_left);
+            grouping->group = grouping->n++;
+        }
+        at = grouping->group;
     }
-    if (!add_alone(grouping->lowering, &grouping->region->ops[grouping->n], &op)) {
-        return false;
+    if (made) {
+        put(grouping, at, &op);
     }
-    grouping->made_at[op.out] = grouping->n++;
-    return true;
+    return made;
 }
 
 bool lowering_group(struct lowering *lowering, struct region *region)
@@ -315,7 +358,8 @@ bool lowering_group(struct lowering *lowering, struct region *region)
     size_t i;
 
     grouping.made_at = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *grouping.made_at);
-    if (grouping.made_at == NULL) {
+    grouping.groups = mdf_arena_array(&lowering->scratch, region->n_ops, sizeof *grouping.groups);
+    if (grouping.made_at == NULL || grouping.groups == NULL) {
         return lowering_out_of_memory(lowering);
     }
     memset(grouping.made_at, 0xff, lowering->lowered->n_values * sizeof *grouping.made_at);
@@ -326,8 +370,13 @@ bool lowering_group(struct lowering *lowering, struct region *region)
     }
     region->n_ops = 0;
     for (i = 0; i < grouping.n; i++) {
-        if (region->ops[i].code != MDF_LOWERED_NEST || region->ops[i].of.nest != NULL) {
-            region->ops[region->n_ops++] = region->ops[i];
+        struct mdf_lowered_op *op = &region->ops[i];
+
+        if (grouping.groups[i] != NULL && (op->of.nest = flat_nest(lowering, grouping.groups[i])) == NULL) {
+            return lowering_out_of_memory(lowering);
+        }
+        if (op->code != MDF_LOWERED_NEST || op->of.nest != NULL) {
+            region->ops[region->n_ops++] = *op;
         }
     }
     return !lowering_has_failed(lowering);

@@ -209,7 +209,6 @@ bool loop_add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool 
         return lowering_out_of_memory(loop->lowering);
     }
     loop->lowering->lowered->values[stack->stack].is_scalar = false;
-    loop->lowering->lowered->values[stack->stack].is_stored = true;
     loop->lowering->facts[stack->stack].depth = loop->region.outer->depth;
     loop->lowering->facts[stack->stack].region = loop->region.outer;
     loop->lowering->facts[stack->stack].is_open = loop->result->n_runs == SIZE_MAX;

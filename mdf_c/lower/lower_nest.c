@@ -384,14 +384,15 @@ static uint8_t fold_numbers(struct lowering *lowering, struct folding *folding, 
 }
 
 /* Extremes, and where they stand. */
-static uint8_t fold_extremes(struct lowering *lowering, struct folding *folding, const struct trial *trial, const struct fold_rule *rule, mdf_dtype dtype,
-                             uint8_t in)
+static uint8_t fold_extremes(struct lowering *lowering, struct folding *folding, const struct trial *trial,
+                             const struct fold_rule *rule, mdf_dtype dtype, uint8_t in)
 {
     const int64_t *last = lowering_setting(trial->source->operator, trial->source->settings, "select_last_index");
     enum mdf_nest_fold fold = rule->fold;
     bool is_place = fold >= MDF_NEST_FIRST_MAXIMUM;
 
-    if (is_place && folding->row != DRAFT_NO_AXIS && folding->draft->extents[folding->row] > LONGEST_SEARCH && !lowering->is_for_source) {
+    if (is_place && folding->row != DRAFT_NO_AXIS && folding->draft->extents[folding->row] > LONGEST_SEARCH &&
+        !lowering->is_for_source) {
         folding->draft->has_failed = true; /* its kernel looks at vectors */
         return in;
     }

@@ -26,6 +26,13 @@ static void count_op(struct counting *counting, const struct mdf_lowered_op *op)
 
 /* ------------------------------------------------------------------ nests */
 
+/* Whether a number may not fit the type that it is cast to. */
+static bool is_checked_cast(const struct mdf_nest_step *step)
+{
+    return step->code == MDF_LOWERED_CAST && mdf_dtype_kind((mdf_dtype)step->operand_dtype) == 'f' &&
+           mdf_dtype_kind((mdf_dtype)step->dtype) == 'i';
+}
+
 /* Drops stores that nothing reads, and steps that lead to no store. An element op that bails out does so for elements that nobody
  * looks at, too, when the model is evaluated plainly: it stays. */
 static void trim_nest(const struct counting *counting, struct mdf_lowered_nest *nest)
@@ -39,7 +46,7 @@ static void trim_nest(const struct counting *counting, struct mdf_lowered_nest *
         bool may_bail_out =
             step->view.at != MDF_NEST_NONE || (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_DIVIDE_NONZERO) ||
             (step->kind == MDF_NEST_ELEMENT && step->code >= MDF_LOWERED_QUOTIENT && step->code <= MDF_LOWERED_FLOOR_REMAINDER) ||
-            (step->kind == MDF_NEST_ELEMENT && (step->code == MDF_LOWERED_ELEMENTS || step->code == MDF_LOWERED_CAST));
+            (step->kind == MDF_NEST_ELEMENT && (step->code == MDF_LOWERED_ELEMENTS || is_checked_cast(step)));
 
         needed[i] = needed[i] || (step->kind == MDF_NEST_STORE && counting->n_reads[step->view.id] > 0) || may_bail_out;
         for (k = 0; needed[i] && k < step->n_in; k++) {
@@ -53,6 +60,9 @@ static void trim_nest(const struct counting *counting, struct mdf_lowered_nest *
         struct mdf_nest_step step = nest->steps[i];
 
         if (!needed[i]) {
+            if (step.kind == MDF_NEST_STORE) {
+                counting->lowering->facts[step.view.id].is_nested = false;
+            }
             continue;
         }
         for (k = 0; k < step.n_in; k++) {

@@ -118,7 +118,6 @@ mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_pl
     form->data = NULL;
     form->buffer = NULL;
     lowering->lowered->values[id].is_scalar = example->length == 1;
-    lowering->lowered->values[id].is_stored = example->length != 1;
     return id;
 }
 
@@ -136,7 +135,6 @@ mdf_lowered_id lowering_add_constant(struct lowering *lowering, const struct mdf
     constant->form = *value;
     constant->form.buffer = NULL;
     constant->is_scalar = value->kind == MDF_KIND_TENSOR && value->length == 1 && value->dtype != MDF_DTYPE_STRING;
-    constant->is_stored = !constant->is_scalar;
     if (!keeps) {
         elements = mdf_arena_allocate(&lowering->lowered->arena, value->length * mdf_dtype_size((mdf_dtype)value->dtype));
         if (elements == NULL) {

@@ -32,15 +32,14 @@ struct lowering_view {
 struct fact {
     struct mdf_value example;
     struct lowering_view view;
-    size_t depth;                          /* of the region that makes it; inputs and constants: 0 */
-    const struct region *region;           /* that makes it; NULL: inputs, constants, parameters */
-    const struct mdf_lowered_fused *fused; /* the op that it was put in */
-    size_t n_outputs;                      /* that it goes to */
-    bool is_merged, is_copied;             /* an If's result; of a COPY, or of a PART that is no view */
-    bool is_view;                          /* a PART's that lies in its operand */
-    bool is_product;                       /* of a prepared product: it has memory */
-    bool is_nested;                        /* a NEST stores it */
-    bool is_open;                          /* its length is not known before: nothing here can read it */
+    size_t depth;                /* of the region that makes it; inputs and constants: 0 */
+    const struct region *region; /* that makes it; NULL: inputs, constants, parameters */
+    size_t n_outputs;            /* that it goes to */
+    bool is_merged, is_copied;   /* an If's result; of a COPY, or of a PART that is no view */
+    bool is_view;                /* a PART's that lies in its operand */
+    bool is_product;             /* of a prepared product: it has memory */
+    bool is_nested;              /* a NEST stores it */
+    bool is_open;                /* its length is not known before: nothing here can read it */
 };
 
 struct lowering {
@@ -183,8 +182,8 @@ bool lowering_takes_parts(const struct mdf_operator *operator);
 /* The part of `whole` that a call of such an operator gave as `result` when the elements of `whole` were numbered from 0; false:
  * it is none. */
 bool lowering_find_part(const struct mdf_value *whole, const struct mdf_value *result, struct mdf_lowered_part *part);
-/* --- lower_element.c: the ops that an op which calls a loop (ELEMENTS) is made of; the last one's value. NONE without a refusal: it
- * is not made of such. */
+/* --- lower_element.c: the ops that an op which calls a loop (ELEMENTS) is made of; the last one's value. NONE without a refusal:
+ * it is not made of such. */
 struct trial;
 mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op);
 /* --- lower_nest.c: NEST ops for calls whose operands repeat along axes, that fold or move, and small products: what the kernel
@@ -199,7 +198,7 @@ bool lowering_compose(struct lowering *lowering, struct scope *scope, struct tri
 /* --- lower_move.c: NESTs for a call that only moves elements, by constant arguments, or by indices that are not known before;
  * *taken: the call is lowered. */
 bool lowering_move(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
-/* --- lower_group.c: nests, and groups of element ops, of a region that share an index space are made one. */
+/* --- lower_group.c: element ops on arrays become nests, and nests of a region that share an index space are made one. */
 bool lowering_group(struct lowering *lowering, struct region *region);
 /* --- lower_unread.c: drops what nothing reads, when all is there. */
 bool lowering_drop_unread(struct lowering *lowering);

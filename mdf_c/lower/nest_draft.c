@@ -7,12 +7,37 @@
 
 #include <string.h>
 
+/* Room for n steps in all; false: there is none. */
+static bool make_room(struct nest_draft *draft, size_t n)
+{
+    size_t capacity = 2 * n < 16 ? 16 : 2 * n;
+    struct draft_step *grown;
+
+    if (n <= draft->capacity || n > MDF_NEST_MOST_STEPS) {
+        return n <= draft->capacity;
+    }
+    grown = mdf_arena_array(draft->arena, capacity, sizeof *grown);
+    if (grown == NULL) { /* the arena knows, and who owns it asks */
+        return false;
+    }
+    if (draft->n_steps > 0) {
+        memcpy(grown, draft->steps, draft->n_steps * sizeof *grown);
+    }
+    draft->steps = grown;
+    draft->capacity = capacity;
+    return true;
+}
+
 struct nest_draft *draft_new(struct lowering *lowering)
 {
     struct nest_draft *draft = mdf_arena_allocate(&lowering->scratch, sizeof *draft);
 
-    if (draft == NULL) {
+    if (draft != NULL) {
+        draft->arena = &lowering->scratch;
+    }
+    if (draft == NULL || !make_room(draft, 1)) {
         lowering_out_of_memory(lowering);
+        return NULL;
     }
     return draft;
 }
@@ -36,6 +61,15 @@ static bool same_view(const struct mdf_nest_view *a, const struct mdf_nest_view 
            a->at_limit == b->at_limit && memcmp(a->strides, b->strides, sizeof a->strides) == 0;
 }
 
+static void copy_draft(struct nest_draft *draft, const struct nest_draft *from)
+{
+    draft->n_axes = from->n_axes;
+    memcpy(draft->extents, from->extents, sizeof draft->extents);
+    draft->has_failed = from->has_failed || !make_room(draft, from->n_steps + 1);
+    draft->n_steps = draft->has_failed ? 0 : from->n_steps;
+    memcpy(draft->steps, from->steps, draft->n_steps * sizeof *draft->steps);
+}
+
 /* The register; of a load that is there already, that one. */
 static uint8_t add_step(struct nest_draft *draft, const struct draft_step *step)
 {
@@ -47,7 +81,7 @@ static uint8_t add_step(struct nest_draft *draft, const struct draft_step *step)
             return (uint8_t)i;
         }
     }
-    if (draft->n_steps == MDF_NEST_MOST_STEPS) {
+    if (!make_room(draft, draft->n_steps + 1)) {
         draft->has_failed = true;
         return 0;
     }
@@ -112,8 +146,9 @@ uint8_t draft_element(struct nest_draft *draft, const struct mdf_lowered_op *op,
                                         .loop = op->code == MDF_LOWERED_CAST ? NULL : op->loop,
                                         .loop_settings = op->loop_settings,
                                         .operator= op->operator,
-                                        .settings = op->settings },
-                                        .axes = (uint8_t)of};
+                                        .settings = op->settings,
+                                        .origin = op->origin},
+                               .axes = (uint8_t)of};
 
     added.step.view.at = MDF_NEST_NONE;
     memcpy(added.step.in, in, op->n_in);
@@ -360,14 +395,14 @@ void draft_read(struct nest_draft *draft, const struct mdf_lowered_nest *nest)
 {
     size_t i, axis;
 
-    memset(draft, 0, sizeof *draft);
     draft->n_axes = nest->n_axes;
     memcpy(draft->extents, nest->extents, sizeof draft->extents);
-    draft->n_steps = nest->n_steps;
-    for (i = 0; i < nest->n_steps; i++) {
+    draft->has_failed = !make_room(draft, nest->n_steps);
+    draft->n_steps = draft->has_failed ? 0 : nest->n_steps;
+    for (i = 0; i < draft->n_steps; i++) {
         struct draft_step *step = &draft->steps[i];
 
-        step->step = nest->steps[i];
+        *step = (struct draft_step){.step = nest->steps[i]};
         for (axis = 0; axis < step->step.level; axis++) {
             bool has_axis = step->step.kind != MDF_NEST_LOAD || step->step.view.strides[axis] != 0;
 
@@ -482,7 +517,7 @@ static struct mdf_lowered_nest *try_merge(struct merging *merging)
     uint8_t registers[MDF_NEST_MOST_STEPS];
     size_t i, k, axis;
 
-    *draft = *merging->first;
+    copy_draft(draft, merging->first);
     draft->n_axes = merging->n_axes;
     memcpy(draft->extents, merging->extents, sizeof draft->extents);
     for (i = 0; i < merging->b->n_steps; i++) {

@@ -15,8 +15,9 @@ struct draft_step {
 struct nest_draft {
     size_t n_axes;
     size_t extents[MDF_NEST_MOST_AXES];
-    struct draft_step steps[MDF_NEST_MOST_STEPS];
-    size_t n_steps;
+    struct draft_step *steps;
+    size_t n_steps, capacity;
+    struct mdf_arena *arena;
     bool has_failed; /* there was no room */
 };
 

@@ -14,50 +14,32 @@ static bool may_write_operand(unsigned code)
     return code != MDF_LOWERED_ELEMENTS && code != MDF_LOWERED_CAST;
 }
 
-static bool has_operand(const struct mdf_lowered_op *op, mdf_lowered_id id)
-{
-    size_t i;
-
-    for (i = 0; i < op->n_in && op->in[i] != id; i++) {
-    }
-    return i < op->n_in;
-}
-
-/* Of a group: what reads the old elements comes before what writes the new ones. */
-static bool fused_may_overwrite(const struct mdf_lowered_fused *fused, mdf_lowered_id id, mdf_lowered_id made)
-{
-    const struct mdf_lowered_op *ops = fused->body.ops;
-    size_t i = fused->body.n_ops;
-
-    while (i-- > 0 && ops[i].out != made) {
-        if (has_operand(&ops[i], id)) {
-            return false;
-        }
-    }
-    return may_write_operand(ops[i].code) || !has_operand(&ops[i], id);
-}
-
 /* Steps that a nest goes through for one value, which it loads, and another one, which it stores. */
 struct overwriting {
     const struct mdf_lowered_nest *nest;
     size_t store, made; /* the step that stores, and that which makes what is stored */
-    uint64_t loads;     /* bits */
+    struct mdf_nest_set loads;
 };
 
-static bool has(uint64_t steps, size_t step)
+static struct mdf_nest_set operands_of(const struct mdf_nest_step *step)
 {
-    return (steps >> step & 1) != 0;
+    struct mdf_nest_set operands = {{0}};
+
+    mdf_nest_add_operands(step, &operands);
+    return operands;
 }
 
-static uint64_t operands_of(const struct mdf_nest_step *step)
+/* Whether a step reads one of a set. */
+static bool reads_any(const struct mdf_nest_step *step, const struct mdf_nest_set *set)
 {
-    uint64_t operands = step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE ? UINT64_C(1) << step->view.at : 0;
-    size_t k;
+    struct mdf_nest_set operands = operands_of(step);
+    uint64_t common = 0;
+    size_t i;
 
-    for (k = 0; k < step->n_in; k++) {
-        operands |= UINT64_C(1) << step->in[k];
+    for (i = 0; i < sizeof set->words / sizeof *set->words; i++) {
+        common |= operands.words[i] & set->words[i];
     }
-    return operands;
+    return common != 0;
 }
 
 static bool is_real(unsigned dtype)
@@ -80,7 +62,7 @@ static void find_passes(const struct mdf_lowered_nest *nest, size_t level, uint8
     size_t i, k;
 
     for (i = 0; i < nest->n_steps; i++) {
-        uint64_t operands = operands_of(&nest->steps[i]);
+        struct mdf_nest_set operands = operands_of(&nest->steps[i]);
 
         passes[i] = 0;
         for (k = 0; k < i; k++) {
@@ -89,7 +71,7 @@ static void find_passes(const struct mdf_lowered_nest *nest, size_t level, uint8
                               (may_be_called(operand) && operand->level >= level);
             uint8_t pass = (uint8_t)(passes[k] + is_barrier);
 
-            passes[i] = has(operands, k) && pass > passes[i] ? pass : passes[i];
+            passes[i] = mdf_nest_set_has(&operands, k) && pass > passes[i] ? pass : passes[i];
         }
     }
 }
@@ -99,7 +81,7 @@ static void find_passes(const struct mdf_lowered_nest *nest, size_t level, uint8
 static bool is_last_pass(const struct overwriting *overwriting, size_t level)
 {
     const struct mdf_lowered_nest *nest = overwriting->nest;
-    uint64_t again = overwriting->loads;
+    struct mdf_nest_set again = overwriting->loads;
     uint8_t passes[MDF_NEST_MOST_STEPS];
     size_t i;
 
@@ -107,14 +89,14 @@ static bool is_last_pass(const struct overwriting *overwriting, size_t level)
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
-        if ((operands_of(step) & again) == 0) {
+        if (!reads_any(step, &again)) {
             continue;
         }
         if (passes[i] > passes[overwriting->made]) {
             return false;
         }
         if (step->level > level && step->kind != MDF_NEST_STORE && step->code != MDF_LOWERED_ELEMENTS) {
-            again |= UINT64_C(1) << i;
+            mdf_nest_set_add(&again, i);
         }
     }
     return true;
@@ -137,13 +119,16 @@ static bool is_used_before(const struct overwriting *overwriting, size_t i)
 
 static bool depends(const struct mdf_lowered_nest *nest, size_t step, size_t on)
 {
-    uint64_t dependent = UINT64_C(1) << on;
+    struct mdf_nest_set dependent = {{0}};
     size_t i;
 
+    mdf_nest_set_add(&dependent, on);
     for (i = on + 1; i <= step; i++) {
-        dependent |= (operands_of(&nest->steps[i]) & dependent) != 0 ? UINT64_C(1) << i : 0;
+        if (reads_any(&nest->steps[i], &dependent)) {
+            mdf_nest_set_add(&dependent, i);
+        }
     }
-    return has(dependent, step);
+    return mdf_nest_set_has(&dependent, step);
 }
 
 static bool nest_may_overwrite(const struct mdf_lowered_nest *nest, mdf_lowered_id id, mdf_lowered_id made)
@@ -162,14 +147,14 @@ static bool nest_may_overwrite(const struct mdf_lowered_nest *nest, mdf_lowered_
         if (!is_same_view(&nest->steps[i], &nest->steps[overwriting.store]) || !depends(nest, overwriting.made, i)) {
             return false;
         }
-        overwriting.loads |= UINT64_C(1) << i;
+        mdf_nest_set_add(&overwriting.loads, i);
     }
     for (i = 0; i < nest->n_steps; i++) {
-        if ((operands_of(&nest->steps[i]) & overwriting.loads) != 0 && !is_used_before(&overwriting, i)) {
+        if (reads_any(&nest->steps[i], &overwriting.loads) && !is_used_before(&overwriting, i)) {
             return false;
         }
     }
-    for (level = 0; overwriting.loads != 0 && level <= nest->steps[overwriting.store].level; level++) {
+    for (level = 0; !mdf_nest_set_is_empty(&overwriting.loads) && level <= nest->steps[overwriting.store].level; level++) {
         if (!is_last_pass(&overwriting, level)) {
             return false;
         }
@@ -179,9 +164,7 @@ static bool nest_may_overwrite(const struct mdf_lowered_nest *nest, mdf_lowered_
 
 static bool op_may_overwrite(const struct mdf_lowered_op *op, mdf_lowered_id id, mdf_lowered_id made)
 {
-    return op->code == MDF_LOWERED_FUSED  ? fused_may_overwrite(op->of.fused, id, made)
-           : op->code == MDF_LOWERED_NEST ? nest_may_overwrite(op->of.nest, id, made)
-                                          : !mdf_lowered_reads(op, id);
+    return op->code == MDF_LOWERED_NEST ? nest_may_overwrite(op->of.nest, id, made) : !mdf_lowered_reads(op, id);
 }
 
 /* ------------------------------------------------------------------ in place, within a region */
@@ -218,13 +201,12 @@ bool mdf_lowered_may_overwrite(const struct mdf_lowered *lowered, const struct m
 
 /* ------------------------------------------------------------------ loops */
 
-/* Whether an op of the body itself makes an array, and is told where: a FUSED or a NEST. */
+/* Whether an op of the body itself makes an array, and is told where: a NEST. */
 static bool is_told(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {
     size_t maker = lowered->values[id].is_scalar ? SIZE_MAX : mdf_lowered_find_maker(&loop->body, id);
-    unsigned code = maker == SIZE_MAX ? MDF_LOWERED_COPY : loop->body.ops[maker].code;
 
-    return code == MDF_LOWERED_FUSED || code == MDF_LOWERED_NEST;
+    return maker != SIZE_MAX && loop->body.ops[maker].code == MDF_LOWERED_NEST;
 }
 
 static bool is_next(const struct mdf_lowered_loop *loop, mdf_lowered_id id)

@@ -8,7 +8,7 @@
  *
  * Each value is written by one op (or is an input, a constant, or a parameter of a region) and is a scalar, which has one
  * element whatever its rank, or an array of a fixed number of elements. Ops stand in regions, in the order in which they run; the
- * ops that hold regions are structured: FUSED, IF, LOOP; NEST has steps of its own (nest.h). Nothing that a frame can see is
+ * ops that hold regions are structured: IF, LOOP; NEST has steps of its own (nest.h). Nothing that a frame can see is
  * changed before the whole has run: where something comes up that the lowered form does not cover (a division by zero, a whole
  * number past 64 bits, an array of another shape, an interruption) it bails out, and the instructions run as they stand, from the
  * first one, and say what is wrong. */
@@ -37,7 +37,6 @@ struct mdf_lowered_value {
         form;       /* of kind TENSOR; type, strength, rank, shape, length; of a CONSTANT also the elements, else data is NULL */
     uint8_t place;  /* enum mdf_lowered_place */
     bool is_scalar; /* one element: it lies in cells[id]; else an array, in values[id] of the run */
-    bool is_stored; /* an array that has memory; false: it is only seen within the FUSED op that makes it */
     bool is_in_place;               /* a state of a loop that is stored IN_PLACE: its parameter, and its next */
     const struct mdf_value *source; /* of an INPUT */
     const char *name;               /* of what the model calls it, for readers of generated code; NULL: nothing */
@@ -92,9 +91,8 @@ enum mdf_lowered_code {
     MDF_LOWERED_COPY,
     MDF_LOWERED_PART, /* some elements of the array in[0], as op->of.part says */
     /* Ops of whole values: */
-    MDF_LOWERED_CALL,  /* a kernel */
-    MDF_LOWERED_FUSED, /* element ops over arrays */
-    MDF_LOWERED_NEST,  /* element functions and folds over an index space of several axes (nest.h) */
+    MDF_LOWERED_CALL, /* a kernel */
+    MDF_LOWERED_NEST, /* element functions and folds over an index space of some axes (nest.h) */
     MDF_LOWERED_IF,
     MDF_LOWERED_LOOP /* ONNX's Loop and Scan */
 };
@@ -143,8 +141,8 @@ struct mdf_lowered_op {
     uint8_t n_in;
     mdf_lowered_id out; /* of element ops; else NONE */
     mdf_lowered_id in[MDF_MAX_OPERANDS];
-    /* Of element ops on arrays, and of ELEMENTS: the same function as a loop over elements, with its settings. NULL for CAST and
-     * COPY, and may be NULL for the other codes on scalars. */
+    /* Of ELEMENTS, and of ops that nests are made of: the same function as a loop over elements, with its settings. NULL for CAST
+     * and COPY, and may be NULL for the other codes on scalars. */
     mdf_loop loop;
     const void *loop_settings;
     /* What the model calls, with its attributes (operator->settings says how they lie), for those who write it out as source;
@@ -155,7 +153,6 @@ struct mdf_lowered_op {
     union {
         const struct mdf_lowered_part *part;
         struct mdf_lowered_call *call;
-        struct mdf_lowered_fused *fused;
         struct mdf_lowered_nest *nest;
         struct mdf_lowered_if *branches;
         struct mdf_lowered_loop *loop;
@@ -200,22 +197,6 @@ struct mdf_lowered_product {
     struct mdf_value results;
 };
 
-enum { MDF_LOWERED_TILE = 512 }; /* elements */
-
-struct mdf_lowered_step;
-
-/* Element ops, each on one array of n elements or more and else on scalars, whose results are arrays of n elements: may run
- * element by element, or stretch by stretch. Arrays that an op in the region makes and that are not is_stored need no memory, but
- * may use a tile of MDF_LOWERED_TILE elements of 8 bytes for each op of the body, one behind the other. */
-struct mdf_lowered_fused {
-    struct mdf_lowered_region body;
-    size_t n;
-    char *tiles; /* aligned to 64 bytes */
-    /* Of mdf_lowered_run_fused, which makes them in its first run: */
-    struct mdf_lowered_step *steps;
-    size_t tile_length; /* elements */
-};
-
 struct mdf_lowered_merge {
     mdf_lowered_id out, then, otherwise; /* of one form; `out` may share the memory of the one that was taken */
 };
@@ -229,7 +210,7 @@ struct mdf_lowered_if {
 
 /* A value that goes from one run of a loop's body to the next. `parameter` is `initial` in the first run, then `next` of the run
  * before; after the loop it is what the last run yielded, or `initial`. All of one form. `next` is a result of an op of the
- * body's own region (of arrays: FUSED, NEST, CALL or COPY), and of no other state, so that states can be carried on one after the
+ * body's own region (of arrays: NEST, CALL or COPY), and of no other state, so that states can be carried on one after the
  * other. */
 struct mdf_lowered_state {
     mdf_lowered_id initial, parameter, next;
@@ -255,7 +236,7 @@ struct mdf_lowered_rows {
 struct mdf_lowered_stack {
     mdf_lowered_id item, stack;
     bool is_reversed; /* filled from the end: n_runs is known then */
-    bool is_direct;   /* `item` is an array that a FUSED or NEST op of the body's own region makes: it is told to write into the
+    bool is_direct;   /* `item` is an array that a NEST op of the body's own region makes: it is told to write into the
                          stack, by   arrays[item].data, before each run; else the item is copied there after each run.
                          loop_plan.h chooses it */
     size_t item_bytes;
@@ -319,7 +300,7 @@ struct mdf_lowered {
     struct mdf_lowered_ports *ports; /* inputs and outputs made ready for mdf_lowered_run, by its first run */
     /* The memory of a run, index by id: cells, of which a scalar takes the first bytes, in its own type; and arrays, values whose
      * data is where the elements are at the moment. Constants are there from the start, as is the memory of stored results of
-     * FUSED, NEST and COPY; a CALL makes its results, a LOOP its array states and its stacks. */
+     * NEST and COPY; a CALL makes its results, a LOOP its array states and its stacks. */
     uint64_t *cells;
     struct mdf_value *arrays;
     /* Machine code for `region`; NULL: lowered_run.c runs it. 0: done, else it bails out. */

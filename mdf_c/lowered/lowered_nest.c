@@ -9,7 +9,12 @@
 
 #include <string.h>
 
-enum { TILES_BYTES = 24 * 1024, TILE_ALIGNMENT = 64 };
+enum {
+    TILES_BYTES = 24 * 1024, /* of all registers together: they, and stretches of what is loaded and stored, fit a first-level
+                                cache of 32 KB */
+    LONGEST_TILE = 1024,     /* elements, where it can be cut */
+    TILE_ALIGNMENT = 64
+};
 
 struct cast_types {
     mdf_dtype from, to;
@@ -24,6 +29,7 @@ struct tile {
     bool is_outside; /* the level has no axis of the tile: one element */
     bool stays;      /* of LOAD: the same in all tiles */
     uint8_t store;   /* the step that stores it as it lies in the tile; MDF_NEST_NONE: none */
+    bool is_lent;    /* a later register has its memory */
     char *expanded[MDF_MAX_OPERANDS]; /* of each operand of a lower level: room for its elements, each repeated */
     size_t repeats[MDF_MAX_OPERANDS];
     struct cast_types cast;
@@ -32,6 +38,7 @@ struct tile {
 struct mdf_nest_tiles {
     size_t whole; /* the first axis that is whole in a tile; that before it is cut; 0: there is one tile */
     size_t cut;   /* indices of it */
+    uint8_t last_use[MDF_NEST_MOST_STEPS]; /* of each register: the last step that reads it */
     struct tile *registers;
 };
 
@@ -42,20 +49,53 @@ static size_t inner_count(const struct mdf_lowered_nest *nest, size_t whole, siz
     return level > whole ? mdf_nest_count(nest, whole, level) : 1;
 }
 
-/* Bytes of all registers for one index of the axis before `whole`. */
-static size_t tile_bytes(const struct mdf_lowered_nest *nest, size_t whole)
+static void find_last_uses(const struct mdf_lowered_nest *nest, uint8_t *last_use)
 {
-    size_t n = 0, i;
+    size_t i, k;
 
     for (i = 0; i < nest->n_steps; i++) {
-        n += inner_count(nest, whole, nest->steps[i].level) * mdf_dtype_size((mdf_dtype)nest->steps[i].dtype);
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        last_use[i] = (uint8_t)i;
+        for (k = 0; k < step->n_in; k++) {
+            last_use[step->in[k]] = (uint8_t)i;
+        }
+        if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
+            last_use[step->view.at] = (uint8_t)i;
+        }
     }
-    return n;
+}
+
+/* Whether a load lies in rows, or is one element for a whole one. */
+static bool is_read_in_place(const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_LOAD && step->view.at == MDF_NEST_NONE && step->level > 0 &&
+           (step->view.strides[step->level - 1] == 1 || step->view.strides[step->level - 1] == 0);
+}
+
+/* About the bytes of all registers that are there at a time, for one index of the axis before `whole`. */
+static size_t tile_bytes(const struct mdf_lowered_nest *nest, const struct mdf_nest_tiles *tiles, size_t whole)
+{
+    size_t most = 1, i, j;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        size_t n = 0;
+
+        for (j = 0; j <= i; j++) {
+            const struct mdf_nest_step *step = &nest->steps[j];
+
+            if (step->kind != MDF_NEST_STORE && tiles->last_use[j] >= i && !(step->level == whole && is_read_in_place(step))) {
+                n += inner_count(nest, whole, step->level) * mdf_dtype_size((mdf_dtype)step->dtype);
+            }
+        }
+        most = n > most ? n : most;
+    }
+    return most;
 }
 
 static void choose_tiles(const struct mdf_lowered_nest *nest, struct mdf_nest_tiles *tiles)
 {
-    size_t unit, i;
+    size_t n, i;
 
     tiles->whole = nest->n_axes;
     for (i = 0; i < nest->n_steps; i++) {
@@ -63,11 +103,12 @@ static void choose_tiles(const struct mdf_lowered_nest *nest, struct mdf_nest_ti
             tiles->whole = nest->steps[i].level;
         }
     }
-    while (tiles->whole > 0 && tile_bytes(nest, tiles->whole - 1) <= TILES_BYTES) {
+    while (tiles->whole > 0 && tile_bytes(nest, tiles, tiles->whole - 1) <= TILES_BYTES) {
         tiles->whole--;
     }
-    unit = tile_bytes(nest, tiles->whole);
-    tiles->cut = tiles->whole == 0 ? 1 : TILES_BYTES / unit;
+    n = inner_count(nest, tiles->whole, nest->n_axes);
+    tiles->cut = tiles->whole == 0 ? 1 : TILES_BYTES / tile_bytes(nest, tiles, tiles->whole);
+    tiles->cut = tiles->cut * n > LONGEST_TILE ? LONGEST_TILE / n : tiles->cut;
     tiles->cut = tiles->cut < 1 ? 1 : tiles->cut;
     if (tiles->whole > 0 && tiles->cut > nest->extents[tiles->whole - 1]) {
         tiles->cut = nest->extents[tiles->whole - 1];
@@ -140,6 +181,24 @@ static bool needs_memory(const struct mdf_lowered_nest *nest, const struct mdf_n
     return step->kind != MDF_NEST_STORE && tile->store == MDF_NEST_NONE;
 }
 
+/* Memory of an element step that nothing reads any more, for another one; NULL: there is none. */
+static char *memory_of_another(const struct mdf_lowered_nest *nest, const struct mdf_nest_tiles *tiles, size_t i)
+{
+    size_t j;
+
+    for (j = 0; j < i && nest->steps[i].kind == MDF_NEST_ELEMENT; j++) {
+        struct tile *tile = &tiles->registers[j];
+
+        if (nest->steps[j].kind == MDF_NEST_ELEMENT && tile->own != NULL && !tile->is_lent && tiles->last_use[j] < i &&
+            nest->steps[j].level == nest->steps[i].level &&
+            mdf_dtype_size((mdf_dtype)nest->steps[j].dtype) == mdf_dtype_size((mdf_dtype)nest->steps[i].dtype)) {
+            tile->is_lent = true;
+            return tile->own;
+        }
+    }
+    return NULL;
+}
+
 static bool make_operands(struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, struct mdf_nest_tiles *tiles,
                           size_t i)
 {
@@ -174,7 +233,10 @@ static bool make_register(struct mdf_lowered *lowered, const struct mdf_lowered_
     tile->is_outside = step->level < tiles->whole;
     tile->n_inner = inner_count(nest, tiles->whole, step->level);
     if (needs_memory(nest, tiles, i)) {
-        tile->own = tile_memory(lowered, tiles, tile, mdf_dtype_size((mdf_dtype)step->dtype));
+        tile->own = memory_of_another(nest, tiles, i);
+        if (tile->own == NULL) {
+            tile->own = tile_memory(lowered, tiles, tile, mdf_dtype_size((mdf_dtype)step->dtype));
+        }
         if (tile->own == NULL) {
             return false;
         }
@@ -211,6 +273,7 @@ static bool make_tiles(struct mdf_lowered *lowered, struct mdf_lowered_nest *nes
     if (tiles == NULL) {
         return false;
     }
+    find_last_uses(nest, tiles->last_use);
     choose_tiles(nest, tiles);
     tiles->registers = mdf_arena_array(&lowered->arena, nest->n_steps, sizeof *tiles->registers);
     if (tiles->registers == NULL) {
@@ -507,6 +570,9 @@ int mdf_lowered_run_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *n
 {
     struct position position = {.lowered = lowered, .nest = nest, .is_first = true};
 
+    if (mdf_nest_count(nest, 0, nest->n_axes) == 0) {
+        return 0;
+    }
     if (nest->tiles == NULL && !make_tiles(lowered, nest)) {
         return 1;
     }

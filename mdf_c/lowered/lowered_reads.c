@@ -76,9 +76,6 @@ static void visit_op(const struct visit *visit, const struct mdf_lowered_op *op)
             read(visit, op->of.call->inputs[i], false);
         }
         break;
-    case MDF_LOWERED_FUSED:
-        visit_region(visit, &op->of.fused->body);
-        break;
     case MDF_LOWERED_NEST:
         for (i = 0; i < op->of.nest->n_steps; i++) {
             if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
@@ -137,8 +134,6 @@ static bool makes(const struct mdf_lowered_op *op, mdf_lowered_id id)
         for (i = 0; i < op->of.call->n_outputs && op->of.call->outputs[i] != id; i++) {
         }
         return i < op->of.call->n_outputs;
-    case MDF_LOWERED_FUSED:
-        return mdf_lowered_find_maker(&op->of.fused->body, id) != SIZE_MAX;
     case MDF_LOWERED_NEST:
         return mdf_nest_stores(op->of.nest, id);
     case MDF_LOWERED_LOOP:

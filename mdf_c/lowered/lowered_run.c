@@ -82,7 +82,7 @@ static bool has_form(const struct mdf_value *value, const struct mdf_value *form
 }
 
 /* A kernel may hand on what it got: a result that shares its memory with another value, or borrows it, gets memory of its own,
- * because FUSED and LOOP write into theirs without asking. The next time the kernel finds room there. */
+ * because NEST and LOOP write into theirs without asking. The next time the kernel finds room there. */
 static bool take_result(struct mdf_lowered *lowered, mdf_lowered_id id)
 {
     struct mdf_value *result = &lowered->arrays[id];
@@ -159,8 +159,6 @@ static bool run_op(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
         return true;
     case MDF_LOWERED_CALL:
         return mdf_lowered_run_call(lowered, op->of.call) == 0;
-    case MDF_LOWERED_FUSED:
-        return mdf_lowered_run_fused(lowered, op->of.fused) == 0;
     case MDF_LOWERED_NEST:
         return mdf_lowered_run_nest(lowered, op->of.nest) == 0;
     case MDF_LOWERED_IF:

@@ -31,8 +31,6 @@ bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *ta
 int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *call);
 /* A PART of several rows. */
 void mdf_lowered_copy_rows(struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
-/* A FUSED op, tile by tile. */
-int mdf_lowered_run_fused(struct mdf_lowered *lowered, struct mdf_lowered_fused *fused);
 /* A NEST op, tile by tile. */
 int mdf_lowered_run_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest);
 /* Before the first run of a loop's body: room for `n_runs` items in its stacks (SIZE_MAX: for some), and array states get memory

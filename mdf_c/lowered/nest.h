@@ -13,18 +13,19 @@
  * Registers may be used at any later step whose level is not below theirs, also behind a fold of their own axes: who runs it goes
  * through these axes once more then, or has kept what it needs.
  *
- * Without axes there is one point. Invariants, which mdf_lowered_verify (verify.h) checks: extents are at least 2; operands are
- * earlier steps that make registers, of no higher level and of the types that are said below; no element that a view leads to
- * lies outside its value, `at` counted in; strides past the step's level are 0. A value that is stored is a result in memory of
- * its own or a scalar; a step stores each element once, and all of them, or a part: other nests of the region store the other
- * parts then, before anything reads the value. It is not loaded by the same nest. What a nest loads does not share memory with
- * what it stores, but for a state that is written in place (loop_plan.h): no way of running may load it again after a store. */
+ * Without axes there is one point. Invariants, which mdf_lowered_verify (verify.h) checks: extents are at least 2, or that of the
+ * only axis is 0; operands are earlier steps that make registers, of no higher level and of the types that are said below; no
+ * element that a view leads to lies outside its value, `at` counted in; strides past the step's level are 0. A value that is
+ * stored is a result in memory of its own or a scalar; a step stores each element once, and all of them, or a part: other nests
+ * of the region store the other parts then, before anything reads the value. It is not loaded by the same nest. What a nest loads
+ * does not share memory with what it stores, but for a state that is written in place (loop_plan.h): no way of running may load
+ * it again after a store. */
 #ifndef MDF_LOWERED_NEST_H
 #define MDF_LOWERED_NEST_H
 
 #include "mdf_c/lowered/lowered.h"
 
-enum { MDF_NEST_MOST_AXES = 8, MDF_NEST_MOST_STEPS = 64 };
+enum { MDF_NEST_MOST_AXES = 8, MDF_NEST_MOST_STEPS = 240 };
 #define MDF_NEST_NONE UINT8_MAX /* no register */
 
 enum mdf_nest_kind {
@@ -65,7 +66,7 @@ struct mdf_nest_step {
     uint8_t kind;  /* enum mdf_nest_kind */
     uint8_t level; /* of the register that it makes; of STORE: how many axes it goes through */
     uint8_t dtype; /* of the register that it makes; of STORE: of the element, which is that of in[0]: float32, float64, int32,
-                      int64, bool; of LOAD, STORE and ELEMENTS any type of at most 8 bytes */
+                      int64, bool; of LOAD, STORE and ELEMENTS any type */
     uint8_t n_in;  /* registers in `in` */
     uint8_t in[MDF_MAX_OPERANDS];
     /* ELEMENT: of ADD to SELECT (but the _EXACT ones), CAST, or ELEMENTS; operand_dtype is what op->dtype is of such an op
@@ -76,6 +77,7 @@ struct mdf_nest_step {
     const void *loop_settings;
     const struct mdf_operator *operator; /* of the model, as in struct mdf_lowered_op */
     const void *settings;
+    const struct mdf_origin *origin;
     /* FOLD. `lanes` is 1: t runs through the elements in the order of the axes, the innermost fastest. Else the axes folded are
      * one, and element i goes to total number i % lanes, each of which begins as said above; then, for n = lanes / 2, lanes / 4,
      * ..., 1, each total i < n takes total i + n as its x; total 0 is the result. `lanes` is a power of two. The order has to be
@@ -95,6 +97,29 @@ struct mdf_lowered_nest {
     size_t n_steps;
     struct mdf_nest_tiles *tiles; /* of mdf_lowered_run_nest, which makes them in its first run */
 };
+
+/* A set of steps. */
+struct mdf_nest_set {
+    uint64_t words[4];
+};
+
+static inline bool mdf_nest_set_has(const struct mdf_nest_set *set, size_t i)
+{
+    return (set->words[i / 64] >> i % 64 & 1) != 0;
+}
+
+static inline void mdf_nest_set_add(struct mdf_nest_set *set, size_t i)
+{
+    set->words[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+static inline bool mdf_nest_set_is_empty(const struct mdf_nest_set *set)
+{
+    return (set->words[0] | set->words[1] | set->words[2] | set->words[3]) == 0;
+}
+
+/* Adds what `step` reads: its operands, and the index of a load. */
+void mdf_nest_add_operands(const struct mdf_nest_step *step, struct mdf_nest_set *set);
 
 /* How many elements of the index space the axes [first, end) have. */
 static inline size_t mdf_nest_count(const struct mdf_lowered_nest *nest, size_t first, size_t end)

@@ -68,6 +68,18 @@ static bool touches(const struct mdf_lowered_nest *nest, enum mdf_nest_kind kind
     return false;
 }
 
+void mdf_nest_add_operands(const struct mdf_nest_step *step, struct mdf_nest_set *set)
+{
+    size_t k;
+
+    for (k = 0; k < step->n_in; k++) {
+        mdf_nest_set_add(set, step->in[k]);
+    }
+    if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
+        mdf_nest_set_add(set, step->view.at);
+    }
+}
+
 bool mdf_nest_reads(const struct mdf_lowered_nest *nest, mdf_lowered_id id)
 {
     return touches(nest, MDF_NEST_LOAD, id);

@@ -87,8 +87,6 @@ const char *mdf_lowered_code_name(enum mdf_lowered_code code)
         return "part";
     case MDF_LOWERED_CALL:
         return "call";
-    case MDF_LOWERED_FUSED:
-        return "fused";
     case MDF_LOWERED_NEST:
         return "nest";
     case MDF_LOWERED_IF:
@@ -203,9 +201,6 @@ void mdf_lowered_op_print(struct mdf_text *text, const struct mdf_lowered *lower
         break;
     case MDF_LOWERED_CALL:
         print_call(text, lowered, op);
-        break;
-    case MDF_LOWERED_FUSED:
-        mdf_text_printf(text, "fused over %zu elements", op->of.fused->n);
         break;
     case MDF_LOWERED_NEST:
         mdf_text_append_string(text, "nest over");
@@ -393,9 +388,6 @@ static void print_inner(const struct printing *printing, const struct mdf_lowere
     MDF_LOWERED_CASES_OF_ELEMENTS:
     case MDF_LOWERED_CALL:
         break;
-    case MDF_LOWERED_FUSED:
-        print_region(printing, &op->of.fused->body, indent + STEP);
-        break;
     case MDF_LOWERED_NEST:
         print_steps(printing->text, op->of.nest, indent + STEP);
         break;
@@ -415,9 +407,7 @@ static void print_region(const struct printing *printing, const struct mdf_lower
     for (i = 0; i < region->n_ops; i++) {
         mdf_text_printf(printing->text, "%*s", indent, "");
         mdf_lowered_op_print(printing->text, printing->lowered, &region->ops[i]);
-        if (region->ops[i].code != MDF_LOWERED_FUSED) {
-            print_origin(printing->text, &region->ops[i]);
-        }
+        print_origin(printing->text, &region->ops[i]);
         mdf_text_append_string(printing->text, "\n");
         print_inner(printing, &region->ops[i], indent);
     }
@@ -469,7 +459,6 @@ static void print_nests(const struct printing *printing, const struct mdf_lowere
         switch ((enum mdf_lowered_code)op->code) {
         MDF_LOWERED_CASES_OF_ELEMENTS:
         case MDF_LOWERED_CALL:
-        case MDF_LOWERED_FUSED:
             break;
         case MDF_LOWERED_NEST:
             mdf_lowered_op_print(printing->text, printing->lowered, op);

@@ -191,8 +191,7 @@ static bool verify_element(struct verification *verification, const struct mdf_l
         step->code == MDF_LOWERED_CAST || step->code == MDF_LOWERED_ELEMENTS;
 
     return (is_known && step->n_in > 0 && step->n_in <= MDF_MAX_OPERANDS &&
-            (step->loop != NULL) == (step->code != MDF_LOWERED_CAST) &&
-            mdf_dtype_size((mdf_dtype)step->dtype) <= sizeof(uint64_t)) ||
+            (step->loop != NULL) == (step->code != MDF_LOWERED_CAST)) ||
            fail(verification, op, "an element function that there is not");
 }
 
@@ -242,7 +241,7 @@ static bool verify_nest(struct verification *verification, const struct mdf_lowe
         return fail(verification, op, "a nest of no such size");
     }
     for (i = 0; i < nest->n_axes; i++) {
-        if (nest->extents[i] < 2) {
+        if (nest->extents[i] < 2 && (nest->extents[i] == 1 || nest->n_axes > 1)) {
             return fail(verification, op, "an axis of one index");
         }
     }
@@ -392,8 +391,6 @@ static bool verify_op(struct verification *verification, const struct mdf_lowere
         return verify_element_op(verification, op);
     case MDF_LOWERED_CALL:
         return verify_call(verification, op);
-    case MDF_LOWERED_FUSED:
-        return verify_region(verification, &op->of.fused->body);
     case MDF_LOWERED_NEST:
         return verify_nest(verification, op);
     case MDF_LOWERED_IF:

@@ -51,6 +51,11 @@ void mdf_lowered_emit(struct mdf_lowered *lowered)
     assembler_release(&assembler);
 }
 
+bool mdf_machine_has_vectors(mdf_dtype dtype)
+{
+    return mdf_has_avx2() && emission_has_vectors(dtype);
+}
+
 bool mdf_lowered_list_code(struct mdf_lowered *lowered, struct mdf_machine_listing *listing)
 {
     struct assembler assembler;
@@ -79,6 +84,12 @@ void mdf_lowered_emit(struct mdf_lowered *lowered)
 {
     lowered->code = NULL;
     lowered->why_no_code = "there is none for this kind of processor or system";
+}
+
+bool mdf_machine_has_vectors(mdf_dtype dtype)
+{
+    (void)dtype;
+    return false;
 }
 
 bool mdf_lowered_list_code(struct mdf_lowered *lowered, struct mdf_machine_listing *listing)

@@ -8,6 +8,9 @@
  * The memory of the code is never writable and executable at once. */
 void mdf_lowered_emit(struct mdf_lowered *lowered);
 
+/* Whether machine code computes with several elements of a type at a time: nests of others are no faster than kernels. */
+bool mdf_machine_has_vectors(mdf_dtype dtype);
+
 /* What is in machine code, for those who look at it. */
 struct mdf_machine_place {
     size_t offset;                   /* where it begins */

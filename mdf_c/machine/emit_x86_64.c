@@ -164,8 +164,6 @@ static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
         emit_call(emission, op->of.call);
     } else if (op->code == MDF_LOWERED_PART) {
         emit_part(emission, op);
-    } else if (op->code == MDF_LOWERED_FUSED) {
-        emission_fused(emission, op);
     } else if (op->code == MDF_LOWERED_NEST) {
         emit_nest(emission, op->of.nest);
     } else if (emission->lives[op->out].kind == LIFE_NONE || emission->lives[op->out].n_uses > 0 || emission_may_bail_out(op)) {
@@ -239,7 +237,6 @@ static void release(struct emission *emission)
     }
     mdf_memory_release(emission->memory, emission->steps);
     mdf_memory_release(emission->memory, emission->lives);
-    mdf_memory_release(emission->memory, emission->items);
 }
 
 /* Where the code of a step begins. */

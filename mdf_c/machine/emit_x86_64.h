@@ -103,7 +103,6 @@ struct emission {
     uint32_t loops[LARGEST_NESTING]; /* steps that begin the loops around it, from the outside */
     size_t n_loops;
     machine_label bail_out;
-    uint32_t *items; /* for emit_x86_64_items.c: of each value, UINT32_MAX in between; made when it is first needed */
 };
 
 /* How flags, or two of them, say that a comparison holds. */
@@ -197,10 +196,9 @@ const struct mdf_lowered_op *emission_deferred(const struct emission *emission, 
 void emission_begin_loop(struct emission *emission, struct step *step);
 void emission_end_loop(struct emission *emission, struct step *step);
 
-/* --- emit_x86_64_fused.c */
-void emission_fused(struct emission *emission, const struct mdf_lowered_op *op);
-
 /* --- emit_x86_64_nest.c: a nest whose scalars are in their cells, where it stores too; false: there is no code for it. */
 bool emission_nest(struct emission *emission, const struct mdf_lowered_nest *nest);
+/* Whether vectors have lanes for elements of a type. */
+bool emission_has_vectors(unsigned dtype);
 
 #endif

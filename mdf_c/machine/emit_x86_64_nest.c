@@ -4,43 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_number_type(unsigned dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64;
-}
-
 /* ------------------------------------------------------------------ what is covered */
-
-/* Whether a step may bail out, so that it has to run even where nothing reads it. */
-static bool may_bail_out(const struct nest_code *code, size_t i)
-{
-    const struct mdf_nest_step *step = &code->nest->steps[i];
-
-    return code->calls[i].is_called || (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) ||
-           (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_DIVIDE_NONZERO);
-}
-
-static bool all_is_needed(const struct nest_code *code)
-{
-    uint64_t needed = 0;
-    size_t i, k;
-
-    for (i = code->nest->n_steps; i-- > 0;) {
-        const struct mdf_nest_step *step = &code->nest->steps[i];
-
-        if (step->kind != MDF_NEST_STORE && (needed >> i & 1) == 0) {
-            if (may_bail_out(code, i)) {
-                return false;
-            }
-            continue;
-        }
-        for (k = 0; k < step->n_in; k++) {
-            needed |= UINT64_C(1) << step->in[k];
-        }
-        needed |= step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE ? UINT64_C(1) << step->view.at : 0;
-    }
-    return true;
-}
 
 static bool is_near(int64_t number)
 {
@@ -60,19 +24,10 @@ static bool covers_view(const struct mdf_lowered_nest *nest, const struct mdf_ne
     return view->at == MDF_NEST_NONE || (view->at_limit < INT32_MAX && is_near(view->at_stride));
 }
 
-static bool covers_step(struct nest_code *code, size_t i)
+/* Whether the function of an element step is called. */
+static bool is_called(const struct mdf_nest_step *step)
 {
-    const struct mdf_nest_step *step = &code->nest->steps[i];
-    bool is_known = is_number_type(step->dtype) || step->dtype == MDF_DTYPE_BOOL;
-
-    if (step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE) {
-        return is_known && covers_view(code->nest, &step->view);
-    }
-    if (step->kind == MDF_NEST_ELEMENT && !packed_covers((enum mdf_lowered_code)step->code, step->operand_dtype, step->dtype)) {
-        code->calls[i].is_called = true;
-        return is_known && (step->code == MDF_LOWERED_CAST || step->loop != NULL);
-    }
-    return is_known;
+    return step->kind == MDF_NEST_ELEMENT && !packed_covers((enum mdf_lowered_code)step->code, step->operand_dtype, step->dtype);
 }
 
 static bool covers(struct nest_code *code)
@@ -80,11 +35,21 @@ static bool covers(struct nest_code *code)
     size_t i;
 
     for (i = 0; i < code->nest->n_steps; i++) {
-        if (!covers_step(code, i)) {
+        const struct mdf_nest_step *step = &code->nest->steps[i];
+
+        code->calls[i].is_called = is_called(step);
+        if (code->calls[i].is_called ? step->code != MDF_LOWERED_CAST && step->loop == NULL
+                                     : !covers_view(code->nest, &step->view)) {
             return false;
         }
     }
-    return all_is_needed(code);
+    return true;
+}
+
+bool emission_has_vectors(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
+           dtype == MDF_DTYPE_BOOL;
 }
 
 /* ------------------------------------------------------------------ shapes */
@@ -314,12 +279,12 @@ static struct nest_code *find_best(struct emission *emission, const struct mdf_l
 bool emission_nest(struct emission *emission, const struct mdf_lowered_nest *nest)
 {
     enum { MOST_POINTS = 1 << 26 }; /* a tenth of a second, about: whoever runs more of them has to ask whether to stop */
-    bool fits = nest->n_axes > 0 && mdf_nest_count(nest, 0, nest->n_axes) <= MOST_POINTS;
-    struct nest_code *best = fits ? find_best(emission, nest) : NULL;
+    size_t n = mdf_nest_count(nest, 0, nest->n_axes);
+    struct nest_code *best = nest->n_axes == 0 || n == 0 || n > MOST_POINTS ? NULL : find_best(emission, nest);
     char *memory;
 
     if (best == NULL) {
-        return false;
+        return n == 0;
     }
     memory = mdf_arena_allocate(&emission->lowered->arena, nest_memory_bytes(best) + NEST_SLOT);
     if (memory == NULL) {

@@ -18,7 +18,8 @@ enum {
     MOST_COPIES = 8,  /* vectors side by side */
     MOST_TOTALS = 64, /* of a fold, at a time */
     MOST_NODES = 1500,
-    MOST_POINTERS = 64,
+    MOST_POINTERS = 256,
+    NEST_MEMORY = R11,
     NEST_SLOT = 32,                                                     /* bytes */
     N_NEST_SAVED = 4,                                                   /* registers that are given back as they were */
     NEST_WORDS = MOST_POINTERS + MDF_NEST_MOST_AXES + 1 + N_NEST_SAVED, /* of 8 bytes: pointers, counters, saved registers */
@@ -63,6 +64,7 @@ struct nest_node {
     uint8_t step;
     uint8_t dtype; /* of the value */
     uint8_t n_in;
+    bool is_kept;        /* it may bail out: it is emitted even where nothing reads it */
     uint8_t active;      /* lanes that count */
     bool is_index;       /* of TOTAL: an index, or the counter of them; it begins with 0 */
     bool is_overwritten; /* of LOAD: it can not be loaded again */
@@ -87,9 +89,9 @@ struct nest_block {
     uint8_t axis;
     size_t count, advance; /* of the loop: how often, by how many indices */
     uint8_t depth;
-    double runs;       /* of the block in all */
-    uint64_t pointers; /* bits: that it uses, or what is in it */
-    uint32_t end;      /* number of what follows its last node */
+    double runs;                  /* of the block in all */
+    struct mdf_nest_set pointers; /* that it uses, or what is in it */
+    uint32_t end;                 /* number of what follows its last node */
 };
 
 /* What a register's name stands for, at the indices that it was written for. */
@@ -104,11 +106,14 @@ struct nest_shape {
     size_t unroll[MDF_NEST_MOST_AXES];
 };
 
-/* Of a step whose function is called on rows. */
+/* Of a step whose function is called on rows: in the nest's memory; or where an array has them as they are wanted. */
 struct nest_call {
     bool is_called;
-    uint8_t level;                          /* the rows have all indices of the axes from here on */
-    size_t n;                               /* elements */
+    uint8_t from[MDF_MAX_OPERANDS]; /* the step that loads operand number k from there, or is called itself and made it; NONE:
+                                       the elements are brought to a row */
+    uint8_t to;                     /* the step that stores the result there; NONE: it has a row */
+    uint8_t level;                  /* the rows have all indices of the axes from here on */
+    size_t n;                       /* elements */
     uint32_t offsets[MDF_MAX_OPERANDS + 1]; /* of the operands' rows, of the result's */
     bool is_one[MDF_MAX_OPERANDS];          /* one element stands for all */
     int64_t strides[MDF_NEST_MOST_AXES];    /* elements */
@@ -121,7 +126,8 @@ struct nest_code {
     struct nest_shape shape;
     uint32_t axes[MDF_NEST_MOST_STEPS]; /* bits: what each step's register depends on */
     struct nest_call calls[MDF_NEST_MOST_STEPS];
-    size_t row_bytes; /* of all rows */
+    size_t row_bytes;          /* of all rows */
+    struct mdf_nest_set roots; /* calls that no goal asks for */
     struct nest_node *nodes;
     size_t n_nodes, node_capacity;
     struct nest_block *blocks;

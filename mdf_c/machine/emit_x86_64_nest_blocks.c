@@ -8,15 +8,6 @@
 
 #include <string.h>
 
-typedef uint64_t step_set;
-
-static const step_set one = 1;
-
-static bool has(step_set set, size_t step)
-{
-    return (set >> step & 1) != 0;
-}
-
 /* ------------------------------------------------------------------ nodes and blocks */
 
 static uint32_t innermost(const struct nest_code *code)
@@ -238,12 +229,16 @@ static uint32_t value_of(struct nest_code *code, size_t i)
     uint32_t found = find_entry(code, i);
     size_t k;
 
+    code->failed = code->failed || !emission_has_vectors(step->dtype);
     if (found != NO_NODE || code->failed) {
         return code->failed ? 0 : found;
     }
     if (code->calls[i].is_called) {
+        size_t to = code->calls[i].to;
+
         node.code = NODE_LOAD;
-        node.place = place_of_row(code, i, MDF_MAX_OPERANDS, (mdf_dtype)step->dtype);
+        node.place = to != MDF_NEST_NONE ? place_of_view(code, &code->nest->steps[to])
+                                         : place_of_row(code, i, MDF_MAX_OPERANDS, (mdf_dtype)step->dtype);
     } else if (step->kind == MDF_NEST_LOAD) {
         node = make_load(code, i);
     } else if (step->kind == MDF_NEST_ELEMENT) {
@@ -437,7 +432,7 @@ static void fill_rows(struct nest_code *code, size_t i, bool ones)
     for (k = 0; k < step->n_in; k++) {
         mdf_dtype dtype = (mdf_dtype)code->nest->steps[step->in[k]].dtype;
 
-        if (code->calls[i].is_one[k] == ones) {
+        if (code->calls[i].is_one[k] == ones && code->calls[i].from[k] == MDF_NEST_NONE) {
             store_node(code, i, value_of(code, step->in[k]), place_of_row(code, i, k, dtype), dtype);
         }
     }
@@ -454,22 +449,7 @@ static void finish_call(struct nest_code *code, size_t i)
 
 /* ------------------------------------------------------------------ goals */
 
-static void make_body(struct nest_code *code, size_t level, step_set goals);
-
-static step_set operands_of(const struct nest_code *code, size_t i)
-{
-    const struct mdf_nest_step *step = &code->nest->steps[i];
-    step_set set = 0;
-    size_t k;
-
-    for (k = 0; k < step->n_in; k++) {
-        set |= one << step->in[k];
-    }
-    if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
-        set |= one << step->view.at;
-    }
-    return set;
-}
+static void make_body(struct nest_code *code, size_t level, const struct mdf_nest_set *goals);
 
 /* The level at which a fold or a call is begun and finished; NO_AXIS + 1: it is neither. */
 static size_t barrier_level(const struct nest_code *code, size_t i)
@@ -486,34 +466,38 @@ static size_t goal_level(const struct nest_code *code, size_t i)
 }
 
 /* All that the goals need and that has not been made before this level. */
-static step_set needs_of(const struct nest_code *code, size_t level, step_set goals)
+static struct mdf_nest_set needs_of(const struct nest_code *code, size_t level, const struct mdf_nest_set *goals)
 {
-    step_set needs = 0;
+    struct mdf_nest_set needs = {{0}};
     size_t i;
 
+    needs = level == 0 ? code->roots : needs;
     for (i = code->nest->n_steps; i-- > 0;) {
-        if (has(goals, i) || (has(needs, i) && barrier_level(code, i) >= level)) {
-            needs |= operands_of(code, i);
+        if (mdf_nest_set_has(goals, i) || (mdf_nest_set_has(&needs, i) && barrier_level(code, i) >= level)) {
+            mdf_nest_add_operands(&code->nest->steps[i], &needs);
         }
     }
     return needs;
 }
 
 /* The number of the pass in which each step may be computed; returns the largest. */
-static size_t rank_steps(const struct nest_code *code, size_t level, step_set needs, step_set goals, uint8_t *ranks)
+static size_t rank_steps(const struct nest_code *code, size_t level, const struct mdf_nest_set *needs,
+                         const struct mdf_nest_set *goals, uint8_t *ranks)
 {
     size_t most = 0, i, k;
 
     for (i = 0; i < code->nest->n_steps; i++) {
-        step_set operands = operands_of(code, i);
+        struct mdf_nest_set operands = {{0}};
 
         ranks[i] = 0;
-        if (!has(goals, i) && (!has(needs, i) || barrier_level(code, i) < level)) {
+        if (!mdf_nest_set_has(goals, i) && (!mdf_nest_set_has(needs, i) || barrier_level(code, i) < level)) {
             continue;
         }
+        mdf_nest_add_operands(&code->nest->steps[i], &operands);
         for (k = 0; k < i; k++) {
-            if (has(operands, k)) {
-                uint8_t rank = (uint8_t)(ranks[k] + (has(needs, k) && barrier_level(code, k) == level ? 1 : 0));
+            if (mdf_nest_set_has(&operands, k)) {
+                bool is_barrier = mdf_nest_set_has(needs, k) && barrier_level(code, k) == level;
+                uint8_t rank = (uint8_t)(ranks[k] + (is_barrier ? 1 : 0));
 
                 ranks[i] = rank > ranks[i] ? rank : ranks[i];
             }
@@ -546,7 +530,7 @@ static void open_loop(struct nest_code *code, size_t axis, size_t count, size_t 
 }
 
 /* All indices of an axis. */
-static void make_loop(struct nest_code *code, size_t axis, step_set goals)
+static void make_loop(struct nest_code *code, size_t axis, const struct mdf_nest_set *goals)
 {
     bool is_vector = axis == code->shape.vector_axis;
     size_t advance = is_vector ? code->shape.lanes * code->shape.group : code->shape.unroll[axis];
@@ -576,52 +560,93 @@ static void make_loop(struct nest_code *code, size_t axis, step_set goals)
 static void reach_goal(struct nest_code *code, size_t i, size_t copy)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
+    uint32_t node;
 
     if (step->kind == MDF_NEST_FOLD) {
         take_element(code, i, copy);
     } else if (step->kind == MDF_NEST_STORE) {
         store_node(code, i, value_of(code, step->in[0]), place_of_view(code, step), (mdf_dtype)step->dtype);
-    } else {
+    } else if (code->calls[i].is_called) {
         fill_rows(code, i, false);
+    } else {
+        node = value_of(code, i);
+        if (!code->failed) {
+            code->nodes[node].is_kept = true;
+        }
+    }
+}
+
+/* Whether a fold or a call has something to be done for each index within. */
+static bool passes_through(const struct nest_code *code, size_t i)
+{
+    const struct nest_call *call = &code->calls[i];
+    size_t k;
+
+    for (k = 0; call->is_called && k < code->nest->steps[i].n_in; k++) {
+        if (call->from[k] == MDF_NEST_NONE && !call->is_one[k]) {
+            return true;
+        }
+    }
+    return !call->is_called;
+}
+
+/* What the goals need at a level. */
+struct nest_needs {
+    const struct mdf_nest_set *goals;
+    struct mdf_nest_set set;
+    uint8_t ranks[MDF_NEST_MOST_STEPS];
+};
+
+static bool is_barrier(const struct nest_code *code, const struct nest_needs *needs, size_t level, size_t i, size_t rank)
+{
+    return mdf_nest_set_has(&needs->set, i) && barrier_level(code, i) == level && needs->ranks[i] == rank;
+}
+
+/* The loop for what is made in one pass, and what comes before and behind it. */
+static void make_pass(struct nest_code *code, size_t level, const struct nest_needs *needs, size_t rank)
+{
+    struct mdf_nest_set passed = {{0}};
+    size_t i;
+
+    for (i = 0; i < code->nest->n_steps; i++) {
+        bool is_passed = is_barrier(code, needs, level, i, rank) ? passes_through(code, i)
+                                                                 : mdf_nest_set_has(needs->goals, i) && needs->ranks[i] == rank;
+
+        if (is_passed && goal_level(code, i) > level) {
+            mdf_nest_set_add(&passed, i);
+        }
+        if (is_barrier(code, needs, level, i, rank) && code->nest->steps[i].kind == MDF_NEST_FOLD) {
+            begin_fold(code, i);
+        }
+    }
+    if (!mdf_nest_set_is_empty(&passed)) {
+        make_loop(code, level, &passed);
+    }
+    for (i = 0; i < code->nest->n_steps && !code->failed; i++) {
+        if (!is_barrier(code, needs, level, i, rank)) {
+            continue;
+        }
+        if (code->nest->steps[i].kind == MDF_NEST_FOLD) {
+            finish_fold(code, i);
+        } else {
+            finish_call(code, i);
+        }
     }
 }
 
 /* What the goals need here, in turn; then those that are reached here. */
-static void make_body(struct nest_code *code, size_t level, step_set goals)
+static void make_body(struct nest_code *code, size_t level, const struct mdf_nest_set *goals)
 {
-    step_set needs = needs_of(code, level, goals), passed;
-    uint8_t ranks[MDF_NEST_MOST_STEPS];
-    size_t most = rank_steps(code, level, needs, goals, ranks), rank, i, copy;
+    struct nest_needs needs = {.goals = goals, .set = needs_of(code, level, goals)};
+    size_t most = rank_steps(code, level, &needs.set, goals, needs.ranks), rank, i, copy;
 
     for (rank = 0; rank <= most && !code->failed; rank++) {
-        for (i = 0, passed = 0; i < code->nest->n_steps; i++) {
-            bool is_barrier = has(needs, i) && barrier_level(code, i) == level;
-
-            if ((is_barrier || has(goals, i)) && ranks[i] == rank && goal_level(code, i) > level) {
-                passed |= one << i;
-            }
-            if (is_barrier && ranks[i] == rank && code->nest->steps[i].kind == MDF_NEST_FOLD) {
-                begin_fold(code, i);
-            }
-        }
-        if (passed != 0) {
-            make_loop(code, level, passed);
-        }
-        for (i = 0; i < code->nest->n_steps && !code->failed; i++) {
-            if (!has(needs, i) || barrier_level(code, i) != level || ranks[i] != rank) {
-                continue;
-            }
-            if (code->nest->steps[i].kind == MDF_NEST_FOLD) {
-                finish_fold(code, i);
-            } else {
-                finish_call(code, i);
-            }
-        }
+        make_pass(code, level, &needs, rank);
     }
     for (copy = 0; copy < count_copies(code, level); copy++) {
         go_to_copy(code, level, copy);
         for (i = 0; i < code->nest->n_steps && !code->failed; i++) {
-            if (has(goals, i) && goal_level(code, i) == level) {
+            if (mdf_nest_set_has(goals, i) && goal_level(code, i) == level) {
                 reach_goal(code, i, copy);
             }
         }
@@ -636,14 +661,15 @@ static void find_axes(struct nest_code *code)
 
     for (i = 0; i < code->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &code->nest->steps[i];
-        step_set operands = operands_of(code, i);
+        struct mdf_nest_set operands = {{0}};
 
+        mdf_nest_add_operands(step, &operands);
         code->axes[i] = step->kind == MDF_NEST_FOLD ? (1u << step->level) - 1 : 0;
         for (axis = 0; step->kind == MDF_NEST_LOAD && axis < step->level; axis++) {
             code->axes[i] |= step->view.strides[axis] != 0 ? 1u << axis : 0;
         }
         for (k = 0; step->kind != MDF_NEST_FOLD && k < i; k++) {
-            code->axes[i] |= has(operands, k) ? code->axes[k] : 0;
+            code->axes[i] |= mdf_nest_set_has(&operands, k) ? code->axes[k] : 0;
         }
     }
 }
@@ -665,12 +691,45 @@ static size_t lay_out_row(const struct nest_code *code, size_t i, size_t level, 
     return n;
 }
 
+/* Whether a view has the elements of a call's row as they lie in that. */
+static bool has_row(const struct nest_code *code, const struct mdf_nest_step *step, const struct nest_call *call)
+{
+    const struct mdf_lowered_value *value = &code->emission->lowered->values[step->view.id];
+
+    return step->view.at == MDF_NEST_NONE && !value->is_scalar && !value->is_in_place &&
+           memcmp(step->view.strides, call->strides, sizeof call->strides) == 0;
+}
+
+/* Where operands are, and the result goes, without a row: of a call on all elements. */
+static void find_rows(struct nest_code *code, size_t i)
+{
+    struct nest_call *call = &code->calls[i];
+    size_t k;
+
+    for (k = 0; k < code->nest->steps[i].n_in; k++) {
+        uint8_t from = code->nest->steps[i].in[k];
+        const struct mdf_nest_step *operand = &code->nest->steps[from];
+        bool is_one = call->is_one[k] && operand->view.at == MDF_NEST_NONE;
+        bool is_there = operand->kind == MDF_NEST_LOAD
+                            ? is_one || has_row(code, operand, call)
+                            : code->calls[from].is_called && code->calls[from].level == 0 && !call->is_one[k] &&
+                                  memcmp(code->calls[from].strides, call->strides, sizeof call->strides) == 0;
+
+        call->from[k] = is_there ? from : MDF_NEST_NONE;
+    }
+    for (k = i + 1; k < code->nest->n_steps && call->to == MDF_NEST_NONE; k++) {
+        const struct mdf_nest_step *step = &code->nest->steps[k];
+
+        call->to = step->kind == MDF_NEST_STORE && step->in[0] == i && has_row(code, step, call) ? (uint8_t)k : MDF_NEST_NONE;
+    }
+}
+
 static bool find_call(struct nest_code *code, size_t i)
 {
     enum { LONGEST_ROW = 2048, LARGEST_ROW = 1 << 16 };
     const struct mdf_nest_step *step = &code->nest->steps[i];
     struct nest_call *call = &code->calls[i];
-    size_t most = step->level, k;
+    size_t most = step->level, row_bytes = code->row_bytes, k;
 
     if (depends_on_lanes(code, i) && code->shape.vector_axis < most) {
         most = code->shape.vector_axis;
@@ -681,37 +740,79 @@ static bool find_call(struct nest_code *code, size_t i)
             break;
         }
     }
-    for (k = 0; k <= MDF_MAX_OPERANDS; k++) {
-        call->offsets[k] = (uint32_t)code->row_bytes;
-        if (k < step->n_in) {
-            call->is_one[k] = code->axes[step->in[k]] >> call->level == 0;
-        }
-        code->row_bytes += k < step->n_in || k == MDF_MAX_OPERANDS ? (call->n * 8 + NEST_SLOT - 1) / NEST_SLOT * NEST_SLOT : 0;
+    for (k = 0; k < step->n_in; k++) {
+        call->is_one[k] = code->axes[step->in[k]] >> call->level == 0;
     }
-    return call->n <= LARGEST_ROW;
+    memset(call->from, MDF_NEST_NONE, sizeof call->from);
+    call->to = MDF_NEST_NONE;
+    if (call->level == 0) {
+        find_rows(code, i);
+    }
+    for (k = 0; k <= MDF_MAX_OPERANDS; k++) {
+        bool has_row = k == MDF_MAX_OPERANDS ? call->to == MDF_NEST_NONE : k < step->n_in && call->from[k] == MDF_NEST_NONE;
+
+        call->offsets[k] = (uint32_t)code->row_bytes;
+        code->row_bytes += has_row ? (call->n * 8 + NEST_SLOT - 1) / NEST_SLOT * NEST_SLOT : 0;
+    }
+    return call->n <= LARGEST_ROW || code->row_bytes == row_bytes;
+}
+
+/* Whether a step has to run even where nothing reads it. */
+static bool may_bail_out(const struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+
+    return code->calls[i].is_called || (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) ||
+           (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_DIVIDE_NONZERO);
+}
+
+/* What has to be done: stores, but those that a call does itself, and what may bail out. False: a call that nothing reads and
+ * that is not on all elements. */
+static bool find_goals(struct nest_code *code, struct mdf_nest_set *goals)
+{
+    struct mdf_nest_set needed = {{0}};
+    size_t i;
+
+    for (i = code->nest->n_steps; i-- > 0;) {
+        const struct mdf_nest_step *step = &code->nest->steps[i];
+
+        if (step->kind == MDF_NEST_STORE && code->calls[step->in[0]].is_called && code->calls[step->in[0]].to == i) {
+            mdf_nest_set_add(&code->roots, step->in[0]);
+        } else if (step->kind == MDF_NEST_STORE) {
+            mdf_nest_set_add(goals, i);
+        } else if (mdf_nest_set_has(&needed, i) || mdf_nest_set_has(&code->roots, i)) {
+        } else if (!may_bail_out(code, i)) {
+            continue;
+        } else if (!code->calls[i].is_called) {
+            mdf_nest_set_add(goals, i);
+        } else if (code->calls[i].level == 0) {
+            mdf_nest_set_add(&code->roots, i);
+        } else {
+            return false;
+        }
+        mdf_nest_add_operands(step, &needed);
+    }
+    return true;
 }
 
 bool nest_write_out(struct nest_code *code)
 {
-    step_set goals = 0;
+    struct mdf_nest_set goals = {{0}};
     size_t i;
 
     memset(code->first_entry, 0xFF, sizeof code->first_entry);
     find_axes(code);
     for (i = 0; i < code->nest->n_steps; i++) {
-        if (code->nest->steps[i].kind == MDF_NEST_STORE) {
-            goals |= one << i;
-        }
         if (code->calls[i].is_called && !find_call(code, i)) {
             return false;
         }
     }
     code->n_copies = 1;
     code->active = code->shape.lanes;
-    if (!add_block(code, (struct nest_block){.parent = NO_NODE, .axis = NO_AXIS, .runs = 1})) {
+    if (!find_goals(code, &goals) || !add_block(code, (struct nest_block){.parent = NO_NODE, .axis = NO_AXIS, .runs = 1})) {
         return false;
     }
-    make_body(code, 0, goals);
+    make_body(code, 0, &goals);
     return !code->failed;
 }
 

@@ -45,41 +45,24 @@ static void write_back(struct nest_code *code, const struct nest_node *node, uin
 
 /* ------------------------------------------------------------------ elements */
 
-/* An element op on registers, by the emitter of groups. `constants` may be NULL: which operands are constants. */
+/* An element op on registers. `constants` may be NULL: which operands are constants. */
 static void emit_element(struct nest_code *code, enum mdf_lowered_code element, unsigned dtype, unsigned result, size_t n_in,
                          const uint8_t *registers, const mdf_lowered_id *constants, uint8_t target, unsigned active)
 {
-    struct mdf_lowered_op op = {.code = (uint8_t)element, .dtype = (uint8_t)dtype, .n_in = (uint8_t)n_in};
-    struct packed_item items[MDF_MAX_OPERANDS + 1] = {{0}};
-    struct packed_op packed_op = {.op = &op, .in = {0, 1, 2}, .out = MDF_MAX_OPERANDS};
     struct packed packed = {.emission = code->emission,
                             .assembler = nest_assembler(code),
                             .lanes = code->shape.lanes,
                             .width = code->shape.width,
                             .active = active,
-                            .items = items,
-                            .n_items = MDF_MAX_OPERANDS + 1,
-                            .ops = &packed_op,
-                            .n_ops = 1};
+                            .code = element,
+                            .dtype = dtype,
+                            .result = result,
+                            .out = target};
     size_t k;
 
-    memset(packed.in_registers, 0xFF, sizeof packed.in_registers);
-    for (k = 0; k <= MDF_MAX_OPERANDS; k++) {
-        bool is_condition = element == MDF_LOWERED_SELECT && k == 0, is_result = k == MDF_MAX_OPERANDS;
-        struct packed_item *item = &items[k];
-
-        if (!is_result && k >= n_in) {
-            continue;
-        }
-        item->dtype = (uint8_t)(is_result ? result : is_condition ? MDF_DTYPE_BOOL : dtype);
-        item->is_bool = item->dtype == MDF_DTYPE_BOOL;
-        item->size = (uint8_t)nest_element_size(code, item->dtype);
-        item->number = is_result ? target : registers[k];
-        item->kind = ITEM_MADE;
-        if (!is_result && constants != NULL && constants[k] != MDF_LOWERED_NONE) {
-            item->kind = ITEM_CONSTANT;
-            item->id = constants[k];
-        }
+    for (k = 0; k < n_in; k++) {
+        packed.in[k] = registers[k];
+        packed.constants[k] = constants == NULL ? MDF_LOWERED_NONE : constants[k];
     }
     packed_emit_op(&packed);
 }
@@ -339,6 +322,59 @@ static void move_words(struct nest_code *code, bool stores)
     }
 }
 
+static void add_number(struct nest_code *code, struct machine_operand operand, int64_t number)
+{
+    if (number >= INT32_MIN && number <= INT32_MAX) {
+        assemble_with_number(nest_assembler(code), NUMBER_ADD, 8, operand, (int32_t)number);
+        return;
+    }
+    assemble_move_number(nest_assembler(code), RAX, (uint64_t)number);
+    if (operand.kind == IN_REGISTER) {
+        assemble_general(nest_assembler(code), GENERAL_ADD, 8, operand.number, in_register(RAX));
+    } else {
+        assemble_general(nest_assembler(code), GENERAL_ADD, 8, RAX, operand);
+        assemble_store(nest_assembler(code), 8, RAX, operand);
+    }
+}
+
+/* The address of the first element that a view leads to. */
+static void load_address(struct nest_code *code, uint8_t number, const struct mdf_nest_step *step)
+{
+    struct assembler *assembler = nest_assembler(code);
+
+    if (code->emission->lowered->values[step->view.id].is_scalar) {
+        assemble_general(assembler, GENERAL_ADDRESS, 8, number, in_memory(CELLS, (int32_t)(8 * step->view.id)));
+        return;
+    }
+    assemble_load(assembler, 8, number, emission_array_data(step->view.id));
+    if (step->view.first != 0) {
+        add_number(code, in_register(number), step->view.first * (int64_t)mdf_dtype_size((mdf_dtype)step->dtype));
+    }
+}
+
+/* That of the row that a call makes. */
+static void load_target(struct nest_code *code, uint8_t number, size_t step)
+{
+    const struct nest_call *call = &code->calls[step];
+
+    if (call->to != MDF_NEST_NONE) {
+        load_address(code, number, &code->nest->steps[call->to]);
+    } else {
+        assemble_general(nest_assembler(code), GENERAL_ADDRESS, 8, number, nest_row(code, call->offsets[MDF_MAX_OPERANDS]));
+    }
+}
+
+static void load_operand(struct nest_code *code, uint8_t number, const struct nest_call *call, size_t k)
+{
+    if (call->from[k] == MDF_NEST_NONE) {
+        assemble_general(nest_assembler(code), GENERAL_ADDRESS, 8, number, nest_row(code, call->offsets[k]));
+    } else if (code->nest->steps[call->from[k]].kind == MDF_NEST_LOAD) {
+        load_address(code, number, &code->nest->steps[call->from[k]]);
+    } else {
+        load_target(code, number, call->from[k]);
+    }
+}
+
 static void emit_call(struct nest_code *code, const struct nest_node *node, char *memory)
 {
     static const size_t steps[8][MDF_MAX_OPERANDS] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0},
@@ -358,8 +394,8 @@ static void emit_call(struct nest_code *code, const struct nest_node *node, char
         memcpy(&address, &cast, sizeof address);
         assemble_move_number(assembler, RDI, step->operand_dtype);
         assemble_move_number(assembler, RSI, step->dtype);
-        assemble_general(assembler, GENERAL_ADDRESS, 8, RDX, nest_row(code, call->offsets[0]));
-        assemble_general(assembler, GENERAL_ADDRESS, 8, RCX, nest_row(code, call->offsets[MDF_MAX_OPERANDS]));
+        load_operand(code, RDX, call, 0);
+        load_target(code, RCX, node->step);
         assemble_move_number(assembler, R8, call->n);
         emission_call(code->emission, address);
         assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX));
@@ -368,32 +404,17 @@ static void emit_call(struct nest_code *code, const struct nest_node *node, char
     } else {
         for (k = 0; k < step->n_in; k++) {
             arrays |= call->is_one[k] ? 0 : 1u << k;
-            assemble_general(assembler, GENERAL_ADDRESS, 8, RAX, nest_row(code, call->offsets[k]));
+            load_operand(code, RAX, call, k);
             assemble_store(assembler, 8, RAX, in_memory(RSP, (int32_t)(FRAME_POINTERS + 8 * k)));
         }
-        assemble_general(assembler, GENERAL_ADDRESS, 8, RDI, nest_row(code, call->offsets[MDF_MAX_OPERANDS]));
+        load_target(code, RDI, node->step);
         emission_call_loop(code->emission, &op, steps[arrays], call->n);
     }
-    assemble_move_address(assembler, ITEM_MEMORY, memory);
+    assemble_move_address(assembler, NEST_MEMORY, memory);
     move_words(code, false);
 }
 
 /* ------------------------------------------------------------------ loops */
-
-static void add_number(struct nest_code *code, struct machine_operand operand, int64_t number)
-{
-    if (number >= INT32_MIN && number <= INT32_MAX) {
-        assemble_with_number(nest_assembler(code), NUMBER_ADD, 8, operand, (int32_t)number);
-        return;
-    }
-    assemble_move_number(nest_assembler(code), RAX, (uint64_t)number);
-    if (operand.kind == IN_REGISTER) {
-        assemble_general(nest_assembler(code), GENERAL_ADD, 8, operand.number, in_register(RAX));
-    } else {
-        assemble_general(nest_assembler(code), GENERAL_ADD, 8, RAX, operand);
-        assemble_store(nest_assembler(code), 8, RAX, operand);
-    }
-}
 
 /* Moves all pointers that the block uses by so many indices of its axis. */
 static void move_pointers(struct nest_code *code, const struct nest_block *block, int64_t indices)
@@ -403,7 +424,7 @@ static void move_pointers(struct nest_code *code, const struct nest_block *block
     for (i = 0; i < code->n_pointers; i++) {
         const struct nest_pointer *pointer = &code->pointers[i];
 
-        if ((block->pointers >> i & 1) != 0 && pointer->strides[block->axis] != 0) {
+        if (mdf_nest_set_has(&block->pointers, i) && pointer->strides[block->axis] != 0) {
             add_number(code, pointer->number != NO_REGISTER ? in_register(pointer->number) : nest_word(code, i),
                        indices * pointer->strides[block->axis]);
         }
@@ -511,7 +532,7 @@ static void enter(struct nest_code *code, char *memory)
     struct assembler *assembler = nest_assembler(code);
     size_t i;
 
-    assemble_move_address(assembler, ITEM_MEMORY, memory);
+    assemble_move_address(assembler, NEST_MEMORY, memory);
     for (i = 0; i < N_NEST_SAVED; i++) {
         if (uses_register(code, saved_registers[i])) {
             assemble_store(assembler, 8, saved_registers[i], nest_word(code, NEST_WORDS - 1 - i));

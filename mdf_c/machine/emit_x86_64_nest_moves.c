@@ -8,12 +8,12 @@
 
 struct machine_operand nest_slot(const struct nest_node *node)
 {
-    return in_memory(ITEM_MEMORY, (int32_t)(NEST_SLOT * node->slot));
+    return in_memory(NEST_MEMORY, (int32_t)(NEST_SLOT * node->slot));
 }
 
 struct machine_operand nest_word(const struct nest_code *code, size_t word)
 {
-    return in_memory(ITEM_MEMORY, (int32_t)(NEST_SLOT * code->n_slots + 8 * word));
+    return in_memory(NEST_MEMORY, (int32_t)(NEST_SLOT * code->n_slots + 8 * word));
 }
 
 static size_t rows_begin(const struct nest_code *code)
@@ -39,7 +39,7 @@ unsigned nest_vector_size(const struct nest_code *code, unsigned dtype)
 
 struct machine_operand nest_row(const struct nest_code *code, uint32_t offset)
 {
-    return in_memory(ITEM_MEMORY, (int32_t)(rows_begin(code) + offset));
+    return in_memory(NEST_MEMORY, (int32_t)(rows_begin(code) + offset));
 }
 
 /* ------------------------------------------------------------------ places */
@@ -54,7 +54,7 @@ static struct machine_operand operand_at(struct nest_code *code, const struct ne
         return in_memory(CELLS, (int32_t)(8 * place->id));
     }
     if (nest_is_fixed(pointer)) {
-        return in_memory(ITEM_MEMORY, (int32_t)(rows_begin(code) + pointer->offset) + displacement);
+        return in_memory(NEST_MEMORY, (int32_t)(rows_begin(code) + pointer->offset) + displacement);
     }
     if (pointer->number != NO_REGISTER) {
         return in_memory(pointer->number, displacement);

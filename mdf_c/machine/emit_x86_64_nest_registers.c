@@ -10,6 +10,15 @@ static const uint8_t pointer_registers[] = {RDX, RSI, RDI, R8, R9, R10, R12, R13
 
 /* ------------------------------------------------------------------ order */
 
+static void unite(struct mdf_nest_set *set, const struct mdf_nest_set *other)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof set->words / sizeof *set->words; i++) {
+        set->words[i] |= other->words[i];
+    }
+}
+
 /* Numbers all nodes in the order of the code, which goes into `order`; notes the pointers that each block uses. */
 static uint32_t number_nodes(struct nest_code *code, uint32_t block, uint32_t *order, uint32_t at)
 {
@@ -22,12 +31,12 @@ static uint32_t number_nodes(struct nest_code *code, uint32_t block, uint32_t *o
         order[at] = number;
         node->at = at++;
         node->first = 2 * node->at + 1;
-        node->last = node->first;
+        node->last = node->first + (node->is_kept ? 1 : 0);
         if (node->code == NODE_LOOP) {
             at = number_nodes(code, node->body, order, at);
-            code->blocks[block].pointers |= code->blocks[node->body].pointers;
+            unite(&code->blocks[block].pointers, &code->blocks[node->body].pointers);
         } else if ((node->code == NODE_LOAD || node->code == NODE_STORE) && !node->place.is_cell) {
-            code->blocks[block].pointers |= UINT64_C(1) << node->place.pointer;
+            mdf_nest_set_add(&code->blocks[block].pointers, node->place.pointer);
             code->pointers[node->place.pointer].weight += code->blocks[block].runs;
         }
     }
@@ -217,7 +226,7 @@ static void give_slots(struct nest_code *code)
 
 static bool moves(const struct nest_code *code, const struct nest_block *block, size_t pointer)
 {
-    return (block->pointers >> pointer & 1) != 0 && code->pointers[pointer].strides[block->axis] != 0;
+    return mdf_nest_set_has(&block->pointers, pointer) && code->pointers[pointer].strides[block->axis] != 0;
 }
 
 static void give_pointers(struct nest_code *code)

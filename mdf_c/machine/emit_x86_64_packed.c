@@ -60,6 +60,11 @@ bool packed_covers(enum mdf_lowered_code code, unsigned dtype, unsigned to)
 
 /* ------------------------------------------------------------------ pieces */
 
+unsigned packed_size(const struct packed *packed, unsigned element_size)
+{
+    return packed->lanes * element_size > 16 ? 32 : 16;
+}
+
 /* Bytes of an element of the op's operands, in a register. */
 static unsigned element_size(const struct packed *packed, unsigned dtype)
 {
@@ -69,6 +74,16 @@ static unsigned element_size(const struct packed *packed, unsigned dtype)
 static unsigned size_of(const struct packed *packed, unsigned dtype)
 {
     return packed_size(packed, element_size(packed, dtype));
+}
+
+/* An operand that an instruction may read from memory. */
+static struct machine_operand operand_of(struct packed *packed, size_t k)
+{
+    if (packed->in[k] != NO_REGISTER) {
+        return in_register(packed->in[k]);
+    }
+    return constant_operand(packed->assembler, emission_constant(packed->emission, packed->constants[k]),
+                            element_size(packed, packed->dtype));
 }
 
 static void make_zero(struct packed *packed, uint8_t number)
@@ -91,10 +106,10 @@ static void change_width(struct packed *packed, uint8_t target, uint8_t source, 
     }
 }
 
-/* The register that has the mask of a bool item in lanes of `to` bytes: its own, or the first scratch register. */
-static uint8_t mask_for(struct packed *packed, uint32_t item, unsigned to)
+/* The register that has the mask of a bool operand in lanes of `to` bytes: its own, or the first scratch register. */
+static uint8_t mask_for(struct packed *packed, size_t k, unsigned to)
 {
-    uint8_t number = packed_register(packed, item);
+    uint8_t number = packed->in[k];
 
     if (to == packed->width) {
         return number;
@@ -106,9 +121,8 @@ static uint8_t mask_for(struct packed *packed, uint32_t item, unsigned to)
 /* A mask of lanes of `from` bytes in the first scratch register, flipped where asked for, becomes the op's result. */
 static void finish_mask(struct packed *packed, unsigned from, bool flips)
 {
-    struct packed_op *op = &packed->ops[packed->at];
     struct assembler *assembler = packed->assembler;
-    uint8_t target = packed_target(packed, op->out);
+    uint8_t target = packed->out;
 
     if (flips) {
         assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, packed_size(packed, from), SCRATCH_REAL, SCRATCH_REAL,
@@ -123,60 +137,56 @@ static void finish_mask(struct packed *packed, unsigned from, bool flips)
 
 /* ------------------------------------------------------------------ arithmetic */
 
-static unsigned real_kind(const struct mdf_lowered_op *op)
+static unsigned real_kind(const struct packed *packed)
 {
-    return op->dtype == MDF_DTYPE_FLOAT32 ? OF_FLOATS : OF_DOUBLES;
+    return packed->dtype == MDF_DTYPE_FLOAT32 ? OF_FLOATS : OF_DOUBLES;
 }
 
 static void emit_two(struct packed *packed, unsigned code)
 {
-    struct packed_op *op = &packed->ops[packed->at];
-    uint8_t first = packed_register(packed, op->in[0]);
-    struct machine_operand second = packed_operand(packed, op->in[1]);
-    uint8_t target = packed_target(packed, op->out);
+    uint8_t first = packed->in[0];
+    struct machine_operand second = operand_of(packed, 1);
+    uint8_t target = packed->out;
 
-    assemble_vector(packed->assembler, code, size_of(packed, op->op->dtype), target, first, second);
+    assemble_vector(packed->assembler, code, size_of(packed, packed->dtype), target, first, second);
 }
 
 static void emit_with_constant(struct packed *packed, unsigned code, uint64_t bits)
 {
-    struct packed_op *op = &packed->ops[packed->at];
-    uint8_t first = packed_register(packed, op->in[0]), target = packed_target(packed, op->out);
+    uint8_t first = packed->in[0], target = packed->out;
 
-    assemble_vector(packed->assembler, code, size_of(packed, op->op->dtype), target, first,
-                    constant_operand(packed->assembler, bits, element_size(packed, op->op->dtype)));
+    assemble_vector(packed->assembler, code, size_of(packed, packed->dtype), target, first,
+                    constant_operand(packed->assembler, bits, element_size(packed, packed->dtype)));
 }
 
 static void emit_one(struct packed *packed)
 {
-    struct packed_op *op = &packed->ops[packed->at];
-    unsigned size = size_of(packed, op->op->dtype);
-    struct machine_operand operand = packed_operand(packed, op->in[0]);
-    uint8_t target = packed_target(packed, op->out);
+    unsigned size = size_of(packed, packed->dtype);
+    struct machine_operand operand = operand_of(packed, 0);
+    uint8_t target = packed->out;
 
-    if (op->op->code == MDF_LOWERED_SQUARE_ROOT) {
-        assemble_vector(packed->assembler, VECTOR_SQUARE_ROOT | real_kind(op->op), size, target, 0, operand);
+    if (packed->code == MDF_LOWERED_SQUARE_ROOT) {
+        assemble_vector(packed->assembler, VECTOR_SQUARE_ROOT | real_kind(packed), size, target, 0, operand);
     } else {
         assemble_vector_with_number(packed->assembler,
-                                    op->op->dtype == MDF_DTYPE_FLOAT32 ? VECTOR_ROUND_FLOATS : VECTOR_ROUND_DOUBLES, size, target,
-                                    0, operand, op->op->code == MDF_LOWERED_FLOOR ? 9 : 10);
+                                    packed->dtype == MDF_DTYPE_FLOAT32 ? VECTOR_ROUND_FLOATS : VECTOR_ROUND_DOUBLES, size, target,
+                                    0, operand, packed->code == MDF_LOWERED_FLOOR ? 9 : 10);
     }
 }
 
 static void bail_out_where_zero(struct packed *packed)
 {
-    struct packed_op *op = &packed->ops[packed->at];
     struct assembler *assembler = packed->assembler;
-    unsigned size = size_of(packed, op->op->dtype);
-    const struct packed_item *divisor = &packed->items[op->in[1]];
-    bool is_float = op->op->dtype == MDF_DTYPE_FLOAT32;
+    unsigned size = size_of(packed, packed->dtype);
+    bool is_float = packed->dtype == MDF_DTYPE_FLOAT32;
 
-    if (divisor->kind == ITEM_CONSTANT && emission_constant(packed->emission, divisor->id) << (is_float ? 33 : 1) != 0) {
+    if (packed->constants[1] != MDF_LOWERED_NONE &&
+        emission_constant(packed->emission, packed->constants[1]) << (is_float ? 33 : 1) != 0) {
         return;
     }
     make_zero(packed, SCRATCH_REAL);
-    assemble_vector_with_number(assembler, VECTOR_COMPARE | real_kind(op->op), size, SCRATCH_REAL,
-                                packed_register(packed, op->in[1]), in_register(SCRATCH_REAL), VECTOR_EQUAL);
+    assemble_vector_with_number(assembler, VECTOR_COMPARE | real_kind(packed), size, SCRATCH_REAL, packed->in[1],
+                                in_register(SCRATCH_REAL), VECTOR_EQUAL);
     assemble_vector(assembler, is_float ? VECTOR_SIGNS_OF_FLOATS : VECTOR_SIGNS_OF_DOUBLES, size, RCX, 0,
                     in_register(SCRATCH_REAL));
     assemble_with_number(assembler, NUMBER_AND, 4, in_register(RCX), (1 << packed->active) - 1);
@@ -185,25 +195,24 @@ static void bail_out_where_zero(struct packed *packed)
 
 static void emit_real(struct packed *packed)
 {
-    const struct mdf_lowered_op *op = packed->ops[packed->at].op;
-    uint64_t sign = op->dtype == MDF_DTYPE_FLOAT32 ? UINT64_C(0x80000000) : UINT64_C(1) << 63;
+    uint64_t sign = packed->dtype == MDF_DTYPE_FLOAT32 ? UINT64_C(0x80000000) : UINT64_C(1) << 63;
 
-    switch ((enum mdf_lowered_code)op->code) {
+    switch (packed->code) {
     case MDF_LOWERED_ADD:
-        emit_two(packed, VECTOR_ADD | real_kind(op));
+        emit_two(packed, VECTOR_ADD | real_kind(packed));
         break;
     case MDF_LOWERED_SUBTRACT:
-        emit_two(packed, VECTOR_SUBTRACT | real_kind(op));
+        emit_two(packed, VECTOR_SUBTRACT | real_kind(packed));
         break;
     case MDF_LOWERED_MULTIPLY:
-        emit_two(packed, VECTOR_MULTIPLY | real_kind(op));
+        emit_two(packed, VECTOR_MULTIPLY | real_kind(packed));
         break;
     case MDF_LOWERED_DIVIDE_NONZERO:
         bail_out_where_zero(packed);
-        emit_two(packed, VECTOR_DIVIDE | real_kind(op));
+        emit_two(packed, VECTOR_DIVIDE | real_kind(packed));
         break;
     case MDF_LOWERED_DIVIDE:
-        emit_two(packed, VECTOR_DIVIDE | real_kind(op));
+        emit_two(packed, VECTOR_DIVIDE | real_kind(packed));
         break;
     case MDF_LOWERED_NEGATE:
         emit_with_constant(packed, VECTOR_EXCLUSIVE_OR, sign);
@@ -225,10 +234,9 @@ static void emit_real(struct packed *packed)
 /* a * b of 64 bits from products of 32: low * low + ((high * low + low * high) << 32). */
 static void emit_product_of_long(struct packed *packed)
 {
-    struct packed_op *op = &packed->ops[packed->at];
     struct assembler *assembler = packed->assembler;
-    unsigned size = size_of(packed, op->op->dtype);
-    uint8_t a = packed_register(packed, op->in[0]), b = packed_register(packed, op->in[1]), target;
+    unsigned size = size_of(packed, packed->dtype);
+    uint8_t a = packed->in[0], b = packed->in[1], target;
 
     assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, 2, SCRATCH_REAL, in_register(a), 32);
     assemble_vector(assembler, VECTOR_MULTIPLY_HALVES, size, SCRATCH_REAL, SCRATCH_REAL, in_register(b));
@@ -237,29 +245,27 @@ static void emit_product_of_long(struct packed *packed)
     assemble_vector(assembler, VECTOR_ADD_INTS_8, size, SCRATCH_REAL, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
     assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, 6, SCRATCH_REAL, in_register(SCRATCH_REAL), 32);
     assemble_vector(assembler, VECTOR_MULTIPLY_HALVES, size, SECOND_SCRATCH_REAL, a, in_register(b));
-    target = packed_target(packed, op->out);
+    target = packed->out;
     assemble_vector(assembler, VECTOR_ADD_INTS_8, size, target, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
 }
 
 static void emit_negation(struct packed *packed)
 {
-    struct packed_op *op = &packed->ops[packed->at];
-    bool is_long = op->op->dtype == MDF_DTYPE_INT64;
-    uint8_t first = packed_register(packed, op->in[0]), target = packed_target(packed, op->out);
+    bool is_long = packed->dtype == MDF_DTYPE_INT64;
+    uint8_t first = packed->in[0], target = packed->out;
 
     make_zero(packed, SCRATCH_REAL);
-    assemble_vector(packed->assembler, is_long ? VECTOR_SUBTRACT_INTS_8 : VECTOR_SUBTRACT_INTS, size_of(packed, op->op->dtype),
+    assemble_vector(packed->assembler, is_long ? VECTOR_SUBTRACT_INTS_8 : VECTOR_SUBTRACT_INTS, size_of(packed, packed->dtype),
                     target, SCRATCH_REAL, in_register(first));
 }
 
 static void emit_absolute(struct packed *packed)
 {
-    struct packed_op *op = &packed->ops[packed->at];
     struct assembler *assembler = packed->assembler;
-    unsigned size = size_of(packed, op->op->dtype);
-    uint8_t first = packed_register(packed, op->in[0]), target = packed_target(packed, op->out);
+    unsigned size = size_of(packed, packed->dtype);
+    uint8_t first = packed->in[0], target = packed->out;
 
-    if (op->op->dtype == MDF_DTYPE_INT32) {
+    if (packed->dtype == MDF_DTYPE_INT32) {
         assemble_vector(assembler, VECTOR_ABSOLUTE_INTS, size, target, 0, in_register(first));
         return;
     }
@@ -272,10 +278,9 @@ static void emit_absolute(struct packed *packed)
 
 static void emit_whole(struct packed *packed)
 {
-    const struct mdf_lowered_op *op = packed->ops[packed->at].op;
-    bool is_long = op->dtype == MDF_DTYPE_INT64;
+    bool is_long = packed->dtype == MDF_DTYPE_INT64;
 
-    switch ((enum mdf_lowered_code)op->code) {
+    switch (packed->code) {
     case MDF_LOWERED_ADD:
         emit_two(packed, is_long ? VECTOR_ADD_INTS_8 : VECTOR_ADD_INTS);
         break;
@@ -307,19 +312,18 @@ static void compare_reals(struct packed *packed)
 {
     static const uint8_t comparisons[] = {VECTOR_EQUAL,      VECTOR_NOT_EQUAL, VECTOR_LESS,
                                           VECTOR_LESS_EQUAL, VECTOR_GREATER,   VECTOR_GREATER_EQUAL};
-    struct packed_op *op = &packed->ops[packed->at];
-    unsigned width = element_size(packed, op->op->dtype), size = packed_size(packed, width);
-    uint8_t first = packed_register(packed, op->in[0]), target;
-    struct machine_operand second = packed_operand(packed, op->in[1]);
-    uint8_t comparison = comparisons[op->op->code - MDF_LOWERED_EQUAL];
+    unsigned width = element_size(packed, packed->dtype), size = packed_size(packed, width);
+    uint8_t first = packed->in[0], target;
+    struct machine_operand second = operand_of(packed, 1);
+    uint8_t comparison = comparisons[packed->code - MDF_LOWERED_EQUAL];
 
     if (width == packed->width) {
-        target = packed_target(packed, op->out);
-        assemble_vector_with_number(packed->assembler, VECTOR_COMPARE | real_kind(op->op), size, target, first, second,
+        target = packed->out;
+        assemble_vector_with_number(packed->assembler, VECTOR_COMPARE | real_kind(packed), size, target, first, second,
                                     comparison);
         return;
     }
-    assemble_vector_with_number(packed->assembler, VECTOR_COMPARE | real_kind(op->op), size, SCRATCH_REAL, first, second,
+    assemble_vector_with_number(packed->assembler, VECTOR_COMPARE | real_kind(packed), size, SCRATCH_REAL, first, second,
                                 comparison);
     finish_mask(packed, width, false);
 }
@@ -327,16 +331,15 @@ static void compare_reals(struct packed *packed)
 /* There are only "equal" and "greater". */
 static void compare_wholes(struct packed *packed)
 {
-    struct packed_op *op = &packed->ops[packed->at];
-    enum mdf_lowered_code code = (enum mdf_lowered_code)op->op->code;
-    unsigned width = element_size(packed, op->op->dtype);
+    enum mdf_lowered_code code = packed->code;
+    unsigned width = element_size(packed, packed->dtype);
     bool is_equality = code == MDF_LOWERED_EQUAL || code == MDF_LOWERED_NOT_EQUAL;
     bool swaps = code == MDF_LOWERED_LESS || code == MDF_LOWERED_GREATER_EQUAL;
     bool flips = code == MDF_LOWERED_NOT_EQUAL || code == MDF_LOWERED_LESS_EQUAL || code == MDF_LOWERED_GREATER_EQUAL;
     unsigned equal = width == 4 ? VECTOR_EQUAL_INTS : VECTOR_EQUAL_INTS_8;
     unsigned greater = width == 4 ? VECTOR_GREATER_INTS : VECTOR_GREATER_INTS_8;
-    uint8_t first = packed_register(packed, op->in[swaps ? 1 : 0]);
-    struct machine_operand second = packed_operand(packed, op->in[swaps ? 0 : 1]);
+    uint8_t first = packed->in[swaps ? 1 : 0];
+    struct machine_operand second = operand_of(packed, swaps ? 0 : 1);
 
     assemble_vector(packed->assembler, is_equality ? equal : greater, packed_size(packed, width), SCRATCH_REAL, first, second);
     finish_mask(packed, width, flips);
@@ -344,7 +347,7 @@ static void compare_wholes(struct packed *packed)
 
 static void emit_logic(struct packed *packed)
 {
-    switch ((enum mdf_lowered_code)packed->ops[packed->at].op->code) {
+    switch (packed->code) {
     case MDF_LOWERED_AND:
         emit_two(packed, VECTOR_AND);
         break;
@@ -369,11 +372,10 @@ static void emit_logic(struct packed *packed)
 
 static void emit_select(struct packed *packed)
 {
-    struct packed_op *op = &packed->ops[packed->at];
-    unsigned width = element_size(packed, op->op->dtype);
-    uint8_t mask = mask_for(packed, op->in[0], width), otherwise = packed_register(packed, op->in[2]);
-    struct machine_operand then = packed_operand(packed, op->in[1]);
-    uint8_t target = packed_target(packed, op->out);
+    unsigned width = element_size(packed, packed->dtype);
+    uint8_t mask = mask_for(packed, 0, width), otherwise = packed->in[2];
+    struct machine_operand then = operand_of(packed, 1);
+    uint8_t target = packed->out;
 
     assemble_vector_with_number(packed->assembler, width == 4 ? VECTOR_BLEND_FLOATS : VECTOR_BLEND_DOUBLES,
                                 packed_size(packed, width), target, otherwise, then, (uint8_t)(mask << 4));
@@ -384,9 +386,8 @@ static void emit_select(struct packed *packed)
 static void cast_mask(struct packed *packed, unsigned to)
 {
     static const uint64_t one_of_double = UINT64_C(0x3FF0000000000000);
-    struct packed_op *op = &packed->ops[packed->at];
     unsigned width = element_size(packed, to);
-    uint8_t mask = mask_for(packed, op->in[0], width), target = packed_target(packed, op->out);
+    uint8_t mask = mask_for(packed, 0, width), target = packed->out;
     uint64_t one = to == MDF_DTYPE_FLOAT64 ? one_of_double : to == MDF_DTYPE_FLOAT32 ? UINT64_C(0x3F800000) : 1;
 
     assemble_vector(packed->assembler, VECTOR_AND, packed_size(packed, width), target, mask,
@@ -395,25 +396,23 @@ static void cast_mask(struct packed *packed, unsigned to)
 
 static void cast_to_mask(struct packed *packed)
 {
-    struct packed_op *op = &packed->ops[packed->at];
-    unsigned width = element_size(packed, op->op->dtype), size = packed_size(packed, width);
-    uint8_t first = packed_register(packed, op->in[0]);
+    unsigned width = element_size(packed, packed->dtype), size = packed_size(packed, width);
+    uint8_t first = packed->in[0];
 
     make_zero(packed, SCRATCH_REAL);
-    if (is_real_type(op->op->dtype)) {
-        assemble_vector_with_number(packed->assembler, VECTOR_COMPARE | real_kind(op->op), size, SCRATCH_REAL, first,
+    if (is_real_type(packed->dtype)) {
+        assemble_vector_with_number(packed->assembler, VECTOR_COMPARE | real_kind(packed), size, SCRATCH_REAL, first,
                                     in_register(SCRATCH_REAL), VECTOR_NOT_EQUAL);
     } else {
         assemble_vector(packed->assembler, width == 4 ? VECTOR_EQUAL_INTS : VECTOR_EQUAL_INTS_8, size, SCRATCH_REAL, first,
                         in_register(SCRATCH_REAL));
     }
-    finish_mask(packed, width, !is_real_type(op->op->dtype));
+    finish_mask(packed, width, !is_real_type(packed->dtype));
 }
 
 static void emit_cast(struct packed *packed)
 {
-    struct packed_op *op = &packed->ops[packed->at];
-    unsigned from = op->op->dtype, to = packed->items[op->out].dtype;
+    unsigned from = packed->dtype, to = packed->result;
     struct assembler *assembler = packed->assembler;
     uint8_t first, target;
 
@@ -425,8 +424,8 @@ static void emit_cast(struct packed *packed)
         cast_mask(packed, to);
         return;
     }
-    first = packed_register(packed, op->in[0]);
-    target = packed_target(packed, op->out);
+    first = packed->in[0];
+    target = packed->out;
     if (from == to) {
         assemble_vector(assembler, VECTOR_MOVE, size_of(packed, to), target, 0, in_register(first));
     } else if (from == MDF_DTYPE_FLOAT32) {
@@ -444,23 +443,43 @@ static void emit_cast(struct packed *packed)
 
 void packed_emit_op(struct packed *packed)
 {
-    const struct mdf_lowered_op *op = packed->ops[packed->at].op;
-
-    if (op->code == MDF_LOWERED_CAST) {
+    if (packed->code == MDF_LOWERED_CAST) {
         emit_cast(packed);
-    } else if (op->code == MDF_LOWERED_SELECT) {
+    } else if (packed->code == MDF_LOWERED_SELECT) {
         emit_select(packed);
-    } else if (op->dtype == MDF_DTYPE_BOOL) {
+    } else if (packed->dtype == MDF_DTYPE_BOOL) {
         emit_logic(packed);
-    } else if (emission_is_comparison(op->code)) {
-        if (is_real_type(op->dtype)) {
+    } else if (emission_is_comparison(packed->code)) {
+        if (is_real_type(packed->dtype)) {
             compare_reals(packed);
         } else {
             compare_wholes(packed);
         }
-    } else if (is_real_type(op->dtype)) {
+    } else if (is_real_type(packed->dtype)) {
         emit_real(packed);
     } else {
         emit_whole(packed);
     }
+}
+
+void packed_make_bytes(struct packed *packed, uint8_t number)
+{
+    struct assembler *assembler = packed->assembler;
+    bool is_long = packed->lanes * packed->width == 32;
+
+    if (packed->lanes == 1) {
+        assemble_vector(assembler, VECTOR_ABSOLUTE_BYTES, 16, SCRATCH_REAL, 0, in_register(number));
+        return;
+    }
+    if (is_long) {
+        assemble_vector_with_number(assembler, VECTOR_UPPER_HALF, 32, number, 0, in_register(SCRATCH_REAL), 1);
+    }
+    if (is_long && packed->width == 8) {
+        assemble_vector_with_number(assembler, VECTOR_SHUFFLE_FLOATS, 16, SCRATCH_REAL, number, in_register(SCRATCH_REAL), 0x88);
+        assemble_vector(assembler, VECTOR_PACK_INTS, 16, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
+    } else {
+        assemble_vector(assembler, VECTOR_PACK_INTS, 16, SCRATCH_REAL, number, in_register(is_long ? SCRATCH_REAL : number));
+    }
+    assemble_vector(assembler, VECTOR_PACK_SHORTS, 16, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
+    assemble_vector(assembler, VECTOR_ABSOLUTE_BYTES, 16, SCRATCH_REAL, 0, in_register(SCRATCH_REAL));
 }

@@ -135,9 +135,8 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
     if (at == UINT32_MAX || (op->code < MDF_LOWERED_PART && !emission_covers_scalar(emission, op))) {
         return false;
     }
-    emission->steps[at].clobbers = op->code == MDF_LOWERED_CALL || op->code == MDF_LOWERED_FUSED ||
-                                   op->code == MDF_LOWERED_NEST || op->code == MDF_LOWERED_FUNCTION ||
-                                   op->code == MDF_LOWERED_ELEMENTS ||
+    emission->steps[at].clobbers = op->code == MDF_LOWERED_CALL || op->code == MDF_LOWERED_NEST ||
+                                   op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS ||
                                    (op->code == MDF_LOWERED_COPY && !is_scalar_result(emission, op)) ||
                                    (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
     return true;
@@ -255,19 +254,10 @@ static void visit_write(struct emission *emission, visitor visit, mdf_lowered_id
 
 static void visit_op(struct emission *emission, visitor visit, const struct mdf_lowered_op *op)
 {
-    size_t i, j;
+    size_t i;
 
     for (i = 0; i < op->n_in; i++) {
         visit_read(emission, visit, op->in[i], USE);
-    }
-    if (op->code == MDF_LOWERED_FUSED) {
-        for (i = 0; i < op->of.fused->body.n_ops; i++) {
-            const struct mdf_lowered_op *inner = &op->of.fused->body.ops[i];
-
-            for (j = 0; j < inner->n_in; j++) {
-                visit_read(emission, visit, inner->in[j], USE);
-            }
-        }
     }
     for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
         if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {

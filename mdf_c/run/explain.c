@@ -127,7 +127,6 @@ static void note_region(struct explanation *explanation, const struct mdf_lowere
 
         switch ((enum mdf_lowered_code)op->code) {
         MDF_LOWERED_CASES_OF_ELEMENTS:
-        case MDF_LOWERED_FUSED:
         case MDF_LOWERED_NEST:
             break;
         case MDF_LOWERED_CALL:

@@ -7,14 +7,9 @@
 
 enum { MOST_COST = 12 /* of what is made again, in additions */ };
 
-static uint64_t bit(size_t step)
+static bool is_in(struct mdf_nest_set steps, size_t step)
 {
-    return UINT64_C(1) << step;
-}
-
-static bool is_in(uint64_t steps, size_t step)
-{
-    return (steps & bit(step)) != 0;
+    return mdf_nest_set_has(&steps, step);
 }
 
 static bool is_real(const struct mdf_nest_step *step)
@@ -148,7 +143,8 @@ static void choose_vector(struct nest_plan *plan)
 
 /* Of the steps at a depth or below: `place` p of those at it, which stand between loops p - 1 and p; and of the others, which are
  * in loop p. The number of loops. */
-static size_t place_steps(const struct nest_plan *plan, size_t depth, uint64_t todo, uint8_t places[MDF_NEST_MOST_STEPS])
+static size_t place_steps(const struct nest_plan *plan, size_t depth, struct mdf_nest_set todo,
+                          uint8_t places[MDF_NEST_MOST_STEPS])
 {
     size_t n_loops = 0, i, k;
 
@@ -172,7 +168,7 @@ static size_t place_steps(const struct nest_plan *plan, size_t depth, uint64_t t
 }
 
 /* What is needed in later loops only is not made in an earlier one; but totals are, with what they take. */
-static void sink_steps(const struct nest_plan *plan, size_t depth, uint64_t todo, uint8_t places[MDF_NEST_MOST_STEPS])
+static void sink_steps(const struct nest_plan *plan, size_t depth, struct mdf_nest_set todo, uint8_t places[MDF_NEST_MOST_STEPS])
 {
     uint8_t latest[MDF_NEST_MOST_STEPS];
     size_t i, k;
@@ -200,8 +196,8 @@ static void sink_steps(const struct nest_plan *plan, size_t depth, uint64_t todo
 /* ------------------------------------------------------------------ what is kept */
 
 /* What it costs to make a register again in loop `place`, where nothing of earlier loops is at hand but what is kept. */
-static unsigned cost_again(const struct nest_plan *plan, size_t depth, uint64_t todo, const uint8_t *places, size_t step,
-                           size_t place)
+static unsigned cost_again(const struct nest_plan *plan, size_t depth, struct mdf_nest_set todo, const uint8_t *places,
+                           size_t step, size_t place)
 {
     const struct mdf_nest_step *own = &plan->nest->steps[step];
     uint8_t operands[MDF_MAX_OPERANDS + 1];
@@ -230,9 +226,10 @@ static unsigned cost_again(const struct nest_plan *plan, size_t depth, uint64_t 
 }
 
 /* The steps of loop `place`, with those of earlier loops that are made again. */
-static uint64_t steps_of_loop(struct nest_plan *plan, size_t depth, uint64_t todo, const uint8_t *places, size_t place)
+static struct mdf_nest_set steps_of_loop(struct nest_plan *plan, size_t depth, struct mdf_nest_set todo, const uint8_t *places,
+                                         size_t place)
 {
-    uint64_t steps = 0;
+    struct mdf_nest_set steps = {{0}};
     size_t i, k;
 
     for (i = plan->nest->n_steps; i-- > 0;) {
@@ -240,7 +237,7 @@ static uint64_t steps_of_loop(struct nest_plan *plan, size_t depth, uint64_t tod
         size_t n = operands_of(&plan->nest->steps[i], operands);
 
         if (is_in(todo, i) && nest_plan_depth(plan, i) > depth && places[i] == place) {
-            steps |= bit(i);
+            mdf_nest_set_add(&steps, i);
         }
         for (k = 0; is_in(steps, i) && k < n; k++) {
             size_t operand = operands[k];
@@ -252,7 +249,7 @@ static uint64_t steps_of_loop(struct nest_plan *plan, size_t depth, uint64_t tod
             if (cost_again(plan, depth, todo, places, operand, place) > MOST_COST) {
                 plan->kept[operand] = (uint8_t)depth;
             } else {
-                steps |= bit(operand);
+                mdf_nest_set_add(&steps, operand);
             }
         }
     }
@@ -260,7 +257,7 @@ static uint64_t steps_of_loop(struct nest_plan *plan, size_t depth, uint64_t tod
 }
 
 /* Registers of the vector axis that stand at the depth itself, and are needed past the group that makes them. */
-static void keep_vectors(struct nest_plan *plan, size_t depth, uint64_t todo, const uint8_t *places)
+static void keep_vectors(struct nest_plan *plan, size_t depth, struct mdf_nest_set todo, const uint8_t *places)
 {
     size_t i, k;
 
@@ -283,7 +280,7 @@ static void keep_vectors(struct nest_plan *plan, size_t depth, uint64_t todo, co
 /* ------------------------------------------------------------------ events */
 
 /* A step at the depth, and what follows from it. */
-static void add_step(struct nest_plan *plan, size_t step, uint64_t folds)
+static void add_step(struct nest_plan *plan, size_t step, struct mdf_nest_set folds)
 {
     size_t i;
 
@@ -299,7 +296,8 @@ static void add_step(struct nest_plan *plan, size_t step, uint64_t folds)
 }
 
 /* Those at the depth that stand before loop `place`: first what is the same along the vector axis. */
-static void add_steps(struct nest_plan *plan, size_t depth, uint64_t todo, const uint8_t *places, size_t place, uint64_t folds)
+static void add_steps(struct nest_plan *plan, size_t depth, struct mdf_nest_set todo, const uint8_t *places, size_t place,
+                      struct mdf_nest_set folds)
 {
     size_t i;
     int vectors;
@@ -315,10 +313,10 @@ static void add_steps(struct nest_plan *plan, size_t depth, uint64_t todo, const
 }
 
 /* The folds whose totals take something in loop `place`: of those that are under way, and those that begin here. */
-static uint64_t folds_of_loop(struct nest_plan *plan, size_t depth, uint64_t todo, const uint8_t *places, size_t place,
-                              uint64_t folds)
+static struct mdf_nest_set folds_of_loop(struct nest_plan *plan, size_t depth, struct mdf_nest_set todo, const uint8_t *places,
+                                         size_t place, struct mdf_nest_set folds)
 {
-    uint64_t found = 0;
+    struct mdf_nest_set found = {{0}};
     size_t i;
 
     for (i = 0; i < plan->nest->n_steps; i++) {
@@ -327,7 +325,7 @@ static uint64_t folds_of_loop(struct nest_plan *plan, size_t depth, uint64_t tod
 
         if ((is_in(folds, i) || begins) && is_in(todo, operand) && nest_plan_depth(plan, operand) > depth &&
             places[operand] == place) {
-            found |= bit(i);
+            mdf_nest_set_add(&found, i);
             if (begins) {
                 add_event(plan, NEST_BEGIN, i);
             }
@@ -337,11 +335,11 @@ static uint64_t folds_of_loop(struct nest_plan *plan, size_t depth, uint64_t tod
 }
 
 /* What is within the loops of a depth. `folds`: whose totals take registers of `todo`. */
-static void plan_body(struct nest_plan *plan, size_t depth, uint64_t todo, uint64_t folds)
+static void plan_body(struct nest_plan *plan, size_t depth, struct mdf_nest_set todo, struct mdf_nest_set folds)
 {
     uint8_t places[MDF_NEST_MOST_STEPS];
     size_t n_loops = place_steps(plan, depth, todo, places), loop;
-    uint64_t inner[MDF_NEST_MOST_STEPS + 1];
+    struct mdf_nest_set inner[MDF_NEST_MOST_STEPS + 1];
     bool is_cut = depth == plan->vector && depth < plan->nest->n_axes && plan->nest->extents[depth] > NEST_TILE_LENGTH;
 
     sink_steps(plan, depth, todo, places);
@@ -355,10 +353,10 @@ static void plan_body(struct nest_plan *plan, size_t depth, uint64_t todo, uint6
         add_event(plan, NEST_TILE, plan->vector);
     }
     for (loop = 0; loop <= n_loops && !plan->has_failed; loop++) {
-        uint64_t own;
+        struct mdf_nest_set own;
 
         add_steps(plan, depth, todo, places, loop, folds);
-        if (loop == n_loops || inner[loop] == 0) {
+        if (loop == n_loops || mdf_nest_set_is_empty(&inner[loop])) {
             continue;
         }
         own = folds_of_loop(plan, depth, todo, places, loop, folds);
@@ -372,7 +370,7 @@ static void plan_body(struct nest_plan *plan, size_t depth, uint64_t todo, uint6
 }
 
 /* With what they need; and how often each is used. */
-static void mark_steps(struct nest_plan *plan, uint64_t steps)
+static void mark_steps(struct nest_plan *plan, struct mdf_nest_set steps)
 {
     size_t i, k;
 
@@ -382,13 +380,13 @@ static void mark_steps(struct nest_plan *plan, uint64_t steps)
         size_t n = operands_of(&plan->nest->steps[i], operands);
 
         for (k = 0; is_in(plan->steps, i) && k < n; k++) {
-            plan->steps |= bit(operands[k]);
+            mdf_nest_set_add(&plan->steps, operands[k]);
             plan->n_uses[operands[k]]++;
         }
     }
 }
 
-void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest, uint64_t steps)
+void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest, struct mdf_nest_set steps)
 {
     bool keeps_all = false;
 
@@ -399,7 +397,7 @@ void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest,
         memset(plan->kept, MDF_NEST_NONE, sizeof plan->kept);
         mark_steps(plan, steps);
         choose_vector(plan);
-        plan_body(plan, 0, plan->steps, 0);
+        plan_body(plan, 0, plan->steps, (struct mdf_nest_set){{0}});
         keeps_all = true;
     } while (plan->has_failed && !plan->keeps_all);
 }

@@ -32,7 +32,7 @@ enum { NEST_MOST_EVENTS = 4096, NEST_TILE_LENGTH = 128 };
 
 struct nest_plan {
     const struct mdf_lowered_nest *nest;
-    uint64_t steps;                      /* a bit for each that is written */
+    struct mdf_nest_set steps;           /* a bit for each that is written */
     size_t vector;                       /* the vector axis; n_axes: none */
     uint8_t kept[MDF_NEST_MOST_STEPS];   /* the depth from which on the array of a register has axes; MDF_NEST_NONE: no array */
     uint8_t n_uses[MDF_NEST_MOST_STEPS]; /* by steps that are written */
@@ -43,7 +43,7 @@ struct nest_plan {
 };
 
 /* `steps`: those that are to be written; what they need is added. */
-void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest, uint64_t steps);
+void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest, struct mdf_nest_set steps);
 
 /* How many loops are around a step: its level, but for the vector axis. */
 size_t nest_plan_depth(const struct nest_plan *plan, size_t step);

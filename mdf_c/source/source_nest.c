@@ -50,10 +50,10 @@ static bool is_whole(mdf_dtype dtype)
 
 /* ------------------------------------------------------------------ live steps */
 
-uint64_t mdf_source_live_steps(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest)
+struct mdf_nest_set mdf_source_live_steps(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest)
 {
-    uint64_t live = 0;
-    size_t i, k;
+    struct mdf_nest_set live = {{0}};
+    size_t i;
 
     for (i = nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &nest->steps[i];
@@ -61,15 +61,11 @@ uint64_t mdf_source_live_steps(const struct mdf_source_writer *writer, const str
         bool may_bail_out = step->kind == MDF_NEST_ELEMENT ? mdf_source_may_bail_out(step->code)
                                                            : step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE;
 
-        live |= (uint64_t)(is_result || may_bail_out) << i;
-        if ((live >> i & 1) == 0) {
-            continue;
+        if (is_result || may_bail_out) {
+            mdf_nest_set_add(&live, i);
         }
-        for (k = 0; k < step->n_in; k++) {
-            live |= UINT64_C(1) << step->in[k];
-        }
-        if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
-            live |= UINT64_C(1) << step->view.at;
+        if (mdf_nest_set_has(&live, i)) {
+            mdf_nest_add_operands(step, &live);
         }
     }
     return live;
@@ -296,8 +292,8 @@ static bool is_inlined(const struct nest_text *text, size_t step)
     for (i = step + 1; i < text->nest->n_steps; i++) {
         const struct mdf_nest_step *user = step_of(text, i);
 
-        if (text->plan->n_uses[step] == 1 && (text->plan->steps >> i & 1) != 0 && user->level == step_of(text, step)->level &&
-            memchr(user->in, (int)step, user->n_in) != NULL) {
+        if (text->plan->n_uses[step] == 1 && mdf_nest_set_has(&text->plan->steps, i) &&
+            user->level == step_of(text, step)->level && memchr(user->in, (int)step, user->n_in) != NULL) {
             return true;
         }
     }
@@ -378,7 +374,8 @@ static size_t only_store(const struct nest_text *text, size_t step)
     size_t i;
 
     for (i = step + 1; i < text->nest->n_steps && text->plan->n_uses[step] == 1; i++) {
-        if (step_of(text, i)->kind == MDF_NEST_STORE && step_of(text, i)->in[0] == step && (text->plan->steps >> i & 1) != 0) {
+        if (step_of(text, i)->kind == MDF_NEST_STORE && step_of(text, i)->in[0] == step &&
+            mdf_nest_set_has(&text->plan->steps, i)) {
             return i;
         }
     }
@@ -706,7 +703,7 @@ static bool prepare(struct nest_text *text)
     for (i = 0; i < text->nest->n_steps; i++) {
         const struct mdf_nest_step *step = step_of(text, i);
 
-        if ((text->plan->steps >> i & 1) == 0) {
+        if (!mdf_nest_set_has(&text->plan->steps, i)) {
             continue;
         }
         if (type_of(text, i) == NULL) {
@@ -763,7 +760,7 @@ bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lo
     size_t i;
 
     nest_plan_make(&plan, nest, mdf_source_live_steps(writer, nest));
-    if (plan.steps == 0) {
+    if (mdf_nest_set_is_empty(&plan.steps)) {
         return true;
     }
     if (!prepare(&text)) {

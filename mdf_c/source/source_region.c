@@ -53,113 +53,6 @@ static void write_array_copy(struct mdf_source_writer *writer, const struct mdf_
     }
 }
 
-/* ------------------------------------------------------------------ FUSED */
-
-/* Whether an op later in the loop reads the element. */
-static bool is_read_in(const struct mdf_lowered_region *body, size_t index, mdf_lowered_id id)
-{
-    for (index++; index < body->n_ops; index++) {
-        if (mdf_lowered_reads(&body->ops[index], id)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool write_fused_op(struct mdf_source_writer *writer, const struct mdf_lowered_region *body, size_t index)
-{
-    const struct mdf_lowered_op *op = &body->ops[index];
-    const struct mdf_lowered_value *value = &writer->lowered->values[op->out];
-    struct mdf_source_value *own = &writer->values[op->out];
-    const char *name;
-    struct mdf_source_expression expression;
-    bool is_plain;
-
-    if (!own->is_live && !mdf_source_may_bail_out(op->code)) {
-        return true;
-    }
-    if (!express(writer, op, &expression)) {
-        return false;
-    }
-    is_plain = expression.refused == NULL && expression.checked == NULL && expression.unwanted == NULL;
-    if (own->is_live && value->is_stored && is_plain && !is_read_in(body, index, op->out)) {
-        mdf_source_line(writer, "%s[i] = %s;", own->name, expression.text);
-        return true;
-    }
-    name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, op->out));
-    mdf_source_define(writer, (mdf_dtype)value->form.dtype, name, &expression, true);
-    if (own->is_live && value->is_stored) {
-        mdf_source_line(writer, "%s[i] = %s;", own->name, name);
-    }
-    own->element = name;
-    return true;
-}
-
-/* Gives the arrays that it makes their places; *may_refuse: an element can be refused, for the reason *why. */
-static bool prepare_fused(struct mdf_source_writer *writer, const struct mdf_lowered_fused *fused, bool *any, bool *may_refuse,
-                          const char **why)
-{
-    size_t i;
-
-    *any = *may_refuse = false;
-    for (i = 0; i < fused->body.n_ops; i++) {
-        const struct mdf_lowered_op *op = &fused->body.ops[i];
-        const char *const operands[MDF_MAX_OPERANDS] = {"a", "b", "c"};
-        struct mdf_source_expression expression;
-        bool is_live = writer->values[op->out].is_live;
-
-        if (!is_live && !mdf_source_may_bail_out(op->code)) {
-            continue;
-        }
-        *any = true;
-        if (!mdf_source_express(writer, op, (mdf_dtype)writer->lowered->values[op->out].form.dtype, operands, &expression)) {
-            return false;
-        }
-        if (expression.refused != NULL || expression.checked != NULL || expression.unwanted != NULL) {
-            *may_refuse = true;
-            *why = expression.why;
-        }
-        if (is_live && writer->lowered->values[op->out].is_stored) {
-            mdf_source_declare_result(writer, op->out);
-        }
-    }
-    return true;
-}
-
-static bool write_fused(struct mdf_source_writer *writer, const struct mdf_lowered_fused *fused)
-{
-    const char *why = NULL;
-    bool any, may_refuse;
-    size_t i;
-
-    if (!prepare_fused(writer, fused, &any, &may_refuse, &why)) {
-        return false;
-    }
-    if (!any || fused->n == 0) {
-        return true;
-    }
-    if (may_refuse) {
-        mdf_source_open(writer, "%s", "");
-        mdf_source_line(writer, "bool refused = false;");
-        mdf_source_blank(writer);
-    }
-    mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", fused->n);
-    for (i = 0; i < fused->body.n_ops; i++) {
-        if (!write_fused_op(writer, &fused->body, i)) {
-            return false;
-        }
-    }
-    mdf_source_close(writer);
-    if (may_refuse) {
-        mdf_source_bail_out_if(writer, "refused", why);
-        mdf_source_close(writer);
-    }
-    for (i = 0; i < fused->body.n_ops; i++) {
-        writer->values[fused->body.ops[i].out].element = NULL;
-    }
-    return true;
-}
-
 /* ------------------------------------------------------------------ IF */
 
 static bool has_live_merges(const struct mdf_source_writer *writer, const struct mdf_lowered_if *branches)
@@ -238,8 +131,6 @@ static bool write_op(struct mdf_source_writer *writer, const struct mdf_lowered_
     switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_CALL:
         return mdf_source_write_call(writer, op);
-    case MDF_LOWERED_FUSED:
-        return write_fused(writer, op->of.fused);
     case MDF_LOWERED_NEST:
         return mdf_source_write_nest(writer, op->of.nest);
     case MDF_LOWERED_IF:

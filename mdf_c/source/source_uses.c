@@ -83,12 +83,12 @@ static bool mark_loop(struct mdf_source_writer *writer, const struct mdf_lowered
 
 static bool mark_nest(struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest)
 {
-    uint64_t steps = mdf_source_live_steps(writer, nest);
+    struct mdf_nest_set steps = mdf_source_live_steps(writer, nest);
     bool changed = false;
     size_t i;
 
     for (i = 0; i < nest->n_steps; i++) {
-        changed |= nest->steps[i].kind == MDF_NEST_LOAD && (steps >> i & 1) != 0 && mark(writer, nest->steps[i].view.id);
+        changed |= nest->steps[i].kind == MDF_NEST_LOAD && mdf_nest_set_has(&steps, i) && mark(writer, nest->steps[i].view.id);
     }
     return changed;
 }
@@ -101,8 +101,6 @@ static bool mark_op(struct mdf_source_writer *writer, const struct mdf_lowered_o
     switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_CALL:
         return mark_call(writer, op->of.call);
-    case MDF_LOWERED_FUSED:
-        return mark_region(writer, &op->of.fused->body);
     case MDF_LOWERED_NEST:
         return mark_nest(writer, op->of.nest);
     case MDF_LOWERED_IF:

@@ -57,9 +57,6 @@ const char *mdf_source_element(struct mdf_source_writer *writer, mdf_lowered_id 
 {
     const struct mdf_source_value *value = &writer->values[id];
 
-    if (value->element != NULL) {
-        return value->element;
-    }
     if (name_of(writer, id) == NULL) {
         return "";
     }

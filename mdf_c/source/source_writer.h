@@ -39,10 +39,9 @@ struct mdf_source_constant {
 
 /* How a value of the region at hand is written. */
 struct mdf_source_value {
-    const char *name;    /* of a scalar the expression, of an array the name of its first element's place; NULL: not yet made */
-    const char *element; /* within the FUSED that is being written: its element there; else NULL */
-    bool is_live;        /* something that matters depends on it */
-    bool is_buffered;    /* the name was given before the op that makes it is written */
+    const char *name; /* of a scalar the expression, of an array the name of its first element's place; NULL: not yet made */
+    bool is_live;     /* something that matters depends on it */
+    bool is_buffered; /* the name was given before the op that makes it is written */
     size_t
         n_items; /* of a stack whose loop does not say how often it runs: items that there were when the program was evaluated */
 };
@@ -245,8 +244,8 @@ bool mdf_source_may_bail_out(unsigned code);
 
 /* --- source_nest.c */
 
-/* The steps of a nest that something depends on, a bit for each: what stores a live value, and what may bail out. */
-uint64_t mdf_source_live_steps(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest);
+/* The steps of a nest that something depends on: what stores a live value, and what may bail out. */
+struct mdf_nest_set mdf_source_live_steps(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest);
 bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest);
 
 /* --- source_loop.c */
