@@ -11,6 +11,7 @@
 #include "functions/products/gemm.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/lowered/nest_folds.h"
+#include "mdf_c/machine/emit.h"
 
 #include <string.h>
 
@@ -120,6 +121,16 @@ static size_t depth_of(const struct lowering *lowering, const struct mdf_lowered
     return depth;
 }
 
+/* Whether machine code has vectors of all types: else the kernel is as fast. */
+static bool has_vectors(const struct nest_draft *draft)
+{
+    size_t i;
+
+    for (i = 0; i < draft->n_steps && mdf_machine_has_vectors((mdf_dtype)draft->steps[i].step.dtype); i++) {
+    }
+    return i == draft->n_steps;
+}
+
 mdf_lowered_id lowering_add_nest_of(struct lowering *lowering, struct nest_draft *draft, uint8_t in,
                                     const struct mdf_value *result, size_t rank, const uint8_t *axes, const int64_t *strides)
 {
@@ -129,7 +140,8 @@ mdf_lowered_id lowering_add_nest_of(struct lowering *lowering, struct nest_draft
     struct region *region;
     mdf_lowered_id id;
 
-    if (draft->has_failed || (!lowering->is_for_source && (draft->n_axes == 0 || n_points > MOST_POINTS))) {
+    if (draft->has_failed ||
+        (!lowering->is_for_source && (draft->n_axes == 0 || n_points > MOST_POINTS || !has_vectors(draft)))) {
         return MDF_LOWERED_NONE;
     }
     id = lowering_add_value(lowering, MDF_LOWERED_RESULT, result);

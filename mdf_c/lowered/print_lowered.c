@@ -128,11 +128,11 @@ static void print_value(struct mdf_text *text, const struct mdf_lowered *lowered
     }
 }
 
-static void print_origin(struct mdf_text *text, const struct mdf_lowered_op *op)
+static void print_origin(struct mdf_text *text, const struct mdf_origin *origin)
 {
-    if (op->origin != NULL && op->origin->path != NULL) {
+    if (origin != NULL && origin->path != NULL) {
         mdf_text_append_string(text, "  ; ");
-        mdf_text_append_visible(text, op->origin->path);
+        mdf_text_append_visible(text, origin->path);
     }
 }
 
@@ -284,13 +284,18 @@ static void print_step(struct mdf_text *text, const struct mdf_nest_step *step, 
     }
 }
 
-static void print_steps(struct mdf_text *text, const struct mdf_lowered_nest *nest, int indent)
+/* Steps that were made of another instruction than the nest say of which. */
+static void print_steps(struct mdf_text *text, const struct mdf_lowered_op *op, int indent)
 {
+    const struct mdf_lowered_nest *nest = op->of.nest;
     size_t i;
 
     for (i = 0; i < nest->n_steps; i++) {
         mdf_text_printf(text, "%*s", indent, "");
         print_step(text, &nest->steps[i], i);
+        if (nest->steps[i].origin != op->origin) {
+            print_origin(text, nest->steps[i].origin);
+        }
         mdf_text_append_string(text, "\n");
     }
 }
@@ -389,7 +394,7 @@ static void print_inner(const struct printing *printing, const struct mdf_lowere
     case MDF_LOWERED_CALL:
         break;
     case MDF_LOWERED_NEST:
-        print_steps(printing->text, op->of.nest, indent + STEP);
+        print_steps(printing->text, op, indent + STEP);
         break;
     case MDF_LOWERED_IF:
         print_branches(printing, op->of.branches, indent);
@@ -407,7 +412,7 @@ static void print_region(const struct printing *printing, const struct mdf_lower
     for (i = 0; i < region->n_ops; i++) {
         mdf_text_printf(printing->text, "%*s", indent, "");
         mdf_lowered_op_print(printing->text, printing->lowered, &region->ops[i]);
-        print_origin(printing->text, &region->ops[i]);
+        print_origin(printing->text, region->ops[i].origin);
         mdf_text_append_string(printing->text, "\n");
         print_inner(printing, &region->ops[i], indent);
     }
@@ -462,9 +467,9 @@ static void print_nests(const struct printing *printing, const struct mdf_lowere
             break;
         case MDF_LOWERED_NEST:
             mdf_lowered_op_print(printing->text, printing->lowered, op);
-            print_origin(printing->text, op);
+            print_origin(printing->text, op->origin);
             mdf_text_append_string(printing->text, "\n");
-            print_steps(printing->text, op->of.nest, STEP);
+            print_steps(printing->text, op, STEP);
             break;
         case MDF_LOWERED_IF:
             print_nests(printing, &op->of.branches->then);

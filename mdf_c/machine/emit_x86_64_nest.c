@@ -202,7 +202,16 @@ static enum trial try_group(struct emission *emission, const struct mdf_lowered_
     return result;
 }
 
-/* Four vectors side by side; more where there are registers for them, else fewer. */
+static bool has_folds(const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && nest->steps[i].kind != MDF_NEST_FOLD; i++) {
+    }
+    return i < nest->n_steps;
+}
+
+/* Four vectors side by side; more, where totals wait for each other, if there are registers for them; else fewer. */
 static void try_axis(struct emission *emission, const struct mdf_lowered_nest *nest, size_t axis, struct nest_code **best)
 {
     static const unsigned groups[] = {4, MOST_COPIES, 2, 1};
@@ -218,8 +227,9 @@ static void try_axis(struct emission *emission, const struct mdf_lowered_nest *n
     }
     n_vectors = (nest->extents[axis] + shape.lanes - 1) / shape.lanes;
     for (i = 0; i < sizeof groups / sizeof *groups; i++) {
-        bool is_needless =
-            groups[i] == MOST_COPIES ? result == TRIAL_SPILLS || (result == TRIAL_FITS && n_vectors <= 4) : result == TRIAL_FITS;
+        bool is_needless = groups[i] == MOST_COPIES
+                               ? result == TRIAL_SPILLS || (result == TRIAL_FITS && (n_vectors <= 4 || !has_folds(nest)))
+                               : result == TRIAL_FITS;
 
         shape.group = groups[i];
         if (!is_needless && fits_lanes(nest, &shape)) {
