@@ -209,6 +209,9 @@ static bool cumulative_product(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_cumulate[] = {
     {"CumSum", 11, 99, cumulative_sum, cumulate_table, sizeof(struct cumulate_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .derivatives = MDF_DERIVATIVES({0, "(numpy.cumsum(dy, int(x1)) if reverse else "
+                                        "numpy.flip(numpy.cumsum(numpy.flip(dy, int(x1)), int(x1)), int(x1))) - exclusive * dy"},
+                                    {1, NULL}),
      .infer = &mdf_rule_same},
     {"CumProd", 26, 99, cumulative_product, cumulate_table, sizeof(struct cumulate_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .infer = &mdf_rule_same},

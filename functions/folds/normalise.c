@@ -408,6 +408,12 @@ static bool rms_normalization(struct mdf_call *call)
     return normalise_layer(call, false);
 }
 
+/* Of x0, normalised along axes from `axis` on: means, distances from them, what these are multiplied by. */
+#define MEAN(what) "numpy.mean(" what ", axis=gradient.axes_from(x0, axis), keepdims=True)"
+#define DISTANCE "(x0 - " MEAN("x0") ")"
+#define FACTOR(what) "(1 / numpy.sqrt(" MEAN(what " ** 2") " + epsilon))"
+#define NORMAL DISTANCE " * " FACTOR(DISTANCE)
+
 const struct mdf_operator mdf_operators_normalise[] = {
     {"BatchNormalization", 1, 6, batch_normalization_1, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL,
      .infer = &mdf_rule_same},
@@ -422,7 +428,13 @@ const struct mdf_operator mdf_operators_normalise[] = {
     {"GroupNormalization", 21, 99, group_normalization_21, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
      NULL, .infer = &mdf_rule_same},
     {"LayerNormalization", 17, 99, layer_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS,
-     NULL, .infer = &mdf_rule_same},
+     NULL,
+     .derivatives =
+         MDF_DERIVATIVES({0, FACTOR(DISTANCE) " * (dy * x1 - " MEAN("dy * x1") " - " NORMAL " * " MEAN("dy * x1 * " NORMAL) ")"},
+                         {1, "dy * " NORMAL}, {2, "dy"}),
+     .infer = &mdf_rule_same},
     {"RMSNormalization", 23, 99, rms_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .derivatives = MDF_DERIVATIVES({0, FACTOR("x0") " * (dy * x1 - x0 * " FACTOR("x0") " ** 2 * " MEAN("dy * x1 * x0") ")"},
+                                    {1, "dy * x0 * " FACTOR("x0")}),
      .infer = &mdf_rule_same},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

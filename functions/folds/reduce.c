@@ -558,6 +558,7 @@ static bool reduce(struct mdf_call *call)
 /* Of a reduction: an expression of s, which is dy with the input's shape. */
 #define AXES "x1 if x1 is not None else axes"
 #define SPREAD(what) "gradient.spread(" what ", x0, " AXES ", not noop_with_empty_axes)"
+#define OTHERS "gradient.others(x0, " AXES ", not noop_with_empty_axes)"
 /* Each of the largest or smallest gets the same share. */
 #define IS_CHOSEN "(x0 == " SPREAD("y") ")"
 #define SHARE    \
@@ -579,6 +580,6 @@ const struct mdf_operator mdf_operators_reduce[] = {
                                       .after = MDF_ELEMENT(last), \
                                       .axes = find_axes,          \
                                       more},                      \
-     .derivatives = MDF_DERIVATIVES({derivative != NULL ? 0 : MDF_DERIVATIVE_END, derivative})},
+     .derivatives = MDF_DERIVATIVES({0, derivative})},
 #include "functions/folds/folds.def"
     {NULL}};

@@ -386,10 +386,19 @@ static bool run_matrix_power(struct mdf_call *call)
     return mdf_python_copy(call, &slots[SLOT_SQUARE], array) && raise_matrix(call, exponent);
 }
 
+/* The gradient of the right side. */
+#define BACK "numpy.linalg.solve(gradient.turn(x0, True), dy)"
+
 const struct mdf_operator mdf_operators_python_numpy_linalg[] = {
     MDF_FUNCTION("numpy.linalg.norm", run_norm, 0, "x ord= axis= keepdims="),
-    MDF_FUNCTION("numpy.linalg.det", run_det, 0, "a"),
-    MDF_FUNCTION("numpy.linalg.inv", run_inv, 0, "a"),
-    MDF_FUNCTION("numpy.linalg.solve", run_solve, 0, "a b"),
+    MDF_FUNCTION("numpy.linalg.det", run_det, 0, "a",
+                 .derivatives =
+                     MDF_DERIVATIVES({0, "numpy.expand_dims(dy * y, (-2, -1)) * gradient.turn(numpy.linalg.inv(x0), True)"})),
+    MDF_FUNCTION("numpy.linalg.inv", run_inv, 0, "a",
+                 .derivatives =
+                     MDF_DERIVATIVES({0, "-numpy.matmul(gradient.turn(y, True), numpy.matmul(dy, gradient.turn(y, True)))"})),
+    MDF_FUNCTION("numpy.linalg.solve", run_solve, 0, "a b",
+                 .derivatives = MDF_DERIVATIVES(
+                     {0, "-numpy.matmul(gradient.column(" BACK "), gradient.turn(gradient.column(y), True))"}, {1, BACK})),
     MDF_FUNCTION("numpy.linalg.matrix_power", run_matrix_power, 0, "a n"),
     {NULL}};

@@ -473,19 +473,27 @@ static const struct mdf_fold_way sum_way = {"sum", MDF_FOLD_ZERO, MDF_ELEMENT(ke
 #define SPREAD_OF(what) "gradient.spread(" what ", x0, x1)"
 #define SPREAD SPREAD_OF("dy")
 /* Each of the largest or smallest gets the same share. */
-#define IS_CHOSEN "(x0 == " SPREAD_OF("y") ")"
-#define SHARE SPREAD " * " IS_CHOSEN " / " SPREAD_OF("gradient.sum_to(1.0 * " IS_CHOSEN ", gradient.kept(x0, x1))")
+#define IS_CHOSEN(what) "(x0 == " SPREAD_OF(what) ")"
+#define SHARE_OF(what) \
+    SPREAD " * " IS_CHOSEN(what) " / " SPREAD_OF("gradient.sum_to(1.0 * " IS_CHOSEN(what) ", gradient.kept(x0, x1))")
+#define SHARE SHARE_OF("y")
+/* Of variances: how far elements are from their mean; what the sum of their squares is divided by. */
+#define FROM_MEAN "(x0 - numpy.mean(x0, x1, keepdims=True))"
+#define FREEDOM "(x0.size / y.size - (x3 if x3 is not None else 0))"
 
 const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
     MDF_FUNCTION("numpy.sum", run_sum, MDF_OPERATOR_METHOD, "a axis= dtype= keepdims=",
                  FOLD(sum_way, MDF_FOLD_PAIRWISE, .divides = false), .derivatives = MDF_DERIVATIVES({0, SPREAD})),
     MDF_FUNCTION("numpy.prod", run_product, MDF_OPERATOR_METHOD,
-                 "a axis= dtype= keepdims=", FOLD(product_way, MDF_FOLD_IN_ORDER, .divides = false)),
+                 "a axis= dtype= keepdims=", FOLD(product_way, MDF_FOLD_IN_ORDER, .divides = false),
+                 .derivatives = MDF_DERIVATIVES({0, SPREAD " * gradient.others(x0, x1)"})),
     MDF_FUNCTION("numpy.mean", run_mean, MDF_OPERATOR_METHOD,
                  "a axis= dtype= keepdims=", FOLD(sum_way, MDF_FOLD_PAIRWISE, .divides = true),
                  .derivatives = MDF_DERIVATIVES({0, SPREAD " * (y.size / x0.size)"})),
-    MDF_FUNCTION("numpy.var", run_variance, MDF_OPERATOR_METHOD, "a axis= dtype= ddof= keepdims="),
-    MDF_FUNCTION("numpy.std", run_deviation, MDF_OPERATOR_METHOD, "a axis= dtype= ddof= keepdims="),
+    MDF_FUNCTION("numpy.var", run_variance, MDF_OPERATOR_METHOD, "a axis= dtype= ddof= keepdims=",
+                 .derivatives = MDF_DERIVATIVES({0, "2 * " SPREAD " * " FROM_MEAN " / " FREEDOM})),
+    MDF_FUNCTION("numpy.std", run_deviation, MDF_OPERATOR_METHOD, "a axis= dtype= ddof= keepdims=",
+                 .derivatives = MDF_DERIVATIVES({0, SPREAD_OF("dy / y") " * " FROM_MEAN " / " FREEDOM})),
     MDF_FUNCTION("numpy.max", run_max, MDF_OPERATOR_METHOD, "a axis= keepdims=",
                  FOLD(maximum_way, MDF_FOLD_IN_ORDER, .needs_items = true), .derivatives = MDF_DERIVATIVES({0, SHARE})),
     MDF_FUNCTION("numpy.amax", run_max, 0, "a axis= keepdims=", FOLD(maximum_way, MDF_FOLD_IN_ORDER, .needs_items = true),
@@ -494,7 +502,8 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
                  FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true), .derivatives = MDF_DERIVATIVES({0, SHARE})),
     MDF_FUNCTION("numpy.amin", run_min, 0, "a axis= keepdims=", FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true),
                  .derivatives = MDF_DERIVATIVES({0, SHARE})),
-    MDF_FUNCTION("numpy.ptp", run_spread, 0, "a axis= keepdims="),
+    MDF_FUNCTION("numpy.ptp", run_spread, 0, "a axis= keepdims=",
+                 .derivatives = MDF_DERIVATIVES({0, SHARE_OF("numpy.max(x0, x1)") " - " SHARE_OF("numpy.min(x0, x1)")})),
     MDF_FUNCTION("numpy.any", run_any, MDF_OPERATOR_METHOD, "a axis= keepdims=", FOLD(any_way, MDF_FOLD_IN_ORDER, .truths = true),
                  .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.all", run_all, MDF_OPERATOR_METHOD, "a axis= keepdims=", FOLD(all_way, MDF_FOLD_IN_ORDER, .truths = true),
@@ -502,12 +511,14 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
     MDF_FUNCTION("numpy.argmax", run_argmax, MDF_OPERATOR_METHOD, "a axis= keepdims=", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.argmin", run_argmin, MDF_OPERATOR_METHOD, "a axis= keepdims=", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.count_nonzero", run_count, 0, "a axis= keepdims=", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("numpy.nansum", run_nan_sum, 0, "a axis= dtype= keepdims="),
+    MDF_FUNCTION("numpy.nansum", run_nan_sum, 0,
+                 "a axis= dtype= keepdims=", .derivatives = MDF_DERIVATIVES({0, SPREAD " * (x0 == x0)"})),
     MDF_FUNCTION("numpy.nanprod", run_nan_product, 0, "a axis= dtype= keepdims="),
-    MDF_FUNCTION("numpy.nanmean", run_nan_mean, 0, "a axis= dtype= keepdims="),
+    MDF_FUNCTION("numpy.nanmean", run_nan_mean, 0, "a axis= dtype= keepdims=",
+                 .derivatives = MDF_DERIVATIVES({0, SPREAD " * (x0 == x0) / " SPREAD_OF("numpy.sum(x0 == x0, x1)")})),
     MDF_FUNCTION("numpy.nanvar", run_nan_variance, 0, "a axis= dtype= ddof= keepdims="),
     MDF_FUNCTION("numpy.nanstd", run_nan_deviation, 0, "a axis= dtype= ddof= keepdims="),
-    MDF_FUNCTION("numpy.nanmax", run_nan_largest, 0, "a axis= keepdims="),
-    MDF_FUNCTION("numpy.nanmin", run_nan_smallest, 0, "a axis= keepdims="),
+    MDF_FUNCTION("numpy.nanmax", run_nan_largest, 0, "a axis= keepdims=", .derivatives = MDF_DERIVATIVES({0, SHARE})),
+    MDF_FUNCTION("numpy.nanmin", run_nan_smallest, 0, "a axis= keepdims=", .derivatives = MDF_DERIVATIVES({0, SHARE})),
     MDF_FUNCTION("numpy.average", run_average, 0, "a axis= weights= keepdims="),
     {NULL}};

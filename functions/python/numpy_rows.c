@@ -296,7 +296,9 @@ static bool run_diff(struct mdf_call *call)
 const struct mdf_operator mdf_operators_python_numpy_rows[] = {
     MDF_FUNCTION("numpy.sort", run_sort, 0, "a axis="),
     MDF_FUNCTION("numpy.argsort", run_argsort, MDF_OPERATOR_METHOD, "a axis="),
-    MDF_FUNCTION("numpy.cumsum", run_cumsum, MDF_OPERATOR_METHOD, "a axis= dtype="),
+    MDF_FUNCTION("numpy.cumsum", run_cumsum, MDF_OPERATOR_METHOD, "a axis= dtype=",
+                 .derivatives =
+                     MDF_DERIVATIVES({0, "numpy.reshape(numpy.flip(numpy.cumsum(numpy.flip(dy, x1), x1), x1), x0.shape)"})),
     MDF_FUNCTION("numpy.cumprod", run_cumprod, MDF_OPERATOR_METHOD, "a axis= dtype="),
     MDF_FUNCTION("numpy.diff", run_diff, 0, "a n= axis="),
     {NULL}};

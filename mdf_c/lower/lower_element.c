@@ -23,7 +23,7 @@ struct node {
     enum mdf_lowered_code code;
     mdf_dtype dtype;                /* of the operands */
     bool is_truth;                  /* else of the function's type */
-    bool is_array;                  /* as long as the result */
+    bool is_array;                  /* as long as the result; else a scalar */
     int n_in, in[MDF_MAX_OPERANDS]; /* of an operand in[0]: which */
     uint64_t cell;                  /* on the examples' first elements */
 };
@@ -86,8 +86,7 @@ static int add_operand_node(struct reading *reading, int which)
     return add_node(reading, &node);
 }
 
-/* An op of nodes, which are to be truths, or numbers; NO_NODE where one of them is not there, or is something else, or where the
- * op would have to spread what is not as long as the result. */
+/* An op of nodes, which are to be truths, or numbers; NO_NODE where one of them is not there, or is something else. */
 static int add_op_node(struct reading *reading, enum mdf_lowered_code code, bool of_truths, bool is_truth, int n_in,
                        const int *in)
 {
@@ -114,7 +113,7 @@ static int add_op_node(struct reading *reading, enum mdf_lowered_code code, bool
     if (is_constant && !is_truth) {
         node = (struct node){.kind = NODE_CONSTANT, .dtype = node.dtype, .cell = node.cell};
     }
-    return is_constant || node.is_array ? add_node(reading, &node) : NO_NODE;
+    return add_node(reading, &node);
 }
 
 /* ------------------------------------------------------------------ expressions */
@@ -282,7 +281,8 @@ static int read_expression(struct reading *reading, const char *text)
     reading->at = text;
     root = read_choice(reading);
     skip(reading, "");
-    return root != NO_NODE && *reading->at == '\0' && reading->nodes[root].kind == NODE_OP && root == reading->n_nodes - 1 &&
+    return root != NO_NODE && *reading->at == '\0' && reading->nodes[root].kind == NODE_OP && reading->nodes[root].is_array &&
+                   root == reading->n_nodes - 1 &&
                    result->dtype == (reading->nodes[root].is_truth ? MDF_DTYPE_BOOL : reading->dtype) &&
                    memcmp(&reading->nodes[root].cell, result->data, mdf_dtype_size((mdf_dtype)result->dtype)) == 0
                ? root
@@ -311,7 +311,7 @@ static mdf_loop loop_of(enum mdf_lowered_code of, mdf_dtype dtype)
     return mdf_where.loops[dtype];
 }
 
-/* Ops for all nodes; the value of the last. `examples`: of a number and of a truth. */
+/* Ops for all nodes; the value of the last. `examples`: of a number and of a truth, as long as the result. */
 static mdf_lowered_id add_nodes(struct lowering *lowering, const struct reading *reading, const struct mdf_lowered_op *call,
                                 const struct mdf_value examples[2])
 {
@@ -321,7 +321,8 @@ static mdf_lowered_id add_nodes(struct lowering *lowering, const struct reading 
     for (i = 0; i < reading->n_nodes; i++) {
         const struct node *node = &reading->nodes[i];
         struct mdf_lowered_op op = {.code = (uint8_t)node->code, .dtype = (uint8_t)node->dtype, .n_in = (uint8_t)node->n_in};
-        struct mdf_value constant = {0};
+        struct mdf_value constant = {0}, scalar = {0};
+        const struct mdf_value *example = &scalar;
 
         if (node->kind == NODE_OPERAND) {
             ids[i] = call->in[node->in[0]];
@@ -336,8 +337,14 @@ static mdf_lowered_id add_nodes(struct lowering *lowering, const struct reading 
             op.in[j] = ids[node->in[j]];
         }
         op.loop = loop_of(node->code, node->dtype);
-        ids[i] = lowering_add_element_op(lowering, op,
-                                         i == reading->n_nodes - 1 ? &reading->trial->results[0] : &examples[node->is_truth]);
+        mdf_value_borrow_tensor(lowering->memory, &scalar, node->is_truth ? MDF_DTYPE_BOOL : reading->dtype, MDF_STRENGTH_TYPED,
+                                0, NULL, &node->cell);
+        if (i == reading->n_nodes - 1) {
+            example = &reading->trial->results[0];
+        } else if (node->is_array) {
+            example = &examples[node->is_truth];
+        }
+        ids[i] = lowering_add_element_op(lowering, op, example);
         if (ids[i] == MDF_LOWERED_NONE) {
             return MDF_LOWERED_NONE;
         }
