@@ -4,7 +4,7 @@
  * initial states, peepholes. Goes out: the hidden state of each step Y [steps, directions, batch, hidden], 0 after a member's
  * end, and the last states. Layout 1 has the batch first. The products with W are done for all steps at once. Source: the
  * ONNX operators, all versions. */
-#include "functions/elements/vector_math.h"
+#include "functions/elements/element.h"
 #include "functions/kernel/workspace.h"
 #include "functions/products/gemm.h"
 
@@ -32,40 +32,21 @@ static const struct mdf_setting recurrent_table[] = {
     {"input_forget", MDF_SETTING_INT, offsetof(struct recurrent_settings, input_forget)},
     {NULL, MDF_SETTING_INT, 0}};
 
-enum activation_kind {
-    ACTIVATION_RELU,
-    ACTIVATION_TANH,
-    ACTIVATION_SIGMOID,
-    ACTIVATION_AFFINE,
-    ACTIVATION_LEAKY_RELU,
-    ACTIVATION_THRESHOLDED_RELU,
-    ACTIVATION_SCALED_TANH,
-    ACTIVATION_HARD_SIGMOID,
-    ACTIVATION_ELU,
-    ACTIVATION_SOFTSIGN,
-    ACTIVATION_SOFTPLUS
-};
-
 struct activation {
-    enum activation_kind kind;
-    double alpha, beta;
+    const struct mdf_operation *operation;
+    struct mdf_element_settings settings;
+    size_t n_parameters; /* alpha; alpha and beta */
 };
 
-/* NaN: the activation has no such parameter. */
+/* Those of elements.def, with their parameters' defaults. */
 static const struct {
     const char *name;
-    struct activation activation; /* with the default parameters */
-} known_activations[] = {{"Relu", {ACTIVATION_RELU, NAN, NAN}},
-                         {"Tanh", {ACTIVATION_TANH, NAN, NAN}},
-                         {"Sigmoid", {ACTIVATION_SIGMOID, NAN, NAN}},
-                         {"Affine", {ACTIVATION_AFFINE, 1, 0}},
-                         {"LeakyRelu", {ACTIVATION_LEAKY_RELU, 0.01, NAN}},
-                         {"ThresholdedRelu", {ACTIVATION_THRESHOLDED_RELU, 1, NAN}},
-                         {"ScaledTanh", {ACTIVATION_SCALED_TANH, 1, 1}},
-                         {"HardSigmoid", {ACTIVATION_HARD_SIGMOID, 0.2, 0.5}},
-                         {"Elu", {ACTIVATION_ELU, 1, NAN}},
-                         {"Softsign", {ACTIVATION_SOFTSIGN, NAN, NAN}},
-                         {"Softplus", {ACTIVATION_SOFTPLUS, NAN, NAN}}};
+    struct activation activation;
+} known_activations[] = {
+#define ACTIVATION(name, n_parameters, a, b, id) \
+    {name, {&mdf_element_operations[MDF_ELEMENT_##id], {.alpha = a, .beta = b}, n_parameters}},
+#include "functions/elements/elements.def"
+};
 
 enum cell_kind { CELL_PLAIN, CELL_GRU, CELL_LSTM };
 
@@ -98,39 +79,19 @@ struct pass {
     bool is_reverse;
 };
 
-static void tanh_row_float32(size_t n, float *x)
+/* The activation of each of n elements, in place. */
+static void activate_row(const struct activation *activation, mdf_dtype dtype, size_t n, void *x)
 {
-    mdf_vector_math()->loops[MDF_VECTORS_vector_tangent_hyperbolic](x, (const void *[]){x}, NULL, n, NULL);
-}
-
-static void sigmoid_row_float32(size_t n, float *x)
-{
-    mdf_vector_math()->loops[MDF_VECTORS_sigmoid](x, (const void *[]){x}, NULL, n, NULL);
-}
-
-static void tanh_row_float64(size_t n, double *x)
-{
-    for (size_t i = 0; i < n; i++) {
-        x[i] = tanh(x[i]);
-    }
-}
-
-static void sigmoid_row_float64(size_t n, double *x)
-{
-    for (size_t i = 0; i < n; i++) {
-        x[i] = 1 / (1 + exp(-x[i]));
-    }
+    activation->operation->loops[dtype](x, (const void *[]){x}, (const size_t[]){1}, n, &activation->settings);
 }
 
 #define ELEMENT float
+#define DTYPE MDF_DTYPE_FLOAT32
 #define NAME(x) x##_float32
-#define EXP expf
-#define TANH tanhf
 #include "functions/recurrent/recurrent_steps.inc"
 #define ELEMENT double
+#define DTYPE MDF_DTYPE_FLOAT64
 #define NAME(x) x##_float64
-#define EXP exp
-#define TANH tanh
 #include "functions/recurrent/recurrent_steps.inc"
 
 typedef void (*step_function)(const struct network *network, const struct pass *pass, size_t member, const void *input);
@@ -166,11 +127,11 @@ static bool read_activations(struct mdf_call *call, struct network *network)
         if (!find_activation(call, given ? settings->activations.items[i] : standard, activation)) {
             return false;
         }
-        if (!isnan(activation->alpha) && settings->alphas.items != NULL && n_alphas < settings->alphas.n) {
-            activation->alpha = settings->alphas.items[n_alphas++];
+        if (activation->n_parameters > 0 && settings->alphas.items != NULL && n_alphas < settings->alphas.n) {
+            activation->settings.alpha = settings->alphas.items[n_alphas++];
         }
-        if (!isnan(activation->beta) && settings->betas.items != NULL && n_betas < settings->betas.n) {
-            activation->beta = settings->betas.items[n_betas++];
+        if (activation->n_parameters > 1 && settings->betas.items != NULL && n_betas < settings->betas.n) {
+            activation->settings.beta = settings->betas.items[n_betas++];
         }
     }
     return true;
