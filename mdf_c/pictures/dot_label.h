@@ -32,8 +32,6 @@ void mdf_dot_escape(struct mdf_text *dot, const char *bytes, size_t length);
 void mdf_dot_name(struct mdf_dot_label *label, const char *color, const char *name);
 /* A value or expression, cut where it is long; names of the node have their colors. */
 void mdf_dot_value(struct mdf_dot_label *label, const struct mdf_node *value);
-/* An expression given as text. */
-void mdf_dot_expression(struct mdf_dot_label *label, const char *expression);
 /* Whether a value is an expression in which that name stands. */
 bool mdf_dot_mentions(const struct mdf_node *value, const char *name);
 /* "(2, 3)" */

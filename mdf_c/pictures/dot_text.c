@@ -349,9 +349,3 @@ void mdf_dot_value(struct mdf_dot_label *label, const struct mdf_node *value)
     add_value(label, value);
     show_words(label);
 }
-
-void mdf_dot_expression(struct mdf_dot_label *label, const char *expression)
-{
-    mdf_text_append_string(&label->words, expression);
-    show_words(label);
-}

@@ -16,11 +16,6 @@ static const char by_zero[] = "whole number divided by zero";
 
 /* ------------------------------------------------------------------ rows as text */
 
-bool mdf_source_knows_elements(const struct mdf_operator *operator)
-{
-    return operator->element != NULL || operator->element_of != NULL;
-}
-
 /* What the row of a call needs. */
 struct expansion {
     const struct mdf_operator *operator;

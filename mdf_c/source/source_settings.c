@@ -38,21 +38,3 @@ bool mdf_source_real_setting(const struct mdf_operator *operator, const void * s
     *real = *field;
     return true;
 }
-
-bool mdf_source_ints_setting(const struct mdf_operator *operator, const void * settings, const char *name, struct mdf_ints *ints)
-{
-    const struct mdf_ints *field = find(operator, settings, name, MDF_SETTING_INTS);
-
-    if (field == NULL || field->items == NULL) {
-        return false;
-    }
-    *ints = *field;
-    return true;
-}
-
-const char *mdf_source_string_setting(const struct mdf_operator *operator, const void * settings, const char *name)
-{
-    const char *const *field = find(operator, settings, name, MDF_SETTING_STRING);
-
-    return field != NULL ? *field : NULL;
-}

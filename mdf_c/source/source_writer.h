@@ -157,8 +157,6 @@ const char *mdf_source_of_type(struct mdf_source_writer *writer, const char *tex
 /* --- source_settings.c: attributes of a call, by name. False: it has none of that name, or none was given. */
 bool mdf_source_int_setting(const struct mdf_operator *operator, const void * settings, const char *name, int64_t *integer);
 bool mdf_source_real_setting(const struct mdf_operator *operator, const void * settings, const char *name, double *real);
-bool mdf_source_ints_setting(const struct mdf_operator *operator, const void * settings, const char *name, struct mdf_ints *ints);
-const char *mdf_source_string_setting(const struct mdf_operator *operator, const void * settings, const char *name);
 
 /* --- source_values.c */
 
@@ -209,8 +207,6 @@ void mdf_source_define(struct mdf_source_writer *writer, mdf_dtype dtype, const 
 bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct mdf_operator *operator, const void * settings,
                                  mdf_dtype dtype, size_t n_operands, const char *const operands[],
                                  struct mdf_source_expression *expression);
-/* Whether mdf_source_express_operator knows the operator at all. */
-bool mdf_source_knows_elements(const struct mdf_operator *operator);
 
 /* --- source_calls.c */
 
