@@ -96,8 +96,9 @@ COMPILE_FLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-fram
 LINK_FLAGS := -fsanitize=$(SANITIZE)
 endif
 $(BUILD)/objects/tests/%.o: FILE_FLAGS := $(if $(RUNS_ALONE),-Itests/alone -Wno-gnu-zero-variadic-macro-arguments)
-# Loops over elements: neither flag changes a result; both let more loops become vectors.
-KERNEL_FLAGS := $(if $(SANITIZE),-O0,-O3) -fno-math-errno -fno-trapping-math
+# Loops over elements: neither flag changes a result; both let more loops become vectors. To say where each of their variables is
+# takes the compiler as long as the rest: line numbers do.
+KERNEL_FLAGS := $(if $(SANITIZE),-O0,-O3 $(if $(filter -g%,$(CFLAGS)),-g1)) -fno-math-errno -fno-trapping-math
 $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
 	FILE_FLAGS := $(if $(filter -O0 -Og,$(CFLAGS)),,$(KERNEL_FLAGS))
 

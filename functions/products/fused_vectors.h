@@ -16,4 +16,14 @@
  * processor. */
 #define MDF_FUSED_KERNELS(name, dtype) ((dtype) == MDF_DTYPE_FLOAT32 ? MDF_WIDEST(name##_float32) : MDF_WIDEST(name##_float64))
 
+/* Declares them, where each kind of vector has a file of its own. */
+#if defined(__x86_64__)
+#define MDF_DECLARE_FUSED(type, name)                               \
+    extern const type name##_float32_avx512, name##_float64_avx512; \
+    extern const type name##_float32_avx2, name##_float64_avx2;     \
+    extern const type name##_float32_plain, name##_float64_plain
+#else
+#define MDF_DECLARE_FUSED(type, name) extern const type name##_float32_plain, name##_float64_plain
+#endif
+
 #endif

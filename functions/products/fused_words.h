@@ -10,6 +10,8 @@
 /* Of what a file included by fused_words.inc defines as NAME(name): the one for this processor. */
 #if defined(__x86_64__)
 #define MDF_WORD_KERNELS(name) (mdf_has_vnni() ? name##_words_vnni : MDF_WIDEST(name##_words))
+#define MDF_DECLARE_WORDS(type, name) \
+    extern const type name##_words_vnni, name##_words_avx512, name##_words_avx2, name##_words_plain
 
 /* The bytes at even places and those at odd ones are multiplied as numbers of 16 bits. */
 __attribute__((target("avx512f,avx512bw"))) static inline __m512i mdf_add_words_avx512(__m512i element, __m512i vector,
@@ -32,6 +34,7 @@ __attribute__((target("avx2"))) static inline __m256i mdf_add_words_avx2(__m256i
 }
 #else
 #define MDF_WORD_KERNELS(name) MDF_WIDEST(name##_words)
+#define MDF_DECLARE_WORDS(type, name) extern const type name##_words_plain
 #endif
 
 #endif

@@ -6,8 +6,7 @@
  * where the processor has it; all else gives one result everywhere. */
 #include "functions/products/gemm.h"
 
-#include "functions/products/fused_vectors.h"
-#include "functions/products/fused_words.h"
+#include "functions/products/gemm_kernels.h"
 #include "functions/products/lines.h"
 
 #include <string.h>
@@ -19,7 +18,6 @@ enum {
     MAX_COLUMNS = 32,  /* of a tile */
 
     PLAIN_PRODUCTS = 5000, /* a product with fewer multiplications is not worth packing */
-    DOT_PARTS = 32,        /* partial sums of a scalar product */
     SLACK_ROWS = 8,        /* behind a packed block of B: room for a row, and for MDF_PANEL_SLACK elements */
     MAX_SLOTS = 64
 };
@@ -27,31 +25,10 @@ enum {
 /* Rough time of one multiplication and addition, to judge what is worth a thread. */
 static const double multiply_ns = 0.04;
 
-typedef void (*tile_function)(size_t depth, const void *a_packed, const void *b_packed, const void *start, void *target,
-                              int64_t c_row, bool add);
-typedef void (*row_function)(size_t depth, const void *a, int64_t a_step, const void *b_packed, const void *start, void *target,
-                             bool add);
-
-/* The innermost loops for one element type and instruction set. */
-struct kernels {
-    size_t rows, lanes;        /* a tile has up to `rows` rows and 2 * lanes columns */
-    tile_function tiles[3][2]; /* of 1/3, 2/3, 3/3 of the rows; of 1, 2 vectors */
-    row_function row_tiles[3]; /* of one row; of 1 vector, 2 vectors, 4 panels of 2 vectors */
-    mdf_add_scaled add_scaled;
-    /* y += alpha a B for one row of A, the elements of its rows adjacent; without fused operations */
-    void (*add_rows)(size_t n, size_t k, const void *alpha, const void *a, int64_t a_column, const void *b, int64_t b_row,
-                     void *y);
-    void (*multiply_small)(const struct mdf_product *product); /* NULL: there is none */
-    void (*dot)(size_t n, const void *x, const void *y, void *result);
-};
-
 /* A part of C. */
 struct range {
     size_t first_row, last_row, first_column, last_column;
 };
-
-#define KERNELS "functions/products/gemm_kernel.inc"
-#include "functions/products/fused_vectors.inc"
 
 #define KERNELS "functions/products/gemm_kernel.inc"
 #define WITHOUT_TILES
@@ -62,11 +39,6 @@ struct range {
 #define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
 #include "functions/products/fused_vector.inc"
 #undef WITHOUT_TILES
-
-#define KERNELS "functions/products/gemm_kernel.inc"
-#define ONLY_TILES
-#include "functions/products/fused_words.inc"
-#undef ONLY_TILES
 
 #define ELEMENT float
 #define NAME(x) x##_float32
@@ -95,7 +67,7 @@ struct element_type {
     void (*pack_b)(const struct mdf_product *product, size_t batch, size_t first, size_t depth, size_t column, size_t n,
                    size_t n_panel, size_t n_last, void *packed, void *row);
     void (*store_edge)(const void *edge, size_t n_edge, void *target, int64_t c_row, size_t rows, size_t columns, bool add);
-    void (*multiply_plain)(const struct kernels *kernels, const struct mdf_product *product, const struct range *range);
+    void (*multiply_plain)(const struct mdf_gemm_kernels *kernels, const struct mdf_product *product, const struct range *range);
 };
 
 static const struct element_type float32_type = {sizeof(float), pack_a_float32, pack_b_float32, store_edge_float32,
@@ -117,15 +89,15 @@ mdf_dtype mdf_product_dtype(mdf_dtype dtype)
     }
 }
 
-static const struct kernels *choose_kernels(mdf_dtype dtype)
+static const struct mdf_gemm_kernels *choose_kernels(mdf_dtype dtype)
 {
     if (dtype == MDF_DTYPE_UINT32) {
-        return MDF_WORD_KERNELS(&kernels);
+        return MDF_WORD_KERNELS(&mdf_gemm_kernels);
     }
     if (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) {
-        return &kernels_integer;
+        return &mdf_gemm_kernels_integer;
     }
-    return MDF_FUSED_KERNELS(&kernels, dtype);
+    return MDF_FUSED_KERNELS(&mdf_gemm_kernels, dtype);
 }
 
 mdf_add_scaled mdf_add_scaled_for(mdf_dtype dtype)
@@ -150,7 +122,7 @@ static const struct element_type *choose_type(mdf_dtype dtype)
 /* ------------------------------------------------------------------ matrices as they lie */
 
 struct plain_job {
-    const struct kernels *kernels;
+    const struct mdf_gemm_kernels *kernels;
     const struct element_type *type;
     const struct mdf_product *product;
     bool by_rows;
@@ -217,7 +189,7 @@ static void multiply_as_it_lies(const struct mdf_context *context, const struct 
  * thread does at a time. */
 struct packed_job {
     const struct mdf_context *context;
-    const struct kernels *kernels;
+    const struct mdf_gemm_kernels *kernels;
     const struct element_type *type;
     const struct mdf_product *product;
     size_t batch;
@@ -288,8 +260,8 @@ static void pack_shared_panels(void *context, size_t first, size_t last)
 static void multiply_panels(const struct packed_job *job, const char *a, const char *b, const char *start, char *c, size_t rows,
                             size_t n_rows, size_t columns, size_t n_columns, size_t depth, bool add)
 {
-    const struct kernels *kernels = job->kernels;
-    tile_function tile = kernels->tiles[rows * 3 / kernels->rows - 1][columns / kernels->lanes - 1];
+    const struct mdf_gemm_kernels *kernels = job->kernels;
+    mdf_tile_function tile = kernels->tiles[rows * 3 / kernels->rows - 1][columns / kernels->lanes - 1];
     double edge[MAX_ROWS * MAX_COLUMNS], starts[MAX_ROWS] = {0};
 
     if (n_rows == rows && n_columns == columns) {
@@ -307,7 +279,7 @@ static void multiply_panels(const struct packed_job *job, const char *a, const c
 static void multiply_row(const struct packed_job *job, const char *a, int64_t a_column, const char *b, const char *start, char *c,
                          size_t n, size_t depth, bool add)
 {
-    const struct kernels *kernels = job->kernels;
+    const struct mdf_gemm_kernels *kernels = job->kernels;
     size_t n_panel = 2 * kernels->lanes, size = job->type->size_bytes, j = 0;
     double edge[MAX_COLUMNS];
 
@@ -537,7 +509,7 @@ static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scr
 /* A small product with a kernel of its own; false: it has none. */
 static bool multiply_small(const struct mdf_product *product)
 {
-    const struct kernels *kernels = choose_kernels(product->dtype);
+    const struct mdf_gemm_kernels *kernels = choose_kernels(product->dtype);
 
     if (kernels->multiply_small == NULL || product->b_column != 1 || product->n == 1 ||
         (double)product->m * (double)product->n * (double)product->k >= PLAIN_PRODUCTS) {

@@ -14,7 +14,8 @@
 typedef void (*mdf_product_row)(const void *context, size_t batch, size_t row, size_t first, size_t n, void *elements);
 
 struct mdf_product {
-    mdf_dtype dtype; /* FLOAT32, FLOAT64, INT64 or UINT64; UINT32: words of bytes, k > 0, alpha 1, see functions/products/fused_words.h */
+    mdf_dtype dtype; /* FLOAT32, FLOAT64, INT64 or UINT64; UINT32: words of bytes, k > 0, alpha 1, see
+                        functions/products/fused_words.h */
     size_t m, n, k;
     const void *a, *b;                        /* b: NULL where `row` gives B */
     int64_t a_row, a_column, b_row, b_column; /* strides, any */

@@ -3,38 +3,17 @@
  * above or below is a row of zeros. */
 #include "functions/windows/conv_planes.h"
 
-#include "functions/products/fused_vectors.h"
+#include "functions/windows/conv_planes_kernels.h"
 
 #include <string.h>
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
-/* One plane and its result. An axis that is not there has size 1. */
-struct geometry {
-    int64_t rows, columns; /* of the result */
-    int64_t array_rows, array_columns, kernel_rows, kernel_columns;
-    int64_t row_stride, stride, row_dilation, dilation, pad_rows, pad_columns;
-    const void *zeros;  /* a row of the array */
-    const void *limits; /* or NULL */
-};
-
-typedef void (*plane_function)(const struct geometry *geometry, const void *x, const void *weights, const void *start, void *y);
-
-/* For kernels of 3 by 3 and 5 by 5 at strides 1 and 2, and any other. */
-struct plane_kernels {
-    plane_function three[2], five[2], any[2];
-};
-
-#define KERNELS "functions/windows/conv_planes.inc"
-#include "functions/products/fused_vectors.inc"
 
 /* Rough time of one tap at stride 1, to judge what is worth a thread. */
 static const double tap_ns = 0.03;
 
 struct job {
     const struct mdf_conv_planes *planes;
-    struct geometry geometry;
-    plane_function convolve;
+    struct mdf_plane_geometry geometry;
+    mdf_plane_function convolve;
     size_t size_bytes; /* of an element */
 };
 
@@ -43,27 +22,27 @@ bool mdf_conv_planes_fit(const struct mdf_windows *windows)
     return windows->rank <= 2 && windows->axes[windows->rank - 1].stride <= 2;
 }
 
-static struct geometry read_geometry(const struct mdf_windows *windows)
+static struct mdf_plane_geometry read_geometry(const struct mdf_windows *windows)
 {
     static const struct mdf_window_axis none = {1, 1, 1, 1, 1, 0, 0};
     const struct mdf_window_axis *rows = windows->rank == 2 ? &windows->axes[0] : &none,
                                  *columns = &windows->axes[windows->rank - 1];
 
-    return (struct geometry){.rows = rows->windows,
-                             .columns = columns->windows,
-                             .array_rows = rows->array,
-                             .array_columns = columns->array,
-                             .kernel_rows = rows->kernel,
-                             .kernel_columns = columns->kernel,
-                             .row_stride = rows->stride,
-                             .stride = columns->stride,
-                             .row_dilation = rows->dilation,
-                             .dilation = columns->dilation,
-                             .pad_rows = rows->pad_begin,
-                             .pad_columns = columns->pad_begin};
+    return (struct mdf_plane_geometry){.rows = rows->windows,
+                                       .columns = columns->windows,
+                                       .array_rows = rows->array,
+                                       .array_columns = columns->array,
+                                       .kernel_rows = rows->kernel,
+                                       .kernel_columns = columns->kernel,
+                                       .row_stride = rows->stride,
+                                       .stride = columns->stride,
+                                       .row_dilation = rows->dilation,
+                                       .dilation = columns->dilation,
+                                       .pad_rows = rows->pad_begin,
+                                       .pad_columns = columns->pad_begin};
 }
 
-static plane_function choose_function(const struct plane_kernels *kernels, const struct geometry *geometry)
+static mdf_plane_function choose_function(const struct mdf_plane_kernels *kernels, const struct mdf_plane_geometry *geometry)
 {
     bool is_square = geometry->kernel_rows == geometry->kernel_columns && geometry->row_stride == geometry->stride &&
                      geometry->row_dilation == 1 && geometry->dilation == 1;
@@ -78,7 +57,7 @@ static void convolve_planes(void *context, size_t first, size_t last)
 {
     const struct job *job = context;
     const struct mdf_conv_planes *planes = job->planes;
-    const struct geometry *geometry = &job->geometry;
+    const struct mdf_plane_geometry *geometry = &job->geometry;
     size_t x_bytes = (size_t)(geometry->array_rows * geometry->array_columns) * job->size_bytes;
     size_t y_bytes = (size_t)(geometry->rows * geometry->columns) * job->size_bytes;
     size_t w_bytes = (size_t)(geometry->kernel_rows * geometry->kernel_columns) * job->size_bytes;
@@ -97,7 +76,7 @@ static void convolve_planes(void *context, size_t first, size_t last)
 bool mdf_conv_planes_run(struct mdf_workspace *workspace, const struct mdf_conv_planes *planes)
 {
     struct job job = {.planes = planes, .geometry = read_geometry(planes->windows)};
-    const struct geometry *geometry = &job.geometry;
+    const struct mdf_plane_geometry *geometry = &job.geometry;
     double cost_ns = (double)geometry->rows * (double)geometry->columns * (double)geometry->kernel_rows *
                      (double)geometry->kernel_columns * (double)geometry->stride * tap_ns;
     void *zeros = mdf_workspace_array(workspace, workspace->dtype, (size_t)geometry->array_columns);
@@ -109,7 +88,7 @@ bool mdf_conv_planes_run(struct mdf_workspace *workspace, const struct mdf_conv_
     memset(zeros, 0, (size_t)geometry->array_columns * job.size_bytes);
     job.geometry.zeros = zeros;
     job.geometry.limits = planes->limits;
-    job.convolve = choose_function(MDF_FUSED_KERNELS(&plane_kernels, workspace->dtype), geometry);
+    job.convolve = choose_function(MDF_FUSED_KERNELS(&mdf_plane_kernels, workspace->dtype), geometry);
     mdf_parallel_for(workspace->call->context, planes->n_planes * planes->channel_outputs, cost_ns, convolve_planes, &job);
     return true;
 }

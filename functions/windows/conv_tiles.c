@@ -5,9 +5,8 @@
  * some panels times some vectors, few enough that what these meet stays in the second-level cache. */
 #include "functions/windows/conv_tiles.h"
 
-#include "functions/products/fused_vectors.h"
-#include "functions/products/fused_words.h"
 #include "functions/products/lines.h"
+#include "functions/windows/conv_tiles_kernels.h"
 #include "functions/windows/padded_planes.h"
 
 enum {
@@ -23,57 +22,19 @@ enum {
 /* Rough times, to judge what is worth a thread: of one multiplication and addition, of an element laid out or packed. */
 static const double multiply_ns = 0.01, move_ns = 0.2;
 
-/* Lanes [low, high) of a vector are windows, from window `to` on. */
-struct part {
-    int64_t to, low, high;
-};
-
-struct vector {
-    int64_t first; /* where lane 0 lies, in a plane */
-    const struct part *parts;
-    size_t n_parts;
-};
-
-/* What a tile is made from, for its group and its vectors. */
-struct tile {
-    size_t n_channels, n_taps, n_plane;
-    size_t n_block;      /* channels that are summed in one go */
-    const int64_t *taps; /* where they lie, from a window's place */
-    size_t n_ahead;      /* weights that are needed soon lie so many elements behind those in use */
-    const void *planes;
-    const struct vector *vectors;
-    bool is_whole; /* all lanes of both vectors are windows, one after the other */
-    int64_t y_row; /* windows of an output channel */
-    const void *limits;
-};
-
-typedef void (*tile_function)(const struct tile *tile, const void *packed, const void *starts, size_t n_rows, void *target);
-
-struct tile_kernels {
-    size_t rows, lanes;
-    tile_function tiles[3][2]; /* of 1/3, 2/3, 3/3 of the rows; of 1, 2 vectors */
-    void (*pack_panel)(const void *weights, size_t n, size_t n_panel, size_t k, void *packed);
-};
-
-#define KERNELS "functions/windows/conv_tiles.inc"
-#include "functions/products/fused_vectors.inc"
-
-#define KERNELS "functions/windows/conv_tiles.inc"
-#include "functions/products/fused_words.inc"
-
-static const struct tile_kernels *choose_kernels(mdf_dtype dtype)
+static const struct mdf_tile_kernels *choose_kernels(mdf_dtype dtype)
 {
-    return dtype == MDF_DTYPE_UINT32 ? MDF_WORD_KERNELS(&tile_kernels) : MDF_FUSED_KERNELS(&tile_kernels, dtype);
+    return dtype == MDF_DTYPE_UINT32 ? MDF_WORD_KERNELS(&mdf_tile_kernels) : MDF_FUSED_KERNELS(&mdf_tile_kernels, dtype);
 }
 
 struct job {
     const struct mdf_convolution *tiles;
-    const struct tile_kernels *kernels;
+    const struct mdf_tile_kernels *kernels;
     mdf_dtype dtype;
     size_t size_bytes; /* of an element */
     struct mdf_padded_planes padded;
-    struct tile tile; /* what is the same for all */
-    struct vector *vectors;
+    struct mdf_tile tile; /* what is the same for all */
+    struct mdf_tile_vector *vectors;
     size_t n_vectors, n_windows;
     size_t n_panels, n_packed; /* of a group: panels; elements packed */
     char *packed, *laid_out;
@@ -120,10 +81,10 @@ bool mdf_conv_tiles_fit(const struct mdf_convolution *tiles)
 
 /* Covers the windows with vectors, each from the first window that is in none yet. The last ones begin earlier where they would
  * reach beyond the last window; that an element is in two vectors, and written from the first, is no matter. */
-static void cover_windows(struct job *job, const struct runs *runs, struct vector *vectors, struct part *parts)
+static void cover_windows(struct job *job, const struct runs *runs, struct mdf_tile_vector *vectors, struct mdf_tile_part *parts)
 {
     int64_t lanes = (int64_t)job->kernels->lanes, n_places = runs->places[runs->n - 1] + runs->length, window = 0;
-    struct vector *vector = vectors;
+    struct mdf_tile_vector *vector = vectors;
 
     for (size_t run = 0; run < runs->n; vector++) {
         int64_t place = runs->places[run] + window;
@@ -134,7 +95,7 @@ static void cover_windows(struct job *job, const struct runs *runs, struct vecto
             int64_t low = runs->places[run] + window - vector->first;
             int64_t n = runs->length - window < lanes - low ? runs->length - window : lanes - low;
 
-            *parts++ = (struct part){(int64_t)run * runs->length + window, low, low + n};
+            *parts++ = (struct mdf_tile_part){(int64_t)run * runs->length + window, low, low + n};
             window += n;
             run += window == runs->length;
             window = window == runs->length ? 0 : window;
@@ -149,13 +110,13 @@ static bool prepare_vectors(struct mdf_workspace *workspace, struct job *job)
 {
     struct runs runs = runs_of(job->tiles, &job->padded);
     size_t lanes = job->kernels->lanes, most = runs.n * (((size_t)runs.length + lanes - 1) / lanes);
-    size_t n_bytes = most * sizeof(struct vector) + (most + runs.n) * sizeof(struct part);
-    struct vector *vectors = mdf_workspace_array(workspace, MDF_DTYPE_INT64, n_bytes / sizeof(int64_t));
+    size_t n_bytes = most * sizeof(struct mdf_tile_vector) + (most + runs.n) * sizeof(struct mdf_tile_part);
+    struct mdf_tile_vector *vectors = mdf_workspace_array(workspace, MDF_DTYPE_INT64, n_bytes / sizeof(int64_t));
 
     if (vectors == NULL) {
         return false;
     }
-    cover_windows(job, &runs, vectors, (struct part *)(void *)(vectors + most));
+    cover_windows(job, &runs, vectors, (struct mdf_tile_part *)(void *)(vectors + most));
     job->n_windows = runs.n * (size_t)runs.length;
     return true;
 }
@@ -281,7 +242,7 @@ static size_t begin_of(size_t n, size_t n_blocks, size_t block)
     return n / n_blocks * block + n % n_blocks * block / n_blocks;
 }
 
-static bool is_whole(const struct vector *vectors, size_t n, size_t lanes)
+static bool is_whole(const struct mdf_tile_vector *vectors, size_t n, size_t lanes)
 {
     for (size_t i = 0; i < n; i++) {
         if (vectors[i].parts[0].low != 0 || vectors[i].parts[0].high != (int64_t)lanes) {
@@ -300,7 +261,7 @@ static void run_block(const struct job *job, size_t group, size_t panel_block, s
     size_t first_vector = 2 * begin_of(n_pairs, job->n_vector_blocks, vector_block);
     size_t last_vector = 2 * begin_of(n_pairs, job->n_vector_blocks, vector_block + 1);
     const char *packed = job->packed + group * job->n_packed * size;
-    struct tile tile = job->tile;
+    struct mdf_tile tile = job->tile;
 
     last_vector = last_vector < job->n_vectors ? last_vector : job->n_vectors;
     tile.planes = (tiles->is_pointwise ? job->x : job->laid_out) + group * tile.n_channels * tile.n_plane * size;
