@@ -1,7 +1,9 @@
 /* test_lower.c - the lowered form of nodes and loops gives what their instructions give as they stand, bit for bit, whatever
  * comes up in between: results past 64 bits, divisions by zero, values that change type or shape. */
 #include "mdf_c/base/text.h"
+#include "mdf_c/lowered/nest.h"
 #include "mdf_c/lowered/print_lowered.h"
+#include "mdf_c/machine/emit.h"
 #include "mdf_c/run/state.h"
 #include "mdf_c/values/values.h"
 #include "tests/engine.h"
@@ -233,6 +235,43 @@ Test(lower, single_functions_of_long_arrays_are_not_lowered)
     cr_expect_null(compare(TANH_OF("1000", ""), NULL, 4, NAN));
     cr_expect_not_null(compare(TANH_OF("32768", ""), NULL, 4, NAN));
     cr_expect_null(compare(TANH_OF("32768", " + 0.5"), NULL, 4, NAN));
+}
+
+/* onnx::Add of a matrix and a row, in an element type by its number in ONNX. */
+#define BROADCAST_IN(type)                                                                                                       \
+    NODE("\"input_ports\": {\"x\": {\"shape\": [20, 30]}, \"y\": {\"shape\": [30]}}, \"parameters\": {"                          \
+         "\"a\": {\"function\": \"onnx::Cast\", \"args\": {\"input\": \"x\", \"to\": " type "}}, "                               \
+         "\"b\": {\"function\": \"onnx::Cast\", \"args\": {\"input\": \"y\", \"to\": " type "}}, "                               \
+         "\"s\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"a\", \"B\": \"b\"}}, "                                        \
+         "\"t\": {\"function\": \"onnx::Mul\", \"args\": {\"A\": \"s\", \"B\": \"a\"}}}, \"output_ports\": {\"o\": {\"value\": " \
+         "\"t\"}}")
+
+static bool has_nest_over_axes(const char *model)
+{
+    const struct mdf_lowered *lowered;
+    struct engine engine;
+    bool has = false;
+
+    begin(&engine, model, NULL, false);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(mdf_evaluate(engine.state, NAN, &engine.error), MDF_OK, "%s", engine.error.message);
+    }
+    lowered = fast_of(&engine, 0)->lowered;
+    cr_assert_not_null(lowered);
+    for (size_t i = 0; i < lowered->region.n_ops; i++) {
+        has = has || (lowered->region.ops[i].code == MDF_LOWERED_NEST && lowered->region.ops[i].of.nest->n_axes > 1);
+    }
+    engine_end(&engine);
+    return has;
+}
+
+/* A call that repeats an operand is a nest where machine code has vectors of its type; else its kernel is faster. */
+Test(lower, nests_are_made_where_there_are_vectors)
+{
+    mdf_memory_init(&memory, NULL, 0);
+    cr_expect_eq(has_nest_over_axes(BROADCAST_IN("1")), mdf_machine_has_vectors(MDF_DTYPE_FLOAT32));
+    cr_expect_not(has_nest_over_axes(BROADCAST_IN("2"))); /* uint8 */
+    cr_expect_null(compare(BROADCAST_IN("2"), NULL, 4, NAN));
 }
 
 /* A result that is large is made where the one before was: a state does not hold two of them. */

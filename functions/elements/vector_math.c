@@ -10,8 +10,6 @@
 #include <immintrin.h>
 #endif
 
-enum { SUM_PARTS = 16 /* partial sums, whatever the width of vectors */ };
-
 #if defined(__x86_64__)
 #define TARGET __attribute__((target("avx2,fma")))
 #define NAME(x) x##_avx2_few

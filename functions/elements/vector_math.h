@@ -16,6 +16,8 @@ enum {
     MDF_VECTORS_COUNT
 };
 
+enum { MDF_EXP_SUM_PARTS = 16 }; /* of exp_sum: element i in part i % 16, whatever the width of vectors; parts in halves */
+
 struct mdf_vector_math {
     mdf_loop loops[MDF_VECTORS_COUNT]; /* of elements.def; `target` may be an operand */
     /* y = exp(x - shift); returns the sum of y, in an order that depends on n alone. */

@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-enum { SUM_PARTS = 16, MOST_PARTS = 64 };
-
 #if defined(__x86_64__)
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq")))
 #define NAME(x) x##_float32_avx512

@@ -6,6 +6,9 @@
 
 #include "mdf_c/tensor/dtype.h"
 
+/* Parts in which a row is summed, and in which its extremes are found: element i in part i % of so many. */
+enum { MDF_SUM_PARTS = 16, MDF_EXTREME_PARTS = 64 };
+
 /* Elements are those of the type that was asked for. `step`: how far apart the elements of x lie that meet adjacent ones of y. */
 struct mdf_vector_rows {
     /* y = the larger of x and y; NaN where one of them is. */

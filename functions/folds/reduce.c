@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { N_LANES = 8, BLOCK = 512, N_TOTALS = 256 };
+enum { N_TOTALS = 256 };
 
 /* ------------------------------------------------------------------ folds, by type */
 

@@ -32,6 +32,11 @@ enum mdf_fold_order {
     MDF_FOLD_PAIRWISE
 };
 
+enum {
+    MDF_FOLD_N_LANES = 8, /* of LANES and PAIRWISE */
+    MDF_FOLD_BLOCK = 512  /* elements of a row that LANES takes at once */
+};
+
 /* How totals are made. */
 struct mdf_fold_way {
     const char *name; /* "sum"; in names of generated C */

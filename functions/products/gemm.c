@@ -17,8 +17,7 @@ enum {
     MAX_ROWS = 12,     /* of a tile */
     MAX_COLUMNS = 32,  /* of a tile */
 
-    PLAIN_PRODUCTS = 5000, /* a product with fewer multiplications is not worth packing */
-    SLACK_ROWS = 8,        /* behind a packed block of B: room for a row, and for MDF_PANEL_SLACK elements */
+    SLACK_ROWS = 8, /* behind a packed block of B: room for a row, and for MDF_PANEL_SLACK elements */
     MAX_SLOTS = 64
 };
 
@@ -134,7 +133,7 @@ static bool is_plain(const struct mdf_product *product)
         return false;
     }
     return choose_type(product->dtype) == &integer_type || product->m <= 2 || product->n == 1 ||
-           (double)product->m * (double)product->n * (double)product->k < PLAIN_PRODUCTS;
+           (double)product->m * (double)product->n * (double)product->k < MDF_PLAIN_PRODUCTS;
 }
 
 static void multiply_part(void *context, size_t first, size_t last)
@@ -512,7 +511,7 @@ static bool multiply_small(const struct mdf_product *product)
     const struct mdf_gemm_kernels *kernels = choose_kernels(product->dtype);
 
     if (kernels->multiply_small == NULL || product->b_column != 1 || product->n == 1 ||
-        (double)product->m * (double)product->n * (double)product->k >= PLAIN_PRODUCTS) {
+        (double)product->m * (double)product->n * (double)product->k >= MDF_PLAIN_PRODUCTS) {
         return false;
     }
     kernels->multiply_small(product);

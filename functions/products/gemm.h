@@ -10,6 +10,11 @@
 
 #include "functions/kernel/operator.h"
 
+enum {
+    MDF_PLAIN_PRODUCTS = 5000, /* a product with fewer multiplications is not worth packing */
+    MDF_DOT_PARTS = 32         /* partial sums of a scalar product: element i in part i % 32 */
+};
+
 /* Writes elements [first, first + n) of row `row` of B, where B is not held as an array. Called from several threads. */
 typedef void (*mdf_product_row)(const void *context, size_t batch, size_t row, size_t first, size_t n, void *elements);
 

@@ -6,12 +6,11 @@
 #include "mdf_c/lower/trial.h"
 
 #include "functions/elements/element.h"
+#include "functions/elements/vector_math.h"
 #include "functions/moves/indexing.h"
 #include "functions/python/python_values.h"
 
 #include <math.h>
-
-enum { SUM_LANES = 16 }; /* of exponentials of float32 that are adjacent (functions/elements/vector_math.inc) */
 
 /* A nest over the dimensions of the one result. */
 struct composing {
@@ -233,8 +232,8 @@ static uint8_t soften(struct composing *composing, const struct lines *lines, ui
 
     shifted = apply(composing, MDF_ELEMENT(subtract), x, draft_fold(draft, MDF_NEST_MAXIMUM, x, 1, &lines->axis, 1));
     power = apply(composing, is_vector ? MDF_ELEMENT(vector_exponential) : MDF_ELEMENT(exponential), shifted, 0);
-    sum =
-        draft_fold(draft, MDF_NEST_SUM, draft_cast(draft, power, MDF_DTYPE_FLOAT64), 1, &lines->axis, is_vector ? SUM_LANES : 1);
+    sum = draft_fold(draft, MDF_NEST_SUM, draft_cast(draft, power, MDF_DTYPE_FLOAT64), 1, &lines->axis,
+                     is_vector ? MDF_EXP_SUM_PARTS : 1);
     return is_log ? apply(composing, MDF_ELEMENT(subtract), shifted,
                           draft_cast(draft, apply(composing, MDF_ELEMENT(logarithm), sum, 0), dtype))
                   : apply(composing, MDF_ELEMENT(multiply), power,

@@ -6,6 +6,7 @@
 #include "mdf_c/lower/trial.h"
 
 #include "functions/elements/element.h"
+#include "functions/elements/vector_rows.h"
 #include "functions/kernel/fold.h"
 #include "functions/moves/indexing.h"
 #include "functions/products/gemm.h"
@@ -19,14 +20,8 @@ enum {
     MOST_POINTS = 1 << 18,   /* of the index space: kernels go through more on several threads */
     MOST_COMPARED = 1 << 22, /* points of nests that are made to see what they give: of more that takes too long */
     LONGEST_FOLD = 4096,     /* elements */
-    LONGEST_ROW = 512,       /* whose sum kernels take in one row of lanes */
     MOST_PRODUCTS = 1 << 16,
-    PLAIN_PRODUCTS = 5000, /* of more, matrices are packed, and summed in another order (functions/products/gemm.h) */
-    DOT_LANES = 32,        /* of the kernel for products with one column */
-    SUM_LANES = 16,        /* of that for sums of float32 */
-    MOST_LANES = 64,       /* of that for extremes */
-    LONGEST_SEARCH = 32,   /* for the place of an extreme: the kernel goes through longer rows in vectors */
-    LANES = 8              /* of other folds */
+    LONGEST_SEARCH = 32 /* for the place of an extreme: the kernel goes through longer rows in vectors */
 };
 
 /* ------------------------------------------------------------------ the op */
@@ -357,12 +352,12 @@ static unsigned row_lanes(const struct fold_rule *rule, mdf_dtype dtype, size_t 
         return 1;
     }
     if (rule->order == MDF_FOLD_PAIRWISE) {
-        return n < LANES || rule->fold != MDF_NEST_SUM ? 1 : 0;
+        return n < MDF_FOLD_N_LANES || rule->fold != MDF_NEST_SUM ? 1 : 0;
     }
     if (rule->fold == MDF_NEST_SUM && rule->before == NOTHING && dtype == MDF_DTYPE_FLOAT32) {
-        return SUM_LANES;
+        return MDF_SUM_PARTS;
     }
-    return n <= LONGEST_ROW ? LANES : 0;
+    return n <= MDF_FOLD_BLOCK ? MDF_FOLD_N_LANES : 0;
 }
 
 /* Reals are folded in float64 and rounded once, whole numbers in int64, or all in their own type. */
@@ -414,7 +409,7 @@ static uint8_t fold_extremes(struct lowering *lowering, struct folding *folding,
     /* Of several NaN the kernel keeps another one where it goes through rows of rows. */
     folding->draft->has_failed =
         folding->draft->has_failed || !mdf_nest_has_fold(fold, dtype) || (folding->n_outer > 0 && folding->row != DRAFT_NO_AXIS);
-    return fold_axes(folding, fold, in, is_place || mdf_dtype_kind(dtype) != 'f' ? 1 : MOST_LANES);
+    return fold_axes(folding, fold, in, is_place || mdf_dtype_kind(dtype) != 'f' ? 1 : MDF_EXTREME_PARTS);
 }
 
 static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, const struct fold_rule *rule)
@@ -492,9 +487,9 @@ static unsigned product_lanes(const struct product *product, const struct mdf_va
     int64_t m = has_one_second(b) ? (int64_t)a->length / product->k : product->m;
 
     if (product->n == 1) {
-        return product->k < DOT_LANES ? 1 : product->k % DOT_LANES == 0 ? DOT_LANES : 0;
+        return product->k < MDF_DOT_PARTS ? 1 : product->k % MDF_DOT_PARTS == 0 ? MDF_DOT_PARTS : 0;
     }
-    return m <= 2 || m * product->n * product->k < PLAIN_PRODUCTS ? 1 : 0;
+    return m <= 2 || m * product->n * product->k < MDF_PLAIN_PRODUCTS ? 1 : 0;
 }
 
 /* The axes of an operand's dimensions: of the batch, and of its matrix. */
