@@ -6,8 +6,6 @@
 #include "functions/products/fused_words.h"
 #include "functions/products/gemm.h"
 
-enum { DOT_PARTS = 32 /* partial sums of a scalar product */ };
-
 typedef void (*mdf_tile_function)(size_t depth, const void *a_packed, const void *b_packed, const void *start, void *target,
                                   int64_t c_row, bool add);
 typedef void (*mdf_row_function)(size_t depth, const void *a, int64_t a_step, const void *b_packed, const void *start,

@@ -162,6 +162,9 @@ struct nest_code {
 bool nest_write_out(struct nest_code *code);
 void nest_code_release(struct nest_code *code);
 
+/* --- emit_x86_64_nest_calls.c: fills code->calls[i] of a step whose function is called; false: the rows are too long. */
+bool nest_find_call(struct nest_code *code, size_t i);
+
 /* --- emit_x86_64_nest_registers.c: where values lie; what it costs. False: memory ran out. */
 bool nest_find_places(struct nest_code *code);
 /* Whether a value without a register is loaded for each use; else it lies in its slot. */
@@ -184,6 +187,11 @@ void nest_store(struct nest_code *code, const struct nest_node *node, uint8_t nu
 static inline struct assembler *nest_assembler(const struct nest_code *code)
 {
     return code->emission->assembler;
+}
+
+static inline bool nest_depends_on_lanes(const struct nest_code *code, size_t step)
+{
+    return (code->axes[step] >> code->shape.vector_axis & 1) != 0;
 }
 
 /* --- emit_x86_64_nest_code.c */

@@ -117,11 +117,6 @@ static uint32_t find_entry(const struct nest_code *code, size_t step)
 
 /* ------------------------------------------------------------------ places */
 
-static bool depends_on_lanes(const struct nest_code *code, size_t step)
-{
-    return (code->axes[step] >> code->shape.vector_axis & 1) != 0;
-}
-
 static bool has_loop(const struct nest_code *code, size_t axis)
 {
     const struct nest_shape *shape = &code->shape;
@@ -216,7 +211,7 @@ static struct nest_node make_load(struct nest_code *code, size_t i)
     if (step->view.at != MDF_NEST_NONE) {
         node.in[0] = value_of(code, step->view.at);
         node.n_in = 1;
-        node.place.kind = depends_on_lanes(code, step->view.at) ? PLACE_LANES : node.place.kind;
+        node.place.kind = nest_depends_on_lanes(code, step->view.at) ? PLACE_LANES : node.place.kind;
     }
     return node;
 }
@@ -252,7 +247,7 @@ static uint32_t value_of(struct nest_code *code, size_t i)
     }
     node.step = (uint8_t)i;
     node.dtype = step->dtype;
-    node.active = (uint8_t)(depends_on_lanes(code, i) ? code->active : code->shape.lanes);
+    node.active = (uint8_t)(nest_depends_on_lanes(code, i) ? code->active : code->shape.lanes);
     found = add_node(code, node, home_of(code, code->axes[i]));
     add_entry(code, i, found);
     return found;
@@ -674,89 +669,6 @@ static void find_axes(struct nest_code *code)
     }
 }
 
-/* The row of a called function: all indices from `level` on of the axes that it depends on, those of the lanes innermost. */
-static size_t lay_out_row(const struct nest_code *code, size_t i, size_t level, int64_t *strides)
-{
-    size_t n = 1, round, axis;
-
-    memset(strides, 0, MDF_NEST_MOST_AXES * sizeof *strides);
-    for (round = 0; round < 2; round++) {
-        for (axis = code->nest->steps[i].level; axis-- > level;) {
-            if ((axis == code->shape.vector_axis) == (round == 0) && (code->axes[i] >> axis & 1) != 0) {
-                strides[axis] = (int64_t)n;
-                n *= code->nest->extents[axis];
-            }
-        }
-    }
-    return n;
-}
-
-/* Whether a view has the elements of a call's row as they lie in that. */
-static bool has_row(const struct nest_code *code, const struct mdf_nest_step *step, const struct nest_call *call)
-{
-    const struct mdf_lowered_value *value = &code->emission->lowered->values[step->view.id];
-
-    return step->view.at == MDF_NEST_NONE && !value->is_scalar && !value->is_in_place &&
-           memcmp(step->view.strides, call->strides, sizeof call->strides) == 0;
-}
-
-/* Where operands are, and the result goes, without a row: of a call on all elements. */
-static void find_rows(struct nest_code *code, size_t i)
-{
-    struct nest_call *call = &code->calls[i];
-    size_t k;
-
-    for (k = 0; k < code->nest->steps[i].n_in; k++) {
-        uint8_t from = code->nest->steps[i].in[k];
-        const struct mdf_nest_step *operand = &code->nest->steps[from];
-        bool is_one = call->is_one[k] && operand->view.at == MDF_NEST_NONE;
-        bool is_there = operand->kind == MDF_NEST_LOAD
-                            ? is_one || has_row(code, operand, call)
-                            : code->calls[from].is_called && code->calls[from].level == 0 && !call->is_one[k] &&
-                                  memcmp(code->calls[from].strides, call->strides, sizeof call->strides) == 0;
-
-        call->from[k] = is_there ? from : MDF_NEST_NONE;
-    }
-    for (k = i + 1; k < code->nest->n_steps && call->to == MDF_NEST_NONE; k++) {
-        const struct mdf_nest_step *step = &code->nest->steps[k];
-
-        call->to = step->kind == MDF_NEST_STORE && step->in[0] == i && has_row(code, step, call) ? (uint8_t)k : MDF_NEST_NONE;
-    }
-}
-
-static bool find_call(struct nest_code *code, size_t i)
-{
-    enum { LONGEST_ROW = 2048, LARGEST_ROW = 1 << 16 };
-    const struct mdf_nest_step *step = &code->nest->steps[i];
-    struct nest_call *call = &code->calls[i];
-    size_t most = step->level, row_bytes = code->row_bytes, k;
-
-    if (depends_on_lanes(code, i) && code->shape.vector_axis < most) {
-        most = code->shape.vector_axis;
-    }
-    for (call->level = 0;; call->level++) {
-        call->n = lay_out_row(code, i, call->level, call->strides);
-        if (call->n <= LONGEST_ROW || call->level >= most) {
-            break;
-        }
-    }
-    for (k = 0; k < step->n_in; k++) {
-        call->is_one[k] = code->axes[step->in[k]] >> call->level == 0;
-    }
-    memset(call->from, MDF_NEST_NONE, sizeof call->from);
-    call->to = MDF_NEST_NONE;
-    if (call->level == 0) {
-        find_rows(code, i);
-    }
-    for (k = 0; k <= MDF_MAX_OPERANDS; k++) {
-        bool has_row = k == MDF_MAX_OPERANDS ? call->to == MDF_NEST_NONE : k < step->n_in && call->from[k] == MDF_NEST_NONE;
-
-        call->offsets[k] = (uint32_t)code->row_bytes;
-        code->row_bytes += has_row ? (call->n * 8 + NEST_SLOT - 1) / NEST_SLOT * NEST_SLOT : 0;
-    }
-    return call->n <= LARGEST_ROW || code->row_bytes == row_bytes;
-}
-
 /* Whether a step has to run even where nothing reads it. */
 static bool may_bail_out(const struct nest_code *code, size_t i)
 {
@@ -775,20 +687,20 @@ static bool find_goals(struct nest_code *code, struct mdf_nest_set *goals)
 
     for (i = code->nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &code->nest->steps[i];
+        bool is_store = step->kind == MDF_NEST_STORE, is_needed = mdf_nest_set_has(&needed, i);
 
-        if (step->kind == MDF_NEST_STORE && code->calls[step->in[0]].is_called && code->calls[step->in[0]].to == i) {
-            mdf_nest_set_add(&code->roots, step->in[0]);
-        } else if (step->kind == MDF_NEST_STORE) {
-            mdf_nest_set_add(goals, i);
-        } else if (mdf_nest_set_has(&needed, i) || mdf_nest_set_has(&code->roots, i)) {
-        } else if (!may_bail_out(code, i)) {
+        if (!is_store && !is_needed && !may_bail_out(code, i)) {
             continue;
-        } else if (!code->calls[i].is_called) {
+        }
+        if (is_store && code->calls[step->in[0]].is_called && code->calls[step->in[0]].to == i) {
+            mdf_nest_set_add(&code->roots, step->in[0]);
+        } else if (is_store || (!is_needed && !code->calls[i].is_called)) {
             mdf_nest_set_add(goals, i);
-        } else if (code->calls[i].level == 0) {
+        } else if (!is_needed) {
+            if (code->calls[i].level > 0) {
+                return false;
+            }
             mdf_nest_set_add(&code->roots, i);
-        } else {
-            return false;
         }
         mdf_nest_add_operands(step, &needed);
     }
@@ -803,7 +715,7 @@ bool nest_write_out(struct nest_code *code)
     memset(code->first_entry, 0xFF, sizeof code->first_entry);
     find_axes(code);
     for (i = 0; i < code->nest->n_steps; i++) {
-        if (code->calls[i].is_called && !find_call(code, i)) {
+        if (code->calls[i].is_called && !nest_find_call(code, i)) {
             return false;
         }
     }
