@@ -41,7 +41,8 @@ def rows():
             for name in re.findall(r'(?:ONNX(?:_GIVEN)?|REDUCTION)\("(\w+)"', text):
                 home[name].add(path)
         for table in re.findall(r"struct mdf_operator mdf_operators_\w+\[\] = \{(.*?)\n?\s*\{NULL", text, re.S):
-            for name in set(re.findall(r'(?:\{|\w+\()\s*"([\w.]+)"', table)) - {"dy"}:  # of derivatives
+            of_derivatives = {"dy", "y", "x0", "x1", "x2", "axis", "2"}
+            for name in set(re.findall(r'(?:\{|\w+\()\s*"([\w.]+)"', table)) - of_derivatives:
                 home[name].add(path)
     return home
 

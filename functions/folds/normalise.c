@@ -408,11 +408,19 @@ static bool rms_normalization(struct mdf_call *call)
     return normalise_layer(call, false);
 }
 
-/* Of x0, normalised along axes from `axis` on: means, distances from them, what these are multiplied by. */
-#define MEAN(what) "numpy.mean(" what ", axis=gradient.axes_from(x0, axis), keepdims=True)"
-#define DISTANCE "(x0 - " MEAN("x0") ")"
-#define FACTOR(what) "(1 / numpy.sqrt(" MEAN(what " ** 2") " + epsilon))"
-#define NORMAL DISTANCE " * " FACTOR(DISTANCE)
+/* Of x0, normalised along axes from `first` on: means, distances from them, what these are multiplied by; the rule for x0, whose
+ * result is multiplied by `scale`. */
+#define MEAN(first, what) "numpy.mean(" what ", axis=gradient.axes_from(x0, " first "), keepdims=True)"
+#define DISTANCE(first) "(x0 - " MEAN(first, "x0") ")"
+#define FACTOR(first, what) "(1 / numpy.sqrt(" MEAN(first, what " ** 2") " + epsilon))"
+#define NORMAL(first) DISTANCE(first) " * " FACTOR(first, DISTANCE(first))
+#define BY_NORMAL(first, scale)    \
+    FACTOR(first, DISTANCE(first)) \
+    " * (dy * " scale              \
+    " - " MEAN(first, "dy * " scale) " - " NORMAL(first) " * " MEAN(first, "dy * " scale " * " NORMAL(first)) ")"
+/* Numbers of channels, which are axis 1. */
+#define OF_CHANNELS(what) "numpy.reshape(" what ", [-1] + [1] * (x0.ndim - 2))"
+#define SUM_OF_CHANNELS(what, like) "numpy.reshape(gradient.sum_to(" what ", " OF_CHANNELS(like) "), " like ".shape)"
 
 const struct mdf_operator mdf_operators_normalise[] = {
     {"BatchNormalization", 1, 6, batch_normalization_1, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL,
@@ -422,19 +430,20 @@ const struct mdf_operator mdf_operators_normalise[] = {
     {"BatchNormalization", 14, 99, batch_normalization_14, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
      NULL, .infer = &mdf_rule_same},
     {"InstanceNormalization", 1, 99, instance_normalization, instance_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
-     NULL, .infer = &mdf_rule_same},
+     NULL,
+     .derivatives = MDF_DERIVATIVES({0, BY_NORMAL("2", OF_CHANNELS("x1"))}, {1, SUM_OF_CHANNELS("dy * " NORMAL("2"), "x1")},
+                                    {2, SUM_OF_CHANNELS("dy", "x2")}),
+     .infer = &mdf_rule_same},
     {"GroupNormalization", 18, 20, group_normalization_18, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
      NULL, .infer = &mdf_rule_same},
     {"GroupNormalization", 21, 99, group_normalization_21, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
      NULL, .infer = &mdf_rule_same},
     {"LayerNormalization", 17, 99, layer_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS,
-     NULL,
-     .derivatives =
-         MDF_DERIVATIVES({0, FACTOR(DISTANCE) " * (dy * x1 - " MEAN("dy * x1") " - " NORMAL " * " MEAN("dy * x1 * " NORMAL) ")"},
-                         {1, "dy * " NORMAL}, {2, "dy"}),
+     NULL, .derivatives = MDF_DERIVATIVES({0, BY_NORMAL("axis", "x1")}, {1, "dy * " NORMAL("axis")}, {2, "dy"}),
      .infer = &mdf_rule_same},
     {"RMSNormalization", 23, 99, rms_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .derivatives = MDF_DERIVATIVES({0, FACTOR("x0") " * (dy * x1 - x0 * " FACTOR("x0") " ** 2 * " MEAN("dy * x1 * x0") ")"},
-                                    {1, "dy * x0 * " FACTOR("x0")}),
+     .derivatives = MDF_DERIVATIVES(
+         {0, FACTOR("axis", "x0") " * (dy * x1 - x0 * " FACTOR("axis", "x0") " ** 2 * " MEAN("axis", "dy * x1 * x0") ")"},
+         {1, "dy * x0 * " FACTOR("axis", "x0")}),
      .infer = &mdf_rule_same},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
