@@ -141,6 +141,10 @@ static const struct {
                 {THROUGH("float32", "Shrink", "\"input\": \"s\", \"lambd\": 0.3, \"bias\": 0.1"), true},
                 {THROUGH("float64", "Reciprocal", "\"X\": \"s\""), true},
                 {THROUGH("float64", "PRelu", "\"X\": \"s\", \"slope\": \"s\""), true},
+                {THROUGH("float64", "Softplus", "\"X\": \"s\""), false}, /* in part */
+                {THROUGH("float32", "Softplus", "\"X\": \"s\""), false},
+                {THROUGH("float64", "Sigmoid", "\"X\": \"s\""), false},
+                {THROUGH("float64", "Mish", "\"X\": \"s\""), false},
                 {THROUGH("float32", "Elu", "\"X\": \"s\", \"alpha\": 0.3"), false}};
 
 static void write_no_name(const void *context, struct mdf_text *text, const struct mdf_value *value)
