@@ -195,96 +195,103 @@ mdf_lowered_id lowering_broadcast(struct lowering *lowering, const struct mdf_lo
 
 /* ------------------------------------------------------------------ folds */
 
-/* What is done with an element before, and with a total behind. */
-enum around { NOTHING, SQUARE, MAGNITUDE, ROOT, DIVISION };
-
+/* What a reduction is, in terms of nests. */
 struct fold_rule {
     enum mdf_nest_fold fold;
-    enum around before, behind;
-    enum mdf_fold_order order;
-    bool is_wide; /* totals are float64 and int64 */
+    const struct mdf_fold *of; /* NULL: a place is looked for */
 };
 
-/* What a reduction is, in terms of nests; false: they have no such fold. Extremes of numpy keep another one of several NaN. */
-static bool find_way(const struct mdf_fold *fold, struct fold_rule *rule)
+static bool is_extreme(const struct fold_rule *rule)
 {
-    const struct mdf_fold_way *way = fold->way;
-
-    rule->fold = way->combine == MDF_ELEMENT(add)        ? MDF_NEST_SUM
-                 : way->combine == MDF_ELEMENT(multiply) ? MDF_NEST_PRODUCT
-                 : way->combine == MDF_ELEMENT(larger)   ? MDF_NEST_MAXIMUM
-                 : way->combine == MDF_ELEMENT(smaller)  ? MDF_NEST_MINIMUM
-                                                         : N_MDF_NEST_FOLDS;
-    rule->before = way->term == MDF_ELEMENT(square) ? SQUARE : way->term == MDF_ELEMENT(absolute) ? MAGNITUDE : NOTHING;
-    rule->behind = fold->divides ? DIVISION : fold->after == MDF_ELEMENT(square_root) ? ROOT : NOTHING;
-    rule->order = fold->order;
-    rule->is_wide = fold->totals == MDF_FOLD_WIDE;
-    return rule->fold < N_MDF_NEST_FOLDS && !fold->shifts && !fold->truths &&
-           (fold->order == MDF_FOLD_LANES || rule->fold < MDF_NEST_MAXIMUM) &&
-           (rule->before != NOTHING || way->term == MDF_ELEMENT(kept)) &&
-           (rule->behind == ROOT || fold->after == MDF_ELEMENT(kept)) && !(fold->divides && fold->after != MDF_ELEMENT(kept));
+    return rule->fold >= MDF_NEST_MAXIMUM;
 }
 
-/* False: nests do not fold so. */
-static bool find_fold(const struct mdf_operator *operator, struct fold_rule * rule)
+/* The fold that combines totals by a function; N_MDF_NEST_FOLDS: there is none. */
+static enum mdf_nest_fold find_way(const struct mdf_fold_way *way)
+{
+    static const struct {
+        enum mdf_element_id combine;
+        enum mdf_nest_fold fold;
+    } ways[] = {{MDF_ELEMENT_add, MDF_NEST_SUM},
+                {MDF_ELEMENT_multiply, MDF_NEST_PRODUCT},
+                {MDF_ELEMENT_larger, MDF_NEST_MAXIMUM},
+                {MDF_ELEMENT_smaller, MDF_NEST_MINIMUM},
+                {MDF_ELEMENT_maximum, MDF_NEST_LARGEST},
+                {MDF_ELEMENT_minimum, MDF_NEST_SMALLEST},
+                {MDF_ELEMENT_logical_or, MDF_NEST_MAXIMUM},
+                {MDF_ELEMENT_logical_and, MDF_NEST_MINIMUM}};
+    size_t i = 0;
+
+    while (i < sizeof ways / sizeof *ways && way->combine->id != ways[i].combine) {
+        i++;
+    }
+    return i < sizeof ways / sizeof *ways ? ways[i].fold : N_MDF_NEST_FOLDS;
+}
+
+/* False: nests do not fold so. Machine code covers no extremes of which the first NaN stays. */
+static bool find_fold(const struct lowering *lowering, const struct mdf_operator *operator, struct fold_rule * rule)
 {
     static const struct {
         const char *name;
         enum mdf_nest_fold fold;
     } places[] = {{"ArgMax", MDF_NEST_FIRST_MAXIMUM}, {"ArgMin", MDF_NEST_FIRST_MINIMUM}};
-    const struct mdf_fold *fold = operator->fold;
     size_t i;
 
-    *rule = (struct fold_rule){.behind = NOTHING};
-    for (i = 0; fold == NULL && i < sizeof places / sizeof *places; i++) {
+    *rule = (struct fold_rule){.of = operator->fold };
+    for (i = 0; rule->of == NULL && i < sizeof places / sizeof *places; i++) {
         if (strcmp(operator->name, places[i].name) == 0) {
             rule->fold = places[i].fold;
             return true;
         }
     }
-    return fold != NULL && find_way(fold, rule);
+    rule->fold = rule->of != NULL ? find_way(rule->of->way) : N_MDF_NEST_FOLDS;
+    return rule->fold < N_MDF_NEST_FOLDS &&
+           (lowering->is_for_source || (rule->fold < MDF_NEST_LARGEST && !rule->of->shifts && !rule->of->truths));
 }
 
 /* Which dimension a place is looked for along, as an operator without a column for it says. */
-static unsigned place_dimension(const struct trial *trial, size_t rank)
+static bool place_dimension(const struct trial *trial, size_t rank, unsigned *set)
 {
     const int64_t *given = lowering_setting(trial->source->operator, trial->source->settings, "axis");
     int64_t axis = given == NULL || *given == MDF_NOT_GIVEN ? 0 : *given;
 
     axis += axis < 0 ? (int64_t)rank : 0;
-    return axis < 0 || axis >= (int64_t)rank ? 0 : 1u << axis;
+    *set = axis < 0 || axis >= (int64_t)rank ? 0 : 1u << axis;
+    return *set != 0;
 }
 
-/* Which dimensions are folded, as a set; 0: none, or it is not known before. */
-static unsigned folded_dimensions(struct lowering *lowering, struct trial *trial, size_t rank)
+/* Which dimensions are folded, as a set; false: it is not known before. */
+static bool folded_dimensions(struct lowering *lowering, struct trial *trial, size_t rank, unsigned *set)
 {
     const struct mdf_fold *fold = trial->source->operator->fold;
     bool reduced[MDF_INLINE_RANK] = {false}, keeps;
-    unsigned set = 0;
     size_t i;
 
     if (fold == NULL || fold->axes == NULL || rank > MDF_INLINE_RANK) {
-        return fold == NULL && rank <= MDF_INLINE_RANK ? place_dimension(trial, rank) : 0;
+        return fold == NULL && rank <= MDF_INLINE_RANK && place_dimension(trial, rank, set);
     }
     for (i = 1; i < trial->n; i++) {
         if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
-            return 0;
+            return false;
         }
     }
     if (!fold->axes(&trial->call, rank, reduced, &keeps)) {
-        return 0;
+        return false;
     }
+    *set = 0;
     for (i = 0; i < rank; i++) {
-        set |= reduced[i] ? 1u << i : 0;
+        *set |= reduced[i] ? 1u << i : 0;
     }
-    return set;
+    return true;
 }
 
 /* A draft of a fold. The dimensions at the end that are folded are one axis, as they are for the kernel. */
 struct folding {
+    struct lowering *lowering;
     struct nest_draft *draft;
-    uint8_t axes[MDF_INLINE_RANK]; /* of the operand's dimensions */
+    uint8_t axes[MDF_INLINE_RANK]; /* of the operand's dimensions; of those that are one, the last one's */
     uint8_t row;                   /* the axis at the end that is folded; DRAFT_NO_AXIS: none */
+    bool is_joined;                /* it is that of several dimensions */
     uint8_t outer[MDF_INLINE_RANK];
     size_t n_outer; /* other axes folded */
     size_t n;       /* elements of one total */
@@ -293,147 +300,225 @@ struct folding {
 static bool plan_fold(struct folding *folding, const struct mdf_value *operand, unsigned set)
 {
     const int64_t *shape = mdf_value_shape(operand);
-    bool is_row = true, has_row = false;
+    size_t d, first_of_row = operand->rank, n_joined = 0;
     int64_t n_row = 1;
-    size_t d;
 
     folding->row = DRAFT_NO_AXIS;
     folding->n = 1;
-    for (d = operand->rank; d-- > 0;) {
-        folding->n *= (set >> d & 1) != 0 ? (size_t)shape[d] : 1;
-        is_row = is_row && (shape[d] == 1 || (set >> d & 1) != 0);
-        if (is_row && shape[d] != 1) {
-            if (has_row) {
-                return false; /* two axes that are one for the kernel: its lanes go on from one to the next */
-            }
-            has_row = true;
-            n_row *= shape[d];
-        }
+    while (first_of_row > 0 && (shape[first_of_row - 1] == 1 || (set >> (first_of_row - 1) & 1) != 0)) {
+        first_of_row--;
+        n_joined += shape[first_of_row] != 1;
+        n_row *= shape[first_of_row];
     }
+    folding->is_joined = n_joined > 1;
     for (d = 0; d < operand->rank; d++) {
-        folding->axes[d] = draft_axis(folding->draft, shape[d]);
-        if ((set >> d & 1) == 0 || shape[d] == 1) {
-            continue;
-        }
-        if (has_row && folding->axes[d] + 1u == folding->draft->n_axes && n_row == shape[d] &&
-            mdf_axes_product(shape, d + 1, operand->rank) == 1) {
+        bool is_folded = (set >> d & 1) != 0 && shape[d] != 1, is_last = d + 1 == operand->rank;
+
+        folding->n *= is_folded ? (size_t)shape[d] : 1;
+        folding->axes[d] = d >= first_of_row && folding->is_joined ? (is_last ? draft_axis(folding->draft, n_row) : DRAFT_NO_AXIS)
+                                                                   : draft_axis(folding->draft, shape[d]);
+        if (d >= first_of_row && folding->axes[d] != DRAFT_NO_AXIS) {
             folding->row = folding->axes[d];
-        } else {
+        } else if (is_folded && d < first_of_row) {
             folding->outer[folding->n_outer++] = folding->axes[d];
         }
     }
-    return folding->n > 1 && folding->n <= LONGEST_FOLD;
+    return folding->lowering->is_for_source || (folding->n > 1 && folding->n <= LONGEST_FOLD && !folding->is_joined);
 }
 
-/* The folds themselves: along the row in lanes, then along the other axes one by one. */
-static uint8_t fold_axes(struct folding *folding, enum mdf_nest_fold fold, uint8_t in, unsigned lanes)
+static uint8_t load_operand(struct folding *folding, mdf_lowered_id id)
 {
+    const struct mdf_value *form = &folding->lowering->lowered->values[id].form;
+    struct mdf_nest_view view = {.id = id, .at = MDF_NEST_NONE};
+    int64_t strides[MDF_INLINE_RANK] = {0};
+
+    if (!folding->is_joined) {
+        return draft_load(folding->lowering, folding->draft, id, folding->axes);
+    }
+    mdf_strides(form->rank, mdf_value_shape(form), strides);
+    strides[form->rank - 1] = 1;
+    return draft_load_elements(folding->lowering, folding->draft, &view, form->rank, folding->axes, strides);
+}
+
+static uint8_t apply(struct folding *folding, const struct mdf_element *element, uint8_t a, uint8_t b)
+{
+    return draft_apply(folding->lowering, folding->draft, element, (const uint8_t[]){a, b});
+}
+
+static uint8_t add_constant(struct folding *folding, mdf_dtype dtype, double real)
+{
+    struct mdf_value value = {0};
+    uint64_t element = 0;
+    mdf_lowered_id id;
+
+    mdf_convert_elements(dtype, &element, MDF_DTYPE_FLOAT64, &real, 1, false);
+    mdf_value_borrow_tensor(folding->lowering->memory, &value, dtype, MDF_STRENGTH_TYPED, 0, NULL, &element);
+    id = lowering_add_constant(folding->lowering, &value, false);
+    folding->draft->has_failed = folding->draft->has_failed || id == MDF_LOWERED_NONE;
+    return id == MDF_LOWERED_NONE ? 0 : draft_load(folding->lowering, folding->draft, id, NULL);
+}
+
+/* How a row is folded. */
+struct row_order {
+    unsigned lanes;
+    enum mdf_nest_order order;
+    bool goes_on; /* from one row to the next, as if all were one */
+};
+
+/* Of a row of n reals; whole numbers are folded in any order. */
+static struct row_order find_order(const struct fold_rule *rule, mdf_dtype dtype, mdf_dtype total, size_t n)
+{
+    bool is_sum = rule->fold == MDF_NEST_SUM && rule->of->way->term == MDF_ELEMENT(kept);
+
+    if (mdf_dtype_kind(total) != 'f' || rule->of->order == MDF_FOLD_IN_ORDER) {
+        return (struct row_order){1, MDF_NEST_IN_LANES, mdf_dtype_kind(total) == 'f'};
+    }
+    if (rule->of->order == MDF_FOLD_PAIRWISE) {
+        return n < MDF_FOLD_N_LANES ? (struct row_order){1, MDF_NEST_IN_LANES, false} : (struct row_order){MDF_FOLD_N_LANES, MDF_NEST_PAIRWISE, false};
+    }
+    return is_sum && dtype == MDF_DTYPE_FLOAT32
+               ? (struct row_order){MDF_SUM_PARTS, MDF_NEST_IN_LANES, false}
+               : (struct row_order){MDF_FOLD_N_LANES, n <= MDF_FOLD_BLOCK ? MDF_NEST_IN_LANES : MDF_NEST_IN_BLOCKS, false};
+}
+
+/* The folds themselves: along the row, then along the other axes one by one. */
+static uint8_t fold_axes(struct folding *folding, enum mdf_nest_fold fold, uint8_t in, struct row_order order)
+{
+    bool is_real = mdf_dtype_kind((mdf_dtype)folding->draft->steps[in].step.dtype) == 'f';
+    bool is_mixed = is_real && folding->n_outer > 0 && (fold == MDF_NEST_MAXIMUM || fold == MDF_NEST_MINIMUM);
+
+    if (folding->n == 1) { /* 0 is added all the same, which makes 0 of -0 */
+        return fold == MDF_NEST_SUM && is_real ? apply(folding, MDF_ELEMENT(add), in,
+                                                       add_constant(folding, (mdf_dtype)folding->draft->steps[in].step.dtype, 0))
+                                               : in;
+    }
+    if (folding->row != DRAFT_NO_AXIS && order.goes_on) {
+        folding->outer[folding->n_outer] = folding->row;
+        return draft_fold(folding->draft, fold, in, folding->n_outer + 1, folding->outer, 1);
+    }
     if (folding->row != DRAFT_NO_AXIS) {
-        in = draft_fold(folding->draft, fold, in, 1, &folding->row, lanes);
+        /* Machine code has lanes only, and of several NaN keeps the last one. */
+        folding->draft->has_failed =
+            folding->draft->has_failed || (!folding->lowering->is_for_source && (order.order != MDF_NEST_IN_LANES || is_mixed));
+        in = draft_fold(folding->draft, fold, in, 1, &folding->row, order.lanes);
+        folding->draft->steps[in].step.order = (uint8_t)order.order;
+        fold = !is_mixed ? fold : fold == MDF_NEST_MAXIMUM ? MDF_NEST_LARGEST : MDF_NEST_SMALLEST;
     }
     return folding->n_outer == 0 ? in : draft_fold(folding->draft, fold, in, folding->n_outer, folding->outer, 1);
 }
 
-static uint8_t add_constant(struct lowering *lowering, struct nest_draft *draft, double real)
+/* The type of totals: float64 and int64, whose low bits are those of uint64, or that of the result. */
+static mdf_dtype total_dtype(const struct fold_rule *rule, mdf_dtype dtype, mdf_dtype result)
 {
-    struct mdf_value value = {0};
-    mdf_lowered_id id;
+    bool is_own = is_extreme(rule) && mdf_nest_has_fold(rule->fold, dtype);
 
-    mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 0, NULL, &real);
-    id = lowering_add_constant(lowering, &value, false);
-    draft->has_failed = draft->has_failed || id == MDF_LOWERED_NONE;
-    return id == MDF_LOWERED_NONE ? 0 : draft_load(lowering, draft, id, NULL);
+    return rule->of->truths                                                             ? MDF_DTYPE_INT32
+           : is_own                                                                     ? dtype
+           : is_extreme(rule)                                                           ? MDF_DTYPE_INT64
+           : rule->of->totals != MDF_FOLD_WIDE && mdf_nest_has_fold(rule->fold, result) ? result
+           : mdf_dtype_kind(dtype) == 'f'                                               ? MDF_DTYPE_FLOAT64
+                                                                                        : MDF_DTYPE_INT64;
 }
 
-/* The lanes of a row's sum; 0: there is no such order. */
-static unsigned row_lanes(const struct fold_rule *rule, mdf_dtype dtype, size_t n)
+/* The largest element, in the type of totals, or 0 where that is not finite. */
+static uint8_t find_shift(struct folding *folding, uint8_t x)
 {
-    if (mdf_dtype_kind(dtype) != 'f' || rule->order == MDF_FOLD_IN_ORDER) {
-        return 1;
-    }
-    if (rule->order == MDF_FOLD_PAIRWISE) {
-        return n < MDF_FOLD_N_LANES || rule->fold != MDF_NEST_SUM ? 1 : 0;
-    }
-    if (rule->fold == MDF_NEST_SUM && rule->before == NOTHING && dtype == MDF_DTYPE_FLOAT32) {
-        return MDF_SUM_PARTS;
-    }
-    return n <= MDF_FOLD_BLOCK ? MDF_FOLD_N_LANES : 0;
+    uint8_t in[MDF_MAX_OPERANDS];
+
+    in[1] = fold_axes(folding, MDF_NEST_MAXIMUM, x, (struct row_order){1, MDF_NEST_IN_LANES, true});
+    in[0] = apply(folding, MDF_ELEMENT(is_finite), in[1], 0);
+    in[2] = add_constant(folding, MDF_DTYPE_FLOAT64, 0);
+    return draft_apply(folding->lowering, folding->draft, MDF_ELEMENT(select), in);
 }
 
-/* Reals are folded in float64 and rounded once, whole numbers in int64, or all in their own type. */
-static uint8_t fold_numbers(struct lowering *lowering, struct folding *folding, const struct fold_rule *rule, mdf_dtype dtype,
-                            uint8_t in)
+static uint8_t finish_total(struct folding *folding, const struct fold_rule *rule, uint8_t total, uint8_t shift)
+{
+    mdf_dtype dtype = (mdf_dtype)folding->draft->steps[total].step.dtype;
+
+    if (rule->of->divides) {
+        total = apply(folding, mdf_dtype_kind(dtype) == 'f' ? MDF_ELEMENT(divide) : MDF_ELEMENT(quotient), total,
+                      add_constant(folding, dtype, (double)folding->n));
+    }
+    if (rule->of->after != MDF_ELEMENT(kept)) {
+        total = apply(folding, rule->of->after, draft_cast(folding->draft, total, MDF_DTYPE_FLOAT64), 0);
+    }
+    return rule->of->shifts ? apply(folding, MDF_ELEMENT(add), total, shift) : total;
+}
+
+static uint8_t fold_numbers(struct folding *folding, const struct fold_rule *rule, mdf_dtype result, uint8_t in)
 {
     struct nest_draft *draft = folding->draft;
-    bool is_real = mdf_dtype_kind(dtype) == 'f';
-    mdf_dtype total = !rule->is_wide ? dtype : is_real ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_INT64;
-    uint8_t wide = draft_cast(draft, in, total);
-    unsigned lanes = folding->row == DRAFT_NO_AXIS ? 1 : row_lanes(rule, dtype, draft->extents[folding->row]);
+    mdf_dtype dtype = (mdf_dtype)draft->steps[in].step.dtype, total = total_dtype(rule, dtype, result);
+    const struct mdf_element *term = rule->of->way->term;
+    struct row_order order = {1, MDF_NEST_IN_LANES, true};
+    uint8_t shift = 0;
 
-    if (lanes == 0 || (!is_real && (rule->before == MAGNITUDE || rule->behind != NOTHING)) ||
-        (rule->behind != NOTHING && total != MDF_DTYPE_FLOAT64)) {
+    if (!mdf_nest_has_fold(rule->fold, total) || (dtype == MDF_DTYPE_UINT64 && is_extreme(rule))) {
         draft->has_failed = true;
         return in;
     }
-    if (rule->before == SQUARE) {
-        wide = draft_apply(lowering, draft, MDF_ELEMENT(multiply), (const uint8_t[]){wide, wide});
-    } else if (rule->before == MAGNITUDE) {
-        wide = draft_apply(lowering, draft, MDF_ELEMENT(absolute), &wide);
+    if (folding->row != DRAFT_NO_AXIS && is_extreme(rule)) { /* in any order, but for which NaN stays */
+        order.goes_on = rule->of->order != MDF_FOLD_LANES && mdf_dtype_kind(dtype) == 'f';
+        order.lanes = rule->of->order == MDF_FOLD_LANES && mdf_dtype_kind(dtype) == 'f' ? MDF_EXTREME_PARTS : 1;
+    } else if (folding->row != DRAFT_NO_AXIS) {
+        order = find_order(rule, dtype, total, draft->extents[folding->row]);
     }
-    wide = fold_axes(folding, rule->fold, wide, lanes);
-    if (rule->behind == ROOT) {
-        wide = draft_apply(lowering, draft, MDF_ELEMENT(square_root), &wide);
-    } else if (rule->behind == DIVISION) {
-        wide = draft_apply(lowering, draft, MDF_ELEMENT(divide),
-                           (const uint8_t[]){wide, add_constant(lowering, draft, (double)folding->n)});
+    in = draft_cast(draft, rule->of->truths ? draft_cast(draft, in, MDF_DTYPE_BOOL) : in, total);
+    if (rule->of->shifts) {
+        shift = find_shift(folding, in);
+        in = apply(folding, MDF_ELEMENT(subtract), in, shift);
     }
-    return draft_cast(draft, wide, dtype);
+    if (term == MDF_ELEMENT(square)) {
+        in = apply(folding, MDF_ELEMENT(multiply), in, in);
+    } else if (term != MDF_ELEMENT(kept)) {
+        in = apply(folding, term, in, 0);
+    }
+    return draft_cast(draft, finish_total(folding, rule, fold_axes(folding, rule->fold, in, order), shift), result);
 }
 
-/* Extremes, and where they stand. */
-static uint8_t fold_extremes(struct lowering *lowering, struct folding *folding, const struct trial *trial,
-                             const struct fold_rule *rule, mdf_dtype dtype, uint8_t in)
+/* Where an extreme stands. */
+static uint8_t find_place(struct folding *folding, const struct trial *trial, const struct fold_rule *rule, uint8_t in)
 {
     const int64_t *last = lowering_setting(trial->source->operator, trial->source->settings, "select_last_index");
     enum mdf_nest_fold fold = rule->fold;
-    bool is_place = fold >= MDF_NEST_FIRST_MAXIMUM;
 
-    if (is_place && folding->row != DRAFT_NO_AXIS && folding->draft->extents[folding->row] > LONGEST_SEARCH &&
-        !lowering->is_for_source) {
-        folding->draft->has_failed = true; /* its kernel looks at vectors */
-        return in;
-    }
     if (last != NULL && *last == 1) {
         fold = fold == MDF_NEST_FIRST_MAXIMUM ? MDF_NEST_LAST_MAXIMUM : MDF_NEST_LAST_MINIMUM;
     }
-    /* Of several NaN the kernel keeps another one where it goes through rows of rows. */
-    folding->draft->has_failed =
-        folding->draft->has_failed || !mdf_nest_has_fold(fold, dtype) || (folding->n_outer > 0 && folding->row != DRAFT_NO_AXIS);
-    return fold_axes(folding, fold, in, is_place || mdf_dtype_kind(dtype) != 'f' ? 1 : MDF_EXTREME_PARTS);
+    folding->draft->has_failed = folding->draft->has_failed || folding->n == 1 ||
+                                 !mdf_nest_has_fold(fold, (mdf_dtype)folding->draft->steps[in].step.dtype) ||
+                                 (folding->row != DRAFT_NO_AXIS && folding->draft->extents[folding->row] > LONGEST_SEARCH &&
+                                  !folding->lowering->is_for_source); /* its kernel looks at vectors */
+    return fold_axes(folding, fold, in, (struct row_order){1, MDF_NEST_IN_LANES, true});
+}
+
+/* Nests that run here fold what there is machine code for. */
+static bool may_fold(const struct lowering *lowering, mdf_dtype dtype)
+{
+    char kind = mdf_dtype_kind(dtype);
+
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
+           (lowering->is_for_source && (kind == 'i' || kind == 'u' || kind == 'b'));
 }
 
 static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, const struct fold_rule *rule)
 {
     const struct mdf_value *operand = trial->effective[0], *result = &trial->results[0];
-    struct folding folding = {.draft = draft_new(lowering)};
-    unsigned set = folded_dimensions(lowering, trial, operand->rank);
+    struct folding folding = {.lowering = lowering, .draft = draft_new(lowering)};
+    unsigned set = 0;
     uint8_t axes[MDF_INLINE_RANK], register_number;
     size_t d, n = 0;
 
-    if (folding.draft == NULL || set == 0 || operand->rank > MDF_INLINE_RANK || operand->length <= 1 ||
-        (mdf_dtype_kind((mdf_dtype)operand->dtype) == 'f'
-             ? operand->dtype != MDF_DTYPE_FLOAT32 && operand->dtype != MDF_DTYPE_FLOAT64
-             : operand->dtype != MDF_DTYPE_INT32 && operand->dtype != MDF_DTYPE_INT64) ||
-        !plan_fold(&folding, operand, set)) {
+    if (folding.draft == NULL || operand->length == 0 || !folded_dimensions(lowering, trial, operand->rank, &set) ||
+        !may_fold(lowering, (mdf_dtype)operand->dtype) || !plan_fold(&folding, operand, set)) {
         return MDF_LOWERED_NONE;
     }
-    register_number = draft_load(lowering, folding.draft, trial->ids[0], folding.axes);
+    register_number = load_operand(&folding, trial->ids[0]);
     if (folding.draft->steps[register_number].axes + 1u != 1u << folding.draft->n_axes) {
         return MDF_LOWERED_NONE; /* a view in which elements repeat */
     }
-    register_number = rule->fold >= MDF_NEST_MAXIMUM
-                          ? fold_extremes(lowering, &folding, trial, rule, (mdf_dtype)operand->dtype, register_number)
-                          : fold_numbers(lowering, &folding, rule, (mdf_dtype)operand->dtype, register_number);
+    register_number = rule->of == NULL ? find_place(&folding, trial, rule, register_number)
+                                       : fold_numbers(&folding, rule, (mdf_dtype)result->dtype, register_number);
     for (d = 0; d < operand->rank; d++) { /* dimensions that are left; those of the result are the same, or of size 1 */
         if ((set >> d & 1) == 0 || result->rank == operand->rank) {
             axes[n++] = (set >> d & 1) == 0 ? folding.axes[d] : DRAFT_NO_AXIS;
@@ -555,7 +640,7 @@ bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct tr
         trial->results[0].kind != MDF_KIND_TENSOR || trial->effective[0]->kind != MDF_KIND_TENSOR) {
         return true;
     }
-    if (find_fold(trial->source->operator, & rule)) {
+    if (find_fold(lowering, trial->source->operator, & rule)) {
         id = add_fold(lowering, trial, &rule);
     } else if (trial->source->operator->kernel == mdf_matmul && trial->n == 2 && trial->ids[1] != MDF_LOWERED_NONE &&
                lowering->region->kind == REGION_BODY && !is_prepared(lowering, trial)) {

@@ -28,8 +28,22 @@
 #define ELEMENT uint8_t
 #include "mdf_c/lowered/lowered_cast.inc"
 
+/* Whether the types are among those that have loops here; others are whole numbers that wrap. */
+static bool has_loop(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
+           dtype == MDF_DTYPE_BOOL;
+}
+
 bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *target, size_t n)
 {
+    if (!has_loop(from) || !has_loop(to)) {
+        if (mdf_dtype_kind(from) != 'i' && mdf_dtype_kind(from) != 'u' && from != MDF_DTYPE_BOOL) {
+            return false;
+        }
+        mdf_convert_elements(to, target, from, source, n, false);
+        return true;
+    }
     switch (from) {
     case MDF_DTYPE_FLOAT32:
         return cast_float32(to, source, target, n);
@@ -41,11 +55,7 @@ bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *ta
         return cast_int64(to, source, target, n);
     case MDF_DTYPE_BOOL:
         return cast_bool(to, source, target, n);
-    default: /* whole numbers of other sizes, which wrap */
-        if (mdf_dtype_kind(from) != 'i' && mdf_dtype_kind(from) != 'u') {
-            return false;
-        }
-        mdf_convert_elements(to, target, from, source, n, false);
-        return true;
+    default:
+        return false;
     }
 }

@@ -37,10 +37,12 @@ enum mdf_nest_kind {
 
 /* With t the total so far and x the next element. Types: of in[0] and the result one and the same, unless it says otherwise. */
 enum mdf_nest_fold {
-    MDF_NEST_SUM,     /* reals, int32, int64 (wraps): begins with 0; t + x */
-    MDF_NEST_PRODUCT, /* the same: begins with 1; t * x */
-    MDF_NEST_MAXIMUM, /* reals, int32, int64: begins with the lowest, -infinity; x > t || x != x ? x : t */
-    MDF_NEST_MINIMUM, /* the same with the highest and x < t */
+    MDF_NEST_SUM,      /* reals, int32, int64 (wraps): begins with 0; t + x */
+    MDF_NEST_PRODUCT,  /* the same: begins with 1; t * x */
+    MDF_NEST_MAXIMUM,  /* reals, int32, int64: begins with the lowest, -infinity; x > t || x != x ? x : t */
+    MDF_NEST_MINIMUM,  /* the same with the highest and x < t */
+    MDF_NEST_LARGEST,  /* as MAXIMUM, but of several NaN the first stays: x > t || (x != x && t == t) ? x : t */
+    MDF_NEST_SMALLEST, /* the same with x < t */
     /* reals, int32, int64, the result is int64: the index, over the one axis folded, of the first largest element; with NaN in
      * the row, of the first NaN: begins with element 0; x > t || (x != x && t == t) takes x */
     MDF_NEST_FIRST_MAXIMUM,
@@ -48,6 +50,20 @@ enum mdf_nest_fold {
     MDF_NEST_LAST_MAXIMUM,  /* of the last: x >= t || x != x */
     MDF_NEST_LAST_MINIMUM,  /* x <= t || ... */
     N_MDF_NEST_FOLDS
+};
+
+/* The order of a sum or product of reals. */
+enum mdf_nest_order {
+    MDF_NEST_IN_LANES, /* as `lanes` says */
+    /* 8 lanes; of more than 512 elements the first n / 2 / 8 * 8 and the others are folded so, apart, and then joined. */
+    MDF_NEST_IN_BLOCKS,
+    /* numpy's: fewer than 8 elements one by one; else element i of the first n / 8 * 8 goes to total i % 8, which are joined in
+     * pairs, 0 with 1, 2 with 3, and so on; then the rest one by one. Of more than 128 elements the first n / 2 - n / 2 % 8
+     * and the others are folded so, apart. */
+    MDF_NEST_PAIRWISE,
+    /* Of fewer than 32 elements one by one; else the first n / 32 * 32 in 32 lanes, then the rest one by one. */
+    MDF_NEST_WITH_REST,
+    N_MDF_NEST_ORDERS
 };
 
 /* Which element of the value. */
@@ -84,6 +100,7 @@ struct mdf_nest_step {
      * kept for reals; whole numbers may be folded in any, but for the indices of extremes. */
     uint8_t fold; /* enum mdf_nest_fold */
     uint8_t lanes;
+    uint8_t order;             /* enum mdf_nest_order; of all but the first there is one axis, and `lanes` is what they say */
     struct mdf_nest_view view; /* LOAD, STORE */
 };
 

@@ -2,6 +2,7 @@
 #include "mdf_c/lowered/nest_folds.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MOST_LANES = 128 };
 
@@ -49,9 +50,73 @@ bool mdf_nest_has_fold(enum mdf_nest_fold fold, mdf_dtype dtype)
     return fold < N_MDF_NEST_FOLDS && folds_of(dtype) != NULL;
 }
 
+/* One row whose elements go through lanes, and the rest one by one. */
+static void fold_with_rest(const struct mdf_nest_step *step, size_t n, const char *row, char *total)
+{
+    fold_function fold = folds_of((mdf_dtype)step->operand_dtype)[step->fold];
+    size_t size = mdf_dtype_size((mdf_dtype)step->operand_dtype), whole = n - n % step->lanes, lane;
+    uint64_t totals[MOST_LANES], half;
+
+    if (whole == 0) {
+        fold(1, n, 1, row, total);
+        return;
+    }
+    if (step->order != MDF_NEST_PAIRWISE) {
+        fold(1, whole, step->lanes, row, totals);
+    } else { /* lane by lane, then neighbours */
+        char column[128 * sizeof(uint64_t)], *at;
+
+        for (lane = 0; lane < step->lanes; lane++) {
+            for (at = column, half = lane; half < whole; half += step->lanes, at += size) {
+                memcpy(at, row + half * size, size);
+            }
+            fold(1, whole / step->lanes, 1, column, (char *)totals + lane * size);
+        }
+        for (half = step->lanes / 2; half > 0; half /= 2) {
+            fold(half, 2, 1, totals, totals);
+        }
+    }
+    memcpy((char *)totals + size, row + whole * size, (n - whole) * size);
+    fold(1, n - whole + 1, 1, totals, total);
+}
+
+/* One row in an order that goes on by halves. */
+static void fold_by_halves(const struct mdf_nest_step *step, size_t n, const char *row, char *total)
+{
+    bool is_pairwise = step->order == MDF_NEST_PAIRWISE;
+    size_t most = is_pairwise ? 128 : 512, size = mdf_dtype_size((mdf_dtype)step->operand_dtype);
+    size_t half = is_pairwise ? n / 2 - n / 2 % 8 : n / 2 / 8 * 8;
+    char halves[2 * sizeof(uint64_t)];
+
+    if (n <= most && !is_pairwise) {
+        folds_of((mdf_dtype)step->operand_dtype)[step->fold](1, n, step->lanes, row, total);
+    } else if (n <= most) {
+        fold_with_rest(step, n, row, total);
+    } else {
+        fold_by_halves(step, half, row, halves);
+        fold_by_halves(step, n - half, row + half * size, halves + size);
+        folds_of((mdf_dtype)step->operand_dtype)[step->fold](1, 2, 1, halves, total);
+    }
+}
+
 void mdf_nest_fold_rows(const struct mdf_nest_step *step, size_t n, size_t n_row, const void *rows, void *totals)
 {
-    folds_of((mdf_dtype)step->operand_dtype)[step->fold](n, n_row, step->lanes, rows, totals);
+    size_t size = mdf_dtype_size((mdf_dtype)step->operand_dtype), i;
+
+    if (step->order == MDF_NEST_IN_LANES) {
+        folds_of((mdf_dtype)step->operand_dtype)[step->fold](n, n_row, step->lanes, rows, totals);
+        return;
+    }
+    for (i = 0; i < n; i++) {
+        const char *row = (const char *)rows + i * n_row * size;
+        char *total = (char *)totals + i * size;
+
+        if (step->order == MDF_NEST_WITH_REST) {
+            fold_with_rest(step, n_row, row, total);
+        } else {
+            fold_by_halves(step, n_row, row, total);
+        }
+    }
 }
 
 /* ------------------------------------------------------------------ what a nest touches */

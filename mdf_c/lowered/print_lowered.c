@@ -250,8 +250,10 @@ static void print_operands(struct mdf_text *text, const struct mdf_nest_step *st
 
 static void print_step(struct mdf_text *text, const struct mdf_nest_step *step, size_t i)
 {
-    static const char *const folds[N_MDF_NEST_FOLDS] = {"sum",           "product",       "maximum",      "minimum",
-                                                        "first_maximum", "first_minimum", "last_maximum", "last_minimum"};
+    static const char *const folds[N_MDF_NEST_FOLDS] = {"sum",          "product",     "maximum",       "minimum",
+                                                        "largest",      "smallest",    "first_maximum", "first_minimum",
+                                                        "last_maximum", "last_minimum"};
+    static const char *const orders[N_MDF_NEST_ORDERS] = {"", " of blocks", " pairwise", " with a rest"};
     bool is_named = step->code == MDF_LOWERED_ELEMENTS && step->operator!= NULL;
 
     if (step->kind == MDF_NEST_STORE) {
@@ -276,7 +278,7 @@ static void print_step(struct mdf_text *text, const struct mdf_nest_step *step, 
         mdf_text_append_string(text, folds[step->fold]);
         print_operands(text, step);
         if (step->lanes > 1) {
-            mdf_text_printf(text, " in %u lanes", (unsigned)step->lanes);
+            mdf_text_printf(text, " in %u lanes%s", (unsigned)step->lanes, orders[step->order]);
         }
         break;
     case MDF_NEST_STORE:

@@ -173,6 +173,12 @@ static bool verify_operands(struct verification *verification, const struct mdf_
     return true;
 }
 
+static bool has_order(const struct mdf_nest_step *step)
+{
+    return step->order == MDF_NEST_IN_LANES || (step->order < N_MDF_NEST_ORDERS && step->fold <= MDF_NEST_PRODUCT &&
+                                                step->lanes == (step->order == MDF_NEST_WITH_REST ? 32 : 8));
+}
+
 static bool verify_fold(struct verification *verification, const struct mdf_lowered_op *op, const struct mdf_nest_step *step)
 {
     bool is_place = step->fold >= MDF_NEST_FIRST_MAXIMUM;
@@ -180,7 +186,7 @@ static bool verify_fold(struct verification *verification, const struct mdf_lowe
 
     return (mdf_nest_has_fold((enum mdf_nest_fold)step->fold, (mdf_dtype)step->operand_dtype) &&
             step->dtype == (is_place ? MDF_DTYPE_INT64 : step->operand_dtype) && step->lanes > 0 &&
-            (step->lanes & (step->lanes - 1)) == 0 && (n_axes == 1 || (step->lanes == 1 && !is_place))) ||
+            (step->lanes & (step->lanes - 1)) == 0 && has_order(step) && (n_axes == 1 || (step->lanes == 1 && !is_place))) ||
            fail(verification, op, "a fold that there is not");
 }
 

@@ -286,11 +286,28 @@ static struct nest_code *find_best(struct emission *emission, const struct mdf_l
     return best;
 }
 
+/* Whether all folds are in lanes, of kinds that there is code for. */
+static bool has_covered_folds(const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if (step->kind == MDF_NEST_FOLD &&
+            (step->order != MDF_NEST_IN_LANES || step->fold == MDF_NEST_LARGEST || step->fold == MDF_NEST_SMALLEST)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool emission_nest(struct emission *emission, const struct mdf_lowered_nest *nest)
 {
     enum { MOST_POINTS = 1 << 26 }; /* a tenth of a second, about: whoever runs more of them has to ask whether to stop */
     size_t n = mdf_nest_count(nest, 0, nest->n_axes);
-    struct nest_code *best = nest->n_axes == 0 || n == 0 || n > MOST_POINTS ? NULL : find_best(emission, nest);
+    bool fits = nest->n_axes > 0 && n > 0 && n <= MOST_POINTS && has_covered_folds(nest);
+    struct nest_code *best = fits ? find_best(emission, nest) : NULL;
     char *memory;
 
     if (best == NULL) {

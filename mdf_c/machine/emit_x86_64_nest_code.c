@@ -130,6 +130,8 @@ static uint64_t beginning_of(unsigned fold, unsigned dtype)
     case MDF_NEST_LAST_MINIMUM:
         return bits_of(dtype, INFINITY, is_long ? INT64_MAX : INT32_MAX);
     case MDF_NEST_SUM:
+    case MDF_NEST_LARGEST: /* not covered */
+    case MDF_NEST_SMALLEST:
     case N_MDF_NEST_FOLDS:
         break;
     }

@@ -45,7 +45,7 @@ static bool refuse_types(struct mdf_source_writer *writer, const struct mdf_sour
 static bool refuse(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
     const struct mdf_move *move = call->operator->move;
-    size_t i = move != NULL ? mdf_move_data(move, call->call->n_inputs) : call->call->n_inputs;
+    size_t i = move != NULL ? mdf_move_data(move, call->call->n_inputs) : call->operator->fold != NULL ? 1 : call->call->n_inputs;
 
     for (; i < call->call->n_inputs; i++) {
         if (call->call->inputs[i] != MDF_LOWERED_NONE &&
@@ -85,7 +85,7 @@ static write_function find(const struct mdf_operator *operator)
 {
     write_function of_form = operator->form<sizeof forms / sizeof * forms ? forms[operator->form] : NULL;
 
-    return of_form != NULL ? of_form : operator->fold != NULL ? mdf_source_write_fold : refuse;
+    return of_form != NULL ? of_form : refuse;
 }
 
 /* Whether some element that it makes is needed. */

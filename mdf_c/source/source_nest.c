@@ -12,6 +12,7 @@ struct nest_register {
     const char *name;  /* its element, in the blocks that are open; NULL: it has none there */
     size_t block;      /* in which the name is declared */
     const char *array; /* where it is kept; NULL: not yet */
+    const char *row;   /* of a fold in an order of its own: its elements; NULL: not yet */
     const char *total; /* of FOLD: the variable, or array, of totals */
     const char *best;  /* of FOLD to an index: the same for the extreme */
     bool is_stored;    /* by the statement that made it */
@@ -154,7 +155,13 @@ static void open_tile(struct nest_text *text)
 static bool has_lanes(const struct nest_text *text, size_t step)
 {
     return step_of(text, step)->lanes > 1 && step_of(text, step)->fold <= MDF_NEST_MINIMUM &&
-           !nest_plan_is_vector(text->plan, step);
+           step_of(text, step)->order == MDF_NEST_IN_LANES && !nest_plan_is_vector(text->plan, step);
+}
+
+/* Whether all elements of a fold are kept in a row first, which a helper folds in its order. */
+static bool has_row(const struct nest_text *text, size_t step)
+{
+    return step_of(text, step)->order != MDF_NEST_IN_LANES;
 }
 
 /* The most lanes that the totals have which begin before a loop over an axis. */
@@ -470,6 +477,10 @@ static const struct fold_row fold_rows[N_MDF_NEST_FOLDS] = {
     [MDF_NEST_PRODUCT] = {"$t * $x", "($T)(($U)$t * ($U)$x)", "1", "1", "product", false},
     [MDF_NEST_MAXIMUM] = {"$x > $t || $x != $x ? $x : $t", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest", false},
     [MDF_NEST_MINIMUM] = {"$x < $t || $x != $x ? $x : $t", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest", false},
+    [MDF_NEST_LARGEST] = {"$x > $t || ($x != $x && $t == $t) ? $x : $t", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest",
+                          false},
+    [MDF_NEST_SMALLEST] = {"$x < $t || ($x != $x && $t == $t) ? $x : $t", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest",
+                           false},
     [MDF_NEST_FIRST_MAXIMUM] = {"$x > $t || ($x != $x && $t == $t)", "$x > $t", "0", "0", "largest", true},
     [MDF_NEST_FIRST_MINIMUM] = {"$x < $t || ($x != $x && $t == $t)", "$x < $t", "0", "0", "smallest", true},
     [MDF_NEST_LAST_MAXIMUM] = {"$x >= $t || $x != $x", "$x >= $t", "0", "0", "largest", true},
@@ -556,6 +567,11 @@ static void begin(struct nest_text *text, size_t step)
         return;
     }
     close_group(text);
+    if (has_row(text, step)) {
+        own->row = own->row != NULL ? own->row : mdf_source_buffer(writer, dtype, text->nest->extents[fold->level], "row");
+        own->total = own->row;
+        return;
+    }
     own->total = mdf_source_name(writer, &writer->locals, row->hint);
     if (row->is_index) {
         own->best = mdf_source_name(writer, &writer->locals, "best");
@@ -584,10 +600,13 @@ static const char *total_of(struct nest_text *text, size_t step)
     if (nest_plan_is_vector(text->plan, step)) {
         return mdf_source_text(text->writer, "%s[%s]", total, text->axes[text->plan->vector].index);
     }
-    if (!has_lanes(text, step)) {
+    if (!has_lanes(text, step) && !has_row(text, step)) {
         return total;
     }
     index = text->axes[axis].index;
+    if (has_row(text, step)) {
+        return mdf_source_text(text->writer, "%s[%s]", total, index);
+    }
     if (text->lanes[axis] == fold->lanes) {
         return mdf_source_text(text->writer, "%s[%s - %s]", total, index, text->axes[axis].block);
     }
@@ -605,6 +624,10 @@ static void take(struct nest_text *text, size_t step)
     enter(text, fold->in[0]);
     element = operand(text, fold->in[0]);
     total = total_of(text, step);
+    if (has_row(text, step)) {
+        mdf_source_line(writer, "%s = %s;", total, element);
+        return;
+    }
     if (!fold_rows[fold->fold].is_index) {
         combine(text, step, total, element);
         return;
@@ -643,6 +666,48 @@ static const char *join_helper(struct nest_text *text, size_t step)
                                              type, name, type, body));
 }
 
+/* A helper that folds a row in an order of its own (enum mdf_nest_order). */
+static const char *row_helper(struct nest_text *text, size_t step)
+{
+    static const char *const names[N_MDF_NEST_ORDERS] = {"", "blocks", "pairwise", "rest"};
+    struct mdf_source_writer *writer = text->writer;
+    const struct mdf_nest_step *fold = step_of(text, step);
+    bool is_pairwise = fold->order == MDF_NEST_PAIRWISE, by_halves = fold->order != MDF_NEST_WITH_REST;
+    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
+    const char *type = mdf_source_type(dtype), *start = fold_rows[fold->fold].start, *name, *halves = "", *joined;
+
+    name = mdf_source_text(writer, "%s_%s_%s", fold_rows[fold->fold].hint, names[fold->order], mdf_dtype_name(dtype));
+    if (by_halves) {
+        halves = mdf_source_text(writer,
+                                 "    if (n > %d) {\n        const size_t half = %s;\n"
+                                 "        const %s total = mdf_%s(x, half), other = mdf_%s(x + half, n - half);\n\n"
+                                 "        return %s;\n    }\n",
+                                 is_pairwise ? 128 : 512, is_pairwise ? "n / 2 - n / 2 % 8" : "n / 2 / 8 * 8", type, name, name,
+                                 combined(text, step, "total", "other"));
+    }
+    joined = is_pairwise ? combined(text, step, "lanes[2 * lane]", "lanes[2 * lane + 1]")
+                         : combined(text, step, "lanes[lane]", "lanes[lane + half]");
+    return mdf_source_helper(
+        writer, name,
+        mdf_source_text(
+            writer,
+            "static %s mdf_%s(const %s *x, size_t n)\n{\n    %s lanes[%u];\n    size_t i = 0;\n\n%s"
+            "    for (size_t lane = 0; lane < %u; lane++) {\n        lanes[lane] = %s;\n    }\n"
+            "    for (; i + %u <= n; i += %u) {\n        for (size_t lane = 0; lane < %u; lane++) {\n"
+            "            lanes[lane] = %s;\n        }\n    }\n%s"
+            "    for (size_t half = %u; half > 0; half /= 2) {\n        for (size_t lane = 0; lane < half; lane++) {\n"
+            "            lanes[lane] = %s;\n        }\n    }\n%s    return lanes[0];\n}\n",
+            type, name, type, type, (unsigned)fold->lanes, halves, (unsigned)fold->lanes, start, (unsigned)fold->lanes,
+            (unsigned)fold->lanes, (unsigned)fold->lanes, combined(text, step, "lanes[lane]", "x[i + lane]"),
+            fold->order == MDF_NEST_IN_BLOCKS
+                ? mdf_source_text(writer, "    for (; i < n; i++) {\n        lanes[i %% 8] = %s;\n    }\n",
+                                  combined(text, step, "lanes[i % 8]", "x[i]"))
+                : "",
+            (unsigned)fold->lanes / 2, joined,
+            mdf_source_text(writer, "    for (; i < n; i++) {\n        lanes[0] = %s;\n    }\n",
+                            combined(text, step, "lanes[0]", "x[i]"))));
+}
+
 static void end(struct nest_text *text, size_t step)
 {
     struct nest_register *own = &text->registers[step];
@@ -653,6 +718,12 @@ static void end(struct nest_text *text, size_t step)
     close_group(text);
     own->name = own->total;
     own->block = text->n_blocks;
+    if (has_row(text, step)) {
+        mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step),
+                        name_register(text, step, fold_rows[step_of(text, step)->fold].hint),
+                        mdf_source_text(text->writer, "%s(%s, %zu)", row_helper(text, step), own->total,
+                                        text->nest->extents[step_of(text, step)->level]));
+    }
     if (has_lanes(text, step)) {
         const char *joined = mdf_source_text(text->writer, "%s(%s)", join_helper(text, step), own->total);
 

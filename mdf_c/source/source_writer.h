@@ -224,8 +224,7 @@ struct mdf_source_call {
 const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i);
 const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call);
 
-/* --- source_reduce.c, source_product.c */
-bool mdf_source_write_fold(struct mdf_source_writer *writer, const struct mdf_source_call *call);
+/* --- source_product.c */
 bool mdf_source_write_matmul(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 bool mdf_source_write_gemm(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 
