@@ -349,9 +349,10 @@ Test(compile, refusals_have_a_place)
          "place.json:4:7: error: node 'N', parameter 's': it can not be written as C: there is no form in C of the operator "
          "EyeLike"},
         {"\"parameters\": {\"r\": {\"value\": 1}},\n \"output_ports\": {\"p\": {\"value\": \"r\"},\n  \"o\": {\"value\": "
-         "\"numpy.sum(u)\"}}",
-         "place.json:5:18: error: node 'N', output port 'o': it can not be written as C: the operator numpy.sum on elements of "
-         "type uint8"},
+         "\"numpy.matmul(u, u)\"}}",
+         "place.json:5:18: error: node 'N', output port 'o': it can not be written as C: the operator numpy.matmul on elements "
+         "of "
+         "types uint8 and uint8"},
         {"\"parameters\": {\n \"r\": {\"value\": \"numpy.concatenate((m, m))\"}}, \"output_ports\": {\"o\": {\"value\": \"r\"}}",
          "place.json:4:17: error: node 'N', parameter 'r': it can not be written as C: a value that is a list, an object, text "
          "or nothing"},

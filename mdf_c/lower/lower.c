@@ -112,6 +112,9 @@ static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_o
     }
     value =
         MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT ? lowering_slot(scope, operand) : mdf_frame_value(scope->frame, operand);
+    if (lowering->stays != NULL && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && lowering->stays[MDF_OPERAND_INDEX(operand)]) {
+        return lowering_add_constant(lowering, value, true);
+    }
     id = lowering_add_value(lowering, MDF_LOWERED_INPUT, value);
     if (id != MDF_LOWERED_NONE) {
         lowering->lowered->values[id].source = value;
@@ -597,8 +600,10 @@ static bool is_sound(struct lowering *lowering)
 struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct mdf_refusal *refusal)
 {
     struct mdf_execution *execution = mdf_frame_execution(request->frame);
-    struct lowering lowering = {
-        .execution = execution, .memory = execution->context.memory, .is_for_source = request->is_for_source};
+    struct lowering lowering = {.execution = execution,
+                                .memory = execution->context.memory,
+                                .is_for_source = request->is_for_source,
+                                .stays = request->stays};
     mdf_error error = execution->context.error;
     struct mdf_arena arena;
     bool done = false;

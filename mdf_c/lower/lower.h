@@ -36,6 +36,7 @@ struct mdf_lowering_request {
     const uint32_t *readers;
     uint32_t self;
     const bool *keeps;  /* of each slot: it is kept in any case; NULL: none */
+    const bool *stays;  /* of each slot: its value is the same in all runs, a constant; NULL: of none */
     bool is_for_source; /* to be written out: without what is made for running it here (prepared products) */
 };
 

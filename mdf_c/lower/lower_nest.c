@@ -451,9 +451,10 @@ static uint8_t fold_numbers(struct folding *folding, const struct fold_rule *rul
     mdf_dtype dtype = (mdf_dtype)draft->steps[in].step.dtype, total = total_dtype(rule, dtype, result);
     const struct mdf_element *term = rule->of->way->term;
     struct row_order order = {1, MDF_NEST_IN_LANES, true};
+    bool is_shifted = dtype == MDF_DTYPE_UINT64 && is_extreme(rule) && !rule->of->truths;
     uint8_t shift = 0;
 
-    if (!mdf_nest_has_fold(rule->fold, total) || (dtype == MDF_DTYPE_UINT64 && is_extreme(rule))) {
+    if (!mdf_nest_has_fold(rule->fold, total)) {
         draft->has_failed = true;
         return in;
     }
@@ -464,6 +465,9 @@ static uint8_t fold_numbers(struct folding *folding, const struct fold_rule *rul
         order = find_order(rule, dtype, total, draft->extents[folding->row]);
     }
     in = draft_cast(draft, rule->of->truths ? draft_cast(draft, in, MDF_DTYPE_BOOL) : in, total);
+    if (is_shifted) { /* so that the order of int64 is that of uint64 */
+        in = apply(folding, MDF_ELEMENT(add), in, add_constant(folding, total, -0x1p63));
+    }
     if (rule->of->shifts) {
         shift = find_shift(folding, in);
         in = apply(folding, MDF_ELEMENT(subtract), in, shift);
@@ -473,7 +477,13 @@ static uint8_t fold_numbers(struct folding *folding, const struct fold_rule *rul
     } else if (term != MDF_ELEMENT(kept)) {
         in = apply(folding, term, in, 0);
     }
-    return draft_cast(draft, finish_total(folding, rule, fold_axes(folding, rule->fold, in, order), shift), result);
+    in = finish_total(folding, rule, fold_axes(folding, rule->fold, in, order), shift);
+    in = is_shifted ? apply(folding, MDF_ELEMENT(add), in, add_constant(folding, total, -0x1p63)) : in;
+    if (mdf_dtype_kind(dtype) != 'f' && mdf_dtype_kind((mdf_dtype)draft->steps[in].step.dtype) == 'f' &&
+        mdf_dtype_kind(result) != 'f') {
+        in = draft_cast(draft, in, MDF_DTYPE_INT64); /* of which all shorter types, and uint64, are low bits */
+    }
+    return draft_cast(draft, in, result);
 }
 
 /* Where an extreme stands. */

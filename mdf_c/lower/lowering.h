@@ -51,6 +51,7 @@ struct lowering {
     size_t capacity;    /* of values and facts */
     struct region *region;
     bool is_for_source;
+    const bool *stays;               /* as in struct mdf_lowering_request */
     const char *name;                /* of what is being computed, as the model calls it */
     const struct mdf_origin *origin; /* of the instruction that is being lowered */
     const char *operator;            /* that it calls; NULL: none */

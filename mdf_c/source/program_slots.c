@@ -37,6 +37,37 @@ const struct mdf_lowered *mdf_source_find_stretch(const struct mdf_source_progra
     return NULL;
 }
 
+static bool is_slot(const struct mdf_source_program *program, const struct mdf_value *value)
+{
+    return value >= program->values && value < program->values + program->program->code->n_slots;
+}
+
+static bool is_same(const struct mdf_value *a, const struct mdf_value *b)
+{
+    return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == b->dtype && a->dtype != MDF_DTYPE_STRING &&
+           a->strength == b->strength && a->rank == b->rank && a->length == b->length &&
+           (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0) && a->length > 0 &&
+           memcmp(a->data, b->data, a->length * mdf_dtype_size((mdf_dtype)a->dtype)) == 0;
+}
+
+/* What follows from constants and shapes alone is constant for the nodes that come later, where all run once in each evaluation,
+ * one after the other. */
+static void note_constants(struct mdf_source_program *program, const struct mdf_lowered *lowered)
+{
+    size_t i;
+
+    for (i = 0; i < lowered->n_outputs && program->program->schedule == NULL; i++) {
+        const struct mdf_lowered_value *value = &lowered->values[lowered->outputs[i].id];
+        size_t slot = (size_t)(lowered->outputs[i].slot - program->values);
+
+        if (is_slot(program, lowered->outputs[i].slot)) {
+            program->changes[slot] = program->changes[slot] || value->place != MDF_LOWERED_CONSTANT ||
+                                     !is_same(&value->form, lowered->outputs[i].slot);
+            program->stays[slot] = !program->changes[slot];
+        }
+    }
+}
+
 static bool lower_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
 {
     struct mdf_execution *execution = &program->state->shared->execution;
@@ -45,6 +76,7 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
                                            .n_ranges = n,
                                            .readers = program->is_read,
                                            .self = MDF_READ_BY_ALL,
+                                           .stays = program->stays,
                                            .is_for_source = true};
     struct mdf_source_stretch *added;
     double kept = execution->dt;
@@ -71,6 +103,7 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
     }
     added->next = program->stretches;
     program->stretches = added;
+    note_constants(program, added->lowered);
     return true;
 }
 
@@ -163,11 +196,6 @@ static bool fill_all(struct mdf_source_program *program)
 }
 
 /* ------------------------------------------------------------------ slots */
-
-static bool is_slot(const struct mdf_source_program *program, const struct mdf_value *value)
-{
-    return value >= program->values && value < program->values + program->program->code->n_slots;
-}
 
 static bool is_constant(const struct mdf_source_program *program, const struct mdf_value *value)
 {
@@ -423,9 +451,12 @@ bool mdf_source_collect(struct mdf_source_program *program)
     program->values = mdf_frame_slot(program->state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, 0));
     program->slots = mdf_arena_array(arena, code->n_slots, sizeof *program->slots);
     program->is_read = mdf_arena_array(arena, code->n_slots, sizeof *program->is_read);
+    program->stays = mdf_arena_array(arena, code->n_slots, sizeof *program->stays);
+    program->changes = mdf_arena_array(arena, code->n_slots, sizeof *program->changes);
     program->hints = mdf_arena_array(arena, code->n_slots, sizeof *program->hints);
     program->constants = mdf_arena_array(arena, code->n_constants, sizeof *program->constants);
-    if (program->slots == NULL || program->is_read == NULL || program->hints == NULL || program->constants == NULL) {
+    if (program->slots == NULL || program->is_read == NULL || program->stays == NULL || program->changes == NULL ||
+        program->hints == NULL || program->constants == NULL) {
         return mdf_source_out_of_memory(&program->writer);
     }
     program->writer.find_slot = find_slot;

@@ -23,6 +23,7 @@ struct mdf_source_program {
     struct mdf_value *values;          /* the frame's slots */
     struct mdf_source_slot *slots;     /* by number of slot; name NULL: nobody reads it */
     uint32_t *is_read;                 /* of each slot: MDF_READ_BY_ALL, or by nobody */
+    bool *stays, *changes;             /* of each slot: its value is the same in all runs; is not, as far as is known */
     const char **hints;                /* of each slot */
     struct mdf_source_slot *constants; /* of the unit's constants that something reads */
     struct mdf_source_stretch *stretches;
