@@ -112,6 +112,13 @@ static void fold_in_three_lanes(struct mdf_lowered_nest *nest, mdf_lowered_id y)
     nest->steps[2].lanes = 3;
 }
 
+static void fold_in_blocks_of_four_lanes(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->steps[2].lanes = 4;
+    nest->steps[2].order = MDF_NEST_IN_BLOCKS;
+}
+
 static void store_twice(struct mdf_lowered_nest *nest, mdf_lowered_id y)
 {
     (void)y;
@@ -154,6 +161,7 @@ Test(verify, nests)
                  {read_another_type, "an operand of another type"},
                  {fold_nothing, "an operand of no such level"},
                  {fold_in_three_lanes, "a fold that there is not"},
+                 {fold_in_blocks_of_four_lanes, "a fold that there is not"},
                  {store_twice, "a store of elements that are there already"},
                  {load_what_is_stored, "a store of no register"},
                  {index_by_a_real, "an index that is none"},

@@ -576,15 +576,16 @@ static bool has_one_second(const struct mdf_value *b)
     return true;
 }
 
-/* The lanes in which the kernel sums; 0: it has another order. */
-static unsigned product_lanes(const struct product *product, const struct mdf_value *a, const struct mdf_value *b)
+/* The order in which the kernel sums; 0 lanes: it is another one. */
+static struct row_order product_order(const struct product *product, const struct mdf_value *a, const struct mdf_value *b)
 {
     int64_t m = has_one_second(b) ? (int64_t)a->length / product->k : product->m;
 
     if (product->n == 1) {
-        return product->k < MDF_DOT_PARTS ? 1 : product->k % MDF_DOT_PARTS == 0 ? MDF_DOT_PARTS : 0;
+        return product->k < MDF_DOT_PARTS ? (struct row_order){1, MDF_NEST_IN_LANES, false}
+                                      : (struct row_order){MDF_DOT_PARTS, product->k % MDF_DOT_PARTS == 0 ? MDF_NEST_IN_LANES : MDF_NEST_WITH_REST, false};
     }
-    return m <= 2 || m * product->n * product->k < MDF_PLAIN_PRODUCTS ? 1 : 0;
+    return (struct row_order){m <= 2 || m * product->n * product->k < MDF_PLAIN_PRODUCTS ? 1 : 0, MDF_NEST_IN_LANES, false};
 }
 
 /* The axes of an operand's dimensions: of the batch, and of its matrix. */
@@ -604,14 +605,15 @@ static mdf_lowered_id add_product(struct lowering *lowering, const struct trial 
     uint8_t batch[MDF_INLINE_RANK + 2], axes[MDF_INLINE_RANK], m, n, k, in[MDF_MAX_OPERANDS], sum;
     struct nest_draft *draft = draft_new(lowering);
     struct product product;
-    unsigned lanes;
+    struct row_order order;
     size_t i;
 
     if (draft == NULL || result->rank > MDF_INLINE_RANK || !plan_product(a, b, result, &product)) {
         return MDF_LOWERED_NONE;
     }
-    lanes = product_lanes(&product, a, b);
-    if (lanes == 0 || (int64_t)result->length * product.k > MOST_PRODUCTS) {
+    order = product_order(&product, a, b);
+    if (order.lanes == 0 || (!lowering->is_for_source && (order.order != MDF_NEST_IN_LANES ||
+                                                          (int64_t)result->length * product.k > MOST_PRODUCTS))) {
         return MDF_LOWERED_NONE;
     }
     for (i = 0; i < product.n_batch; i++) {
@@ -625,7 +627,9 @@ static mdf_lowered_id add_product(struct lowering *lowering, const struct trial 
     find_axes(b, batch, product.n_batch, b->rank > 1 ? 2 : 1, b->rank > 1 ? (const uint8_t[]){k, n} : &k, axes);
     in[1] = draft_load(lowering, draft, trial->ids[1], axes);
     in[0] = draft_apply(lowering, draft, MDF_ELEMENT(multiply), in);
-    sum = draft_fold(draft, MDF_NEST_SUM, in[0], 1, &k, lanes);
+    draft->steps[in[0]].axes = (uint8_t)((1u << draft->n_axes) - 1);
+    sum = draft_fold(draft, MDF_NEST_SUM, in[0], 1, &k, order.lanes);
+    draft->steps[sum].step.order = (uint8_t)order.order;
     for (i = product.n_batch; i < result->rank; i++) {
         batch[i] = i == product.n_batch && a->rank > 1 ? m : n;
     }
@@ -636,6 +640,15 @@ static mdf_lowered_id add_product(struct lowering *lowering, const struct trial 
 static bool is_prepared(const struct lowering *lowering, const struct trial *trial)
 {
     return trial->effective[1]->rank == 2 && lowering->facts[trial->ids[1]].depth < lowering->region->depth;
+}
+
+static bool is_product(const struct trial *trial)
+{
+    const struct mdf_operator *operator= trial->source->operator;
+
+    return (operator->form == MDF_FORM_MATMUL || (operator->form == MDF_FORM_DOT && trial->n == 2 && trial->effective[1] != NULL &&
+                                                  trial->effective[1]->rank <= 2)) &&
+           trial->n == 2 && trial->ids[1] != MDF_LOWERED_NONE && trial->effective[1]->kind == MDF_KIND_TENSOR;
 }
 
 /* ------------------------------------------------------------------ calls */
@@ -652,8 +665,8 @@ bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct tr
     }
     if (find_fold(lowering, trial->source->operator, & rule)) {
         id = add_fold(lowering, trial, &rule);
-    } else if (trial->source->operator->kernel == mdf_matmul && trial->n == 2 && trial->ids[1] != MDF_LOWERED_NONE &&
-               lowering->region->kind == REGION_BODY && !is_prepared(lowering, trial)) {
+    } else if (is_product(trial) &&
+               (lowering->is_for_source || (lowering->region->kind == REGION_BODY && !is_prepared(lowering, trial)))) {
         id = add_product(lowering, trial);
     }
     *taken = id != MDF_LOWERED_NONE;

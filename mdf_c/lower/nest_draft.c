@@ -253,7 +253,7 @@ void draft_store_elements(struct lowering *lowering, struct nest_draft *draft, u
                                .axes = draft->steps[in].axes};
 
     follow_axes(&added, rank, axes, strides);
-    if (draft->steps[in].step.kind == MDF_NEST_LOAD) {
+    if (draft->steps[in].step.kind != MDF_NEST_FOLD) {
         draft->steps[in].axes = added.axes; /* one element for many */
     }
     add_step(draft, &added);
