@@ -582,8 +582,9 @@ static struct row_order product_order(const struct product *product, const struc
     int64_t m = has_one_second(b) ? (int64_t)a->length / product->k : product->m;
 
     if (product->n == 1) {
-        return product->k < MDF_DOT_PARTS ? (struct row_order){1, MDF_NEST_IN_LANES, false}
-                                      : (struct row_order){MDF_DOT_PARTS, product->k % MDF_DOT_PARTS == 0 ? MDF_NEST_IN_LANES : MDF_NEST_WITH_REST, false};
+        return product->k < MDF_DOT_PARTS
+                   ? (struct row_order){1, MDF_NEST_IN_LANES, false}
+                   : (struct row_order){MDF_DOT_PARTS, product->k % MDF_DOT_PARTS == 0 ? MDF_NEST_IN_LANES : MDF_NEST_WITH_REST, false};
     }
     return (struct row_order){m <= 2 || m * product->n * product->k < MDF_PLAIN_PRODUCTS ? 1 : 0, MDF_NEST_IN_LANES, false};
 }
@@ -612,8 +613,8 @@ static mdf_lowered_id add_product(struct lowering *lowering, const struct trial 
         return MDF_LOWERED_NONE;
     }
     order = product_order(&product, a, b);
-    if (order.lanes == 0 || (!lowering->is_for_source && (order.order != MDF_NEST_IN_LANES ||
-                                                          (int64_t)result->length * product.k > MOST_PRODUCTS))) {
+    if (order.lanes == 0 ||
+        (!lowering->is_for_source && (order.order != MDF_NEST_IN_LANES || (int64_t)result->length * product.k > MOST_PRODUCTS))) {
         return MDF_LOWERED_NONE;
     }
     for (i = 0; i < product.n_batch; i++) {
@@ -646,8 +647,9 @@ static bool is_product(const struct trial *trial)
 {
     const struct mdf_operator *operator= trial->source->operator;
 
-    return (operator->form == MDF_FORM_MATMUL || (operator->form == MDF_FORM_DOT && trial->n == 2 && trial->effective[1] != NULL &&
-                                                  trial->effective[1]->rank <= 2)) &&
+    return (operator->form == MDF_FORM_MATMUL ||(
+               operator->form == MDF_FORM_DOT && trial->n == 2 && trial->effective[1] != NULL && trial->effective[1]->rank <=
+               2)) &&
            trial->n == 2 && trial->ids[1] != MDF_LOWERED_NONE && trial->effective[1]->kind == MDF_KIND_TENSOR;
 }
 
