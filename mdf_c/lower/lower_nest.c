@@ -667,8 +667,7 @@ bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct tr
     }
     if (find_fold(lowering, trial->source->operator, & rule)) {
         id = add_fold(lowering, trial, &rule);
-    } else if (is_product(trial) &&
-               (lowering->is_for_source || (lowering->region->kind == REGION_BODY && !is_prepared(lowering, trial)))) {
+    } else if (is_product(trial) && lowering->region->kind == REGION_BODY && !is_prepared(lowering, trial)) {
         id = add_product(lowering, trial);
     }
     *taken = id != MDF_LOWERED_NONE;
