@@ -18,7 +18,7 @@ from mdf_c._interrupt import interruptible
 
 WRONG = [
     None, True, -1, 1.5, 2**70, float("nan"), "", "nowhere", "a\0b", b"x", [], [[1], [1, 2]], (), {}, {1: 2}, {"nowhere": 1}, object(),
-    np.array([]), np.array("x"), np.array([object()], dtype=object), np.datetime64("2020"), np.zeros((1,) * 40), print, mdf_c, int,
+    np.array([]), np.array("x"), np.array([object()], dtype=object), np.datetime64("2020"), np.zeros((1,) * 32), print, mdf_c, int,
     type("Nothing", (), {"__array__": None})(), type("Strange", (), {"__array__": lambda self, *_: 3})(),
 ]  # fmt: skip
 REFUSED = (TypeError, ValueError, OverflowError, LookupError, OSError, ctypes.ArgumentError)
