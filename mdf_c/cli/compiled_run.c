@@ -82,9 +82,10 @@ static mdf_status refuse_form(const struct mdf_program_port *port, const struct 
     char text[128];
 
     mdf_value_describe(value, text, sizeof text);
-    return mdf_error_set(error, MDF_SHAPE,
-                         "input '%s' is %s, but the model was compiled for %zu elements of type %s: shapes have to stay the same",
-                         port->id, text, compiled->n_elements, mdf_dtype_name((mdf_dtype)compiled->dtype));
+    return mdf_error_set(
+        error, MDF_SHAPE,
+        "input '%s' is %s, but the model was compiled for %zu elements of type %s: types and shapes have to stay the same",
+        port->id, text, compiled->n_elements, mdf_dtype_name((mdf_dtype)compiled->dtype));
 }
 
 static bool has_shape(const struct mdf_value *value, const struct mdf_compiled_port *compiled)
@@ -93,13 +94,35 @@ static bool has_shape(const struct mdf_value *value, const struct mdf_compiled_p
            (value->rank == 0 || memcmp(mdf_value_shape(value), compiled->shape, value->rank * sizeof(int64_t)) == 0);
 }
 
+/* Gives what has another type. Whole numbers, truths, and reals that become such must be the same in it; reals are rounded to its
+ * precision. */
+static mdf_status set_converted(struct compiled_run *run, struct mdf_memory *memory, const struct mdf_program_port *port,
+                                size_t index, const struct mdf_value *value, mdf_error *error)
+{
+    const struct mdf_compiled_port *compiled = &run->model->inputs[index];
+    mdf_dtype dtype = (mdf_dtype)value->dtype, other = (mdf_dtype)compiled->dtype;
+    struct mdf_value converted = {0}, back = {0};
+    mdf_status status = MDF_OK;
+
+    if (!mdf_value_convert(memory, &converted, value, other) || !mdf_value_convert(memory, &back, &converted, dtype)) {
+        status = mdf_memory_error(memory, error);
+    } else if ((mdf_dtype_kind(dtype) != 'f' || mdf_dtype_kind(other) != 'f') &&
+               memcmp(back.data, value->data, value->length * mdf_dtype_size(dtype)) != 0) {
+        status = refuse_form(port, value, compiled, error);
+    } else {
+        run->model->set_input(run->state, index, converted.data);
+    }
+    mdf_value_clear(memory, &converted);
+    mdf_value_clear(memory, &back);
+    return status;
+}
+
 static mdf_status take_input(struct compiled_run *run, struct mdf_state *state, size_t index, mdf_error *error)
 {
     const struct mdf_program_port *port = &state->program->ports[index];
     const struct mdf_compiled_port *compiled = &run->model->inputs[index];
-    struct mdf_value *slot = mdf_frame_slot(state->frame, port->slot), converted = {0};
+    struct mdf_value *slot = mdf_frame_slot(state->frame, port->slot);
     struct mdf_context *context = &state->shared->execution.context;
-    mdf_status status = MDF_OK;
 
     state->ports[index].has_input = false;
     if (!mdf_declare_swap(slot, &state->ports[index].input, &port->declaration.type) &&
@@ -115,15 +138,11 @@ static mdf_status take_input(struct compiled_run *run, struct mdf_state *state, 
     if (!has_shape(slot, compiled)) {
         return refuse_form(port, slot, compiled, error);
     }
-    if (slot->dtype == compiled->dtype) { /* the slot keeps it until the step is done */
-        run->model->lend_input(run->state, index, slot->data);
-    } else if (!mdf_value_convert(&state->shared->memory, &converted, slot, (mdf_dtype)compiled->dtype)) {
-        status = mdf_memory_error(&state->shared->memory, error);
-    } else {
-        run->model->set_input(run->state, index, converted.data);
+    if (slot->dtype != compiled->dtype) {
+        return set_converted(run, &state->shared->memory, port, index, slot, error);
     }
-    mdf_value_clear(&state->shared->memory, &converted);
-    return status;
+    run->model->lend_input(run->state, index, slot->data); /* the slot keeps it until the step is done */
+    return MDF_OK;
 }
 
 mdf_status evaluate_compiled(struct compiled_run *run, mdf_state *state, double dt, mdf_error *error)
