@@ -278,6 +278,24 @@ Test(compile, a_default_value_that_would_lose_its_fraction_is_refused)
     free(output);
 }
 
+/* Nor can it hold a fraction that is given where the other steps have whole numbers. */
+Test(compile, an_input_that_would_lose_its_fraction_is_refused)
+{
+    char *output = new_output();
+
+    write_file("whole.json",
+               "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"default_value\": 3}}, "
+               "\"output_ports\": {\"o\": {\"value\": \"x / 1\"}}}}}}}}");
+    write_file("inputs.json", "[{\"x\": 0.5}, {}, {}, {}]");
+    cr_expect_eq(run(output, "$BUILD/mdf-run --compile %s/whole.json --inputs %s/inputs.json --steps 4 2>&1", folder, folder), 1);
+    cr_expect(strstr(output, "input 'x' is float64 scalar, but the model was compiled for 1 elements of type int64") != NULL,
+              "%s", output);
+    write_file("inputs.json", "[{\"x\": 5.0}, {}, {}, {}]");
+    cr_expect_eq(run(output, "$BUILD/mdf-run --compile %s/whole.json --inputs %s/inputs.json --steps 4 2>&1", folder, folder), 0,
+                 "%s", output);
+    free(output);
+}
+
 /* A node's parameters and what it gives, and what mdf-compile says of them. */
 struct refusal {
     const char *node, *message;
