@@ -278,6 +278,22 @@ Test(compile, a_default_value_that_would_lose_its_fraction_is_refused)
     free(output);
 }
 
+/* Where the largest and the smallest stand: along an axis, among all elements; the first of equals, or a NaN. */
+Test(compile, places_of_extremes_of_expressions_have_a_form_in_c)
+{
+    char *output = new_output();
+
+    write_file(
+        "places.json",
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"parameters\": {"
+        "\"x\": {\"value\": [[1.0, 5.0, 2.0], [7.0, 7.0, -1.0]]}, \"y\": {\"value\": \"numpy.sqrt(x)\"}}, \"output_ports\": {"
+        "\"a\": {\"value\": \"numpy.argmax(x)\"}, \"b\": {\"value\": \"x.argmin(1)\"}, "
+        "\"c\": {\"value\": \"numpy.argmax(x, axis=0, keepdims=True)\"}, \"d\": {\"value\": \"y.argmax()\"}}}}}}}}");
+    cr_expect_eq(run(output, "$BUILD/mdf-run --compile %s/places.json 2>&1", folder), 0, "%s", output);
+    cr_expect(strstr(output, "{\"a\": 3, \"b\": [0, 2], \"c\": [[1, 1, 0]], \"d\": 5}") != NULL, "%s", output);
+    free(output);
+}
+
 /* Nor can it hold a fraction that is given where the other steps have whole numbers. */
 Test(compile, an_input_that_would_lose_its_fraction_is_refused)
 {

@@ -4,6 +4,7 @@
  * largest value (numpy.sort), and for ArgMax and ArgMin it is what is looked for (numpy.argmax). Source: the ONNX operators
  * of these names, all versions; numpy.unique, numpy.nonzero. */
 #include "functions/kernel/derivatives.h"
+#include "functions/kernel/fold.h"
 #include "functions/elements/vector_rows.h"
 #include "functions/folds/ordering.h"
 #include "functions/kernel/operator.h"
@@ -566,11 +567,27 @@ static bool non_zero(struct mdf_call *call)
     return true;
 }
 
+static bool find_axis(struct mdf_call *call, size_t rank, bool *reduced, bool *keeps)
+{
+    const struct arg_settings *settings = call->settings;
+    size_t axis;
+
+    *keeps = settings->keep_axes != 0;
+    if (!mdf_call_axis(call, settings->axis, rank, &axis)) {
+        return false;
+    }
+    reduced[axis] = true;
+    return true;
+}
+
+static const struct mdf_fold place_of_largest = {.result = MDF_FOLD_PLACE_OF_LARGEST, .axes = find_axis},
+                             place_of_smallest = {.result = MDF_FOLD_PLACE_OF_SMALLEST, .axes = find_axis};
+
 const struct mdf_operator mdf_operators_order[] = {
     {"TopK", 1, 99, top_k, top_table, sizeof(struct top_settings), MDF_OPERATOR_NEEDS_AXIS, NULL, .infer = &mdf_rule_rank},
-    {"ArgMax", 1, 99, arg_max, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL,
+    {"ArgMax", 1, 99, arg_max, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL, .fold = &place_of_largest,
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_arg},
-    {"ArgMin", 1, 99, arg_min, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL,
+    {"ArgMin", 1, 99, arg_min, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL, .fold = &place_of_smallest,
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_arg},
     {"NonZero", 9, 99, non_zero, NULL, 0, MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -45,8 +45,17 @@ struct mdf_fold_way {
     const struct mdf_element *combine; /* of a total and another */
 };
 
+/* What a reduction gives. */
+enum mdf_fold_result {
+    MDF_FOLD_TOTAL,
+    MDF_FOLD_PLACE_OF_LARGEST, /* along the axes that are reduced, the first one's or, by the setting `select_last_index`, the
+                                  last one's; NaN is larger, and smaller, than any number */
+    MDF_FOLD_PLACE_OF_SMALLEST
+};
+
 struct mdf_fold {
-    const struct mdf_fold_way *way;
+    enum mdf_fold_result result;
+    const struct mdf_fold_way *way; /* of totals; nothing below but `axes` is of places */
     enum mdf_fold_totals totals;
     enum mdf_fold_order order;
     const struct mdf_element *after; /* of the last total; `kept`: itself */

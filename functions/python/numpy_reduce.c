@@ -470,6 +470,9 @@ static const struct mdf_fold_way sum_way = {"sum", MDF_FOLD_ZERO, MDF_ELEMENT(ke
         __VA_ARGS__                                                                                                      \
     }
 
+static const struct mdf_fold place_of_largest = {.result = MDF_FOLD_PLACE_OF_LARGEST, .axes = find_axes},
+                             place_of_smallest = {.result = MDF_FOLD_PLACE_OF_SMALLEST, .axes = find_axes};
+
 #define SPREAD_OF(what) "gradient.spread(" what ", x0, x1)"
 #define SPREAD SPREAD_OF("dy")
 /* Each of the largest or smallest gets the same share. */
@@ -508,8 +511,10 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
                  .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.all", run_all, MDF_OPERATOR_METHOD, "a axis= keepdims=", FOLD(all_way, MDF_FOLD_IN_ORDER, .truths = true),
                  .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("numpy.argmax", run_argmax, MDF_OPERATOR_METHOD, "a axis= keepdims=", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("numpy.argmin", run_argmin, MDF_OPERATOR_METHOD, "a axis= keepdims=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.argmax", run_argmax, MDF_OPERATOR_METHOD, "a axis= keepdims=", .fold = &place_of_largest,
+                 .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.argmin", run_argmin, MDF_OPERATOR_METHOD, "a axis= keepdims=", .fold = &place_of_smallest,
+                 .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.count_nonzero", run_count, 0, "a axis= keepdims=", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.nansum", run_nan_sum, 0,
                  "a axis= dtype= keepdims=", .derivatives = MDF_DERIVATIVES({0, SPREAD " * (x0 == x0)"})),

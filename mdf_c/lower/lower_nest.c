@@ -198,7 +198,7 @@ mdf_lowered_id lowering_broadcast(struct lowering *lowering, const struct mdf_lo
 /* What a reduction is, in terms of nests. */
 struct fold_rule {
     enum mdf_nest_fold fold;
-    const struct mdf_fold *of; /* NULL: a place is looked for */
+    const struct mdf_fold *of;
 };
 
 static bool is_extreme(const struct fold_rule *rule)
@@ -231,33 +231,17 @@ static enum mdf_nest_fold find_way(const struct mdf_fold_way *way)
 /* False: nests do not fold so. Machine code covers no extremes of which the first NaN stays. */
 static bool find_fold(const struct lowering *lowering, const struct mdf_operator *operator, struct fold_rule * rule)
 {
-    static const struct {
-        const char *name;
-        enum mdf_nest_fold fold;
-    } places[] = {{"ArgMax", MDF_NEST_FIRST_MAXIMUM}, {"ArgMin", MDF_NEST_FIRST_MINIMUM}};
-    size_t i;
-
-    *rule = (struct fold_rule){.of = operator->fold };
-    for (i = 0; rule->of == NULL && i < sizeof places / sizeof *places; i++) {
-        if (strcmp(operator->name, places[i].name) == 0) {
-            rule->fold = places[i].fold;
-            return true;
-        }
+    *rule = (struct fold_rule){.of = operator->fold, .fold = N_MDF_NEST_FOLDS};
+    if (rule->of == NULL) {
+        return false;
     }
-    rule->fold = rule->of != NULL ? find_way(rule->of->way) : N_MDF_NEST_FOLDS;
+    if (rule->of->result != MDF_FOLD_TOTAL) {
+        rule->fold = rule->of->result == MDF_FOLD_PLACE_OF_LARGEST ? MDF_NEST_FIRST_MAXIMUM : MDF_NEST_FIRST_MINIMUM;
+        return true;
+    }
+    rule->fold = find_way(rule->of->way);
     return rule->fold < N_MDF_NEST_FOLDS &&
            (lowering->is_for_source || (rule->fold < MDF_NEST_LARGEST && !rule->of->shifts && !rule->of->truths));
-}
-
-/* Which dimension a place is looked for along, as an operator without a column for it says. */
-static bool place_dimension(const struct trial *trial, size_t rank, unsigned *set)
-{
-    const int64_t *given = lowering_setting(trial->source->operator, trial->source->settings, "axis");
-    int64_t axis = given == NULL || *given == MDF_NOT_GIVEN ? 0 : *given;
-
-    axis += axis < 0 ? (int64_t)rank : 0;
-    *set = axis < 0 || axis >= (int64_t)rank ? 0 : 1u << axis;
-    return *set != 0;
 }
 
 /* Which dimensions are folded, as a set; false: it is not known before. */
@@ -267,8 +251,8 @@ static bool folded_dimensions(struct lowering *lowering, struct trial *trial, si
     bool reduced[MDF_INLINE_RANK] = {false}, keeps;
     size_t i;
 
-    if (fold == NULL || fold->axes == NULL || rank > MDF_INLINE_RANK) {
-        return fold == NULL && rank <= MDF_INLINE_RANK && place_dimension(trial, rank, set);
+    if (rank > MDF_INLINE_RANK) {
+        return false;
     }
     for (i = 1; i < trial->n; i++) {
         if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
@@ -374,7 +358,8 @@ static struct row_order find_order(const struct fold_rule *rule, mdf_dtype dtype
         return (struct row_order){1, MDF_NEST_IN_LANES, mdf_dtype_kind(total) == 'f'};
     }
     if (rule->of->order == MDF_FOLD_PAIRWISE) {
-        return n < MDF_FOLD_N_LANES ? (struct row_order){1, MDF_NEST_IN_LANES, false} : (struct row_order){MDF_FOLD_N_LANES, MDF_NEST_PAIRWISE, false};
+        return n < MDF_FOLD_N_LANES ? (struct row_order){1, MDF_NEST_IN_LANES, false}
+                                    : (struct row_order){MDF_FOLD_N_LANES, MDF_NEST_PAIRWISE, false};
     }
     return is_sum && dtype == MDF_DTYPE_FLOAT32
                ? (struct row_order){MDF_SUM_PARTS, MDF_NEST_IN_LANES, false}
@@ -495,7 +480,7 @@ static uint8_t find_place(struct folding *folding, const struct trial *trial, co
     if (last != NULL && *last == 1) {
         fold = fold == MDF_NEST_FIRST_MAXIMUM ? MDF_NEST_LAST_MAXIMUM : MDF_NEST_LAST_MINIMUM;
     }
-    folding->draft->has_failed = folding->draft->has_failed || folding->n == 1 ||
+    folding->draft->has_failed = folding->draft->has_failed || folding->n_outer + (folding->row != DRAFT_NO_AXIS) != 1 ||
                                  !mdf_nest_has_fold(fold, (mdf_dtype)folding->draft->steps[in].step.dtype) ||
                                  (folding->row != DRAFT_NO_AXIS && folding->draft->extents[folding->row] > LONGEST_SEARCH &&
                                   !folding->lowering->is_for_source); /* its kernel looks at vectors */
@@ -527,8 +512,9 @@ static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, c
     if (folding.draft->steps[register_number].axes + 1u != 1u << folding.draft->n_axes) {
         return MDF_LOWERED_NONE; /* a view in which elements repeat */
     }
-    register_number = rule->of == NULL ? find_place(&folding, trial, rule, register_number)
-                                       : fold_numbers(&folding, rule, (mdf_dtype)result->dtype, register_number);
+    register_number = rule->of->result != MDF_FOLD_TOTAL
+                          ? find_place(&folding, trial, rule, register_number)
+                          : fold_numbers(&folding, rule, (mdf_dtype)result->dtype, register_number);
     for (d = 0; d < operand->rank; d++) { /* dimensions that are left; those of the result are the same, or of size 1 */
         if ((set >> d & 1) == 0 || result->rank == operand->rank) {
             axes[n++] = (set >> d & 1) == 0 ? folding.axes[d] : DRAFT_NO_AXIS;
@@ -584,7 +570,8 @@ static struct row_order product_order(const struct product *product, const struc
     if (product->n == 1) {
         return product->k < MDF_DOT_PARTS
                    ? (struct row_order){1, MDF_NEST_IN_LANES, false}
-                   : (struct row_order){MDF_DOT_PARTS, product->k % MDF_DOT_PARTS == 0 ? MDF_NEST_IN_LANES : MDF_NEST_WITH_REST, false};
+                   : (struct row_order){MDF_DOT_PARTS, product->k % MDF_DOT_PARTS == 0 ? MDF_NEST_IN_LANES : MDF_NEST_WITH_REST,
+                                        false};
     }
     return (struct row_order){m <= 2 || m * product->n * product->k < MDF_PLAIN_PRODUCTS ? 1 : 0, MDF_NEST_IN_LANES, false};
 }

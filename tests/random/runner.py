@@ -25,6 +25,8 @@ class Runner:
 
     def __init__(self, build, limit_s=20.0, wrong_way=None):
         self.program = os.path.join(ROOT, build, "random", "run_ways") if not os.path.isabs(build) else os.path.join(build, "random", "run_ways")
+        if not os.path.exists(self.program):
+            raise SystemExit(f"{self.program} is not there: make {os.path.relpath(self.program, ROOT)}")
         self.limit_s, self.process = limit_s, None
         self.folder = tempfile.TemporaryDirectory(prefix="mdf_random_", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         self.messages = open(os.path.join(self.folder.name, "messages"), "w+", errors="replace")
