@@ -189,6 +189,9 @@ static const struct {
      "m.yaml:3:19: error: node 'n', function 'f': has neither a function nor a value"},
     {NODE("input_ports: {x: {type: int64, default_value: [1.5]}}, output_ports: {o: {value: x}}"),
      "m.yaml:3:21: error: node 'n', input port 'x': a value with a fraction (float64[1]) does not fit the declared type int64"},
+    {"m: {graphs: {g: {nodes: {n: {output_ports: {\n"
+     "  o: {value: '0.5, 1', type: int64}}}}}}}",
+     "m.yaml:2:6: error: node 'n', output port 'o': a value with a fraction (float64[2]) does not fit the declared type int64"},
     {"{m: {graphs: {g: {nodes: {a: {output_ports: {o: {value: '[1, 2]'}}}, b: {input_ports: {i: {}}, output_ports: {o: {value: "
      "i}}}}, edges: {e: {sender: a, receiver: b, sender_port: o, receiver_port: i, parameters: {weight: [1,2,3]}}}}}}}",
      "m.yaml:1:220: error: node 'b', input port 'i', edge 'e': operator '*': shapes do not broadcast: int64[3] and int64[2]"},

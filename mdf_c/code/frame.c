@@ -339,6 +339,20 @@ static bool is_whole(const struct mdf_value *value)
     return true;
 }
 
+/* A list of numbers under the type of an array is that array. `made`: false where the list is none. */
+static bool declare_list(struct mdf_context *context, struct mdf_value *target, const struct mdf_value *list,
+                         const struct mdf_declared_type *type, bool *made)
+{
+    struct mdf_value array = {0};
+    int is_array = mdf_value_from_nested_list(context->memory, &array, list);
+    bool done = is_array >= 0 || out_of_memory(context);
+
+    *made = is_array > 0;
+    done = done && (!*made || mdf_declare_value(context, target, &array, type, false));
+    mdf_value_clear(context->memory, &array);
+    return done;
+}
+
 bool mdf_declare_value(struct mdf_context *context, struct mdf_value *target, const struct mdf_value *source,
                        const struct mdf_declared_type *type, bool borrowing)
 {
@@ -350,6 +364,13 @@ bool mdf_declare_value(struct mdf_context *context, struct mdf_value *target, co
     }
     if (type->map && source->kind == MDF_KIND_DICT) {
         return mdf_declare_map(context, target, source, type);
+    }
+    if (source->kind == MDF_KIND_LIST && source->dtype == MDF_DTYPE_NONE && type->dtype != MDF_DTYPE_NONE && !type->sequence) {
+        bool made, done = declare_list(context, target, source, type, &made);
+
+        if (!done || made) {
+            return done;
+        }
     }
     if (dtype == MDF_DTYPE_NONE) {
         if (borrowing) {
