@@ -393,11 +393,13 @@ Test(engine, a_failing_allocation_is_an_error_like_any_other)
     }
 }
 
-/* The same of each piece that is cut from a chunk of memory. */
+/* The same of each piece that is cut from a chunk of memory: of each case some, of all cases together any. */
 Test(engine, any_piece_of_memory_may_be_refused)
 {
     for (size_t i = 0; i < sizeof good_cases / sizeof *good_cases; i++) {
-        expect_pieces_refused(good_cases[i].model, &(struct piece_run){.format = "json", .steps = 3, .dt = good_cases[i].dt});
+        expect_pieces_refused(
+            good_cases[i].model,
+            &(struct piece_run){.format = "json", .steps = 3, .dt = good_cases[i].dt, .first = 1 + i % 5, .stride = 5});
     }
     for (size_t i = 0; i < sizeof steady_models / sizeof *steady_models; i++) {
         expect_pieces_refused(steady_models[i], &(struct piece_run){.format = "json", .steps = 3, .dt = 0.01});

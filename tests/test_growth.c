@@ -189,7 +189,7 @@ static size_t work_of(const struct growing *growing, size_t n)
 
 Test(growth, work_is_in_proportion_to_the_items)
 {
-    enum { N = 500, TIMES = 4, MOST = 6 }; /* between 4, and 16 of a search for each item */
+    enum { N = 150, TIMES = 4, MOST = 6 }; /* between 4, and 16 of a search for each item */
     size_t i;
 
     for (i = 0; i < sizeof models / sizeof *models; i++) {
@@ -201,7 +201,7 @@ Test(growth, work_is_in_proportion_to_the_items)
 
 /* ------------------------------------------------------------------ chains */
 
-enum { LONG = 20000, SMALL_STACK = 512 * 1024 }; /* less than 27 bytes for each of a chain that is followed by recursion */
+enum { LONG = 10000, SMALL_STACK = 256 * 1024 }; /* less than 27 bytes for each of a chain that is followed by recursion */
 
 /* Each waits for the next one, so that a compiler that takes them in the order of the file comes to the last one first. */
 static const struct growing chains[] = {

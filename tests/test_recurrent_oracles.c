@@ -9,7 +9,7 @@
 
 enum kind { RNN, GRU, LSTM };
 
-enum { MOST_UNITS = 70, MOST_STEPS = 6, N_CASES = 150 };
+enum { MOST_UNITS = 70, MOST_STEPS = 6, N_CASES = 75 };
 
 struct net {
     enum kind kind;

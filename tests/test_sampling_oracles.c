@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RANK = 5, MAX_TAPS = 4, N_CASES = 300 };
+enum { MAX_RANK = 5, MAX_TAPS = 4, N_CASES = 150 };
 
 /* The elements of one axis that a point takes, with their weights. */
 struct taps {

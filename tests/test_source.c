@@ -97,7 +97,7 @@ static void fail_each(const char *path, size_t step, bool once)
 
 Test(source, any_allocation_may_fail)
 {
-    /* Steps are primes where there are thousands of allocations. */
+    /* Steps are primes where there are hundreds of allocations, most of them by the same lines as those of the models above. */
     static const struct {
         const char *path;
         size_t step;
@@ -106,12 +106,12 @@ Test(source, any_allocation_may_fail)
         {"examples/newton_sqrt.json", 1},
         {"examples/linear_attention.json", 1},
         {"examples/traffic_light.yaml", 1},
-        {"examples/weighted_edges.json", 1},
-        {"examples/fitzhugh_nagumo.yaml", 1},
-        {"tests/data/compile/schedule.json", 97},
-        {"tests/data/compile/flow.yaml", 29},
-        {"tests/data/compile/operators.json", 997},
-        {"tests/data/compile/arrays.json", 997},
+        {"examples/weighted_edges.json", 3},
+        {"examples/fitzhugh_nagumo.yaml", 3},
+        {"tests/data/compile/schedule.json", 293},
+        {"tests/data/compile/flow.yaml", 59},
+        {"tests/data/compile/operators.json", 1499},
+        {"tests/data/compile/arrays.json", 2999},
     };
     size_t i;
 
@@ -161,22 +161,22 @@ Test(source, any_piece_may_be_refused)
         {"examples/elman_rnn.json", 1},
         {"examples/newton_sqrt.json", 1},
         {"examples/traffic_light.yaml", 1},
-        {"examples/weighted_edges.json", 1},
-        {"examples/fitzhugh_nagumo.yaml", 1},
+        {"examples/weighted_edges.json", 3},
+        {"examples/fitzhugh_nagumo.yaml", 3},
         {"examples/recurrence.yaml", 1},
         {"examples/shared_body.json", 1},
         {"examples/multiplication_table.yaml", 1},
-        {"examples/slow_and_fast.yaml", 1},
-        {"examples/cooling.yaml", 1},
+        {"examples/slow_and_fast.yaml", 3},
+        {"examples/cooling.yaml", 3},
         {"examples/linear_attention.json", 1},
-        {"tests/data/compile/flow.yaml", 101},
+        {"tests/data/compile/flow.yaml", 211},
         {"tests/data/compile/times.json", 17},
         {"tests/data/compile/whole_port.json", 1},
-        {"tests/data/compile/schedule.json", 997},
+        {"tests/data/compile/schedule.json", 2999},
         {"tests/data/compile/operators.json", 4999},
-        {"tests/data/compile/arrays.json", 4999},
-        {"tests/data/compile/onnx.json", 997},
-        {"tests/data/compile/numpy.json", 997},
+        {"tests/data/compile/arrays.json", 9973},
+        {"tests/data/compile/onnx.json", 3989},
+        {"tests/data/compile/numpy.json", 3989},
     };
     size_t i;
 

@@ -209,8 +209,11 @@ static void write_case(FILE *file, struct nest_case *test)
     mdf_source_end(&writer);
 }
 
+/* As a user's compiler does it, whose vectors bring out what an order or an alias has wrong; or in a fifth of the time. */
+static const char in_vectors[] = "-O1 -ftree-vectorize", as_written[] = "-O0";
+
 /* Compiles the file with warnings as errors, and loads it. */
-static void *load_library(const char *source)
+static void *load_library(const char *source, const char *how)
 {
     const char *compiler = getenv("CC") != NULL ? getenv("CC") : "cc";
     char command[512], library[256];
@@ -218,8 +221,8 @@ static void *load_library(const char *source)
 
     snprintf(library, sizeof library, "%s.so", source);
     snprintf(command, sizeof command,
-             "%s -std=c11 -O1 -ftree-vectorize -ffp-contract=off -Wall -Wextra -pedantic -Werror -fPIC -shared -o %s %s -lm",
-             compiler, library, source);
+             "%s -std=c11 %s -ffp-contract=off -Wall -Wextra -pedantic -Werror -fPIC -shared -o %s %s -lm", compiler, how,
+             library, source);
     cr_assert_eq(system(command), 0, "%s", command);
     handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     cr_assert_not_null(handle);
@@ -274,8 +277,8 @@ static void compare_case(void *library, struct nest_case *test)
     }
 }
 
-/* Writes, compiles and compares n nests that `make` makes, each from its number. */
-static void check_cases(size_t n, void (*make)(struct nest_case *test, size_t number))
+/* Writes, compiles and compares n nests that `make` makes, each from its number, from `first` on. */
+static void check_cases(size_t first, size_t n, const char *how, void (*make)(struct nest_case *test, size_t number))
 {
     struct nest_case *cases = calloc(n, sizeof *cases);
     char path[] = "/tmp/mdf_nest_XXXXXX.c";
@@ -288,11 +291,11 @@ static void check_cases(size_t n, void (*make)(struct nest_case *test, size_t nu
     cr_assert_not_null(file);
     fprintf(file, "#include <math.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n");
     for (i = 0; i < n; i++) {
-        make(&cases[i], i);
+        make(&cases[i], first + i);
         write_case(file, &cases[i]);
     }
     cr_assert_eq(fclose(file), 0);
-    library = load_library(path);
+    library = load_library(path, how);
     for (i = 0; i < n; i++) {
         compare_case(library, &cases[i]);
         build_end(&cases[i].build);
@@ -445,7 +448,8 @@ static void make_random(struct nest_case *test, size_t number)
 
 Test(source_nest, random_nests)
 {
-    check_cases(200, make_random);
+    check_cases(0, 40, in_vectors, make_random);
+    check_cases(40, 160, as_written, make_random);
 }
 
 /* ------------------------------------------------------------------ well known ones */
@@ -533,7 +537,7 @@ static void make_known(struct nest_case *test, size_t number)
 
 Test(source_nest, known_nests)
 {
-    check_cases(22, make_known);
+    check_cases(0, 22, in_vectors, make_known);
 }
 
 /* ------------------------------------------------------------------ plans */

@@ -364,17 +364,17 @@ static size_t check_random(size_t n_texts, size_t n_patterns, size_t oddity)
 
 Test(yaml_outline, reads_what_libyaml_reads)
 {
-    cr_expect_eq(check_random(300, N_SOUND, 0), 300);
+    cr_expect_eq(check_random(120, N_SOUND, 0), 120);
 }
 
 Test(yaml_outline, what_looks_like_a_run_may_be_none)
 {
-    cr_expect_gt(check_random(300, N_NO_RUNS, 400), 30);
+    cr_expect_gt(check_random(120, N_NO_RUNS, 400), 12);
 }
 
 Test(yaml_outline, errors_are_those_of_the_file)
 {
-    check_random(600, COUNT(patterns), 300);
+    check_random(250, COUNT(patterns), 300);
 }
 
 Test(yaml_outline, warnings_come_once)

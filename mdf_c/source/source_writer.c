@@ -182,8 +182,8 @@ const char *mdf_source_name(struct mdf_source_writer *writer, struct mdf_source_
 
     sanitise(hint != NULL && hint[0] != '\0' ? hint : "value", stem);
     text = mdf_source_text(writer, "%s", stem);
-    for (number = 2; mdf_source_is_reserved(text) || is_taken(names, text) || is_taken(&writer->globals, text) ||
-                     is_taken(&writer->locals, text);
+    for (number = 2; is_taken(names, text) || is_taken(&writer->globals, text) || is_taken(&writer->locals, text) ||
+                     mdf_source_is_reserved(text);
          number++) {
         text = mdf_source_text(writer, "%s_%u", stem, number);
         if (text[0] == '\0') {
