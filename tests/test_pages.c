@@ -1,6 +1,8 @@
 /* test_pages.c - what README.md and the pages of docs/ show is so: their commands, which stand indented behind a "$", run, and
  * print what stands under them; the program in C compiles and prints what the first command computes. docs/control-flow.md has a
  * suite of its own (test_control_flow_page.c), the table of examples/README.md too (test_examples.c). */
+#include "mdf_c/machine/emit.h"
+
 #include <criterion/criterion.h>
 #include <limits.h>
 #include <stdio.h>
@@ -125,8 +127,12 @@ Test(pages, commands_do_what_the_pages_show)
         cr_skip();
     }
     for (i = 0; i < sizeof pages / sizeof *pages; i++) {
-        int n = check_page(pages[i].path);
+        int n;
 
+        if (strcmp(pages[i].path, "docs/lowered.md") == 0 && !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
+            continue; /* other nests are made for such a machine */
+        }
+        n = check_page(pages[i].path);
         cr_expect(n == pages[i].n_commands, "%s has %d commands", pages[i].path, n);
     }
 }

@@ -149,6 +149,7 @@ static const char *lowered_as(const struct mdf_operator *row)
     return row->form >= MDF_FORM_IF                                     ? "control"
            : row->form == MDF_FORM_MATMUL || row->form == MDF_FORM_GEMM ? "product"
            : is_op                                                      ? "op"
+           : row->fold != NULL || row->move != NULL                     ? "nest"
                                                                         : "call";
 }
 

@@ -14,9 +14,9 @@ static const char head[] =
     "kernels for them. Types are those of the\n"
     "newest: reals are float16, bfloat16, float32 and float64; integers are of 8 to 64 bits, signed and "
     "not; small integers of 2 and 4 bits.\n\n"
-    "All run. *lowered*: how a call stands in lowered programs (`docs/explain.md`): an op of elements or a copy, a "
-    "product, control flow, or a call of the kernel,\n"
-    "where its values are arrays. *C*: whether `mdf-compile` has a form of it; a call of nothing but constants needs "
+    "All run. *lowered*: how a call of arrays stands in lowered programs (`docs/explain.md`): an op of elements or a copy, a nest "
+    "(within loops, of small arrays,\n"
+    "and where C is written; else a call), a product, control flow, or a call of the kernel. *C*: whether `mdf-compile` has a form of it; a call of nothing but constants needs "
     "none. *derivative*: whether gradients\n"
     "go through it; 0: it is flat. What is missing has its reason in `tests/data/missing_columns.txt`.\n";
 

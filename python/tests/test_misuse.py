@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -51,12 +52,12 @@ def calls():
         "sweep, values": lambda x: mdf_c.sweep(good, {"x": x}, progress=False),
         "sweep, inputs": lambda x: mdf_c.sweep(good, {}, x, progress=False),
         "sweep, seeds": lambda x: mdf_c.sweep(good, {}, seeds=x, progress=False),
-        "from_onnx": lambda x: mdf_c.from_onnx(x),
         "EvaluableGraph": lambda x: mdf_c.EvaluableGraph(x),
         "EvaluableGraph.evaluate, dt": lambda x: graph.evaluate(x),
         "EvaluableGraph.evaluate, initializer": lambda x: graph.evaluate(initializer=x),
         "Model.save": lambda x: model.save(x),
         "Model.compile, graph": lambda x: model.compile(graph=x),
+        **({"from_onnx": lambda x: mdf_c.from_onnx(x)} if find_spec("modeci_mdf") else {}),
         **{
             f"Settings.{name}": lambda x, name=name: mdf_c.run(good, **{name: x})
             for name in ("float32", "max_iterations", "max_passes", "max_memory", "seed", "threads", "loop_condition")
