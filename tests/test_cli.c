@@ -146,7 +146,8 @@ Test(cli, dumps)
                  {"tests/data/dumps/timed.json --dump schedule", "timed_schedule.txt"},
                  {"tests/data/dumps/timed.json --check --dump schedule", "timed_schedule.txt"},
                  {"examples/newton_sqrt.json -i a=10 --dump machine", "newton_machine.txt"},
-                 {"examples/newton_sqrt.json --plain --dump lowered", "plain_lowered.txt"}};
+                 {"examples/newton_sqrt.json --plain --dump lowered", "plain_lowered.txt"},
+                 {"tests/data/dumps/moves.yaml -i idle=0 --dump nests", "moves_nests.txt"}};
     char path[PATH_SIZE], expected[TEXT_SIZE];
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -169,6 +170,15 @@ Test(cli, dump_of_source_is_what_the_compiler_gets)
     read_file(in_folder("m.c"), source);
     outcome = call("mdf-run examples/cooling.yaml --dump c");
     cr_expect_str_eq(outcome->output, source, "%s", outcome->output);
+}
+
+/* An index is looked at in machine code also where nobody reads what stands there, and there is one element only. */
+Test(cli, an_index_that_nobody_needs)
+{
+    const struct outcome *outcome = call("mdf-run tests/data/dumps/moves.yaml -i idle=0 -i runs=2");
+
+    cr_expect(outcome->exit_status == 1 && strstr(outcome->errors, "index 1 (number 0 of the indices) is out of range") != NULL,
+              "%s", outcome->errors);
 }
 
 /* In place of JSON, which the output file still gets; behind the schedule. */

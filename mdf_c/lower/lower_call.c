@@ -680,7 +680,7 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     } else if (is_single && view_op(lowering, trial, &op)) {
         return add_element_op(lowering, scope, trial, &op);
     }
-    if (lowering->is_for_source &&
+    if ((lowering->is_for_source || lowering->region->kind == REGION_BODY) &&
         trial->source->operator->move != NULL &&(!lowering_move(lowering, scope, trial, &taken) || taken)) {
         return taken && !lowering_has_failed(lowering);
     }

@@ -5,6 +5,8 @@
 #include "mdf_c/lower/nest_draft.h"
 #include "mdf_c/lower/trial.h"
 
+#include "mdf_c/machine/emit.h"
+
 #include "functions/elements/element.h"
 #include "functions/kernel/move.h"
 
@@ -12,7 +14,12 @@
 
 #include <string.h>
 
-enum { MOST_PIECES = 32, INPUT_SHIFT = 44 };
+enum {
+    MOST_PIECES = 32,
+    INPUT_SHIFT = 44,
+    MOST_PIECES_RUN = 8,  /* where the kernel could be called */
+    MOST_MOVED_RUN = 4096 /* elements, the same */
+};
 
 /* A result in the making. Its elements are numbers: that of an input, shifted, and the place in it. What is put in between is
  * one more input, of one element. */
@@ -234,6 +241,7 @@ static bool number_places(struct lowering *lowering, const struct trial *trial, 
 
 static bool may_move(const struct lowering *lowering, const struct trial *trial, size_t n_data)
 {
+    bool is_read = false;
     size_t i;
 
     for (i = 0; i < n_data; i++) {
@@ -249,12 +257,17 @@ static bool may_move(const struct lowering *lowering, const struct trial *trial,
         }
     }
     for (i = 0; i < trial->source->n_outputs; i++) {
+        is_read = is_read || trial->outputs[i] != NULL;
+        if (trial->outputs[i] != NULL && !lowering->is_for_source &&
+            (trial->results[i].length > MOST_MOVED_RUN || !mdf_machine_has_vectors((mdf_dtype)trial->results[i].dtype))) {
+            return false;
+        }
         if (trial->outputs[i] != NULL && (trial->results[i].kind != MDF_KIND_TENSOR || trial->results[i].length == 0 ||
                                           trial->results[i].rank > MDF_INLINE_RANK)) {
             return false;
         }
     }
-    return n_data > 0 && n_data < MDF_NEST_MOST_STEPS;
+    return is_read && n_data > 0 && n_data < MDF_NEST_MOST_STEPS;
 }
 
 /* The positions of all results, which the caller clears. False without a refusal: the kernel does not tell. */
@@ -321,6 +334,9 @@ static bool move_result(struct lowering *lowering, struct trial *trial, size_t n
         moving.steps[i] = i + 1 < result->rank ? moving.steps[i + 1] * (size_t)mdf_value_shape(result)[i + 1] : 1;
     }
     is_cut = cut(&moving, whole, 0);
+    if (!lowering->is_for_source && (!is_cut || moving.n_pieces > MOST_PIECES_RUN)) {
+        return true;
+    }
     if (!is_cut && n_data > 1) {
         return true;
     }
@@ -345,10 +361,10 @@ static bool has_open_indices(const struct lowering *lowering, const struct trial
 {
     enum mdf_form form = trial->source->operator->form;
 
-    return (form == MDF_FORM_GATHER || form == MDF_FORM_GATHER_ELEMENTS) && trial->n == 2 && trial->ids[0] != MDF_LOWERED_NONE &&
-           trial->ids[1] != MDF_LOWERED_NONE && trial->outputs[0] != NULL && !lowering_is_constant(lowering, trial->ids[1]) &&
-           !lowering->facts[trial->ids[0]].is_open && !lowering->facts[trial->ids[1]].is_open && trial->results[0].length > 0 &&
-           trial->results[0].rank <= MDF_INLINE_RANK &&
+    return (form == MDF_FORM_GATHER || form == MDF_FORM_GATHER_ELEMENTS) && trial->n == 2 && trial->source->n_outputs == 1 &&
+           trial->ids[0] != MDF_LOWERED_NONE && trial->ids[1] != MDF_LOWERED_NONE && trial->outputs[0] != NULL &&
+           !lowering_is_constant(lowering, trial->ids[1]) && !lowering->facts[trial->ids[0]].is_open &&
+           !lowering->facts[trial->ids[1]].is_open && trial->results[0].length > 0 && trial->results[0].rank <= MDF_INLINE_RANK &&
            (trial->effective[1]->dtype == MDF_DTYPE_INT64 || trial->effective[1]->dtype == MDF_DTYPE_INT32);
 }
 

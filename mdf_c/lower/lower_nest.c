@@ -21,6 +21,7 @@ enum {
     MOST_COMPARED = 1 << 22, /* points of nests that are made to see what they give: of more that takes too long */
     LONGEST_FOLD = 4096,     /* elements */
     MOST_PRODUCTS = 1 << 16,
+    SMALL_MATRIX = 64,  /* elements: to prepare a smaller one for products is not worth it */
     LONGEST_SEARCH = 32 /* for the place of an extreme: the kernel goes through longer rows in vectors */
 };
 
@@ -627,7 +628,8 @@ static mdf_lowered_id add_product(struct lowering *lowering, const struct trial 
 /* A product whose second matrix stays while a loop runs is prepared before it (lower_product.c). */
 static bool is_prepared(const struct lowering *lowering, const struct trial *trial)
 {
-    return trial->effective[1]->rank == 2 && lowering->facts[trial->ids[1]].depth < lowering->region->depth;
+    return trial->effective[1]->rank == 2 && trial->effective[1]->length > SMALL_MATRIX &&
+           lowering->facts[trial->ids[1]].depth < lowering->region->depth;
 }
 
 static bool is_product(const struct trial *trial)

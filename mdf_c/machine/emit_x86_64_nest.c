@@ -306,7 +306,7 @@ bool emission_nest(struct emission *emission, const struct mdf_lowered_nest *nes
 {
     enum { MOST_POINTS = 1 << 26 }; /* a tenth of a second, about: whoever runs more of them has to ask whether to stop */
     size_t n = mdf_nest_count(nest, 0, nest->n_axes);
-    bool fits = nest->n_axes > 0 && n > 0 && n <= MOST_POINTS && has_covered_folds(nest);
+    bool fits = n > 0 && n <= MOST_POINTS && has_covered_folds(nest);
     struct nest_code *best = fits ? find_best(emission, nest) : NULL;
     char *memory;
 

@@ -201,7 +201,7 @@ static struct nest_node make_load(struct nest_code *code, size_t i)
     const struct mdf_lowered_value *value = &code->emission->lowered->values[step->view.id];
     struct nest_node node = {.code = NODE_LOAD};
 
-    if (value->is_scalar && value->place == MDF_LOWERED_CONSTANT) {
+    if (value->is_scalar && value->place == MDF_LOWERED_CONSTANT && step->view.at == MDF_NEST_NONE) {
         node.code = NODE_NUMBER;
         node.constant = step->view.id;
         return node;

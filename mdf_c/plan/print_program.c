@@ -56,7 +56,8 @@ const char **mdf_program_slot_names(const struct mdf_program *program, struct md
     for (i = 0; names != NULL && i < program->n_ports; i++) {
         const struct mdf_program_port *port = &program->ports[i];
 
-        if (!name_slot(names, arena, port->slot, program->nodes[port->node].id, port->id)) {
+        /* An input of the graph that no node reads is not a node's. */
+        if (port->node < program->n_nodes && !name_slot(names, arena, port->slot, program->nodes[port->node].id, port->id)) {
             return NULL;
         }
     }
