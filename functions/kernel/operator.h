@@ -89,6 +89,7 @@ enum mdf_form {
     MDF_FORM_MATMUL,
     MDF_FORM_DOT, /* numpy's: as MATMUL up to two axes */
     MDF_FORM_GEMM,
+    MDF_FORM_EINSUM,
     MDF_FORM_SOFTMAX,
     MDF_FORM_LOG_SOFTMAX,
     MDF_FORM_HARDMAX,

@@ -5,8 +5,7 @@
  * labels. A repeated label in one term takes the diagonal; an axis of size 1 repeats. Terms are joined from left to right, each
  * time as a batch of matrix products: what is summed and occurs in neither later terms nor the result is summed right away.
  * Source: ONNX Einsum, all versions. */
-#include "functions/kernel/workspace.h"
-#include "functions/products/gemm.h"
+#include "functions/products/einsum.h"
 
 #include <string.h>
 
@@ -17,8 +16,7 @@ struct einsum_settings {
 static const struct mdf_setting einsum_table[] = {{"equation", MDF_SETTING_STRING, offsetof(struct einsum_settings, equation)},
                                                   {NULL, MDF_SETTING_INT, 0}};
 
-/* Labels are numbered: A to Z, a to z, then the axes of the ellipsis from left to right. */
-enum { N_LETTERS = 52, ABSENT = -1 };
+enum { N_LETTERS = 52, ABSENT = MDF_EINSUM_ABSENT };
 
 /* Counts through the indices of some labels. offset[0] is the sum of index times stride. */
 struct odometer {
@@ -29,25 +27,6 @@ struct odometer {
 struct gathering {
     const void *elements;
     struct odometer kept, summed;
-};
-
-/* An array with labelled axes. */
-struct operand {
-    const void *elements;
-    int64_t *strides; /* of each label; ABSENT where it has none */
-};
-
-struct einsum {
-    struct mdf_workspace *workspace;
-    size_t n_terms, n_labels, n_ellipsis;
-    int64_t *sizes;        /* of each label */
-    int64_t *last_term;    /* of each label: the last that has it; n_terms: the result has it */
-    int64_t *counts;       /* of each label: axes that have it, in all terms */
-    int64_t *term_strides; /* [n_terms][n_labels] */
-    int64_t *result;       /* the result's labels in order */
-    size_t n_result;
-    int64_t *spare; /* for two odometers, and labels in order */
-    void *target;   /* of the result */
 };
 
 static void start_odometer(const struct odometer *odometer)
@@ -134,7 +113,7 @@ static bool measure_term(struct mdf_call *call, const char **text, size_t *n_let
 }
 
 /* Checks the number of terms and of their labels, and finds how many axes the ellipsis stands for. */
-static bool measure_equation(struct mdf_call *call, const char *equation, struct einsum *einsum)
+static bool measure_equation(struct mdf_call *call, const char *equation, struct mdf_einsum *einsum)
 {
     const char *text = equation;
     size_t n_letters, n_ellipses;
@@ -164,7 +143,7 @@ static bool measure_equation(struct mdf_call *call, const char *equation, struct
 }
 
 /* An axis of a term has this label: the label's size becomes, and the stride of the term's label is raised. */
-static bool add_axis(struct mdf_call *call, struct einsum *einsum, size_t term, size_t label, int64_t size, int64_t stride)
+static bool add_axis(struct mdf_call *call, struct mdf_einsum *einsum, size_t term, size_t label, int64_t size, int64_t stride)
 {
     int64_t *strides = einsum->term_strides + term * einsum->n_labels;
 
@@ -182,7 +161,7 @@ static bool add_axis(struct mdf_call *call, struct einsum *einsum, size_t term, 
 }
 
 /* Labels the axes of one input. *text moves behind its term. */
-static bool label_term(struct mdf_call *call, struct einsum *einsum, size_t term, const char **text)
+static bool label_term(struct mdf_call *call, struct mdf_einsum *einsum, size_t term, const char **text)
 {
     const struct mdf_value *operand = call->inputs[term];
     const char *start = *text;
@@ -212,7 +191,7 @@ static bool label_term(struct mdf_call *call, struct einsum *einsum, size_t term
     return true;
 }
 
-static bool add_result_label(struct mdf_call *call, struct einsum *einsum, size_t label)
+static bool add_result_label(struct mdf_call *call, struct mdf_einsum *einsum, size_t label)
 {
     if (einsum->last_term[label] == ABSENT || einsum->last_term[label] == (int64_t)einsum->n_terms) {
         return mdf_call_error(call, MDF_VALUE, "a label of the result %s",
@@ -223,7 +202,7 @@ static bool add_result_label(struct mdf_call *call, struct einsum *einsum, size_
     return true;
 }
 
-static bool add_result_ellipsis(struct mdf_call *call, struct einsum *einsum)
+static bool add_result_ellipsis(struct mdf_call *call, struct mdf_einsum *einsum)
 {
     for (size_t i = 0; i < einsum->n_ellipsis; i++) {
         if (!add_result_label(call, einsum, N_LETTERS + i)) {
@@ -234,7 +213,7 @@ static bool add_result_ellipsis(struct mdf_call *call, struct einsum *einsum)
 }
 
 /* Labels the result: as written, or without an arrow by the rule. */
-static bool label_result(struct mdf_call *call, struct einsum *einsum, const char *text)
+static bool label_result(struct mdf_call *call, struct mdf_einsum *einsum, const char *text)
 {
     bool has_ellipsis = false;
     int label;
@@ -267,7 +246,7 @@ static bool label_result(struct mdf_call *call, struct einsum *einsum, const cha
 }
 
 /* Reads the equation and the shapes. */
-static bool plan_einsum(struct mdf_workspace *workspace, struct einsum *einsum)
+static bool plan_einsum(struct mdf_workspace *workspace, struct mdf_einsum *einsum)
 {
     struct mdf_call *call = workspace->call;
     const struct einsum_settings *settings = call->settings;
@@ -314,7 +293,7 @@ static bool plan_einsum(struct mdf_workspace *workspace, struct einsum *einsum)
 enum role { ROLE_NONE, ROLE_BATCH, ROLE_ROW, ROLE_COLUMN, ROLE_SUM };
 
 /* The role of a label when term number `next` joins the product of those before it. */
-static enum role role_of(const struct einsum *einsum, const struct operand *left, const struct operand *right, size_t next,
+static enum role role_of(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *left, const struct mdf_einsum_operand *right, size_t next,
                          size_t label)
 {
     bool in_left = left->strides[label] != ABSENT, in_right = right->strides[label] != ABSENT;
@@ -325,13 +304,13 @@ static enum role role_of(const struct einsum *einsum, const struct operand *left
     return in_left && in_right ? ROLE_SUM : ROLE_NONE;
 }
 
-static void add_label(const struct einsum *einsum, struct odometer *odometer, const struct operand *operand, size_t label)
+static void add_label(const struct mdf_einsum *einsum, struct odometer *odometer, const struct mdf_einsum_operand *operand, size_t label)
 {
     odometer->sizes[odometer->n_labels] = einsum->sizes[label];
     odometer->strides[odometer->n_labels++] = operand->strides[label];
 }
 
-static struct odometer odometer_in(const struct einsum *einsum, int64_t *room)
+static struct odometer odometer_in(const struct mdf_einsum *einsum, int64_t *room)
 {
     struct odometer odometer = {0, room, room + einsum->n_labels, room + 2 * einsum->n_labels, room + 3 * einsum->n_labels};
 
@@ -339,7 +318,7 @@ static struct odometer odometer_in(const struct einsum *einsum, int64_t *room)
 }
 
 /* Whether the labels in `order` are all that an operand has, and its elements lie in this order. */
-static bool lies_in_order(const struct einsum *einsum, const struct operand *operand, const int64_t *order, size_t n_order)
+static bool lies_in_order(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *operand, const int64_t *order, size_t n_order)
 {
     size_t n_own = 0, n_ordered = 0;
     int64_t stride = 1;
@@ -361,7 +340,7 @@ static bool lies_in_order(const struct einsum *einsum, const struct operand *ope
 
 /* Lays an operand out by the labels in `order`, summed over its others. `target` NULL: where that is needed, into an array
  * of the workspace. The elements, or NULL with the error set. */
-static const void *lay_out(const struct einsum *einsum, const struct operand *operand, const int64_t *order, size_t n_order,
+static const void *lay_out(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *operand, const int64_t *order, size_t n_order,
                            void *target)
 {
     struct gathering job = {operand->elements, odometer_in(einsum, einsum->spare),
@@ -409,7 +388,7 @@ static const void *lay_out(const struct einsum *einsum, const struct operand *op
 }
 
 /* Labels of a role, behind those in `order`; *product becomes the product of their sizes. */
-static bool collect(const struct einsum *einsum, const struct operand *left, const struct operand *right, size_t next,
+static bool collect(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *left, const struct mdf_einsum_operand *right, size_t next,
                     enum role role, int64_t *order, size_t *n_order, size_t *product)
 {
     bool fits = true, is_empty = false;
@@ -441,15 +420,9 @@ static void locate(const void *context, size_t batch, struct mdf_product *produc
     product->c = batches->c + batch * product->m * product->n * batches->size_bytes;
 }
 
-/* Labels in order: those of batches, then of the rows of a matrix, then of its columns. */
-struct matrix_order {
-    int64_t *labels;
-    size_t first_row, first_column, n;
-};
-
-/* Lays an operand out as matrices, one a batch, of `rows` by `columns`. Such that lie transposed stay where they are. */
-static const void *lay_out_matrices(const struct einsum *einsum, const struct operand *operand, const struct matrix_order *order,
-                                    size_t rows, size_t columns, int64_t *row_step, int64_t *column_step)
+/* Finds out how an operand lies, or is laid out, as matrices, one a batch, of `rows` by `columns`. */
+static void find_steps(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *operand, struct mdf_einsum_order *order,
+                       size_t rows, size_t columns, int64_t *row_step, int64_t *column_step)
 {
     int64_t *turned = einsum->spare + 12 * einsum->n_labels;
     size_t n_columns = order->n - order->first_column, n_rows = order->first_column - order->first_row;
@@ -457,19 +430,21 @@ static const void *lay_out_matrices(const struct einsum *einsum, const struct op
     memcpy(turned, order->labels, order->first_row * sizeof *turned);
     memcpy(turned + order->first_row, order->labels + order->first_column, n_columns * sizeof *turned);
     memcpy(turned + order->first_row + n_columns, order->labels + order->first_row, n_rows * sizeof *turned);
-    *row_step = (int64_t)columns;
-    *column_step = 1;
-    if (!lies_in_order(einsum, operand, order->labels, order->n) && lies_in_order(einsum, operand, turned, order->n)) {
-        *row_step = 1;
-        *column_step = (int64_t)rows;
-        return operand->elements;
-    }
-    return lay_out(einsum, operand, order->labels, order->n, NULL);
+    order->lies_turned =
+        !lies_in_order(einsum, operand, order->labels, order->n) && lies_in_order(einsum, operand, turned, order->n);
+    *row_step = order->lies_turned ? 1 : (int64_t)columns;
+    *column_step = order->lies_turned ? (int64_t)rows : 1;
+}
+
+static const void *lay_out_matrices(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *operand,
+                                    const struct mdf_einsum_order *order)
+{
+    return order->lies_turned ? operand->elements : lay_out(einsum, operand, order->labels, order->n, NULL);
 }
 
 /* The labels of a product, in `order`: batches, rows, columns. Where these are the result's, it is written at once; else into an
  * array of the workspace. NULL with the error set. */
-static void *place_product(const struct einsum *einsum, const int64_t *order, size_t n_order, bool is_last, size_t n_batches,
+static void *place_product(const struct mdf_einsum *einsum, const int64_t *order, size_t n_order, bool is_last, size_t n_batches,
                            const struct mdf_product *product)
 {
     size_t n;
@@ -485,7 +460,7 @@ static void *place_product(const struct einsum *einsum, const int64_t *order, si
 }
 
 /* `operand` becomes a product, whose labels are in `order`. */
-static void become_product(const struct einsum *einsum, struct operand *operand, const int64_t *order, size_t n_order,
+static void become_product(const struct mdf_einsum *einsum, struct mdf_einsum_operand *operand, const int64_t *order, size_t n_order,
                            const void *elements, bool is_empty)
 {
     int64_t stride = 1;
@@ -500,12 +475,14 @@ static void become_product(const struct einsum *einsum, struct operand *operand,
     operand->elements = elements;
 }
 
-/* Which labels of two operands are those of batches, rows and columns, and how large that makes their product. */
-static bool order_operands(const struct einsum *einsum, const struct operand *left, const struct operand *right, size_t next,
-                           struct matrix_order *a, struct matrix_order *b, size_t *n_batches, struct mdf_product *product)
+bool mdf_einsum_join(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *left, const struct mdf_einsum_operand *right,
+                     size_t next, struct mdf_einsum_order *a, struct mdf_einsum_order *b, size_t *n_batches,
+                     struct mdf_product *product)
 {
     size_t unused;
 
+    *product = (struct mdf_product){.dtype = einsum->workspace->dtype, .alpha = 1};
+    a->n = b->n = 0;
     if (!collect(einsum, left, right, next, ROLE_BATCH, a->labels, &a->n, n_batches) ||
         !collect(einsum, left, right, next, ROLE_BATCH, b->labels, &b->n, &unused)) {
         return false;
@@ -517,32 +494,36 @@ static bool order_operands(const struct einsum *einsum, const struct operand *le
     }
     a->first_column = a->n;
     b->first_column = b->n;
-    return collect(einsum, left, right, next, ROLE_SUM, a->labels, &a->n, &product->k) &&
-           collect(einsum, left, right, next, ROLE_COLUMN, b->labels, &b->n, &product->n);
+    if (!collect(einsum, left, right, next, ROLE_SUM, a->labels, &a->n, &product->k) ||
+        !collect(einsum, left, right, next, ROLE_COLUMN, b->labels, &b->n, &product->n)) {
+        return false;
+    }
+    find_steps(einsum, left, a, product->m, product->k, &product->a_row, &product->a_column);
+    find_steps(einsum, right, b, product->k, product->n, &product->b_row, &product->b_column);
+    product->c_row = (int64_t)product->n;
+    return true;
 }
 
 /* `left` becomes its product with term number `next`. */
-static bool join(const struct einsum *einsum, struct operand *left, const struct operand *right, size_t next)
+static bool join(const struct mdf_einsum *einsum, struct mdf_einsum_operand *left, const struct mdf_einsum_operand *right, size_t next)
 {
-    struct mdf_product product = {.dtype = einsum->workspace->dtype, .alpha = 1};
-    struct matrix_order a = {.labels = einsum->spare + 10 * einsum->n_labels}, b = {.labels = a.labels + einsum->n_labels};
+    struct mdf_product product;
+    struct mdf_einsum_order a = {.labels = einsum->spare + 10 * einsum->n_labels}, b = {.labels = a.labels + einsum->n_labels};
     struct mdf_value *scratch = mdf_workspace_value(einsum->workspace);
-    struct batches batches = {.size_bytes = mdf_dtype_size(product.dtype)};
+    struct batches batches = {.size_bytes = mdf_dtype_size(einsum->workspace->dtype)};
     size_t n_batches, unused, n_order = 0;
     bool is_empty;
 
-    if (scratch == NULL || !order_operands(einsum, left, right, next, &a, &b, &n_batches, &product)) {
+    if (scratch == NULL || !mdf_einsum_join(einsum, left, right, next, &a, &b, &n_batches, &product)) {
         return false;
     }
-    batches.a = lay_out_matrices(einsum, left, &a, product.m, product.k, &product.a_row, &product.a_column);
-    batches.b =
-        batches.a == NULL ? NULL : lay_out_matrices(einsum, right, &b, product.k, product.n, &product.b_row, &product.b_column);
+    batches.a = lay_out_matrices(einsum, left, &a);
+    batches.b = batches.a == NULL ? NULL : lay_out_matrices(einsum, right, &b);
     if (batches.b == NULL || !collect(einsum, left, right, next, ROLE_BATCH, a.labels, &n_order, &unused) ||
         !collect(einsum, left, right, next, ROLE_ROW, a.labels, &n_order, &unused) ||
         !collect(einsum, left, right, next, ROLE_COLUMN, a.labels, &n_order, &unused)) {
         return false;
     }
-    product.c_row = (int64_t)product.n;
     batches.c = place_product(einsum, a.labels, n_order, next + 1 == einsum->n_terms, n_batches, &product);
     is_empty = n_batches == 0 || product.m == 0 || product.n == 0;
     if (batches.c == NULL ||
@@ -554,7 +535,7 @@ static bool join(const struct einsum *einsum, struct operand *left, const struct
 }
 
 /* The array that the result is written to, in the workspace's type; NULL with the error set. */
-static void *make_result(struct mdf_workspace *workspace, const struct einsum *einsum)
+static void *make_result(struct mdf_workspace *workspace, const struct mdf_einsum *einsum)
 {
     int64_t *shape = mdf_workspace_array(workspace, MDF_DTYPE_INT64, einsum->n_result);
 
@@ -566,32 +547,36 @@ static void *make_result(struct mdf_workspace *workspace, const struct einsum *e
                : mdf_workspace_output(workspace, 0, (mdf_dtype)workspace->call->inputs[0]->dtype, einsum->n_result, shape);
 }
 
-static bool einsum(struct mdf_call *call)
+bool mdf_einsum_begin(struct mdf_workspace *workspace, struct mdf_call *call, struct mdf_einsum *einsum)
 {
-    struct einsum plan = {.n_terms = call->n_inputs};
     const struct einsum_settings *settings = call->settings;
-    struct mdf_workspace workspace;
-    struct operand left, right;
     size_t n_slots;
 
+    *einsum = (struct mdf_einsum){.workspace = workspace, .n_terms = call->n_inputs};
     if (settings->equation == NULL || call->n_inputs == 0 || mdf_call_tensor(call, 0) == NULL) {
         return mdf_call_error(call, MDF_VALUE, "an equation and at least one input are needed");
     }
-    if (!mdf_size_multiply(call->n_inputs, 6, &n_slots) ||
-        !mdf_workspace_begin(&workspace, call, mdf_product_dtype((mdf_dtype)call->inputs[0]->dtype), n_slots + 4)) {
-        return false;
-    }
-    plan.workspace = &workspace;
-    if (!plan_einsum(&workspace, &plan)) {
+    return mdf_size_multiply(call->n_inputs, 6, &n_slots) &&
+           mdf_workspace_begin(workspace, call, mdf_product_dtype((mdf_dtype)call->inputs[0]->dtype), n_slots + 4) &&
+           plan_einsum(workspace, einsum);
+}
+
+static bool einsum(struct mdf_call *call)
+{
+    struct mdf_workspace workspace;
+    struct mdf_einsum_operand left, right;
+    struct mdf_einsum plan;
+
+    if (!mdf_einsum_begin(&workspace, call, &plan)) {
         return false;
     }
     plan.target = make_result(&workspace, &plan);
     if (plan.target == NULL) {
         return false;
     }
-    left = (struct operand){mdf_workspace_input(&workspace, 0), plan.term_strides};
+    left = (struct mdf_einsum_operand){mdf_workspace_input(&workspace, 0), plan.term_strides};
     for (size_t next = 1; next < plan.n_terms && left.elements != NULL; next++) {
-        right = (struct operand){mdf_workspace_input(&workspace, next), plan.term_strides + next * plan.n_labels};
+        right = (struct mdf_einsum_operand){mdf_workspace_input(&workspace, next), plan.term_strides + next * plan.n_labels};
         if (right.elements == NULL || !join(&plan, &left, &right, next)) {
             return false;
         }
@@ -604,5 +589,6 @@ static bool einsum(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_einsum[] = {
-    {"Einsum", 12, 99, einsum, einsum_table, sizeof(struct einsum_settings), MDF_OPERATOR_PURE, NULL},
+    {"Einsum", 12, 99, einsum, einsum_table, sizeof(struct einsum_settings), MDF_OPERATOR_PURE, NULL,
+     .form = MDF_FORM_EINSUM},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

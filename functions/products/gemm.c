@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    DEPTH = 256,       /* rows of a block of B */
+    DEPTH = MDF_PRODUCT_DEPTH, /* rows of a block of B */
     BLOCK_PANELS = 12, /* panels of a block of B */
     MAX_ROWS = 12,     /* of a tile */
     MAX_COLUMNS = 32,  /* of a tile */
@@ -28,6 +28,12 @@ static const double multiply_ns = 0.04;
 struct range {
     size_t first_row, last_row, first_column, last_column;
 };
+
+/* Whether each element is a scalar product of adjacent elements. */
+static bool is_dot(const struct mdf_product *product)
+{
+    return product->a_column == 1 && product->b_row == 1 && (product->b_column != 1 || product->n == 1);
+}
 
 #define KERNELS "functions/products/gemm_kernel.inc"
 #define WITHOUT_TILES
@@ -152,11 +158,16 @@ static void multiply_part(void *context, size_t first, size_t last)
 }
 
 /* A matrix times a vector, where the columns of the matrix are adjacent, is done as the vector times the matrix transposed. */
+static bool is_turned(const struct mdf_product *product)
+{
+    return product->n == 1 && product->m > 1 && product->c_row == 1 && product->a_row == 1 && product->start == NULL;
+}
+
 static struct mdf_product turn_vector(const struct mdf_product *product)
 {
     struct mdf_product turned = *product;
 
-    if (product->n == 1 && product->m > 1 && product->c_row == 1 && product->a_row == 1 && product->start == NULL) {
+    if (is_turned(product)) {
         turned.m = 1;
         turned.n = product->m;
         turned.a = product->b;
@@ -591,6 +602,19 @@ bool mdf_multiply_batch(struct mdf_call *call, struct mdf_value *scratch, const 
 bool mdf_product_is_packed(const struct mdf_product *product)
 {
     return !is_plain(product);
+}
+
+enum mdf_product_order mdf_product_order(const struct mdf_product *product)
+{
+    return !is_plain(product)    ? MDF_PRODUCT_IN_BLOCKS
+           : is_turned(product) ? MDF_PRODUCT_TURNED
+           : is_dot(product)    ? MDF_PRODUCT_DOT
+                                : MDF_PRODUCT_IN_ORDER;
+}
+
+bool mdf_product_is_fused(mdf_dtype dtype)
+{
+    return mdf_dtype_kind(dtype) == 'f' && mdf_has_avx2();
 }
 
 bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product)

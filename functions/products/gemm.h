@@ -12,7 +12,8 @@
 
 enum {
     MDF_PLAIN_PRODUCTS = 5000, /* a product with fewer multiplications is not worth packing */
-    MDF_DOT_PARTS = 32         /* partial sums of a scalar product: element i in part i % 32 */
+    MDF_DOT_PARTS = 32,        /* partial sums of a scalar product: element i in part i % 32 */
+    MDF_PRODUCT_DEPTH = 256    /* rows of B that are summed from 0 on; the sums of such blocks are added one by one */
 };
 
 /* Writes elements [first, first + n) of row `row` of B, where B is not held as an array. Called from several threads. */
@@ -47,6 +48,18 @@ bool mdf_multiply_batch(struct mdf_call *call, struct mdf_value *scratch, const 
 
 /* Whether a product of these sizes is made of packed matrices; others are multiplied as they lie. */
 bool mdf_product_is_packed(const struct mdf_product *product);
+
+/* How an element of C is summed, c being what it begins with: 0, or, with `add`, what is there. */
+enum mdf_product_order {
+    MDF_PRODUCT_IN_ORDER, /* c + (alpha a) b + ..., one by one */
+    MDF_PRODUCT_TURNED,   /* the same with alpha b in place of alpha a */
+    MDF_PRODUCT_DOT,      /* c + alpha (a scalar product in MDF_DOT_PARTS parts) */
+    /* Blocks of MDF_PRODUCT_DEPTH rows of B: sums of (alpha a) b from 0, by fused multiplication and addition where
+     * mdf_product_is_fused; the first is the total, or with `add` what is added to c, the others are added to that. */
+    MDF_PRODUCT_IN_BLOCKS
+};
+enum mdf_product_order mdf_product_order(const struct mdf_product *product);
+bool mdf_product_is_fused(mdf_dtype dtype);
 /* Keeps A or B packed in `kept`, a value of the kernel's own, for any number of products with it. With `is_constant`, the
  * elements are those of the last time wherever they lie at the same place, in the same form. Afterwards a product is made of
  * packed matrices, whatever its sizes; its sums are the same with and without this where mdf_product_is_packed. False with the

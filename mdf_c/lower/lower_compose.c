@@ -42,15 +42,7 @@ static uint8_t load(struct composing *composing, size_t i, mdf_dtype dtype)
 /* A number in a type. */
 static uint8_t load_number(struct composing *composing, mdf_dtype dtype, double real)
 {
-    struct mdf_value value = {0};
-    uint64_t element = 0;
-    mdf_lowered_id id;
-
-    mdf_convert_elements(dtype, &element, MDF_DTYPE_FLOAT64, &real, 1, false);
-    mdf_value_borrow_tensor(composing->lowering->memory, &value, dtype, MDF_STRENGTH_TYPED, 0, NULL, &element);
-    id = lowering_add_constant(composing->lowering, &value, false);
-    composing->draft->has_failed = composing->draft->has_failed || id == MDF_LOWERED_NONE;
-    return id == MDF_LOWERED_NONE ? 0 : draft_load(composing->lowering, composing->draft, id, NULL);
+    return draft_number(composing->lowering, composing->draft, dtype, real);
 }
 
 /* ------------------------------------------------------------------ elements */

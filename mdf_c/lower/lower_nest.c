@@ -1,4 +1,4 @@
-/* lower_nest.c - NEST ops for single calls: operands that repeat along axes, folds, small products of matrices. See lowering.h.
+/* lower_nest.c - NEST ops for single calls: operands that repeat along axes, folds. See lowering.h.
  *
  * A nest is made from what is known of the operator, and run on the examples: it stands for the call if it gives the kernel's own
  * result, bit by bit. lower_group.c makes larger nests of these. */
@@ -9,7 +9,6 @@
 #include "functions/elements/vector_rows.h"
 #include "functions/kernel/fold.h"
 #include "functions/moves/indexing.h"
-#include "functions/products/gemm.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/lowered/nest_folds.h"
 #include "mdf_c/machine/emit.h"
@@ -20,8 +19,6 @@ enum {
     MOST_POINTS = 1 << 18,   /* of the index space: kernels go through more on several threads */
     MOST_COMPARED = 1 << 22, /* points of nests that are made to see what they give: of more that takes too long */
     LONGEST_FOLD = 4096,     /* elements */
-    MOST_PRODUCTS = 1 << 16,
-    SMALL_MATRIX = 64,  /* elements: to prepare a smaller one for products is not worth it */
     LONGEST_SEARCH = 32 /* for the place of an extreme: the kernel goes through longer rows in vectors */
 };
 
@@ -261,7 +258,7 @@ static bool folded_dimensions(struct lowering *lowering, struct trial *trial, si
         }
     }
     if (!fold->axes(&trial->call, rank, reduced, &keeps)) {
-        return false;
+        return lowering->execution->context.error.code == MDF_OUT_OF_MEMORY && lowering_out_of_memory(lowering);
     }
     *set = 0;
     for (i = 0; i < rank; i++) {
@@ -332,15 +329,7 @@ static uint8_t apply(struct folding *folding, const struct mdf_element *element,
 
 static uint8_t add_constant(struct folding *folding, mdf_dtype dtype, double real)
 {
-    struct mdf_value value = {0};
-    uint64_t element = 0;
-    mdf_lowered_id id;
-
-    mdf_convert_elements(dtype, &element, MDF_DTYPE_FLOAT64, &real, 1, false);
-    mdf_value_borrow_tensor(folding->lowering->memory, &value, dtype, MDF_STRENGTH_TYPED, 0, NULL, &element);
-    id = lowering_add_constant(folding->lowering, &value, false);
-    folding->draft->has_failed = folding->draft->has_failed || id == MDF_LOWERED_NONE;
-    return id == MDF_LOWERED_NONE ? 0 : draft_load(folding->lowering, folding->draft, id, NULL);
+    return draft_number(folding->lowering, folding->draft, dtype, real);
 }
 
 /* How a row is folded. */
@@ -526,122 +515,6 @@ static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, c
                : lowering_add_nest(lowering, folding.draft, register_number, result, axes);
 }
 
-/* ------------------------------------------------------------------ small products of matrices */
-
-/* The dimensions of a product by numpy.matmul. */
-struct product {
-    size_t n_batch; /* dimensions */
-    int64_t m, n, k;
-};
-
-static bool plan_product(const struct mdf_value *a, const struct mdf_value *b, const struct mdf_value *result,
-                         struct product *product)
-{
-    const int64_t *a_shape = mdf_value_shape(a), *b_shape = mdf_value_shape(b);
-
-    if (a->rank == 0 || b->rank == 0 || a->length == 0 || b->length == 0 || a->dtype != b->dtype || result->dtype != a->dtype ||
-        (a->dtype != MDF_DTYPE_FLOAT32 && a->dtype != MDF_DTYPE_FLOAT64)) {
-        return false;
-    }
-    *product = (struct product){.n_batch = (size_t)result->rank - (a->rank > 1) - (b->rank > 1),
-                                .m = a->rank > 1 ? a_shape[a->rank - 2] : 1,
-                                .k = a_shape[a->rank - 1],
-                                .n = b->rank > 1 ? b_shape[b->rank - 1] : 1};
-    return product->k > 1;
-}
-
-/* Whether all rows of the first operand meet one matrix, so that they are rows of one product. */
-static bool has_one_second(const struct mdf_value *b)
-{
-    size_t i;
-
-    for (i = 0; i + 2 < b->rank; i++) {
-        if (mdf_value_shape(b)[i] != 1) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The order in which the kernel sums; 0 lanes: it is another one. */
-static struct row_order product_order(const struct product *product, const struct mdf_value *a, const struct mdf_value *b)
-{
-    int64_t m = has_one_second(b) ? (int64_t)a->length / product->k : product->m;
-
-    if (product->n == 1) {
-        return product->k < MDF_DOT_PARTS
-                   ? (struct row_order){1, MDF_NEST_IN_LANES, false}
-                   : (struct row_order){MDF_DOT_PARTS, product->k % MDF_DOT_PARTS == 0 ? MDF_NEST_IN_LANES : MDF_NEST_WITH_REST,
-                                        false};
-    }
-    return (struct row_order){m <= 2 || m * product->n * product->k < MDF_PLAIN_PRODUCTS ? 1 : 0, MDF_NEST_IN_LANES, false};
-}
-
-/* The axes of an operand's dimensions: of the batch, and of its matrix. */
-static void find_axes(const struct mdf_value *operand, const uint8_t *batch, size_t n_batch, size_t n_matrix,
-                      const uint8_t *matrix, uint8_t *axes)
-{
-    size_t n_own = operand->rank - n_matrix, i;
-
-    for (i = 0; i < operand->rank; i++) {
-        axes[i] = i >= n_own ? matrix[i - n_own] : mdf_value_shape(operand)[i] == 1 ? DRAFT_NO_AXIS : batch[i + n_batch - n_own];
-    }
-}
-
-static mdf_lowered_id add_product(struct lowering *lowering, const struct trial *trial)
-{
-    const struct mdf_value *a = trial->effective[0], *b = trial->effective[1], *result = &trial->results[0];
-    uint8_t batch[MDF_INLINE_RANK + 2], axes[MDF_INLINE_RANK], m, n, k, in[MDF_MAX_OPERANDS], sum;
-    struct nest_draft *draft = draft_new(lowering);
-    struct product product;
-    struct row_order order;
-    size_t i;
-
-    if (draft == NULL || result->rank > MDF_INLINE_RANK || !plan_product(a, b, result, &product)) {
-        return MDF_LOWERED_NONE;
-    }
-    order = product_order(&product, a, b);
-    if (order.lanes == 0 ||
-        (!lowering->is_for_source && (order.order != MDF_NEST_IN_LANES || (int64_t)result->length * product.k > MOST_PRODUCTS))) {
-        return MDF_LOWERED_NONE;
-    }
-    for (i = 0; i < product.n_batch; i++) {
-        batch[i] = draft_axis(draft, mdf_value_shape(result)[i]);
-    }
-    m = draft_axis(draft, product.m);
-    n = draft_axis(draft, product.n);
-    k = draft_axis(draft, product.k);
-    find_axes(a, batch, product.n_batch, a->rank > 1 ? 2 : 1, a->rank > 1 ? (const uint8_t[]){m, k} : &k, axes);
-    in[0] = draft_load(lowering, draft, trial->ids[0], axes);
-    find_axes(b, batch, product.n_batch, b->rank > 1 ? 2 : 1, b->rank > 1 ? (const uint8_t[]){k, n} : &k, axes);
-    in[1] = draft_load(lowering, draft, trial->ids[1], axes);
-    in[0] = draft_apply(lowering, draft, MDF_ELEMENT(multiply), in);
-    draft->steps[in[0]].axes = (uint8_t)((1u << draft->n_axes) - 1);
-    sum = draft_fold(draft, MDF_NEST_SUM, in[0], 1, &k, order.lanes);
-    draft->steps[sum].step.order = (uint8_t)order.order;
-    for (i = product.n_batch; i < result->rank; i++) {
-        batch[i] = i == product.n_batch && a->rank > 1 ? m : n;
-    }
-    return lowering_add_nest(lowering, draft, sum, result, batch);
-}
-
-/* A product whose second matrix stays while a loop runs is prepared before it (lower_product.c). */
-static bool is_prepared(const struct lowering *lowering, const struct trial *trial)
-{
-    return trial->effective[1]->rank == 2 && trial->effective[1]->length > SMALL_MATRIX &&
-           lowering->facts[trial->ids[1]].depth < lowering->region->depth;
-}
-
-static bool is_product(const struct trial *trial)
-{
-    const struct mdf_operator *operator= trial->source->operator;
-
-    return (operator->form == MDF_FORM_MATMUL ||(
-               operator->form == MDF_FORM_DOT && trial->n == 2 && trial->effective[1] != NULL && trial->effective[1]->rank <=
-               2)) &&
-           trial->n == 2 && trial->ids[1] != MDF_LOWERED_NONE && trial->effective[1]->kind == MDF_KIND_TENSOR;
-}
-
 /* ------------------------------------------------------------------ calls */
 
 bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
@@ -656,8 +529,8 @@ bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct tr
     }
     if (find_fold(lowering, trial->source->operator, & rule)) {
         id = add_fold(lowering, trial, &rule);
-    } else if (is_product(trial) && lowering->region->kind == REGION_BODY && !is_prepared(lowering, trial)) {
-        id = add_product(lowering, trial);
+    } else {
+        id = lowering_multiply(lowering, trial);
     }
     *taken = id != MDF_LOWERED_NONE;
     return *taken ? lowering_bind(lowering, scope, trial->source->outputs[0], id) : !lowering_has_failed(lowering);

@@ -9,6 +9,8 @@
 #include "mdf_c/lower/lower.h"
 #include "mdf_c/lower/refusal.h"
 
+struct nest_draft;
+
 enum region_kind { REGION_WHOLE, REGION_BODY, REGION_BRANCH };
 
 /* A region whose ops are still being added. */
@@ -52,6 +54,7 @@ struct lowering {
     struct region *region;
     bool is_for_source;
     const bool *stays;               /* as in struct mdf_lowering_request */
+    struct nest_draft *drafts[2];    /* of draft_merge */
     const char *name;                /* of what is being computed, as the model calls it */
     const struct mdf_origin *origin; /* of the instruction that is being lowered */
     const char *operator;            /* that it calls; NULL: none */
@@ -190,6 +193,8 @@ mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *
 /* --- lower_nest.c: NEST ops for calls whose operands repeat along axes, that fold or move, and small products: what the kernel
  * gave on the examples, they give too, bit by bit; *taken: the call is lowered. */
 bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
+/* --- lower_matrices.c: the same for a product of matrices: its result; NONE without a refusal: it is not made. */
+mdf_lowered_id lowering_multiply(struct lowering *lowering, const struct trial *trial);
 /* An element op, with operands of any shapes that broadcast, as a NEST; its result. NONE without a refusal: it is not made. */
 mdf_lowered_id lowering_broadcast(struct lowering *lowering, const struct mdf_lowered_op *op, const struct mdf_value *result);
 /* --- lower_view.c: notes what the results of a call that only moves elements are views of, behind its lowering. */

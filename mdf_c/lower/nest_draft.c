@@ -136,6 +136,19 @@ uint8_t draft_load(struct lowering *lowering, struct nest_draft *draft, mdf_lowe
     return draft_load_elements(lowering, draft, &view, form->length > 1 ? form->rank : 0, axes, strides);
 }
 
+uint8_t draft_number(struct lowering *lowering, struct nest_draft *draft, mdf_dtype dtype, double real)
+{
+    struct mdf_value value = {0};
+    uint64_t element = 0;
+    mdf_lowered_id id;
+
+    mdf_convert_elements(dtype, &element, MDF_DTYPE_FLOAT64, &real, 1, false);
+    mdf_value_borrow_tensor(lowering->memory, &value, dtype, MDF_STRENGTH_TYPED, 0, NULL, &element);
+    id = lowering_add_constant(lowering, &value, false);
+    draft->has_failed = draft->has_failed || id == MDF_LOWERED_NONE;
+    return id == MDF_LOWERED_NONE ? 0 : draft_load(lowering, draft, id, NULL);
+}
+
 uint8_t draft_element(struct nest_draft *draft, const struct mdf_lowered_op *op, mdf_dtype result, const uint8_t *in, unsigned of)
 {
     struct draft_step added = {.step = {.kind = MDF_NEST_ELEMENT,
@@ -597,15 +610,18 @@ struct mdf_lowered_nest *draft_merge(struct lowering *lowering, const struct mdf
                                      const struct mdf_lowered_nest *b, bool has_to_read)
 {
     struct merging merging = {.a = a, .b = b, .lowering = lowering, .n_axes = a->n_axes};
+    size_t i;
 
     if (store_one_value(a, b) || !map_loads(&merging, has_to_read)) {
         return NULL;
     }
-    merging.first = draft_new(lowering);
-    merging.draft = draft_new(lowering);
-    if (merging.first == NULL || merging.draft == NULL) {
-        return NULL;
+    for (i = 0; i < 2; i++) { /* most are tried in vain: they share memory */
+        if (lowering->drafts[i] == NULL && (lowering->drafts[i] = draft_new(lowering)) == NULL) {
+            return NULL;
+        }
     }
+    merging.first = lowering->drafts[0];
+    merging.draft = lowering->drafts[1];
     draft_read(merging.first, a);
     memcpy(merging.extents, a->extents, sizeof merging.extents);
     return map_rest(&merging, 0);

@@ -33,6 +33,8 @@ uint8_t draft_load(struct lowering *lowering, struct nest_draft *draft, mdf_lowe
  * by the register view->at. */
 uint8_t draft_load_elements(struct lowering *lowering, struct nest_draft *draft, const struct mdf_nest_view *view, size_t rank,
                             const uint8_t *axes, const int64_t *strides);
+/* A constant of one element. */
+uint8_t draft_number(struct lowering *lowering, struct nest_draft *draft, mdf_dtype dtype, double real);
 /* Of `op`, whose operands are given as registers, over the axes `of`. */
 uint8_t draft_element(struct nest_draft *draft, const struct mdf_lowered_op *op, mdf_dtype result, const uint8_t *in,
                       unsigned of);

@@ -64,6 +64,9 @@ static void find_passes(const struct mdf_lowered_nest *nest, size_t level, uint8
     for (i = 0; i < nest->n_steps; i++) {
         struct mdf_nest_set operands = operands_of(&nest->steps[i]);
 
+        if (mdf_nest_start(nest, i) != MDF_NEST_NONE) {
+            mdf_nest_set_add(&operands, mdf_nest_start(nest, i));
+        }
         passes[i] = 0;
         for (k = 0; k < i; k++) {
             const struct mdf_nest_step *operand = &nest->steps[k];

@@ -63,6 +63,9 @@ static void find_last_uses(const struct mdf_lowered_nest *nest, uint8_t *last_us
         if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
             last_use[step->view.at] = (uint8_t)i;
         }
+        for (k = 0; step->is_fused && k < 2; k++) {
+            last_use[nest->steps[step->in[0]].in[k]] = (uint8_t)i;
+        }
     }
 }
 
@@ -210,11 +213,12 @@ static bool make_operands(struct mdf_lowered *lowered, const struct mdf_lowered_
     for (k = 0; k < step->n_in; k++) {
         const struct tile *operand = &tiles->registers[step->in[k]];
         size_t size = mdf_dtype_size((mdf_dtype)nest->steps[step->in[k]].dtype);
-        bool is_fold = step->kind == MDF_NEST_FOLD, is_load = nest->steps[step->in[k]].kind == MDF_NEST_LOAD;
+        bool is_fold = step->kind == MDF_NEST_FOLD && k == 0, is_load = nest->steps[step->in[k]].kind == MDF_NEST_LOAD;
+        bool is_row = is_load || step->code == MDF_LOWERED_CAST || (step->kind == MDF_NEST_FOLD && k > 0);
 
         tile->repeats[k] = is_fold ? operand->n_inner / tile->n_inner : tile->n_inner / operand->n_inner;
         /* Rows that are folded or cast have all their elements, also where a load has one that stands for all. */
-        if (tile->repeats[k] > 1 ? !is_fold || is_load : is_load || step->code == MDF_LOWERED_CAST) {
+        if (tile->repeats[k] > 1 ? !is_fold || is_load : is_row) {
             tile->expanded[k] = tile_memory(lowered, tiles, is_fold ? operand : tile, size);
             if (tile->expanded[k] == NULL) {
                 return false;
@@ -465,7 +469,7 @@ static const char *operand_row(const struct position *position, size_t i, size_t
     char *row = tile->expanded[k];
 
     *advance = is_one && may_spread ? 0 : 1;
-    if ((is_one && may_spread) || (!is_one && (tile->repeats[k] == 1 || step->kind == MDF_NEST_FOLD))) {
+    if ((is_one && may_spread) || (!is_one && (tile->repeats[k] == 1 || (step->kind == MDF_NEST_FOLD && k == 0)))) {
         return operand->at;
     }
     for (from = 0; from < n; from += is_one ? n : tile->repeats[k]) {
@@ -512,12 +516,20 @@ static void fold(const struct position *position, size_t i)
     const struct mdf_nest_step *step = &position->nest->steps[i];
     struct tile *tile = &position->tiles->registers[i];
     const struct tile *operand = &position->tiles->registers[step->in[0]];
-    size_t advance;
-    const char *row;
+    struct mdf_nest_rows rows = {.n = count_elements(position, tile), .n_row = tile->repeats[0]};
+    size_t n = count_elements(position, operand), advance;
 
     open_register(position, i);
-    row = operand_row(position, i, 0, count_elements(position, operand), false, &advance);
-    mdf_nest_fold_rows(step, count_elements(position, tile), tile->repeats[0], row, tile->at);
+    if (step->is_fused) { /* of what the product would have been made of */
+        rows.elements = operand_row(position, step->in[0], 0, n, true, &advance);
+        rows.repeats_element = advance == 0;
+        rows.factors = operand_row(position, step->in[0], 1, n, true, &advance);
+        rows.repeats_factor = advance == 0;
+    } else {
+        rows.elements = operand_row(position, i, 0, n, false, &advance);
+    }
+    rows.starts = step->has_start ? operand_row(position, i, 1, rows.n, false, &advance) : NULL;
+    mdf_nest_fold_rows(step, &rows, tile->at);
 }
 
 static bool run_tile(const struct position *position)

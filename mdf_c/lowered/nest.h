@@ -63,8 +63,13 @@ enum mdf_nest_order {
     MDF_NEST_PAIRWISE,
     /* Of fewer than 32 elements one by one; else the first n / 32 * 32 in 32 lanes, then the rest one by one. */
     MDF_NEST_WITH_REST,
+    /* Blocks of MDF_NEST_DEPTH elements, each one by one from the fold's beginning; the total of the first is joined by that of
+     * the next, and so on. With a start, it is what the first block joins. One lane; of no more elements it is IN_LANES. */
+    MDF_NEST_IN_DEPTHS,
     N_MDF_NEST_ORDERS
 };
+
+enum { MDF_NEST_DEPTH = 256 };
 
 /* Which element of the value. */
 struct mdf_nest_view {
@@ -100,7 +105,11 @@ struct mdf_nest_step {
      * kept for reals; whole numbers may be folded in any, but for the indices of extremes. */
     uint8_t fold; /* enum mdf_nest_fold */
     uint8_t lanes;
-    uint8_t order;             /* enum mdf_nest_order; of all but the first there is one axis, and `lanes` is what they say */
+    uint8_t order; /* enum mdf_nest_order; of all but the first there is one axis, and `lanes` is what they say */
+    /* Of a sum in one lane, by IN_LANES or IN_DEPTHS. `has_start`: it begins with in[1], whose level is at most its own, in place
+     * of 0; in[0] is an ELEMENT behind it that nothing else reads. `is_fused`: of reals; in[0] is a MULTIPLY that nothing else
+     * reads, and is added without being rounded before: fma(x, y, t). */
+    bool has_start, is_fused;
     struct mdf_nest_view view; /* LOAD, STORE */
 };
 
@@ -148,6 +157,9 @@ static inline size_t mdf_nest_count(const struct mdf_lowered_nest *nest, size_t 
     }
     return n;
 }
+
+/* What the fold begins with whose elements step `i` makes; MDF_NEST_NONE: nothing that it has to wait for. */
+uint8_t mdf_nest_start(const struct mdf_lowered_nest *nest, size_t i);
 
 /* Whether it loads a value, or stores it. */
 bool mdf_nest_reads(const struct mdf_lowered_nest *nest, mdf_lowered_id id);

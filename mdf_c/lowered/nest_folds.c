@@ -11,6 +11,7 @@ typedef void (*fold_function)(size_t n, size_t n_row, size_t n_lanes, const void
 #define NAME(x) float32_##x
 #define ELEMENT float
 #define TOTAL float
+#define FUSED fmaf
 #define LOWEST (-INFINITY)
 #define HIGHEST INFINITY
 #include "mdf_c/lowered/nest_folds.inc"
@@ -18,6 +19,7 @@ typedef void (*fold_function)(size_t n, size_t n_row, size_t n_lanes, const void
 #define NAME(x) float64_##x
 #define ELEMENT double
 #define TOTAL double
+#define FUSED fma
 #define LOWEST (-INFINITY)
 #define HIGHEST INFINITY
 #include "mdf_c/lowered/nest_folds.inc"
@@ -25,6 +27,7 @@ typedef void (*fold_function)(size_t n, size_t n_row, size_t n_lanes, const void
 #define NAME(x) int32_##x
 #define ELEMENT int32_t
 #define TOTAL uint32_t
+#define FUSED(x, y, t) ((x) * (y) + (t))
 #define LOWEST INT32_MIN
 #define HIGHEST INT32_MAX
 #include "mdf_c/lowered/nest_folds.inc"
@@ -32,6 +35,7 @@ typedef void (*fold_function)(size_t n, size_t n_row, size_t n_lanes, const void
 #define NAME(x) int64_##x
 #define ELEMENT int64_t
 #define TOTAL uint64_t
+#define FUSED(x, y, t) ((x) * (y) + (t))
 #define LOWEST INT64_MIN
 #define HIGHEST INT64_MAX
 #include "mdf_c/lowered/nest_folds.inc"
@@ -99,22 +103,46 @@ static void fold_by_halves(const struct mdf_nest_step *step, size_t n, const cha
     }
 }
 
-void mdf_nest_fold_rows(const struct mdf_nest_step *step, size_t n, size_t n_row, const void *rows, void *totals)
+static void sum_terms(const struct mdf_nest_step *step, const struct mdf_nest_rows *rows, void *totals)
+{
+    size_t depth = step->order == MDF_NEST_IN_DEPTHS ? MDF_NEST_DEPTH : 0;
+
+    switch (step->operand_dtype) {
+    case MDF_DTYPE_FLOAT32:
+        float32_sum_terms(rows, depth, totals);
+        break;
+    case MDF_DTYPE_FLOAT64:
+        float64_sum_terms(rows, depth, totals);
+        break;
+    case MDF_DTYPE_INT32:
+        int32_sum_terms(rows, depth, totals);
+        break;
+    default: /* the last of the types that are folded */
+        int64_sum_terms(rows, depth, totals);
+        break;
+    }
+}
+
+void mdf_nest_fold_rows(const struct mdf_nest_step *step, const struct mdf_nest_rows *rows, void *totals)
 {
     size_t size = mdf_dtype_size((mdf_dtype)step->operand_dtype), i;
 
-    if (step->order == MDF_NEST_IN_LANES) {
-        folds_of((mdf_dtype)step->operand_dtype)[step->fold](n, n_row, step->lanes, rows, totals);
+    if (step->has_start || step->is_fused || step->order == MDF_NEST_IN_DEPTHS) {
+        sum_terms(step, rows, totals);
         return;
     }
-    for (i = 0; i < n; i++) {
-        const char *row = (const char *)rows + i * n_row * size;
+    if (step->order == MDF_NEST_IN_LANES) {
+        folds_of((mdf_dtype)step->operand_dtype)[step->fold](rows->n, rows->n_row, step->lanes, rows->elements, totals);
+        return;
+    }
+    for (i = 0; i < rows->n; i++) {
+        const char *row = (const char *)rows->elements + i * rows->n_row * size;
         char *total = (char *)totals + i * size;
 
         if (step->order == MDF_NEST_WITH_REST) {
-            fold_with_rest(step, n_row, row, total);
+            fold_with_rest(step, rows->n_row, row, total);
         } else {
-            fold_by_halves(step, n_row, row, total);
+            fold_by_halves(step, rows->n_row, row, total);
         }
     }
 }
@@ -143,6 +171,18 @@ void mdf_nest_add_operands(const struct mdf_nest_step *step, struct mdf_nest_set
     if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
         mdf_nest_set_add(set, step->view.at);
     }
+}
+
+uint8_t mdf_nest_start(const struct mdf_lowered_nest *nest, size_t i)
+{
+    size_t k;
+
+    for (k = i + 1; k < nest->n_steps; k++) {
+        if (nest->steps[k].has_start && nest->steps[k].in[0] == i) {
+            return nest->steps[k].in[1];
+        }
+    }
+    return MDF_NEST_NONE;
 }
 
 bool mdf_nest_reads(const struct mdf_lowered_nest *nest, mdf_lowered_id id)

@@ -6,7 +6,15 @@
 
 /* Whether there is the fold for elements of a type. */
 bool mdf_nest_has_fold(enum mdf_nest_fold fold, mdf_dtype dtype);
-/* Each of n totals is that of one of n rows of `n_row` elements, one row behind the other. */
-void mdf_nest_fold_rows(const struct mdf_nest_step *step, size_t n, size_t n_row, const void *rows, void *totals);
+/* What is folded: rows of `n_row` elements, one row behind the other. */
+struct mdf_nest_rows {
+    size_t n, n_row;
+    const void *elements, *factors; /* `factors`: of a fused sum, by which elements are multiplied; else NULL */
+    bool repeats_element, repeats_factor; /* of a fused sum: there is but one of them */
+    const void *starts; /* one for each row; NULL: the fold's own beginning */
+};
+
+/* Each of rows->n totals is that of one row. */
+void mdf_nest_fold_rows(const struct mdf_nest_step *step, const struct mdf_nest_rows *rows, void *totals);
 
 #endif

@@ -253,7 +253,7 @@ static void print_step(struct mdf_text *text, const struct mdf_nest_step *step, 
     static const char *const folds[N_MDF_NEST_FOLDS] = {"sum",          "product",     "maximum",       "minimum",
                                                         "largest",      "smallest",    "first_maximum", "first_minimum",
                                                         "last_maximum", "last_minimum"};
-    static const char *const orders[N_MDF_NEST_ORDERS] = {"", " of blocks", " pairwise", " with a rest"};
+    static const char *const orders[N_MDF_NEST_ORDERS] = {"", " of blocks", " pairwise", " with a rest", " in blocks of 256"};
     bool is_named = step->code == MDF_LOWERED_ELEMENTS && step->operator!= NULL;
 
     if (step->kind == MDF_NEST_STORE) {
@@ -275,10 +275,13 @@ static void print_step(struct mdf_text *text, const struct mdf_nest_step *step, 
         print_operands(text, step);
         break;
     case MDF_NEST_FOLD:
-        mdf_text_append_string(text, folds[step->fold]);
-        print_operands(text, step);
+        mdf_text_printf(text, "%s%s r%u", step->is_fused ? "fused " : "", folds[step->fold], (unsigned)step->in[0]);
         if (step->lanes > 1) {
-            mdf_text_printf(text, " in %u lanes%s", (unsigned)step->lanes, orders[step->order]);
+            mdf_text_printf(text, " in %u lanes", (unsigned)step->lanes);
+        }
+        mdf_text_append_string(text, orders[step->order]);
+        if (step->has_start) {
+            mdf_text_printf(text, " from r%u", (unsigned)step->in[1]);
         }
         break;
     case MDF_NEST_STORE:

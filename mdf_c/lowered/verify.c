@@ -155,15 +155,15 @@ static bool verify_view(struct verification *verification, const struct mdf_lowe
 static bool verify_operands(struct verification *verification, const struct mdf_lowered_op *op, size_t i)
 {
     const struct mdf_nest_step *step = &op->of.nest->steps[i];
-    bool is_fold = step->kind == MDF_NEST_FOLD;
     size_t k;
 
     for (k = 0; k < step->n_in; k++) {
         const struct mdf_nest_step *operand = &op->of.nest->steps[step->in[k]];
+        bool is_folded = step->kind == MDF_NEST_FOLD && k == 0;
         bool is_truth = step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_SELECT && k == 0;
 
         if (step->in[k] >= i || operand->kind == MDF_NEST_STORE ||
-            (is_fold ? operand->level <= step->level : operand->level > step->level)) {
+            (is_folded ? operand->level <= step->level : operand->level > step->level)) {
             return fail(verification, op, "an operand of no such level");
         }
         if (step->code != MDF_LOWERED_ELEMENTS && operand->dtype != (is_truth ? MDF_DTYPE_BOOL : step->operand_dtype)) {
@@ -173,10 +173,39 @@ static bool verify_operands(struct verification *verification, const struct mdf_
     return true;
 }
 
-static bool has_order(const struct mdf_nest_step *step)
+static bool has_order(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
 {
+    if (step->order == MDF_NEST_IN_DEPTHS) {
+        return step->fold == MDF_NEST_SUM && step->lanes == 1 && nest->extents[step->level] > MDF_NEST_DEPTH;
+    }
     return step->order == MDF_NEST_IN_LANES || (step->order < N_MDF_NEST_ORDERS && step->fold <= MDF_NEST_PRODUCT &&
                                                 step->lanes == (step->order == MDF_NEST_WITH_REST ? 32 : 8));
+}
+
+static bool is_read_once(const struct mdf_lowered_nest *nest, size_t register_number)
+{
+    size_t n = 0, i, k;
+
+    for (i = register_number + 1; i < nest->n_steps; i++) {
+        for (k = 0; k < nest->steps[i].n_in; k++) {
+            n += nest->steps[i].in[k] == register_number;
+        }
+        n += nest->steps[i].kind == MDF_NEST_LOAD && nest->steps[i].view.at == register_number;
+    }
+    return n == 1;
+}
+
+/* A sum that begins with something, or is fused. */
+static bool verify_terms(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
+{
+    const struct mdf_nest_step *term = &nest->steps[step->in[0]];
+
+    if (!step->has_start && !step->is_fused) {
+        return true;
+    }
+    return step->fold == MDF_NEST_SUM && step->lanes == 1 && term->kind == MDF_NEST_ELEMENT &&
+           (!step->has_start || step->in[1] < step->in[0]) && is_read_once(nest, step->in[0]) &&
+           (!step->is_fused || (term->code == MDF_LOWERED_MULTIPLY && mdf_dtype_kind((mdf_dtype)term->dtype) == 'f'));
 }
 
 static bool verify_fold(struct verification *verification, const struct mdf_lowered_op *op, const struct mdf_nest_step *step)
@@ -186,7 +215,8 @@ static bool verify_fold(struct verification *verification, const struct mdf_lowe
 
     return (mdf_nest_has_fold((enum mdf_nest_fold)step->fold, (mdf_dtype)step->operand_dtype) &&
             step->dtype == (is_place ? MDF_DTYPE_INT64 : step->operand_dtype) && step->lanes > 0 &&
-            (step->lanes & (step->lanes - 1)) == 0 && has_order(step) && (n_axes == 1 || (step->lanes == 1 && !is_place))) ||
+            (step->lanes & (step->lanes - 1)) == 0 && has_order(op->of.nest, step) && verify_terms(op->of.nest, step) &&
+            (n_axes == 1 || (step->lanes == 1 && step->order == MDF_NEST_IN_LANES && !is_place))) ||
            fail(verification, op, "a fold that there is not");
 }
 
@@ -227,7 +257,7 @@ static bool verify_step(struct verification *verification, const struct mdf_lowe
     case MDF_NEST_ELEMENT:
         return verify_element(verification, op, step) && verify_operands(verification, op, i);
     case MDF_NEST_FOLD:
-        return step->n_in == 1 && step->in[0] < i && verify_operands(verification, op, i) && verify_fold(verification, op, step);
+        return step->n_in == (step->has_start ? 2 : 1) && step->in[0] < i && verify_operands(verification, op, i) && verify_fold(verification, op, step);
     case MDF_NEST_STORE:
         return step->in[0] < i && op->of.nest->steps[step->in[0]].kind != MDF_NEST_STORE &&
                        op->of.nest->steps[step->in[0]].level == step->level &&

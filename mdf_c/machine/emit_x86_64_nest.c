@@ -295,7 +295,7 @@ static bool has_covered_folds(const struct mdf_lowered_nest *nest)
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (step->kind == MDF_NEST_FOLD &&
-            (step->order != MDF_NEST_IN_LANES || step->fold == MDF_NEST_LARGEST || step->fold == MDF_NEST_SMALLEST)) {
+            (step->order != MDF_NEST_IN_LANES || step->has_start || step->is_fused || step->fold == MDF_NEST_LARGEST || step->fold == MDF_NEST_SMALLEST)) {
             return false;
         }
     }

@@ -17,14 +17,18 @@ static bool is_real(const struct mdf_nest_step *step)
     return mdf_dtype_kind((mdf_dtype)step->operand_dtype) == 'f';
 }
 
-/* Operands, and the index of a load. */
-static size_t operands_of(const struct mdf_nest_step *step, uint8_t operands[MDF_MAX_OPERANDS + 1])
+/* Operands, the index of a load, and what has to be there before a total begins which the step goes into. */
+static size_t operands_of(const struct nest_plan *plan, size_t i, uint8_t operands[MDF_MAX_OPERANDS + 1])
 {
+    const struct mdf_nest_step *step = &plan->nest->steps[i];
     size_t n = step->kind == MDF_NEST_LOAD ? 0 : step->n_in;
 
     memcpy(operands, step->in, n);
     if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
         operands[n++] = step->view.at;
+    }
+    if (plan->starts[i] != MDF_NEST_NONE) {
+        operands[n++] = plan->starts[i];
     }
     return n;
 }
@@ -151,7 +155,7 @@ static size_t place_steps(const struct nest_plan *plan, size_t depth, struct mdf
     for (i = 0; i < plan->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &plan->nest->steps[i];
         uint8_t operands[MDF_MAX_OPERANDS + 1];
-        size_t n = operands_of(step, operands);
+        size_t n = operands_of(plan, i, operands);
 
         places[i] = 0;
         for (k = 0; is_in(todo, i) && k < n; k++) {
@@ -177,7 +181,7 @@ static void sink_steps(const struct nest_plan *plan, size_t depth, struct mdf_ne
     for (i = plan->nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &plan->nest->steps[i];
         uint8_t operands[MDF_MAX_OPERANDS + 1], place;
-        size_t n = operands_of(step, operands);
+        size_t n = operands_of(plan, i, operands);
 
         if (!is_in(todo, i)) {
             continue;
@@ -201,7 +205,7 @@ static unsigned cost_again(const struct nest_plan *plan, size_t depth, struct md
 {
     const struct mdf_nest_step *own = &plan->nest->steps[step];
     uint8_t operands[MDF_MAX_OPERANDS + 1];
-    size_t n = operands_of(own, operands), k;
+    size_t n = operands_of(plan, step, operands), k;
     unsigned cost = own->kind == MDF_NEST_FOLD                                          ? MOST_COST + 1
                     : own->kind == MDF_NEST_LOAD                                        ? 1 + 2 * (unsigned)n
                     : own->code == MDF_LOWERED_ELEMENTS                                 ? MOST_COST + 1
@@ -234,7 +238,7 @@ static struct mdf_nest_set steps_of_loop(struct nest_plan *plan, size_t depth, s
 
     for (i = plan->nest->n_steps; i-- > 0;) {
         uint8_t operands[MDF_MAX_OPERANDS + 1];
-        size_t n = operands_of(&plan->nest->steps[i], operands);
+        size_t n = operands_of(plan, i, operands);
 
         if (is_in(todo, i) && nest_plan_depth(plan, i) > depth && places[i] == place) {
             mdf_nest_set_add(&steps, i);
@@ -263,7 +267,7 @@ static void keep_vectors(struct nest_plan *plan, size_t depth, struct mdf_nest_s
 
     for (i = 0; i < plan->nest->n_steps; i++) {
         uint8_t operands[MDF_MAX_OPERANDS + 1];
-        size_t n = is_in(todo, i) ? operands_of(&plan->nest->steps[i], operands) : 0;
+        size_t n = is_in(todo, i) ? operands_of(plan, i, operands) : 0;
 
         for (k = 0; k < n; k++) {
             size_t operand = operands[k];
@@ -377,7 +381,7 @@ static void mark_steps(struct nest_plan *plan, struct mdf_nest_set steps)
     plan->steps = steps;
     for (i = plan->nest->n_steps; i-- > 0;) {
         uint8_t operands[MDF_MAX_OPERANDS + 1];
-        size_t n = operands_of(&plan->nest->steps[i], operands);
+        size_t n = operands_of(plan, i, operands);
 
         for (k = 0; is_in(plan->steps, i) && k < n; k++) {
             mdf_nest_set_add(&plan->steps, operands[k]);
@@ -389,12 +393,16 @@ static void mark_steps(struct nest_plan *plan, struct mdf_nest_set steps)
 void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest, struct mdf_nest_set steps)
 {
     bool keeps_all = false;
+    size_t i;
 
     do { /* kept registers are made once each, for which there is room */
         memset(plan, 0, sizeof *plan);
         plan->nest = nest;
         plan->keeps_all = keeps_all;
         memset(plan->kept, MDF_NEST_NONE, sizeof plan->kept);
+        for (i = 0; i < nest->n_steps; i++) {
+            plan->starts[i] = mdf_nest_start(nest, i);
+        }
         mark_steps(plan, steps);
         choose_vector(plan);
         plan_body(plan, 0, plan->steps, (struct mdf_nest_set){{0}});

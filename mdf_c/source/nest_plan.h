@@ -35,6 +35,7 @@ struct nest_plan {
     struct mdf_nest_set steps;           /* a bit for each that is written */
     size_t vector;                       /* the vector axis; n_axes: none */
     uint8_t kept[MDF_NEST_MOST_STEPS];   /* the depth from which on the array of a register has axes; MDF_NEST_NONE: no array */
+    uint8_t starts[MDF_NEST_MOST_STEPS]; /* mdf_nest_start of each step */
     uint8_t n_uses[MDF_NEST_MOST_STEPS]; /* by steps that are written */
     bool keeps_all;                      /* nothing is made again */
     bool has_failed;                     /* there are more events than room */

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-typedef bool (*write_function)(struct mdf_source_writer *writer, const struct mdf_source_call *call);
-
 const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i)
 {
     return i < call->call->n_inputs && call->call->inputs[i] != MDF_LOWERED_NONE
@@ -75,19 +73,6 @@ static bool write_quotient(struct mdf_source_writer *writer, const struct mdf_so
     return true;
 }
 
-/* Of operators that say it themselves. */
-static const write_function forms[] = {[MDF_FORM_MATMUL] = mdf_source_write_matmul,
-                                       [MDF_FORM_DOT] = mdf_source_write_matmul,
-                                       [MDF_FORM_GEMM] = mdf_source_write_gemm,
-                                       [MDF_FORM_QUOTIENT] = write_quotient};
-
-static write_function find(const struct mdf_operator *operator)
-{
-    write_function of_form = operator->form<sizeof forms / sizeof * forms ? forms[operator->form] : NULL;
-
-    return of_form != NULL ? of_form : refuse;
-}
-
 /* Whether some element that it makes is needed. */
 static bool is_needed(const struct mdf_source_writer *writer, const struct mdf_lowered_call *call)
 {
@@ -105,8 +90,10 @@ bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lo
 {
     const struct mdf_lowered_call *lowered = op->of.call;
     struct mdf_source_call call = {op, lowered, lowered->call.operator, lowered->call.settings };
-    write_function write = find(call.operator);
 
     declare_outputs(writer, &call);
-    return !is_needed(writer, lowered) || write(writer, &call);
+    if (!is_needed(writer, lowered)) {
+        return true;
+    }
+    return call.operator->form == MDF_FORM_QUOTIENT ? write_quotient(writer, &call) : refuse(writer, &call);
 }

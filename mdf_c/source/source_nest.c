@@ -15,6 +15,7 @@ struct nest_register {
     const char *row;   /* of a fold in an order of its own: its elements; NULL: not yet */
     const char *total; /* of FOLD: the variable, or array, of totals */
     const char *best;  /* of FOLD to an index: the same for the extreme */
+    const char *part;  /* of FOLD in blocks: the total of the block at hand */
     bool is_stored;    /* by the statement that made it */
 };
 
@@ -29,6 +30,7 @@ struct nest_text {
     unsigned lanes[MDF_NEST_MOST_AXES]; /* a loop over an axis is one over blocks of so many lanes, and one within them; 1: not */
     size_t n_blocks;                    /* that are open */
     size_t outside[MOST_LOOPS];         /* blocks that were open before each loop that is */
+    const struct nest_event *opens[MOST_LOOPS]; /* what opened it */
     size_t n_loops;                     /* over axes or tiles, that are open */
     bool is_group;                      /* the innermost block is a loop over the vector axis */
     const char *why;                    /* an element may be refused, for this reason; NULL: none is */
@@ -146,6 +148,7 @@ static void open_tile(struct nest_text *text)
     size_t vector = text->plan->vector;
 
     close_group(text);
+    text->opens[text->n_loops] = NULL;
     text->outside[text->n_loops++] = text->n_blocks;
     open_pieces(text, vector, NEST_TILE_LENGTH, mdf_source_text(text->writer, "%d", NEST_TILE_LENGTH),
                 mdf_source_text(text->writer, "%zu - %s", text->nest->extents[vector], text->axes[vector].block));
@@ -161,7 +164,13 @@ static bool has_lanes(const struct nest_text *text, size_t step)
 /* Whether all elements of a fold are kept in a row first, which a helper folds in its order. */
 static bool has_row(const struct nest_text *text, size_t step)
 {
-    return step_of(text, step)->order != MDF_NEST_IN_LANES;
+    return step_of(text, step)->order != MDF_NEST_IN_LANES && step_of(text, step)->order != MDF_NEST_IN_DEPTHS;
+}
+
+/* Whether blocks of the elements of a fold have totals of their own, which are added up one by one. */
+static bool has_depths(const struct nest_text *text, size_t step)
+{
+    return step_of(text, step)->order == MDF_NEST_IN_DEPTHS;
 }
 
 /* The most lanes that the totals have which begin before a loop over an axis. */
@@ -178,17 +187,73 @@ static unsigned lanes_of(const struct nest_text *text, const struct nest_event *
     return lanes;
 }
 
+/* The folds in blocks whose totals begin before a loop over an axis; MDF_NEST_NONE ends them. */
+static void find_depths(const struct nest_text *text, const struct nest_event *opens, uint8_t folds[MDF_NEST_MOST_STEPS + 1])
+{
+    const struct nest_event *event = opens;
+    size_t n = 0;
+
+    while (event > text->plan->events && event[-1].kind == NEST_BEGIN) {
+        event--;
+        if (has_depths(text, event->index)) {
+            folds[n++] = event->index;
+        }
+    }
+    folds[n] = MDF_NEST_NONE;
+}
+
+/* The total of a block, and that of all so far. */
+static const char *block_total(struct nest_text *text, size_t step, const char *variable)
+{
+    return nest_plan_is_vector(text->plan, step)
+               ? mdf_source_text(text->writer, "%s[%s]", variable, text->axes[text->plan->vector].index)
+               : variable;
+}
+
+/* Within a loop over the blocks of an axis. */
+static void begin_blocks(struct nest_text *text, const uint8_t *folds)
+{
+    for (; *folds != MDF_NEST_NONE; folds++) {
+        enter(text, *folds);
+        mdf_source_line(text->writer, "%s = 0;", block_total(text, *folds, text->registers[*folds].part));
+    }
+    close_group(text);
+}
+
+static void end_blocks(struct nest_text *text, const uint8_t *folds)
+{
+    for (; *folds != MDF_NEST_NONE; folds++) {
+        const char *total;
+
+        enter(text, *folds);
+        total = block_total(text, *folds, text->registers[*folds].total);
+        mdf_source_line(text->writer, "%s = %s + %s;", total, block_total(text, *folds, text->registers[*folds].part), total);
+    }
+    close_group(text);
+}
+
 static void open_axis(struct nest_text *text, const struct nest_event *event)
 {
+    uint8_t depths[MDF_NEST_MOST_STEPS + 1];
     struct mdf_source_writer *writer = text->writer;
     size_t axis = event->index, n = text->nest->extents[axis];
     unsigned lanes = lanes_of(text, event);
     const char *index = text->axes[axis].index, *block = text->axes[axis].block, *end, *count;
 
     close_group(text);
+    text->opens[text->n_loops] = event;
     text->outside[text->n_loops++] = text->n_blocks;
-    text->lanes[axis] = n > lanes ? lanes : 1;
+    find_depths(text, event, depths);
+    text->lanes[axis] = n > lanes && depths[0] == MDF_NEST_NONE ? lanes : 1;
     count = mdf_source_text(writer, "%zu", n);
+    if (depths[0] != MDF_NEST_NONE) {
+        end = mdf_source_text(writer, "%s + %d", block, (int)MDF_NEST_DEPTH);
+        open_pieces(text, axis, MDF_NEST_DEPTH, end, count);
+        begin_blocks(text, depths);
+        end = n % MDF_NEST_DEPTH == 0 ? end : text->axes[axis].end;
+        open_block(text, mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s++)", index, block, index, end, index));
+        return;
+    }
     if (text->lanes[axis] == 1) {
         open_block(text, mdf_source_text(writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, count, index));
         return;
@@ -202,8 +267,16 @@ static void open_axis(struct nest_text *text, const struct nest_event *event)
 static void close_axis(struct nest_text *text)
 {
     size_t outside = text->outside[--text->n_loops];
+    uint8_t depths[MDF_NEST_MOST_STEPS + 1] = {MDF_NEST_NONE};
 
     close_group(text);
+    if (text->opens[text->n_loops] != NULL) {
+        find_depths(text, text->opens[text->n_loops], depths);
+    }
+    if (depths[0] != MDF_NEST_NONE) {
+        close_block(text);
+        end_blocks(text, depths);
+    }
     while (text->n_blocks > outside) {
         close_block(text);
     }
@@ -416,11 +489,24 @@ static bool write_element(struct nest_text *text, size_t step)
     return true;
 }
 
+/* Whether it is a product that is added as it is multiplied. */
+static bool is_fused(const struct nest_text *text, size_t step)
+{
+    size_t i;
+
+    for (i = step + 1; i < text->nest->n_steps; i++) {
+        if (step_of(text, i)->is_fused && step_of(text, i)->in[0] == step) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool compute(struct nest_text *text, size_t step)
 {
     const struct mdf_nest_step *own = step_of(text, step);
 
-    if (own->kind == MDF_NEST_LOAD && is_inlined(text, step)) {
+    if ((own->kind == MDF_NEST_LOAD && is_inlined(text, step)) || is_fused(text, step)) {
         return true;
     }
     enter(text, step);
@@ -534,8 +620,22 @@ static void combine(struct nest_text *text, size_t step, const char *total, cons
     }
 }
 
+/* What a total is before it takes anything. That of blocks is -0, to which any total can be added as it is. */
+static const char *beginning(struct nest_text *text, size_t step)
+{
+    const struct mdf_nest_step *fold = step_of(text, step);
+    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
+
+    if (has_depths(text, step) && !fold->has_start && !is_whole(dtype)) {
+        return dtype == MDF_DTYPE_FLOAT32 ? "-0.0f" : "-0.0";
+    }
+    return fold->has_start ? operand(text, fold->in[1])
+                           : fold_text(text, is_whole(dtype) ? fold_rows[fold->fold].whole_start : fold_rows[fold->fold].start,
+                                       dtype, "", "");
+}
+
 /* One total for each index of the vector axis. */
-static void begin_vector(struct nest_text *text, size_t step, const char *start)
+static void begin_vector(struct nest_text *text, size_t step)
 {
     const struct fold_row *row = &fold_rows[step_of(text, step)->fold];
     struct nest_register *own = &text->registers[step];
@@ -548,8 +648,11 @@ static void begin_vector(struct nest_text *text, size_t step, const char *start)
     if (row->is_index && own->best == NULL) {
         own->best = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->operand_dtype, n, "best");
     }
+    if (has_depths(text, step) && own->part == NULL) {
+        own->part = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->dtype, n, "part");
+    }
     enter(text, step);
-    mdf_source_line(text->writer, "%s[%s] = %s;", own->total, index, start);
+    mdf_source_line(text->writer, "%s[%s] = %s;", own->total, index, beginning(text, step));
 }
 
 static void begin(struct nest_text *text, size_t step)
@@ -559,14 +662,15 @@ static void begin(struct nest_text *text, size_t step)
     const struct fold_row *row = &fold_rows[fold->fold];
     mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
     struct nest_register *own = &text->registers[step];
-    const char *start = fold_text(text, is_whole(dtype) ? row->whole_start : row->start, dtype, "", "");
+    const char *start;
 
     own->name = NULL;
     if (nest_plan_is_vector(text->plan, step)) {
-        begin_vector(text, step, start);
+        begin_vector(text, step);
         return;
     }
     close_group(text);
+    start = beginning(text, step);
     if (has_row(text, step)) {
         own->row = own->row != NULL ? own->row : mdf_source_buffer(writer, dtype, text->nest->extents[fold->level], "row");
         own->total = own->row;
@@ -577,7 +681,10 @@ static void begin(struct nest_text *text, size_t step)
         own->best = mdf_source_name(writer, &writer->locals, "best");
         mdf_source_line(writer, "%s %s = 0;", mdf_source_type(dtype), own->best);
     }
-    if (!has_lanes(text, step)) {
+    if (has_depths(text, step)) {
+        own->part = mdf_source_name(writer, &writer->locals, "part");
+        mdf_source_line(writer, "%s %s = %s, %s;", type_of(text, step), own->total, start, own->part);
+    } else if (!has_lanes(text, step)) {
         mdf_source_line(writer, "%s %s = %s;", type_of(text, step), own->total, start);
     } else if (strcmp(start, "0") == 0) {
         mdf_source_line(writer, "%s %s[%u] = {0};", type_of(text, step), own->total, (unsigned)fold->lanes);
@@ -594,7 +701,7 @@ static void begin(struct nest_text *text, size_t step)
 static const char *total_of(struct nest_text *text, size_t step)
 {
     const struct mdf_nest_step *fold = step_of(text, step);
-    const char *total = text->registers[step].total, *index;
+    const char *total = has_depths(text, step) ? text->registers[step].part : text->registers[step].total, *index;
     size_t axis = fold->level; /* that is folded */
 
     if (nest_plan_is_vector(text->plan, step)) {
@@ -622,8 +729,15 @@ static void take(struct nest_text *text, size_t step)
     const char *total, *element, *best;
 
     enter(text, fold->in[0]);
-    element = operand(text, fold->in[0]);
     total = total_of(text, step);
+    if (fold->is_fused) {
+        const struct mdf_nest_step *product = step_of(text, fold->in[0]);
+
+        mdf_source_line(writer, "%s = fma%s(%s, %s, %s);", total, fold->dtype == MDF_DTYPE_FLOAT32 ? "f" : "",
+                        operand(text, product->in[0]), operand(text, product->in[1]), total);
+        return;
+    }
+    element = operand(text, fold->in[0]);
     if (has_row(text, step)) {
         mdf_source_line(writer, "%s = %s;", total, element);
         return;

@@ -17,17 +17,6 @@ static const void *find(const struct mdf_operator *operator, const void * settin
     return NULL;
 }
 
-bool mdf_source_int_setting(const struct mdf_operator *operator, const void * settings, const char *name, int64_t *integer)
-{
-    const int64_t *field = find(operator, settings, name, MDF_SETTING_INT);
-
-    if (field == NULL || *field == MDF_NOT_GIVEN) {
-        return false;
-    }
-    *integer = *field;
-    return true;
-}
-
 bool mdf_source_real_setting(const struct mdf_operator *operator, const void * settings, const char *name, double *real)
 {
     const double *field = find(operator, settings, name, MDF_SETTING_FLOAT);

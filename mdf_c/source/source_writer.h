@@ -155,7 +155,6 @@ const char *mdf_source_use(struct mdf_source_writer *writer, const char *name);
 const char *mdf_source_of_type(struct mdf_source_writer *writer, const char *text, mdf_dtype dtype);
 
 /* --- source_settings.c: attributes of a call, by name. False: it has none of that name, or none was given. */
-bool mdf_source_int_setting(const struct mdf_operator *operator, const void * settings, const char *name, int64_t *integer);
 bool mdf_source_real_setting(const struct mdf_operator *operator, const void * settings, const char *name, double *real);
 
 /* --- source_values.c */
@@ -223,10 +222,6 @@ struct mdf_source_call {
 /* The form of an input; NULL: omitted. Of the first output, which something reads. */
 const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i);
 const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call);
-
-/* --- source_product.c */
-bool mdf_source_write_matmul(struct mdf_source_writer *writer, const struct mdf_source_call *call);
-bool mdf_source_write_gemm(struct mdf_source_writer *writer, const struct mdf_source_call *call);
 
 /* --- source_uses.c */
 
