@@ -351,6 +351,29 @@ static uint8_t random_gather(struct nest_case *test, mdf_dtype dtype, uint8_t in
     return step;
 }
 
+/* A sum of products, as those of matrices: fused, in blocks, beginning with something. */
+static uint8_t random_products(struct nest_case *test, mdf_dtype dtype, const uint8_t *of_type, size_t n)
+{
+    uint8_t product = element(test, MDF_LOWERED_MULTIPLY, of_type[draw(n)], of_type[draw(n)]), sum, start = of_type[draw(n)];
+    size_t level = step_of(test, product)->level;
+    struct mdf_nest_step *step;
+
+    if (level == 0) {
+        return product;
+    }
+    sum = fold(test, MDF_NEST_SUM, product, level - 1, 1);
+    step = &test->nest->steps[sum];
+    step->is_fused = mdf_dtype_kind(dtype) == 'f' && draw(2) == 0;
+    if (test->nest->extents[level - 1] > MDF_NEST_DEPTH && draw(4) > 0) {
+        step->order = MDF_NEST_IN_DEPTHS;
+    }
+    if (step_of(test, start)->level < level) {
+        step->has_start = true;
+        step->in[step->n_in++] = start;
+    }
+    return sum;
+}
+
 static uint8_t random_step(struct nest_case *test, mdf_dtype dtype, const uint8_t *of_type, size_t n)
 {
     static const enum mdf_lowered_code real[] = {MDF_LOWERED_ADD,        MDF_LOWERED_SUBTRACT, MDF_LOWERED_MULTIPLY,
@@ -362,6 +385,9 @@ static uint8_t random_step(struct nest_case *test, mdf_dtype dtype, const uint8_
     uint8_t a = of_type[draw(n)], b = of_type[draw(n)];
     size_t level = step_of(test, a)->level;
 
+    if (draw(5) == 0) {
+        return random_products(test, dtype, of_type, n);
+    }
     if (draw(2) == 0 && level > 0) {
         size_t to = draw(3) == 0 ? draw(level) : level - 1;
         unsigned lanes = to == level - 1 && draw(2) == 0 ? 1u << draw(7) : 1;
@@ -390,6 +416,21 @@ static bool is_used(const struct nest_case *test, uint8_t step)
     return false;
 }
 
+/* What a sum alone may read. */
+static bool is_term(const struct nest_case *test, size_t step)
+{
+    size_t i;
+
+    for (i = step + 1; i < test->nest->n_steps; i++) {
+        const struct mdf_nest_step *fold = &test->nest->steps[i];
+
+        if ((fold->is_fused || fold->has_start) && fold->in[0] == step) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whatever is not used is stored, with its axes in any order. */
 static void store_rest(struct nest_case *test)
 {
@@ -401,7 +442,7 @@ static void store_rest(struct nest_case *test)
         for (k = 0; k < level; k++) {
             order[k] = (k + turn) % level;
         }
-        if ((!is_used(test, (uint8_t)i) || draw(8) == 0) && test->nest->steps[i].kind != MDF_NEST_LOAD) {
+        if ((!is_used(test, (uint8_t)i) || draw(8) == 0) && test->nest->steps[i].kind != MDF_NEST_LOAD && !is_term(test, i)) {
             store(test, (uint8_t)i, draw(3) == 0 ? order : NULL, NULL);
         }
     }
@@ -422,7 +463,7 @@ static void make_random(struct nest_case *test, size_t number)
         extents[i] = sizes[draw(sizeof sizes / sizeof *sizes)];
     }
     if (draw(3) == 0) {
-        extents[draw(n_axes)] = draw(2) == 0 ? 256 : 131;
+        extents[draw(n_axes)] = draw(2) == 0 ? (draw(2) == 0 ? 300 : 512) : 131;
     }
     begin_case(test, number, n_axes, extents);
     for (i = 0; i < 3; i++) {

@@ -119,6 +119,25 @@ static void fold_in_blocks_of_four_lanes(struct mdf_lowered_nest *nest, mdf_lowe
     nest->steps[2].order = MDF_NEST_IN_BLOCKS;
 }
 
+static void fuse_a_sum_of_no_product(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->steps[2].is_fused = true;
+    nest->steps[1].code = MDF_LOWERED_ADD;
+}
+
+static void begin_without_a_register(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->steps[2].has_start = true;
+}
+
+static void sum_few_elements_in_depths(struct mdf_lowered_nest *nest, mdf_lowered_id y)
+{
+    (void)y;
+    nest->steps[2].order = MDF_NEST_IN_DEPTHS;
+}
+
 static void store_twice(struct mdf_lowered_nest *nest, mdf_lowered_id y)
 {
     (void)y;
@@ -162,6 +181,9 @@ Test(verify, nests)
                  {fold_nothing, "an operand of no such level"},
                  {fold_in_three_lanes, "a fold that there is not"},
                  {fold_in_blocks_of_four_lanes, "a fold that there is not"},
+                 {fuse_a_sum_of_no_product, "a fold that there is not"},
+                 {begin_without_a_register, "a fold that there is not"},
+                 {sum_few_elements_in_depths, "a fold that there is not"},
                  {store_twice, "a store of elements that are there already"},
                  {load_what_is_stored, "a store of no register"},
                  {index_by_a_real, "an index that is none"},

@@ -293,8 +293,8 @@ static bool plan_einsum(struct mdf_workspace *workspace, struct mdf_einsum *eins
 enum role { ROLE_NONE, ROLE_BATCH, ROLE_ROW, ROLE_COLUMN, ROLE_SUM };
 
 /* The role of a label when term number `next` joins the product of those before it. */
-static enum role role_of(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *left, const struct mdf_einsum_operand *right, size_t next,
-                         size_t label)
+static enum role role_of(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *left,
+                         const struct mdf_einsum_operand *right, size_t next, size_t label)
 {
     bool in_left = left->strides[label] != ABSENT, in_right = right->strides[label] != ABSENT;
 
@@ -304,7 +304,8 @@ static enum role role_of(const struct mdf_einsum *einsum, const struct mdf_einsu
     return in_left && in_right ? ROLE_SUM : ROLE_NONE;
 }
 
-static void add_label(const struct mdf_einsum *einsum, struct odometer *odometer, const struct mdf_einsum_operand *operand, size_t label)
+static void add_label(const struct mdf_einsum *einsum, struct odometer *odometer, const struct mdf_einsum_operand *operand,
+                      size_t label)
 {
     odometer->sizes[odometer->n_labels] = einsum->sizes[label];
     odometer->strides[odometer->n_labels++] = operand->strides[label];
@@ -318,7 +319,8 @@ static struct odometer odometer_in(const struct mdf_einsum *einsum, int64_t *roo
 }
 
 /* Whether the labels in `order` are all that an operand has, and its elements lie in this order. */
-static bool lies_in_order(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *operand, const int64_t *order, size_t n_order)
+static bool lies_in_order(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *operand, const int64_t *order,
+                          size_t n_order)
 {
     size_t n_own = 0, n_ordered = 0;
     int64_t stride = 1;
@@ -340,8 +342,8 @@ static bool lies_in_order(const struct mdf_einsum *einsum, const struct mdf_eins
 
 /* Lays an operand out by the labels in `order`, summed over its others. `target` NULL: where that is needed, into an array
  * of the workspace. The elements, or NULL with the error set. */
-static const void *lay_out(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *operand, const int64_t *order, size_t n_order,
-                           void *target)
+static const void *lay_out(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *operand, const int64_t *order,
+                           size_t n_order, void *target)
 {
     struct gathering job = {operand->elements, odometer_in(einsum, einsum->spare),
                             odometer_in(einsum, einsum->spare + 5 * einsum->n_labels)};
@@ -388,8 +390,9 @@ static const void *lay_out(const struct mdf_einsum *einsum, const struct mdf_ein
 }
 
 /* Labels of a role, behind those in `order`; *product becomes the product of their sizes. */
-static bool collect(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *left, const struct mdf_einsum_operand *right, size_t next,
-                    enum role role, int64_t *order, size_t *n_order, size_t *product)
+static bool collect(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *left,
+                    const struct mdf_einsum_operand *right, size_t next, enum role role, int64_t *order, size_t *n_order,
+                    size_t *product)
 {
     bool fits = true, is_empty = false;
 
@@ -460,8 +463,8 @@ static void *place_product(const struct mdf_einsum *einsum, const int64_t *order
 }
 
 /* `operand` becomes a product, whose labels are in `order`. */
-static void become_product(const struct mdf_einsum *einsum, struct mdf_einsum_operand *operand, const int64_t *order, size_t n_order,
-                           const void *elements, bool is_empty)
+static void become_product(const struct mdf_einsum *einsum, struct mdf_einsum_operand *operand, const int64_t *order,
+                           size_t n_order, const void *elements, bool is_empty)
 {
     int64_t stride = 1;
 
@@ -475,9 +478,9 @@ static void become_product(const struct mdf_einsum *einsum, struct mdf_einsum_op
     operand->elements = elements;
 }
 
-bool mdf_einsum_join(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *left, const struct mdf_einsum_operand *right,
-                     size_t next, struct mdf_einsum_order *a, struct mdf_einsum_order *b, size_t *n_batches,
-                     struct mdf_product *product)
+bool mdf_einsum_join(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *left,
+                     const struct mdf_einsum_operand *right, size_t next, struct mdf_einsum_order *a, struct mdf_einsum_order *b,
+                     size_t *n_batches, struct mdf_product *product)
 {
     size_t unused;
 
@@ -505,7 +508,8 @@ bool mdf_einsum_join(const struct mdf_einsum *einsum, const struct mdf_einsum_op
 }
 
 /* `left` becomes its product with term number `next`. */
-static bool join(const struct mdf_einsum *einsum, struct mdf_einsum_operand *left, const struct mdf_einsum_operand *right, size_t next)
+static bool join(const struct mdf_einsum *einsum, struct mdf_einsum_operand *left, const struct mdf_einsum_operand *right,
+                 size_t next)
 {
     struct mdf_product product;
     struct mdf_einsum_order a = {.labels = einsum->spare + 10 * einsum->n_labels}, b = {.labels = a.labels + einsum->n_labels};
@@ -589,6 +593,5 @@ static bool einsum(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_einsum[] = {
-    {"Einsum", 12, 99, einsum, einsum_table, sizeof(struct einsum_settings), MDF_OPERATOR_PURE, NULL,
-     .form = MDF_FORM_EINSUM},
+    {"Einsum", 12, 99, einsum, einsum_table, sizeof(struct einsum_settings), MDF_OPERATOR_PURE, NULL, .form = MDF_FORM_EINSUM},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

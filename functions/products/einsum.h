@@ -33,15 +33,16 @@ struct mdf_einsum {
 struct mdf_einsum_order {
     int64_t *labels; /* room for all */
     size_t first_row, first_column, n;
-    bool lies_turned; /* the operand lies as such matrices transposed; else it is laid out in this order, where it does not lie so */
+    bool lies_turned; /* the operand lies as such matrices transposed; else it is laid out in this order, where it does not lie so
+                       */
 };
 
 /* Begins a run of the call, and reads its equation and shapes; false with the error set. */
 bool mdf_einsum_begin(struct mdf_workspace *workspace, struct mdf_call *call, struct mdf_einsum *einsum);
 /* The product that `left` becomes with term number `next`: the labels of both operands (a's rows and b's columns are those of the
  * product, a's columns and b's rows are summed), and all of `product` but its elements. False with the error set. */
-bool mdf_einsum_join(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *left, const struct mdf_einsum_operand *right,
-                     size_t next, struct mdf_einsum_order *a, struct mdf_einsum_order *b, size_t *n_batches,
-                     struct mdf_product *product);
+bool mdf_einsum_join(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *left,
+                     const struct mdf_einsum_operand *right, size_t next, struct mdf_einsum_order *a, struct mdf_einsum_order *b,
+                     size_t *n_batches, struct mdf_product *product);
 
 #endif

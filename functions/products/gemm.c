@@ -13,9 +13,9 @@
 
 enum {
     DEPTH = MDF_PRODUCT_DEPTH, /* rows of a block of B */
-    BLOCK_PANELS = 12, /* panels of a block of B */
-    MAX_ROWS = 12,     /* of a tile */
-    MAX_COLUMNS = 32,  /* of a tile */
+    BLOCK_PANELS = 12,         /* panels of a block of B */
+    MAX_ROWS = 12,             /* of a tile */
+    MAX_COLUMNS = 32,          /* of a tile */
 
     SLACK_ROWS = 8, /* behind a packed block of B: room for a row, and for MDF_PANEL_SLACK elements */
     MAX_SLOTS = 64
@@ -606,7 +606,7 @@ bool mdf_product_is_packed(const struct mdf_product *product)
 
 enum mdf_product_order mdf_product_order(const struct mdf_product *product)
 {
-    return !is_plain(product)    ? MDF_PRODUCT_IN_BLOCKS
+    return !is_plain(product)   ? MDF_PRODUCT_IN_BLOCKS
            : is_turned(product) ? MDF_PRODUCT_TURNED
            : is_dot(product)    ? MDF_PRODUCT_DOT
                                 : MDF_PRODUCT_IN_ORDER;

@@ -1,7 +1,7 @@
 /* lower_matrices.c - NEST ops for products of matrices: MatMul, Gemm, numpy's matmul and dot. See lowering.h.
  *
- * A product is a fold of products, in the order in which the kernel sums (functions/products/gemm.h). Nests that run here are small
- * ones in the bodies of loops; for C source all are nests. */
+ * A product is a fold of products, in the order in which the kernel sums (functions/products/gemm.h). Nests that run here are
+ * small ones in the bodies of loops; for C source all are nests. */
 #include "mdf_c/lower/matrices.h"
 #include "mdf_c/lower/trial.h"
 
@@ -25,6 +25,15 @@ mdf_dtype matrices_dtype(mdf_dtype dtype)
                                                                     : MDF_DTYPE_NONE;
 }
 
+/* A register gets all axes of what it is for, or the loops of another operand would not hold it; but one element stays one. */
+static uint8_t widen(struct matrices *matrices, uint8_t in, unsigned axes)
+{
+    struct draft_step *step = &matrices->draft->steps[in];
+
+    step->axes |= (uint8_t)(step->axes != 0 ? axes : 0);
+    return in;
+}
+
 uint8_t matrices_load(struct matrices *matrices, const struct matrices_operand *operand, unsigned axes)
 {
     struct mdf_nest_view view = {.id = operand->id, .at = MDF_NEST_NONE};
@@ -34,10 +43,7 @@ uint8_t matrices_load(struct matrices *matrices, const struct matrices_operand *
 
     uint8_t cast = draft_cast(matrices->draft, loaded, matrices->dtype);
 
-    if (cast != loaded && matrices->n_summed > 0) { /* it has all axes of the products that it is for */
-        matrices->draft->steps[cast].axes = (uint8_t)axes;
-    }
-    return cast;
+    return cast != loaded ? widen(matrices, cast, axes) : cast;
 }
 
 /* A function of two registers, over axes of its own. */
@@ -45,10 +51,7 @@ static uint8_t apply(struct matrices *matrices, const struct mdf_element *elemen
 {
     uint8_t made = draft_apply(matrices->lowering, matrices->draft, element, (const uint8_t[]){a, b});
 
-    if (!matrices->draft->has_failed) {
-        matrices->draft->steps[made].axes |= (uint8_t)axes;
-    }
-    return made;
+    return matrices->draft->has_failed ? 0 : widen(matrices, made, axes);
 }
 
 static uint8_t number(struct matrices *matrices, double real)
@@ -82,9 +85,10 @@ static uint8_t multiply_to_zero(struct matrices *matrices, uint8_t x, uint8_t y)
 {
     struct nest_draft *draft = matrices->draft;
     uint8_t product = apply(matrices, MDF_ELEMENT(multiply), x, y, 0), zero = number(matrices, 0), in[MDF_MAX_OPERANDS];
+    unsigned all = (1u << draft->n_axes) - 1;
 
-    in[0] = apply(matrices, MDF_ELEMENT(logical_or), apply(matrices, MDF_ELEMENT(equal), x, zero, 0),
-                  apply(matrices, MDF_ELEMENT(equal), y, zero, 0), 0);
+    in[0] = apply(matrices, MDF_ELEMENT(logical_or), apply(matrices, MDF_ELEMENT(equal), x, zero, all),
+                  apply(matrices, MDF_ELEMENT(equal), y, zero, all), 0);
     in[1] = add_to_zero(matrices, product);
     in[2] = product;
     return draft_apply(matrices->lowering, draft, MDF_ELEMENT(select), in);
@@ -163,9 +167,9 @@ uint8_t matrices_sum(struct matrices *matrices, const struct matrices_operand *a
     x = matrices_load(matrices, a, all);
     y = matrices_load(matrices, b, all);
     if (matrices->order == MDF_PRODUCT_TURNED) {
-        y = scale(matrices, y, matrices->n_summed > 0 ? all : 0);
+        y = scale(matrices, y, all);
     } else if (matrices->order != MDF_PRODUCT_DOT) {
-        x = scale(matrices, x, matrices->n_summed > 0 ? all : 0);
+        x = scale(matrices, x, all);
     }
     if (matrices->n_summed == 0) {
         return sum_one(matrices, x, y);
@@ -309,8 +313,7 @@ static mdf_lowered_id add_matmul(struct multiplying *multiplying)
         n = i + 1u == result->rank && b->rank > 1 ? multiplying->axes[i] : n;
     }
     k = add_summed(&multiplying->matrices, (int64_t)multiplying->product.k);
-    find_axes(a, multiplying->axes, n_batch, a->rank > 1 ? 2 : 1, a->rank > 1 ? (const uint8_t[]){m, k} : &k,
-              &multiplying->left);
+    find_axes(a, multiplying->axes, n_batch, a->rank > 1 ? 2 : 1, a->rank > 1 ? (const uint8_t[]){m, k} : &k, &multiplying->left);
     find_axes(b, multiplying->axes, n_batch, b->rank > 1 ? 2 : 1, b->rank > 1 ? (const uint8_t[]){k, n} : &k,
               &multiplying->right);
     return finish(multiplying);
@@ -339,7 +342,12 @@ static bool add_addend(struct multiplying *multiplying)
     struct matrices *matrices = &multiplying->matrices;
     struct matrices_operand addend = {.id = trial->n > 2 ? trial->ids[2] : MDF_LOWERED_NONE};
     double beta = real_setting(trial, "beta");
+    unsigned axes = 0;
+    size_t d;
 
+    for (d = 0; d < 2; d++) {
+        axes |= multiplying->axes[d] != DRAFT_NO_AXIS ? 1u << multiplying->axes[d] : 0;
+    }
     if (addend.id == MDF_LOWERED_NONE) {
         return true;
     }
@@ -347,9 +355,9 @@ static bool add_addend(struct multiplying *multiplying)
         !draft_align(trial->effective[2], multiplying->result, multiplying->axes, addend.axes)) {
         return false;
     }
-    matrices->start = matrices_load(matrices, &addend, 0);
+    matrices->start = matrices_load(matrices, &addend, axes);
     if (beta < 1 || beta > 1) {
-        matrices->start = apply(matrices, MDF_ELEMENT(multiply), number(matrices, beta), matrices->start, 0);
+        matrices->start = apply(matrices, MDF_ELEMENT(multiply), number(matrices, beta), matrices->start, axes);
     }
     multiplying->product.add = true;
     return true;

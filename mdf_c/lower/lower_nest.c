@@ -19,7 +19,7 @@ enum {
     MOST_POINTS = 1 << 18,   /* of the index space: kernels go through more on several threads */
     MOST_COMPARED = 1 << 22, /* points of nests that are made to see what they give: of more that takes too long */
     LONGEST_FOLD = 4096,     /* elements */
-    LONGEST_SEARCH = 32 /* for the place of an extreme: the kernel goes through longer rows in vectors */
+    LONGEST_SEARCH = 32      /* for the place of an extreme: the kernel goes through longer rows in vectors */
 };
 
 /* ------------------------------------------------------------------ the op */
@@ -73,13 +73,14 @@ static bool stage(struct lowering *lowering, struct mdf_lowered_nest *nest, stru
     return true;
 }
 
-/* Whether the nest gives the example of what it stores in its last step. */
-static bool agrees(struct lowering *lowering, const struct mdf_lowered_nest *nest)
+/* Whether the nest gives the example of what it stores in its last step; `makes_it`: that becomes the example. */
+static bool agrees(struct lowering *lowering, const struct mdf_lowered_nest *nest, bool makes_it)
 {
     struct mdf_lowered_nest copy = *nest;
     struct mdf_lowered stand_in = {0};
     mdf_lowered_id id = nest->steps[nest->n_steps - 1].view.id;
     const struct mdf_value *result = lowering_example(lowering, id);
+    size_t n_bytes = result->length * mdf_dtype_size((mdf_dtype)result->dtype);
     bool same;
 
     copy.steps = mdf_arena_array(&lowering->scratch, nest->n_steps, sizeof *copy.steps);
@@ -92,7 +93,10 @@ static bool agrees(struct lowering *lowering, const struct mdf_lowered_nest *nes
         const void *elements = stand_in.values[nest->n_steps - 1].is_scalar ? (const void *)&stand_in.cells[nest->n_steps - 1]
                                                                             : stand_in.arrays[nest->n_steps - 1].data;
 
-        same = memcmp(elements, result->data, result->length * mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
+        if (makes_it) {
+            memcpy(lowering->facts[id].example.data, elements, n_bytes);
+        }
+        same = memcmp(elements, result->data, n_bytes) == 0;
     }
     if (stand_in.arena.has_refused) {
         lowering_out_of_memory(lowering);
@@ -124,8 +128,8 @@ static bool has_vectors(const struct nest_draft *draft)
     return i == draft->n_steps;
 }
 
-mdf_lowered_id lowering_add_nest_of(struct lowering *lowering, struct nest_draft *draft, uint8_t in,
-                                    const struct mdf_value *result, size_t rank, const uint8_t *axes, const int64_t *strides)
+static mdf_lowered_id add_nest(struct lowering *lowering, struct nest_draft *draft, uint8_t in, const struct mdf_value *result,
+                               bool makes_it, size_t rank, const uint8_t *axes, const int64_t *strides)
 {
     struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE};
     struct mdf_nest_view view = {.at = MDF_NEST_NONE};
@@ -144,7 +148,7 @@ mdf_lowered_id lowering_add_nest_of(struct lowering *lowering, struct nest_draft
     view.id = id;
     draft_store_elements(lowering, draft, in, &view, rank, axes, strides);
     op.of.nest = draft_finish(lowering, draft);
-    if (op.of.nest == NULL || (n_points <= MOST_COMPARED && !agrees(lowering, op.of.nest))) {
+    if (op.of.nest == NULL || ((makes_it || n_points <= MOST_COMPARED) && !agrees(lowering, op.of.nest, makes_it))) {
         return MDF_LOWERED_NONE;
     }
     region = lowering_place(lowering, depth_of(lowering, op.of.nest));
@@ -154,6 +158,35 @@ mdf_lowered_id lowering_add_nest_of(struct lowering *lowering, struct nest_draft
     lowering->facts[id].depth = region->depth;
     lowering->facts[id].region = region;
     lowering->facts[id].is_nested = true;
+    return id;
+}
+
+mdf_lowered_id lowering_add_nest_of(struct lowering *lowering, struct nest_draft *draft, uint8_t in,
+                                    const struct mdf_value *result, size_t rank, const uint8_t *axes, const int64_t *strides)
+{
+    return add_nest(lowering, draft, in, result, false, rank, axes, strides);
+}
+
+mdf_lowered_id lowering_add_computed_nest(struct lowering *lowering, struct nest_draft *draft, uint8_t in, size_t length,
+                                          size_t rank, const uint8_t *axes, const int64_t *strides)
+{
+    mdf_dtype dtype = draft->has_failed ? MDF_DTYPE_NONE : (mdf_dtype)draft->steps[in].step.dtype;
+    int64_t n = (int64_t)length;
+    struct mdf_value result = {0};
+    mdf_lowered_id id;
+    void *elements;
+
+    if (draft->has_failed) {
+        return MDF_LOWERED_NONE;
+    }
+    elements = mdf_value_make_tensor(lowering->memory, &result, dtype, 1, &n);
+    if (elements == NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    memset(elements, 0, length * mdf_dtype_size(dtype));
+    id = add_nest(lowering, draft, in, &result, true, rank, axes, strides);
+    mdf_value_clear(lowering->memory, &result);
     return id;
 }
 
@@ -531,6 +564,7 @@ bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct tr
         id = add_fold(lowering, trial, &rule);
     } else {
         id = lowering_multiply(lowering, trial);
+        id = id == MDF_LOWERED_NONE && !lowering_has_failed(lowering) ? lowering_einsum(lowering, trial) : id;
     }
     *taken = id != MDF_LOWERED_NONE;
     return *taken ? lowering_bind(lowering, scope, trial->source->outputs[0], id) : !lowering_has_failed(lowering);

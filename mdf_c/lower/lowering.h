@@ -195,6 +195,8 @@ mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *
 bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
 /* --- lower_matrices.c: the same for a product of matrices: its result; NONE without a refusal: it is not made. */
 mdf_lowered_id lowering_multiply(struct lowering *lowering, const struct trial *trial);
+/* --- lower_einsum.c: the same for Einsum, as nests that follow one another. */
+mdf_lowered_id lowering_einsum(struct lowering *lowering, struct trial *trial);
 /* An element op, with operands of any shapes that broadcast, as a NEST; its result. NONE without a refusal: it is not made. */
 mdf_lowered_id lowering_broadcast(struct lowering *lowering, const struct mdf_lowered_op *op, const struct mdf_value *result);
 /* --- lower_view.c: notes what the results of a call that only moves elements are views of, behind its lowering. */

@@ -21,8 +21,8 @@ struct matrices {
     mdf_dtype dtype; /* in which it is computed: float32, float64, or int64, of which other whole numbers are low bits */
     enum mdf_product_order order;
     double alpha;
-    uint8_t start;   /* the register that totals begin with, of type `dtype`; MDF_NEST_NONE: 0 */
-    bool is_empty;   /* nothing is summed */
+    uint8_t start; /* the register that totals begin with, of type `dtype`; MDF_NEST_NONE: 0 */
+    bool is_empty; /* nothing is summed */
     uint8_t summed[MDF_NEST_MOST_AXES];
     size_t n_summed; /* axes, in order; 0: one product is the sum */
 };

@@ -62,6 +62,10 @@ mdf_lowered_id lowering_add_nest(struct lowering *lowering, struct nest_draft *d
 mdf_lowered_id lowering_add_nest_of(struct lowering *lowering, struct nest_draft *draft, uint8_t in,
                                     const struct mdf_value *result, size_t rank, const uint8_t *axes, const int64_t *strides);
 
+/* The same of a row of `length` elements that no kernel makes: its example is what the nest gives. */
+mdf_lowered_id lowering_add_computed_nest(struct lowering *lowering, struct nest_draft *draft, uint8_t in, size_t length,
+                                          size_t rank, const uint8_t *axes, const int64_t *strides);
+
 /* In some order of the axes. NULL: they have none in which each register has the outermost ones, it is too large, or memory ran
  * out. */
 struct mdf_lowered_nest *draft_finish(struct lowering *lowering, const struct nest_draft *draft);

@@ -501,14 +501,25 @@ static bool compute(const struct position *position, size_t i)
     const struct mdf_nest_step *step = &position->nest->steps[i];
     struct tile *tile = &position->tiles->registers[i];
     const void *operands[MDF_MAX_OPERANDS] = {NULL};
-    size_t advance[MDF_MAX_OPERANDS] = {0}, n = count_elements(position, tile), k;
+    size_t advance[MDF_MAX_OPERANDS] = {0}, n = count_elements(position, tile), k, any = 0;
 
     open_register(position, i);
     for (k = 0; k < step->n_in; k++) {
         operands[k] = operand_row(position, i, k, n, step->code != MDF_LOWERED_CAST, &advance[k]);
+        any |= advance[k];
     }
-    return step->code == MDF_LOWERED_CAST ? mdf_lowered_cast(tile->cast.from, tile->cast.to, operands[0], tile->at, n)
-                                          : step->loop(tile->at, operands, advance, n, step->loop_settings);
+    if (step->code == MDF_LOWERED_CAST) {
+        return mdf_lowered_cast(tile->cast.from, tile->cast.to, operands[0], tile->at, n);
+    }
+    if (!step->loop(tile->at, operands, advance, any != 0 ? n : 1, step->loop_settings)) {
+        return false;
+    }
+    for (k = 1; any == 0 && k < n; k++) { /* one element for all of the tile */
+        size_t size = mdf_dtype_size((mdf_dtype)step->dtype);
+
+        copy_element(tile->at + k * size, tile->at, size);
+    }
+    return true;
 }
 
 static void fold(const struct position *position, size_t i)

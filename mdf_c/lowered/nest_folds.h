@@ -9,9 +9,9 @@ bool mdf_nest_has_fold(enum mdf_nest_fold fold, mdf_dtype dtype);
 /* What is folded: rows of `n_row` elements, one row behind the other. */
 struct mdf_nest_rows {
     size_t n, n_row;
-    const void *elements, *factors; /* `factors`: of a fused sum, by which elements are multiplied; else NULL */
+    const void *elements, *factors;       /* `factors`: of a fused sum, by which elements are multiplied; else NULL */
     bool repeats_element, repeats_factor; /* of a fused sum: there is but one of them */
-    const void *starts; /* one for each row; NULL: the fold's own beginning */
+    const void *starts;                   /* one for each row; NULL: the fold's own beginning */
 };
 
 /* Each of rows->n totals is that of one row. */

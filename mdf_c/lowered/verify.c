@@ -257,7 +257,9 @@ static bool verify_step(struct verification *verification, const struct mdf_lowe
     case MDF_NEST_ELEMENT:
         return verify_element(verification, op, step) && verify_operands(verification, op, i);
     case MDF_NEST_FOLD:
-        return step->n_in == (step->has_start ? 2 : 1) && step->in[0] < i && verify_operands(verification, op, i) && verify_fold(verification, op, step);
+        return (step->n_in == (step->has_start ? 2 : 1) && step->in[0] < i)
+                   ? verify_operands(verification, op, i) && verify_fold(verification, op, step)
+                   : fail(verification, op, "a fold that there is not");
     case MDF_NEST_STORE:
         return step->in[0] < i && op->of.nest->steps[step->in[0]].kind != MDF_NEST_STORE &&
                        op->of.nest->steps[step->in[0]].level == step->level &&

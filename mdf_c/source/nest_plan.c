@@ -17,7 +17,7 @@ static bool is_real(const struct mdf_nest_step *step)
     return mdf_dtype_kind((mdf_dtype)step->operand_dtype) == 'f';
 }
 
-/* Operands, the index of a load, and what has to be there before a total begins which the step goes into. */
+/* Operands, and the index of a load. */
 static size_t operands_of(const struct nest_plan *plan, size_t i, uint8_t operands[MDF_MAX_OPERANDS + 1])
 {
     const struct mdf_nest_step *step = &plan->nest->steps[i];
@@ -27,6 +27,14 @@ static size_t operands_of(const struct nest_plan *plan, size_t i, uint8_t operan
     if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
         operands[n++] = step->view.at;
     }
+    return n;
+}
+
+/* The same, and what has to be there before a total begins which the step goes into. */
+static size_t waits_for(const struct nest_plan *plan, size_t i, uint8_t operands[MDF_MAX_OPERANDS + 1])
+{
+    size_t n = operands_of(plan, i, operands);
+
     if (plan->starts[i] != MDF_NEST_NONE) {
         operands[n++] = plan->starts[i];
     }
@@ -155,7 +163,7 @@ static size_t place_steps(const struct nest_plan *plan, size_t depth, struct mdf
     for (i = 0; i < plan->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &plan->nest->steps[i];
         uint8_t operands[MDF_MAX_OPERANDS + 1];
-        size_t n = operands_of(plan, i, operands);
+        size_t n = waits_for(plan, i, operands);
 
         places[i] = 0;
         for (k = 0; is_in(todo, i) && k < n; k++) {
@@ -181,7 +189,7 @@ static void sink_steps(const struct nest_plan *plan, size_t depth, struct mdf_ne
     for (i = plan->nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &plan->nest->steps[i];
         uint8_t operands[MDF_MAX_OPERANDS + 1], place;
-        size_t n = operands_of(plan, i, operands);
+        size_t n = waits_for(plan, i, operands);
 
         if (!is_in(todo, i)) {
             continue;

@@ -31,9 +31,9 @@ struct nest_text {
     size_t n_blocks;                    /* that are open */
     size_t outside[MOST_LOOPS];         /* blocks that were open before each loop that is */
     const struct nest_event *opens[MOST_LOOPS]; /* what opened it */
-    size_t n_loops;                     /* over axes or tiles, that are open */
-    bool is_group;                      /* the innermost block is a loop over the vector axis */
-    const char *why;                    /* an element may be refused, for this reason; NULL: none is */
+    size_t n_loops;                             /* over axes or tiles, that are open */
+    bool is_group;                              /* the innermost block is a loop over the vector axis */
+    const char *why;                            /* an element may be refused, for this reason; NULL: none is */
 };
 
 static const struct mdf_nest_step *step_of(const struct nest_text *text, size_t step)
@@ -628,6 +628,9 @@ static const char *beginning(struct nest_text *text, size_t step)
 
     if (has_depths(text, step) && !fold->has_start && !is_whole(dtype)) {
         return dtype == MDF_DTYPE_FLOAT32 ? "-0.0f" : "-0.0";
+    }
+    if (fold->has_start && text->registers[fold->in[1]].array != NULL) { /* as it lies for later groups */
+        return kept(text, fold->in[1]);
     }
     return fold->has_start ? operand(text, fold->in[1])
                            : fold_text(text, is_whole(dtype) ? fold_rows[fold->fold].whole_start : fold_rows[fold->fold].start,
