@@ -172,6 +172,21 @@ Test(cli, dump_of_source_is_what_the_compiler_gets)
     cr_expect_str_eq(outcome->output, source, "%s", outcome->output);
 }
 
+/* A Scan along any axes is lowered, and has a form in C. */
+Test(cli, a_scan_along_the_last_axis)
+{
+    static const char results[] = "{\"last\": [5.25, 0.25], \"all\": [[5.25, 2.5, 1.0], [0.25, 0.5, 0.0]]}";
+    static const char *const ways[] = {"", "--plain", "--compile"};
+    const struct outcome *outcome;
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        outcome = call("mdf-run tests/data/dumps/last_axis.yaml %s", ways[i]);
+        cr_expect(strstr(outcome->output, results) != NULL, "%s: %s%s", ways[i], outcome->output, outcome->errors);
+    }
+    outcome = call("mdf-run tests/data/dumps/last_axis.yaml --explain");
+    cr_expect(strstr(outcome->output, "step by step") == NULL, "%s", outcome->output);
+}
+
 /* An index is looked at in machine code also where nobody reads what stands there, and there is one element only. */
 Test(cli, an_index_that_nobody_needs)
 {

@@ -1,13 +1,14 @@
 /* lower_items.c - items of arrays along their first axis, taken out and put together by kernels: for the runs of a loop that
- * stand before it. See lowering.h. */
-#include "mdf_c/lower/lowering.h"
+ * stand before it; another axis made the first, for what is scanned. See lowering.h. */
+#include "mdf_c/lower/nest_draft.h"
 
 #include <string.h>
 
 enum { VERSION = 13, MOST_INPUTS = 5 };
 
-/* Settings of an operator that has none but `axis`, which is the first. */
-static const void *first_axis(struct lowering *lowering, const struct mdf_operator *operator)
+/* Settings of an operator that has none but `axis`, which is the first, or `perm`. */
+static const void *make_settings(struct lowering *lowering, const struct mdf_operator *operator,
+                                 const struct mdf_ints * permutation)
 {
     char *settings = mdf_arena_allocate(&lowering->lowered->arena, operator->settings_size);
     const struct mdf_setting *setting = operator->settings;
@@ -16,6 +17,8 @@ static const void *first_axis(struct lowering *lowering, const struct mdf_operat
     for (; settings != NULL && setting != NULL && setting->name != NULL; setting++) {
         if (strcmp(setting->name, "axis") == 0) {
             memcpy(settings + setting->offset, &axis, sizeof axis);
+        } else if (strcmp(setting->name, "perm") == 0) {
+            memcpy(settings + setting->offset, permutation, sizeof *permutation);
         }
     }
     if (settings == NULL) {
@@ -41,30 +44,41 @@ static bool run_kernel(struct lowering *lowering, const struct mdf_call *call, s
     return done || lowering_fail(lowering, MDF_REFUSED_FAILING_CALL);
 }
 
-/* A CALL of an operator of ONNX with one output, whose elements are as strong as those of its first input. */
-static mdf_lowered_id add_call(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n)
+/* A call of an operator of ONNX with one output as `op`, and what it gives on the examples, which the caller clears. */
+static bool run_operator(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n,
+                         const struct mdf_ints *permutation, struct mdf_lowered_op *op, struct mdf_value *result)
 {
     const struct mdf_operator *operator= mdf_operator_onnx(name, VERSION);
     struct mdf_call call = {.operator= operator, .n_inputs = n, .n_outputs = 1, .context = &lowering->execution->context};
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_CALL, .out = MDF_LOWERED_NONE, .operator= operator};
     const struct mdf_value *examples[MOST_INPUTS];
-    struct mdf_value result = {0};
-    mdf_lowered_id out = MDF_LOWERED_NONE;
     size_t i;
 
     for (i = 0; i < n; i++) {
         if (inputs[i] == MDF_LOWERED_NONE) {
-            return MDF_LOWERED_NONE;
+            return false;
         }
         examples[i] = lowering_example(lowering, inputs[i]);
     }
-    if (operator== NULL ||(call.settings = op.settings = first_axis(lowering, operator)) == NULL) {
-        return MDF_LOWERED_NONE;
+    *op = (struct mdf_lowered_op){.code = MDF_LOWERED_CALL, .out = MDF_LOWERED_NONE, .operator= operator};
+    if (operator== NULL ||(call.settings = op->settings = make_settings(lowering, operator, permutation)) == NULL) {
+        return false;
     }
     call.kernel = operator->kernel;
     call.inputs = examples;
-    op.of.call = lowering_make_call(lowering, &call, inputs);
-    if (op.of.call != NULL && run_kernel(lowering, &call, &result)) {
+    op->of.call = lowering_make_call(lowering, &call, inputs);
+    return op->of.call != NULL && run_kernel(lowering, &call, result);
+}
+
+/* The call as an op; its elements are as strong as those of its first input. */
+static mdf_lowered_id add_call(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n,
+                               const struct mdf_ints *permutation)
+{
+    struct mdf_value result = {0};
+    mdf_lowered_id out = MDF_LOWERED_NONE;
+    struct mdf_lowered_op op;
+    uint8_t strength;
+
+    if (run_operator(lowering, name, inputs, n, permutation, &op, &result)) {
         out = op.of.call->outputs[0] = lowering_add_value(lowering, MDF_LOWERED_RESULT, &result);
     }
     mdf_value_clear(lowering->memory, &result);
@@ -73,8 +87,8 @@ static mdf_lowered_id add_call(struct lowering *lowering, const char *name, cons
     }
     lowering->facts[out].depth = lowering->region->depth;
     lowering->facts[out].region = lowering->region;
-    i = lowering_example(lowering, inputs[0])->strength;
-    return i == lowering_example(lowering, out)->strength ? out : lowering_copy(lowering, out, (uint8_t)i);
+    strength = lowering_example(lowering, inputs[0])->strength;
+    return strength == lowering_example(lowering, out)->strength ? out : lowering_copy(lowering, out, strength);
 }
 
 /* A constant of whole numbers: one, or an array of one. */
@@ -91,7 +105,7 @@ mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, si
 {
     const mdf_lowered_id inputs[] = {array, add_whole(lowering, index, 0)};
 
-    return add_call(lowering, "Gather", inputs, 2);
+    return add_call(lowering, "Gather", inputs, 2, NULL);
 }
 
 mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, size_t first, size_t end)
@@ -99,10 +113,55 @@ mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, s
     const mdf_lowered_id inputs[] = {array, add_whole(lowering, first, 1), add_whole(lowering, end, 1),
                                      add_whole(lowering, 0, 1)};
 
-    return add_call(lowering, "Slice", inputs, 4);
+    return add_call(lowering, "Slice", inputs, 4, NULL);
 }
 
 mdf_lowered_id lowering_join(struct lowering *lowering, const mdf_lowered_id *arrays, size_t n)
 {
-    return n == 1 ? arrays[0] : add_call(lowering, "Concat", arrays, n);
+    return n == 1 ? arrays[0] : add_call(lowering, "Concat", arrays, n, NULL);
+}
+
+/* ------------------------------------------------------------------ axes */
+
+/* As a nest, where there are no kernels. */
+static mdf_lowered_id add_permuted_nest(struct lowering *lowering, mdf_lowered_id array, const struct mdf_ints *permutation)
+{
+    uint8_t axes[MDF_INLINE_RANK], loaded[MDF_INLINE_RANK];
+    struct nest_draft *draft = draft_new(lowering);
+    struct mdf_value result = {0};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+    struct mdf_lowered_op op;
+    size_t d;
+
+    if (draft != NULL && permutation->n <= MDF_INLINE_RANK &&
+        run_operator(lowering, "Transpose", &array, 1, permutation, &op, &result)) {
+        for (d = 0; d < permutation->n; d++) {
+            axes[d] = loaded[permutation->items[d]] = draft_axis(draft, mdf_value_shape(&result)[d]);
+        }
+        result.strength = lowering_example(lowering, array)->strength;
+        id = lowering_add_nest(lowering, draft, draft_load(lowering, draft, array, loaded), &result, axes);
+    }
+    mdf_value_clear(lowering->memory, &result);
+    return id;
+}
+
+mdf_lowered_id lowering_move_axis(struct lowering *lowering, mdf_lowered_id array, size_t from, size_t to)
+{
+    size_t rank = lowering_example(lowering, array)->rank, d, next = 0;
+    int64_t *order = mdf_arena_array(&lowering->lowered->arena, rank, sizeof *order);
+    const struct mdf_ints permutation = {order, rank};
+
+    if (order == NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    if (from == to || lowering_example(lowering, array)->length <= 1) {
+        return array;
+    }
+    for (d = 0; d < rank; d++) {
+        next += next == from; /* the others stay in their order */
+        order[d] = (int64_t)(d == to ? from : next++);
+    }
+    return lowering->is_for_source ? add_permuted_nest(lowering, array, &permutation)
+                                   : add_call(lowering, "Transpose", &array, 1, &permutation);
 }

@@ -14,11 +14,22 @@ static bool is_reversed(const struct mdf_code_call *source, size_t stack)
     return entry(source, "scan_output_directions", stack) == 1;
 }
 
-/* The arrays that are scanned, in loop->sources. */
+/* The axis that entry number `i` of a list attribute names; false: an array of that rank has none. */
+static bool find_axis(const struct mdf_code_call *source, const char *name, size_t i, size_t rank, size_t *axis)
+{
+    int64_t given = entry(source, name, i);
+
+    given += given < 0 ? (int64_t)rank : 0;
+    *axis = (size_t)given;
+    return given >= 0 && given < (int64_t)rank;
+}
+
+/* The arrays that are scanned, in loop->sources, with the axis of the scan in front. */
 static bool read_sources(struct loop *loop, size_t n_states, size_t n_rows)
 {
     struct lowering *lowering = loop->lowering;
-    size_t i;
+    const struct mdf_value *whole;
+    size_t i, axis;
 
     loop->sources = mdf_arena_array(&lowering->scratch, n_rows, sizeof *loop->sources);
     if (loop->sources == NULL) {
@@ -27,6 +38,46 @@ static bool read_sources(struct loop *loop, size_t n_states, size_t n_rows)
     for (i = 0; i < n_rows; i++) {
         loop->sources[i] = lowering_value_of(lowering, loop->outer, loop->source->inputs[n_states + i]);
         if (loop->sources[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+        whole = lowering_example(lowering, loop->sources[i]);
+        if (whole->kind != MDF_KIND_TENSOR || whole->length == 0 ||
+            !find_axis(loop->source, "scan_input_axes", i, whole->rank, &axis)) {
+            return lowering_fail(lowering, MDF_REFUSED_SCAN_AXIS);
+        }
+        loop->sources[i] = lowering_move_axis(lowering, loop->sources[i], axis, 0);
+        if (loop->sources[i] == MDF_LOWERED_NONE) {
+            return lowering_fail(lowering, MDF_REFUSED_MANY_AXES);
+        }
+    }
+    return true;
+}
+
+/* The axis of the runs comes where each scan output has it. */
+static bool move_stacks(struct loop *loop, size_t n_states)
+{
+    struct lowering *lowering = loop->lowering;
+    size_t i, axis;
+
+    for (i = n_states; i < loop->source->n_outputs; i++) {
+        mdf_operand operand = loop->source->outputs[i];
+        mdf_lowered_id id;
+
+        if (operand == MDF_NO_OPERAND || entry(loop->source, "scan_output_axes", i - n_states) == 0) {
+            continue;
+        }
+        id = lowering_value_of(lowering, loop->outer, operand);
+        if (id == MDF_LOWERED_NONE) {
+            return false;
+        }
+        if (!find_axis(loop->source, "scan_output_axes", i - n_states, lowering_example(lowering, id)->rank, &axis)) {
+            return lowering_fail(lowering, MDF_REFUSED_SCAN_AXIS);
+        }
+        id = lowering_move_axis(lowering, id, 0, axis);
+        if (id == MDF_LOWERED_NONE) {
+            return lowering_fail(lowering, MDF_REFUSED_MANY_AXES);
+        }
+        if (!lowering_bind(lowering, loop->outer, operand, id)) {
             return false;
         }
     }
@@ -50,10 +101,6 @@ static bool add_rows(struct loop *loop, size_t n_states, size_t n_rows)
 
         rows->source = loop->sources[i];
         whole = lowering_example(lowering, rows->source);
-        if (whole->kind != MDF_KIND_TENSOR || whole->rank == 0 || entry(loop->source, "scan_input_axes", i) != 0 ||
-            whole->length == 0) {
-            return lowering_fail(lowering, MDF_REFUSED_SCAN_AXIS);
-        }
         length = (size_t)mdf_value_shape(whole)[0];
         if (i > 0 && length != loop->result->n_runs) {
             return lowering_fail(lowering, MDF_REFUSED_SCAN_LENGTHS);
@@ -86,11 +133,6 @@ static bool lower_runs(struct loop *loop, size_t n_states, size_t n_rows, bool *
     }
     if (!add_rows(loop, n_states, n_rows) || !loop_run_body(loop)) {
         return false;
-    }
-    for (i = n_states; i < loop->n_outputs; i++) {
-        if (entry(loop->source, "scan_output_axes", i - n_states) != 0) {
-            return lowering_fail(loop->lowering, MDF_REFUSED_SCAN_OUTPUT_AXIS);
-        }
     }
     *changes = !loop_keeps_forms(loop, changing);
     if (*changes) {
@@ -168,5 +210,5 @@ bool lowering_scan(struct lowering *lowering, struct scope *scope, const struct 
         }
         n_left = loop.result->n_runs - 1;
     }
-    return outside.n_peeled == 0 || loop_join_runs(&outside, n_states, n_left, is_reversed);
+    return (outside.n_peeled == 0 || loop_join_runs(&outside, n_states, n_left, is_reversed)) && move_stacks(&outside, n_states);
 }

@@ -181,6 +181,8 @@ mdf_lowered_id lowering_expand(struct lowering *lowering, mdf_lowered_id id, con
 mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, size_t index);
 mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, size_t first, size_t end);
 mdf_lowered_id lowering_join(struct lowering *lowering, const mdf_lowered_id *arrays, size_t n);
+/* An array with its axis number `from` as number `to`; the others stay in their order. */
+mdf_lowered_id lowering_move_axis(struct lowering *lowering, mdf_lowered_id array, size_t from, size_t to);
 /* --- lower_part.c: whether an operator gives parts of its first input. */
 bool lowering_takes_parts(const struct mdf_operator *operator);
 /* The part of `whole` that a call of such an operator gave as `result` when the elements of `whole` were numbered from 0; false:

@@ -40,10 +40,9 @@
     X(CHANGING_ITEM, "what a body gives to a scan output changing its type or shape in the first runs", NULL)             \
     X(OTHER_BOUND, "a trip count or condition of another type than int64 and bool", NULL)                                 \
     X(ENDLESS, "a loop that never ends", NULL)                                                                            \
-    X(SCAN_AXIS, "a scan along another axis than the first, or of nothing", "transpose before and after")                 \
+    X(SCAN_AXIS, "a scan along an axis that is not there, or of nothing", NULL)                                           \
     X(SCAN_LENGTHS, "scan inputs of different lengths", NULL)                                                             \
     X(SCAN_BATCH, "a Scan with a batch axis, or without inputs", "use the Scan of opset 9 or later")                      \
-    X(SCAN_OUTPUT_AXIS, "a scan output along another axis than the first", "transpose behind the Scan")                   \
     X(OTHER_CONDITION, "a condition of another type than bool", NULL)                                                     \
     X(DIFFERENT_BRANCHES, "branches whose results differ in type or shape", "let both give the same type and shape")      \
     X(BODIES, "an operator with bodies that is not lowered", NULL)                                                        \

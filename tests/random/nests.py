@@ -161,7 +161,10 @@ def make(seed):
     graph.numbers, graph.n_runs = [], n_runs
     body = onnx_grammar.Graph(program, graph)
     inside = [onnx_grammar.Value(body.fresh(), v.type, v.shape) for v in states]
-    items = [onnx_grammar.Value(body.fresh(), v.type, v.shape[1:]) for v in scanned]
+    axes = [rng.randrange(len(v.shape)) if rng.random() < 0.3 else 0 for v in scanned]
+    for v, axis in zip(scanned, axes):
+        v.shape.insert(axis, v.shape.pop(0))
+    items = [onnx_grammar.Value(body.fresh(), v.type, v.shape[:axis] + v.shape[axis + 1:]) for v, axis in zip(scanned, axes)]
     number, go = onnx_grammar.Value(body.fresh(), "int64", []), onnx_grammar.Value(body.fresh(), "bool", [])
     body.numbers, body.n_runs = [] if is_scan else [number], n_runs
     body.values += inside + items + body.numbers
@@ -172,11 +175,14 @@ def make(seed):
     stacked = rng.sample(own, min(len(own), rng.choice([1, 2, 3])))
     twice = [body.call("Identity", [v], [(v.type, v.shape)])[0] for v in nexts + stacked]  # no name twice
     declared = onnx_grammar.declared
-    results = [(v.type, v.shape) for v in states] + [(v.type, [n_runs] + v.shape) for v in stacked]
+    ends = [rng.randrange(len(v.shape) + 1) if is_scan and rng.random() < 0.3 else 0 for v in stacked]
+    results = [(v.type, v.shape) for v in states] + [(v.type, v.shape[:end] + [n_runs] + v.shape[end:]) for v, end in zip(stacked, ends)]
     inner = {"initializers": body.initializers, "nodes": body.nodes}
     if is_scan:
         inner |= {"inputs": [declared(v) for v in inside + items], "outputs": [declared(v) for v in twice]}
-        made = graph.call("Scan", states + scanned, results, num_scan_inputs=len(scanned), body={"graph": inner})
+        given = {name: [n - rng.choice([0, rank]) for n, rank in zip(where, ranks)] for name, where, ranks in [
+            ("scan_input_axes", axes, [len(v.shape) for v in scanned]), ("scan_output_axes", ends, [len(v.shape) + 1 for v in stacked])] if any(where)}
+        made = graph.call("Scan", states + scanned, results, num_scan_inputs=len(scanned), **given, body={"graph": inner})
     else:
         inner |= {"inputs": [declared(v) for v in [number, go] + inside], "outputs": [declared(v) for v in [go] + twice]}
         made = graph.call("Loop", [graph.constant("int64", [], [n_runs]), ""] + states, results, body={"graph": inner})

@@ -125,7 +125,8 @@ def _scan(graph):
         scanned.append(found if found is not None else graph.constant(rng.choice(STATE_TYPES), [length] + graph.program.shape()))
     body = _body(graph)
     inside = _inputs(body, states)
-    slices = [onnx_grammar.Value(body.fresh(), v.type, v.shape[1:]) for v in scanned]
+    axes = [rng.choice([k for k, n in enumerate(v.shape) if n == length]) if rng.random() < 0.3 else 0 for v in scanned]
+    slices = [onnx_grammar.Value(body.fresh(), v.type, v.shape[:axis] + v.shape[axis + 1:]) for v, axis in zip(scanned, axes)]
     body.values += slices
     body.grow(rng.choice([0, 1, 2, 3]))
     outputs = [_yielded(body, v.type, v.shape, v) for v in inside]
@@ -134,10 +135,15 @@ def _scan(graph):
         value = body.pick(lambda v: onnx_calls.is_tensor(v) and v.shape is not None)
         if value is not None:
             stacked.append(value if rng.random() < 0.3 else body.call("Identity", [value], [(value.type, value.shape)])[0])
-    made = [(v.type, v.shape) for v in states] + [(v.type, [length] + v.shape) for v in stacked]
+    ends = [rng.randrange(len(v.shape) + 1) if rng.random() < 0.3 else 0 for v in stacked]
+    made = [(v.type, v.shape) for v in states] + [(v.type, v.shape[:end] + [length] + v.shape[end:]) for v, end in zip(stacked, ends)]
     if not made:
         return False
     attributes = {}
+    if any(axes):
+        attributes["scan_input_axes"] = axes
+    if any(ends):
+        attributes["scan_output_axes"] = ends
     if rng.random() < 0.2:
         attributes["scan_input_directions"] = [rng.choice([0, 1]) for _ in scanned]
     if stacked and rng.random() < 0.2:
