@@ -40,11 +40,11 @@ class Tensor(ctypes.Structure):
 
 
 class Options(ctypes.Structure):
-    _fields_ = [("graph", ctypes.c_char_p), ("float32", ctypes.c_bool), ("max_iterations", ctypes.c_uint64),
+    _fields_ = [("size", ctypes.c_size_t), ("graph", ctypes.c_char_p), ("float32", ctypes.c_bool), ("max_iterations", ctypes.c_uint64),
                 ("max_passes", ctypes.c_uint64), ("max_memory_bytes", ctypes.c_size_t), ("seed", ctypes.c_uint64),
                 ("n_threads", ctypes.c_int), ("allocator", ctypes.c_void_p), ("warning", ctypes.c_void_p),
                 ("warning_context", ctypes.c_void_p), ("plain", ctypes.c_bool),
-                ("time_limit_s", ctypes.c_double)]
+                ("loop_condition", ctypes.c_int), ("time_limit_s", ctypes.c_double)]
 
 
 def open_library(path):

@@ -29,6 +29,6 @@ struct mdf_vector_math {
 
 const struct mdf_vector_math *mdf_vector_math(void);
 /* What any processor has. */
-const struct mdf_vector_math *mdf_vector_math_plain(void);
+extern const struct mdf_vector_math mdf_vector_math_plain;
 
 #endif

@@ -4,6 +4,7 @@
  * last axis first. Goes out: X at the points: the nearest element, or interpolated. Coordinates are worked out in float64.
  * Nearest ones are moved as they are, whatever the type; interpolated in float64 for float64 and integers, else in float32,
  * complex numbers by parts. Source: ONNX GridSample 16 to 22, AffineGrid 20. */
+#include "functions/image/grid_taps.h"
 #include "functions/moves/indexing.h"
 
 #include "functions/kernel/workspace.h"
@@ -23,31 +24,9 @@ static const struct mdf_setting grid_table[] = {
     {"align_corners", MDF_SETTING_INT, offsetof(struct grid_settings, align_corners)},
     {NULL, MDF_SETTING_INT, 0}};
 
-enum padding { PAD_ZEROS, PAD_BORDER, PAD_REFLECTION };
-
 /* A point that is interpolated from more neighbours can not be meant. */
 enum { MAX_CHOICES = 1 << 20, MAX_TAPS = 4, MAX_AXES = 20 /* so that 2 taps an axis give no more choices */ };
-enum { BLOCK_CHOICES = 1024, BLOCK_POINTS = 256 };
-
-struct sampling;
-
-/* What n points from number `point` on (over all batches) meet along an axis, whose elements lie `stride` apart in a plane:
- * offsets and weights of their first neighbours there, of their second ones, ... */
-typedef void (*tap_finder)(const struct sampling *job, size_t axis, int64_t stride, size_t point, size_t n, int64_t *offsets,
-                           double *weights);
-
-struct sampling {
-    const struct mdf_context *context; /* a point may have many channels */
-    tap_finder find_taps;
-    const void *x;
-    const double *grid;
-    void *y;
-    size_t rank, n_batches, n_channels, n_plane, n_points, n_parts; /* n_parts: pieces of an element, 2 of complex numbers */
-    size_t n_taps, n_choices;                                       /* neighbours along an axis; in all */
-    const int64_t *sizes;                                           /* of the axes of X */
-    enum padding padding;
-    bool align_corners;
-};
+enum { BLOCK_CHOICES = 1024 };
 
 /* The neighbours of some points: those of point i lie at i, n_points + i, ... What does not count has weight 0 and offset 0. */
 struct neighbours {
@@ -64,90 +43,6 @@ static const double tap_ns = 0.4;
 /* ------------------------------------------------------------------ neighbours */
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-
-/* Into [low, high], mirrored at the ends as often as needed. */
-static double reflect(double x, double low, double high)
-{
-    double range = high - low, rest;
-
-    if (x >= low && x <= high) {
-        return x;
-    }
-    rest = range > 0 ? fmod(fabs(x - low), 2 * range) : 0;
-    return isfinite(rest) ? low + (rest > range ? 2 * range - rest : rest) : low;
-}
-
-/* The places between which a coordinate is inside. */
-static ALWAYS_INLINE double lowest_place(const struct sampling *job)
-{
-    return job->align_corners ? 0 : -0.5;
-}
-
-static ALWAYS_INLINE double highest_place(const struct sampling *job, double size)
-{
-    return job->align_corners ? size - 1 : size - 0.5;
-}
-
-/* Where a coordinate lies on an axis of `size` elements, brought inside as the padding says. */
-static ALWAYS_INLINE double place_of(const struct sampling *job, size_t n_taps, enum padding padding, double coordinate,
-                                     double size)
-{
-    double low = lowest_place(job), high = highest_place(job, size);
-    double x = job->align_corners ? (coordinate + 1) / 2 * (size - 1) : ((coordinate + 1) * size - 1) / 2;
-
-    x = n_taps == 1 ? rint(x) : x;
-    if (padding == PAD_REFLECTION) {
-        x = reflect(x, low, high);
-    } else if (padding == PAD_BORDER) {
-        x = x >= low && x <= high ? x : x > 0 ? size - 1 : 0;
-    }
-    x = x < size + 4 ? x : size + 4; /* further out is no different */
-    return x > -4 ? x : -4;
-}
-
-/* Number of the element at a whole place, or -1. */
-static ALWAYS_INLINE double element_at(const struct sampling *job, enum padding padding, double place, double size)
-{
-    if (padding == PAD_REFLECTION) {
-        place = rint(reflect(place, lowest_place(job), highest_place(job, size)));
-    }
-    if (padding == PAD_ZEROS) {
-        return place >= 0 && place < size ? place : -1;
-    }
-    place = place < size - 1 ? place : size - 1;
-    return place > 0 ? place : 0;
-}
-
-static ALWAYS_INLINE double weight_of(size_t n_taps, size_t tap, double fraction)
-{
-    const double a = -0.75; /* the standard's */
-    double d = tap < 2 ? (double)(1 - tap) + fraction : (double)(tap - 1) - fraction;
-
-    if (n_taps == 1) {
-        return 1;
-    }
-    if (n_taps == 2) {
-        return tap == 0 ? 1 - fraction : fraction;
-    }
-    return tap == 1 || tap == 2 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
-}
-
-#if defined(__x86_64__)
-#define TARGET __attribute__((target("avx512f,avx512dq")))
-#define NAME(x) x##_avx512
-#include "functions/image/grid_taps.inc"
-#define TARGET __attribute__((target("avx2")))
-#define NAME(x) x##_avx2
-#include "functions/image/grid_taps.inc"
-#endif
-#define TARGET
-#define NAME(x) x##_plain
-#include "functions/image/grid_taps.inc"
-
-static tap_finder choose_finder(void)
-{
-    return MDF_WIDEST(find_taps);
-}
 
 /* Adds to the `n_choices` neighbours of each point those that it has along one axis more. */
 static void combine_axis(struct neighbours *neighbours, size_t n_choices, size_t n_taps, const int64_t *offsets,
@@ -168,10 +63,10 @@ static void combine_axis(struct neighbours *neighbours, size_t n_choices, size_t
 }
 
 /* The neighbours of the points from `point` on, counted over all batches. n_points * n_choices <= BLOCK_CHOICES. */
-static void find_neighbours(const struct sampling *job, size_t point, size_t n_points, struct neighbours *neighbours)
+static void find_neighbours(const struct mdf_grid_sampling *job, size_t point, size_t n_points, struct neighbours *neighbours)
 {
-    int64_t offsets[MAX_TAPS * BLOCK_POINTS], stride = 1;
-    double weights[MAX_TAPS * BLOCK_POINTS];
+    int64_t offsets[MAX_TAPS * MDF_GRID_POINTS], stride = 1;
+    double weights[MAX_TAPS * MDF_GRID_POINTS];
     size_t n_choices = 1;
 
     neighbours->n_points = n_points;
@@ -187,9 +82,9 @@ static void find_neighbours(const struct sampling *job, size_t point, size_t n_p
 
 /* Points [at, at + *n), before `last`, lie in one batch and are few enough to be worked on at once. Returns the number of the
  * first one in its batch. */
-static size_t next_block(const struct sampling *job, size_t at, size_t last, size_t *n)
+static size_t next_block(const struct mdf_grid_sampling *job, size_t at, size_t last, size_t *n)
 {
-    size_t n_block = BLOCK_CHOICES / job->n_choices < BLOCK_POINTS ? BLOCK_CHOICES / job->n_choices : BLOCK_POINTS;
+    size_t n_block = BLOCK_CHOICES / job->n_choices < MDF_GRID_POINTS ? BLOCK_CHOICES / job->n_choices : MDF_GRID_POINTS;
     size_t point = at % job->n_points;
 
     *n = job->n_points - point < n_block ? job->n_points - point : n_block;
@@ -219,7 +114,7 @@ static size_t next_block(const struct sampling *job, size_t at, size_t last, siz
 
 /* ------------------------------------------------------------------ GridSample */
 
-static bool read_settings(struct mdf_call *call, struct sampling *job)
+static bool read_settings(struct mdf_call *call, struct mdf_grid_sampling *job)
 {
     static const struct {
         const char *name;
@@ -238,7 +133,7 @@ static bool read_settings(struct mdf_call *call, struct sampling *job)
     job->align_corners = settings->align_corners != 0;
     for (i = 0; i < sizeof paddings / sizeof *paddings; i++) {
         if (strcmp(paddings[i], settings->padding_mode) == 0) {
-            job->padding = (enum padding)i;
+            job->padding = (enum mdf_grid_padding)i;
             return true;
         }
     }
@@ -246,8 +141,8 @@ static bool read_settings(struct mdf_call *call, struct sampling *job)
 }
 
 /* Sizes, and the shape of the result: X's first two axes, then the grid's. */
-static bool plan(struct mdf_workspace *workspace, const struct mdf_value *x, const struct mdf_value *grid, struct sampling *job,
-                 int64_t **shape)
+static bool plan(struct mdf_workspace *workspace, const struct mdf_value *x, const struct mdf_value *grid,
+                 struct mdf_grid_sampling *job, int64_t **shape)
 {
     struct mdf_call *call = workspace->call;
     char x_text[128], text[128];
@@ -280,7 +175,7 @@ static bool plan(struct mdf_workspace *workspace, const struct mdf_value *x, con
 }
 
 /* Strings, which have owners, one by one. */
-static bool move_strings(struct mdf_call *call, const char *const *x, const struct sampling *job, char **y)
+static bool move_strings(struct mdf_call *call, const char *const *x, const struct mdf_grid_sampling *job, char **y)
 {
     struct neighbours found;
     size_t n_all = job->n_batches * job->n_points, n;
@@ -305,7 +200,7 @@ static bool move_strings(struct mdf_call *call, const char *const *x, const stru
 typedef void (*sampler)(void *context, size_t first, size_t last);
 
 /* What moves the nearest elements of a type, as pieces of a size that there is a kernel for. */
-static sampler choose_picker(mdf_dtype dtype, struct sampling *job)
+static sampler choose_picker(mdf_dtype dtype, struct mdf_grid_sampling *job)
 {
     size_t size_bytes = mdf_dtype_size(dtype);
 
@@ -313,7 +208,7 @@ static sampler choose_picker(mdf_dtype dtype, struct sampling *job)
     return size_bytes == 1 ? pick_points_1 : size_bytes == 2 ? pick_points_2 : size_bytes == 4 ? pick_points_4 : pick_points_8;
 }
 
-static sampler choose_sampler(mdf_dtype dtype, struct sampling *job, char kind)
+static sampler choose_sampler(mdf_dtype dtype, struct mdf_grid_sampling *job, char kind)
 {
     job->n_parts = kind == 'c' ? 2 : 1;
     if (dtype == MDF_DTYPE_FLOAT32) {
@@ -322,7 +217,8 @@ static sampler choose_sampler(mdf_dtype dtype, struct sampling *job, char kind)
     return job->n_choices <= BLOCK_CHOICES ? sample_points_float64 : sample_points_one_by_one_float64;
 }
 
-static bool sample(struct mdf_workspace *workspace, const struct mdf_value *x, const int64_t *shape, struct sampling *job)
+static bool sample(struct mdf_workspace *workspace, const struct mdf_value *x, const int64_t *shape,
+                   struct mdf_grid_sampling *job)
 {
     mdf_dtype dtype = (mdf_dtype)x->dtype;
     char kind = mdf_dtype_kind(dtype);
@@ -359,7 +255,7 @@ static bool sample(struct mdf_workspace *workspace, const struct mdf_value *x, c
 static bool grid_sample(struct mdf_call *call)
 {
     const struct mdf_value *x = mdf_call_tensor(call, 0), *grid = x != NULL ? mdf_call_tensor(call, 1) : NULL;
-    struct sampling job = {.context = call->context, .find_taps = choose_finder()};
+    struct mdf_grid_sampling job = {.context = call->context, .find_taps = MDF_WIDEST(mdf_grid_taps)};
     struct mdf_workspace workspace;
     int64_t *shape;
 

@@ -1,0 +1,24 @@
+/* pool_windows_avx2.c - pool_windows.inc in vectors: those of AVX2. */
+#include "functions/windows/pool_windows_kernels.h"
+
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_float32_avx2
+#define ELEMENT float
+#define LANES 8
+#define LARGER(x, y)                                                                \
+    (VECTOR) _mm256_blendv_ps(_mm256_max_ps((__m256)(x), (__m256)(y)), (__m256)(x), \
+                              _mm256_cmp_ps((__m256)(x), (__m256)(x), _CMP_UNORD_Q))
+#define EVEN(a, b) \
+    (VECTOR) _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps((__m256)(a), (__m256)(b), 0x88)), 0xd8))
+#include "functions/windows/pool_windows.inc"
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_float64_avx2
+#define ELEMENT double
+#define LANES 4
+#define LARGER(x, y)                                                                   \
+    (VECTOR) _mm256_blendv_pd(_mm256_max_pd((__m256d)(x), (__m256d)(y)), (__m256d)(x), \
+                              _mm256_cmp_pd((__m256d)(x), (__m256d)(x), _CMP_UNORD_Q))
+#define EVEN(a, b) (VECTOR) _mm256_permute4x64_pd(_mm256_unpacklo_pd((__m256d)(a), (__m256d)(b)), 0xd8)
+#include "functions/windows/pool_windows.inc"
+#endif
