@@ -186,7 +186,7 @@ static bool fail_at(const struct writing *writing, const struct sight *sight, co
     cr_assert_eq(run(writing->look, text), 0, "%s: %s", command, text);
     is_old = strcmp(text, sight->old) == 0;
     cr_expect(is_old || strcmp(text, sight->new) == 0, "%s: torn: %s", command, text);
-    cr_expect(is_old || is_killed || status == 0, "%s fails, and what was there is gone: %s", command, text);
+    cr_expect(is_killed || is_old == (status != 0), "%s: status %d, and there is: %s", command, status, text);
     if (is_killed) { /* what is left of it is not in the way of the next one */
         write_all(writing, text);
         cr_expect_str_eq(text, sight->new, "after %s: %s", command, text);
