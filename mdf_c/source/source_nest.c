@@ -1,55 +1,8 @@
 /* source_nest.c - a loop nest (mdf_c/lowered/nest.h) as loops of C, in the order of nest_plan.h: a register is a variable of the
  * block in which it is made, or lies in an array where it is kept for another loop. */
-#include "mdf_c/source/nest_plan.h"
-#include "mdf_c/source/source_writer.h"
+#include "mdf_c/source/nest_text.h"
 
 #include <string.h>
-
-enum { MOST_LOOPS = MDF_NEST_MOST_AXES + 1 };
-
-/* A register while it is written. */
-struct nest_register {
-    const char *name;  /* its element, in the blocks that are open; NULL: it has none there */
-    size_t block;      /* in which the name is declared */
-    const char *array; /* where it is kept; NULL: not yet */
-    const char *row;   /* of a fold in an order of its own: its elements; NULL: not yet */
-    const char *total; /* of FOLD: the variable, or array, of totals */
-    const char *best;  /* of FOLD to an index: the same for the extreme */
-    const char *part;  /* of FOLD in blocks: the total of the block at hand */
-    bool is_stored;    /* by the statement that made it */
-};
-
-struct nest_text {
-    struct mdf_source_writer *writer;
-    const struct mdf_lowered_nest *nest;
-    const struct nest_plan *plan;
-    struct nest_register registers[MDF_NEST_MOST_STEPS];
-    struct {
-        const char *index, *block, *end; /* variables; the last two of blocks of lanes, and of tiles */
-    } axes[MDF_NEST_MOST_AXES];
-    unsigned lanes[MDF_NEST_MOST_AXES]; /* a loop over an axis is one over blocks of so many lanes, and one within them; 1: not */
-    size_t n_blocks;                    /* that are open */
-    size_t outside[MOST_LOOPS];         /* blocks that were open before each loop that is */
-    const struct nest_event *opens[MOST_LOOPS]; /* what opened it */
-    size_t n_loops;                             /* over axes or tiles, that are open */
-    bool is_group;                              /* the innermost block is a loop over the vector axis */
-    const char *why;                            /* an element may be refused, for this reason; NULL: none is */
-};
-
-static const struct mdf_nest_step *step_of(const struct nest_text *text, size_t step)
-{
-    return &text->nest->steps[step];
-}
-
-static const char *type_of(const struct nest_text *text, size_t step)
-{
-    return mdf_source_type((mdf_dtype)step_of(text, step)->dtype);
-}
-
-static bool is_whole(mdf_dtype dtype)
-{
-    return mdf_dtype_kind(dtype) != 'f';
-}
 
 /* ------------------------------------------------------------------ live steps */
 
@@ -109,15 +62,7 @@ static void open_pieces(struct nest_text *text, size_t axis, size_t n, const cha
     }
 }
 
-/* The indices of the vector axis in one tile. */
-static size_t tile_length(const struct nest_text *text)
-{
-    size_t n = text->nest->extents[text->plan->vector];
-
-    return n < NEST_TILE_LENGTH ? n : NEST_TILE_LENGTH;
-}
-
-static void close_group(struct nest_text *text)
+void nest_text_close_group(struct nest_text *text)
 {
     if (text->is_group) {
         text->is_group = false;
@@ -126,12 +71,12 @@ static void close_group(struct nest_text *text)
 }
 
 /* In a loop over the vector axis, or out of it, as a step wants. */
-static void enter(struct nest_text *text, size_t step)
+void nest_text_enter(struct nest_text *text, size_t step)
 {
     size_t vector = text->plan->vector;
 
     if (!nest_plan_is_vector(text->plan, step)) {
-        close_group(text);
+        nest_text_close_group(text);
     } else if (!text->is_group) {
         const char *index = text->axes[vector].index;
         bool is_even = text->nest->extents[vector] % tile_length(text) == 0;
@@ -147,30 +92,11 @@ static void open_tile(struct nest_text *text)
 {
     size_t vector = text->plan->vector;
 
-    close_group(text);
+    nest_text_close_group(text);
     text->opens[text->n_loops] = NULL;
     text->outside[text->n_loops++] = text->n_blocks;
     open_pieces(text, vector, NEST_TILE_LENGTH, mdf_source_text(text->writer, "%d", NEST_TILE_LENGTH),
                 mdf_source_text(text->writer, "%zu - %s", text->nest->extents[vector], text->axes[vector].block));
-}
-
-/* Whether a total is in lanes, each of them one of its own, which are joined in the end. */
-static bool has_lanes(const struct nest_text *text, size_t step)
-{
-    return step_of(text, step)->lanes > 1 && step_of(text, step)->fold <= MDF_NEST_MINIMUM &&
-           step_of(text, step)->order == MDF_NEST_IN_LANES && !nest_plan_is_vector(text->plan, step);
-}
-
-/* Whether all elements of a fold are kept in a row first, which a helper folds in its order. */
-static bool has_row(const struct nest_text *text, size_t step)
-{
-    return step_of(text, step)->order != MDF_NEST_IN_LANES && step_of(text, step)->order != MDF_NEST_IN_DEPTHS;
-}
-
-/* Whether blocks of the elements of a fold have totals of their own, which are added up one by one. */
-static bool has_depths(const struct nest_text *text, size_t step)
-{
-    return step_of(text, step)->order == MDF_NEST_IN_DEPTHS;
 }
 
 /* The most lanes that the totals have which begin before a loop over an axis. */
@@ -214,10 +140,10 @@ static const char *block_total(struct nest_text *text, size_t step, const char *
 static void begin_blocks(struct nest_text *text, const uint8_t *folds)
 {
     for (; *folds != MDF_NEST_NONE; folds++) {
-        enter(text, *folds);
+        nest_text_enter(text, *folds);
         mdf_source_line(text->writer, "%s = 0;", block_total(text, *folds, text->registers[*folds].part));
     }
-    close_group(text);
+    nest_text_close_group(text);
 }
 
 static void end_blocks(struct nest_text *text, const uint8_t *folds)
@@ -225,11 +151,11 @@ static void end_blocks(struct nest_text *text, const uint8_t *folds)
     for (; *folds != MDF_NEST_NONE; folds++) {
         const char *total;
 
-        enter(text, *folds);
+        nest_text_enter(text, *folds);
         total = block_total(text, *folds, text->registers[*folds].total);
         mdf_source_line(text->writer, "%s = %s + %s;", total, block_total(text, *folds, text->registers[*folds].part), total);
     }
-    close_group(text);
+    nest_text_close_group(text);
 }
 
 static void open_axis(struct nest_text *text, const struct nest_event *event)
@@ -240,7 +166,7 @@ static void open_axis(struct nest_text *text, const struct nest_event *event)
     unsigned lanes = lanes_of(text, event);
     const char *index = text->axes[axis].index, *block = text->axes[axis].block, *end, *count;
 
-    close_group(text);
+    nest_text_close_group(text);
     text->opens[text->n_loops] = event;
     text->outside[text->n_loops++] = text->n_blocks;
     find_depths(text, event, depths);
@@ -269,7 +195,7 @@ static void close_axis(struct nest_text *text)
     size_t outside = text->outside[--text->n_loops];
     uint8_t depths[MDF_NEST_MOST_STEPS + 1] = {MDF_NEST_NONE};
 
-    close_group(text);
+    nest_text_close_group(text);
     if (text->opens[text->n_loops] != NULL) {
         find_depths(text, text->opens[text->n_loops], depths);
     }
@@ -310,8 +236,6 @@ static const char *whole_index(struct nest_text *text, size_t axis)
                : text->axes[axis].index;
 }
 
-static const char *operand(struct nest_text *text, size_t step);
-
 /* The element of a view. */
 static const char *viewed(struct nest_text *text, const struct mdf_nest_view *view, size_t level)
 {
@@ -325,7 +249,7 @@ static const char *viewed(struct nest_text *text, const struct mdf_nest_view *vi
     if (view->at != MDF_NEST_NONE) {
         index = add_term(text, index,
                          mdf_source_text(writer, "%s(%s, %lld, &refused)", mdf_source_use(writer, "item"),
-                                         operand(text, view->at), (long long)view->at_limit),
+                                         nest_text_operand(text, view->at), (long long)view->at_limit),
                          view->at_stride);
     }
     return mdf_source_element(writer, view->id, index[0] != '\0' ? index : "0");
@@ -346,7 +270,7 @@ static size_t kept_extent(const struct nest_text *text, size_t axis)
 }
 
 /* The element of a register in its array. */
-static const char *kept(struct nest_text *text, size_t step)
+const char *nest_text_kept(struct nest_text *text, size_t step)
 {
     const char *index = "";
     int64_t stride = 1;
@@ -381,7 +305,7 @@ static bool is_inlined(const struct nest_text *text, size_t step)
 }
 
 /* What a register is called here. */
-static const char *operand(struct nest_text *text, size_t step)
+const char *nest_text_operand(struct nest_text *text, size_t step)
 {
     const struct nest_register *own = &text->registers[step];
 
@@ -394,7 +318,7 @@ static const char *operand(struct nest_text *text, size_t step)
     if (own->total != NULL && nest_plan_is_vector(text->plan, step) && text->plan->kept[step] == MDF_NEST_NONE) {
         return mdf_source_text(text->writer, "%s[%s]", own->total, text->axes[text->plan->vector].index);
     }
-    return kept(text, step);
+    return nest_text_kept(text, step);
 }
 
 /* ------------------------------------------------------------------ steps */
@@ -418,7 +342,7 @@ static const char *hint_of(const struct nest_text *text, size_t step)
 }
 
 /* A variable for a register, in the block that is open. */
-static const char *name_register(struct nest_text *text, size_t step, const char *hint)
+const char *nest_text_name(struct nest_text *text, size_t step, const char *hint)
 {
     struct nest_register *own = &text->registers[step];
 
@@ -475,7 +399,7 @@ static bool write_element(struct nest_text *text, size_t step)
     size_t store = only_store(text, step), i;
 
     for (i = 0; i < own->n_in; i++) {
-        operands[i] = operand(text, own->in[i]);
+        operands[i] = nest_text_operand(text, own->in[i]);
     }
     if (!express(text, step, operands, &expression)) {
         return false;
@@ -485,7 +409,7 @@ static bool write_element(struct nest_text *text, size_t step)
         text->registers[step].is_stored = true;
         return true;
     }
-    mdf_source_define(text->writer, (mdf_dtype)own->dtype, name_register(text, step, hint_of(text, step)), &expression, true);
+    mdf_source_define(text->writer, (mdf_dtype)own->dtype, nest_text_name(text, step, hint_of(text, step)), &expression, true);
     return true;
 }
 
@@ -509,17 +433,17 @@ static bool compute(struct nest_text *text, size_t step)
     if ((own->kind == MDF_NEST_LOAD && is_inlined(text, step)) || is_fused(text, step)) {
         return true;
     }
-    enter(text, step);
+    nest_text_enter(text, step);
     if (own->kind == MDF_NEST_STORE) {
         if (!text->registers[own->in[0]].is_stored) {
-            write_store(text, step, operand(text, own->in[0]));
+            write_store(text, step, nest_text_operand(text, own->in[0]));
         }
         return true;
     }
     if (own->kind == MDF_NEST_LOAD) {
         const char *element = viewed(text, &own->view, own->level);
 
-        mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step), name_register(text, step, hint_of(text, step)),
+        mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step), nest_text_name(text, step, hint_of(text, step)),
                         element);
     } else if (!write_element(text, step)) {
         return false;
@@ -536,7 +460,7 @@ static void keep(struct nest_text *text, size_t step)
     const char *element;
     size_t n = 1, axis;
 
-    enter(text, step);
+    nest_text_enter(text, step);
     for (axis = 0; axis < step_of(text, step)->level; axis++) {
         n *= is_axis_kept(text, step, axis) ? kept_extent(text, axis) : 1;
     }
@@ -545,308 +469,7 @@ static void keep(struct nest_text *text, size_t step)
     }
     element =
         own->name != NULL ? own->name : mdf_source_text(text->writer, "%s[%s]", own->total, text->axes[text->plan->vector].index);
-    mdf_source_line(text->writer, "%s = %s;", kept(text, step), element);
-}
-
-/* ------------------------------------------------------------------ folds */
-
-/* What is taken into the total; $t, $x in parentheses where they need them. */
-struct fold_row {
-    const char *reals, *whole;       /* the new total, or the condition under which x is taken for it */
-    const char *start, *whole_start; /* $n: of its type */
-    const char *hint;
-    bool is_index;
-};
-
-static const struct fold_row fold_rows[N_MDF_NEST_FOLDS] = {
-    [MDF_NEST_SUM] = {"$t + $x", "($T)(($U)$t + ($U)$x)", "0", "0", "sum", false},
-    [MDF_NEST_PRODUCT] = {"$t * $x", "($T)(($U)$t * ($U)$x)", "1", "1", "product", false},
-    [MDF_NEST_MAXIMUM] = {"$x > $t || $x != $x ? $x : $t", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest", false},
-    [MDF_NEST_MINIMUM] = {"$x < $t || $x != $x ? $x : $t", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest", false},
-    [MDF_NEST_LARGEST] = {"$x > $t || ($x != $x && $t == $t) ? $x : $t", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest",
-                          false},
-    [MDF_NEST_SMALLEST] = {"$x < $t || ($x != $x && $t == $t) ? $x : $t", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest",
-                           false},
-    [MDF_NEST_FIRST_MAXIMUM] = {"$x > $t || ($x != $x && $t == $t)", "$x > $t", "0", "0", "largest", true},
-    [MDF_NEST_FIRST_MINIMUM] = {"$x < $t || ($x != $x && $t == $t)", "$x < $t", "0", "0", "smallest", true},
-    [MDF_NEST_LAST_MAXIMUM] = {"$x >= $t || $x != $x", "$x >= $t", "0", "0", "largest", true},
-    [MDF_NEST_LAST_MINIMUM] = {"$x <= $t || $x != $x", "$x <= $t", "0", "0", "smallest", true},
-};
-
-/* A text with $t and $x replaced, for elements of a type. */
-static const char *fold_text(struct nest_text *text, const char *form, mdf_dtype dtype, const char *total, const char *element)
-{
-    struct mdf_text result;
-    const char *copy;
-
-    mdf_text_init(&result, text->writer->memory);
-    mdf_text_append_string(&result, "");
-    for (; *form != '\0'; form++) {
-        const char *found = form[0] != '$'   ? NULL
-                            : form[1] == 't' ? total
-                            : form[1] == 'x' ? element
-                            : form[1] == 'L' ? (dtype == MDF_DTYPE_INT32 ? "INT32" : "INT64")
-                                             : NULL;
-
-        if (found != NULL) {
-            mdf_text_append_string(&result, found);
-            form++;
-        } else {
-            mdf_text_append(&result, form, 1);
-        }
-    }
-    copy = result.failed ? "" : mdf_source_of_type(text->writer, result.bytes, dtype);
-    mdf_source_check(text->writer, &result);
-    mdf_text_release(&result);
-    return copy;
-}
-
-static const char *combined(struct nest_text *text, size_t step, const char *total, const char *element)
-{
-    mdf_dtype dtype = (mdf_dtype)step_of(text, step)->operand_dtype;
-    const struct fold_row *row = &fold_rows[step_of(text, step)->fold];
-
-    return fold_text(text, is_whole(dtype) ? row->whole : row->reals, dtype, total, element);
-}
-
-static void combine(struct nest_text *text, size_t step, const char *total, const char *element)
-{
-    const struct mdf_nest_step *fold = step_of(text, step);
-
-    if (!is_whole((mdf_dtype)fold->operand_dtype) && fold->fold <= MDF_NEST_PRODUCT) {
-        mdf_source_line(text->writer, "%s %s %s;", total, fold->fold == MDF_NEST_SUM ? "+=" : "*=", element);
-    } else {
-        mdf_source_line(text->writer, "%s = %s;", total, combined(text, step, total, element));
-    }
-}
-
-/* What a total is before it takes anything. That of blocks is -0, to which any total can be added as it is. */
-static const char *beginning(struct nest_text *text, size_t step)
-{
-    const struct mdf_nest_step *fold = step_of(text, step);
-    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
-
-    if (has_depths(text, step) && !fold->has_start && !is_whole(dtype)) {
-        return dtype == MDF_DTYPE_FLOAT32 ? "-0.0f" : "-0.0";
-    }
-    if (fold->has_start && text->registers[fold->in[1]].array != NULL) { /* as it lies for later groups */
-        return kept(text, fold->in[1]);
-    }
-    return fold->has_start ? operand(text, fold->in[1])
-                           : fold_text(text, is_whole(dtype) ? fold_rows[fold->fold].whole_start : fold_rows[fold->fold].start,
-                                       dtype, "", "");
-}
-
-/* One total for each index of the vector axis. */
-static void begin_vector(struct nest_text *text, size_t step)
-{
-    const struct fold_row *row = &fold_rows[step_of(text, step)->fold];
-    struct nest_register *own = &text->registers[step];
-    const char *index = text->axes[text->plan->vector].index;
-    size_t n = tile_length(text);
-
-    if (own->total == NULL) {
-        own->total = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->dtype, n, row->hint);
-    }
-    if (row->is_index && own->best == NULL) {
-        own->best = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->operand_dtype, n, "best");
-    }
-    if (has_depths(text, step) && own->part == NULL) {
-        own->part = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->dtype, n, "part");
-    }
-    enter(text, step);
-    mdf_source_line(text->writer, "%s[%s] = %s;", own->total, index, beginning(text, step));
-}
-
-static void begin(struct nest_text *text, size_t step)
-{
-    struct mdf_source_writer *writer = text->writer;
-    const struct mdf_nest_step *fold = step_of(text, step);
-    const struct fold_row *row = &fold_rows[fold->fold];
-    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
-    struct nest_register *own = &text->registers[step];
-    const char *start;
-
-    own->name = NULL;
-    if (nest_plan_is_vector(text->plan, step)) {
-        begin_vector(text, step);
-        return;
-    }
-    close_group(text);
-    start = beginning(text, step);
-    if (has_row(text, step)) {
-        own->row = own->row != NULL ? own->row : mdf_source_buffer(writer, dtype, text->nest->extents[fold->level], "row");
-        own->total = own->row;
-        return;
-    }
-    own->total = mdf_source_name(writer, &writer->locals, row->hint);
-    if (row->is_index) {
-        own->best = mdf_source_name(writer, &writer->locals, "best");
-        mdf_source_line(writer, "%s %s = 0;", mdf_source_type(dtype), own->best);
-    }
-    if (has_depths(text, step)) {
-        own->part = mdf_source_name(writer, &writer->locals, "part");
-        mdf_source_line(writer, "%s %s = %s, %s;", type_of(text, step), own->total, start, own->part);
-    } else if (!has_lanes(text, step)) {
-        mdf_source_line(writer, "%s %s = %s;", type_of(text, step), own->total, start);
-    } else if (strcmp(start, "0") == 0) {
-        mdf_source_line(writer, "%s %s[%u] = {0};", type_of(text, step), own->total, (unsigned)fold->lanes);
-    } else {
-        mdf_source_line(writer, "%s %s[%u];", type_of(text, step), own->total, (unsigned)fold->lanes);
-        mdf_source_blank(writer);
-        mdf_source_open(writer, "for (size_t lane = 0; lane < %u; lane++)", (unsigned)fold->lanes);
-        mdf_source_line(writer, "%s[lane] = %s;", own->total, start);
-        mdf_source_close(writer);
-    }
-}
-
-/* The total that an element goes to. */
-static const char *total_of(struct nest_text *text, size_t step)
-{
-    const struct mdf_nest_step *fold = step_of(text, step);
-    const char *total = has_depths(text, step) ? text->registers[step].part : text->registers[step].total, *index;
-    size_t axis = fold->level; /* that is folded */
-
-    if (nest_plan_is_vector(text->plan, step)) {
-        return mdf_source_text(text->writer, "%s[%s]", total, text->axes[text->plan->vector].index);
-    }
-    if (!has_lanes(text, step) && !has_row(text, step)) {
-        return total;
-    }
-    index = text->axes[axis].index;
-    if (has_row(text, step)) {
-        return mdf_source_text(text->writer, "%s[%s]", total, index);
-    }
-    if (text->lanes[axis] == fold->lanes) {
-        return mdf_source_text(text->writer, "%s[%s - %s]", total, index, text->axes[axis].block);
-    }
-    return mdf_source_text(text->writer, text->nest->extents[axis] <= fold->lanes ? "%s[%s]" : "%s[%s %% %u]", total, index,
-                           (unsigned)fold->lanes);
-}
-
-static void take(struct nest_text *text, size_t step)
-{
-    struct mdf_source_writer *writer = text->writer;
-    const struct mdf_nest_step *fold = step_of(text, step);
-    const struct nest_register *own = &text->registers[step];
-    const char *total, *element, *best;
-
-    enter(text, fold->in[0]);
-    total = total_of(text, step);
-    if (fold->is_fused) {
-        const struct mdf_nest_step *product = step_of(text, fold->in[0]);
-
-        mdf_source_line(writer, "%s = fma%s(%s, %s, %s);", total, fold->dtype == MDF_DTYPE_FLOAT32 ? "f" : "",
-                        operand(text, product->in[0]), operand(text, product->in[1]), total);
-        return;
-    }
-    element = operand(text, fold->in[0]);
-    if (has_row(text, step)) {
-        mdf_source_line(writer, "%s = %s;", total, element);
-        return;
-    }
-    if (!fold_rows[fold->fold].is_index) {
-        combine(text, step, total, element);
-        return;
-    }
-    best = nest_plan_is_vector(text->plan, step)
-               ? mdf_source_text(writer, "%s[%s]", own->best, text->axes[text->plan->vector].index)
-               : own->best;
-    mdf_source_open(writer, "if (%s == 0 || %s)", text->axes[fold->level].index, combined(text, step, best, element));
-    mdf_source_line(writer, "%s = %s;", best, element);
-    mdf_source_line(writer, "%s = (int64_t)%s;", total, text->axes[fold->level].index);
-    mdf_source_close(writer);
-}
-
-/* A helper that joins the lanes of a total, in loops whose lengths the compiler sees. */
-static const char *join_helper(struct nest_text *text, size_t step)
-{
-    struct mdf_source_writer *writer = text->writer;
-    const struct mdf_nest_step *fold = step_of(text, step);
-    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
-    const char *type = mdf_source_type(dtype), *name, *body = "";
-    size_t half;
-
-    name = mdf_source_text(writer, "%s_of_%u_%s", fold_rows[fold->fold].hint, (unsigned)fold->lanes, mdf_dtype_name(dtype));
-    for (half = fold->lanes / 2; half > 0; half /= 2) {
-        body = mdf_source_text(writer,
-                               "%s    for (size_t lane = 0; lane < %zu; lane++) {\n"
-                               "        const %s other = lanes[lane + %zu];\n\n"
-                               "        lanes[lane] = %s;\n"
-                               "    }\n",
-                               body, half, type, half, combined(text, step, "lanes[lane]", "other"));
-    }
-    return mdf_source_helper(writer, name,
-                             mdf_source_text(writer,
-                                             "/* Joins lanes: the upper half with the lower, until there is one. */\n"
-                                             "static inline %s mdf_%s(%s *lanes)\n{\n%s    return lanes[0];\n}\n",
-                                             type, name, type, body));
-}
-
-/* A helper that folds a row in an order of its own (enum mdf_nest_order). */
-static const char *row_helper(struct nest_text *text, size_t step)
-{
-    static const char *const names[N_MDF_NEST_ORDERS] = {"", "blocks", "pairwise", "rest"};
-    struct mdf_source_writer *writer = text->writer;
-    const struct mdf_nest_step *fold = step_of(text, step);
-    bool is_pairwise = fold->order == MDF_NEST_PAIRWISE, by_halves = fold->order != MDF_NEST_WITH_REST;
-    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
-    const char *type = mdf_source_type(dtype), *start = fold_rows[fold->fold].start, *name, *halves = "", *joined;
-
-    name = mdf_source_text(writer, "%s_%s_%s", fold_rows[fold->fold].hint, names[fold->order], mdf_dtype_name(dtype));
-    if (by_halves) {
-        halves = mdf_source_text(writer,
-                                 "    if (n > %d) {\n        const size_t half = %s;\n"
-                                 "        const %s total = mdf_%s(x, half), other = mdf_%s(x + half, n - half);\n\n"
-                                 "        return %s;\n    }\n",
-                                 is_pairwise ? 128 : 512, is_pairwise ? "n / 2 - n / 2 % 8" : "n / 2 / 8 * 8", type, name, name,
-                                 combined(text, step, "total", "other"));
-    }
-    joined = is_pairwise ? combined(text, step, "lanes[2 * lane]", "lanes[2 * lane + 1]")
-                         : combined(text, step, "lanes[lane]", "lanes[lane + half]");
-    return mdf_source_helper(
-        writer, name,
-        mdf_source_text(
-            writer,
-            "static %s mdf_%s(const %s *x, size_t n)\n{\n    %s lanes[%u];\n    size_t i = 0;\n\n%s"
-            "    for (size_t lane = 0; lane < %u; lane++) {\n        lanes[lane] = %s;\n    }\n"
-            "    for (; i + %u <= n; i += %u) {\n        for (size_t lane = 0; lane < %u; lane++) {\n"
-            "            lanes[lane] = %s;\n        }\n    }\n%s"
-            "    for (size_t half = %u; half > 0; half /= 2) {\n        for (size_t lane = 0; lane < half; lane++) {\n"
-            "            lanes[lane] = %s;\n        }\n    }\n%s    return lanes[0];\n}\n",
-            type, name, type, type, (unsigned)fold->lanes, halves, (unsigned)fold->lanes, start, (unsigned)fold->lanes,
-            (unsigned)fold->lanes, (unsigned)fold->lanes, combined(text, step, "lanes[lane]", "x[i + lane]"),
-            fold->order == MDF_NEST_IN_BLOCKS
-                ? mdf_source_text(writer, "    for (; i < n; i++) {\n        lanes[i %% 8] = %s;\n    }\n",
-                                  combined(text, step, "lanes[i % 8]", "x[i]"))
-                : "",
-            (unsigned)fold->lanes / 2, joined,
-            mdf_source_text(writer, "    for (; i < n; i++) {\n        lanes[0] = %s;\n    }\n",
-                            combined(text, step, "lanes[0]", "x[i]"))));
-}
-
-static void end(struct nest_text *text, size_t step)
-{
-    struct nest_register *own = &text->registers[step];
-
-    if (nest_plan_is_vector(text->plan, step)) {
-        return;
-    }
-    close_group(text);
-    own->name = own->total;
-    own->block = text->n_blocks;
-    if (has_row(text, step)) {
-        mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step),
-                        name_register(text, step, fold_rows[step_of(text, step)->fold].hint),
-                        mdf_source_text(text->writer, "%s(%s, %zu)", row_helper(text, step), own->total,
-                                        text->nest->extents[step_of(text, step)->level]));
-    }
-    if (has_lanes(text, step)) {
-        const char *joined = mdf_source_text(text->writer, "%s(%s)", join_helper(text, step), own->total);
-
-        mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step),
-                        name_register(text, step, fold_rows[step_of(text, step)->fold].hint), joined);
-    }
+    mdf_source_line(text->writer, "%s = %s;", nest_text_kept(text, step), element);
 }
 
 /* ------------------------------------------------------------------ the nest */
@@ -869,13 +492,13 @@ static bool write_event(struct nest_text *text, const struct nest_event *event)
         keep(text, event->index);
         break;
     case NEST_BEGIN:
-        begin(text, event->index);
+        nest_text_begin(text, event->index);
         break;
     case NEST_TAKE:
-        take(text, event->index);
+        nest_text_take(text, event->index);
         break;
     case NEST_END:
-        end(text, event->index);
+        nest_text_end(text, event->index);
         break;
     }
     return true;
@@ -963,7 +586,7 @@ bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lo
     for (i = 0; done && i < plan.n_events; i++) {
         done = write_event(&text, &plan.events[i]);
     }
-    close_group(&text);
+    nest_text_close_group(&text);
     if (text.why != NULL) {
         mdf_source_bail_out_if(writer, "refused", text.why);
         mdf_source_close(writer);

@@ -1,0 +1,97 @@
+/* nest_text.h - a nest while it is written as C, for source_nest.c and source_nest_folds.c. */
+#ifndef MDF_SOURCE_NEST_TEXT_H
+#define MDF_SOURCE_NEST_TEXT_H
+
+#include "mdf_c/source/nest_plan.h"
+#include "mdf_c/source/source_writer.h"
+
+enum { MOST_LOOPS = MDF_NEST_MOST_AXES + 1 };
+
+/* A register while it is written. */
+struct nest_register {
+    const char *name;  /* its element, in the blocks that are open; NULL: it has none there */
+    size_t block;      /* in which the name is declared */
+    const char *array; /* where it is kept; NULL: not yet */
+    const char *row;   /* of a fold in an order of its own: its elements; NULL: not yet */
+    const char *total; /* of FOLD: the variable, or array, of totals */
+    const char *best;  /* of FOLD to an index: the same for the extreme */
+    const char *part;  /* of FOLD in blocks: the total of the block at hand */
+    bool is_stored;    /* by the statement that made it */
+};
+
+struct nest_text {
+    struct mdf_source_writer *writer;
+    const struct mdf_lowered_nest *nest;
+    const struct nest_plan *plan;
+    struct nest_register registers[MDF_NEST_MOST_STEPS];
+    struct {
+        const char *index, *block, *end; /* variables; the last two of blocks of lanes, and of tiles */
+    } axes[MDF_NEST_MOST_AXES];
+    unsigned lanes[MDF_NEST_MOST_AXES]; /* a loop over an axis is one over blocks of so many lanes, and one within them; 1: not */
+    size_t n_blocks;                    /* that are open */
+    size_t outside[MOST_LOOPS];         /* blocks that were open before each loop that is */
+    const struct nest_event *opens[MOST_LOOPS]; /* what opened it */
+    size_t n_loops;                             /* over axes or tiles, that are open */
+    bool is_group;                              /* the innermost block is a loop over the vector axis */
+    const char *why;                            /* an element may be refused, for this reason; NULL: none is */
+};
+
+static inline const struct mdf_nest_step *step_of(const struct nest_text *text, size_t step)
+{
+    return &text->nest->steps[step];
+}
+
+static inline const char *type_of(const struct nest_text *text, size_t step)
+{
+    return mdf_source_type((mdf_dtype)step_of(text, step)->dtype);
+}
+
+static inline bool is_whole(mdf_dtype dtype)
+{
+    return mdf_dtype_kind(dtype) != 'f';
+}
+
+/* The indices of the vector axis in one tile. */
+static inline size_t tile_length(const struct nest_text *text)
+{
+    size_t n = text->nest->extents[text->plan->vector];
+
+    return n < NEST_TILE_LENGTH ? n : NEST_TILE_LENGTH;
+}
+
+/* Whether a total is in lanes, each of them one of its own, which are joined in the end. */
+static inline bool has_lanes(const struct nest_text *text, size_t step)
+{
+    return step_of(text, step)->lanes > 1 && step_of(text, step)->fold <= MDF_NEST_MINIMUM &&
+           step_of(text, step)->order == MDF_NEST_IN_LANES && !nest_plan_is_vector(text->plan, step);
+}
+
+/* Whether all elements of a fold are kept in a row first, which a helper folds in its order. */
+static inline bool has_row(const struct nest_text *text, size_t step)
+{
+    return step_of(text, step)->order != MDF_NEST_IN_LANES && step_of(text, step)->order != MDF_NEST_IN_DEPTHS;
+}
+
+/* Whether blocks of the elements of a fold have totals of their own, which are added up one by one. */
+static inline bool has_depths(const struct nest_text *text, size_t step)
+{
+    return step_of(text, step)->order == MDF_NEST_IN_DEPTHS;
+}
+
+/* --- source_nest.c */
+
+/* Ends the loop over the vector axis that is open; or goes into one, or out of it, as a step wants. */
+void nest_text_close_group(struct nest_text *text);
+void nest_text_enter(struct nest_text *text, size_t step);
+/* What a register is called here, and its element in its array. */
+const char *nest_text_operand(struct nest_text *text, size_t step);
+const char *nest_text_kept(struct nest_text *text, size_t step);
+/* A variable for a register, in the block that is open. */
+const char *nest_text_name(struct nest_text *text, size_t step, const char *hint);
+
+/* --- source_nest_folds.c: a total before its loop, an element that goes into it, and the total behind. */
+void nest_text_begin(struct nest_text *text, size_t step);
+void nest_text_take(struct nest_text *text, size_t step);
+void nest_text_end(struct nest_text *text, size_t step);
+
+#endif

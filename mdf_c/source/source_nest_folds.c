@@ -1,0 +1,304 @@
+/* source_nest_folds.c - the folds of a nest as C: totals before their loops, what they take, and how lanes, rows and blocks are
+ * joined behind. */
+#include "mdf_c/source/nest_text.h"
+
+#include <string.h>
+
+/* What is taken into the total; $t, $x in parentheses where they need them. */
+struct fold_row {
+    const char *reals, *whole;       /* the new total, or the condition under which x is taken for it */
+    const char *start, *whole_start; /* $n: of its type */
+    const char *hint;
+    bool is_index;
+};
+
+static const struct fold_row fold_rows[N_MDF_NEST_FOLDS] = {
+    [MDF_NEST_SUM] = {"$t + $x", "($T)(($U)$t + ($U)$x)", "0", "0", "sum", false},
+    [MDF_NEST_PRODUCT] = {"$t * $x", "($T)(($U)$t * ($U)$x)", "1", "1", "product", false},
+    [MDF_NEST_MAXIMUM] = {"$x > $t || $x != $x ? $x : $t", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest", false},
+    [MDF_NEST_MINIMUM] = {"$x < $t || $x != $x ? $x : $t", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest", false},
+    [MDF_NEST_LARGEST] = {"$x > $t || ($x != $x && $t == $t) ? $x : $t", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest",
+                          false},
+    [MDF_NEST_SMALLEST] = {"$x < $t || ($x != $x && $t == $t) ? $x : $t", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest",
+                           false},
+    [MDF_NEST_FIRST_MAXIMUM] = {"$x > $t || ($x != $x && $t == $t)", "$x > $t", "0", "0", "largest", true},
+    [MDF_NEST_FIRST_MINIMUM] = {"$x < $t || ($x != $x && $t == $t)", "$x < $t", "0", "0", "smallest", true},
+    [MDF_NEST_LAST_MAXIMUM] = {"$x >= $t || $x != $x", "$x >= $t", "0", "0", "largest", true},
+    [MDF_NEST_LAST_MINIMUM] = {"$x <= $t || $x != $x", "$x <= $t", "0", "0", "smallest", true},
+};
+
+/* A text with $t and $x replaced, for elements of a type. */
+static const char *fold_text(struct nest_text *text, const char *form, mdf_dtype dtype, const char *total, const char *element)
+{
+    struct mdf_text result;
+    const char *copy;
+
+    mdf_text_init(&result, text->writer->memory);
+    mdf_text_append_string(&result, "");
+    for (; *form != '\0'; form++) {
+        const char *found = form[0] != '$'   ? NULL
+                            : form[1] == 't' ? total
+                            : form[1] == 'x' ? element
+                            : form[1] == 'L' ? (dtype == MDF_DTYPE_INT32 ? "INT32" : "INT64")
+                                             : NULL;
+
+        if (found != NULL) {
+            mdf_text_append_string(&result, found);
+            form++;
+        } else {
+            mdf_text_append(&result, form, 1);
+        }
+    }
+    copy = result.failed ? "" : mdf_source_of_type(text->writer, result.bytes, dtype);
+    mdf_source_check(text->writer, &result);
+    mdf_text_release(&result);
+    return copy;
+}
+
+static const char *combined(struct nest_text *text, size_t step, const char *total, const char *element)
+{
+    mdf_dtype dtype = (mdf_dtype)step_of(text, step)->operand_dtype;
+    const struct fold_row *row = &fold_rows[step_of(text, step)->fold];
+
+    return fold_text(text, is_whole(dtype) ? row->whole : row->reals, dtype, total, element);
+}
+
+static void combine(struct nest_text *text, size_t step, const char *total, const char *element)
+{
+    const struct mdf_nest_step *fold = step_of(text, step);
+
+    if (!is_whole((mdf_dtype)fold->operand_dtype) && fold->fold <= MDF_NEST_PRODUCT) {
+        mdf_source_line(text->writer, "%s %s %s;", total, fold->fold == MDF_NEST_SUM ? "+=" : "*=", element);
+    } else {
+        mdf_source_line(text->writer, "%s = %s;", total, combined(text, step, total, element));
+    }
+}
+
+/* What a total is before it takes anything. That of blocks is -0, to which any total can be added as it is. */
+static const char *beginning(struct nest_text *text, size_t step)
+{
+    const struct mdf_nest_step *fold = step_of(text, step);
+    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
+
+    if (has_depths(text, step) && !fold->has_start && !is_whole(dtype)) {
+        return dtype == MDF_DTYPE_FLOAT32 ? "-0.0f" : "-0.0";
+    }
+    if (fold->has_start && text->registers[fold->in[1]].array != NULL) { /* as it lies for later groups */
+        return nest_text_kept(text, fold->in[1]);
+    }
+    return fold->has_start ? nest_text_operand(text, fold->in[1])
+                           : fold_text(text, is_whole(dtype) ? fold_rows[fold->fold].whole_start : fold_rows[fold->fold].start,
+                                       dtype, "", "");
+}
+
+/* One total for each index of the vector axis. */
+static void begin_vector(struct nest_text *text, size_t step)
+{
+    const struct fold_row *row = &fold_rows[step_of(text, step)->fold];
+    struct nest_register *own = &text->registers[step];
+    const char *index = text->axes[text->plan->vector].index;
+    size_t n = tile_length(text);
+
+    if (own->total == NULL) {
+        own->total = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->dtype, n, row->hint);
+    }
+    if (row->is_index && own->best == NULL) {
+        own->best = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->operand_dtype, n, "best");
+    }
+    if (has_depths(text, step) && own->part == NULL) {
+        own->part = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->dtype, n, "part");
+    }
+    nest_text_enter(text, step);
+    mdf_source_line(text->writer, "%s[%s] = %s;", own->total, index, beginning(text, step));
+}
+
+void nest_text_begin(struct nest_text *text, size_t step)
+{
+    struct mdf_source_writer *writer = text->writer;
+    const struct mdf_nest_step *fold = step_of(text, step);
+    const struct fold_row *row = &fold_rows[fold->fold];
+    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
+    struct nest_register *own = &text->registers[step];
+    const char *start;
+
+    own->name = NULL;
+    if (nest_plan_is_vector(text->plan, step)) {
+        begin_vector(text, step);
+        return;
+    }
+    nest_text_close_group(text);
+    start = beginning(text, step);
+    if (has_row(text, step)) {
+        own->row = own->row != NULL ? own->row : mdf_source_buffer(writer, dtype, text->nest->extents[fold->level], "row");
+        own->total = own->row;
+        return;
+    }
+    own->total = mdf_source_name(writer, &writer->locals, row->hint);
+    if (row->is_index) {
+        own->best = mdf_source_name(writer, &writer->locals, "best");
+        mdf_source_line(writer, "%s %s = 0;", mdf_source_type(dtype), own->best);
+    }
+    if (has_depths(text, step)) {
+        own->part = mdf_source_name(writer, &writer->locals, "part");
+        mdf_source_line(writer, "%s %s = %s, %s;", type_of(text, step), own->total, start, own->part);
+    } else if (!has_lanes(text, step)) {
+        mdf_source_line(writer, "%s %s = %s;", type_of(text, step), own->total, start);
+    } else if (strcmp(start, "0") == 0) {
+        mdf_source_line(writer, "%s %s[%u] = {0};", type_of(text, step), own->total, (unsigned)fold->lanes);
+    } else {
+        mdf_source_line(writer, "%s %s[%u];", type_of(text, step), own->total, (unsigned)fold->lanes);
+        mdf_source_blank(writer);
+        mdf_source_open(writer, "for (size_t lane = 0; lane < %u; lane++)", (unsigned)fold->lanes);
+        mdf_source_line(writer, "%s[lane] = %s;", own->total, start);
+        mdf_source_close(writer);
+    }
+}
+
+/* The total that an element goes to. */
+static const char *total_of(struct nest_text *text, size_t step)
+{
+    const struct mdf_nest_step *fold = step_of(text, step);
+    const char *total = has_depths(text, step) ? text->registers[step].part : text->registers[step].total, *index;
+    size_t axis = fold->level; /* that is folded */
+
+    if (nest_plan_is_vector(text->plan, step)) {
+        return mdf_source_text(text->writer, "%s[%s]", total, text->axes[text->plan->vector].index);
+    }
+    if (!has_lanes(text, step) && !has_row(text, step)) {
+        return total;
+    }
+    index = text->axes[axis].index;
+    if (has_row(text, step)) {
+        return mdf_source_text(text->writer, "%s[%s]", total, index);
+    }
+    if (text->lanes[axis] == fold->lanes) {
+        return mdf_source_text(text->writer, "%s[%s - %s]", total, index, text->axes[axis].block);
+    }
+    return mdf_source_text(text->writer, text->nest->extents[axis] <= fold->lanes ? "%s[%s]" : "%s[%s %% %u]", total, index,
+                           (unsigned)fold->lanes);
+}
+
+void nest_text_take(struct nest_text *text, size_t step)
+{
+    struct mdf_source_writer *writer = text->writer;
+    const struct mdf_nest_step *fold = step_of(text, step);
+    const struct nest_register *own = &text->registers[step];
+    const char *total, *element, *best;
+
+    nest_text_enter(text, fold->in[0]);
+    total = total_of(text, step);
+    if (fold->is_fused) {
+        const struct mdf_nest_step *product = step_of(text, fold->in[0]);
+
+        mdf_source_line(writer, "%s = fma%s(%s, %s, %s);", total, fold->dtype == MDF_DTYPE_FLOAT32 ? "f" : "",
+                        nest_text_operand(text, product->in[0]), nest_text_operand(text, product->in[1]), total);
+        return;
+    }
+    element = nest_text_operand(text, fold->in[0]);
+    if (has_row(text, step)) {
+        mdf_source_line(writer, "%s = %s;", total, element);
+        return;
+    }
+    if (!fold_rows[fold->fold].is_index) {
+        combine(text, step, total, element);
+        return;
+    }
+    best = nest_plan_is_vector(text->plan, step)
+               ? mdf_source_text(writer, "%s[%s]", own->best, text->axes[text->plan->vector].index)
+               : own->best;
+    mdf_source_open(writer, "if (%s == 0 || %s)", text->axes[fold->level].index, combined(text, step, best, element));
+    mdf_source_line(writer, "%s = %s;", best, element);
+    mdf_source_line(writer, "%s = (int64_t)%s;", total, text->axes[fold->level].index);
+    mdf_source_close(writer);
+}
+
+/* A helper that joins the lanes of a total, in loops whose lengths the compiler sees. */
+static const char *join_helper(struct nest_text *text, size_t step)
+{
+    struct mdf_source_writer *writer = text->writer;
+    const struct mdf_nest_step *fold = step_of(text, step);
+    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
+    const char *type = mdf_source_type(dtype), *name, *body = "";
+    size_t half;
+
+    name = mdf_source_text(writer, "%s_of_%u_%s", fold_rows[fold->fold].hint, (unsigned)fold->lanes, mdf_dtype_name(dtype));
+    for (half = fold->lanes / 2; half > 0; half /= 2) {
+        body = mdf_source_text(writer,
+                               "%s    for (size_t lane = 0; lane < %zu; lane++) {\n"
+                               "        const %s other = lanes[lane + %zu];\n\n"
+                               "        lanes[lane] = %s;\n"
+                               "    }\n",
+                               body, half, type, half, combined(text, step, "lanes[lane]", "other"));
+    }
+    return mdf_source_helper(writer, name,
+                             mdf_source_text(writer,
+                                             "/* Joins lanes: the upper half with the lower, until there is one. */\n"
+                                             "static inline %s mdf_%s(%s *lanes)\n{\n%s    return lanes[0];\n}\n",
+                                             type, name, type, body));
+}
+
+/* A helper that folds a row in an order of its own (enum mdf_nest_order). */
+static const char *row_helper(struct nest_text *text, size_t step)
+{
+    static const char *const names[N_MDF_NEST_ORDERS] = {"", "blocks", "pairwise", "rest"};
+    struct mdf_source_writer *writer = text->writer;
+    const struct mdf_nest_step *fold = step_of(text, step);
+    bool is_pairwise = fold->order == MDF_NEST_PAIRWISE, by_halves = fold->order != MDF_NEST_WITH_REST;
+    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
+    const char *type = mdf_source_type(dtype), *start = fold_rows[fold->fold].start, *name, *halves = "", *joined;
+
+    name = mdf_source_text(writer, "%s_%s_%s", fold_rows[fold->fold].hint, names[fold->order], mdf_dtype_name(dtype));
+    if (by_halves) {
+        halves = mdf_source_text(writer,
+                                 "    if (n > %d) {\n        const size_t half = %s;\n"
+                                 "        const %s total = mdf_%s(x, half), other = mdf_%s(x + half, n - half);\n\n"
+                                 "        return %s;\n    }\n",
+                                 is_pairwise ? 128 : 512, is_pairwise ? "n / 2 - n / 2 % 8" : "n / 2 / 8 * 8", type, name, name,
+                                 combined(text, step, "total", "other"));
+    }
+    joined = is_pairwise ? combined(text, step, "lanes[2 * lane]", "lanes[2 * lane + 1]")
+                         : combined(text, step, "lanes[lane]", "lanes[lane + half]");
+    return mdf_source_helper(
+        writer, name,
+        mdf_source_text(
+            writer,
+            "static %s mdf_%s(const %s *x, size_t n)\n{\n    %s lanes[%u];\n    size_t i = 0;\n\n%s"
+            "    for (size_t lane = 0; lane < %u; lane++) {\n        lanes[lane] = %s;\n    }\n"
+            "    for (; i + %u <= n; i += %u) {\n        for (size_t lane = 0; lane < %u; lane++) {\n"
+            "            lanes[lane] = %s;\n        }\n    }\n%s"
+            "    for (size_t half = %u; half > 0; half /= 2) {\n        for (size_t lane = 0; lane < half; lane++) {\n"
+            "            lanes[lane] = %s;\n        }\n    }\n%s    return lanes[0];\n}\n",
+            type, name, type, type, (unsigned)fold->lanes, halves, (unsigned)fold->lanes, start, (unsigned)fold->lanes,
+            (unsigned)fold->lanes, (unsigned)fold->lanes, combined(text, step, "lanes[lane]", "x[i + lane]"),
+            fold->order == MDF_NEST_IN_BLOCKS
+                ? mdf_source_text(writer, "    for (; i < n; i++) {\n        lanes[i %% 8] = %s;\n    }\n",
+                                  combined(text, step, "lanes[i % 8]", "x[i]"))
+                : "",
+            (unsigned)fold->lanes / 2, joined,
+            mdf_source_text(writer, "    for (; i < n; i++) {\n        lanes[0] = %s;\n    }\n",
+                            combined(text, step, "lanes[0]", "x[i]"))));
+}
+
+void nest_text_end(struct nest_text *text, size_t step)
+{
+    struct nest_register *own = &text->registers[step];
+
+    if (nest_plan_is_vector(text->plan, step)) {
+        return;
+    }
+    nest_text_close_group(text);
+    own->name = own->total;
+    own->block = text->n_blocks;
+    if (has_row(text, step)) {
+        mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step),
+                        nest_text_name(text, step, fold_rows[step_of(text, step)->fold].hint),
+                        mdf_source_text(text->writer, "%s(%s, %zu)", row_helper(text, step), own->total,
+                                        text->nest->extents[step_of(text, step)->level]));
+    }
+    if (has_lanes(text, step)) {
+        const char *joined = mdf_source_text(text->writer, "%s(%s)", join_helper(text, step), own->total);
+
+        mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step),
+                        nest_text_name(text, step, fold_rows[step_of(text, step)->fold].hint), joined);
+    }
+}
