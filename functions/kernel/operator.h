@@ -96,11 +96,19 @@ enum mdf_form {
     MDF_FORM_GATHER,
     MDF_FORM_GATHER_ELEMENTS,
     MDF_FORM_CLIP,
-    MDF_FORM_QUOTIENT, /* Python's, of whole numbers too */
-    MDF_FORM_NUMBER,   /* Python's int and float */
-    MDF_FORM_VARIADIC, /* its element, folded over all operands from the left */
-    MDF_FORM_MEAN,     /* ... and divided by their number */
-    MDF_FORM_IF,       /* control flow: the lowered form has it too */
+    MDF_FORM_QUOTIENT,        /* Python's, of whole numbers too */
+    MDF_FORM_NUMBER,          /* Python's int and float */
+    MDF_FORM_VARIADIC,        /* its element, folded over all operands from the left */
+    MDF_FORM_MEAN,            /* ... and divided by their number */
+    MDF_FORM_GATHER_FEATURES, /* of the last axis, by indices in a row */
+    MDF_FORM_BINARIZER,       /* features one by one, in rows (mdf_c/lower/lower_features.c) */
+    MDF_FORM_SCALER,
+    MDF_FORM_IMPUTER,
+    MDF_FORM_NORMALIZER,
+    MDF_FORM_LINEAR_REGRESSOR, /* weighed sums of them */
+    MDF_FORM_LINEAR_CLASSIFIER,
+    MDF_FORM_ONE_HOT,
+    MDF_FORM_IF, /* control flow: the lowered form has it too */
     MDF_FORM_LOOP,
     MDF_FORM_SCAN
 };

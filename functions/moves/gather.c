@@ -258,5 +258,5 @@ const struct mdf_operator mdf_operators_gather[] = {
     {"GatherND", 11, 99, gather_nd, batch_table, sizeof(struct batch_settings), MDF_OPERATOR_PURE, NULL,
      .move = MDF_MOVE(1, .chooses = true)},
     {"Compress", 9, 99, compress, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL, .move = MDF_MOVE(1)},
-    {"OneHot", 9, 99, one_hot, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_PURE, NULL},
+    {"OneHot", 9, 99, one_hot, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_PURE, NULL, .form = MDF_FORM_ONE_HOT},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -5,6 +5,7 @@
  * numbers: after each operation in float64 the result is rounded, which for + - * / and the square root is float32 arithmetic.
  * Scaler of float64 is rounded at its end; Binarizer and Imputer keep the type (Imputer of integers: int64). Source: ONNX
  * ai.onnx.ml, version 1 of each. */
+#include "functions/kernel/move.h"
 #include "functions/moves/indexing.h"
 #include "functions/onnx_ml/scores.h"
 
@@ -322,10 +323,11 @@ static bool array_feature_extractor(struct mdf_call *call)
 #define SETTINGS(table) table, sizeof(struct feature_settings), MDF_OPERATOR_PURE, NULL
 
 const struct mdf_operator mdf_operators_ml_features[] = {
-    {"ArrayFeatureExtractor", 1, 99, array_feature_extractor, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"Binarizer", 1, 99, binarizer, SETTINGS(binarizer_table)},
+    {"ArrayFeatureExtractor", 1, 99, array_feature_extractor, NULL, 0, MDF_OPERATOR_PURE, NULL,
+     .move = MDF_MOVE(1, .chooses = true), .form = MDF_FORM_GATHER_FEATURES},
+    {"Binarizer", 1, 99, binarizer, SETTINGS(binarizer_table), .form = MDF_FORM_BINARIZER},
     {"FeatureVectorizer", 1, 99, feature_vectorizer, SETTINGS(vectorizer_table)},
-    {"Imputer", 1, 99, imputer, SETTINGS(imputer_table)},
-    {"Normalizer", 1, 99, normalizer, SETTINGS(normalizer_table)},
-    {"Scaler", 1, 99, scaler, SETTINGS(scaler_table)},
+    {"Imputer", 1, 99, imputer, SETTINGS(imputer_table), .form = MDF_FORM_IMPUTER},
+    {"Normalizer", 1, 99, normalizer, SETTINGS(normalizer_table), .form = MDF_FORM_NORMALIZER},
+    {"Scaler", 1, 99, scaler, SETTINGS(scaler_table), .form = MDF_FORM_SCALER},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -6,6 +6,8 @@
  * ai.onnx.ml, version 1 of each. */
 #include "functions/onnx_ml/scores.h"
 
+#include <math.h>
+
 struct linear_settings {
     struct mdf_floats coefficients, intercepts;
     struct mdf_labels labels;
@@ -30,15 +32,16 @@ static const struct mdf_setting regressor_table[] = {SETTING("coefficients", FLO
 
 enum { N_SLOTS = 5 };
 
-/* Sum number `i` of a row. A product of float32 is exact in float64, so that each step rounds once, as a fused one does. */
+/* Sum number `i` of a row. Features and coefficients are float32; a product is added before it is rounded. */
 static double weigh(const struct linear_settings *settings, const double *row, size_t n_features, size_t i)
 {
-    double sum = 0;
+    const double *coefficients = settings->coefficients.items + i * n_features;
+    float sum = 0;
 
     for (size_t feature = 0; feature < n_features; feature++) {
-        sum = mdf_single(sum + row[feature] * settings->coefficients.items[i * n_features + feature]);
+        sum = fmaf((float)row[feature], (float)coefficients[feature], sum);
     }
-    return i < settings->intercepts.n ? mdf_single(sum + settings->intercepts.items[i]) : sum;
+    return (double)(i < settings->intercepts.n ? sum + (float)settings->intercepts.items[i] : sum);
 }
 
 /* How many sums there are; false with the error set where the coefficients do not fit the features. */
@@ -138,6 +141,8 @@ static bool linear_classifier(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_ml_linear[] = {
-    {"LinearClassifier", 1, 99, linear_classifier, classifier_table, sizeof(struct linear_settings), MDF_OPERATOR_PURE, NULL},
-    {"LinearRegressor", 1, 99, linear_regressor, regressor_table, sizeof(struct linear_settings), MDF_OPERATOR_PURE, NULL},
+    {"LinearClassifier", 1, 99, linear_classifier, classifier_table, sizeof(struct linear_settings), MDF_OPERATOR_PURE, NULL,
+     .form = MDF_FORM_LINEAR_CLASSIFIER},
+    {"LinearRegressor", 1, 99, linear_regressor, regressor_table, sizeof(struct linear_settings), MDF_OPERATOR_PURE, NULL,
+     .form = MDF_FORM_LINEAR_REGRESSOR},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

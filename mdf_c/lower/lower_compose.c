@@ -2,32 +2,30 @@
  * bounds; and for Softmax and its kin, which fold in between. See lowering.h.
  *
  * As all nests for calls they stand where on the examples they give the kernel's bits. */
-#include "mdf_c/lower/nest_draft.h"
-#include "mdf_c/lower/trial.h"
+#include "mdf_c/lower/compose.h"
 
-#include "functions/elements/element.h"
 #include "functions/elements/vector_math.h"
 #include "functions/moves/indexing.h"
 #include "functions/python/python_values.h"
 
 #include <math.h>
 
-/* A nest over the dimensions of the one result. */
-struct composing {
-    struct lowering *lowering;
-    const struct trial *trial;
-    const struct mdf_value *result;
-    struct nest_draft *draft;
-    uint8_t axes[MDF_INLINE_RANK];
-};
+/* ------------------------------------------------------------------ registers */
 
-static uint8_t apply(struct composing *composing, const struct mdf_element *element, uint8_t a, uint8_t b)
+uint8_t compose_apply(struct composing *composing, const struct mdf_element *element, uint8_t a, uint8_t b)
 {
-    return draft_apply(composing->lowering, composing->draft, element, (const uint8_t[]){a, b});
+    return composing->draft->has_failed ? 0
+                                        : draft_apply(composing->lowering, composing->draft, element, (const uint8_t[]){a, b});
 }
 
-/* An input, in a type. */
-static uint8_t load(struct composing *composing, size_t i, mdf_dtype dtype)
+uint8_t compose_select(struct composing *composing, uint8_t condition, uint8_t then, uint8_t otherwise)
+{
+    const uint8_t in[MDF_MAX_OPERANDS] = {condition, then, otherwise};
+
+    return composing->draft->has_failed ? 0 : draft_apply(composing->lowering, composing->draft, MDF_ELEMENT(select), in);
+}
+
+uint8_t compose_load(struct composing *composing, size_t i, mdf_dtype dtype)
 {
     const struct trial *trial = composing->trial;
     uint8_t aligned[MDF_INLINE_RANK];
@@ -39,10 +37,67 @@ static uint8_t load(struct composing *composing, size_t i, mdf_dtype dtype)
     return draft_cast(composing->draft, draft_load(composing->lowering, composing->draft, trial->ids[i], aligned), dtype);
 }
 
-/* A number in a type. */
-static uint8_t load_number(struct composing *composing, mdf_dtype dtype, double real)
+uint8_t compose_number(struct composing *composing, mdf_dtype dtype, double real)
 {
     return draft_number(composing->lowering, composing->draft, dtype, real);
+}
+
+uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from, const void *elements, size_t n, uint8_t axis)
+{
+    void *converted = mdf_arena_array(&composing->lowering->scratch, n, mdf_dtype_size(dtype));
+    struct mdf_value value = {0};
+    int64_t length = (int64_t)n;
+    mdf_lowered_id id;
+
+    if (converted == NULL) {
+        lowering_out_of_memory(composing->lowering);
+        composing->draft->has_failed = true;
+        return 0;
+    }
+    mdf_convert_elements(dtype, converted, from, elements, n, false);
+    mdf_value_borrow_tensor(composing->lowering->memory, &value, dtype, MDF_STRENGTH_TYPED, 1, &length, converted);
+    id = lowering_add_constant(composing->lowering, &value, false);
+    composing->draft->has_failed = composing->draft->has_failed || id == MDF_LOWERED_NONE;
+    return composing->draft->has_failed ? 0 : draft_load(composing->lowering, composing->draft, id, &axis);
+}
+
+uint8_t compose_is_first(struct composing *composing, size_t n, uint8_t axis)
+{
+    bool *is_first = mdf_arena_array(&composing->lowering->scratch, n, sizeof *is_first);
+
+    if (is_first == NULL) {
+        lowering_out_of_memory(composing->lowering);
+        composing->draft->has_failed = true;
+        return 0;
+    }
+    is_first[0] = true;
+    return compose_row(composing, MDF_DTYPE_BOOL, MDF_DTYPE_BOOL, is_first, n, axis);
+}
+
+uint8_t compose_without_nan(struct composing *composing, uint8_t x, uint8_t axis)
+{
+    size_t n = axis == DRAFT_NO_AXIS ? 1 : composing->draft->extents[axis], i;
+    double *instead = mdf_arena_array(&composing->lowering->scratch, n, sizeof *instead);
+
+    if (instead == NULL || composing->draft->has_failed) {
+        composing->draft->has_failed = composing->draft->has_failed || !lowering_out_of_memory(composing->lowering);
+        return 0;
+    }
+    for (i = 0; i < n; i++) {
+        instead[i] = i == 0 ? (double)INFINITY : (double)-INFINITY;
+    }
+    return compose_select(
+        composing, compose_apply(composing, MDF_ELEMENT(equal), x, x), x,
+        compose_row(composing, (mdf_dtype)composing->draft->steps[x].step.dtype, MDF_DTYPE_FLOAT64, instead, n, axis));
+}
+
+void compose_axes(struct composing *composing)
+{
+    size_t d;
+
+    for (d = 0; d < composing->result->rank; d++) {
+        composing->axes[d] = draft_axis(composing->draft, mdf_value_shape(composing->result)[d]);
+    }
 }
 
 /* ------------------------------------------------------------------ elements */
@@ -100,7 +155,7 @@ static uint8_t one_function(struct composing *composing, const struct mdf_elemen
         return 0;
     }
     for (i = 0; i < composing->trial->n; i++) {
-        in[i] = load(composing, i, dtype);
+        in[i] = compose_load(composing, i, dtype);
     }
     return draft_apply(composing->lowering, composing->draft, element, in);
 }
@@ -109,13 +164,13 @@ static uint8_t one_function(struct composing *composing, const struct mdf_elemen
 static uint8_t fold_operands(struct composing *composing, const struct mdf_element *element, bool divides)
 {
     mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
-    uint8_t total = load(composing, 0, dtype);
+    uint8_t total = compose_load(composing, 0, dtype);
     size_t n = composing->trial->n, i;
 
     for (i = 1; i < n; i++) {
-        total = apply(composing, element, total, load(composing, i, dtype));
+        total = compose_apply(composing, element, total, compose_load(composing, i, dtype));
     }
-    return divides ? apply(composing, MDF_ELEMENT(divide), total, load_number(composing, dtype, (double)n)) : total;
+    return divides ? compose_apply(composing, MDF_ELEMENT(divide), total, compose_number(composing, dtype, (double)n)) : total;
 }
 
 /* Bounds are inputs 1 and 2, or attributes. */
@@ -124,7 +179,7 @@ static uint8_t clip(struct composing *composing)
     static const char *const names[] = {"min", "max"};
     const struct trial *trial = composing->trial;
     mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
-    uint8_t x = load(composing, 0, dtype);
+    uint8_t x = compose_load(composing, 0, dtype);
     size_t i;
 
     for (i = 0; i < 2; i++) {
@@ -132,9 +187,9 @@ static uint8_t clip(struct composing *composing)
         const double *given = lowering_setting(trial->source->operator, trial->source->settings, names[i]);
 
         if (i + 1 < trial->n && trial->ids[i + 1] != MDF_LOWERED_NONE) {
-            x = apply(composing, element, load(composing, i + 1, dtype), x);
+            x = compose_apply(composing, element, compose_load(composing, i + 1, dtype), x);
         } else if (given != NULL && !isnan(*given)) {
-            x = apply(composing, element, load_number(composing, dtype, *given), x);
+            x = compose_apply(composing, element, compose_number(composing, dtype, *given), x);
         }
     }
     return x;
@@ -188,30 +243,20 @@ static uint8_t harden(struct composing *composing, const struct lines *lines, ui
     struct nest_draft *draft = composing->draft;
     mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
     size_t n = draft->extents[lines->axis], i;
-    double *instead = mdf_arena_array(&composing->lowering->scratch, n, sizeof *instead);
-    int64_t *numbers = mdf_arena_array(&composing->lowering->scratch, n, sizeof *numbers), length = (int64_t)n;
-    struct mdf_value value = {0};
-    uint8_t in[MDF_MAX_OPERANDS], place;
+    int64_t *numbers = mdf_arena_array(&composing->lowering->scratch, n, sizeof *numbers);
+    uint8_t place, number;
 
-    if (instead == NULL || numbers == NULL) {
+    if (numbers == NULL) {
         lowering_out_of_memory(composing->lowering);
         draft->has_failed = true;
         return 0;
     }
     for (i = 0; i < n; i++) {
-        instead[i] = i == 0 ? (double)INFINITY : (double)-INFINITY;
         numbers[i] = (int64_t)i;
     }
-    mdf_value_borrow_tensor(composing->lowering->memory, &value, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 1, &length, instead);
-    in[2] = draft_load(composing->lowering, draft, lowering_add_constant(composing->lowering, &value, false), &lines->axis);
-    in[0] = apply(composing, MDF_ELEMENT(equal), x, x);
-    in[1] = x;
-    in[2] = draft_cast(draft, in[2], dtype);
-    in[0] = draft_apply(composing->lowering, draft, MDF_ELEMENT(select), in);
-    place = draft_fold(draft, MDF_NEST_FIRST_MAXIMUM, in[0], 1, &lines->axis, 1);
-    mdf_value_borrow_tensor(composing->lowering->memory, &value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 1, &length, numbers);
-    in[0] = draft_load(composing->lowering, draft, lowering_add_constant(composing->lowering, &value, false), &lines->axis);
-    return draft_cast(draft, apply(composing, MDF_ELEMENT(equal), in[0], place), dtype);
+    place = draft_fold(draft, MDF_NEST_FIRST_MAXIMUM, compose_without_nan(composing, x, lines->axis), 1, &lines->axis, 1);
+    number = compose_row(composing, MDF_DTYPE_INT64, MDF_DTYPE_INT64, numbers, n, lines->axis);
+    return draft_cast(draft, compose_apply(composing, MDF_ELEMENT(equal), number, place), dtype);
 }
 
 /* In the kernel's own order and types (functions/folds/softmax.c). */
@@ -222,14 +267,14 @@ static uint8_t soften(struct composing *composing, const struct lines *lines, ui
     bool is_vector = dtype == MDF_DTYPE_FLOAT32 && lines->is_adjacent;
     uint8_t shifted, power, sum;
 
-    shifted = apply(composing, MDF_ELEMENT(subtract), x, draft_fold(draft, MDF_NEST_MAXIMUM, x, 1, &lines->axis, 1));
-    power = apply(composing, is_vector ? MDF_ELEMENT(vector_exponential) : MDF_ELEMENT(exponential), shifted, 0);
+    shifted = compose_apply(composing, MDF_ELEMENT(subtract), x, draft_fold(draft, MDF_NEST_MAXIMUM, x, 1, &lines->axis, 1));
+    power = compose_apply(composing, is_vector ? MDF_ELEMENT(vector_exponential) : MDF_ELEMENT(exponential), shifted, 0);
     sum = draft_fold(draft, MDF_NEST_SUM, draft_cast(draft, power, MDF_DTYPE_FLOAT64), 1, &lines->axis,
                      is_vector ? MDF_EXP_SUM_PARTS : 1);
-    return is_log ? apply(composing, MDF_ELEMENT(subtract), shifted,
-                          draft_cast(draft, apply(composing, MDF_ELEMENT(logarithm), sum, 0), dtype))
-                  : apply(composing, MDF_ELEMENT(multiply), power,
-                          draft_cast(draft, apply(composing, MDF_ELEMENT(reciprocal), sum, 0), dtype));
+    return is_log ? compose_apply(composing, MDF_ELEMENT(subtract), shifted,
+                                  draft_cast(draft, compose_apply(composing, MDF_ELEMENT(logarithm), sum, 0), dtype))
+                  : compose_apply(composing, MDF_ELEMENT(multiply), power,
+                                  draft_cast(draft, compose_apply(composing, MDF_ELEMENT(reciprocal), sum, 0), dtype));
 }
 
 static mdf_lowered_id add_softmax(struct composing *composing)
@@ -250,7 +295,7 @@ static mdf_lowered_id add_softmax(struct composing *composing)
 
 /* ------------------------------------------------------------------ calls */
 
-/* Whether all inputs are arrays, or numbers, that are there. */
+/* Whether all inputs are arrays, or numbers, that are there, and all results arrays of elements. */
 static bool has_operands(const struct lowering *lowering, const struct trial *trial)
 {
     size_t i;
@@ -265,8 +310,13 @@ static bool has_operands(const struct lowering *lowering, const struct trial *tr
             return false;
         }
     }
-    return trial->n > 0 && trial->source->n_outputs == 1 && trial->outputs[0] != NULL &&
-           trial->results[0].kind == MDF_KIND_TENSOR && trial->results[0].length > 0 && trial->results[0].rank <= MDF_INLINE_RANK;
+    for (i = 0; i < trial->source->n_outputs; i++) {
+        if (trial->outputs[i] != NULL && (trial->results[i].kind != MDF_KIND_TENSOR || trial->results[i].length == 0 ||
+                                          trial->results[i].rank > MDF_INLINE_RANK)) {
+            return false;
+        }
+    }
+    return trial->n > 0 && trial->source->n_outputs <= COMPOSE_MOST_OUTPUTS;
 }
 
 /* Products of an array and a number. */
@@ -280,14 +330,11 @@ static mdf_lowered_id compose(struct composing *composing)
     const struct mdf_operator *operator= composing->trial->source->operator;
     const struct mdf_element *element = mdf_element_of(operator, composing->trial->source->settings);
     uint8_t result;
-    size_t d;
 
     if (operator->form == MDF_FORM_SOFTMAX || operator->form == MDF_FORM_LOG_SOFTMAX || operator->form == MDF_FORM_HARDMAX) {
         return add_softmax(composing);
     }
-    for (d = 0; d < composing->result->rank; d++) {
-        composing->axes[d] = draft_axis(composing->draft, mdf_value_shape(composing->result)[d]);
-    }
+    compose_axes(composing);
     if (operator->form == MDF_FORM_CLIP) {
         result = clip(composing);
     } else if (operator->form == MDF_FORM_VARIADIC || operator->form == MDF_FORM_MEAN) {
@@ -304,15 +351,27 @@ static mdf_lowered_id compose(struct composing *composing)
     return lowering_add_nest(composing->lowering, composing->draft, result, composing->result, composing->axes);
 }
 
+/* The values of all outputs that are read; false: there is none for one of them. */
+static bool compose_all(struct composing *composing, mdf_lowered_id *ids)
+{
+    if (compose_has_features(composing->trial->source->operator->form)) {
+        return compose_features(composing, ids);
+    }
+    ids[0] =
+        composing->trial->source->n_outputs == 1 && composing->trial->outputs[0] != NULL ? compose(composing) : MDF_LOWERED_NONE;
+    return ids[0] != MDF_LOWERED_NONE;
+}
+
 bool lowering_compose(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
 {
     struct composing composing = {.lowering = lowering, .trial = trial, .result = &trial->results[0]};
-    mdf_lowered_id id = MDF_LOWERED_NONE;
+    mdf_lowered_id ids[COMPOSE_MOST_OUTPUTS] = {MDF_LOWERED_NONE, MDF_LOWERED_NONE};
+    bool done = true;
+    size_t i;
 
-    *taken = false;
-    if (has_operands(lowering, trial) && (composing.draft = draft_new(lowering)) != NULL) {
-        id = compose(&composing);
+    *taken = has_operands(lowering, trial) && (composing.draft = draft_new(lowering)) != NULL && compose_all(&composing, ids);
+    for (i = 0; *taken && done && i < trial->source->n_outputs; i++) {
+        done = trial->outputs[i] == NULL || lowering_bind(lowering, scope, trial->source->outputs[i], ids[i]);
     }
-    *taken = id != MDF_LOWERED_NONE;
-    return *taken ? lowering_bind(lowering, scope, trial->source->outputs[0], id) : !lowering_has_failed(lowering);
+    return done && !lowering_has_failed(lowering);
 }

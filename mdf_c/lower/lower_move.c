@@ -356,53 +356,74 @@ static bool move_result(struct lowering *lowering, struct trial *trial, size_t n
 
 /* ------------------------------------------------------------------ indices that are not known before */
 
-/* Gather and GatherElements. */
+/* Gather, GatherElements, and ArrayFeatureExtractor, which are along an axis. */
 static bool has_open_indices(const struct lowering *lowering, const struct trial *trial)
 {
     enum mdf_form form = trial->source->operator->form;
 
-    return (form == MDF_FORM_GATHER || form == MDF_FORM_GATHER_ELEMENTS) && trial->n == 2 && trial->source->n_outputs == 1 &&
-           trial->ids[0] != MDF_LOWERED_NONE && trial->ids[1] != MDF_LOWERED_NONE && trial->outputs[0] != NULL &&
-           !lowering_is_constant(lowering, trial->ids[1]) && !lowering->facts[trial->ids[0]].is_open &&
-           !lowering->facts[trial->ids[1]].is_open && trial->results[0].length > 0 && trial->results[0].rank <= MDF_INLINE_RANK &&
+    return (form == MDF_FORM_GATHER || form == MDF_FORM_GATHER_ELEMENTS || form == MDF_FORM_GATHER_FEATURES) && trial->n == 2 &&
+           trial->source->n_outputs == 1 && trial->ids[0] != MDF_LOWERED_NONE && trial->ids[1] != MDF_LOWERED_NONE &&
+           trial->outputs[0] != NULL && !lowering_is_constant(lowering, trial->ids[1]) &&
+           !lowering->facts[trial->ids[0]].is_open && !lowering->facts[trial->ids[1]].is_open && trial->results[0].length > 0 &&
+           trial->results[0].rank <= MDF_INLINE_RANK &&
            (trial->effective[1]->dtype == MDF_DTYPE_INT64 || trial->effective[1]->dtype == MDF_DTYPE_INT32);
 }
 
-/* A load whose index along one axis is itself loaded; the dimensions of the result are those before that axis, those of the
- * indices, and those behind it, or, of GatherElements, those of the indices alone. */
+/* A load of input 0 whose index along one axis is `in`; that of dimension d goes along axes[d]. */
+static mdf_lowered_id add_gather(struct moving *moving, struct nest_draft *draft, const struct trial *trial, size_t axis,
+                                 uint8_t in, const uint8_t *data_axes, const uint8_t *axes)
+{
+    const struct mdf_value *data = trial->effective[0];
+    struct mdf_nest_view view = {.id = trial->ids[0], .at_limit = mdf_value_shape(data)[axis]};
+    struct lowering *lowering = moving->lowering;
+    int64_t strides[MDF_INLINE_RANK];
+
+    mdf_strides(data->rank, mdf_value_shape(data), strides);
+    view.at = draft_cast(draft, in, MDF_DTYPE_INT64);
+    view.at_stride = strides[axis];
+    in = draft_load_elements(lowering, draft, &view, data->rank, data_axes, strides);
+    moving->out = add_result(lowering, &trial->results[0], moving->region);
+    if (moving->out == MDF_LOWERED_NONE) {
+        return moving->out;
+    }
+    draft_store(lowering, draft, in, moving->out, axes);
+    return add_op(moving, draft) ? moving->out : MDF_LOWERED_NONE;
+}
+
+/* The dimensions of the result are those before the axis, those of the indices, and those behind it; of GatherElements, those of
+ * the indices alone; of ArrayFeatureExtractor those before the last one, of which there is one at least, and the indices as a
+ * row. */
 static mdf_lowered_id gather(struct lowering *lowering, const struct trial *trial)
 {
     const int64_t *given = lowering_setting(trial->source->operator, trial->source->settings, "axis");
     const struct mdf_value *data = trial->effective[0], *indices = trial->effective[1], *result = &trial->results[0];
-    bool by_element = trial->source->operator->form == MDF_FORM_GATHER_ELEMENTS;
-    size_t axis = (size_t)(given == NULL || *given == MDF_NOT_GIVEN ? 0 : *given < 0 ? *given + (int64_t)data->rank : *given), d;
+    enum mdf_form form = trial->source->operator->form;
+    size_t axis = (size_t)(form == MDF_FORM_GATHER_FEATURES           ? (int64_t)data->rank - 1
+                           : given == NULL || *given == MDF_NOT_GIVEN ? 0
+                           : *given < 0                               ? *given + (int64_t)data->rank
+                                                                      : *given),
+           rank = form == MDF_FORM_GATHER            ? data->rank - 1u + indices->rank
+                  : form == MDF_FORM_GATHER_FEATURES ? (data->rank == 1 ? 2 : data->rank)
+                                                     : data->rank,
+           d;
     uint8_t axes[MDF_INLINE_RANK], in, data_axes[MDF_INLINE_RANK];
-    struct mdf_nest_view view = {.id = trial->ids[0]};
+    struct mdf_nest_view row = {.id = trial->ids[1], .at = MDF_NEST_NONE};
     struct moving moving = {.lowering = lowering, .region = place_of(lowering, trial)};
     struct nest_draft *draft = draft_new(lowering);
-    int64_t strides[MDF_INLINE_RANK];
 
-    if (draft == NULL || axis >= data->rank || result->rank != (by_element ? data->rank : data->rank - 1u + indices->rank)) {
+    if (draft == NULL || axis >= data->rank || result->rank != rank) {
         return MDF_LOWERED_NONE;
     }
     for (d = 0; d < result->rank; d++) {
         axes[d] = draft_axis(draft, mdf_value_shape(result)[d]);
     }
     for (d = 0; d < data->rank; d++) {
-        data_axes[d] = d == axis ? DRAFT_NO_AXIS : axes[by_element || d < axis ? d : d - 1 + indices->rank];
+        data_axes[d] = d == axis ? DRAFT_NO_AXIS : axes[form != MDF_FORM_GATHER || d < axis ? d : d - 1 + indices->rank];
     }
-    mdf_strides(data->rank, mdf_value_shape(data), strides);
-    in = draft_load(lowering, draft, trial->ids[1], by_element ? axes : axes + axis);
-    view.at = draft_cast(draft, in, MDF_DTYPE_INT64);
-    view.at_stride = strides[axis];
-    view.at_limit = mdf_value_shape(data)[axis];
-    in = draft_load_elements(lowering, draft, &view, data->rank, data_axes, strides);
-    moving.out = add_result(lowering, result, moving.region);
-    if (moving.out == MDF_LOWERED_NONE) {
-        return moving.out;
-    }
-    draft_store(lowering, draft, in, moving.out, axes);
-    return add_op(&moving, draft) ? moving.out : MDF_LOWERED_NONE;
+    in = form == MDF_FORM_GATHER_FEATURES
+             ? draft_load_elements(lowering, draft, &row, 1, &axes[rank - 1], (const int64_t[]){1})
+             : draft_load(lowering, draft, trial->ids[1], form == MDF_FORM_GATHER_ELEMENTS ? axes : axes + axis);
+    return add_gather(&moving, draft, trial, axis, in, data_axes, axes);
 }
 
 /* ------------------------------------------------------------------ calls */
