@@ -168,6 +168,8 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/arrays.json --typed --trace -n 2",
         "tests/data/compile/products.json --typed -n 2",
         "tests/data/compile/features.json --typed --trace -n 2",
+        "tests/data/compile/slices.yaml --typed -n 2",
+        "tests/data/compile/slices.yaml --typed -n 2 -i first=[2] -i length=[1]",
         "tests/data/compile/schedule.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
         "tests/data/compile/flow.yaml --typed --trace -n 4 --dt 0.5",
         "tests/data/compile/times.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
@@ -281,6 +283,18 @@ Test(compile, a_default_value_that_would_lose_its_fraction_is_refused)
     cr_expect(strstr(output, "input port 'x' is given int64, which can not hold its default value; give it real numbers") != NULL,
               "%s", output);
     cr_expect_eq(run(output, "$BUILD/mdf-run --compile %s/lossy.json -i x=2.0 2>&1", folder), 0, "%s", output);
+    free(output);
+}
+
+/* A slice that becomes another one while it runs has no room. */
+Test(compile, a_slice_of_another_size_is_refused)
+{
+    char *output = new_output();
+
+    write_file("inputs.json", "[{}, {\"first\": [0]}, {\"length\": [1]}]");
+    cr_expect_eq(run(output, "$BUILD/mdf-run --compile tests/data/compile/slices.yaml -n 3 --inputs %s/inputs.json 2>&1", folder),
+                 1);
+    cr_expect(strstr(output, "node 'cut': a slice is longer or shorter than when the model was compiled") != NULL, "%s", output);
     free(output);
 }
 

@@ -325,7 +325,7 @@ static bool reverse_sequence(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_slice[] = {
     {"Slice", 1, 99, slice, slice_table, sizeof(struct slice_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .move = MDF_MOVE(1, .cuts = true), .infer = &mdf_rule_slice},
+     .form = MDF_FORM_SLICE, .move = MDF_MOVE(1, .cuts = true), .infer = &mdf_rule_slice},
     {"Split", 1, 99, split, split_table, sizeof(struct split_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .move = MDF_MOVE(1, .cuts = true), .infer = &mdf_rule_split},
     {"Concat", 1, 99, concat, concat_table, sizeof(struct concat_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,

@@ -426,6 +426,170 @@ static mdf_lowered_id gather(struct lowering *lowering, const struct trial *tria
     return add_gather(&moving, draft, trial, axis, in, data_axes, axes);
 }
 
+/* ------------------------------------------------------------------ slices whose ends are not known before */
+
+/* A slice in the making, and the axes that are cut. */
+struct slicing {
+    struct lowering *lowering;
+    const struct trial *trial;
+    struct nest_draft *draft;
+    size_t n_axes;
+    int64_t axes[MDF_INLINE_RANK];
+};
+
+/* Integers of an input that is a constant; NULL: it is none. One that is not given has none. */
+static const int64_t *constant_integers(const struct lowering *lowering, const struct trial *trial, size_t input, size_t *n)
+{
+    static const int64_t none[1];
+    const struct mdf_value *value = input < trial->n && trial->ids[input] != MDF_LOWERED_NONE ? trial->effective[input] : NULL;
+
+    *n = value != NULL ? value->length : 0;
+    return value == NULL                                                                          ? none
+           : value->dtype == MDF_DTYPE_INT64 && lowering_is_constant(lowering, trial->ids[input]) ? value->data
+                                                                                                  : NULL;
+}
+
+static bool is_list_of_integers(const struct mdf_value *value, size_t n)
+{
+    return value->kind == MDF_KIND_TENSOR && value->rank == 1 && value->length == n &&
+           (value->dtype == MDF_DTYPE_INT64 || value->dtype == MDF_DTYPE_INT32);
+}
+
+/* Whether all that says where elements go is constant. */
+static bool is_known(const struct lowering *lowering, const struct trial *trial)
+{
+    size_t i;
+
+    for (i = 1; i < trial->n; i++) {
+        if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Which axes are cut, by steps of one; false: nests do not cut so. */
+static bool find_cut_axes(struct slicing *slicing)
+{
+    const struct trial *trial = slicing->trial;
+    const struct mdf_value *data = trial->effective[0];
+    const int64_t *axes, *steps;
+    size_t n_axes, n_steps, n, i, j;
+
+    if (trial->source->operator->form != MDF_FORM_SLICE || trial->n<3 || trial->outputs[0] == NULL ||
+        trial->ids[0] == MDF_LOWERED_NONE || trial->ids[1] == MDF_LOWERED_NONE || trial->ids[2] == MDF_LOWERED_NONE) {
+        return false;
+    }
+    axes = constant_integers(slicing->lowering, trial, 3, &n_axes);
+    steps = constant_integers(slicing->lowering, trial, 4, &n_steps);
+    n = trial->effective[1]->length;
+    if (axes == NULL || steps == NULL || n == 0 || n > data->rank || data->rank > MDF_INLINE_RANK ||
+        trial->results[0].length == 0 || slicing->lowering->facts[trial->ids[0]].is_open ||
+        !is_list_of_integers(trial->effective[1], n) || !is_list_of_integers(trial->effective[2], n) ||
+        (n_axes != 0 && n_axes != n) || (n_steps != 0 && n_steps != n)) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        slicing->axes[i] = n_axes == 0 ? (int64_t)i : axes[i] + (axes[i] < 0 ? (int64_t)data->rank : 0);
+        if (slicing->axes[i] < 0 || slicing->axes[i] >= (int64_t)data->rank || (n_steps != 0 && steps[i] != 1)) {
+            return false;
+        }
+        for (j = 0; j < i; j++) {
+            if (slicing->axes[j] == slicing->axes[i]) {
+                return false;
+            }
+        }
+    }
+    slicing->n_axes = n;
+    return true;
+}
+
+static uint8_t apply(struct slicing *slicing, const struct mdf_element *element, uint8_t a, uint8_t b, uint8_t c)
+{
+    return draft_apply(slicing->lowering, slicing->draft, element, (const uint8_t[MDF_MAX_OPERANDS]){a, b, c});
+}
+
+static uint8_t load_whole(struct slicing *slicing, int64_t whole)
+{
+    struct mdf_value value = {0};
+    mdf_lowered_id id;
+
+    mdf_value_borrow_tensor(slicing->lowering->memory, &value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &whole);
+    id = lowering_add_constant(slicing->lowering, &value, false);
+    slicing->draft->has_failed = slicing->draft->has_failed || id == MDF_LOWERED_NONE;
+    return id == MDF_LOWERED_NONE ? 0 : draft_load(slicing->lowering, slicing->draft, id, NULL);
+}
+
+/* Entry `i` of the starts or ends, as a place from 0 to `length`: a negative one counts from the end. */
+static uint8_t load_end(struct slicing *slicing, size_t input, size_t i, int64_t length)
+{
+    const struct mdf_nest_view view = {.id = slicing->trial->ids[input], .first = (int64_t)i, .at = MDF_NEST_NONE};
+    uint8_t zero = load_whole(slicing, 0), whole = load_whole(slicing, length), at;
+
+    at =
+        draft_cast(slicing->draft, draft_load_elements(slicing->lowering, slicing->draft, &view, 0, NULL, NULL), MDF_DTYPE_INT64);
+    at = apply(slicing, MDF_ELEMENT(select), apply(slicing, MDF_ELEMENT(less), at, zero, 0),
+               apply(slicing, MDF_ELEMENT(add), at, whole, 0), at);
+    at = apply(slicing, MDF_ELEMENT(select), apply(slicing, MDF_ELEMENT(less), at, zero, 0), zero, at);
+    return apply(slicing, MDF_ELEMENT(select), apply(slicing, MDF_ELEMENT(less), whole, at, 0), whole, at);
+}
+
+/* Where the slice begins in the data, in units of so many elements; `limit` or more where it is not as large as the example. */
+static uint8_t find_begin(struct slicing *slicing, const int64_t *strides, int64_t unit, int64_t limit)
+{
+    const int64_t *shape = mdf_value_shape(slicing->trial->effective[0]), *left = mdf_value_shape(&slicing->trial->results[0]);
+    uint8_t begin = load_whole(slicing, 0), zero = begin, outside = load_whole(slicing, limit);
+    size_t i;
+
+    for (i = 0; i < slicing->n_axes; i++) {
+        int64_t axis = slicing->axes[i];
+        uint8_t start = load_end(slicing, 1, i, shape[axis]), end = load_end(slicing, 2, i, shape[axis]);
+        uint8_t n = apply(slicing, MDF_ELEMENT(subtract), end, start, 0);
+        uint8_t is_other = apply(slicing, MDF_ELEMENT(not_equal), n, load_whole(slicing, left[axis]), 0);
+
+        start = strides[axis] == unit
+                    ? start
+                    : apply(slicing, MDF_ELEMENT(multiply), start, load_whole(slicing, strides[axis] / unit), 0);
+        begin = apply(slicing, MDF_ELEMENT(add), begin, start, 0);
+        begin = apply(slicing, MDF_ELEMENT(add), begin, apply(slicing, MDF_ELEMENT(select), is_other, outside, zero), 0);
+    }
+    return begin;
+}
+
+/* A load from where the slice begins. */
+static mdf_lowered_id slice(struct slicing *slicing)
+{
+    const struct trial *trial = slicing->trial;
+    const struct mdf_value *data = trial->effective[0], *result = &trial->results[0];
+    struct moving moving = {.lowering = slicing->lowering, .region = place_of(slicing->lowering, trial)};
+    struct mdf_nest_view view = {.id = trial->ids[0], .at_limit = 1, .cuts = true};
+    int64_t strides[MDF_INLINE_RANK];
+    uint8_t axes[MDF_INLINE_RANK], in;
+    size_t d;
+
+    slicing->draft = draft_new(slicing->lowering);
+    if (slicing->draft == NULL || result->rank != data->rank) {
+        return MDF_LOWERED_NONE;
+    }
+    mdf_strides(data->rank, mdf_value_shape(data), strides);
+    view.at_stride = slicing->n_axes == 1 ? strides[slicing->axes[0]] : 1;
+    for (d = 0; d < data->rank; d++) {
+        axes[d] = draft_axis(slicing->draft, mdf_value_shape(result)[d]);
+        view.at_limit += (mdf_value_shape(data)[d] - mdf_value_shape(result)[d]) * strides[d] / view.at_stride;
+    }
+    view.at = find_begin(slicing, strides, view.at_stride, view.at_limit);
+    in = draft_load_elements(slicing->lowering, slicing->draft, &view, data->rank, axes, strides);
+    if (slicing->draft->has_failed) {
+        return MDF_LOWERED_NONE;
+    }
+    moving.out = add_result(slicing->lowering, result, moving.region);
+    if (moving.out == MDF_LOWERED_NONE) {
+        return moving.out;
+    }
+    draft_store(slicing->lowering, slicing->draft, in, moving.out, axes);
+    return add_op(&moving, slicing->draft) ? moving.out : MDF_LOWERED_NONE;
+}
+
 /* ------------------------------------------------------------------ calls */
 
 bool lowering_move(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
@@ -434,14 +598,16 @@ bool lowering_move(struct lowering *lowering, struct scope *scope, struct trial 
     size_t n = trial->source->n_outputs, i;
     struct mdf_value *positions = mdf_arena_array(&lowering->scratch, n, sizeof *positions);
     mdf_lowered_id *outs = mdf_arena_array(&lowering->scratch, n, sizeof *outs);
-    bool done = true;
+    struct slicing slicing = {.lowering = lowering, .trial = trial};
+    bool done = true, slices;
 
     *taken = false;
     if (positions == NULL || outs == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    if (has_open_indices(lowering, trial)) {
-        outs[0] = gather(lowering, trial);
+    slices = !is_known(lowering, trial) && find_cut_axes(&slicing);
+    if (slices || has_open_indices(lowering, trial)) {
+        outs[0] = slices ? slice(&slicing) : gather(lowering, trial);
         *taken = outs[0] != MDF_LOWERED_NONE;
         return *taken ? lowering_bind(lowering, scope, trial->source->outputs[0], outs[0]) : !lowering_has_failed(lowering);
     }

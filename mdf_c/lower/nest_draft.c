@@ -58,7 +58,7 @@ uint8_t draft_axis(struct nest_draft *draft, int64_t extent)
 static bool same_view(const struct mdf_nest_view *a, const struct mdf_nest_view *b)
 {
     return a->id == b->id && a->first == b->first && a->at == b->at && a->at_stride == b->at_stride &&
-           a->at_limit == b->at_limit && memcmp(a->strides, b->strides, sizeof a->strides) == 0;
+           a->at_limit == b->at_limit && a->cuts == b->cuts && memcmp(a->strides, b->strides, sizeof a->strides) == 0;
 }
 
 static void copy_draft(struct nest_draft *draft, const struct nest_draft *from)

@@ -77,9 +77,10 @@ struct mdf_nest_view {
     int64_t first;                       /* offset in elements, of the point whose indices are 0 */
     int64_t strides[MDF_NEST_MOST_AXES]; /* by axis; 0: the same element; negative: backwards */
     /* Of a LOAD: an int64 register, of the step's level or below, whose value times at_stride is added; from -at_limit to
-     * at_limit
-     * - 1, where at_limit is added to a negative one first; else the lowered form bails out. NONE: there is no such thing. */
+     * at_limit - 1, where at_limit is added to a negative one first; else the lowered form bails out. NONE: there is no such
+     * thing. */
     uint8_t at;
+    bool cuts; /* it is where a slice begins; past the limit the slice has not the size that it had */
     int64_t at_stride, at_limit;
 };
 

@@ -523,7 +523,8 @@ static bool prepare(struct nest_text *text)
         if (step->kind == MDF_NEST_STORE) {
             mdf_source_declare_result(text->writer, step->view.id);
         } else if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
-            text->why = "an index is out of range";
+            text->why =
+                step->view.cuts ? "a slice is longer or shorter than when the model was compiled" : "an index is out of range";
         } else if (step->kind == MDF_NEST_ELEMENT) {
             if (!express(text, i, operands, &expression)) {
                 return false;

@@ -123,6 +123,27 @@ def _gather(g):
     g.call("Gather", [x, index], [(x.type, x.shape[:axis] + x.shape[axis + 1:])], axis=axis)
 
 
+def _cut(g):
+    """A slice that begins where the loop's number says, along one axis or two."""
+    x = g.pick(lambda v: v.type in TYPES and v.shape)
+    number = g.pick(lambda v: v.type == "int64" and v.shape == [] and v in g.numbers)
+    if x is None or number is None:
+        return
+    axes = g.rng.sample(range(len(x.shape)), min(len(x.shape), g.rng.choice([1, 1, 2])))
+    shape, starts, ends = list(x.shape), [], []
+    for axis in axes:
+        shape[axis] = g.rng.randint(1, x.shape[axis])
+        room = x.shape[axis] - shape[axis] + (1 if g.rng.random() < 0.95 else 2)  # now and then it is cut shorter at the end
+        start = g.call("Mod", [number, g.constant("int64", [], [room])], [("int64", [])])[0]
+        if g.rng.random() < 0.15:
+            start = g.call("Sub", [start, g.constant("int64", [], [x.shape[axis]])], [("int64", [])])[0]
+        starts.append(g.call("Unsqueeze", [start, g.constant("int64", [1], [0])], [("int64", [1])])[0])
+        ends.append(g.call("Add", [starts[-1], g.constant("int64", [1], [shape[axis]])], [("int64", [1])])[0])
+    both = [each[0] if len(each) == 1 else g.call("Concat", each, [("int64", [len(each)])], axis=0)[0] for each in (starts, ends)]
+    named = [axis - g.rng.choice([0, len(x.shape)]) for axis in axes]
+    g.call("Slice", [x] + both + [g.constant("int64", [len(axes)], named)], [(x.type, shape)])
+
+
 def _cast(g):
     x = g.pick(lambda v: v.type in ("float32", "float64", "int32"))
     if x is not None and x.shape is not None:
@@ -130,7 +151,7 @@ def _cast(g):
         g.call("Cast", [x], [(to, x.shape)], to=onnx_file.ELEMENTS[to])
 
 
-_KINDS = [_binary] * 6 + [_unary] * 2 + [_reduce] * 4 + [_place] + [_product] * 3 + [_move] * 4 + [_gather] * 2 + [_cast]
+_KINDS = [_binary] * 6 + [_unary] * 2 + [_reduce] * 4 + [_place] + [_product] * 3 + [_move] * 4 + [_gather] * 2 + [_cut] * 2 + [_cast]
 
 
 def _fill(body, n):
