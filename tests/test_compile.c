@@ -170,6 +170,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/features.json --typed --trace -n 2",
         "tests/data/compile/slices.yaml --typed -n 2",
         "tests/data/compile/slices.yaml --typed -n 2 -i first=[2] -i length=[1]",
+        "tests/data/compile/norms.json --typed --trace -n 2",
         "tests/data/compile/schedule.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
         "tests/data/compile/flow.yaml --typed --trace -n 4 --dt 0.5",
         "tests/data/compile/times.json --typed --trace -n 4 -i y=0.25 -i z=0.5",

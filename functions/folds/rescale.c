@@ -333,7 +333,7 @@ const struct mdf_operator mdf_operators_rescale[] = {
     {"LpNormalization", 1, 99, lp_normalization, norm_table, sizeof(struct norm_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .derivatives = MDF_DERIVATIVES({0, "(dy - (numpy.sign(x0) if p == 1 else y) * " SUM("dy * y") ") / (" SUM(
                                             "numpy.abs(x0)") " if p == 1 else numpy.sqrt(" SUM("x0 * x0") "))"}),
-     .infer = &mdf_rule_same},
+     .form = MDF_FORM_LP_NORM, .infer = &mdf_rule_same},
     {"LRN", 1, 99, lrn, lrn_table, sizeof(struct lrn_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_same},
     {"MeanVarianceNormalization", 9, 99, mean_variance_normalization, variance_table, sizeof(struct variance_settings),
      MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_same},

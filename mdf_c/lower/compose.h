@@ -38,5 +38,8 @@ void compose_axes(struct composing *composing);
  * ids[i] of output i. False: they are not made of nests. */
 bool compose_has_features(enum mdf_form form);
 bool compose_features(struct composing *composing, mdf_lowered_id *ids);
+/* lower_norms.c: the same of arrays that are normalised; NONE: it is not made of a nest. */
+bool compose_has_norm(enum mdf_form form);
+mdf_lowered_id compose_norm(struct composing *composing);
 
 #endif

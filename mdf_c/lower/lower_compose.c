@@ -354,11 +354,16 @@ static mdf_lowered_id compose(struct composing *composing)
 /* The values of all outputs that are read; false: there is none for one of them. */
 static bool compose_all(struct composing *composing, mdf_lowered_id *ids)
 {
-    if (compose_has_features(composing->trial->source->operator->form)) {
+    const struct mdf_code_call *source = composing->trial->source;
+
+    if (compose_has_features(source->operator->form)) {
         return compose_features(composing, ids);
     }
-    ids[0] =
-        composing->trial->source->n_outputs == 1 && composing->trial->outputs[0] != NULL ? compose(composing) : MDF_LOWERED_NONE;
+    if (compose_has_norm(source->operator->form)) {
+        ids[0] = compose_norm(composing);
+    } else if (source->n_outputs == 1 && composing->trial->outputs[0] != NULL) {
+        ids[0] = compose(composing);
+    }
     return ids[0] != MDF_LOWERED_NONE;
 }
 
