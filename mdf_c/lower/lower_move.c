@@ -428,31 +428,40 @@ static mdf_lowered_id gather(struct lowering *lowering, const struct trial *tria
 
 /* ------------------------------------------------------------------ slices whose ends are not known before */
 
-/* A slice in the making, and the axes that are cut. */
+/* A slice in the making, and the axes that are cut; steps are those of the data's dimensions. */
 struct slicing {
     struct lowering *lowering;
     const struct trial *trial;
     struct nest_draft *draft;
     size_t n_axes;
-    int64_t axes[MDF_INLINE_RANK];
+    int64_t axes[MDF_INLINE_RANK], steps[MDF_INLINE_RANK];
 };
-
-/* Integers of an input that is a constant; NULL: it is none. One that is not given has none. */
-static const int64_t *constant_integers(const struct lowering *lowering, const struct trial *trial, size_t input, size_t *n)
-{
-    static const int64_t none[1];
-    const struct mdf_value *value = input < trial->n && trial->ids[input] != MDF_LOWERED_NONE ? trial->effective[input] : NULL;
-
-    *n = value != NULL ? value->length : 0;
-    return value == NULL                                                                          ? none
-           : value->dtype == MDF_DTYPE_INT64 && lowering_is_constant(lowering, trial->ids[input]) ? value->data
-                                                                                                  : NULL;
-}
 
 static bool is_list_of_integers(const struct mdf_value *value, size_t n)
 {
     return value->kind == MDF_KIND_TENSOR && value->rank == 1 && value->length == n &&
            (value->dtype == MDF_DTYPE_INT64 || value->dtype == MDF_DTYPE_INT32);
+}
+
+/* Integers of an input, all of them 1 or their number in a row where it is not given; false: they are no constants. */
+static bool read_constants(const struct slicing *slicing, size_t input, size_t n, bool are_axes, int64_t *integers)
+{
+    const struct trial *trial = slicing->trial;
+    const struct mdf_value *value;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        integers[i] = are_axes ? (int64_t)i : 1;
+    }
+    if (input >= trial->n || trial->ids[input] == MDF_LOWERED_NONE) {
+        return true;
+    }
+    value = trial->effective[input];
+    if (!is_list_of_integers(value, n) || !lowering_is_constant(slicing->lowering, trial->ids[input])) {
+        return false;
+    }
+    mdf_convert_elements(MDF_DTYPE_INT64, integers, (mdf_dtype)value->dtype, value->data, n, false);
+    return true;
 }
 
 /* Whether all that says where elements go is constant. */
@@ -468,34 +477,39 @@ static bool is_known(const struct lowering *lowering, const struct trial *trial)
     return true;
 }
 
-/* Which axes are cut, by steps of one; false: nests do not cut so. */
+/* Which axes are cut, by which steps; false: nests do not cut so. */
 static bool find_cut_axes(struct slicing *slicing)
 {
     const struct trial *trial = slicing->trial;
     const struct mdf_value *data = trial->effective[0];
-    const int64_t *axes, *steps;
-    size_t n_axes, n_steps, n, i, j;
+    int64_t steps[MDF_INLINE_RANK];
+    size_t n, i, j;
 
     if (trial->source->operator->form != MDF_FORM_SLICE || trial->n<3 || trial->outputs[0] == NULL ||
         trial->ids[0] == MDF_LOWERED_NONE || trial->ids[1] == MDF_LOWERED_NONE || trial->ids[2] == MDF_LOWERED_NONE) {
         return false;
     }
-    axes = constant_integers(slicing->lowering, trial, 3, &n_axes);
-    steps = constant_integers(slicing->lowering, trial, 4, &n_steps);
     n = trial->effective[1]->length;
-    if (axes == NULL || steps == NULL || n == 0 || n > data->rank || data->rank > MDF_INLINE_RANK ||
-        trial->results[0].length == 0 || slicing->lowering->facts[trial->ids[0]].is_open ||
-        !is_list_of_integers(trial->effective[1], n) || !is_list_of_integers(trial->effective[2], n) ||
-        (n_axes != 0 && n_axes != n) || (n_steps != 0 && n_steps != n)) {
+    if (n == 0 || n > data->rank || data->rank > MDF_INLINE_RANK || trial->results[0].length == 0 ||
+        slicing->lowering->facts[trial->ids[0]].is_open || !is_list_of_integers(trial->effective[1], n) ||
+        !is_list_of_integers(trial->effective[2], n) || !read_constants(slicing, 3, n, true, slicing->axes) ||
+        !read_constants(slicing, 4, n, false, steps)) {
         return false;
     }
+    for (i = 0; i < data->rank; i++) {
+        slicing->steps[i] = 1;
+    }
     for (i = 0; i < n; i++) {
-        slicing->axes[i] = n_axes == 0 ? (int64_t)i : axes[i] + (axes[i] < 0 ? (int64_t)data->rank : 0);
-        if (slicing->axes[i] < 0 || slicing->axes[i] >= (int64_t)data->rank || (n_steps != 0 && steps[i] != 1)) {
+        int64_t *axis = &slicing->axes[i];
+
+        *axis += *axis < 0 ? (int64_t)data->rank : 0;
+        if (*axis < 0 || *axis >= (int64_t)data->rank || steps[i] < 1) {
             return false;
         }
+        /* Steps past the end are as good as one of all elements. */
+        slicing->steps[*axis] = steps[i] < mdf_value_shape(data)[*axis] ? steps[i] : mdf_value_shape(data)[*axis];
         for (j = 0; j < i; j++) {
-            if (slicing->axes[j] == slicing->axes[i]) {
+            if (slicing->axes[j] == *axis) {
                 return false;
             }
         }
@@ -543,15 +557,18 @@ static uint8_t find_begin(struct slicing *slicing, const int64_t *strides, int64
 
     for (i = 0; i < slicing->n_axes; i++) {
         int64_t axis = slicing->axes[i];
+        int64_t longest = left[axis] * slicing->steps[axis], too_short = longest - slicing->steps[axis];
         uint8_t start = load_end(slicing, 1, i, shape[axis]), end = load_end(slicing, 2, i, shape[axis]);
         uint8_t n = apply(slicing, MDF_ELEMENT(subtract), end, start, 0);
-        uint8_t is_other = apply(slicing, MDF_ELEMENT(not_equal), n, load_whole(slicing, left[axis]), 0);
+        uint8_t is_longer = apply(slicing, MDF_ELEMENT(less), load_whole(slicing, longest), n, 0);
+        uint8_t is_shorter = apply(slicing, MDF_ELEMENT(less), n, load_whole(slicing, too_short + 1), 0);
 
         start = strides[axis] == unit
                     ? start
                     : apply(slicing, MDF_ELEMENT(multiply), start, load_whole(slicing, strides[axis] / unit), 0);
         begin = apply(slicing, MDF_ELEMENT(add), begin, start, 0);
-        begin = apply(slicing, MDF_ELEMENT(add), begin, apply(slicing, MDF_ELEMENT(select), is_other, outside, zero), 0);
+        begin = apply(slicing, MDF_ELEMENT(add), begin, apply(slicing, MDF_ELEMENT(select), is_longer, outside, zero), 0);
+        begin = apply(slicing, MDF_ELEMENT(add), begin, apply(slicing, MDF_ELEMENT(select), is_shorter, outside, zero), 0);
     }
     return begin;
 }
@@ -563,7 +580,7 @@ static mdf_lowered_id slice(struct slicing *slicing)
     const struct mdf_value *data = trial->effective[0], *result = &trial->results[0];
     struct moving moving = {.lowering = slicing->lowering, .region = place_of(slicing->lowering, trial)};
     struct mdf_nest_view view = {.id = trial->ids[0], .at_limit = 1, .cuts = true};
-    int64_t strides[MDF_INLINE_RANK];
+    int64_t strides[MDF_INLINE_RANK], left;
     uint8_t axes[MDF_INLINE_RANK], in;
     size_t d;
 
@@ -575,9 +592,13 @@ static mdf_lowered_id slice(struct slicing *slicing)
     view.at_stride = slicing->n_axes == 1 ? strides[slicing->axes[0]] : 1;
     for (d = 0; d < data->rank; d++) {
         axes[d] = draft_axis(slicing->draft, mdf_value_shape(result)[d]);
-        view.at_limit += (mdf_value_shape(data)[d] - mdf_value_shape(result)[d]) * strides[d] / view.at_stride;
+        left = mdf_value_shape(data)[d] - 1 - (mdf_value_shape(result)[d] - 1) * slicing->steps[d];
+        view.at_limit += left * strides[d] / view.at_stride;
     }
     view.at = find_begin(slicing, strides, view.at_stride, view.at_limit);
+    for (d = 0; d < data->rank; d++) {
+        strides[d] *= slicing->steps[d];
+    }
     in = draft_load_elements(slicing->lowering, slicing->draft, &view, data->rank, axes, strides);
     if (slicing->draft->has_failed) {
         return MDF_LOWERED_NONE;

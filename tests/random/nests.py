@@ -130,18 +130,23 @@ def _cut(g):
     if x is None or number is None:
         return
     axes = g.rng.sample(range(len(x.shape)), min(len(x.shape), g.rng.choice([1, 1, 2])))
-    shape, starts, ends = list(x.shape), [], []
+    shape, starts, ends, steps = list(x.shape), [], [], []
     for axis in axes:
         shape[axis] = g.rng.randint(1, x.shape[axis])
+        steps.append(1)
         room = x.shape[axis] - shape[axis] + (1 if g.rng.random() < 0.95 else 2)  # now and then it is cut shorter at the end
         start = g.call("Mod", [number, g.constant("int64", [], [room])], [("int64", [])])[0]
         if g.rng.random() < 0.15:
             start = g.call("Sub", [start, g.constant("int64", [], [x.shape[axis]])], [("int64", [])])[0]
         starts.append(g.call("Unsqueeze", [start, g.constant("int64", [1], [0])], [("int64", [1])])[0])
         ends.append(g.call("Add", [starts[-1], g.constant("int64", [1], [shape[axis]])], [("int64", [1])])[0])
+        if g.rng.random() < 0.2:
+            steps[-1] = g.rng.choice([2, 3, 10**9])
+            shape[axis] = (shape[axis] - 1) // steps[-1] + 1
     both = [each[0] if len(each) == 1 else g.call("Concat", each, [("int64", [len(each)])], axis=0)[0] for each in (starts, ends)]
     named = [axis - g.rng.choice([0, len(x.shape)]) for axis in axes]
-    g.call("Slice", [x] + both + [g.constant("int64", [len(axes)], named)], [(x.type, shape)])
+    last = [g.constant("int64", [len(axes)], each) for each in ([named, steps] if any(step > 1 for step in steps) else [named])]
+    g.call("Slice", [x] + both + last, [(x.type, shape)])
 
 
 def _cast(g):
