@@ -123,8 +123,8 @@ mdf_lowered_id lowering_join(struct lowering *lowering, const mdf_lowered_id *ar
 
 /* ------------------------------------------------------------------ axes */
 
-/* As a nest, where there are no kernels. */
-static mdf_lowered_id add_permuted_nest(struct lowering *lowering, mdf_lowered_id array, const struct mdf_ints *permutation)
+/* As a nest, where there are no kernels; of no elements as a constant. */
+static mdf_lowered_id add_permuted(struct lowering *lowering, mdf_lowered_id array, const struct mdf_ints *permutation)
 {
     uint8_t axes[MDF_INLINE_RANK], loaded[MDF_INLINE_RANK];
     struct nest_draft *draft = draft_new(lowering);
@@ -135,11 +135,12 @@ static mdf_lowered_id add_permuted_nest(struct lowering *lowering, mdf_lowered_i
 
     if (draft != NULL && permutation->n <= MDF_INLINE_RANK &&
         run_operator(lowering, "Transpose", &array, 1, permutation, &op, &result)) {
-        for (d = 0; d < permutation->n; d++) {
+        for (d = 0; d < permutation->n && result.length > 0; d++) {
             axes[d] = loaded[permutation->items[d]] = draft_axis(draft, mdf_value_shape(&result)[d]);
         }
         result.strength = lowering_example(lowering, array)->strength;
-        id = lowering_add_nest(lowering, draft, draft_load(lowering, draft, array, loaded), &result, axes);
+        id = result.length == 0 ? lowering_add_constant(lowering, &result, false)
+                                : lowering_add_nest(lowering, draft, draft_load(lowering, draft, array, loaded), &result, axes);
     }
     mdf_value_clear(lowering->memory, &result);
     return id;
@@ -147,7 +148,7 @@ static mdf_lowered_id add_permuted_nest(struct lowering *lowering, mdf_lowered_i
 
 mdf_lowered_id lowering_move_axis(struct lowering *lowering, mdf_lowered_id array, size_t from, size_t to)
 {
-    size_t rank = lowering_example(lowering, array)->rank, d, next = 0;
+    size_t rank = lowering_example(lowering, array)->rank, length = lowering_example(lowering, array)->length, d, next = 0;
     int64_t *order = mdf_arena_array(&lowering->lowered->arena, rank, sizeof *order);
     const struct mdf_ints permutation = {order, rank};
 
@@ -155,13 +156,13 @@ mdf_lowered_id lowering_move_axis(struct lowering *lowering, mdf_lowered_id arra
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
-    if (from == to || lowering_example(lowering, array)->length <= 1) {
+    if (from == to || length == 1) {
         return array;
     }
     for (d = 0; d < rank; d++) {
         next += next == from; /* the others stay in their order */
         order[d] = (int64_t)(d == to ? from : next++);
     }
-    return lowering->is_for_source ? add_permuted_nest(lowering, array, &permutation)
-                                   : add_call(lowering, "Transpose", &array, 1, &permutation);
+    return lowering->is_for_source || length == 0 ? add_permuted(lowering, array, &permutation)
+                                                  : add_call(lowering, "Transpose", &array, 1, &permutation);
 }
