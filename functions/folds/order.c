@@ -584,7 +584,8 @@ static const struct mdf_fold place_of_largest = {.result = MDF_FOLD_PLACE_OF_LAR
                              place_of_smallest = {.result = MDF_FOLD_PLACE_OF_SMALLEST, .axes = find_axis};
 
 const struct mdf_operator mdf_operators_order[] = {
-    {"TopK", 1, 99, top_k, top_table, sizeof(struct top_settings), MDF_OPERATOR_NEEDS_AXIS, NULL, .infer = &mdf_rule_rank},
+    {"TopK", 1, 99, top_k, top_table, sizeof(struct top_settings), MDF_OPERATOR_NEEDS_AXIS, NULL, .form = MDF_FORM_TOP_K,
+     .infer = &mdf_rule_rank},
     {"ArgMax", 1, 99, arg_max, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL, .fold = &place_of_largest,
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_arg},
     {"ArgMin", 1, 99, arg_min, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL, .fold = &place_of_smallest,

@@ -114,6 +114,7 @@ enum mdf_form {
     MDF_FORM_INSTANCE_NORM,
     MDF_FORM_BATCH_NORM,
     MDF_FORM_LP_NORM,
+    MDF_FORM_TOP_K,
     MDF_FORM_IF, /* control flow: the lowered form has it too */
     MDF_FORM_LOOP,
     MDF_FORM_SCAN

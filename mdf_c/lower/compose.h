@@ -41,5 +41,7 @@ bool compose_features(struct composing *composing, mdf_lowered_id *ids);
 /* lower_norms.c: the same of arrays that are normalised; NONE: it is not made of a nest. */
 bool compose_has_norm(enum mdf_form form);
 mdf_lowered_id compose_norm(struct composing *composing);
+/* lower_order.c: TopK, as compose_features. */
+bool compose_top(struct composing *composing, mdf_lowered_id *ids);
 
 #endif

@@ -359,6 +359,9 @@ static bool compose_all(struct composing *composing, mdf_lowered_id *ids)
     if (compose_has_features(source->operator->form)) {
         return compose_features(composing, ids);
     }
+    if (source->operator->form == MDF_FORM_TOP_K) {
+        return compose_top(composing, ids);
+    }
     if (compose_has_norm(source->operator->form)) {
         ids[0] = compose_norm(composing);
     } else if (source->n_outputs == 1 && composing->trial->outputs[0] != NULL) {
