@@ -21,13 +21,16 @@ struct composing {
 /* A function of registers; the third operand only SELECT has (compose_select). */
 uint8_t compose_apply(struct composing *composing, const struct mdf_element *element, uint8_t a, uint8_t b);
 uint8_t compose_select(struct composing *composing, uint8_t condition, uint8_t then, uint8_t otherwise);
+uint8_t compose_cast(struct composing *composing, uint8_t in, mdf_dtype to);
 /* An input, which broadcasts to the result, in a type. */
 uint8_t compose_load(struct composing *composing, size_t i, mdf_dtype dtype);
 /* A number in a type. */
 uint8_t compose_number(struct composing *composing, mdf_dtype dtype, double real);
 /* A constant row, an element for each index of an axis; converted from `from`. */
 uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from, const void *elements, size_t n, uint8_t axis);
-/* The same that says of each index whether it is the first. */
+/* 0, 1, ..., n - 1 along an axis. */
+uint8_t compose_count(struct composing *composing, size_t n, uint8_t axis);
+/* A row that says of each index whether it is the first. */
 uint8_t compose_is_first(struct composing *composing, size_t n, uint8_t axis);
 /* What is compared in place of x, where NaN is never the largest, unless it comes first of all, and then always. */
 uint8_t compose_without_nan(struct composing *composing, uint8_t x, uint8_t axis);

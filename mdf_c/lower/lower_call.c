@@ -558,19 +558,11 @@ static bool run_numbered(struct lowering *lowering, struct trial *trial, struct 
 static bool may_have_parts(const struct lowering *lowering, const struct trial *trial)
 {
     enum { LONGEST_WHOLE = 1 << 16 }; /* elements; numbering more takes memory that the kernel does not need */
-    size_t i;
 
-    if (lowering->is_for_source || !lowering_takes_parts(trial->source->operator) || trial->n == 0 ||
-        trial->ids[0] == MDF_LOWERED_NONE || trial->effective[0]->kind != MDF_KIND_TENSOR || trial->effective[0]->length < 2 ||
-        trial->effective[0]->length > LONGEST_WHOLE) {
-        return false;
-    }
-    for (i = 1; i < trial->n; i++) {
-        if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
-            return false;
-        }
-    }
-    return true;
+    return !lowering->is_for_source && lowering_takes_parts(trial->source->operator) && trial->n > 0 &&
+           trial->ids[0] != MDF_LOWERED_NONE && trial->effective[0]->kind == MDF_KIND_TENSOR &&
+           trial->effective[0]->length >= 2 && trial->effective[0]->length <= LONGEST_WHOLE &&
+           lowering_has_constants(lowering, trial, 1);
 }
 
 /* PARTs for a call that only takes some of its first input's elements, as they lie, for each result; *taken: it was such a call.
@@ -610,11 +602,11 @@ static bool take_parts(struct lowering *lowering, struct scope *scope, struct tr
 
 /* ------------------------------------------------------------------ all */
 
-static bool is_constant(const struct lowering *lowering, const struct trial *trial)
+bool lowering_has_constants(const struct lowering *lowering, const struct trial *trial, size_t first)
 {
     size_t i;
 
-    for (i = 0; i < trial->n; i++) {
+    for (i = first; i < trial->n; i++) {
         if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
             return false;
         }
@@ -661,7 +653,7 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
     bool is_single = trial->source->n_outputs == 1 && trial->outputs[0] != NULL, taken = false, all_even = true;
 
-    if (is_constant(lowering, trial) || has_only_shape(lowering, trial)) {
+    if (lowering_has_constants(lowering, trial, 0) || has_only_shape(lowering, trial)) {
         return fold(lowering, scope, trial);
     }
     if (may_have_parts(lowering, trial) && (!take_parts(lowering, scope, trial, &taken) || taken)) {

@@ -18,6 +18,11 @@ uint8_t compose_apply(struct composing *composing, const struct mdf_element *ele
                                         : draft_apply(composing->lowering, composing->draft, element, (const uint8_t[]){a, b});
 }
 
+uint8_t compose_cast(struct composing *composing, uint8_t in, mdf_dtype to)
+{
+    return composing->draft->has_failed ? 0 : draft_cast(composing->draft, in, to);
+}
+
 uint8_t compose_select(struct composing *composing, uint8_t condition, uint8_t then, uint8_t otherwise)
 {
     const uint8_t in[MDF_MAX_OPERANDS] = {condition, then, otherwise};
@@ -59,6 +64,22 @@ uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from
     id = lowering_add_constant(composing->lowering, &value, false);
     composing->draft->has_failed = composing->draft->has_failed || id == MDF_LOWERED_NONE;
     return composing->draft->has_failed ? 0 : draft_load(composing->lowering, composing->draft, id, &axis);
+}
+
+uint8_t compose_count(struct composing *composing, size_t n, uint8_t axis)
+{
+    int64_t *numbers = mdf_arena_array(&composing->lowering->scratch, n, sizeof *numbers);
+    size_t i;
+
+    if (numbers == NULL) {
+        lowering_out_of_memory(composing->lowering);
+        composing->draft->has_failed = true;
+        return 0;
+    }
+    for (i = 0; i < n; i++) {
+        numbers[i] = (int64_t)i;
+    }
+    return compose_row(composing, MDF_DTYPE_INT64, MDF_DTYPE_INT64, numbers, n, axis);
 }
 
 uint8_t compose_is_first(struct composing *composing, size_t n, uint8_t axis)
@@ -209,13 +230,11 @@ struct lines {
 static bool find_lines(struct composing *composing, struct lines *lines)
 {
     const struct mdf_operator *operator= composing->trial->source->operator;
-    const int64_t *given = lowering_setting(operator, composing->trial->source->settings, "axis"), *shape;
+    const int64_t *shape;
     bool is_flat = operator->since<13;
-    size_t rank = composing->result->rank, axis, d;
+    size_t rank = composing->result->rank, axis = lowering_axis(composing->trial->source, rank, is_flat ? 1 : rank - 1), d;
     int64_t n = 1;
 
-    axis = (size_t)(given == NULL || *given == MDF_NOT_GIVEN ? (is_flat ? 1 : (int64_t)rank - 1)
-                                                             : *given + (*given < 0 ? (int64_t)rank : 0));
     if (axis >= rank) {
         return false;
     }
@@ -242,20 +261,10 @@ static uint8_t harden(struct composing *composing, const struct lines *lines, ui
 {
     struct nest_draft *draft = composing->draft;
     mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
-    size_t n = draft->extents[lines->axis], i;
-    int64_t *numbers = mdf_arena_array(&composing->lowering->scratch, n, sizeof *numbers);
     uint8_t place, number;
 
-    if (numbers == NULL) {
-        lowering_out_of_memory(composing->lowering);
-        draft->has_failed = true;
-        return 0;
-    }
-    for (i = 0; i < n; i++) {
-        numbers[i] = (int64_t)i;
-    }
     place = draft_fold(draft, MDF_NEST_FIRST_MAXIMUM, compose_without_nan(composing, x, lines->axis), 1, &lines->axis, 1);
-    number = compose_row(composing, MDF_DTYPE_INT64, MDF_DTYPE_INT64, numbers, n, lines->axis);
+    number = compose_count(composing, draft->extents[lines->axis], lines->axis);
     return draft_cast(draft, compose_apply(composing, MDF_ELEMENT(equal), number, place), dtype);
 }
 

@@ -16,11 +16,6 @@ static const void *setting(const struct composing *composing, const char *name)
     return lowering_setting(composing->trial->source->operator, composing->trial->source->settings, name);
 }
 
-static uint8_t cast(struct composing *composing, uint8_t in, mdf_dtype to)
-{
-    return composing->draft->has_failed ? 0 : draft_cast(composing->draft, in, to);
-}
-
 static mdf_dtype operand_dtype(const struct composing *composing)
 {
     return (mdf_dtype)composing->trial->effective[0]->dtype;
@@ -31,7 +26,7 @@ static uint8_t load_real(struct composing *composing, mdf_dtype dtype)
 {
     uint8_t x = compose_load(composing, 0, operand_dtype(composing));
 
-    return cast(composing, operand_dtype(composing) == dtype ? x : cast(composing, x, MDF_DTYPE_FLOAT64), dtype);
+    return compose_cast(composing, operand_dtype(composing) == dtype ? x : compose_cast(composing, x, MDF_DTYPE_FLOAT64), dtype);
 }
 
 /* The axis of features; of one feature there is none. */
@@ -105,40 +100,36 @@ static uint8_t impute(struct composing *composing)
 
 /* ------------------------------------------------------------------ Normalizer */
 
-/* What a row is divided by; of L2 its square. */
-static uint8_t norm_of(struct composing *composing, uint8_t x, char norm)
+/* What is summed, or the largest of which is looked for; of L2 the square of what a row is divided by. */
+static uint8_t term_of(struct composing *composing, uint8_t x, char norm)
 {
-    struct nest_draft *draft = composing->draft;
-    uint8_t axis = feature_axis(composing), term, least, wide;
+    uint8_t least, wide;
 
     if (norm == 'M') {
         least = compose_number(composing, MDF_DTYPE_FLOAT32, (double)-FLT_MAX);
-        term = compose_select(composing, compose_apply(composing, MDF_ELEMENT(greater), x, least), x, least);
-    } else if (norm == '1') {
-        term = compose_apply(composing, MDF_ELEMENT(absolute), x, 0);
-    } else {
-        wide = load_real(composing, operand_dtype(composing) == MDF_DTYPE_FLOAT32 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
-        term = cast(composing, compose_apply(composing, MDF_ELEMENT(multiply), wide, wide), MDF_DTYPE_FLOAT32);
+        return compose_select(composing, compose_apply(composing, MDF_ELEMENT(greater), x, least), x, least);
     }
-    return axis == DRAFT_NO_AXIS || draft->has_failed
-               ? term
-               : draft_fold(draft, norm == 'M' ? MDF_NEST_MAXIMUM : MDF_NEST_SUM, term, 1, &axis, 1);
+    if (norm == '1') {
+        return compose_apply(composing, MDF_ELEMENT(absolute), x, 0);
+    }
+    wide = load_real(composing, operand_dtype(composing) == MDF_DTYPE_FLOAT32 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
+    return compose_cast(composing, compose_apply(composing, MDF_ELEMENT(multiply), wide, wide), MDF_DTYPE_FLOAT32);
 }
 
 static uint8_t normalize(struct composing *composing)
 {
     const char *const *name = setting(composing, "norm");
     char norm = (*name)[0] == 'M' ? 'M' : (*name)[1];
-    uint8_t x = load_real(composing, MDF_DTYPE_FLOAT32), sum = norm_of(composing, x, norm), wide, quotient, is_zero;
+    uint8_t x = load_real(composing, MDF_DTYPE_FLOAT32), term = term_of(composing, x, norm), axis = feature_axis(composing);
+    uint8_t sum = term, quotient, is_zero;
 
+    if (axis != DRAFT_NO_AXIS && !composing->draft->has_failed) {
+        sum = draft_fold(composing->draft, norm == 'M' ? MDF_NEST_MAXIMUM : MDF_NEST_SUM, term, 1, &axis, 1);
+    }
+    quotient = compose_apply(composing, MDF_ELEMENT(divide), norm == '2' ? term : x, sum);
     if (norm == '2') {
-        wide = load_real(composing, operand_dtype(composing) == MDF_DTYPE_FLOAT32 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
-        quotient = cast(composing, compose_apply(composing, MDF_ELEMENT(multiply), wide, wide), MDF_DTYPE_FLOAT32);
-        quotient = compose_apply(composing, MDF_ELEMENT(divide), quotient, sum);
         quotient = compose_apply(composing, MDF_ELEMENT(square_root), quotient, 0);
         quotient = compose_apply(composing, MDF_ELEMENT(copy_sign), quotient, x);
-    } else {
-        quotient = compose_apply(composing, MDF_ELEMENT(divide), x, sum);
     }
     is_zero = compose_apply(composing, MDF_ELEMENT(equal), sum, compose_number(composing, MDF_DTYPE_FLOAT32, 0));
     return compose_select(composing, is_zero, x, quotient);
@@ -149,37 +140,27 @@ static uint8_t normalize(struct composing *composing)
 /* Each index is compared with 0, 1, ..., depth - 1; negative ones count from the end. */
 static mdf_lowered_id one_hot(struct composing *composing)
 {
-    const int64_t *given = setting(composing, "axis");
     const struct trial *trial = composing->trial;
     struct mdf_nest_view view = {.id = trial->ids[2], .at = MDF_NEST_NONE};
-    size_t rank = composing->result->rank, at = (size_t)(*given < 0 ? *given + (int64_t)rank : *given), d, n;
+    size_t rank = composing->result->rank, at = lowering_axis(trial->source, rank, rank - 1), d;
     uint8_t axes[MDF_INLINE_RANK], index, number, values[2];
     mdf_dtype dtype = operand_dtype(composing);
-    int64_t depth, *numbers;
+    int64_t depth;
 
     if (!lowering_is_constant(composing->lowering, trial->ids[1]) || at >= rank || dtype == MDF_DTYPE_UINT64 ||
         (mdf_dtype_kind(dtype) != 'i' && mdf_dtype_kind(dtype) != 'u')) {
         return MDF_LOWERED_NONE;
     }
     depth = mdf_value_shape(composing->result)[at];
-    n = (size_t)depth;
-    numbers = mdf_arena_array(&composing->lowering->scratch, n, sizeof *numbers);
-    if (numbers == NULL) {
-        lowering_out_of_memory(composing->lowering);
-        return MDF_LOWERED_NONE;
-    }
-    for (d = 0; d < n; d++) {
-        numbers[d] = (int64_t)d;
-    }
     for (d = 0; d + 1 < rank; d++) {
         axes[d] = composing->axes[d < at ? d : d + 1];
     }
-    index = cast(composing, draft_load(composing->lowering, composing->draft, trial->ids[0], axes), MDF_DTYPE_INT64);
+    index = compose_cast(composing, draft_load(composing->lowering, composing->draft, trial->ids[0], axes), MDF_DTYPE_INT64);
     number = compose_row(composing, MDF_DTYPE_INT64, MDF_DTYPE_INT64, &depth, 1, DRAFT_NO_AXIS);
     index = compose_select(composing,
                            compose_apply(composing, MDF_ELEMENT(less), index, compose_number(composing, MDF_DTYPE_INT64, 0)),
                            compose_apply(composing, MDF_ELEMENT(add), index, number), index);
-    number = compose_row(composing, MDF_DTYPE_INT64, MDF_DTYPE_INT64, numbers, n, composing->axes[at]);
+    number = compose_count(composing, (size_t)depth, composing->axes[at]);
     number = compose_apply(composing, MDF_ELEMENT(equal), index, number);
     for (d = 0; d < 2; d++) {
         view.first = (int64_t)d;
@@ -223,7 +204,6 @@ static uint8_t weigh(struct scoring *scoring, const struct mdf_floats *coefficie
 {
     struct composing *composing = scoring->composing;
     struct nest_draft *draft = composing->draft;
-    unsigned all = (1u << draft->n_axes) - 1;
     float *weights = mdf_arena_array(&composing->lowering->scratch, coefficients->n, sizeof *weights);
     int64_t shape[2] = {(int64_t)scoring->n, (int64_t)scoring->n_features};
     mdf_dtype dtype = k == DRAFT_NO_AXIS ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32;
@@ -245,20 +225,19 @@ static uint8_t weigh(struct scoring *scoring, const struct mdf_floats *coefficie
     }
     x = draft_load(composing->lowering, draft, composing->trial->ids[0],
                    composing->trial->effective[0]->rank == 2 ? (const uint8_t[]){scoring->row, k} : &k);
-    x = operand_dtype(composing) == MDF_DTYPE_FLOAT32 ? x
-                                                      : cast(composing, cast(composing, x, MDF_DTYPE_FLOAT64), MDF_DTYPE_FLOAT32);
-    x = cast(composing, x, dtype);
-    weight = cast(composing, draft_load(composing->lowering, draft, id, (const uint8_t[]){scoring->score, k}), dtype);
+    x = operand_dtype(composing) == MDF_DTYPE_FLOAT32
+            ? x
+            : compose_cast(composing, compose_cast(composing, x, MDF_DTYPE_FLOAT64), MDF_DTYPE_FLOAT32);
+    x = compose_cast(composing, x, dtype);
+    weight = compose_cast(composing, draft_load(composing->lowering, draft, id, (const uint8_t[]){scoring->score, k}), dtype);
     product = compose_apply(composing, MDF_ELEMENT(multiply), x, weight);
     if (draft->has_failed) {
         return 0;
     }
-    for (uint8_t i = 0; i < draft->n_steps; i++) { /* what was cast goes through the loops of the other operand too */
-        draft->steps[i].axes |= (uint8_t)(draft->steps[i].step.kind == MDF_NEST_ELEMENT ? all : 0);
-    }
+    draft_widen(draft);       /* what was cast goes through the loops of the other operand too */
     if (k == DRAFT_NO_AXIS) { /* the sum of 0 and one product, which float64 holds exactly */
-        return cast(composing, compose_apply(composing, MDF_ELEMENT(add), compose_number(composing, dtype, 0), product),
-                    MDF_DTYPE_FLOAT32);
+        return compose_cast(composing, compose_apply(composing, MDF_ELEMENT(add), compose_number(composing, dtype, 0), product),
+                            MDF_DTYPE_FLOAT32);
     }
     product = draft_fold(draft, MDF_NEST_SUM, product, 1, &k, 1);
     draft->steps[product].step.is_fused = true;
@@ -317,9 +296,9 @@ static uint8_t logistic(struct composing *composing, uint8_t x)
 {
     uint8_t one = compose_number(composing, MDF_DTYPE_FLOAT32, 1), power;
 
-    power = compose_apply(composing, MDF_ELEMENT(absolute), cast(composing, x, MDF_DTYPE_FLOAT64), 0);
+    power = compose_apply(composing, MDF_ELEMENT(absolute), compose_cast(composing, x, MDF_DTYPE_FLOAT64), 0);
     power = compose_apply(composing, MDF_ELEMENT(exponential), compose_apply(composing, MDF_ELEMENT(negative), power, 0), 0);
-    power = cast(composing, power, MDF_DTYPE_FLOAT32);
+    power = compose_cast(composing, power, MDF_DTYPE_FLOAT32);
     x = compose_select(composing, compose_apply(composing, MDF_ELEMENT(less), x, compose_number(composing, MDF_DTYPE_FLOAT32, 0)),
                        power, one);
     return compose_apply(composing, MDF_ELEMENT(divide), x, compose_apply(composing, MDF_ELEMENT(add), one, power));
@@ -327,14 +306,15 @@ static uint8_t logistic(struct composing *composing, uint8_t x)
 
 static uint8_t single_exponential(struct composing *composing, uint8_t x)
 {
-    return cast(composing, compose_apply(composing, MDF_ELEMENT(exponential), cast(composing, x, MDF_DTYPE_FLOAT64), 0),
-                MDF_DTYPE_FLOAT32);
+    return compose_cast(composing,
+                        compose_apply(composing, MDF_ELEMENT(exponential), compose_cast(composing, x, MDF_DTYPE_FLOAT64), 0),
+                        MDF_DTYPE_FLOAT32);
 }
 
 /* What stays nearly zero: a score that is, by exp(-largest). */
 static uint8_t keep_zeros(struct composing *composing, uint8_t x, uint8_t largest, uint8_t power)
 {
-    uint8_t wide = compose_apply(composing, MDF_ELEMENT(absolute), cast(composing, x, MDF_DTYPE_FLOAT64), 0), kept;
+    uint8_t wide = compose_apply(composing, MDF_ELEMENT(absolute), compose_cast(composing, x, MDF_DTYPE_FLOAT64), 0), kept;
 
     wide = compose_apply(composing, MDF_ELEMENT(less_or_equal), wide, compose_number(composing, MDF_DTYPE_FLOAT64, 1e-7));
     kept = single_exponential(composing, compose_apply(composing, MDF_ELEMENT(negative), largest, 0));
@@ -511,7 +491,7 @@ bool compose_features(struct composing *composing, mdf_lowered_id *ids)
         ids[0] = one_hot(composing);
         return ids[0] != MDF_LOWERED_NONE;
     }
-    x = cast(composing, compose_one_by_one(composing, form), (mdf_dtype)composing->result->dtype);
+    x = compose_cast(composing, compose_one_by_one(composing, form), (mdf_dtype)composing->result->dtype);
     ids[0] = lowering_add_nest(composing->lowering, composing->draft, x, composing->result, composing->axes);
     return ids[0] != MDF_LOWERED_NONE;
 }

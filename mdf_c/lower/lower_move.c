@@ -239,6 +239,12 @@ static bool number_places(struct lowering *lowering, const struct trial *trial, 
     return true;
 }
 
+/* Whether a nest moves elements as fast as the kernel does, where that could be called. */
+static bool is_worth_it(const struct lowering *lowering, const struct mdf_value *result)
+{
+    return lowering->is_for_source || (result->length <= MOST_MOVED_RUN && mdf_machine_has_vectors((mdf_dtype)result->dtype));
+}
+
 static bool may_move(const struct lowering *lowering, const struct trial *trial, size_t n_data)
 {
     bool is_read = false;
@@ -258,12 +264,9 @@ static bool may_move(const struct lowering *lowering, const struct trial *trial,
     }
     for (i = 0; i < trial->source->n_outputs; i++) {
         is_read = is_read || trial->outputs[i] != NULL;
-        if (trial->outputs[i] != NULL && !lowering->is_for_source &&
-            (trial->results[i].length > MOST_MOVED_RUN || !mdf_machine_has_vectors((mdf_dtype)trial->results[i].dtype))) {
-            return false;
-        }
-        if (trial->outputs[i] != NULL && (trial->results[i].kind != MDF_KIND_TENSOR || trial->results[i].length == 0 ||
-                                          trial->results[i].rank > MDF_INLINE_RANK)) {
+        if (trial->outputs[i] != NULL &&
+            (trial->results[i].kind != MDF_KIND_TENSOR || trial->results[i].length == 0 ||
+             trial->results[i].rank > MDF_INLINE_RANK || !is_worth_it(lowering, &trial->results[i]))) {
             return false;
         }
     }
@@ -395,13 +398,9 @@ static mdf_lowered_id add_gather(struct moving *moving, struct nest_draft *draft
  * row. */
 static mdf_lowered_id gather(struct lowering *lowering, const struct trial *trial)
 {
-    const int64_t *given = lowering_setting(trial->source->operator, trial->source->settings, "axis");
     const struct mdf_value *data = trial->effective[0], *indices = trial->effective[1], *result = &trial->results[0];
     enum mdf_form form = trial->source->operator->form;
-    size_t axis = (size_t)(form == MDF_FORM_GATHER_FEATURES           ? (int64_t)data->rank - 1
-                           : given == NULL || *given == MDF_NOT_GIVEN ? 0
-                           : *given < 0                               ? *given + (int64_t)data->rank
-                                                                      : *given),
+    size_t axis = lowering_axis(trial->source, data->rank, form == MDF_FORM_GATHER_FEATURES ? data->rank - 1u : 0),
            rank = form == MDF_FORM_GATHER            ? data->rank - 1u + indices->rank
                   : form == MDF_FORM_GATHER_FEATURES ? (data->rank == 1 ? 2 : data->rank)
                                                      : data->rank,
@@ -464,19 +463,6 @@ static bool read_constants(const struct slicing *slicing, size_t input, size_t n
     return true;
 }
 
-/* Whether all that says where elements go is constant. */
-static bool is_known(const struct lowering *lowering, const struct trial *trial)
-{
-    size_t i;
-
-    for (i = 1; i < trial->n; i++) {
-        if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Which axes are cut, by which steps; false: nests do not cut so. */
 static bool find_cut_axes(struct slicing *slicing)
 {
@@ -523,22 +509,16 @@ static uint8_t apply(struct slicing *slicing, const struct mdf_element *element,
     return draft_apply(slicing->lowering, slicing->draft, element, (const uint8_t[MDF_MAX_OPERANDS]){a, b, c});
 }
 
-static uint8_t load_whole(struct slicing *slicing, int64_t whole)
+static uint8_t number(struct slicing *slicing, int64_t whole)
 {
-    struct mdf_value value = {0};
-    mdf_lowered_id id;
-
-    mdf_value_borrow_tensor(slicing->lowering->memory, &value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &whole);
-    id = lowering_add_constant(slicing->lowering, &value, false);
-    slicing->draft->has_failed = slicing->draft->has_failed || id == MDF_LOWERED_NONE;
-    return id == MDF_LOWERED_NONE ? 0 : draft_load(slicing->lowering, slicing->draft, id, NULL);
+    return draft_number(slicing->lowering, slicing->draft, MDF_DTYPE_INT64, (double)whole);
 }
 
 /* Entry `i` of the starts or ends, as a place from 0 to `length`: a negative one counts from the end. */
 static uint8_t load_end(struct slicing *slicing, size_t input, size_t i, int64_t length)
 {
     const struct mdf_nest_view view = {.id = slicing->trial->ids[input], .first = (int64_t)i, .at = MDF_NEST_NONE};
-    uint8_t zero = load_whole(slicing, 0), whole = load_whole(slicing, length), at;
+    uint8_t zero = number(slicing, 0), whole = number(slicing, length), at;
 
     at =
         draft_cast(slicing->draft, draft_load_elements(slicing->lowering, slicing->draft, &view, 0, NULL, NULL), MDF_DTYPE_INT64);
@@ -552,7 +532,7 @@ static uint8_t load_end(struct slicing *slicing, size_t input, size_t i, int64_t
 static uint8_t find_begin(struct slicing *slicing, const int64_t *strides, int64_t unit, int64_t limit)
 {
     const int64_t *shape = mdf_value_shape(slicing->trial->effective[0]), *left = mdf_value_shape(&slicing->trial->results[0]);
-    uint8_t begin = load_whole(slicing, 0), zero = begin, outside = load_whole(slicing, limit);
+    uint8_t begin = number(slicing, 0), zero = begin, outside = number(slicing, limit);
     size_t i;
 
     for (i = 0; i < slicing->n_axes; i++) {
@@ -560,12 +540,11 @@ static uint8_t find_begin(struct slicing *slicing, const int64_t *strides, int64
         int64_t longest = left[axis] * slicing->steps[axis], too_short = longest - slicing->steps[axis];
         uint8_t start = load_end(slicing, 1, i, shape[axis]), end = load_end(slicing, 2, i, shape[axis]);
         uint8_t n = apply(slicing, MDF_ELEMENT(subtract), end, start, 0);
-        uint8_t is_longer = apply(slicing, MDF_ELEMENT(less), load_whole(slicing, longest), n, 0);
-        uint8_t is_shorter = apply(slicing, MDF_ELEMENT(less), n, load_whole(slicing, too_short + 1), 0);
+        uint8_t is_longer = apply(slicing, MDF_ELEMENT(less), number(slicing, longest), n, 0);
+        uint8_t is_shorter = apply(slicing, MDF_ELEMENT(less), n, number(slicing, too_short + 1), 0);
 
-        start = strides[axis] == unit
-                    ? start
-                    : apply(slicing, MDF_ELEMENT(multiply), start, load_whole(slicing, strides[axis] / unit), 0);
+        start = strides[axis] == unit ? start
+                                      : apply(slicing, MDF_ELEMENT(multiply), start, number(slicing, strides[axis] / unit), 0);
         begin = apply(slicing, MDF_ELEMENT(add), begin, start, 0);
         begin = apply(slicing, MDF_ELEMENT(add), begin, apply(slicing, MDF_ELEMENT(select), is_longer, outside, zero), 0);
         begin = apply(slicing, MDF_ELEMENT(add), begin, apply(slicing, MDF_ELEMENT(select), is_shorter, outside, zero), 0);
@@ -626,8 +605,8 @@ bool lowering_move(struct lowering *lowering, struct scope *scope, struct trial 
     if (positions == NULL || outs == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    slices = !is_known(lowering, trial) && find_cut_axes(&slicing);
-    if (slices || has_open_indices(lowering, trial)) {
+    slices = !lowering_has_constants(lowering, trial, 1) && find_cut_axes(&slicing);
+    if ((slices || has_open_indices(lowering, trial)) && is_worth_it(lowering, &trial->results[0])) {
         outs[0] = slices ? slice(&slicing) : gather(lowering, trial);
         *taken = outs[0] != MDF_LOWERED_NONE;
         return *taken ? lowering_bind(lowering, scope, trial->source->outputs[0], outs[0]) : !lowering_has_failed(lowering);

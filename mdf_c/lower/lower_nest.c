@@ -282,13 +282,8 @@ static bool folded_dimensions(struct lowering *lowering, struct trial *trial, si
     bool reduced[MDF_INLINE_RANK] = {false}, keeps;
     size_t i;
 
-    if (rank > MDF_INLINE_RANK) {
+    if (rank > MDF_INLINE_RANK || !lowering_has_constants(lowering, trial, 1)) {
         return false;
-    }
-    for (i = 1; i < trial->n; i++) {
-        if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
-            return false;
-        }
     }
     if (!fold->axes(&trial->call, rank, reduced, &keeps)) {
         return lowering->execution->context.error.code == MDF_OUT_OF_MEMORY && lowering_out_of_memory(lowering);

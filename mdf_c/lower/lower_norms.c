@@ -40,7 +40,7 @@ static uint8_t apply(struct norm *norm, const struct mdf_element *element, uint8
 
 static uint8_t cast(struct norm *norm, uint8_t in, mdf_dtype dtype)
 {
-    return norm->composing->draft->has_failed ? 0 : draft_cast(norm->composing->draft, in, dtype);
+    return compose_cast(norm->composing, in, dtype);
 }
 
 static uint8_t number(struct norm *norm, double real)
@@ -258,8 +258,7 @@ mdf_lowered_id compose_norm(struct composing *composing)
 {
     struct norm norm = {.composing = composing, .dtype = (mdf_dtype)composing->result->dtype};
     enum mdf_form form = composing->trial->source->operator->form;
-    int64_t rank = composing->result->rank, axis;
-    size_t i;
+    size_t rank = composing->result->rank, axis = lowering_axis(composing->trial->source, rank, rank), i;
 
     for (i = 1; i < composing->trial->source->n_outputs; i++) {
         if (composing->trial->outputs[i] != NULL) {
@@ -271,11 +270,8 @@ mdf_lowered_id compose_norm(struct composing *composing)
                : form == MDF_FORM_INSTANCE_NORM     ? normalise_channels(&norm)
                                                     : normalise_batch(&norm);
     }
-    axis = whole_setting(&norm, "axis");
-    axis += axis < 0 ? rank : 0;
-    if (axis < 0 || axis >= rank) {
+    if (axis >= rank) {
         return MDF_LOWERED_NONE;
     }
-    return form == MDF_FORM_LP_NORM ? divide_by_norm(&norm, (size_t)axis)
-                                    : normalise_each(&norm, (size_t)axis, form == MDF_FORM_LAYER_NORM);
+    return form == MDF_FORM_LP_NORM ? divide_by_norm(&norm, axis) : normalise_each(&norm, axis, form == MDF_FORM_LAYER_NORM);
 }

@@ -6,6 +6,8 @@
 
 #include "functions/moves/indexing.h"
 
+#include <string.h>
+
 enum { LONGEST_RANKED = 1024, MOST_COMPARISONS = 1 << 26 };
 
 struct ranking {
@@ -13,36 +15,28 @@ struct ranking {
     const struct mdf_value *data, *selected;
     size_t axis, n, k; /* elements of a line; of what is selected of it */
     bool is_largest;
-    int64_t *numbers;                 /* 0 to n - 1 */
     int64_t strides[MDF_INLINE_RANK]; /* of the data */
     mdf_lowered_id ranks, places;
+    /* Of the nest in the making: one more axis, over a line, and the axes of a value's dimensions with it as that of the line. */
+    uint8_t line, axes[MDF_INLINE_RANK];
 };
 
 static bool find_lines(struct ranking *ranking)
 {
     const struct trial *trial = ranking->composing->trial;
     const struct mdf_operator *operator= trial->source->operator;
-    const int64_t *axis = lowering_setting(operator, trial->source->settings, "axis");
     const int64_t *largest = lowering_setting(operator, trial->source->settings, "largest");
-    size_t rank = trial->effective[0]->rank, i;
+    size_t rank = trial->effective[0]->rank;
 
     ranking->data = trial->effective[0];
     ranking->selected = &trial->results[trial->outputs[0] != NULL ? 0 : 1];
-    ranking->axis = axis == NULL || *axis == MDF_NOT_GIVEN ? rank - 1 : (size_t)(*axis < 0 ? *axis + (int64_t)rank : *axis);
+    ranking->axis = lowering_axis(trial->source, rank, rank - 1);
     ranking->is_largest = largest == NULL || *largest != 0;
-    if (rank == 0 || ranking->axis >= rank ||
-        (trial->n > 1 && !lowering_is_constant(ranking->composing->lowering, trial->ids[1]))) {
+    if (rank == 0 || ranking->axis >= rank || !lowering_has_constants(ranking->composing->lowering, trial, 1)) {
         return false;
     }
     ranking->n = (size_t)mdf_value_shape(ranking->data)[ranking->axis];
     ranking->k = (size_t)mdf_value_shape(ranking->selected)[ranking->axis];
-    ranking->numbers = mdf_arena_array(&ranking->composing->lowering->scratch, ranking->n, sizeof *ranking->numbers);
-    if (ranking->numbers == NULL) {
-        return lowering_out_of_memory(ranking->composing->lowering);
-    }
-    for (i = 0; i < ranking->n; i++) {
-        ranking->numbers[i] = (int64_t)i;
-    }
     mdf_strides(rank, mdf_value_shape(ranking->data), ranking->strides);
     return ranking->n > 1 && ranking->n <= LONGEST_RANKED && ranking->data->length * ranking->n <= MOST_COMPARISONS;
 }
@@ -52,22 +46,29 @@ static uint8_t apply(const struct ranking *ranking, const struct mdf_element *el
     return compose_apply(ranking->composing, element, a, b);
 }
 
-static uint8_t load_numbers(const struct ranking *ranking, size_t n, uint8_t axis)
+/* A new nest, with an axis for each dimension of a value. */
+static bool begin(struct composing *composing, const struct mdf_value *of)
 {
-    return compose_row(ranking->composing, MDF_DTYPE_INT64, MDF_DTYPE_INT64, ranking->numbers, n, axis);
+    composing->draft = draft_new(composing->lowering);
+    composing->result = of;
+    if (composing->draft != NULL) {
+        compose_axes(composing);
+    }
+    return composing->draft != NULL;
 }
 
-/* A new nest, with an axis for each dimension of a value. */
-static bool begin(struct ranking *ranking, const struct mdf_value *of)
+/* The same with one more, over a line. */
+static bool begin_over_lines(struct ranking *ranking, const struct mdf_value *of)
 {
     struct composing *composing = ranking->composing;
-    size_t d;
 
-    composing->draft = draft_new(composing->lowering);
-    for (d = 0; composing->draft != NULL && d < of->rank; d++) {
-        composing->axes[d] = draft_axis(composing->draft, mdf_value_shape(of)[d]);
+    if (!begin(composing, of)) {
+        return false;
     }
-    return composing->draft != NULL && !composing->draft->has_failed;
+    ranking->line = draft_axis(composing->draft, (int64_t)ranking->n);
+    memcpy(ranking->axes, composing->axes, sizeof ranking->axes);
+    ranking->axes[ranking->axis] = ranking->line;
+    return !composing->draft->has_failed;
 }
 
 /* Whether x comes before y: equal ones, as -0 and 0 are, and any two NaN, by their numbers. NaN is larger than any number. */
@@ -94,32 +95,21 @@ static bool add_ranks(struct ranking *ranking)
 {
     struct composing *composing = ranking->composing;
     struct mdf_nest_view view = {.id = composing->trial->ids[0], .at = MDF_NEST_NONE};
-    size_t rank = ranking->data->rank, d, i;
-    uint8_t axes[MDF_INLINE_RANK], other, x, y, before, sum;
+    size_t rank = ranking->data->rank;
+    uint8_t x, y, before, sum;
 
-    if (!begin(ranking, ranking->data)) {
+    if (!begin_over_lines(ranking, ranking->data)) {
         return false;
     }
-    other = draft_axis(composing->draft, (int64_t)ranking->n);
-    if (composing->draft->has_failed) {
-        return false;
-    }
-    for (d = 0; d < rank; d++) {
-        axes[d] = d == ranking->axis ? other : composing->axes[d];
-    }
-    x = draft_load_elements(composing->lowering, composing->draft, &view, rank, axes, ranking->strides);
+    x = draft_load_elements(composing->lowering, composing->draft, &view, rank, ranking->axes, ranking->strides);
     y = draft_load_elements(composing->lowering, composing->draft, &view, rank, composing->axes, ranking->strides);
-    before = comes_before(ranking, x, y, load_numbers(ranking, ranking->n, other),
-                          load_numbers(ranking, ranking->n, composing->axes[ranking->axis]));
+    before = comes_before(ranking, x, y, compose_count(composing, ranking->n, ranking->line),
+                          compose_count(composing, ranking->n, composing->axes[ranking->axis]));
     if (composing->draft->has_failed) {
         return false;
     }
-    for (i = 0; i < composing->draft->n_steps; i++) { /* what is made of x alone, or of y alone, goes through both axes too */
-        struct draft_step *step = &composing->draft->steps[i];
-
-        step->axes |= (uint8_t)(step->step.kind == MDF_NEST_ELEMENT ? (1u << composing->draft->n_axes) - 1 : 0);
-    }
-    sum = draft_fold(composing->draft, MDF_NEST_SUM, draft_cast(composing->draft, before, MDF_DTYPE_INT64), 1, &other, 1);
+    draft_widen(composing->draft); /* what is made of x alone, or of y alone, goes through both axes too */
+    sum = draft_fold(composing->draft, MDF_NEST_SUM, draft_cast(composing->draft, before, MDF_DTYPE_INT64), 1, &ranking->line, 1);
     ranking->ranks = lowering_add_computed_nest(composing->lowering, composing->draft, sum, ranking->data->length, rank,
                                                 composing->axes, ranking->strides);
     return ranking->ranks != MDF_LOWERED_NONE;
@@ -131,29 +121,22 @@ static bool add_places(struct ranking *ranking)
     struct composing *composing = ranking->composing;
     const struct trial *trial = composing->trial;
     struct mdf_nest_view view = {.id = ranking->ranks, .at = MDF_NEST_NONE};
-    size_t rank = ranking->data->rank, d;
+    size_t rank = ranking->data->rank;
     int64_t strides[MDF_INLINE_RANK];
-    uint8_t axes[MDF_INLINE_RANK], other, has_rank, place;
+    uint8_t has_rank, place;
 
-    if (!begin(ranking, ranking->selected)) {
+    if (!begin_over_lines(ranking, ranking->selected)) {
         return false;
-    }
-    other = draft_axis(composing->draft, (int64_t)ranking->n);
-    if (composing->draft->has_failed) {
-        return false;
-    }
-    for (d = 0; d < rank; d++) {
-        axes[d] = d == ranking->axis ? other : composing->axes[d];
     }
     has_rank = apply(ranking, MDF_ELEMENT(equal),
-                     draft_load_elements(composing->lowering, composing->draft, &view, rank, axes, ranking->strides),
-                     load_numbers(ranking, ranking->k, composing->axes[ranking->axis]));
-    place = compose_select(composing, has_rank, load_numbers(ranking, ranking->n, other),
+                     draft_load_elements(composing->lowering, composing->draft, &view, rank, ranking->axes, ranking->strides),
+                     compose_count(composing, ranking->k, composing->axes[ranking->axis]));
+    place = compose_select(composing, has_rank, compose_count(composing, ranking->n, ranking->line),
                            compose_number(composing, MDF_DTYPE_INT64, 0));
     if (composing->draft->has_failed) {
         return false;
     }
-    place = draft_fold(composing->draft, MDF_NEST_SUM, place, 1, &other, 1);
+    place = draft_fold(composing->draft, MDF_NEST_SUM, place, 1, &ranking->line, 1);
     mdf_strides(rank, mdf_value_shape(ranking->selected), strides);
     ranking->places = trial->source->n_outputs > 1 && trial->outputs[1] != NULL
                           ? lowering_add_nest(composing->lowering, composing->draft, place, &trial->results[1], composing->axes)
@@ -166,16 +149,15 @@ static mdf_lowered_id add_values(struct ranking *ranking)
 {
     struct composing *composing = ranking->composing;
     struct mdf_nest_view places = {.id = ranking->places, .at = MDF_NEST_NONE}, view = {.id = composing->trial->ids[0]};
-    size_t rank = ranking->data->rank, d;
+    size_t rank = ranking->data->rank;
     int64_t strides[MDF_INLINE_RANK];
     uint8_t axes[MDF_INLINE_RANK];
 
-    if (!begin(ranking, ranking->selected)) {
+    if (!begin(composing, ranking->selected)) {
         return MDF_LOWERED_NONE;
     }
-    for (d = 0; d < rank; d++) {
-        axes[d] = d == ranking->axis ? DRAFT_NO_AXIS : composing->axes[d];
-    }
+    memcpy(axes, composing->axes, sizeof axes);
+    axes[ranking->axis] = DRAFT_NO_AXIS;
     mdf_strides(rank, mdf_value_shape(ranking->selected), strides);
     view.at = draft_load_elements(composing->lowering, composing->draft, &places, rank, composing->axes, strides);
     view.at_stride = ranking->strides[ranking->axis];

@@ -43,6 +43,13 @@ const void *lowering_setting(const struct mdf_operator *operator, const void * s
     return NULL;
 }
 
+size_t lowering_axis(const struct mdf_code_call *source, size_t rank, size_t otherwise)
+{
+    const int64_t *axis = lowering_setting(source->operator, source->settings, "axis");
+
+    return axis == NULL || *axis == MDF_NOT_GIVEN ? otherwise : (size_t)(*axis < 0 ? *axis + (int64_t)rank : *axis);
+}
+
 static const struct rule *find_rule(const struct rule *rules, size_t n, enum mdf_element_id id, unsigned kind)
 {
     size_t i;

@@ -88,11 +88,10 @@ static bool move_numbers(struct lowering *lowering, struct trial *trial, const s
 static bool find_step(struct lowering *lowering, struct trial *trial, const struct mdf_value *numbered,
                       struct lowering_view *view)
 {
-    const int64_t *axis = lowering_setting(trial->source->operator, trial->source->settings, "axis");
     const struct mdf_value *whole = trial->effective[0];
     static const int64_t one = 1;
     struct lowering_view second = *view;
-    size_t d = axis == NULL || *axis == MDF_NOT_GIVEN ? 0 : (size_t)(*axis < 0 ? *axis + (int64_t)whole->rank : *axis);
+    size_t d = lowering_axis(trial->source, whole->rank, 0);
 
     if (d >= whole->rank || view->at != MDF_LOWERED_NONE) {
         return false; /* only one index is looked for */
@@ -120,19 +119,11 @@ static bool has_open_index(const struct lowering *lowering, const struct trial *
 static bool is_move(const struct lowering *lowering, const struct trial *trial)
 {
     const struct mdf_move *move = trial->source->operator->move;
-    size_t i;
 
-    if (move == NULL || move->n_data != 1 || move->by_type || move->zeros || move->fills || trial->n == 0 ||
-        trial->ids[0] == MDF_LOWERED_NONE || !is_array(trial->effective[0]) || trial->effective[0]->length > LONGEST_WHOLE ||
-        lowering->facts[trial->ids[0]].is_open) {
-        return false;
-    }
-    for (i = 1; i < trial->n && !has_open_index(lowering, trial); i++) {
-        if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
-            return false;
-        }
-    }
-    return true;
+    return move != NULL && move->n_data == 1 && !move->by_type && !move->zeros && !move->fills && trial->n > 0 &&
+           trial->ids[0] != MDF_LOWERED_NONE && is_array(trial->effective[0]) && trial->effective[0]->length <= LONGEST_WHOLE &&
+           !lowering->facts[trial->ids[0]].is_open &&
+           (has_open_index(lowering, trial) || lowering_has_constants(lowering, trial, 1));
 }
 
 /* What the results of the call are views of, now that they have ids. */

@@ -225,6 +225,9 @@ enum mdf_lowered_code lowering_rule(const struct mdf_operator *operator, const v
 bool lowering_function_rule(const struct mdf_operator *operator, struct mdf_lowered_op * op);
 /* An attribute in settings that an operator laid out; NULL: it has none of the name. */
 const void *lowering_setting(const struct mdf_operator *operator, const void * settings, const char *name);
+/* The axis that a call's attribute `axis` names, `otherwise` where it has none; past `rank`, or as large: there is no such axis.
+ */
+size_t lowering_axis(const struct mdf_code_call *source, size_t rank, size_t otherwise);
 
 /* --- lower_finish.c: what is stored, memory. */
 bool lowering_finish(struct lowering *lowering);

@@ -17,6 +17,8 @@ struct trial {
     mdf_lowered_id expanded[MDF_MAX_OPERANDS]; /* the loop's operands that were expanded; else NONE */
 };
 
+/* Whether the inputs from number `first` on are constants, or not given. */
+bool lowering_has_constants(const struct lowering *lowering, const struct trial *trial, size_t first);
 /* Runs the kernel on what trial->effective points at, afresh. */
 bool lowering_run_trial(struct lowering *lowering, struct trial *trial);
 
