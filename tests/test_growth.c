@@ -1,13 +1,12 @@
 /* test_growth.c - what loading and compiling a model cost as its collections grow: counted in comparisons of texts, so that the
  * answer does not depend on the machine. A search through a collection for each of its items shows as sixteen times the work for
- * four times the items. */
+ * four times the items. And what it costs that a sequence grows in a loop: counted in bytes of lists. */
 #include "mdf_c/base/text.h"
 #include "tests/engine.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -261,4 +260,81 @@ Test(growth, long_chains_need_no_stack)
     cr_assert_eq(pthread_create(&thread, &attributes, run_chains, NULL), 0);
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attributes);
+}
+
+/* ------------------------------------------------------------------ sequences that grow */
+
+/* The body declares its sequence, as an ONNX model does. */
+#define LOOP_OVER(functions, last)                                                                                          \
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\"functions\": {\"q\": {\"function\": \"onnx::SequenceEmpty\", "     \
+    "\"args\": {\"dtype\": 7}}, \"f\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": #, \"cond\": true, \"v_initial\": " \
+    "\"q\", \"body\": \"b\"}}, \"length\": {\"function\": \"onnx::SequenceLength\", \"args\": {\"input_sequence\": "        \
+    "\"f\"}}, \"at\": {\"function\": \"onnx::SequenceAt\", \"args\": {\"input_sequence\": \"f\", \"position\": -1}}}, "     \
+    "\"output_ports\": {\"n\": {\"value\": \"length\"}, \"last\": {\"value\": \"at\"}}}}}, \"b\": {\"nodes\": {\"B\": "     \
+    "{\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {\"type\": \"seq(tensor(int64))\"}}, \"functions\": {" functions       \
+    "}, \"output_ports\": {\"c_out\": {\"value\": \"c\"}, \"s_out\": {\"value\": \"" last                                   \
+    "\"}}}}, \"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"B.c_out\", \"B.s_out\"]}}}}}"
+#define INSERT(id, sequence, item)                                                                           \
+    "\"" id "\": {\"function\": \"onnx::SequenceInsert\", \"args\": {\"input_sequence\": \"" sequence "\", " \
+    "\"tensor\": \"" item "\"}}"
+#define ERASE(id, sequence, place)                                                                                              \
+    "\"" id "\": {\"function\": \"onnx::SequenceErase\", \"args\": {\"input_sequence\": \"" sequence "\", \"position\": " place \
+    "}}"
+
+static const struct {
+    const char *what, *loop;
+} growing_sequences[] = {
+    {"appended to", LOOP_OVER(INSERT("t", "s", "i"), "t")},
+    {"a queue", LOOP_OVER(INSERT("t", "s", "-i") ", " INSERT("u", "t", "i") ", " ERASE("v", "u", "0"), "v")},
+};
+
+static size_t n_zeroed;
+
+/* In place of the library's: the same, counted. A list is zeroed before items are put in. */
+void *memset(void *bytes, int value, size_t n)
+{
+    volatile unsigned char *byte = bytes;
+
+    n_zeroed += n;
+    for (size_t i = 0; i < n; i++) {
+        byte[i] = (unsigned char)value;
+    }
+    return bytes;
+}
+
+/* How many bytes an evaluation makes room for in lists. */
+static size_t bytes_of(size_t sequence, size_t n)
+{
+    const struct growing growing = {growing_sequences[sequence].what, {growing_sequences[sequence].loop}};
+    struct mdf_memory memory;
+    struct mdf_text text;
+    struct engine engine;
+    mdf_tensor result;
+    size_t work;
+
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_text_init(&text, &memory);
+    add_item(&text, growing.parts[0], n, 0);
+    cr_assert(engine_begin(&engine, text.bytes, &(mdf_options){.n_threads = 1}), "%s: %s", growing.what, engine.error.message);
+    n_zeroed = 0;
+    cr_assert_eq(mdf_evaluate(engine.state, NAN, &engine.error), MDF_OK, "%s: %s", growing.what, engine.error.message);
+    work = n_zeroed;
+    for (size_t i = 0; i < 2; i++) {
+        cr_assert(mdf_value_tensor(mdf_result_at(engine.state, i), &result));
+        cr_expect_eq(*(const int64_t *)result.data, (int64_t)(i == 0 ? n : n - 1), "%s", growing.what);
+    }
+    engine_end(&engine);
+    mdf_text_release(&text);
+    return work;
+}
+
+Test(growth, sequences_grow_in_place)
+{
+    enum { N = 256, TIMES = 4, MOST = 6 }; /* between 4, and 16 of a copy in each iteration */
+
+    for (size_t i = 0; i < sizeof growing_sequences / sizeof *growing_sequences; i++) {
+        size_t few = bytes_of(i, N), many = bytes_of(i, TIMES * N);
+
+        cr_expect(many <= MOST * few, "%s: %zu bytes for %d, %zu for %d", growing_sequences[i].what, few, N, many, TIMES * N);
+    }
 }

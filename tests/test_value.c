@@ -83,3 +83,58 @@ Test(value, lengthen_refused)
     }
     mdf_value_clear(&memory, &array);
 }
+
+/* ------------------------------------------------------------------ lists */
+
+static void append_number(struct mdf_memory *memory, struct mdf_value *list, int64_t number)
+{
+    struct mdf_value item = {0};
+
+    cr_assert(mdf_value_make_int(memory, &item, number) && mdf_value_append(memory, list, &item));
+    mdf_value_clear(memory, &item);
+}
+
+static int64_t number_in(const struct mdf_value *list, size_t i)
+{
+    cr_assert_lt(i, list->length);
+    return *(const int64_t *)mdf_value_items(list)[i].data;
+}
+
+/* Lists that share their items: what is put behind one of them is not seen by the others, whichever is first; and the items of
+ * the one that has the room stay where they are. */
+Test(value, lists_share_their_items)
+{
+    struct mdf_memory memory;
+    struct mdf_value list = {0}, part = {0}, same = {0}, none = {0};
+
+    mdf_memory_init(&memory, NULL, 0);
+    cr_assert_not_null(mdf_value_make_list(&memory, &list, 0));
+    for (int64_t i = 0; i < 5; i++) {
+        append_number(&memory, &list, i);
+    }
+    cr_assert(mdf_value_share(&memory, &same, &list));
+    cr_assert(mdf_value_share_items(&memory, &part, &list, 1, 4) && mdf_value_share_items(&memory, &none, &list, 5, 0));
+    cr_expect(part.length == 4 && part.data == (struct mdf_value *)list.data + 1 && none.length == 0);
+    append_number(&memory, &part, 50);
+    cr_expect(part.data == (struct mdf_value *)list.data + 1, "there is room behind the last item");
+    append_number(&memory, &list, 51);
+    append_number(&memory, &none, 52);
+    cr_expect(part.length == 5 && list.length == 6 && same.length == 5 && none.length == 1);
+    for (size_t i = 0; i < 5; i++) {
+        cr_expect_eq(number_in(&list, i), (int64_t)i);
+        cr_expect_eq(number_in(&same, i), (int64_t)i);
+        cr_expect_eq(number_in(&part, i), i < 4 ? (int64_t)i + 1 : 50);
+    }
+    cr_expect(number_in(&list, 5) == 51 && number_in(&none, 0) == 52);
+    mdf_value_clear(&memory, &list);
+    mdf_value_clear(&memory, &same);
+    for (int64_t i = 0; i < 20; i++) { /* past the room that there is */
+        append_number(&memory, &part, i);
+    }
+    cr_assert(mdf_value_share_items(&memory, &part, &part, 4, 3));
+    append_number(&memory, &part, 99); /* over an item that nobody sees any more */
+    cr_expect(part.length == 4 && number_in(&part, 0) == 50 && number_in(&part, 2) == 1 && number_in(&part, 3) == 99);
+    mdf_value_clear(&memory, &part);
+    mdf_value_clear(&memory, &none);
+    cr_expect_eq(atomic_load(&memory.used_bytes), (size_t)0);
+}

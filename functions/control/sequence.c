@@ -185,6 +185,16 @@ static bool sequence_insert(struct mdf_call *call)
            share_items(call, items + position + 1, old + position, n - position);
 }
 
+/* The first or the last: a part of the old list, so that a queue or a stack costs the same at any length. */
+static bool erase_end(struct mdf_call *call, const struct mdf_value *sequence, size_t position)
+{
+    struct mdf_value *result = mdf_call_result(call, 0);
+
+    return result == NULL ||
+           mdf_value_share_items(call->context->memory, result, sequence, position == 0, sequence->length - 1) ||
+           mdf_call_out_of_memory(call);
+}
+
 static bool sequence_erase(struct mdf_call *call)
 {
     const struct mdf_value *sequence = sequence_input(call), *old;
@@ -193,6 +203,9 @@ static bool sequence_erase(struct mdf_call *call)
 
     if (sequence == NULL || !read_position(call, 1, sequence->length, false, -1, &position)) {
         return false;
+    }
+    if (position == 0 || position == sequence->length - 1) {
+        return erase_end(call, sequence, position);
     }
     items = output_sequence(call, (mdf_dtype)sequence->dtype, sequence->length - 1);
     old = mdf_value_items(sequence);

@@ -202,23 +202,23 @@ static bool join_strings(struct mdf_call *call, struct mdf_value *target, const 
     return mdf_python_make_string(call, target, room, a_length + b_length);
 }
 
+/* The items of b behind those of a, which stay where they are if there is room: a list that grows is not copied each time. */
 static bool join_lists(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b)
 {
-    struct mdf_value *items;
-    size_t i;
-
     if (a->length + b->length > MDF_PYTHON_MAX_ITEMS) {
         return mdf_call_error(call, MDF_LIMIT, "a list of more than %d items", MDF_PYTHON_MAX_ITEMS);
     }
-    items = mdf_python_make_list(call, target, a->length + b->length);
-    for (i = 0; items != NULL && i < a->length + b->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
-        const struct mdf_value *item = i < a->length ? &mdf_value_items(a)[i] : &mdf_value_items(b)[i - a->length];
-
-        if (!mdf_value_share(call->context->memory, &items[i], item)) {
+    if (!mdf_value_share(call->context->memory, target, a)) {
+        return mdf_call_out_of_memory(call);
+    }
+    target->dtype = MDF_DTYPE_NONE;
+    target->strength = MDF_STRENGTH_LITERAL;
+    for (size_t i = 0; i < b->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
+        if (!mdf_value_append(call->context->memory, target, &mdf_value_items(b)[i])) {
             return mdf_call_out_of_memory(call);
         }
     }
-    return items != NULL;
+    return true;
 }
 
 static bool add_sequences(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b)

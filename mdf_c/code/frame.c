@@ -284,9 +284,14 @@ static bool out_of_memory(struct mdf_context *context)
     return false;
 }
 
-/* `target` becomes a view of `source`. A buffer of target's own is let go; lists are seen as they are. */
+/* `target` becomes a view of `source`. A buffer of target's own is let go. Of a list it becomes an owner, so that what is made of
+ * the view (a sequence with one item more) may share the items instead of copying them. */
 static void borrow(struct mdf_context *context, struct mdf_value *target, const struct mdf_value *source)
 {
+    if (source->kind == MDF_KIND_LIST && source->buffer != NULL) {
+        mdf_value_share(context->memory, target, source);
+        return;
+    }
     if (target->buffer != NULL) {
         mdf_value_clear(context->memory, target);
     }

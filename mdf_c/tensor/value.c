@@ -399,6 +399,12 @@ static bool grow_list(struct mdf_memory *memory, struct mdf_value *list)
     return true;
 }
 
+/* Where in its buffer a list ends, which may be a part of what lies there. */
+static size_t end_of_list(const struct mdf_value *list)
+{
+    return (size_t)(mdf_value_items(list) - (const struct mdf_value *)elements_of(list->buffer)) + list->length;
+}
+
 /* Whether an item can be put behind the list in place. Others may share the buffer: they do not look past their own length, so
  * the first to append takes the room. A buffer of another memory belongs to a program, perhaps under another thread's eyes. */
 static bool has_room_behind(const struct mdf_memory *memory, const struct mdf_value *list)
@@ -406,21 +412,23 @@ static bool has_room_behind(const struct mdf_memory *memory, const struct mdf_va
     const struct mdf_buffer *buffer = list->buffer;
 
     return buffer != NULL && buffer->memory == memory && buffer->content == MDF_CONTENT_VALUES &&
-           buffer->capacity_bytes / sizeof(struct mdf_value) > list->length &&
-           (owned_alone(buffer) || buffer->n_owned == list->length);
+           buffer->capacity_bytes / sizeof(struct mdf_value) > end_of_list(list) &&
+           (owned_alone(buffer) || buffer->n_owned == end_of_list(list));
 }
 
 bool mdf_value_append(struct mdf_memory *memory, struct mdf_value *list, const struct mdf_value *item)
 {
     struct mdf_value *items;
+    size_t end;
 
     if (!has_room_behind(memory, list) && !grow_list(memory, list)) {
         return false;
     }
     items = list->data;
-    if (list->buffer->n_owned <= list->length) {
+    end = end_of_list(list);
+    if (list->buffer->n_owned <= end) {
         memset(&items[list->length], 0, sizeof *items);
-        list->buffer->n_owned = list->length + 1;
+        list->buffer->n_owned = end + 1;
     }
     if (!mdf_value_share(memory, &items[list->length], item)) {
         return false;
@@ -492,6 +500,16 @@ bool mdf_value_share(struct mdf_memory *memory, struct mdf_value *target, const 
         return true;
     }
     return source->kind == MDF_KIND_TENSOR ? copy_elements(memory, target, source) : copy_items(memory, target, source);
+}
+
+bool mdf_value_share_items(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *list, size_t first,
+                           size_t n)
+{
+    struct mdf_value part = *list;
+
+    part.data = (struct mdf_value *)list->data + (n > 0 ? first : 0);
+    part.length = n;
+    return mdf_value_share(memory, target, &part);
 }
 
 bool mdf_value_reshape(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source, size_t rank,

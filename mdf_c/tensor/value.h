@@ -109,6 +109,9 @@ bool mdf_value_append(struct mdf_memory *memory, struct mdf_value *list, const s
 bool mdf_value_copy(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source);
 /* Makes `target` equal to `source` and lets both keep one buffer; what is borrowed is copied. */
 bool mdf_value_share(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source);
+/* Makes `target` the list of `n` items of a list from `first` on, in the list's buffer if it has one. */
+bool mdf_value_share_items(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *list, size_t first,
+                           size_t n);
 /* Makes `target` equal to `source` and shares nothing with it: each may outlive the memory of the other. */
 bool mdf_value_copy_apart(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source);
 /* The same elements under another shape (of the same number of elements). */
