@@ -1,4 +1,4 @@
-/* processor.h - which vectors the processor has. MDF_VECTOR_BYTES=32 or 16, for tests, leaves out wider ones. */
+/* processor.h - how many cores there are, and which vectors the processor has. MDF_VECTOR_BYTES=32 or 16, for tests, leaves out wider ones. */
 #ifndef MDF_BASE_PROCESSOR_H
 #define MDF_BASE_PROCESSOR_H
 
@@ -7,6 +7,9 @@
 #ifndef MDF_VECTOR_BYTES
 #define MDF_VECTOR_BYTES 64
 #endif
+
+/* Cores that are online, from 1 to 256. It asks the system, which opens a file. */
+int mdf_count_cores(void);
 
 /* AVX-512 F, DQ, VL and BW; then there is what mdf_has_avx2 says too. */
 static inline bool mdf_has_avx512(void)

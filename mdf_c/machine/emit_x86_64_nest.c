@@ -37,9 +37,9 @@ static bool covers(struct nest_code *code)
     for (i = 0; i < code->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &code->nest->steps[i];
 
-        code->calls[i].is_called = is_called(step);
-        if (code->calls[i].is_called ? step->code != MDF_LOWERED_CAST && step->loop == NULL
-                                     : !covers_view(code->nest, &step->view)) {
+        code->steps[i].call.is_called = is_called(step);
+        if (code->steps[i].call.is_called ? step->code != MDF_LOWERED_CAST && step->loop == NULL
+                                          : !covers_view(code->nest, &step->view)) {
             return false;
         }
     }
@@ -152,7 +152,7 @@ static void release(struct nest_code *code)
 
 static struct nest_code *begin(struct emission *emission, const struct mdf_lowered_nest *nest)
 {
-    struct nest_code *code = mdf_memory_allocate_zeroed(emission->memory, 1, sizeof *code);
+    struct nest_code *code = mdf_memory_allocate_zeroed(emission->memory, 1, sizeof *code + nest->n_steps * sizeof *code->steps);
 
     if (code != NULL) {
         code->emission = emission;
@@ -211,7 +211,8 @@ static bool has_folds(const struct mdf_lowered_nest *nest)
     return i < nest->n_steps;
 }
 
-/* Four vectors side by side; more, where totals wait for each other, if there are registers for them; else fewer. */
+/* Four vectors side by side; more, where totals wait for each other, if there are registers for them; else fewer, also where half
+ * of them would have no elements. */
 static void try_axis(struct emission *emission, const struct mdf_lowered_nest *nest, size_t axis, struct nest_code **best)
 {
     static const unsigned groups[] = {4, MOST_COPIES, 2, 1};
@@ -232,7 +233,7 @@ static void try_axis(struct emission *emission, const struct mdf_lowered_nest *n
                                : result == TRIAL_FITS;
 
         shape.group = groups[i];
-        if (!is_needless && fits_lanes(nest, &shape)) {
+        if (!is_needless && groups[i] < 2 * n_vectors && fits_lanes(nest, &shape)) {
             last = try_group(emission, nest, &shape, best);
             result = last > result ? last : result;
         }
@@ -294,8 +295,8 @@ static bool has_covered_folds(const struct mdf_lowered_nest *nest)
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
-        if (step->kind == MDF_NEST_FOLD &&
-            (step->order != MDF_NEST_IN_LANES || step->has_start || step->is_fused || step->fold == MDF_NEST_LARGEST || step->fold == MDF_NEST_SMALLEST)) {
+        if (step->kind == MDF_NEST_FOLD && (step->order != MDF_NEST_IN_LANES || step->has_start || step->is_fused ||
+                                            step->fold == MDF_NEST_LARGEST || step->fold == MDF_NEST_SMALLEST)) {
             return false;
         }
     }

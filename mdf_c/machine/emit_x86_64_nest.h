@@ -119,13 +119,19 @@ struct nest_call {
     int64_t strides[MDF_NEST_MOST_AXES];    /* elements */
 };
 
+/* Of a step. */
+struct nest_step_code {
+    uint32_t axes; /* bits: what its register depends on */
+    uint32_t first_entry;
+    struct nest_call call;
+    uint32_t totals[MOST_TOTALS], places[MOST_COPIES], count; /* of a fold, while it is written out */
+};
+
 struct nest_code {
     struct emission *emission;
     struct mdf_memory *memory;
     const struct mdf_lowered_nest *nest;
     struct nest_shape shape;
-    uint32_t axes[MDF_NEST_MOST_STEPS]; /* bits: what each step's register depends on */
-    struct nest_call calls[MDF_NEST_MOST_STEPS];
     size_t row_bytes;          /* of all rows */
     struct mdf_nest_set roots; /* calls that no goal asks for */
     struct nest_node *nodes;
@@ -134,7 +140,6 @@ struct nest_code {
     size_t n_blocks, block_capacity;
     struct nest_entry *entries;
     size_t n_entries, entry_capacity;
-    uint32_t first_entry[MDF_NEST_MOST_STEPS];
     struct nest_pointer pointers[MOST_POINTERS];
     size_t n_pointers;
     bool failed; /* memory ran out, or it becomes too long */
@@ -148,7 +153,6 @@ struct nest_code {
         unsigned active;
     } copies[MOST_COPIES];
     size_t n_copies;
-    uint32_t totals[MDF_NEST_MOST_STEPS][MOST_TOTALS], places[MDF_NEST_MOST_STEPS][MOST_COPIES], counts[MDF_NEST_MOST_STEPS];
     /* For emission: */
     uint32_t n_slots;
     unsigned n_registers;                     /* that values may have for all of their life: the first ones */
@@ -156,6 +160,7 @@ struct nest_code {
     uint8_t counters[MDF_NEST_MOST_AXES + 1]; /* registers of loops' counters, by depth; NO_REGISTER: in its slot */
     bool spills;
     double cost;
+    struct nest_step_code steps[]; /* of the nest */
 };
 
 /* --- emit_x86_64_nest_blocks.c: writes the nest out in code->shape; false: it cannot be, or memory ran out. */
@@ -191,7 +196,7 @@ static inline struct assembler *nest_assembler(const struct nest_code *code)
 
 static inline bool nest_depends_on_lanes(const struct nest_code *code, size_t step)
 {
-    return (code->axes[step] >> code->shape.vector_axis & 1) != 0;
+    return (code->steps[step].axes >> code->shape.vector_axis & 1) != 0;
 }
 
 /* --- emit_x86_64_nest_code.c */

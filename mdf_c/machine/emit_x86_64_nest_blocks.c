@@ -91,22 +91,23 @@ static void add_entry(struct nest_code *code, size_t step, uint32_t node)
     }
     code->entries = grown;
     grown = &code->entries[code->n_entries];
-    *grown = (struct nest_entry){.node = node, .block = home_of(code, code->axes[step]), .next = code->first_entry[step]};
+    *grown =
+        (struct nest_entry){.node = node, .block = home_of(code, code->steps[step].axes), .next = code->steps[step].first_entry};
     memcpy(grown->offsets, code->offsets, sizeof grown->offsets);
-    code->first_entry[step] = (uint32_t)code->n_entries++;
+    code->steps[step].first_entry = (uint32_t)code->n_entries++;
 }
 
 static uint32_t find_entry(const struct nest_code *code, size_t step)
 {
-    uint32_t home = home_of(code, code->axes[step]), i;
+    uint32_t home = home_of(code, code->steps[step].axes), i;
     size_t axis;
 
-    for (i = code->first_entry[step]; i != NO_NODE; i = code->entries[i].next) {
+    for (i = code->steps[step].first_entry; i != NO_NODE; i = code->entries[i].next) {
         const struct nest_entry *entry = &code->entries[i];
         bool is_same = entry->block == home;
 
         for (axis = 0; axis < code->nest->n_axes && is_same; axis++) {
-            is_same = (code->axes[step] >> axis & 1) == 0 || entry->offsets[axis] == code->offsets[axis];
+            is_same = (code->steps[step].axes >> axis & 1) == 0 || entry->offsets[axis] == code->offsets[axis];
         }
         if (is_same) {
             return entry->node;
@@ -183,7 +184,7 @@ static struct nest_place place_of_view(struct nest_code *code, const struct mdf_
 /* Of a row that a function is called on. */
 static struct nest_place place_of_row(struct nest_code *code, size_t step, size_t operand, mdf_dtype dtype)
 {
-    const struct nest_call *call = &code->calls[step];
+    const struct nest_call *call = &code->steps[step].call;
     static const int64_t none[MDF_NEST_MOST_AXES] = {0};
     bool is_one = operand < MDF_MAX_OPERANDS && call->is_one[operand];
 
@@ -228,8 +229,8 @@ static uint32_t value_of(struct nest_code *code, size_t i)
     if (found != NO_NODE || code->failed) {
         return code->failed ? 0 : found;
     }
-    if (code->calls[i].is_called) {
-        size_t to = code->calls[i].to;
+    if (code->steps[i].call.is_called) {
+        size_t to = code->steps[i].call.to;
 
         node.code = NODE_LOAD;
         node.place = to != MDF_NEST_NONE ? place_of_view(code, &code->nest->steps[to])
@@ -248,7 +249,7 @@ static uint32_t value_of(struct nest_code *code, size_t i)
     node.step = (uint8_t)i;
     node.dtype = step->dtype;
     node.active = (uint8_t)(nest_depends_on_lanes(code, i) ? code->active : code->shape.lanes);
-    found = add_node(code, node, home_of(code, code->axes[i]));
+    found = add_node(code, node, home_of(code, code->steps[i].axes));
     add_entry(code, i, found);
     return found;
 }
@@ -311,13 +312,13 @@ static void begin_fold(struct nest_code *code, size_t i)
     for (k = 0; k < n; k++) {
         struct nest_node node = {.code = NODE_TOTAL, .step = (uint8_t)i, .dtype = step->operand_dtype};
 
-        code->totals[i][k] = add_node(code, node, innermost(code));
+        code->steps[i].totals[k] = add_node(code, node, innermost(code));
         if (nest_finds_index(step)) {
-            code->places[i][k] = begin_index(code, i);
+            code->steps[i].places[k] = begin_index(code, i);
         }
     }
     if (nest_finds_index(step)) {
-        code->counts[i] = begin_index(code, i);
+        code->steps[i].count = begin_index(code, i);
     }
 }
 
@@ -334,15 +335,15 @@ static void take_index(struct nest_code *code, size_t i, size_t which, uint32_t 
 {
     struct nest_node node = {.code = NODE_TAKE, .step = (uint8_t)i, .n_in = 4};
 
-    node.in[0] = code->totals[i][which];
+    node.in[0] = code->steps[i].totals[which];
     node.in[1] = element;
-    node.in[2] = code->places[i][which];
-    node.in[3] = code->counts[i];
+    node.in[2] = code->steps[i].places[which];
+    node.in[3] = code->steps[i].count;
     node.dtype = code->nest->steps[i].operand_dtype;
     node.active = (uint8_t)code->shape.lanes;
     add_node(code, node, innermost(code));
     if (is_last) {
-        node = (struct nest_node){.code = NODE_COUNT, .step = (uint8_t)i, .n_in = 1, .in = {code->counts[i]}};
+        node = (struct nest_node){.code = NODE_COUNT, .step = (uint8_t)i, .n_in = 1, .in = {code->steps[i].count}};
         node.dtype = MDF_DTYPE_INT64;
         add_node(code, node, innermost(code));
     }
@@ -367,7 +368,7 @@ static void take_element(struct nest_code *code, size_t i, size_t copy)
     if (nest_finds_index(step)) {
         take_index(code, i, which, element, copy + 1 == count_copies(code, level_of_operand(code, i)));
     } else {
-        take(code, i, code->totals[i][which], element, is_across);
+        take(code, i, code->steps[i].totals[which], element, is_across);
     }
 }
 
@@ -384,7 +385,8 @@ static void finish_fold(struct nest_code *code, size_t i)
     size_t n = count_totals(code, i), copy, half, k;
 
     for (copy = 0; copy < count_copies(code, step->level) && !code->failed; copy++) {
-        uint32_t *totals = &code->totals[i][copy * n], result = nest_finds_index(step) ? code->places[i][copy] : totals[0];
+        uint32_t *totals = &code->steps[i].totals[copy * n],
+                 result = nest_finds_index(step) ? code->steps[i].places[copy] : totals[0];
 
         go_to_copy(code, step->level, copy);
         if (nest_is_free(step)) {
@@ -427,7 +429,7 @@ static void fill_rows(struct nest_code *code, size_t i, bool ones)
     for (k = 0; k < step->n_in; k++) {
         mdf_dtype dtype = (mdf_dtype)code->nest->steps[step->in[k]].dtype;
 
-        if (code->calls[i].is_one[k] == ones && code->calls[i].from[k] == MDF_NEST_NONE) {
+        if (code->steps[i].call.is_one[k] == ones && code->steps[i].call.from[k] == MDF_NEST_NONE) {
             store_node(code, i, value_of(code, step->in[k]), place_of_row(code, i, k, dtype), dtype);
         }
     }
@@ -436,7 +438,7 @@ static void fill_rows(struct nest_code *code, size_t i, bool ones)
 static void finish_call(struct nest_code *code, size_t i)
 {
     fill_rows(code, i, true);
-    if (code->nest->steps[i].level == code->calls[i].level) {
+    if (code->nest->steps[i].level == code->steps[i].call.level) {
         fill_rows(code, i, false);
     }
     add_node(code, (struct nest_node){.code = NODE_CALL, .step = (uint8_t)i}, innermost(code));
@@ -450,7 +452,7 @@ static void make_body(struct nest_code *code, size_t level, const struct mdf_nes
 static size_t barrier_level(const struct nest_code *code, size_t i)
 {
     return code->nest->steps[i].kind == MDF_NEST_FOLD ? code->nest->steps[i].level
-           : code->calls[i].is_called                 ? code->calls[i].level
+           : code->steps[i].call.is_called            ? code->steps[i].call.level
                                                       : NO_AXIS + 1;
 }
 
@@ -561,7 +563,7 @@ static void reach_goal(struct nest_code *code, size_t i, size_t copy)
         take_element(code, i, copy);
     } else if (step->kind == MDF_NEST_STORE) {
         store_node(code, i, value_of(code, step->in[0]), place_of_view(code, step), (mdf_dtype)step->dtype);
-    } else if (code->calls[i].is_called) {
+    } else if (code->steps[i].call.is_called) {
         fill_rows(code, i, false);
     } else {
         node = value_of(code, i);
@@ -574,7 +576,7 @@ static void reach_goal(struct nest_code *code, size_t i, size_t copy)
 /* Whether a fold or a call has something to be done for each index within. */
 static bool passes_through(const struct nest_code *code, size_t i)
 {
-    const struct nest_call *call = &code->calls[i];
+    const struct nest_call *call = &code->steps[i].call;
     size_t k;
 
     for (k = 0; call->is_called && k < code->nest->steps[i].n_in; k++) {
@@ -650,7 +652,7 @@ static void make_body(struct nest_code *code, size_t level, const struct mdf_nes
 
 /* ------------------------------------------------------------------ the whole */
 
-static void find_axes(struct nest_code *code)
+static void begin_steps(struct nest_code *code)
 {
     size_t i, k, axis;
 
@@ -659,12 +661,13 @@ static void find_axes(struct nest_code *code)
         struct mdf_nest_set operands = {{0}};
 
         mdf_nest_add_operands(step, &operands);
-        code->axes[i] = step->kind == MDF_NEST_FOLD ? (1u << step->level) - 1 : 0;
+        code->steps[i].first_entry = NO_NODE;
+        code->steps[i].axes = step->kind == MDF_NEST_FOLD ? (1u << step->level) - 1 : 0;
         for (axis = 0; step->kind == MDF_NEST_LOAD && axis < step->level; axis++) {
-            code->axes[i] |= step->view.strides[axis] != 0 ? 1u << axis : 0;
+            code->steps[i].axes |= step->view.strides[axis] != 0 ? 1u << axis : 0;
         }
         for (k = 0; step->kind != MDF_NEST_FOLD && k < i; k++) {
-            code->axes[i] |= mdf_nest_set_has(&operands, k) ? code->axes[k] : 0;
+            code->steps[i].axes |= mdf_nest_set_has(&operands, k) ? code->steps[k].axes : 0;
         }
     }
 }
@@ -674,7 +677,7 @@ static bool may_bail_out(const struct nest_code *code, size_t i)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
 
-    return code->calls[i].is_called || (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) ||
+    return code->steps[i].call.is_called || (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) ||
            (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_DIVIDE_NONZERO);
 }
 
@@ -692,12 +695,12 @@ static bool find_goals(struct nest_code *code, struct mdf_nest_set *goals)
         if (!is_store && !is_needed && !may_bail_out(code, i)) {
             continue;
         }
-        if (is_store && code->calls[step->in[0]].is_called && code->calls[step->in[0]].to == i) {
+        if (is_store && code->steps[step->in[0]].call.is_called && code->steps[step->in[0]].call.to == i) {
             mdf_nest_set_add(&code->roots, step->in[0]);
-        } else if (is_store || (!is_needed && !code->calls[i].is_called)) {
+        } else if (is_store || (!is_needed && !code->steps[i].call.is_called)) {
             mdf_nest_set_add(goals, i);
         } else if (!is_needed) {
-            if (code->calls[i].level > 0) {
+            if (code->steps[i].call.level > 0) {
                 return false;
             }
             mdf_nest_set_add(&code->roots, i);
@@ -712,10 +715,9 @@ bool nest_write_out(struct nest_code *code)
     struct mdf_nest_set goals = {{0}};
     size_t i;
 
-    memset(code->first_entry, 0xFF, sizeof code->first_entry);
-    find_axes(code);
+    begin_steps(code);
     for (i = 0; i < code->nest->n_steps; i++) {
-        if (code->calls[i].is_called && !nest_find_call(code, i)) {
+        if (code->steps[i].call.is_called && !nest_find_call(code, i)) {
             return false;
         }
     }

@@ -12,7 +12,7 @@ static size_t lay_out_row(const struct nest_code *code, size_t i, size_t level, 
     memset(strides, 0, MDF_NEST_MOST_AXES * sizeof *strides);
     for (round = 0; round < 2; round++) {
         for (axis = code->nest->steps[i].level; axis-- > level;) {
-            if ((axis == code->shape.vector_axis) == (round == 0) && (code->axes[i] >> axis & 1) != 0) {
+            if ((axis == code->shape.vector_axis) == (round == 0) && (code->steps[i].axes >> axis & 1) != 0) {
                 strides[axis] = (int64_t)n;
                 n *= code->nest->extents[axis];
             }
@@ -33,7 +33,7 @@ static bool has_row(const struct nest_code *code, const struct mdf_nest_step *st
 /* Where operands are, and the result goes, without a row: of a call on all elements. */
 static void find_rows(struct nest_code *code, size_t i)
 {
-    struct nest_call *call = &code->calls[i];
+    struct nest_call *call = &code->steps[i].call;
     size_t k;
 
     for (k = 0; k < code->nest->steps[i].n_in; k++) {
@@ -42,8 +42,8 @@ static void find_rows(struct nest_code *code, size_t i)
         bool is_one = call->is_one[k] && operand->view.at == MDF_NEST_NONE;
         bool is_there = operand->kind == MDF_NEST_LOAD
                             ? is_one || has_row(code, operand, call)
-                            : code->calls[from].is_called && code->calls[from].level == 0 && !call->is_one[k] &&
-                                  memcmp(code->calls[from].strides, call->strides, sizeof call->strides) == 0;
+                            : code->steps[from].call.is_called && code->steps[from].call.level == 0 && !call->is_one[k] &&
+                                  memcmp(code->steps[from].call.strides, call->strides, sizeof call->strides) == 0;
 
         call->from[k] = is_there ? from : MDF_NEST_NONE;
     }
@@ -58,7 +58,7 @@ bool nest_find_call(struct nest_code *code, size_t i)
 {
     enum { LONGEST_ROW = 2048, LARGEST_ROW = 1 << 16 };
     const struct mdf_nest_step *step = &code->nest->steps[i];
-    struct nest_call *call = &code->calls[i];
+    struct nest_call *call = &code->steps[i].call;
     size_t most = step->level, row_bytes = code->row_bytes, k;
 
     if (nest_depends_on_lanes(code, i) && code->shape.vector_axis < most) {
@@ -71,7 +71,7 @@ bool nest_find_call(struct nest_code *code, size_t i)
         }
     }
     for (k = 0; k < step->n_in; k++) {
-        call->is_one[k] = code->axes[step->in[k]] >> call->level == 0;
+        call->is_one[k] = code->steps[step->in[k]].axes >> call->level == 0;
     }
     memset(call->from, MDF_NEST_NONE, sizeof call->from);
     call->to = MDF_NEST_NONE;

@@ -357,7 +357,7 @@ static void load_address(struct nest_code *code, uint8_t number, const struct md
 /* That of the row that a call makes. */
 static void load_target(struct nest_code *code, uint8_t number, size_t step)
 {
-    const struct nest_call *call = &code->calls[step];
+    const struct nest_call *call = &code->steps[step].call;
 
     if (call->to != MDF_NEST_NONE) {
         load_address(code, number, &code->nest->steps[call->to]);
@@ -382,7 +382,7 @@ static void emit_call(struct nest_code *code, const struct nest_node *node, char
     static const size_t steps[8][MDF_MAX_OPERANDS] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0},
                                                       {0, 0, 1}, {1, 0, 1}, {0, 1, 1}, {1, 1, 1}};
     const struct mdf_nest_step *step = &code->nest->steps[node->step];
-    const struct nest_call *call = &code->calls[node->step];
+    const struct nest_call *call = &code->steps[node->step].call;
     struct mdf_lowered_op op = {.loop = step->loop, .loop_settings = step->loop_settings};
     struct assembler *assembler = nest_assembler(code);
     bool (*cast)(mdf_dtype, mdf_dtype, const void *, void *, size_t) = mdf_lowered_cast;

@@ -214,7 +214,7 @@ void nest_load(struct nest_code *code, const struct nest_node *node, uint8_t num
     if (node->n_in > 0) {
         const struct mdf_nest_step *step = &code->nest->steps[node->step];
 
-        is_varied = (code->axes[step->view.at] >> code->shape.vector_axis & 1) != 0;
+        is_varied = (code->steps[step->view.at].axes >> code->shape.vector_axis & 1) != 0;
         if (!is_varied) {
             find_index(code, node, index, 0);
         }

@@ -196,7 +196,7 @@ static unsigned count_registers(struct nest_code *code)
 
     code->join_register = THIRD_SCRATCH_REAL;
     for (i = 0; i < code->nest->n_steps; i++) {
-        if (!code->calls[i].is_called && !is_simple(&code->nest->steps[i])) {
+        if (!code->steps[i].call.is_called && !is_simple(&code->nest->steps[i])) {
             return N_REAL_REGISTERS;
         }
     }
@@ -286,7 +286,7 @@ static double node_cost(const struct nest_code *code, const struct nest_node *no
     case NODE_JOIN:
         return 12;
     case NODE_CALL:
-        return 60 + 3 * (double)code->calls[node->step].n;
+        return 60 + 3 * (double)code->steps[node->step].call.n;
     case NODE_LOOP:
         return 6;
     case NODE_NUMBER:

@@ -1,5 +1,6 @@
 /* compile.c - a model's graph to a program: the passes in order. See program.h. */
 #include "mdf_c/base/machine_memory.h"
+#include "mdf_c/base/processor.h"
 #include "mdf_c/plan/compiler.h"
 
 #include <stdio.h>
@@ -648,7 +649,7 @@ static void take_options(struct mdf_program *program, const mdf_options *options
     program->max_passes = options->max_passes > 0 ? options->max_passes : DEFAULT_MAX_PASSES;
     program->seed = options->seed;
     program->time_limit_s = options->time_limit_s;
-    program->n_threads = options->n_threads;
+    program->n_threads = options->n_threads > 0 ? options->n_threads : mdf_count_cores();
     program->is_plain = options->plain;
 }
 

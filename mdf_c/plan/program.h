@@ -143,7 +143,7 @@ struct mdf_program {
     mdf_dtype real;
     uint64_t max_iterations, max_passes, seed;
     double time_limit_s; /* of one evaluation; 0: none */
-    int n_threads;
+    int n_threads; /* at least 1 */
     bool is_plain; /* instructions are run as they stand, never lowered */
 };
 

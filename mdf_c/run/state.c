@@ -10,7 +10,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 /* A node is lowered once it has run this often: then the types and shapes of its values are stable. */
 enum { RUNS_BEFORE_LOWERING = 2 };
@@ -32,13 +31,6 @@ static bool out_of_memory(struct mdf_state *state)
 }
 
 /* ------------------------------------------------------------------ life */
-
-static int n_cores(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return n < 1 ? 1 : n > 256 ? 256 : (int)n;
-}
 
 static bool run_graph(struct mdf_state *state);
 
@@ -111,7 +103,7 @@ static void init_shared(struct mdf_shared_state *shared, const struct mdf_progra
     context->memory = &shared->memory;
     context->real = program->real;
     context->max_iterations = program->max_iterations;
-    context->n_threads = program->n_threads > 0 ? program->n_threads : n_cores();
+    context->n_threads = program->n_threads;
     context->threads = context->n_threads > 1 ? mdf_threads_new(&shared->memory) : NULL;
     context->stop = &shared->stop;
     context->seed = program->seed;

@@ -5,9 +5,10 @@
  * before one that failed are still evaluated. */
 #include "mdf_c/run/sweep/sweep.h"
 
+#include "mdf_c/base/processor.h"
+
 #include <pthread.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { MAX_SWEEP_THREADS = 1024, WATCH_NS = 100000000 };
 
@@ -127,8 +128,7 @@ static void watch(struct crew *crew, struct worker *workers, size_t n_workers)
 
 static size_t count_threads(const struct mdf_sweep *sweep)
 {
-    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t n = sweep->n_threads > 0 ? (size_t)sweep->n_threads : n_cores > 0 ? (size_t)n_cores : 1;
+    size_t n = (size_t)(sweep->n_threads > 0 ? sweep->n_threads : mdf_count_cores());
 
     n = n < MAX_SWEEP_THREADS ? n : MAX_SWEEP_THREADS;
     return n < sweep->n_instances ? n : sweep->n_instances;
