@@ -178,6 +178,27 @@ Test(api, scalars_and_literals_have_their_types)
     mdf_value_free(NULL);
 }
 
+/* No string is NULL, nor one that a Scan of version 8 puts behind the end of a sequence. */
+Test(api, padding_is_empty_strings)
+{
+    struct fixture fixture;
+    mdf_tensor tensor;
+
+    begin(
+        &fixture,
+        "{\"m\": {\"onnx_opset_version\": \"8\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"x\": {\"value\": "
+        "\"numpy.array([['a', 'b'], ['c', 'd']])\"}, \"s\": {\"function\": \"onnx::Scan\", \"args\": {\"sequence_lens\": [0, 1], "
+        "\"initial_state_and_scan_inputs\": \"[x]\", \"num_scan_inputs\": 1, \"body\": {\"b\": {\"metadata\": {\"inputs\": "
+        "[\"v\"], \"outputs\": [\"v\"]}, \"nodes\": {}}}}}}, \"output_ports\": {\"k\": {\"value\": \"s\"}}}}}}}}");
+    cr_assert_eq(mdf_evaluate(fixture.state, NAN, &fixture.error), MDF_OK, "%s", fixture.error.message);
+    cr_assert(mdf_value_tensor(mdf_output(fixture.state, "n", "k"), &tensor));
+    cr_assert(tensor.dtype == MDF_DTYPE_STRING && tensor.rank == 2);
+    for (size_t i = 0; i < 4; i++) {
+        cr_expect_str_eq(((const char *const *)tensor.data)[i], i == 2 ? "c" : "");
+    }
+    end(&fixture);
+}
+
 Test(api, a_kept_value_outlives_later_evaluations)
 {
     struct fixture fixture;

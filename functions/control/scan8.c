@@ -128,6 +128,13 @@ static bool set_slices(struct scan8 *scan, size_t batch, size_t t, size_t length
     return true;
 }
 
+static void fill_with_zeros(struct mdf_value *whole)
+{
+    if (whole->length > 0) {
+        memset(whole->data, 0, whole->length * mdf_dtype_size((mdf_dtype)whole->dtype));
+    }
+}
+
 static bool put_slices(struct scan8 *scan, size_t batch, size_t t)
 {
     size_t i;
@@ -141,7 +148,7 @@ static bool put_slices(struct scan8 *scan, size_t batch, size_t t)
             return false;
         }
         if (first && slice->dtype != MDF_DTYPE_STRING) { /* what stays unwritten is padding; this slice is written again */
-            memset(stack->whole->data, 0, stack->whole->length * mdf_dtype_size(slice->dtype));
+            fill_with_zeros(stack->whole);
             stack->length--;
             if (!mdf_stack_put(scan->call, stack, slice, batch * scan->length + t)) {
                 return false;
@@ -202,6 +209,26 @@ static bool split_first_axis(struct scan8 *scan, struct mdf_value *whole)
     return made || mdf_call_out_of_memory(scan->call);
 }
 
+/* Padding: zeros are there where items have been put, but not where no sequence has one; empty strings are not there yet. */
+static bool pad(struct scan8 *scan, struct mdf_value *whole, bool is_padding)
+{
+    char **strings = whole->data;
+    size_t i;
+
+    if (whole->dtype != MDF_DTYPE_STRING) {
+        if (is_padding) {
+            fill_with_zeros(whole);
+        }
+        return true;
+    }
+    for (i = 0; i < whole->length; i++) {
+        if (strings[i] == NULL && (strings[i] = mdf_string_new(scan->call->context->memory, "", 0)) == NULL) {
+            return mdf_call_out_of_memory(scan->call);
+        }
+    }
+    return true;
+}
+
 static bool end(struct scan8 *scan)
 {
     const struct mdf_static_type *types = scan->body->output_types;
@@ -218,11 +245,12 @@ static bool end(struct scan8 *scan)
     for (i = 0; i < scan->n_scan_outputs; i++) {
         struct mdf_value *output = scan->call->outputs[scan->n_states + i];
         struct mdf_stack *stack = &scan->scans[i];
+        bool is_padding = stack->length == 0; /* all of it */
 
-        if (stack->length == 0 && !mdf_stack_end(scan->call, stack, &types[scan->n_states + i])) {
+        if (is_padding && !mdf_stack_end(scan->call, stack, &types[scan->n_states + i])) {
             return false;
         }
-        if (!split_first_axis(scan, output)) {
+        if (!split_first_axis(scan, output) || !pad(scan, output, is_padding)) {
             return false;
         }
     }
