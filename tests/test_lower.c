@@ -119,6 +119,15 @@ static const struct lowered_case cases[] = {
      true},
     {PARAMETER("\"a\": {\"value\": 0.5}, \"p\": {\"value\": \"a * 2\"}"), true}, /* nothing is left to compute */
     {STATE("p + numpy.random.rand()", "0.0"), false},                            /* drawn once, not again by a trial */
+    /* no elements, converted for an operator */
+    {NODE(
+         "\"parameters\": {\"x\": {\"value\": \"numpy.ones(0) > 0\"}, \"p\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, "
+         "\"v_initial\": \"[x]\", \"body\": {\"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", "
+         "\"s\", \"y\"]}, \"nodes\": {\"k\": {\"input_ports\": {\"s\": {}}, \"parameters\": {\"t\": {\"function\": "
+         "\"onnx::Tanh\", \"args\": {\"input\": \"s\"}}}, \"output_ports\": {\"y\": {\"value\": \"t\"}}}}}}}}}, "
+         "\"output_ports\": "
+         "{\"o\": {\"value\": \"p[1]\"}}"),
+     true},
 };
 
 /* A state of reals, 0, -0, NaN and infinities among them, that goes through an operator of ONNX. */

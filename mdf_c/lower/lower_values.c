@@ -258,8 +258,8 @@ mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_d
         return MDF_LOWERED_NONE;
     }
     converted.strength = example->strength;
-    result = lowering_is_constant(lowering, id) ? lowering_add_constant(lowering, &converted, false)
-                                                : lowering_add_element_op(lowering, op, &converted);
+    result = lowering_is_constant(lowering, id) || converted.length == 0 ? lowering_add_constant(lowering, &converted, false)
+                                                                         : lowering_add_element_op(lowering, op, &converted);
     mdf_value_clear(lowering->memory, &converted);
     return result;
 }
