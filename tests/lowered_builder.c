@@ -548,7 +548,7 @@ mdf_lowered_id build_stack(struct build *build, struct mdf_lowered_loop *loop, m
     stack->item_bytes = form.length * mdf_dtype_size((mdf_dtype)form.dtype);
     cr_assert_lt(form.rank, (uint32_t)MDF_INLINE_RANK);
     memmove(form.shape.sizes + 1, form.shape.sizes, form.rank * sizeof *form.shape.sizes);
-    form.shape.sizes[0] = loop->n_runs == SIZE_MAX ? 0 : (int64_t)loop->n_runs;
+    form.shape.sizes[0] = (int64_t)(loop->n_runs == SIZE_MAX ? loop->n_padded : loop->n_runs);
     form.rank++;
     form.length *= (size_t)form.shape.sizes[0];
     stack->stack = add_value(build, MDF_LOWERED_RESULT, &form);

@@ -97,7 +97,8 @@ uint8_t build_nest_step(struct build *build, struct mdf_lowered_nest *nest, stru
 /* An IF, whose branches are to be filled. */
 struct mdf_lowered_if *build_if(struct build *build, struct mdf_lowered_region *region, mdf_lowered_id condition);
 mdf_lowered_id build_merge(struct build *build, struct mdf_lowered_if *branches, mdf_lowered_id then, mdf_lowered_id otherwise);
-/* A LOOP of n_runs runs (SIZE_MAX: as trip_count, condition, ... say, which are to be set), whose body is to be filled. */
+/* A LOOP of n_runs runs (SIZE_MAX: as trip_count, condition, ... say, which are to be set; n_padded before there are stacks),
+ * whose body is to be filled. */
 struct mdf_lowered_loop *build_loop(struct build *build, struct mdf_lowered_region *region, size_t n_runs);
 /* Sets the condition, and the one that each run yields. */
 void build_condition(struct build *build, struct mdf_lowered_loop *loop, mdf_lowered_id condition, mdf_lowered_id next);

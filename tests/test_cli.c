@@ -187,6 +187,67 @@ Test(cli, a_scan_along_the_last_axis)
     cr_expect(strstr(outcome->output, "step by step") == NULL, "%s", outcome->output);
 }
 
+/* So are those of version 8, whatever stands in their bodies. */
+Test(cli, scans_of_a_batch)
+{
+    static const char model[] = "tests/data/dumps/batches.yaml";
+    static const char results[] = "{\"last\": [[4.0, 6.0], [10.0, 20.0], [2.0, 9.75]], \"all\": [[[1.5, 2.0], [0.5, 1.0], [0.0, "
+                                  "0.0]], [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]], [[2.0, 4.0], [-1.0, 0.125], [-0.5, 0.25]]]";
+    static const char *const lengths[] = {"[2, 0, 3]", "[0, 0, 0]", "[3, 3, 3]", "[0, 0, 1]", "[0, 4, 0]", "[-1, 0, 0]"};
+    static char want[TEXT_SIZE];
+    const struct outcome *outcome;
+
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        outcome = call("mdf-run %s --plain -n 4 -i 'lengths=%s'", model, lengths[i]);
+        cr_expect_eq(outcome->exit_status, i < 4 ? 0 : 1);
+        snprintf(want, sizeof want, "%s", i < 4 ? outcome->output : outcome->errors);
+        outcome = call("mdf-run %s -n 4 -i 'lengths=%s'", model, lengths[i]);
+        cr_expect_str_eq(i < 4 ? outcome->output : outcome->errors, want);
+    }
+    outcome = call("mdf-run %s --plain", model);
+    cr_expect(strstr(outcome->output, results) != NULL, "%s", outcome->output);
+    snprintf(want, sizeof want, "%s", outcome->output);
+    cr_expect_str_eq(call("mdf-run %s --compile", model)->output, want);
+    outcome = call("mdf-run %s --explain -n 4", model);
+    cr_expect(strstr(outcome->output, "step by step") == NULL, "%s", outcome->output);
+}
+
+/* Lengths that no sequence has are refused by what was compiled, too; where no sequence has an item, it gives zeros if the body
+ * declares of which type and shape, and else is made for other ones. */
+Test(cli, lengths_of_sequences_change)
+{
+#define MEANS "examples/control_flow/ragged_means.yaml"
+#define FIRST "{\"lengths\": [3, 2, 1]}, "
+#define ROW(first) "[" first ", 0.0, 0.0, 0.0]"
+    static const struct {
+        const char *model, *lengths, *text;
+        int exit_status;
+    } cases[] = {
+        {MEANS, "[0, 1, 0]", "\"means\": [" ROW("0.0") ", " ROW("1.0") ", " ROW("0.0") "]", 0},
+        {MEANS, "[0, 0, 0]", "\"means\": [" ROW("0.0") ", " ROW("0.0") ", " ROW("0.0") "]", 0},
+        {MEANS, "[5, 2, 1]", "is longer than there is room for", 1},
+        {MEANS, "[4, 2, -1]", "or of negative length", 1},
+        {"tests/data/dumps/batches.yaml", "[0, 0, 0]", "than those that the model was compiled for", 1},
+    };
+    const struct outcome *outcome;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        FILE *stream = fopen(in_folder("lengths.json"), "w");
+
+        cr_assert_not_null(stream);
+        fprintf(stream, "[" FIRST FIRST FIRST "{\"lengths\": %s}]", cases[i].lengths);
+        fclose(stream);
+        outcome = call("mdf-run %s --compile -n 4 --inputs %s/lengths.json", cases[i].model, folder);
+        cr_expect_eq(outcome->exit_status, cases[i].exit_status, "%s: %s", cases[i].lengths, outcome->errors);
+        cr_expect(strstr(cases[i].exit_status == 0 ? outcome->output : outcome->errors, cases[i].text) != NULL, "%s: %s%s",
+                  cases[i].lengths, outcome->output, outcome->errors);
+        if (cases[i].exit_status == 0) {
+            outcome = call("mdf-run %s --plain -n 4 --inputs %s/lengths.json", cases[i].model, folder);
+            cr_expect(strstr(outcome->output, cases[i].text) != NULL, "%s: %s", cases[i].lengths, outcome->output);
+        }
+    }
+}
+
 /* An index is looked at in machine code also where nobody reads what stands there, and there is one element only. */
 Test(cli, an_index_that_nobody_needs)
 {

@@ -402,7 +402,8 @@ static void make_next(struct generator *generator, struct mdf_lowered_loop *loop
 
 static void make_stacks(struct generator *generator, struct mdf_lowered_loop *loop, mdf_lowered_id *kept, size_t *n_kept)
 {
-    bool is_known = loop->n_runs != SIZE_MAX && loop->condition == MDF_LOWERED_NONE;
+    bool is_known = (loop->n_runs != SIZE_MAX || loop->n_padded > 0) && loop->condition == MDF_LOWERED_NONE;
+    bool may_reverse = loop->n_padded == 0 && is_known;
     size_t n = draw(generator, 3), i;
 
     for (i = 0; i < n; i++) {
@@ -411,7 +412,7 @@ static void make_stacks(struct generator *generator, struct mdf_lowered_loop *lo
         mdf_dtype dtype = dtypes[draw(generator, COUNT(dtypes))];
         mdf_lowered_id item = is_group ? make_group(generator, &loop->body, dtype) : pick(generator, dtype, scalar);
 
-        kept[(*n_kept)++] = build_stack(&generator->build, loop, item, is_known && draw(generator, 3) == 0);
+        kept[(*n_kept)++] = build_stack(&generator->build, loop, item, may_reverse && draw(generator, 3) == 0);
     }
 }
 
@@ -442,6 +443,8 @@ static void make_loop(struct generator *generator, struct mdf_lowered_region *re
     if ((loop->n_runs == SIZE_MAX && draw(generator, 2) == 0) || loop->limit == 12) {
         build_condition(&generator->build, loop, draw(generator, 4) == 0 ? condition : build_bool(&generator->build, true),
                         pick(generator, MDF_DTYPE_BOOL, true));
+    } else if (loop->trip_count != MDF_LOWERED_NONE && loop->limit == 0 && draw(generator, 2) == 0) {
+        loop->n_padded = 2 + draw(generator, 6);
     }
     for (i = 0; i < n_states; i++) {
         make_next(generator, loop, parameters[i]);

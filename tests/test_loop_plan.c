@@ -146,6 +146,74 @@ Test(loop_plan, items_are_written_once)
     build_end(&looped.build);
 }
 
+/* What a loop in the body stacks lies in the stack around, unless it grows, or is in a branch. */
+Test(loop_plan, stacks_of_stacks)
+{
+    enum { KNOWN, PADDED, GROWS, IN_BRANCH, N_KINDS };
+    static const char *const names[] = {"known", "padded", "grows", "in a branch"};
+
+    for (int kind = KNOWN; kind < N_KINDS; kind++) {
+        struct looped looped;
+        struct build *build = &looped.build;
+        struct mdf_lowered_region *region;
+        struct mdf_lowered_if *branches = NULL;
+        struct mdf_lowered_loop *inner;
+        struct mdf_text why;
+        mdf_lowered_id item;
+
+        begin(&looped, 3);
+        branches = kind == IN_BRANCH ? build_if(build, looped.body, build_bool(build, true)) : NULL;
+        region = branches != NULL ? &branches->then : looped.body;
+        inner = build_loop(build, region, kind == PADDED || kind == GROWS ? SIZE_MAX : 2);
+        inner->trip_count = kind == PADDED || kind == GROWS ? build_whole(build, 2) : MDF_LOWERED_NONE;
+        inner->n_padded = kind == PADDED ? 2 : 0;
+        item = build_group_element(build, &inner->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(looped.state, looped.other));
+        item = build_stack(build, inner, item, false);
+        if (branches != NULL) {
+            item = build_merge(build, branches, item,
+                               build_input(build, build_array(build, MDF_DTYPE_FLOAT64, 2, (const int64_t[]){2, N}, NULL)));
+        }
+        stack(&looped, item);
+        build_next(build, looped.loop, looped.state, add(&looped, looped.state, looped.other));
+        build_finish(build);
+        mdf_text_init(&why, &build->plain);
+        cr_expect_eq(looped.loop->stacks[0].is_direct, kind < GROWS, "%s", names[kind]);
+        cr_expect_eq(inner->stacks[0].is_placed, kind < GROWS, "%s", names[kind]);
+        cr_expect(mdf_lowered_verify(build->lowered, &why), "%s: %s", names[kind], why.bytes);
+        inner->stacks[0].is_placed = !inner->stacks[0].is_placed;
+        cr_expect_not(mdf_lowered_verify(build->lowered, &why), "%s: planned otherwise", names[kind]);
+        inner->stacks[0].is_placed = !inner->stacks[0].is_placed;
+        mdf_text_release(&why);
+        build_end(build);
+    }
+}
+
+/* A loop may be padded that nothing but a trip count bounds. */
+Test(loop_plan, padded_loops)
+{
+    struct looped looped;
+    struct mdf_text why;
+
+    begin(&looped, SIZE_MAX);
+    looped.loop->trip_count = build_whole(&looped.build, 2);
+    looped.loop->n_padded = 4;
+    stack(&looped, add(&looped, looped.state, looped.other));
+    build_next(&looped.build, looped.loop, looped.state, build_copy(&looped.build, looped.body, looped.other));
+    build_finish(&looped.build);
+    mdf_text_init(&why, &looped.build.plain);
+    cr_expect(mdf_lowered_verify(looped.build.lowered, &why), "%s", why.bytes);
+    looped.loop->limit = 3;
+    cr_expect_not(mdf_lowered_verify(looped.build.lowered, &why));
+    looped.loop->limit = 0;
+    looped.loop->n_runs = 2;
+    cr_expect_not(mdf_lowered_verify(looped.build.lowered, &why));
+    looped.loop->n_runs = SIZE_MAX;
+    looped.loop->trip_count = MDF_LOWERED_NONE;
+    cr_expect_not(mdf_lowered_verify(looped.build.lowered, &why));
+    mdf_text_release(&why);
+    build_end(&looped.build);
+}
+
 /* ------------------------------------------------------------------ nests */
 
 static uint8_t step(struct looped *looped, struct mdf_lowered_nest *nest, struct mdf_nest_step step)

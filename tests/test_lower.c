@@ -119,6 +119,18 @@ static const struct lowered_case cases[] = {
      true},
     {PARAMETER("\"a\": {\"value\": 0.5}, \"p\": {\"value\": \"a * 2\"}"), true}, /* nothing is left to compute */
     {STATE("p + numpy.random.rand()", "0.0"), false},                            /* drawn once, not again by a trial */
+    /* A state of each sequence of a batch that is real from the second item on. */
+    {"{\"m\": {\"onnx_opset_version\": \"8\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"x\": {\"value\": \"p * "
+     "numpy.array([[0.5, 1.5, 2.0], [4.0, -1.0, 0.25]])\"}, \"p\": {\"value\": \"p + 1\", \"default_initial_value\": 0}, \"z\": "
+     "{\"value\": "
+     "[0, 3]}, \"s\": {\"function\": \"onnx::Scan\", \"args\": {\"initial_state_and_scan_inputs\": \"[z, x]\", "
+     "\"num_scan_inputs\": 1, "
+     "\"directions\": [1], \"body\": {\"b\": {\"metadata\": {\"inputs\": [\"a\", \"v\"], \"outputs\": [\"t\", \"y\"]}, "
+     "\"nodes\": {\"k\": "
+     "{\"input_ports\": {\"a\": {}, \"v\": {}}, \"output_ports\": {\"t\": {\"value\": \"a + v\"}, \"y\": {\"value\": \"a * 2 + "
+     "v\"}}}}}}}}}, "
+     "\"output_ports\": {\"o\": {\"value\": \"s[0]\"}, \"q\": {\"value\": \"s[1]\"}}}}}}}}",
+     true},
     /* no elements, converted for an operator */
     {NODE(
          "\"parameters\": {\"x\": {\"value\": \"numpy.ones(0) > 0\"}, \"p\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, "

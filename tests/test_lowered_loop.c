@@ -333,6 +333,64 @@ Test(lowered_loop, rows_and_stacks)
     }
 }
 
+/* Sequences of a batch, each of its own length: what they stack is zeros behind it. A length that no sequence has bails out. */
+Test(lowered_loop, padded_stacks)
+{
+    enum { BATCH = 2, LENGTH = 4 };
+    static const int64_t starts[][BATCH] = {{4, 2}, {0, 1}, {0, 0}, {3, 4}, {5, 1}, {1, -1}, {2, 2}};
+    const int64_t batch[] = {BATCH}, sizes[] = {BATCH, LENGTH, N_COLUMNS};
+    double numbers[BATCH][LENGTH][N_COLUMNS];
+    struct mdf_value *lengths, *slots[2];
+    struct mdf_lowered_loop *outer, *inner;
+    mdf_lowered_id v, row, next, entry, stack;
+    struct build b;
+
+    for (int i = 0; i < BATCH * LENGTH * N_COLUMNS; i++) {
+        (&numbers[0][0][0])[i] = i + 1;
+    }
+    build_begin(&b, NULL);
+    lengths = build_array(&b, MDF_DTYPE_INT64, 1, batch, starts[0]);
+    outer = build_loop(&b, REGION, BATCH);
+    entry = build_rows(&b, outer, build_input(&b, build_array(&b, MDF_DTYPE_FLOAT64, 3, sizes, numbers)), false);
+    row = build_rows(&b, outer, build_input(&b, lengths), false);
+    inner = build_loop(&b, &outer->body, SIZE_MAX);
+    inner->trip_count = row;
+    inner->n_padded = LENGTH;
+    v = build_state(&b, inner, build_input(&b, build_array(&b, MDF_DTYPE_FLOAT64, 1, two, NULL)));
+    row = build_rows(&b, inner, entry, true);
+    next = build_group_element(&b, &inner->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(v, row));
+    build_next(&b, inner, v, next);
+    stack = build_stack(&b, inner, next, false);
+    for (int i = 0; i < 2; i++) {
+        slots[i] = build_slot(&b);
+        build_output(&b, slots[i], build_stack(&b, outer, i == 0 ? stack : v, false));
+    }
+    build_finish(&b);
+    cr_assert(inner->stacks[0].is_placed && inner->states[0].storage == MDF_LOWERED_IN_STACK);
+    for (size_t k = 0; k < sizeof starts / sizeof *starts; k++) {
+        bool is_possible = starts[k][0] <= LENGTH && starts[k][1] >= 0;
+
+        memcpy(lengths->data, starts[k], sizeof starts[k]);
+        cr_assert_eq(mdf_lowered_run(b.lowered), is_possible ? MDF_LOWERED_DONE : MDF_LOWERED_BAILED_OUT, "case %zu", k);
+        for (size_t i = 0; is_possible && i < BATCH; i++) {
+            double sums[N_COLUMNS] = {0};
+
+            for (size_t t = 0; t < LENGTH; t++) {
+                for (size_t j = 0; j < N_COLUMNS; j++) {
+                    bool runs = (int64_t)t < starts[k][i];
+
+                    sums[j] += runs ? numbers[i][(size_t)starts[k][i] - 1 - t][j] : 0;
+                    cr_expect_eq(build_element_of(slots[0], (i * LENGTH + t) * N_COLUMNS + j), runs ? sums[j] : 0, "case %zu", k);
+                }
+            }
+            for (size_t j = 0; j < N_COLUMNS; j++) {
+                cr_expect_eq(build_element_of(slots[1], i * N_COLUMNS + j), sums[j], "case %zu", k);
+            }
+        }
+    }
+    build_end(&b);
+}
+
 /* Stacks of as many items as a condition lets there be, more than there is room for at first, and fewer the next time; one of
  * scalars, one of arrays copied, one of arrays written in place. */
 Test(lowered_loop, stacks_that_grow)

@@ -275,5 +275,5 @@ bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct 
             return loop_refuse_state(&loop, changing);
         }
     }
-    return outside.n_peeled == 0 || loop_join_runs(&outside, n_states, bounds.n_runs, NULL);
+    return (outside.n_peeled == 0 || loop_join_runs(&outside, n_states, bounds.n_runs, NULL)) && loop_bind_results(&outside);
 }

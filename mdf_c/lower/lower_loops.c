@@ -26,7 +26,7 @@ bool loop_begin(struct loop *loop, size_t first_yield)
     loop->first_yield = first_yield;
     loop->n_outputs = loop->body->n_yields - first_yield;
     loop->yields = mdf_arena_array(&loop->lowering->scratch, loop->body->n_yields, sizeof *loop->yields);
-    loop->last_outputs = mdf_arena_array(&loop->lowering->scratch, loop->n_outputs, sizeof *loop->last_outputs);
+    loop->last_outputs = mdf_arena_array(&loop->lowering->scratch, loop->n_outputs + 1, sizeof *loop->last_outputs);
     if (result == NULL || loop->yields == NULL || loop->last_outputs == NULL) {
         return lowering_out_of_memory(loop->lowering);
     }
@@ -36,7 +36,7 @@ bool loop_begin(struct loop *loop, size_t first_yield)
                                         .next_condition = MDF_LOWERED_NONE,
                                         .number = MDF_LOWERED_NONE,
                                         .is_going_on = MDF_LOWERED_NONE};
-    result->states = mdf_arena_array(arena, loop->n_outputs, sizeof *result->states);
+    result->states = mdf_arena_array(arena, loop->n_outputs + 1, sizeof *result->states);
     result->stacks = mdf_arena_array(arena, loop->n_outputs, sizeof *result->stacks);
     loop->result = result;
     lowering_begin_region(loop->lowering, &loop->region, REGION_BODY);
@@ -49,7 +49,8 @@ bool loop_read_initial(struct loop *loop, size_t first, size_t n)
     size_t i;
 
     loop->initial = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->initial);
-    if (loop->initial == NULL) {
+    loop->results = mdf_arena_array(&loop->lowering->scratch, loop->source->n_outputs, sizeof *loop->results);
+    if (loop->initial == NULL || loop->results == NULL) {
         return lowering_out_of_memory(loop->lowering);
     }
     for (i = 0; i < n; i++) {
@@ -132,37 +133,49 @@ bool loop_carry_states(struct loop *loop)
     return true;
 }
 
+mdf_lowered_id loop_add_own_state(struct loop *loop, const struct mdf_value *form, size_t output)
+{
+    struct mdf_lowered_state *state = &loop->result->states[loop->result->n_states];
+    static const uint64_t zero = 0;
+    struct mdf_value initial = {0};
+
+    loop->last_outputs[loop->result->n_states - loop->n_carried] = output;
+    mdf_value_borrow_tensor(loop->lowering->memory, &initial, (mdf_dtype)form->dtype, (enum mdf_strength)form->strength,
+                            form->rank, mdf_value_shape(form), &zero);
+    state->initial = lowering_add_constant(loop->lowering, &initial, false);
+    if (state->initial == MDF_LOWERED_NONE) {
+        return MDF_LOWERED_NONE;
+    }
+    loop->result->n_states++;
+    state->parameter = loop_add_parameter(loop, lowering_example(loop->lowering, state->initial));
+    return state->parameter;
+}
+
 /* The only item of a loop that runs once, where it is a scalar: an array of one element would be no scalar, which ops on scalars
  * can not read. It is a state that nobody reads in the loop. */
 static bool add_last(struct loop *loop, mdf_lowered_id item, size_t output)
 {
-    struct mdf_lowered_state *state = &loop->result->states[loop->result->n_states];
+    size_t i = loop->result->n_states;
 
-    loop->last_outputs[loop->result->n_states - loop->n_carried] = loop->source->outputs[output];
-    state->initial = lowering_add_constant(loop->lowering, lowering_example(loop->lowering, item), false);
-    if (state->initial == MDF_LOWERED_NONE) {
-        return false;
-    }
-    state->parameter = loop_add_parameter(loop, lowering_example(loop->lowering, state->initial));
-    return state->parameter != MDF_LOWERED_NONE &&
-           lowering_carry(loop->lowering, &loop->region, loop->result, loop->result->n_states++, item);
+    return loop_add_own_state(loop, lowering_example(loop->lowering, item), output) != MDF_LOWERED_NONE &&
+           lowering_carry(loop->lowering, &loop->region, loop->result, i, item);
 }
 
 /* Behind the loop: what add_last kept, with the axis of the runs. */
-static bool bind_last(struct loop *loop)
+static bool take_last(struct loop *loop)
 {
     size_t i;
 
     for (i = loop->n_carried; i < loop->result->n_states; i++) {
-        mdf_operand output = loop->last_outputs[i - loop->n_carried];
-        mdf_lowered_id last = loop->result->states[i].parameter, stack;
+        mdf_lowered_id last = loop->result->states[i].parameter;
+        size_t output = loop->last_outputs[i - loop->n_carried];
 
         loop->lowering->facts[last].depth = loop->region.outer->depth;
-        if (output == MDF_NO_OPERAND) {
+        if (output == SIZE_MAX) {
             continue;
         }
-        stack = lowering_copy_with_axis(loop->lowering, last);
-        if (!lowering_bind(loop->lowering, loop->outer, output, stack)) {
+        loop->results[output] = lowering_copy_with_axis(loop->lowering, last);
+        if (loop->results[output] == MDF_LOWERED_NONE) {
             return false;
         }
     }
@@ -186,7 +199,7 @@ bool loop_add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool 
     const struct mdf_value *example = lowering_example(loop->lowering, item);
     int64_t shape[MDF_INLINE_RANK];
     struct mdf_value whole = {0};
-    size_t n_items = loop->result->n_runs == SIZE_MAX ? 0 : loop->result->n_runs;
+    size_t n_items = loop->result->n_runs == SIZE_MAX ? loop->result->n_padded : loop->result->n_runs;
     bool made;
 
     if (!may_be_stacked(loop, item)) {
@@ -211,12 +224,12 @@ bool loop_add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool 
     loop->lowering->lowered->values[stack->stack].is_scalar = false;
     loop->lowering->facts[stack->stack].depth = loop->region.outer->depth;
     loop->lowering->facts[stack->stack].region = loop->region.outer;
-    loop->lowering->facts[stack->stack].is_open = loop->result->n_runs == SIZE_MAX;
+    loop->lowering->facts[stack->stack].is_open = loop->result->n_runs == SIZE_MAX && n_items == 0;
     stack->item = item;
     stack->is_reversed = is_reversed;
     stack->item_bytes = example->length * mdf_dtype_size((mdf_dtype)example->dtype);
-    return loop->source->outputs[output] == MDF_NO_OPERAND ||
-           lowering_bind(loop->lowering, loop->outer, loop->source->outputs[output], stack->stack);
+    loop->results[output] = stack->stack;
+    return true;
 }
 
 /* What is stacked is a copy: the stack may as well take the original, which often can be written straight into it. */
@@ -250,11 +263,9 @@ bool loop_end(struct loop *loop)
         mdf_lowered_id last = loop->result->states[i].parameter;
 
         lowering->facts[last].depth = loop->region.outer->depth; /* what it is after the loop */
-        if (loop->source->outputs[i] != MDF_NO_OPERAND && !lowering_bind(lowering, loop->outer, loop->source->outputs[i], last)) {
-            return false;
-        }
+        loop->results[i] = last;
     }
-    return lowering_add_op(lowering, lowering->region, &op) && bind_last(loop);
+    return lowering_add_op(lowering, lowering->region, &op) && take_last(loop);
 }
 
 /* Whether all states are after the body's run as they were before it; else the first that is not is in *changing. */
@@ -355,7 +366,7 @@ static bool have_same_items(const struct mdf_value *a, const struct mdf_value *b
 }
 
 /* What the loop stacks, with the items of the runs before it. */
-static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_operand operand, bool has_rest, bool is_reversed)
+static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_lowered_id rest, bool has_rest, bool is_reversed)
 {
     struct lowering *lowering = loop->lowering;
     mdf_lowered_id parts[MOST_PEELED + 1];
@@ -364,8 +375,7 @@ static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_operand op
     for (i = 0; i < n; i++) {
         size_t at = is_reversed ? n - 1 - i : i;
 
-        parts[at] = i < loop->n_peeled ? lowering_copy_with_axis(lowering, loop->items[i][stack])
-                                       : lowering_value_of(lowering, loop->outer, operand);
+        parts[at] = i < loop->n_peeled ? lowering_copy_with_axis(lowering, loop->items[i][stack]) : rest;
         if (parts[at] == MDF_LOWERED_NONE) {
             return MDF_LOWERED_NONE;
         }
@@ -383,20 +393,29 @@ static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_operand op
 bool loop_join_runs(struct loop *loop, size_t n_states, size_t n_left,
                     bool (*is_reversed)(const struct mdf_code_call *source, size_t stack))
 {
-    const struct mdf_code_call *source = loop->source;
     size_t i;
 
-    for (i = 0; i < source->n_outputs; i++) {
-        mdf_operand operand = source->outputs[i];
-        mdf_lowered_id id;
-
-        if (operand == MDF_NO_OPERAND || (i < n_states && n_left > 0)) {
+    for (i = 0; i < loop->source->n_outputs; i++) {
+        if (loop->source->outputs[i] == MDF_NO_OPERAND || (i < n_states && n_left > 0)) {
             continue;
         }
-        id = i < n_states
-                 ? loop->initial[i]
-                 : join_stack(loop, i - n_states, operand, n_left > 0, is_reversed != NULL && is_reversed(source, i - n_states));
-        if (!lowering_bind(loop->lowering, loop->outer, operand, id)) {
+        loop->results[i] = i < n_states ? loop->initial[i]
+                                        : join_stack(loop, i - n_states, loop->results[i], n_left > 0,
+                                                     is_reversed != NULL && is_reversed(loop->source, i - n_states));
+        if (loop->results[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool loop_bind_results(struct loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->source->n_outputs; i++) {
+        if (loop->source->outputs[i] != MDF_NO_OPERAND &&
+            !lowering_bind(loop->lowering, loop->outer, loop->source->outputs[i], loop->results[i])) {
             return false;
         }
     }

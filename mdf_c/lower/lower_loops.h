@@ -22,14 +22,15 @@ struct loop {
     mdf_lowered_id *yields;
     size_t n_outputs; /* of the body: states, then stacks, from first_yield on */
     size_t first_formal, first_yield;
-    size_t n_carried;                   /* states of the model; behind them stand those that add_last makes */
-    mdf_operand *last_outputs;          /* of these: what the call yields */
+    size_t n_carried;                   /* states of the model; behind them stand those of loop_add_own_state */
+    size_t *last_outputs;               /* of these: which output of the call each becomes; SIZE_MAX: none */
+    mdf_lowered_id *results;            /* what each output of the call is, once its loop has ended */
     mdf_lowered_id *items[MOST_PEELED]; /* of the runs before the loop: what each gives to each stack */
     size_t n_peeled;
 };
 
 /* --- lower_loops.c: false where it fails. In this order: */
-/* What `n` states begin with: inputs of the call, from number `first` on. */
+/* Room for results; what `n` states begin with: inputs of the call, from number `first` on. */
 bool loop_read_initial(struct loop *loop, size_t first, size_t n);
 /* The body begins; its yields from `first_yield` on are states, then stacks. */
 bool loop_begin(struct loop *loop, size_t first_yield);
@@ -42,16 +43,21 @@ bool loop_keeps_forms(const struct loop *loop, size_t *changing);
 bool loop_carry_states(struct loop *loop);
 /* The array that output number `output` of the call becomes: what `item` is in all runs, or an open one. */
 bool loop_add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool is_reversed);
+/* One state more, a scalar of that form, 0 at first, which the model does not know: as its output number `output` it has an axis
+ * of one run; SIZE_MAX: it is none. There may be one for each output, and one more. Its parameter; NONE: it fails. */
+mdf_lowered_id loop_add_own_state(struct loop *loop, const struct mdf_value *form, size_t output);
 bool loop_end(struct loop *loop);
 
 /* A run before the loop, after its body has been gone through in `inner`: the states begin with what it yields, and what it gives
  * to stacks is kept. A state of a declared type keeps it, as in plain evaluation, where `keeps_shapes` its shape too: else it
  * fails. */
 bool loop_keep_run(struct loop *loop, struct scope *inner, size_t n_states, size_t first_yield, bool keeps_shapes);
-/* Behind the loop, or in its place where no run is left: what the call yields has the items of the runs before it too.
+/* Behind the loop, or in its place where no run is left: the results have the items of the runs before it too.
  * `is_reversed` says whether the stack with that number is filled from the end; NULL: none is. */
 bool loop_join_runs(struct loop *loop, size_t n_states, size_t n_left,
                     bool (*is_reversed)(const struct mdf_code_call *source, size_t stack));
+/* At last: the outputs of the call are the results. */
+bool loop_bind_results(struct loop *loop);
 /* The refusal of state number `i`, whose form changes. */
 bool loop_refuse_state(const struct loop *loop, size_t i);
 

@@ -1,5 +1,16 @@
-/* lower_scan.c - Scan as a structured op. See lower_loops.h. */
+/* lower_scan.c - Scan as structured ops: a loop over what is scanned; that of version 8 stands in a loop over the sequences of
+ * its batch. See lower_loops.h. */
 #include "mdf_c/lower/lower_loops.h"
+
+enum { FIRST_WITHOUT_BATCH = 9 };
+
+/* What is scanned: the items of loop.sources, from the states loop.initial on. */
+struct scan {
+    struct loop loop; /* of no run yet */
+    size_t n_states, n_rows;
+    size_t length;             /* of the arrays */
+    mdf_lowered_id trip_count; /* how many items a sequence really has; NONE: all */
+};
 
 /* Entry number `i` of a list attribute, or 0. */
 static int64_t entry(const struct mdf_code_call *source, const char *name, size_t i)
@@ -7,6 +18,11 @@ static int64_t entry(const struct mdf_code_call *source, const char *name, size_
     const struct mdf_ints *list = lowering_setting(source->operator, source->settings, name);
 
     return list != NULL && list->items != NULL && i < list->n ? list->items[i] : 0;
+}
+
+static bool is_row_reversed(const struct mdf_code_call *source, size_t row)
+{
+    return entry(source, FIRST_WITHOUT_BATCH > source->operator->since ? "directions" : "scan_input_directions", row) == 1;
 }
 
 static bool is_reversed(const struct mdf_code_call *source, size_t stack)
@@ -24,114 +40,72 @@ static bool find_axis(const struct mdf_code_call *source, const char *name, size
     return given >= 0 && given < (int64_t)rank;
 }
 
-/* The arrays that are scanned, in loop->sources, with the axis of the scan in front. */
-static bool read_sources(struct loop *loop, size_t n_states, size_t n_rows)
+/* ------------------------------------------------------------------ the items of arrays */
+
+/* An item of an array in each run. */
+static mdf_lowered_id add_row(struct loop *loop, mdf_lowered_id source, bool is_row_reversed)
 {
     struct lowering *lowering = loop->lowering;
-    const struct mdf_value *whole;
-    size_t i, axis;
+    struct mdf_lowered_rows *row = &loop->result->rows[loop->result->n_rows++];
+    const struct mdf_value *whole = lowering_example(lowering, source);
+    struct mdf_value item = {0};
 
-    loop->sources = mdf_arena_array(&lowering->scratch, n_rows, sizeof *loop->sources);
-    if (loop->sources == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    for (i = 0; i < n_rows; i++) {
-        loop->sources[i] = lowering_value_of(lowering, loop->outer, loop->source->inputs[n_states + i]);
-        if (loop->sources[i] == MDF_LOWERED_NONE) {
-            return false;
-        }
-        whole = lowering_example(lowering, loop->sources[i]);
-        if (whole->kind != MDF_KIND_TENSOR || whole->length == 0 ||
-            !find_axis(loop->source, "scan_input_axes", i, whole->rank, &axis)) {
-            return lowering_fail(lowering, MDF_REFUSED_SCAN_AXIS);
-        }
-        loop->sources[i] = lowering_move_axis(lowering, loop->sources[i], axis, 0);
-        if (loop->sources[i] == MDF_LOWERED_NONE) {
-            return lowering_fail(lowering, MDF_REFUSED_MANY_AXES);
-        }
-    }
-    return true;
+    mdf_value_borrow_tensor(lowering->memory, &item, (mdf_dtype)whole->dtype, (enum mdf_strength)whole->strength, whole->rank - 1,
+                            mdf_value_shape(whole) + 1, whole->data);
+    *row = (struct mdf_lowered_rows){source, loop_add_parameter(loop, &item), is_row_reversed};
+    return row->parameter;
 }
 
-/* The axis of the runs comes where each scan output has it. */
-static bool move_stacks(struct loop *loop, size_t n_states)
+static bool begin_rows(struct loop *loop, size_t n)
 {
-    struct lowering *lowering = loop->lowering;
-    size_t i, axis;
-
-    for (i = n_states; i < loop->source->n_outputs; i++) {
-        mdf_operand operand = loop->source->outputs[i];
-        mdf_lowered_id id;
-
-        if (operand == MDF_NO_OPERAND || entry(loop->source, "scan_output_axes", i - n_states) == 0) {
-            continue;
-        }
-        id = lowering_value_of(lowering, loop->outer, operand);
-        if (id == MDF_LOWERED_NONE) {
-            return false;
-        }
-        if (!find_axis(loop->source, "scan_output_axes", i - n_states, lowering_example(lowering, id)->rank, &axis)) {
-            return lowering_fail(lowering, MDF_REFUSED_SCAN_AXIS);
-        }
-        id = lowering_move_axis(lowering, id, 0, axis);
-        if (id == MDF_LOWERED_NONE) {
-            return lowering_fail(lowering, MDF_REFUSED_MANY_AXES);
-        }
-        if (!lowering_bind(lowering, loop->outer, operand, id)) {
-            return false;
-        }
-    }
-    return true;
+    loop->result->rows = mdf_arena_array(&loop->lowering->lowered->arena, n, sizeof *loop->result->rows);
+    return loop->result->rows != NULL || lowering_out_of_memory(loop->lowering);
 }
 
-static bool add_rows(struct loop *loop, size_t n_states, size_t n_rows)
+/* The arrays that are scanned, of one length along their first axes. */
+static bool read_length(struct scan *scan)
 {
-    struct lowering *lowering = loop->lowering;
+    struct lowering *lowering = scan->loop.lowering;
     size_t i;
 
-    loop->result->rows = mdf_arena_array(&lowering->lowered->arena, n_rows, sizeof *loop->result->rows);
-    if (loop->result->rows == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    for (i = 0; i < n_rows; i++) {
-        struct mdf_lowered_rows *rows = &loop->result->rows[i];
-        const struct mdf_value *whole;
-        struct mdf_value item = {0};
-        size_t length;
+    for (i = 0; i < scan->n_rows; i++) {
+        size_t length = (size_t)mdf_value_shape(lowering_example(lowering, scan->loop.sources[i]))[0];
 
-        rows->source = loop->sources[i];
-        whole = lowering_example(lowering, rows->source);
-        length = (size_t)mdf_value_shape(whole)[0];
-        if (i > 0 && length != loop->result->n_runs) {
+        if (i > 0 && length != scan->length) {
             return lowering_fail(lowering, MDF_REFUSED_SCAN_LENGTHS);
         }
-        loop->result->n_runs = length;
-        rows->is_reversed = entry(loop->source, "scan_input_directions", i) == 1;
-        mdf_value_borrow_tensor(lowering->memory, &item, (mdf_dtype)whole->dtype, (enum mdf_strength)whole->strength,
-                                whole->rank - 1, mdf_value_shape(whole) + 1, whole->data);
-        rows->parameter = loop_add_parameter(loop, &item);
-        loop->result->n_rows = i + 1;
-        if (!lowering_bind(lowering, &loop->inner, loop->body->formals[n_states + i], rows->parameter)) {
-            return false;
-        }
+        scan->length = length;
     }
     return true;
 }
 
-/* The loop with its body; *changes as in lower_loop.c. */
-static bool lower_runs(struct loop *loop, size_t n_states, size_t n_rows, bool *changes, size_t *changing)
-{
-    size_t i;
+/* ------------------------------------------------------------------ the runs */
 
-    if (!loop_begin(loop, 0)) {
+/* The loop with its body; *changes as in lower_loop.c. */
+static bool lower_runs(const struct scan *scan, struct loop *loop, bool *changes, size_t *changing)
+{
+    struct mdf_lowered_loop *result;
+    size_t n_states = scan->n_states, i;
+
+    if (!loop_begin(loop, 0) || !begin_rows(loop, scan->n_rows)) {
         return false;
     }
+    result = loop->result;
+    result->n_runs = scan->trip_count == MDF_LOWERED_NONE ? scan->length - loop->n_peeled : SIZE_MAX;
+    result->trip_count = scan->trip_count;
+    result->n_padded = scan->trip_count == MDF_LOWERED_NONE ? 0 : scan->length;
     for (i = 0; i < n_states; i++) {
         if (!loop_add_state(loop, i, i)) {
             return false;
         }
     }
-    if (!add_rows(loop, n_states, n_rows) || !loop_run_body(loop)) {
+    for (i = 0; i < scan->n_rows; i++) {
+        if (!lowering_bind(loop->lowering, &loop->inner, loop->body->formals[n_states + i],
+                           add_row(loop, loop->sources[i], is_row_reversed(loop->source, i)))) {
+            return false;
+        }
+    }
+    if (!loop_run_body(loop)) {
         return false;
     }
     *changes = !loop_keeps_forms(loop, changing);
@@ -151,15 +125,16 @@ static bool lower_runs(struct loop *loop, size_t n_states, size_t n_rows, bool *
 }
 
 /* One run of the body before the loop: afterwards the states begin with what it yields, and the arrays are shorter by an item. */
-static bool peel(struct loop *loop, size_t n_states, size_t n_rows, size_t n_runs)
+static bool peel(struct scan *scan)
 {
+    struct loop *loop = &scan->loop;
     struct lowering *lowering = loop->lowering;
     const struct mdf_code *body = loop->outer->code->bodies[loop->source->bodies[0]];
     struct scope inner = {.code = body, .outer = loop->outer};
-    size_t i;
+    size_t n_states = scan->n_states, n_runs = scan->length - loop->n_peeled, i;
 
-    for (i = 0; i < n_states + n_rows; i++) {
-        bool is_row = i >= n_states, is_last = is_row && entry(loop->source, "scan_input_directions", i - n_states) == 1;
+    for (i = 0; i < n_states + scan->n_rows; i++) {
+        bool is_row = i >= n_states, is_last = is_row && is_row_reversed(loop->source, i - n_states);
         mdf_lowered_id id =
             is_row ? lowering_item(lowering, loop->sources[i - n_states], is_last ? n_runs - 1 : 0) : loop->initial[i];
 
@@ -178,37 +153,289 @@ static bool peel(struct loop *loop, size_t n_states, size_t n_rows, size_t n_run
     return lowering_run_inside(lowering, &inner) && loop_keep_run(loop, &inner, n_states, 0, true);
 }
 
-bool lowering_scan(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+/* All runs, of which the results are. */
+static bool lower_sequence(struct scan *scan)
 {
-    const int64_t *n_scan_inputs = lowering_setting(source->operator, source->settings, "num_scan_inputs");
-    struct loop outside = {.lowering = lowering, .outer = scope, .source = source}, loop;
-    size_t n_states, n_rows, n_left = SIZE_MAX, changing = 0;
+    struct lowering *lowering = scan->loop.lowering;
     bool changes = true;
+    size_t changing = 0;
 
-    if (source->operator->since<9 || n_scan_inputs == NULL || * n_scan_inputs<1 ||(size_t) * n_scan_inputs > source->n_inputs) {
-        return lowering_fail(lowering, MDF_REFUSED_SCAN_BATCH);
-    }
-    n_rows = (size_t)*n_scan_inputs;
-    n_states = source->n_inputs - n_rows;
-    if (!loop_read_initial(&outside, 0, n_states) || !read_sources(&outside, n_states, n_rows)) {
-        return false;
-    }
-    while (changes && n_left > 0) {
+    while (changes && scan->loop.n_peeled < scan->length) {
         size_t *counts = lowering_count_ops(lowering);
+        struct loop loop = scan->loop;
 
-        loop = outside;
-        if (counts == NULL || !lower_runs(&loop, n_states, n_rows, &changes, &changing)) {
+        if (counts == NULL || !lower_runs(scan, &loop, &changes, &changing)) {
             return false;
         }
         if (!changes) {
             break;
         }
         lowering_restore_ops(lowering, counts);
-        if (outside.n_peeled == MOST_PEELED || lowering->is_for_source ||
-            !peel(&outside, n_states, n_rows, loop.result->n_runs)) {
+        if (scan->loop.n_peeled == MOST_PEELED || lowering->is_for_source || scan->trip_count != MDF_LOWERED_NONE ||
+            !peel(scan)) {
             return loop_refuse_state(&loop, changing);
         }
-        n_left = loop.result->n_runs - 1;
     }
-    return (outside.n_peeled == 0 || loop_join_runs(&outside, n_states, n_left, is_reversed)) && move_stacks(&outside, n_states);
+    return scan->loop.n_peeled == 0 ||
+           loop_join_runs(&scan->loop, scan->n_states, scan->length - scan->loop.n_peeled, is_reversed);
+}
+
+/* ------------------------------------------------------------------ from version 9 on */
+
+/* The arrays that are scanned, with the axis of the scan in front. */
+static bool read_sources(struct scan *scan)
+{
+    struct loop *loop = &scan->loop;
+    struct lowering *lowering = loop->lowering;
+    size_t i, axis;
+
+    loop->sources = mdf_arena_array(&lowering->scratch, scan->n_rows, sizeof *loop->sources);
+    if (loop->sources == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < scan->n_rows; i++) {
+        const struct mdf_value *whole;
+
+        loop->sources[i] = lowering_value_of(lowering, loop->outer, loop->source->inputs[scan->n_states + i]);
+        if (loop->sources[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+        whole = lowering_example(lowering, loop->sources[i]);
+        if (whole->kind != MDF_KIND_TENSOR || whole->length == 0 ||
+            !find_axis(loop->source, "scan_input_axes", i, whole->rank, &axis)) {
+            return lowering_fail(lowering, MDF_REFUSED_SCAN_AXIS);
+        }
+        loop->sources[i] = lowering_move_axis(lowering, loop->sources[i], axis, 0);
+        if (loop->sources[i] == MDF_LOWERED_NONE) {
+            return lowering_fail(lowering, MDF_REFUSED_MANY_AXES);
+        }
+    }
+    return read_length(scan);
+}
+
+/* The axis of the runs comes where each scan output has it. */
+static bool move_stacks(struct scan *scan)
+{
+    struct loop *loop = &scan->loop;
+    size_t i, axis;
+
+    for (i = scan->n_states; i < loop->source->n_outputs; i++) {
+        mdf_lowered_id *stack = &loop->results[i];
+
+        if (loop->source->outputs[i] == MDF_NO_OPERAND || entry(loop->source, "scan_output_axes", i - scan->n_states) == 0) {
+            continue;
+        }
+        if (!find_axis(loop->source, "scan_output_axes", i - scan->n_states, lowering_example(loop->lowering, *stack)->rank,
+                       &axis)) {
+            return lowering_fail(loop->lowering, MDF_REFUSED_SCAN_AXIS);
+        }
+        *stack = lowering_move_axis(loop->lowering, *stack, 0, axis);
+        if (*stack == MDF_LOWERED_NONE) {
+            return lowering_fail(loop->lowering, MDF_REFUSED_MANY_AXES);
+        }
+    }
+    return true;
+}
+
+static bool lower_scan(struct scan *scan)
+{
+    return loop_read_initial(&scan->loop, 0, scan->n_states) && read_sources(scan) && lower_sequence(scan) && move_stacks(scan) &&
+           loop_bind_results(&scan->loop);
+}
+
+/* ------------------------------------------------------------------ version 8 */
+
+/* The loop over the sequences of the batch. Its rows are the initial states, the scan inputs, and the lengths of the sequences.
+ */
+struct batch {
+    struct loop loop;
+    size_t n; /* sequences */
+    mdf_lowered_id lengths;
+};
+
+/* The lengths of the sequences, where they are given. */
+static bool read_lengths(struct batch *batch)
+{
+    struct lowering *lowering = batch->loop.lowering;
+    mdf_operand operand = batch->loop.source->inputs[0];
+    const struct mdf_value *lengths;
+    mdf_lowered_id id;
+
+    batch->lengths = MDF_LOWERED_NONE;
+    if (operand == MDF_NO_OPERAND) {
+        return true;
+    }
+    id = lowering_value_of(lowering, batch->loop.outer, operand);
+    if (id == MDF_LOWERED_NONE) {
+        return false;
+    }
+    lengths = lowering_example(lowering, id);
+    if (lengths->kind == MDF_KIND_NONE) {
+        return true;
+    }
+    batch->lengths = id;
+    return (lengths->kind == MDF_KIND_TENSOR && lengths->rank == 1 && lengths->length == batch->n &&
+            (lengths->dtype == MDF_DTYPE_INT64 || lengths->dtype == MDF_DTYPE_INT32)) ||
+           lowering_fail_about(lowering, MDF_REFUSED_OTHER_LENGTHS, lengths, NULL);
+}
+
+/* What has a batch axis: states, in loop.initial, and what is scanned, in loop.sources. */
+static bool read_batch(struct batch *batch, const struct scan *scan)
+{
+    struct loop *loop = &batch->loop;
+    size_t n = scan->n_states + scan->n_rows, i;
+
+    if (!loop_read_initial(loop, 1, n)) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        const struct mdf_value *whole = lowering_example(loop->lowering, loop->initial[i]);
+        bool is_row = i >= scan->n_states;
+
+        if (whole->kind != MDF_KIND_TENSOR || whole->rank < (is_row ? 2 : 1) || mdf_value_shape(whole)[0] == 0 ||
+            (is_row && whole->length == 0)) {
+            return lowering_fail(loop->lowering, MDF_REFUSED_SCAN_AXIS);
+        }
+        batch->n = i == 0 ? (size_t)mdf_value_shape(whole)[0] : batch->n;
+        if ((size_t)mdf_value_shape(whole)[0] != batch->n) {
+            return lowering_fail(loop->lowering, MDF_REFUSED_SCAN_LENGTHS);
+        }
+    }
+    return read_lengths(batch);
+}
+
+/* Outputs that are left out may have none (loop_join_runs). */
+static bool has_result(const struct scan *scan, size_t output)
+{
+    return scan->loop.source->outputs[output] != MDF_NO_OPERAND;
+}
+
+/* Whether items of that declared type make the stack of a sequence. */
+static bool declares_item(const struct mdf_static_type *type, const struct mdf_value *stack)
+{
+    size_t i;
+
+    if (type->dtype != (mdf_dtype)stack->dtype || stack->strength != MDF_STRENGTH_TYPED || !type->has_shape ||
+        type->rank + 1 != stack->rank) {
+        return false;
+    }
+    for (i = 0; i < type->rank && type->shape[i] == mdf_value_shape(stack)[i + 1]; i++) {
+    }
+    return i == type->rank;
+}
+
+/* Where no sequence has an item, scan outputs are what the body declares. */
+static bool declares_items(const struct batch *batch, const struct scan *scan)
+{
+    struct lowering *lowering = batch->loop.lowering;
+    size_t i;
+
+    for (i = scan->n_states; i < batch->loop.n_outputs; i++) {
+        if (has_result(scan, i) &&
+            !declares_item(&batch->loop.body->yield_types[i], lowering_example(lowering, scan->loop.results[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static mdf_lowered_id add_truth(struct lowering *lowering, enum mdf_lowered_code code, mdf_lowered_id a, mdf_lowered_id b)
+{
+    struct mdf_lowered_op op = {
+        .code = (uint8_t)code, .dtype = MDF_DTYPE_BOOL, .n_in = code == MDF_LOWERED_NOT ? 1 : 2, .in = {a, b}};
+    struct mdf_value form;
+
+    if (a == MDF_LOWERED_NONE || b == MDF_LOWERED_NONE) {
+        return MDF_LOWERED_NONE;
+    }
+    form = *lowering_example(lowering, a);
+    form.buffer = NULL;
+    return lowering_add_element_op(lowering, op, &form);
+}
+
+/* Whether any sequence has an item: what that is after the last one. */
+static mdf_lowered_id find_any_item(struct batch *batch, mdf_lowered_id length)
+{
+    static const bool none = false;
+    struct lowering *lowering = batch->loop.lowering;
+    size_t state = batch->loop.result->n_states;
+    struct mdf_value truth = {0};
+    mdf_lowered_id any, next;
+
+    mdf_value_borrow_tensor(lowering->memory, &truth, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &none);
+    any = loop_add_own_state(&batch->loop, &truth, SIZE_MAX);
+    next = add_truth(lowering, MDF_LOWERED_OR, any, lowering_truth(lowering, length));
+    return next != MDF_LOWERED_NONE && lowering_carry(lowering, &batch->loop.region, batch->loop.result, state, next)
+               ? any
+               : MDF_LOWERED_NONE;
+}
+
+/* The body of the loop over the batch: `scan` becomes that of one sequence. */
+static bool lower_entry(struct batch *batch, struct scan *scan)
+{
+    struct loop *loop = &batch->loop;
+    struct lowering *lowering = loop->lowering;
+    size_t i;
+
+    if (!begin_rows(loop, scan->n_states + scan->n_rows + 1)) {
+        return false;
+    }
+    for (i = 0; i < scan->n_states + scan->n_rows; i++) {
+        scan->loop.initial[i] = add_row(loop, loop->initial[i], false);
+        if (scan->loop.initial[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    scan->loop.sources = scan->loop.initial + scan->n_states;
+    if (batch->lengths != MDF_LOWERED_NONE) {
+        scan->trip_count = lowering_cast(lowering, add_row(loop, batch->lengths, false), MDF_DTYPE_INT64);
+        if (scan->trip_count == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return read_length(scan) && lower_sequence(scan);
+}
+
+static bool lower_batch(struct scan *scan)
+{
+    struct batch batch = {.loop = scan->loop};
+    struct loop *loop = &batch.loop;
+    bool is_sure;
+    mdf_lowered_id any = MDF_LOWERED_NONE;
+    size_t i;
+
+    if (!read_batch(&batch, scan) || !loop_read_initial(&scan->loop, 1, scan->n_states + scan->n_rows) || !loop_begin(loop, 0)) {
+        return false;
+    }
+    loop->result->n_runs = batch.n;
+    if (!lower_entry(&batch, scan)) {
+        return false;
+    }
+    for (i = 0; i < loop->n_outputs; i++) {
+        if (has_result(scan, i) && !loop_add_stack(loop, scan->loop.results[i], i, false)) {
+            return false;
+        }
+    }
+    is_sure = batch.lengths == MDF_LOWERED_NONE || declares_items(&batch, scan);
+    if (!is_sure && (any = find_any_item(&batch, scan->trip_count)) == MDF_LOWERED_NONE) {
+        return false;
+    }
+    return loop_end(loop) &&
+           (is_sure || lowering_bail_out_if(loop->lowering, add_truth(loop->lowering, MDF_LOWERED_NOT, any, any))) &&
+           loop_bind_results(loop);
+}
+
+bool lowering_scan(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    const int64_t *n_scan_inputs = lowering_setting(source->operator, source->settings, "num_scan_inputs");
+    bool has_batch = FIRST_WITHOUT_BATCH > source->operator->since;
+    size_t n_inputs = source->n_inputs - (has_batch && source->n_inputs > 0);
+    struct scan scan = {.loop = {.lowering = lowering, .outer = scope, .source = source}, .trip_count = MDF_LOWERED_NONE};
+
+    if (n_scan_inputs == NULL || *n_scan_inputs < 1 || (size_t)*n_scan_inputs > n_inputs) {
+        return lowering_fail(lowering, MDF_REFUSED_WRONG_INPUTS);
+    }
+    scan.n_rows = (size_t)*n_scan_inputs;
+    scan.n_states = n_inputs - scan.n_rows;
+    return has_batch ? lower_batch(&scan) : lower_scan(&scan);
 }

@@ -42,7 +42,7 @@
     X(ENDLESS, "a loop that never ends", NULL)                                                                            \
     X(SCAN_AXIS, "a scan along an axis that is not there, or of nothing", NULL)                                           \
     X(SCAN_LENGTHS, "scan inputs of different lengths", NULL)                                                             \
-    X(SCAN_BATCH, "a Scan with a batch axis, or without inputs", "use the Scan of opset 9 or later")                      \
+    X(OTHER_LENGTHS, "sequence_lens that are no list of int64 or int32, one for each sequence of the batch", NULL)        \
     X(OTHER_CONDITION, "a condition of another type than bool", NULL)                                                     \
     X(DIFFERENT_BRANCHES, "branches whose results differ in type or shape", "let both give the same type and shape")      \
     X(BODIES, "an operator with bodies that is not lowered", NULL)                                                        \

@@ -231,13 +231,34 @@ static size_t stack_of(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
     return i;
 }
 
+static bool may_grow(const struct mdf_lowered_loop *loop)
+{
+    return (loop->n_runs == SIZE_MAX && loop->n_padded == 0) || loop->condition != MDF_LOWERED_NONE;
+}
+
+/* The stack of a loop in the body that is a value; NULL: none, or one that grows, for which there is no place that it could be
+ * told. */
+static struct mdf_lowered_stack *inner_stack(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    size_t maker = mdf_lowered_find_maker(&loop->body, id);
+    const struct mdf_lowered_loop *inner;
+
+    if (maker == SIZE_MAX || loop->body.ops[maker].code != MDF_LOWERED_LOOP || may_grow(loop->body.ops[maker].of.loop)) {
+        return NULL;
+    }
+    inner = loop->body.ops[maker].of.loop;
+    for (maker = 0; inner->stacks[maker].stack != id; maker++) {
+    }
+    return &inner->stacks[maker];
+}
+
 /* A stack that grows is moved, which a state that lies in it would not know of. */
 static bool may_be_direct(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t stack)
 {
     mdf_lowered_id item = loop->stacks[stack].item;
-    bool may_grow = loop->n_runs == SIZE_MAX || loop->condition != MDF_LOWERED_NONE;
 
-    return is_told(lowered, loop, item) && stack_of(loop, item) == stack && !(may_grow && is_next(loop, item));
+    return (is_told(lowered, loop, item) || inner_stack(loop, item) != NULL) && stack_of(loop, item) == stack &&
+           !(may_grow(loop) && is_next(loop, item));
 }
 
 static enum mdf_lowered_storage storage_of(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
@@ -264,7 +285,12 @@ static void plan_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop
     size_t i;
 
     for (i = 0; i < loop->n_stacks; i++) {
+        struct mdf_lowered_stack *inner = inner_stack(loop, loop->stacks[i].item);
+
         loop->stacks[i].is_direct = may_be_direct(lowered, loop, i);
+        if (inner != NULL && loop->stacks[i].is_direct) {
+            inner->is_placed = true;
+        }
     }
     for (i = 0; i < loop->n_states; i++) {
         struct mdf_lowered_state *state = &loop->states[i];

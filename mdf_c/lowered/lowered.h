@@ -231,14 +231,15 @@ struct mdf_lowered_rows {
 };
 
 /* What `item` is in each run, stacked along a new first axis in `stack`, which is an array even where it has one element or none.
- * Where the number of runs is not known before, nothing but the output of the whole reads the stack, and its form has 0 on that
+ * Where the number of items is not known before, nothing but the output of the whole reads the stack, and its form has 0 on that
  * axis. */
 struct mdf_lowered_stack {
     mdf_lowered_id item, stack;
     bool is_reversed; /* filled from the end: n_runs is known then */
-    bool is_direct;   /* `item` is an array that a NEST op of the body's own region makes: it is told to write into the
-                         stack, by   arrays[item].data, before each run; else the item is copied there after each run.
-                         loop_plan.h chooses it */
+    bool is_direct;   /* `item` is an array that a NEST op of the body's own region makes, or a stack of a LOOP op there: it is
+                         told to write into the stack, by   arrays[item].data, before each run; else the item is copied there
+                         after each run. loop_plan.h chooses it */
+    bool is_placed;   /* it is such an item of the loop around, which says where it lies */
     size_t item_bytes;
     /* While it is filled (mdf_lowered_begin_loop and its kin, lowered_run.h): */
     char *items;
@@ -250,6 +251,9 @@ struct mdf_lowered_loop {
      * `trip_count` (negative: 0), NONE: no such bound. */
     size_t n_runs;
     mdf_lowered_id trip_count;
+    /* Of a loop that `trip_count` alone bounds: its stacks have so many items, zeros behind those of its runs, and it bails out
+     * where the trip count is negative, or larger. 0: as many items as runs. */
+    size_t n_padded;
     /* Goes on while it is true, asked before each run: first `condition`, then what each run yielded as `next_condition`. Both
      * NONE: no condition. */
     mdf_lowered_id condition, next_condition;

@@ -43,6 +43,9 @@ static size_t first_capacity(const struct mdf_lowered_loop *loop, size_t n_runs)
 {
     size_t capacity = FIRST_CAPACITY, i;
 
+    if (loop->n_padded > 0) {
+        return loop->n_padded;
+    }
     if (n_runs != SIZE_MAX && loop->condition == MDF_LOWERED_NONE) {
         return n_runs;
     }
@@ -62,10 +65,13 @@ int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop 
 {
     size_t capacity = first_capacity(loop, n_runs), i;
 
+    if (loop->n_padded > 0 && n_runs > loop->n_padded) {
+        return 1;
+    }
     for (i = 0; i < loop->n_stacks; i++) {
         struct mdf_lowered_stack *stack = &loop->stacks[i];
 
-        if (!mdf_lowered_make_array(lowered, stack->stack, &lowered->arrays[stack->stack], capacity)) {
+        if (!stack->is_placed && !mdf_lowered_make_array(lowered, stack->stack, &lowered->arrays[stack->stack], capacity)) {
             return 1;
         }
         stack->items = lowered->arrays[stack->stack].data;
@@ -117,10 +123,27 @@ int mdf_lowered_grow_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop
     return 0;
 }
 
+static void pad_stacks(const struct mdf_lowered_loop *loop, size_t n_runs)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        size_t n_bytes = (loop->n_padded - n_runs) * loop->stacks[i].item_bytes;
+
+        if (n_bytes > 0) {
+            memset(loop->stacks[i].items + n_runs * loop->stacks[i].item_bytes, 0, n_bytes);
+        }
+    }
+}
+
 int mdf_lowered_end_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
 {
     size_t i;
 
+    if (loop->n_padded > 0) {
+        pad_stacks(loop, n_runs);
+        return 0;
+    }
     if (n_runs == 0 && loop->n_stacks > 0) {
         return 1;
     }
@@ -211,7 +234,7 @@ static void close_run(struct mdf_lowered *lowered, const struct mdf_lowered_loop
 
 /* ------------------------------------------------------------------ all runs */
 
-/* The number of runs that a loop can have at most; SIZE_MAX: no bound. */
+/* The number of runs that a loop can have at most; SIZE_MAX: no bound, or a negative one where that is refused. */
 static size_t bound_of(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop)
 {
     int64_t trip_count;
@@ -220,7 +243,7 @@ static size_t bound_of(const struct mdf_lowered *lowered, const struct mdf_lower
         return loop->n_runs;
     }
     memcpy(&trip_count, &lowered->cells[loop->trip_count], sizeof trip_count);
-    return trip_count < 0 ? 0 : (size_t)trip_count;
+    return trip_count < 0 && loop->n_padded == 0 ? 0 : (size_t)trip_count;
 }
 
 bool mdf_lowered_run_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)

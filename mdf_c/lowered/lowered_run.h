@@ -33,8 +33,8 @@ int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *c
 void mdf_lowered_copy_rows(struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
 /* A NEST op, tile by tile. */
 int mdf_lowered_run_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest);
-/* Before the first run of a loop's body: room for `n_runs` items in its stacks (SIZE_MAX: for some), and array states get memory
- * of their own with the elements of their initial values. */
+/* Before the first run of a loop's body: room for `n_runs` items in its stacks (SIZE_MAX: for some), or for those that they are
+ * padded to, and array states get memory of their own with the elements of their initial values. */
 int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs);
 /* The products of the next block of runs, which begins with run number `run`; nothing where that is past the last. */
 int mdf_lowered_multiply_ahead(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t run);
@@ -42,8 +42,8 @@ int mdf_lowered_multiply_ahead(struct mdf_lowered *lowered, struct mdf_lowered_l
 void mdf_lowered_multiply(struct mdf_lowered *lowered, const struct mdf_lowered_product *product);
 /* Makes room for at least n_items, and some more, in all stacks of a loop whose number of runs is not known before. */
 int mdf_lowered_grow_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_items);
-/* After the last run: arrays[stack] are the first n_runs items. Bails out where there are stacks of none: their type and shape
- * are then what is declared, not what an item would have had. */
+/* After the last run: arrays[stack] are the first n_runs items, or padded. Bails out where there are stacks of none: their type
+ * and shape are then what is declared, not what an item would have had. */
 int mdf_lowered_end_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs);
 
 /* Lets go of its memory. */

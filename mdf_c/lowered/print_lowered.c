@@ -176,6 +176,9 @@ static void print_bound(struct mdf_text *text, const struct mdf_lowered_loop *lo
     } else if (loop->trip_count != MDF_LOWERED_NONE) {
         mdf_text_printf(text, " v%u runs", (unsigned)loop->trip_count);
     }
+    if (loop->n_padded > 0) {
+        mdf_text_printf(text, ", padded to %zu", loop->n_padded);
+    }
     if (loop->condition != MDF_LOWERED_NONE) {
         mdf_text_printf(text, " while v%u, then v%u", (unsigned)loop->condition, (unsigned)loop->next_condition);
     }

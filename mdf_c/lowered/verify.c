@@ -16,6 +16,7 @@ struct verification {
     size_t *n_stored;     /* elements of it that nests have stored so far */
     mdf_lowered_id *made; /* by what the regions around have, in order */
     size_t n_made;
+    const struct mdf_lowered_loop *around; /* the loop whose body's own region this is; NULL: no loop's */
 };
 
 static bool fail(struct verification *verification, const struct mdf_lowered_op *op, const char *what)
@@ -306,11 +307,13 @@ static void hide(struct verification *verification, size_t n_made)
 static bool verify_branches(struct verification *verification, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_if *branches = op->of.branches;
+    const struct mdf_lowered_loop *around = verification->around;
     size_t n_made = verification->n_made, side, i;
 
     if (!reads(verification, op, branches->condition) || !has_type(verification, branches->condition, MDF_DTYPE_BOOL)) {
         return fail(verification, op, "no condition");
     }
+    verification->around = NULL;
     for (side = 0; side < 2; side++) {
         if (!verify_region(verification, side == 0 ? &branches->then : &branches->otherwise)) {
             return false;
@@ -324,6 +327,7 @@ static bool verify_branches(struct verification *verification, const struct mdf_
         }
         hide(verification, n_made);
     }
+    verification->around = around;
     for (i = 0; i < branches->n_merges; i++) {
         if (!makes(verification, op, branches->merges[i].out)) {
             return false;
@@ -357,13 +361,44 @@ static bool begin_loop(struct verification *verification, const struct mdf_lower
            reads_any(verification, op, loop->trip_count) && reads_any(verification, op, loop->condition);
 }
 
+/* A stack lies in one of the loop around where that says so, and only there; stacks are padded where nothing but a trip count
+ * bounds the loop. */
+static bool verify_stacks(const struct verification *verification, const struct mdf_lowered_loop *loop)
+{
+    const struct mdf_lowered_loop *around = verification->around;
+    size_t i, k;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        bool is_item = false;
+
+        for (k = 0; around != NULL && k < around->n_stacks; k++) {
+            is_item = is_item || (around->stacks[k].is_direct && around->stacks[k].item == loop->stacks[i].stack);
+        }
+        if (loop->stacks[i].is_placed != is_item) {
+            return false;
+        }
+    }
+    return loop->n_padded == 0 || (loop->n_runs == SIZE_MAX && loop->trip_count != MDF_LOWERED_NONE &&
+                                   loop->condition == MDF_LOWERED_NONE && loop->limit == 0);
+}
+
+static bool verify_body(struct verification *verification, const struct mdf_lowered_loop *loop)
+{
+    const struct mdf_lowered_loop *around = verification->around;
+    bool holds;
+
+    verification->around = loop;
+    holds = verify_region(verification, &loop->body);
+    verification->around = around;
+    return holds;
+}
+
 static bool verify_loop(struct verification *verification, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_loop *loop = op->of.loop;
     size_t n_made = verification->n_made, i;
 
-    if (!begin_loop(verification, op) || !verify_region(verification, &loop->body) ||
-        !reads_any(verification, op, loop->next_condition)) {
+    if (!begin_loop(verification, op) || !verify_body(verification, loop) || !reads_any(verification, op, loop->next_condition)) {
         return false;
     }
     for (i = 0; i < loop->n_states; i++) {
@@ -377,7 +412,7 @@ static bool verify_loop(struct verification *verification, const struct mdf_lowe
             return false;
         }
     }
-    if (!mdf_lowered_plan_holds(verification->lowered, loop)) {
+    if (!mdf_lowered_plan_holds(verification->lowered, loop) || !verify_stacks(verification, loop)) {
         return fail(verification, op, "a state or stack where it can not be");
     }
     hide(verification, n_made);

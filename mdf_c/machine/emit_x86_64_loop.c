@@ -22,7 +22,7 @@ static void call_helper(struct emission *emission, const struct loop_plan *plan,
     emission_restore(emission);
 }
 
-/* number = the number of runs where that is known before; trip counts below 0 are 0. */
+/* number = the number of runs where that is known before; trip counts below 0 are 0, or refused by the helper. */
 static void load_n_runs(struct emission *emission, const struct loop_plan *plan, uint8_t number)
 {
     struct assembler *assembler = emission->assembler;
@@ -32,6 +32,9 @@ static void load_n_runs(struct emission *emission, const struct loop_plan *plan,
         return;
     }
     emission_load_general(emission, plan->loop->trip_count, number);
+    if (plan->loop->n_padded > 0) {
+        return;
+    }
     assemble_move_number(assembler, RAX, 0);
     assemble_general(assembler, GENERAL_TEST, 8, number, in_register(number));
     assemble_general(assembler, GENERAL_MOVE_IF + IF_NEGATIVE, 8, number, in_register(RAX));

@@ -202,7 +202,7 @@ struct loop_plan emission_plan_loop(const struct emission *emission, const struc
     plan.has_condition = loop->condition != MDF_LOWERED_NONE || loop->next_condition != MDF_LOWERED_NONE;
     plan.is_bounded = loop->n_runs != SIZE_MAX || has_trip_count || loop->limit != 0;
     plan.is_known = !plan.has_condition && (loop->n_runs != SIZE_MAX || has_trip_count);
-    plan.calls = loop->n_stacks > 0 || loop->n_products > 0;
+    plan.calls = loop->n_stacks > 0 || loop->n_products > 0 || loop->n_padded > 0;
     plan.next_condition = always_goes_on(emission, loop) ? MDF_LOWERED_NONE : loop->next_condition;
     for (i = 0; i < loop->n_states; i++) {
         if (plan.next_condition != MDF_LOWERED_NONE && loop->states[i].parameter == loop->next_condition) {

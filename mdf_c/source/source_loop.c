@@ -16,7 +16,6 @@ struct loop_text {
     const struct mdf_lowered_loop *loop;
     struct state_text *states;
     const char *run;      /* the variable that counts */
-    const char *n_runs;   /* NULL: no such bound */
     const char *going_on; /* NULL: no condition */
 };
 
@@ -98,7 +97,7 @@ static size_t open_items(const struct mdf_source_writer *writer, const struct md
 {
     size_t i;
 
-    for (i = 0; i < loop->n_stacks && loop->n_runs == SIZE_MAX; i++) {
+    for (i = 0; i < loop->n_stacks && loop->n_runs == SIZE_MAX && loop->n_padded == 0; i++) {
         if (mdf_source_is_live(writer, loop->stacks[i].stack)) {
             return writer->values[loop->stacks[i].stack].n_items;
         }
@@ -122,7 +121,12 @@ static void declare_stacks(struct mdf_source_writer *writer, const struct mdf_lo
 /* The number of the item of this run. */
 static const char *item_number(struct mdf_source_writer *writer, const struct loop_text *plan, bool is_reversed)
 {
-    return is_reversed ? mdf_source_text(writer, "(%zu - %s)", plan->loop->n_runs - 1, plan->run) : plan->run;
+    if (!is_reversed) {
+        return plan->run;
+    }
+    return plan->loop->n_runs != SIZE_MAX
+               ? mdf_source_text(writer, "(%zu - %s)", plan->loop->n_runs - 1, plan->run)
+               : mdf_source_text(writer, "(%s - 1 - %s)", mdf_source_element(writer, plan->loop->trip_count, "0"), plan->run);
 }
 
 static void name_rows(struct mdf_source_writer *writer, const struct loop_text *plan)
@@ -245,17 +249,38 @@ static void carry_on(struct mdf_source_writer *writer, const struct loop_text *p
     }
 }
 
+/* Zeros behind the items of the runs. */
+static void pad_stacks(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks && loop->n_padded > 0; i++) {
+        size_t length = value_of(writer, loop->stacks[i].item)->form.length;
+        const char *name = writer->values[loop->stacks[i].stack].name, *n = mdf_source_element(writer, loop->trip_count, "0");
+
+        if (mdf_source_is_live(writer, loop->stacks[i].stack) && length > 0) {
+            mdf_source_line(writer, "memset(%s + %s * %zu, 0, (size_t)(%zu - %s) * %zu * sizeof *%s);", name, n, length,
+                            loop->n_padded, n, length, name);
+        }
+    }
+}
+
 /* ------------------------------------------------------------------ the loop */
 
 static const char other_number[] = "a Loop that stacks values does not run as often as when the model was compiled";
+static const char other_length[] = "a sequence of a Scan is longer than there is room for, or of negative length";
 
 static void open_loop(struct mdf_source_writer *writer, struct loop_text *plan)
 {
     const struct mdf_lowered_loop *loop = plan->loop;
     const char *bound = "";
-
     size_t n_items = open_items(writer, loop);
 
+    if (loop->n_padded > 0) {
+        const char *n = mdf_source_element(writer, loop->trip_count, "0");
+
+        mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s < 0 || %s > %zu", n, n, loop->n_padded), other_length);
+    }
     plan->run = mdf_source_name(writer, &writer->locals, "run");
     if (loop->n_runs != SIZE_MAX) {
         bound = mdf_source_text(writer, "%s < %zu", plan->run, loop->n_runs);
@@ -307,6 +332,7 @@ bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lo
     if (open_items(writer, loop) != SIZE_MAX) {
         mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s != %zu", plan.run, open_items(writer, loop)), other_number);
     }
+    pad_stacks(writer, loop);
     for (i = 0; i < loop->n_states; i++) {
         writer->values[loop->states[i].parameter].name = plan.states[i].outer;
     }

@@ -14,7 +14,7 @@ WHOLE_REDUCTIONS = ["ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "Reduce
 class Program:
     def __init__(self, rng):
         self.rng, self.n_names = rng, 0
-        self.opset = rng.choice([13, 15, 18, 18, 21])
+        self.opset = rng.choice([8, 13, 15, 18, 18, 21])
         self.sizes = rng.sample([1, 2, 3, 4, 5, 8, 9, 16, 17, 33], 3)
         self.type = rng.choice(TYPES)
 
@@ -51,9 +51,9 @@ def _reduce(g):
     op, keep, rank = g.rng.choice(REDUCTIONS if "float" in x.type else WHOLE_REDUCTIONS), g.rng.choice([0, 1]), len(x.shape)
     axes = sorted(g.rng.sample(range(rank), g.rng.choice([1, 1, 1, min(2, rank), rank])))
     shape = [1 if i in axes else n for i, n in enumerate(x.shape) if keep or i not in axes]
-    if g.rng.random() < 0.2:
+    if g.rng.random() < 0.2 and g.program.opset >= 11:
         axes = [a - rank for a in axes]
-    if g.program.opset >= 18 or op == "ReduceSum":
+    if g.program.opset >= 18 or (op == "ReduceSum" and g.program.opset >= 13):
         g.call(op, [x, g.constant("int64", [len(axes)], axes)], [(x.type, shape)], keepdims=keep)
     else:
         g.call(op, [x], [(x.type, shape)], keepdims=keep, axes=axes)
@@ -100,7 +100,8 @@ def _move(g):
         g.call(kind, [x] + [g.constant("int64", [1], [k]) for k in (first, end, axis, -1 if backwards else 1)], [(x.type, shape)])
     elif kind == "Unsqueeze" and rank < 4:
         axis = g.rng.randint(0, rank)
-        g.call(kind, [x, g.constant("int64", [1], [axis])], [(x.type, x.shape[:axis] + [1] + x.shape[axis:])])
+        made = [(x.type, x.shape[:axis] + [1] + x.shape[axis:])]
+        g.call(kind, [x, g.constant("int64", [1], [axis])], made) if g.program.opset >= 13 else g.call(kind, [x], made, axes=[axis])
     elif kind == "Reshape" and rank > 1:
         shape = x.shape[:-2] + [x.shape[-2] * x.shape[-1]] if g.rng.random() < 0.5 else x.shape[::-1]
         g.call(kind, [x, g.constant("int64", [len(shape)], shape)], [(x.type, shape)])
@@ -161,7 +162,7 @@ _KINDS = [_binary] * 6 + [_unary] * 2 + [_reduce] * 4 + [_place] + [_product] * 
 
 def _fill(body, n):
     for _ in range(n):
-        body.rng.choice(_KINDS)(body)
+        body.attempt(body.rng.choice(_KINDS))
 
 
 def _next(body, state):
@@ -186,11 +187,14 @@ def make(seed):
     graph.values += inputs + scanned
     graph.numbers, graph.n_runs = [], n_runs
     body = onnx_grammar.Graph(program, graph)
+    batch = [rng.choice([1, 2, 3])] if is_scan and program.opset < 9 else []
     inside = [onnx_grammar.Value(body.fresh(), v.type, v.shape) for v in states]
-    axes = [rng.randrange(len(v.shape)) if rng.random() < 0.3 else 0 for v in scanned]
+    axes = [rng.randrange(len(v.shape)) if rng.random() < 0.3 and not batch else 0 for v in scanned]
     for v, axis in zip(scanned, axes):
         v.shape.insert(axis, v.shape.pop(0))
     items = [onnx_grammar.Value(body.fresh(), v.type, v.shape[:axis] + v.shape[axis + 1:]) for v, axis in zip(scanned, axes)]
+    for v in (states + scanned) * len(batch):
+        v.shape = batch + v.shape
     number, go = onnx_grammar.Value(body.fresh(), "int64", []), onnx_grammar.Value(body.fresh(), "bool", [])
     body.numbers, body.n_runs = [] if is_scan else [number], n_runs
     body.values += inside + items + body.numbers
@@ -201,14 +205,19 @@ def make(seed):
     stacked = rng.sample(own, min(len(own), rng.choice([1, 2, 3])))
     twice = [body.call("Identity", [v], [(v.type, v.shape)])[0] for v in nexts + stacked]  # no name twice
     declared = onnx_grammar.declared
-    ends = [rng.randrange(len(v.shape) + 1) if is_scan and rng.random() < 0.3 else 0 for v in stacked]
-    results = [(v.type, v.shape) for v in states] + [(v.type, v.shape[:end] + [n_runs] + v.shape[end:]) for v, end in zip(stacked, ends)]
+    ends = [rng.randrange(len(v.shape) + 1) if is_scan and rng.random() < 0.3 and not batch else 0 for v in stacked]
+    results = [(v.type, v.shape) for v in states] + [(v.type, batch + v.shape[:end] + [n_runs] + v.shape[end:]) for v, end in zip(stacked, ends)]
     inner = {"initializers": body.initializers, "nodes": body.nodes}
     if is_scan:
         inner |= {"inputs": [declared(v) for v in inside + items], "outputs": [declared(v) for v in twice]}
         given = {name: [n - rng.choice([0, rank]) for n, rank in zip(where, ranks)] for name, where, ranks in [
             ("scan_input_axes", axes, [len(v.shape) for v in scanned]), ("scan_output_axes", ends, [len(v.shape) + 1 for v in stacked])] if any(where)}
-        made = graph.call("Scan", states + scanned, results, num_scan_inputs=len(scanned), **given, body={"graph": inner})
+        lengths = []
+        if batch:
+            inputs += [onnx_grammar.Value(graph.fresh(), "int64", batch, n_runs)] * (rng.random() < 0.7)
+            lengths = [inputs[-1] if inputs[-1].most else ""]
+            given = {"directions": [rng.choice([0, 1]) for _ in scanned]} if rng.random() < 0.4 else {}
+        made = graph.call("Scan", lengths + states + scanned, results, num_scan_inputs=len(scanned), **given, body={"graph": inner})
     else:
         inner |= {"inputs": [declared(v) for v in [number, go] + inside], "outputs": [declared(v) for v in [go] + twice]}
         made = graph.call("Loop", [graph.constant("int64", [], [n_runs]), ""] + states, results, body={"graph": inner})

@@ -117,6 +117,8 @@ def _loop(graph):
 
 def _scan(graph):
     rng = graph.rng
+    if graph.program.opset < 9:
+        return _scan_of_a_batch(graph)
     length = rng.choice([1, 1, 2, 3])
     states = [v for v in _states(graph, rng.choice([0, 1, 1, 2])) if onnx_calls.is_tensor(v)]
     scanned = []
@@ -128,13 +130,7 @@ def _scan(graph):
     axes = [rng.choice([k for k, n in enumerate(v.shape) if n == length]) if rng.random() < 0.3 else 0 for v in scanned]
     slices = [onnx_grammar.Value(body.fresh(), v.type, v.shape[:axis] + v.shape[axis + 1:]) for v, axis in zip(scanned, axes)]
     body.values += slices
-    body.grow(rng.choice([0, 1, 2, 3]))
-    outputs = [_yielded(body, v.type, v.shape, v) for v in inside]
-    stacked = []
-    for _ in range(rng.choice([0, 1, 1, 2]) if outputs else 1):
-        value = body.pick(lambda v: onnx_calls.is_tensor(v) and v.shape is not None)
-        if value is not None:
-            stacked.append(value if rng.random() < 0.3 else body.call("Identity", [value], [(value.type, value.shape)])[0])
+    outputs, stacked = _scan_body(body, inside)
     ends = [rng.randrange(len(v.shape) + 1) if rng.random() < 0.3 else 0 for v in stacked]
     made = [(v.type, v.shape) for v in states] + [(v.type, v.shape[:end] + [length] + v.shape[end:]) for v, end in zip(stacked, ends)]
     if not made:
@@ -149,6 +145,46 @@ def _scan(graph):
     if stacked and rng.random() < 0.2:
         attributes["scan_output_directions"] = [rng.choice([0, 1]) for _ in stacked]
     return graph.call("Scan", states + scanned, made, num_scan_inputs=len(scanned), **attributes,
+                      body={"graph": _finish(body, inside + slices, outputs + stacked)})
+
+
+def _scan_body(body, inside):
+    """The states that it yields, and its scan outputs."""
+    rng = body.rng
+    body.grow(rng.choice([0, 1, 2, 3]))
+    outputs = [_yielded(body, v.type, v.shape, v) for v in inside]
+    stacked = []
+    for _ in range(rng.choice([0, 1, 1, 2]) if outputs else 1):
+        value = body.pick(lambda v: onnx_calls.is_tensor(v) and v.shape is not None)
+        if value is not None:
+            stacked.append(value if rng.random() < 0.3 else body.call("Identity", [value], [(value.type, value.shape)])[0])
+    return outputs, stacked
+
+
+def _scan_of_a_batch(graph):
+    """That of opset 8."""
+    rng = graph.rng
+    batch, length = rng.choice([1, 2, 3]), rng.choice([1, 2, 3])
+    types = [type for type in STATE_TYPES if type != "string" or rng.random() < 0.3]
+
+    def get(leading):
+        found = graph.pick(lambda v: onnx_calls.is_tensor(v) and v.shape is not None and v.shape[:len(leading)] == leading)
+        return found if found is not None and rng.random() < 0.6 else graph.constant(rng.choice(types), leading + graph.program.shape())
+
+    states = [get([batch]) for _ in range(rng.choice([0, 1, 1, 2]))]
+    scanned = [get([batch, length]) for _ in range(rng.choice([1, 1, 2]))]
+    body = _body(graph)
+    inside = _inputs(body, [onnx_grammar.Value("", v.type, v.shape[1:]) for v in states])
+    slices = _inputs(body, [onnx_grammar.Value("", v.type, v.shape[2:]) for v in scanned])
+    outputs, stacked = _scan_body(body, inside)
+    made = [(v.type, v.shape) for v in states] + [(v.type, [batch, length] + v.shape) for v in stacked]
+    if not made:
+        return False
+    given = [v for v in graph.visible() if v.most == length and v.shape == [batch]]  # inputs of the graph: known only when it runs
+    constant = graph.constant("int64", [batch], onnx_grammar.lengths(rng, batch, length)) if rng.random() < 0.5 else ""
+    lengths = rng.choice(given) if given and rng.random() < 0.8 else constant
+    attributes = {"directions": [rng.choice([0, 1]) for _ in scanned]} if rng.random() < 0.4 else {}
+    return graph.call("Scan", [lengths] + states + scanned, made, num_scan_inputs=len(scanned), **attributes,
                       body={"graph": _finish(body, inside + slices, outputs + stacked)})
 
 

@@ -8,11 +8,22 @@ import onnx_file
 TYPES = ["float32"] * 8 + ["float64"] * 3 + ["int64"] * 4 + ["int32", "bool", "bool", "string", "float16", "uint8", "int8", "bfloat16", "uint64", "int16"]
 
 
+# What opset 8 does not have, or not in the form in which it is written here. It has a Scan of its own.
+AFTER_8 = set("ArgMax ArgMin BitShift CastLike Celu Clip ConcatFromSequence CumSum Dropout Einsum Erf EyeLike GatherElements GatherND GreaterOrEqual HardSwish IsInf IsNaN "
+              "LessOrEqual Mish Mod NonZero OneHot Optional OptionalGetElement OptionalHasElement Pad Range Round ScatterElements ScatterND SequenceAt SequenceConstruct SequenceEmpty "
+              "SequenceErase SequenceInsert SequenceLength Shrink Sign Sin Sinh Slice SplitToSequence StringConcat StringNormalizer ThresholdedRelu TopK Trilu Unique Where".split())
+
+
+class Missing(Exception):
+    """The opset does not have an operator."""
+
+
 class Value:
     """A name with its type, and its shape where that is known."""
 
-    def __init__(self, name, type, shape):
+    def __init__(self, name, type, shape, most=None):
         self.name, self.type, self.shape = name, type, shape
+        self.most = most  # of lengths of sequences
 
 
 def numbers(rng, type, n):
@@ -27,6 +38,11 @@ def numbers(rng, type, n):
         return [rng.choice([0.0, 1.0, -1.0, 0.5, 2.0, round(rng.uniform(-3, 3), 2), round(rng.uniform(-3, 3), 3)]) for _ in range(n)]
     low = 0 if type.startswith("u") else -4
     return [rng.randint(low, 6) for _ in range(n)]
+
+
+def lengths(rng, n, most):
+    """Of sequences in a batch; now and then one that none can have."""
+    return [rng.choice([most, most, 0, rng.randint(0, most)]) if rng.random() < 0.98 else rng.choice([-1, most + 1]) for _ in range(n)]
 
 
 def length(shape):
@@ -53,6 +69,8 @@ class Graph:
 
     def call(self, op, inputs, outputs, **attributes):
         """Adds a call; ``outputs``: (type, shape) each. The values that it gives."""
+        if self.program.opset < 9 and (op in AFTER_8 or "bfloat16" in [type for type, _ in outputs]):
+            raise Missing(op)
         made = [Value(self.fresh(), type, shape) for type, shape in outputs]
         node = {"op": op, "inputs": [x.name if isinstance(x, Value) else x for x in inputs], "outputs": [v.name for v in made]}
         if attributes:
@@ -87,19 +105,27 @@ class Graph:
         found = self.pick(lambda v: v.type == type and v.shape == shape)
         return found if found is not None and self.rng.random() < 0.9 else self.constant(type, shape)
 
+    def attempt(self, add):
+        """Adds calls by a function; where the opset does not have one of them, none."""
+        lists = (self.nodes, self.initializers, self.values)
+        lengths = [len(each) for each in lists]
+        try:
+            return add(self)
+        except Missing:
+            for each, n in zip(lists, lengths):
+                del each[n:]
+            return None
+
     def grow(self, n_calls):
         for _ in range(n_calls):
             r = self.rng.random()
-            if self.depth < 3 and r < 0.12 + 0.08 * (self.depth == 0):
-                onnx_control.add(self)
-            else:
-                onnx_calls.add(self)
+            self.attempt(onnx_control.add if self.depth < 3 and r < 0.12 + 0.08 * (self.depth == 0) else onnx_calls.add)
 
 
 class Program:
     def __init__(self, rng):
         self.rng, self.n_names = rng, 0
-        self.opset = rng.choice([11, 13, 13, 15, 16, 17, 18, 19, 21, 22])
+        self.opset = rng.choice([8, 11, 13, 13, 15, 16, 17, 18, 19, 21, 22])
         self.width = rng.choice([1, 2, 2, 3])
 
     def shape(self):
@@ -115,6 +141,9 @@ def make(seed):
         value = Value(graph.fresh(), rng.choice(TYPES), program.shape())
         inputs.append(value)
         graph.values.append(value)
+    if program.opset < 9:
+        inputs += [Value(graph.fresh(), "int64", [batch], most) for batch in (1, 2, 3) for most in (1, 2, 3) if rng.random() < 0.4]
+        graph.values += [v for v in inputs if v.most]
     if not inputs:
         graph.constant("float32", program.shape())
     graph.grow(rng.choice([1, 2, 3, 4, 6, 9]))
@@ -135,4 +164,6 @@ def declared(value):
 
 
 def given(rng, value):
+    if value.most is not None:
+        return {"type": value.type, "shape": value.shape, "data": lengths(rng, length(value.shape), value.most)}
     return {"type": value.type, "shape": value.shape, "data": numbers(rng, value.type, length(value.shape))}
