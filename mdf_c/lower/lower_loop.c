@@ -1,5 +1,6 @@
 /* lower_loop.c - Loop as a structured op. See lower_loops.h. */
 #include "mdf_c/lower/lower_loops.h"
+#include "mdf_c/lower/terms.h"
 
 #include "functions/control/stack.h"
 
@@ -64,37 +65,6 @@ struct bounds {
     int64_t n_done; /* runs before these */
 };
 
-static mdf_lowered_id add_whole(struct lowering *lowering, int64_t whole)
-{
-    struct mdf_value value = {0};
-
-    mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &whole);
-    return lowering_add_constant(lowering, &value, false);
-}
-
-static mdf_lowered_id add_truth(struct lowering *lowering, bool truth)
-{
-    struct mdf_value value = {0};
-
-    mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &truth);
-    return lowering_add_constant(lowering, &value, false);
-}
-
-/* An op on whole numbers of 64 bits, whose result is like `example`. */
-static mdf_lowered_id add_whole_op(struct lowering *lowering, enum mdf_lowered_code code, mdf_lowered_id a, mdf_lowered_id b,
-                                   mdf_lowered_id example)
-{
-    struct mdf_lowered_op op = {.code = (uint8_t)code, .dtype = MDF_DTYPE_INT64, .n_in = 2, .in = {a, b}};
-    struct mdf_value form;
-
-    if (a == MDF_LOWERED_NONE || b == MDF_LOWERED_NONE || example == MDF_LOWERED_NONE) {
-        return MDF_LOWERED_NONE;
-    }
-    form = *lowering_example(lowering, example);
-    form.buffer = NULL;
-    return lowering_add_element_op(lowering, op, &form);
-}
-
 /* The number of the run and whether the loop goes on, as the body gets them. */
 static bool add_loop_formals(struct loop *loop, const struct bounds *bounds)
 {
@@ -109,7 +79,7 @@ static bool add_loop_formals(struct loop *loop, const struct bounds *bounds)
     id = loop->result->number = loop_add_parameter(loop, &number);
     loop->result->is_going_on = loop_add_parameter(loop, &condition);
     if (bounds->n_done > 0) {
-        id = add_whole_op(lowering, MDF_LOWERED_ADD, id, add_whole(lowering, bounds->n_done), id);
+        id = mdf_term_compute(lowering, MDF_LOWERED_ADD, false, id, mdf_term_whole(lowering, bounds->n_done));
     }
     return lowering_bind(lowering, &loop->inner, loop->body->formals[0], id) &&
            lowering_bind(lowering, &loop->inner, loop->body->formals[1], loop->result->is_going_on);
@@ -189,26 +159,19 @@ static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_
  */
 static bool begin_peeled_run(struct lowering *lowering, const struct bounds *bounds)
 {
-    mdf_lowered_id zero = add_whole(lowering, 0), example = add_truth(lowering, true);
     bool is_sure = (bounds->trip_count == MDF_LOWERED_NONE || lowering_is_constant(lowering, bounds->trip_count)) &&
                    (bounds->condition == MDF_LOWERED_NONE || lowering_is_constant(lowering, bounds->condition));
-    struct mdf_lowered_op is_over = {.code = MDF_LOWERED_NOT, .dtype = MDF_DTYPE_BOOL, .n_in = 1, .in = {bounds->condition}};
-    struct mdf_value truth = {0};
 
-    if (zero == MDF_LOWERED_NONE || example == MDF_LOWERED_NONE || (lowering->is_for_source && !is_sure)) {
+    if (lowering->is_for_source && !is_sure) {
         return false;
     }
     if (bounds->trip_count != MDF_LOWERED_NONE &&
-        !lowering_bail_out_if(lowering, add_whole_op(lowering, MDF_LOWERED_LESS_EQUAL, bounds->trip_count, zero, example))) {
+        !lowering_bail_out_if(lowering, mdf_term_compute(lowering, MDF_LOWERED_LESS_EQUAL, false, bounds->trip_count,
+                                                         mdf_term_whole(lowering, 0)))) {
         return false;
     }
-    if (bounds->condition == MDF_LOWERED_NONE ||
-        (lowering_is_constant(lowering, bounds->condition) && lowering_is_true(lowering, bounds->condition))) {
-        return true;
-    }
-    truth = *lowering_example(lowering, example);
-    truth.buffer = NULL;
-    return lowering_bail_out_if(lowering, lowering_add_element_op(lowering, is_over, &truth));
+    return bounds->condition == MDF_LOWERED_NONE || mdf_term_is(lowering, bounds->condition, true) ||
+           lowering_bail_out_if(lowering, mdf_term_not(lowering, bounds->condition));
 }
 
 /* One run of the body before the loop: afterwards the states begin with what it yields. */
@@ -217,11 +180,11 @@ static bool peel(struct loop *loop, struct bounds *bounds, size_t n_states)
     struct lowering *lowering = loop->lowering;
     const struct mdf_code *body = loop->outer->code->bodies[loop->source->bodies[0]];
     struct scope inner = {.code = body, .outer = loop->outer};
-    mdf_lowered_id goes_on = bounds->condition == MDF_LOWERED_NONE ? add_truth(lowering, true) : bounds->condition, truth;
+    mdf_lowered_id goes_on = bounds->condition == MDF_LOWERED_NONE ? mdf_term_truth(lowering, true) : bounds->condition, truth;
     size_t i;
 
     if (!begin_peeled_run(lowering, bounds) ||
-        !lowering_bind(lowering, &inner, body->formals[0], add_whole(lowering, bounds->n_done)) ||
+        !lowering_bind(lowering, &inner, body->formals[0], mdf_term_whole(lowering, bounds->n_done)) ||
         !lowering_bind(lowering, &inner, body->formals[1], goes_on)) {
         return false;
     }
@@ -239,7 +202,7 @@ static bool peel(struct loop *loop, struct bounds *bounds, size_t n_states)
     }
     if (bounds->trip_count != MDF_LOWERED_NONE) {
         bounds->trip_count =
-            add_whole_op(lowering, MDF_LOWERED_SUBTRACT, bounds->trip_count, add_whole(lowering, 1), bounds->trip_count);
+            mdf_term_compute(lowering, MDF_LOWERED_SUBTRACT, false, bounds->trip_count, mdf_term_whole(lowering, 1));
     }
     bounds->condition = bounds->condition == MDF_LOWERED_NONE ? bounds->condition : truth;
     bounds->n_runs -= bounds->n_runs != SIZE_MAX;

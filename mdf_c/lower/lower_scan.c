@@ -1,6 +1,7 @@
 /* lower_scan.c - Scan as structured ops: a loop over what is scanned; that of version 8 stands in a loop over the sequences of
  * its batch. See lower_loops.h. */
 #include "mdf_c/lower/lower_loops.h"
+#include "mdf_c/lower/terms.h"
 
 enum { FIRST_WITHOUT_BATCH = 9 };
 
@@ -339,32 +340,18 @@ static bool declares_items(const struct batch *batch, const struct scan *scan)
     return true;
 }
 
-static mdf_lowered_id add_truth(struct lowering *lowering, enum mdf_lowered_code code, mdf_lowered_id a, mdf_lowered_id b)
-{
-    struct mdf_lowered_op op = {
-        .code = (uint8_t)code, .dtype = MDF_DTYPE_BOOL, .n_in = code == MDF_LOWERED_NOT ? 1 : 2, .in = {a, b}};
-    struct mdf_value form;
-
-    if (a == MDF_LOWERED_NONE || b == MDF_LOWERED_NONE) {
-        return MDF_LOWERED_NONE;
-    }
-    form = *lowering_example(lowering, a);
-    form.buffer = NULL;
-    return lowering_add_element_op(lowering, op, &form);
-}
-
 /* Whether any sequence has an item: what that is after the last one. */
 static mdf_lowered_id find_any_item(struct batch *batch, mdf_lowered_id length)
 {
-    static const bool none = false;
     struct lowering *lowering = batch->loop.lowering;
     size_t state = batch->loop.result->n_states;
-    struct mdf_value truth = {0};
-    mdf_lowered_id any, next;
+    mdf_lowered_id none = mdf_term_truth(lowering, false), any, next;
 
-    mdf_value_borrow_tensor(lowering->memory, &truth, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &none);
-    any = loop_add_own_state(&batch->loop, &truth, SIZE_MAX);
-    next = add_truth(lowering, MDF_LOWERED_OR, any, lowering_truth(lowering, length));
+    if (none == MDF_LOWERED_NONE) {
+        return none;
+    }
+    any = loop_add_own_state(&batch->loop, lowering_example(lowering, none), SIZE_MAX);
+    next = mdf_term_or(lowering, any, lowering_truth(lowering, length));
     return next != MDF_LOWERED_NONE && lowering_carry(lowering, &batch->loop.region, batch->loop.result, state, next)
                ? any
                : MDF_LOWERED_NONE;
@@ -420,8 +407,7 @@ static bool lower_batch(struct scan *scan)
     if (!is_sure && (any = find_any_item(&batch, scan->trip_count)) == MDF_LOWERED_NONE) {
         return false;
     }
-    return loop_end(loop) &&
-           (is_sure || lowering_bail_out_if(loop->lowering, add_truth(loop->lowering, MDF_LOWERED_NOT, any, any))) &&
+    return loop_end(loop) && (is_sure || lowering_bail_out_if(loop->lowering, mdf_term_not(loop->lowering, any))) &&
            loop_bind_results(loop);
 }
 

@@ -6,7 +6,7 @@
 #define MDF_RUN_WHOLE_WHOLE_SCHEDULE_H
 
 #include "mdf_c/run/state.h"
-#include "mdf_c/run/whole/whole_terms.h"
+#include "mdf_c/lower/terms.h"
 
 /* Kinds of counters, as many of each as a program has: of nodes, usables, NWhens, clocks. */
 enum mdf_counter {

@@ -1,7 +1,7 @@
-/* whole_terms.h - numbers and truths as scalars of a lowered form under construction: what conditions are made of. What is known
- * beforehand is a constant. Each returns the value; NONE on failure, also where an operand is NONE. */
-#ifndef MDF_RUN_WHOLE_WHOLE_TERMS_H
-#define MDF_RUN_WHOLE_WHOLE_TERMS_H
+/* terms.h - numbers and truths as scalars of a lowered form under construction: what conditions and bounds of loops are made of.
+ * What is known beforehand is a constant. Each returns the value; NONE on failure, also where an operand is NONE. */
+#ifndef MDF_LOWER_TERMS_H
+#define MDF_LOWER_TERMS_H
 
 #include "mdf_c/lower/lowering.h"
 

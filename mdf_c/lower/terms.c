@@ -1,5 +1,5 @@
-/* whole_terms.c - see whole_terms.h. */
-#include "mdf_c/run/whole/whole_terms.h"
+/* terms.c - see terms.h. */
+#include "mdf_c/lower/terms.h"
 
 static mdf_lowered_id add_constant(struct lowering *lowering, mdf_dtype dtype, const void *element)
 {
