@@ -1,6 +1,7 @@
 /* test_reduction_oracles.c - what makes few numbers of many, or a line of a line, against its definition: reductions, ArgMax,
  * TopK, cumulated sums, softmax and normalisations, along any axes of arrays of rank 0 to 5, with sizes of 0 and 1, infinities,
  * NaN and the ends of integer types. */
+#include "functions/kernel/fold.h"
 #include "tests/kernel_call.h"
 
 #include <criterion/criterion.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RANK = 5, N_CASES = 75 };
+enum { MAX_RANK = 5, N_CASES = 75, MAX_SHORT_ROW = 20 };
 
 static size_t pick_shape(size_t least_rank, int64_t *shape)
 {
@@ -241,6 +242,77 @@ Test(reduction_oracles, reductions)
     for (size_t i = 0; i < N_CASES; i++) {
         for (size_t k = 0; k < sizeof reductions / sizeof *reductions; k++) {
             check_reduction(&reductions[k], dtypes[i % 4]);
+        }
+    }
+}
+
+/* The sum of a row as docs/lowered.md has it: element i in lane i % 8, lanes in halves. */
+static double sum_in_lanes(const double *terms, size_t n)
+{
+    double lanes[MDF_FOLD_N_LANES] = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        lanes[i % MDF_FOLD_N_LANES] += terms[i];
+    }
+    for (size_t half = MDF_FOLD_N_LANES / 2; half > 0; half /= 2) {
+        for (size_t lane = 0; lane < half; lane++) {
+            lanes[lane] += lanes[lane + half];
+        }
+    }
+    return lanes[0];
+}
+
+/* Rows of numbers whose sums hang on the order. */
+static void check_short_rows(const char *name, mdf_dtype dtype, size_t n_rows, size_t n)
+{
+    const int64_t shape[] = {(int64_t)n_rows, (int64_t)n}, wanted_shape[] = {(int64_t)n_rows};
+    bool is_square = strcmp(name, "ReduceSumSquare") == 0;
+    double terms[MAX_SHORT_ROW];
+    struct kernel_call call;
+    struct mdf_value *x;
+
+    kernel_begin(&call, name, 13);
+    x = kernel_add(&call, dtype, 2, shape, NUMBERS_SHORT, false);
+    for (size_t i = 0; i < x->length; i++) {
+        double number = (double)kernel_pick(-1000000000, 1000000000) / 3e9 * (kernel_pick(0, 3) == 0 ? 1e6 : 1);
+
+        mdf_convert_elements(dtype, (char *)x->data + i * mdf_dtype_size(dtype), MDF_DTYPE_FLOAT64, &number, 1, false);
+    }
+    if (is_square) {
+        kernel_set_ints(&call, "axes", (const int64_t[]){1}, 1);
+    } else {
+        kernel_add_integers(&call, (const int64_t[]){1}, 1);
+    }
+    kernel_set_int(&call, "keepdims", 0);
+    kernel_run(&call);
+    kernel_check_shape(&call, 0, 1, wanted_shape);
+    for (size_t row = 0; row < n_rows; row++) {
+        double wanted;
+
+        for (size_t i = 0; i < n; i++) {
+            double number = kernel_number(x, row * n + i);
+
+            terms[i] = is_square ? number * number : number;
+        }
+        wanted = sum_in_lanes(terms, n);
+        kernel_check(&call, 0, row, dtype == MDF_DTYPE_FLOAT32 ? (double)(float)wanted : wanted, 0);
+    }
+    kernel_end(&call);
+}
+
+/* Many of them are folded side by side: the bits are those of the order that each has alone. */
+Test(reduction_oracles, short_rows_keep_their_order)
+{
+    static const size_t counts[] = {1, 2, 3, 5, 63, 64, 65, 130};
+
+    for (size_t n = 1; n <= MAX_SHORT_ROW; n++) {
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            check_short_rows("ReduceSumSquare", MDF_DTYPE_FLOAT32, counts[i], n);
+            check_short_rows("ReduceSumSquare", MDF_DTYPE_FLOAT64, counts[i], n);
+            check_short_rows("ReduceSum", MDF_DTYPE_FLOAT64, counts[i], n);
+            if (n <= 16) { /* of more float32 go through 16 lanes */
+                check_short_rows("ReduceSum", MDF_DTYPE_FLOAT32, counts[i], n);
+            }
         }
     }
 }
@@ -486,6 +558,54 @@ Test(reduction_oracles, softmax)
         for (enum softmax_kind kind = SOFTMAX; kind <= HARDMAX; kind++) {
             check_softmax(kind, MDF_DTYPE_FLOAT32, 1e-5);
             check_softmax(kind, MDF_DTYPE_FLOAT64, 1e-13);
+        }
+    }
+}
+
+static void begin_softmax(struct kernel_call *call, const char *name, int64_t n_rows, int64_t n)
+{
+    const int64_t shape[] = {n_rows, n};
+
+    kernel_begin(call, name, 13);
+    kernel_add(call, MDF_DTYPE_FLOAT32, 2, shape, NUMBERS_WILD, false);
+}
+
+/* Many short lines are softened side by side, to the bits that each has alone: what -infinity makes longer is not. */
+static void check_short_softmax(const char *name, size_t n_rows, size_t n)
+{
+    enum { FURTHER = 16 };
+    struct kernel_call together, apart;
+    size_t n_apart = n + FURTHER;
+    const float *x, *y, *wanted;
+    float *further;
+
+    begin_softmax(&together, name, (int64_t)n_rows, (int64_t)n);
+    begin_softmax(&apart, name, (int64_t)n_rows, (int64_t)n_apart);
+    x = together.inputs[0].data;
+    further = apart.inputs[0].data;
+    for (size_t i = 0; i < n_rows * n_apart; i++) {
+        further[i] = i % n_apart < n ? x[i / n_apart * n + i % n_apart] : -INFINITY;
+    }
+    y = kernel_run(&together)->data;
+    wanted = kernel_run(&apart)->data;
+    for (size_t i = 0; i < n_rows * n; i++) {
+        float one = y[i], other = wanted[i / n * n_apart + i % n];
+
+        cr_expect(memcmp(&one, &other, sizeof one) == 0 || (isnan(one) && isnan(other)), "%s of %zu by %zu: %.9g for %.9g", name,
+                  n_rows, n, (double)one, (double)other);
+    }
+    kernel_end(&together);
+    kernel_end(&apart);
+}
+
+Test(reduction_oracles, short_lines_of_softmax)
+{
+    static const size_t counts[] = {1, 2, 3, 5, 64, 65, 130};
+
+    for (size_t n = 1; n <= MAX_SHORT_ROW; n++) {
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            check_short_softmax("Softmax", counts[i], n);
+            check_short_softmax("LogSoftmax", counts[i], n);
         }
     }
 }

@@ -7,6 +7,7 @@
 #include "functions/kernel/fold.h"
 #include "functions/elements/vector_rows.h"
 #include "functions/folds/ordering.h"
+#include "functions/folds/short_rows.h"
 #include "functions/kernel/operator.h"
 #include "functions/moves/indexing.h"
 
@@ -406,6 +407,28 @@ static void find_across_float32(const struct extremes *job, size_t line, size_t 
     }
 }
 
+static void find_side_by_side(const struct extremes *job, size_t line, size_t n_lines)
+{
+    if (job->dtype == MDF_DTYPE_FLOAT32 && job->n <= INT32_MAX) {
+        find_across_float32(job, line, n_lines);
+    } else {
+        find_across(job, line, n_lines);
+    }
+}
+
+/* Short lines one behind the other, brought side by side. */
+static void find_in_short_lines(const struct extremes *job, size_t line, size_t n_lines)
+{
+    double turned[MDF_ROWS_AT_ONCE * MDF_SHORT_ROW]; /* room for elements of any type */
+    struct extremes part = *job;
+
+    part.elements = turned;
+    part.target += line;
+    part.inner = n_lines;
+    mdf_turn_rows(mdf_dtype_size(job->dtype), turned, mdf_element_at(job->dtype, job->elements, line * job->n), n_lines, job->n);
+    find_side_by_side(&part, 0, n_lines);
+}
+
 static int64_t find_along(const struct extremes *job, size_t line)
 {
     const void *elements = mdf_element_at(job->dtype, job->elements, line / job->inner * job->n * job->inner + line % job->inner);
@@ -418,15 +441,19 @@ static int64_t find_along(const struct extremes *job, size_t line)
 static void find_extremes(void *context, size_t first, size_t last)
 {
     const struct extremes *job = context;
+    bool is_short = job->inner == 1 && job->n <= MDF_SHORT_ROW && mdf_can_turn_rows(mdf_dtype_size(job->dtype));
 
     for (size_t line = first, n_lines; line < last; line += n_lines) {
+        if (is_short) {
+            n_lines = last - line < MDF_ROWS_AT_ONCE ? last - line : MDF_ROWS_AT_ONCE;
+            find_in_short_lines(job, line, n_lines);
+            continue;
+        }
         n_lines = job->inner - line % job->inner;
         n_lines = n_lines < last - line ? n_lines : last - line;
         n_lines = n_lines < FEW_LINES ? 1 : n_lines < LINES_AT_ONCE ? n_lines : LINES_AT_ONCE;
-        if (n_lines > 1 && job->dtype == MDF_DTYPE_FLOAT32 && job->n <= INT32_MAX) {
-            find_across_float32(job, line, n_lines);
-        } else if (n_lines > 1) {
-            find_across(job, line, n_lines);
+        if (n_lines > 1) {
+            find_side_by_side(job, line, n_lines);
         } else {
             job->target[line] = find_along(job, line);
         }

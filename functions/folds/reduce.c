@@ -8,6 +8,7 @@
 #include "functions/elements/element.h"
 #include "functions/elements/element_helpers.h"
 #include "functions/elements/vector_rows.h"
+#include "functions/folds/short_rows.h"
 #include "functions/kernel/fold.h"
 #include "functions/kernel/operator.h"
 #include "functions/moves/indexing.h"
@@ -272,6 +273,13 @@ static void find_extremes(const struct job *job, bool largest, union total *tota
     mdf_convert_elements(MDF_DTYPE_FLOAT64, totals, job->dtype, most, job->n_rows > 0 ? n : 0, false);
 }
 
+/* Whether the fold is of real numbers by the kernels of vector_rows.h, whose order for extremes is their own. */
+static bool is_real_extreme(const struct job *job, enum fold_kind kind)
+{
+    return (kind == FOLD_maximum || kind == FOLD_minimum) && job->folding.element == job->dtype &&
+           job->folding.total == MDF_DTYPE_FLOAT64;
+}
+
 /* The totals of one piece of the output: one element, or up to N_TOTALS adjacent ones. */
 static void fold_piece(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n,
                        const double *shifts)
@@ -281,8 +289,7 @@ static void fold_piece(const struct job *job, enum fold_kind kind, union total *
         add_rows(job, totals, first, n);
         return;
     }
-    if ((kind == FOLD_maximum || kind == FOLD_minimum) && !job->inner_reduced && job->folding.element == job->dtype &&
-        job->folding.total == MDF_DTYPE_FLOAT64) {
+    if (is_real_extreme(job, kind) && !job->inner_reduced) {
         find_extremes(job, kind == FOLD_maximum, totals, first, n);
         return;
     }
@@ -290,6 +297,83 @@ static void fold_piece(const struct job *job, enum fold_kind kind, union total *
         fold_elements(job, kind, totals, first + offset_of(&job->reduced, row), n, shifts);
     }
 }
+
+/* ------------------------------------------------------------------ short rows */
+
+/* Rows that lie one behind the other are folded side by side, element k of all of them at once: each in the order that it has
+ * alone (functions/kernel/fold.h), of which lanes that no element comes to are no part. Up to MDF_SHORT_ROW elements sums of 8
+ * and of 16 lanes are the same. */
+
+/* The way that combines totals as `kind` does: its elements as they are. */
+static enum fold_kind joining(enum fold_kind kind)
+{
+    enum fold_kind join = 0;
+
+    while (ways[join].term != MDF_ELEMENT(kept) || ways[join].combine != ways[kind].combine) {
+        join++;
+    }
+    return join;
+}
+
+/* Totals of rows from their turned elements; `lanes` has room for n_rows of each lane. */
+static void fold_turned(const struct job *job, enum fold_kind kind, union total *totals, const void *turned, size_t n_rows,
+                        size_t n, const double *shifts)
+{
+    mdf_dtype total = kind == FOLD_exponentials ? MDF_DTYPE_FLOAT64 : job->folding.total;
+    const struct fold *terms = &job->folding.folds[kind], *join = &find_folding(total).folds[joining(kind)];
+    union total lanes[MDF_FOLD_N_LANES][MDF_ROWS_AT_ONCE];
+    size_t n_lanes = n < MDF_FOLD_N_LANES ? n : MDF_FOLD_N_LANES;
+
+    for (size_t k = 0; k < n; k++) {
+        if (k < n_lanes) {
+            start_totals(job, kind, lanes[k], n_rows);
+        }
+        terms->columns(lanes[k % MDF_FOLD_N_LANES], mdf_element_at(job->folding.element, turned, k * n_rows), n_rows, shifts);
+    }
+    for (size_t half = MDF_FOLD_N_LANES / 2; half > 0; half /= 2) {
+        for (size_t lane = 0; lane < half && lane + half < n_lanes; lane++) {
+            join->columns(lanes[lane], lanes[lane + half], n_rows, shifts);
+        }
+    }
+    memcpy(totals, lanes[0], n_rows * sizeof *totals);
+}
+
+/* The same of the largest or smallest real numbers; the turned elements are written over. */
+static void find_turned_extremes(const struct job *job, bool largest, union total *totals, void *turned, size_t n_rows, size_t n)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
+
+    for (size_t half = MDF_SHORT_ROW / 2; half > 0; half /= 2) {
+        for (size_t k = 0; k < half && k + half < n; k++) {
+            (largest ? rows->larger : rows->smaller)(n_rows, mdf_element_at(job->dtype, turned, (k + half) * n_rows), 1,
+                                                     mdf_element_to_write(job->dtype, turned, k * n_rows));
+        }
+    }
+    mdf_convert_elements(MDF_DTYPE_FLOAT64, totals, job->dtype, turned, n_rows, false);
+}
+
+/* Totals of up to MDF_ROWS_AT_ONCE short rows, which begin at element `first`. */
+static void fold_short_rows(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n_rows,
+                            const double *shifts)
+{
+    const void *elements = mdf_element_at(job->dtype, job->elements, first);
+    size_t n = job->n_inner;
+    double converted[MDF_ROWS_AT_ONCE * MDF_SHORT_ROW],
+        turned[MDF_ROWS_AT_ONCE * MDF_SHORT_ROW]; /* room for elements of any type that folds take */
+
+    if (job->folding.element != job->dtype) {
+        mdf_convert_elements(job->folding.element, converted, job->dtype, elements, n_rows * n, false);
+        elements = converted;
+    }
+    mdf_turn_rows(mdf_dtype_size(job->folding.element), turned, elements, n_rows, n);
+    if (is_real_extreme(job, kind)) {
+        find_turned_extremes(job, kind == FOLD_maximum, totals, turned, n_rows, n);
+    } else {
+        fold_turned(job, kind, totals, turned, n_rows, n, shifts);
+    }
+}
+
+/* ------------------------------------------------------------------ results */
 
 static double total_as_real(const struct job *job, const union total *total)
 {
@@ -351,22 +435,41 @@ static void finish(const struct job *job, union total *totals, size_t n, const d
                          stays ? job->folding.total : MDF_DTYPE_FLOAT64, totals, n, false);
 }
 
-/* The totals of one piece and, where exp is summed, the largest elements, by which it is shifted lest it overflow; else shifts
- * are 0. */
-static void reduce_piece(const struct job *job, size_t first, size_t n, union total *totals, double *shifts)
-{
-    size_t n_outputs = job->inner_reduced ? 1 : n;
+/* How a piece of the output is folded, of `n` elements of each row or of `n` rows. */
+typedef void (*fold_some)(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n,
+                          const double *shifts);
 
+/* The totals of one piece, `n_outputs` of them, and, where exp is summed, the largest elements, by which it is shifted lest it
+ * overflow; else shifts are 0. */
+static void reduce_piece(const struct job *job, fold_some fold, size_t first, size_t n, size_t n_outputs, union total *totals,
+                         double *shifts)
+{
     memset(shifts, 0, n_outputs * sizeof *shifts);
     if (job->fold->shifts) {
-        fold_piece(job, FOLD_maximum, totals, first, n, shifts);
+        fold(job, FOLD_maximum, totals, first, n, shifts);
         for (size_t i = 0; i < n_outputs; i++) {
             double largest = total_as_real(job, &totals[i]);
 
             shifts[i] = isfinite(largest) && job->n_reduced > 0 ? largest : 0;
         }
     }
-    fold_piece(job, (enum fold_kind)(job->fold->way - ways), totals, first, n, shifts);
+    fold(job, (enum fold_kind)(job->fold->way - ways), totals, first, n, shifts);
+}
+
+/* Rows [first, first + n), each of which gives one total. */
+static void reduce_rows(const struct job *job, size_t first, size_t n, union total *totals, double *shifts)
+{
+    bool is_short = job->n_rows == 1 && job->n_inner <= MDF_SHORT_ROW;
+    size_t n_now;
+
+    for (size_t row = 0; row < n; row += n_now) {
+        n_now = !is_short ? 1 : n - row < MDF_ROWS_AT_ONCE ? n - row : MDF_ROWS_AT_ONCE;
+        if (is_short) {
+            reduce_piece(job, fold_short_rows, (first + row) * job->n_inner, n_now, n_now, &totals[row], &shifts[row]);
+        } else {
+            reduce_piece(job, fold_piece, offset_of(&job->kept, first + row), job->n_inner, 1, &totals[row], &shifts[row]);
+        }
+    }
 }
 
 /* Pieces [first, last) of the output, which are numbered row by row: some elements, each the fold of a row, or one piece of up to
@@ -384,12 +487,10 @@ static void reduce_range(void *context, size_t first, size_t last)
 
         n = limit < N_TOTALS ? limit : N_TOTALS;
         if (job->inner_reduced) {
-            for (size_t row = 0; row < n; row++) {
-                reduce_piece(job, offset_of(&job->kept, outer + row), job->n_inner, &totals[row], &shifts[row]);
-            }
+            reduce_rows(job, outer, n, totals, shifts);
             finish(job, totals, n, shifts, outer);
         } else {
-            reduce_piece(job, offset_of(&job->kept, outer) + column, n, totals, shifts);
+            reduce_piece(job, fold_piece, offset_of(&job->kept, outer) + column, n, n, totals, shifts);
             finish(job, totals, n, shifts, outer * job->n_inner + column);
         }
     }

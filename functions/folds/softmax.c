@@ -5,6 +5,7 @@
  * ONNX operators, all versions. */
 #include "functions/kernel/derivatives.h"
 #include "functions/elements/vector_math.h"
+#include "functions/folds/short_rows.h"
 #include "functions/kernel/workspace.h"
 
 #include <math.h>
@@ -95,6 +96,81 @@ static void soften_adjacent(void *context, size_t first, size_t last)
     }
 }
 
+/* Sums of `n` rows, element i in part i, parts in halves, as vector_math's exp_sum has them. */
+static void add_halves(size_t n, size_t n_rows, const float *x, double sums[MDF_SHORT_ROW][MDF_ROWS_AT_ONCE])
+{
+    for (size_t k = 0; k < n; k++) {
+        for (size_t row = 0; row < n_rows; row++) {
+            sums[k][row] = (double)x[k * n_rows + row];
+        }
+    }
+    for (size_t half = MDF_SHORT_ROW / 2; half > 0; half /= 2) {
+        for (size_t k = 0; k < half && k + half < n; k++) {
+            for (size_t row = 0; row < n_rows; row++) {
+                sums[k][row] += sums[k + half][row];
+            }
+        }
+    }
+}
+
+/* The largest element of each line that is not NaN is taken from all of the line. */
+static void shift_lines(size_t n, size_t n_rows, float *x)
+{
+    float shifts[MDF_ROWS_AT_ONCE];
+
+    for (size_t row = 0; row < n_rows; row++) {
+        shifts[row] = -INFINITY;
+    }
+    for (size_t k = 0; k < n; k++) {
+        for (size_t row = 0; row < n_rows; row++) {
+            shifts[row] = x[k * n_rows + row] > shifts[row] ? x[k * n_rows + row] : shifts[row];
+        }
+    }
+    for (size_t k = 0; k < n; k++) {
+        for (size_t row = 0; row < n_rows; row++) {
+            x[k * n_rows + row] -= shifts[row];
+        }
+    }
+}
+
+/* Up to MDF_ROWS_AT_ONCE short lines, turned: element k of all of them side by side. */
+static void soften_turned(const struct softmax *job, size_t n_rows, float *x)
+{
+    float powers[MDF_SHORT_ROW * MDF_ROWS_AT_ONCE], changes[MDF_ROWS_AT_ONCE];
+    double sums[MDF_SHORT_ROW][MDF_ROWS_AT_ONCE];
+    const void *operands[] = {x};
+    const size_t steps[] = {1};
+    size_t n = job->n;
+
+    shift_lines(n, n_rows, x);
+    mdf_vector_math()->loops[MDF_VECTORS_vector_exponential](powers, operands, steps, n * n_rows, NULL);
+    add_halves(n, n_rows, powers, sums);
+    for (size_t row = 0; row < n_rows; row++) {
+        changes[row] = (float)(job->kind == KIND_LOG ? log(sums[0][row]) : 1 / sums[0][row]);
+    }
+    for (size_t k = 0; k < n; k++) {
+        for (size_t row = 0; row < n_rows; row++) {
+            float *y = &x[k * n_rows + row];
+
+            *y = job->kind == KIND_LOG ? *y - changes[row] : powers[k * n_rows + row] * changes[row];
+        }
+    }
+}
+
+/* The same as soften_adjacent for lines of up to MDF_SHORT_ROW elements, many at once. */
+static void soften_short(void *context, size_t first, size_t last)
+{
+    const struct softmax *job = context;
+    float turned[MDF_SHORT_ROW * MDF_ROWS_AT_ONCE];
+
+    for (size_t line = first, n_now; line < last; line += n_now) {
+        n_now = last - line < MDF_ROWS_AT_ONCE ? last - line : MDF_ROWS_AT_ONCE;
+        mdf_turn_rows(sizeof(float), turned, (const float *)job->x + line * job->n, n_now, job->n);
+        soften_turned(job, n_now, turned);
+        mdf_turn_rows(sizeof(float), (float *)job->y + line * job->n, turned, job->n, n_now);
+    }
+}
+
 static bool run_softmax(struct mdf_call *call, enum kind kind, bool flatten)
 {
     const struct softmax_settings *settings = call->settings;
@@ -127,7 +203,10 @@ static bool run_softmax(struct mdf_call *call, enum kind kind, bool flatten)
         }
         if (workspace.dtype == MDF_DTYPE_FLOAT32 && job.inner == 1) {
             mdf_parallel_for(call->context, n_lines, vector_exp_ns * (double)job.n,
-                             kind == KIND_HARD ? harden_adjacent : soften_adjacent, &job);
+                             kind == KIND_HARD        ? harden_adjacent
+                             : job.n <= MDF_SHORT_ROW ? soften_short
+                                                      : soften_adjacent,
+                             &job);
         } else {
             mdf_parallel_for(call->context, n_lines, exp_ns * (double)job.n,
                              workspace.dtype == MDF_DTYPE_FLOAT32 ? soften_float32 : soften_float64, &job);
