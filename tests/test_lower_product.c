@@ -22,6 +22,8 @@ struct net {
     int64_t n_steps, batch, n_in, n; /* h: batch by n; x: n_steps by batch by n_in */
     const char *body;                /* makes `next` of h, x, W (n_in by n), R (n by n), V (n by n), b (n) */
     bool is_reversed, is_stacked_reversed;
+    const char *lengths; /* of the sequences of a Scan of version 8; NULL: it is one of version 9 */
+    int64_t n_sequences;
 };
 
 static const char *const bodies[] = {
@@ -90,13 +92,18 @@ static const char *const bodies[] = {
 
 static void write_net(struct mdf_text *text, const struct net *net)
 {
-    mdf_text_append_string(text,
-                           "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": "
-                           "{\"h0\": {}, \"xs\": {}, \"W\": {}, \"R\": {}, \"V\": {}, \"b\": {}}, \"parameters\": {\"scan\": "
-                           "{\"function\": \"onnx::Scan\", \"args\": {\"initial_state_and_scan_inputs\": [\"h0\", \"xs\"], "
-                           "\"num_scan_inputs\": 1, ");
-    mdf_text_printf(text, "\"scan_input_directions\": [%d], \"scan_output_directions\": [%d], ", net->is_reversed,
-                    net->is_stacked_reversed);
+    mdf_text_printf(text,
+                    "{\"m\": {\"onnx_opset_version\": \"%s\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": "
+                    "{\"h0\": {}, \"xs\": {}, \"W\": {}, \"R\": {}, \"V\": {}, \"b\": {}}, \"parameters\": {\"scan\": "
+                    "{\"function\": \"onnx::Scan\", \"args\": {\"initial_state_and_scan_inputs\": [\"h0\", \"xs\"], "
+                    "\"num_scan_inputs\": 1, ",
+                    net->lengths != NULL ? "8" : "16");
+    if (net->lengths == NULL) {
+        mdf_text_printf(text, "\"scan_input_directions\": [%d], \"scan_output_directions\": [%d], ", net->is_reversed,
+                        net->is_stacked_reversed);
+    } else {
+        mdf_text_printf(text, "\"directions\": [%d], \"sequence_lens\": \"%s\", ", net->is_reversed, net->lengths);
+    }
     mdf_text_append_string(text,
                            "\"body\": {\"cell\": {\"metadata\": {\"inputs\": [\"h\", \"x\"], \"outputs\": [\"h_next\", \"y\"]}, "
                            "\"nodes\": {\"c\": {\"input_ports\": {\"h\": {}, \"x\": {}}, \"parameters\": {");
@@ -110,17 +117,20 @@ static void write_net(struct mdf_text *text, const struct net *net)
 static mdf_status set_input(struct engine *engine, const struct net *net, size_t i, unsigned seed)
 {
     static const char *const names[N_INPUTS] = {"h0", "xs", "W", "R", "V", "b"};
-    const int64_t shapes[N_INPUTS][3] = {{net->batch, net->n}, {net->n_steps, net->batch, net->n_in},
-                                         {net->n_in, net->n},  {net->n, net->n},
-                                         {net->n, net->n},     {net->n}};
-    static const size_t ranks[N_INPUTS] = {2, 3, 2, 2, 2, 1};
-    size_t length = 1;
-    mdf_tensor tensor = {.dtype = net->dtype, .rank = ranks[i], .shape = shapes[i]};
+    const int64_t shapes[N_INPUTS][4] = {{net->n_sequences, net->batch, net->n},
+                                         {net->n_sequences, net->n_steps, net->batch, net->n_in},
+                                         {net->n_in, net->n},
+                                         {net->n, net->n},
+                                         {net->n, net->n},
+                                         {net->n}};
+    static const size_t ranks[N_INPUTS] = {3, 4, 2, 2, 2, 1};
+    size_t first = i < 2 && net->lengths == NULL ? 1 : 0, length = 1;
+    mdf_tensor tensor = {.dtype = net->dtype, .rank = ranks[i] - first, .shape = shapes[i] + first};
     mdf_status status;
     double *doubles;
     float *floats;
 
-    for (size_t axis = 0; axis < ranks[i]; axis++) {
+    for (size_t axis = first; axis < ranks[i]; axis++) {
         length *= (size_t)shapes[i][axis];
     }
     doubles = malloc((length + 1) * sizeof *doubles);
@@ -230,6 +240,23 @@ Test(lower_product, long_sums_go_on_from_block_to_block)
     net.body = bodies[0];
     net.is_reversed = true;
     compare(&net);
+}
+
+/* Sequences of a batch, whose products are computed ahead for as many steps as each has. */
+Test(lower_product, sequences_of_a_batch)
+{
+    static const char *const lengths[] = {"", "numpy.array([40, 40, 40])", "numpy.array([0, 1, 39])", "numpy.array([17, 16, 33])",
+                                          "numpy.array([0, 0, 2])"};
+    struct net net = {.n_steps = 40, .n_sequences = 3, .batch = 1, .n_in = 19};
+
+    for (size_t i = 0; i < 10; i++) {
+        net.dtype = i % 3 == 0 ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32;
+        net.body = bodies[i % 2 == 0 ? 0 : 3];
+        net.lengths = lengths[i % 5];
+        net.n = i % 4 == 0 ? 160 : 64;
+        net.is_reversed = i >= 5;
+        compare(&net);
+    }
 }
 
 /* ------------------------------------------------------------------ refused memory */

@@ -167,11 +167,12 @@ static bool may_leave_body(const struct lowering *lowering, const struct mdf_low
 /* Runs whose results are computed ahead, of n_bytes each: no more memory than a small share of what the loop goes through. */
 static size_t choose_block(const struct mdf_lowered_loop *loop, size_t n_bytes)
 {
-    size_t small = SMALL_BLOCK / n_bytes, large = LARGEST_BLOCK / n_bytes, share = loop->n_runs / LEAST_SHARE;
+    size_t most = loop->n_padded > 0 ? loop->n_padded : loop->n_runs;
+    size_t small = SMALL_BLOCK / n_bytes, large = LARGEST_BLOCK / n_bytes, share = most / LEAST_SHARE;
 
     share = share < large ? share : large;
     share = share > small ? share : small;
-    return share < loop->n_runs ? share : loop->n_runs;
+    return share < most ? share : most;
 }
 
 static void compute_ahead(struct lowering *lowering, struct mdf_lowered_loop *loop, size_t depth)
@@ -219,7 +220,7 @@ bool lowering_find_products(struct lowering *lowering, struct mdf_lowered_loop *
     if (!add_products(lowering, loop, &loop->body, depth)) {
         return false;
     }
-    if (loop->n_runs != SIZE_MAX) {
+    if (loop->n_runs != SIZE_MAX || loop->n_padded > 0) {
         compute_ahead(lowering, loop, depth);
     }
     return true;

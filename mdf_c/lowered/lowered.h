@@ -270,9 +270,11 @@ struct mdf_lowered_loop {
     struct mdf_lowered_region body;
     struct mdf_lowered_product **products; /* of the body, and of branches in it */
     size_t n_products;
-    /* What depends on no state is computed for so many runs at once (n_runs is known then); 0: there is no such thing. */
+    /* What depends on no state is computed for so many runs at once (their number is known before the first, then); 0: there is
+     * no such thing. */
     size_t block_runs;
-    size_t block_end; /* the run with which the next block begins */
+    size_t block_end;  /* the run with which the next block begins */
+    size_t ahead_runs; /* all runs of this time */
 };
 
 /* What the frame gets once all has run. */

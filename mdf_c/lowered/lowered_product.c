@@ -49,6 +49,7 @@ bool mdf_lowered_begin_products(struct mdf_lowered *lowered, struct mdf_lowered_
             return false;
         }
     }
+    loop->ahead_runs = n_runs;
     return loop->block_runs == 0 || n_runs == 0 || mdf_lowered_multiply_ahead(lowered, loop, 0) == 0;
 }
 
@@ -61,7 +62,7 @@ void mdf_lowered_multiply(struct mdf_lowered *lowered, const struct mdf_lowered_
 /* Items lie in the order of the runs, or the other way round; so do the results. */
 int mdf_lowered_multiply_ahead(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t run)
 {
-    size_t left = run < loop->n_runs ? loop->n_runs - run : 0, n = left < loop->block_runs ? left : loop->block_runs, i;
+    size_t left = run < loop->ahead_runs ? loop->ahead_runs - run : 0, n = left < loop->block_runs ? left : loop->block_runs, i;
 
     for (i = 0; n > 0 && i < loop->n_products; i++) {
         const struct mdf_lowered_product *product = loop->products[i];
