@@ -16,7 +16,7 @@
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
-enum { LARGEST_N_ELEMENTS = 6000 };
+enum { N_ELEMENTS = 6000, LARGEST_N_ELEMENTS = 20000 }; /* more than a called function has in one row: some nests */
 
 static const mdf_dtype dtypes[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, MDF_DTYPE_INT32, MDF_DTYPE_INT64, MDF_DTYPE_BOOL};
 
@@ -52,7 +52,7 @@ static mdf_dtype draw_type(struct generator *generator)
 
 /* ------------------------------------------------------------------ guarded memory */
 
-enum { N_GUARDED = 16, GUARDED_BYTES = 64 * 1024, FENCE = 64 };
+enum { N_GUARDED = 16, GUARDED_BYTES = 160 * 1024, FENCE = 64 };
 
 /* Elements that end where pages end that may not be read, or begin behind such pages. */
 static char *guard_elements(size_t number, size_t n_bytes, bool at_end)
@@ -442,11 +442,12 @@ static bool make_nest(struct generator *generator, bool is_looped)
 {
     static const size_t all[] = {2, 3, 4, 5, 7, 8, 9, 16, 17, 20, 33, 64, 70, 130};
     size_t n_axes = 1 + draw(generator, 4), extents[MDF_NEST_MOST_AXES], n = 1, i, n_steps, n_stores;
+    size_t most = draw(generator, 16) == 0 ? LARGEST_N_ELEMENTS : N_ELEMENTS;
 
     for (i = 0; i < n_axes; i++) {
         do {
             extents[i] = all[draw(generator, COUNT(all))];
-        } while (n * extents[i] > LARGEST_N_ELEMENTS && extents[i] > 2);
+        } while (n * extents[i] > most && extents[i] > 2);
         n *= extents[i];
     }
     generator->loop = is_looped ? build_loop(&generator->build, &generator->build.lowered->region, 3) : NULL;

@@ -54,9 +54,26 @@ static void find_rows(struct nest_code *code, size_t i)
     }
 }
 
+enum { SHORT_ROW = 512, LONG_ROW = 8192, LARGEST_ROW = 1 << 16 };
+
+/* From which axis on a call takes all elements at once: rows that stay near, unless these are so short that the calls cost most.
+ */
+static void choose_level(struct nest_code *code, size_t i, size_t most)
+{
+    struct nest_call *call = &code->steps[i].call;
+    int64_t shorter[MDF_NEST_MOST_AXES];
+
+    for (call->level = 0;; call->level++) {
+        call->n = lay_out_row(code, i, call->level, call->strides);
+        if (call->n <= LONG_ROW || call->level >= most ||
+            (call->n <= LARGEST_ROW && lay_out_row(code, i, call->level + 1u, shorter) < SHORT_ROW)) {
+            break;
+        }
+    }
+}
+
 bool nest_find_call(struct nest_code *code, size_t i)
 {
-    enum { LONGEST_ROW = 2048, LARGEST_ROW = 1 << 16 };
     const struct mdf_nest_step *step = &code->nest->steps[i];
     struct nest_call *call = &code->steps[i].call;
     size_t most = step->level, row_bytes = code->row_bytes, k;
@@ -64,12 +81,7 @@ bool nest_find_call(struct nest_code *code, size_t i)
     if (nest_depends_on_lanes(code, i) && code->shape.vector_axis < most) {
         most = code->shape.vector_axis;
     }
-    for (call->level = 0;; call->level++) {
-        call->n = lay_out_row(code, i, call->level, call->strides);
-        if (call->n <= LONGEST_ROW || call->level >= most) {
-            break;
-        }
-    }
+    choose_level(code, i, most);
     for (k = 0; k < step->n_in; k++) {
         call->is_one[k] = code->steps[step->in[k]].axes >> call->level == 0;
     }
