@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ._library import KIND_LIST, KIND_NONE, KIND_TENSOR, Error, Handle, Tensor, Uncopied, checked, lib
+from ._library import KIND_LIST, KIND_NONE, Error, Handle, Tensor, Uncopied, checked, lib
 
 try:
     import ml_dtypes
@@ -26,6 +26,7 @@ except ImportError:
     ml_dtypes = None
 
 STRING = "string"
+_addressof, _view_first = ctypes.addressof, ctypes.c_char.from_buffer
 
 
 def _numpy_dtype(name: str) -> np.dtype | None:
@@ -103,6 +104,14 @@ def as_array(value: Any) -> np.ndarray:
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
+def address_of(array: np.ndarray) -> int:
+    """Where the elements of a dense array lie. `array.ctypes` takes three times as long, but finds those that are not to be written."""
+    try:
+        return _addressof(_view_first(array))
+    except (TypeError, ValueError, BufferError):
+        return array.ctypes.data
+
+
 def tensor_of(array: np.ndarray) -> Tensor:
     """A view of a dense array; keep the array alive while it is used."""
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
@@ -112,7 +121,7 @@ def tensor_of(array: np.ndarray) -> Tensor:
         tensor = Tensor(_NUMBERS[STRING], array.ndim, shape, ctypes.cast(data, ctypes.c_void_p))
         tensor.keeps = data
         return tensor
-    return Tensor(dtype_number(array.dtype), array.ndim, shape, array.ctypes.data)
+    return Tensor(dtype_number(array.dtype), array.ndim, shape, address_of(array))
 
 
 def _utf8(item: Any) -> bytes:
@@ -245,10 +254,10 @@ def _texts_of(tensor: Tensor, shape: tuple[int, ...], size: int) -> np.ndarray:
     return array.reshape(shape)
 
 
-def _array_of(pointer: int, owner: Handle | None) -> np.ndarray:
+def _array_of(pointer: int, tensor: Tensor, owner: Handle | None) -> np.ndarray:
     kept = None if owner is None else _keep(pointer, owner)
-    tensor = Tensor()
-    lib.mdf_value_tensor(pointer if kept is None else kept.pointer, tensor)
+    if kept is not None:
+        lib.mdf_value_tensor(kept.pointer, tensor)
     shape = tuple(tensor.shape[: tensor.rank]) if tensor.rank else ()
     size = math.prod(shape)
     dtype = _DTYPES[tensor.dtype]
@@ -256,14 +265,13 @@ def _array_of(pointer: int, owner: Handle | None) -> np.ndarray:
         raise TypeError(f"arrays of {lib.mdf_dtype_name(tensor.dtype).decode()} need the package ml_dtypes")
     if isinstance(dtype, str):
         return _texts_of(tensor, shape, size)
-    if kept is not None and size:
-        memory = (ctypes.c_char * (size * dtype.itemsize)).from_address(tensor.data)
-        memory.kept = kept
-        return np.frombuffer(memoryview(memory).toreadonly(), dtype).reshape(shape)
-    array = np.empty(shape, dtype)
-    if size:
-        ctypes.memmove(array.ctypes.data, tensor.data, array.nbytes)
-    return array
+    if not size:
+        return np.empty(shape, dtype)
+    memory = (ctypes.c_char * (size * dtype.itemsize)).from_address(tensor.data)
+    if kept is None:
+        return np.ndarray(shape, dtype, memory).copy()
+    memory.kept = kept
+    return np.frombuffer(memoryview(memory).toreadonly(), dtype).reshape(shape)
 
 
 def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | None = None) -> Any:
@@ -282,12 +290,15 @@ def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | Non
     -------
     numpy.ndarray, numpy.generic, str, list, dict or None
     """
-    kind = lib.mdf_value_kind(pointer) if pointer else KIND_NONE
+    if not pointer:
+        return None
+    tensor = Tensor()
+    if lib.mdf_value_tensor(pointer, tensor):
+        array = _array_of(pointer, tensor, owner)
+        return array[()] if scalars and array.ndim == 0 else array
+    kind = lib.mdf_value_kind(pointer)
     if kind == KIND_NONE:
         return None
-    if kind == KIND_TENSOR:
-        array = _array_of(pointer, owner)
-        return array[()] if scalars and array.ndim == 0 else array
     length = lib.mdf_value_length(pointer)
     items = [to_python(lib.mdf_value_item(pointer, i), scalars=scalars, owner=owner) for i in range(length)]
     if kind == KIND_LIST:

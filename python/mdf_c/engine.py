@@ -33,13 +33,14 @@ from ._library import (
     lib,
     text,
 )
-from ._values import Value, as_array, is_array, tensor_of, to_python
+from ._values import Value, address_of, as_array, is_array, tensor_of, to_python
 from .errors import MdfError, MdfNameError, MdfWarning
 
 # An evaluation that took longer than this is watched for Ctrl-C the next time (see _interrupt.py), as is the first.
 _LONG_S = 0.005
 # Found once: an evaluation may take less than finding them. Without types, as the state has its arguments ready as C's.
 _clock, _evaluate = time.perf_counter, lib["mdf_evaluate"]
+_NO_TENSOR = (None, None, b"", None)  # of an input that was no array yet
 
 
 # mdf_loop_condition.
@@ -328,6 +329,7 @@ class State(Uncopied):
         self._lock = threading.RLock()  # held by who looks at the state, or evaluates it
         self._is_evaluated = False
         self._lent: list[Any] = []
+        self._tensors: dict[str, tuple] = {}  # by the name of an input: type and shape of the array it was, the name's bytes, a view
         self._words = (ctypes.c_size_t * 64)()
         self._may_be_long = True
         self._n_checked = 0  # evaluations that were looked at for what they quietly take: of the first two
@@ -389,6 +391,8 @@ class State(Uncopied):
             self._set_input(name, value)
 
     def _set_input(self, name: str, value: Any, lend: bool = False) -> None:
+        if type(value) is np.ndarray and type(name) is str and not lend and self._set_again(name, value):
+            return
         port = c_text(name, "the name of an input")
         if self._n_checked == 0:
             self._given.add(name)
@@ -397,10 +401,25 @@ class State(Uncopied):
             if lend:
                 self._lent.append(array)
             give = lib.mdf_lend_input if lend else lib.mdf_set_input
-            self._check(give(self._pointer, port, tensor_of(array), self._error))
+            tensor = tensor_of(array)
+            self._check(give(self._pointer, port, tensor, self._error))
+            if array.dtype.kind in "biuf":
+                self._tensors[name] = (array.dtype, array.shape, port, tensor)
         else:
             made = Value(value)
             self._check(lib.mdf_set_input_value(self._pointer, port, made.pointer, self._error))
+
+    def _set_again(self, name: str, array: np.ndarray) -> bool:
+        """Sets an input that was an array of this type and shape before; False where it was not."""
+        dtype, shape, port, tensor = self._tensors.get(name, _NO_TENSOR)
+        if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
+            return False
+        if self._n_checked == 0:
+            self._given.add(name)
+        tensor.data = address_of(array)
+        if lib.mdf_set_input(self._pointer, port, tensor, self._error):
+            self._check(None)
+        return True
 
     def set_inputs(self, inputs: Mapping[str, Any], *, lend: bool = False) -> None:
         """:meth:`set_input` for each.

@@ -135,6 +135,29 @@ def test_an_input_is_taken_as_it_is_when_it_is_set():
     np.testing.assert_array_equal(state.output("n", "y"), [1, 1, 1])
 
 
+def test_an_input_that_is_set_again_is_what_was_given_last():
+    state = mdf_c.compile(model_of(PASS)).state()
+    numbers = np.arange(6, dtype="float32")
+    fixed = np.arange(6, 12, dtype="float32")
+    fixed.flags.writeable = False
+    given = [numbers, numbers + 1, fixed, fixed, np.arange(12, dtype="float32")[::2], np.arange(6, dtype=">f4"), numbers.astype("int32")]
+    given += [numbers.reshape(2, 3), np.asfortranarray(numbers.reshape(2, 3)), np.ones((2, 3), "float32"), np.zeros((0, 3), "float32")]
+    given += [np.zeros((0, 3), "float32"), np.float32(3), np.array(4, "float32"), np.array(["a", "b"]), np.array(["c", "d"]), [1.5, 2.5]]
+    given += [numbers, memoryview(numbers), numbers.astype(bool), np.zeros(6, bool), True, numbers]
+    for value in given:
+        state.set_inputs({"x": value})
+        state.evaluate()
+        wanted = np.asarray(value)
+        got = state.output("n", "y")
+        assert np.shape(got) == wanted.shape
+        assert isinstance(value, (list, bool)) or got.dtype.kind in "OU" or got.dtype == wanted.dtype.newbyteorder("=")
+        np.testing.assert_array_equal(got, wanted)
+    with pytest.raises(TypeError):
+        state.set_input(["x"], numbers)
+    with pytest.raises(TypeError):
+        state.set_input("x", np.ma.masked_array(numbers, numbers > 2))
+
+
 def test_lent_arrays_are_not_copied():
     node = {"input_ports": {"x": {}}, "parameters": {"y": {"value": "numpy.sum(x)"}}, "output_ports": {"y": {"value": "y"}}}
     program = mdf_c.compile(model_of(node))
