@@ -486,6 +486,14 @@ class State(Uncopied):
             ctypes.memset(byref(self._error), 0, ctypes.sizeof(Error))
             raise
 
+    def _renew(self) -> None:
+        """Makes the state as it was when it was new; its memory, and the ways that it has found to run, stay for later use."""
+        with self._free():
+            self._check(lib.mdf_state_reset(self._pointer, self.program.settings.seed, self._error))
+            self._lent.clear()
+            self._n_checked = 0
+            self._given = set()
+
     def limit_time(self, seconds: float) -> None:
         """From now on all evaluations together have so many seconds, in place of the settings' ``time_limit`` for each; 0: no more."""
         lib.mdf_state_limit_time(self._pointer, seconds)

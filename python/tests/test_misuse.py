@@ -148,7 +148,7 @@ def test_the_library_with_nothing():
             if name in ("mdf_dtype_name", "mdf_onnx_operator_name"):
                 continue  # without pointers
             found = function(*(nothing(kind, number) for kind in function.argtypes))
-            if name.startswith(("mdf_set", "mdf_lend", "mdf_evaluate", "mdf_model_save")):
+            if name.startswith(("mdf_set", "mdf_lend", "mdf_evaluate", "mdf_model_save", "mdf_state_reset")):
                 assert _library.STATUSES[found] == "USAGE", name
             elif name not in ("mdf_version", "mdf_version_number") and "_new_" not in name:
                 assert not found, name

@@ -1,6 +1,9 @@
 """ONNX's own tests of backends, unchanged: of the nodes, those that say most about a backend."""
 
+import copy
+import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -55,6 +58,41 @@ def test_prepare_and_run():
     np.testing.assert_array_equal(found, [3, 8])
     (found,) = backend.run_node(onnx.helper.make_node("Clip", ["x", "", "m"], ["z"]), [b, np.float32(3.5)])
     np.testing.assert_array_equal(found, [3, 3.5])
+
+
+def random_sums():
+    """Three random numbers, and the sum of what comes in, of any shape."""
+    helper, real = onnx.helper, onnx.TensorProto.FLOAT
+    info = helper.make_tensor_value_info
+    nodes = [helper.make_node("RandomUniform", [], ["noise"], shape=[3]), helper.make_node("ReduceSum", ["x"], ["sum"], keepdims=0)]
+    graph = helper.make_graph(nodes, "g", [info("x", real, None)], [info("noise", real, [3]), info("sum", real, [])])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+
+
+def test_each_run_is_from_a_fresh_state():
+    prepared = backend.prepare(random_sums())
+    first = prepared.run([np.ones(3, np.float32)])
+    for shape in [(3,), (2, 5), (200, 300), (), (3,), (200, 300)]:
+        x = np.ones(shape, np.float32)
+        found = prepared.run([x])
+        x[...] = 7
+        np.testing.assert_array_equal(found.noise, first.noise)
+        assert found.sum == x.size and found["sum"] == x.size
+    with pytest.raises(ValueError, match="x"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        prepared.run([])
+    with pytest.raises(ValueError, match="string"):
+        prepared.run([np.array(["a"])])
+    for same in (prepared, copy.copy(prepared), copy.deepcopy(prepared), pickle.loads(pickle.dumps(prepared))):
+        np.testing.assert_array_equal(same.run([x]).noise, first.noise)
+
+
+def test_runs_at_a_time():
+    prepared = backend.prepare(random_sums())
+    given = [np.full(40_000, i, np.float32) for i in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda x: float(prepared.run([x]).sum), given * 5))
+    assert found == [40_000.0 * i for i in range(8)] * 5
 
 
 def test_devices_and_compatibility():
