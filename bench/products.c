@@ -8,7 +8,7 @@
  * time here over each library's. OpenBLAS takes the variables OPENBLAS_CORETYPE and OPENBLAS_NUM_THREADS, oneDNN OMP_NUM_THREADS.
  * Build with make && cc -O2 -I. bench/products.c build/libmdf.a -ldl -lm -lpthread -o products */
 #define _GNU_SOURCE
-#include "functions/products/gemm.h"
+#include "functions/products/gemm/gemm.h"
 
 #include <dlfcn.h>
 #include <math.h>

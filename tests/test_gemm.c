@@ -1,6 +1,6 @@
 /* test_gemm.c - matrix products against their definition, on random sizes, strides and elements; the same bits with matrices that
  * are kept packed, and with any number of threads. */
-#include "functions/products/gemm.h"
+#include "functions/products/gemm/gemm.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * any number of threads. */
 #include "functions/products/prepared_product.h"
 
-#include "functions/products/gemm.h"
+#include "functions/products/gemm/gemm.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

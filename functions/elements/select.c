@@ -29,11 +29,11 @@ static bool run_where(struct mdf_call *call)
     ELEMENT low = given[0] != NULL ? *(const ELEMENT *)given[0] : LOWEST; \
     ELEMENT high = given[1] != NULL ? *(const ELEMENT *)given[1] : LARGEST;
 #define UNARY(x) AT_MOST(AT_LEAST(x, low), high)
-#include "functions/elements/elementwise_reals.inc"
-#include "functions/elements/elementwise_signed.inc"
-#include "functions/elements/elementwise_unsigned.inc"
+#include "functions/elements/loops/elementwise_reals.inc"
+#include "functions/elements/loops/elementwise_signed.inc"
+#include "functions/elements/loops/elementwise_unsigned.inc"
 
-#include "functions/elements/elementwise_end.inc"
+#include "functions/elements/loops/elementwise_end.inc"
 
 static bool confine_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
 {

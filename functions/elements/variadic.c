@@ -12,9 +12,9 @@ enum { SCRATCH_FIRST = 2, SCRATCH_SECOND = 3 };
 #define OPERATION share
 #define SETTINGS double
 #define UNARY(x) x / (ELEMENT)*given
-#include "functions/elements/elementwise_reals.inc"
+#include "functions/elements/loops/elementwise_reals.inc"
 
-#include "functions/elements/elementwise_end.inc"
+#include "functions/elements/loops/elementwise_end.inc"
 
 static const struct mdf_operation share = {.loops = {MDF_LOOPS_REALS(share)}, .cost_ns = 1};
 

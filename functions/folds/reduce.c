@@ -45,21 +45,21 @@ struct fold {
 #define MATH(function) function
 #define HAS_REALS(...) __VA_ARGS__
 #define HAS_FLOAT64(...) __VA_ARGS__
-#include "functions/elements/element_loops.inc"
+#include "functions/elements/loops/element_loops.inc"
 
 #define ONLY_FUNCTIONS
 #define SUFFIX int64
 #define ELEMENT int64_t
 #define UNSIGNED_OF uint64_t
 #define HAS_SIGNED(...) __VA_ARGS__
-#include "functions/elements/element_loops.inc"
+#include "functions/elements/loops/element_loops.inc"
 
 #define ONLY_FUNCTIONS
 #define SUFFIX uint64
 #define ELEMENT uint64_t
 #define UNSIGNED_OF uint64_t
 #define HAS_UNSIGNED(...) __VA_ARGS__
-#include "functions/elements/element_loops.inc"
+#include "functions/elements/loops/element_loops.inc"
 
 #define JOIN(a, b) a##_##b
 #define JOIN_3(a, b, c) a##_##b##_##c

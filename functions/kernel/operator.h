@@ -102,14 +102,14 @@ enum mdf_form {
     MDF_FORM_VARIADIC,        /* its element, folded over all operands from the left */
     MDF_FORM_MEAN,            /* ... and divided by their number */
     MDF_FORM_GATHER_FEATURES, /* of the last axis, by indices in a row */
-    MDF_FORM_BINARIZER,       /* features one by one, in rows (mdf_c/lower/lower_features.c) */
+    MDF_FORM_BINARIZER,       /* features one by one, in rows (mdf_c/lower/nests/lower_features.c) */
     MDF_FORM_SCALER,
     MDF_FORM_IMPUTER,
     MDF_FORM_NORMALIZER,
     MDF_FORM_LINEAR_REGRESSOR, /* weighed sums of them */
     MDF_FORM_LINEAR_CLASSIFIER,
     MDF_FORM_ONE_HOT,
-    MDF_FORM_LAYER_NORM, /* lines brought to mean 0 and variance 1 (mdf_c/lower/lower_norms.c) */
+    MDF_FORM_LAYER_NORM, /* lines brought to mean 0 and variance 1 (mdf_c/lower/nests/lower_norms.c) */
     MDF_FORM_RMS_NORM,
     MDF_FORM_INSTANCE_NORM,
     MDF_FORM_BATCH_NORM,

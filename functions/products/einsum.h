@@ -6,7 +6,7 @@
 #define MDF_FUNCTIONS_PRODUCTS_EINSUM_H
 
 #include "functions/kernel/workspace.h"
-#include "functions/products/gemm.h"
+#include "functions/products/gemm/gemm.h"
 
 enum { MDF_EINSUM_ABSENT = -1 };
 

@@ -3,7 +3,7 @@
 #define MDF_FUNCTIONS_PRODUCTS_MATRIX_PRODUCT_H
 
 #include "functions/kernel/workspace.h"
-#include "functions/products/gemm.h"
+#include "functions/products/gemm/gemm.h"
 
 /* What the shapes of two operands say. An operand of rank 1 is a row (the first) or a column (the second), and has no axis in
  * the result. */

@@ -2,7 +2,7 @@
  * vectors that the processor has, and narrower ones for matrices of few columns. */
 #include "functions/products/prepared_kernels.h"
 
-#include "functions/products/gemm.h"
+#include "functions/products/gemm/gemm.h"
 
 enum {
     FEW_ROWS = 2,          /* so few read B no more than once or twice: it is not laid out anew */

@@ -19,8 +19,8 @@ struct closeness {
 #define BINARY(a, b)                                                                                \
     isfinite(b) ? fabs((double)a - (double)b) <= given->absolute + given->relative *fabs((double)b) \
                 : a == b || (given->equal_nan && a != a && b != b)
-#include "functions/elements/elementwise_reals.inc"
-#include "functions/elements/elementwise_end.inc"
+#include "functions/elements/loops/elementwise_reals.inc"
+#include "functions/elements/loops/elementwise_end.inc"
 
 static const struct mdf_operation close_operation = {.loops = {MDF_LOOPS_REALS(is_close)}, .result = MDF_RESULT_BOOL};
 static const struct mdf_ufunc is_close = {&close_operation, MDF_UFUNC_QUOTIENT, 2};

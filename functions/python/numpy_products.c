@@ -3,7 +3,7 @@
  * All sums of products go through the matrix product that the heavy operators share. Source: numpy 2.4, "Linear algebra". */
 #include "functions/kernel/derivatives.h"
 #include "functions/elements/element.h"
-#include "functions/products/gemm.h"
+#include "functions/products/gemm/gemm.h"
 #include "functions/python/numpy_arrange.h"
 #include "functions/python/numpy_products.h"
 #include "functions/python/numpy_reduce.h"

@@ -124,8 +124,8 @@ struct rounding {
 #define SETTINGS struct rounding
 #define PREPARE ELEMENT scale = (ELEMENT)given->scale;
 #define UNARY(x) given->multiplied ? MATH(rint)(x * scale) / scale : MATH(rint)(x / scale) * scale
-#include "functions/elements/elementwise_reals.inc"
-#include "functions/elements/elementwise_end.inc"
+#include "functions/elements/loops/elementwise_reals.inc"
+#include "functions/elements/loops/elementwise_end.inc"
 
 /* A whole number to a multiple of a power of ten, by way of float64 as in numpy. */
 #define OPERATION round_whole
@@ -137,9 +137,9 @@ static double round_to_multiple(double x, double scale, double lowest, double la
 
     return rounded >= lowest && rounded < largest ? rounded : lowest;
 }
-#include "functions/elements/elementwise_signed.inc"
-#include "functions/elements/elementwise_unsigned.inc"
-#include "functions/elements/elementwise_end.inc"
+#include "functions/elements/loops/elementwise_signed.inc"
+#include "functions/elements/loops/elementwise_unsigned.inc"
+#include "functions/elements/loops/elementwise_end.inc"
 
 static const struct mdf_operation rounding_operation = {.loops = {MDF_LOOPS_REALS(round_scaled), MDF_LOOPS_INTEGERS(round_whole)},
                                                         .cost_ns = 2};
@@ -178,15 +178,15 @@ struct replacements {
     ELEMENT largest = given->positive == given->positive ? (ELEMENT)given->positive : MATH(nextafter)((ELEMENT)INFINITY, 0); \
     ELEMENT lowest = given->negative == given->negative ? (ELEMENT)given->negative : -MATH(nextafter)((ELEMENT)INFINITY, 0);
 #define UNARY(x) x != x ? (ELEMENT)given->nan : isinf(x) ? (x > 0 ? largest : lowest) : x
-#include "functions/elements/elementwise_reals.inc"
-#include "functions/elements/elementwise_end.inc"
+#include "functions/elements/loops/elementwise_reals.inc"
+#include "functions/elements/loops/elementwise_end.inc"
 
 #define OPERATION replace
 #define UNARY(x) x
-#include "functions/elements/elementwise_bool.inc"
-#include "functions/elements/elementwise_signed.inc"
-#include "functions/elements/elementwise_unsigned.inc"
-#include "functions/elements/elementwise_end.inc"
+#include "functions/elements/loops/elementwise_bool.inc"
+#include "functions/elements/loops/elementwise_signed.inc"
+#include "functions/elements/loops/elementwise_unsigned.inc"
+#include "functions/elements/loops/elementwise_end.inc"
 
 static const struct mdf_operation replacing_operation = {
     .loops = {MDF_LOOPS_REALS(replace), MDF_LOOPS_INTEGERS(replace), MDF_LOOPS_BOOL(replace)}};

@@ -1,15 +1,15 @@
 /* byte_products.c - see byte_products.h.
  *
- * Operands are made words of four bytes (functions/products/fused_words.h) as they lie, but for 128 that makes the one signed and the
- * other unsigned, and goes to the zero point. With a, w such bytes and z, y their zero points, over K terms,
- *     sum (a - z)(w - y) = sum a w - z sum w - y sum a + K z y,
- * where sum w is known per column of B (output channel), and sum a per row of A. In a convolution sum a, of a window, is one
- * more output channel, whose weights are 1, where a y is not 0. All numbers wrap at 32 bits. */
+ * Operands are made words of four bytes (functions/products/fused_words.h) as they lie, but for 128 that makes the one signed and
+ * the other unsigned, and goes to the zero point. With a, w such bytes and z, y their zero points, over K terms, sum (a - z)(w -
+ * y) = sum a w - z sum w - y sum a + K z y, where sum w is known per column of B (output channel), and sum a per row of A. In a
+ * convolution sum a, of a window, is one more output channel, whose weights are 1, where a y is not 0. All numbers wrap at 32
+ * bits. */
 #include "functions/quantised/byte_products.h"
 
 #include "functions/products/byte_words.h"
 #include "functions/products/lines.h"
-#include "functions/windows/conv_tiles.h"
+#include "functions/windows/convolutions/conv_tiles.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define MDF_FUNCTIONS_BYTE_PRODUCTS_H
 
 #include "functions/products/matrix_product.h"
-#include "functions/windows/conv.h"
+#include "functions/windows/convolutions/conv.h"
 
 struct mdf_byte_operand {
     const struct mdf_value *value, *zero; /* zero: NULL, one number, or one a slice along an axis of the value */

@@ -7,7 +7,7 @@
 #include "functions/products/byte_words.h"
 #include "functions/products/matrix_product.h"
 #include "functions/quantised/byte_products.h"
-#include "functions/windows/conv.h"
+#include "functions/windows/convolutions/conv.h"
 
 #include <math.h>
 

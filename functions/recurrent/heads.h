@@ -6,7 +6,7 @@
 #define MDF_FUNCTIONS_RECURRENT_HEADS_H
 
 #include "functions/kernel/workspace.h"
-#include "functions/products/gemm.h"
+#include "functions/products/gemm/gemm.h"
 
 struct mdf_heads {
     void *elements; /* of the workspace's type; inputs are only read */

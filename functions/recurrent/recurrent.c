@@ -6,7 +6,7 @@
  * ONNX operators, all versions. */
 #include "functions/elements/element.h"
 #include "functions/kernel/workspace.h"
-#include "functions/products/gemm.h"
+#include "functions/products/gemm/gemm.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * Comes in: X [n, c, ...], W [m, c / group, ...], for each window and tap an offset [n, offset groups * taps * axes, ...] and
  * perhaps a weight, the mask [n, offset groups * taps, ...], and B [m] or nothing. Goes out: Y [n, m, ...], a convolution whose
  * taps lie at the offsets from their places, between elements. Source: ONNX DeformConv, all versions. */
-#include "functions/products/gemm.h"
-#include "functions/windows/conv.h"
+#include "functions/products/gemm/gemm.h"
+#include "functions/windows/convolutions/conv.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* lower_items.c - items of arrays along their first axis, taken out and put together by kernels: for the runs of a loop that
  * stand before it; another axis made the first, for what is scanned. See lowering.h. */
-#include "mdf_c/lower/nest_draft.h"
+#include "mdf_c/lower/nests/nest_draft.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * body, and is computed for a block of runs at once. See lowered.h for both. */
 #include "mdf_c/lower/lowering.h"
 
-#include "functions/products/gemm.h"
+#include "functions/products/gemm/gemm.h"
 
 #include <string.h>
 

@@ -1,0 +1,681 @@
+/* gemm.c - see gemm.h. Source: K. Goto and R. van de Geijn, Anatomy of high-performance matrix multiplication (2008).
+ *
+ * A is packed whole, into panels as high as a tile. B is packed block by block, DEPTH rows by some panels of columns, so that
+ * a block stays in the second-level cache; each task has one block of columns, and packs into memory of its thread's own.
+ * Small and thin matrices are multiplied as they lie; constant ones are kept packed. Tiles use fused multiplication and addition
+ * where the processor has it; all else gives one result everywhere. */
+#include "functions/products/gemm/gemm.h"
+
+#include "functions/products/gemm/gemm_kernels.h"
+#include "functions/products/lines.h"
+
+#include <string.h>
+
+enum {
+    DEPTH = MDF_PRODUCT_DEPTH, /* rows of a block of B */
+    BLOCK_PANELS = 12,         /* panels of a block of B */
+    MAX_ROWS = 12,             /* of a tile */
+    MAX_COLUMNS = 32,          /* of a tile */
+
+    SLACK_ROWS = 8, /* behind a packed block of B: room for a row, and for MDF_PANEL_SLACK elements */
+    MAX_SLOTS = 64
+};
+
+/* Rough time of one multiplication and addition, to judge what is worth a thread. */
+static const double multiply_ns = 0.04;
+
+/* A part of C. */
+struct range {
+    size_t first_row, last_row, first_column, last_column;
+};
+
+/* Whether each element is a scalar product of adjacent elements. */
+static bool is_dot(const struct mdf_product *product)
+{
+    return product->a_column == 1 && product->b_row == 1 && (product->b_column != 1 || product->n == 1);
+}
+
+#define KERNELS "functions/products/gemm/gemm_kernel.inc"
+#define WITHOUT_TILES
+#define TARGET
+#define NAME(x) x##_integer
+#define ELEMENT uint64_t
+#define LANES 2
+#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
+#include "functions/products/fused_vector.inc"
+#undef WITHOUT_TILES
+
+#define ELEMENT float
+#define NAME(x) x##_float32
+#include "functions/products/gemm/gemm_pack.inc"
+#define ELEMENT double
+#define NAME(x) x##_float64
+#include "functions/products/gemm/gemm_pack.inc"
+#define ELEMENT uint32_t
+#define NAME(x) x##_words
+#include "functions/products/gemm/gemm_pack.inc"
+#define ELEMENT float
+#define NAME(x) x##_float32
+#include "functions/products/gemm/gemm_plain.inc"
+#define ELEMENT double
+#define NAME(x) x##_float64
+#include "functions/products/gemm/gemm_plain.inc"
+#define ELEMENT uint64_t
+#define NAME(x) x##_integer
+#include "functions/products/gemm/gemm_plain.inc"
+
+/* What depends on the element type but not on the instruction set. */
+struct element_type {
+    size_t size_bytes;
+    void (*pack_a)(const struct mdf_product *product, size_t row, size_t n, size_t n_panel, size_t first, size_t depth,
+                   void *packed);
+    void (*pack_b)(const struct mdf_product *product, size_t batch, size_t first, size_t depth, size_t column, size_t n,
+                   size_t n_panel, size_t n_last, void *packed, void *row);
+    void (*store_edge)(const void *edge, size_t n_edge, void *target, int64_t c_row, size_t rows, size_t columns, bool add);
+    void (*multiply_plain)(const struct mdf_gemm_kernels *kernels, const struct mdf_product *product, const struct range *range);
+};
+
+static const struct element_type float32_type = {sizeof(float), pack_a_float32, pack_b_float32, store_edge_float32,
+                                                 multiply_plain_float32};
+static const struct element_type float64_type = {sizeof(double), pack_a_float64, pack_b_float64, store_edge_float64,
+                                                 multiply_plain_float64};
+static const struct element_type words_type = {sizeof(uint32_t), pack_a_words, pack_b_words, store_edge_words, NULL};
+static const struct element_type integer_type = {sizeof(uint64_t), NULL, NULL, NULL, multiply_plain_integer};
+
+mdf_dtype mdf_product_dtype(mdf_dtype dtype)
+{
+    switch (mdf_dtype_kind(dtype)) {
+    case 'f':
+        return dtype == MDF_DTYPE_FLOAT64 ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32;
+    case 'u':
+        return MDF_DTYPE_UINT64;
+    default:
+        return MDF_DTYPE_INT64;
+    }
+}
+
+static const struct mdf_gemm_kernels *choose_kernels(mdf_dtype dtype)
+{
+    if (dtype == MDF_DTYPE_UINT32) {
+        return MDF_WORD_KERNELS(&mdf_gemm_kernels);
+    }
+    if (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) {
+        return &mdf_gemm_kernels_integer;
+    }
+    return MDF_FUSED_KERNELS(&mdf_gemm_kernels, dtype);
+}
+
+mdf_add_scaled mdf_add_scaled_for(mdf_dtype dtype)
+{
+    return choose_kernels(dtype)->add_scaled;
+}
+
+static const struct element_type *choose_type(mdf_dtype dtype)
+{
+    switch (dtype) {
+    case MDF_DTYPE_FLOAT32:
+        return &float32_type;
+    case MDF_DTYPE_FLOAT64:
+        return &float64_type;
+    case MDF_DTYPE_UINT32:
+        return &words_type;
+    default:
+        return &integer_type;
+    }
+}
+
+/* ------------------------------------------------------------------ matrices as they lie */
+
+struct plain_job {
+    const struct mdf_gemm_kernels *kernels;
+    const struct element_type *type;
+    const struct mdf_product *product;
+    bool by_rows;
+};
+
+static bool is_plain(const struct mdf_product *product)
+{
+    if (product->row != NULL || product->packed_a != NULL || product->packed_b != NULL || product->dtype == MDF_DTYPE_UINT32) {
+        return false;
+    }
+    return choose_type(product->dtype) == &integer_type || product->m <= 2 || product->n == 1 ||
+           (double)product->m * (double)product->n * (double)product->k < MDF_PLAIN_PRODUCTS;
+}
+
+static void multiply_part(void *context, size_t first, size_t last)
+{
+    const struct plain_job *job = context;
+    struct range range = {0, job->product->m, 0, job->product->n};
+
+    if (job->by_rows) {
+        range.first_row = first;
+        range.last_row = last;
+    } else {
+        range.first_column = first * MDF_LINE_BYTES;
+        range.last_column = last * MDF_LINE_BYTES < job->product->n ? last * MDF_LINE_BYTES : job->product->n;
+    }
+    job->type->multiply_plain(job->kernels, job->product, &range);
+}
+
+/* A matrix times a vector, where the columns of the matrix are adjacent, is done as the vector times the matrix transposed. */
+static bool is_turned(const struct mdf_product *product)
+{
+    return product->n == 1 && product->m > 1 && product->c_row == 1 && product->a_row == 1 && product->start == NULL;
+}
+
+static struct mdf_product turn_vector(const struct mdf_product *product)
+{
+    struct mdf_product turned = *product;
+
+    if (is_turned(product)) {
+        turned.m = 1;
+        turned.n = product->m;
+        turned.a = product->b;
+        turned.a_column = product->b_row;
+        turned.b = product->a;
+        turned.b_row = product->a_column;
+        turned.b_column = product->a_row;
+    }
+    return turned;
+}
+
+static void multiply_as_it_lies(const struct mdf_context *context, const struct mdf_product *product)
+{
+    struct mdf_product turned = turn_vector(product);
+    struct plain_job job = {choose_kernels(product->dtype), choose_type(product->dtype), &turned, turned.m >= turned.n};
+    size_t n_columns = (turned.n - 1) / MDF_LINE_BYTES + 1;
+    double cost_ns = multiply_ns * 8 * (double)turned.m * (double)turned.n * (double)turned.k;
+
+    if (job.by_rows) {
+        mdf_parallel_for(context, turned.m, cost_ns / (double)turned.m, multiply_part, &job);
+    } else {
+        mdf_parallel_for(context, n_columns, cost_ns / (double)n_columns, multiply_part, &job);
+    }
+}
+
+/* ------------------------------------------------------------------ packed matrices */
+
+/* Products of one size under way: how C is cut into tasks, and where the packed matrices lie. A slot is the memory of what one
+ * thread does at a time. */
+struct packed_job {
+    const struct mdf_context *context;
+    const struct mdf_gemm_kernels *kernels;
+    const struct element_type *type;
+    const struct mdf_product *product;
+    size_t batch;
+    size_t n_panels, n_a;              /* panels of A; elements of A, packed */
+    size_t n_block, n_column_blocks;   /* columns of a block of B */
+    size_t n_row_panels, n_row_blocks; /* panels of A of one task */
+    size_t n_slots, slot_bytes;
+    char *packed;  /* A, to be packed here */
+    const char *a; /* packed; NULL: its rows are taken as they lie */
+    char *slots;
+    mdf_product_locate locate; /* of a batch done whole in each slot */
+    const void *locate_context;
+    size_t n_batches;
+};
+
+/* Rows of the panel of A that begins at a row: a full tile, or the lowest that takes what is left. */
+static size_t panel_rows(const struct packed_job *job, size_t row)
+{
+    size_t left = job->product->m - row, third = job->kernels->rows / 3;
+
+    return left > 2 * third ? 3 * third : left > third ? 2 * third : third;
+}
+
+static size_t last_panel_columns(const struct packed_job *job, size_t n)
+{
+    size_t lanes = job->kernels->lanes, left = n % (2 * lanes);
+
+    return left == 0 || left > lanes ? 2 * lanes : lanes;
+}
+
+/* Columns of B when all of it is packed, with those that fill up its last panel. */
+static size_t packed_columns(const struct packed_job *job)
+{
+    size_t n_panel = 2 * job->kernels->lanes, n = job->product->n;
+
+    return n % n_panel == 0 ? n : n / n_panel * n_panel + last_panel_columns(job, n);
+}
+
+/* Packed A: for each block of depth, its panels one after the other. */
+static size_t panel_of_a(const struct packed_job *job, size_t first, size_t depth, size_t panel)
+{
+    return (first * job->n_a + panel * job->kernels->rows * depth) * job->type->size_bytes;
+}
+
+static void pack_panels(const struct packed_job *job, const struct mdf_product *product, char *a, size_t first_panel,
+                        size_t last_panel)
+{
+    for (size_t panel = first_panel; panel < last_panel; panel++) {
+        size_t row = panel * job->kernels->rows, rows = panel_rows(job, row);
+        size_t n = product->m - row < rows ? product->m - row : rows;
+
+        for (size_t first = 0; first < product->k; first += DEPTH) {
+            size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
+
+            job->type->pack_a(product, row, n, rows, first, depth, a + panel_of_a(job, first, depth, panel));
+        }
+    }
+}
+
+static void pack_shared_panels(void *context, size_t first, size_t last)
+{
+    const struct packed_job *job = context;
+
+    pack_panels(job, job->product, job->packed, first, last);
+}
+
+/* One panel of A times one panel of B. */
+static void multiply_panels(const struct packed_job *job, const char *a, const char *b, const char *start, char *c, size_t rows,
+                            size_t n_rows, size_t columns, size_t n_columns, size_t depth, bool add)
+{
+    const struct mdf_gemm_kernels *kernels = job->kernels;
+    mdf_tile_function tile = kernels->tiles[rows * 3 / kernels->rows - 1][columns / kernels->lanes - 1];
+    double edge[MAX_ROWS * MAX_COLUMNS], starts[MAX_ROWS] = {0};
+
+    if (n_rows == rows && n_columns == columns) {
+        tile(depth, a, b, start, c, job->product->c_row, add);
+        return;
+    }
+    if (start != NULL) {
+        memcpy(starts, start, n_rows * job->type->size_bytes);
+    }
+    tile(depth, a, b, starts, edge, (int64_t)columns, false);
+    job->type->store_edge(edge, columns, c, job->product->c_row, n_rows, n_columns, add);
+}
+
+/* One row of C, of n columns. */
+static void multiply_row(const struct packed_job *job, const char *a, int64_t a_column, const char *b, const char *start, char *c,
+                         size_t n, size_t depth, bool add)
+{
+    const struct mdf_gemm_kernels *kernels = job->kernels;
+    size_t n_panel = 2 * kernels->lanes, size = job->type->size_bytes, j = 0;
+    double edge[MAX_COLUMNS];
+
+    for (; j + 4 * n_panel <= n; j += 4 * n_panel) {
+        kernels->row_tiles[2](depth, a, a_column, b + j * depth * size, start, c + j * size, add);
+    }
+    for (; j + n_panel <= n; j += n_panel) {
+        kernels->row_tiles[1](depth, a, a_column, b + j * depth * size, start, c + j * size, add);
+    }
+    if (j < n) {
+        kernels->row_tiles[n - j > kernels->lanes](depth, a, a_column, b + j * depth * size, start, edge, false);
+        job->type->store_edge(edge, n_panel, c + j * size, 0, 1, n - j, add);
+    }
+}
+
+/* The panels [first_panel, last_panel) of A times one packed block of B. */
+static void multiply_block(const struct packed_job *job, const struct mdf_product *product, const char *a, const char *b,
+                           size_t first_panel, size_t last_panel, size_t first, size_t depth, size_t column, size_t n)
+{
+    size_t n_panel = 2 * job->kernels->lanes, size = job->type->size_bytes, n_last = last_panel_columns(job, n);
+    bool add = product->add || first > 0;
+
+    for (size_t panel = first_panel; panel < last_panel && !mdf_should_stop(job->context); panel++) {
+        size_t row = panel * job->kernels->rows, rows = panel_rows(job, row);
+        size_t n_rows = product->m - row < rows ? product->m - row : rows;
+        const char *panel_a = a + panel_of_a(job, first, depth, panel);
+        char *c = (char *)product->c + ((int64_t)row * product->c_row + (int64_t)column) * (int64_t)size;
+        const char *start = product->start == NULL || first > 0 ? NULL : (const char *)product->start + row * size;
+
+        for (size_t j = 0; j < n; j += n_panel) {
+            size_t n_columns = n - j < n_panel ? n - j : n_panel, columns = n - j < n_panel ? n_last : n_panel;
+
+            multiply_panels(job, panel_a, b + j * depth * size, start, c + j * size, rows, n_rows, columns, n_columns, depth,
+                            add);
+        }
+    }
+}
+
+/* The rows [first_row, last_row) of A, as they lie, times one packed block of B. */
+static void multiply_rows(const struct packed_job *job, const struct mdf_product *product, const char *b, size_t first_row,
+                          size_t last_row, size_t first, size_t depth, size_t column, size_t n)
+{
+    int64_t size = (int64_t)job->type->size_bytes;
+
+    for (size_t row = first_row; row < last_row && row < product->m; row++) {
+        const char *a = (const char *)product->a + ((int64_t)row * product->a_row + (int64_t)first * product->a_column) * size;
+        char *c = (char *)product->c + ((int64_t)row * product->c_row + (int64_t)column) * size;
+        const char *start = product->start == NULL || first > 0 ? NULL : (const char *)product->start + (int64_t)row * size;
+
+        multiply_row(job, a, product->a_column, b, start, c, n, depth, product->add || first > 0);
+    }
+}
+
+/* One task: some panels of A times some columns of B, which are packed in `slot` where B is not packed before. */
+static void multiply_task(const struct packed_job *job, const struct mdf_product *product, size_t batch, const char *a,
+                          char *slot, size_t task)
+{
+    size_t row_block = task / job->n_column_blocks, column = task % job->n_column_blocks * job->n_block;
+    size_t first_panel = row_block * job->n_row_panels, last_panel = first_panel + job->n_row_panels;
+    size_t n = product->n - column < job->n_block ? product->n - column : job->n_block, size = job->type->size_bytes;
+    char *row = slot + job->n_block * DEPTH * size;
+
+    last_panel = last_panel < job->n_panels ? last_panel : job->n_panels;
+    for (size_t first = 0; first < product->k && !mdf_should_stop(job->context); first += DEPTH) {
+        size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
+        const char *b = slot;
+
+        if (product->packed_b != NULL) {
+            b = (const char *)product->packed_b + (first * packed_columns(job) + column * depth) * size;
+        } else {
+            job->type->pack_b(product, batch, first, depth, column, n, 2 * job->kernels->lanes, last_panel_columns(job, n), slot,
+                              row);
+        }
+        if (a == NULL) {
+            multiply_rows(job, product, b, first_panel * job->kernels->rows, last_panel * job->kernels->rows, first, depth,
+                          column, n);
+        } else {
+            multiply_block(job, product, a, b, first_panel, last_panel, first, depth, column, n);
+        }
+    }
+}
+
+static void run_tasks(void *context, size_t first, size_t last)
+{
+    const struct packed_job *job = context;
+
+    for (size_t slot = first; slot < last; slot++) {
+        size_t n_tasks = job->n_column_blocks * job->n_row_blocks;
+
+        for (size_t task = slot; task < n_tasks && !mdf_should_stop(job->context); task += job->n_slots) {
+            multiply_task(job, job->product, job->batch, job->a, job->slots + slot * job->slot_bytes, task);
+        }
+    }
+}
+
+static void run_batches(void *context, size_t first, size_t last)
+{
+    const struct packed_job *job = context;
+
+    for (size_t slot = first; slot < last; slot++) {
+        char *a = job->slots + slot * job->slot_bytes, *b = a + job->n_a * job->product->k * job->type->size_bytes;
+
+        for (size_t batch = slot; batch < job->n_batches && !mdf_should_stop(job->context); batch += job->n_slots) {
+            struct mdf_product product = *job->product;
+
+            job->locate(job->locate_context, batch, &product);
+            pack_panels(job, &product, a, 0, job->n_panels);
+            for (size_t task = 0; task < job->n_column_blocks * job->n_row_blocks; task++) {
+                multiply_task(job, &product, batch, a, b, task);
+            }
+        }
+    }
+}
+
+static size_t divide_up(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Cuts C into tasks of nearly one size, as many for each thread: by columns or, where those are few, by rows too. */
+static void plan_blocks(struct packed_job *job, size_t n_threads)
+{
+    const struct mdf_product *product = job->product;
+    size_t rows = job->kernels->rows, n_panel = 2 * job->kernels->lanes, n_columns = divide_up(product->n, n_panel);
+    size_t n_full = product->m / rows * rows, n_blocks = divide_up(n_columns, BLOCK_PANELS), n_row_blocks = 1;
+
+    job->n_panels = divide_up(product->m, rows);
+    job->n_a = product->m > n_full ? n_full + panel_rows(job, n_full) : n_full;
+    if (n_columns >= 4 * n_threads) {
+        n_blocks = divide_up(n_blocks, n_threads) * n_threads;
+    } else {
+        n_row_blocks = job->n_panels < n_threads ? job->n_panels : n_threads;
+    }
+    job->n_block = divide_up(n_columns, n_blocks) * n_panel;
+    job->n_column_blocks = divide_up(product->n, job->n_block);
+    job->n_row_panels = divide_up(job->n_panels, n_row_blocks);
+    job->n_row_blocks = divide_up(job->n_panels, job->n_row_panels);
+}
+
+static bool too_large(struct mdf_call *call, const struct mdf_product *product)
+{
+    return mdf_call_error(call, MDF_LIMIT, "a product of %zu by %zu by %zu elements is larger than any memory", product->m,
+                          product->k, product->n);
+}
+
+static bool count_bytes(const struct packed_job *job, size_t rows, size_t columns, size_t *n_bytes)
+{
+    return mdf_lines_count(rows, columns, job->type->size_bytes, n_bytes);
+}
+
+/* Room for packed A (once, or once a slot), where it is to be packed, and for the slots. */
+static bool make_room(struct mdf_call *call, struct mdf_value *scratch, struct packed_job *job, bool packs_a, bool a_in_slots)
+{
+    size_t a_bytes = 0, total;
+
+    job->slot_bytes = 0;
+    if ((packs_a && !count_bytes(job, job->n_a, job->product->k, &a_bytes)) ||
+        (job->product->packed_b == NULL && !count_bytes(job, job->n_block, DEPTH + SLACK_ROWS, &job->slot_bytes))) {
+        return too_large(call, job->product);
+    }
+    job->slot_bytes += a_in_slots ? a_bytes : 0;
+    if (!mdf_size_multiply(job->slot_bytes, job->n_slots, &total) || total > PTRDIFF_MAX / 4) {
+        return too_large(call, job->product);
+    }
+    job->packed = mdf_lines_make(call, scratch, total + (a_in_slots ? 0 : a_bytes));
+    job->slots = a_in_slots || job->packed == NULL ? job->packed : job->packed + a_bytes;
+    return job->packed != NULL;
+}
+
+static double cost_of(const struct mdf_product *product)
+{
+    return multiply_ns * (double)product->m * (double)product->n * (double)product->k;
+}
+
+static bool multiply_packed(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t batch)
+{
+    struct packed_job job = {.context = call->context,
+                             .kernels = choose_kernels(product->dtype),
+                             .type = choose_type(product->dtype),
+                             .product = product};
+    size_t n_threads = call->context->n_threads > 1 ? (size_t)call->context->n_threads : 1, n_tasks;
+    /* Few rows are not worth packing, if they need not be scaled. */
+    bool takes_rows = product->packed_a == NULL && product->m <= 2 && product->alpha == 1;
+    bool packs_a = product->packed_a == NULL && !takes_rows;
+
+    job.batch = batch;
+    plan_blocks(&job, n_threads < MAX_SLOTS ? n_threads : MAX_SLOTS);
+    n_tasks = job.n_column_blocks * job.n_row_blocks;
+    job.n_slots = n_tasks < n_threads ? n_tasks : n_threads;
+    job.n_slots = job.n_slots < MAX_SLOTS ? job.n_slots : MAX_SLOTS;
+    if (!make_room(call, scratch, &job, packs_a, false)) {
+        return false;
+    }
+    job.a = packs_a ? job.packed : product->packed_a;
+    if (packs_a) {
+        mdf_parallel_for(call->context, job.n_panels, (double)product->k * (double)job.kernels->rows * 0.5, pack_shared_panels,
+                         &job);
+    }
+    mdf_parallel_for(call->context, job.n_slots, cost_of(product) / (double)job.n_slots, run_tasks, &job);
+    return true;
+}
+
+static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product,
+                                    size_t n_batches, mdf_product_locate locate, const void *locate_context)
+{
+    struct packed_job job = {.context = call->context,
+                             .kernels = choose_kernels(product->dtype),
+                             .type = choose_type(product->dtype),
+                             .product = product,
+                             .locate = locate,
+                             .locate_context = locate_context,
+                             .n_batches = n_batches};
+    size_t n_threads = call->context->n_threads > 1 ? (size_t)call->context->n_threads : 1;
+
+    plan_blocks(&job, 1);
+    n_threads = n_threads < MAX_SLOTS ? n_threads : MAX_SLOTS;
+    job.n_slots = n_batches < n_threads ? n_batches : n_threads;
+    if (!make_room(call, scratch, &job, true, true)) {
+        return false;
+    }
+    mdf_parallel_for(call->context, job.n_slots, cost_of(product) * (double)n_batches / (double)job.n_slots, run_batches, &job);
+    return true;
+}
+
+/* ------------------------------------------------------------------ products */
+
+/* A small product with a kernel of its own; false: it has none. */
+static bool multiply_small(const struct mdf_product *product)
+{
+    const struct mdf_gemm_kernels *kernels = choose_kernels(product->dtype);
+
+    if (kernels->multiply_small == NULL || product->b_column != 1 || product->n == 1 ||
+        (double)product->m * (double)product->n * (double)product->k >= MDF_PLAIN_PRODUCTS) {
+        return false;
+    }
+    kernels->multiply_small(product);
+    return true;
+}
+
+static bool multiply_one(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t batch)
+{
+    if (product->m == 0 || product->n == 0) {
+        return true;
+    }
+    if (product->k == 0 || is_plain(product)) {
+        if (!multiply_small(product)) {
+            multiply_as_it_lies(call->context, product);
+        }
+        return true;
+    }
+    return multiply_packed(call, scratch, product, batch);
+}
+
+bool mdf_multiply(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product)
+{
+    return multiply_one(call, scratch, product, 0);
+}
+
+struct plain_batches {
+    const struct mdf_context *context;
+    const struct mdf_product *product;
+    mdf_product_locate locate;
+    const void *locate_context;
+};
+
+static void multiply_plain_batches(void *context, size_t first, size_t last)
+{
+    const struct plain_batches *job = context;
+    const struct range range = {0, job->product->m, 0, job->product->n};
+
+    for (size_t batch = first; batch < last; batch++) {
+        struct mdf_product product = *job->product;
+
+        job->locate(job->locate_context, batch, &product);
+        if (!multiply_small(&product)) {
+            choose_type(product.dtype)->multiply_plain(choose_kernels(product.dtype), &product, &range);
+        }
+    }
+}
+
+bool mdf_multiply_batch(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t n_batches,
+                        mdf_product_locate locate, const void *locate_context)
+{
+    /* Below this, a product is too short for several threads. */
+    const double short_ns = 1e6;
+    bool is_short = n_batches > 1 && product->m > 0 && product->n > 0 && product->k > 0 && cost_of(product) < short_ns;
+
+    if (is_short && is_plain(product)) {
+        struct plain_batches job = {call->context, product, locate, locate_context};
+
+        mdf_parallel_for(call->context, n_batches, 8 * cost_of(product) + 5, multiply_plain_batches, &job);
+        return true;
+    }
+    if (is_short) {
+        return multiply_packed_batches(call, scratch, product, n_batches, locate, locate_context);
+    }
+    for (size_t batch = 0; batch < n_batches; batch++) {
+        struct mdf_product one = *product;
+
+        locate(locate_context, batch, &one);
+        if (mdf_should_stop(call->context) || !multiply_one(call, scratch, &one, batch)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ matrices kept packed */
+
+bool mdf_product_is_packed(const struct mdf_product *product)
+{
+    return !is_plain(product);
+}
+
+enum mdf_product_order mdf_product_order(const struct mdf_product *product)
+{
+    return !is_plain(product)   ? MDF_PRODUCT_IN_BLOCKS
+           : is_turned(product) ? MDF_PRODUCT_TURNED
+           : is_dot(product)    ? MDF_PRODUCT_DOT
+                                : MDF_PRODUCT_IN_ORDER;
+}
+
+bool mdf_product_is_fused(mdf_dtype dtype)
+{
+    return mdf_dtype_kind(dtype) == 'f' && mdf_has_avx2();
+}
+
+bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product)
+{
+    struct packed_job job = {.kernels = choose_kernels(product->dtype), .type = choose_type(product->dtype), .product = product};
+    struct mdf_lines_source wanted;
+    size_t n_bytes;
+    bool is_there;
+
+    memset(&wanted, 0, sizeof wanted); /* padding too: it is compared */
+    wanted.elements = product->a;
+    wanted.n = product->m;
+    wanted.k = product->k;
+    wanted.row = product->a_row;
+    wanted.column = product->a_column;
+    wanted.alpha = product->alpha;
+    wanted.dtype = product->dtype;
+    if (product->m == 0 || product->n == 0 || product->k == 0) {
+        return true;
+    }
+    plan_blocks(&job, 1);
+    if (!count_bytes(&job, job.n_a, product->k, &n_bytes)) {
+        return too_large(call, product);
+    }
+    job.packed = mdf_lines_keep(call, kept, is_constant, n_bytes, &wanted, &is_there);
+    if (job.packed != NULL && !is_there) {
+        pack_panels(&job, product, job.packed, 0, job.n_panels);
+    }
+    product->packed_a = job.packed;
+    return job.packed != NULL;
+}
+
+bool mdf_product_keep_b(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product)
+{
+    struct packed_job job = {.kernels = choose_kernels(product->dtype), .type = choose_type(product->dtype), .product = product};
+    size_t n_bytes, n_columns, size = job.type->size_bytes;
+    struct mdf_lines_source wanted;
+    bool is_there;
+    char *packed;
+
+    memset(&wanted, 0, sizeof wanted);
+    wanted.elements = product->b;
+    wanted.n = product->n;
+    wanted.k = product->k;
+    wanted.row = product->b_row;
+    wanted.column = product->b_column;
+    wanted.dtype = product->dtype;
+    if (product->n == 0 || product->k == 0) {
+        return true;
+    }
+    n_columns = packed_columns(&job);
+    if (!count_bytes(&job, n_columns, product->k, &n_bytes)) {
+        return too_large(call, product);
+    }
+    packed = mdf_lines_keep(call, kept, is_constant, n_bytes, &wanted, &is_there);
+    for (size_t first = 0; packed != NULL && !is_there && first < product->k; first += DEPTH) {
+        size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
+
+        job.type->pack_b(product, 0, first, depth, 0, product->n, 2 * job.kernels->lanes, last_panel_columns(&job, product->n),
+                         packed + first * n_columns * size, NULL);
+    }
+    product->packed_b = packed;
+    return packed != NULL;
+}

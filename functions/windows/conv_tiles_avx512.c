@@ -1,9 +1,0 @@
-/* conv_tiles_avx512.c - conv_tiles.inc in vectors: those of AVX-512. */
-#include "functions/windows/conv_tiles_kernels.h"
-
-#define VECTORS 512
-#define KERNELS "functions/windows/conv_tiles.inc"
-#include "functions/products/fused_vectors.inc"
-
-#define KERNELS "functions/windows/conv_tiles.inc"
-#include "functions/products/fused_words.inc"

@@ -1,0 +1,208 @@
+/* conv.c - convolution over any number of spatial axes: Conv.
+ *
+ * Comes in: X [n, c, ...], W [m, c / group, ...], B [m] or nothing. Goes out: Y [n, m, ...]. Where a group has one channel,
+ * planes are convolved one by one (conv_planes.h), else windows are summed in tiles (conv_tiles.h); where these are a few, or far
+ * apart, a group is a product of its weights with the array unrolled to one column a window, when the product asks for it.
+ * Source: ONNX Conv, all versions. */
+#include "functions/windows/convolutions/conv.h"
+
+#include "functions/elements/epilogue.h"
+#include "functions/products/gemm/gemm.h"
+#include "functions/windows/convolutions/conv_planes.h"
+#include "functions/windows/convolutions/conv_tiles.h"
+
+#include <string.h>
+
+const struct mdf_setting mdf_conv_setting_table[] = {
+    MDF_WINDOW_SETTINGS, {"group", MDF_SETTING_INT, offsetof(struct mdf_conv_settings, group)}, {NULL, MDF_SETTING_INT, 0}};
+
+#define ELEMENT float
+#define NAME(x) x##_float32
+#include "functions/windows/convolutions/conv_rows.inc"
+#define ELEMENT double
+#define NAME(x) x##_float64
+#include "functions/windows/convolutions/conv_rows.inc"
+
+static bool check_channels(struct mdf_call *call, const struct mdf_conv_settings *settings, const struct mdf_value *x,
+                           const struct mdf_value *weights, const struct mdf_value *bias)
+{
+    const int64_t *x_shape = mdf_value_shape(x), *w_shape = mdf_value_shape(weights);
+    int64_t group = settings->group;
+
+    if (weights->rank != x->rank || x->rank < 3) {
+        return mdf_call_error(call, MDF_SHAPE, "X has rank %u and W rank %u; both need one rank, at least 3", x->rank,
+                              weights->rank);
+    }
+    if (group < 1 || x_shape[1] % group != 0 || w_shape[0] % group != 0) {
+        return mdf_call_error(call, MDF_VALUE, "group is %lld; it has to divide the %lld input and %lld output channels",
+                              (long long)group, (long long)x_shape[1], (long long)w_shape[0]);
+    }
+    if (w_shape[1] != x_shape[1] / group) {
+        return mdf_call_error(call, MDF_SHAPE, "W has %lld channels; X has %lld in %lld groups", (long long)w_shape[1],
+                              (long long)x_shape[1], (long long)group);
+    }
+    return bias == NULL || mdf_workspace_check_shape(call, "B", bias, 1, w_shape);
+}
+
+bool mdf_conv_read(struct mdf_workspace *workspace, const struct mdf_conv_settings *settings, const struct mdf_value *x,
+                   const struct mdf_value *weights, const struct mdf_value *bias, struct mdf_conv_plan *plan)
+{
+    struct mdf_windows *windows = &plan->windows;
+
+    if (!check_channels(workspace->call, settings, x, weights, bias) ||
+        !mdf_windows_read(workspace, &settings->window, x, mdf_value_shape(weights) + 2, windows) ||
+        !mdf_windows_count(workspace->call, &settings->window, windows)) {
+        return false;
+    }
+    plan->n_batches = (size_t)mdf_value_shape(x)[0];
+    plan->n_channels = (size_t)mdf_value_shape(x)[1];
+    plan->n_groups = (size_t)settings->group;
+    plan->n_outputs = (size_t)mdf_value_shape(weights)[0];
+    plan->weights_are_constant = plan->is_output = false;
+    windows->shape[0] = (int64_t)plan->n_batches;
+    windows->shape[1] = (int64_t)plan->n_outputs;
+    for (size_t i = 0; i < windows->rank; i++) {
+        windows->shape[i + 2] = windows->axes[i].windows;
+    }
+    return true;
+}
+
+bool mdf_conv_is_pointwise(const struct mdf_windows *windows)
+{
+    for (size_t i = 0; i < windows->rank; i++) {
+        const struct mdf_window_axis *axis = &windows->axes[i];
+
+        if (axis->kernel != 1 || axis->stride != 1 || axis->pad_begin != 0 || axis->pad_end != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void locate_group(const void *context, size_t batch, struct mdf_product *product)
+{
+    const struct mdf_convolution *job = context;
+    size_t group = batch % job->n_groups, size = mdf_dtype_size(product->dtype);
+
+    product->a = (const char *)job->weights + group * product->m * product->k * size;
+    product->c = (char *)job->y + batch * product->m * product->n * size;
+    product->start = job->bias == NULL ? NULL : (const char *)job->bias + group * product->m * size;
+    if (job->is_pointwise) {
+        product->b = (const char *)job->x + batch * product->k * product->n * size;
+    }
+}
+
+/* Each group as the product of its weights with the array unrolled to one column a window. */
+static bool multiply_groups(struct mdf_workspace *workspace, const struct mdf_convolution *job)
+{
+    struct mdf_product product = {
+        .dtype = workspace->dtype, .m = job->group_outputs, .a = job->weights, .alpha = 1, .a_column = 1, .b_column = 1};
+    struct mdf_value *scratch = mdf_workspace_value(workspace), *kept = mdf_workspace_value(workspace);
+
+    if (scratch == NULL || kept == NULL) {
+        return false;
+    }
+    product.n = job->taps->n_outer * (size_t)job->taps->n_run;
+    if (!mdf_size_multiply(job->group_channels, job->taps->n_taps, &product.k)) {
+        return mdf_call_error(workspace->call, MDF_LIMIT, "the weights are more than any memory holds");
+    }
+    product.a_row = (int64_t)product.k;
+    product.b_row = product.c_row = (int64_t)product.n;
+    if (!job->is_pointwise) {
+        product.row = workspace->dtype == MDF_DTYPE_FLOAT32 ? unroll_row_float32 : unroll_row_float64;
+        product.row_context = job;
+    }
+    if (job->n_groups == 1 && mdf_product_is_packed(&product) &&
+        !mdf_product_keep_a(workspace->call, kept, job->weights_are_constant, &product)) {
+        return false;
+    }
+    return mdf_multiply_batch(workspace->call, scratch, &product, job->n_batches * job->n_groups, locate_group, job);
+}
+
+/* An epilogue is put on the result where that may be done: then *y is where the result goes. NULL: there is none. */
+static const void *begin_limits(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, void **y)
+{
+    const struct mdf_epilogue *epilogue = plan->is_output ? mdf_epilogue_begin(workspace->call) : NULL;
+
+    if (epilogue == NULL) {
+        return NULL;
+    }
+    *y = mdf_epilogue_result(epilogue);
+    return mdf_epilogue_limits(epilogue);
+}
+
+bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, const void *x, const void *weights,
+                  const void *bias, void *y)
+{
+    size_t group_channels = plan->n_channels / plan->n_groups, group_outputs = plan->n_outputs / plan->n_groups;
+    bool is_single = mdf_conv_is_pointwise(&plan->windows);
+    struct mdf_conv_planes planes = {&plan->windows, x,   weights, bias, y, plan->n_batches * plan->n_channels, plan->n_channels,
+                                     group_outputs,  NULL};
+    struct mdf_taps taps;
+    struct mdf_convolution tiles = {&taps,
+                                    x,
+                                    weights,
+                                    bias,
+                                    y,
+                                    plan->n_batches,
+                                    plan->n_groups,
+                                    group_channels,
+                                    group_outputs,
+                                    is_single,
+                                    plan->weights_are_constant,
+                                    NULL,
+                                    workspace->dtype,
+                                    0};
+    size_t n_elements;
+
+    if (!mdf_workspace_product(workspace->call, plan->windows.shape, 0, plan->windows.rank + 2, &n_elements)) {
+        return false;
+    }
+    if (n_elements == 0) {
+        return true;
+    }
+    if (group_channels == 1 && mdf_conv_planes_fit(&plan->windows)) {
+        planes.limits = begin_limits(workspace, plan, &planes.y);
+        return mdf_conv_planes_run(workspace, &planes);
+    }
+    if (!mdf_taps_prepare(workspace, &plan->windows, false, &taps)) {
+        return false;
+    }
+    if (mdf_conv_tiles_fit(&tiles)) {
+        tiles.limits = begin_limits(workspace, plan, &tiles.y);
+        return mdf_conv_tiles_run(workspace, &tiles);
+    }
+    return multiply_groups(workspace, &tiles);
+}
+
+static bool conv(struct mdf_call *call)
+{
+    const struct mdf_value *x = mdf_call_tensor(call, 0), *weights = mdf_call_tensor(call, 1), *bias = mdf_call_input(call, 2);
+    struct mdf_workspace workspace;
+    struct mdf_conv_plan plan;
+    const void *elements[3] = {NULL, NULL, NULL};
+    void *y;
+
+    if (x == NULL || weights == NULL || (bias != NULL && mdf_call_tensor(call, 2) == NULL)) {
+        return false;
+    }
+    if (!mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), MDF_CONV_ARRAYS + 4) ||
+        !mdf_conv_read(&workspace, call->settings, x, weights, bias, &plan)) {
+        return false;
+    }
+    plan.weights_are_constant = mdf_call_is_constant(call, 1);
+    plan.is_output = true;
+    for (size_t i = 0; i < (bias != NULL ? 3 : 2); i++) {
+        elements[i] = mdf_workspace_input(&workspace, i);
+        if (elements[i] == NULL) {
+            return false;
+        }
+    }
+    y = mdf_workspace_output(&workspace, 0, (mdf_dtype)x->dtype, plan.windows.rank + 2, plan.windows.shape);
+    return y != NULL && mdf_conv_run(&workspace, &plan, elements[0], elements[1], elements[2], y) &&
+           mdf_workspace_end(&workspace);
+}
+
+const struct mdf_operator mdf_operators_conv[] = {{"Conv", 1, 99, conv, mdf_conv_setting_table, sizeof(struct mdf_conv_settings),
+                                                   MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
+                                                  {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

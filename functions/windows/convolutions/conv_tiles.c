@@ -1,0 +1,332 @@
+/* conv_tiles.c - see conv_tiles.h.
+ *
+ * Windows are numbered along the planes as these lie, so that a vector may hold the end of one row of windows and the begin of
+ * the next; the lanes between belong to no window, and are not written. Weights are packed in panels as high as a tile. A task is
+ * some panels times some vectors, few enough that what these meet stays in the second-level cache. */
+#include "functions/windows/convolutions/conv_tiles.h"
+
+#include "functions/products/lines.h"
+#include "functions/windows/convolutions/conv_tiles_kernels.h"
+#include "functions/windows/convolutions/padded_planes.h"
+
+enum {
+    MAX_ROWS = 12,         /* of a tile */
+    MAX_LANES = 16,        /* of a vector */
+    BLOCK_PRODUCTS = 256,  /* summed in one go */
+    FEW_WINDOWS = 4,       /* these are better unrolled */
+    MOST_LAYOUT = 1 << 27, /* elements of all planes laid out */
+    MET_BYTES = 512 << 10, /* of what the vectors of a task meet */
+    TASKS_PER_THREAD = 4
+};
+
+/* Rough times, to judge what is worth a thread: of one multiplication and addition, of an element laid out or packed. */
+static const double multiply_ns = 0.01, move_ns = 0.2;
+
+static const struct mdf_tile_kernels *choose_kernels(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_UINT32 ? MDF_WORD_KERNELS(&mdf_tile_kernels) : MDF_FUSED_KERNELS(&mdf_tile_kernels, dtype);
+}
+
+struct job {
+    const struct mdf_convolution *tiles;
+    const struct mdf_tile_kernels *kernels;
+    mdf_dtype dtype;
+    size_t size_bytes; /* of an element */
+    struct mdf_padded_planes padded;
+    struct mdf_tile tile; /* what is the same for all */
+    struct mdf_tile_vector *vectors;
+    size_t n_vectors, n_windows;
+    size_t n_panels, n_packed; /* of a group: panels; elements packed */
+    char *packed, *laid_out;
+    size_t n_panel_blocks, n_vector_blocks; /* of nearly one size */
+    const char *x;                          /* of the batch */
+    char *y;
+};
+
+/* Runs of adjacent windows, and where each begins in a plane. */
+struct runs {
+    size_t n;
+    int64_t length;
+    const int64_t *places;
+};
+
+static const int64_t no_offset = 0;
+
+static struct runs runs_of(const struct mdf_convolution *tiles, const struct mdf_padded_planes *padded)
+{
+    if (tiles->is_pointwise) {
+        return (struct runs){1, (int64_t)tiles->taps->array_size, &no_offset};
+    }
+    return (struct runs){tiles->taps->n_outer, tiles->taps->n_run, padded->outer_offsets};
+}
+
+bool mdf_conv_tiles_fit(const struct mdf_convolution *tiles)
+{
+    const struct mdf_taps *taps = tiles->taps;
+    double n_windows = (double)taps->n_outer * (double)taps->n_run, n_places = n_windows;
+
+    if (tiles->group_channels == 0 || taps->n_taps == 0) {
+        return false;
+    }
+    if (tiles->is_pointwise) {
+        return n_windows >= MAX_LANES;
+    }
+    for (size_t i = 1; i < taps->rank; i++) {
+        const struct mdf_window_axis *axis = &taps->axes[i];
+
+        n_places *= 1 + (double)((axis->kernel - 1) * axis->dilation / axis->stride) / (double)axis->windows;
+    }
+    return n_windows >= FEW_WINDOWS && n_places <= 3 * n_windows && mdf_padded_planes_fit(taps);
+}
+
+/* Covers the windows with vectors, each from the first window that is in none yet. The last ones begin earlier where they would
+ * reach beyond the last window; that an element is in two vectors, and written from the first, is no matter. */
+static void cover_windows(struct job *job, const struct runs *runs, struct mdf_tile_vector *vectors, struct mdf_tile_part *parts)
+{
+    int64_t lanes = (int64_t)job->kernels->lanes, n_places = runs->places[runs->n - 1] + runs->length, window = 0;
+    struct mdf_tile_vector *vector = vectors;
+
+    for (size_t run = 0; run < runs->n; vector++) {
+        int64_t place = runs->places[run] + window;
+
+        vector->first = place + lanes > n_places && n_places >= lanes ? n_places - lanes : place;
+        vector->parts = parts;
+        while (run < runs->n && runs->places[run] + window < vector->first + lanes) {
+            int64_t low = runs->places[run] + window - vector->first;
+            int64_t n = runs->length - window < lanes - low ? runs->length - window : lanes - low;
+
+            *parts++ = (struct mdf_tile_part){(int64_t)run * runs->length + window, low, low + n};
+            window += n;
+            run += window == runs->length;
+            window = window == runs->length ? 0 : window;
+        }
+        vector->n_parts = (size_t)(parts - vector->parts);
+    }
+    job->vectors = vectors;
+    job->n_vectors = (size_t)(vector - vectors);
+}
+
+static bool prepare_vectors(struct mdf_workspace *workspace, struct job *job)
+{
+    struct runs runs = runs_of(job->tiles, &job->padded);
+    size_t lanes = job->kernels->lanes, most = runs.n * (((size_t)runs.length + lanes - 1) / lanes);
+    size_t n_bytes = most * sizeof(struct mdf_tile_vector) + (most + runs.n) * sizeof(struct mdf_tile_part);
+    struct mdf_tile_vector *vectors = mdf_workspace_array(workspace, MDF_DTYPE_INT64, n_bytes / sizeof(int64_t));
+
+    if (vectors == NULL) {
+        return false;
+    }
+    cover_windows(job, &runs, vectors, (struct mdf_tile_part *)(void *)(vectors + most));
+    job->n_windows = runs.n * (size_t)runs.length;
+    return true;
+}
+
+static size_t divide_up(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Rows of the panel that begins at output `output` of a group. */
+static size_t panel_rows(const struct job *job, size_t output)
+{
+    size_t left = job->tiles->group_outputs - output, third = job->kernels->rows / 3;
+
+    return left > 2 * third ? 3 * third : left > third ? 2 * third : third;
+}
+
+static void pack_panels(void *context, size_t first, size_t last)
+{
+    const struct job *job = context;
+    size_t k = job->tile.n_channels * job->tile.n_taps;
+
+    for (size_t at = first; at < last; at++) {
+        size_t group = at / job->n_panels, output = at % job->n_panels * job->kernels->rows;
+        size_t left = job->tiles->group_outputs - output, rows = panel_rows(job, output);
+        const char *weights =
+            (const char *)job->tiles->weights + (group * job->tiles->group_outputs + output) * k * job->size_bytes;
+
+        job->kernels->pack_panel(weights, left < rows ? left : rows, rows, k,
+                                 job->packed + (group * job->n_packed + output * k) * job->size_bytes);
+    }
+}
+
+/* The weights in panels, kept for the next run. */
+static bool prepare_weights(struct mdf_workspace *workspace, struct job *job)
+{
+    const struct mdf_convolution *tiles = job->tiles;
+    struct mdf_value *kept = mdf_workspace_value(workspace);
+    size_t n_full = tiles->group_outputs / job->kernels->rows * job->kernels->rows, n_bytes,
+           k = job->tile.n_channels * job->tile.n_taps;
+    struct mdf_lines_source source;
+    bool is_there;
+
+    if (kept == NULL) {
+        return false;
+    }
+    job->n_panels = divide_up(tiles->group_outputs, job->kernels->rows);
+    job->n_packed = (n_full + (n_full < tiles->group_outputs ? panel_rows(job, n_full) : 0)) * k;
+    memset(&source, 0, sizeof source);
+    source.elements = tiles->weights;
+    source.n = tiles->group_outputs;
+    source.k = k;
+    source.parts = tiles->n_groups;
+    source.dtype = job->dtype;
+    if (!mdf_lines_count(job->n_packed, tiles->n_groups, job->size_bytes, &n_bytes)) {
+        return mdf_call_error(workspace->call, MDF_LIMIT, "the weights are more than any memory holds");
+    }
+    job->packed = mdf_lines_keep(workspace->call, kept, tiles->weights_are_constant, n_bytes, &source, &is_there);
+    if (job->packed != NULL && !is_there) {
+        mdf_parallel_for_all(workspace->call->context, tiles->n_groups * job->n_panels,
+                             move_ns * (double)k * (double)job->kernels->rows, pack_panels, job);
+    }
+    return job->packed != NULL;
+}
+
+/* Room for the planes of one batch, and for what is read behind the last one's end. */
+static bool prepare_planes(struct mdf_workspace *workspace, struct job *job)
+{
+    const struct mdf_convolution *tiles = job->tiles;
+    size_t n_planes = tiles->n_groups * tiles->group_channels, n;
+
+    job->tile.taps = &no_offset;
+    job->tile.n_plane = tiles->taps->array_size;
+    if (tiles->is_pointwise) {
+        return true;
+    }
+    if (!mdf_padded_planes_prepare(workspace, tiles->taps, &job->padded)) {
+        return false;
+    }
+    job->padded.padding = tiles->padding;
+    job->tile.taps = job->padded.tap_offsets;
+    job->tile.n_plane = job->padded.n_plane;
+    if (!mdf_size_multiply(job->padded.n_plane, n_planes, &n) || n > PTRDIFF_MAX / 16) {
+        return mdf_call_error(workspace->call, MDF_LIMIT, "the array with its padding is more than any memory holds");
+    }
+    job->laid_out = mdf_workspace_array(workspace, job->dtype, n + MAX_LANES);
+    if (job->laid_out != NULL) {
+        memset(job->laid_out + n * job->size_bytes, 0, MAX_LANES * job->size_bytes);
+    }
+    return job->laid_out != NULL;
+}
+
+static void lay_out_planes(void *context, size_t first, size_t last)
+{
+    const struct job *job = context;
+
+    for (size_t plane = first; plane < last; plane++) {
+        mdf_padded_planes_fill(&job->padded, job->dtype, job->x + plane * job->tiles->taps->array_size * job->size_bytes,
+                               job->laid_out + plane * job->padded.n_plane * job->size_bytes);
+    }
+}
+
+/* Cuts the tiles of a group into tasks, some for each thread: by panels, or by vectors where panels are few. */
+static void plan_blocks(struct job *job, size_t n_threads)
+{
+    size_t n_met = job->tile.n_channels * 2 * job->kernels->lanes * job->size_bytes, n_pairs = divide_up(job->n_vectors, 2);
+    size_t n_blocks = divide_up(n_pairs * n_met, MET_BYTES), n_tasks = n_threads > 1 ? n_threads * TASKS_PER_THREAD : 1;
+
+    n_tasks = divide_up(n_tasks, job->tiles->n_groups);
+    n_blocks = n_blocks < n_pairs ? n_blocks : n_pairs;
+    job->n_panel_blocks = 1;
+    if (job->n_panels >= n_tasks) {
+        job->n_panel_blocks = n_tasks;
+    } else if (n_blocks < n_tasks) {
+        n_blocks = n_tasks < n_pairs ? n_tasks : n_pairs;
+    }
+    job->n_vector_blocks = n_blocks;
+}
+
+/* Where block number `block` of `n_blocks` begins, of `n` things. */
+static size_t begin_of(size_t n, size_t n_blocks, size_t block)
+{
+    return n / n_blocks * block + n % n_blocks * block / n_blocks;
+}
+
+static bool is_whole(const struct mdf_tile_vector *vectors, size_t n, size_t lanes)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (vectors[i].parts[0].low != 0 || vectors[i].parts[0].high != (int64_t)lanes) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A block of panels of a group's weights times a block of vectors. */
+static void run_block(const struct job *job, size_t group, size_t panel_block, size_t vector_block)
+{
+    const struct mdf_convolution *tiles = job->tiles;
+    size_t rows = job->kernels->rows, lanes = job->kernels->lanes, size = job->size_bytes, n_pairs = divide_up(job->n_vectors, 2);
+    size_t last_panel = begin_of(job->n_panels, job->n_panel_blocks, panel_block + 1);
+    size_t first_vector = 2 * begin_of(n_pairs, job->n_vector_blocks, vector_block);
+    size_t last_vector = 2 * begin_of(n_pairs, job->n_vector_blocks, vector_block + 1);
+    const char *packed = job->packed + group * job->n_packed * size;
+    struct mdf_tile tile = job->tile;
+
+    last_vector = last_vector < job->n_vectors ? last_vector : job->n_vectors;
+    tile.planes = (tiles->is_pointwise ? job->x : job->laid_out) + group * tile.n_channels * tile.n_plane * size;
+    for (size_t panel = begin_of(job->n_panels, job->n_panel_blocks, panel_block); panel < last_panel; panel++) {
+        size_t output = panel * rows, left = tiles->group_outputs - output, n_rows = panel_rows(job, output);
+        size_t n_outputs = left < n_rows ? left : n_rows, channel = group * tiles->group_outputs + output;
+        double starts[MAX_ROWS] = {0}; /* of any type */
+
+        if (tiles->bias != NULL) {
+            memcpy(starts, (const char *)tiles->bias + channel * size, n_outputs * size);
+        }
+        for (size_t at = first_vector; at < last_vector; at += 2) {
+            size_t n = last_vector - at < 2 ? 1 : 2;
+
+            tile.vectors = job->vectors + at;
+            tile.n_ahead = at + 2 >= last_vector ? n_rows * tile.n_channels * tile.n_taps : 0; /* the next panel */
+            tile.is_whole = is_whole(tile.vectors, n, lanes);
+            job->kernels->tiles[n_rows * 3 / rows - 1][n - 1](&tile, packed + output * tile.n_channels * tile.n_taps * size,
+                                                              starts, n_outputs, job->y + channel * job->n_windows * size);
+        }
+    }
+}
+
+static void run_tasks(void *context, size_t first, size_t last)
+{
+    const struct job *job = context;
+    size_t n_blocks = job->n_panel_blocks * job->n_vector_blocks;
+
+    for (size_t task = first; task < last; task++) {
+        size_t block = task % n_blocks;
+
+        run_block(job, task / n_blocks, block / job->n_vector_blocks, block % job->n_vector_blocks);
+    }
+}
+
+bool mdf_conv_tiles_run(struct mdf_workspace *workspace, const struct mdf_convolution *tiles)
+{
+    const struct mdf_context *context = workspace->call->context;
+    struct job job = {.tiles = tiles,
+                      .kernels = choose_kernels(tiles->dtype),
+                      .dtype = tiles->dtype,
+                      .size_bytes = mdf_dtype_size(tiles->dtype),
+                      .x = tiles->x,
+                      .y = tiles->y};
+    size_t n_channels = tiles->n_groups * tiles->group_channels, n_tasks;
+
+    job.tile.n_channels = tiles->group_channels;
+    job.tile.n_taps = tiles->taps->n_taps;
+    job.tile.n_block = BLOCK_PRODUCTS / job.tile.n_taps + 1;
+    job.tile.limits = tiles->limits;
+    if (!prepare_weights(workspace, &job) || !prepare_planes(workspace, &job) || !prepare_vectors(workspace, &job)) {
+        return false;
+    }
+    job.tile.y_row = (int64_t)job.n_windows;
+    plan_blocks(&job, context->n_threads > 1 ? (size_t)context->n_threads : 1);
+    n_tasks = tiles->n_groups * job.n_panel_blocks * job.n_vector_blocks;
+    for (size_t batch = 0; batch < tiles->n_batches; batch++) {
+        double n_sums = (double)n_channels * (double)tiles->group_outputs * (double)job.n_windows;
+
+        if (!tiles->is_pointwise) {
+            mdf_parallel_for(context, n_channels, move_ns * (double)job.padded.n_plane, lay_out_planes, &job);
+        }
+        mdf_parallel_for(context, n_tasks, multiply_ns * n_sums * (double)job.tile.n_taps / (double)n_tasks, run_tasks, &job);
+        job.x += n_channels * tiles->taps->array_size * job.size_bytes;
+        job.y += tiles->n_groups * tiles->group_outputs * job.n_windows * job.size_bytes;
+    }
+    return true;
+}

@@ -1,0 +1,218 @@
+/* conv_transpose.c - transposed convolution over any number of spatial axes: ConvTranspose.
+ *
+ * Comes in: X [n, c, ...], W [c, m / group, ...], B [m] or nothing. Goes out: Y [n, m, ...]. Each element of X is a window
+ * on Y: its taps are products of weights and elements, added where they fall. Source: ONNX ConvTranspose, all versions. */
+#include "functions/products/gemm/gemm.h"
+#include "functions/windows/sliding.h"
+
+struct transpose_settings {
+    struct mdf_window_settings window;
+    struct mdf_ints output_padding, output_shape;
+    int64_t group;
+};
+
+static const struct mdf_setting transpose_table[] = {
+    MDF_WINDOW_SETTINGS,
+    {"output_padding", MDF_SETTING_INTS, offsetof(struct transpose_settings, output_padding)},
+    {"output_shape", MDF_SETTING_INTS, offsetof(struct transpose_settings, output_shape)},
+    {"group", MDF_SETTING_INT, offsetof(struct transpose_settings, group)},
+    {NULL, MDF_SETTING_INT, 0}};
+
+/* One group of one batch under way. */
+struct transposed {
+    struct mdf_taps taps;
+    const void *columns, *bias;
+    void *y;
+    mdf_add_scaled add_scaled;
+};
+
+#define ELEMENT float
+#define NAME(x) x##_float32
+#include "functions/windows/convolutions/conv_transpose_rows.inc"
+#define ELEMENT double
+#define NAME(x) x##_float64
+#include "functions/windows/convolutions/conv_transpose_rows.inc"
+
+/* Rough time of one element, to judge what is worth a thread. */
+static const double add_ns = 0.4;
+
+static bool check_list(struct mdf_call *call, const char *name, const struct mdf_ints *list, size_t n)
+{
+    if (list->items == NULL || list->n == n || list->n == 0) {
+        return true;
+    }
+    return mdf_call_error(call, MDF_SHAPE, "%s has %zu numbers, not %zu", name, list->n, n);
+}
+
+static bool check_operands(struct mdf_call *call, const struct transpose_settings *settings, const struct mdf_value *x,
+                           const struct mdf_value *weights, const struct mdf_value *bias)
+{
+    const int64_t *x_shape = mdf_value_shape(x), *w_shape = mdf_value_shape(weights);
+    int64_t n_outputs;
+
+    if (weights->rank != x->rank || x->rank < 3) {
+        return mdf_call_error(call, MDF_SHAPE, "X has rank %u and W rank %u; both need one rank, at least 3", x->rank,
+                              weights->rank);
+    }
+    if (settings->group < 1 || x_shape[1] % settings->group != 0) {
+        return mdf_call_error(call, MDF_VALUE, "group is %lld; it has to divide the %lld channels", (long long)settings->group,
+                              (long long)x_shape[1]);
+    }
+    if (w_shape[0] != x_shape[1]) {
+        return mdf_call_error(call, MDF_SHAPE, "W is for %lld channels; X has %lld", (long long)w_shape[0],
+                              (long long)x_shape[1]);
+    }
+    if (__builtin_mul_overflow(w_shape[1], settings->group, &n_outputs)) {
+        return mdf_call_error(call, MDF_LIMIT, "%lld groups of %lld channels are too many", (long long)settings->group,
+                              (long long)w_shape[1]);
+    }
+    return (bias == NULL || mdf_workspace_check_shape(call, "B", bias, 1, &n_outputs)) &&
+           check_list(call, "output_padding", &settings->output_padding, x->rank - 2) &&
+           (settings->output_shape.items == NULL || settings->output_shape.n == x->rank ||
+            check_list(call, "output_shape", &settings->output_shape, x->rank - 2));
+}
+
+static void split_padding(struct mdf_window_axis *axis, int64_t natural, bool upper)
+{
+    int64_t total = natural > axis->array ? natural - axis->array : 0;
+
+    axis->pad_begin = upper ? total / 2 : total - total / 2;
+    axis->pad_end = total - axis->pad_begin;
+}
+
+/* Size of Y and padding on one axis. */
+static bool plan_axis(struct mdf_call *call, const struct transpose_settings *settings, const struct mdf_windows *windows,
+                      size_t i)
+{
+    struct mdf_window_axis *axis = &windows->axes[i];
+    const struct mdf_ints *output_shape = &settings->output_shape;
+    int64_t extra =
+                settings->output_padding.items != NULL && i < settings->output_padding.n ? settings->output_padding.items[i] : 0,
+            natural;
+
+    if (extra < 0 || extra > INT32_MAX) {
+        return mdf_call_error(call, MDF_VALUE, "output_padding[%zu] is %lld", i, (long long)extra);
+    }
+    axis->windows = axis->array;
+    if (axis->windows > INT64_MAX / 4 / axis->stride) {
+        return mdf_call_error(call, MDF_LIMIT, "the result would be too large on spatial axis %zu", i);
+    }
+    natural = (axis->windows - 1) * axis->stride + extra + (axis->kernel - 1) * axis->dilation + 1;
+    if (output_shape->items != NULL && output_shape->n > 0) {
+        axis->array = output_shape->items[output_shape->n - windows->rank + i];
+        split_padding(axis, natural, windows->auto_pad == MDF_PAD_SAME_UPPER);
+    } else if (windows->auto_pad == MDF_PAD_SAME_UPPER || windows->auto_pad == MDF_PAD_SAME_LOWER) {
+        axis->array = axis->windows * axis->stride;
+        split_padding(axis, natural, windows->auto_pad == MDF_PAD_SAME_UPPER);
+    } else {
+        if (windows->auto_pad == MDF_PAD_VALID) {
+            axis->pad_begin = axis->pad_end = 0;
+        }
+        axis->array = natural - axis->pad_begin - axis->pad_end;
+    }
+    if (axis->array < 0 || axis->array > INT64_MAX / 4) {
+        return mdf_call_error(call, MDF_SHAPE, "the result would have size %lld on spatial axis %zu", (long long)axis->array, i);
+    }
+    return true;
+}
+
+struct group_shape {
+    size_t n_batches, n_groups, channels, outputs; /* of one group */
+};
+
+static bool plan_transposed(struct mdf_workspace *workspace, const struct mdf_value *x, const struct mdf_value *weights,
+                            struct mdf_windows *windows, struct group_shape *groups)
+{
+    const struct transpose_settings *settings = workspace->call->settings;
+
+    if (!mdf_windows_read(workspace, &settings->window, x, mdf_value_shape(weights) + 2, windows)) {
+        return false;
+    }
+    for (size_t i = 0; i < windows->rank; i++) {
+        if (!plan_axis(workspace->call, settings, windows, i)) {
+            return false;
+        }
+        windows->shape[i + 2] = windows->axes[i].array;
+    }
+    groups->n_batches = (size_t)mdf_value_shape(x)[0];
+    groups->n_groups = (size_t)settings->group;
+    groups->channels = (size_t)mdf_value_shape(x)[1] / groups->n_groups;
+    groups->outputs = (size_t)mdf_value_shape(weights)[1];
+    windows->shape[0] = (int64_t)groups->n_batches;
+    windows->shape[1] = (int64_t)(groups->outputs * groups->n_groups);
+    return true;
+}
+
+/* Group after group: columns = weights^T X, then their sum on Y. */
+static bool run_transposed(struct mdf_workspace *workspace, const struct mdf_windows *windows, const struct group_shape *groups,
+                           const char *x, const char *weights, const char *bias, char *y)
+{
+    struct transposed job = {.add_scaled = mdf_add_scaled_for(workspace->dtype)};
+    struct mdf_product product = {.dtype = workspace->dtype, .alpha = 1, .a_row = 1, .b_column = 1, .k = groups->channels};
+    size_t size_bytes = mdf_dtype_size(workspace->dtype);
+    struct mdf_value *scratch = mdf_workspace_value(workspace);
+
+    if (scratch == NULL || !mdf_taps_prepare(workspace, windows, false, &job.taps)) {
+        return false;
+    }
+    product.n = job.taps.n_outer * (size_t)job.taps.n_run;
+    if (!mdf_size_multiply(groups->outputs, job.taps.n_taps, &product.m)) {
+        return mdf_call_error(workspace->call, MDF_LIMIT, "the weights are more than any memory holds");
+    }
+    product.c = mdf_workspace_matrix(workspace, workspace->dtype, product.m, product.n);
+    if (product.c == NULL) {
+        return false;
+    }
+    product.a_column = (int64_t)product.m;
+    product.b_row = product.c_row = (int64_t)product.n;
+    job.columns = product.c;
+    for (size_t batch = 0; batch < groups->n_batches * groups->n_groups; batch++) {
+        size_t group = batch % groups->n_groups;
+
+        product.a = weights + group * product.k * product.m * size_bytes;
+        product.b = x + batch * product.k * product.n * size_bytes;
+        if (!mdf_multiply(workspace->call, scratch, &product)) {
+            return false;
+        }
+        job.bias = bias != NULL ? bias + group * groups->outputs * size_bytes : NULL;
+        job.y = y + batch * groups->outputs * job.taps.array_size * size_bytes;
+        mdf_parallel_for(workspace->call->context, groups->outputs, (double)product.n * (double)job.taps.n_taps * add_ns,
+                         workspace->dtype == MDF_DTYPE_FLOAT32 ? scatter_planes_float32 : scatter_planes_float64, &job);
+    }
+    return true;
+}
+
+static bool conv_transpose(struct mdf_call *call)
+{
+    const struct mdf_value *x = mdf_call_tensor(call, 0), *weights = mdf_call_tensor(call, 1), *bias = mdf_call_input(call, 2);
+    struct mdf_workspace workspace;
+    struct mdf_windows windows;
+    struct group_shape groups;
+    const void *elements[3] = {NULL, NULL, NULL};
+    void *y;
+    size_t n;
+
+    if (x == NULL || weights == NULL || (bias != NULL && mdf_call_tensor(call, 2) == NULL) ||
+        !check_operands(call, call->settings, x, weights, bias) ||
+        !mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), 9) ||
+        !plan_transposed(&workspace, x, weights, &windows, &groups)) {
+        return false;
+    }
+    for (size_t i = 0; i < (bias != NULL ? 3 : 2); i++) {
+        elements[i] = mdf_workspace_input(&workspace, i);
+        if (elements[i] == NULL) {
+            return false;
+        }
+    }
+    y = mdf_workspace_output(&workspace, 0, (mdf_dtype)x->dtype, windows.rank + 2, windows.shape);
+    if (y == NULL || !mdf_workspace_product(call, windows.shape, 0, windows.rank + 2, &n)) {
+        return false;
+    }
+    return (n == 0 || run_transposed(&workspace, &windows, &groups, elements[0], elements[1], elements[2], y)) &&
+           mdf_workspace_end(&workspace);
+}
+
+const struct mdf_operator mdf_operators_conv_transpose[] = {{"ConvTranspose", 1, 99, conv_transpose, transpose_table,
+                                                             sizeof(struct transpose_settings), MDF_OPERATOR_PURE, NULL,
+                                                             .infer = &mdf_rule_rank},
+                                                            {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -1,0 +1,50 @@
+/* compose.h - for the files that make nests of several functions of elements for one call. */
+#ifndef MDF_LOWER_COMPOSE_H
+#define MDF_LOWER_COMPOSE_H
+
+#include "mdf_c/lower/nests/nest_draft.h"
+#include "mdf_c/lower/trial.h"
+
+#include "functions/elements/element.h"
+
+enum { COMPOSE_MOST_OUTPUTS = 2 };
+
+/* A nest in the making; most go over the dimensions of one result. */
+struct composing {
+    struct lowering *lowering;
+    const struct trial *trial;
+    const struct mdf_value *result;
+    struct nest_draft *draft;
+    uint8_t axes[MDF_INLINE_RANK]; /* of the result's dimensions */
+};
+
+/* A function of registers; the third operand only SELECT has (compose_select). */
+uint8_t compose_apply(struct composing *composing, const struct mdf_element *element, uint8_t a, uint8_t b);
+uint8_t compose_select(struct composing *composing, uint8_t condition, uint8_t then, uint8_t otherwise);
+uint8_t compose_cast(struct composing *composing, uint8_t in, mdf_dtype to);
+/* An input, which broadcasts to the result, in a type. */
+uint8_t compose_load(struct composing *composing, size_t i, mdf_dtype dtype);
+/* A number in a type. */
+uint8_t compose_number(struct composing *composing, mdf_dtype dtype, double real);
+/* A constant row, an element for each index of an axis; converted from `from`. */
+uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from, const void *elements, size_t n, uint8_t axis);
+/* 0, 1, ..., n - 1 along an axis. */
+uint8_t compose_count(struct composing *composing, size_t n, uint8_t axis);
+/* A row that says of each index whether it is the first. */
+uint8_t compose_is_first(struct composing *composing, size_t n, uint8_t axis);
+/* What is compared in place of x, where NaN is never the largest, unless it comes first of all, and then always. */
+uint8_t compose_without_nan(struct composing *composing, uint8_t x, uint8_t axis);
+/* An axis for each dimension of the result. */
+void compose_axes(struct composing *composing);
+
+/* lower_features.c: whether a form is one of those of rows of features or of indices; the values of the outputs that are read,
+ * ids[i] of output i. False: they are not made of nests. */
+bool compose_has_features(enum mdf_form form);
+bool compose_features(struct composing *composing, mdf_lowered_id *ids);
+/* lower_norms.c: the same of arrays that are normalised; NONE: it is not made of a nest. */
+bool compose_has_norm(enum mdf_form form);
+mdf_lowered_id compose_norm(struct composing *composing);
+/* lower_order.c: TopK, as compose_features. */
+bool compose_top(struct composing *composing, mdf_lowered_id *ids);
+
+#endif

@@ -1,0 +1,394 @@
+/* lower_compose.c - NEST ops for calls that are several functions of elements: of more than two arrays, of two types, between
+ * bounds; and for Softmax and its kin, which fold in between. See lowering.h.
+ *
+ * As all nests for calls they stand where on the examples they give the kernel's bits. */
+#include "mdf_c/lower/nests/compose.h"
+
+#include "functions/elements/vector_math.h"
+#include "functions/moves/indexing.h"
+#include "functions/python/python_values.h"
+
+#include <math.h>
+
+/* ------------------------------------------------------------------ registers */
+
+uint8_t compose_apply(struct composing *composing, const struct mdf_element *element, uint8_t a, uint8_t b)
+{
+    return composing->draft->has_failed ? 0
+                                        : draft_apply(composing->lowering, composing->draft, element, (const uint8_t[]){a, b});
+}
+
+uint8_t compose_cast(struct composing *composing, uint8_t in, mdf_dtype to)
+{
+    return composing->draft->has_failed ? 0 : draft_cast(composing->draft, in, to);
+}
+
+uint8_t compose_select(struct composing *composing, uint8_t condition, uint8_t then, uint8_t otherwise)
+{
+    const uint8_t in[MDF_MAX_OPERANDS] = {condition, then, otherwise};
+
+    return composing->draft->has_failed ? 0 : draft_apply(composing->lowering, composing->draft, MDF_ELEMENT(select), in);
+}
+
+uint8_t compose_load(struct composing *composing, size_t i, mdf_dtype dtype)
+{
+    const struct trial *trial = composing->trial;
+    uint8_t aligned[MDF_INLINE_RANK];
+
+    if (!draft_align(trial->effective[i], composing->result, composing->axes, aligned)) {
+        composing->draft->has_failed = true;
+        return 0;
+    }
+    return draft_cast(composing->draft, draft_load(composing->lowering, composing->draft, trial->ids[i], aligned), dtype);
+}
+
+uint8_t compose_number(struct composing *composing, mdf_dtype dtype, double real)
+{
+    return draft_number(composing->lowering, composing->draft, dtype, real);
+}
+
+uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from, const void *elements, size_t n, uint8_t axis)
+{
+    void *converted = mdf_arena_array(&composing->lowering->scratch, n, mdf_dtype_size(dtype));
+    struct mdf_value value = {0};
+    int64_t length = (int64_t)n;
+    mdf_lowered_id id;
+
+    if (converted == NULL) {
+        lowering_out_of_memory(composing->lowering);
+        composing->draft->has_failed = true;
+        return 0;
+    }
+    mdf_convert_elements(dtype, converted, from, elements, n, false);
+    mdf_value_borrow_tensor(composing->lowering->memory, &value, dtype, MDF_STRENGTH_TYPED, 1, &length, converted);
+    id = lowering_add_constant(composing->lowering, &value, false);
+    composing->draft->has_failed = composing->draft->has_failed || id == MDF_LOWERED_NONE;
+    return composing->draft->has_failed ? 0 : draft_load(composing->lowering, composing->draft, id, &axis);
+}
+
+uint8_t compose_count(struct composing *composing, size_t n, uint8_t axis)
+{
+    int64_t *numbers = mdf_arena_array(&composing->lowering->scratch, n, sizeof *numbers);
+    size_t i;
+
+    if (numbers == NULL) {
+        lowering_out_of_memory(composing->lowering);
+        composing->draft->has_failed = true;
+        return 0;
+    }
+    for (i = 0; i < n; i++) {
+        numbers[i] = (int64_t)i;
+    }
+    return compose_row(composing, MDF_DTYPE_INT64, MDF_DTYPE_INT64, numbers, n, axis);
+}
+
+uint8_t compose_is_first(struct composing *composing, size_t n, uint8_t axis)
+{
+    bool *is_first = mdf_arena_array(&composing->lowering->scratch, n, sizeof *is_first);
+
+    if (is_first == NULL) {
+        lowering_out_of_memory(composing->lowering);
+        composing->draft->has_failed = true;
+        return 0;
+    }
+    is_first[0] = true;
+    return compose_row(composing, MDF_DTYPE_BOOL, MDF_DTYPE_BOOL, is_first, n, axis);
+}
+
+uint8_t compose_without_nan(struct composing *composing, uint8_t x, uint8_t axis)
+{
+    size_t n = axis == DRAFT_NO_AXIS ? 1 : composing->draft->extents[axis], i;
+    double *instead = mdf_arena_array(&composing->lowering->scratch, n, sizeof *instead);
+
+    if (instead == NULL || composing->draft->has_failed) {
+        composing->draft->has_failed = composing->draft->has_failed || !lowering_out_of_memory(composing->lowering);
+        return 0;
+    }
+    for (i = 0; i < n; i++) {
+        instead[i] = i == 0 ? (double)INFINITY : (double)-INFINITY;
+    }
+    return compose_select(
+        composing, compose_apply(composing, MDF_ELEMENT(equal), x, x), x,
+        compose_row(composing, (mdf_dtype)composing->draft->steps[x].step.dtype, MDF_DTYPE_FLOAT64, instead, n, axis));
+}
+
+void compose_axes(struct composing *composing)
+{
+    size_t d;
+
+    for (d = 0; d < composing->result->rank; d++) {
+        composing->axes[d] = draft_axis(composing->draft, mdf_value_shape(composing->result)[d]);
+    }
+}
+
+/* ------------------------------------------------------------------ elements */
+
+/* Whether an operand keeps its value in the type of a real result. */
+static bool fits_result(const struct composing *composing, size_t i)
+{
+    const struct mdf_value *value = composing->trial->effective[i];
+    double real;
+
+    if (composing->result->dtype != MDF_DTYPE_FLOAT32 || value->dtype != MDF_DTYPE_FLOAT64) {
+        return true;
+    }
+    real = mdf_element_to_double(MDF_DTYPE_FLOAT64, value->data);
+    return value->length == 1 && lowering_is_constant(composing->lowering, composing->trial->ids[i]) &&
+           (double)(float)real == real;
+}
+
+/* The type in which elements are computed: of a real result its own, else that of the operands, or, where they differ, int64,
+ * which holds all whole numbers but the largest. NONE: there is none that gives the same. */
+static mdf_dtype computed_dtype(const struct composing *composing)
+{
+    const struct trial *trial = composing->trial;
+    mdf_dtype dtype = (mdf_dtype)trial->effective[trial->n - 1]->dtype;
+    bool any_real = false, differ = false;
+    size_t i;
+
+    for (i = 0; i < trial->n; i++) {
+        if (trial->effective[i]->dtype == MDF_DTYPE_UINT64 && trial->effective[i]->dtype != (uint8_t)dtype) {
+            return MDF_DTYPE_NONE;
+        }
+        if (!fits_result(composing, i)) {
+            return MDF_DTYPE_NONE;
+        }
+        differ = differ || trial->effective[i]->dtype != (uint8_t)dtype;
+        any_real = any_real || mdf_dtype_kind((mdf_dtype)trial->effective[i]->dtype) == 'f';
+    }
+    if (mdf_dtype_kind((mdf_dtype)composing->result->dtype) == 'f' || !differ) {
+        return differ || any_real ? (mdf_dtype)composing->result->dtype : dtype;
+    }
+    return composing->result->dtype != MDF_DTYPE_BOOL ? (any_real ? MDF_DTYPE_NONE : (mdf_dtype)composing->result->dtype)
+           : any_real ? mdf_python_promote(trial->call.context, trial->effective[0], trial->effective[1])
+                      : MDF_DTYPE_INT64;
+}
+
+/* One function of its operands, in one type. */
+static uint8_t one_function(struct composing *composing, const struct mdf_element *element)
+{
+    mdf_dtype dtype = computed_dtype(composing);
+    uint8_t in[MDF_MAX_OPERANDS];
+    size_t i;
+
+    if (dtype == MDF_DTYPE_NONE || element->n_operands != composing->trial->n || element->n_operands > 2) {
+        composing->draft->has_failed = true;
+        return 0;
+    }
+    for (i = 0; i < composing->trial->n; i++) {
+        in[i] = compose_load(composing, i, dtype);
+    }
+    return draft_apply(composing->lowering, composing->draft, element, in);
+}
+
+/* Operands one after the other, from the left; divided by their number. */
+static uint8_t fold_operands(struct composing *composing, const struct mdf_element *element, bool divides)
+{
+    mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
+    uint8_t total = compose_load(composing, 0, dtype);
+    size_t n = composing->trial->n, i;
+
+    for (i = 1; i < n; i++) {
+        total = compose_apply(composing, element, total, compose_load(composing, i, dtype));
+    }
+    return divides ? compose_apply(composing, MDF_ELEMENT(divide), total, compose_number(composing, dtype, (double)n)) : total;
+}
+
+/* Bounds are inputs 1 and 2, or attributes. */
+static uint8_t clip(struct composing *composing)
+{
+    static const char *const names[] = {"min", "max"};
+    const struct trial *trial = composing->trial;
+    mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
+    uint8_t x = compose_load(composing, 0, dtype);
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        const struct mdf_element *element = i == 0 ? MDF_ELEMENT(larger) : MDF_ELEMENT(smaller);
+        const double *given = lowering_setting(trial->source->operator, trial->source->settings, names[i]);
+
+        if (i + 1 < trial->n && trial->ids[i + 1] != MDF_LOWERED_NONE) {
+            x = compose_apply(composing, element, compose_load(composing, i + 1, dtype), x);
+        } else if (given != NULL && !isnan(*given)) {
+            x = compose_apply(composing, element, compose_number(composing, dtype, *given), x);
+        }
+    }
+    return x;
+}
+
+/* ------------------------------------------------------------------ Softmax */
+
+/* The axes of a line, and what goes through all lines: of dimensions from `axis` on, up to version 12, or of one. */
+struct lines {
+    uint8_t axis;
+    bool is_adjacent;
+    size_t rank;
+    uint8_t axes[MDF_INLINE_RANK];
+    int64_t strides[MDF_INLINE_RANK];
+};
+
+static bool find_lines(struct composing *composing, struct lines *lines)
+{
+    const struct mdf_operator *operator= composing->trial->source->operator;
+    const int64_t *shape;
+    bool is_flat = operator->since<13;
+    size_t rank = composing->result->rank, axis = lowering_axis(composing->trial->source, rank, is_flat ? 1 : rank - 1), d;
+    int64_t n = 1;
+
+    if (axis >= rank) {
+        return false;
+    }
+    shape = mdf_value_shape(composing->result);
+    mdf_strides(rank, shape, lines->strides);
+    for (d = 0; d < rank; d++) {
+        n *= d >= axis ? shape[d] : 1;
+        if (d < axis || !is_flat) {
+            lines->axes[d] = draft_axis(composing->draft, shape[d]);
+        }
+    }
+    lines->is_adjacent = is_flat || n == shape[axis];
+    lines->rank = is_flat ? axis + 1 : rank;
+    if (is_flat) {
+        lines->axes[axis] = draft_axis(composing->draft, n);
+        lines->strides[axis] = 1;
+    }
+    lines->axis = lines->axes[axis];
+    return lines->axis != DRAFT_NO_AXIS;
+}
+
+/* 1 at the first largest element, or at a NaN that comes first of all; other NaN count as the lowest. */
+static uint8_t harden(struct composing *composing, const struct lines *lines, uint8_t x)
+{
+    struct nest_draft *draft = composing->draft;
+    mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
+    uint8_t place, number;
+
+    place = draft_fold(draft, MDF_NEST_FIRST_MAXIMUM, compose_without_nan(composing, x, lines->axis), 1, &lines->axis, 1);
+    number = compose_count(composing, draft->extents[lines->axis], lines->axis);
+    return draft_cast(draft, compose_apply(composing, MDF_ELEMENT(equal), number, place), dtype);
+}
+
+/* In the kernel's own order and types (functions/folds/softmax.c). */
+static uint8_t soften(struct composing *composing, const struct lines *lines, uint8_t x, bool is_log)
+{
+    struct nest_draft *draft = composing->draft;
+    mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
+    bool is_vector = dtype == MDF_DTYPE_FLOAT32 && lines->is_adjacent;
+    uint8_t shifted, power, sum;
+
+    shifted = compose_apply(composing, MDF_ELEMENT(subtract), x, draft_fold(draft, MDF_NEST_MAXIMUM, x, 1, &lines->axis, 1));
+    power = compose_apply(composing, is_vector ? MDF_ELEMENT(vector_exponential) : MDF_ELEMENT(exponential), shifted, 0);
+    sum = draft_fold(draft, MDF_NEST_SUM, draft_cast(draft, power, MDF_DTYPE_FLOAT64), 1, &lines->axis,
+                     is_vector ? MDF_EXP_SUM_PARTS : 1);
+    return is_log ? compose_apply(composing, MDF_ELEMENT(subtract), shifted,
+                                  draft_cast(draft, compose_apply(composing, MDF_ELEMENT(logarithm), sum, 0), dtype))
+                  : compose_apply(composing, MDF_ELEMENT(multiply), power,
+                                  draft_cast(draft, compose_apply(composing, MDF_ELEMENT(reciprocal), sum, 0), dtype));
+}
+
+static mdf_lowered_id add_softmax(struct composing *composing)
+{
+    enum mdf_form form = composing->trial->source->operator->form;
+    struct mdf_nest_view view = {.id = composing->trial->ids[0], .at = MDF_NEST_NONE};
+    struct lines lines;
+    uint8_t x;
+
+    if (!find_lines(composing, &lines)) {
+        return MDF_LOWERED_NONE;
+    }
+    x = draft_load_elements(composing->lowering, composing->draft, &view, lines.rank, lines.axes, lines.strides);
+    x = form == MDF_FORM_HARDMAX ? harden(composing, &lines, x) : soften(composing, &lines, x, form == MDF_FORM_LOG_SOFTMAX);
+    return lowering_add_nest_of(composing->lowering, composing->draft, x, composing->result, lines.rank, lines.axes,
+                                lines.strides);
+}
+
+/* ------------------------------------------------------------------ calls */
+
+/* Whether all inputs are arrays, or numbers, that are there, and all results arrays of elements. */
+static bool has_operands(const struct lowering *lowering, const struct trial *trial)
+{
+    size_t i;
+
+    for (i = 0; i < trial->n; i++) {
+        bool is_bound = trial->source->operator->form == MDF_FORM_CLIP && i> 0;
+
+        if (trial->ids[i] == MDF_LOWERED_NONE
+                ? !is_bound
+                : trial->effective[i]->kind != MDF_KIND_TENSOR || trial->effective[i]->rank > MDF_INLINE_RANK ||
+                      lowering->facts[trial->ids[i]].is_open) {
+            return false;
+        }
+    }
+    for (i = 0; i < trial->source->n_outputs; i++) {
+        if (trial->outputs[i] != NULL && (trial->results[i].kind != MDF_KIND_TENSOR || trial->results[i].length == 0 ||
+                                          trial->results[i].rank > MDF_INLINE_RANK)) {
+            return false;
+        }
+    }
+    return trial->n > 0 && trial->source->n_outputs <= COMPOSE_MOST_OUTPUTS;
+}
+
+/* Products of an array and a number. */
+static bool has_number(const struct trial *trial)
+{
+    return trial->effective[0]->rank == 0 || trial->effective[trial->n - 1]->rank == 0;
+}
+
+static mdf_lowered_id compose(struct composing *composing)
+{
+    const struct mdf_operator *operator= composing->trial->source->operator;
+    const struct mdf_element *element = mdf_element_of(operator, composing->trial->source->settings);
+    uint8_t result;
+
+    if (operator->form == MDF_FORM_SOFTMAX || operator->form == MDF_FORM_LOG_SOFTMAX || operator->form == MDF_FORM_HARDMAX) {
+        return add_softmax(composing);
+    }
+    compose_axes(composing);
+    if (operator->form == MDF_FORM_CLIP) {
+        result = clip(composing);
+    } else if (operator->form == MDF_FORM_VARIADIC || operator->form == MDF_FORM_MEAN) {
+        result = fold_operands(composing, operator->form == MDF_FORM_MEAN ? MDF_ELEMENT(add) : element,
+                                          operator->form == MDF_FORM_MEAN && composing->trial->n> 1);
+    } else if (operator->form == MDF_FORM_MATMUL || operator->form == MDF_FORM_DOT) {
+        result = has_number(composing->trial) ? one_function(composing, MDF_ELEMENT(multiply)) : 0;
+        composing->draft->has_failed = composing->draft->has_failed || !has_number(composing->trial);
+    } else if (element != NULL) {
+        result = one_function(composing, element);
+    } else {
+        return MDF_LOWERED_NONE;
+    }
+    return lowering_add_nest(composing->lowering, composing->draft, result, composing->result, composing->axes);
+}
+
+/* The values of all outputs that are read; false: there is none for one of them. */
+static bool compose_all(struct composing *composing, mdf_lowered_id *ids)
+{
+    const struct mdf_code_call *source = composing->trial->source;
+
+    if (compose_has_features(source->operator->form)) {
+        return compose_features(composing, ids);
+    }
+    if (source->operator->form == MDF_FORM_TOP_K) {
+        return compose_top(composing, ids);
+    }
+    if (compose_has_norm(source->operator->form)) {
+        ids[0] = compose_norm(composing);
+    } else if (source->n_outputs == 1 && composing->trial->outputs[0] != NULL) {
+        ids[0] = compose(composing);
+    }
+    return ids[0] != MDF_LOWERED_NONE;
+}
+
+bool lowering_compose(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
+{
+    struct composing composing = {.lowering = lowering, .trial = trial, .result = &trial->results[0]};
+    mdf_lowered_id ids[COMPOSE_MOST_OUTPUTS] = {MDF_LOWERED_NONE, MDF_LOWERED_NONE};
+    bool done = true;
+    size_t i;
+
+    *taken = has_operands(lowering, trial) && (composing.draft = draft_new(lowering)) != NULL && compose_all(&composing, ids);
+    for (i = 0; *taken && done && i < trial->source->n_outputs; i++) {
+        done = trial->outputs[i] == NULL || lowering_bind(lowering, scope, trial->source->outputs[i], ids[i]);
+    }
+    return done && !lowering_has_failed(lowering);
+}

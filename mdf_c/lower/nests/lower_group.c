@@ -1,0 +1,383 @@
+/* lower_group.c - ops of a region that go through one index space become one NEST: element ops over arrays of one length, with
+ * one axis; nests, with element ops that use what they make, with theirs. See lowering.h.
+ *
+ * An op joins another one where that stands, so that all it reads has to be made there or before. */
+#include "mdf_c/lower/nests/nest_draft.h"
+#include "mdf_c/machine/emit.h"
+
+#include <string.h>
+
+enum { LONGEST_ALONE = 4096, MOST_TRIED = 6 }; /* elements; ops that a nest may join */
+
+static bool is_array_op(const struct lowering *lowering, const struct mdf_lowered_op *op)
+{
+    return op->code < MDF_LOWERED_COPY && !lowering->lowered->values[op->out].is_scalar;
+}
+
+/* A function that is a loop over elements by itself, on arrays that stay in the cache from one op to the next, needs no group: so
+ * machine code can do what is before and behind it, and call the loop. */
+static bool stands_alone(const struct lowering *lowering, const struct mdf_lowered_op *op)
+{
+    return op->code == MDF_LOWERED_ELEMENTS && !lowering->is_for_source &&
+           lowering->lowered->values[op->out].form.length <= LONGEST_ALONE;
+}
+
+/* Element ops on arrays of n elements that will be one nest. */
+struct group {
+    struct mdf_lowered_op *ops;
+    size_t n_ops, n;
+    size_t n_steps;  /* of the nest, at most */
+    bool is_covered; /* by machine code */
+};
+
+/* A region whose ops are gone through: the first n are done. */
+struct grouping {
+    struct lowering *lowering;
+    struct region *region;
+    size_t *made_at; /* of each value: the op that makes it; SIZE_MAX: none of these */
+    size_t n;
+    struct group **groups; /* of each op: the group that it stands for; NULL: it is what it is */
+    size_t group;          /* the one that element ops join; SIZE_MAX: none */
+};
+
+/* Whether machine code has vectors of all of an op's types; on C source it does not matter. */
+static bool is_covered(const struct lowering *lowering, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_value *values = lowering->lowered->values;
+    bool covers = mdf_machine_has_vectors((mdf_dtype)values[op->out].form.dtype);
+    size_t i;
+
+    for (i = 0; i < op->n_in; i++) {
+        covers = covers && mdf_machine_has_vectors((mdf_dtype)values[op->in[i]].form.dtype);
+    }
+    return covers || lowering->is_for_source;
+}
+
+static bool new_group(struct grouping *grouping, size_t at, const struct mdf_lowered_op *op, size_t capacity)
+{
+    struct mdf_arena *arena = &grouping->lowering->scratch;
+    struct group *group = mdf_arena_allocate(arena, sizeof *group);
+
+    if (group == NULL) {
+        return lowering_out_of_memory(grouping->lowering);
+    }
+    group->n = grouping->lowering->lowered->values[op->out].form.length;
+    group->is_covered = is_covered(grouping->lowering, op);
+    group->ops = mdf_arena_array(arena, capacity, sizeof *group->ops);
+    grouping->groups[at] = group;
+    grouping->region->ops[at] = (struct mdf_lowered_op){.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE, .origin = op->origin};
+    return group->ops != NULL || lowering_out_of_memory(grouping->lowering);
+}
+
+static void put(struct grouping *grouping, size_t at, const struct mdf_lowered_op *op)
+{
+    struct group *group = grouping->groups[at];
+
+    group->ops[group->n_ops++] = *op;
+    group->n_steps += op->n_in + 2u;
+    grouping->made_at[op->out] = at;
+}
+
+/* Whether an op can be put into the group that stands at `at` of the ops so far: not where an operand is made behind it. */
+static bool joins(const struct grouping *grouping, const struct mdf_lowered_op *op, size_t at)
+{
+    const struct group *group = at == SIZE_MAX ? NULL : grouping->groups[at];
+    size_t i;
+
+    if (group == NULL || group->n != grouping->lowering->lowered->values[op->out].form.length ||
+        group->n_steps + op->n_in + 2 > MDF_NEST_MOST_STEPS || group->is_covered != is_covered(grouping->lowering, op)) {
+        return false;
+    }
+    for (i = 0; i < op->n_in; i++) {
+        if (grouping->made_at[op->in[i]] != SIZE_MAX && grouping->made_at[op->in[i]] > at) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A value that several nests store is made by the last of them. */
+static void note_store(size_t *made_at, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *store, size_t at,
+                       const struct mdf_lowered_value *values)
+{
+    bool is_part = mdf_nest_count(nest, 0, store->level) < values[store->view.id].form.length;
+    size_t *made = &made_at[store->view.id];
+
+    *made = is_part && *made != SIZE_MAX && *made > at ? *made : at;
+}
+
+/* Notes where the results of an op are made. */
+static void note_made(size_t *made_at, const struct mdf_lowered_op *op, size_t at, const struct mdf_lowered_value *values)
+{
+    size_t i;
+
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_CALL:
+        for (i = 0; i < op->of.call->n_outputs; i++) {
+            if (op->of.call->outputs[i] != MDF_LOWERED_NONE) {
+                made_at[op->of.call->outputs[i]] = at;
+            }
+        }
+        break;
+    case MDF_LOWERED_IF:
+        for (i = 0; i < op->of.branches->n_merges; i++) {
+            made_at[op->of.branches->merges[i].out] = at;
+        }
+        break;
+    case MDF_LOWERED_LOOP:
+        for (i = 0; i < op->of.loop->n_states; i++) {
+            made_at[op->of.loop->states[i].parameter] = at;
+        }
+        for (i = 0; i < op->of.loop->n_stacks; i++) {
+            made_at[op->of.loop->stacks[i].stack] = at;
+        }
+        break;
+    case MDF_LOWERED_NEST:
+        for (i = 0; op->of.nest != NULL && i < op->of.nest->n_steps; i++) {
+            if (op->of.nest->steps[i].kind == MDF_NEST_STORE) {
+                note_store(made_at, op->of.nest, &op->of.nest->steps[i], at, values);
+            }
+        }
+        break;
+    MDF_LOWERED_CASES_OF_ELEMENTS:
+        made_at[op->out] = at;
+        break;
+    }
+}
+
+/* ------------------------------------------------------------------ nests */
+
+/* The nest of an element op whose operands have as many elements as its result, or one; NULL: it has none. */
+static struct mdf_lowered_nest *nest_of_op(struct lowering *lowering, const struct mdf_lowered_op *op)
+{
+    const struct mdf_value *result = &lowering->lowered->values[op->out].form;
+    struct nest_draft *draft = draft_new(lowering);
+    uint8_t axes[MDF_INLINE_RANK], own[MDF_INLINE_RANK], in[MDF_MAX_OPERANDS] = {0};
+    size_t i, d;
+
+    if (draft == NULL || result->length == 0 || (op->loop == NULL && op->code != MDF_LOWERED_CAST)) {
+        return NULL;
+    }
+    for (d = 0; d < result->rank; d++) {
+        axes[d] = draft_axis(draft, mdf_value_shape(result)[d]);
+    }
+    for (i = 0; i < op->n_in; i++) {
+        const struct mdf_value *operand = &lowering->lowered->values[op->in[i]].form;
+        size_t n = 0;
+
+        for (d = 0; d < operand->rank && operand->length > 1; d++) { /* axes of more than one index, in their order */
+            own[d] = mdf_value_shape(operand)[d] == 1 ? DRAFT_NO_AXIS : (uint8_t)n++;
+            if (own[d] != DRAFT_NO_AXIS &&
+                (own[d] >= draft->n_axes || draft->extents[own[d]] != (size_t)mdf_value_shape(operand)[d])) {
+                return NULL;
+            }
+        }
+        in[i] = draft_load(lowering, draft, op->in[i], own);
+    }
+    in[0] = draft_element(draft, op, (mdf_dtype)result->dtype, in, (1u << draft->n_axes) - 1);
+    draft_store(lowering, draft, in[0], op->out, axes);
+    return draft_finish(lowering, draft);
+}
+
+/* The nest of a group of element ops over the axes of their shape; NULL: they do not share one. */
+static struct mdf_lowered_nest *nest_of_group(struct lowering *lowering, const struct group *group)
+{
+    struct mdf_lowered_nest *nest = NULL;
+    size_t i;
+
+    for (i = 0; i < group->n_ops; i++) {
+        struct mdf_lowered_nest *next = nest_of_op(lowering, &group->ops[i]);
+
+        nest = next == NULL || i == 0 ? next : draft_merge(lowering, nest, next, false);
+        if (nest == NULL) {
+            return NULL;
+        }
+    }
+    return nest;
+}
+
+/* The same over one axis: elements as they lie. */
+static struct mdf_lowered_nest *flat_nest(struct lowering *lowering, const struct group *group)
+{
+    const struct mdf_lowered_value *values = lowering->lowered->values;
+    struct mdf_nest_view view = {.at = MDF_NEST_NONE};
+    struct nest_draft *draft = draft_new(lowering);
+    const int64_t stride = 1;
+    uint8_t axis, made[MDF_NEST_MOST_STEPS], in[MDF_MAX_OPERANDS] = {0};
+    size_t i, j, k;
+
+    if (draft == NULL) {
+        return NULL;
+    }
+    axis = draft_axis(draft, (int64_t)group->n);
+    for (i = 0; i < group->n_ops; i++) {
+        const struct mdf_lowered_op *op = &group->ops[i];
+
+        for (k = 0; k < op->n_in; k++) {
+            for (j = i; j > 0 && group->ops[j - 1].out != op->in[k]; j--) {
+            }
+            view.id = op->in[k];
+            in[k] = j > 0 ? made[j - 1]
+                          : draft_load_elements(lowering, draft, &view, values[view.id].is_scalar ? 0 : 1, &axis, &stride);
+        }
+        made[i] = draft_element(draft, op, (mdf_dtype)values[op->out].form.dtype, in, 1);
+        view.id = op->out;
+        draft_store_elements(lowering, draft, made[i], &view, 1, &axis, &stride);
+        lowering->facts[op->out].is_nested = true;
+    }
+    return draft_finish(lowering, draft);
+}
+
+/* What its nest is, or would be; NULL: it has none. */
+static struct mdf_lowered_nest *nest_at(struct grouping *grouping, size_t at)
+{
+    const struct mdf_lowered_op *op = &grouping->region->ops[at];
+
+    return op->code != MDF_LOWERED_NEST   ? NULL
+           : grouping->groups[at] != NULL ? nest_of_group(grouping->lowering, grouping->groups[at])
+                                          : op->of.nest;
+}
+
+static void become_nest(struct grouping *grouping, size_t at, struct mdf_lowered_nest *nest)
+{
+    struct mdf_lowered_op *op = &grouping->region->ops[at];
+    size_t i;
+
+    grouping->group = at == grouping->group ? SIZE_MAX : grouping->group;
+    grouping->groups[at] = NULL;
+    op->of.nest = nest;
+    for (i = 0; i < nest->n_steps; i++) {
+        if (nest->steps[i].kind == MDF_NEST_STORE) {
+            grouping->lowering->facts[nest->steps[i].view.id].is_nested = true;
+        }
+    }
+    note_made(grouping->made_at, op, at, grouping->lowering->lowered->values);
+}
+
+/* The op behind which all is there that a nest loads; SIZE_MAX: that is so before the first. */
+static size_t last_maker(const struct grouping *grouping, const struct mdf_lowered_nest *nest)
+{
+    size_t last = SIZE_MAX, i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        size_t made = nest->steps[i].kind == MDF_NEST_LOAD ? grouping->made_at[nest->steps[i].view.id] : SIZE_MAX;
+
+        last = made != SIZE_MAX && (last == SIZE_MAX || made > last) ? made : last;
+    }
+    return last;
+}
+
+/* Makes a nest part of another op before number `end`, one that makes something of what it loads. What became larger by that may
+ * be joined to one before it in turn, which leaves an op without a nest. */
+static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest *nest, size_t end, bool only_nests)
+{
+    size_t last = last_maker(grouping, nest), at, n_tried = 0;
+
+    for (at = end; last != SIZE_MAX && at-- > last && n_tried < MOST_TRIED;) {
+        struct mdf_lowered_op *op = &grouping->region->ops[at];
+        struct mdf_lowered_nest *other, *both;
+
+        if (op->code != MDF_LOWERED_NEST || (only_nests && grouping->groups[at] != NULL)) {
+            continue;
+        }
+        n_tried++;
+        other = nest_at(grouping, at);
+        both = other == NULL ? NULL : draft_merge(grouping->lowering, other, nest, true);
+        if (both != NULL) {
+            become_nest(grouping, at, both);
+            if (joins_nest(grouping, both, at, false)) {
+                op->of.nest = NULL;
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_op(struct grouping *grouping, const struct mdf_lowered_op *op)
+{
+    note_made(grouping->made_at, op, grouping->n, grouping->lowering->lowered->values);
+    grouping->region->ops[grouping->n++] = *op;
+}
+
+/* Whether an operand is made by a nest of the region. */
+static bool reads_nest(const struct grouping *grouping, const struct mdf_lowered_op *op)
+{
+    size_t i;
+
+    for (i = 0; i < op->n_in; i++) {
+        const struct lowering_view *view = &grouping->lowering->facts[op->in[i]].view;
+        size_t made = grouping->made_at[view->is_there ? view->id : op->in[i]];
+
+        if (made != SIZE_MAX && grouping->region->ops[made].code == MDF_LOWERED_NEST && grouping->groups[made] == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool group_op(struct grouping *grouping, struct mdf_lowered_op op, size_t n_left)
+{
+    struct mdf_lowered_nest *nest;
+    bool made = true;
+    size_t at;
+
+    if (op.code == MDF_LOWERED_NEST) {
+        if (!joins_nest(grouping, op.of.nest, grouping->n, false)) {
+            add_op(grouping, &op);
+        }
+        return true;
+    }
+    if (!is_array_op(grouping->lowering, &op)) {
+        add_op(grouping, &op);
+        return true;
+    }
+    nest = reads_nest(grouping, &op) ? nest_of_op(grouping->lowering, &op) : NULL;
+    if (nest != NULL && joins_nest(grouping, nest, grouping->n, true)) {
+        return true;
+    }
+    if (stands_alone(grouping->lowering, &op)) {
+        made = new_group(grouping, grouping->n, &op, 1);
+        at = grouping->n++;
+    } else {
+        if (!joins(grouping, &op, grouping->group)) {
+            made = new_group(grouping, grouping->n, &op, n_left);
+            grouping->group = grouping->n++;
+        }
+        at = grouping->group;
+    }
+    if (made) {
+        put(grouping, at, &op);
+    }
+    return made;
+}
+
+bool lowering_group(struct lowering *lowering, struct region *region)
+{
+    struct grouping grouping = {.lowering = lowering, .region = region, .group = SIZE_MAX};
+    size_t i;
+
+    grouping.made_at = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *grouping.made_at);
+    grouping.groups = mdf_arena_array(&lowering->scratch, region->n_ops, sizeof *grouping.groups);
+    if (grouping.made_at == NULL || grouping.groups == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    memset(grouping.made_at, 0xff, lowering->lowered->n_values * sizeof *grouping.made_at);
+    for (i = 0; i < region->n_ops; i++) {
+        if (!group_op(&grouping, region->ops[i], region->n_ops - i)) {
+            return false;
+        }
+    }
+    region->n_ops = 0;
+    for (i = 0; i < grouping.n; i++) {
+        struct mdf_lowered_op *op = &region->ops[i];
+
+        if (grouping.groups[i] != NULL && (op->of.nest = flat_nest(lowering, grouping.groups[i])) == NULL) {
+            return lowering_out_of_memory(lowering);
+        }
+        if (op->code != MDF_LOWERED_NEST || op->of.nest != NULL) {
+            region->ops[region->n_ops++] = *op;
+        }
+    }
+    return !lowering_has_failed(lowering);
+}

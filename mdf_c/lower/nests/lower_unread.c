@@ -1,0 +1,183 @@
+/* lower_unread.c - what nothing reads is dropped when all ops are there: moves whose results are read where they lie, stores of
+ * nests and what leads to them. Axes of nests that are gone through as one are joined. See lowering.h. */
+#include "mdf_c/lower/nests/nest_draft.h"
+#include "mdf_c/lowered/lowered_reads.h"
+
+#include <string.h>
+
+struct counting {
+    struct lowering *lowering;
+    size_t *n_reads; /* of each value */
+    int step;        /* 1: reads are added; -1: taken back */
+};
+
+static void count(void *context, mdf_lowered_id id, bool is_aliased)
+{
+    struct counting *counting = context;
+
+    (void)is_aliased;
+    counting->n_reads[id] += (size_t)counting->step;
+}
+
+static void count_op(struct counting *counting, const struct mdf_lowered_op *op)
+{
+    mdf_lowered_visit_reads(op, count, counting);
+}
+
+/* ------------------------------------------------------------------ nests */
+
+/* Whether a number may not fit the type that it is cast to. */
+static bool is_checked_cast(const struct mdf_nest_step *step)
+{
+    return step->code == MDF_LOWERED_CAST && mdf_dtype_kind((mdf_dtype)step->operand_dtype) == 'f' &&
+           mdf_dtype_kind((mdf_dtype)step->dtype) == 'i';
+}
+
+/* Drops stores that nothing reads, and steps that lead to no store. An element op that bails out does so for elements that nobody
+ * looks at, too, when the model is evaluated plainly: it stays. */
+static void trim_nest(const struct counting *counting, struct mdf_lowered_nest *nest)
+{
+    bool needed[MDF_NEST_MOST_STEPS] = {false};
+    uint8_t numbers[MDF_NEST_MOST_STEPS];
+    size_t n = 0, i, k;
+
+    for (i = nest->n_steps; i-- > 0;) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        bool may_bail_out =
+            step->view.at != MDF_NEST_NONE || (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_DIVIDE_NONZERO) ||
+            (step->kind == MDF_NEST_ELEMENT && step->code >= MDF_LOWERED_QUOTIENT && step->code <= MDF_LOWERED_FLOOR_REMAINDER) ||
+            (step->kind == MDF_NEST_ELEMENT && (step->code == MDF_LOWERED_ELEMENTS || is_checked_cast(step)));
+
+        needed[i] = needed[i] || (step->kind == MDF_NEST_STORE && counting->n_reads[step->view.id] > 0) || may_bail_out;
+        for (k = 0; needed[i] && k < step->n_in; k++) {
+            needed[step->in[k]] = true;
+        }
+        if (needed[i] && step->view.at != MDF_NEST_NONE) {
+            needed[step->view.at] = true;
+        }
+    }
+    for (i = 0; i < nest->n_steps; i++) {
+        struct mdf_nest_step step = nest->steps[i];
+
+        if (!needed[i]) {
+            if (step.kind == MDF_NEST_STORE) {
+                counting->lowering->facts[step.view.id].is_nested = false;
+            }
+            continue;
+        }
+        for (k = 0; k < step.n_in; k++) {
+            step.in[k] = numbers[step.in[k]];
+        }
+        step.view.at = step.view.at == MDF_NEST_NONE ? MDF_NEST_NONE : numbers[step.view.at];
+        numbers[i] = (uint8_t)n;
+        nest->steps[n++] = step;
+    }
+    nest->n_steps = n;
+}
+
+/* ------------------------------------------------------------------ ops */
+
+/* Whether an op of the region looks whether the index of a view is one, as the call does that moved its elements. */
+static bool checks_index(const struct mdf_lowered_region *region, const struct lowering_view *view)
+{
+    size_t i, j;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_nest *nest = region->ops[i].code == MDF_LOWERED_NEST ? region->ops[i].of.nest : NULL;
+
+        for (j = 0; nest != NULL && j < nest->n_steps; j++) {
+            const struct mdf_nest_view *load = &nest->steps[j].view;
+
+            if (nest->steps[j].kind == MDF_NEST_LOAD && load->id == view->id && load->at != MDF_NEST_NONE &&
+                load->at_limit == view->at_limit && load->at_stride == view->at_stride && mdf_nest_reads(nest, view->at)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool is_unread_move(const struct counting *counting, const struct mdf_lowered_region *region, mdf_lowered_id id)
+{
+    const struct lowering_view *view;
+
+    if (id == MDF_LOWERED_NONE) {
+        return true;
+    }
+    view = &counting->lowering->facts[id].view;
+    return counting->n_reads[id] == 0 && view->is_there && (view->at == MDF_LOWERED_NONE || checks_index(region, view));
+}
+
+/* Whether an op only moves elements, and nothing reads where to. */
+static bool is_unread(const struct counting *counting, const struct mdf_lowered_region *region, const struct mdf_lowered_op *op)
+{
+    size_t i;
+
+    if (op->code == MDF_LOWERED_COPY || op->code == MDF_LOWERED_PART) {
+        return counting->n_reads[op->out] == 0;
+    }
+    if (op->code != MDF_LOWERED_CALL || op->of.call->product != NULL) {
+        return false;
+    }
+    for (i = 0; i < op->of.call->n_outputs; i++) {
+        if (!is_unread_move(counting, region, op->of.call->outputs[i])) {
+            return false;
+        }
+    }
+    return op->of.call->n_outputs > 0;
+}
+
+static void drop_region(struct counting *counting, struct mdf_lowered_region *region)
+{
+    bool *stays;
+    size_t n = 0, i;
+
+    stays = mdf_arena_array(&counting->lowering->scratch, region->n_ops, sizeof *stays);
+    for (i = region->n_ops; stays != NULL && i-- > 0;) {
+        struct mdf_lowered_op *op = &region->ops[i];
+
+        stays[i] = !is_unread(counting, region, op);
+        if (!stays[i] || op->code == MDF_LOWERED_NEST) {
+            counting->step = -1;
+            count_op(counting, op);
+            counting->step = 1;
+        }
+        if (op->code == MDF_LOWERED_IF) {
+            drop_region(counting, &op->of.branches->then);
+            drop_region(counting, &op->of.branches->otherwise);
+        } else if (op->code == MDF_LOWERED_LOOP) {
+            drop_region(counting, &op->of.loop->body);
+        } else if (op->code == MDF_LOWERED_NEST) {
+            trim_nest(counting, op->of.nest);
+            draft_join_axes(op->of.nest);
+            count_op(counting, op);
+            stays[i] = op->of.nest->n_steps > 0;
+        }
+    }
+    for (i = 0; stays != NULL && i < region->n_ops; i++) {
+        if (stays[i]) {
+            region->ops[n++] = region->ops[i];
+        }
+    }
+    region->n_ops = stays != NULL ? n : region->n_ops;
+}
+
+bool lowering_drop_unread(struct lowering *lowering)
+{
+    struct mdf_lowered *lowered = lowering->lowered;
+    struct counting counting = {.lowering = lowering, .step = 1};
+    size_t i;
+
+    counting.n_reads = mdf_arena_array(&lowering->scratch, lowered->n_values, sizeof *counting.n_reads);
+    if (counting.n_reads == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < lowered->n_outputs; i++) {
+        counting.n_reads[lowered->outputs[i].id]++;
+    }
+    for (i = 0; i < lowered->region.n_ops; i++) {
+        count_op(&counting, &lowered->region.ops[i]);
+    }
+    drop_region(&counting, &lowered->region);
+    return !lowering->scratch.has_refused || lowering_out_of_memory(lowering);
+}
