@@ -4,6 +4,6 @@
 # functions/kernel/registry.c includes the result. Run from the root of the tree.
 set -eu
 export LC_ALL=C
-for file in functions/*/*.c; do
+find functions -name "*.c" | while read -r file; do
     sed -n 's/^const struct mdf_operator \(mdf_operators_[a-z0-9_]*\)\[\].*/MDF_OPERATOR_TABLE(\1)/p' "$file"
 done | sort -u
