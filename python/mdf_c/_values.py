@@ -10,6 +10,7 @@ Out of the engine: arrays are copied once, or are read-only views of what the st
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import numbers
 import sys
@@ -112,9 +113,14 @@ def address_of(array: np.ndarray) -> int:
         return array.ctypes.data
 
 
+@functools.lru_cache(maxsize=64)
+def _shape_type(rank: int) -> type:
+    return ctypes.c_int64 * rank
+
+
 def tensor_of(array: np.ndarray) -> Tensor:
     """A view of a dense array; keep the array alive while it is used."""
-    shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+    shape = _shape_type(array.ndim)(*array.shape)
     if array.dtype.kind in "OUST":
         texts = [_utf8(item) for item in array.ravel().tolist()]
         data = (ctypes.c_char_p * len(texts))(*texts)
@@ -254,6 +260,12 @@ def _texts_of(tensor: Tensor, shape: tuple[int, ...], size: int) -> np.ndarray:
     return array.reshape(shape)
 
 
+@functools.lru_cache(maxsize=256)
+def _bytes_type(size: int) -> type:
+    """So many bytes, as ctypes has them, which makes such a type again each time that nobody has it."""
+    return ctypes.c_char * size
+
+
 def _array_of(pointer: int, tensor: Tensor, owner: Handle | None) -> np.ndarray:
     kept = None if owner is None else _keep(pointer, owner)
     if kept is not None:
@@ -267,7 +279,7 @@ def _array_of(pointer: int, tensor: Tensor, owner: Handle | None) -> np.ndarray:
         return _texts_of(tensor, shape, size)
     if not size:
         return np.empty(shape, dtype)
-    memory = (ctypes.c_char * (size * dtype.itemsize)).from_address(tensor.data)
+    memory = _bytes_type(size * dtype.itemsize).from_address(tensor.data)
     if kept is None:
         return np.ndarray(shape, dtype, memory).copy()
     memory.kept = kept

@@ -40,7 +40,8 @@ from .errors import MdfError, MdfNameError, MdfWarning
 _LONG_S = 0.005
 # Found once: an evaluation may take less than finding them. Without types, as the state has its arguments ready as C's.
 _clock, _evaluate = time.perf_counter, lib["mdf_evaluate"]
-_NO_TENSOR = (None, None, b"", None)  # of an input that was no array yet
+_set_input = lib["mdf_set_input"]
+_NO_TENSOR = (None, None, None, ())  # of an input that was no array yet
 
 
 # mdf_loop_condition.
@@ -329,7 +330,7 @@ class State(Uncopied):
         self._lock = threading.RLock()  # held by who looks at the state, or evaluates it
         self._is_evaluated = False
         self._lent: list[Any] = []
-        self._tensors: dict[str, tuple] = {}  # by the name of an input: type and shape of the array it was, the name's bytes, a view
+        self._tensors: dict[str, tuple] = {}  # by the name of an input: type and shape of the array it was, a view, what sets it
         self._words = (ctypes.c_size_t * 64)()
         self._may_be_long = True
         self._n_checked = 0  # evaluations that were looked at for what they quietly take: of the first two
@@ -404,20 +405,21 @@ class State(Uncopied):
             tensor = tensor_of(array)
             self._check(give(self._pointer, port, tensor, self._error))
             if array.dtype.kind in "biuf":
-                self._tensors[name] = (array.dtype, array.shape, port, tensor)
+                arguments = (ctypes.c_void_p(self._pointer), ctypes.c_char_p(port), byref(tensor), byref(self._error))
+                self._tensors[name] = (array.dtype, array.shape, tensor, arguments)
         else:
             made = Value(value)
             self._check(lib.mdf_set_input_value(self._pointer, port, made.pointer, self._error))
 
     def _set_again(self, name: str, array: np.ndarray) -> bool:
         """Sets an input that was an array of this type and shape before; False where it was not."""
-        dtype, shape, port, tensor = self._tensors.get(name, _NO_TENSOR)
+        dtype, shape, tensor, arguments = self._tensors.get(name, _NO_TENSOR)
         if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
             return False
         if self._n_checked == 0:
             self._given.add(name)
         tensor.data = address_of(array)
-        if lib.mdf_set_input(self._pointer, port, tensor, self._error):
+        if _set_input(*arguments):
             self._check(None)
         return True
 
@@ -432,7 +434,7 @@ class State(Uncopied):
             Look at arrays where they are rather than copy them: they must not change while the state is in use, which keeps
             them alive. For states that are evaluated once.
         """
-        if not isinstance(inputs, Mapping):
+        if type(inputs) is not dict and not isinstance(inputs, Mapping):
             raise TypeError(f"inputs are a dict of values by name, not a {type(inputs).__name__}")
         with self._free():
             for name, value in inputs.items():
