@@ -184,6 +184,10 @@ MDF_API size_t mdf_value_length(const mdf_value *value);
 MDF_API const mdf_value *mdf_value_item(const mdf_value *value, size_t index);
 /* Key of entry number `index` of an object; NULL otherwise. */
 MDF_API const char *mdf_value_key(const mdf_value *value, size_t index);
+/* Of a list of objects with the same keys in the same order, whose entries are numbers of one type without axes (onnx::ZipMap makes
+ * such): this type, and the numbers, those of one object after those of the other, in `numbers`, which is NULL or has `size_bytes`
+ * bytes. False for any other value, and where there is less room. */
+MDF_API bool mdf_value_table(const mdf_value *list, mdf_dtype *dtype, void *numbers, size_t size_bytes);
 
 /* Values that the caller makes: of kind NONE; an array (copied); a number, truth or text as Python has them, or, with
  * mdf_value_new_literal, an array of numbers as a model's file has it, which take the type of what they meet in an operator; a

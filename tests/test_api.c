@@ -110,6 +110,42 @@ Test(api, made_values_of_every_kind_pass_through)
     end(&fixture);
 }
 
+/* Objects that are alike give their numbers at once; any other list, and too little room, nothing. */
+Test(api, tables)
+{
+    static const char *const keys[] = {"p", "q"}, *const turned[] = {"q", "p"};
+    mdf_value *numbers[3], *texts[2], *rows[3], *list;
+    int64_t found[4] = {0};
+    mdf_dtype dtype = MDF_DTYPE_NONE;
+
+    for (int64_t i = 0; i < 3; i++) {
+        numbers[i] = mdf_value_new_integer(i + 1, NULL);
+    }
+    texts[0] = texts[1] = mdf_value_new_text("t", NULL);
+    rows[0] = mdf_value_new_dict(keys, (const mdf_value *const *)numbers, 2, NULL);
+    rows[1] = mdf_value_new_dict(keys, (const mdf_value *const *)&numbers[1], 2, NULL);
+    rows[2] = mdf_value_new_dict(turned, (const mdf_value *const *)numbers, 2, NULL);
+    list = mdf_value_new_list((const mdf_value *const *)rows, 2, NULL);
+    cr_assert(mdf_value_table(list, &dtype, NULL, 0) && dtype == MDF_DTYPE_INT64);
+    cr_expect(!mdf_value_table(list, &dtype, found, sizeof found - 1));
+    cr_assert(mdf_value_table(list, &dtype, found, sizeof found));
+    cr_expect(found[0] == 1 && found[1] == 2 && found[2] == 2 && found[3] == 3);
+    mdf_value_free(list);
+    list = mdf_value_new_list((const mdf_value *const *)rows, 3, NULL);
+    cr_expect(!mdf_value_table(list, &dtype, NULL, 0), "the keys stand in another order");
+    mdf_value_free(list);
+    mdf_value_free(rows[2]);
+    rows[2] = mdf_value_new_dict(keys, (const mdf_value *const *)texts, 2, NULL);
+    list = mdf_value_new_list((const mdf_value *const *)&rows[2], 1, NULL);
+    cr_expect(!mdf_value_table(list, &dtype, NULL, 0) && !mdf_value_table(rows[0], &dtype, NULL, 0));
+    mdf_value_free(list);
+    for (size_t i = 0; i < 3; i++) {
+        mdf_value_free(rows[i]);
+        mdf_value_free(numbers[i]);
+    }
+    mdf_value_free(texts[0]);
+}
+
 /* A lent array is looked at where it is when the evaluation begins, and never written; what is set afterwards goes elsewhere. */
 Test(api, lent_inputs_are_not_copied)
 {

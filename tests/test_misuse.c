@@ -27,7 +27,7 @@ struct given {
     mdf_program *program;
     mdf_state *state;
     mdf_sweep *sweep;
-    mdf_value *value, *dict;
+    mdf_value *value, *dict, *list;
     const mdf_value *items[1];
     const char *names[1];
     int64_t shape[1];
@@ -65,6 +65,7 @@ static void begin(struct given *g)
     g->value = mdf_value_new_integer(1, &g->error);
     g->items[0] = g->value;
     g->dict = mdf_value_new_dict(g->names, g->items, 1, &g->error);
+    g->list = mdf_value_new_list((const mdf_value *const *)&g->dict, 1, &g->error);
     g->failed.code = MDF_VALUE;
     strcpy(g->path, "/tmp/mdf_misuse_XXXXXX.json");
     close(mkstemps(g->path, 5));
@@ -78,6 +79,7 @@ static void begin(struct given *g)
 static void end(struct given *g)
 {
     unlink(g->path);
+    mdf_value_free(g->list);
     mdf_value_free(g->dict);
     mdf_value_free(g->value);
     mdf_sweep_free(g->sweep);
@@ -118,6 +120,7 @@ static bool is_tried(struct given *g, int pointer)
     ASKS(mdf_value_length, IS_ZERO, 1, 1, P(0, g->dict))                                                                \
     ASKS(mdf_value_item, IS_NULL, 1, 1, P(0, g->dict), 0)                                                               \
     ASKS(mdf_value_key, IS_NULL, 1, 1, P(0, g->dict), 0)                                                                \
+    ASKS(mdf_value_table, IS_FALSE, 2, 3, P(0, g->list), P(1, &g->found.dtype), P(2, g->text), sizeof g->text)          \
     MAKES(mdf_value_new_none, 0, 1, ERROR(0))                                                                           \
     MAKES(mdf_value_new_tensor, 1, 2, P(0, &g->tensor), ERROR(1))                                                       \
     MAKES(mdf_value_new_literal, 1, 2, P(0, &g->tensor), ERROR(1))                                                      \

@@ -185,3 +185,46 @@ const char *mdf_value_key(const mdf_value *value, size_t index)
     }
     return mdf_value_to_string(&mdf_value_items(value)[2 * index]);
 }
+
+/* Whether an object's keys are those of `first`, in their order, and its entries numbers of that type without axes. */
+static bool is_row(const struct mdf_value *object, const struct mdf_value *first, unsigned dtype)
+{
+    if (object->kind != MDF_KIND_DICT || object->length != first->length) {
+        return false;
+    }
+    for (size_t i = 0; i < object->length; i++) {
+        const struct mdf_value *number = &mdf_value_items(object)[2 * i + 1];
+
+        if (!mdf_value_is_scalar(number) || number->dtype != dtype ||
+            strcmp(mdf_value_key(object, i), mdf_value_key(first, i)) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mdf_value_table(const mdf_value *list, mdf_dtype *dtype, void *numbers, size_t size_bytes)
+{
+    const struct mdf_value *rows = mdf_value_item(list, 0), *number = mdf_value_item(rows, 0);
+    size_t n = mdf_value_length(rows), element;
+    char *to = numbers;
+
+    if (dtype == NULL || mdf_value_kind(list) != MDF_KIND_LIST || mdf_value_kind(rows) != MDF_KIND_DICT || number == NULL ||
+        number->kind != MDF_KIND_TENSOR || number->dtype == MDF_DTYPE_STRING) {
+        return false;
+    }
+    element = mdf_dtype_size((mdf_dtype)number->dtype);
+    for (size_t row = 0; row < list->length; row++) {
+        if (!is_row(&rows[row], rows, number->dtype)) {
+            return false;
+        }
+    }
+    if (numbers != NULL && size_bytes / element / n < list->length) {
+        return false;
+    }
+    for (size_t i = 0; numbers != NULL && i < list->length * n; i++) {
+        memcpy(to + i * element, mdf_value_items(&rows[i / n])[2 * (i % n) + 1].data, element);
+    }
+    *dtype = (mdf_dtype)number->dtype;
+    return true;
+}

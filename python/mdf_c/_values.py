@@ -286,6 +286,24 @@ def _array_of(pointer: int, tensor: Tensor, owner: Handle | None) -> np.ndarray:
     return np.frombuffer(memoryview(memory).toreadonly(), dtype).reshape(shape)
 
 
+def _key(pointer: int, index: int) -> str:
+    return lib.mdf_value_key(pointer, index).decode(errors="replace")
+
+
+def _table_of(pointer: int, length: int) -> list[dict[str, np.ndarray]] | None:
+    """A list of objects that have the same keys and hold numbers of one type, taken at once; None for any other list."""
+    number = ctypes.c_int()
+    dtype = _DTYPES[number.value] if lib.mdf_value_table(pointer, number, None, 0) else None
+    if dtype is None:  # or one that needs a package that is not there
+        return None
+    first = lib.mdf_value_item(pointer, 0)
+    keys = [_key(first, i) for i in range(lib.mdf_value_length(first))]
+    numbers = np.empty((length, len(keys)), dtype)
+    lib.mdf_value_table(pointer, number, address_of(numbers), numbers.nbytes)
+    columns = range(len(keys))
+    return [dict(zip(keys, [row[i, ...] for i in columns])) for row in numbers]
+
+
 def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | None = None) -> Any:
     """What a value of the engine holds.
 
@@ -312,7 +330,9 @@ def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | Non
     if kind == KIND_NONE:
         return None
     length = lib.mdf_value_length(pointer)
+    if kind == KIND_LIST and not scalars and owner is None and (table := _table_of(pointer, length)) is not None:
+        return table
     items = [to_python(lib.mdf_value_item(pointer, i), scalars=scalars, owner=owner) for i in range(length)]
     if kind == KIND_LIST:
         return items
-    return {lib.mdf_value_key(pointer, i).decode(errors="replace"): item for i, item in enumerate(items)}
+    return {_key(pointer, i): item for i, item in enumerate(items)}

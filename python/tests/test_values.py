@@ -158,6 +158,31 @@ def test_an_input_that_is_set_again_is_what_was_given_last():
         state.set_input("x", np.ma.masked_array(numbers, numbers > 2))
 
 
+def test_lists_of_objects():
+    """Alike, which are taken at once, and not: the same either way."""
+    alike = [{"a": np.float32(i), "b": np.float32(-i)} for i in range(3)]
+    others = [
+        [],
+        [{}],
+        [{}, {}],
+        [{"a": np.float32(1)}],
+        [*alike, {"a": np.float32(1)}],
+        [*alike, {"b": np.float32(1), "a": np.float32(2)}],
+        [*alike, {"a": np.float32(1), "b": np.int64(2)}],
+        [*alike, {"a": np.float32(1), "b": np.ones(2, np.float32)}],
+        [*alike, np.float32(1)],
+        [{"a": "x"}, {"a": "y"}],
+        [{"a": np.bool_(True)}, {"a": np.bool_(False)}],
+        [{"a": {"b": np.float64(1)}}, {"a": {"b": np.float64(2)}}],
+    ]
+    for given in [alike, *others]:
+        np.testing.assert_equal(through(given), given)
+    got = through(alike)
+    assert all(item.dtype == np.float32 and item.shape == () for row in got for item in row.values())
+    got[0]["a"][...] = 7
+    assert (got[0]["a"], got[0]["b"], got[1]["a"]) == (7, 0, 1)
+
+
 def test_lent_arrays_are_not_copied():
     node = {"input_ports": {"x": {}}, "parameters": {"y": {"value": "numpy.sum(x)"}}, "output_ports": {"y": {"value": "y"}}}
     program = mdf_c.compile(model_of(node))
