@@ -133,7 +133,7 @@ Test(gemm, products_are_what_they_are_defined_as)
 /* What is kept is used where the same elements are asked for in the same form, and only there. */
 Test(gemm, what_is_kept_is_recognised)
 {
-    float a[64 * 64], b[64 * 64], c[64 * 64];
+    float a[64 * 64] = {0}, b[64 * 64] = {0}, c[64 * 64];
     struct mdf_product first = describe(64, 64, 64, false, false, a, b), second = describe(64, 64, 64, false, true, a, b);
     struct fixture fixture;
 
@@ -157,7 +157,7 @@ Test(gemm, what_is_kept_is_recognised)
 
 Test(gemm, infinities_and_nan_come_through)
 {
-    float a[13 * 40], b[40 * 50], c[13 * 50];
+    float a[13 * 40] = {0}, b[40 * 50] = {0}, c[13 * 50];
     struct mdf_product product = describe(13, 40, 50, false, false, a, b);
 
     for (size_t i = 0; i < 13 * 40; i++) {
