@@ -265,7 +265,7 @@ static double sum_in_lanes(const double *terms, size_t n)
 /* Rows of numbers whose sums hang on the order. */
 static void check_short_rows(const char *name, mdf_dtype dtype, size_t n_rows, size_t n)
 {
-    const int64_t shape[] = {(int64_t)n_rows, (int64_t)n}, wanted_shape[] = {(int64_t)n_rows};
+    const int64_t shape[] = {(int64_t)n_rows, (int64_t)n}, wanted_shape[] = {(int64_t)n_rows}, last_axis[] = {1};
     bool is_square = strcmp(name, "ReduceSumSquare") == 0;
     double terms[MAX_SHORT_ROW];
     struct kernel_call call;
@@ -279,9 +279,9 @@ static void check_short_rows(const char *name, mdf_dtype dtype, size_t n_rows, s
         mdf_convert_elements(dtype, (char *)x->data + i * mdf_dtype_size(dtype), MDF_DTYPE_FLOAT64, &number, 1, false);
     }
     if (is_square) {
-        kernel_set_ints(&call, "axes", (const int64_t[]){1}, 1);
+        kernel_set_ints(&call, "axes", last_axis, 1);
     } else {
-        kernel_add_integers(&call, (const int64_t[]){1}, 1);
+        kernel_add_integers(&call, last_axis, 1);
     }
     kernel_set_int(&call, "keepdims", 0);
     kernel_run(&call);
