@@ -96,8 +96,8 @@ Test(explain, reasons)
         {MODEL(NODE("\"parameters\": {\"p\": {\"value\": \"p + (1 if p < 2 else 0.5)\", \"default_initial_value\": 0}}, "
                     "\"output_ports\": {\"o\": {\"value\": \"p\"}}")),
          "cure: let all sides of a condition give the same type: 0.0, not 0, beside a real number"},
-        {FUNCTION("Expand", "\"input\": \"x\", \"shape\": [2, 1, 1, 1, 2]"),
-         "because of an array of more than four axes (int64[2,1,1,1,2])"},
+        {FUNCTION("Expand", "\"input\": \"x\", \"shape\": [2, 1, 1, 1, 1, 1, 1, 1, 2]"),
+         "because of an array of more than eight axes (int64[2,1,1,1,1,1,1,1,2])"},
         {FUNCTION("Identity", "\"input\": \"numpy.zeros((70000,)) + x\""),
          "because of arrays of more than 65,536 elements in all: its nodes are lowered one by one"},
         {FUNCTION("CumSum", "\"x\": [1.0, 2.0], \"axis\": \"x * 0\""), "graph 'g': lowered"},

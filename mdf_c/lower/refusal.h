@@ -10,7 +10,7 @@
     /* values */                                                                                                          \
     X(NO_NUMBERS, "a value that is a list, an object, text or nothing",                                                   \
       "give numbers and arrays to what is computed often: onnx::Concat in place of lists")                                \
-    X(MANY_AXES, "an array of more than four axes", "join axes with onnx::Reshape")                                       \
+    X(MANY_AXES, "an array of more than eight axes", "join axes with onnx::Reshape")                                       \
     X(WIDE_NUMBER, "complex numbers of 16 bytes", "declare them complex64, if their precision does")                      \
     X(NOT_ALWAYS_THERE, "a value that is not always computed", NULL)                                                      \
     X(NOT_ONE_TYPE, "a value that is not always computed, or not always of one type and shape",                           \

@@ -258,21 +258,17 @@ static void store_item(struct emission *emission, const struct mdf_lowered_stack
     }
 }
 
+/* Of two arrays of one form: what says where their elements are. */
 static void swap_arrays(struct emission *emission, mdf_lowered_id a, mdf_lowered_id b)
 {
     struct assembler *assembler = emission->assembler;
-    size_t offset;
+    struct machine_operand first = emission_array_data(a), second = emission_array_data(b);
 
-    _Static_assert(sizeof(struct mdf_value) == 64, "values are exchanged half by half");
-    for (offset = 0; offset < sizeof(struct mdf_value); offset += 32) {
-        struct machine_operand first = in_memory(ARRAYS, (int32_t)(a * sizeof(struct mdf_value) + offset));
-        struct machine_operand second = in_memory(ARRAYS, (int32_t)(b * sizeof(struct mdf_value) + offset));
-
-        assemble_vector(assembler, VECTOR_LOAD, 32, SECOND_SCRATCH_REAL, 0, first);
-        assemble_vector(assembler, VECTOR_LOAD, 32, SCRATCH_REAL, 0, second);
-        assemble_vector(assembler, VECTOR_STORE, 32, SCRATCH_REAL, 0, first);
-        assemble_vector(assembler, VECTOR_STORE, 32, SECOND_SCRATCH_REAL, 0, second);
-    }
+    _Static_assert(offsetof(struct mdf_value, buffer) == offsetof(struct mdf_value, data) + 8, "they are exchanged as one vector");
+    assemble_vector(assembler, VECTOR_LOAD, 16, SECOND_SCRATCH_REAL, 0, first);
+    assemble_vector(assembler, VECTOR_LOAD, 16, SCRATCH_REAL, 0, second);
+    assemble_vector(assembler, VECTOR_STORE, 16, SCRATCH_REAL, 0, first);
+    assemble_vector(assembler, VECTOR_STORE, 16, SECOND_SCRATCH_REAL, 0, second);
 }
 
 static void carry_states(struct emission *emission, const struct mdf_lowered_loop *loop)

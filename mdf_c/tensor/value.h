@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-enum { MDF_INLINE_RANK = 4 };
+enum { MDF_INLINE_RANK = 8 };
 
 /* What the elements of a buffer own. */
 enum mdf_content { MDF_CONTENT_BYTES, MDF_CONTENT_STRINGS, MDF_CONTENT_VALUES };

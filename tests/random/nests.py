@@ -19,7 +19,7 @@ class Program:
         self.type = rng.choice(TYPES)
 
     def shape(self):
-        rank = self.rng.choice([1, 2, 2, 3, 3])
+        rank = self.rng.choice([1, 2, 2, 2, 2, 3, 3, 3, 3, 5])
         shape = [self.rng.choice(self.sizes) for _ in range(rank)]
         while onnx_grammar.length(shape) > 2000:
             shape.pop()
@@ -32,7 +32,7 @@ def _binary(g):
     if g.rng.random() < 0.3:
         y = g.constant(x.type, [n if g.rng.random() < 0.5 else 1 for n in x.shape])
     shape = onnx_calls.broadcast(x.shape, y.shape)
-    if len(shape) > 4 or onnx_grammar.length(shape) > 4000:
+    if len(shape) > 6 or onnx_grammar.length(shape) > 4000:
         return
     op = g.rng.choice(["Add", "Sub", "Mul", "Add", "Mul", "Max", "Min"] + ["Div"] * ("float" in x.type))
     g.call(op, [x, y] if g.rng.random() < 0.5 or op == "Div" else [y, x], [(x.type, shape)])
@@ -98,14 +98,14 @@ def _move(g):
         shape[axis] = first + 1 if backwards else n - first
         end = -n - 1 if backwards else n
         g.call(kind, [x] + [g.constant("int64", [1], [k]) for k in (first, end, axis, -1 if backwards else 1)], [(x.type, shape)])
-    elif kind == "Unsqueeze" and rank < 4:
+    elif kind == "Unsqueeze" and rank < 6:
         axis = g.rng.randint(0, rank)
         made = [(x.type, x.shape[:axis] + [1] + x.shape[axis:])]
         g.call(kind, [x, g.constant("int64", [1], [axis])], made) if g.program.opset >= 13 else g.call(kind, [x], made, axes=[axis])
     elif kind == "Reshape" and rank > 1:
         shape = x.shape[:-2] + [x.shape[-2] * x.shape[-1]] if g.rng.random() < 0.5 else x.shape[::-1]
         g.call(kind, [x, g.constant("int64", [len(shape)], shape)], [(x.type, shape)])
-    elif kind == "Expand" and rank < 4 and onnx_grammar.length(x.shape) < 500:
+    elif kind == "Expand" and rank < 6 and onnx_grammar.length(x.shape) < 500:
         shape = [g.rng.choice([2, 3])] + x.shape
         g.call(kind, [x, g.constant("int64", [len(shape)], shape)], [(x.type, shape)])
 
