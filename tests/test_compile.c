@@ -172,6 +172,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/slices.yaml --typed -n 2",
         "tests/data/compile/slices.yaml --typed -n 2 -i first=[2] -i length=[1]",
         "tests/data/compile/norms.json --typed --trace -n 2",
+        "tests/data/compile/routines.json --typed -n 2",
         "tests/data/compile/schedule.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
         "tests/data/compile/flow.yaml --typed --trace -n 4 --dt 0.5",
         "tests/data/compile/times.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
@@ -187,9 +188,9 @@ Test(compile, each_function_and_condition_computes_the_same)
 /* Header and source, without a warning in strict C11: those too that the compiler has for what it optimises. */
 Test(compile, source_is_clean)
 {
-    static const char *const models[] = {"tests/data/compile/operators.json", "examples/fitzhugh_nagumo.yaml",
-                                         "examples/elman_rnn.json", "examples/traffic_light.yaml",
-                                         "examples/weighted_edges.json"};
+    static const char *const models[] = {"tests/data/compile/operators.json", "tests/data/compile/routines.json",
+                                         "examples/fitzhugh_nagumo.yaml",     "examples/elman_rnn.json",
+                                         "examples/traffic_light.yaml",       "examples/weighted_edges.json"};
     char *output = new_output();
     size_t i;
 
@@ -300,6 +301,35 @@ Test(compile, a_slice_of_another_size_is_refused)
     free(output);
 }
 
+/* Nor has what follows from elements that are other ones: places that are not there, more or fewer rows. */
+Test(compile, what_elements_decide_is_refused_where_it_has_no_room)
+{
+    static const char *const rows[][2] = {
+        {"h=[[-4],[0]]", "an index is out of range"},
+        {"e=[[0,3,2,1],[2,0,-3,2]]", "an index is out of range"},
+        {"l=[1,4]", "an index is out of range"},
+        {"t=[[true,false,false,true],[false,true,true,true],[true,true,false,false]]", "other numbers of elements are not zero"},
+        {"limit=-2.5", "a range has not as many numbers"},
+        {"most=[1]", "other numbers of boxes stay"},
+        {"real_category=[[3.7,1.0],[5.2,2.9]]", "an element is of no category"},
+    };
+    char *output = new_output();
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char inputs[256];
+
+        snprintf(inputs, sizeof inputs, "[{}, {\"%.*s\": %s}]", (int)strcspn(rows[i][0], "="), rows[i][0],
+                 strchr(rows[i][0], '=') + 1);
+        write_file("inputs.json", inputs);
+        cr_expect_eq(run(output,
+                         "CC=%s $BUILD/mdf-run --compile tests/data/compile/routines.json -n 2 --inputs %s/inputs.json 2>&1",
+                         quick, folder),
+                     1, "%s", rows[i][0]);
+        cr_expect(strstr(output, rows[i][1]) != NULL, "%s: %.300s", rows[i][0], output);
+    }
+    free(output);
+}
+
 /* Where the largest and the smallest stand: along an axis, among all elements; the first of equals, or a NaN. */
 Test(compile, places_of_extremes_of_expressions_have_a_form_in_c)
 {
@@ -348,7 +378,7 @@ struct refusal {
 Test(compile, what_has_no_form_is_refused)
 {
     static const struct refusal rows[] = {
-        {CALL("onnx::EyeLike", "\"input\": \"x\""), "there is no form in C of the operator EyeLike"},
+        {CALL("onnx::Det", "\"X\": \"x\""), "there is no form in C of the operator Det"},
         {CALL("onnx::Pow", "\"X\": \"n\", \"Y\": \"q\""), "the operator Pow on elements of types int64 and float64"},
         {CALL("onnx::Pow", "\"X\": \"w\", \"Y\": \"0.1\""), "the operator Pow on elements of types float32 and float64"},
         {CALL("onnx::PRelu", "\"X\": \"u\", \"slope\": \"u\""), "a conversion between types"},
@@ -397,11 +427,11 @@ Test(compile, what_has_no_form_is_refused)
 Test(compile, refusals_have_a_place)
 {
     static const struct refusal rows[] = {
-        {"\"parameters\": {\"r\": {\"value\": \"x + 1\"},\n \"s\": {\"function\": \"onnx::EyeLike\", \"args\": {\"input\": "
+        {"\"parameters\": {\"r\": {\"value\": \"x + 1\"},\n \"s\": {\"function\": \"onnx::Det\", \"args\": {\"X\": "
          "\"m\"}}}, "
          "\"output_ports\": {\"o\": {\"value\": \"s\"}}",
          "place.json:4:7: error: node 'N', parameter 's': it can not be written as C: there is no form in C of the operator "
-         "EyeLike"},
+         "Det"},
         {"\"parameters\": {\"r\": {\"value\": 1}},\n \"output_ports\": {\"p\": {\"value\": \"r\"},\n  \"o\": {\"value\": "
          "\"numpy.kron(u, u)\"}}",
          "place.json:5:18: error: node 'N', output port 'o': it can not be written as C: there is no form in C of the "

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Writes the functions of functions/elements/element_helpers.h and float32_functions.inc as texts for generated C, one row a function,
-# with the comment in front of it:
+# Writes the functions of functions/elements/element_helpers.h, float32_functions.inc and of all routines (functions/kernel/routine.h)
+# as texts for generated C, one row a function, with the comment in front of it:
 #     {"modulo_float64", "static inline double mdf_modulo_float64(double a, double b)\n" ... },
+# Of a routine for several element types, these are "$n" in its name, and "$T", "$U", "$D" in its text (mdf_source_of_type).
 # mdf_c/source/source_helpers.c includes the result. Run from the root of the tree.
 set -eu
 export LC_ALL=C
@@ -50,6 +51,13 @@ function choices(line, start, i, c, depth, marks) {
     gsub(/NOT_BELOW/, "mdf_not_below_float32")
     gsub(/SCALE/, "mdf_scale_float32")
 }
+# The words of routines.
+FILENAME ~ /_routine/ {
+    $0 = replace(replace($0, "NAME", "mdf_", "_$n"), "MATH", "", "$f")
+    gsub(/ELEMENT/, "$T")
+    gsub(/WIDE/, "$U")
+    gsub(/TOTAL/, "$D")
+}
 /^$/ { comment = "" }
 /^\/\*/ { comment = quoted($0); inside = 1 }
 inside && !/^\/\*/ { comment = comment quoted($0) }
@@ -63,4 +71,4 @@ inside && /\*\/$/ { inside = 0; next }
 }
 writing { printf "%s", quoted($0) }
 writing && /^}/ { print "},"; writing = 0; comment = "" }
-' functions/elements/element_helpers.h functions/elements/float32_functions.inc
+' functions/elements/element_helpers.h functions/elements/float32_functions.inc $(find functions -name '*_routine.inc' | sort)

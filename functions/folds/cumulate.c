@@ -4,6 +4,7 @@
  * it (exclusive), from either end. Real numbers are accumulated in float64, whole ones wrap. Source: ONNX CumSum 11 and later,
  * CumProd 26. */
 #include "functions/kernel/operator.h"
+#include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
 #include "mdf_c/base/processor.h"
 
@@ -197,6 +198,42 @@ static bool cumulate(struct mdf_call *call, bool product)
     return true;
 }
 
+static bool plan_cumulate(struct mdf_call *call, bool product, struct mdf_routine_plan *plan)
+{
+    const struct cumulate_settings *settings = call->settings;
+    const struct mdf_value *data = call->inputs[0];
+    size_t axis;
+    int64_t axis_given;
+
+    if (call->inputs[1]->data == NULL) {
+        plan->refused = "the axis is not a constant";
+        return false;
+    }
+    if (!mdf_call_integer(call, 1, &axis_given) || !mdf_call_axis(call, axis_given, data->rank, &axis) ||
+        !mdf_routine_room(plan, 6, 0)) {
+        return false;
+    }
+    plan->function = "cumulate";
+    plan->dtype = (mdf_dtype)data->dtype;
+    plan->whole[0] = (int64_t)mdf_axes_product(mdf_value_shape(data), 0, axis);
+    plan->whole[1] = mdf_value_shape(data)[axis];
+    plan->whole[2] = (int64_t)mdf_axes_product(mdf_value_shape(data), axis + 1, data->rank);
+    plan->whole[3] = product;
+    plan->whole[4] = settings->exclusive == 1;
+    plan->whole[5] = settings->reverse == 1;
+    return true;
+}
+
+static bool plan_sum(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_cumulate(call, false, plan);
+}
+
+static bool plan_product(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_cumulate(call, true, plan);
+}
+
 static bool cumulative_sum(struct mdf_call *call)
 {
     return cumulate(call, false);
@@ -212,7 +249,7 @@ const struct mdf_operator mdf_operators_cumulate[] = {
      .derivatives = MDF_DERIVATIVES({0, "(numpy.cumsum(dy, int(x1)) if reverse else "
                                         "numpy.flip(numpy.cumsum(numpy.flip(dy, int(x1)), int(x1)), int(x1))) - exclusive * dy"},
                                     {1, NULL}),
-     .infer = &mdf_rule_same},
+     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_sum)},
     {"CumProd", 26, 99, cumulative_product, cumulate_table, sizeof(struct cumulate_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .infer = &mdf_rule_same},
+     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_product)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

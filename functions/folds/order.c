@@ -9,6 +9,7 @@
 #include "functions/folds/ordering.h"
 #include "functions/folds/short_rows.h"
 #include "functions/kernel/operator.h"
+#include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
 
 #include <math.h>
@@ -594,6 +595,21 @@ static bool non_zero(struct mdf_call *call)
     return true;
 }
 
+static bool plan_non_zero(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *data = call->inputs[0];
+
+    if (!mdf_routine_room(plan, 2 + (size_t)data->rank, 0)) {
+        return false;
+    }
+    plan->function = "non_zero";
+    plan->dtype = (mdf_dtype)data->dtype;
+    plan->whole[0] = mdf_value_shape(call->outputs[0])[1];
+    plan->whole[1] = data->rank;
+    memcpy(plan->whole + 2, mdf_value_shape(data), data->rank * sizeof *plan->whole);
+    return true;
+}
+
 static bool find_axis(struct mdf_call *call, size_t rank, bool *reduced, bool *keeps)
 {
     const struct arg_settings *settings = call->settings;
@@ -617,5 +633,6 @@ const struct mdf_operator mdf_operators_order[] = {
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_arg},
     {"ArgMin", 1, 99, arg_min, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL, .fold = &place_of_smallest,
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_arg},
-    {"NonZero", 9, 99, non_zero, NULL, 0, MDF_OPERATOR_PURE, NULL},
+    {"NonZero", 9, 99, non_zero, NULL, 0, MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_non_zero, "other numbers of elements are not zero than when the model was compiled")},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

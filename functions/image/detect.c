@@ -4,6 +4,7 @@
  * class, box), for each batch and class by falling score, of the boxes that overlap none before them by more than the bound.
  * Overlap is intersection over union. Source: ONNX NonMaxSuppression, all versions. */
 #include "functions/folds/ordering.h"
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 
 #include <math.h>
@@ -194,6 +195,31 @@ static bool non_max_suppression(struct mdf_call *call)
     return target != NULL;
 }
 
-const struct mdf_operator mdf_operators_detect[] = {{"NonMaxSuppression", 10, 99, non_max_suppression, suppression_table,
-                                                     sizeof(struct suppression_settings), MDF_OPERATOR_PURE, NULL},
-                                                    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+static bool plan_suppression(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct suppression_settings *settings = call->settings;
+    const int64_t *scores = mdf_value_shape(call->inputs[1]);
+
+    for (size_t i = 3; i < 5; i++) {
+        if (mdf_call_input(call, i) != NULL && call->inputs[i]->dtype != MDF_DTYPE_FLOAT32) {
+            return false;
+        }
+    }
+    if ((mdf_call_input(call, 2) != NULL && call->inputs[2]->dtype != MDF_DTYPE_INT64) || !mdf_routine_room(plan, 5, 0)) {
+        return false;
+    }
+    plan->function = "suppress";
+    plan->dtype = (mdf_dtype)call->inputs[0]->dtype;
+    memcpy(plan->whole, scores, 3 * sizeof *scores);
+    plan->whole[3] = settings->center_point_box == 1;
+    plan->whole[4] = mdf_value_shape(call->outputs[0])[0];
+    plan->work_bytes = (size_t)scores[2] * (5 * sizeof(double) + sizeof(int64_t));
+    return call->inputs[1]->dtype == call->inputs[0]->dtype;
+}
+
+const struct mdf_operator mdf_operators_detect[] = {
+    {"NonMaxSuppression", 10, 99, non_max_suppression, suppression_table, sizeof(struct suppression_settings), MDF_OPERATOR_PURE,
+     NULL,
+     .routine = MDF_ROUTINE(plan_suppression, "other numbers of boxes stay than when the model was compiled, or iou_threshold is "
+                                              "not in [0, 1]")},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

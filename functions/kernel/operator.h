@@ -64,6 +64,7 @@ enum mdf_operator_flags {
 struct mdf_element;
 struct mdf_fold;
 struct mdf_move;
+struct mdf_routine;
 
 /* How the gradient of output 0, `dy`, reaches an input: an expression (functions/kernel/derivatives.h). */
 struct mdf_derivative {
@@ -136,6 +137,7 @@ struct mdf_operator {
     const struct mdf_move *move; /* how it moves elements (functions/kernel/move.h); NULL: it makes others */
     const struct mdf_derivative *derivatives; /* the first row for an input counts; NULL: as element and move say */
     enum mdf_form form;                       /* in C; NONE: as element, fold and move say */
+    const struct mdf_routine *routine;        /* a call as a function of plain C (functions/kernel/routine.h); NULL: there is none */
     const struct mdf_rule *infer; /* ONNX: what is known of its results before it runs; NULL: as element and fold say */
 };
 

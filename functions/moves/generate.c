@@ -5,6 +5,7 @@
 #include "functions/kernel/derivatives.h"
 #include "functions/kernel/move.h"
 #include "functions/kernel/operator.h"
+#include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
 
 #include <math.h>
@@ -232,6 +233,17 @@ static bool range(struct mdf_call *call)
                                                               : range_of_integers(call, (mdf_dtype)bounds[0]->dtype, integers);
 }
 
+static bool plan_range(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    if (!mdf_routine_room(plan, 1, 0)) {
+        return false;
+    }
+    plan->dtype = (mdf_dtype)call->inputs[0]->dtype;
+    plan->function = mdf_dtype_kind(plan->dtype) == 'f' ? "real_range" : "whole_range";
+    plan->whole[0] = (int64_t)call->outputs[0]->length;
+    return true;
+}
+
 /* ------------------------------------------------------------------ EyeLike, Trilu */
 
 struct eye_settings {
@@ -330,8 +342,9 @@ const struct mdf_operator mdf_operators_generate[] = {
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_constant},
     {"ConstantOfShape", 9, 99, constant_of_shape, fill_table, sizeof(struct fill_settings), MDF_OPERATOR_PURE, NULL,
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_constant_of_shape},
-    {"Range", 11, 99, range, range_table, sizeof(struct range_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_list},
-    {"EyeLike", 9, 99, eye_like, eye_table, sizeof(struct eye_settings), MDF_OPERATOR_PURE, NULL,
+    {"Range", 11, 99, range, range_table, sizeof(struct range_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_list,
+     .routine = MDF_ROUTINE(plan_range, "a range has not as many numbers as when the model was compiled")},
+    {"EyeLike", 9, 99, eye_like, eye_table, sizeof(struct eye_settings), MDF_OPERATOR_PURE, NULL, .form = MDF_FORM_OF_SHAPE,
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_like},
     {"Trilu", 14, 99, triangle, triangle_table, sizeof(struct triangle_settings), MDF_OPERATOR_PURE, NULL,
      .move = MDF_MOVE(1, .zeros = true), .infer = &mdf_rule_same},

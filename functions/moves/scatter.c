@@ -4,6 +4,7 @@
  * there (add, mul, min, max), where the indices point, in the order of the indices. Integers wrap; min and max keep NaN, as
  * numpy.minimum does; add and mul of bool are "or" and "and". Source: the ONNX operators of these names, all versions. */
 #include "functions/kernel/operator.h"
+#include "functions/kernel/routine.h"
 #include "functions/moves/along.h"
 #include "functions/moves/offsets.h"
 
@@ -147,26 +148,31 @@ static const struct mdf_setting scatter_table[] = {
     {"reduction", MDF_SETTING_STRING, offsetof(struct scatter_settings, reduction)},
     {NULL, MDF_SETTING_INT, 0}};
 
+/* Number of a reduction; -1: none, the update replaces what was there. False: there is no such reduction. */
+static bool find_reduction(const struct scatter_settings *settings, int *number)
+{
+    static const char *const names[N_REDUCTIONS] = {"add", "mul", "min", "max"};
+    const char *reduction = settings->reduction == NULL ? "none" : settings->reduction;
+
+    for (*number = 0; *number < N_REDUCTIONS && strcmp(reduction, names[*number]) != 0; ++*number) {
+    }
+    *number = strcmp(reduction, "none") == 0 ? -1 : *number;
+    return *number < N_REDUCTIONS;
+}
+
 /* How to combine elements of a type; *how NULL: the update replaces what was there. */
 static bool find_combine(struct mdf_call *call, mdf_dtype dtype, combine *how)
 {
-    static const char *const names[N_REDUCTIONS] = {"add", "mul", "min", "max"};
     const struct scatter_settings *settings = call->settings;
-    const char *reduction = settings->reduction;
+    int number;
 
-    *how = NULL;
-    if (reduction == NULL || strcmp(reduction, "none") == 0) {
-        return true;
+    if (!find_reduction(settings, &number)) {
+        return mdf_call_error(call, MDF_VALUE, "unknown reduction '%s': none, add, mul, min and max are known",
+                              settings->reduction);
     }
-    for (size_t i = 0; i < N_REDUCTIONS; i++) {
-        if (strcmp(reduction, names[i]) == 0) {
-            *how = combines[dtype][i];
-            return *how != NULL
-                       ? true
-                       : mdf_call_error(call, MDF_TYPE, "reduction '%s' is not defined for %s", reduction, mdf_dtype_name(dtype));
-        }
-    }
-    return mdf_call_error(call, MDF_VALUE, "unknown reduction '%s': none, add, mul, min and max are known", reduction);
+    *how = number < 0 ? NULL : combines[dtype][number];
+    return number < 0 || *how != NULL ||
+           mdf_call_error(call, MDF_TYPE, "reduction '%s' is not defined for %s", settings->reduction, mdf_dtype_name(dtype));
 }
 
 /* Output 0 as a copy of the array. */
@@ -356,13 +362,107 @@ static bool tensor_scatter(struct mdf_call *call)
     return true;
 }
 
+/* ------------------------------------------------------------------ as plain C: scatter_routine.inc */
+
+static bool is_whole(const struct mdf_value *value)
+{
+    return value->dtype == MDF_DTYPE_INT64 || value->dtype == MDF_DTYPE_INT32;
+}
+
+/* The numbers that both routines begin with: elements of the array, number of places, how, whether indices are int64. */
+static bool plan_places(struct mdf_call *call, size_t n_whole, size_t n_places, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *data = call->inputs[0], *indices = call->inputs[1];
+    int reduction;
+
+    if (!mdf_routine_room(plan, n_whole, 0) || !is_whole(indices) || !find_reduction(call->settings, &reduction)) {
+        return false;
+    }
+    plan->dtype = (mdf_dtype)data->dtype;
+    plan->whole[0] = (int64_t)data->length;
+    plan->whole[1] = (int64_t)n_places;
+    plan->whole[2] = reduction + 1;
+    plan->whole[3] = indices->dtype == MDF_DTYPE_INT64;
+    return true;
+}
+
+static bool plan_elements(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct scatter_settings *settings = call->settings;
+    const struct mdf_value *data = call->inputs[0], *indices = call->inputs[1];
+    size_t rank = data->rank, axis;
+    int64_t strides[MDF_INLINE_RANK];
+
+    if (rank > MDF_INLINE_RANK || !mdf_call_axis(call, settings->axis, rank, &axis) ||
+        !plan_places(call, 6 + 3 * rank, indices->length, plan)) {
+        return false;
+    }
+    plan->function = "scatter_elements";
+    plan->whole[4] = (int64_t)rank;
+    plan->whole[5] = (int64_t)axis;
+    mdf_strides(rank, mdf_value_shape(data), strides);
+    for (size_t k = 0; k < rank; k++) {
+        plan->whole[6 + 3 * k] = mdf_value_shape(indices)[k];
+        plan->whole[7 + 3 * k] = mdf_value_shape(data)[k];
+        plan->whole[8 + 3 * k] = strides[k];
+    }
+    return true;
+}
+
+static bool plan_blocks(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *data = call->inputs[0], *indices = call->inputs[1];
+    size_t depth = (size_t)mdf_value_shape(indices)[indices->rank - 1], n;
+    int64_t strides[MDF_INLINE_RANK];
+
+    if (data->rank > MDF_INLINE_RANK || !mdf_shape_n_elements(indices->rank - 1u, mdf_value_shape(indices), &n) ||
+        !plan_places(call, 6 + 2 * depth, n, plan)) {
+        return false;
+    }
+    plan->function = "scatter_blocks";
+    plan->whole[4] = (int64_t)depth;
+    plan->whole[5] = (int64_t)mdf_axes_product(mdf_value_shape(data), depth, data->rank);
+    mdf_strides(data->rank, mdf_value_shape(data), strides);
+    for (size_t k = 0; k < depth; k++) {
+        plan->whole[6 + 2 * k] = mdf_value_shape(data)[k];
+        plan->whole[7 + 2 * k] = strides[k];
+    }
+    return true;
+}
+
+static bool plan_steps(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct cache_settings *settings = call->settings;
+    const struct mdf_value *cache = call->inputs[0], *first = mdf_call_input(call, 2);
+    const int64_t *shape = mdf_value_shape(cache);
+    size_t axis;
+
+    if (!mdf_call_axis(call, settings->axis, cache->rank, &axis) || (first != NULL && !is_whole(first)) || cache->length == 0 ||
+        !mdf_routine_room(plan, 8, 0)) {
+        return false;
+    }
+    plan->function = "scatter_steps";
+    plan->dtype = (mdf_dtype)cache->dtype;
+    plan->whole[0] = (int64_t)cache->length;
+    plan->whole[1] = settings->mode != NULL && strcmp(settings->mode, "circular") == 0;
+    plan->whole[2] = first != NULL && first->dtype == MDF_DTYPE_INT64;
+    plan->whole[3] = (int64_t)mdf_axes_product(shape, 0, axis);
+    plan->whole[4] = plan->whole[3] / shape[0];
+    plan->whole[5] = shape[axis];
+    plan->whole[6] = mdf_value_shape(call->inputs[1])[axis];
+    plan->whole[7] = (int64_t)mdf_axes_product(shape, axis + 1, cache->rank);
+    return true;
+}
+
+static const char out_of_range[] = "an index is out of range";
+
 const struct mdf_operator mdf_operators_scatter[] = {
     {"Scatter", 9, 99, scatter_elements, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .infer = &mdf_rule_same},
+     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_elements, out_of_range)},
     {"ScatterElements", 11, 99, scatter_elements, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .infer = &mdf_rule_same},
+     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_elements, out_of_range)},
     {"ScatterND", 11, 99, scatter_nd, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_same},
+     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_blocks, out_of_range)},
     {"TensorScatter", 24, 99, tensor_scatter, cache_table, sizeof(struct cache_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_same},
+     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_steps, out_of_range)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -4,6 +4,7 @@
  * it equals, or the default; of OneHotEncoder a row of zeros with a one at the category. Source: ONNX ai.onnx.ml, all versions.
  */
 #include "functions/kernel/lookup.h"
+#include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
 
 #include <string.h>
@@ -313,10 +314,30 @@ static bool one_hot_encoder(struct mdf_call *call)
     return target != NULL;
 }
 
+static bool plan_one_hot(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct encode_settings *settings = call->settings;
+    const struct mdf_value *x = call->inputs[0];
+    size_t n = settings->keys_int64s.n;
+
+    if (settings->keys_strings.items != NULL || !mdf_routine_room(plan, 4 + n, 0)) {
+        return false;
+    }
+    plan->function = "one_hot";
+    plan->dtype = (mdf_dtype)x->dtype;
+    plan->whole[0] = (int64_t)x->length;
+    plan->whole[1] = mdf_dtype_kind(plan->dtype) == 'f';
+    plan->whole[2] = settings->zeros != 0;
+    plan->whole[3] = (int64_t)n;
+    memcpy(plan->whole + 4, settings->keys_int64s.items, n * sizeof *plan->whole);
+    return true;
+}
+
 #define SETTINGS(table) table, sizeof(struct encode_settings), MDF_OPERATOR_PURE, NULL
 
 const struct mdf_operator mdf_operators_ml_encode[] = {{"LabelEncoder", 1, 1, label_encoder_1, SETTINGS(label_table)},
                                                        {"LabelEncoder", 2, 99, label_encoder, SETTINGS(label_table)},
                                                        {"CategoryMapper", 1, 99, category_mapper, SETTINGS(category_table)},
-                                                       {"OneHotEncoder", 1, 99, one_hot_encoder, SETTINGS(hot_table)},
+                                                       {"OneHotEncoder", 1, 99, one_hot_encoder, SETTINGS(hot_table),
+                                                        .routine = MDF_ROUTINE(plan_one_hot, "an element is of no category")},
                                                        {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

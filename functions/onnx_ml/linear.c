@@ -89,7 +89,7 @@ static bool linear_regressor(struct mdf_call *call)
  * one class there is does not apply. */
 static int64_t choose(enum mdf_post_transform transform, double *scores, size_t n)
 {
-    size_t largest = mdf_largest_score(scores, n);
+    size_t largest = (size_t)mdf_largest_of(scores, (int64_t)n);
 
     mdf_post_transform_apply(transform, scores, n);
     if (n > 1) {

@@ -1,7 +1,6 @@
 /* scores.c - see scores.h. Source: ONNX ai.onnx.ml, attribute post_transform. */
 #include "functions/onnx_ml/scores.h"
 
-#include <math.h>
 #include <string.h>
 
 bool mdf_post_transform_named(struct mdf_call *call, const char *name, enum mdf_post_transform *transform)
@@ -17,69 +16,9 @@ bool mdf_post_transform_named(struct mdf_call *call, const char *name, enum mdf_
     return mdf_call_error(call, MDF_VALUE, "there is no post_transform '%.100s'", name);
 }
 
-size_t mdf_largest_score(const double *scores, size_t n)
-{
-    size_t largest = 0;
-
-    for (size_t i = 1; i < n; i++) {
-        largest = scores[i] > scores[largest] ? i : largest;
-    }
-    return largest;
-}
-
-static void soften(double *scores, size_t n, bool keep_zeros)
-{
-    double largest = n > 0 ? scores[mdf_largest_score(scores, n)] : 0, sum = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        bool is_zero = keep_zeros && fabs(scores[i]) <= 1e-7;
-
-        scores[i] = mdf_single(is_zero ? scores[i] * mdf_single(exp(-largest)) : exp(mdf_single(scores[i] - largest)));
-        sum = mdf_single(sum + scores[i]);
-    }
-    for (size_t i = 0; i < n; i++) {
-        scores[i] = sum == 0 ? 0.5 : mdf_single(scores[i] / sum);
-    }
-}
-
-/* The number below which a normal variable stays with probability p: a rational start (Winitzki), then Newton's steps. */
-static double probit(double p)
-{
-    const double a = 0.147, pi = 3.14159265358979323846;
-    double y = 2 * p - 1, logarithm = log((1 - y) * (1 + y)), term = 2 / (pi * a) + logarithm / 2, x;
-
-    if (!(p > 0 && p < 1)) {
-        return p == 0 ? -INFINITY : p == 1 ? INFINITY : (double)NAN;
-    }
-    x = copysign(sqrt(sqrt(term * term - logarithm / a) - term), y) * sqrt(2);
-    for (int step = 0; step < 3; step++) {
-        double error = erfc(-x / sqrt(2)) / 2 - p, slope = exp(-x * x / 2) / sqrt(2 * pi);
-
-        x = slope > 0 ? x - error / slope : x;
-    }
-    return x;
-}
-
-/* Of the distance from 0, so that nothing overflows and small results keep their digits. */
-static double logistic(double score)
-{
-    double power = mdf_single(exp(-fabs(score)));
-
-    return mdf_single((score < 0 ? power : 1) / mdf_single(1 + power));
-}
-
 void mdf_post_transform_apply(enum mdf_post_transform transform, double *scores, size_t n)
 {
-    for (size_t i = 0; transform != MDF_POST_NONE && i < n; i++) {
-        scores[i] = mdf_single(scores[i]);
-    }
-    if (transform == MDF_POST_SOFTMAX || transform == MDF_POST_SOFTMAX_ZERO) {
-        soften(scores, n, transform == MDF_POST_SOFTMAX_ZERO);
-        return;
-    }
-    for (size_t i = 0; transform != MDF_POST_NONE && i < n; i++) {
-        scores[i] = transform == MDF_POST_LOGISTIC ? logistic(scores[i]) : probit(scores[i]);
-    }
+    mdf_transform_scores((int64_t)transform, scores, (int64_t)n);
 }
 
 const double *mdf_feature_rows(struct mdf_workspace *workspace, size_t *n_rows, size_t *n_features)

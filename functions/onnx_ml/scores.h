@@ -4,12 +4,9 @@
 
 #include "functions/kernel/workspace.h"
 
-/* The float32 nearest to a number. These models are float32 ones: float64 numbers that are rounded after each + - * / or square root
- * are float32 arithmetic, since float64 has more than twice the digits. */
-static inline double mdf_single(double real)
-{
-    return (double)(float)real;
-}
+#include <math.h>
+
+#include "functions/onnx_ml/scores_routine.inc"
 
 enum mdf_post_transform {
     MDF_POST_NONE,
@@ -39,7 +36,5 @@ struct mdf_labels {
 size_t mdf_labels_count(const struct mdf_labels *labels);
 /* Output 0: for each row the label of its class; class -1: no label, 0 or the empty string. False with the error set. */
 bool mdf_labels_output(struct mdf_call *call, const struct mdf_labels *labels, const int64_t *classes, size_t n_rows);
-/* Number of the largest of n > 0 scores, the first of several. */
-size_t mdf_largest_score(const double *scores, size_t n);
 
 #endif

@@ -306,7 +306,7 @@ static int64_t choose(const struct machine *machine, const double *scores, size_
 {
     bool by_votes = machine->n_vectors > 0;
     const double *weights = by_votes ? machine->votes : scores;
-    size_t best = mdf_largest_score(weights, by_votes ? machine->n_classes : n_scores);
+    size_t best = (size_t)mdf_largest_of(weights, (int64_t)(by_votes ? machine->n_classes : n_scores));
 
     if (machine->settings->rho.n == 1 && mdf_labels_count(&machine->settings->labels) == 2) {
         return !probable && positive && weights[best] >= 0.5 ? 1 : (int64_t)best;

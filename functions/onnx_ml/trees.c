@@ -1,10 +1,10 @@
 /* trees.c - decision trees: TreeEnsemble, TreeEnsembleClassifier, TreeEnsembleRegressor.
  *
  * Comes in: rows of features; trees as attributes. Goes out: for each row the weights of the leaves that it ends in, aggregated
- * by target or class; of the classifier the label of the largest, too. Numbers are compared and weights added in float32, one tree
- * after the other, as ONNX Runtime does; in float64 where features or attributes are. Source: ONNX ai.onnx.ml 1,
- * 3, 5. */
+ * by target or class; of the classifier the label of the largest, too. Numbers are compared and weights added in float32, one
+ * tree after the other, as ONNX Runtime does; in float64 where features or attributes are. Source: ONNX ai.onnx.ml 1, 3, 5. */
 #include "functions/kernel/lookup.h"
+#include "functions/kernel/routine.h"
 #include "functions/onnx_ml/forest.h"
 #include "functions/onnx_ml/scores.h"
 
@@ -305,27 +305,35 @@ static double *run_old(struct mdf_workspace *workspace, enum mdf_tree_aggregate 
 
 /* ------------------------------------------------------------------ TreeEnsembleRegressor, TreeEnsembleClassifier */
 
-static bool regressor(struct mdf_call *call)
+static bool aggregate_named(struct mdf_call *call, enum mdf_tree_aggregate *aggregate)
 {
     static const char *const names[] = {"AVERAGE", "SUM", "MIN", "MAX"};
     const struct old_settings *settings = call->settings;
-    size_t n_targets = settings->n_targets > 0 ? (size_t)settings->n_targets : 1, n_rows = 0, aggregate = 0;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i], settings->aggregate) == 0) {
+            *aggregate = (enum mdf_tree_aggregate)i;
+            return true;
+        }
+    }
+    return mdf_call_error(call, MDF_VALUE, "there is no aggregate_function '%.100s'", settings->aggregate);
+}
+
+static bool regressor(struct mdf_call *call)
+{
+    const struct old_settings *settings = call->settings;
+    size_t n_targets = settings->n_targets > 0 ? (size_t)settings->n_targets : 1, n_rows = 0;
+    enum mdf_tree_aggregate aggregate;
     enum mdf_post_transform transform;
     struct mdf_workspace workspace;
     double *targets, *y;
 
-    while (aggregate < 4 && strcmp(names[aggregate], settings->aggregate) != 0) {
-        aggregate++;
-    }
-    if (aggregate == 4) {
-        return mdf_call_error(call, MDF_VALUE, "there is no aggregate_function '%.100s'", settings->aggregate);
-    }
-    if (!mdf_post_transform_named(call, settings->post_transform, &transform) ||
+    if (!aggregate_named(call, &aggregate) || !mdf_post_transform_named(call, settings->post_transform, &transform) ||
         !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
         return false;
     }
     y = NULL;
-    targets = run_old(&workspace, (enum mdf_tree_aggregate)aggregate, n_targets, &n_rows);
+    targets = run_old(&workspace, aggregate, n_targets, &n_rows);
     if (targets != NULL) {
         y = mdf_workspace_output(&workspace, 0, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)n_rows, (int64_t)n_targets});
     }
@@ -394,8 +402,7 @@ static bool classifier(struct mdf_call *call)
         double *of_row = scores + row * n_scores;
 
         finish_row(targets + row * n_classes, n_classes, binary, only, transform, of_row);
-        classes[row] =
-            (int64_t)mdf_largest_score(of_row, n_scores) - (n_classes == 1 && binary); /* the one label is the second */
+        classes[row] = mdf_largest_of(of_row, (int64_t)n_scores) - (n_classes == 1 && binary); /* the one label is the second */
     }
     return mdf_workspace_end(&workspace) && mdf_labels_output(call, &settings->labels, classes, n_rows);
 }
@@ -508,8 +515,134 @@ static bool tree_ensemble(struct mdf_call *call)
     return mdf_workspace_end(&workspace);
 }
 
+/* ------------------------------------------------------------------ as plain C: trees_routine.inc */
+
+enum { N_TREE_NUMBERS = 14, N_NODE_NUMBERS = 7 };
+
+static void write_forest(const struct mdf_forest *forest, int64_t *whole, double *real)
+{
+    for (size_t i = 0; i < forest->n_nodes; i++, whole += N_NODE_NUMBERS) {
+        const struct mdf_tree_node *node = &forest->nodes[i];
+        const int64_t numbers[N_NODE_NUMBERS] = {node->feature, node->next[0], node->next[1],        node->first,
+                                                 node->n,       node->mode,    node->missing_is_true};
+
+        memcpy(whole, numbers, sizeof numbers);
+        *real++ = node->split;
+    }
+    memcpy(whole, forest->roots, forest->n_roots * sizeof *whole);
+    for (size_t i = 0; i < forest->n_shares; i++) {
+        whole[forest->n_roots + i] = forest->shares[i].target;
+        *real++ = forest->shares[i].weight;
+    }
+    memcpy(real, forest->members, forest->n_members * sizeof *real);
+}
+
+/* What all routines have in common, with room for labels and base values. */
+static bool plan_forest(struct mdf_call *call, const struct mdf_forest *forest, size_t n_targets, size_t n_labels, size_t n_base,
+                        struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *x = call->inputs[0];
+    size_t n_whole = N_TREE_NUMBERS + N_NODE_NUMBERS * forest->n_nodes + forest->n_roots + forest->n_shares + n_labels;
+
+    if (!mdf_routine_room(plan, n_whole, forest->n_nodes + forest->n_shares + forest->n_members + n_base)) {
+        return false;
+    }
+    plan->dtype = (mdf_dtype)x->dtype;
+    plan->whole[0] = x->rank == 2 ? mdf_value_shape(x)[0] : 1;
+    plan->whole[1] = mdf_value_shape(x)[x->rank - 1];
+    plan->whole[2] = (int64_t)n_targets;
+    plan->whole[4] = forest->single;
+    plan->whole[5] = (int64_t)forest->n_roots;
+    plan->whole[7] = (int64_t)forest->n_nodes;
+    plan->whole[8] = (int64_t)n_base;
+    plan->whole[9] = (int64_t)n_targets;
+    plan->whole[10] = (int64_t)n_labels;
+    plan->whole[11] = -1;
+    plan->whole[12] = (int64_t)forest->n_shares;
+    plan->whole[13] = (int64_t)forest->n_members;
+    write_forest(forest, plan->whole + N_TREE_NUMBERS, plan->real);
+    plan->work_bytes = ((size_t)plan->whole[1] + n_targets + 2) * sizeof(double);
+    return true;
+}
+
+static bool plan_old(struct mdf_call *call, enum mdf_tree_aggregate aggregate, size_t n_targets, size_t n_labels,
+                     struct mdf_routine_plan *plan)
+{
+    const struct old_settings *settings = call->settings;
+    size_t n_base = count_of(settings->base_tensor, &settings->base);
+    struct mdf_workspace workspace;
+    enum mdf_post_transform transform;
+    struct mdf_forest forest;
+
+    if (!mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS) || !make_old_forest(&workspace, &forest, n_targets) ||
+        !mdf_post_transform_named(call, settings->post_transform, &transform)) {
+        return false;
+    }
+    forest.single = is_single(call, settings->values_tensor) && is_single(call, settings->weights_tensor);
+    if (!plan_forest(call, &forest, n_targets, n_labels, n_base, plan)) {
+        return false;
+    }
+    plan->whole[3] = (int64_t)aggregate;
+    plan->whole[6] = (int64_t)transform;
+    for (size_t i = 0; i < n_base; i++) {
+        plan->real[plan->n_real - n_base + i] = number_of(settings->base_tensor, &settings->base, i);
+    }
+    return true;
+}
+
+static bool plan_regressor(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct old_settings *settings = call->settings;
+    enum mdf_tree_aggregate aggregate;
+
+    plan->function = "tree_targets";
+    return aggregate_named(call, &aggregate) &&
+           plan_old(call, aggregate, settings->n_targets > 0 ? (size_t)settings->n_targets : 1, 0, plan);
+}
+
+static bool plan_classifier(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct old_settings *settings = call->settings;
+    size_t n = mdf_labels_count(&settings->labels), only = 0;
+
+    plan->function = "tree_classes";
+    if (settings->labels.strings.items != NULL || !plan_old(call, MDF_TREE_SUM, n, n, plan)) {
+        return false;
+    }
+    if (n <= 2 && is_binary(&settings->share_targets, &only)) {
+        plan->whole[9] = 2;
+        plan->whole[11] = (int64_t)only;
+    }
+    memcpy(plan->whole + plan->n_whole - n, settings->labels.integers.items, n * sizeof *plan->whole);
+    return true;
+}
+
+static bool plan_ensemble(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct new_settings *settings = call->settings;
+    size_t n_targets = settings->n_targets > 0 ? (size_t)settings->n_targets : 1;
+    struct mdf_forest forest;
+
+    if (!make_new_forest(call, &forest, n_targets)) {
+        return false;
+    }
+    forest.single = is_single(call, settings->splits) && is_single(call, settings->weights);
+    if (!plan_forest(call, &forest, n_targets, 0, 0, plan)) {
+        return false;
+    }
+    plan->function = "tree_elements";
+    plan->whole[3] = settings->aggregate;
+    plan->whole[6] = settings->post_transform == MDF_NOT_GIVEN ? MDF_POST_NONE : settings->post_transform;
+    return true;
+}
+
+static const char no_leaf[] = "a tree has no leaf for a row";
+
 const struct mdf_operator mdf_operators_ml_trees[] = {
-    {"TreeEnsemble", 5, 99, tree_ensemble, ensemble_table, sizeof(struct new_settings), MDF_OPERATOR_PURE, NULL},
-    {"TreeEnsembleClassifier", 1, 99, classifier, classifier_table, sizeof(struct old_settings), MDF_OPERATOR_PURE, NULL},
-    {"TreeEnsembleRegressor", 1, 99, regressor, regressor_table, sizeof(struct old_settings), MDF_OPERATOR_PURE, NULL},
+    {"TreeEnsemble", 5, 99, tree_ensemble, ensemble_table, sizeof(struct new_settings), MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_ensemble, no_leaf)},
+    {"TreeEnsembleClassifier", 1, 99, classifier, classifier_table, sizeof(struct old_settings), MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_classifier, no_leaf)},
+    {"TreeEnsembleRegressor", 1, 99, regressor, regressor_table, sizeof(struct old_settings), MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_regressor, no_leaf)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -1,7 +1,9 @@
 /* source_calls.c - a kernel on whole values as C: what the row of its operator says of it. */
 #include "mdf_c/source/source_writer.h"
 
+#include "functions/elements/element.h"
 #include "functions/kernel/move.h"
+#include "functions/kernel/routine.h"
 
 #include <string.h>
 
@@ -73,6 +75,170 @@ static bool write_quotient(struct mdf_source_writer *writer, const struct mdf_so
     return true;
 }
 
+/* ------------------------------------------------------------------ routines */
+
+/* The call with values that have types and shapes. NULL: memory ran out, or there is no such thing in C. */
+static struct mdf_call *form_of_call(struct mdf_source_writer *writer, const struct mdf_source_call *call)
+{
+    const struct mdf_lowered_call *lowered = call->call;
+    const struct mdf_value **inputs = mdf_arena_array(&writer->arena, lowered->n_inputs, sizeof *inputs);
+    struct mdf_value **outputs = mdf_arena_array(&writer->arena, lowered->n_outputs, sizeof *outputs);
+    struct mdf_call *form = mdf_arena_allocate(&writer->arena, sizeof *form);
+    size_t i;
+
+    if (inputs == NULL || outputs == NULL || form == NULL) {
+        mdf_source_out_of_memory(writer);
+        return NULL;
+    }
+    for (i = 0; i < lowered->n_inputs; i++) {
+        inputs[i] = mdf_source_input(writer, call, i);
+    }
+    for (i = 0; i < lowered->n_outputs; i++) {
+        outputs[i] = lowered->outputs[i] != MDF_LOWERED_NONE ? &writer->lowered->values[lowered->outputs[i]].form : NULL;
+    }
+    *form = lowered->call;
+    form->inputs = inputs;
+    form->outputs = outputs;
+    form->n_inputs = lowered->n_inputs;
+    form->n_outputs = lowered->n_outputs;
+    form->scratch = mdf_arena_array(&writer->arena, MDF_CALL_SCRATCH, sizeof *form->scratch);
+    return form->scratch != NULL ? form : NULL;
+}
+
+/* An array of addresses; of what is omitted, also behind the last one, NULL. */
+static const char *list_addresses(struct mdf_source_writer *writer, const char *type, const char *hint, const mdf_lowered_id *ids,
+                                  size_t n)
+{
+    enum { MOST_FORMALS = 8 }; /* that a routine asks for */
+    const char *name = mdf_source_name(writer, &writer->locals, hint);
+    struct mdf_text text;
+    size_t i;
+
+    mdf_text_init(&text, writer->memory);
+    for (i = 0; i < n; i++) {
+        mdf_text_printf(&text, "%s%s", i > 0 ? ", " : "",
+                        ids[i] != MDF_LOWERED_NONE ? mdf_source_address(writer, ids[i]) : "NULL");
+    }
+    mdf_source_check(writer, &text);
+    mdf_source_line(writer, "%s %s[%zu] = {%s};", type, name, n > MOST_FORMALS ? n : MOST_FORMALS, n > 0 && !text.failed ? text.bytes : "NULL");
+    mdf_text_release(&text);
+    return name;
+}
+
+/* A function of one element by itself, for a routine to call. */
+static const char *write_function(struct mdf_source_writer *writer, const struct mdf_routine_plan *plan, size_t i)
+{
+    const struct mdf_operator of_element = {
+        .name = plan->function, .element = plan->functions[i], .settings = mdf_element_setting_rows};
+    const char *const operands[] = {"x"}, *name;
+    struct mdf_source_expression expression;
+
+    if (!mdf_source_express_operator(writer, &of_element, plan->function_settings[i], plan->dtype, 1, operands, &expression)) {
+        return "";
+    }
+    name = mdf_source_name(writer, &writer->globals, "row_function");
+    name = mdf_source_helper(writer, name,
+                             mdf_source_of_type(writer,
+                                                mdf_source_text(writer, "static inline $T mdf_%s($T x)\n{\n    return %s;\n}\n",
+                                                                name, expression.text),
+                                                plan->dtype));
+    return name;
+}
+
+static const char *list_functions(struct mdf_source_writer *writer, const struct mdf_routine_plan *plan)
+{
+    const char *name = mdf_source_name(writer, &writer->locals, "functions"), *names = "";
+    size_t i;
+
+    for (i = 0; i < plan->n_functions; i++) {
+        names = mdf_source_text(writer, "%s%s%s", names, i > 0 ? ", " : "", write_function(writer, plan, i));
+    }
+    mdf_source_line(writer, "static %s (*const %s[%zu])(%s) = {%s};", mdf_source_type(plan->dtype), name, plan->n_functions,
+                    mdf_source_type(plan->dtype), names);
+    return name;
+}
+
+/* A constant array of numbers; NULL where there are none. */
+static const char *list_numbers(struct mdf_source_writer *writer, mdf_dtype dtype, const void *numbers, size_t n)
+{
+    return n > 0 ? mdf_source_constant_array(writer, dtype, numbers, n, "numbers") : "NULL";
+}
+
+static void write_routine_call(struct mdf_source_writer *writer, const struct mdf_source_call *call,
+                               const struct mdf_routine_plan *plan)
+{
+    const char *function = plan->dtype == MDF_DTYPE_NONE
+                               ? plan->function
+                               : mdf_source_text(writer, "%s_%s", plan->function, mdf_dtype_name(plan->dtype));
+    const char *work, *in, *out, *text;
+
+    work = plan->work_bytes == 0
+               ? "NULL"
+               : mdf_source_buffer(writer, MDF_DTYPE_FLOAT64, (plan->work_bytes + sizeof(double) - 1) / sizeof(double), "room");
+    mdf_source_line(writer, "{");
+    writer->depth++;
+    in = list_addresses(writer, "const void *const", "in", call->call->inputs, call->call->n_inputs);
+    out = list_addresses(writer, "void *const", "out", call->call->outputs, call->call->n_outputs);
+    text = mdf_source_text(writer, "mdf_%s(%s, %s, %s, %s, %s", function, out, in,
+                           list_numbers(writer, MDF_DTYPE_INT64, plan->whole, plan->n_whole),
+                           list_numbers(writer, MDF_DTYPE_FLOAT64, plan->real, plan->n_real), work);
+    text = mdf_source_text(writer, plan->n_functions > 0 ? "%s, %s)" : "%s)", text,
+                           plan->n_functions > 0 ? list_functions(writer, plan) : "");
+    mdf_source_use(writer, function);
+    if (call->operator->routine->why != NULL) {
+        mdf_source_bail_out_if(writer, mdf_source_text(writer, "!%s", text), call->operator->routine->why);
+    } else {
+        mdf_source_line(writer, "%s;", text);
+    }
+    mdf_source_close(writer);
+}
+
+/* Whether all elements have types of C. */
+static bool has_types(const struct mdf_call *call)
+{
+    size_t i;
+
+    for (i = 0; i < call->n_inputs; i++) {
+        if (call->inputs[i] != NULL &&
+            (call->inputs[i]->kind != MDF_KIND_TENSOR || mdf_source_type((mdf_dtype)call->inputs[i]->dtype) == NULL)) {
+            return false;
+        }
+    }
+    for (i = 0; i < call->n_outputs; i++) {
+        if (call->outputs[i] != NULL && mdf_source_type((mdf_dtype)call->outputs[i]->dtype) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool write_routine(struct mdf_source_writer *writer, const struct mdf_source_call *call)
+{
+    struct mdf_routine_plan plan = {.arena = &writer->arena};
+    struct mdf_call *form = form_of_call(writer, call);
+    bool is_planned;
+    size_t i;
+
+    if (form == NULL) {
+        return false;
+    }
+    is_planned = has_types(form) && call->operator->routine->plan(form, &plan);
+    for (i = 0; i < MDF_CALL_SCRATCH; i++) {
+        mdf_value_clear(writer->memory, &form->scratch[i]);
+    }
+    if (writer->arena.has_refused) {
+        return mdf_source_out_of_memory(writer);
+    }
+    if (!is_planned) {
+        return plan.refused != NULL ? mdf_source_refuse(writer, "%s of the operator %s", plan.refused, call->operator->name)
+                                    : refuse_types(writer, call);
+    }
+    write_routine_call(writer, call, &plan);
+    return writer->error->code == MDF_OK;
+}
+
+/* ------------------------------------------------------------------ calls */
+
 /* Whether some element that it makes is needed. */
 static bool is_needed(const struct mdf_source_writer *writer, const struct mdf_lowered_call *call)
 {
@@ -92,6 +258,9 @@ bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lo
     struct mdf_source_call call = {op, lowered, lowered->call.operator, lowered->call.settings };
 
     declare_outputs(writer, &call);
+    if (call.operator->routine != NULL &&(is_needed(writer, lowered) || call.operator->routine->why != NULL)) {
+        return write_routine(writer, &call);
+    }
     if (!is_needed(writer, lowered)) {
         return true;
     }

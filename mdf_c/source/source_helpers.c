@@ -117,17 +117,47 @@ static void use_called(struct mdf_source_writer *writer, const char *own_name, c
     }
 }
 
-const char *mdf_source_use(struct mdf_source_writer *writer, const char *name)
+/* The definition of a fixed helper; NULL: there is none of the name. */
+static const char *find_fixed(const char *name)
 {
     size_t i;
 
     for (i = 0; i < sizeof fixed / sizeof *fixed && strcmp(fixed[i].name, name) != 0; i++) {
     }
-    if (i == sizeof fixed / sizeof *fixed) {
+    return i < sizeof fixed / sizeof *fixed ? fixed[i].definition : NULL;
+}
+
+/* The same of one for several types, "scale_$n" for "scale_float32", in that type. */
+static const char *find_of_type(struct mdf_source_writer *writer, const char *name)
+{
+    unsigned dtype;
+
+    for (dtype = 0; dtype < MDF_DTYPE_COUNT; dtype++) {
+        const char *suffix = mdf_dtype_name((mdf_dtype)dtype), *definition;
+        size_t length = strlen(name), n = strlen(suffix);
+
+        if (mdf_source_type((mdf_dtype)dtype) == NULL || length <= n || strcmp(name + length - n, suffix) != 0 ||
+            name[length - n - 1] != '_') {
+            continue;
+        }
+        definition = find_fixed(mdf_source_text(writer, "%.*s$n", (int)(length - n), name));
+        if (definition != NULL) {
+            return mdf_source_of_type(writer, definition, (mdf_dtype)dtype);
+        }
+    }
+    return NULL;
+}
+
+const char *mdf_source_use(struct mdf_source_writer *writer, const char *name)
+{
+    const char *definition = find_fixed(name);
+
+    definition = definition != NULL ? definition : find_of_type(writer, name);
+    if (definition == NULL) {
         return "";
     }
-    use_called(writer, name, fixed[i].definition);
-    return mdf_source_helper(writer, name, fixed[i].definition);
+    use_called(writer, name, definition);
+    return mdf_source_helper(writer, name, definition);
 }
 
 static const char *wide_type(mdf_dtype dtype)
@@ -146,6 +176,7 @@ const char *mdf_source_of_type(struct mdf_source_writer *writer, const char *tex
         const char *found = text[0] != '$'   ? NULL
                             : text[1] == 'T' ? mdf_source_type(dtype)
                             : text[1] == 'U' ? wide_type(dtype)
+                            : text[1] == 'D' ? (mdf_dtype_kind(dtype) == 'f' ? "double" : wide_type(dtype))
                             : text[1] == 'n' ? mdf_dtype_name(dtype)
                             : text[1] == 'f' ? (dtype == MDF_DTYPE_FLOAT32 ? "f" : "")
                                              : NULL;

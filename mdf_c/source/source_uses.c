@@ -1,4 +1,5 @@
 /* source_uses.c - who reads which value of a lowered region: what need not be written at all. */
+#include "functions/kernel/routine.h"
 #include "mdf_c/source/nest_plan.h"
 #include "mdf_c/source/source_writer.h"
 
@@ -28,13 +29,18 @@ bool mdf_source_is_live(const struct mdf_source_writer *writer, mdf_lowered_id i
 
 static bool mark_region(struct mdf_source_writer *writer, const struct mdf_lowered_region *region);
 
+/* A routine that may refuse what it is given does so whoever needs its results; it writes all that it has. */
 static bool mark_call(struct mdf_source_writer *writer, const struct mdf_lowered_call *call)
 {
-    bool any = false, changed = false;
+    const struct mdf_routine *routine = call->call.operator->routine;
+    bool any = routine != NULL && routine->why != NULL, changed = false;
     size_t i;
 
     for (i = 0; i < call->n_outputs; i++) {
         any = any || mdf_source_is_live(writer, call->outputs[i]);
+    }
+    for (i = 0; any && routine != NULL && i < call->n_outputs; i++) {
+        changed |= mark(writer, call->outputs[i]);
     }
     for (i = 0; any && i < call->n_inputs; i++) {
         changed |= mark(writer, call->inputs[i]);

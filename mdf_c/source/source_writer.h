@@ -151,7 +151,7 @@ const char *mdf_source_helper(struct mdf_source_writer *writer, const char *name
 const char *mdf_source_use(struct mdf_source_writer *writer, const char *name);
 /* A text with each "$T" replaced by a type, "$f" by the suffix of its functions in math.h, "$U" by the unsigned type to compute
  * in,
- * "$n" by the name of the element type. */
+ * "$D" by that or, of reals, double, "$n" by the name of the element type. */
 const char *mdf_source_of_type(struct mdf_source_writer *writer, const char *text, mdf_dtype dtype);
 
 /* --- source_settings.c: attributes of a call, by name. False: it has none of that name, or none was given. */

@@ -1,5 +1,6 @@
 """Random calls of ONNX operators other than control flow. Each function adds calls to a graph, or nothing where nothing fits."""
 import onnx_file
+import onnx_ml_calls
 
 REALS = ("float32", "float64", "float16", "bfloat16")
 COMMON_REALS = ("float32", "float64")
@@ -324,8 +325,22 @@ def _scatter(g):
     x = g.pick(lambda v: v.type in ("float32", "float64", "int64", "string") and v.shape and v.shape[0] > 0)
     if x is None:
         return False
-    rows = g.constant("int64", [1, 1], [g.rng.randrange(x.shape[0])])
-    return g.call("ScatterND", [x, rows, g.get(x.type, [1] + x.shape[1:])], [(x.type, x.shape)])
+    how = {"reduction": g.rng.choice(["add", "mul"] + ["min", "max"] * (g.program.opset >= 18))} if g.program.opset >= 16 and x.type != "string" and g.rng.random() < 0.4 else {}
+    if g.rng.random() < 0.4:
+        axis, shape = g.rng.randrange(len(x.shape)), [g.rng.randint(1, n) if n else 0 for n in x.shape]
+        most = x.shape[axis]
+        shape[axis] = g.rng.choice([1, 2, 3]) if most else 0
+        n = 1
+        for size in shape:
+            n *= size
+        index = g.constant("int64", shape, [g.rng.randrange(-most, most) for _ in range(n)])
+        return g.call("ScatterElements", [x, index, g.get(x.type, shape)], [(x.type, x.shape)], axis=axis - g.rng.choice([0, len(shape)]), **how)
+    n = g.rng.choice([1, 1, 2])
+    rows = g.constant("int64", [n, 1], [g.rng.randrange(-x.shape[0], x.shape[0]) for _ in range(n)])
+    number = g.pick(lambda v: v.type == "int64" and v.shape == [1, 1]) if n == 1 and g.rng.random() < 0.3 else None
+    if number is not None:
+        rows = g.call("Mod", [number, g.constant("int64", [], [x.shape[0]])], [("int64", [1, 1])])[0] if g.program.opset >= 10 else rows
+    return g.call("ScatterND", [x, rows, g.get(x.type, [n] + x.shape[1:])], [(x.type, x.shape)], **how)
 
 
 def _narrow(g):
@@ -347,5 +362,27 @@ def _nonzero(g):
     return x is not None and g.call("NonZero", [x], [("int64", None)])
 
 
-_KINDS = [_pad, _tile, _top, _normalise, _scatter, _narrow, _nonzero] + [_unary] * 4 + [_binary] * 6 + [_compare] * 2 + [_cast] * 2 + [_reshape] * 2 + [_reduce] * 2 + [_sequence] * 2 + [
+def _range(g):
+    if g.program.opset < 11:
+        return False
+    type = g.rng.choice(["float32", "float64", "int64", "int32"])
+    n, start, delta = g.rng.randrange(5), g.rng.randint(-3, 3), g.rng.choice([1, 2, -1, -3])
+    return g.call("Range", [g.constant(type, [], [k]) for k in (start, start + n * delta, delta)], [(type, [n])])
+
+
+def _eye(g):
+    x = g.pick(lambda v: v.type in ("float32", "float64", "int64", "int32") and v.shape is not None and len(v.shape) == 2)
+    return x is not None and g.call("EyeLike", [x], [(x.type, x.shape)], k=g.rng.choice([-1, 0, 1]))
+
+
+def _suppress(g):
+    if g.program.opset < 11:
+        return False
+    n, classes = g.rng.choice([1, 3, 6]), g.rng.choice([1, 2])
+    bounds = [g.constant("int64", [1], [g.rng.choice([1, 2, 9])]), g.constant("float32", [1], [g.rng.choice([0.0, 0.2, 0.5])]), g.constant("float32", [1], [g.rng.choice([-9.0, 0.0])])]
+    return g.call("NonMaxSuppression", [g.get("float32", [1, n, 4]), g.get("float32", [1, classes, n])] + bounds[:g.rng.choice([1, 2, 3])], [("int64", None)],
+                  center_point_box=g.rng.choice([0, 1]))
+
+
+_KINDS = [_range, _eye, _suppress] + [onnx_ml_calls.add] * 2 + [_pad, _tile, _top, _normalise, _scatter, _narrow, _nonzero] + [_unary] * 4 + [_binary] * 6 + [_compare] * 2 + [_cast] * 2 + [_reshape] * 2 + [_reduce] * 2 + [_sequence] * 2 + [
     _unary_integer, _logic, _where, _product, _concat, _slice, _gather, _split, _along, _shape, _clip, _split_to_sequence, _optional, _string]

@@ -1,7 +1,7 @@
 """ONNX files without the package onnx: the few messages of onnx.proto that programs need, in protobuf's wire format.
 
 A program is plain JSON: {"opset": n, "inputs": [{"name", "type", "shape"}], "outputs": [...], "initializers": [{"name", "type", "shape",
-"data"}], "nodes": [{"op", "inputs", "outputs", "attributes"}]}. A type is the name of an element type, or "seq(T)", "optional(T)"; a shape of
+"data"}], "nodes": [{"op", "inputs", "outputs", "attributes"}]}. An op may have a domain in front, "ai.onnx.ml::Scaler". A type is the name of an element type, or "seq(T)", "optional(T)"; a shape of
 None is left open. Attributes: whole numbers, reals, texts, lists of one of these, {"tensor": {"type", "shape", "data"}}, or {"graph": program}.
 """
 import struct
@@ -89,8 +89,9 @@ def _attribute(name, value):
 
 
 def _node(node):
-    return (b"".join(_bytes(1, x) for x in node["inputs"]) + b"".join(_bytes(2, x) for x in node["outputs"]) + _bytes(4, node["op"])
-            + b"".join(_bytes(5, _attribute(k, v)) for k, v in node.get("attributes", {}).items()))
+    domain, _, op = node["op"].rpartition("::")
+    return (b"".join(_bytes(1, x) for x in node["inputs"]) + b"".join(_bytes(2, x) for x in node["outputs"]) + _bytes(4, op)
+            + b"".join(_bytes(5, _attribute(k, v)) for k, v in node.get("attributes", {}).items()) + (_bytes(7, domain) if domain else b""))
 
 
 def _graph(graph, name):
@@ -101,4 +102,5 @@ def _graph(graph, name):
 
 def encode(program):
     """The bytes of an .onnx file."""
-    return _number(1, 8) + _bytes(2, "mdf_c") + _bytes(7, _graph(program, "main")) + _bytes(8, _bytes(1, "") + _number(2, program["opset"]))
+    return (_number(1, 8) + _bytes(2, "mdf_c") + _bytes(7, _graph(program, "main")) + _bytes(8, _bytes(1, "") + _number(2, program["opset"]))
+            + _bytes(8, _bytes(1, "ai.onnx.ml") + _number(2, 3)))

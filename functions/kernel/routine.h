@@ -1,0 +1,47 @@
+/* routine.h - calls as functions of plain C that need nothing of this library, for C source: what is no function of elements, no
+ * fold, no move and no nest.
+ *
+ * Their text is that of files *_routine.inc, of which tools/list_helper_texts.sh makes strings; kernels may include it too. There
+ *     static inline bool NAME(something)(void *const *out, const void *const *in, const int64_t *whole, const double *real, void
+ * *work) gets the elements of outputs and inputs (NULL: omitted), numbers that are known when the source is written, and memory
+ * to work in. It returns false where it refuses what it is given. ELEMENT is an element type, WIDE the one to compute whole
+ * numbers in so that they wrap, TOTAL that or, of reals, double; MATH(f) a function of math.h, NAME(x) is mdf_x_TYPE. A function
+ * whose types are always the same is called mdf_something. */
+#ifndef MDF_FUNCTIONS_KERNEL_ROUTINE_H
+#define MDF_FUNCTIONS_KERNEL_ROUTINE_H
+
+#include "functions/kernel/call.h"
+
+struct mdf_element;
+struct mdf_element_settings;
+
+enum { MDF_ROUTINE_FUNCTIONS = 6 };
+
+/* What the function of a call is called with. */
+struct mdf_routine_plan {
+    struct mdf_arena *arena; /* has the numbers */
+    const char *function;    /* "scatter_elements" */
+    mdf_dtype dtype;         /* TYPE of NAME(x); NONE: the function is not one of several */
+    int64_t *whole;
+    double *real;
+    size_t n_whole, n_real, work_bytes;
+    const char *refused; /* why there is none; NULL: not for these types */
+    /* Functions of elements that it calls: one more argument, ELEMENT (*const *functions)(ELEMENT), where there are any. */
+    size_t n_functions;
+    const struct mdf_element *functions[MDF_ROUTINE_FUNCTIONS];
+    const struct mdf_element_settings *function_settings[MDF_ROUTINE_FUNCTIONS];
+};
+
+struct mdf_routine {
+    /* Inputs and outputs of the call have types and shapes; only what is constant has elements. False: there is no such function
+     * for it, or memory ran out. */
+    bool (*plan)(struct mdf_call *call, struct mdf_routine_plan *plan);
+    const char *why; /* what is wrong where the function returns false; NULL: it always returns true */
+};
+
+#define MDF_ROUTINE(...) (&(const struct mdf_routine){__VA_ARGS__})
+
+/* Room for numbers, all 0: false where memory ran out. */
+bool mdf_routine_room(struct mdf_routine_plan *plan, size_t n_whole, size_t n_real);
+
+#endif
