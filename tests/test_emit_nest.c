@@ -504,22 +504,24 @@ static void check_outputs(const struct mdf_lowered *lowered, const struct mdf_lo
     }
 }
 
-/* Whether it was done. */
-static bool check_seed(uint64_t seed, bool is_float)
+static void begin_seed(struct generator *generator, uint64_t seed, bool is_float)
 {
-    static struct generator generator;
-    struct build *build = &generator.build;
+    memset(generator, 0, sizeof *generator);
+    generator->random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    generator->is_float = is_float;
+    build_begin(&generator->build, &fenced);
+}
+
+/* The nest that has been made: whether it was done. */
+static bool check_built(struct generator *generator, uint64_t seed)
+{
+    struct build *build = &generator->build;
     struct mdf_value values[BUILD_SLOTS] = {{0}};
     struct mdf_lowered_output kept[BUILD_SLOTS];
     enum mdf_lowered_outcome outcome;
     struct mdf_text why;
     size_t i, round;
 
-    memset(&generator, 0, sizeof generator);
-    generator.random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
-    generator.is_float = is_float;
-    build_begin(build, &fenced);
-    make_nest(&generator, false);
     build_finish(build);
     mdf_text_init(&why, &build->plain);
     cr_assert(mdf_lowered_verify(build->lowered, &why), "seed %llu: %s", (unsigned long long)seed, why.bytes);
@@ -544,6 +546,15 @@ static bool check_seed(uint64_t seed, bool is_float)
     return outcome == MDF_LOWERED_DONE;
 }
 
+static bool check_seed(uint64_t seed, bool is_float)
+{
+    static struct generator generator;
+
+    begin_seed(&generator, seed, is_float);
+    make_nest(&generator, false);
+    return check_built(&generator, seed);
+}
+
 static void check_seeds(uint64_t first, bool is_float)
 {
     size_t n_done = 0, n = getenv("MDF_SEEDS") != NULL ? (size_t)atoi(getenv("MDF_SEEDS")) : 200;
@@ -566,15 +577,69 @@ Test(emit_nest, random_nests_of_floats)
     check_seeds(100000, true);
 }
 
+/* ------------------------------------------------------------------ folds of short rows */
+
+/* Rows of `width` elements of an array with `gap` more between them, and what is folded of each: the elements, or the products of
+ * their casts with themselves. */
+static void make_rows(struct generator *generator, mdf_dtype dtype, size_t n_rows, size_t width, size_t gap, bool is_squared)
+{
+    struct build *build = &generator->build;
+    mdf_dtype folded = is_squared && is_real(dtype) ? MDF_DTYPE_FLOAT64 : dtype;
+    struct mdf_nest_step load = {.kind = MDF_NEST_LOAD, .level = 2, .dtype = (uint8_t)dtype, .view.at = MDF_NEST_NONE};
+    struct mdf_nest_step cast = {.kind = MDF_NEST_ELEMENT, .code = MDF_LOWERED_CAST, .level = 2, .n_in = 1};
+    struct mdf_nest_step square = {.kind = MDF_NEST_ELEMENT, .code = MDF_LOWERED_MULTIPLY, .level = 2, .n_in = 2};
+    struct mdf_nest_step fold = {.kind = MDF_NEST_FOLD, .level = 1, .n_in = 1, .view.at = MDF_NEST_NONE};
+    bool is_backwards = draw(generator, 4) == 0;
+    uint8_t last;
+
+    generator->loop = NULL;
+    generator->nest = build_nest(build, &build->lowered->region, 2, (size_t[]){n_rows, width});
+    load.view.id = make_input(generator, dtype, n_rows * (width + gap), false, 0);
+    load.view.first = is_backwards ? (int64_t)width - 1 : 0;
+    load.view.strides[0] = (int64_t)(width + gap);
+    load.view.strides[1] = is_backwards ? -1 : 1;
+    last = build_nest_step(build, generator->nest, load);
+    if (folded != dtype) {
+        cast.dtype = (uint8_t)folded;
+        cast.operand_dtype = (uint8_t)dtype;
+        cast.in[0] = last;
+        last = build_nest_step(build, generator->nest, cast);
+    }
+    square.dtype = square.operand_dtype = (uint8_t)folded;
+    square.in[0] = square.in[1] = last;
+    fold.in[0] = is_squared ? build_nest_step(build, generator->nest, square) : last;
+    fold.operand_dtype = (uint8_t)folded;
+    fold.fold = (uint8_t)draw(generator, N_MDF_NEST_FOLDS);
+    fold.dtype = fold.fold >= MDF_NEST_FIRST_MAXIMUM ? MDF_DTYPE_INT64 : (uint8_t)folded;
+    fold.lanes = fold.fold < MDF_NEST_FIRST_MAXIMUM && draw(generator, 2) == 0 ? 8 : 1;
+    add_store(generator, build_nest_step(build, generator->nest, fold));
+}
+
+Test(emit_nest, folds_of_short_rows)
+{
+    static const size_t widths[] = {2, 3, 4, 5, 6, 7, 8, 9, 12, 17, 35}, rows[] = {2, 3, 4, 7, 8, 9, 17, 33, 70};
+    static struct generator generator;
+    uint64_t seed = 0;
+    size_t width, n;
+    int type;
+
+    for (type = 0; type < 4; type++) {
+        for (width = 0; width < COUNT(widths); width++) {
+            for (n = 0; n < 2 * COUNT(rows); n++) {
+                begin_seed(&generator, ++seed, false);
+                make_rows(&generator, dtypes[type], rows[n / 2], widths[width], draw(&generator, 3), n % 2 == 1);
+                check_built(&generator, seed);
+            }
+        }
+    }
+}
+
 /* ------------------------------------------------------------------ as the body of a loop */
 
 /* A loop by a seed; false: there is none. */
 static bool build_looped(struct generator *generator, uint64_t seed, bool is_float, bool is_planned)
 {
-    memset(generator, 0, sizeof *generator);
-    generator->random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
-    generator->is_float = is_float;
-    build_begin(&generator->build, &fenced);
+    begin_seed(generator, seed, is_float);
     generator->build.is_unplanned = !is_planned;
     if (!make_nest(generator, true)) {
         build_end(&generator->build);

@@ -164,8 +164,8 @@ static struct nest_code *begin(struct emission *emission, const struct mdf_lower
 
 enum trial { TRIAL_FAILED, TRIAL_SPILLS, TRIAL_FITS };
 
-/* Keeps whichever costs less. */
-static enum trial try_shape(struct emission *emission, const struct mdf_lowered_nest *nest, const struct nest_shape *shape,
+/* Keeps whichever costs less. Afterwards shape->turns says whether there are loads that are turned. */
+static enum trial try_shape(struct emission *emission, const struct mdf_lowered_nest *nest, struct nest_shape *shape,
                             struct nest_code **best)
 {
     struct nest_code *code = begin(emission, nest);
@@ -175,7 +175,11 @@ static enum trial try_shape(struct emission *emission, const struct mdf_lowered_
         return TRIAL_FAILED;
     }
     code->shape = *shape;
-    if (covers(code) && nest_write_out(code) && nest_find_places(code)) {
+    if (covers(code) && nest_write_out(code)) {
+        shape->turns = nest_combine(code);
+        result = nest_find_places(code) ? TRIAL_FITS : TRIAL_FAILED;
+    }
+    if (result != TRIAL_FAILED) {
         result = code->spills ? TRIAL_SPILLS : TRIAL_FITS;
     }
     if (result == TRIAL_FAILED || (*best != NULL && (*best)->cost <= code->cost)) {
@@ -197,7 +201,13 @@ static enum trial try_group(struct emission *emission, const struct mdf_lowered_
 
     for (i = 0; i < sizeof budgets / sizeof *budgets && result == TRIAL_FAILED; i++) {
         choose_unroll(nest, shape, budgets[i]);
+        shape->turns = true;
         result = try_shape(emission, nest, shape, best);
+        if (result == TRIAL_SPILLS &&
+            shape->turns) { /* these take more registers: it may be better without, or with fewer vectors */
+            shape->turns = false;
+            try_shape(emission, nest, shape, best);
+        }
     }
     return result;
 }
@@ -240,6 +250,19 @@ static void try_axis(struct emission *emission, const struct mdf_lowered_nest *n
     }
 }
 
+/* Whether elements that lie side by side are loaded for lanes along another axis: they are turned. */
+static bool has_rows(const struct mdf_nest_step *step, size_t lanes_axis)
+{
+    size_t axis;
+
+    for (axis = lanes_axis + 1; axis < step->level; axis++) {
+        if (step->view.strides[axis] == 1 || step->view.strides[axis] == -1) {
+            return step->kind == MDF_NEST_LOAD && mdf_dtype_size((mdf_dtype)step->dtype) >= 4;
+        }
+    }
+    return false;
+}
+
 /* About what vectors along an axis cost: of n elements, where they lie side by side, or are one, a part of n. */
 static double axis_cost(const struct mdf_lowered_nest *nest, size_t axis, double lanes)
 {
@@ -253,7 +276,7 @@ static double axis_cost(const struct mdf_lowered_nest *nest, size_t axis, double
         bool is_apart = moves && axis < level && step->view.strides[axis] != 0 && step->view.strides[axis] != 1;
         double n = (double)mdf_nest_count(nest, 0, level);
 
-        sum += axis >= level ? n : is_apart ? 2 * n : n / lanes;
+        sum += axis >= level ? n : is_apart ? (has_rows(step, axis) ? 0.5 : 2) * n : n / lanes;
         if (step->kind == MDF_NEST_FOLD && axis >= step->level && axis < level) {
             sum += 6 * (double)mdf_nest_count(nest, 0, step->level);
         }

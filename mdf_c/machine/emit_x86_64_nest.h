@@ -17,6 +17,7 @@
 enum {
     MOST_COPIES = 8,  /* vectors side by side */
     MOST_TOTALS = 64, /* of a fold, at a time */
+    MOST_TURNED = 4,  /* loads */
     MOST_NODES = 1500,
     MOST_POINTERS = 256,
     NEST_MEMORY = R11,
@@ -31,7 +32,8 @@ enum node_code {
     NODE_NUMBER,  /* a constant in all lanes */
     NODE_ELEMENT, /* of in[0], in[1], in[2] */
     NODE_TOTAL,   /* what a fold begins with, in all lanes */
-    NODE_TAKE,    /* changes the total in[0] by in[1]; of an extreme's index also in[2], which becomes in[3] with it */
+    NODE_TAKE,    /* changes the total in[0] by in[1]; with three, by in[1] times in[2], fused; of an extreme's index, with four,
+                     also in[2], which becomes in[3] with it */
     NODE_COUNT,   /* adds one to the index in[0] */
     NODE_JOIN,    /* the lanes of the total in[0] become one, which is in all lanes */
     NODE_STORE,   /* in[0] */
@@ -73,6 +75,11 @@ struct nest_node {
     struct nest_place place;
     mdf_lowered_id constant; /* of NUMBER */
     uint32_t body;           /* of LOOP */
+    /* Of LOAD: the node that is emitted first of 2 or 4 which are loaded as rows and turned, and which follow each other;
+     * NO_NODE: it stands alone. That one has all of them, by their places in a row. */
+    uint32_t turned_with;
+    uint8_t n_turned;
+    uint32_t turned[MOST_TURNED];
     /* Found for emission: */
     uint32_t at;          /* its number in the order of the code */
     uint32_t first, last; /* 2 * number, + 1 where it is written */
@@ -102,6 +109,7 @@ struct nest_entry {
 
 struct nest_shape {
     uint8_t vector_axis; /* the number of axes: none */
+    bool turns;          /* elements side by side of lanes apart are loaded together */
     unsigned lanes, width, group;
     size_t unroll[MDF_NEST_MOST_AXES];
 };
@@ -167,6 +175,9 @@ struct nest_code {
 bool nest_write_out(struct nest_code *code);
 void nest_code_release(struct nest_code *code);
 
+/* --- emit_x86_64_nest_combine.c: nodes that cost less together become one, or neighbours; whether loads are turned. */
+bool nest_combine(struct nest_code *code);
+
 /* --- emit_x86_64_nest_calls.c: fills code->calls[i] of a step whose function is called; false: the rows are too long. */
 bool nest_find_call(struct nest_code *code, size_t i);
 
@@ -174,6 +185,8 @@ bool nest_find_call(struct nest_code *code, size_t i);
 bool nest_find_places(struct nest_code *code);
 /* Whether a value without a register is loaded for each use; else it lies in its slot. */
 bool nest_is_loaded_again(const struct nest_node *node);
+/* Whether a load is turned with its neighbours: where all of them have registers. */
+bool nest_is_turned(const struct nest_code *code, const struct nest_node *node);
 
 /* --- emit_x86_64_nest_moves.c */
 /* A value's slot; a word; the row that begins at `offset`. */
@@ -185,6 +198,8 @@ unsigned nest_element_size(const struct nest_code *code, unsigned dtype);
 unsigned nest_vector_size(const struct nest_code *code, unsigned dtype);
 /* What a LOAD says, into a register; `index`: the register that has its index, if it has one. */
 void nest_load(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index);
+/* The same for all that are turned with `first`. */
+void nest_load_turned(struct nest_code *code, const struct nest_node *first);
 void nest_load_bits(struct nest_code *code, uint64_t bits, unsigned size, uint8_t number);
 void nest_load_number(struct nest_code *code, const struct nest_node *node, uint8_t number);
 void nest_store(struct nest_code *code, const struct nest_node *node, uint8_t number);

@@ -242,10 +242,23 @@ static void take_index(struct nest_code *code, const struct nest_node *node)
     write_back(code, &code->nodes[node->in[2]], place);
 }
 
+/* A sum takes a product. */
+static void emit_take_product(struct nest_code *code, const struct nest_node *node, uint8_t total, uint8_t target)
+{
+    struct assembler *assembler = nest_assembler(code);
+    uint8_t factor = operand_register(code, node, 1), other = operand_register(code, node, 2);
+    unsigned size = nest_vector_size(code, node->dtype);
+
+    if (target != total) {
+        assemble_vector(assembler, VECTOR_MOVE, size, target, 0, in_register(total));
+    }
+    assemble_vector(assembler, VECTOR_ADD_PRODUCT, size, target, factor, in_register(other));
+}
+
 static void take(struct nest_code *code, const struct nest_node *node)
 {
     const struct mdf_nest_step *step = &code->nest->steps[node->step];
-    uint8_t total, element;
+    uint8_t total, target;
     bool is_partial = node->active < code->shape.lanes;
 
     if (node->n_in == 4) {
@@ -253,8 +266,12 @@ static void take(struct nest_code *code, const struct nest_node *node)
         return;
     }
     total = operand_register(code, node, 0);
-    element = operand_register(code, node, 1);
-    emit_take(code, step, total, element, is_partial ? code->join_register : total);
+    target = is_partial ? code->join_register : total;
+    if (node->n_in == 3) {
+        emit_take_product(code, node, total, target);
+    } else {
+        emit_take(code, step, total, operand_register(code, node, 1), target);
+    }
     if (is_partial) {
         assemble_vector_with_number(nest_assembler(code),
                                     mdf_dtype_size((mdf_dtype)node->dtype) == 4 ? VECTOR_TAKE_FLOATS : VECTOR_TAKE_DOUBLES,
@@ -457,6 +474,22 @@ static void emit_loop(struct nest_code *code, uint32_t body, char *memory)
     move_pointers(code, block, -(int64_t)(block->count * block->advance));
 }
 
+static void emit_load(struct nest_code *code, const struct nest_node *node)
+{
+    uint8_t target = target_register(code, node);
+
+    if (nest_is_turned(code, node)) {
+        if (node->n_turned > 0) {
+            nest_load_turned(code, node);
+        }
+    } else if ((node->last != node->first || node->n_in > 0) && !(node->is_spilled && nest_is_loaded_again(node))) {
+        uint8_t index = node->n_in > 0 ? operand_register(code, node, 0) : NO_REGISTER;
+
+        nest_load(code, node, target, index);
+        write_back(code, node, target);
+    }
+}
+
 static void emit_node(struct nest_code *code, const struct nest_node *node, char *memory)
 {
     bool is_unread = node->last == node->first;
@@ -464,12 +497,7 @@ static void emit_node(struct nest_code *code, const struct nest_node *node, char
 
     switch ((enum node_code)node->code) {
     case NODE_LOAD:
-        if ((!is_unread || node->n_in > 0) && !(node->is_spilled && nest_is_loaded_again(node))) {
-            uint8_t index = node->n_in > 0 ? operand_register(code, node, 0) : NO_REGISTER;
-
-            nest_load(code, node, target, index);
-            write_back(code, node, target);
-        }
+        emit_load(code, node);
         break;
     case NODE_NUMBER:
         if (!is_unread && !node->is_spilled) {

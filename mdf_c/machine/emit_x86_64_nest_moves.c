@@ -228,6 +228,90 @@ void nest_load(struct nest_code *code, const struct nest_node *node, uint8_t num
     }
 }
 
+/* ------------------------------------------------------------------ rows that are turned */
+
+/* 16 bytes of one lane, or 8 of each of two. */
+static void load_part(struct nest_code *code, const struct nest_place *place, unsigned lane, bool is_whole, uint8_t number)
+{
+    struct assembler *assembler = nest_assembler(code);
+
+    if (is_whole) {
+        assemble_vector(assembler, VECTOR_LOAD, 16, number, 0, operand_at(code, place, lane * place->lane_bytes));
+        return;
+    }
+    assemble_vector(assembler, VECTOR_LOAD_DOUBLE, 16, number, 0, operand_at(code, place, lane * place->lane_bytes));
+    assemble_vector(assembler, VECTOR_LOAD_UPPER, 16, number, number, operand_at(code, place, (lane + 1) * place->lane_bytes));
+}
+
+/* Such a part in each half of the register: the upper one's are so many lanes on as a half has. `free` changes. */
+static void load_parts(struct nest_code *code, const struct nest_node *node, unsigned lane, bool is_whole, uint8_t number,
+                       uint8_t free)
+{
+    const struct nest_place *place = &node->place;
+    unsigned upper = lane + code->shape.lanes / 2;
+
+    load_part(code, place, lane, is_whole, number);
+    if (nest_vector_size(code, node->dtype) == 32 && is_whole) {
+        assemble_vector_with_number(nest_assembler(code), VECTOR_INSERT_HALF, 32, number, number,
+                                    operand_at(code, place, upper * place->lane_bytes), 1);
+    } else if (nest_vector_size(code, node->dtype) == 32) {
+        load_part(code, place, upper, is_whole, free);
+        assemble_vector_with_number(nest_assembler(code), VECTOR_INSERT_HALF, 32, number, number, in_register(free), 1);
+    }
+}
+
+/* The first and the second of each two elements of `a` and `b`, in turn, of 8 bytes each: to two registers, which may be these.
+ */
+static void interleave_pairs(struct nest_code *code, unsigned size, uint8_t a, uint8_t b, uint8_t first, uint8_t second)
+{
+    assemble_vector(nest_assembler(code), VECTOR_INTERLEAVE_LOWER | OF_DOUBLES, size, first, a, in_register(b));
+    assemble_vector(nest_assembler(code), VECTOR_INTERLEAVE_UPPER | OF_DOUBLES, size, second, a, in_register(b));
+}
+
+/* Four elements of 4 bytes of each lane. */
+static void load_four(struct nest_code *code, const struct nest_node *node, unsigned size, const uint8_t *to)
+{
+    struct assembler *assembler = nest_assembler(code);
+
+    load_parts(code, node, 0, true, SCRATCH_REAL, SCRATCH_REAL);
+    load_parts(code, node, 1, true, to[0], to[0]);
+    assemble_vector(assembler, VECTOR_INTERLEAVE_UPPER, size, to[2], SCRATCH_REAL, in_register(to[0]));
+    assemble_vector(assembler, VECTOR_INTERLEAVE_LOWER, size, SCRATCH_REAL, SCRATCH_REAL, in_register(to[0]));
+    load_parts(code, node, 2, true, to[1], to[1]);
+    load_parts(code, node, 3, true, to[0], to[0]);
+    assemble_vector(assembler, VECTOR_INTERLEAVE_UPPER, size, to[3], to[1], in_register(to[0]));
+    assemble_vector(assembler, VECTOR_INTERLEAVE_LOWER, size, to[1], to[1], in_register(to[0]));
+    interleave_pairs(code, size, SCRATCH_REAL, to[1], to[0], to[1]);
+    assemble_vector(assembler, VECTOR_MOVE, size, SCRATCH_REAL, 0, in_register(to[2]));
+    interleave_pairs(code, size, SCRATCH_REAL, to[3], to[2], to[3]);
+}
+
+void nest_load_turned(struct nest_code *code, const struct nest_node *first)
+{
+    const struct nest_node *node = &code->nodes[first->turned[0]];
+    struct assembler *assembler = nest_assembler(code);
+    bool is_wide = mdf_dtype_size((mdf_dtype)node->dtype) == 8;
+    unsigned size = nest_vector_size(code, node->dtype);
+    uint8_t to[MOST_TURNED];
+    size_t i;
+
+    for (i = 0; i < first->n_turned; i++) {
+        to[i] = code->nodes[first->turned[i]].number;
+    }
+    if (first->n_turned == 4) {
+        load_four(code, node, size, to);
+        return;
+    }
+    load_parts(code, node, 0, is_wide, SCRATCH_REAL, to[0]);
+    load_parts(code, node, is_wide ? 1 : 2, is_wide, to[1], to[0]);
+    if (is_wide) {
+        interleave_pairs(code, size, SCRATCH_REAL, to[1], to[0], to[1]);
+    } else {
+        assemble_vector_with_number(assembler, VECTOR_SHUFFLE_FLOATS, size, to[0], SCRATCH_REAL, in_register(to[1]), 0x88);
+        assemble_vector_with_number(assembler, VECTOR_SHUFFLE_FLOATS, size, to[1], SCRATCH_REAL, in_register(to[1]), 0xDD);
+    }
+}
+
 void nest_load_bits(struct nest_code *code, uint64_t bits, unsigned size, uint8_t number)
 {
     if (bits == 0) {

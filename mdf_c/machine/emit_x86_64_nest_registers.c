@@ -95,6 +95,16 @@ bool nest_is_loaded_again(const struct nest_node *node)
            (node->code == NODE_LOAD && node->n_in == 0 && node->place.kind != PLACE_LANES && !node->is_overwritten);
 }
 
+bool nest_is_turned(const struct nest_code *code, const struct nest_node *node)
+{
+    const struct nest_node *first = node->turned_with != NO_NODE ? &code->nodes[node->turned_with] : node;
+    size_t i;
+
+    for (i = 0; i < first->n_turned && code->nodes[first->turned[i]].number != NO_REGISTER; i++) {
+    }
+    return first->n_turned > 0 && i == first->n_turned;
+}
+
 static void spill(struct nest_node *node)
 {
     node->is_spilled = true;
@@ -174,18 +184,13 @@ static bool is_simple(const struct mdf_nest_step *step)
     return step->kind != MDF_NEST_FOLD || step->fold <= MDF_NEST_PRODUCT;
 }
 
-static bool has_wide_steps(const struct mdf_lowered_nest *nest)
+static bool has_wide_nodes(const struct nest_code *code)
 {
     size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
-        const struct mdf_nest_step *step = &nest->steps[i];
-
-        if ((step->kind == MDF_NEST_ELEMENT && step->n_in > 2) || (step->kind == MDF_NEST_FOLD && nest_finds_index(step))) {
-            return true;
-        }
+    for (i = 0; i < code->n_nodes && code->nodes[i].n_in <= 2; i++) {
     }
-    return false;
+    return i < code->n_nodes;
 }
 
 /* How many registers there are for values; which one joins take. */
@@ -269,14 +274,26 @@ static bool is_slow(const struct mdf_nest_step *step)
     return step->code == MDF_LOWERED_DIVIDE || step->code == MDF_LOWERED_DIVIDE_NONZERO || step->code == MDF_LOWERED_SQUARE_ROOT;
 }
 
+/* Of an element from each of several lanes that are apart. */
+static double lanes_cost(const struct nest_code *code, const struct nest_node *node)
+{
+    if (nest_is_turned(code, node)) {
+        return nest_vector_size(code, node->dtype) == 32 ? 4 : 3;
+    }
+    return 2 * node->active * (node->n_in > 0 ? 3 : 1);
+}
+
 /* In about half of a cycle each. */
 static double node_cost(const struct nest_code *code, const struct nest_node *node)
 {
     const struct mdf_nest_step *step = &code->nest->steps[node->step];
 
+    if (has_value(node) && node->last == node->first && !node->is_spilled) { /* nothing reads it: it is not emitted */
+        return 0;
+    }
     switch ((enum node_code)node->code) {
     case NODE_LOAD:
-        return node->place.kind == PLACE_LANES ? 2 * node->active * (node->n_in > 0 ? 3 : 1) : node->n_in > 0 ? 6 : 1;
+        return node->place.kind == PLACE_LANES ? lanes_cost(code, node) : node->n_in > 0 ? 6 : 1;
     case NODE_STORE:
         return node->place.kind == PLACE_LANES ? 3 * node->active : 2;
     case NODE_ELEMENT:
@@ -339,7 +356,7 @@ bool nest_find_places(struct nest_code *code)
     code->n_registers = count_registers(code);
     code->spills = !give_registers(code, order, n);
     if (code->spills) {
-        code->n_registers -= has_wide_steps(code->nest) ? 4 : 2;
+        code->n_registers -= has_wide_nodes(code) ? 4 : 2;
         give_registers(code, order, n);
     }
     give_slots(code);

@@ -171,6 +171,7 @@ enum vector_code {
     VECTOR_LOAD_DOUBLE = VECTOR_CODE(1, 3, 0, 0x10),
     VECTOR_STORE_FLOAT = VECTOR_CODE(1, 2, 0, 0x11),
     VECTOR_STORE_DOUBLE = VECTOR_CODE(1, 3, 0, 0x11),
+    VECTOR_LOAD_UPPER = VECTOR_CODE(1, 0, 0, 0x16), /* 8 bytes; the lower 8 are those of the first */
     VECTOR_LOAD = VECTOR_CODE(1, 0, 0, 0x10),
     VECTOR_STORE = VECTOR_CODE(1, 0, 0, 0x11),
     VECTOR_FROM_GENERAL = VECTOR_CODE(1, 1, 0, 0x6E),   /* 4 bytes */
@@ -214,6 +215,9 @@ enum vector_code {
     VECTOR_SHIFT_INTS_8 = VECTOR_CODE(1, 1, 0, 0x73), /* register field: 2 right, 6 left; number: bits */
     VECTOR_SHUFFLE_INTS = VECTOR_CODE(1, 1, 0, 0x70),
     VECTOR_SHUFFLE_FLOATS = VECTOR_CODE(1, 0, 0, 0xC6),
+    VECTOR_INTERLEAVE_LOWER = VECTOR_CODE(1, 0, 0, 0x14), /* of reals; within each half */
+    VECTOR_INTERLEAVE_UPPER = VECTOR_CODE(1, 0, 0, 0x15),
+    VECTOR_ADD_PRODUCT = VECTOR_CODE(2, 1, 1, 0xB8), /* of doubles: the target, which is read, plus first times second, fused */
     VECTOR_STORE_BYTE = VECTOR_CODE(3, 1, 0, 0x14), /* number: which byte */
     VECTOR_UPPER_HALF = VECTOR_CODE(3, 1, 0, 0x39), /* the register field is the source */
     VECTOR_INSERT_HALF = VECTOR_CODE(3, 1, 0, 0x38),

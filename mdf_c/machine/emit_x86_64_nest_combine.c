@@ -1,0 +1,139 @@
+/* emit_x86_64_nest_combine.c - see emit_x86_64_nest.h. What costs less together: where lanes are apart and several elements of
+ * each lie side by side, as in a fold over short rows, they are loaded as rows and turned; a product that needs no rounding and
+ * the sum that takes it are one instruction. The bits are the same. */
+#include "mdf_c/machine/emit_x86_64_nest.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------ rows that are turned */
+
+static bool may_turn(const struct nest_code *code, const struct nest_node *node)
+{
+    return node->code == NODE_LOAD && code->nest->steps[node->step].kind == MDF_NEST_LOAD && node->n_in == 0 &&
+           node->place.kind == PLACE_LANES && !node->place.is_cell && !node->is_overwritten && node->turned_with == NO_NODE &&
+           code->shape.lanes > 1 && node->active == code->shape.lanes && mdf_dtype_size((mdf_dtype)node->dtype) >= 4;
+}
+
+/* The node whose lanes are `distance` bytes behind those of node `i`; NO_NODE: there is none. */
+static uint32_t find_beside(const struct nest_code *code, const struct nest_block *block, uint32_t i, int64_t distance)
+{
+    const struct nest_place *place = &code->nodes[i].place;
+    size_t k;
+
+    for (k = 0; k < block->n_nodes; k++) {
+        const struct nest_node *node = &code->nodes[block->nodes[k]];
+
+        if (may_turn(code, node) && node->place.pointer == place->pointer && node->place.lane_bytes == place->lane_bytes &&
+            node->dtype == code->nodes[i].dtype && node->place.displacement == place->displacement + distance) {
+            return block->nodes[k];
+        }
+    }
+    return NO_NODE;
+}
+
+/* Finds `n` elements side by side, node `i` among them. */
+static bool find_row(const struct nest_code *code, const struct nest_block *block, uint32_t i, size_t n, uint32_t *row)
+{
+    int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)code->nodes[i].dtype);
+    size_t before, k;
+
+    for (before = 0; before < n; before++) {
+        for (k = 0; k < n; k++) {
+            row[k] = k == before ? i : find_beside(code, block, i, ((int64_t)k - (int64_t)before) * size);
+            if (row[k] == NO_NODE) {
+                break;
+            }
+        }
+        if (k == n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The others of a row come directly behind its first node, which is number `at` of the block: nothing in between writes what they
+ * load. */
+static void put_together(struct nest_code *code, struct nest_block *block, size_t at, size_t n, const uint32_t *row)
+{
+    struct nest_node *first = &code->nodes[block->nodes[at]];
+    size_t k, from, to = at;
+
+    for (k = 0; k < n; k++) {
+        code->nodes[row[k]].turned_with = block->nodes[at];
+        first->turned[k] = row[k];
+    }
+    first->n_turned = (uint8_t)n;
+    for (from = at + 1; from < block->n_nodes && to < at + n - 1; from++) {
+        uint32_t number = block->nodes[from];
+
+        if (code->nodes[number].turned_with == block->nodes[at]) {
+            to++;
+            memmove(&block->nodes[to + 1], &block->nodes[to], (from - to) * sizeof *block->nodes);
+            block->nodes[to] = number;
+        }
+    }
+}
+
+static bool turn_rows(struct nest_code *code, struct nest_block *block)
+{
+    uint32_t row[MOST_TURNED];
+    bool turns = false;
+    size_t at, n;
+
+    for (at = 0; at < block->n_nodes; at++) {
+        uint32_t i = block->nodes[at];
+
+        /* All of the longer rows first: an element that stands alone would keep another from one. */
+        for (n = mdf_dtype_size((mdf_dtype)code->nodes[i].dtype) == 4 ? 4 : 2; n >= 2 && may_turn(code, &code->nodes[i]);
+             n -= 2) {
+            if (find_row(code, block, i, n, row)) {
+                put_together(code, block, at, n, row);
+                turns = true;
+            }
+        }
+    }
+    return turns;
+}
+
+/* ------------------------------------------------------------------ products that are summed */
+
+static bool is_single(const struct nest_code *code, const struct nest_node *node)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[node->step];
+
+    return node->code == NODE_ELEMENT && step->code == MDF_LOWERED_CAST && step->operand_dtype == MDF_DTYPE_FLOAT32 &&
+           step->dtype == MDF_DTYPE_FLOAT64;
+}
+
+/* A sum of products of two numbers that were float32: these have 48 bits at most, and need no rounding. */
+static void fuse_product(struct nest_code *code, struct nest_node *take)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[take->step];
+    const struct nest_node *product = &code->nodes[take->in[1]];
+
+    if (take->n_in == 2 && step->kind == MDF_NEST_FOLD && step->fold == MDF_NEST_SUM && take->dtype == MDF_DTYPE_FLOAT64 &&
+        product->code == NODE_ELEMENT && code->nest->steps[product->step].code == MDF_LOWERED_MULTIPLY &&
+        is_single(code, &code->nodes[product->in[0]]) && is_single(code, &code->nodes[product->in[1]])) {
+        take->in[2] = product->in[1];
+        take->in[1] = product->in[0];
+        take->n_in = 3;
+    }
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+bool nest_combine(struct nest_code *code)
+{
+    bool turns = false;
+    size_t i;
+
+    for (i = 0; i < code->n_blocks && code->shape.turns; i++) {
+        turns = turn_rows(code, &code->blocks[i]) || turns;
+    }
+    for (i = 0; i < code->n_nodes; i++) {
+        if (code->nodes[i].code == NODE_TAKE) {
+            fuse_product(code, &code->nodes[i]);
+        }
+    }
+    return turns;
+}
