@@ -14,6 +14,7 @@ struct mdf_move {
     bool cuts;     /* takes some of the elements, in rows that lie together */
     bool zeros;    /* puts zeros in between */
     size_t fills;  /* ... or any element: that of the input of this number where it is given, else an attribute's; 0: none */
+    bool shapes;   /* what says how are sizes: other ones give a result of another shape */
     bool chooses;  /* what says how may differ from run to run, the shape staying as it is */
 };
 

@@ -87,6 +87,7 @@ enum { MDF_DERIVATIVE_ANY = -1, MDF_DERIVATIVE_END = -2 };
 enum mdf_form {
     MDF_FORM_NONE,
     MDF_FORM_OF_SHAPE, /* the result follows from the shape of the one input */
+    MDF_FORM_FILL,     /* the input is the shape of the result, and all that counts */
     MDF_FORM_MATMUL,
     MDF_FORM_DOT, /* numpy's: as MATMUL up to two axes */
     MDF_FORM_GEMM,
@@ -137,8 +138,8 @@ struct mdf_operator {
     const struct mdf_move *move; /* how it moves elements (functions/kernel/move.h); NULL: it makes others */
     const struct mdf_derivative *derivatives; /* the first row for an input counts; NULL: as element and move say */
     enum mdf_form form;                       /* in C; NONE: as element, fold and move say */
-    const struct mdf_routine *routine;        /* a call as a function of plain C (functions/kernel/routine.h); NULL: there is none */
-    const struct mdf_rule *infer; /* ONNX: what is known of its results before it runs; NULL: as element and fold say */
+    const struct mdf_routine *routine; /* a call as a function of plain C (functions/kernel/routine.h); NULL: there is none */
+    const struct mdf_rule *infer;      /* ONNX: what is known of its results before it runs; NULL: as element and fold say */
 };
 
 /* The row of a Python function; behind the formals come other columns. */

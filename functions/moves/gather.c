@@ -4,6 +4,7 @@
  * out of range is an error. Source: the ONNX operators of these names, all versions. */
 #include "functions/kernel/move.h"
 #include "functions/kernel/operator.h"
+#include "functions/kernel/routine.h"
 #include "functions/moves/along.h"
 #include "functions/moves/offsets.h"
 
@@ -250,13 +251,42 @@ static bool one_hot(struct mdf_call *call)
     return true;
 }
 
+static bool plan_gather_nd(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct batch_settings *settings = call->settings;
+    const struct mdf_value *data = call->inputs[0], *indices = call->inputs[1];
+    const int64_t *shape = mdf_value_shape(data);
+    size_t n_batch_axes = settings->n_batch_axes == MDF_NOT_GIVEN ? 0 : (size_t)settings->n_batch_axes;
+    size_t depth = (size_t)mdf_value_shape(indices)[indices->rank - 1];
+    int64_t strides[MDF_INLINE_RANK];
+
+    if (data->rank > MDF_INLINE_RANK || (indices->dtype != MDF_DTYPE_INT64 && indices->dtype != MDF_DTYPE_INT32) ||
+        !mdf_routine_room(plan, 6 + 2 * depth, 0)) {
+        return false;
+    }
+    plan->function = "gather_blocks";
+    plan->dtype = (mdf_dtype)data->dtype;
+    plan->whole[0] = (int64_t)mdf_axes_product(shape, 0, n_batch_axes);
+    plan->whole[1] = (int64_t)mdf_axes_product(mdf_value_shape(indices), n_batch_axes, indices->rank - 1u);
+    plan->whole[2] = (int64_t)mdf_axes_product(shape, n_batch_axes, data->rank);
+    plan->whole[3] = (int64_t)mdf_axes_product(shape, n_batch_axes + depth, data->rank);
+    plan->whole[4] = indices->dtype == MDF_DTYPE_INT64;
+    plan->whole[5] = (int64_t)depth;
+    mdf_strides(data->rank, shape, strides);
+    for (size_t k = 0; k < depth; k++) {
+        plan->whole[6 + 2 * k] = shape[n_batch_axes + k];
+        plan->whole[7 + 2 * k] = strides[n_batch_axes + k];
+    }
+    return true;
+}
+
 const struct mdf_operator mdf_operators_gather[] = {
     {"Gather", 1, 99, gather, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .move = MDF_MOVE(1, .chooses = true), .form = MDF_FORM_GATHER, .infer = &mdf_rule_gather},
     {"GatherElements", 11, 99, gather_elements, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .move = MDF_MOVE(1, .chooses = true), .form = MDF_FORM_GATHER_ELEMENTS},
     {"GatherND", 11, 99, gather_nd, batch_table, sizeof(struct batch_settings), MDF_OPERATOR_PURE, NULL,
-     .move = MDF_MOVE(1, .chooses = true)},
+     .move = MDF_MOVE(1, .chooses = true), .routine = MDF_ROUTINE(plan_gather_nd, "an index is out of range")},
     {"Compress", 9, 99, compress, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL, .move = MDF_MOVE(1)},
     {"OneHot", 9, 99, one_hot, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_PURE, NULL, .form = MDF_FORM_ONE_HOT},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

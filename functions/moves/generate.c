@@ -341,7 +341,7 @@ const struct mdf_operator mdf_operators_generate[] = {
     {"Constant", 1, 99, constant, constant_table, sizeof(struct constant_settings), MDF_OPERATOR_PURE, NULL,
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_constant},
     {"ConstantOfShape", 9, 99, constant_of_shape, fill_table, sizeof(struct fill_settings), MDF_OPERATOR_PURE, NULL,
-     .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_constant_of_shape},
+     .form = MDF_FORM_FILL, .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_constant_of_shape},
     {"Range", 11, 99, range, range_table, sizeof(struct range_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_list,
      .routine = MDF_ROUTINE(plan_range, "a range has not as many numbers as when the model was compiled")},
     {"EyeLike", 9, 99, eye_like, eye_table, sizeof(struct eye_settings), MDF_OPERATOR_PURE, NULL, .form = MDF_FORM_OF_SHAPE,

@@ -324,10 +324,10 @@ static bool reverse_sequence(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_slice[] = {
-    {"Slice", 1, 99, slice, slice_table, sizeof(struct slice_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .form = MDF_FORM_SLICE, .move = MDF_MOVE(1, .cuts = true), .infer = &mdf_rule_slice},
+    {"Slice", 1, 99, slice, slice_table, sizeof(struct slice_settings), MDF_OPERATOR_NEEDS_AXIS, NULL, .form = MDF_FORM_SLICE,
+     .move = MDF_MOVE(1, .cuts = true), .infer = &mdf_rule_slice},
     {"Split", 1, 99, split, split_table, sizeof(struct split_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .move = MDF_MOVE(1, .cuts = true), .infer = &mdf_rule_split},
+     .move = MDF_MOVE(1, .cuts = true, .shapes = true), .infer = &mdf_rule_split},
     {"Concat", 1, 99, concat, concat_table, sizeof(struct concat_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .move = MDF_MOVE(MDF_MOVE_ALL), .infer = &mdf_rule_concat},
     {"ReverseSequence", 10, 99, reverse_sequence, reverse_table, sizeof(struct reverse_settings), MDF_OPERATOR_PURE, NULL,

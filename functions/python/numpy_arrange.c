@@ -625,7 +625,7 @@ const struct mdf_operator mdf_operators_python_numpy_arrange[] = {
                  .derivatives = mdf_derivatives_reshaped),
     MDF_FUNCTION("numpy.atleast_3d", run_atleast_3d, 0, "a", .move = MDF_MOVE(1, .in_order = true),
                  .derivatives = mdf_derivatives_reshaped),
-    MDF_FUNCTION("numpy.broadcast_to", run_broadcast_to, 0, "array shape", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("numpy.broadcast_to", run_broadcast_to, 0, "array shape", .move = MDF_MOVE(1, .shapes = true)),
     MDF_FUNCTION("numpy.transpose", run_transpose, 0, "a axes=", .move = MDF_MOVE(1)),
     MDF_FUNCTION("numpy.permute_dims", run_transpose, 0, "a axes=", .move = MDF_MOVE(1)),
     MDF_FUNCTION("numpy.ndarray.transpose", run_transpose_method, MDF_OPERATOR_METHOD, "a *axes", .move = MDF_MOVE(1)),
@@ -635,6 +635,6 @@ const struct mdf_operator mdf_operators_python_numpy_arrange[] = {
     MDF_FUNCTION("numpy.fliplr", run_fliplr, 0, "m", .move = MDF_MOVE(1)),
     MDF_FUNCTION("numpy.flipud", run_flipud, 0, "m", .move = MDF_MOVE(1)),
     MDF_FUNCTION("numpy.roll", run_roll, 0, "a shift axis=", .move = MDF_MOVE(1)),
-    MDF_FUNCTION("numpy.tile", run_tile, 0, "A reps", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("numpy.tile", run_tile, 0, "A reps", .move = MDF_MOVE(1, .shapes = true)),
     MDF_FUNCTION("numpy.repeat", run_repeat, MDF_OPERATOR_METHOD, "a repeats axis=", .move = MDF_MOVE(1)),
     {NULL}};

@@ -5,6 +5,7 @@
  * end, and the last states. Layout 1 has the batch first. The products with W are done for all steps at once. Source: the
  * ONNX operators, all versions. */
 #include "functions/elements/element.h"
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 #include "functions/products/gemm/gemm.h"
 
@@ -33,6 +34,7 @@ static const struct mdf_setting recurrent_table[] = {
     {NULL, MDF_SETTING_INT, 0}};
 
 struct activation {
+    const struct mdf_element *element;
     const struct mdf_operation *operation;
     struct mdf_element_settings settings;
     size_t n_parameters; /* alpha; alpha and beta */
@@ -44,7 +46,7 @@ static const struct {
     struct activation activation;
 } known_activations[] = {
 #define ACTIVATION(name, n_parameters, a, b, id) \
-    {name, {&mdf_element_operations[MDF_ELEMENT_##id], {.alpha = a, .beta = b}, n_parameters}},
+    {name, {MDF_ELEMENT(id), &mdf_element_operations[MDF_ELEMENT_##id], {.alpha = a, .beta = b}, n_parameters}},
 #include "functions/elements/elements.def"
 };
 
@@ -461,6 +463,94 @@ static bool run_network(struct mdf_call *call, enum cell_kind kind)
            mdf_workspace_end(&workspace);
 }
 
+/* ------------------------------------------------------------------ as plain C: recurrent_routine.inc */
+
+/* The number there of an order of sums. */
+static int64_t how_to_sum(enum mdf_product_order order, mdf_dtype dtype)
+{
+    switch (order) {
+    case MDF_PRODUCT_DOT:
+        return 1;
+    case MDF_PRODUCT_IN_BLOCKS:
+        return mdf_product_is_fused(dtype) ? 3 : 2;
+    case MDF_PRODUCT_IN_ORDER:
+    case MDF_PRODUCT_TURNED: /* the same, as alpha is 1 */
+        break;
+    }
+    return 0;
+}
+
+static void plan_numbers(const struct mdf_call *call, const struct network *network, mdf_dtype dtype, int64_t *whole)
+{
+    size_t n = network->n_gates * network->n_hidden;
+    struct mdf_product product =
+        transposed_product(dtype, network->n_steps * network->n_batch, n, network->n_input, NULL, NULL, NULL);
+
+    product.add = true;
+    whole[0] = (int64_t)network->kind;
+    whole[1] = (int64_t)network->n_directions;
+    whole[2] = (int64_t)network->n_steps;
+    whole[3] = (int64_t)network->n_batch;
+    whole[4] = (int64_t)network->n_input;
+    whole[5] = (int64_t)network->n_hidden;
+    whole[6] = network->batch_first;
+    whole[7] = network->linear_before_reset;
+    whole[8] = network->input_forget;
+    whole[9] = network->first_is_reverse;
+    whole[10] = mdf_call_input(call, 4) != NULL && call->inputs[4]->dtype == MDF_DTYPE_INT64;
+    whole[11] = how_to_sum(mdf_product_order(&product), dtype);
+    whole[12] = how_to_sum(MDF_PRODUCT_IN_BLOCKS, dtype); /* as the weights are kept packed */
+    whole[13] = (int64_t)network->n_gates;
+    whole[14] = (int64_t)network->n_activations;
+}
+
+static bool plan_network(struct mdf_call *call, enum cell_kind kind, struct mdf_routine_plan *plan)
+{
+    mdf_dtype dtype = (mdf_dtype)call->inputs[0]->dtype;
+    struct mdf_element_settings *settings;
+    struct network network;
+    size_t n;
+
+    settings = mdf_arena_array(plan->arena, MDF_ROUTINE_FUNCTIONS, sizeof *settings);
+    if (settings == NULL || !read_settings(call, kind, &network) || !read_sizes(call, &network) ||
+        !mdf_routine_room(plan, 15, 1) || (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) ||
+        (mdf_call_input(call, 4) != NULL && call->inputs[4]->dtype != MDF_DTYPE_INT64 &&
+         call->inputs[4]->dtype != MDF_DTYPE_INT32)) {
+        return false;
+    }
+    plan->function = "recurrent";
+    plan->dtype = dtype;
+    plan_numbers(call, &network, dtype, plan->whole);
+    plan->real[0] = network.clip;
+    n = network.n_gates * network.n_hidden;
+    plan->work_bytes = mdf_dtype_size(dtype) *
+                       ((network.n_steps * network.n_batch + network.n_input + network.n_hidden + 2) * n + 4 * network.n_hidden);
+    plan->n_functions = network.n_directions * network.n_activations;
+    for (size_t i = 0; i < plan->n_functions; i++) {
+        settings[i] = network.activations[i].settings;
+        plan->functions[i] = network.activations[i].element;
+        plan->function_settings[i] = &settings[i];
+    }
+    return true;
+}
+
+static bool plan_rnn(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_network(call, CELL_PLAIN, plan);
+}
+
+static bool plan_gru(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_network(call, CELL_GRU, plan);
+}
+
+static bool plan_lstm(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_network(call, CELL_LSTM, plan);
+}
+
+static const char other_length[] = "a sequence is longer than there are steps, or of negative length";
+
 static bool rnn(struct mdf_call *call)
 {
     return run_network(call, CELL_PLAIN);
@@ -476,8 +566,10 @@ static bool lstm(struct mdf_call *call)
     return run_network(call, CELL_LSTM);
 }
 
-const struct mdf_operator mdf_operators_recurrent[] = {
-    {"RNN", 1, 99, rnn, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE, NULL},
-    {"GRU", 1, 99, gru, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE, NULL},
-    {"LSTM", 1, 99, lstm, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE, NULL},
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+const struct mdf_operator mdf_operators_recurrent[] = {{"RNN", 1, 99, rnn, recurrent_table, sizeof(struct recurrent_settings),
+                                                        MDF_OPERATOR_PURE, NULL, .routine = MDF_ROUTINE(plan_rnn, other_length)},
+                                                       {"GRU", 1, 99, gru, recurrent_table, sizeof(struct recurrent_settings),
+                                                        MDF_OPERATOR_PURE, NULL, .routine = MDF_ROUTINE(plan_gru, other_length)},
+                                                       {"LSTM", 1, 99, lstm, recurrent_table, sizeof(struct recurrent_settings),
+                                                        MDF_OPERATOR_PURE, NULL, .routine = MDF_ROUTINE(plan_lstm, other_length)},
+                                                       {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

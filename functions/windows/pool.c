@@ -3,10 +3,12 @@
  * Comes in: X [n, c, ...]. Goes out: Y [n, c, ...], the largest element, mean or p-norm of each window; of MaxPool also where
  * that element lies in X, flattened (-1: the window is all padding). Source: the ONNX operators of these names, all versions. */
 #include "functions/elements/vector_rows.h"
+#include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
 #include "functions/windows/pool_windows.h"
 
 #include <math.h>
+#include <string.h>
 
 struct pool_settings {
     struct mdf_window_settings window;
@@ -343,17 +345,148 @@ static const struct mdf_setting global_norm_1_table[] = {{"p", MDF_SETTING_FLOAT
 static const struct mdf_setting global_norm_2_table[] = {{"p", MDF_SETTING_INT, offsetof(struct norm_settings, integer_p)},
                                                          {NULL, MDF_SETTING_INT, 0}};
 
+/* ------------------------------------------------------------------ as plain C: windows_routine.inc */
+
+/* Windows and divisors of a pool, in a workspace of its own. */
+static bool read_pool(struct mdf_call *call, struct mdf_workspace *workspace, const struct mdf_window_settings *settings,
+                      struct mdf_windows *windows, struct pooling *job)
+{
+    mdf_dtype dtype = (mdf_dtype)call->inputs[0]->dtype;
+
+    workspace->call = call;
+    return (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64) && mdf_workspace_begin(workspace, call, dtype, 7) &&
+           mdf_windows_read(workspace, settings, call->inputs[0], NULL, windows) && mdf_windows_count(call, settings, windows) &&
+           mdf_taps_prepare(workspace, windows, true, &job->taps);
+}
+
+static bool plan_windows(struct mdf_call *call, const struct mdf_windows *windows, const struct pooling *job,
+                         enum whole_kind kind, size_t n_divisors, struct mdf_routine_plan *plan)
+{
+    const int64_t *shape = mdf_value_shape(call->inputs[0]);
+
+    if (!mdf_routine_room(plan, 5 + 6 * windows->rank, 1 + n_divisors)) {
+        return false;
+    }
+    plan->function = "pool";
+    plan->dtype = (mdf_dtype)call->inputs[0]->dtype;
+    plan->whole[0] = shape[0] * shape[1];
+    plan->whole[1] = (int64_t)kind;
+    plan->whole[2] = kind != WHOLE_NORM && mdf_pool_windows_fit(&job->taps);
+    plan->whole[3] = (int64_t)windows->rank;
+    mdf_windows_write(windows, plan->whole + 5);
+    plan->real[0] = job->p;
+    return true;
+}
+
+static bool plan_max(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct pool_settings *settings = call->settings;
+    struct mdf_workspace workspace;
+    struct mdf_windows windows;
+    struct pooling job = {.p = 0};
+
+    if (!read_pool(call, &workspace, &settings->window, &windows, &job) ||
+        !plan_windows(call, &windows, &job, WHOLE_MAX, 0, plan)) {
+        return false;
+    }
+    plan->whole[4] = settings->storage_order == 1;
+    return true;
+}
+
+static bool plan_average(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct pool_settings *settings = call->settings;
+    bool with_padding = settings->count_include_pad != MDF_NOT_GIVEN && settings->count_include_pad != 0;
+    struct mdf_workspace workspace;
+    struct mdf_windows windows;
+    struct pooling job = {.p = 0};
+    size_t n_run;
+
+    if (!read_pool(call, &workspace, &settings->window, &windows, &job) ||
+        !count_divisors(&workspace, &windows, with_padding, &job) ||
+        !plan_windows(call, &windows, &job, WHOLE_AVERAGE, (size_t)job.taps.n_run + job.taps.n_outer, plan)) {
+        return false;
+    }
+    n_run = (size_t)job.taps.n_run;
+    mdf_convert_elements(MDF_DTYPE_FLOAT64, plan->real + 1, workspace.dtype, job.last_divisors, n_run, false);
+    memcpy(plan->real + 1 + n_run, job.outer_divisors, job.taps.n_outer * sizeof *plan->real);
+    return true;
+}
+
+static bool plan_norm(struct mdf_call *call, double p, struct mdf_routine_plan *plan)
+{
+    const struct norm_settings *settings = call->settings;
+    struct mdf_workspace workspace;
+    struct mdf_windows windows;
+    struct pooling job = {.p = p};
+
+    return read_pool(call, &workspace, &settings->window, &windows, &job) &&
+           plan_windows(call, &windows, &job, WHOLE_NORM, 0, plan);
+}
+
+static bool plan_planes(struct mdf_call *call, enum whole_kind kind, double p, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *x = call->inputs[0];
+    const int64_t *shape = mdf_value_shape(x);
+
+    if ((x->dtype != MDF_DTYPE_FLOAT32 && x->dtype != MDF_DTYPE_FLOAT64) || !mdf_routine_room(plan, 3, 1)) {
+        return false;
+    }
+    plan->function = "pool_planes";
+    plan->dtype = (mdf_dtype)x->dtype;
+    plan->whole[0] = shape[0] * shape[1];
+    plan->whole[1] = (int64_t)kind;
+    plan->whole[2] = (int64_t)mdf_axes_product(shape, 2, x->rank);
+    plan->real[0] = p;
+    return true;
+}
+
+static bool plan_norm_1(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_norm(call, ((const struct norm_settings *)call->settings)->real_p, plan);
+}
+
+static bool plan_norm_2(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_norm(call, (double)((const struct norm_settings *)call->settings)->integer_p, plan);
+}
+
+static bool plan_global_max(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_planes(call, WHOLE_MAX, 0, plan);
+}
+
+static bool plan_global_average(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_planes(call, WHOLE_AVERAGE, 0, plan);
+}
+
+static bool plan_global_norm_1(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_planes(call, WHOLE_NORM, ((const struct norm_settings *)call->settings)->real_p, plan);
+}
+
+static bool plan_global_norm_2(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_planes(call, WHOLE_NORM, (double)((const struct norm_settings *)call->settings)->integer_p, plan);
+}
+
 const struct mdf_operator mdf_operators_pool[] = {
-    {"MaxPool", 1, 99, max_pool, max_table, sizeof(struct pool_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
+    {"MaxPool", 1, 99, max_pool, max_table, sizeof(struct pool_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
+     .routine = MDF_ROUTINE(plan_max)},
     {"AveragePool", 1, 99, average_pool, average_table, sizeof(struct pool_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_rank},
-    {"LpPool", 1, 1, norm_pool_1, norm_1_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
-    {"LpPool", 2, 99, norm_pool_2, norm_2_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
-    {"GlobalMaxPool", 1, 99, global_max_pool, NULL, 0, MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
+     .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_average)},
+    {"LpPool", 1, 1, norm_pool_1, norm_1_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
+     .routine = MDF_ROUTINE(plan_norm_1)},
+    {"LpPool", 2, 99, norm_pool_2, norm_2_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
+     .routine = MDF_ROUTINE(plan_norm_2)},
+    {"GlobalMaxPool", 1, 99, global_max_pool, NULL, 0, MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
+     .routine = MDF_ROUTINE(plan_global_max)},
     {"GlobalAveragePool", 1, 99, global_average_pool, NULL, 0, MDF_OPERATOR_PURE, NULL,
-     .derivatives = MDF_DERIVATIVES({0, "dy * numpy.ones_like(x0) * (y.size / x0.size)"}), .infer = &mdf_rule_rank},
+     .derivatives = MDF_DERIVATIVES({0, "dy * numpy.ones_like(x0) * (y.size / x0.size)"}), .infer = &mdf_rule_rank,
+     .routine = MDF_ROUTINE(plan_global_average)},
     {"GlobalLpPool", 1, 1, global_norm_pool_1, global_norm_1_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_rank},
+     .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_global_norm_1)},
     {"GlobalLpPool", 2, 99, global_norm_pool_2, global_norm_2_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_rank},
+     .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_global_norm_2)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -155,6 +155,16 @@ bool mdf_windows_count(struct mdf_call *call, const struct mdf_window_settings *
     return true;
 }
 
+void mdf_windows_write(const struct mdf_windows *windows, int64_t *numbers)
+{
+    for (size_t i = 0; i < windows->rank; i++, numbers += 6) {
+        const struct mdf_window_axis *axis = &windows->axes[i];
+        const int64_t six[] = {axis->array, axis->windows, axis->kernel, axis->stride, axis->dilation, axis->pad_begin};
+
+        memcpy(numbers, six, sizeof six);
+    }
+}
+
 /* ------------------------------------------------------------------ taps */
 
 /* The taps of an axis that meet the array in some window. */

@@ -44,6 +44,9 @@ bool mdf_windows_read(struct mdf_workspace *workspace, const struct mdf_window_s
 /* Works out how many windows there are, and the padding; false with the error set. */
 bool mdf_windows_count(struct mdf_call *call, const struct mdf_window_settings *settings, struct mdf_windows *windows);
 
+/* The axes as windows_routine.inc has them: six numbers each. */
+void mdf_windows_write(const struct mdf_windows *windows, int64_t *numbers);
+
 /* The taps, laid out for loops over rows: runs of windows along the last axis, for one position on the outer axes. */
 struct mdf_taps {
     size_t rank, n_taps, n_outer; /* taps of a window; positions on all axes but the last */

@@ -698,8 +698,8 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
     if ((source->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
         return lowering_fail(lowering, MDF_REFUSED_RANDOM);
     }
-    done = begin_trial(lowering, scope, &trial) && run_trial(lowering, &trial) && add_ops(lowering, scope, &trial) &&
-           lowering_note_views(lowering, scope, &trial);
+    done = begin_trial(lowering, scope, &trial) && run_trial(lowering, &trial) && lowering_settle_shapes(lowering, &trial) &&
+           add_ops(lowering, scope, &trial) && lowering_note_views(lowering, scope, &trial);
     end_trial(lowering, &trial);
     return done;
 }

@@ -19,6 +19,8 @@ struct trial {
 
 /* Whether the inputs from number `first` on are constants, or not given. */
 bool lowering_has_constants(const struct lowering *lowering, const struct trial *trial, size_t first);
+/* lower_settled.c: for C source, inputs that say what shape the result has are constants from here on. False: it failed. */
+bool lowering_settle_shapes(struct lowering *lowering, struct trial *trial);
 /* Runs the kernel on what trial->effective points at, afresh. */
 bool lowering_run_trial(struct lowering *lowering, struct trial *trial);
 

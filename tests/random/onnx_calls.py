@@ -1,5 +1,6 @@
 """Random calls of ONNX operators other than control flow. Each function adds calls to a graph, or nothing where nothing fits."""
 import onnx_file
+import onnx_layers
 import onnx_ml_calls
 
 REALS = ("float32", "float64", "float16", "bfloat16")
@@ -384,5 +385,5 @@ def _suppress(g):
                   center_point_box=g.rng.choice([0, 1]))
 
 
-_KINDS = [_range, _eye, _suppress] + [onnx_ml_calls.add] * 2 + [_pad, _tile, _top, _normalise, _scatter, _narrow, _nonzero] + [_unary] * 4 + [_binary] * 6 + [_compare] * 2 + [_cast] * 2 + [_reshape] * 2 + [_reduce] * 2 + [_sequence] * 2 + [
+_KINDS = [_range, _eye, _suppress] + [onnx_ml_calls.add, onnx_layers.add] * 2 + [_pad, _tile, _top, _normalise, _scatter, _narrow, _nonzero] + [_unary] * 4 + [_binary] * 6 + [_compare] * 2 + [_cast] * 2 + [_reshape] * 2 + [_reduce] * 2 + [_sequence] * 2 + [
     _unary_integer, _logic, _where, _product, _concat, _slice, _gather, _split, _along, _shape, _clip, _split_to_sequence, _optional, _string]

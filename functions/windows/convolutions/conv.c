@@ -7,6 +7,7 @@
 #include "functions/windows/convolutions/conv.h"
 
 #include "functions/elements/epilogue.h"
+#include "functions/kernel/routine.h"
 #include "functions/products/gemm/gemm.h"
 #include "functions/windows/convolutions/conv_planes.h"
 #include "functions/windows/convolutions/conv_tiles.h"
@@ -203,6 +204,97 @@ static bool conv(struct mdf_call *call)
            mdf_workspace_end(&workspace);
 }
 
+/* ------------------------------------------------------------------ as plain C: windows_routine.inc */
+
+/* How the products of a window are summed there: in blocks of so many, fused or not, by a scalar product. */
+struct sum_plan {
+    size_t block;
+    bool is_fused, skips_rows, is_dot;
+};
+
+/* Where a group is a product of matrices. */
+static struct sum_plan plan_group(mdf_dtype dtype, const struct mdf_convolution *job)
+{
+    size_t k = job->group_channels * job->taps->n_taps, n = job->taps->n_outer * (size_t)job->taps->n_run;
+    struct mdf_product product = {.dtype = dtype, .m = job->group_outputs, .n = n, .k = k, .start = job->bias, .alpha = 1};
+
+    product.a_column = product.b_column = 1;
+    product.a_row = (int64_t)k;
+    product.b_row = product.c_row = (int64_t)n;
+    product.row = job->is_pointwise ? NULL : unroll_row_float32; /* of any type */
+    switch (mdf_product_order(&product)) {
+    case MDF_PRODUCT_IN_BLOCKS:
+        return (struct sum_plan){MDF_PRODUCT_DEPTH, mdf_product_is_fused(dtype), false, false};
+    case MDF_PRODUCT_DOT:
+        return (struct sum_plan){SIZE_MAX, false, false, true};
+    case MDF_PRODUCT_IN_ORDER:
+    case MDF_PRODUCT_TURNED: /* the same, as alpha is 1 */
+        break;
+    }
+    return (struct sum_plan){SIZE_MAX, false, false, false};
+}
+
+static bool plan_sums(struct mdf_workspace *workspace, const struct mdf_conv_plan *plan, const void *bias, struct sum_plan *sums)
+{
+    size_t group_channels = plan->n_channels / plan->n_groups;
+    struct mdf_taps taps;
+    struct mdf_convolution tiles = {.taps = &taps,
+                                    .bias = bias,
+                                    .n_batches = plan->n_batches,
+                                    .n_groups = plan->n_groups,
+                                    .group_channels = group_channels,
+                                    .group_outputs = plan->n_outputs / plan->n_groups,
+                                    .is_pointwise = mdf_conv_is_pointwise(&plan->windows),
+                                    .dtype = workspace->dtype};
+
+    if (group_channels == 1 && mdf_conv_planes_fit(&plan->windows)) {
+        *sums =
+            (struct sum_plan){SIZE_MAX, mdf_product_is_fused(workspace->dtype), mdf_conv_planes_skip_rows(&plan->windows), false};
+        return true;
+    }
+    if (!mdf_taps_prepare(workspace, &plan->windows, false, &taps)) {
+        return false;
+    }
+    *sums = mdf_conv_tiles_fit(&tiles)
+                ? (struct sum_plan){mdf_conv_tiles_block(taps.n_taps), mdf_product_is_fused(workspace->dtype), false, false}
+                : plan_group(workspace->dtype, &tiles);
+    return true;
+}
+
+static bool plan_conv(struct mdf_call *call, struct mdf_routine_plan *routine)
+{
+    const struct mdf_value *x = call->inputs[0], *weights = call->inputs[1], *bias = mdf_call_input(call, 2);
+    mdf_dtype dtype = (mdf_dtype)x->dtype;
+    struct mdf_workspace workspace;
+    struct mdf_conv_plan plan;
+    struct sum_plan sums;
+    size_t n_run, n_products;
+
+    if ((dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) ||
+        !mdf_workspace_begin(&workspace, call, dtype, MDF_CONV_ARRAYS + 4) ||
+        !mdf_conv_read(&workspace, call->settings, x, weights, bias, &plan) || !plan_sums(&workspace, &plan, bias, &sums) ||
+        !mdf_routine_room(routine, 9 + 6 * plan.windows.rank, 0)) {
+        return false;
+    }
+    n_run = (size_t)plan.windows.axes[plan.windows.rank - 1].windows;
+    n_products = weights->length / (plan.n_outputs > 0 ? plan.n_outputs : 1);
+    routine->function = "convolve";
+    routine->dtype = dtype;
+    routine->whole[0] = (int64_t)plan.n_batches;
+    routine->whole[1] = (int64_t)plan.n_groups;
+    routine->whole[2] = (int64_t)(plan.n_channels / plan.n_groups);
+    routine->whole[3] = (int64_t)(plan.n_outputs / plan.n_groups);
+    routine->whole[4] = (int64_t)plan.windows.rank;
+    routine->whole[5] = sums.block < INT64_MAX ? (int64_t)sums.block : INT64_MAX;
+    routine->whole[6] = sums.is_fused;
+    routine->whole[7] = sums.skips_rows;
+    routine->whole[8] = sums.is_dot;
+    mdf_windows_write(&plan.windows, routine->whole + 9);
+    routine->work_bytes = mdf_dtype_size(dtype) * (sums.is_dot ? n_products : n_run);
+    return true;
+}
+
 const struct mdf_operator mdf_operators_conv[] = {{"Conv", 1, 99, conv, mdf_conv_setting_table, sizeof(struct mdf_conv_settings),
-                                                   MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
+                                                   MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
+                                                   .routine = MDF_ROUTINE(plan_conv)},
                                                   {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

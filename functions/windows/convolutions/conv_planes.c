@@ -42,15 +42,27 @@ static struct mdf_plane_geometry read_geometry(const struct mdf_windows *windows
                                        .pad_columns = columns->pad_begin};
 }
 
+/* Whether there is a kernel for windows of this size. */
+static bool has_own_kernel(const struct mdf_plane_geometry *geometry)
+{
+    return geometry->kernel_rows == geometry->kernel_columns && geometry->row_stride == geometry->stride &&
+           geometry->row_dilation == 1 && geometry->dilation == 1 && (geometry->kernel_rows == 3 || geometry->kernel_rows == 5);
+}
+
+bool mdf_conv_planes_skip_rows(const struct mdf_windows *windows)
+{
+    struct mdf_plane_geometry geometry = read_geometry(windows);
+
+    return !has_own_kernel(&geometry);
+}
+
 static mdf_plane_function choose_function(const struct mdf_plane_kernels *kernels, const struct mdf_plane_geometry *geometry)
 {
-    bool is_square = geometry->kernel_rows == geometry->kernel_columns && geometry->row_stride == geometry->stride &&
-                     geometry->row_dilation == 1 && geometry->dilation == 1;
     size_t stride = (size_t)geometry->stride - 1;
 
-    return is_square && geometry->kernel_rows == 3   ? kernels->three[stride]
-           : is_square && geometry->kernel_rows == 5 ? kernels->five[stride]
-                                                     : kernels->any[stride];
+    return !has_own_kernel(geometry)    ? kernels->any[stride]
+           : geometry->kernel_rows == 3 ? kernels->three[stride]
+                                        : kernels->five[stride];
 }
 
 static void convolve_planes(void *context, size_t first, size_t last)

@@ -16,6 +16,8 @@ struct mdf_conv_planes {
 
 /* Whether this way is meant for such windows: one or two axes, adjacent windows at most two elements apart. */
 bool mdf_conv_planes_fit(const struct mdf_windows *windows);
+/* Whether taps in rows of padding are left out; else they meet zeros. */
+bool mdf_conv_planes_skip_rows(const struct mdf_windows *windows);
 /* Convolves in the workspace's type, float32 or float64; there are windows, and elements. Takes an array of the workspace. Where
  * the processor has fused multiplication and addition it is used, so that last bits may differ from one to another. False with
  * the error set. */

@@ -79,6 +79,11 @@ bool mdf_conv_tiles_fit(const struct mdf_convolution *tiles)
     return n_windows >= FEW_WINDOWS && n_places <= 3 * n_windows && mdf_padded_planes_fit(taps);
 }
 
+size_t mdf_conv_tiles_block(size_t n_taps)
+{
+    return (BLOCK_PRODUCTS / n_taps + 1) * n_taps;
+}
+
 /* Covers the windows with vectors, each from the first window that is in none yet. The last ones begin earlier where they would
  * reach beyond the last window; that an element is in two vectors, and written from the first, is no matter. */
 static void cover_windows(struct job *job, const struct runs *runs, struct mdf_tile_vector *vectors, struct mdf_tile_part *parts)
@@ -310,7 +315,7 @@ bool mdf_conv_tiles_run(struct mdf_workspace *workspace, const struct mdf_convol
 
     job.tile.n_channels = tiles->group_channels;
     job.tile.n_taps = tiles->taps->n_taps;
-    job.tile.n_block = BLOCK_PRODUCTS / job.tile.n_taps + 1;
+    job.tile.n_block = mdf_conv_tiles_block(job.tile.n_taps) / job.tile.n_taps;
     job.tile.limits = tiles->limits;
     if (!prepare_weights(workspace, &job) || !prepare_planes(workspace, &job) || !prepare_vectors(workspace, &job)) {
         return false;

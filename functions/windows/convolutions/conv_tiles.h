@@ -23,6 +23,8 @@ enum { MDF_CONV_TILES_ARRAYS = 4 };
 
 /* Whether this way is meant for such windows: there are some, and most of what is laid out is not padding. */
 bool mdf_conv_tiles_fit(const struct mdf_convolution *tiles);
+/* Products that are summed in one go, of windows of so many taps. */
+size_t mdf_conv_tiles_block(size_t n_taps);
 /* Convolves. Each element is summed channel by channel, tap by tap, with fused
  * multiplication and addition where the processor has it, so that last bits of reals may differ from one to another. False with
  * the error set. */

@@ -1,0 +1,73 @@
+/* lower_settled.c - inputs that say what shape a result has, where they are not known before: for C source, whose shapes are
+ * those of the examples, they stay what they are there. Where they become others it bails out. See lowering.h. */
+#include "functions/elements/element.h"
+#include "functions/kernel/move.h"
+#include "mdf_c/lower/nests/nest_draft.h"
+#include "mdf_c/lower/trial.h"
+
+enum { LONGEST_SHAPE = 64 };
+
+/* Whether input `i` says what shape the result has, and nothing of its elements that the shape does not. */
+static bool says_shape(const struct trial *trial, size_t i)
+{
+    const struct mdf_move *move = trial->source->operator->move;
+    const struct mdf_value *value = trial->effective[i];
+    bool is_list = value != NULL && value->kind == MDF_KIND_TENSOR && value->rank <= 1 && value->length > 0 &&
+                   value->length <= LONGEST_SHAPE && (value->dtype == MDF_DTYPE_INT64 || value->dtype == MDF_DTYPE_INT32);
+    bool is_moved = move != NULL && (i < move->n_data || (move->fills > 0 && i == move->fills));
+
+    return is_list && (trial->source->operator->form ==
+                       MDF_FORM_FILL ||(move != NULL && !is_moved && !move->by_type && (move->in_order || move->shapes)));
+}
+
+/* A constant with the elements that a value has now. */
+static mdf_lowered_id keep_example(struct lowering *lowering, const struct mdf_value *example)
+{
+    struct mdf_lowered_kept *kept = mdf_arena_allocate(&lowering->lowered->arena, sizeof *kept);
+
+    if (kept == NULL || !mdf_value_copy(lowering->memory, &kept->value, example)) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    kept->next = lowering->lowered->kept;
+    lowering->lowered->kept = kept;
+    return lowering_add_constant(lowering, &kept->value, false);
+}
+
+/* Bails out where a value is not `same`, a constant. */
+static bool bail_out_unless_same(struct lowering *lowering, mdf_lowered_id id, mdf_lowered_id same, size_t n)
+{
+    struct nest_draft *draft = draft_new(lowering);
+    uint8_t axis, differs;
+    mdf_lowered_id any;
+
+    if (draft == NULL) {
+        return false;
+    }
+    axis = draft_axis(draft, (int64_t)n);
+    differs = draft_apply(lowering, draft, MDF_ELEMENT(not_equal),
+                          (const uint8_t[]){draft_load(lowering, draft, id, &axis), draft_load(lowering, draft, same, &axis)});
+    differs = draft_cast(draft, differs, MDF_DTYPE_INT64);
+    differs = axis != DRAFT_NO_AXIS ? draft_fold(draft, MDF_NEST_MAXIMUM, differs, 1, &axis, 1) : differs;
+    any = lowering_add_computed_nest(lowering, draft, differs, 1, 0, NULL, NULL);
+    return any != MDF_LOWERED_NONE && lowering_bail_out_if(lowering, lowering_truth(lowering, any));
+}
+
+bool lowering_settle_shapes(struct lowering *lowering, struct trial *trial)
+{
+    size_t i;
+
+    for (i = 0; lowering->is_for_source && i < trial->n; i++) {
+        mdf_lowered_id same;
+
+        if (trial->ids[i] == MDF_LOWERED_NONE || lowering_is_constant(lowering, trial->ids[i]) || !says_shape(trial, i)) {
+            continue;
+        }
+        same = keep_example(lowering, trial->effective[i]);
+        if (same == MDF_LOWERED_NONE || !bail_out_unless_same(lowering, trial->ids[i], same, trial->effective[i]->length)) {
+            return !lowering_has_failed(lowering);
+        }
+        trial->ids[i] = same;
+    }
+    return true;
+}

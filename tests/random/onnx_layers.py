@@ -1,0 +1,92 @@
+"""Random calls of convolutions, pools and recurrent networks. Each function adds calls to a graph, or nothing where nothing fits."""
+ACTIVATIONS = ["Tanh", "Sigmoid", "Relu", "Softsign", "Softplus", "HardSigmoid", "LeakyRelu", "Elu"]
+
+
+def add(g):
+    return g.rng.choice(_KINDS)(g, g.rng.choice(["float32", "float32", "float64"]))
+
+
+def _length(shape):
+    n = 1
+    for size in shape:
+        n *= size
+    return n
+
+
+def _array(g, type, shape):
+    """A value that is there, brought into the shape, or a constant."""
+    x = g.pick(lambda v: v.type == type and v.shape is not None and _length(v.shape) == _length(shape))
+    return g.call("Reshape", [x, g.constant("int64", [len(shape)], shape)], [(type, shape)])[0] if x is not None else g.constant(type, shape)
+
+
+def _windows(g, sizes, with_dilations):
+    """Attributes of windows over axes of these sizes, and how many there are of each."""
+    kernel = [g.rng.randint(1, min(3, n)) for n in sizes]
+    strides, pads = [g.rng.choice([1, 1, 2, 3]) for _ in sizes], [g.rng.randint(0, k - 1) for k in kernel + kernel]
+    dilations = [g.rng.choice([1, 1, 2]) if with_dilations and 2 * k - 1 <= n else 1 for k, n in zip(kernel, sizes)]
+    rank = len(sizes)
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
+    counts = [(n + pads[i] + pads[i + rank] - spans[i]) // strides[i] + 1 for i, n in enumerate(sizes)]
+    return {"kernel_shape": kernel, "strides": strides, "pads": pads} | ({"dilations": dilations} if with_dilations else {}), counts
+
+
+def _plane(g):
+    return [g.rng.choice([1, 2, 3, 5, 7, 18]) for _ in range(g.rng.choice([1, 2, 2, 3]))]
+
+
+def _convolve(g, type):
+    groups, channels, outputs, batch = g.rng.choice([1, 1, 2, 3]), g.rng.choice([1, 1, 2, 5]), g.rng.choice([1, 2, 7]), g.rng.choice([1, 2])
+    sizes = _plane(g)
+    attributes, counts = _windows(g, sizes, True)
+    if min(counts) < 1:
+        return False
+    inputs = [_array(g, type, [batch, groups * channels] + sizes), g.get(type, [groups * outputs, channels] + attributes["kernel_shape"])]
+    if g.rng.random() < 0.6:
+        inputs.append(g.get(type, [groups * outputs]))
+    return g.call("Conv", inputs, [(type, [batch, groups * outputs] + counts)], group=groups, **attributes)
+
+
+def _pool(g, type):
+    sizes, planes = _plane(g), [g.rng.choice([1, 2]), g.rng.choice([1, 3])]
+    attributes, counts = _windows(g, sizes, False)
+    if min(counts) < 1:
+        return False
+    x, op = _array(g, type, planes + sizes), g.rng.choice(["MaxPool", "AveragePool", "LpPool"])
+    if op == "MaxPool" and g.rng.random() < 0.3:
+        return g.call(op, [x], [(type, planes + counts), ("int64", planes + counts)], **attributes)
+    extra = {"count_include_pad": 1} if op == "AveragePool" and g.rng.random() < 0.3 else {"p": g.rng.choice([1, 2])} if op == "LpPool" else {}
+    return g.call(op, [x], [(type, planes + counts)], **attributes, **extra)
+
+
+def _pool_planes(g, type):
+    sizes = _plane(g)
+    return g.call(g.rng.choice(["GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool"]), [_array(g, type, [2, 3] + sizes)], [(type, [2, 3] + [1] * len(sizes))])
+
+
+def _recur(g, type):
+    op, gates, n_functions = g.rng.choice([("RNN", 1, 1), ("GRU", 3, 2), ("LSTM", 4, 3)])
+    steps, batch, n, hidden = g.rng.choice([1, 2, 4]), g.rng.choice([1, 3]), g.rng.choice([1, 3]), g.rng.choice([1, 2, 5])
+    direction = g.rng.choice(["forward", "reverse", "bidirectional"])
+    directions = 2 if direction == "bidirectional" else 1
+    inputs = [_array(g, type, [steps, batch, n]), g.get(type, [directions, gates * hidden, n]), g.get(type, [directions, gates * hidden, hidden]),
+              g.rng.choice(["", g.constant(type, [directions, 2 * gates * hidden])]),
+              g.rng.choice(["", g.constant("int32", [batch], [g.rng.randint(0, steps) for _ in range(batch)])])]
+    state = [directions, batch, hidden]
+    if g.rng.random() < 0.5:
+        inputs += [g.get(type, state)]
+        inputs += [g.get(type, state), g.rng.choice(["", g.constant(type, [directions, 3 * hidden])])] if op == "LSTM" else []
+    while inputs[-1] == "":
+        inputs.pop()
+    attributes = {"hidden_size": hidden, "direction": direction}
+    if g.rng.random() < 0.4:
+        attributes["activations"] = [g.rng.choice(ACTIVATIONS) for _ in range(directions * n_functions)]
+    if g.rng.random() < 0.3:
+        attributes["clip"] = 0.75
+    if op == "GRU" and g.rng.random() < 0.5:
+        attributes["linear_before_reset"] = 1
+    if op == "LSTM" and g.rng.random() < 0.3:
+        attributes["input_forget"] = 1
+    return g.call(op, inputs, [(type, [steps, directions, batch, hidden])] + [(type, state)] * (2 if op == "LSTM" else 1), **attributes)
+
+
+_KINDS = [_convolve, _convolve, _pool, _pool_planes, _recur, _recur]
