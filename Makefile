@@ -330,9 +330,13 @@ $(PROGRAMS): $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 $(BUILD)/fuzz: $(call objects,fuzz/fuzz.c) $(FUZZ_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread
 
-$(BUILD)/random/run_ways: $(call objects,$(RANDOM_SOURCES)) $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
+# What tests/early_code.c stands before.
+EARLY_CODE_FLAGS := -Wl,--wrap=mdf_code_price
+
+$(BUILD)/random/run_ways: $(call objects,$(RANDOM_SOURCES) tests/early_code.c) $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	@mkdir -p $(@D)
-	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread -ldl
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) $(EARLY_CODE_FLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) \
+	    -lm -lpthread -ldl
 
 # One program; a name of its own for each target.
 $(BUILD)/fuzzers: $(call objects,fuzz/libfuzzer.c) $(FUZZ_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
@@ -343,7 +347,7 @@ $(BUILD)/fuzzers: $(call objects,fuzz/libfuzzer.c) $(FUZZ_OBJECTS) $(STATIC_LIBR
 # What tests/refused_pieces.c stands before.
 WRAPPED := mdf_arena_allocate mdf_arena_array mdf_arena_text mdf_arena_printf mdf_arena_vprintf mdf_memory_allocate mdf_memory_allocate_zeroed mdf_memory_resize mdf_memory_grow \
     list_add
-WRAP_FLAGS := $(WRAPPED:%=-Wl,--wrap=%)
+WRAP_FLAGS := $(WRAPPED:%=-Wl,--wrap=%) $(EARLY_CODE_FLAGS)
 SUITE_LIBRARY_OBJECTS := $(LIBRARY_OBJECTS) $(SUITE_SHARED_OBJECTS) $(FUZZ_OBJECTS)
 $(SUITE_LIBRARY): $(SUITE_LIBRARY_OBJECTS) $(BUILD)/object_list
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) -shared -Wl,-soname,$(notdir $@) $(LINK_FLAGS) $(LDFLAGS) $(WRAP_FLAGS) -o $@ $(SUITE_LIBRARY_OBJECTS) \

@@ -5,6 +5,7 @@
 
 #include "mdf_c/base/processor.h"
 #include "mdf_c/lowered/verify.h"
+#include "tests/early_code.h"
 #include "tests/lowered_builder.h"
 
 #include <criterion/criterion.h>
@@ -632,6 +633,53 @@ Test(emit_nest, folds_of_short_rows)
             }
         }
     }
+}
+
+/* ------------------------------------------------------------------ when it is made */
+
+/* What a loop of so many runs saves by code for 33 rows of 9, as a part of what that costs. */
+static double worth_of_runs(size_t n_runs)
+{
+    static struct generator generator;
+    struct mdf_lowered_loop loop = {.n_runs = n_runs};
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_LOOP, .of.loop = &loop};
+    struct mdf_lowered whole = {.region = {&op, 1}};
+    struct mdf_code_price price;
+
+    begin_seed(&generator, 1, false);
+    make_rows(&generator, MDF_DTYPE_FLOAT32, 33, 9, 0, true);
+    build_finish(&generator.build);
+    loop.body = generator.build.lowered->region;
+    __real_mdf_code_price(&whole, &price);
+    build_end(&generator.build);
+    return price.saved / price.to_make;
+}
+
+/* Not for a small nest that runs a few times; at once for a loop of many runs, whether their number is known or not. */
+Test(emit_nest, code_is_made_where_it_pays)
+{
+    cr_expect_lt(worth_of_runs(1), 0.1);
+    cr_expect_lt(worth_of_runs(4), 0.5);
+    cr_expect_gt(worth_of_runs(1000), 1);
+    cr_expect_gt(worth_of_runs(SIZE_MAX), 0.5);
+}
+
+/* Here the second run pays for it (early_code.c). */
+Test(emit_nest, code_is_made_in_time)
+{
+    static struct generator generator;
+    struct mdf_lowered *lowered;
+
+    begin_seed(&generator, 1, false);
+    make_rows(&generator, MDF_DTYPE_FLOAT32, 33, 9, 0, true);
+    build_finish(&generator.build);
+    lowered = generator.build.lowered;
+    mdf_lowered_emit_in_time(lowered);
+    cr_expect(lowered->code == NULL && !lowered->is_code_settled);
+    mdf_lowered_emit_in_time(lowered);
+    cr_expect(lowered->is_code_settled);
+    cr_expect(lowered->code != NULL || !mdf_has_avx2());
+    build_end(&generator.build);
 }
 
 /* ------------------------------------------------------------------ as the body of a loop */

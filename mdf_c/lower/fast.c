@@ -3,6 +3,7 @@
 
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/lowered/nest.h"
+#include "mdf_c/machine/emit.h"
 
 #include <math.h>
 #include <string.h>
@@ -104,6 +105,7 @@ bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *requ
         mdf_lowered_detach(fast->lowered);
         return false;
     }
+    mdf_lowered_emit_in_time(fast->lowered);
     outcome = mdf_lowered_run(fast->lowered);
     if (outcome == MDF_LOWERED_OTHER_FORM && !is_new) {
         drop(fast);

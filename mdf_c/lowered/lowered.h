@@ -313,7 +313,9 @@ struct mdf_lowered {
     int (*code)(uint64_t *cells, struct mdf_value *arrays);
     void *code_memory;
     size_t code_size;
-    const char *why_no_code;                           /* NULL: there is some */
+    const char *why_no_code;             /* NULL: there is some */
+    bool is_code_settled;                /* there is code, or will be none; else, by emit.h: */
+    double price_of_code, saved_by_code; /* what it has to save yet before it is made; what a run saves, 0: not known */
     void (*release_code)(struct mdf_lowered *lowered); /* gives code_memory back; NULL: there is none */
 };
 

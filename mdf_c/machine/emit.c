@@ -39,6 +39,7 @@ void mdf_lowered_emit(struct mdf_lowered *lowered)
     struct assembler assembler;
 
     lowered->code = NULL;
+    lowered->is_code_settled = true;
     lowered->why_no_code = "this processor has no AVX2";
     if (!mdf_has_avx2()) {
         return;
@@ -62,9 +63,6 @@ bool mdf_lowered_list_code(struct mdf_lowered *lowered, struct mdf_machine_listi
     bool done;
 
     *listing = (struct mdf_machine_listing){.memory = lowered->arena.memory};
-    if (lowered->code == NULL) {
-        return false;
-    }
     assembler_init(&assembler, listing->memory);
     done = emit_x86_64(lowered, &assembler, listing);
     listing->bytes = assembler.bytes;
@@ -83,6 +81,7 @@ bool mdf_lowered_list_code(struct mdf_lowered *lowered, struct mdf_machine_listi
 void mdf_lowered_emit(struct mdf_lowered *lowered)
 {
     lowered->code = NULL;
+    lowered->is_code_settled = true;
     lowered->why_no_code = "there is none for this kind of processor or system";
 }
 
@@ -99,6 +98,31 @@ bool mdf_lowered_list_code(struct mdf_lowered *lowered, struct mdf_machine_listi
 }
 
 #endif
+
+void mdf_lowered_emit_in_time(struct mdf_lowered *lowered)
+{
+    struct mdf_code_price price;
+
+    if (lowered->is_code_settled) {
+        return;
+    }
+    if (lowered->saved_by_code == 0) {
+        mdf_code_price(lowered, &price);
+        lowered->price_of_code = price.to_make;
+        lowered->saved_by_code = price.saved;
+    }
+    lowered->price_of_code -= lowered->saved_by_code;
+    if (lowered->price_of_code <= 0) {
+        mdf_lowered_emit(lowered);
+    }
+}
+
+void mdf_lowered_settle_code(struct mdf_lowered *lowered)
+{
+    if (!lowered->is_code_settled) {
+        mdf_lowered_emit(lowered);
+    }
+}
 
 void mdf_machine_listing_release(struct mdf_machine_listing *listing)
 {

@@ -8,6 +8,19 @@
  * The memory of the code is never writable and executable at once. */
 void mdf_lowered_emit(struct mdf_lowered *lowered);
 
+/* About what it takes to make the code, and what each run of it saves. */
+struct mdf_code_price {
+    double to_make, saved;
+};
+
+void mdf_code_price(const struct mdf_lowered *lowered, struct mdf_code_price *price);
+
+/* To be called before each run: emits once all runs, with the one that comes, would have been cheaper with the code than it is to
+ * make. So whoever runs something once, and little of it, does not wait for code. */
+void mdf_lowered_emit_in_time(struct mdf_lowered *lowered);
+/* Emits what is not emitted yet, for those who look at it, whether it pays or not. */
+void mdf_lowered_settle_code(struct mdf_lowered *lowered);
+
 /* Whether machine code computes with several elements of a type at a time: nests of others are no faster than kernels. */
 bool mdf_machine_has_vectors(mdf_dtype dtype);
 

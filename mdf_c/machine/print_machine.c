@@ -57,6 +57,7 @@ bool mdf_machine_code_print(struct mdf_text *text, struct mdf_lowered *lowered)
     bool done;
     size_t i;
 
+    mdf_lowered_settle_code(lowered);
     if (lowered->code == NULL) {
         mdf_text_printf(text, "no machine code: %s\n", lowered->why_no_code != NULL ? lowered->why_no_code : "");
         return !text->failed;

@@ -1,6 +1,7 @@
 /* explain.c - see explain.h. */
 #include "mdf_c/run/explain.h"
 
+#include "mdf_c/machine/emit.h"
 #include "mdf_c/run/dump.h"
 #include "mdf_c/run/epilogues.h"
 
@@ -85,9 +86,10 @@ static void write_reason(struct mdf_text *text, enum mdf_refusal_reason reason, 
     write_refusal(text, &refusal, indent);
 }
 
-/* "lowered, machine code" */
-static void write_lowered(struct mdf_text *text, const struct mdf_lowered *lowered, int indent)
+/* "lowered, machine code": of what has run too little for that to pay, from the next run on. */
+static void write_lowered(struct mdf_text *text, struct mdf_lowered *lowered, int indent)
 {
+    mdf_lowered_settle_code(lowered);
     if (lowered->code != NULL) {
         mdf_text_append_string(text, "lowered, machine code\n");
         return;

@@ -1,0 +1,77 @@
+/* code_price.c - see emit.h. When machine code pays: about what it takes to generate it, and what each run of it saves, in
+ * nanoseconds. The numbers are those of a processor of some years ago; that of the machine makes them wrong by a factor which is
+ * the same for both. Suites have other prices (tests/early_code.c), so that they go both ways. */
+#include "mdf_c/machine/emit.h"
+
+#include "mdf_c/lowered/nest.h"
+
+enum {
+    PRICE_OF_ALL = 12000,
+    PRICE_OF_OP = 1500,
+    PRICE_OF_STEP = 3500, /* of a nest, which is written out in several ways */
+    SAVED_BY_OP = 3,
+    SAVED_BY_NEST = 30, /* besides what its steps do */
+    SAVED_BY_STEP = 15,
+    UNKNOWN_RUNS = 100 /* of a loop */
+};
+
+/* For each element of a step: whole rows, or tiles whose axes are folded. */
+#define SAVED_BY_ELEMENT 0.15
+#define SAVED_BY_FOLDED_ELEMENT 0.8
+
+static void add_region(const struct mdf_lowered_region *region, double n_runs, struct mdf_code_price *price);
+
+static void add_nest(const struct mdf_lowered_nest *nest, double n_runs, struct mdf_code_price *price)
+{
+    double saved = SAVED_BY_NEST, each = SAVED_BY_ELEMENT;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        each = nest->steps[i].kind == MDF_NEST_FOLD ? SAVED_BY_FOLDED_ELEMENT : each;
+    }
+    for (i = 0; i < nest->n_steps; i++) {
+        saved += SAVED_BY_STEP + each * (double)mdf_nest_count(nest, 0, nest->steps[i].level);
+    }
+    price->to_make += PRICE_OF_STEP * (double)nest->n_steps;
+    price->saved += n_runs * saved;
+}
+
+static void add_loop(const struct mdf_lowered_loop *loop, double n_runs, struct mdf_code_price *price)
+{
+    double runs = loop->n_runs != SIZE_MAX ? (double)loop->n_runs : loop->n_padded != 0 ? (double)loop->n_padded : UNKNOWN_RUNS;
+
+    add_region(&loop->body, n_runs * runs, price);
+}
+
+static void add_region(const struct mdf_lowered_region *region, double n_runs, struct mdf_code_price *price)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        price->to_make += PRICE_OF_OP;
+        price->saved += n_runs * SAVED_BY_OP;
+        switch ((enum mdf_lowered_code)op->code) {
+        case MDF_LOWERED_NEST:
+            add_nest(op->of.nest, n_runs, price);
+            break;
+        case MDF_LOWERED_IF:
+            add_region(&op->of.branches->then, n_runs / 2, price);
+            add_region(&op->of.branches->otherwise, n_runs / 2, price);
+            break;
+        case MDF_LOWERED_LOOP:
+            add_loop(op->of.loop, n_runs, price);
+            break;
+        case MDF_LOWERED_CALL:
+        MDF_LOWERED_CASES_OF_ELEMENTS:
+            break;
+        }
+    }
+}
+
+void mdf_code_price(const struct mdf_lowered *lowered, struct mdf_code_price *price)
+{
+    *price = (struct mdf_code_price){.to_make = PRICE_OF_ALL};
+    add_region(&lowered->region, 1, price);
+}
