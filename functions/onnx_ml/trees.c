@@ -323,7 +323,7 @@ static bool regressor(struct mdf_call *call)
 {
     const struct old_settings *settings = call->settings;
     size_t n_targets = settings->n_targets > 0 ? (size_t)settings->n_targets : 1, n_rows = 0;
-    enum mdf_tree_aggregate aggregate;
+    enum mdf_tree_aggregate aggregate = MDF_TREE_SUM;
     enum mdf_post_transform transform;
     struct mdf_workspace workspace;
     double *targets, *y;
@@ -593,7 +593,7 @@ static bool plan_old(struct mdf_call *call, enum mdf_tree_aggregate aggregate, s
 static bool plan_regressor(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
     const struct old_settings *settings = call->settings;
-    enum mdf_tree_aggregate aggregate;
+    enum mdf_tree_aggregate aggregate = MDF_TREE_SUM;
 
     plan->function = "tree_targets";
     return aggregate_named(call, &aggregate) &&
