@@ -136,6 +136,36 @@ Test(explain, loops)
     cr_expect(strstr(text, "    Loop (node 'n', parameter 'l'): lowered") != NULL, "%s", text);
 }
 
+#define GROWING(parameters)                                                                                                   \
+    "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {" NODE(                                        \
+        "\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 7, \"v_initial\": [[[0.5, 1.5]]], \"body\": " \
+        "\"b\"}}}, \"output_ports\": {\"o\": {\"value\": \"l\"}}") "}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", "   \
+                                                                   "\"s\"], \"outputs\": [\"c\", \"t\"]}, \"nodes\": "        \
+                                                                   "{\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": " \
+                                                                   "{}}, \"parameters\": {\"w\": {\"value\": [[2.5, 3.5]]}, " \
+                                                                   "" parameters "}, \"output_ports\": {\"t\": {\"value\": "  \
+                                                                   "\"k\"}}}}}}}}"
+#define CONCAT(operands, axis) "\"k\": {\"function\": \"onnx::Concat\", \"args\": {\"inputs\": " operands ", \"axis\": " axis "}}"
+
+/* A state that only grows is lowered as a stack, along any axis behind axes of length 1; one that is looked at too is not. */
+Test(explain, growing_states)
+{
+    static const struct {
+        const char *model;
+        bool is_lowered;
+    } cases[] = {{GROWING(CONCAT("[\"s\", \"w\"]", "0")), true},
+                 {GROWING(CONCAT("[\"s\", \"w\"]", "-1")), true},
+                 {GROWING(CONCAT("[\"w\", \"s\"]", "0")), false},
+                 {GROWING("\"v\": {\"value\": \"w + numpy.sum(s)\"}, " CONCAT("[\"s\", \"v\"]", "0")), false}};
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = explain(cases[i].model, NULL, "7", 3);
+
+        cr_expect_eq(strstr(text, "step by step") == NULL, cases[i].is_lowered, "%s: %s", cases[i].model, text);
+    }
+}
+
 /* Graphs within nodes are explained below their node, and are plain where all is. */
 Test(explain, graphs_within_nodes)
 {

@@ -693,10 +693,13 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
 bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
     struct trial trial = {.source = source};
-    bool done;
+    bool done, taken;
 
     if ((source->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
         return lowering_fail(lowering, MDF_REFUSED_RANDOM);
+    }
+    if (!lowering_append(lowering, scope, source, &taken) || taken) {
+        return !lowering_has_failed(lowering);
     }
     done = begin_trial(lowering, scope, &trial) && run_trial(lowering, &trial) && lowering_settle_shapes(lowering, &trial) &&
            add_ops(lowering, scope, &trial) && lowering_note_views(lowering, scope, &trial);

@@ -147,6 +147,11 @@ static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_
     if (!loop_carry_states(loop)) {
         return false;
     }
+    for (i = 0; loop->grows != NULL && i < n_states; i++) {
+        if (loop->grows[i] && !loop_append_state(loop, i)) {
+            return false;
+        }
+    }
     for (i = n_states; i < loop->n_outputs; i++) {
         if (!loop_add_stack(loop, loop->yields[FIRST_YIELD + i], i, false)) {
             return false;
@@ -211,6 +216,60 @@ static bool peel(struct loop *loop, struct bounds *bounds, size_t n_states)
     return truth != MDF_LOWERED_NONE;
 }
 
+/* Whether what a state becomes is longer than it was, along one axis. */
+static bool is_longer(const struct mdf_value *next, const struct mdf_value *state)
+{
+    size_t n_longer = 0, d;
+
+    if (next->kind != MDF_KIND_TENSOR || next->dtype != state->dtype || next->rank != state->rank) {
+        return false;
+    }
+    for (d = 0; d < state->rank; d++) {
+        n_longer += mdf_value_shape(next)[d] > mdf_value_shape(state)[d];
+    }
+    return n_longer == 1;
+}
+
+/* The same once more, where states that were found to change only grow; else *changes stays true, and nothing of it is there. */
+static bool lower_growing_runs(struct loop *loop, const struct loop *outside, const struct bounds *bounds, size_t n_states,
+                               bool *changes)
+{
+    struct lowering *lowering = loop->lowering;
+    bool *grows = mdf_arena_array(&lowering->scratch, n_states, sizeof *grows);
+    size_t *counts = lowering_count_ops(lowering), n_growing = lowering->n_growing, i;
+    struct mdf_refusal before_it = lowering->refusal;
+    const struct mdf_origin *origin = lowering->origin;
+    const char *operator= lowering->operator;
+    struct region *region = lowering->region;
+    struct loop growing = *outside;
+    bool any = false;
+
+    if (grows == NULL || counts == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < n_states; i++) {
+        grows[i] =
+            is_longer(lowering_example(lowering, loop->yields[FIRST_YIELD + i]), lowering_example(lowering, loop->initial[i]));
+        any = any || grows[i];
+    }
+    growing.grows = grows;
+    if (any && lower_runs(&growing, bounds, n_states, changes, &i) && !*changes) {
+        *loop = growing;
+        return true;
+    }
+    if (lowering->refusal.reason == MDF_REFUSED_OUT_OF_MEMORY) {
+        return false;
+    }
+    *changes = true;
+    lowering->refusal = before_it;
+    lowering->origin = origin;
+    lowering->operator= operator;
+    lowering->region = region;
+    lowering->n_growing = n_growing;
+    lowering_restore_ops(lowering, counts);
+    return true;
+}
+
 bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
     size_t n_states = source->n_inputs > FIRST_STATE ? source->n_inputs - FIRST_STATE : 0, changing = 0;
@@ -232,6 +291,12 @@ bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct 
             break;
         }
         lowering_restore_ops(lowering, counts);
+        if (!lower_growing_runs(&loop, &outside, &bounds, n_states, &changes)) {
+            return false;
+        }
+        if (!changes) {
+            break;
+        }
         if (outside.n_peeled == MOST_PEELED || bounds.n_runs == 0 || bounds.limit == 1 ||
             (loop.n_outputs != n_states && (lowering->is_for_source || bounds.n_runs == SIZE_MAX)) ||
             !peel(&outside, &bounds, n_states)) {

@@ -49,8 +49,9 @@ bool loop_read_initial(struct loop *loop, size_t first, size_t n)
     size_t i;
 
     loop->initial = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->initial);
+    loop->numbers = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->numbers);
     loop->results = mdf_arena_array(&loop->lowering->scratch, loop->source->n_outputs, sizeof *loop->results);
-    if (loop->initial == NULL || loop->results == NULL) {
+    if (loop->initial == NULL || loop->numbers == NULL || loop->results == NULL) {
         return lowering_out_of_memory(loop->lowering);
     }
     for (i = 0; i < n; i++) {
@@ -62,14 +63,17 @@ bool loop_read_initial(struct loop *loop, size_t first, size_t n)
     return true;
 }
 
-/* State number `i`, bound to a formal. */
+/* State number `i` of the model, bound to a formal. */
 bool loop_add_state(struct loop *loop, size_t i, size_t formal)
 {
-    struct mdf_lowered_state *state = &loop->result->states[i];
+    struct mdf_lowered_state *state = &loop->result->states[loop->result->n_states];
 
+    if (loop->grows != NULL && loop->grows[i]) {
+        return loop_add_growing_state(loop, i, formal);
+    }
+    loop->numbers[loop->result->n_states++] = i;
     state->initial = loop->initial[i];
     state->parameter = loop_add_parameter(loop, lowering_example(loop->lowering, state->initial));
-    loop->result->n_states = i + 1;
     return lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal], state->parameter);
 }
 
@@ -126,7 +130,7 @@ bool loop_carry_states(struct loop *loop)
 
     loop->n_carried = loop->result->n_states;
     for (i = 0; i < loop->n_carried; i++) {
-        if (!lowering_carry(loop->lowering, &loop->region, loop->result, i, loop->yields[loop->first_yield + i])) {
+        if (!lowering_carry(loop->lowering, &loop->region, loop->result, i, loop->yields[loop->first_yield + loop->numbers[i]])) {
             return false;
         }
     }
@@ -188,48 +192,82 @@ static bool may_be_stacked(struct loop *loop, mdf_lowered_id item)
 {
     const struct mdf_value *example = lowering_example(loop->lowering, item);
 
+    if (loop->lowering->facts[item].growth != NULL) {
+        return lowering_fail(loop->lowering, MDF_REFUSED_CHANGING_STATE);
+    }
     return (example->kind == MDF_KIND_TENSOR && example->rank < MDF_INLINE_RANK) ||
            lowering_fail(loop->lowering, MDF_REFUSED_MANY_AXES);
 }
 
-/* The array that output number `output` of the call becomes: `n_items` of `item`, or none where their number is open. */
+/* The stack of an array of that form, but for the length of its axis `axis`, which has `n_items`: none where their number is
+ * open.
+ */
+static bool add_stack(struct loop *loop, struct mdf_lowered_stack stack, const struct mdf_value *form, size_t n_items,
+                      size_t output)
+{
+    struct lowering *lowering = loop->lowering;
+    struct mdf_value whole = {0};
+    int64_t shape[MDF_INLINE_RANK];
+    bool made;
+
+    memcpy(shape, mdf_value_shape(form), form->rank * sizeof *shape);
+    shape[stack.axis] = (int64_t)n_items;
+    made = mdf_value_make_tensor(lowering->memory, &whole, (mdf_dtype)form->dtype, form->rank, shape) != NULL;
+    if (made) {
+        memset(whole.data, 0, whole.length * mdf_dtype_size((mdf_dtype)whole.dtype));
+        whole.strength = form->strength;
+        stack.stack = lowering_add_value(lowering, MDF_LOWERED_RESULT, &whole);
+    }
+    mdf_value_clear(lowering->memory, &whole);
+    if (!made || stack.stack == MDF_LOWERED_NONE) {
+        return lowering_out_of_memory(lowering);
+    }
+    lowering->lowered->values[stack.stack].is_scalar = false;
+    lowering->facts[stack.stack].depth = loop->region.outer->depth;
+    lowering->facts[stack.stack].region = loop->region.outer;
+    lowering->facts[stack.stack].is_open = loop->result->n_runs == SIZE_MAX && n_items == 0;
+    stack.item_bytes = lowering_example(lowering, stack.item)->length * mdf_dtype_size((mdf_dtype)form->dtype);
+    loop->result->stacks[loop->result->n_stacks++] = stack;
+    loop->results[output] = stack.stack;
+    return true;
+}
+
+/* How many items stacks have; 0: that is open. */
+static size_t count_items(const struct loop *loop)
+{
+    return loop->result->n_runs == SIZE_MAX ? loop->result->n_padded : loop->result->n_runs;
+}
+
+/* The array that output number `output` of the call becomes: all of `item`, or none where their number is open. */
 bool loop_add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool is_reversed)
 {
-    struct mdf_lowered_stack *stack;
-    const struct mdf_value *example = lowering_example(loop->lowering, item);
-    int64_t shape[MDF_INLINE_RANK];
-    struct mdf_value whole = {0};
-    size_t n_items = loop->result->n_runs == SIZE_MAX ? loop->result->n_padded : loop->result->n_runs;
-    bool made;
+    struct mdf_lowered_stack stack = {.item = item, .is_reversed = is_reversed};
+    struct mdf_value form;
 
     if (!may_be_stacked(loop, item)) {
         return false;
     }
-    if (n_items == 1 && example->length == 1) {
+    form = *lowering_example(loop->lowering, item);
+    if (count_items(loop) == 1 && form.length == 1) {
         return add_last(loop, item, output);
     }
-    stack = &loop->result->stacks[loop->result->n_stacks++];
-    shape[0] = (int64_t)n_items;
-    memcpy(shape + 1, mdf_value_shape(example), example->rank * sizeof *shape);
-    made = mdf_value_make_tensor(loop->lowering->memory, &whole, (mdf_dtype)example->dtype, example->rank + 1, shape) != NULL;
-    if (made) {
-        memset(whole.data, 0, whole.length * mdf_dtype_size((mdf_dtype)whole.dtype));
-        whole.strength = example->strength;
-        stack->stack = lowering_add_value(loop->lowering, MDF_LOWERED_RESULT, &whole);
+    memmove(form.shape.sizes + 1, form.shape.sizes, form.rank * sizeof *form.shape.sizes);
+    form.rank++;
+    return add_stack(loop, stack, &form, count_items(loop), output);
+}
+
+bool loop_add_stack_behind(struct loop *loop, mdf_lowered_id item, size_t output, mdf_lowered_id initial, uint8_t axis)
+{
+    struct mdf_lowered_stack stack = {.item = item, .appends = true, .initial = initial, .axis = axis};
+    const struct mdf_value *each = lowering_example(loop->lowering, item), *first = lowering_example(loop->lowering, initial);
+    size_t n_items = count_items(loop);
+
+    if (n_items > 0) {
+        n_items = (size_t)mdf_value_shape(first)[axis] + n_items * (size_t)mdf_value_shape(each)[axis];
     }
-    mdf_value_clear(loop->lowering->memory, &whole);
-    if (!made || stack->stack == MDF_LOWERED_NONE) {
-        return lowering_out_of_memory(loop->lowering);
-    }
-    loop->lowering->lowered->values[stack->stack].is_scalar = false;
-    loop->lowering->facts[stack->stack].depth = loop->region.outer->depth;
-    loop->lowering->facts[stack->stack].region = loop->region.outer;
-    loop->lowering->facts[stack->stack].is_open = loop->result->n_runs == SIZE_MAX && n_items == 0;
-    stack->item = item;
-    stack->is_reversed = is_reversed;
-    stack->item_bytes = example->length * mdf_dtype_size((mdf_dtype)example->dtype);
-    loop->results[output] = stack->stack;
-    return true;
+    /* An array of one element would be no scalar, which ops on scalars can not read. */
+    return (n_items != 1 || each->length != 1 || lowering_fail(loop->lowering, MDF_REFUSED_CHANGING_STATE)) &&
+           add_stack(loop, stack, each, n_items, output);
 }
 
 /* What is stacked is a copy: the stack may as well take the original, which often can be written straight into it. */
@@ -263,7 +301,7 @@ bool loop_end(struct loop *loop)
         mdf_lowered_id last = loop->result->states[i].parameter;
 
         lowering->facts[last].depth = loop->region.outer->depth; /* what it is after the loop */
-        loop->results[i] = last;
+        loop->results[loop->numbers[i]] = last;
     }
     return lowering_add_op(lowering, lowering->region, &op) && take_last(loop);
 }
@@ -274,9 +312,9 @@ bool loop_keeps_forms(const struct loop *loop, size_t *changing)
     size_t i;
 
     for (i = 0; i < loop->result->n_states; i++) {
-        if (!lowering_has_same_form(lowering_example(loop->lowering, loop->yields[loop->first_yield + i]),
+        if (!lowering_has_same_form(lowering_example(loop->lowering, loop->yields[loop->first_yield + loop->numbers[i]]),
                                     lowering_example(loop->lowering, loop->result->states[i].parameter))) {
-            *changing = i;
+            *changing = loop->numbers[i];
             return false;
         }
     }
@@ -426,7 +464,6 @@ bool loop_refuse_state(const struct loop *loop, size_t i)
 {
     struct lowering *lowering = loop->lowering;
 
-    return lowering_fail_about(lowering, MDF_REFUSED_CHANGING_STATE,
-                               lowering_example(lowering, loop->result->states[i].parameter),
+    return lowering_fail_about(lowering, MDF_REFUSED_CHANGING_STATE, lowering_example(lowering, loop->initial[i]),
                                lowering_example(lowering, loop->yields[loop->first_yield + i]));
 }

@@ -15,6 +15,8 @@ struct loop {
     struct scope *outer, inner;
     const struct mdf_code_call *source;
     const struct mdf_code *body;
+    const bool *grows; /* of each state: it is taken as one that only grows; NULL: none is */
+    size_t *numbers;   /* of each state that is carried: which one of the model's it is */
     struct mdf_lowered_loop *result;
     struct region region;
     mdf_lowered_id *initial; /* of each state */
@@ -35,7 +37,7 @@ bool loop_read_initial(struct loop *loop, size_t first, size_t n);
 /* The body begins; its yields from `first_yield` on are states, then stacks. */
 bool loop_begin(struct loop *loop, size_t first_yield);
 mdf_lowered_id loop_add_parameter(struct loop *loop, const struct mdf_value *example);
-/* State number `i`, bound to a formal. */
+/* State number `i` of the model, bound to a formal. */
 bool loop_add_state(struct loop *loop, size_t i, size_t formal);
 bool loop_run_body(struct loop *loop);
 /* Whether all states are after the body's run as they were before it; else the first that is not is in *changing. */
@@ -43,6 +45,8 @@ bool loop_keeps_forms(const struct loop *loop, size_t *changing);
 bool loop_carry_states(struct loop *loop);
 /* The array that output number `output` of the call becomes: what `item` is in all runs, or an open one. */
 bool loop_add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool is_reversed);
+/* The same, of a state that only grows: `initial`, then what `item` is in each run, one behind the other along `axis`. */
+bool loop_add_stack_behind(struct loop *loop, mdf_lowered_id item, size_t output, mdf_lowered_id initial, uint8_t axis);
 /* One state more, a scalar of that form, 0 at first, which the model does not know: as its output number `output` it has an axis
  * of one run; SIZE_MAX: it is none. There may be one for each output, and one more. Its parameter; NONE: it fails. */
 mdf_lowered_id loop_add_own_state(struct loop *loop, const struct mdf_value *form, size_t output);
@@ -64,6 +68,11 @@ bool loop_refuse_state(const struct loop *loop, size_t i);
 /* How many ops there are in the regions around, from the inside; drops what has been added since. NULL: memory ran out. */
 size_t *lowering_count_ops(struct lowering *lowering);
 void lowering_restore_ops(struct lowering *lowering, const size_t *counts);
+
+/* --- lower_growth.c: a state that only grows, in place of loop_add_state; what it is after the loop. It fails where that is not
+ * all that the body does with it. */
+bool loop_add_growing_state(struct loop *loop, size_t i, size_t formal);
+bool loop_append_state(struct loop *loop, size_t i);
 
 /* --- lower_loop.c, lower_scan.c */
 bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);

@@ -31,6 +31,14 @@ struct lowering_view {
     int64_t at_stride, at_limit;
 };
 
+/* A state of a loop that only grows: as the run finds it, or with `item` behind it along `axis`. No op may read it. */
+struct growth {
+    const struct mdf_lowered_loop *loop;
+    size_t state;
+    mdf_lowered_id item; /* NONE: as the run finds it */
+    uint8_t axis;
+};
+
 struct fact {
     struct mdf_value example;
     struct lowering_view view;
@@ -41,6 +49,7 @@ struct fact {
     bool is_view;                /* a PART's that lies in its operand */
     bool is_product;             /* of a prepared product: it has memory */
     bool is_nested;              /* a NEST stores it */
+    const struct growth *growth; /* NULL: it is none */
     bool is_open;                /* its length is not known before: nothing here can read it */
 };
 
@@ -52,6 +61,7 @@ struct lowering {
     struct fact *facts; /* of each value */
     size_t capacity;    /* of values and facts */
     struct region *region;
+    size_t n_growing; /* states of loops around */
     bool is_for_source;
     const bool *stays;               /* as in struct mdf_lowering_request */
     struct nest_draft *drafts[2];    /* of draft_merge */
@@ -154,6 +164,9 @@ mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uin
 bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
 /* What a CALL op holds, with scratch of its own; its outputs are not made yet. NULL: memory ran out. */
 struct mdf_lowered_call *lowering_make_call(struct lowering *lowering, const struct mdf_call *form, const mdf_lowered_id *inputs);
+
+/* --- lower_growth.c: a call that puts something behind a state that grows; *taken: one of its operands is such a state. */
+bool lowering_append(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
 
 /* --- lower_control.c: Loop, Scan, If (lower_loops.h). */
 bool lowering_control(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);

@@ -231,7 +231,8 @@ struct mdf_lowered_rows {
 };
 
 /* What `item` is in each run, stacked along a new first axis in `stack`, which is an array even where it has one element or none.
- * Where the number of items is not known before, nothing but the output of the whole reads the stack, and its form has 0 on that
+ * Of a state that only grows (`appends`) there is no new axis: `stack` is `initial`, then the item of each run, one behind the
+ * other along `axis`, before which all axes are of length 1. Where the number of items is not known before, nothing but the output of the whole reads the stack, and its form has 0 on that
  * axis. */
 struct mdf_lowered_stack {
     mdf_lowered_id item, stack;
@@ -240,9 +241,12 @@ struct mdf_lowered_stack {
                          told to write into the stack, by   arrays[item].data, before each run; else the item is copied there
                          after each run. loop_plan.h chooses it */
     bool is_placed;   /* it is such an item of the loop around, which says where it lies */
+    bool appends;     /* then it is not reversed */
+    uint8_t axis;
+    mdf_lowered_id initial;
     size_t item_bytes;
     /* While it is filled (mdf_lowered_begin_loop and its kin, lowered_run.h): */
-    char *items;
+    char *items;     /* that of the first run */
     size_t capacity; /* items that there is room for; all stacks of a loop have the same */
 };
 

@@ -17,19 +17,12 @@ static void copy_bytes(void *target, const void *source, size_t n)
     }
 }
 
-bool mdf_lowered_make_array(const struct mdf_lowered *lowered, mdf_lowered_id id, struct mdf_value *array, size_t n_items)
+bool mdf_lowered_make_array(const struct mdf_lowered *lowered, mdf_lowered_id id, struct mdf_value *array)
 {
     const struct mdf_value *form = &lowered->values[id].form;
-    int64_t shape[MDF_INLINE_RANK] = {0};
 
-    if (form->rank > MDF_INLINE_RANK || (n_items != SIZE_MAX && (n_items > INT64_MAX || form->rank == 0))) {
-        return false;
-    }
-    memcpy(shape, mdf_value_shape(form), form->rank * sizeof *shape);
-    if (n_items != SIZE_MAX) {
-        shape[0] = (int64_t)n_items;
-    }
-    if (mdf_value_make_tensor(lowered->context->memory, array, (mdf_dtype)form->dtype, form->rank, shape) == NULL) {
+    if (form->rank > MDF_INLINE_RANK || mdf_value_make_tensor(lowered->context->memory, array, (mdf_dtype)form->dtype, form->rank,
+                                                              mdf_value_shape(form)) == NULL) {
         return false;
     }
     array->strength = form->strength;
@@ -61,6 +54,69 @@ static size_t first_capacity(const struct mdf_lowered_loop *loop, size_t n_runs)
     return capacity < n_runs ? capacity : n_runs;
 }
 
+/* The elements in front of the first item. */
+static size_t count_initial(const struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack)
+{
+    return stack->appends ? lowered->values[stack->initial].form.length : 0;
+}
+
+/* While it is filled a stack is a row of elements: how many it has with `n_items` items; false: more than can be. */
+static bool count_elements(const struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack, size_t n_items, size_t *n)
+{
+    return mdf_size_multiply(n_items, lowered->values[stack->item].form.length, n) &&
+           mdf_size_add(*n, count_initial(lowered, stack), n) && *n <= INT64_MAX;
+}
+
+static char *first_item(const struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack)
+{
+    size_t n_bytes = count_initial(lowered, stack) * mdf_lowered_element_size(lowered, stack->stack);
+    char *elements = lowered->arrays[stack->stack].data;
+
+    return n_bytes == 0 ? elements : elements + n_bytes;
+}
+
+static bool begin_stack(struct mdf_lowered *lowered, struct mdf_lowered_stack *stack, size_t capacity)
+{
+    struct mdf_value *array = &lowered->arrays[stack->stack];
+    const struct mdf_value *form = &lowered->values[stack->stack].form;
+    int64_t length;
+    size_t n;
+
+    if (!stack->is_placed) {
+        if (!count_elements(lowered, stack, capacity, &n)) {
+            return false;
+        }
+        length = (int64_t)n;
+        if (mdf_value_make_tensor(lowered->context->memory, array, (mdf_dtype)form->dtype, 1, &length) == NULL) {
+            return false;
+        }
+        array->strength = form->strength;
+    }
+    if (stack->appends) {
+        copy_bytes(array->data, mdf_lowered_elements(lowered, stack->initial), mdf_lowered_size(lowered, stack->initial));
+    }
+    stack->items = first_item(lowered, stack);
+    stack->capacity = capacity;
+    return true;
+}
+
+/* The array of the model's shape, with so many items. */
+static bool end_stack(struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack, size_t n_runs)
+{
+    struct mdf_value *array = &lowered->arrays[stack->stack];
+    const struct mdf_value *form = &lowered->values[stack->stack].form, *item = &lowered->values[stack->item].form;
+    size_t n_items = n_runs;
+
+    if (stack->appends) {
+        n_items = (size_t)mdf_value_shape(&lowered->values[stack->initial].form)[stack->axis] +
+                  n_runs * (size_t)mdf_value_shape(item)[stack->axis];
+    }
+    array->rank = form->rank;
+    memcpy(array->shape.sizes, mdf_value_shape(form), form->rank * sizeof *array->shape.sizes);
+    array->shape.sizes[stack->axis] = (int64_t)n_items;
+    return count_elements(lowered, stack, n_runs, &array->length);
+}
+
 int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
 {
     size_t capacity = first_capacity(loop, n_runs), i;
@@ -69,13 +125,9 @@ int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop 
         return 1;
     }
     for (i = 0; i < loop->n_stacks; i++) {
-        struct mdf_lowered_stack *stack = &loop->stacks[i];
-
-        if (!stack->is_placed && !mdf_lowered_make_array(lowered, stack->stack, &lowered->arrays[stack->stack], capacity)) {
+        if (!begin_stack(lowered, &loop->stacks[i], capacity)) {
             return 1;
         }
-        stack->items = lowered->arrays[stack->stack].data;
-        stack->capacity = capacity;
     }
     for (i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
@@ -83,7 +135,7 @@ int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop 
         if (lowered->values[state->parameter].is_scalar) {
             continue;
         }
-        if (!mdf_lowered_make_array(lowered, state->parameter, &lowered->arrays[state->parameter], SIZE_MAX)) {
+        if (!mdf_lowered_make_array(lowered, state->parameter, &lowered->arrays[state->parameter])) {
             return 1;
         }
         copy_bytes(lowered->arrays[state->parameter].data, lowered->arrays[state->initial].data,
@@ -109,15 +161,16 @@ static size_t next_capacity(const struct mdf_lowered_loop *loop, size_t n_items)
 
 int mdf_lowered_grow_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_items)
 {
-    size_t capacity = next_capacity(loop, n_items), i;
+    size_t capacity = next_capacity(loop, n_items), n, i;
 
     for (i = 0; i < loop->n_stacks; i++) {
         struct mdf_lowered_stack *stack = &loop->stacks[i];
 
-        if (!mdf_value_lengthen(lowered->context->memory, &lowered->arrays[stack->stack], capacity)) {
+        if (!count_elements(lowered, stack, capacity, &n) ||
+            !mdf_value_lengthen(lowered->context->memory, &lowered->arrays[stack->stack], n)) {
             return 1;
         }
-        stack->items = lowered->arrays[stack->stack].data;
+        stack->items = first_item(lowered, stack);
         stack->capacity = capacity;
     }
     return 0;
@@ -138,21 +191,19 @@ static void pad_stacks(const struct mdf_lowered_loop *loop, size_t n_runs)
 
 int mdf_lowered_end_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
 {
-    size_t i;
+    size_t n_items = n_runs, i;
 
     if (loop->n_padded > 0) {
         pad_stacks(loop, n_runs);
-        return 0;
+        n_items = loop->n_padded;
     }
-    if (n_runs == 0 && loop->n_stacks > 0) {
+    if (n_items == 0 && loop->n_stacks > 0) {
         return 1;
     }
     for (i = 0; i < loop->n_stacks; i++) {
-        const struct mdf_lowered_stack *stack = &loop->stacks[i];
-        struct mdf_value *array = &lowered->arrays[stack->stack];
-
-        array->shape.sizes[0] = (int64_t)n_runs;
-        array->length = n_runs * (stack->item_bytes / mdf_lowered_element_size(lowered, stack->stack));
+        if (!end_stack(lowered, &loop->stacks[i], n_items)) {
+            return 1;
+        }
     }
     return 0;
 }

@@ -26,9 +26,8 @@ static inline bool mdf_lowered_truth(const struct mdf_lowered *lowered, mdf_lowe
     return *(const uint8_t *)&lowered->cells[id] != 0;
 }
 
-/* An array of the value's form in memory of its own, with `n_items` along the first axis where that is not SIZE_MAX. False:
- * refused. */
-bool mdf_lowered_make_array(const struct mdf_lowered *lowered, mdf_lowered_id id, struct mdf_value *array, size_t n_items);
+/* An array of the value's form in memory of its own. False: refused. */
+bool mdf_lowered_make_array(const struct mdf_lowered *lowered, mdf_lowered_id id, struct mdf_value *array);
 
 /* --- lowered_compute.c: an element op on scalars by its code, up to SELECT. False: bail out. */
 bool mdf_lowered_run_scalar(uint64_t *cells, const struct mdf_lowered_op *op);

@@ -324,7 +324,7 @@ static bool prepare_scalar(const struct mdf_lowered *lowered, const struct scala
 {
     return mdf_value_own_elements(spare) != NULL ||
            (has_form(output->slot, &lowered->values[output->id].form) && mdf_value_own_elements(output->slot) != NULL) ||
-           mdf_lowered_make_array(lowered, output->id, spare, SIZE_MAX);
+           mdf_lowered_make_array(lowered, output->id, spare);
 }
 
 static inline bool prepare_scalars(const struct mdf_lowered *lowered, const struct mdf_lowered_ports *ports)
@@ -391,7 +391,7 @@ static bool prepare_array(struct mdf_lowered *lowered, struct array_output *outp
             return true;
         }
         output->way = WAY_SWAP;
-        return mdf_lowered_make_array(lowered, output->output->id, &output->spare, SIZE_MAX);
+        return mdf_lowered_make_array(lowered, output->output->id, &output->spare);
     }
     if (has_form(slot, &view) && slot->data == view.data) {
         output->way = WAY_KEEP;

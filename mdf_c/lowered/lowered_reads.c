@@ -63,6 +63,9 @@ static void visit_loop(const struct visit *visit, const struct mdf_lowered_loop 
     }
     for (i = 0; i < loop->n_stacks; i++) {
         read(visit, loop->stacks[i].item, false);
+        if (loop->stacks[i].appends) {
+            read(visit, loop->stacks[i].initial, false);
+        }
     }
 }
 

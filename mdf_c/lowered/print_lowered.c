@@ -390,8 +390,12 @@ static void print_loop(const struct printing *printing, const struct mdf_lowered
     for (i = 0; i < loop->n_stacks; i++) {
         mdf_text_printf(printing->text, "%*sstack ", indent + STEP, "");
         print_value(printing->text, printing->lowered, loop->stacks[i].stack);
-        mdf_text_printf(printing->text, " of v%u%s%s\n", (unsigned)loop->stacks[i].item,
-                        loop->stacks[i].is_reversed ? ", from the end" : "", loop->stacks[i].is_direct ? ", written there" : "");
+        mdf_text_printf(printing->text, " of v%u", (unsigned)loop->stacks[i].item);
+        if (loop->stacks[i].appends) {
+            mdf_text_printf(printing->text, ", behind v%u", (unsigned)loop->stacks[i].initial);
+        }
+        mdf_text_printf(printing->text, "%s%s\n", loop->stacks[i].is_reversed ? ", from the end" : "",
+                        loop->stacks[i].is_direct ? ", written there" : "");
     }
 }
 

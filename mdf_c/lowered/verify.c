@@ -352,6 +352,11 @@ static bool begin_loop(struct verification *verification, const struct mdf_lower
             return false;
         }
     }
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (loop->stacks[i].appends && !reads(verification, op, loop->stacks[i].initial)) {
+            return false;
+        }
+    }
     for (i = 0; i < loop->n_products; i++) {
         if (loop->products[i]->rows != NULL && !makes(verification, op, loop->products[i]->out)) {
             return false;
@@ -359,6 +364,26 @@ static bool begin_loop(struct verification *verification, const struct mdf_lower
     }
     return makes_any(verification, op, loop->number) && makes_any(verification, op, loop->is_going_on) &&
            reads_any(verification, op, loop->trip_count) && reads_any(verification, op, loop->condition);
+}
+
+/* Items lie one behind the other, and behind what the stack begins with. */
+static bool appends(const struct verification *verification, const struct mdf_lowered_stack *stack)
+{
+    const struct mdf_lowered_value *values = verification->lowered->values;
+    const struct mdf_value *whole = &values[stack->stack].form, *item = &values[stack->item].form;
+    const struct mdf_value *initial = &values[stack->initial].form;
+    size_t d;
+
+    for (d = 0; d < whole->rank && whole->rank == item->rank && whole->rank == initial->rank; d++) {
+        const int64_t *sizes = mdf_value_shape(whole);
+
+        if (d != stack->axis && (sizes[d] != mdf_value_shape(item)[d] || sizes[d] != mdf_value_shape(initial)[d] ||
+                                 (d < stack->axis && sizes[d] != 1))) {
+            return false;
+        }
+    }
+    return d == whole->rank && stack->axis < d && !stack->is_reversed && whole->dtype == item->dtype &&
+           whole->dtype == initial->dtype;
 }
 
 /* A stack lies in one of the loop around where that says so, and only there; stacks are padded where nothing but a trip count
@@ -374,7 +399,7 @@ static bool verify_stacks(const struct verification *verification, const struct 
         for (k = 0; around != NULL && k < around->n_stacks; k++) {
             is_item = is_item || (around->stacks[k].is_direct && around->stacks[k].item == loop->stacks[i].stack);
         }
-        if (loop->stacks[i].is_placed != is_item) {
+        if (loop->stacks[i].is_placed != is_item || (loop->stacks[i].appends && !appends(verification, &loop->stacks[i]))) {
             return false;
         }
     }

@@ -101,6 +101,18 @@ static void begin_pointers(struct emission *emission, const struct loop_plan *pl
     }
 }
 
+/* Those that stacks begin with. */
+static void publish_initial_elements(struct emission *emission, const struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (loop->stacks[i].appends && emission->lowered->values[loop->stacks[i].initial].is_scalar) {
+            emission_publish(emission, loop->stacks[i].initial);
+        }
+    }
+}
+
 static void advance(struct emission *emission, mdf_lowered_id id, size_t n_bytes, bool is_reversed)
 {
     struct assembler *assembler = emission->assembler;
@@ -216,6 +228,7 @@ void emission_begin_loop(struct emission *emission, struct step *step)
     struct assembler *assembler = emission->assembler;
     struct loop_plan plan = emission_plan_loop(emission, step);
 
+    publish_initial_elements(emission, plan.loop);
     if (plan.calls) {
         load_n_runs(emission, &plan, RDX);
         call_helper(emission, &plan, mdf_lowered_begin_loop);

@@ -306,6 +306,7 @@ static void visit_loop(struct emission *emission, visitor visit, const struct st
     }
     for (i = 0; i < loop->n_stacks; i++) {
         visit(emission, (mdf_lowered_id)(plan.stacks + i), DEFINITION);
+        visit_read(emission, visit, loop->stacks[i].appends ? loop->stacks[i].initial : MDF_LOWERED_NONE, LATE);
     }
     for (i = 0; i < loop->n_states; i++) {
         visit_write(emission, visit, loop->states[i].parameter);

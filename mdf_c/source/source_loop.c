@@ -98,11 +98,41 @@ static size_t open_items(const struct mdf_source_writer *writer, const struct md
     size_t i;
 
     for (i = 0; i < loop->n_stacks && loop->n_runs == SIZE_MAX && loop->n_padded == 0; i++) {
-        if (mdf_source_is_live(writer, loop->stacks[i].stack)) {
-            return writer->values[loop->stacks[i].stack].n_items;
+        const struct mdf_lowered_stack *stack = &loop->stacks[i];
+        size_t n_items = writer->values[stack->stack].n_items, first;
+
+        if (mdf_source_is_live(writer, stack->stack) && stack->appends) {
+            first = (size_t)mdf_source_shape(&value_of(writer, stack->initial)->form)[stack->axis];
+            return (n_items - first) / (size_t)mdf_source_shape(&value_of(writer, stack->item)->form)[stack->axis];
+        }
+        if (mdf_source_is_live(writer, stack->stack)) {
+            return n_items;
         }
     }
     return SIZE_MAX;
+}
+
+/* What a stack begins with, which lies before the items. */
+static void write_initial(struct mdf_source_writer *writer, const struct mdf_lowered_stack *stack)
+{
+    const struct mdf_lowered_value *initial = value_of(writer, stack->initial);
+    const char *name = writer->values[stack->stack].name;
+
+    if (initial->is_scalar) {
+        mdf_source_line(writer, "%s[0] = %s;", name, mdf_source_element(writer, stack->initial, "0"));
+    } else if (initial->form.length > 0) {
+        mdf_source_line(writer, "memcpy(%s, %s, %zu * sizeof *%s);", name, mdf_source_address(writer, stack->initial),
+                        initial->form.length, name);
+    }
+}
+
+/* The first item. */
+static const char *items_of(struct mdf_source_writer *writer, const struct mdf_lowered_stack *stack)
+{
+    size_t n = stack->appends ? value_of(writer, stack->initial)->form.length : 0;
+    const char *name = writer->values[stack->stack].name;
+
+    return n == 0 ? name : mdf_source_text(writer, "(%s + %zu)", name, n);
 }
 
 static void declare_stacks(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
@@ -112,6 +142,9 @@ static void declare_stacks(struct mdf_source_writer *writer, const struct mdf_lo
     for (i = 0; i < loop->n_stacks; i++) {
         if (mdf_source_is_live(writer, loop->stacks[i].stack)) {
             mdf_source_declare_result(writer, loop->stacks[i].stack);
+            if (loop->stacks[i].appends) {
+                write_initial(writer, &loop->stacks[i]);
+            }
         }
     }
 }
@@ -168,7 +201,7 @@ static void name_direct_items(struct mdf_source_writer *writer, const struct loo
         item->is_buffered = true;
         mdf_source_line(writer, "%s *restrict %s = %s + %s * %zu;",
                         mdf_source_type((mdf_dtype)value_of(writer, stack->item)->form.dtype), item->name,
-                        writer->values[stack->stack].name, item_number(writer, plan, stack->is_reversed),
+                        items_of(writer, stack), item_number(writer, plan, stack->is_reversed),
                         value_of(writer, stack->item)->form.length);
     }
 }
@@ -223,7 +256,7 @@ static void carry_on(struct mdf_source_writer *writer, const struct loop_text *p
         if (!mdf_source_is_live(writer, stack->stack)) {
             continue;
         }
-        name = writer->values[stack->stack].name;
+        name = items_of(writer, stack);
         if (value_of(writer, stack->item)->is_scalar) {
             mdf_source_line(writer, "%s[%s] = %s;", name, number, mdf_source_element(writer, stack->item, "0"));
         } else if (!stack->is_direct && length > 0) {

@@ -201,7 +201,7 @@ static void count_open_items(struct mdf_source_writer *writer)
 
         if (!value->is_scalar && value->place == MDF_LOWERED_RESULT && value->form.length == 0 && value->form.rank > 0 &&
             there->kind == MDF_KIND_TENSOR && there->rank == value->form.rank) {
-            writer->values[lowered->outputs[i].id].n_items = (size_t)mdf_source_shape(there)[0];
+            writer->values[lowered->outputs[i].id].n_items = (size_t)mdf_source_shape(there)[mdf_source_open_axis(&value->form)];
         }
     }
 }

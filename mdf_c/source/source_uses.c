@@ -81,7 +81,10 @@ static bool mark_loop(struct mdf_source_writer *writer, const struct mdf_lowered
         changed |= mdf_source_is_live(writer, loop->rows[i].parameter) && mark(writer, loop->rows[i].source);
     }
     for (i = 0; i < loop->n_stacks; i++) {
-        changed |= mdf_source_is_live(writer, loop->stacks[i].stack) && mark(writer, loop->stacks[i].item);
+        if (mdf_source_is_live(writer, loop->stacks[i].stack)) {
+            changed |= mark(writer, loop->stacks[i].item);
+            changed |= loop->stacks[i].appends && mark(writer, loop->stacks[i].initial);
+        }
     }
     changed |= mark_region(writer, &loop->body);
     return changed;

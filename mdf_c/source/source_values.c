@@ -15,14 +15,23 @@ const char *mdf_source_hint(const struct mdf_source_writer *writer, mdf_lowered_
     return value->name != NULL && value->name[0] != '\0' ? value->name : value->is_scalar ? "t" : "array";
 }
 
+size_t mdf_source_open_axis(const struct mdf_value *form)
+{
+    size_t axis = 0;
+
+    while (axis + 1 < form->rank && mdf_source_shape(form)[axis] != 0) {
+        axis++;
+    }
+    return axis;
+}
+
 size_t mdf_source_length(const struct mdf_source_writer *writer, mdf_lowered_id id)
 {
     const struct mdf_value *form = &value_of(writer, id)->form;
-    size_t n = writer->values[id].n_items;
-    uint32_t axis;
+    size_t n = writer->values[id].n_items, axis;
 
-    for (axis = 1; n > 0 && axis < form->rank; axis++) {
-        n *= (size_t)mdf_source_shape(form)[axis];
+    for (axis = 0; n > 0 && axis < form->rank; axis++) {
+        n *= axis == mdf_source_open_axis(form) ? 1 : (size_t)mdf_source_shape(form)[axis];
     }
     return n > 0 ? n : form->length;
 }

@@ -166,6 +166,8 @@ static inline const int64_t *mdf_source_shape(const struct mdf_value *form)
 {
     return form->shape.sizes;
 }
+/* The axis along which the items of a stack lie whose loop does not say how often it runs. */
+size_t mdf_source_open_axis(const struct mdf_value *form);
 /* The elements of a value. */
 size_t mdf_source_length(const struct mdf_source_writer *writer, mdf_lowered_id id);
 /* Where a result that an op of whole values is about to write lies: declares it. Its elements are then written through

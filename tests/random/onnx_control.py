@@ -74,6 +74,23 @@ def _inputs(body, values):
     return made
 
 
+def _growing(body, inside):
+    """By number of the states that become longer with each run: the axis, and the shape of what is put behind them. Mostly nothing else looks at them."""
+    rng, growing = body.rng, {}
+    for k, v in enumerate(inside):
+        if onnx_calls.is_tensor(v) and v.shape and rng.random() < 0.15:
+            axis = rng.choice([0, 0, 0, rng.randrange(len(v.shape))])
+            growing[k] = axis, v.shape[:axis] + [rng.choice([1, 1, 2])] + v.shape[axis + 1:]
+            v.shape = None
+            if rng.random() < 0.7:
+                body.values.remove(v)
+    return growing
+
+
+def _longer(body, state, axis, shape):
+    return body.call("Concat", [state, body.get(state.type, shape)], [(state.type, None)], axis=axis)[0]
+
+
 def _loop(graph):
     rng = graph.rng
     states = _states(graph, rng.choice([0, 1, 1, 2, 3]))
@@ -81,6 +98,7 @@ def _loop(graph):
     i, go = onnx_grammar.Value(body.fresh(), "int64", []), onnx_grammar.Value(body.fresh(), "bool", [])
     body.values += [i, go]
     inside = _inputs(body, states)
+    growing = _growing(body, inside)
     body.grow(rng.choice([0, 1, 2, 3, 4]))
     has_condition, has_count = rng.random() < 0.4, True
     if has_condition:
@@ -91,7 +109,7 @@ def _loop(graph):
             on = body.call("Less", [i, body.constant("int64", [], [rng.choice([0, 1, 2])])], [("bool", [])])[0]
     else:
         on = go if rng.random() < 0.6 else body.constant("bool", [], [True])
-    outputs = [on] + [_yielded(body, v.type, v.shape, v) for v in inside]
+    outputs = [on] + [_longer(body, v, *growing[k]) if k in growing else _yielded(body, v.type, v.shape, v) for k, v in enumerate(inside)]
     stacked = []
     for _ in range(rng.choice([0, 0, 1, 1, 2])):
         value = body.pick(lambda v: onnx_calls.is_tensor(v) and v.shape is not None)
@@ -101,7 +119,7 @@ def _loop(graph):
     if stacked and rng.random() < 0.1:
         stacked.append(stacked[0])
     count = rng.choice([0, 1, 1, 2, 3, 4])
-    made = [(v.type, v.shape) for v in states]
+    made = [(v.type, None if k in growing else v.shape) for k, v in enumerate(states)]
     made += [(v.type, [count] + v.shape if not has_condition else None) for v in stacked]
     if not made:
         return False
