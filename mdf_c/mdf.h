@@ -184,9 +184,9 @@ MDF_API size_t mdf_value_length(const mdf_value *value);
 MDF_API const mdf_value *mdf_value_item(const mdf_value *value, size_t index);
 /* Key of entry number `index` of an object; NULL otherwise. */
 MDF_API const char *mdf_value_key(const mdf_value *value, size_t index);
-/* Of a list of objects with the same keys in the same order, whose entries are numbers of one type without axes (onnx::ZipMap makes
- * such): this type, and the numbers, those of one object after those of the other, in `numbers`, which is NULL or has `size_bytes`
- * bytes. False for any other value, and where there is less room. */
+/* Of a list of objects with the same keys in the same order, whose entries are numbers of one type without axes (onnx::ZipMap
+ * makes such): this type, and the numbers, those of one object after those of the other, in `numbers`, which is NULL or has
+ * `size_bytes` bytes. False for any other value, and where there is less room. */
 MDF_API bool mdf_value_table(const mdf_value *list, mdf_dtype *dtype, void *numbers, size_t size_bytes);
 
 /* Values that the caller makes: of kind NONE; an array (copied); a number, truth or text as Python has them, or, with
@@ -301,8 +301,9 @@ MDF_API const char *mdf_program_graph_input_name(const mdf_program *program, siz
 MDF_API size_t mdf_program_n_results(const mdf_program *program);
 MDF_API const char *mdf_program_result_name(const mdf_program *program, size_t index);
 /* Tells, before a run, what it would quietly take. `warning` is called, with `context`, for each input port that is 0 because
- * neither an edge nor a default_value feeds it, nor an input of the `n_given` names (as mdf_set_input takes them); and where there
- * are more steps than one and no time increment (`dt` NaN) for a parameter with a time_derivative, which then stands still. */
+ * neither an edge nor a default_value feeds it, nor an input of the `n_given` names (as mdf_set_input takes them); and where
+ * there are more steps than one and no time increment (`dt` NaN) for a parameter with a time_derivative, which then stands still.
+ */
 MDF_API void mdf_check_run(const mdf_program *program, const char *const *given, size_t n_given, uint64_t n_steps, double dt,
                            mdf_warning_handler warning, void *context);
 
@@ -323,11 +324,14 @@ MDF_API mdf_status mdf_state_reset(mdf_state *state, uint64_t seed, mdf_error *e
  */
 MDF_API mdf_status mdf_set_parameter(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error);
 
-/* Sets an input for the next evaluation, which spends it, also where it fails: NAME is PORT (every port of that name, in any node)
- * or NODE.PORT. The tensor is copied. MDF_NAME where no port has that name. */
+/* Sets an input for the next evaluation, which spends it, also where it fails: NAME is PORT (every port of that name, in any
+ * node) or NODE.PORT. The tensor is copied. MDF_NAME where no port has that name. */
 MDF_API mdf_status mdf_set_input(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error);
-/* The same without a copy where that is possible: `value->data` is looked at where it lies, and has to stay there unchanged until
- * that input is set or lent again and an evaluation has begun, or until the state is freed. */
+/* mdf_set_input for each of `n`, in one call. */
+MDF_API mdf_status mdf_set_inputs(mdf_state *state, const char *const *names, const mdf_tensor *values, size_t n,
+                                  mdf_error *error);
+/* The same as mdf_set_input without a copy where that is possible: `value->data` is looked at where it lies, and has to stay
+ * there unchanged until that input is set or lent again and an evaluation has begun, or until the state is freed. */
 MDF_API mdf_status mdf_lend_input(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error);
 /* The same from a value of any kind (an output of another state, say). */
 MDF_API mdf_status mdf_set_input_value(mdf_state *state, const char *name, const mdf_value *value, mdf_error *error);
@@ -337,6 +341,10 @@ MDF_API mdf_status mdf_set_input_json(mdf_state *state, const char *name, const 
 /* Evaluates the graph once. `dt` is the time increment in the model's unit of time (seconds by MDF's documentation);
  * NaN: none (time derivatives take their initial values). */
 MDF_API mdf_status mdf_evaluate(mdf_state *state, double dt, mdf_error *error);
+
+/* mdf_state_reset, mdf_set_inputs and mdf_evaluate (without a time increment), in one call. */
+MDF_API mdf_status mdf_evaluate_anew(mdf_state *state, uint64_t seed, const char *const *names, const mdf_tensor *values,
+                                     size_t n, mdf_error *error);
 
 /* A port whose values mdf_evaluate_steps writes down: after step s its elements go to data + s * size_bytes. */
 typedef struct mdf_record {
@@ -362,10 +370,13 @@ MDF_API const mdf_value *mdf_output(const mdf_state *state, const char *node, co
 MDF_API const mdf_value *mdf_output_at(const mdf_state *state, size_t node, size_t output);
 /* A result of the graph, by position. */
 MDF_API const mdf_value *mdf_result_at(const mdf_state *state, size_t index);
+/* Whether the graph's results are `n` arrays of the types and shapes that `arrays` has, from mdf_value_tensor after an earlier
+ * evaluation, say; if so, their `data` is written there. */
+MDF_API bool mdf_results_locate(const mdf_state *state, mdf_tensor *arrays, size_t n);
 
 /* Value number `index` of a part of a node after the last evaluation; of an input port, the value that the node used last, or,
- * where it did not run in that evaluation, would have used. NULL where there is no such part or value, and where the node has never
- * run. */
+ * where it did not run in that evaluation, would have used. NULL where there is no such part or value, and where the node has
+ * never run. */
 MDF_API const mdf_value *mdf_part_at(const mdf_state *state, size_t node, mdf_part kind, size_t part, size_t index);
 
 /* Execution sets of the last evaluation, in the order they ran: number of sets, size of one, node of one entry. */
@@ -384,7 +395,8 @@ MDF_API double mdf_schedule_time_ms(const mdf_state *state, size_t set);
 
 /* Which way the graph, its nodes and the bodies in them ran in the last evaluation (step by step, lowered, as machine code, ...)
  * and why not a faster one, as text of several lines (docs/explain.md). Written to `text`, always terminated within `size` bytes;
- * returns the length that the whole has. 0, and an empty text, for a state that is being evaluated, and where memory is refused. */
+ * returns the length that the whole has. 0, and an empty text, for a state that is being evaluated, and where memory is refused.
+ */
 MDF_API size_t mdf_explain(const mdf_state *state, char *text, size_t size);
 
 /* Most bytes that the state held at any time. */

@@ -146,6 +146,43 @@ Test(api, tables)
     mdf_value_free(texts[0]);
 }
 
+/* Each evaluation is as the first of a new state; one with inputs of its own goes on. */
+Test(api, inputs_are_set_and_evaluated_in_one_call)
+{
+    static const int64_t shape[] = {2};
+    static const double ones[] = {1, 1};
+    static const char *const names[] = {"x", "n.x"}, *const unknown[] = {"x", "z"}, *const none[] = {"x", NULL};
+    const mdf_tensor values[] = {{MDF_DTYPE_FLOAT64, 0, NULL, ones}, {MDF_DTYPE_FLOAT64, 1, shape, ones}};
+    struct fixture fixture;
+    mdf_tensor results[1] = {{0}}, other;
+
+    begin(&fixture, COUNTER_OF_ARRAYS);
+    cr_expect(!mdf_results_locate(fixture.state, results, 1), "the node has not run");
+    for (int i = 0; i < 5; i++) {
+        cr_assert_eq(mdf_evaluate_anew(fixture.state, 0, names, values, 2, &fixture.error), MDF_OK, "%s", fixture.error.message);
+        cr_expect_eq(number_in(mdf_result_at(fixture.state, 0)), 1, "the last of one port counts, and no sum is left");
+    }
+    cr_assert(mdf_value_tensor(mdf_result_at(fixture.state, 0), &results[0]) && results[0].rank == 1);
+    cr_expect(!mdf_results_locate(fixture.state, results, 0));
+    cr_assert_eq(mdf_set_inputs(fixture.state, names, values, 2, &fixture.error), MDF_OK);
+    cr_assert_eq(mdf_evaluate(fixture.state, NAN, &fixture.error), MDF_OK);
+    results[0].data = NULL;
+    cr_assert(mdf_results_locate(fixture.state, results, 1));
+    cr_expect_eq(*(const double *)results[0].data, 2);
+    other = results[0];
+    other.rank = 0;
+    cr_expect(!mdf_results_locate(fixture.state, &other, 1), "another shape");
+    other = results[0];
+    other.dtype = MDF_DTYPE_INT64;
+    cr_expect(!mdf_results_locate(fixture.state, &other, 1), "another type");
+    cr_expect_eq(mdf_set_inputs(fixture.state, unknown, values, 2, NULL), MDF_NAME);
+    cr_expect_eq(mdf_evaluate_anew(fixture.state, 0, unknown, values, 2, NULL), MDF_NAME);
+    cr_expect_eq(mdf_set_inputs(fixture.state, none, values, 2, NULL), MDF_USAGE);
+    cr_expect_eq(mdf_evaluate_anew(fixture.state, 0, none, values, 2, NULL), MDF_USAGE);
+    cr_expect_eq(mdf_evaluate_anew(fixture.state, 0, NULL, NULL, 0, NULL), MDF_OK, "no inputs");
+    end(&fixture);
+}
+
 /* A lent array is looked at where it is when the evaluation begins, and never written; what is set afterwards goes elsewhere. */
 Test(api, lent_inputs_are_not_copied)
 {

@@ -29,11 +29,11 @@ struct given {
     mdf_sweep *sweep;
     mdf_value *value, *dict, *list;
     const mdf_value *items[1];
-    const char *names[1];
+    const char *names[1], *inputs[1];
     int64_t shape[1];
     double data[N_ELEMENTS], recorded[N_ELEMENTS];
     void *arrays[1];
-    mdf_tensor tensor, number, found;
+    mdf_tensor tensor, number, found, results[1];
     mdf_options options;
     mdf_sweep_options sweep_options;
     mdf_sweep_values swept;
@@ -49,6 +49,7 @@ static void begin(struct given *g)
     memset(g, 0, sizeof *g);
     g->tried = -1;
     g->names[0] = "k";
+    g->inputs[0] = "x";
     g->shape[0] = N_ELEMENTS;
     g->tensor = (mdf_tensor){MDF_DTYPE_FLOAT64, 1, g->shape, g->data};
     g->number = (mdf_tensor){MDF_DTYPE_FLOAT64, 0, NULL, g->data};
@@ -74,6 +75,7 @@ static void begin(struct given *g)
                   mdf_evaluate(g->state, NAN, &g->error) == MDF_OK &&
                   mdf_set_input(g->state, "x", &g->tensor, &g->error) == MDF_OK && g->dict != NULL,
               "%s", g->error.message);
+    cr_assert(mdf_value_tensor(mdf_result_at(g->state, 0), &g->results[0]));
 }
 
 static void end(struct given *g)
@@ -166,15 +168,18 @@ static bool is_tried(struct given *g, int pointer)
     STATUS(mdf_state_reset, 1, 2, P(0, g->state), 7, ERROR(1))                                                          \
     STATUS(mdf_set_parameter, 3, 4, P(0, reset(g->state)), P(1, "k"), P(2, &g->number), ERROR(3))                       \
     STATUS(mdf_set_input, 3, 4, P(0, g->state), P(1, "x"), P(2, &g->tensor), ERROR(3))                                  \
+    STATUS(mdf_set_inputs, 3, 4, P(0, g->state), P(1, g->inputs), P(2, &g->tensor), 1, ERROR(3))                        \
     STATUS(mdf_lend_input, 3, 4, P(0, g->state), P(1, "x"), P(2, &g->tensor), ERROR(3))                                 \
     STATUS(mdf_set_input_value, 3, 4, P(0, g->state), P(1, "x"), P(2, g->value), ERROR(3))                              \
     STATUS(mdf_set_input_json, 3, 4, P(0, g->state), P(1, "x"), P(2, "[1, 2]"), ERROR(3))                               \
     STATUS(mdf_evaluate, 1, 2, P(0, g->state), NAN, ERROR(1))                                                           \
+    STATUS(mdf_evaluate_anew, 3, 4, P(0, g->state), 7, P(1, g->inputs), P(2, &g->tensor), 1, ERROR(3))                  \
     STATUS(mdf_evaluate_steps, 2, 5, P(0, g->state), 1, NAN, NAN, 0, P(1, &g->record), 1, P(2, &g->n_done),             \
            P(3, &g->n_recorded), ERROR(4))                                                                              \
     ASKS(mdf_output, IS_NULL, 3, 3, P(0, g->state), P(1, "n"), P(2, "y"))                                               \
     ASKS(mdf_output_at, IS_NULL, 1, 1, P(0, g->state), 0, 0)                                                            \
     ASKS(mdf_result_at, IS_NULL, 1, 1, P(0, g->state), 0)                                                               \
+    ASKS(mdf_results_locate, IS_FALSE, 2, 2, P(0, g->state), P(1, g->results), 1)                                       \
     ASKS(mdf_part_at, IS_NULL, 1, 1, P(0, g->state), 0, MDF_PART_INPUT, 0, 0)                                           \
     ASKS(mdf_schedule_n_sets, IS_ZERO, 1, 1, P(0, g->state))                                                            \
     ASKS(mdf_schedule_set_size, IS_ZERO, 1, 1, P(0, g->state), 1)                                                       \

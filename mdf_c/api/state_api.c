@@ -109,6 +109,30 @@ mdf_status mdf_set_input(mdf_state *state, const char *name, const mdf_tensor *v
     return CAN_SET(state, name, value, error) ? set_tensor(state, name, value, MDF_INPUT_COPIED, error) : MDF_USAGE;
 }
 
+static bool are_given(const char *const *names, const mdf_tensor *values, size_t n, mdf_error *error)
+{
+    return mdf_arguments_given((const void *const *)names, n, "names", error) && (n == 0 || MDF_GIVEN(values, error));
+}
+
+static mdf_status set_tensors(mdf_state *state, const char *const *names, const mdf_tensor *values, size_t n, mdf_error *error)
+{
+    mdf_status status = MDF_OK;
+    size_t i;
+
+    for (i = 0; status == MDF_OK && i < n; i++) {
+        status = set_tensor(state, names[i], &values[i], MDF_INPUT_COPIED, error);
+    }
+    return status;
+}
+
+mdf_status mdf_set_inputs(mdf_state *state, const char *const *names, const mdf_tensor *values, size_t n, mdf_error *error)
+{
+    error = mdf_unset_error(error);
+    return MDF_GIVEN(state, error) && are_given(names, values, n, error) && is_free(state, error)
+               ? set_tensors(state, names, values, n, error)
+               : MDF_USAGE;
+}
+
 mdf_status mdf_lend_input(mdf_state *state, const char *name, const mdf_tensor *value, mdf_error *error)
 {
     error = mdf_unset_error(error);
@@ -177,6 +201,21 @@ mdf_status mdf_evaluate(mdf_state *state, double dt, mdf_error *error)
     error = mdf_unset_error(error);
     if (begin(state, error)) {
         status = mdf_state_evaluate(state, dt, error);
+        end(state);
+    }
+    return status;
+}
+
+mdf_status mdf_evaluate_anew(mdf_state *state, uint64_t seed, const char *const *names, const mdf_tensor *values, size_t n,
+                             mdf_error *error)
+{
+    mdf_status status = MDF_USAGE;
+
+    error = mdf_unset_error(error);
+    if (are_given(names, values, n, error) && begin(state, error)) {
+        status = mdf_state_restart(state, seed, error);
+        status = status == MDF_OK ? set_tensors(state, names, values, n, error) : status;
+        status = status == MDF_OK ? mdf_state_evaluate(state, NAN, error) : status;
         end(state);
     }
     return status;
@@ -256,6 +295,32 @@ const mdf_value *mdf_output(const mdf_state *state, const char *node, const char
 const mdf_value *mdf_result_at(const mdf_state *state, size_t index)
 {
     return mdf_state_is_free(state) && index < state->program->n_results ? mdf_state_result(state, index) : NULL;
+}
+
+static bool locate(const mdf_value *value, mdf_tensor *array)
+{
+    mdf_tensor found;
+    bool is_alike =
+        mdf_value_tensor(value, &found) && found.dtype == array->dtype && found.rank == array->rank &&
+        (found.rank == 0 || (array->shape != NULL && memcmp(found.shape, array->shape, found.rank * sizeof *found.shape) == 0));
+
+    if (is_alike) {
+        array->data = found.data;
+    }
+    return is_alike;
+}
+
+bool mdf_results_locate(const mdf_state *state, mdf_tensor *arrays, size_t n)
+{
+    size_t i = 0;
+
+    if (!mdf_state_is_free(state) || arrays == NULL || n != state->program->n_results) {
+        return false;
+    }
+    while (i < n && locate(mdf_state_result(state, i), &arrays[i])) {
+        i++;
+    }
+    return i == n;
 }
 
 size_t mdf_schedule_n_sets(const mdf_state *state)

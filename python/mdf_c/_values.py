@@ -130,6 +130,48 @@ def tensor_of(array: np.ndarray) -> Tensor:
     return Tensor(dtype_number(array.dtype), array.ndim, shape, address_of(array))
 
 
+class InputArrays:
+    """Arrays of numbers by name, as C's: others of the same types and shapes differ from them in nothing but where they lie.
+
+    Parameters
+    ----------
+    inputs : dict
+        The first ones: dense NumPy arrays.
+    """
+
+    __slots__ = ("_forms", "_shapes", "names", "size_bytes", "tensors")
+
+    def __init__(self, inputs: Mapping[str, np.ndarray]) -> None:
+        tensors = [tensor_of(array) for array in inputs.values()]
+        self._shapes = [tensor.shape for tensor in tensors]  # memory that those in the array point to
+        self.names = (ctypes.c_char_p * len(inputs))(*(name.encode() for name in inputs))
+        self.tensors = (Tensor * len(inputs))(*tensors)
+        self._forms = [(array.dtype, array.shape, tensor) for array, tensor in zip(inputs.values(), self.tensors)]
+        self.size_bytes = sum(array.nbytes for array in inputs.values())
+
+    @classmethod
+    def of(cls, inputs: Mapping[str, Any]) -> InputArrays | None:
+        """None where they are not what the class is for."""
+        are_plain = all(
+            type(value) is np.ndarray and value.dtype.kind in "biuf" and value.dtype.isnative and value.flags.c_contiguous
+            for value in inputs.values()
+        )
+        return cls(inputs) if are_plain else None
+
+    def point_at(self, inputs: Mapping[str, Any]) -> bool:
+        """Whether these inputs, of the same names in the same order, have the same types and shapes, to which `tensors` then points."""
+        for value, (dtype, shape, tensor) in zip(inputs.values(), self._forms):
+            if type(value) is not np.ndarray or value.shape != shape or value.dtype != dtype:
+                return False
+            try:
+                tensor.data = _addressof(_view_first(value))
+            except (TypeError, ValueError, BufferError):  # not dense, not to be written, or without elements
+                if not value.flags.c_contiguous:
+                    return False
+                tensor.data = value.ctypes.data
+        return True
+
+
 def _utf8(item: Any) -> bytes:
     if isinstance(item, str):
         item = item.encode()
@@ -266,11 +308,28 @@ def _bytes_type(size: int) -> type:
     return ctypes.c_char * size
 
 
+def view_of(pointer: int | None, tensor: Tensor) -> np.ndarray | None:
+    """A value of numbers where it lies, which is not to be looked at after the state has changed, and `tensor` as it is then; None
+    for any other value."""
+    if not pointer or not lib.mdf_value_tensor(pointer, tensor):
+        return None
+    shape = _shape_of(tensor)
+    dtype, size = _DTYPES[tensor.dtype], math.prod(shape)
+    if not size or not isinstance(dtype, np.dtype):
+        return None
+    tensor.shape = _shape_type(tensor.rank)(*shape)
+    return np.ndarray(shape, dtype, _bytes_type(size * dtype.itemsize).from_address(tensor.data))
+
+
+def _shape_of(tensor: Tensor) -> tuple[int, ...]:
+    return tuple(tensor.shape[: tensor.rank]) if tensor.rank else ()
+
+
 def _array_of(pointer: int, tensor: Tensor, owner: Handle | None) -> np.ndarray:
     kept = None if owner is None else _keep(pointer, owner)
     if kept is not None:
         lib.mdf_value_tensor(kept.pointer, tensor)
-    shape = tuple(tensor.shape[: tensor.rank]) if tensor.rank else ()
+    shape = _shape_of(tensor)
     size = math.prod(shape)
     dtype = _DTYPES[tensor.dtype]
     if dtype is None:

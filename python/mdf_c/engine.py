@@ -26,6 +26,7 @@ from ._library import (
     Error,
     Handle,
     Options,
+    Tensor,
     Uncopied,
     c_path,
     c_text,
@@ -33,15 +34,16 @@ from ._library import (
     lib,
     text,
 )
-from ._values import Value, address_of, as_array, is_array, tensor_of, to_python
+from ._values import InputArrays, Value, as_array, is_array, tensor_of, to_python, view_of
 from .errors import MdfError, MdfNameError, MdfWarning
 
 # An evaluation that took longer than this is watched for Ctrl-C the next time (see _interrupt.py), as is the first.
 _LONG_S = 0.005
 # Found once: an evaluation may take less than finding them. Without types, as the state has its arguments ready as C's.
 _clock, _evaluate = time.perf_counter, lib["mdf_evaluate"]
-_set_input = lib["mdf_set_input"]
-_NO_TENSOR = (None, None, None, ())  # of an input that was no array yet
+_set_inputs, _evaluate_anew, _results_locate = lib["mdf_set_inputs"], lib["mdf_evaluate_anew"], lib["mdf_results_locate"]
+_results_locate.restype = ctypes.c_bool
+_MANY_PLACES = 8  # where a result was; a few buffers take turns
 
 
 # mdf_loop_condition.
@@ -326,11 +328,15 @@ class State(Uncopied):
         self._handle = Handle(pointer, lib.mdf_state_free, program._handle)
         self._pointer = pointer
         self._increment = ctypes.c_double()
+        self._seed = ctypes.c_uint64(program.settings.seed)
         self._arguments = (ctypes.c_void_p(self._pointer), self._increment, byref(self._error))
         self._lock = threading.RLock()  # held by who looks at the state, or evaluates it
         self._is_evaluated = False
         self._lent: list[Any] = []
-        self._tensors: dict[str, tuple] = {}  # by the name of an input: type and shape of the array it was, a view, what sets it
+        self._known: dict[tuple, tuple] = {}  # by the names of inputs: the arrays that they were, arguments of a call with such ones
+        self._tensors = (Tensor * len(program.results))()  # what results were
+        self._views: list[tuple[str, Tensor, dict[int, np.ndarray]]] = []  # of each, if all were arrays of numbers, by place
+        self._results_arguments = (ctypes.c_void_p(pointer), self._tensors, ctypes.c_size_t(len(program.results)))
         self._words = (ctypes.c_size_t * 64)()
         self._may_be_long = True
         self._n_checked = 0  # evaluations that were looked at for what they quietly take: of the first two
@@ -348,10 +354,11 @@ class State(Uncopied):
     def _run(self, call: Callable[[], Any], long_s: float) -> None:
         """`call()`, an evaluation in the engine, during which nobody else may use the state; one that takes longer than `long_s`
         is watched for Ctrl-C the next time."""
-        lock = self._free()
-        if lock._is_owned():  # a handler of a signal, or a method of a value that is being set
+        if self._is_evaluated:
+            self._free()
+        if self._lock._is_owned():  # a handler of a signal, or a method of a value that is being set
             raise RuntimeError("the state is in use: it can not be evaluated now")
-        with lock:
+        with self._lock:
             self._is_evaluated = True
             try:
                 start = _clock()
@@ -388,12 +395,10 @@ class State(Uncopied):
         MdfNameError
             No port that takes inputs has that name.
         """
-        with self._free():
-            self._set_input(name, value)
+        c_text(name, "the name of an input")
+        self.set_inputs({name: value})
 
-    def _set_input(self, name: str, value: Any, lend: bool = False) -> None:
-        if type(value) is np.ndarray and type(name) is str and not lend and self._set_again(name, value):
-            return
+    def _set_input(self, name: str, value: Any, lend: bool) -> None:
         port = c_text(name, "the name of an input")
         if self._n_checked == 0:
             self._given.add(name)
@@ -402,26 +407,21 @@ class State(Uncopied):
             if lend:
                 self._lent.append(array)
             give = lib.mdf_lend_input if lend else lib.mdf_set_input
-            tensor = tensor_of(array)
-            self._check(give(self._pointer, port, tensor, self._error))
-            if array.dtype.kind in "biuf":
-                arguments = (ctypes.c_void_p(self._pointer), ctypes.c_char_p(port), byref(tensor), byref(self._error))
-                self._tensors[name] = (array.dtype, array.shape, tensor, arguments)
+            self._check(give(self._pointer, port, tensor_of(array), self._error))
         else:
             made = Value(value)
             self._check(lib.mdf_set_input_value(self._pointer, port, made.pointer, self._error))
 
-    def _set_again(self, name: str, array: np.ndarray) -> bool:
-        """Sets an input that was an array of this type and shape before; False where it was not."""
-        dtype, shape, tensor, arguments = self._tensors.get(name, _NO_TENSOR)
-        if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
-            return False
-        if self._n_checked == 0:
-            self._given.add(name)
-        tensor.data = address_of(array)
-        if _set_input(*arguments):
-            self._check(None)
-        return True
+    def _point_at(self, inputs: Mapping[str, Any]) -> tuple | None:
+        """Arguments of a call with inputs that are arrays like those of an earlier one; None where they are not."""
+        known, arguments = self._known.get(tuple(inputs), (None, None))
+        return arguments if known is not None and known.point_at(inputs) else None
+
+    def _remember(self, inputs: Mapping[str, Any]) -> None:
+        known = InputArrays.of(inputs)
+        if known is not None:
+            arguments = (known.names, known.tensors, ctypes.c_size_t(len(inputs)), byref(self._error))
+            self._known[tuple(inputs)] = (known, arguments)
 
     def set_inputs(self, inputs: Mapping[str, Any], *, lend: bool = False) -> None:
         """:meth:`set_input` for each.
@@ -437,8 +437,17 @@ class State(Uncopied):
         if type(inputs) is not dict and not isinstance(inputs, Mapping):
             raise TypeError(f"inputs are a dict of values by name, not a {type(inputs).__name__}")
         with self._free():
-            for name, value in inputs.items():
-                self._set_input(name, value, lend)
+            arguments = None if lend else self._point_at(inputs)
+            if arguments is None:
+                for name, value in inputs.items():
+                    self._set_input(name, value, lend)
+                if not lend:
+                    self._remember(inputs)
+                return
+            if self._n_checked == 0:
+                self._given.update(inputs)
+            if _set_inputs(self._arguments[0], *arguments):
+                self._check(None)
 
     def evaluate(self, dt: float | None = None) -> None:
         """Evaluates the graph once.
@@ -496,6 +505,19 @@ class State(Uncopied):
             self._n_checked = 0
             self._given = set()
 
+    def _evaluate_anew(self, inputs: Mapping[str, Any]) -> bool:
+        """Makes the state as it was when it was new, and evaluates it, in one call, with inputs that are arrays like those of an
+        earlier one; False where they are not, and for a long evaluation, which is to be watched for Ctrl-C: nothing is done then.
+        The state is its caller's alone."""
+        arguments = None if self._may_be_long else self._point_at(inputs)
+        if arguments is None:
+            return False
+        start = _clock()
+        if _evaluate_anew(self._arguments[0], self._seed, *arguments):
+            self._check(None)
+        self._may_be_long = _clock() - start > _LONG_S
+        return True
+
     def limit_time(self, seconds: float) -> None:
         """From now on all evaluations together have so many seconds, in place of the settings' ``time_limit`` for each; 0: no more."""
         lib.mdf_state_limit_time(self._pointer, seconds)
@@ -535,7 +557,29 @@ class State(Uncopied):
     def results(self) -> dict[str, Any]:
         """What the graph yields, by name."""
         with self._free():
-            return {name: to_python(lib.mdf_result_at(self._pointer, i)) for i, name in enumerate(self.program.results)}
+            if not self._views or not _results_locate(*self._results_arguments):
+                return self._look_at_results()
+            try:
+                return {name: views[tensor.data].copy() for name, tensor, views in self._views}
+            except KeyError:
+                return self._look_at_results()
+
+    def _look_at_results(self) -> dict[str, Any]:
+        """The results one by one; what is found is remembered for the next time."""
+        pointers = [lib.mdf_result_at(self._pointer, i) for i in range(len(self._tensors))]
+        found = list(map(view_of, pointers, self._tensors))
+        known = [views for _, _, views in self._views] or [{} for _ in found]
+        self._views = []
+        if all(view is not None for view in found):
+            for name, view, tensor, views in zip(self.program.results, found, self._tensors, known):
+                if len(views) == _MANY_PLACES or any((old.shape, old.dtype) != (view.shape, view.dtype) for old in views.values()):
+                    views.clear()
+                views[tensor.data] = view
+                self._views.append((name, tensor, views))
+        return {
+            name: to_python(pointer) if view is None else view.copy()
+            for name, pointer, view in zip(self.program.results, pointers, found)
+        }
 
     def part(self, node: int, kind: int, index: int, n_values: int) -> Any:
         """Value of a part of a node (see mdf_part_at): NumPy scalars for arrays without axes; a list where it has several."""

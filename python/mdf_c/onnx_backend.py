@@ -27,7 +27,7 @@ class Prepared(BackendRep):
 
     def __init__(self, program: Program, inputs: list[str]) -> None:
         self.program, self.inputs = program, inputs
-        self._idle: list[State] = []  # as new, for later runs: as many as there were runs at a time
+        self._idle: list[State] = []  # that later runs take: as many as there were runs at a time
         self._outputs = namedtupledict("Outputs", list(dict.fromkeys(program.results)))
         self._told: set[frozenset[str]] = set()  # names of inputs that a run has had, and so has warned of the others
 
@@ -57,20 +57,27 @@ class Prepared(BackendRep):
             The evaluation failed.
         """
         given = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(self.inputs, inputs))
-        names = frozenset(given)
         try:
             state = self._idle.pop()
         except IndexError:
             state = self.program.state()
+        if not state._evaluate_anew(given):
+            self._evaluate(state, given)
+        results = self._outputs(*state.results().values())
+        if state._lent:
+            state._renew()
+        self._idle.append(state)  # one that failed is let go
+        return results
+
+    def _evaluate(self, state: State, given: dict[str, Any]) -> None:
+        """One call for each input, and one to evaluate: the first time, and where arrays are lent."""
+        state._renew()
+        names = frozenset(given)
         if names in self._told:
             state._take_as_checked()
         state.set_inputs(given, lend=any(getattr(value, "nbytes", 0) > _FEW_BYTES for value in given.values()))
         state.evaluate()
         self._told.add(names)
-        results = state.results()
-        state._renew()
-        self._idle.append(state)  # one that failed is let go
-        return self._outputs(*results.values())
 
 
 class MdfBackend(Backend):

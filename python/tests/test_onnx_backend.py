@@ -72,12 +72,15 @@ def random_sums():
 def test_each_run_is_from_a_fresh_state():
     prepared = backend.prepare(random_sums())
     first = prepared.run([np.ones(3, np.float32)])
-    for shape in [(3,), (2, 5), (200, 300), (), (3,), (200, 300)]:
+    for shape in [(3,), (3,), (3,), (2, 5), (2, 5), (200, 300), (), (3,), (3,), (200, 300), (200, 300), (0, 2), (0, 2), (3,)]:
         x = np.ones(shape, np.float32)
         found = prepared.run([x])
         x[...] = 7
         np.testing.assert_array_equal(found.noise, first.noise)
         assert found.sum == x.size and found["sum"] == x.size
+    fixed, spread = np.ones(3, np.float32), np.arange(6, dtype=np.float32)
+    fixed.flags.writeable = False
+    assert [prepared.run([x]).sum for x in (fixed, spread[::2], spread[:3], spread[3:], fixed)] == [3, 6, 3, 12, 3]
     with pytest.raises(ValueError, match="x"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         prepared.run([])

@@ -158,6 +158,21 @@ def test_an_input_that_is_set_again_is_what_was_given_last():
         state.set_input("x", np.ma.masked_array(numbers, numbers > 2))
 
 
+def test_results_of_all_evaluations_are_the_callers_own():
+    """Their buffers take turns, and their types and shapes change."""
+    program = mdf_c.compile(model_of({"input_ports": {"x": {}}, "output_ports": {"y": {"value": "x + 1"}}}))
+    state, found = program.state(), []
+    given = [np.full(3, i, "float32") for i in range(6)] + [np.full((i, 2), i) for i in (1, 2, 2, 1, 1, 0, 2)]
+    given += [np.arange(3), [0.5, 1.5], *(np.full((i + 1) * 500, i, "int64") for i in range(12)), *(np.float64(i) for i in range(3))]
+    for value in given:
+        state.set_input("x", value)
+        state.evaluate()
+        found.append(state.results()["y"])
+    for value, result in zip(given, found):
+        np.testing.assert_array_equal(result, np.asarray(value) + 1)
+        assert result.dtype == np.asarray(value).dtype and result.flags.owndata and result.flags.writeable
+
+
 def test_lists_of_objects():
     """Alike, which are taken at once, and not: the same either way."""
     alike = [{"a": np.float32(i), "b": np.float32(-i)} for i in range(3)]
