@@ -342,7 +342,8 @@ MDF_API mdf_status mdf_set_input_json(mdf_state *state, const char *name, const 
  * NaN: none (time derivatives take their initial values). */
 MDF_API mdf_status mdf_evaluate(mdf_state *state, double dt, mdf_error *error);
 
-/* mdf_state_reset, mdf_set_inputs and mdf_evaluate (without a time increment), in one call. */
+/* mdf_state_reset, mdf_set_inputs and mdf_evaluate (without a time increment), in one call. What an evaluation of a graph without
+ * conditions and initial values has prepared is used again. Where it fails, the state is as new. */
 MDF_API mdf_status mdf_evaluate_anew(mdf_state *state, uint64_t seed, const char *const *names, const mdf_tensor *values,
                                      size_t n, mdf_error *error);
 

@@ -183,6 +183,41 @@ Test(api, inputs_are_set_and_evaluated_in_one_call)
     end(&fixture);
 }
 
+#define SUM_WITH_TWO                                                                                                         \
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {}}, \"output_ports\": {\"y\": {\"value\": " \
+    "\"x * 2 + [1, 2]\"}}}}}}}}"
+
+/* What evaluations as new prepare is used by later ones; nothing else outlasts them. */
+Test(api, evaluations_as_new_are_lowered)
+{
+    static const int64_t two[] = {2}, three[] = {3}, integers[] = {3, 4};
+    static const double reals[] = {0.5, 0.25, 0};
+    static const char *const names[] = {"x"};
+    const mdf_tensor values[] = {{MDF_DTYPE_FLOAT64, 1, two, reals}, {MDF_DTYPE_INT64, 1, two, integers}},
+                     wrong = {MDF_DTYPE_FLOAT64, 1, three, reals};
+    struct fixture fixture;
+    char text[256];
+    mdf_tensor y;
+
+    begin(&fixture, SUM_WITH_TWO);
+    for (int i = 0; i < 12; i++) {
+        bool is_integer = i / 4 == 1;
+
+        cr_assert_eq(mdf_evaluate_anew(fixture.state, 0, names, &values[is_integer], 1, &fixture.error), MDF_OK);
+        cr_assert(mdf_value_tensor(mdf_output(fixture.state, "n", "y"), &y));
+        cr_expect_eq(y.dtype, is_integer ? MDF_DTYPE_INT64 : MDF_DTYPE_FLOAT64);
+        cr_expect(is_integer ? ((const int64_t *)y.data)[1] == 10 : ((const double *)y.data)[1] == 2.5, "evaluation %d", i);
+        if (i == 3) {
+            mdf_explain(fixture.state, text, sizeof text);
+            cr_expect_eq(strncmp(text, "graph 'g': lowered", 18), 0, "%s", text);
+        }
+    }
+    cr_expect_eq(mdf_evaluate_anew(fixture.state, 0, names, &wrong, 1, NULL), MDF_SHAPE);
+    cr_expect_eq(mdf_value_kind(mdf_output(fixture.state, "n", "y")), MDF_KIND_NONE, "one that failed leaves a new state");
+    cr_expect_eq(mdf_evaluate_anew(fixture.state, 0, names, values, 1, NULL), MDF_OK);
+    end(&fixture);
+}
+
 /* A lent array is looked at where it is when the evaluation begins, and never written; what is set afterwards goes elsewhere. */
 Test(api, lent_inputs_are_not_copied)
 {

@@ -213,9 +213,12 @@ mdf_status mdf_evaluate_anew(mdf_state *state, uint64_t seed, const char *const 
 
     error = mdf_unset_error(error);
     if (are_given(names, values, n, error) && begin(state, error)) {
-        status = mdf_state_restart(state, seed, error);
+        status = mdf_state_restart_to_evaluate(state, seed, error);
         status = status == MDF_OK ? set_tensors(state, names, values, n, error) : status;
         status = status == MDF_OK ? mdf_state_evaluate(state, NAN, error) : status;
+        if (status != MDF_OK) {
+            mdf_state_restart(state, seed, NULL);
+        }
         end(state);
     }
     return status;

@@ -64,9 +64,15 @@ bool mdf_state_set_defaults(struct mdf_state *state)
     return true;
 }
 
+static void seed_generators(struct mdf_context *context, uint64_t seed)
+{
+    context->seed = seed;
+    mdf_random_seed(context->random_state, seed);
+    context->numpy_random.is_seeded = context->python_random.is_seeded = false;
+}
+
 mdf_status mdf_state_restart(struct mdf_state *state, uint64_t seed, mdf_error *error)
 {
-    struct mdf_context *context = &state->shared->execution.context;
     struct mdf_state *nested;
 
     forget_graph(state);
@@ -75,10 +81,43 @@ mdf_status mdf_state_restart(struct mdf_state *state, uint64_t seed, mdf_error *
     }
     mdf_frame_forget(state->frame);
     state->shared->has_begun = false;
-    context->seed = seed;
-    mdf_random_seed(context->random_state, seed);
-    context->numpy_random.is_seeded = context->python_random.is_seeded = false;
+    seed_generators(&state->shared->execution.context, seed);
     return mdf_state_set_defaults(state) ? MDF_OK : mdf_memory_error(&state->shared->memory, error);
+}
+
+bool mdf_program_leaves_nothing(const struct mdf_program *program, struct mdf_arena *arena)
+{
+    bool *has_come = mdf_arena_array(arena, program->n_nodes, sizeof *has_come);
+    bool leaves_nothing = has_come != NULL && program->schedule == NULL && program->n_parameters == 0;
+    size_t i, j, k;
+
+    for (i = 0; leaves_nothing && i < program->n_layers; i++) {
+        for (j = 0; j < program->layers[i].n_nodes; j++) {
+            const struct mdf_program_node *node = &program->nodes[program->layers[i].nodes[j]];
+
+            leaves_nothing = leaves_nothing && node->initial == node->main && !node->has_graph;
+            for (k = 0; k < node->n_edges; k++) {
+                leaves_nothing = leaves_nothing && has_come[program->edges[node->edges[k]].sender];
+            }
+            has_come[program->layers[i].nodes[j]] = true;
+        }
+    }
+    return leaves_nothing;
+}
+
+mdf_status mdf_state_restart_to_evaluate(struct mdf_state *state, uint64_t seed, mdf_error *error)
+{
+    size_t i;
+
+    if (!state->leaves_nothing || state->schedule.n_nodes != state->program->n_nodes) {
+        return mdf_state_restart(state, seed, error);
+    }
+    for (i = 0; i < state->program->n_ports; i++) {
+        state->ports[i].has_default = false;
+    }
+    forget_inputs(state);
+    seed_generators(&state->shared->execution.context, seed);
+    return MDF_OK;
 }
 
 /* ------------------------------------------------------------------ parameters */

@@ -10,6 +10,12 @@ void mdf_state_forget_inputs(struct mdf_state *state);
 bool mdf_state_set_defaults(struct mdf_state *state);
 /* See mdf_state_reset and mdf_set_parameter in mdf.h. */
 mdf_status mdf_state_restart(struct mdf_state *state, uint64_t seed, mdf_error *error);
+/* The same where an evaluation follows at once, whatever comes of it: what that would find out and prepare again - forms that are
+ * stable, what is lowered, tables of kernels - stays where no value does. */
+mdf_status mdf_state_restart_to_evaluate(struct mdf_state *state, uint64_t seed, mdf_error *error);
+/* Whether no evaluation looks at values of an earlier one: there are no conditions, initial values, graphs within nodes,
+ * changeable parameters, and no edge goes back. False also where memory is refused. */
+bool mdf_program_leaves_nothing(const struct mdf_program *program, struct mdf_arena *arena);
 mdf_status mdf_state_set_parameter(struct mdf_state *state, const char *name, const struct mdf_value *value, mdf_error *error);
 
 /* `value` borrows the tensor as the value of a parameter: numbers of the types that a model's file has are what they would be if

@@ -117,6 +117,7 @@ static void find_shortcuts(struct mdf_state *state)
     struct mdf_slot_uses uses;
 
     if (!state->program->is_plain && state->program->schedule == NULL && mdf_slot_uses_find(state->program, arena, &uses)) {
+        state->leaves_nothing = mdf_program_leaves_nothing(state->program, arena);
         state->epilogues = mdf_epilogues_find(state->program, &uses, arena);
         state->reuse =
             mdf_memory_keep_spares(&state->shared->memory) ? mdf_buffer_reuse_find(state->program, &uses, arena) : NULL;

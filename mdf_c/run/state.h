@@ -50,6 +50,7 @@ struct mdf_state {
     struct mdf_frame *frame;
     struct mdf_state_port *ports;
     bool *has_run;                       /* of each node */
+    bool leaves_nothing;                 /* see restart.h */
     struct mdf_schedule_record schedule; /* of the last evaluation */
     struct mdf_scheduler scheduler;      /* where the program has a schedule */
     /* Of each node, where instructions are lowered: its lowered form, once it has run some times. */
