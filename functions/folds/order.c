@@ -595,6 +595,28 @@ static bool non_zero(struct mdf_call *call)
     return true;
 }
 
+static bool plan_top(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct top_settings *settings = call->settings;
+    const struct mdf_value *data = call->inputs[0], *selected = call->outputs[call->outputs[0] != NULL ? 0 : 1];
+    const int64_t *shape = mdf_value_shape(data);
+    size_t axis;
+
+    if (!mdf_call_axis(call, settings->axis, data->rank, &axis) || !mdf_routine_room(plan, 5, 0) ||
+        (mdf_call_input(call, 1) != NULL && call->inputs[1]->dtype != MDF_DTYPE_INT64)) {
+        return false;
+    }
+    plan->function = "top";
+    plan->dtype = (mdf_dtype)data->dtype;
+    plan->whole[0] = (int64_t)mdf_axes_product(shape, 0, axis);
+    plan->whole[1] = shape[axis];
+    plan->whole[2] = (int64_t)mdf_axes_product(shape, axis + 1, data->rank);
+    plan->whole[3] = mdf_value_shape(selected)[axis];
+    plan->whole[4] = settings->largest != 0;
+    plan->work_bytes = 2 * (size_t)shape[axis] * sizeof(int64_t);
+    return true;
+}
+
 static bool plan_non_zero(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
     const struct mdf_value *data = call->inputs[0];
@@ -627,7 +649,8 @@ static const struct mdf_fold place_of_largest = {.result = MDF_FOLD_PLACE_OF_LAR
                              place_of_smallest = {.result = MDF_FOLD_PLACE_OF_SMALLEST, .axes = find_axis};
 
 const struct mdf_operator mdf_operators_order[] = {
-    {"TopK", 1, 99, top_k, top_table, sizeof(struct top_settings), MDF_OPERATOR_NEEDS_AXIS, NULL, .form = MDF_FORM_TOP_K,
+    {"TopK", 1, 99, top_k, top_table, sizeof(struct top_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .routine = MDF_ROUTINE(plan_top, "other numbers of elements are asked for than when the model was compiled"),
      .infer = &mdf_rule_rank},
     {"ArgMax", 1, 99, arg_max, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL, .fold = &place_of_largest,
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_arg},

@@ -109,15 +109,12 @@ enum mdf_form {
     MDF_FORM_SCALER,
     MDF_FORM_IMPUTER,
     MDF_FORM_NORMALIZER,
-    MDF_FORM_LINEAR_REGRESSOR, /* weighed sums of them */
-    MDF_FORM_LINEAR_CLASSIFIER,
     MDF_FORM_ONE_HOT,
     MDF_FORM_LAYER_NORM, /* lines brought to mean 0 and variance 1 (mdf_c/lower/nests/lower_norms.c) */
     MDF_FORM_RMS_NORM,
     MDF_FORM_INSTANCE_NORM,
     MDF_FORM_BATCH_NORM,
     MDF_FORM_LP_NORM,
-    MDF_FORM_TOP_K,
     MDF_FORM_IF, /* control flow: the lowered form has it too */
     MDF_FORM_LOOP,
     MDF_FORM_SCAN

@@ -4,9 +4,10 @@
  * classifier also the label of the largest. Two classes may share one row of coefficients: their scores are then -s and s.
  * Computed in float32, the features one after the other, then the intercept, as ONNX Runtime does for several rows. Source: ONNX
  * ai.onnx.ml, version 1 of each. */
+#include "functions/kernel/routine.h"
 #include "functions/onnx_ml/scores.h"
 
-#include <math.h>
+#include <string.h>
 
 struct linear_settings {
     struct mdf_floats coefficients, intercepts;
@@ -32,16 +33,11 @@ static const struct mdf_setting regressor_table[] = {SETTING("coefficients", FLO
 
 enum { N_SLOTS = 5 };
 
-/* Sum number `i` of a row. Features and coefficients are float32; a product is added before it is rounded. */
-static double weigh(const struct linear_settings *settings, const double *row, size_t n_features, size_t i)
+/* The sums of a row. */
+static void weigh(const struct linear_settings *settings, const double *row, size_t n_features, size_t n, double *sums)
 {
-    const double *coefficients = settings->coefficients.items + i * n_features;
-    float sum = 0;
-
-    for (size_t feature = 0; feature < n_features; feature++) {
-        sum = fmaf((float)row[feature], (float)coefficients[feature], sum);
-    }
-    return (double)(i < settings->intercepts.n ? sum + (float)settings->intercepts.items[i] : sum);
+    mdf_weigh_features(row, (int64_t)n_features, settings->coefficients.items, settings->intercepts.items,
+                       (int64_t)settings->intercepts.n, (int64_t)n, sums);
 }
 
 /* How many sums there are; false with the error set where the coefficients do not fit the features. */
@@ -77,25 +73,10 @@ static bool linear_regressor(struct mdf_call *call)
     }
     y = mdf_workspace_output(&workspace, 0, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)n_rows, (int64_t)n});
     for (size_t row = 0; y != NULL && row < n_rows && !mdf_should_stop(call->context); row++) {
-        for (size_t i = 0; i < n; i++) {
-            y[row * n + i] = weigh(settings, x + row * n_features, n_features, i);
-        }
+        weigh(settings, x + row * n_features, n_features, n, y + row * n);
         mdf_post_transform_apply(transform, y + row * n, n);
     }
     return y != NULL && mdf_workspace_end(&workspace);
-}
-
-/* Transforms a row of scores. Its class, that of the largest score before, which a transform need not keep the largest; -1: the
- * one class there is does not apply. */
-static int64_t choose(enum mdf_post_transform transform, double *scores, size_t n)
-{
-    size_t largest = (size_t)mdf_largest_of(scores, (int64_t)n);
-
-    mdf_post_transform_apply(transform, scores, n);
-    if (n > 1) {
-        return (int64_t)largest;
-    }
-    return scores[0] >= (transform == MDF_POST_NONE ? 0 : 0.5) ? 0 : -1;
 }
 
 static bool linear_classifier(struct mdf_call *call)
@@ -123,16 +104,8 @@ static bool linear_classifier(struct mdf_call *call)
     scores = mdf_workspace_output(&workspace, 1, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)n_rows, (int64_t)n_scores});
     classes = scores == NULL ? NULL : mdf_workspace_array(&workspace, MDF_DTYPE_INT64, n_rows);
     for (size_t row = 0; classes != NULL && row < n_rows; row++) {
-        double *of_row = scores + row * n_scores;
-
-        for (size_t i = 0; i < n; i++) {
-            of_row[i] = weigh(settings, x + row * n_features, n_features, i);
-        }
-        if (n_scores > n) {
-            of_row[1] = of_row[0];
-            of_row[0] = -of_row[1];
-        }
-        classes[row] = choose(transform, of_row, n_scores);
+        weigh(settings, x + row * n_features, n_features, n, scores + row * n_scores);
+        classes[row] = mdf_choose_class((int64_t)transform, scores + row * n_scores, (int64_t)n, (int64_t)n_scores);
         if (mdf_should_stop(call->context)) {
             return false; /* classes are indices: none is one that was left out */
         }
@@ -140,9 +113,62 @@ static bool linear_classifier(struct mdf_call *call)
     return classes != NULL && mdf_workspace_end(&workspace) && mdf_labels_output(call, &settings->labels, classes, n_rows);
 }
 
+/* ------------------------------------------------------------------ as plain C: linear_routine.inc */
+
+static bool plan_sums(struct mdf_call *call, size_t n_labels, struct mdf_routine_plan *plan)
+{
+    const struct linear_settings *settings = call->settings;
+    const struct mdf_value *x = call->inputs[0];
+    size_t n_features = (size_t)mdf_value_shape(x)[x->rank - 1], n = 0, n_scores;
+    enum mdf_post_transform transform;
+
+    if (!mdf_post_transform_named(call, settings->post_transform, &transform) || !count_sums(call, n_features, &n) ||
+        !mdf_routine_room(plan, 7 + n_labels, settings->coefficients.n + settings->intercepts.n)) {
+        return false;
+    }
+    n_scores = n == 1 && n_labels == 2 ? 2 : n;
+    plan->dtype = (mdf_dtype)x->dtype;
+    plan->whole[0] = x->rank == 2 ? mdf_value_shape(x)[0] : 1;
+    plan->whole[1] = (int64_t)n_features;
+    plan->whole[2] = (int64_t)n;
+    plan->whole[3] = (int64_t)n_scores;
+    plan->whole[4] = (int64_t)transform;
+    plan->whole[5] = (int64_t)settings->intercepts.n;
+    plan->whole[6] = (int64_t)n_labels;
+    if (settings->coefficients.n > 0) {
+        memcpy(plan->real, settings->coefficients.items, settings->coefficients.n * sizeof *plan->real);
+    }
+    if (settings->intercepts.n > 0) {
+        memcpy(plan->real + settings->coefficients.n, settings->intercepts.items, settings->intercepts.n * sizeof *plan->real);
+    }
+    plan->work_bytes = (n_features + n_scores) * sizeof(double);
+    return true;
+}
+
+static bool plan_regressor(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    plan->function = "linear_targets";
+    return plan_sums(call, 0, plan);
+}
+
+static bool plan_classifier(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct linear_settings *settings = call->settings;
+    size_t n = settings->labels.integers.items != NULL ? settings->labels.integers.n : 0;
+
+    plan->function = "linear_classes";
+    if (settings->labels.strings.items != NULL || !plan_sums(call, n, plan)) {
+        return false;
+    }
+    if (n > 0) {
+        memcpy(plan->whole + 7, settings->labels.integers.items, n * sizeof *plan->whole);
+    }
+    return true;
+}
+
 const struct mdf_operator mdf_operators_ml_linear[] = {
     {"LinearClassifier", 1, 99, linear_classifier, classifier_table, sizeof(struct linear_settings), MDF_OPERATOR_PURE, NULL,
-     .form = MDF_FORM_LINEAR_CLASSIFIER},
+     .routine = MDF_ROUTINE(plan_classifier)},
     {"LinearRegressor", 1, 99, linear_regressor, regressor_table, sizeof(struct linear_settings), MDF_OPERATOR_PURE, NULL,
-     .form = MDF_FORM_LINEAR_REGRESSOR},
+     .routine = MDF_ROUTINE(plan_regressor)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -7,8 +7,6 @@
 
 #include "functions/elements/element.h"
 
-enum { COMPOSE_MOST_OUTPUTS = 2 };
-
 /* A nest in the making; most go over the dimensions of one result. */
 struct composing {
     struct lowering *lowering;
@@ -30,21 +28,17 @@ uint8_t compose_number(struct composing *composing, mdf_dtype dtype, double real
 uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from, const void *elements, size_t n, uint8_t axis);
 /* 0, 1, ..., n - 1 along an axis. */
 uint8_t compose_count(struct composing *composing, size_t n, uint8_t axis);
-/* A row that says of each index whether it is the first. */
-uint8_t compose_is_first(struct composing *composing, size_t n, uint8_t axis);
 /* What is compared in place of x, where NaN is never the largest, unless it comes first of all, and then always. */
 uint8_t compose_without_nan(struct composing *composing, uint8_t x, uint8_t axis);
 /* An axis for each dimension of the result. */
 void compose_axes(struct composing *composing);
 
-/* lower_features.c: whether a form is one of those of rows of features or of indices; the values of the outputs that are read,
- * ids[i] of output i. False: they are not made of nests. */
+/* lower_features.c: whether a form is one of those of rows of features or of indices; the result, or NONE: it is not made of a
+ * nest. */
 bool compose_has_features(enum mdf_form form);
-bool compose_features(struct composing *composing, mdf_lowered_id *ids);
+mdf_lowered_id compose_features(struct composing *composing);
 /* lower_norms.c: the same of arrays that are normalised; NONE: it is not made of a nest. */
 bool compose_has_norm(enum mdf_form form);
 mdf_lowered_id compose_norm(struct composing *composing);
-/* lower_order.c: TopK, as compose_features. */
-bool compose_top(struct composing *composing, mdf_lowered_id *ids);
 
 #endif

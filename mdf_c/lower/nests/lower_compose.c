@@ -82,19 +82,6 @@ uint8_t compose_count(struct composing *composing, size_t n, uint8_t axis)
     return compose_row(composing, MDF_DTYPE_INT64, MDF_DTYPE_INT64, numbers, n, axis);
 }
 
-uint8_t compose_is_first(struct composing *composing, size_t n, uint8_t axis)
-{
-    bool *is_first = mdf_arena_array(&composing->lowering->scratch, n, sizeof *is_first);
-
-    if (is_first == NULL) {
-        lowering_out_of_memory(composing->lowering);
-        composing->draft->has_failed = true;
-        return 0;
-    }
-    is_first[0] = true;
-    return compose_row(composing, MDF_DTYPE_BOOL, MDF_DTYPE_BOOL, is_first, n, axis);
-}
-
 uint8_t compose_without_nan(struct composing *composing, uint8_t x, uint8_t axis)
 {
     size_t n = axis == DRAFT_NO_AXIS ? 1 : composing->draft->extents[axis], i;
@@ -325,7 +312,7 @@ static bool has_operands(const struct lowering *lowering, const struct trial *tr
             return false;
         }
     }
-    return trial->n > 0 && trial->source->n_outputs <= COMPOSE_MOST_OUTPUTS;
+    return trial->n > 0;
 }
 
 /* Products of an array and a number. */
@@ -360,35 +347,30 @@ static mdf_lowered_id compose(struct composing *composing)
     return lowering_add_nest(composing->lowering, composing->draft, result, composing->result, composing->axes);
 }
 
-/* The values of all outputs that are read; false: there is none for one of them. */
-static bool compose_all(struct composing *composing, mdf_lowered_id *ids)
+/* The value of the one output that is read; NONE: it is not made of a nest. */
+static mdf_lowered_id compose_one(struct composing *composing)
 {
     const struct mdf_code_call *source = composing->trial->source;
+    size_t i;
 
-    if (compose_has_features(source->operator->form)) {
-        return compose_features(composing, ids);
+    for (i = 0; i < source->n_outputs; i++) {
+        if ((composing->trial->outputs[i] != NULL) != (i == 0)) {
+            return MDF_LOWERED_NONE;
+        }
     }
-    if (source->operator->form == MDF_FORM_TOP_K) {
-        return compose_top(composing, ids);
-    }
-    if (compose_has_norm(source->operator->form)) {
-        ids[0] = compose_norm(composing);
-    } else if (source->n_outputs == 1 && composing->trial->outputs[0] != NULL) {
-        ids[0] = compose(composing);
-    }
-    return ids[0] != MDF_LOWERED_NONE;
+    return compose_has_features(source->operator->form) ? compose_features(composing)
+           : compose_has_norm(source->operator->form)   ? compose_norm(composing)
+                                                        : compose(composing);
 }
 
 bool lowering_compose(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
 {
     struct composing composing = {.lowering = lowering, .trial = trial, .result = &trial->results[0]};
-    mdf_lowered_id ids[COMPOSE_MOST_OUTPUTS] = {MDF_LOWERED_NONE, MDF_LOWERED_NONE};
-    bool done = true;
-    size_t i;
+    mdf_lowered_id id = MDF_LOWERED_NONE;
 
-    *taken = has_operands(lowering, trial) && (composing.draft = draft_new(lowering)) != NULL && compose_all(&composing, ids);
-    for (i = 0; *taken && done && i < trial->source->n_outputs; i++) {
-        done = trial->outputs[i] == NULL || lowering_bind(lowering, scope, trial->source->outputs[i], ids[i]);
+    if (has_operands(lowering, trial) && (composing.draft = draft_new(lowering)) != NULL) {
+        id = compose_one(&composing);
     }
-    return done && !lowering_has_failed(lowering);
+    *taken = id != MDF_LOWERED_NONE;
+    return (!*taken || lowering_bind(lowering, scope, trial->source->outputs[0], id)) && !lowering_has_failed(lowering);
 }

@@ -258,17 +258,10 @@ mdf_lowered_id compose_norm(struct composing *composing)
 {
     struct norm norm = {.composing = composing, .dtype = (mdf_dtype)composing->result->dtype};
     enum mdf_form form = composing->trial->source->operator->form;
-    size_t rank = composing->result->rank, axis = lowering_axis(composing->trial->source, rank, rank), i;
+    size_t rank = composing->result->rank, axis = lowering_axis(composing->trial->source, rank, rank);
 
-    for (i = 1; i < composing->trial->source->n_outputs; i++) {
-        if (composing->trial->outputs[i] != NULL) {
-            return MDF_LOWERED_NONE; /* statistics */
-        }
-    }
-    if (composing->trial->outputs[0] == NULL || form == MDF_FORM_INSTANCE_NORM || form == MDF_FORM_BATCH_NORM) {
-        return composing->trial->outputs[0] == NULL ? MDF_LOWERED_NONE
-               : form == MDF_FORM_INSTANCE_NORM     ? normalise_channels(&norm)
-                                                    : normalise_batch(&norm);
+    if (form == MDF_FORM_INSTANCE_NORM || form == MDF_FORM_BATCH_NORM) {
+        return form == MDF_FORM_INSTANCE_NORM ? normalise_channels(&norm) : normalise_batch(&norm);
     }
     if (axis >= rank) {
         return MDF_LOWERED_NONE;
