@@ -205,12 +205,8 @@ static bool plan_cumulate(struct mdf_call *call, bool product, struct mdf_routin
     size_t axis;
     int64_t axis_given;
 
-    if (call->inputs[1]->data == NULL) {
-        plan->refused = "the axis is not a constant";
-        return false;
-    }
-    if (!mdf_call_integer(call, 1, &axis_given) || !mdf_call_axis(call, axis_given, data->rank, &axis) ||
-        !mdf_routine_room(plan, 6, 0)) {
+    if (call->inputs[1]->data == NULL || !mdf_call_integer(call, 1, &axis_given) ||
+        !mdf_call_axis(call, axis_given, data->rank, &axis) || !mdf_routine_room(plan, 6, 0)) {
         return false;
     }
     plan->function = "cumulate";
@@ -249,7 +245,7 @@ const struct mdf_operator mdf_operators_cumulate[] = {
      .derivatives = MDF_DERIVATIVES({0, "(numpy.cumsum(dy, int(x1)) if reverse else "
                                         "numpy.flip(numpy.cumsum(numpy.flip(dy, int(x1)), int(x1)), int(x1))) - exclusive * dy"},
                                     {1, NULL}),
-     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_sum)},
+     .infer = &mdf_rule_same, .routine = &(const struct mdf_routine){plan_sum, .by_axis = true}},
     {"CumProd", 26, 99, cumulative_product, cumulate_table, sizeof(struct cumulate_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_product)},
+     .infer = &mdf_rule_same, .routine = &(const struct mdf_routine){plan_product, .by_axis = true}},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -25,7 +25,6 @@ struct mdf_routine_plan {
     int64_t *whole;
     double *real;
     size_t n_whole, n_real, work_bytes;
-    const char *refused; /* why there is none; NULL: not for these types */
     /* Functions of elements that it calls: one more argument, ELEMENT (*const *functions)(ELEMENT), where there are any. */
     size_t n_functions;
     const struct mdf_element *functions[MDF_ROUTINE_FUNCTIONS];
@@ -36,10 +35,12 @@ struct mdf_routine {
     /* Inputs and outputs of the call have types and shapes; only what is constant has elements. False: there is no such function
      * for it, or memory ran out. */
     bool (*plan)(struct mdf_call *call, struct mdf_routine_plan *plan);
+    bool by_axis;    /* whole numbers behind the first input say along which axis: they have to be constants */
     const char *why; /* what is wrong where the function returns false; NULL: it always returns true */
 };
 
-#define MDF_ROUTINE(...) (&(const struct mdf_routine){__VA_ARGS__})
+/* plan, and why the function refuses; NULL: it does not. */
+#define MDF_ROUTINE(plan, why) (&(const struct mdf_routine){plan, false, why})
 
 /* Room for numbers, all 0: false where memory ran out. */
 bool mdf_routine_room(struct mdf_routine_plan *plan, size_t n_whole, size_t n_real);

@@ -168,7 +168,7 @@ static bool plan_classifier(struct mdf_call *call, struct mdf_routine_plan *plan
 
 const struct mdf_operator mdf_operators_ml_linear[] = {
     {"LinearClassifier", 1, 99, linear_classifier, classifier_table, sizeof(struct linear_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_classifier)},
+     .routine = MDF_ROUTINE(plan_classifier, NULL)},
     {"LinearRegressor", 1, 99, linear_regressor, regressor_table, sizeof(struct linear_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_regressor)},
+     .routine = MDF_ROUTINE(plan_regressor, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -120,7 +120,8 @@ static const char *list_addresses(struct mdf_source_writer *writer, const char *
                         ids[i] != MDF_LOWERED_NONE ? mdf_source_address(writer, ids[i]) : "NULL");
     }
     mdf_source_check(writer, &text);
-    mdf_source_line(writer, "%s %s[%zu] = {%s};", type, name, n > MOST_FORMALS ? n : MOST_FORMALS, n > 0 && !text.failed ? text.bytes : "NULL");
+    mdf_source_line(writer, "%s %s[%zu] = {%s};", type, name, n > MOST_FORMALS ? n : MOST_FORMALS,
+                    n > 0 && !text.failed ? text.bytes : "NULL");
     mdf_text_release(&text);
     return name;
 }
@@ -230,8 +231,7 @@ static bool write_routine(struct mdf_source_writer *writer, const struct mdf_sou
         return mdf_source_out_of_memory(writer);
     }
     if (!is_planned) {
-        return plan.refused != NULL ? mdf_source_refuse(writer, "%s of the operator %s", plan.refused, call->operator->name)
-                                    : refuse_types(writer, call);
+        return refuse_types(writer, call);
     }
     write_routine_call(writer, call, &plan);
     return writer->error->code == MDF_OK;

@@ -296,5 +296,5 @@ static bool plan_conv(struct mdf_call *call, struct mdf_routine_plan *routine)
 
 const struct mdf_operator mdf_operators_conv[] = {{"Conv", 1, 99, conv, mdf_conv_setting_table, sizeof(struct mdf_conv_settings),
                                                    MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
-                                                   .routine = MDF_ROUTINE(plan_conv)},
+                                                   .routine = MDF_ROUTINE(plan_conv, NULL)},
                                                   {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
