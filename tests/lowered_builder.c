@@ -296,10 +296,10 @@ static mdf_lowered_id add_element_op(struct build *build, struct mdf_lowered_reg
     }
     form.dtype = (uint8_t)dtype;
     form.strength = build->strength;
-    cr_assert(group != NULL ? form.length == group->n : form.length == 1 || op.code == MDF_LOWERED_COPY);
+    cr_assert(group != NULL ? form.length == group->n : form.length == 1 || op.loop == NULL);
     op.out = add_value(build, MDF_LOWERED_RESULT, &form);
     build->makers[op.out] = group;
-    build->is_copied[op.out] = op.code == MDF_LOWERED_COPY;
+    build->is_copied[op.out] = op.code == MDF_LOWERED_COPY || op.code == MDF_LOWERED_PUT;
     if (group != NULL) {
         build->is_stored[op.out] = false;
     }
@@ -361,6 +361,18 @@ mdf_lowered_id build_copy(struct build *build, struct mdf_lowered_region *region
 {
     struct mdf_lowered_op op = {.code = MDF_LOWERED_COPY, .dtype = value_of(build, in)->form.dtype, .n_in = 1, .in = {in}};
 
+    return add_element_op(build, region, op, (mdf_dtype)op.dtype);
+}
+
+mdf_lowered_id build_put(struct build *build, struct mdf_lowered_region *region, mdf_lowered_id whole, mdf_lowered_id element,
+                         mdf_lowered_id index)
+{
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_PUT, .n_in = 3, .in = {whole, element, index}};
+
+    op.dtype = value_of(build, whole)->form.dtype;
+    op.of.put = allocate(build, 1, sizeof *op.of.put);
+    *op.of.put = (struct mdf_lowered_put){
+        .n_indices = 1, .steps = {1}, .limits = {(int64_t)value_of(build, whole)->form.length}};
     return add_element_op(build, region, op, (mdf_dtype)op.dtype);
 }
 
@@ -675,7 +687,7 @@ static void finish_region(struct build *build, const struct mdf_lowered_region *
     }
 }
 
-/* Constants are there; scalars lie over their cells; stored results of NEST and COPY get memory. */
+/* Constants are there; scalars lie over their cells; stored results of NEST, COPY and PUT get memory. */
 static void place_value(struct build *build, mdf_lowered_id id)
 {
     struct mdf_lowered *lowered = build->lowered;

@@ -81,6 +81,9 @@ mdf_lowered_id build_function(struct build *build, struct mdf_lowered_region *re
 mdf_lowered_id build_function_of_two(struct build *build, struct mdf_lowered_region *region, double (*function)(double, double),
                                      mdf_lowered_id a, mdf_lowered_id b);
 mdf_lowered_id build_copy(struct build *build, struct mdf_lowered_region *region, mdf_lowered_id in);
+/* One element of `whole`, of one axis, at an index. */
+mdf_lowered_id build_put(struct build *build, struct mdf_lowered_region *region, mdf_lowered_id whole, mdf_lowered_id element,
+                         mdf_lowered_id index);
 /* Element ops over arrays of n elements; the body is to be filled. What anything outside of it uses is stored. */
 struct build_group *build_group(struct build *build, struct mdf_lowered_region *region, size_t n);
 /* A group of a single element op on arrays of one shape. */

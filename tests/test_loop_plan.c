@@ -79,6 +79,40 @@ Test(loop_plan, in_place)
     expect(&looped, next, MDF_LOWERED_IN_PLACE, "what it becomes is read");
 }
 
+/* What is put into a state is put where it lies, also in a row; not where the old elements are wanted. */
+Test(loop_plan, puts)
+{
+    struct looped looped;
+    mdf_lowered_id one, index, first, second;
+
+    begin(&looped, 3);
+    one = build_real(&looped.build, 1.5);
+    index = build_whole(&looped.build, -1);
+    first = build_put(&looped.build, looped.body, looped.state, one, index);
+    second = build_put(&looped.build, looped.body, first, one, index);
+    expect(&looped, second, MDF_LOWERED_IN_PLACE, "put into what was put into it");
+    begin(&looped, 3);
+    one = build_real(&looped.build, 1.5);
+    index = build_whole(&looped.build, 2);
+    first = build_put(&looped.build, looped.body, looped.state, one, index);
+    second = build_put(&looped.build, looped.body, looped.other, one, index);
+    stack(&looped, second);
+    expect(&looped, first, MDF_LOWERED_IN_PLACE, "another array is copied");
+    begin(&looped, 3);
+    one = build_real(&looped.build, 1.5);
+    index = build_whole(&looped.build, 2);
+    first = build_put(&looped.build, looped.body, looped.state, one, index);
+    stack(&looped, first);
+    second = build_put(&looped.build, looped.body, first, one, index);
+    expect(&looped, second, MDF_LOWERED_TWO_BUFFERS, "stacked in between");
+    begin(&looped, 3);
+    one = build_real(&looped.build, 1.5);
+    index = build_whole(&looped.build, 2);
+    first = build_put(&looped.build, looped.body, looped.state, one, index);
+    stack(&looped, add(&looped, first, looped.state));
+    expect(&looped, first, MDF_LOWERED_TWO_BUFFERS, "read as it was");
+}
+
 Test(loop_plan, two_buffers)
 {
     struct looped looped;

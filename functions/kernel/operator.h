@@ -99,6 +99,8 @@ enum mdf_form {
     MDF_FORM_GATHER_ELEMENTS,
     MDF_FORM_SLICE,
     MDF_FORM_CONCATENATE,
+    MDF_FORM_SCATTER_ELEMENTS,
+    MDF_FORM_SCATTER_ND,
     MDF_FORM_CLIP,
     MDF_FORM_QUOTIENT,        /* Python's, of whole numbers too */
     MDF_FORM_NUMBER,          /* Python's int and float */

@@ -458,11 +458,11 @@ static const char out_of_range[] = "an index is out of range";
 
 const struct mdf_operator mdf_operators_scatter[] = {
     {"Scatter", 9, 99, scatter_elements, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_elements, out_of_range)},
+     .form = MDF_FORM_SCATTER_ELEMENTS, .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_elements, out_of_range)},
     {"ScatterElements", 11, 99, scatter_elements, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_elements, out_of_range)},
+     .form = MDF_FORM_SCATTER_ELEMENTS, .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_elements, out_of_range)},
     {"ScatterND", 11, 99, scatter_nd, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_blocks, out_of_range)},
+     .form = MDF_FORM_SCATTER_ND, .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_blocks, out_of_range)},
     {"TensorScatter", 24, 99, tensor_scatter, cache_table, sizeof(struct cache_settings), MDF_OPERATOR_PURE, NULL,
      .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_steps, out_of_range)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

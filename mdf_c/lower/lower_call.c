@@ -679,6 +679,9 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     if (!lowering_try_nest(lowering, scope, trial, &taken) || taken) {
         return taken && !lowering_has_failed(lowering);
     }
+    if (!lowering_put(lowering, scope, trial, &taken) || taken) {
+        return taken && !lowering_has_failed(lowering);
+    }
     op = (struct mdf_lowered_op){.out = MDF_LOWERED_NONE};
     if (is_single && !lowering_has_failed(lowering) && number_op(lowering, trial, &op)) {
         return add_element_op(lowering, scope, trial, &op);

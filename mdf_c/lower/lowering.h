@@ -201,9 +201,11 @@ bool lowering_takes_parts(const struct mdf_operator *operator);
 /* The part of `whole` that a call of such an operator gave as `result` when the elements of `whole` were numbered from 0; false:
  * it is none. */
 bool lowering_find_part(const struct mdf_value *whole, const struct mdf_value *result, struct mdf_lowered_part *part);
+/* --- lower_put.c: PUT for a call that puts an element, or a row, into an array at one index; *taken: it is such a call. */
+struct trial;
+bool lowering_put(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
 /* --- lower_element.c: the ops that an op which calls a loop (ELEMENTS) is made of; the last one's value. NONE without a refusal:
  * it is not made of such. */
-struct trial;
 mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op);
 /* --- lower_nest.c: NEST ops for calls whose operands repeat along axes, that fold or move, and small products: what the kernel
  * gave on the examples, they give too, bit by bit; *taken: the call is lowered. */

@@ -167,6 +167,9 @@ static bool nest_may_overwrite(const struct mdf_lowered_nest *nest, mdf_lowered_
 
 static bool op_may_overwrite(const struct mdf_lowered_op *op, mdf_lowered_id id, mdf_lowered_id made)
 {
+    if (op->code == MDF_LOWERED_PUT) {
+        return op->in[0] == id && op->in[1] != id && op->in[2] != id;
+    }
     return op->code == MDF_LOWERED_NEST ? nest_may_overwrite(op->of.nest, id, made) : !mdf_lowered_reads(op, id);
 }
 
@@ -204,12 +207,12 @@ bool mdf_lowered_may_overwrite(const struct mdf_lowered *lowered, const struct m
 
 /* ------------------------------------------------------------------ loops */
 
-/* Whether an op of the body itself makes an array, and is told where: a NEST. */
+/* Whether an op of the body itself makes an array, and is told where: a NEST or PUT. */
 static bool is_told(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {
     size_t maker = lowered->values[id].is_scalar ? SIZE_MAX : mdf_lowered_find_maker(&loop->body, id);
 
-    return maker != SIZE_MAX && loop->body.ops[maker].code == MDF_LOWERED_NEST;
+    return maker != SIZE_MAX && (loop->body.ops[maker].code == MDF_LOWERED_NEST || loop->body.ops[maker].code == MDF_LOWERED_PUT);
 }
 
 static bool is_next(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
@@ -261,6 +264,44 @@ static bool may_be_direct(const struct mdf_lowered *lowered, const struct mdf_lo
            !(may_grow(loop) && is_next(loop, item));
 }
 
+static const struct mdf_lowered_op *put_of(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    size_t maker = mdf_lowered_find_maker(&loop->body, id);
+
+    return maker != SIZE_MAX && loop->body.ops[maker].code == MDF_LOWERED_PUT ? &loop->body.ops[maker] : NULL;
+}
+
+/* Whether what the body makes may lie where a state is: it is put into it, or into what has been put into it before. */
+static bool may_lie_in_state(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, mdf_lowered_id state,
+                             mdf_lowered_id made)
+{
+    const struct mdf_lowered_op *put;
+
+    while ((put = put_of(loop, made)) != NULL && put->in[0] != state) {
+        if (!mdf_lowered_may_overwrite(lowered, &loop->body, put->in[0], made) || put_of(loop, put->in[0]) == NULL ||
+            stack_of(loop, put->in[0]) < loop->n_stacks || is_next(loop, put->in[0])) {
+            return false;
+        }
+        made = put->in[0];
+    }
+    return mdf_lowered_may_overwrite(lowered, &loop->body, state, made);
+}
+
+/* The puts that lead from a state to its next are done where it is. */
+static void put_in_place(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, const struct mdf_lowered_state *state)
+{
+    const struct mdf_lowered_op *put = put_of(loop, state->next);
+    mdf_lowered_id made = state->next;
+
+    for (; put != NULL; put = made == state->parameter ? NULL : put_of(loop, made)) {
+        put->of.put->is_in_place = state->storage == MDF_LOWERED_IN_PLACE;
+        if (put->of.put->is_in_place) {
+            lowered->values[made].is_in_place = true;
+        }
+        made = put->in[0];
+    }
+}
+
 static enum mdf_lowered_storage storage_of(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
                                            const struct mdf_lowered_state *state)
 {
@@ -273,7 +314,7 @@ static enum mdf_lowered_storage storage_of(const struct mdf_lowered *lowered, co
         return MDF_LOWERED_IN_STACK;
     }
     return is_told(lowered, loop, state->next) && stack_of(loop, state->parameter) == loop->n_stacks &&
-                   mdf_lowered_may_overwrite(lowered, &loop->body, state->parameter, state->next)
+                   may_lie_in_state(lowered, loop, state->parameter, state->next)
                ? MDF_LOWERED_IN_PLACE
                : MDF_LOWERED_TWO_BUFFERS;
 }
@@ -298,6 +339,7 @@ static void plan_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop
         state->storage = (uint8_t)storage_of(lowered, loop, state);
         lowered->values[state->parameter].is_in_place = lowered->values[state->next].is_in_place =
             state->storage == MDF_LOWERED_IN_PLACE;
+        put_in_place(lowered, loop, state);
     }
     plan_region(lowered, &loop->body);
 }

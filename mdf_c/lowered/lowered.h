@@ -37,7 +37,7 @@ struct mdf_lowered_value {
         form;       /* of kind TENSOR; type, strength, rank, shape, length; of a CONSTANT also the elements, else data is NULL */
     uint8_t place;  /* enum mdf_lowered_place */
     bool is_scalar; /* one element: it lies in cells[id]; else an array, in values[id] of the run */
-    bool is_in_place;               /* a state of a loop that is stored IN_PLACE: its parameter, and its next */
+    bool is_in_place; /* a state of a loop that is stored IN_PLACE: its parameter, and its next, and what is put in between */
     const struct mdf_value *source; /* of an INPUT */
     const char *name;               /* of what the model calls it, for readers of generated code; NULL: nothing */
 };
@@ -90,6 +90,7 @@ enum mdf_lowered_code {
     /* of any type, array or scalar: a value of its own that equals in[0] */
     MDF_LOWERED_COPY,
     MDF_LOWERED_PART, /* some elements of the array in[0], as op->of.part says */
+    MDF_LOWERED_PUT,  /* the array in[0] with the elements of in[1] at a place that in[2] says, as op->of.put says */
     /* Ops of whole values: */
     MDF_LOWERED_CALL, /* a kernel */
     MDF_LOWERED_NEST, /* element functions and folds over an index space of some axes (nest.h) */
@@ -133,7 +134,8 @@ enum mdf_lowered_code {
     case MDF_LOWERED_FUNCTION:        \
     case MDF_LOWERED_ELEMENTS:        \
     case MDF_LOWERED_COPY:            \
-    case MDF_LOWERED_PART
+    case MDF_LOWERED_PART:            \
+    case MDF_LOWERED_PUT
 
 struct mdf_lowered_op {
     uint8_t code;  /* enum mdf_lowered_code */
@@ -152,6 +154,7 @@ struct mdf_lowered_op {
     const struct mdf_origin *origin; /* of the instruction that it was made of, for those who look at it; NULL: of none */
     union {
         const struct mdf_lowered_part *part;
+        struct mdf_lowered_put *put;
         struct mdf_lowered_call *call;
         struct mdf_lowered_nest *nest;
         struct mdf_lowered_if *branches;
@@ -165,6 +168,15 @@ struct mdf_lowered_op {
  * it lies: such a result has no memory of its own. */
 struct mdf_lowered_part {
     size_t first, n_rows, n, step;
+};
+
+/* The elements of in[1], which lie together, begin in the result at the sum, over the int64 elements i of in[2], of i times its
+ * step. Each is from -limit to limit - 1, where limit is added to a negative one first; else it bails out. All else is as in in[0]:
+ * the result lies where that does (`is_in_place`), which loop_plan.h chooses, or is a copy. */
+struct mdf_lowered_put {
+    size_t n_indices;
+    int64_t steps[MDF_INLINE_RANK], limits[MDF_INLINE_RANK];
+    bool is_in_place;
 };
 
 struct mdf_lowered_region {

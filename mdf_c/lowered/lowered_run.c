@@ -73,6 +73,51 @@ static void run_part(struct mdf_lowered *lowered, const struct mdf_lowered_op *o
     }
 }
 
+/* Where the elements go; false: past a limit. */
+static bool find_place(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op, int64_t *place)
+{
+    const struct mdf_lowered_put *put = op->of.put;
+    const int64_t *indices = mdf_lowered_elements(lowered, op->in[2]);
+    size_t i;
+
+    *place = 0;
+    for (i = 0; i < put->n_indices; i++) {
+        int64_t index = indices[i] < 0 ? indices[i] + put->limits[i] : indices[i];
+
+        if (index < 0 || index >= put->limits[i]) {
+            return false;
+        }
+        *place += index * put->steps[i];
+    }
+    return true;
+}
+
+int mdf_lowered_run_put(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    size_t size = mdf_lowered_element_size(lowered, op->out), n_bytes = mdf_lowered_size(lowered, op->in[1]);
+    const void *elements = mdf_lowered_elements(lowered, op->in[1]);
+    int64_t place;
+    char *to;
+
+    if (!find_place(lowered, op, &place)) {
+        return 1;
+    }
+    if (op->of.put->is_in_place) {
+        lowered->arrays[op->out].data = lowered->arrays[op->in[0]].data;
+    } else {
+        memcpy(lowered->arrays[op->out].data, lowered->arrays[op->in[0]].data, mdf_lowered_size(lowered, op->out));
+    }
+    to = (char *)lowered->arrays[op->out].data + place * (int64_t)size;
+    if (n_bytes == 4) {
+        memcpy(to, elements, 4);
+    } else if (n_bytes == 8) {
+        memcpy(to, elements, 8);
+    } else {
+        memmove(to, elements, n_bytes);
+    }
+    return 0;
+}
+
 /* ------------------------------------------------------------------ CALL */
 
 static bool has_form(const struct mdf_value *value, const struct mdf_value *form)
@@ -157,6 +202,8 @@ static bool run_op(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
     case MDF_LOWERED_PART:
         run_part(lowered, op);
         return true;
+    case MDF_LOWERED_PUT:
+        return mdf_lowered_run_put(lowered, op) == 0;
     case MDF_LOWERED_CALL:
         return mdf_lowered_run_call(lowered, op->of.call) == 0;
     case MDF_LOWERED_NEST:

@@ -85,6 +85,8 @@ const char *mdf_lowered_code_name(enum mdf_lowered_code code)
         return "copy";
     case MDF_LOWERED_PART:
         return "part";
+    case MDF_LOWERED_PUT:
+        return "put";
     case MDF_LOWERED_CALL:
         return "call";
     case MDF_LOWERED_NEST:
@@ -155,6 +157,20 @@ static void print_element_op(struct mdf_text *text, const struct mdf_lowered *lo
     }
 }
 
+/* in[1] into in[0] at in[2]. */
+static void print_put(struct mdf_text *text, const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_put *put = op->of.put;
+    size_t i;
+
+    print_value(text, lowered, op->out);
+    mdf_text_printf(text, " = put v%u in v%u at v%u by ", (unsigned)op->in[1], (unsigned)op->in[0], (unsigned)op->in[2]);
+    for (i = 0; i < put->n_indices; i++) {
+        mdf_text_printf(text, "%s%" PRId64 " of %" PRId64, i > 0 ? ", " : "", put->steps[i], put->limits[i]);
+    }
+    mdf_text_append_string(text, put->is_in_place ? ", in place" : "");
+}
+
 static void print_call(struct mdf_text *text, const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_call *call = op->of.call;
@@ -200,7 +216,7 @@ void mdf_lowered_op_print(struct mdf_text *text, const struct mdf_lowered *lower
 {
     switch ((enum mdf_lowered_code)op->code) {
     MDF_LOWERED_CASES_OF_ELEMENTS:
-        print_element_op(text, lowered, op);
+        (op->code == MDF_LOWERED_PUT ? print_put : print_element_op)(text, lowered, op);
         break;
     case MDF_LOWERED_CALL:
         print_call(text, lowered, op);

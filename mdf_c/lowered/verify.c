@@ -453,6 +453,25 @@ static bool verify_loop(struct verification *verification, const struct mdf_lowe
     return true;
 }
 
+/* No place that the limits allow is outside. */
+static bool verify_put(const struct verification *verification, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_value *values = verification->lowered->values;
+    const struct mdf_lowered_put *put = op->of.put;
+    int64_t end = (int64_t)values[op->in[1]].form.length;
+    size_t i;
+
+    for (i = 0; i < put->n_indices; i++) {
+        if (put->limits[i] < 1 || put->steps[i] < 1) {
+            return false;
+        }
+        end += (put->limits[i] - 1) * put->steps[i];
+    }
+    return put->n_indices <= MDF_INLINE_RANK && end <= (int64_t)values[op->out].form.length && !values[op->out].is_scalar &&
+           values[op->in[2]].form.dtype == MDF_DTYPE_INT64 && values[op->in[2]].form.length == put->n_indices &&
+           values[op->in[1]].form.dtype == values[op->out].form.dtype && put->is_in_place == values[op->out].is_in_place;
+}
+
 static bool verify_element_op(struct verification *verification, const struct mdf_lowered_op *op)
 {
     size_t i;
@@ -461,6 +480,9 @@ static bool verify_element_op(struct verification *verification, const struct md
         if (!reads(verification, op, op->in[i])) {
             return false;
         }
+    }
+    if (op->code == MDF_LOWERED_PUT && (!have_one_form(verification, op->in[0], op->out) || !verify_put(verification, op))) {
+        return fail(verification, op, "something put where it can not be");
     }
     return makes(verification, op, op->out);
 }

@@ -103,6 +103,24 @@ static void emit_call(struct emission *emission, const struct mdf_lowered_call *
     }
 }
 
+static void emit_put(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    int (*run)(struct mdf_lowered *, const struct mdf_lowered_op *) = mdf_lowered_run_put;
+    const void *address;
+    size_t i;
+
+    for (i = 1; i < op->n_in; i++) {
+        if (emission->lowered->values[op->in[i]].is_scalar) {
+            emission_publish(emission, op->in[i]);
+        }
+    }
+    memcpy(&address, &run, sizeof address);
+    assemble_move_address(emission->assembler, RDI, emission->lowered);
+    assemble_move_address(emission->assembler, RSI, op);
+    emission_call_or_bail_out(emission, address);
+    emission_restore(emission);
+}
+
 static void emit_part(struct emission *emission, const struct mdf_lowered_op *op)
 {
     void (*copy)(struct mdf_lowered *, const struct mdf_lowered_op *) = mdf_lowered_copy_rows;
@@ -164,6 +182,8 @@ static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
         emit_call(emission, op->of.call);
     } else if (op->code == MDF_LOWERED_PART) {
         emit_part(emission, op);
+    } else if (op->code == MDF_LOWERED_PUT) {
+        emit_put(emission, op);
     } else if (op->code == MDF_LOWERED_NEST) {
         emit_nest(emission, op->of.nest);
     } else if (emission->lives[op->out].kind == LIFE_NONE || emission->lives[op->out].n_uses > 0 || emission_may_bail_out(op)) {

@@ -138,7 +138,7 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
     emission->steps[at].clobbers = op->code == MDF_LOWERED_CALL || op->code == MDF_LOWERED_NEST ||
                                    op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS ||
                                    (op->code == MDF_LOWERED_COPY && !is_scalar_result(emission, op)) ||
-                                   (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
+                                   op->code == MDF_LOWERED_PUT || (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
     return true;
 }
 

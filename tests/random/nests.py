@@ -110,18 +110,46 @@ def _move(g):
         g.call(kind, [x, g.constant("int64", [len(shape)], shape)], [(x.type, shape)])
 
 
+def _index(g, size):
+    """The loop's number as an index of an axis of that length: now and then counted from the end, or past it."""
+    index = g.pick(lambda v: v.type == "int64" and v.shape == [] and v in g.numbers)
+    if index is None:
+        return None
+    if size < g.n_runs and g.rng.random() < 0.9:
+        index = g.call("Mod", [index, g.constant("int64", [], [size])], [("int64", [])])[0]
+    if g.rng.random() < 0.2:
+        index = g.call("Sub", [index, g.constant("int64", [], [size])], [("int64", [])])[0]
+    return index
+
+
 def _gather(g):
     x = g.pick(lambda v: v.type in TYPES and v.shape)
-    number = g.pick(lambda v: v.type == "int64" and v.shape == [] and v in g.numbers)
-    if x is None or number is None:
+    if x is None:
         return
     axis = g.rng.randrange(len(x.shape))
-    index = number
-    if x.shape[axis] < g.n_runs and g.rng.random() < 0.9:
-        index = g.call("Mod", [number, g.constant("int64", [], [x.shape[axis]])], [("int64", [])])[0]
-    if g.rng.random() < 0.2:
-        index = g.call("Sub", [index, g.constant("int64", [], [x.shape[axis]])], [("int64", [])])[0]
-    g.call("Gather", [x, index], [(x.type, x.shape[:axis] + x.shape[axis + 1:])], axis=axis)
+    index = _index(g, x.shape[axis])
+    if index is not None:
+        g.call("Gather", [x, index], [(x.type, x.shape[:axis] + x.shape[axis + 1:])], axis=axis)
+
+
+def _put(g, x=None):
+    """An element, or a row, at the loop's number; the result, None: there is none."""
+    x = x or g.pick(lambda v: v.type in TYPES and v.shape)
+    if x is None or not g.numbers or g.program.opset < 11:
+        return None
+    rank, reduction = len(x.shape), {"reduction": "add"} if g.program.opset >= 16 and g.rng.random() < 0.1 else {}
+    axis = g.rng.randrange(rank)
+    n = 1 if g.rng.random() < 0.4 else g.rng.choice([1, 1, rank])
+    if g.rng.random() < 0.4:
+        shape, put = [1] * rank, [1] * rank
+    else:
+        shape, put, axis = [1] * g.rng.choice([0, 1, 2]) + [n], x.shape[n:], None
+        put = shape[:-1] + put
+    parts = [g.call("Unsqueeze", [_index(g, x.shape[axis or k]), g.constant("int64", [1], [0])], [("int64", [1])])[0] for k in range(n if axis is None else 1)]
+    index = g.call("Reshape", [parts[0] if len(parts) == 1 else g.call("Concat", parts, [("int64", [n])], axis=0)[0], g.constant("int64", [len(shape)], shape)], [("int64", shape)])[0]
+    value = g.pick(lambda v: v.type == x.type and v.shape == put) or g.constant(x.type, put)
+    name, more = ("ScatterND", {}) if axis is None else ("ScatterElements", {"axis": axis - g.rng.choice([0, rank])})
+    return g.call(name, [x, index, value], [(x.type, x.shape)], **more, **reduction)[0]
 
 
 def _cut(g):
@@ -157,7 +185,7 @@ def _cast(g):
         g.call("Cast", [x], [(to, x.shape)], to=onnx_file.ELEMENTS[to])
 
 
-_KINDS = [_binary] * 6 + [_unary] * 2 + [_reduce] * 4 + [_place] + [_product] * 3 + [_move] * 4 + [_gather] * 2 + [_cut] * 2 + [_cast]
+_KINDS = [_binary] * 6 + [_unary] * 2 + [_reduce] * 4 + [_place] + [_product] * 3 + [_move] * 4 + [_gather] * 2 + [_put] * 2 + [_cut] * 2 + [_cast]
 
 
 def _fill(body, n):
@@ -167,6 +195,10 @@ def _fill(body, n):
 
 def _next(body, state):
     """What a state becomes: something of its type and shape that does not run away."""
+    if body.numbers and body.program.opset >= 13 and body.rng.random() < 0.3:
+        for _ in range(body.rng.choice([1, 1, 2])):
+            state = _put(body, state)
+        return state
     found = [v for v in body.values if v.type == state.type and v.shape == state.shape and v is not state]
     made = {name for node in body.nodes for name in node["outputs"]}
     own = [v for v in found if v.name in made]
@@ -203,7 +235,9 @@ def make(seed):
     made = {name for node in body.nodes for name in node["outputs"]}
     own = [v for v in body.values if v.name in made and v.shape is not None and len(v.shape) < 4]
     stacked = rng.sample(own, min(len(own), rng.choice([1, 2, 3])))
-    twice = [body.call("Identity", [v], [(v.type, v.shape)])[0] for v in nexts + stacked]  # no name twice
+    yielded = [v.name for v in nexts + stacked]
+    twice = [v if v.name in made and yielded.count(v.name) == 1 and rng.random() < 0.5 else body.call("Identity", [v], [(v.type, v.shape)])[0]
+             for v in nexts + stacked]  # no name twice
     declared = onnx_grammar.declared
     ends = [rng.randrange(len(v.shape) + 1) if is_scan and rng.random() < 0.3 and not batch else 0 for v in stacked]
     results = [(v.type, v.shape) for v in states] + [(v.type, batch + v.shape[:end] + [n_runs] + v.shape[end:]) for v, end in zip(stacked, ends)]
