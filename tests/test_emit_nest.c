@@ -127,7 +127,8 @@ static void draw_element(struct generator *generator, mdf_dtype dtype, void *ele
     static const double reals[] = {0, -0.0, 1, -1, 0.5, 1e-310, 1e300, -1e300, INFINITY, -INFINITY, NAN};
     static const int64_t wholes[] = {0, 1, -1, 7, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 1000000007};
     bool is_extreme = draw(generator, 8) == 0;
-    double real = is_extreme ? reals[draw(generator, COUNT(reals))] : ((double)draw(generator, 2001) - 1000) / 64;
+    double real =
+        is_extreme ? reals[draw(generator, COUNT(reals))] : ((double)draw(generator, 2001) - 1000) / 63; /* sums are rounded */
     int64_t whole = is_extreme ? wholes[draw(generator, COUNT(wholes))] : (int64_t)draw(generator, 21) - 10;
     int32_t narrow = (int32_t)(uint32_t)(uint64_t)whole;
     float single = (float)real;
@@ -356,6 +357,17 @@ static void add_element(struct generator *generator)
     build_nest_step(&generator->build, generator->nest, step);
 }
 
+/* Of sums and products, now and then, another order than that of lanes. */
+static void draw_order(struct generator *generator, struct mdf_nest_step *fold)
+{
+    static const uint8_t orders[] = {MDF_NEST_IN_BLOCKS, MDF_NEST_PAIRWISE, MDF_NEST_WITH_REST};
+
+    if (fold->fold <= MDF_NEST_PRODUCT && draw(generator, 3) == 0) {
+        fold->order = orders[draw(generator, COUNT(orders))];
+        fold->lanes = fold->order == MDF_NEST_WITH_REST ? 32 : 8;
+    }
+}
+
 static void add_fold(struct generator *generator)
 {
     static const uint8_t lanes[] = {1, 1, 1, 8, 16, 64, 2, 4};
@@ -377,6 +389,7 @@ static void add_fold(struct generator *generator)
     }
     if (step.level + 1u == level && step.fold < MDF_NEST_FIRST_MAXIMUM) {
         step.lanes = lanes[draw(generator, COUNT(lanes))];
+        draw_order(generator, &step);
     }
     step.operand_dtype = (uint8_t)dtype;
     step.dtype = step.fold >= MDF_NEST_FIRST_MAXIMUM ? MDF_DTYPE_INT64 : (uint8_t)dtype;
@@ -613,6 +626,7 @@ static void make_rows(struct generator *generator, mdf_dtype dtype, size_t n_row
     fold.fold = (uint8_t)draw(generator, N_MDF_NEST_FOLDS);
     fold.dtype = fold.fold >= MDF_NEST_FIRST_MAXIMUM ? MDF_DTYPE_INT64 : (uint8_t)folded;
     fold.lanes = fold.fold < MDF_NEST_FIRST_MAXIMUM && draw(generator, 2) == 0 ? 8 : 1;
+    draw_order(generator, &fold);
     add_store(generator, build_nest_step(build, generator->nest, fold));
 }
 
@@ -631,6 +645,24 @@ Test(emit_nest, folds_of_short_rows)
                 make_rows(&generator, dtypes[type], rows[n / 2], widths[width], draw(&generator, 3), n % 2 == 1);
                 check_built(&generator, seed);
             }
+        }
+    }
+}
+
+/* Orders that cut rows into halves, and rows that have a rest. */
+Test(emit_nest, folds_of_long_rows)
+{
+    static const size_t widths[] = {31, 32, 100, 128, 129, 136, 144, 256, 300, 512, 520, 600, 1024, 1030};
+    static struct generator generator;
+    uint64_t seed = 1000;
+    size_t width, n_rows;
+
+    for (width = 0; width < COUNT(widths); width++) {
+        for (n_rows = 2; n_rows < 12; n_rows++) {
+            begin_seed(&generator, ++seed, false);
+            make_rows(&generator, n_rows % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64, n_rows, widths[width], 0,
+                      draw(&generator, 2) == 0);
+            check_built(&generator, seed);
         }
     }
 }

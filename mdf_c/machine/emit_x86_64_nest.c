@@ -78,7 +78,10 @@ static unsigned most_lanes(const struct mdf_lowered_nest *nest, size_t axis, uns
         if (step->kind != MDF_NEST_FOLD || axis < step->level || axis >= nest->steps[step->in[0]].level || nest_is_free(step)) {
             continue;
         }
-        most = nest_finds_index(step) || step->lanes < 4 ? 1 : step->lanes < most ? step->lanes : most;
+        if (nest_finds_index(step) || step->lanes < 4 || (nest_has_parts(step) && nest->extents[axis] % step->lanes != 0)) {
+            return 1;
+        }
+        most = step->lanes < most ? step->lanes : most;
     }
     return most;
 }
@@ -310,7 +313,7 @@ static struct nest_code *find_best(struct emission *emission, const struct mdf_l
     return best;
 }
 
-/* Whether all folds are in lanes, of kinds that there is code for. */
+/* Whether there is code for all folds. */
 static bool has_covered_folds(const struct mdf_lowered_nest *nest)
 {
     size_t i;
@@ -318,7 +321,7 @@ static bool has_covered_folds(const struct mdf_lowered_nest *nest)
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
-        if (step->kind == MDF_NEST_FOLD && (step->order != MDF_NEST_IN_LANES || step->has_start || step->is_fused ||
+        if (step->kind == MDF_NEST_FOLD && (step->order == MDF_NEST_IN_DEPTHS || step->has_start || step->is_fused ||
                                             step->fold == MDF_NEST_LARGEST || step->fold == MDF_NEST_SMALLEST)) {
             return false;
         }

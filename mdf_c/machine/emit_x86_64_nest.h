@@ -18,6 +18,7 @@ enum {
     MOST_COPIES = 8,  /* vectors side by side */
     MOST_TOTALS = 64, /* of a fold, at a time */
     MOST_TURNED = 4,  /* loads */
+    MOST_HALVES = 16, /* of rows that are folded by halves again and again */
     MOST_NODES = 1500,
     MOST_POINTERS = 256,
     NEST_MEMORY = R11,
@@ -133,6 +134,9 @@ struct nest_step_code {
     uint32_t first_entry;
     struct nest_call call;
     uint32_t totals[MOST_TOTALS], places[MOST_COPIES], count; /* of a fold, while it is written out */
+    /* Of a fold that goes on by halves: the totals of halves whose other half is still to come, of each copy. */
+    uint32_t halves[MOST_HALVES][MOST_COPIES];
+    size_t n_halves;
 };
 
 struct nest_code {
@@ -180,6 +184,22 @@ bool nest_combine(struct nest_code *code);
 
 /* --- emit_x86_64_nest_calls.c: fills code->calls[i] of a step whose function is called; false: the rows are too long. */
 bool nest_find_call(struct nest_code *code, size_t i);
+
+/* For what folds write: a node in the block that is open; the node that has a step's register at the current indices; it is there
+ * from now on; the indices and lanes of a copy, where the level has them. */
+uint32_t nest_add_node(struct nest_code *code, struct nest_node node);
+uint32_t nest_value_of(struct nest_code *code, size_t step);
+void nest_add_entry(struct nest_code *code, size_t step, uint32_t node);
+void nest_go_to_copy(struct nest_code *code, size_t level, size_t copy);
+
+/* --- emit_x86_64_nest_folds.c: fold number `i` begins; takes the element at the current indices; is finished. */
+void nest_begin_fold(struct nest_code *code, size_t i);
+void nest_take_element(struct nest_code *code, size_t i, size_t copy);
+void nest_finish_fold(struct nest_code *code, size_t i);
+/* Where the part of a row that element `at` is in ends; in front of element `end`, which is not the last, the next part begins.
+ */
+size_t nest_part_end(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold, size_t at);
+void nest_change_parts(struct nest_code *code, size_t i, size_t end);
 
 /* --- emit_x86_64_nest_registers.c: where values lie; what it costs. False: memory ran out. */
 bool nest_find_places(struct nest_code *code);
@@ -242,10 +262,33 @@ static inline bool nest_finds_index(const struct mdf_nest_step *step)
     return step->fold >= MDF_NEST_FIRST_MAXIMUM;
 }
 
+/* Whether the order is that of parts of a row, or has a rest. */
+static inline bool nest_has_parts(const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_FOLD && step->order != MDF_NEST_IN_LANES && !nest_is_free(step);
+}
+
 /* Totals that a fold has of its own. */
 static inline size_t nest_lanes(const struct mdf_nest_step *step)
 {
     return nest_is_free(step) || nest_finds_index(step) ? 1 : step->lanes;
+}
+
+static inline size_t nest_operand_level(const struct nest_code *code, size_t step)
+{
+    return code->nest->steps[code->nest->steps[step].in[0]].level;
+}
+
+/* Whether lanes are folded. */
+static inline bool nest_folds_lanes(const struct nest_code *code, size_t step)
+{
+    return code->shape.vector_axis >= code->nest->steps[step].level && code->shape.vector_axis < nest_operand_level(code, step);
+}
+
+/* How many of the nest's copies a level goes through one by one. */
+static inline size_t nest_count_copies(const struct nest_code *code, size_t level)
+{
+    return code->shape.vector_axis < level ? code->n_copies : 1;
 }
 
 #endif

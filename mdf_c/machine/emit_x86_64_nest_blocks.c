@@ -45,6 +45,11 @@ static uint32_t add_node(struct nest_code *code, struct nest_node node, uint32_t
     return (uint32_t)code->n_nodes++;
 }
 
+uint32_t nest_add_node(struct nest_code *code, struct nest_node node)
+{
+    return add_node(code, node, innermost(code));
+}
+
 static bool add_block(struct nest_code *code, struct nest_block block)
 {
     struct nest_block *grown = code->blocks;
@@ -79,7 +84,7 @@ static uint32_t home_of(const struct nest_code *code, uint32_t axes)
     return code->scopes[i];
 }
 
-static void add_entry(struct nest_code *code, size_t step, uint32_t node)
+void nest_add_entry(struct nest_code *code, size_t step, uint32_t node)
 {
     struct nest_entry *grown = code->entries;
 
@@ -195,8 +200,6 @@ static struct nest_place place_of_row(struct nest_code *code, size_t step, size_
 
 /* ------------------------------------------------------------------ values */
 
-static uint32_t value_of(struct nest_code *code, size_t step);
-
 static struct nest_node make_load(struct nest_code *code, size_t i)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
@@ -211,7 +214,7 @@ static struct nest_node make_load(struct nest_code *code, size_t i)
     node.place = place_of_view(code, step);
     node.is_overwritten = value->is_in_place;
     if (step->view.at != MDF_NEST_NONE) {
-        node.in[0] = value_of(code, step->view.at);
+        node.in[0] = nest_value_of(code, step->view.at);
         node.n_in = 1;
         node.place.kind = nest_depends_on_lanes(code, step->view.at) ? PLACE_LANES : node.place.kind;
     }
@@ -219,7 +222,7 @@ static struct nest_node make_load(struct nest_code *code, size_t i)
 }
 
 /* The node that has a step's register at the current indices. */
-static uint32_t value_of(struct nest_code *code, size_t i)
+uint32_t nest_value_of(struct nest_code *code, size_t i)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
     struct nest_node node = {.code = NODE_ELEMENT};
@@ -241,7 +244,7 @@ static uint32_t value_of(struct nest_code *code, size_t i)
     } else if (step->kind == MDF_NEST_ELEMENT) {
         node.n_in = step->n_in;
         for (k = 0; k < step->n_in; k++) {
-            node.in[k] = value_of(code, step->in[k]);
+            node.in[k] = nest_value_of(code, step->in[k]);
         }
     } else { /* folds are entered when they are done */
         code->failed = true;
@@ -251,165 +254,19 @@ static uint32_t value_of(struct nest_code *code, size_t i)
     node.dtype = step->dtype;
     node.active = (uint8_t)(nest_depends_on_lanes(code, i) ? code->active : code->shape.lanes);
     found = add_node(code, node, home_of(code, code->steps[i].axes));
-    add_entry(code, i, found);
+    nest_add_entry(code, i, found);
     return found;
 }
 
-/* ------------------------------------------------------------------ folds */
+/* ------------------------------------------------------------------ copies */
 
-static size_t level_of_operand(const struct nest_code *code, size_t step)
-{
-    return code->nest->steps[code->nest->steps[step].in[0]].level;
-}
-
-/* Whether lanes are folded. */
-static bool folds_lanes(const struct nest_code *code, size_t step)
-{
-    return code->shape.vector_axis >= code->nest->steps[step].level && code->shape.vector_axis < level_of_operand(code, step);
-}
-
-/* Totals of one fold, of one copy. */
-static size_t count_totals(const struct nest_code *code, size_t i)
-{
-    const struct mdf_nest_step *step = &code->nest->steps[i];
-    size_t n = nest_lanes(step), most = code->nest->extents[step->level];
-
-    if (folds_lanes(code, i)) {
-        n = nest_is_free(step) ? code->shape.group : n / code->shape.lanes;
-        most = (most + code->shape.lanes - 1) / code->shape.lanes;
-    }
-    return n < most ? n : most;
-}
-
-/* How many of the nest's copies a level goes through one by one. */
-static size_t count_copies(const struct nest_code *code, size_t level)
-{
-    return code->shape.vector_axis < level ? code->n_copies : 1;
-}
-
-static void go_to_copy(struct nest_code *code, size_t level, size_t copy)
+void nest_go_to_copy(struct nest_code *code, size_t level, size_t copy)
 {
     if (code->shape.vector_axis < level) {
         code->offsets[code->shape.vector_axis] = code->copies[copy].offset;
         code->active = code->copies[copy].active;
     }
 }
-
-static uint32_t begin_index(struct nest_code *code, size_t i)
-{
-    return add_node(code, (struct nest_node){.code = NODE_TOTAL, .step = (uint8_t)i, .dtype = MDF_DTYPE_INT64, .is_index = true},
-                    innermost(code));
-}
-
-static void begin_fold(struct nest_code *code, size_t i)
-{
-    const struct mdf_nest_step *step = &code->nest->steps[i];
-    size_t n = count_totals(code, i) * count_copies(code, step->level), k;
-
-    if (n > MOST_TOTALS || (nest_finds_index(step) && n > MOST_COPIES)) {
-        code->failed = true;
-        return;
-    }
-    for (k = 0; k < n; k++) {
-        struct nest_node node = {.code = NODE_TOTAL, .step = (uint8_t)i, .dtype = step->operand_dtype};
-
-        code->steps[i].totals[k] = add_node(code, node, innermost(code));
-        if (nest_finds_index(step)) {
-            code->steps[i].places[k] = begin_index(code, i);
-        }
-    }
-    if (nest_finds_index(step)) {
-        code->steps[i].count = begin_index(code, i);
-    }
-}
-
-static void take(struct nest_code *code, size_t step, uint32_t total, uint32_t element, bool is_partial)
-{
-    struct nest_node node = {.code = NODE_TAKE, .step = (uint8_t)step, .n_in = 2, .in = {total, element}};
-
-    node.dtype = code->nest->steps[step].operand_dtype;
-    node.active = (uint8_t)(is_partial ? code->active : code->shape.lanes);
-    add_node(code, node, innermost(code));
-}
-
-static void take_index(struct nest_code *code, size_t i, size_t which, uint32_t element, bool is_last)
-{
-    struct nest_node node = {.code = NODE_TAKE, .step = (uint8_t)i, .n_in = 4};
-
-    node.in[0] = code->steps[i].totals[which];
-    node.in[1] = element;
-    node.in[2] = code->steps[i].places[which];
-    node.in[3] = code->steps[i].count;
-    node.dtype = code->nest->steps[i].operand_dtype;
-    node.active = (uint8_t)code->shape.lanes;
-    add_node(code, node, innermost(code));
-    if (is_last) {
-        node = (struct nest_node){.code = NODE_COUNT, .step = (uint8_t)i, .n_in = 1, .in = {code->steps[i].count}};
-        node.dtype = MDF_DTYPE_INT64;
-        add_node(code, node, innermost(code));
-    }
-}
-
-/* The element at the current indices, into the total that it goes to. */
-static void take_element(struct nest_code *code, size_t i, size_t copy)
-{
-    const struct mdf_nest_step *step = &code->nest->steps[i];
-    bool is_across = folds_lanes(code, i);
-    size_t n = count_totals(code, i), first_axis = step->level, which;
-    uint32_t element = value_of(code, step->in[0]);
-
-    if (code->failed) {
-        return;
-    }
-    which = is_across ? (size_t)code->offsets[code->shape.vector_axis] / code->shape.lanes : (size_t)code->offsets[first_axis];
-    if (!nest_is_free(step)) { /* there may be fewer totals than lanes, which are numbered as if there were all */
-        which %= is_across ? step->lanes / code->shape.lanes : nest_lanes(step);
-    }
-    which = which % n + (is_across || step->level <= code->shape.vector_axis ? 0 : copy * n);
-    if (nest_finds_index(step)) {
-        take_index(code, i, which, element, copy + 1 == count_copies(code, level_of_operand(code, i)));
-    } else {
-        take(code, i, code->steps[i].totals[which], element, is_across);
-    }
-}
-
-static size_t whole_count(const struct nest_code *code, size_t i)
-{
-    const struct mdf_nest_step *step = &code->nest->steps[i];
-
-    return folds_lanes(code, i) ? nest_lanes(step) / code->shape.lanes : nest_lanes(step);
-}
-
-static void finish_fold(struct nest_code *code, size_t i)
-{
-    const struct mdf_nest_step *step = &code->nest->steps[i];
-    size_t n = count_totals(code, i), copy, half, k;
-
-    for (copy = 0; copy < count_copies(code, step->level) && !code->failed; copy++) {
-        uint32_t *totals = &code->steps[i].totals[copy * n],
-                 result = nest_finds_index(step) ? code->steps[i].places[copy] : totals[0];
-
-        go_to_copy(code, step->level, copy);
-        if (nest_is_free(step)) {
-            for (k = 1; k < n; k++) {
-                take(code, i, totals[0], totals[k], false);
-            }
-        }
-        for (half = nest_is_free(step) ? 0 : whole_count(code, i) / 2; half > 0; half /= 2) {
-            for (k = 0; k < half && k + half < n; k++) {
-                take(code, i, totals[k], totals[k + half], false);
-            }
-        }
-        if (folds_lanes(code, i)) {
-            result = add_node(
-                code,
-                (struct nest_node){.code = NODE_JOIN, .step = (uint8_t)i, .dtype = step->dtype, .n_in = 1, .in = {totals[0]}},
-                innermost(code));
-        }
-        add_entry(code, i, result);
-    }
-}
-
 /* ------------------------------------------------------------------ calls */
 
 static void store_node(struct nest_code *code, size_t step, uint32_t value, struct nest_place place, mdf_dtype dtype)
@@ -431,7 +288,7 @@ static void fill_rows(struct nest_code *code, size_t i, bool ones)
         mdf_dtype dtype = (mdf_dtype)code->nest->steps[step->in[k]].dtype;
 
         if (code->steps[i].call.is_one[k] == ones && code->steps[i].call.from[k] == MDF_NEST_NONE) {
-            store_node(code, i, value_of(code, step->in[k]), place_of_row(code, i, k, dtype), dtype);
+            store_node(code, i, nest_value_of(code, step->in[k]), place_of_row(code, i, k, dtype), dtype);
         }
     }
 }
@@ -460,7 +317,7 @@ static size_t barrier_level(const struct nest_code *code, size_t i)
 /* Where a goal is reached. */
 static size_t goal_level(const struct nest_code *code, size_t i)
 {
-    return code->nest->steps[i].kind == MDF_NEST_FOLD ? level_of_operand(code, i) : code->nest->steps[i].level;
+    return code->nest->steps[i].kind == MDF_NEST_FOLD ? nest_operand_level(code, i) : code->nest->steps[i].level;
 }
 
 /* All that the goals need and that has not been made before this level. */
@@ -527,22 +384,22 @@ static void open_loop(struct nest_code *code, size_t axis, size_t count, size_t 
                                         .runs = parent->runs * (double)count});
 }
 
-/* All indices of an axis. */
-static void make_loop(struct nest_code *code, size_t axis, const struct mdf_nest_set *goals)
+/* Indices of an axis, from `first` on: as many rounds of a loop as there are, then the rest. */
+static void make_rounds(struct nest_code *code, size_t axis, size_t first, size_t end, const struct mdf_nest_set *goals)
 {
     bool is_vector = axis == code->shape.vector_axis;
     size_t advance = is_vector ? code->shape.lanes * code->shape.group : code->shape.unroll[axis];
-    size_t n = code->nest->extents[axis], count = has_loop(code, axis) ? n / advance : 0, round, at;
+    size_t count = has_loop(code, axis) ? (end - first) / advance : 0, round, at;
 
     for (round = count > 0 ? 0 : 1; round < 2 && !code->failed; round++) {
-        size_t end = round == 0 ? advance : n;
+        size_t last = round == 0 ? first + advance : end;
 
         if (round == 0) {
             open_loop(code, axis, count, advance);
         }
-        for (at = round == 0 ? 0 : count * advance; at < end && !code->failed; at += is_vector ? advance : 1) {
+        for (at = round == 0 ? first : first + count * advance; at < last && !code->failed; at += is_vector ? advance : 1) {
             if (is_vector) {
-                go_to_vectors(code, at, end - at);
+                go_to_vectors(code, at, last - at);
             } else {
                 code->offsets[axis] = (int64_t)at;
             }
@@ -555,19 +412,44 @@ static void make_loop(struct nest_code *code, size_t axis, const struct mdf_nest
     code->offsets[axis] = 0;
 }
 
+static bool folds_parts(const struct nest_code *code, size_t i, size_t axis, const struct mdf_nest_set *goals)
+{
+    return mdf_nest_set_has(goals, i) && nest_has_parts(&code->nest->steps[i]) && code->nest->steps[i].level == axis;
+}
+
+/* All indices of an axis, in one go or by the parts that folds go on by. */
+static void make_loop(struct nest_code *code, size_t axis, const struct mdf_nest_set *goals)
+{
+    size_t n = code->nest->extents[axis], first, end, i;
+
+    for (first = 0; first < n && !code->failed; first = end) {
+        for (i = 0, end = n; i < code->nest->n_steps; i++) {
+            size_t part_end = folds_parts(code, i, axis, goals) ? nest_part_end(code->nest, &code->nest->steps[i], first) : n;
+
+            end = part_end < end ? part_end : end;
+        }
+        make_rounds(code, axis, first, end, goals);
+        for (i = 0; i < code->nest->n_steps && end < n; i++) {
+            if (folds_parts(code, i, axis, goals) && nest_part_end(code->nest, &code->nest->steps[i], end - 1) == end) {
+                nest_change_parts(code, i, end);
+            }
+        }
+    }
+}
+
 static void reach_goal(struct nest_code *code, size_t i, size_t copy)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
     uint32_t node;
 
     if (step->kind == MDF_NEST_FOLD) {
-        take_element(code, i, copy);
+        nest_take_element(code, i, copy);
     } else if (step->kind == MDF_NEST_STORE) {
-        store_node(code, i, value_of(code, step->in[0]), place_of_view(code, step), (mdf_dtype)step->dtype);
+        store_node(code, i, nest_value_of(code, step->in[0]), place_of_view(code, step), (mdf_dtype)step->dtype);
     } else if (code->steps[i].call.is_called) {
         fill_rows(code, i, false);
     } else {
-        node = value_of(code, i);
+        node = nest_value_of(code, i);
         if (!code->failed) {
             code->nodes[node].is_kept = true;
         }
@@ -614,7 +496,7 @@ static void make_pass(struct nest_code *code, size_t level, const struct nest_ne
             mdf_nest_set_add(&passed, i);
         }
         if (is_barrier(code, needs, level, i, rank) && code->nest->steps[i].kind == MDF_NEST_FOLD) {
-            begin_fold(code, i);
+            nest_begin_fold(code, i);
         }
     }
     if (!mdf_nest_set_is_empty(&passed)) {
@@ -625,7 +507,7 @@ static void make_pass(struct nest_code *code, size_t level, const struct nest_ne
             continue;
         }
         if (code->nest->steps[i].kind == MDF_NEST_FOLD) {
-            finish_fold(code, i);
+            nest_finish_fold(code, i);
         } else {
             finish_call(code, i);
         }
@@ -641,8 +523,8 @@ static void make_body(struct nest_code *code, size_t level, const struct mdf_nes
     for (rank = 0; rank <= most && !code->failed; rank++) {
         make_pass(code, level, &needs, rank);
     }
-    for (copy = 0; copy < count_copies(code, level); copy++) {
-        go_to_copy(code, level, copy);
+    for (copy = 0; copy < nest_count_copies(code, level); copy++) {
+        nest_go_to_copy(code, level, copy);
         for (i = 0; i < code->nest->n_steps && !code->failed; i++) {
             if (mdf_nest_set_has(goals, i) && goal_level(code, i) == level) {
                 reach_goal(code, i, copy);

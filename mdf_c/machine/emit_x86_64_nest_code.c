@@ -290,6 +290,25 @@ static void emit_count(struct nest_code *code, const struct nest_node *node)
     write_back(code, &code->nodes[node->in[0]], number);
 }
 
+/* A sum in pairs: neighbours are joined, then neighbours of these, until all lanes have all of them. */
+static uint8_t join_neighbours(struct nest_code *code, const struct mdf_nest_step *step, uint8_t total, uint8_t target)
+{
+    struct assembler *assembler = nest_assembler(code);
+    unsigned size = nest_element_size(code, step->dtype), n;
+
+    for (n = 1; n < code->shape.lanes; n *= 2) {
+        if (n * size == 16) {
+            assemble_vector_with_number(assembler, VECTOR_UPPER_HALF, 32, total, 0, in_register(code->join_register), 1);
+        } else {
+            assemble_vector_with_number(assembler, VECTOR_SHUFFLE_INTS, nest_vector_size(code, step->dtype), code->join_register,
+                                        0, in_register(total), n * size == 8 ? 0x4E : 0xB1);
+        }
+        emit_take(code, step, total, code->join_register, target);
+        total = target;
+    }
+    return total;
+}
+
 /* Halves of the lanes are joined until there is one. */
 static void join(struct nest_code *code, const struct nest_node *node)
 {
@@ -298,7 +317,10 @@ static void join(struct nest_code *code, const struct nest_node *node)
     unsigned size = nest_element_size(code, node->dtype), n;
     uint8_t total = operand_register(code, node, 0), target = target_register(code, node);
 
-    for (n = code->shape.lanes / 2; n > 0; n /= 2) {
+    if (step->order == MDF_NEST_PAIRWISE) {
+        total = join_neighbours(code, step, total, target);
+    }
+    for (n = step->order == MDF_NEST_PAIRWISE ? 0 : code->shape.lanes / 2; n > 0; n /= 2) {
         if (n * size == 16) {
             assemble_vector_with_number(assembler, VECTOR_UPPER_HALF, 32, total, 0, in_register(code->join_register), 1);
         } else {

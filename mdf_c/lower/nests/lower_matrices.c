@@ -293,7 +293,7 @@ static bool is_worth_it(const struct multiplying *multiplying)
 
     return multiplying->a->dtype == multiplying->result->dtype && multiplying->b->dtype == multiplying->result->dtype &&
            mdf_dtype_kind((mdf_dtype)multiplying->result->dtype) == 'f' && k > 1 && n <= MOST_PRODUCTS &&
-           order != MDF_PRODUCT_IN_BLOCKS && (order != MDF_PRODUCT_DOT || k < MDF_DOT_PARTS || k % MDF_DOT_PARTS == 0);
+           order != MDF_PRODUCT_IN_BLOCKS;
 }
 
 static mdf_lowered_id add_matmul(struct multiplying *multiplying)

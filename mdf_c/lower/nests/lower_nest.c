@@ -19,7 +19,9 @@ enum {
     MOST_POINTS = 1 << 18,   /* of the index space: kernels go through more on several threads */
     MOST_COMPARED = 1 << 22, /* points of nests that are made to see what they give: of more that takes too long */
     LONGEST_FOLD = 4096,     /* elements */
-    LONGEST_SEARCH = 32      /* for the place of an extreme: the kernel goes through longer rows in vectors */
+    LONGEST_PARTS = 1024,    /* of a fold that goes on by halves, each part of which is written out */
+    LONGEST_REST = 128,
+    LONGEST_SEARCH = 32 /* for the place of an extreme: the kernel goes through longer rows in vectors */
 };
 
 /* ------------------------------------------------------------------ the op */
@@ -384,6 +386,12 @@ static struct row_order find_order(const struct fold_rule *rule, mdf_dtype dtype
                : (struct row_order){MDF_FOLD_N_LANES, n <= MDF_FOLD_BLOCK ? MDF_NEST_IN_LANES : MDF_NEST_IN_BLOCKS, false};
 }
 
+/* Whether machine code folds such a row as fast as the kernel: a rest keeps it from vectors along the row. */
+static bool is_fast(struct row_order order, size_t n)
+{
+    return order.order == MDF_NEST_IN_LANES || n <= LONGEST_REST || (n % order.lanes == 0 && n <= LONGEST_PARTS);
+}
+
 /* The folds themselves: along the row, then along the other axes one by one. */
 static uint8_t fold_axes(struct folding *folding, enum mdf_nest_fold fold, uint8_t in, struct row_order order)
 {
@@ -400,9 +408,9 @@ static uint8_t fold_axes(struct folding *folding, enum mdf_nest_fold fold, uint8
         return draft_fold(folding->draft, fold, in, folding->n_outer + 1, folding->outer, 1);
     }
     if (folding->row != DRAFT_NO_AXIS) {
-        /* Machine code has lanes only, and of several NaN keeps the last one. */
         folding->draft->has_failed =
-            folding->draft->has_failed || (!folding->lowering->is_for_source && (order.order != MDF_NEST_IN_LANES || is_mixed));
+            folding->draft->has_failed ||
+            (!folding->lowering->is_for_source && (is_mixed || !is_fast(order, folding->draft->extents[folding->row])));
         in = draft_fold(folding->draft, fold, in, 1, &folding->row, order.lanes);
         folding->draft->steps[in].step.order = (uint8_t)order.order;
         fold = !is_mixed ? fold : fold == MDF_NEST_MAXIMUM ? MDF_NEST_LARGEST : MDF_NEST_SMALLEST;

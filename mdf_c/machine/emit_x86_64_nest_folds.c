@@ -1,0 +1,275 @@
+/* emit_x86_64_nest_folds.c - see emit_x86_64_nest.h. Writes out what folds do: totals that begin, take elements and are joined,
+ * in the orders of nest.h. For those besides lanes a long row is cut into halves, and these again, until there are parts that are
+ * short enough; a part is folded in lanes, and with it the halves that it completes are joined. */
+#include "mdf_c/machine/emit_x86_64_nest.h"
+
+/* ------------------------------------------------------------------ parts of rows */
+
+/* Elements of the longest part. */
+static size_t longest_part(const struct mdf_nest_step *fold)
+{
+    return fold->order == MDF_NEST_PAIRWISE ? 128 : fold->order == MDF_NEST_IN_BLOCKS ? 512 : SIZE_MAX;
+}
+
+struct part {
+    size_t first, end;
+    size_t n_joins; /* halves that end here, too */
+};
+
+/* The part that has element `at`. */
+static struct part find_part(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold, size_t at)
+{
+    struct part part = {0, nest->extents[fold->level], 0};
+
+    while (part.end - part.first > longest_part(fold)) {
+        size_t middle = part.first + (part.end - part.first) / 2 / 8 * 8;
+
+        if (at < middle) {
+            part.end = middle;
+            part.n_joins = 0;
+        } else {
+            part.first = middle;
+            part.n_joins++;
+        }
+    }
+    return part;
+}
+
+size_t nest_part_end(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold, size_t at)
+{
+    return find_part(nest, fold, at).end;
+}
+
+/* How many halves are complete, with those before them, where a part ends. */
+static size_t count_joins(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold, size_t end)
+{
+    return find_part(nest, fold, end - 1).n_joins;
+}
+
+/* Elements of the part that element `at` is in which go to totals in turn: what is behind them is taken one by one by what these
+ * become. */
+static size_t count_in_lanes(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold, size_t at, size_t *first)
+{
+    struct part part = find_part(nest, fold, at);
+    size_t n = part.end - part.first;
+
+    *first = part.first;
+    return fold->order == MDF_NEST_IN_BLOCKS ? n : n - n % fold->lanes;
+}
+
+/* ------------------------------------------------------------------ folds */
+
+/* Totals of one fold, of one copy. */
+static size_t count_totals(const struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    size_t n = nest_lanes(step), most = code->nest->extents[step->level];
+
+    if (nest_folds_lanes(code, i)) {
+        n = nest_is_free(step) ? code->shape.group : n / code->shape.lanes;
+        most = (most + code->shape.lanes - 1) / code->shape.lanes;
+    }
+    return n < most ? n : most;
+}
+
+static uint32_t begin_index(struct nest_code *code, size_t i)
+{
+    return nest_add_node(code,
+                         (struct nest_node){.code = NODE_TOTAL, .step = (uint8_t)i, .dtype = MDF_DTYPE_INT64, .is_index = true});
+}
+
+void nest_begin_fold(struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    size_t n = count_totals(code, i) * nest_count_copies(code, step->level), k;
+
+    if (n > MOST_TOTALS || (nest_finds_index(step) && n > MOST_COPIES)) {
+        code->failed = true;
+        return;
+    }
+    for (k = 0; k < n; k++) {
+        struct nest_node node = {.code = NODE_TOTAL, .step = (uint8_t)i, .dtype = step->operand_dtype};
+
+        code->steps[i].totals[k] = nest_add_node(code, node);
+        if (nest_finds_index(step)) {
+            code->steps[i].places[k] = begin_index(code, i);
+        }
+    }
+    if (nest_finds_index(step)) {
+        code->steps[i].count = begin_index(code, i);
+    }
+}
+
+static void take(struct nest_code *code, size_t step, uint32_t total, uint32_t element, bool is_partial)
+{
+    struct nest_node node = {.code = NODE_TAKE, .step = (uint8_t)step, .n_in = 2, .in = {total, element}};
+
+    node.dtype = code->nest->steps[step].operand_dtype;
+    node.active = (uint8_t)(is_partial ? code->active : code->shape.lanes);
+    nest_add_node(code, node);
+}
+
+static void take_index(struct nest_code *code, size_t i, size_t which, uint32_t element, bool is_last)
+{
+    struct nest_node node = {.code = NODE_TAKE, .step = (uint8_t)i, .n_in = 4};
+
+    node.in[0] = code->steps[i].totals[which];
+    node.in[1] = element;
+    node.in[2] = code->steps[i].places[which];
+    node.in[3] = code->steps[i].count;
+    node.dtype = code->nest->steps[i].operand_dtype;
+    node.active = (uint8_t)code->shape.lanes;
+    nest_add_node(code, node);
+    if (is_last) {
+        node = (struct nest_node){.code = NODE_COUNT, .step = (uint8_t)i, .n_in = 1, .in = {code->steps[i].count}};
+        node.dtype = MDF_DTYPE_INT64;
+        nest_add_node(code, node);
+    }
+}
+
+static void join_totals(struct nest_code *code, size_t i, size_t copy);
+
+/* Of a fold with a rest: whether the element at the current indices is taken by what the totals have become, which the first of
+ * them makes. */
+static bool is_in_rest(struct nest_code *code, size_t i, size_t copy)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    size_t at = (size_t)code->offsets[step->level], first, n;
+
+    if (!nest_has_parts(step) || nest_folds_lanes(code, i)) {
+        return false;
+    }
+    n = count_in_lanes(code->nest, step, at, &first);
+    if (n > 0 && at == first + n) {
+        join_totals(code, i, copy);
+    }
+    return at >= first + n;
+}
+
+/* The element at the current indices, into the total that it goes to. */
+void nest_take_element(struct nest_code *code, size_t i, size_t copy)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    bool is_across = nest_folds_lanes(code, i);
+    size_t n = count_totals(code, i), first_axis = step->level, which;
+    uint32_t element = nest_value_of(code, step->in[0]);
+
+    if (code->failed) {
+        return;
+    }
+    which = is_across ? (size_t)code->offsets[code->shape.vector_axis] / code->shape.lanes : (size_t)code->offsets[first_axis];
+    if (!nest_is_free(step)) { /* there may be fewer totals than lanes, which are numbered as if there were all */
+        which %= is_across ? step->lanes / code->shape.lanes : nest_lanes(step);
+    }
+    which = is_in_rest(code, i, copy) ? 0 : which % n;
+    which += is_across || step->level <= code->shape.vector_axis ? 0 : copy * n;
+    if (nest_finds_index(step)) {
+        take_index(code, i, which, element, copy + 1 == nest_count_copies(code, nest_operand_level(code, i)));
+    } else {
+        take(code, i, code->steps[i].totals[which], element, is_across);
+    }
+}
+
+static size_t whole_count(const struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+
+    return nest_folds_lanes(code, i) ? nest_lanes(step) / code->shape.lanes : nest_lanes(step);
+}
+
+static uint32_t join_lanes(struct nest_code *code, size_t i, uint32_t total)
+{
+    struct nest_node node = {.code = NODE_JOIN, .step = (uint8_t)i, .n_in = 1, .in = {total}};
+
+    node.dtype = code->nest->steps[i].dtype;
+    return nest_add_node(code, node);
+}
+
+/* All totals of a copy become the first. */
+static void join_totals(struct nest_code *code, size_t i, size_t copy)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    bool is_free = nest_is_free(step);
+    size_t n = count_totals(code, i), whole = is_free ? 0 : whole_count(code, i), half, k;
+    uint32_t *totals = &code->steps[i].totals[copy * n];
+
+    for (k = 1; k < n && is_free; k++) {
+        take(code, i, totals[0], totals[k], false);
+    }
+    if (nest_has_parts(step) && step->order == MDF_NEST_PAIRWISE) { /* neighbours, then pairs of them */
+        for (k = 0; k < n && nest_folds_lanes(code, i); k++) {
+            totals[k] = join_lanes(code, i, totals[k]);
+        }
+        for (half = 1; half < whole; half *= 2) {
+            for (k = 0; k + half < n; k += 2 * half) {
+                take(code, i, totals[k], totals[k + half], false);
+            }
+        }
+        return;
+    }
+    for (half = whole / 2; half > 0; half /= 2) {
+        for (k = 0; k < half && k + half < n; k++) {
+            take(code, i, totals[k], totals[k + half], false);
+        }
+    }
+    totals[0] = nest_folds_lanes(code, i) ? join_lanes(code, i, totals[0]) : totals[0];
+}
+
+/* Where a part of a row ends, its total becomes one with those of the halves that it completes, in totals[0] of the copy. */
+static void finish_part(struct nest_code *code, size_t i, size_t copy, size_t end)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    struct nest_step_code *own = &code->steps[i];
+    uint32_t *total = &own->totals[copy * count_totals(code, i)];
+    size_t first, n_in_lanes = count_in_lanes(code->nest, step, end - 1, &first), n_joins, k;
+
+    if (first + n_in_lanes == end) { /* else the rest has joined them */
+        join_totals(code, i, copy);
+    }
+    n_joins = count_joins(code->nest, step, end);
+    for (k = 0; k < n_joins; k++) {
+        uint32_t left = own->halves[own->n_halves - 1 - k][copy];
+
+        take(code, i, left, *total, false);
+        *total = left;
+    }
+}
+
+/* The parts that end in front of element `end`, which is not the last one: the next ones begin. */
+void nest_change_parts(struct nest_code *code, size_t i, size_t end)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    struct nest_step_code *own = &code->steps[i];
+    size_t n = count_totals(code, i), n_joins = count_joins(code->nest, step, end), copy;
+
+    if (own->n_halves - n_joins >= MOST_HALVES) {
+        code->failed = true;
+        return;
+    }
+    for (copy = 0; copy < nest_count_copies(code, step->level); copy++) {
+        finish_part(code, i, copy, end);
+    }
+    own->n_halves -= n_joins;
+    for (copy = 0; copy < nest_count_copies(code, step->level); copy++) {
+        own->halves[own->n_halves][copy] = own->totals[copy * n];
+    }
+    own->n_halves++;
+    nest_begin_fold(code, i);
+}
+
+void nest_finish_fold(struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    size_t n = count_totals(code, i), copy;
+
+    for (copy = 0; copy < nest_count_copies(code, step->level) && !code->failed; copy++) {
+        nest_go_to_copy(code, step->level, copy);
+        if (nest_has_parts(step)) {
+            finish_part(code, i, copy, code->nest->extents[step->level]);
+        } else {
+            join_totals(code, i, copy);
+        }
+        nest_add_entry(code, i, nest_finds_index(step) ? code->steps[i].places[copy] : code->steps[i].totals[copy * n]);
+    }
+    code->steps[i].n_halves = 0;
+}
