@@ -333,11 +333,76 @@ static bool plan_one_hot(struct mdf_call *call, struct mdf_routine_plan *plan)
     return true;
 }
 
+/* The kind of numbers there; -1: none. */
+static int64_t kind_of_keys(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_INT64     ? 0
+           : dtype == MDF_DTYPE_INT32   ? 1
+           : dtype == MDF_DTYPE_FLOAT32 ? 2
+           : dtype == MDF_DTYPE_FLOAT64 ? 3
+                                        : -1;
+}
+
+/* What key `key` stands for, n the default: as the kernel writes it, then read as a number. */
+static bool write_number(struct mdf_call *call, const struct meanings *meanings, int64_t key, int64_t *whole, double *real)
+{
+    double element; /* of any type */
+
+    if (!write_meaning(call, meanings, key, &element)) {
+        return false;
+    }
+    if (mdf_dtype_kind(meanings->dtype) == 'f') {
+        *real = mdf_element_to_double(meanings->dtype, &element);
+    } else {
+        *whole = mdf_element_to_int64(meanings->dtype, &element);
+    }
+    return true;
+}
+
+static bool plan_labels(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *x = call->inputs[0];
+    int64_t kind = kind_of_keys((mdf_dtype)x->dtype);
+    struct mdf_workspace workspace;
+    struct meanings meanings;
+    struct mdf_keys keys;
+    bool is_real;
+
+    if (kind < 0 || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS) || !read_keys(&workspace, &keys) ||
+        !read_meanings(call, &meanings) || kind_of_keys(meanings.dtype) < 0 ||
+        (kind < 2 ? (const void *)keys.integers : keys.reals) == NULL ||
+        !mdf_routine_room(plan, 4 + 2 * keys.n + 1, 2 * keys.n + 1)) {
+        return false;
+    }
+    is_real = mdf_dtype_kind(meanings.dtype) == 'f';
+    plan->function = "encode";
+    plan->dtype = meanings.dtype;
+    plan->whole[0] = (int64_t)x->length;
+    plan->whole[1] = kind;
+    plan->whole[2] = (int64_t)keys.n;
+    plan->whole[3] = is_real;
+    for (size_t i = 0; i <= keys.n; i++) {
+        size_t after = i + (kind < 2 ? keys.n : 0);
+
+        if (i < keys.n && kind < 2) {
+            plan->whole[4 + i] = keys.integers[i];
+        } else if (i < keys.n) {
+            plan->real[i] = keys.reals[i];
+        }
+        if (!write_number(call, &meanings, i < keys.n ? (int64_t)i : -1, &plan->whole[4 + after],
+                          &plan->real[is_real && kind >= 2 ? keys.n + i : i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 #define SETTINGS(table) table, sizeof(struct encode_settings), MDF_OPERATOR_PURE, NULL
 
-const struct mdf_operator mdf_operators_ml_encode[] = {{"LabelEncoder", 1, 1, label_encoder_1, SETTINGS(label_table)},
-                                                       {"LabelEncoder", 2, 99, label_encoder, SETTINGS(label_table)},
-                                                       {"CategoryMapper", 1, 99, category_mapper, SETTINGS(category_table)},
-                                                       {"OneHotEncoder", 1, 99, one_hot_encoder, SETTINGS(hot_table),
-                                                        .routine = MDF_ROUTINE(plan_one_hot, "an element is of no category")},
-                                                       {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+const struct mdf_operator mdf_operators_ml_encode[] = {
+    {"LabelEncoder", 1, 1, label_encoder_1, SETTINGS(label_table), .routine = MDF_ROUTINE(plan_labels, NULL)},
+    {"LabelEncoder", 2, 99, label_encoder, SETTINGS(label_table), .routine = MDF_ROUTINE(plan_labels, NULL)},
+    {"CategoryMapper", 1, 99, category_mapper, SETTINGS(category_table)},
+    {"OneHotEncoder", 1, 99, one_hot_encoder, SETTINGS(hot_table),
+     .routine = MDF_ROUTINE(plan_one_hot, "an element is of no category")},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -6,10 +6,13 @@
  * after feature, each step rounded once; only the sums of kernels of a pair of classes are float64 ones. Sources: ONNX
  * ai.onnx.ml, version 1 of each; Wu, Lin and Weng, Probability estimates for multi-class classification by pairwise coupling
  * (2004). */
+#include "functions/kernel/routine.h"
 #include "functions/onnx_ml/scores.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "functions/onnx_ml/svm_steps_routine.inc"
 
 struct svm_settings {
     struct mdf_floats coefficients, kernel_params, prob_a, prob_b, rho, support_vectors;
@@ -38,7 +41,7 @@ static const struct mdf_setting classifier_table[] = {SHARED,
                                                       {NULL, MDF_SETTING_INT, 0}};
 #undef SETTING
 
-enum { N_SLOTS = 12, MOST_CLASSES = 1 << 15, N_COUPLING_STEPS = 100 };
+enum { N_SLOTS = 12, MOST_CLASSES = 1 << 15 };
 enum kernel { KERNEL_LINEAR, KERNEL_POLY, KERNEL_RBF, KERNEL_SIGMOID };
 
 /* A machine and the row that it is given. */
@@ -58,7 +61,7 @@ struct machine {
 
 static double number_at(const struct mdf_floats *numbers, size_t i)
 {
-    return i < numbers->n ? numbers->items[i] : 0;
+    return mdf_number_at(numbers->items, (int64_t)numbers->n, (int64_t)i);
 }
 
 static bool read_kernel(struct mdf_call *call, struct machine *machine)
@@ -80,33 +83,13 @@ static bool read_kernel(struct mdf_call *call, struct machine *machine)
     return mdf_call_error(call, MDF_VALUE, "there is no kernel_type '%.100s'", settings->kernel_type);
 }
 
-/* The kernel of a row with the vector at `first`. A product of float32 is exact in float64, so that each step of a scalar product
- * rounds once, as a fused one does; the steps of a distance round twice. `intercept` is that of a linear one. */
+/* The kernel of a row with the vector at `first`. */
 static double kernel_of(const struct machine *machine, enum kernel kernel, const double *row, const struct mdf_floats *vectors,
                         size_t first, double intercept)
 {
-    double sum = 0, power;
+    const double parameters[] = {machine->gamma, machine->offset, machine->degree};
 
-    for (size_t i = 0; i < machine->n_features; i++) {
-        double other = number_at(vectors, first + i), difference = mdf_single(row[i] - other);
-
-        sum = mdf_single(kernel == KERNEL_RBF ? sum + mdf_single(difference * difference) : sum + row[i] * other);
-    }
-    switch (kernel) {
-    case KERNEL_POLY:
-        sum = mdf_single(machine->gamma * sum + machine->offset);
-        power = mdf_single(sum * sum);
-        return machine->degree == 2   ? power
-               : machine->degree == 3 ? mdf_single(power * sum)
-                                      : mdf_single(pow(sum, machine->degree));
-    case KERNEL_RBF:
-        return mdf_single(exp(mdf_single(-machine->gamma * sum)));
-    case KERNEL_SIGMOID:
-        return mdf_single(tanh(mdf_single(machine->gamma * sum + machine->offset)));
-    case KERNEL_LINEAR:
-        break;
-    }
-    return mdf_single(sum + intercept);
+    return mdf_svm_kernel((int64_t)kernel, parameters, row, vectors->items + first, (int64_t)machine->n_features, intercept);
 }
 
 static bool refuse_sizes(struct mdf_call *call)
@@ -161,34 +144,17 @@ static bool svm_regressor(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ SVMClassifier */
 
-/* Sums of all pairs of classes, and their votes. Coefficients are [class - 1, vector]. */
+/* Sums of all pairs of classes, and their votes. */
 static void run_pairs(const struct machine *machine, const double *row)
 {
     const struct svm_settings *settings = machine->settings;
-    const int64_t *counts = settings->vectors_per_class.items;
-    size_t n = machine->n_vectors, pair = 0, first_i = 0;
 
-    for (size_t i = 0; i < n && !mdf_should_stop(machine->context); i++) {
+    for (size_t i = 0; i < machine->n_vectors && !mdf_should_stop(machine->context); i++) {
         machine->kernels[i] = kernel_of(machine, machine->kernel, row, &settings->support_vectors, i * machine->n_features, 0);
     }
-    memset(machine->votes, 0, machine->n_classes * sizeof *machine->votes);
-    for (size_t i = 0; i < machine->n_classes; first_i += (size_t)counts[i++]) {
-        size_t first_j = first_i + (size_t)counts[i];
-
-        for (size_t j = i + 1; j < machine->n_classes && !mdf_should_stop(machine->context); first_j += (size_t)counts[j++]) {
-            double sum = 0;
-
-            for (size_t k = first_i; k < first_i + (size_t)counts[i]; k++) {
-                sum += mdf_single(number_at(&settings->coefficients, (j - 1) * n + k) * machine->kernels[k]);
-            }
-            for (size_t k = first_j; k < first_j + (size_t)counts[j]; k++) {
-                sum += mdf_single(number_at(&settings->coefficients, i * n + k) * machine->kernels[k]);
-            }
-            sum += number_at(&settings->rho, pair);
-            machine->sums[pair++] = mdf_single(sum);
-            machine->votes[sum > 0 ? i : j]++;
-        }
-    }
+    mdf_svm_pairs((int64_t)machine->n_classes, settings->vectors_per_class.items, (int64_t)machine->n_vectors,
+                  settings->coefficients.items, settings->rho.items, (int64_t)settings->rho.n, machine->kernels, machine->sums,
+                  machine->votes);
 }
 
 /* One sum a class, where there are no support vectors. */
@@ -202,102 +168,13 @@ static void run_classes(const struct machine *machine, const double *row)
     }
 }
 
-/* The matrix Q of the paper, from r; p where its iteration starts. */
-static void start_coupling(const struct machine *machine, const double *r, double *q, double *p)
-{
-    size_t n = machine->n_classes;
-
-    for (size_t t = 0; t < n && !mdf_should_stop(machine->context); t++) {
-        p[t] = mdf_single(1 / (double)n);
-        q[t * n + t] = 0;
-        for (size_t j = 0; j < n; j++) {
-            if (j != t) {
-                q[t * n + t] = mdf_single(q[t * n + t] + mdf_single(r[j * n + t] * r[j * n + t]));
-                q[t * n + j] = j < t ? q[j * n + t] : mdf_single(-r[j * n + t] * r[t * n + j]);
-            }
-        }
-    }
-}
-
-/* qp = Q p; the product p Q p. */
-static double multiply_coupling(const struct machine *machine, const double *q, const double *p, double *qp)
-{
-    size_t n = machine->n_classes;
-    double pqp = 0;
-
-    for (size_t t = 0; t < n && !mdf_should_stop(machine->context); t++) {
-        qp[t] = 0;
-        for (size_t j = 0; j < n; j++) {
-            qp[t] = mdf_single(qp[t] + mdf_single(q[t * n + j] * p[j]));
-        }
-        pqp = mdf_single(pqp + mdf_single(p[t] * qp[t]));
-    }
-    return pqp;
-}
-
-/* One step of the iteration, for class `t`. */
-static void step_coupling(size_t n, const double *q, size_t t, double *pqp, double *p, double *qp)
-{
-    double change = mdf_single(mdf_single(*pqp - qp[t]) / q[t * n + t]), scale = mdf_single(1 + change);
-    double term = mdf_single(mdf_single(change * q[t * n + t]) + mdf_single(2 * qp[t]));
-
-    p[t] = mdf_single(p[t] + change);
-    *pqp = mdf_single(mdf_single(mdf_single(*pqp + mdf_single(change * term)) / scale) / scale);
-    for (size_t j = 0; j < n; j++) {
-        qp[j] = mdf_single(mdf_single(qp[j] + mdf_single(change * q[t * n + j])) / scale);
-        p[j] = mdf_single(p[j] / scale);
-    }
-}
-
-/* Probabilities of classes from those of pairs, r[i][j] of i against j: the p that minimises the sum over i and j of
- * (r[j][i] p[i] - r[i][j] p[j])^2, by the iteration of the paper. */
-static void couple(const struct machine *machine, double *p)
-{
-    size_t n = machine->n_classes;
-    double *r = machine->coupling, *q = r + n * n, *qp = q + n * n, enough = mdf_single((double)0.005f / (double)n);
-
-    start_coupling(machine, r, q, p);
-    for (size_t step = 0; step < N_COUPLING_STEPS; step++) {
-        double pqp = multiply_coupling(machine, q, p, qp), largest = 0;
-
-        for (size_t t = 0; t < n; t++) {
-            largest = fmax(largest, fabs(mdf_single(qp[t] - pqp)));
-        }
-        if (largest < enough) {
-            return;
-        }
-        for (size_t t = 0; t < n && !mdf_should_stop(machine->context); t++) {
-            step_coupling(n, q, t, &pqp, p, qp);
-        }
-    }
-}
-
-/* 1 - 1 / (1 + exp(-x)). */
-static double opposite_logistic(double x)
-{
-    double part = mdf_single(1 / mdf_single(1 + mdf_single(exp(-fabs(x)))));
-
-    return mdf_single(1 - (x < 0 ? mdf_single(1 - part) : part));
-}
-
 /* Scores as probabilities of the classes. */
 static void find_probabilities(const struct machine *machine, double *scores)
 {
     const struct svm_settings *settings = machine->settings;
-    const double least = (double)1e-7f, most = mdf_single(1 - least);
-    size_t n = machine->n_classes, pair = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        machine->coupling[i * n + i] = 0;
-        for (size_t j = i + 1; j < n; j++, pair++) {
-            double product = mdf_single(machine->sums[pair] * number_at(&settings->prob_a, pair));
-            double p = fmin(fmax(opposite_logistic(mdf_single(product + number_at(&settings->prob_b, pair))), least), most);
-
-            machine->coupling[i * n + j] = p;
-            machine->coupling[j * n + i] = mdf_single(1 - p);
-        }
-    }
-    couple(machine, scores);
+    mdf_svm_probabilities((int64_t)machine->n_classes, machine->sums, settings->prob_a.items, (int64_t)settings->prob_a.n,
+                          settings->prob_b.items, (int64_t)settings->prob_b.n, machine->coupling, scores);
 }
 
 /* The class of a row: the one of the most votes, or of the largest score. Of two classes with weights all positive, or of none,
@@ -376,10 +253,31 @@ static void score_row(const struct machine *machine, const double *row, bool pro
     mdf_post_transform_apply(transform, scores, n_scores);
 }
 
+/* Whether no coefficient is negative. */
+static bool is_positive(const struct svm_settings *settings)
+{
+    size_t i = 0;
+
+    while (i < settings->coefficients.n && settings->coefficients.items[i] >= 0) {
+        i++;
+    }
+    return i == settings->coefficients.n;
+}
+
+static bool is_probable(const struct machine *machine)
+{
+    return machine->n_vectors > 0 && machine->settings->prob_a.n > 0;
+}
+
+static size_t count_scores(const struct machine *machine)
+{
+    return is_probable(machine) ? machine->n_classes : machine->n_sums == 1 && machine->n_classes == 2 ? 2 : machine->n_sums;
+}
+
 static bool svm_classifier(struct mdf_call *call)
 {
     const struct svm_settings *settings = call->settings;
-    bool positive = true, probable;
+    bool positive = is_positive(settings), probable;
     enum mdf_post_transform transform;
     struct mdf_workspace workspace;
     struct machine machine = {0};
@@ -394,11 +292,8 @@ static bool svm_classifier(struct mdf_call *call)
     if (machine.x == NULL || !plan_classifier(call, &machine)) {
         return false;
     }
-    probable = machine.n_vectors > 0 && settings->prob_a.n > 0;
-    n_scores = probable ? machine.n_classes : machine.n_sums == 1 && machine.n_classes == 2 ? 2 : machine.n_sums;
-    for (size_t i = 0; i < settings->coefficients.n; i++) {
-        positive = positive && settings->coefficients.items[i] >= 0;
-    }
+    probable = is_probable(&machine);
+    n_scores = count_scores(&machine);
     machine.y =
         mdf_workspace_output(&workspace, 1, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)machine.n_rows, (int64_t)n_scores});
     classes = machine.y == NULL ? NULL : mdf_workspace_array(&workspace, MDF_DTYPE_INT64, machine.n_rows);
@@ -412,7 +307,105 @@ static bool svm_classifier(struct mdf_call *call)
     return mdf_workspace_end(&workspace) && mdf_labels_output(call, &settings->labels, classes, machine.n_rows);
 }
 
+/* ------------------------------------------------------------------ as plain C: svm_routine.inc */
+
+/* Copies what there is of some numbers behind `at`; where the next ones go. */
+static double *append(double *at, const struct mdf_floats *numbers, size_t n)
+{
+    if (n > 0) {
+        memcpy(at, numbers->items, n * sizeof *at);
+    }
+    return at + n;
+}
+
+static bool plan_machine(struct mdf_call *call, const struct machine *machine, size_t n_scores, struct mdf_routine_plan *plan)
+{
+    const struct svm_settings *settings = call->settings;
+    const struct mdf_value *x = call->inputs[0];
+    size_t n_labels = settings->labels.integers.items != NULL ? settings->labels.integers.n : 0, n = machine->n_classes;
+    size_t n_vectors = machine->n_vectors * machine->n_features;
+    double *at;
+
+    if (settings->labels.strings.items != NULL ||
+        !mdf_routine_room(plan, 16 + n + n_labels,
+                          3 + settings->coefficients.n + n_vectors + settings->rho.n + settings->prob_a.n + settings->prob_b.n)) {
+        return false;
+    }
+    plan->dtype = (mdf_dtype)x->dtype;
+    plan->whole[0] = x->rank == 2 ? mdf_value_shape(x)[0] : 1;
+    plan->whole[1] = (int64_t)machine->n_features;
+    plan->whole[2] = (int64_t)machine->n_vectors;
+    plan->whole[3] = (int64_t)n;
+    plan->whole[4] = (int64_t)n_scores;
+    plan->whole[5] = (int64_t)machine->kernel;
+    plan->whole[7] = (int64_t)machine->n_sums;
+    plan->whole[8] = (int64_t)settings->rho.n;
+    plan->whole[9] = (int64_t)settings->prob_a.n;
+    plan->whole[10] = (int64_t)settings->prob_b.n;
+    plan->whole[11] = (int64_t)settings->coefficients.n;
+    plan->whole[12] = (int64_t)n_labels;
+    plan->whole[13] = is_positive(settings);
+    plan->whole[14] = settings->one_class != MDF_NOT_GIVEN && settings->one_class != 0;
+    plan->whole[15] = settings->rho.n == 1 && n_labels == 2;
+    for (size_t i = 0; i < n && i < settings->vectors_per_class.n; i++) {
+        plan->whole[16 + i] = settings->vectors_per_class.items[i];
+    }
+    for (size_t i = 0; i < n_labels; i++) {
+        plan->whole[16 + n + i] = settings->labels.integers.items[i];
+    }
+    plan->real[0] = machine->gamma;
+    plan->real[1] = machine->offset;
+    plan->real[2] = machine->degree;
+    at = append(plan->real + 3, &settings->coefficients, settings->coefficients.n);
+    at = append(at, &settings->support_vectors, n_vectors);
+    at = append(append(at, &settings->rho, settings->rho.n), &settings->prob_a, settings->prob_a.n);
+    append(at, &settings->prob_b, settings->prob_b.n);
+    plan->work_bytes = (machine->n_features + n_scores + machine->n_vectors + machine->n_sums + 2 * n +
+                        (settings->prob_a.n > 0 ? 2 * n * n : 0)) *
+                       sizeof(double);
+    return true;
+}
+
+static bool read_machine(struct mdf_call *call, struct machine *machine, enum mdf_post_transform *transform)
+{
+    const struct mdf_value *x = call->inputs[0];
+
+    machine->n_features = (size_t)mdf_value_shape(x)[x->rank - 1];
+    return read_kernel(call, machine) &&
+           mdf_post_transform_named(call, ((const struct svm_settings *)call->settings)->post_transform, transform);
+}
+
+static bool plan_svm_regressor(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct svm_settings *settings = call->settings;
+    struct machine machine = {.n_vectors = settings->n_supports > 0 ? (size_t)settings->n_supports : 0};
+    enum mdf_post_transform transform;
+
+    plan->function = "svm_targets";
+    if (!read_machine(call, &machine, &transform) || !plan_machine(call, &machine, 1, plan)) {
+        return false;
+    }
+    plan->whole[6] = (int64_t)transform;
+    return true;
+}
+
+static bool plan_svm_classifier(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    struct machine machine = {0};
+    enum mdf_post_transform transform;
+
+    plan->function = "svm_classes";
+    if (!read_machine(call, &machine, &transform) || !plan_classifier(call, &machine) ||
+        !plan_machine(call, &machine, count_scores(&machine), plan)) {
+        return false;
+    }
+    plan->whole[6] = (int64_t)transform;
+    return true;
+}
+
 const struct mdf_operator mdf_operators_ml_svm[] = {
-    {"SVMClassifier", 1, 99, svm_classifier, classifier_table, sizeof(struct svm_settings), MDF_OPERATOR_PURE, NULL},
-    {"SVMRegressor", 1, 99, svm_regressor, regressor_table, sizeof(struct svm_settings), MDF_OPERATOR_PURE, NULL},
+    {"SVMClassifier", 1, 99, svm_classifier, classifier_table, sizeof(struct svm_settings), MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_svm_classifier, NULL)},
+    {"SVMRegressor", 1, 99, svm_regressor, regressor_table, sizeof(struct svm_settings), MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_svm_regressor, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

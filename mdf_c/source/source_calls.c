@@ -102,7 +102,11 @@ static struct mdf_call *form_of_call(struct mdf_source_writer *writer, const str
     form->n_inputs = lowered->n_inputs;
     form->n_outputs = lowered->n_outputs;
     form->scratch = mdf_arena_array(&writer->arena, MDF_CALL_SCRATCH, sizeof *form->scratch);
-    return form->scratch != NULL ? form : NULL;
+    if (form->scratch == NULL) {
+        mdf_source_out_of_memory(writer);
+        return NULL;
+    }
+    return form;
 }
 
 /* An array of addresses; of what is omitted, also behind the last one, NULL. */
@@ -213,25 +217,33 @@ static bool has_types(const struct mdf_call *call)
     return true;
 }
 
+/* Whether there is a function for the call, and what it is called with; errors of the call itself are not told. */
+static bool plan_routine(struct mdf_source_writer *writer, struct mdf_call *form, struct mdf_routine_plan *plan)
+{
+    mdf_error kept = form->context->error;
+    bool is_planned, is_short;
+    size_t i;
+
+    form->context->error = (mdf_error){0};
+    is_planned = has_types(form) && form->operator->routine->plan(form, plan);
+    is_short = writer->arena.has_refused || form->context->error.code == MDF_OUT_OF_MEMORY;
+    form->context->error = kept;
+    for (i = 0; i < MDF_CALL_SCRATCH; i++) {
+        mdf_value_clear(writer->memory, &form->scratch[i]);
+    }
+    return is_short ? mdf_source_out_of_memory(writer) : is_planned;
+}
+
 static bool write_routine(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
     struct mdf_routine_plan plan = {.arena = &writer->arena};
     struct mdf_call *form = form_of_call(writer, call);
-    bool is_planned;
-    size_t i;
 
     if (form == NULL) {
         return false;
     }
-    is_planned = has_types(form) && call->operator->routine->plan(form, &plan);
-    for (i = 0; i < MDF_CALL_SCRATCH; i++) {
-        mdf_value_clear(writer->memory, &form->scratch[i]);
-    }
-    if (writer->arena.has_refused) {
-        return mdf_source_out_of_memory(writer);
-    }
-    if (!is_planned) {
-        return refuse_types(writer, call);
+    if (!plan_routine(writer, form, &plan)) {
+        return writer->error->code == MDF_OK && refuse_types(writer, call);
     }
     write_routine_call(writer, call, &plan);
     return writer->error->code == MDF_OK;

@@ -89,4 +89,29 @@ def _forest(g, x, n, rows):
                  post_transform=g.rng.choice(TRANSFORMS))
 
 
-_KINDS = [_scale, _normalise, _binarise, _regress, _classify, _encode, _forest, _forest]
+def _machine(g, x, n, rows):
+    kernel = {"kernel_type": g.rng.choice(["LINEAR", "POLY", "RBF", "SIGMOID"]), "kernel_params": [0.5, 0.25, 2.0]}
+    if g.rng.random() < 0.5:
+        vectors = g.rng.choice([0, 1, 3])
+        return _call(g, "SVMRegressor", [x], [("float32", [rows, 1])], **kernel, n_supports=vectors, coefficients=_reals(g, vectors or n), rho=_reals(g, 1),
+                     **({"support_vectors": _reals(g, vectors * n)} if vectors else {}))
+    counts = [g.rng.randint(1, 2) for _ in range(g.rng.choice([2, 3]))]
+    classes, pairs = len(counts), len(counts) * (len(counts) - 1) // 2
+    chances = {"prob_a": _reals(g, pairs), "prob_b": _reals(g, pairs)} if g.rng.random() < 0.5 else {}
+    return _call(g, "SVMClassifier", [x], [("int64", [rows]), ("float32", [rows, classes if chances or classes == 2 else pairs])], **kernel, **chances,
+                 vectors_per_class=counts, support_vectors=_reals(g, sum(counts) * n), coefficients=_reals(g, sum(counts) * (classes - 1)), rho=_reals(g, pairs),
+                 classlabels_ints=[g.rng.randint(-3, 9) for _ in counts])
+
+
+def _label(g, x, n, rows):
+    if "int" in x.type:
+        keys = {"keys_int64s": [0, 1, 2, 3]}
+    else:
+        keys = {"keys_floats": [0.0, 1.0, 0.5, -1.0]}
+    if x.type not in ("int64", "float32"):
+        return False
+    values = g.rng.choice([{"values_int64s": [5, -6, 7, 8], "default_int64": 3}, {"values_floats": _reals(g, 4), "default_float": 0.25}])
+    return _call(g, "LabelEncoder", [x], [("int64" if "values_int64s" in values else "float32", x.shape)], **keys, **values)
+
+
+_KINDS = [_machine, _label, _scale, _normalise, _binarise, _regress, _classify, _encode, _forest, _forest]
