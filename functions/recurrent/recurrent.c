@@ -465,21 +465,6 @@ static bool run_network(struct mdf_call *call, enum cell_kind kind)
 
 /* ------------------------------------------------------------------ as plain C: recurrent_routine.inc */
 
-/* The number there of an order of sums. */
-static int64_t how_to_sum(enum mdf_product_order order, mdf_dtype dtype)
-{
-    switch (order) {
-    case MDF_PRODUCT_DOT:
-        return 1;
-    case MDF_PRODUCT_IN_BLOCKS:
-        return mdf_product_is_fused(dtype) ? 3 : 2;
-    case MDF_PRODUCT_IN_ORDER:
-    case MDF_PRODUCT_TURNED: /* the same, as alpha is 1 */
-        break;
-    }
-    return 0;
-}
-
 static void plan_numbers(const struct mdf_call *call, const struct network *network, mdf_dtype dtype, int64_t *whole)
 {
     size_t n = network->n_gates * network->n_hidden;
@@ -498,8 +483,8 @@ static void plan_numbers(const struct mdf_call *call, const struct network *netw
     whole[8] = network->input_forget;
     whole[9] = network->first_is_reverse;
     whole[10] = mdf_call_input(call, 4) != NULL && call->inputs[4]->dtype == MDF_DTYPE_INT64;
-    whole[11] = how_to_sum(mdf_product_order(&product), dtype);
-    whole[12] = how_to_sum(MDF_PRODUCT_IN_BLOCKS, dtype); /* as the weights are kept packed */
+    whole[11] = mdf_product_routine(mdf_product_order(&product), dtype);
+    whole[12] = mdf_product_routine(MDF_PRODUCT_IN_BLOCKS, dtype); /* as the weights are kept packed */
     whole[13] = (int64_t)network->n_gates;
     whole[14] = (int64_t)network->n_activations;
 }

@@ -46,6 +46,17 @@ def _convolve(g, type):
     return g.call("Conv", inputs, [(type, [batch, groups * outputs] + counts)], group=groups, **attributes)
 
 
+def _convolve_back(g, type):
+    groups, channels, outputs, sizes = g.rng.choice([1, 1, 2]), g.rng.choice([1, 3]), g.rng.choice([1, 2]), _plane(g)[:2]
+    kernel, strides = [g.rng.randint(1, 3) for _ in sizes], [g.rng.choice([1, 2, 3]) for _ in sizes]
+    pads = [g.rng.randint(0, (k - 1) // 2) for k in kernel + kernel]
+    counts = [(n - 1) * s + k - pads[i] - pads[i + len(sizes)] for i, (n, s, k) in enumerate(zip(sizes, strides, kernel))]
+    inputs = [_array(g, type, [1, groups * channels] + sizes), g.get(type, [groups * channels, outputs] + kernel)]
+    if g.rng.random() < 0.6:
+        inputs.append(g.get(type, [groups * outputs]))
+    return min(counts) > 0 and g.call("ConvTranspose", inputs, [(type, [1, groups * outputs] + counts)], group=groups, kernel_shape=kernel, strides=strides, pads=pads)
+
+
 def _pool(g, type):
     sizes, planes = _plane(g), [g.rng.choice([1, 2]), g.rng.choice([1, 3])]
     attributes, counts = _windows(g, sizes, False)
@@ -89,4 +100,4 @@ def _recur(g, type):
     return g.call(op, inputs, [(type, [steps, directions, batch, hidden])] + [(type, state)] * (2 if op == "LSTM" else 1), **attributes)
 
 
-_KINDS = [_convolve, _convolve, _pool, _pool_planes, _recur, _recur]
+_KINDS = [_convolve, _convolve, _convolve_back, _pool, _pool_planes, _recur, _recur]

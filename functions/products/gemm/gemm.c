@@ -617,6 +617,20 @@ bool mdf_product_is_fused(mdf_dtype dtype)
     return mdf_dtype_kind(dtype) == 'f' && mdf_has_avx2();
 }
 
+int64_t mdf_product_routine(enum mdf_product_order order, mdf_dtype dtype)
+{
+    switch (order) {
+    case MDF_PRODUCT_DOT:
+        return 1;
+    case MDF_PRODUCT_IN_BLOCKS:
+        return mdf_product_is_fused(dtype) ? 3 : 2;
+    case MDF_PRODUCT_IN_ORDER:
+    case MDF_PRODUCT_TURNED: /* the same, as alpha is 1 */
+        break;
+    }
+    return 0;
+}
+
 bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product)
 {
     struct packed_job job = {.kernels = choose_kernels(product->dtype), .type = choose_type(product->dtype), .product = product};

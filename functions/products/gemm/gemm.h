@@ -60,6 +60,8 @@ enum mdf_product_order {
 };
 enum mdf_product_order mdf_product_order(const struct mdf_product *product);
 bool mdf_product_is_fused(mdf_dtype dtype);
+/* How functions/products/multiply_routine.inc sums in that order, alpha being 1. */
+int64_t mdf_product_routine(enum mdf_product_order order, mdf_dtype dtype);
 /* Keeps A or B packed in `kept`, a value of the kernel's own, for any number of products with it. With `is_constant`, the
  * elements are those of the last time wherever they lie at the same place, in the same form. Afterwards a product is made of
  * packed matrices, whatever its sizes; its sums are the same with and without this where mdf_product_is_packed. False with the

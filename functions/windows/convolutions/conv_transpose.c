@@ -2,6 +2,7 @@
  *
  * Comes in: X [n, c, ...], W [c, m / group, ...], B [m] or nothing. Goes out: Y [n, m, ...]. Each element of X is a window
  * on Y: its taps are products of weights and elements, added where they fall. Source: ONNX ConvTranspose, all versions. */
+#include "functions/kernel/routine.h"
 #include "functions/products/gemm/gemm.h"
 #include "functions/windows/sliding.h"
 
@@ -212,7 +213,40 @@ static bool conv_transpose(struct mdf_call *call)
            mdf_workspace_end(&workspace);
 }
 
+static bool plan_routine(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *x = call->inputs[0], *weights = call->inputs[1];
+    mdf_dtype dtype = (mdf_dtype)x->dtype;
+    struct mdf_product product = {.dtype = dtype, .alpha = 1, .a_row = 1, .b_column = 1};
+    struct mdf_workspace workspace;
+    struct mdf_windows windows;
+    struct group_shape groups;
+    size_t n_taps;
+
+    if ((dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) || !mdf_workspace_begin(&workspace, call, dtype, 9) ||
+        !plan_transposed(&workspace, x, weights, &windows, &groups) || !mdf_routine_room(plan, 6 + 6 * windows.rank, 0) ||
+        !mdf_workspace_product(call, mdf_value_shape(weights), 2, weights->rank, &n_taps) ||
+        !mdf_workspace_product(call, mdf_value_shape(x), 2, x->rank, &product.n)) {
+        return false;
+    }
+    product.k = groups.channels;
+    product.m = groups.outputs * n_taps;
+    product.a_column = (int64_t)product.m;
+    product.b_row = product.c_row = (int64_t)product.n;
+    plan->function = "convolve_back";
+    plan->dtype = dtype;
+    plan->whole[0] = (int64_t)groups.n_batches;
+    plan->whole[1] = (int64_t)groups.n_groups;
+    plan->whole[2] = (int64_t)groups.channels;
+    plan->whole[3] = (int64_t)groups.outputs;
+    plan->whole[4] = (int64_t)windows.rank;
+    plan->whole[5] = mdf_product_routine(mdf_product_order(&product), dtype);
+    mdf_windows_write(&windows, plan->whole + 6);
+    plan->work_bytes = (product.k + 2 * product.n) * mdf_dtype_size(dtype);
+    return true;
+}
+
 const struct mdf_operator mdf_operators_conv_transpose[] = {{"ConvTranspose", 1, 99, conv_transpose, transpose_table,
                                                              sizeof(struct transpose_settings), MDF_OPERATOR_PURE, NULL,
-                                                             .infer = &mdf_rule_rank},
+                                                             .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_routine, NULL)},
                                                             {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
