@@ -60,8 +60,8 @@ static bool find_put(const struct lowering *lowering, const struct trial *trial,
     const enum mdf_form form = trial->source->operator->form;
     size_t i;
 
-    if (lowering->is_for_source || (form != MDF_FORM_SCATTER_ELEMENTS && form != MDF_FORM_SCATTER_ND) || trial->n != 3 ||
-        trial->outputs[0] == NULL || !replaces(trial)) {
+    if ((form != MDF_FORM_SCATTER_ELEMENTS && form != MDF_FORM_SCATTER_ND) || trial->n != 3 || trial->outputs[0] == NULL ||
+        !replaces(trial)) {
         return false;
     }
     for (i = 0; i < 3; i++) {

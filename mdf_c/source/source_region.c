@@ -53,6 +53,47 @@ static void write_array_copy(struct mdf_source_writer *writer, const struct mdf_
     }
 }
 
+/* The place of what is put, in elements. */
+static const char *place_text(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_put *put = op->of.put;
+    const char *place = "";
+    size_t i;
+
+    for (i = 0; i < put->n_indices; i++) {
+        const char *index = mdf_source_element(writer, op->in[2], mdf_source_text(writer, "%zu", i));
+
+        place = mdf_source_text(writer, "%s%s%s(%s, %lld, &refused)", place, i > 0 ? " + " : "", mdf_source_use(writer, "item"),
+                                index, (long long)put->limits[i]);
+        place = put->steps[i] == 1 ? place : mdf_source_text(writer, "%s * %lld", place, (long long)put->steps[i]);
+    }
+    return place;
+}
+
+static void write_put(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
+{
+    size_t n = writer->lowered->values[op->in[1]].form.length;
+    const char *place, *to;
+
+    if (op->of.put->is_in_place && writer->values[op->out].name == NULL) {
+        writer->values[op->out].name = mdf_source_address(writer, op->in[0]);
+    }
+    write_array_copy(writer, op);
+    to = writer->values[op->out].name;
+    mdf_source_open(writer, "%s", "");
+    mdf_source_line(writer, "bool refused = false;");
+    place = mdf_source_name(writer, &writer->locals, "place");
+    mdf_source_line(writer, "const size_t %s = %s;", place, place_text(writer, op));
+    mdf_source_bail_out_if(writer, "refused", "an index is out of range");
+    if (writer->values[op->out].is_live && n == 1) {
+        mdf_source_line(writer, "%s[%s] = %s;", to, place, mdf_source_element(writer, op->in[1], "0"));
+    } else if (writer->values[op->out].is_live) {
+        mdf_source_line(writer, "memcpy(%s + %s, %s, %zu * sizeof *%s);", to, place, mdf_source_address(writer, op->in[1]), n,
+                        to);
+    }
+    mdf_source_close(writer);
+}
+
 /* ------------------------------------------------------------------ IF */
 
 static bool has_live_merges(const struct mdf_source_writer *writer, const struct mdf_lowered_if *branches)
@@ -142,6 +183,10 @@ static bool write_op(struct mdf_source_writer *writer, const struct mdf_lowered_
     }
     if (op->code == MDF_LOWERED_COPY && !writer->lowered->values[op->out].is_scalar) {
         write_array_copy(writer, op);
+        return true;
+    }
+    if (op->code == MDF_LOWERED_PUT) {
+        write_put(writer, op);
         return true;
     }
     if (!writer->lowered->values[op->out].is_scalar) {

@@ -10,7 +10,7 @@
 bool mdf_source_may_bail_out(unsigned code)
 {
     return code == MDF_LOWERED_DIVIDE_NONZERO || (code >= MDF_LOWERED_QUOTIENT && code <= MDF_LOWERED_NEGATE_EXACT) ||
-           code == MDF_LOWERED_FUNCTION;
+           code == MDF_LOWERED_FUNCTION || code == MDF_LOWERED_PUT;
 }
 
 static bool mark(struct mdf_source_writer *writer, mdf_lowered_id id)
