@@ -122,6 +122,29 @@ Test(explain, reasons)
                                                                                  "\"" body "\"}}}}}}}}"
 
 /* A whole number that becomes real in the first run is lowered; an array that grows is not, and it is said which. */
+/* Folds of all kinds stand in nests where there are vectors: among them a sum in pairs with a rest, and extremes of which the
+ * first NaN stays. */
+Test(explain, folds_are_no_kernels)
+{
+    static const char *const folds[] = {"numpy.max(x)",      "numpy.min(x)",  "numpy.sum(x)",
+                                        "numpy.mean(x * x)", "numpy.prod(x)", "numpy.any(x > 1)",
+                                        "numpy.all(x < 9)",  "numpy.any(x)",  "numpy.argmax(x)"};
+    size_t i;
+
+    for (i = 0; i < sizeof folds / sizeof *folds; i++) {
+        char model[TEXT_SIZE];
+        const char *text;
+
+        snprintf(model, sizeof model,
+                 MODEL("\"n\": {\"input_ports\": {\"x\": {\"default_value\": [0.5, 1, 2, 3, 4, 5, 6, 7, 8.5]}}, "
+                       "\"output_ports\": {\"o\": {\"value\": \"%s\"}}}"),
+                 folds[i]);
+        text = explain(model, NULL, NULL, 3);
+        cr_expect(!mdf_has_avx2() || (strstr(text, "lowered") != NULL && strstr(text, "kernels") == NULL), "%s: %s", folds[i],
+                  text);
+    }
+}
+
 Test(explain, loops)
 {
     const char *text = explain(LOOP("s * 0.5", "[x]"), NULL, "7", 3);
@@ -136,14 +159,14 @@ Test(explain, loops)
     cr_expect(strstr(text, "    Loop (node 'n', parameter 'l'): lowered") != NULL, "%s", text);
 }
 
-#define GROWING(parameters)                                                                                                   \
-    "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {" NODE(                                        \
+#define GROWING(parameters)                                                                                                     \
+    "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {" NODE(                                          \
         "\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 7, \"v_initial\": [[[0.5, 1.5]]], \"body\": " \
-        "\"b\"}}}, \"output_ports\": {\"o\": {\"value\": \"l\"}}") "}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", "   \
-                                                                   "\"s\"], \"outputs\": [\"c\", \"t\"]}, \"nodes\": "        \
-                                                                   "{\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": " \
-                                                                   "{}}, \"parameters\": {\"w\": {\"value\": [[2.5, 3.5]]}, " \
-                                                                   "" parameters "}, \"output_ports\": {\"t\": {\"value\": "  \
+        "\"b\"}}}, \"output_ports\": {\"o\": {\"value\": \"l\"}}") "}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", "     \
+                                                                   "\"s\"], \"outputs\": [\"c\", \"t\"]}, \"nodes\": "          \
+                                                                   "{\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": "   \
+                                                                   "{}}, \"parameters\": {\"w\": {\"value\": [[2.5, 3.5]]}, "   \
+                                                                   "" parameters "}, \"output_ports\": {\"t\": {\"value\": "    \
                                                                    "\"k\"}}}}}}}}"
 #define CONCAT(operands, axis) "\"k\": {\"function\": \"onnx::Concat\", \"args\": {\"inputs\": " operands ", \"axis\": " axis "}}"
 

@@ -6,9 +6,10 @@
 #include "mdf_c/lowered/nest.h"
 
 enum {
-    PRICE_OF_ALL = 12000,
-    PRICE_OF_OP = 1500,
-    PRICE_OF_STEP = 3500, /* of a nest, which is written out in several ways */
+    PRICE_OF_ALL = 5000,
+    PRICE_OF_OP = 800,
+    PRICE_OF_STEP = 1000,        /* of a nest over one axis */
+    PRICE_OF_FOLDED_STEP = 3500, /* of one with folds or several axes, which is written out in several ways */
     SAVED_BY_OP = 3,
     SAVED_BY_NEST = 30, /* besides what its steps do */
     SAVED_BY_STEP = 15,
@@ -23,16 +24,18 @@ static void add_region(const struct mdf_lowered_region *region, double n_runs, s
 
 static void add_nest(const struct mdf_lowered_nest *nest, double n_runs, struct mdf_code_price *price)
 {
-    double saved = SAVED_BY_NEST, each = SAVED_BY_ELEMENT;
+    double saved = SAVED_BY_NEST, each;
+    bool has_folds = false;
     size_t i;
 
     for (i = 0; i < nest->n_steps; i++) {
-        each = nest->steps[i].kind == MDF_NEST_FOLD ? SAVED_BY_FOLDED_ELEMENT : each;
+        has_folds = has_folds || nest->steps[i].kind == MDF_NEST_FOLD;
     }
+    each = has_folds ? SAVED_BY_FOLDED_ELEMENT : SAVED_BY_ELEMENT;
     for (i = 0; i < nest->n_steps; i++) {
         saved += SAVED_BY_STEP + each * (double)mdf_nest_count(nest, 0, nest->steps[i].level);
     }
-    price->to_make += PRICE_OF_STEP * (double)nest->n_steps;
+    price->to_make += (double)(has_folds || nest->n_axes > 1 ? PRICE_OF_FOLDED_STEP : PRICE_OF_STEP) * (double)nest->n_steps;
     price->saved += n_runs * saved;
 }
 

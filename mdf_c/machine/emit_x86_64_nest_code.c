@@ -122,16 +122,16 @@ static uint64_t beginning_of(unsigned fold, unsigned dtype)
     case MDF_NEST_PRODUCT:
         return bits_of(dtype, 1, 1);
     case MDF_NEST_MAXIMUM:
+    case MDF_NEST_LARGEST:
     case MDF_NEST_FIRST_MAXIMUM:
     case MDF_NEST_LAST_MAXIMUM:
         return bits_of(dtype, -INFINITY, is_long ? INT64_MIN : INT32_MIN);
     case MDF_NEST_MINIMUM:
+    case MDF_NEST_SMALLEST:
     case MDF_NEST_FIRST_MINIMUM:
     case MDF_NEST_LAST_MINIMUM:
         return bits_of(dtype, INFINITY, is_long ? INT64_MAX : INT32_MAX);
     case MDF_NEST_SUM:
-    case MDF_NEST_LARGEST: /* not covered */
-    case MDF_NEST_SMALLEST:
     case N_MDF_NEST_FOLDS:
         break;
     }
@@ -148,13 +148,27 @@ static void emit_total(struct nest_code *code, const struct nest_node *node)
     write_back(code, node, target);
 }
 
-/* The greater (or lesser) of the total and the element: x > t || x != x ? x : t. */
-static void emit_extreme(struct nest_code *code, bool is_maximum, unsigned dtype, uint8_t total, uint8_t element, uint8_t target)
+/* Where a register has NaN, the target has that, else what is in the first scratch register. */
+static void prefer_nan(struct nest_code *code, unsigned dtype, uint8_t number, uint8_t target)
 {
     struct assembler *assembler = nest_assembler(code);
     unsigned size = nest_vector_size(code, dtype);
     bool is_float = dtype == MDF_DTYPE_FLOAT32;
-    unsigned kind = is_float ? OF_FLOATS : OF_DOUBLES;
+
+    assemble_vector_with_number(assembler, VECTOR_COMPARE | (is_float ? OF_FLOATS : OF_DOUBLES), size, SECOND_SCRATCH_REAL,
+                                number, in_register(number), VECTOR_UNORDERED);
+    assemble_vector_with_number(assembler, is_float ? VECTOR_BLEND_FLOATS : VECTOR_BLEND_DOUBLES, size, target, SCRATCH_REAL,
+                                in_register(number), SECOND_SCRATCH_REAL << 4);
+}
+
+/* The greater (or lesser) of the total and the element: x > t || x != x ? x : t; where the first NaN stays, t if it is NaN. */
+static void emit_extreme(struct nest_code *code, enum mdf_nest_fold fold, unsigned dtype, uint8_t total, uint8_t element,
+                         uint8_t target)
+{
+    bool is_maximum = fold == MDF_NEST_MAXIMUM || fold == MDF_NEST_LARGEST, keeps_first = fold >= MDF_NEST_LARGEST;
+    struct assembler *assembler = nest_assembler(code);
+    unsigned size = nest_vector_size(code, dtype);
+    unsigned kind = dtype == MDF_DTYPE_FLOAT32 ? OF_FLOATS : OF_DOUBLES;
 
     if (dtype == MDF_DTYPE_INT32) {
         assemble_vector(assembler, is_maximum ? VECTOR_MAXIMUM_INTS : VECTOR_MINIMUM_INTS, size, target, total,
@@ -171,10 +185,10 @@ static void emit_extreme(struct nest_code *code, bool is_maximum, unsigned dtype
     /* Where one of them is NaN, and where both are 0, the instruction gives the second. */
     assemble_vector(assembler, (is_maximum ? VECTOR_MAXIMUM : VECTOR_MINIMUM) | kind, size, SCRATCH_REAL, element,
                     in_register(total));
-    assemble_vector_with_number(assembler, VECTOR_COMPARE | kind, size, SECOND_SCRATCH_REAL, element, in_register(element),
-                                VECTOR_UNORDERED);
-    assemble_vector_with_number(assembler, is_float ? VECTOR_BLEND_FLOATS : VECTOR_BLEND_DOUBLES, size, target, SCRATCH_REAL,
-                                in_register(element), SECOND_SCRATCH_REAL << 4);
+    prefer_nan(code, dtype, element, keeps_first ? SCRATCH_REAL : target);
+    if (keeps_first) {
+        prefer_nan(code, dtype, total, target);
+    }
 }
 
 static void emit_take(struct nest_code *code, const struct mdf_nest_step *step, uint8_t total, uint8_t element, uint8_t target)
@@ -186,7 +200,7 @@ static void emit_take(struct nest_code *code, const struct mdf_nest_step *step, 
         emit_element(code, step->fold == MDF_NEST_SUM ? MDF_LOWERED_ADD : MDF_LOWERED_MULTIPLY, dtype, dtype, 2, registers, NULL,
                      target, code->shape.lanes);
     } else {
-        emit_extreme(code, step->fold == MDF_NEST_MAXIMUM, dtype, total, element, target);
+        emit_extreme(code, (enum mdf_nest_fold)step->fold, dtype, total, element, target);
     }
 }
 

@@ -17,7 +17,7 @@ _CALLS = ["math.sin({})", "math.cos({})", "math.tanh({})", "abs({})", "math.atan
 _ARRAY_CALLS = ["numpy.sin({})", "numpy.cos({})", "numpy.tanh({})", "numpy.abs({})", "numpy.exp(-numpy.abs({}))", "numpy.floor({})", "numpy.sqrt(numpy.abs({}))",
                 "numpy.square({})", "numpy.sign({})", "numpy.round({})", "numpy.arctan({})", "numpy.negative({})", "numpy.clip({}, -1, 1)", "numpy.log1p(numpy.abs({}))"]
 _REDUCTIONS = ["{}.sum()", "numpy.mean({})", "numpy.max({})", "numpy.min({})", "{}[0]", "{}[-1]", "numpy.dot({0}, {0})", "len({})", "numpy.linalg.norm({})",
-               "{}.shape[0]", "numpy.prod({})", "numpy.argmax({})", "sum({})"]
+               "{}.shape[0]", "numpy.prod({})", "numpy.argmax({})", "sum({})", "numpy.any({} > 0.5)", "numpy.all({} < 2)"]
 _REARRANGED = ["{}[::-1]", "numpy.cumsum({})", "numpy.roll({}, 1)", "numpy.sort({})", "numpy.flip({})", "{}.copy()", "numpy.cumprod({})"]
 
 

@@ -261,7 +261,7 @@ static enum mdf_nest_fold find_way(const struct mdf_fold_way *way)
     return i < sizeof ways / sizeof *ways ? ways[i].fold : N_MDF_NEST_FOLDS;
 }
 
-/* False: nests do not fold so. Machine code covers no extremes of which the first NaN stays. */
+/* False: nests do not fold so. */
 static bool find_fold(const struct lowering *lowering, const struct mdf_operator *operator, struct fold_rule * rule)
 {
     *rule = (struct fold_rule){.of = operator->fold, .fold = N_MDF_NEST_FOLDS};
@@ -273,8 +273,7 @@ static bool find_fold(const struct lowering *lowering, const struct mdf_operator
         return true;
     }
     rule->fold = find_way(rule->of->way);
-    return rule->fold < N_MDF_NEST_FOLDS &&
-           (lowering->is_for_source || (rule->fold < MDF_NEST_LARGEST && !rule->of->shifts && !rule->of->truths));
+    return rule->fold < N_MDF_NEST_FOLDS && (lowering->is_for_source || !rule->of->shifts);
 }
 
 /* Which dimensions are folded, as a set; false: it is not known before. */
@@ -408,9 +407,8 @@ static uint8_t fold_axes(struct folding *folding, enum mdf_nest_fold fold, uint8
         return draft_fold(folding->draft, fold, in, folding->n_outer + 1, folding->outer, 1);
     }
     if (folding->row != DRAFT_NO_AXIS) {
-        folding->draft->has_failed =
-            folding->draft->has_failed ||
-            (!folding->lowering->is_for_source && (is_mixed || !is_fast(order, folding->draft->extents[folding->row])));
+        folding->draft->has_failed = folding->draft->has_failed || (!folding->lowering->is_for_source &&
+                                                                    !is_fast(order, folding->draft->extents[folding->row]));
         in = draft_fold(folding->draft, fold, in, 1, &folding->row, order.lanes);
         folding->draft->steps[in].step.order = (uint8_t)order.order;
         fold = !is_mixed ? fold : fold == MDF_NEST_MAXIMUM ? MDF_NEST_LARGEST : MDF_NEST_SMALLEST;
@@ -519,7 +517,7 @@ static bool may_fold(const struct lowering *lowering, mdf_dtype dtype)
     char kind = mdf_dtype_kind(dtype);
 
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
-           (lowering->is_for_source && (kind == 'i' || kind == 'u' || kind == 'b'));
+           dtype == MDF_DTYPE_BOOL || (lowering->is_for_source && (kind == 'i' || kind == 'u'));
 }
 
 static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, const struct fold_rule *rule)
