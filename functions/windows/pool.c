@@ -375,6 +375,7 @@ static bool plan_windows(struct mdf_call *call, const struct mdf_windows *window
     plan->whole[3] = (int64_t)windows->rank;
     mdf_windows_write(windows, plan->whole + 5);
     plan->real[0] = job->p;
+    plan->work_bytes = mdf_windows_bytes_met(windows);
     return true;
 }
 

@@ -165,6 +165,17 @@ void mdf_windows_write(const struct mdf_windows *windows, int64_t *numbers)
     }
 }
 
+size_t mdf_windows_bytes_met(const struct mdf_windows *windows)
+{
+    size_t n_outer = 1, n_taps = 1;
+
+    for (size_t i = 0; i < windows->rank; i++) {
+        n_outer *= i + 1 < windows->rank ? (size_t)windows->axes[i].windows : 1;
+        n_taps *= (size_t)windows->axes[i].kernel;
+    }
+    return (n_outer + 3) * n_taps * sizeof(int64_t);
+}
+
 /* ------------------------------------------------------------------ taps */
 
 /* The taps of an axis that meet the array in some window. */

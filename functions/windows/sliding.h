@@ -46,6 +46,8 @@ bool mdf_windows_count(struct mdf_call *call, const struct mdf_window_settings *
 
 /* The axes as windows_routine.inc has them: six numbers each. */
 void mdf_windows_write(const struct mdf_windows *windows, int64_t *numbers);
+/* Bytes of what mdf_meet_taps there writes of them. */
+size_t mdf_windows_bytes_met(const struct mdf_windows *windows);
 
 /* The taps, laid out for loops over rows: runs of windows along the last axis, for one position on the outer axes. */
 struct mdf_taps {

@@ -290,7 +290,7 @@ static bool plan_conv(struct mdf_call *call, struct mdf_routine_plan *routine)
     routine->whole[7] = sums.skips_rows;
     routine->whole[8] = sums.is_dot;
     mdf_windows_write(&plan.windows, routine->whole + 9);
-    routine->work_bytes = mdf_dtype_size(dtype) * (sums.is_dot ? n_products : n_run);
+    routine->work_bytes = mdf_windows_bytes_met(&plan.windows) + mdf_dtype_size(dtype) * (sums.is_dot ? n_products : n_run);
     return true;
 }
 

@@ -242,7 +242,7 @@ static bool plan_routine(struct mdf_call *call, struct mdf_routine_plan *plan)
     plan->whole[4] = (int64_t)windows.rank;
     plan->whole[5] = mdf_product_routine(mdf_product_order(&product), dtype);
     mdf_windows_write(&windows, plan->whole + 6);
-    plan->work_bytes = (product.k + 2 * product.n) * mdf_dtype_size(dtype);
+    plan->work_bytes = mdf_windows_bytes_met(&windows) + (product.k + 2 * product.n) * mdf_dtype_size(dtype);
     return true;
 }
 
