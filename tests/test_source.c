@@ -112,6 +112,7 @@ Test(source, any_allocation_may_fail)
         {"tests/data/compile/flow.yaml", 59},
         {"tests/data/compile/operators.json", 1499},
         {"tests/data/compile/arrays.json", 2999},
+        {"tests/data/compile/routines.json", 1499},
     };
     size_t i;
 
@@ -176,6 +177,7 @@ Test(source, any_piece_may_be_refused)
         {"tests/data/compile/operators.json", 4999},
         {"tests/data/compile/arrays.json", 9973},
         {"tests/data/compile/onnx.json", 3989},
+        {"tests/data/compile/routines.json", 4999},
         {"tests/data/compile/numpy.json", 3989},
     };
     size_t i;
