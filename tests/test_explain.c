@@ -189,6 +189,23 @@ Test(explain, growing_states)
     }
 }
 
+/* A sequence that a loop makes longer is lowered as the array of its items, and given out as a sequence too. */
+Test(explain, growing_sequences)
+{
+    static const char model[] =
+        "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"q\": "
+        "{\"function\": \"onnx::SequenceEmpty\", \"args\": {\"dtype\": 1}}, \"l\": {\"function\": \"onnx::Loop\", \"args\": "
+        "{\"M\": 7, \"v_initial\": \"[q]\", \"body\": \"b\"}}, \"a\": {\"function\": \"onnx::ConcatFromSequence\", \"args\": "
+        "{\"input_sequence\": \"l\", \"axis\": 0, \"new_axis\": 1}}}, \"output_ports\": {\"l\": {\"value\": \"l\"}, \"a\": "
+        "{\"value\": \"a\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}, "
+        "\"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}}, \"parameters\": {\"w\": {\"function\": "
+        "\"onnx::ConstantOfShape\", \"args\": {\"input\": [2]}}, \"k\": {\"function\": \"onnx::SequenceInsert\", \"args\": "
+        "{\"input_sequence\": \"s\", \"tensor\": \"w\"}}}, \"output_ports\": {\"t\": {\"value\": \"k\"}}}}}}}}";
+    const char *text = explain(model, NULL, NULL, 3);
+
+    cr_expect_null(strstr(text, "step by step"), "%s", text);
+}
+
 /* Graphs within nodes are explained below their node, and are plain where all is. */
 Test(explain, graphs_within_nodes)
 {

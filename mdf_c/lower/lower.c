@@ -354,12 +354,20 @@ bool lowering_end_side(struct lowering *lowering, struct scope *scope, const str
 
 /* ------------------------------------------------------------------ instructions */
 
+/* A sequence of ONNX that a loop makes longer: it is no list that becomes an array. */
+static bool is_sequence(const struct lowering *lowering, mdf_lowered_id id)
+{
+    const struct fact *fact = &lowering->facts[id];
+
+    return (fact->growth != NULL || fact->list != NULL) && fact->example.dtype != MDF_DTYPE_NONE;
+}
+
 static bool run_alias(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
 {
     mdf_lowered_id id = lowering_value_of(lowering, scope, instruction->b);
 
     if (id != MDF_LOWERED_NONE && lowering_example(lowering, id)->kind != MDF_KIND_TENSOR &&
-        instruction->opcode == MDF_OPCODE_ARRAY) {
+        instruction->opcode == MDF_OPCODE_ARRAY && !is_sequence(lowering, id)) {
         return lowering_fail(lowering, MDF_REFUSED_LIST_TO_ARRAY);
     }
     return lowering_bind(lowering, scope, instruction->a, id);
@@ -499,6 +507,23 @@ static bool is_observed(const struct mdf_lowering_request *request, const struct
                : request->readers[index] != MDF_READ_BY_NOBODY && request->readers[index] != request->self;
 }
 
+/* A list that a loop made, or an empty one. */
+static bool is_list_output(const struct lowering *lowering, mdf_lowered_id id)
+{
+    const struct mdf_value *list = lowering_example(lowering, id);
+
+    return lowering->facts[id].list != NULL ||
+           (list->kind == MDF_KIND_LIST && list->length == 0 && lowering_is_constant(lowering, id));
+}
+
+static struct mdf_lowered_output list_output(const struct lowering *lowering, struct mdf_value *slot, mdf_lowered_id id)
+{
+    const struct stacked_list *list = lowering->facts[id].list;
+
+    return list == NULL ? (struct mdf_lowered_output){.slot = slot, .id = id}
+                        : (struct mdf_lowered_output){.slot = slot, .id = list->stack, .is_list = true, .item = list->item};
+}
+
 /* Where the first instruction that writes a slot comes from; NULL: there is none. */
 static const struct mdf_origin *find_writer(const struct mdf_code *code, mdf_operand slot)
 {
@@ -538,6 +563,10 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
             lowering->origin = find_writer(scope->code, binding->operand);
             return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
         }
+        if (!lowering->is_for_source && is_list_output(lowering, binding->id)) {
+            lowered->outputs[lowered->n_outputs++] = list_output(lowering, lowering_slot(scope, binding->operand), binding->id);
+            continue;
+        }
         if (lowering_example(lowering, binding->id)->kind != MDF_KIND_TENSOR ||
             lowering_example(lowering, binding->id)->dtype == MDF_DTYPE_STRING) {
             lowering->origin = find_writer(scope->code, binding->operand);
@@ -551,8 +580,8 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
         mdf_lowered_id id = lowered->outputs[i].id;
         uint8_t place = lowered->values[id].place;
 
-        lowered->outputs[i].gives =
-            (place == MDF_LOWERED_RESULT || place == MDF_LOWERED_PARAMETER) && lowering->facts[id].n_outputs == 1;
+        lowered->outputs[i].gives = (place == MDF_LOWERED_RESULT || place == MDF_LOWERED_PARAMETER) &&
+                                    lowering->facts[id].n_outputs == 1 && !lowered->outputs[i].is_list;
     }
     return true;
 }

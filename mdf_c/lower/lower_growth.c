@@ -1,7 +1,12 @@
 /* lower_growth.c - states of a Loop that only grow: each run puts something behind them, and nothing else in the body looks at
- * them. Such a state becomes a stack (struct mdf_lowered_stack, `appends`), which nobody copies to make it longer. See
- * lower_loops.h. */
+ * them. Such a state becomes a stack (struct mdf_lowered_stack), which nobody copies to make it longer: an array behind what it
+ * begins with, a list as the array of its items, for ConcatFromSequence behind the loop. See lower_loops.h. */
 #include "mdf_c/lower/lower_loops.h"
+#include "mdf_c/lower/terms.h"
+
+#include "functions/elements/element.h"
+
+#include <string.h>
 
 /* The axis along which `longer` is `state` with `item` behind it, their elements lying one after the other; MDF_INLINE_RANK:
  * there is none. */
@@ -9,7 +14,7 @@ static size_t find_axis(const struct mdf_value *state, const struct mdf_value *i
 {
     size_t d;
 
-    if (item->kind != MDF_KIND_TENSOR || item->dtype != state->dtype || item->strength != state->strength ||
+    if (item->kind != MDF_KIND_TENSOR || item->length == 0 || item->dtype != state->dtype || item->strength != state->strength ||
         item->rank != state->rank || axis >= state->rank) {
         return MDF_INLINE_RANK;
     }
@@ -21,13 +26,6 @@ static size_t find_axis(const struct mdf_value *state, const struct mdf_value *i
         }
     }
     return axis;
-}
-
-static const struct growth *growth_of(struct lowering *lowering, struct scope *scope, mdf_operand operand)
-{
-    mdf_lowered_id id = operand == MDF_NO_OPERAND ? MDF_LOWERED_NONE : lowering_value_of(lowering, scope, operand);
-
-    return id == MDF_LOWERED_NONE ? NULL : lowering->facts[id].growth;
 }
 
 /* The state with something behind it: a value that no op makes. */
@@ -43,7 +41,7 @@ static mdf_lowered_id add_longer(struct lowering *lowering, mdf_lowered_id state
     *growth = *lowering->facts[state].growth;
     growth->item = item;
     growth->axis = (uint8_t)axis;
-    id = lowering_add_value(lowering, MDF_LOWERED_PARAMETER, lowering_example(lowering, state));
+    id = lowering_add_placeholder(lowering, lowering_example(lowering, state));
     if (id != MDF_LOWERED_NONE) {
         lowering->facts[id].growth = growth;
         lowering->facts[id].depth = lowering->facts[state].depth;
@@ -51,53 +49,209 @@ static mdf_lowered_id add_longer(struct lowering *lowering, mdf_lowered_id state
     return id;
 }
 
-bool lowering_append(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
+/* Whether an array may become an item of a list. */
+static bool may_be_item(const struct mdf_value *list, const struct mdf_value *item)
 {
-    const struct growth *growth = NULL;
-    mdf_lowered_id state, item;
-    size_t n = 0, axis, i;
+    return item->kind == MDF_KIND_TENSOR && item->strength == MDF_STRENGTH_TYPED && list->dtype == item->dtype &&
+           item->length > 0;
+}
 
-    for (i = 0; lowering->n_growing > 0 && i < source->n_inputs; i++) {
-        const struct growth *other = growth_of(lowering, scope, source->inputs[i]);
+/* What Concat or SequenceInsert makes of a state; NONE without a refusal: it does something else. */
+static mdf_lowered_id append(struct lowering *lowering, const struct mdf_code_call *source, mdf_lowered_id state,
+                             mdf_lowered_id item)
+{
+    const struct mdf_value *before = lowering_example(lowering, state), *added = lowering_example(lowering, item);
+    size_t axis;
 
-        growth = i == 0 ? other : growth;
-        n += other != NULL;
+    if (source->operator->form == MDF_FORM_SEQUENCE_INSERT) {
+        return before->kind == MDF_KIND_LIST && may_be_item(before, added) ? add_longer(lowering, state, item, 0)
+                                                                           : MDF_LOWERED_NONE;
     }
-    *taken = n > 0;
-    if (n == 0) {
-        return true;
+    if (source->operator->form != MDF_FORM_CONCATENATE || before->kind != MDF_KIND_TENSOR) {
+        return MDF_LOWERED_NONE;
     }
-    if (n > 1 || growth == NULL || growth->item != MDF_LOWERED_NONE ||
-        source->operator->form != MDF_FORM_CONCATENATE || source->n_inputs != 2) {
-        return lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
+    axis = find_axis(before, added, lowering_axis(source, before->rank, MDF_INLINE_RANK));
+    return axis < MDF_INLINE_RANK ? add_longer(lowering, state, item, axis) : MDF_LOWERED_NONE;
+}
+
+/* The length of a list that was empty before the loop. */
+static mdf_lowered_id count_items(struct lowering *lowering, const struct growth *growth)
+{
+    return growth->item == MDF_LOWERED_NONE
+               ? growth->loop->number
+               : mdf_term_compute(lowering, MDF_LOWERED_ADD, false, growth->loop->number, mdf_term_whole(lowering, 1));
+}
+
+/* Up to the last one that is given. */
+static size_t count_inputs(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    size_t n = source->n_inputs;
+
+    for (; n > 0; n--) {
+        mdf_lowered_id id = source->inputs[n - 1] == MDF_NO_OPERAND ? MDF_LOWERED_NONE
+                                                                    : lowering_value_of(lowering, scope, source->inputs[n - 1]);
+
+        if (id != MDF_LOWERED_NONE && lowering_example(lowering, id)->kind != MDF_KIND_NONE) {
+            break;
+        }
     }
-    state = lowering_value_of(lowering, scope, source->inputs[0]);
-    item = lowering_value_of(lowering, scope, source->inputs[1]);
-    if (item == MDF_LOWERED_NONE) {
+    return n;
+}
+
+static bool append_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    mdf_lowered_id state = lowering_value_of(lowering, scope, source->inputs[0]), item, result = MDF_LOWERED_NONE;
+    const struct growth *growth = lowering->facts[state].growth;
+
+    if (source->operator->element == MDF_ELEMENT(kept)) {
+        result = state;
+    } else if (source->operator->form == MDF_FORM_SEQUENCE_LENGTH && lowering_example(lowering, state)->kind == MDF_KIND_LIST) {
+        result = count_items(lowering, growth);
+    } else if (growth->item == MDF_LOWERED_NONE && count_inputs(lowering, scope, source) == 2) {
+        item = lowering_value_of(lowering, scope, source->inputs[1]);
+        result = item == MDF_LOWERED_NONE ? item : append(lowering, source, state, item);
+    }
+    return result == MDF_LOWERED_NONE ? lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE)
+                                      : lowering_bind(lowering, scope, source->outputs[0], result);
+}
+
+/* ------------------------------------------------------------------ lists behind the loop */
+
+/* The items one behind the other, in a stack whose form is not known to anybody else. */
+static bool join_items(struct lowering *lowering, struct stacked_list *list)
+{
+    struct mdf_lowered_value *value = &lowering->lowered->values[list->stack];
+    struct mdf_lowered_stack *stack = list->loop->stacks;
+    struct mdf_value whole = value->form, none = {0};
+    int64_t shape[MDF_INLINE_RANK];
+
+    while (stack->stack != list->stack) {
+        stack++;
+    }
+    whole.rank--;
+    memmove(whole.shape.sizes, whole.shape.sizes + 1, whole.rank * sizeof *whole.shape.sizes);
+    memcpy(shape, whole.shape.sizes, whole.rank * sizeof *shape);
+    shape[0] = 0;
+    if (mdf_value_make_tensor(lowering->memory, &none, (mdf_dtype)whole.dtype, whole.rank, shape) == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    none.strength = whole.strength;
+    stack->initial = lowering_add_constant(lowering, &none, false);
+    mdf_value_clear(lowering->memory, &none);
+    if (stack->initial == MDF_LOWERED_NONE) {
         return false;
     }
-    axis = lowering_axis(source, lowering_example(lowering, state)->rank, MDF_INLINE_RANK);
-    axis = find_axis(lowering_example(lowering, state), lowering_example(lowering, item), axis);
-    return axis < MDF_INLINE_RANK ? lowering_bind(lowering, scope, source->outputs[0], add_longer(lowering, state, item, axis))
-                                  : lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
+    stack->appends = true;
+    whole.shape.sizes[0] *= mdf_value_shape(&lowering->lowered->values[list->stack].form)[0];
+    value = &lowering->lowered->values[list->stack];
+    value->form = whole;
+    lowering->facts[list->stack].example.rank = whole.rank;
+    memcpy(lowering->facts[list->stack].example.shape.sizes, whole.shape.sizes, whole.rank * sizeof *shape);
+    list->is_joined = true;
+    return true;
 }
+
+/* ConcatFromSequence of all items. NONE without a refusal: of another axis than can be had. */
+static mdf_lowered_id join_list(struct lowering *lowering, const struct mdf_code_call *source, struct stacked_list *list)
+{
+    const int64_t *new_axis = lowering_setting(source->operator, source->settings, "new_axis");
+    bool joins = new_axis == NULL || *new_axis != 1;
+    size_t rank = lowering_example(lowering, list->stack)->rank - (joins && !list->is_joined), axis;
+
+    axis = lowering_axis(source, rank, 0);
+    if (rank == 0 || (list->is_read && joins != list->is_joined)) {
+        return MDF_LOWERED_NONE;
+    }
+    list->is_read = true;
+    if (!joins && axis > 0 && axis < rank && !lowering->facts[list->stack].is_open) {
+        return lowering_move_axis(lowering, list->stack, 0, axis);
+    }
+    return axis == 0 && (!joins || list->is_joined || join_items(lowering, list)) ? list->stack : MDF_LOWERED_NONE;
+}
+
+static bool list_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    mdf_lowered_id id = lowering_value_of(lowering, scope, source->inputs[0]), result = MDF_LOWERED_NONE;
+    struct stacked_list *list = lowering->facts[id].list;
+
+    if (source->operator->element == MDF_ELEMENT(kept)) {
+        result = id;
+    } else if (source->operator->form == MDF_FORM_SEQUENCE_JOIN) {
+        result = join_list(lowering, source, list);
+    }
+    return result == MDF_LOWERED_NONE
+               ? lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(lowering, id), NULL)
+               : lowering_bind(lowering, scope, source->outputs[0], result);
+}
+
+bool lowering_append(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
+{
+    size_t n_growing = 0, n_lists = 0, i;
+
+    for (i = 0; lowering->n_growing + lowering->n_lists > 0 && i < source->n_inputs; i++) {
+        mdf_lowered_id id =
+            source->inputs[i] == MDF_NO_OPERAND ? MDF_LOWERED_NONE : lowering_value_of(lowering, scope, source->inputs[i]);
+
+        n_growing += id != MDF_LOWERED_NONE && lowering->facts[id].growth != NULL;
+        n_lists += id != MDF_LOWERED_NONE && lowering->facts[id].list != NULL;
+        if (n_growing + n_lists > 0 && i > 0 && (lowering->facts[id].growth != NULL || lowering->facts[id].list != NULL)) {
+            return lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
+        }
+    }
+    *taken = n_growing + n_lists > 0;
+    return !*taken || (n_growing > 0 ? append_call : list_call)(lowering, scope, source);
+}
+
+/* ------------------------------------------------------------------ states */
 
 bool loop_add_growing_state(struct loop *loop, size_t i, size_t formal)
 {
     struct lowering *lowering = loop->lowering;
+    const struct mdf_value *initial = lowering_example(lowering, loop->initial[i]);
     struct growth *growth = mdf_arena_allocate(&lowering->scratch, sizeof *growth);
     mdf_lowered_id id;
 
     if (growth == NULL) {
         return lowering_out_of_memory(lowering);
     }
+    if (initial->kind == MDF_KIND_LIST && (initial->length > 0 || !lowering_is_constant(lowering, loop->initial[i]))) {
+        return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, initial, NULL);
+    }
     *growth = (struct growth){.loop = loop->result, .state = i, .item = MDF_LOWERED_NONE};
-    id = loop_add_parameter(loop, lowering_example(lowering, loop->initial[i]));
+    id = lowering_add_placeholder(lowering, initial);
     if (id != MDF_LOWERED_NONE) {
         lowering->facts[id].growth = growth;
+        lowering->facts[id].depth = loop->region.depth;
         lowering->n_growing++;
     }
     return lowering_bind(lowering, &loop->inner, loop->body->formals[formal], id);
+}
+
+/* The list of what an item is in each run. */
+static bool append_list(struct loop *loop, size_t i, mdf_lowered_id item)
+{
+    struct lowering *lowering = loop->lowering;
+    struct stacked_list *list = mdf_arena_allocate(&lowering->scratch, sizeof *list);
+    mdf_lowered_id id;
+
+    if (list == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    if (loop->result->n_runs == 1 && lowering_example(lowering, item)->length == 1) {
+        return lowering_fail(lowering,
+                             MDF_REFUSED_CHANGING_STATE); /* an array of one element, which ops on scalars can not read */
+    }
+    if (!loop_add_stack(loop, item, i, false)) {
+        return false;
+    }
+    *list = (struct stacked_list){.loop = loop->result, .stack = loop->results[i], .item = item};
+    id = loop->results[i] = lowering_add_placeholder(lowering, lowering_example(lowering, loop->initial[i]));
+    if (id == MDF_LOWERED_NONE) {
+        return false;
+    }
+    lowering->facts[id].list = list;
+    lowering->n_lists++;
+    return true;
 }
 
 bool loop_append_state(struct loop *loop, size_t i)
@@ -109,5 +263,7 @@ bool loop_append_state(struct loop *loop, size_t i)
     if (growth == NULL || growth->loop != loop->result || growth->state != i || growth->item == MDF_LOWERED_NONE) {
         return lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
     }
-    return loop_add_stack_behind(loop, growth->item, i, loop->initial[i], growth->axis);
+    return lowering_example(lowering, loop->initial[i])->kind == MDF_KIND_LIST
+               ? append_list(loop, i, growth->item)
+               : loop_add_stack_behind(loop, growth->item, i, loop->initial[i], growth->axis);
 }

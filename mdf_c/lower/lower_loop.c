@@ -249,6 +249,7 @@ static bool lower_growing_runs(struct loop *loop, const struct loop *outside, co
     }
     for (i = 0; i < n_states; i++) {
         grows[i] =
+            (outside->grows != NULL && outside->grows[i]) ||
             is_longer(lowering_example(lowering, loop->yields[FIRST_YIELD + i]), lowering_example(lowering, loop->initial[i]));
         any = any || grows[i];
     }
@@ -270,6 +271,22 @@ static bool lower_growing_runs(struct loop *loop, const struct loop *outside, co
     return true;
 }
 
+/* Lists can only grow. */
+static bool mark_lists(struct loop *loop, size_t n_states)
+{
+    bool *grows = mdf_arena_array(&loop->lowering->scratch, n_states, sizeof *grows);
+    size_t i;
+
+    if (grows == NULL) {
+        return lowering_out_of_memory(loop->lowering);
+    }
+    for (i = 0; i < n_states; i++) {
+        grows[i] = lowering_example(loop->lowering, loop->initial[i])->kind == MDF_KIND_LIST;
+        loop->grows = grows[i] ? grows : loop->grows;
+    }
+    return true;
+}
+
 bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
     size_t n_states = source->n_inputs > FIRST_STATE ? source->n_inputs - FIRST_STATE : 0, changing = 0;
@@ -277,11 +294,12 @@ bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct 
     bool changes = true;
     struct bounds bounds;
 
-    if (!read_bounds(&outside, &bounds) || !loop_read_initial(&outside, FIRST_STATE, n_states)) {
+    if (!read_bounds(&outside, &bounds) || !loop_read_initial(&outside, FIRST_STATE, n_states) ||
+        !mark_lists(&outside, n_states)) {
         return false;
     }
     while (changes && (outside.n_peeled == 0 || bounds.n_runs > 0)) {
-        size_t *counts = lowering_count_ops(lowering);
+        size_t *counts = lowering_count_ops(lowering), n_growing = lowering->n_growing;
 
         loop = outside;
         if (counts == NULL || !lower_runs(&loop, &bounds, n_states, &changes, &changing)) {
@@ -290,6 +308,7 @@ bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct 
         if (!changes) {
             break;
         }
+        lowering->n_growing = n_growing;
         lowering_restore_ops(lowering, counts);
         if (!lower_growing_runs(&loop, &outside, &bounds, n_states, &changes)) {
             return false;

@@ -121,6 +121,18 @@ mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_pl
     return id;
 }
 
+mdf_lowered_id lowering_add_placeholder(struct lowering *lowering, const struct mdf_value *example)
+{
+    mdf_lowered_id id = new_value(lowering, MDF_LOWERED_PARAMETER);
+
+    if (id != MDF_LOWERED_NONE) {
+        lowering->facts[id].example = *example;
+        lowering->facts[id].example.buffer = NULL;
+        lowering->lowered->values[id].form = (struct mdf_value){.kind = example->kind, .dtype = example->dtype};
+    }
+    return id;
+}
+
 mdf_lowered_id lowering_add_constant(struct lowering *lowering, const struct mdf_value *value, bool keeps)
 {
     mdf_lowered_id id = is_too_wide(value) ? MDF_LOWERED_NONE : new_value(lowering, MDF_LOWERED_CONSTANT);

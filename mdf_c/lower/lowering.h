@@ -31,12 +31,21 @@ struct lowering_view {
     int64_t at_stride, at_limit;
 };
 
-/* A state of a loop that only grows: as the run finds it, or with `item` behind it along `axis`. No op may read it. */
+/* A state of a loop that only grows: as the run finds it, or with `item` behind it, along `axis` or, of a list, as one item more.
+ * No op may read it. */
 struct growth {
     const struct mdf_lowered_loop *loop;
     size_t state;
     mdf_lowered_id item; /* NONE: as the run finds it */
     uint8_t axis;
+};
+
+/* What a list is that a loop made in that way: a stack of its items. No op may read the list. */
+struct stacked_list {
+    struct mdf_lowered_loop *loop;
+    mdf_lowered_id stack, item;
+    bool is_joined; /* its items lie one behind the other along their own first axis, not along a new one */
+    bool is_read;
 };
 
 struct fact {
@@ -50,6 +59,7 @@ struct fact {
     bool is_product;             /* of a prepared product: it has memory */
     bool is_nested;              /* a NEST stores it */
     const struct growth *growth; /* NULL: it is none */
+    struct stacked_list *list;   /* NULL: it is none */
     bool is_open;                /* its length is not known before: nothing here can read it */
 };
 
@@ -61,7 +71,7 @@ struct lowering {
     struct fact *facts; /* of each value */
     size_t capacity;    /* of values and facts */
     struct region *region;
-    size_t n_growing; /* states of loops around */
+    size_t n_growing, n_lists; /* states of loops around; values that are a struct stacked_list */
     bool is_for_source;
     const bool *stays;               /* as in struct mdf_lowering_request */
     struct nest_draft *drafts[2];    /* of draft_merge */
@@ -108,6 +118,8 @@ bool lowering_has_failed(const struct lowering *lowering);
 bool lowering_out_of_memory(struct lowering *lowering);
 /* A new value like `example`, which is copied; NONE on failure. */
 mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_place place, const struct mdf_value *example);
+/* A value of any kind that no op makes or reads; NONE: memory ran out. */
+mdf_lowered_id lowering_add_placeholder(struct lowering *lowering, const struct mdf_value *example);
 /* A constant, whose elements are shared, or copied where the value would not last (`keeps` false). */
 mdf_lowered_id lowering_add_constant(struct lowering *lowering, const struct mdf_value *value, bool keeps);
 const struct mdf_value *lowering_example(const struct lowering *lowering, mdf_lowered_id id);
@@ -165,7 +177,8 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
 /* What a CALL op holds, with scratch of its own; its outputs are not made yet. NULL: memory ran out. */
 struct mdf_lowered_call *lowering_make_call(struct lowering *lowering, const struct mdf_call *form, const mdf_lowered_id *inputs);
 
-/* --- lower_growth.c: a call that puts something behind a state that grows; *taken: one of its operands is such a state. */
+/* --- lower_growth.c: a call that puts something behind a state that grows, or reads a list that was one; *taken: one of its
+ * operands is such a value. */
 bool lowering_append(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
 
 /* --- lower_control.c: Loop, Scan, If (lower_loops.h). */

@@ -171,8 +171,8 @@ struct mdf_lowered_part {
 };
 
 /* The elements of in[1], which lie together, begin in the result at the sum, over the int64 elements i of in[2], of i times its
- * step. Each is from -limit to limit - 1, where limit is added to a negative one first; else it bails out. All else is as in in[0]:
- * the result lies where that does (`is_in_place`), which loop_plan.h chooses, or is a copy. */
+ * step. Each is from -limit to limit - 1, where limit is added to a negative one first; else it bails out. All else is as in
+ * in[0]: the result lies where that does (`is_in_place`), which loop_plan.h chooses, or is a copy. */
 struct mdf_lowered_put {
     size_t n_indices;
     int64_t steps[MDF_INLINE_RANK], limits[MDF_INLINE_RANK];
@@ -244,8 +244,8 @@ struct mdf_lowered_rows {
 
 /* What `item` is in each run, stacked along a new first axis in `stack`, which is an array even where it has one element or none.
  * Of a state that only grows (`appends`) there is no new axis: `stack` is `initial`, then the item of each run, one behind the
- * other along `axis`, before which all axes are of length 1. Where the number of items is not known before, nothing but the output of the whole reads the stack, and its form has 0 on that
- * axis. */
+ * other along `axis`, before which all axes are of length 1. Where the number of items is not known before, nothing but the
+ * output of the whole reads the stack, and its form has 0 on that axis. */
 struct mdf_lowered_stack {
     mdf_lowered_id item, stack;
     bool is_reversed; /* filled from the end: n_runs is known then */
@@ -261,6 +261,17 @@ struct mdf_lowered_stack {
     char *items;     /* that of the first run */
     size_t capacity; /* items that there is room for; all stacks of a loop have the same */
 };
+
+/* How many elements of such a stack an index of its axis has. */
+static inline size_t mdf_lowered_stack_step(const struct mdf_value *form, size_t axis)
+{
+    size_t n = 1;
+
+    while (++axis < form->rank) {
+        n *= (size_t)form->shape.sizes[axis];
+    }
+    return n;
+}
 
 struct mdf_lowered_loop {
     /* The number of runs: `n_runs` where it is not SIZE_MAX (Scan, constant trip counts); else that of the int64 scalar
@@ -297,7 +308,9 @@ struct mdf_lowered_loop {
 struct mdf_lowered_output {
     struct mdf_value *slot;
     mdf_lowered_id id;
-    bool gives; /* an array made here, which no other output is: its memory and the slot's change places */
+    bool gives;   /* an array made here, which no other output is: its memory and the slot's change places */
+    bool is_list; /* the slot gets the list of the arrays that lie in `id`, each of the form of `item` */
+    mdf_lowered_id item;
 };
 
 struct mdf_lowered_ports;

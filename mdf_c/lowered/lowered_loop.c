@@ -104,17 +104,16 @@ static bool begin_stack(struct mdf_lowered *lowered, struct mdf_lowered_stack *s
 static bool end_stack(struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack, size_t n_runs)
 {
     struct mdf_value *array = &lowered->arrays[stack->stack];
-    const struct mdf_value *form = &lowered->values[stack->stack].form, *item = &lowered->values[stack->item].form;
-    size_t n_items = n_runs;
+    const struct mdf_value *form = &lowered->values[stack->stack].form;
 
-    if (stack->appends) {
-        n_items = (size_t)mdf_value_shape(&lowered->values[stack->initial].form)[stack->axis] +
-                  n_runs * (size_t)mdf_value_shape(item)[stack->axis];
+    if (!count_elements(lowered, stack, n_runs, &array->length)) {
+        return false;
     }
     array->rank = form->rank;
     memcpy(array->shape.sizes, mdf_value_shape(form), form->rank * sizeof *array->shape.sizes);
-    array->shape.sizes[stack->axis] = (int64_t)n_items;
-    return count_elements(lowered, stack, n_runs, &array->length);
+    array->shape.sizes[stack->axis] =
+        (int64_t)(stack->appends ? array->length / mdf_lowered_stack_step(form, stack->axis) : n_runs);
+    return true;
 }
 
 int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)

@@ -381,10 +381,34 @@ static void detach_scalars(const struct mdf_lowered *lowered)
     }
 }
 
+/* The list of what lies in an array, each in memory of its own. */
+static bool prepare_list(struct mdf_lowered *lowered, struct array_output *output)
+{
+    struct mdf_memory *memory = lowered->context->memory;
+    const struct mdf_value *array = &lowered->arrays[output->output->id], *form = &lowered->values[output->output->item].form;
+    size_t n_bytes = mdf_lowered_size(lowered, output->output->item), n = array->length / form->length, i;
+    struct mdf_value *items;
+
+    mdf_value_clear(memory, &output->spare);
+    items = mdf_value_make_list(memory, &output->spare, n);
+    for (i = 0; i < n && items != NULL; i++) {
+        if (!mdf_lowered_make_array(lowered, output->output->item, &items[i])) {
+            return false;
+        }
+        memcpy(items[i].data, (const char *)array->data + i * n_bytes, n_bytes);
+    }
+    output->spare.dtype = form->dtype;
+    output->way = WAY_COPY;
+    return items != NULL;
+}
+
 static bool prepare_array(struct mdf_lowered *lowered, struct array_output *output)
 {
     struct mdf_value view = lowered->arrays[output->output->id], *slot = output->output->slot;
 
+    if (output->output->is_list) {
+        return prepare_list(lowered, output);
+    }
     if (output->output->gives && mdf_value_own_elements(&view) != NULL) {
         output->way = WAY_GIVE;
         if (output->is_remade || (has_form(slot, &view) && mdf_value_own_elements(slot) != NULL)) {

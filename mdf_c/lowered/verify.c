@@ -366,24 +366,19 @@ static bool begin_loop(struct verification *verification, const struct mdf_lower
            reads_any(verification, op, loop->trip_count) && reads_any(verification, op, loop->condition);
 }
 
-/* Items lie one behind the other, and behind what the stack begins with. */
+/* Items lie one behind the other, and behind what the stack begins with: all of them are some of what an index of the axis has.
+ */
 static bool appends(const struct verification *verification, const struct mdf_lowered_stack *stack)
 {
     const struct mdf_lowered_value *values = verification->lowered->values;
     const struct mdf_value *whole = &values[stack->stack].form, *item = &values[stack->item].form;
     const struct mdf_value *initial = &values[stack->initial].form;
-    size_t d;
+    size_t n = mdf_lowered_stack_step(whole, stack->axis), d;
 
-    for (d = 0; d < whole->rank && whole->rank == item->rank && whole->rank == initial->rank; d++) {
-        const int64_t *sizes = mdf_value_shape(whole);
-
-        if (d != stack->axis && (sizes[d] != mdf_value_shape(item)[d] || sizes[d] != mdf_value_shape(initial)[d] ||
-                                 (d < stack->axis && sizes[d] != 1))) {
-            return false;
-        }
+    for (d = 0; d < stack->axis && d < whole->rank && mdf_value_shape(whole)[d] == 1; d++) {
     }
-    return d == whole->rank && stack->axis < d && !stack->is_reversed && whole->dtype == item->dtype &&
-           whole->dtype == initial->dtype;
+    return d == stack->axis && d < whole->rank && !stack->is_reversed && n > 0 && item->length > 0 && item->length % n == 0 &&
+           initial->length % n == 0 && whole->dtype == item->dtype && whole->dtype == initial->dtype;
 }
 
 /* A stack lies in one of the loop around where that says so, and only there; stacks are padded where nothing but a trip count

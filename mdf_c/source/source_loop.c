@@ -99,11 +99,11 @@ static size_t open_items(const struct mdf_source_writer *writer, const struct md
 
     for (i = 0; i < loop->n_stacks && loop->n_runs == SIZE_MAX && loop->n_padded == 0; i++) {
         const struct mdf_lowered_stack *stack = &loop->stacks[i];
-        size_t n_items = writer->values[stack->stack].n_items, first;
+        size_t n_items = writer->values[stack->stack].n_items;
 
         if (mdf_source_is_live(writer, stack->stack) && stack->appends) {
-            first = (size_t)mdf_source_shape(&value_of(writer, stack->initial)->form)[stack->axis];
-            return (n_items - first) / (size_t)mdf_source_shape(&value_of(writer, stack->item)->form)[stack->axis];
+            n_items *= mdf_lowered_stack_step(&value_of(writer, stack->stack)->form, stack->axis);
+            n_items = (n_items - value_of(writer, stack->initial)->form.length) / value_of(writer, stack->item)->form.length;
         }
         if (mdf_source_is_live(writer, stack->stack)) {
             return n_items;

@@ -1,5 +1,6 @@
 """Random Loop, Scan and If calls with bodies that take from outside."""
 import onnx_calls
+import onnx_file
 import onnx_grammar
 
 STATE_TYPES = ["float32"] * 5 + ["float64", "int64", "int64", "bool", "string", "int32", "float16", "uint8"]
@@ -94,11 +95,21 @@ def _longer(body, state, axis, shape):
 def _loop(graph):
     rng = graph.rng
     states = _states(graph, rng.choice([0, 1, 1, 2, 3]))
+    lists = {}
+    if graph.program.opset >= 13 and rng.random() < 0.15:
+        lists[len(states)] = rng.choice(["float32", "int64", "float64", "bool"]), graph.program.shape()
+        type = lists[len(states)][0]
+        states.append(graph.call("SequenceEmpty", [], [(f"seq({type})", None)], dtype=onnx_file.ELEMENTS[type])[0])
     body = _body(graph)
     i, go = onnx_grammar.Value(body.fresh(), "int64", []), onnx_grammar.Value(body.fresh(), "bool", [])
     body.values += [i, go]
     inside = _inputs(body, states)
     growing = _growing(body, inside)
+    for k in lists:
+        if rng.random() < 0.4:
+            body.call("SequenceLength", [inside[k]], [("int64", [])])
+        if rng.random() < 0.8:
+            body.values.remove(inside[k])
     body.grow(rng.choice([0, 1, 2, 3, 4]))
     has_condition, has_count = rng.random() < 0.4, True
     if has_condition:
@@ -109,7 +120,8 @@ def _loop(graph):
             on = body.call("Less", [i, body.constant("int64", [], [rng.choice([0, 1, 2])])], [("bool", [])])[0]
     else:
         on = go if rng.random() < 0.6 else body.constant("bool", [], [True])
-    outputs = [on] + [_longer(body, v, *growing[k]) if k in growing else _yielded(body, v.type, v.shape, v) for k, v in enumerate(inside)]
+    outputs = [on] + [_longer(body, v, *growing[k]) if k in growing
+                      else body.call("SequenceInsert", [v, body.get(*lists[k])], [(v.type, None)])[0] if k in lists else _yielded(body, v.type, v.shape, v) for k, v in enumerate(inside)]
     stacked = []
     for _ in range(rng.choice([0, 0, 1, 1, 2])):
         value = body.pick(lambda v: onnx_calls.is_tensor(v) and v.shape is not None)
@@ -130,7 +142,11 @@ def _loop(graph):
             m, _ = graph.call("Mod", [found, graph.constant("int64", [], [4])], [("int64", [])])[0], None
             made = made[:len(states)] + [(v.type, None) for v in stacked]
     condition = "" if not has_condition else graph.get("bool", [])
-    return graph.call("Loop", [m, condition] + states, made, body={"graph": _finish(body, [i, go] + inside, outputs + stacked)})
+    results = graph.call("Loop", [m, condition] + states, made, body={"graph": _finish(body, [i, go] + inside, outputs + stacked)})
+    for k in lists:
+        if rng.random() < 0.8:
+            graph.call("ConcatFromSequence", [results[k]], [(lists[k][0], None)], axis=rng.choice([0, 0, 0, 1]), new_axis=rng.choice([0, 1]))
+    return results
 
 
 def _scan(graph):
