@@ -99,9 +99,6 @@ enum mdf_form {
     MDF_FORM_GATHER_ELEMENTS,
     MDF_FORM_SLICE,
     MDF_FORM_CONCATENATE,
-    MDF_FORM_SEQUENCE_INSERT, /* of a list that a loop makes longer */
-    MDF_FORM_SEQUENCE_LENGTH,
-    MDF_FORM_SEQUENCE_JOIN,
     MDF_FORM_SCATTER_ELEMENTS,
     MDF_FORM_SCATTER_ND,
     MDF_FORM_CLIP,
@@ -122,7 +119,10 @@ enum mdf_form {
     MDF_FORM_LP_NORM,
     MDF_FORM_IF, /* control flow: the lowered form has it too */
     MDF_FORM_LOOP,
-    MDF_FORM_SCAN
+    MDF_FORM_SCAN,
+    MDF_FORM_SEQUENCE_INSERT, /* of a list that a loop makes longer; these have none in C */
+    MDF_FORM_SEQUENCE_LENGTH,
+    MDF_FORM_SEQUENCE_JOIN
 };
 
 /* Columns from `fold` on are named where a row has them. */
