@@ -66,6 +66,33 @@ Test(value, lengthen_what_is_shared)
     cr_expect_eq(atomic_load(&memory.used_bytes), (size_t)0);
 }
 
+/* Elements outlive their array, whether it is made anew, cleared or written. */
+Test(value, share_elements)
+{
+    struct mdf_memory memory;
+    struct mdf_value array, elements[2] = {{0}}, copy = {0};
+    int64_t *anew;
+
+    mdf_memory_init(&memory, NULL, 0);
+    array = counted(&memory, 2);
+    mdf_value_share_element(&elements[0], &array, 0);
+    mdf_value_share_element(&elements[1], &array, 3);
+    cr_assert(mdf_value_is_scalar(&elements[1]) && elements[1].dtype == MDF_DTYPE_INT64 && elements[1].length == 1);
+    cr_expect_null(mdf_value_own_elements(&elements[0]));
+    anew = mdf_value_make_tensor(&memory, &array, MDF_DTYPE_INT64, 1, &(const int64_t){4});
+    cr_assert(anew != NULL && anew != elements[0].data);
+    memset(anew, 0, 4 * sizeof *anew);
+    mdf_value_clear(&memory, &elements[0]);
+    cr_expect_null(mdf_value_own_elements(&elements[1]), "it is not where the buffer begins");
+    cr_expect_eq(*(int64_t *)elements[1].data, 3);
+    cr_assert(mdf_value_copy_apart(&memory, &copy, &elements[1]) && mdf_value_make_int(&memory, &elements[1], 7));
+    cr_expect(*(int64_t *)copy.data == 3 && *(int64_t *)elements[1].data == 7);
+    mdf_value_clear(&memory, &array);
+    mdf_value_clear(&memory, &elements[1]);
+    mdf_value_clear(&memory, &copy);
+    cr_expect_eq(atomic_load(&memory.used_bytes), (size_t)0);
+}
+
 /* Where memory is refused, or there is no such size, the array is as it was. */
 Test(value, lengthen_refused)
 {

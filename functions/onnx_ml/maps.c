@@ -35,6 +35,9 @@ static const struct mdf_setting cast_table[] = {SETTING("cast_to", STRING, cast_
 
 enum { N_SLOTS = 5, DIGITS_SIZE = 32 };
 
+/* Scratch values of ZipMap, besides its workspace. */
+enum { SCRATCH_KEYS = 1, SCRATCH_NUMBERS = 2 };
+
 /* Keys and values of input 0, which has to be an object; NULL with the error set. */
 static const struct mdf_value *read_object(struct mdf_call *call, size_t *n)
 {
@@ -305,49 +308,59 @@ static bool cast_map(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ ZipMap */
 
-static bool make_entry(struct mdf_call *call, size_t i, float score, struct mdf_value *key, struct mdf_value *value)
+/* The labels, one after the other. They stay from run to run. */
+static const struct mdf_value *make_keys(struct mdf_call *call, size_t n)
 {
     const struct map_settings *settings = call->settings;
-    struct mdf_memory *memory = call->context->memory;
-    char digits[DIGITS_SIZE];
-    const char *text = digits;
-    float *element;
+    struct mdf_value *keys = &call->scratch[SCRATCH_KEYS];
+    const int64_t size = (int64_t)n;
+    char digits[DIGITS_SIZE], **strings;
 
-    if (settings->strings.items != NULL) {
-        text = settings->strings.items[i];
-    } else {
-        snprintf(digits, sizeof digits, "%lld", (long long)settings->integers.items[i]);
+    if (keys->kind == MDF_KIND_TENSOR) {
+        return keys;
     }
-    element = mdf_value_make_string(memory, key, text, strlen(text))
-                  ? mdf_value_make_tensor(memory, value, MDF_DTYPE_FLOAT32, 0, NULL)
-                  : NULL;
-    if (element == NULL) {
-        return mdf_call_out_of_memory(call);
+    strings = mdf_value_make_tensor(call->context->memory, keys, MDF_DTYPE_STRING, 1, &size);
+    for (size_t i = 0; strings != NULL && i < n; i++) {
+        const char *text = digits;
+
+        if (settings->strings.items != NULL) {
+            text = settings->strings.items[i];
+        } else {
+            snprintf(digits, sizeof digits, "%lld", (long long)settings->integers.items[i]);
+        }
+        strings[i] = mdf_string_new(call->context->memory, text, strlen(text));
+        strings = strings[i] != NULL ? strings : NULL;
     }
-    *element = score;
-    return true;
+    if (strings == NULL) {
+        mdf_value_clear(call->context->memory, keys);
+        mdf_call_out_of_memory(call);
+    }
+    return strings != NULL ? keys : NULL;
 }
 
-/* A list with an object for each row. */
+/* A list with an object for each row; the objects share their keys, and one array of numbers. */
 static bool make_objects(struct mdf_call *call, const float *scores, size_t n_rows, size_t n)
 {
-    struct mdf_value *result = mdf_call_result(call, 0), *rows;
+    struct mdf_memory *memory = call->context->memory;
+    struct mdf_value *result = mdf_call_result(call, 0), *numbers = &call->scratch[SCRATCH_NUMBERS];
+    struct mdf_value *rows = mdf_value_make_list(memory, result != NULL ? result : &call->scratch[0], n_rows);
+    const struct mdf_value *keys = make_keys(call, n);
+    float *elements =
+        mdf_value_make_tensor(memory, numbers, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)n_rows, (int64_t)n});
 
-    result = result != NULL ? result : &call->scratch[0];
-    rows = mdf_value_make_list(call->context->memory, result, n_rows);
-    if (rows == NULL) {
+    if (rows == NULL || keys == NULL || elements == NULL) {
         return mdf_call_out_of_memory(call);
     }
+    memcpy(elements, scores, n_rows * n * sizeof *scores);
     for (size_t row = 0; row < n_rows; row++) {
-        struct mdf_value *entries = mdf_value_make_dict(call->context->memory, &rows[row], n);
+        struct mdf_value *entries = mdf_value_make_dict(memory, &rows[row], n);
 
         if (entries == NULL) {
             return mdf_call_out_of_memory(call);
         }
         for (size_t i = 0; i < n; i++) {
-            if (!make_entry(call, i, scores[row * n + i], &entries[2 * i], &entries[2 * i + 1])) {
-                return false;
-            }
+            mdf_value_share_element(&entries[2 * i], keys, i);
+            mdf_value_share_element(&entries[2 * i + 1], numbers, row * n + i);
         }
     }
     return true;

@@ -196,7 +196,8 @@ static bool is_row(const struct mdf_value *object, const struct mdf_value *first
         const struct mdf_value *number = &mdf_value_items(object)[2 * i + 1];
 
         if (!mdf_value_is_scalar(number) || number->dtype != dtype ||
-            strcmp(mdf_value_key(object, i), mdf_value_key(first, i)) != 0) {
+            (mdf_value_items(object)[2 * i].data != mdf_value_items(first)[2 * i].data &&
+             strcmp(mdf_value_key(object, i), mdf_value_key(first, i)) != 0)) {
             return false;
         }
     }

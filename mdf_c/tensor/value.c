@@ -512,6 +512,14 @@ bool mdf_value_share_items(struct mdf_memory *memory, struct mdf_value *target, 
     return mdf_value_share(memory, target, &part);
 }
 
+void mdf_value_share_element(struct mdf_value *target, const struct mdf_value *array, size_t i)
+{
+    set_tensor(target, (mdf_dtype)array->dtype, 0, 1);
+    target->strength = array->strength;
+    target->data = (char *)array->data + i * mdf_dtype_size((mdf_dtype)array->dtype);
+    target->buffer = share_buffer(array->buffer);
+}
+
 bool mdf_value_reshape(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source, size_t rank,
                        const int64_t *shape)
 {

@@ -112,6 +112,8 @@ bool mdf_value_share(struct mdf_memory *memory, struct mdf_value *target, const 
 /* Makes `target` the list of `n` items of a list from `first` on, in the list's buffer if it has one. */
 bool mdf_value_share_items(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *list, size_t first,
                            size_t n);
+/* Makes `target`, which is NONE, element `i` of an array that has a buffer, in that buffer: one buffer for many small values. */
+void mdf_value_share_element(struct mdf_value *target, const struct mdf_value *array, size_t i);
 /* Makes `target` equal to `source` and shares nothing with it: each may outlive the memory of the other. */
 bool mdf_value_copy_apart(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source);
 /* The same elements under another shape (of the same number of elements). */

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ._library import KIND_LIST, KIND_NONE, Error, Handle, Tensor, Uncopied, checked, lib
+from ._library import KIND_LIST, KIND_NONE, KIND_TENSOR, Error, Handle, Tensor, Uncopied, checked, lib
 
 try:
     import ml_dtypes
@@ -359,8 +359,9 @@ def _table_of(pointer: int, length: int) -> list[dict[str, np.ndarray]] | None:
     keys = [_key(first, i) for i in range(lib.mdf_value_length(first))]
     numbers = np.empty((length, len(keys)), dtype)
     lib.mdf_value_table(pointer, number, address_of(numbers), numbers.nbytes)
-    columns = range(len(keys))
-    return [dict(zip(keys, [row[i, ...] for i in columns])) for row in numbers]
+    width = range(len(keys))
+    cells = iter([numbers[row, column, ...] for row in range(length) for column in width])
+    return [dict(zip(keys, row)) for row in zip(*[cells] * len(keys))]
 
 
 def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | None = None) -> Any:
@@ -381,11 +382,12 @@ def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | Non
     """
     if not pointer:
         return None
-    tensor = Tensor()
-    if lib.mdf_value_tensor(pointer, tensor):
+    kind = lib.mdf_value_kind(pointer)
+    if kind == KIND_TENSOR:
+        tensor = Tensor()
+        lib.mdf_value_tensor(pointer, tensor)
         array = _array_of(pointer, tensor, owner)
         return array[()] if scalars and array.ndim == 0 else array
-    kind = lib.mdf_value_kind(pointer)
     if kind == KIND_NONE:
         return None
     length = lib.mdf_value_length(pointer)

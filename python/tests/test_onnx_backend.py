@@ -90,6 +90,20 @@ def test_each_run_is_from_a_fresh_state():
         np.testing.assert_array_equal(same.run([x]).noise, first.noise)
 
 
+def test_maps_of_all_runs_are_the_callers_own():
+    helper, real = onnx.helper, onnx.TensorProto.FLOAT
+    zipped = helper.make_node("ZipMap", ["x"], ["y"], domain="ai.onnx.ml", classlabels_strings=["a", "b"])
+    graph = helper.make_graph(
+        [zipped], "g", [helper.make_tensor_value_info("x", real, [None, 2])], [helper.make_empty_tensor_value_info("y")]
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 1)]
+    prepared = backend.prepare(helper.make_model(graph, opset_imports=opsets))
+    given = [np.full((n, 2), (n, -n), np.float32) + np.arange(2 * n, dtype=np.float32).reshape(n, 2) for n in (2, 2, 3, 0, 1, 3)]
+    found = [prepared.run([x]).y for x in given]
+    assert [[(row["a"], row["b"]) for row in rows] for rows in found] == [[tuple(row) for row in x] for x in given]
+    assert all(number.dtype == np.float32 for rows in found for row in rows for number in row.values())
+
+
 def test_runs_at_a_time():
     prepared = backend.prepare(random_sums())
     given = [np.full(40_000, i, np.float32) for i in range(8)]
