@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* The axis along which `longer` is `state` with `item` behind it, their elements lying one after the other; MDF_INLINE_RANK:
- * there is none. */
+/* The axis along which an item is put behind a state, if their elements lie one after the other then; MDF_INLINE_RANK: they do
+ * not. */
 static size_t find_axis(const struct mdf_value *state, const struct mdf_value *item, size_t axis)
 {
     size_t d;
@@ -238,8 +238,8 @@ static bool append_list(struct loop *loop, size_t i, mdf_lowered_id item)
         return lowering_out_of_memory(lowering);
     }
     if (loop->result->n_runs == 1 && lowering_example(lowering, item)->length == 1) {
-        return lowering_fail(lowering,
-                             MDF_REFUSED_CHANGING_STATE); /* an array of one element, which ops on scalars can not read */
+        /* An array of one element, which ops on scalars can not read. */
+        return lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
     }
     if (!loop_add_stack(loop, item, i, false)) {
         return false;
