@@ -1,4 +1,6 @@
 /* test_cli.c - the programs as a user calls them: exit status, standard output, standard error, files. */
+#include "mdf_c/machine/emit.h"
+
 #include <criterion/criterion.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -153,6 +155,9 @@ Test(cli, dumps)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct outcome *outcome = call("mdf-run %s", cases[i].arguments);
 
+        if (strcmp(cases[i].file, "moves_nests.txt") == 0 && !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
+            continue; /* there are no nests: kernels are as fast */
+        }
         snprintf(path, sizeof path, "tests/data/dumps/%s", cases[i].file);
         read_file(path, expected);
         cr_expect(outcome->exit_status == 0, "%s: %s", cases[i].arguments, outcome->errors);

@@ -65,6 +65,8 @@ RULES = [
     ("onnx.reference", _has_loop_without_condition, "a Loop without a condition ends by its body's"),
     ("onnx.reference", _has_loop_that_stacks, "what a Loop stacks of numbers without axes has an axis too many"),
     ("onnx.reference", _holds(r'"scan_output_axes"'), "what a Scan stacks has the axis of the runs in front"),
+    ("onnx.reference", _holds(r'"opset": 8,.*"op": "Scan"'), "a Scan of version 8 is run as one of version 9, without its batch"),
+    ("onnx.reference", _holds(r'"op": "(RNN|GRU|LSTM)", "inputs": \["[^"]*"(, "[^"]*"){3}, "[^"]'), "recurrent networks do not look at sequence_lens"),
     ("onnx.reference", _holds(r'"op": "Erf"'), "computed in float32"),
     ("onnx.reference", _holds(r'"op": "Optional'), "an optional is a list"),
     ("onnx.reference", _holds(r'"op": "(Div|Mod)"'), "whole numbers are divided as NumPy does, rounded down"),
