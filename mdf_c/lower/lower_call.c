@@ -627,21 +627,8 @@ static bool fold(struct lowering *lowering, struct scope *scope, struct trial *t
     size_t i;
 
     for (i = 0; i < trial->source->n_outputs; i++) {
-        struct mdf_lowered_kept *kept;
-
-        if (trial->outputs[i] == NULL) {
-            continue;
-        }
-        kept = mdf_arena_allocate(&lowering->lowered->arena, sizeof *kept);
-        if (kept == NULL) {
-            return lowering_out_of_memory(lowering);
-        }
-        kept->next = lowering->lowered->kept; /* of a list that is copied in part, that part too is released with them */
-        lowering->lowered->kept = kept;
-        if (!mdf_value_copy_apart(lowering->memory, &kept->value, &trial->results[i])) {
-            return lowering_out_of_memory(lowering);
-        }
-        if (!lowering_bind(lowering, scope, trial->source->outputs[i], lowering_add_constant(lowering, &kept->value, true))) {
+        if (trial->outputs[i] != NULL &&
+            !lowering_bind(lowering, scope, trial->source->outputs[i], lowering_keep_constant(lowering, &trial->results[i]))) {
             return false;
         }
     }

@@ -123,6 +123,7 @@ static bool join_items(struct lowering *lowering, struct stacked_list *list)
     struct mdf_lowered_value *value = &lowering->lowered->values[list->stack];
     struct mdf_lowered_stack *stack = list->loop->stacks;
     struct mdf_value whole = value->form, none = {0};
+    static const uint64_t nothing = 0;
     int64_t shape[MDF_INLINE_RANK];
 
     while (stack->stack != list->stack) {
@@ -132,12 +133,9 @@ static bool join_items(struct lowering *lowering, struct stacked_list *list)
     memmove(whole.shape.sizes, whole.shape.sizes + 1, whole.rank * sizeof *whole.shape.sizes);
     memcpy(shape, whole.shape.sizes, whole.rank * sizeof *shape);
     shape[0] = 0;
-    if (mdf_value_make_tensor(lowering->memory, &none, (mdf_dtype)whole.dtype, whole.rank, shape) == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    none.strength = whole.strength;
-    stack->initial = lowering_add_constant(lowering, &none, false);
-    mdf_value_clear(lowering->memory, &none);
+    mdf_value_borrow_tensor(lowering->memory, &none, (mdf_dtype)whole.dtype, (enum mdf_strength)whole.strength, whole.rank, shape,
+                            &nothing);
+    stack->initial = lowering_add_constant(lowering, &none, true);
     if (stack->initial == MDF_LOWERED_NONE) {
         return false;
     }
@@ -186,20 +184,24 @@ static bool list_call(struct lowering *lowering, struct scope *scope, const stru
 
 bool lowering_append(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
 {
-    size_t n_growing = 0, n_lists = 0, i;
+    bool (*lower)(struct lowering *, struct scope *, const struct mdf_code_call *) = NULL;
+    size_t i;
 
     for (i = 0; lowering->n_growing + lowering->n_lists > 0 && i < source->n_inputs; i++) {
         mdf_lowered_id id =
             source->inputs[i] == MDF_NO_OPERAND ? MDF_LOWERED_NONE : lowering_value_of(lowering, scope, source->inputs[i]);
+        const struct fact *fact = id == MDF_LOWERED_NONE ? NULL : &lowering->facts[id];
 
-        n_growing += id != MDF_LOWERED_NONE && lowering->facts[id].growth != NULL;
-        n_lists += id != MDF_LOWERED_NONE && lowering->facts[id].list != NULL;
-        if (n_growing + n_lists > 0 && i > 0 && (lowering->facts[id].growth != NULL || lowering->facts[id].list != NULL)) {
+        if (fact == NULL || (fact->growth == NULL && fact->list == NULL)) {
+            continue;
+        }
+        if (i > 0) {
             return lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
         }
+        lower = fact->growth != NULL ? append_call : list_call;
     }
-    *taken = n_growing + n_lists > 0;
-    return !*taken || (n_growing > 0 ? append_call : list_call)(lowering, scope, source);
+    *taken = lower != NULL;
+    return !*taken || lower(lowering, scope, source);
 }
 
 /* ------------------------------------------------------------------ states */

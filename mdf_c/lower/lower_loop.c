@@ -232,11 +232,11 @@ static bool is_longer(const struct mdf_value *next, const struct mdf_value *stat
 
 /* The same once more, where states that were found to change only grow; else *changes stays true, and nothing of it is there. */
 static bool lower_growing_runs(struct loop *loop, const struct loop *outside, const struct bounds *bounds, size_t n_states,
-                               bool *changes)
+                               const size_t *counts, bool *changes)
 {
     struct lowering *lowering = loop->lowering;
     bool *grows = mdf_arena_array(&lowering->scratch, n_states, sizeof *grows);
-    size_t *counts = lowering_count_ops(lowering), n_growing = lowering->n_growing, i;
+    size_t n_growing = lowering->n_growing, i;
     struct mdf_refusal before_it = lowering->refusal;
     const struct mdf_origin *origin = lowering->origin;
     const char *operator= lowering->operator;
@@ -244,7 +244,7 @@ static bool lower_growing_runs(struct loop *loop, const struct loop *outside, co
     struct loop growing = *outside;
     bool any = false;
 
-    if (grows == NULL || counts == NULL) {
+    if (grows == NULL) {
         return lowering_out_of_memory(lowering);
     }
     for (i = 0; i < n_states; i++) {
@@ -310,7 +310,7 @@ bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct 
         }
         lowering->n_growing = n_growing;
         lowering_restore_ops(lowering, counts);
-        if (!lower_growing_runs(&loop, &outside, &bounds, n_states, &changes)) {
+        if (!lower_growing_runs(&loop, &outside, &bounds, n_states, counts, &changes)) {
             return false;
         }
         if (!changes) {

@@ -1,5 +1,6 @@
 /* lower_put.c - PUT for calls that put one element, or one row, into an array at an index: ScatterElements and ScatterND with a
  * single index. See lowering.h. */
+#include "functions/moves/indexing.h"
 #include "mdf_c/lower/trial.h"
 
 #include <string.h>
@@ -12,17 +13,6 @@ static bool replaces(const struct trial *trial)
     return reduction == NULL || *reduction == NULL || strcmp(*reduction, "none") == 0;
 }
 
-static void find_strides(const struct mdf_value *data, int64_t *strides)
-{
-    size_t d = data->rank;
-    int64_t stride = 1;
-
-    while (d-- > 0) {
-        strides[d] = stride;
-        stride *= mdf_value_shape(data)[d];
-    }
-}
-
 /* ScatterElements of one element: all indices but that along the axis are 0. */
 static bool put_element(const struct trial *trial, struct mdf_lowered_put *put)
 {
@@ -33,7 +23,7 @@ static bool put_element(const struct trial *trial, struct mdf_lowered_put *put)
     if (trial->effective[1]->length != 1 || axis >= data->rank) {
         return false;
     }
-    find_strides(data, strides);
+    mdf_strides(data->rank, mdf_value_shape(data), strides);
     *put = (struct mdf_lowered_put){.n_indices = 1, .steps = {strides[axis]}, .limits = {mdf_value_shape(data)[axis]}};
     return true;
 }
@@ -48,7 +38,7 @@ static bool put_row(const struct trial *trial, struct mdf_lowered_put *put)
         mdf_value_shape(indices)[indices->rank - 1] != (int64_t)indices->length) {
         return false;
     }
-    find_strides(data, strides);
+    mdf_strides(data->rank, mdf_value_shape(data), strides);
     *put = (struct mdf_lowered_put){.n_indices = indices->length};
     memcpy(put->steps, strides, put->n_indices * sizeof *strides);
     memcpy(put->limits, mdf_value_shape(data), put->n_indices * sizeof *put->limits);

@@ -32,20 +32,6 @@ static bool is_empty(const struct lowering *lowering, const struct trial *trial,
            !lowering->facts[trial->ids[i]].is_open;
 }
 
-/* A constant with the elements that a value has now. */
-static mdf_lowered_id keep_example(struct lowering *lowering, const struct mdf_value *example)
-{
-    struct mdf_lowered_kept *kept = mdf_arena_allocate(&lowering->lowered->arena, sizeof *kept);
-
-    if (kept == NULL || !mdf_value_copy(lowering->memory, &kept->value, example)) {
-        lowering_out_of_memory(lowering);
-        return MDF_LOWERED_NONE;
-    }
-    kept->next = lowering->lowered->kept;
-    lowering->lowered->kept = kept;
-    return lowering_add_constant(lowering, &kept->value, false);
-}
-
 /* Bails out where a value is not `same`, a constant. */
 static bool bail_out_unless_same(struct lowering *lowering, mdf_lowered_id id, mdf_lowered_id same, size_t n)
 {
@@ -76,7 +62,7 @@ bool lowering_settle_shapes(struct lowering *lowering, struct trial *trial)
             (!is_empty(lowering, trial, i) && !says_shape(trial, i))) {
             continue;
         }
-        same = keep_example(lowering, trial->effective[i]);
+        same = lowering_keep_constant(lowering, trial->effective[i]);
         if (same == MDF_LOWERED_NONE || (!is_empty(lowering, trial, i) &&
                                          !bail_out_unless_same(lowering, trial->ids[i], same, trial->effective[i]->length))) {
             return !lowering_has_failed(lowering);

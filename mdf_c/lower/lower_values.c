@@ -159,6 +159,23 @@ mdf_lowered_id lowering_add_constant(struct lowering *lowering, const struct mdf
     return id;
 }
 
+mdf_lowered_id lowering_keep_constant(struct lowering *lowering, const struct mdf_value *value)
+{
+    struct mdf_lowered_kept *kept = mdf_arena_allocate(&lowering->lowered->arena, sizeof *kept);
+
+    if (kept == NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    kept->next = lowering->lowered->kept; /* of a list that is copied in part, that part too is released with them */
+    lowering->lowered->kept = kept;
+    if (!mdf_value_copy_apart(lowering->memory, &kept->value, value)) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    return lowering_add_constant(lowering, &kept->value, true);
+}
+
 const struct mdf_value *lowering_example(const struct lowering *lowering, mdf_lowered_id id)
 {
     return lowering_is_constant(lowering, id) ? &lowering->lowered->values[id].form : &lowering->facts[id].example;
@@ -223,7 +240,8 @@ static mdf_lowered_id add_op_in(struct lowering *lowering, struct region *region
     lowering->facts[op.out].depth = region->depth;
     lowering->facts[op.out].region = region;
     lowering->facts[op.out].is_view = op.code == MDF_LOWERED_PART && op.of.part->n_rows == 1;
-    lowering->facts[op.out].is_copied = op.code == MDF_LOWERED_COPY || op.code == MDF_LOWERED_PUT || (op.code == MDF_LOWERED_PART && op.of.part->n_rows > 1);
+    lowering->facts[op.out].is_copied =
+        op.code == MDF_LOWERED_COPY || op.code == MDF_LOWERED_PUT || (op.code == MDF_LOWERED_PART && op.of.part->n_rows > 1);
     return op.out;
 }
 

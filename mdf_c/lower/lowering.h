@@ -122,6 +122,8 @@ mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_pl
 mdf_lowered_id lowering_add_placeholder(struct lowering *lowering, const struct mdf_value *example);
 /* A constant, whose elements are shared, or copied where the value would not last (`keeps` false). */
 mdf_lowered_id lowering_add_constant(struct lowering *lowering, const struct mdf_value *value, bool keeps);
+/* A constant with the elements that a value has now, also a list. */
+mdf_lowered_id lowering_keep_constant(struct lowering *lowering, const struct mdf_value *value);
 const struct mdf_value *lowering_example(const struct lowering *lowering, mdf_lowered_id id);
 bool lowering_is_constant(const struct lowering *lowering, mdf_lowered_id id);
 /* Of a constant bool scalar. */

@@ -262,17 +262,6 @@ struct mdf_lowered_stack {
     size_t capacity; /* items that there is room for; all stacks of a loop have the same */
 };
 
-/* How many elements of such a stack an index of its axis has. */
-static inline size_t mdf_lowered_stack_step(const struct mdf_value *form, size_t axis)
-{
-    size_t n = 1;
-
-    while (++axis < form->rank) {
-        n *= (size_t)form->shape.sizes[axis];
-    }
-    return n;
-}
-
 struct mdf_lowered_loop {
     /* The number of runs: `n_runs` where it is not SIZE_MAX (Scan, constant trip counts); else that of the int64 scalar
      * `trip_count` (negative: 0), NONE: no such bound. */

@@ -1,4 +1,5 @@
 /* lowered_loop.c - LOOP: its states, rows and stacks, and its runs one after the other. See lowered.h. */
+#include "functions/moves/indexing.h"
 #include "mdf_c/lowered/lowered_parts.h"
 
 #include <string.h>
@@ -112,7 +113,8 @@ static bool end_stack(struct mdf_lowered *lowered, const struct mdf_lowered_stac
     array->rank = form->rank;
     memcpy(array->shape.sizes, mdf_value_shape(form), form->rank * sizeof *array->shape.sizes);
     array->shape.sizes[stack->axis] =
-        (int64_t)(stack->appends ? array->length / mdf_lowered_stack_step(form, stack->axis) : n_runs);
+        (int64_t)(stack->appends ? array->length / mdf_axes_product(mdf_value_shape(form), stack->axis + 1u, form->rank)
+                                 : n_runs);
     return true;
 }
 

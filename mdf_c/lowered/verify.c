@@ -1,6 +1,8 @@
 /* verify.c - see verify.h. Goes through all ops in their order, with a mark for each value that has been made and can be seen. */
 #include "mdf_c/lowered/verify.h"
 
+#include "functions/moves/indexing.h"
+
 #include "mdf_c/lowered/loop_plan.h"
 #include "mdf_c/lowered/nest.h"
 #include "mdf_c/lowered/nest_folds.h"
@@ -373,7 +375,7 @@ static bool appends(const struct verification *verification, const struct mdf_lo
     const struct mdf_lowered_value *values = verification->lowered->values;
     const struct mdf_value *whole = &values[stack->stack].form, *item = &values[stack->item].form;
     const struct mdf_value *initial = &values[stack->initial].form;
-    size_t n = mdf_lowered_stack_step(whole, stack->axis), d;
+    size_t n = mdf_axes_product(mdf_value_shape(whole), stack->axis + 1u, whole->rank), d;
 
     for (d = 0; d < stack->axis && d < whole->rank && mdf_value_shape(whole)[d] == 1; d++) {
     }

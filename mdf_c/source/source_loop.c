@@ -1,6 +1,7 @@
 /* source_loop.c - a LOOP of a lowered region as a for loop.
  *
  * Scalar states are variables; array states lie where loop_plan.h says. What nothing needs is not there at all. */
+#include "functions/moves/indexing.h"
 #include "mdf_c/source/source_writer.h"
 
 #include <stdlib.h>
@@ -102,7 +103,9 @@ static size_t open_items(const struct mdf_source_writer *writer, const struct md
         size_t n_items = writer->values[stack->stack].n_items;
 
         if (mdf_source_is_live(writer, stack->stack) && stack->appends) {
-            n_items *= mdf_lowered_stack_step(&value_of(writer, stack->stack)->form, stack->axis);
+            const struct mdf_value *form = &value_of(writer, stack->stack)->form;
+
+            n_items *= mdf_axes_product(mdf_value_shape(form), stack->axis + 1u, form->rank);
             n_items = (n_items - value_of(writer, stack->initial)->form.length) / value_of(writer, stack->item)->form.length;
         }
         if (mdf_source_is_live(writer, stack->stack)) {
