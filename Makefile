@@ -24,7 +24,7 @@ SONAME := libmdf.so.0
 
 # ---------------------------------------------------------------- sources
 
-LIBRARY_FOLDERS := $(addprefix mdf_c/,base tensor document expression model code lowered machine lower plan run source values write pictures api) schemas functions
+LIBRARY_FOLDERS := $(addprefix mdf_c/,base tensor document expression dialect model code lowered machine lower plan run source values write pictures api) schemas functions
 # Decoders of images, each there where its library is: a file functions/image/decode_FORMAT.c.
 IMAGE_LIBRARIES := jpeg/libjpeg png/libpng webp/libwebp jpeg2000/libopenjp2 tiff/libtiff-4>=4.5
 found = $(if $(shell pkg-config --exists '$(subst >=, >= ,$(notdir $(1)))' 2>/dev/null && echo yes),$(1))

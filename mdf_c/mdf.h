@@ -225,6 +225,10 @@ typedef enum mdf_loop_condition {
     MDF_LOOP_CONDITION_OBEY      /* the loop ends where it is false, as in ONNX Runtime */
 } mdf_loop_condition;
 
+/* What a document means: docs/dialects.md. UNSAID: PSYNEULINK where PsyNeuLink wrote it (`generating_application`), else REFERENCE, as
+ * the Python engine of MDF has it. */
+typedef enum mdf_dialect { MDF_DIALECT_UNSAID, MDF_DIALECT_REFERENCE, MDF_DIALECT_PSYNEULINK } mdf_dialect;
+
 typedef struct mdf_options {
     size_t size;                    /* sizeof(mdf_options), or 0: see the top of this page */
     const char *graph;              /* id of the graph to run; NULL: the first that no other uses as a body */
@@ -243,6 +247,7 @@ typedef struct mdf_options {
     /* Bound in seconds on each call that loads, compiles, evaluates once or many times, makes or runs a sweep: it ends with
      * MDF_LIMIT, within a fifth of a second. 0: none. See mdf_state_limit_time and docs/limits.md. */
     double time_limit_s;
+    mdf_dialect dialect;
 } mdf_options;
 
 /* ------------------------------------------------------------------ models */

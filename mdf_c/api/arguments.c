@@ -160,12 +160,23 @@ static bool check_loop_condition(mdf_loop_condition condition, mdf_error *error)
     return is_known;
 }
 
+static bool check_dialect(mdf_dialect dialect, mdf_error *error)
+{
+    bool is_known = (unsigned)dialect <= MDF_DIALECT_PSYNEULINK;
+
+    if (!is_known) {
+        mdf_error_set(error, MDF_USAGE, "dialect is %d, which is no mdf_dialect", (int)dialect);
+    }
+    return is_known;
+}
+
 bool mdf_read_options(const mdf_options *given, mdf_options *options, mdf_error *error)
 {
     static const struct layout layout = {"mdf_options", sizeof *options, offsetof(mdf_options, plain) + sizeof options->plain};
 
     return read_struct(&layout, given, options, error) && check_n_threads(options->n_threads, error) &&
-           check_allocator(options->allocator, error) && check_loop_condition(options->loop_condition, error);
+           check_allocator(options->allocator, error) && check_loop_condition(options->loop_condition, error) &&
+           check_dialect(options->dialect, error);
 }
 
 static bool check_values(const mdf_sweep_values *values, size_t n, const char *what, mdf_error *error)

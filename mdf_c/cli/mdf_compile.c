@@ -62,6 +62,7 @@ static const struct option_row rows[] = {
     {"max-passes", '\0', ARGUMENT_COUNT, .offset = FIELD(options.library.max_passes)},
     {"loop-condition", '\0', ARGUMENT_WORD, .offset = FIELD(options.library.loop_condition), .least = MDF_LOOP_CONDITION_STANDARD,
      .words = loop_condition_words},
+    {"dialect", '\0', ARGUMENT_WORD, .offset = FIELD(options.library.dialect), .least = MDF_DIALECT_REFERENCE, .words = dialect_words},
     {"max-memory", '\0', ARGUMENT_BYTES, .offset = FIELD(options.library.max_memory_bytes)},
     {"time-limit", '\0', ARGUMENT_SECONDS, .offset = FIELD(options.library.time_limit_s)},
     {"from", '\0', ARGUMENT_TEXT, .offset = FIELD(options.format)},

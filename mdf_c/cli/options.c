@@ -47,6 +47,7 @@ static const char *output_fault(const char *path)
 }
 
 const char *const loop_condition_words[] = {"standard", "obey", NULL};
+const char *const dialect_words[] = {"reference", "psyneulink", NULL};
 static const char *const dump_words[] = {"code", "lowered", "nests", "schedule", "machine", "c", NULL};
 
 static const struct option_row rows[] = {
@@ -71,6 +72,7 @@ static const struct option_row rows[] = {
     {"max-passes", '\0', ARGUMENT_COUNT, .offset = FIELD(library.max_passes)},
     {"loop-condition", '\0', ARGUMENT_WORD, .offset = FIELD(library.loop_condition), .least = MDF_LOOP_CONDITION_STANDARD,
      .words = loop_condition_words},
+    {"dialect", '\0', ARGUMENT_WORD, .offset = FIELD(library.dialect), .least = MDF_DIALECT_REFERENCE, .words = dialect_words},
     {"max-memory", '\0', ARGUMENT_BYTES, .offset = FIELD(library.max_memory_bytes)},
     {"time-limit", '\0', ARGUMENT_SECONDS, .offset = FIELD(library.time_limit_s)},
     {"check", '\0', ARGUMENT_FLAG, .offset = FIELD(check)},

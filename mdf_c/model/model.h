@@ -34,6 +34,7 @@ struct mdf_output_port {
     const char *id;
     const struct mdf_node *source;
     const struct mdf_node *value; /* NULL: none */
+    const struct mdf_node *initial; /* what it holds before the node has run; NULL: nothing */
     struct mdf_declaration declaration;
 };
 
@@ -56,6 +57,7 @@ struct mdf_parameter {
     struct mdf_definition definition;
     const struct mdf_node *default_initial_value; /* NULL: none */
     const struct mdf_node *time_derivative;       /* NULL: none */
+    const struct mdf_node *reset;                 /* a text: it has its initial value again in each ...; NULL: never */
     struct mdf_parameter_condition *conditions;
     size_t n_conditions;
     struct name_table condition_names;
@@ -79,6 +81,7 @@ struct mdf_graph_node {
     size_t n_output_ports;
     struct name_table output_port_names;
     const struct mdf_graph *graph; /* that runs when the node does; NULL: none */
+    const struct mdf_node *repeat; /* a whole number: it runs until it is finished, and so often at most; NULL: once */
 };
 
 struct mdf_edge {
@@ -86,6 +89,7 @@ struct mdf_edge {
     const struct mdf_node *source;
     const char *sender, *receiver, *sender_port, *receiver_port;
     const struct mdf_node *weight;                                   /* NULL: 1 */
+    bool is_feedback;                                                /* the receiver does not wait for the sender */
     size_t sender_node, sender_index, receiver_node, receiver_index; /* the two ends, resolved */
 };
 
@@ -118,6 +122,7 @@ struct mdf_model {
     struct mdf_memory memory;
     struct mdf_arena arena;
     struct mdf_document *document;
+    mdf_dialect dialect;           /* that its graphs are meant in; UNSAID: it is as the file has it */
     const struct mdf_node *source; /* the object that has "graphs" */
     const char *id;
     int opset; /* of the default ONNX domain */

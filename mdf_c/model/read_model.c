@@ -121,6 +121,10 @@ static mdf_status finish_parameter(struct mdf_reader *reader, const struct mdf_n
     struct mdf_declared_type declared;
     mdf_status status = finish_definition(reader, source, &parameter->definition);
 
+    if (parameter->reset != NULL && (parameter->reset->kind != MDF_NODE_STRING ||
+                                     strcmp(parameter->reset->as.string.bytes, "environment_state_update") != 0)) {
+        return mdf_reader_fail(reader, parameter->reset, MDF_MODEL, "'reset' is \"environment_state_update\"");
+    }
     parameter->declaration.type.dtype = MDF_DTYPE_NONE;
     /* Metadata is free: it declares a type only where it reads as one. */
     if (status == MDF_OK && type != NULL && type->kind == MDF_NODE_STRING && mdf_parse_type(type->as.string.bytes, &declared) &&
@@ -141,8 +145,9 @@ static mdf_status finish_parameter_condition(struct mdf_reader *reader, const st
 
 static mdf_status finish_edge(struct mdf_reader *reader, const struct mdf_node *source, void *object)
 {
-    const struct mdf_node *parameters = mdf_node_get(source, "parameters");
+    const struct mdf_node *parameters = mdf_node_get(source, "parameters"), *feedback = mdf_node_get(source, "feedback");
 
+    ((struct mdf_edge *)object)->is_feedback = feedback != NULL && feedback->kind == MDF_NODE_BOOL && feedback->as.truth;
     if (parameters != NULL && parameters->kind == MDF_NODE_OBJECT) {
         ((struct mdf_edge *)object)->weight = mdf_node_get(parameters, "weight");
     } else if (parameters != NULL && parameters->kind != MDF_NODE_NULL) {
@@ -175,6 +180,7 @@ static const struct class input_port_class = {
 
 static const struct field output_port_fields[] = {COMMON_FIELDS,
                                                   {"value", FIELD_ANY, AT(mdf_output_port, value), false, NULL},
+                                                  {"default_initial_value", FIELD_ANY, AT(mdf_output_port, initial), false, NULL},
                                                   {"shape", FIELD_KNOWN, 0, false, NULL},
                                                   {"type", FIELD_KNOWN, 0, false, NULL},
                                                   END_OF_FIELDS};
@@ -205,6 +211,7 @@ static const struct field parameter_fields[] = {
     {"value", FIELD_ANY, AT(mdf_parameter, definition.value), false, NULL},
     {"default_initial_value", FIELD_ANY, AT(mdf_parameter, default_initial_value), false, NULL},
     {"time_derivative", FIELD_ANY, AT(mdf_parameter, time_derivative), false, NULL},
+    {"reset", FIELD_ANY, AT(mdf_parameter, reset), false, NULL},
     {"function", FIELD_KNOWN, 0, false, NULL},
     {"args", FIELD_OBJECT, AT(mdf_parameter, definition.args), false, NULL},
     {"conditions", FIELD_COLLECTION, AT(mdf_parameter, conditions), false, &condition_class},
@@ -221,6 +228,7 @@ static const struct field node_fields[] = {
     {"nodes", FIELD_KNOWN, 0, false, NULL},
     {"edges", FIELD_KNOWN, 0, false, NULL},
     {"conditions", FIELD_KNOWN, 0, false, NULL},
+    {"repeat_until_finished", FIELD_ANY, AT(mdf_graph_node, repeat), false, NULL},
     {"input_ports", FIELD_COLLECTION, AT(mdf_graph_node, input_ports), false, &input_port_class},
     {"functions", FIELD_COLLECTION, AT(mdf_graph_node, functions), false, &function_class},
     {"parameters", FIELD_COLLECTION, AT(mdf_graph_node, parameters), false, &parameter_class},
@@ -235,6 +243,7 @@ static const struct field edge_fields[] = {COMMON_FIELDS,
                                            {"sender_port", FIELD_TEXT, AT(mdf_edge, sender_port), true, NULL},
                                            {"receiver_port", FIELD_TEXT, AT(mdf_edge, receiver_port), true, NULL},
                                            {"parameters", FIELD_KNOWN, 0, false, NULL},
+                                           {"feedback", FIELD_KNOWN, 0, false, NULL},
                                            END_OF_FIELDS};
 static const struct class edge_class = {"edge", sizeof(struct mdf_edge), AT(mdf_edge, source), edge_fields, finish_edge, false};
 
@@ -256,6 +265,7 @@ static const struct field nested_graph_fields[] = {COMMON_FIELDS,
                                                    {"input_ports", FIELD_KNOWN, 0, false, NULL},
                                                    {"functions", FIELD_KNOWN, 0, false, NULL},
                                                    {"output_ports", FIELD_KNOWN, 0, false, NULL},
+                                                   {"repeat_until_finished", FIELD_KNOWN, 0, false, NULL},
                                                    END_OF_FIELDS};
 static const struct class nested_graph_class = {
     "graph", sizeof(struct mdf_graph), AT(mdf_graph, source), nested_graph_fields, mdf_reader_finish_graph, false};
@@ -601,6 +611,9 @@ static mdf_status finish_node(struct mdf_reader *reader, const struct mdf_node *
     struct mdf_graph *graph;
     mdf_status status;
 
+    if (node->repeat != NULL && (node->repeat->kind != MDF_NODE_INT || node->repeat->as.integer < 1)) {
+        return mdf_reader_fail(reader, node->repeat, MDF_MODEL, "'repeat_until_finished' is the greatest number of runs, from 1 on");
+    }
     named = named != NULL && named->kind == MDF_NODE_NULL ? NULL : named;
     nodes = nodes != NULL && nodes->kind == MDF_NODE_NULL ? NULL : nodes;
     if (nodes == NULL) {

@@ -1,6 +1,7 @@
 /* compile.c - a model's graph to a program: the passes in order. See program.h. */
 #include "mdf_c/base/machine_memory.h"
 #include "mdf_c/base/processor.h"
+#include "mdf_c/dialect/dialect.h"
 #include "mdf_c/plan/compiler.h"
 
 #include <stdio.h>
@@ -155,6 +156,11 @@ static bool require_input(struct graph_builder *builder, struct mdf_program_port
     return name == NULL || port->input_name != NULL;
 }
 
+static bool is_psyneulink(const struct compiler *compiler)
+{
+    return compiler->model->dialect == MDF_DIALECT_PSYNEULINK;
+}
+
 static bool add_port(struct graph_builder *builder, size_t node, size_t index, struct list *ports)
 {
     const struct port_link *link = &builder->nodes[node].links[index];
@@ -175,6 +181,7 @@ static bool add_port(struct graph_builder *builder, size_t node, size_t index, s
     }
     port.origin = builder->compiler->origins[builder->compiler->origin];
     port.is_required = source->default_value == NULL && graph_edges_into(builder, node, index)->n == 0;
+    port.holds = is_psyneulink(builder->compiler) && !builder->is_nested && graph_edges_into(builder, node, index)->n == 0;
     if (!require_input(builder, &port)) {
         return false;
     }
@@ -312,7 +319,8 @@ static bool add_edge(struct graph_builder *builder, const struct mdf_edge *sourc
 {
     struct target target = {builder->compiler, builder->unit, &builder->scope};
     struct place place = place_enter(builder->compiler, "edge", source->id, source->source);
-    struct mdf_program_edge edge = {.sender = source->sender_node};
+    const struct mdf_output_port *sender = &builder->graph->nodes[source->sender_node].output_ports[source->sender_index];
+    struct mdf_program_edge edge = {.sender = source->sender_node, .has_initial = sender->initial != NULL};
     struct mdf_value weight = {0};
     mdf_operand pair[2];
 
@@ -493,6 +501,26 @@ static bool add_input_names(struct compiler *compiler, const struct mdf_graph *g
 
 /* ------------------------------------------------------------------ the passes */
 
+/* What an output port holds before its node has run. */
+static bool keep_initial(struct graph_builder *builder, const struct mdf_output_port *source, struct mdf_program_output *output)
+{
+    struct target target = {builder->compiler, builder->unit, &builder->scope};
+    struct mdf_value constant = {0};
+    struct place place;
+
+    output->initial = MDF_NO_OPERAND;
+    if (source->initial == NULL) {
+        return true;
+    }
+    place = place_enter(builder->compiler, "output port", source->id, source->initial);
+    if (!compile_declared_constant(&target, source->initial, &source->declaration, &constant)) {
+        return false;
+    }
+    output->initial = unit_add_constant(&target, &constant, 0);
+    place_leave(builder->compiler, place);
+    return output->initial != MDF_NO_OPERAND;
+}
+
 static bool keep_nodes(struct graph_builder *builder)
 {
     struct mdf_program *program = builder->compiler->program;
@@ -515,8 +543,14 @@ static bool keep_nodes(struct graph_builder *builder)
         for (j = 0; j < node->n_outputs; j++) {
             node->outputs[j].id = keep_text(builder->compiler, source->output_ports[j].id);
             node->outputs[j].operand = plan->outputs[j];
+            if (!keep_initial(builder, &source->output_ports[j], &node->outputs[j])) {
+                return false;
+            }
         }
+        node->finished = plan->finished;
+        node->most_repeats = source->repeat != NULL ? (uint64_t)source->repeat->as.integer : 1;
         node->first = plan->first;
+        node->reset = plan->reset;
         node->initial = plan->initial;
         node->main = plan->main;
         node->end = plan->end;
@@ -562,6 +596,18 @@ static bool compile_parts(struct graph_builder *builder, struct nested *nested, 
            (nested == NULL || nested_take_yields(builder, &nested->yields));
 }
 
+/* What must be given holds for all of an evaluation. */
+static void note_holding(struct list *ports)
+{
+    size_t i;
+
+    for (i = 0; i < ports->n; i++) {
+        struct mdf_program_port *port = (struct mdf_program_port *)ports->items + i;
+
+        port->holds = port->holds || port->is_required;
+    }
+}
+
 /* Whether an edge may bring what its sender computed in an evaluation before: its receiver does not wait for it. */
 static bool has_late_edges(const struct mdf_graph *graph)
 {
@@ -570,7 +616,7 @@ static bool has_late_edges(const struct mdf_graph *graph)
     for (i = 0; i < graph->n_edges; i++) {
         const struct mdf_edge *edge = &graph->edges[i];
 
-        if (edge->sender_node == edge->receiver_node ||
+        if (edge->sender_node == edge->receiver_node || edge->is_feedback ||
             graph->nodes[edge->receiver_node].input_ports[edge->receiver_index].default_value != NULL) {
             return true;
         }
@@ -619,9 +665,11 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
     builder.is_nested = nested != NULL;
     builder.is_scheduled = graph_has_conditions(graph);
     builder.keeps_outputs = builder.is_scheduled || has_late_edges(graph);
+    program->sets_take_first = is_psyneulink(compiler);
     compiler->open = &open;
     done = compile_parts(&builder, nested, &ports, &edges);
     compiler->open = open.outer;
+    note_holding(&ports);
     if (!done ||
         (nested == NULL && (!add_results(&builder, &ports, &results) || !add_input_names(compiler, graph, &ports, &names))) ||
         !unit_keep_list(compiler, &ports, sizeof(struct mdf_program_port), &program->ports, &program->n_ports) ||
@@ -696,10 +744,28 @@ static bool tell_stop(struct compiler *compiler)
     return false;
 }
 
+/* The model as it is meant: in its dialect, read anew where that is not MDF's own. What of it is new lies in `meant->arena`. */
+static const struct mdf_model *interpret(struct compiler *compiler, const struct mdf_model *model, mdf_dialect said,
+                                         struct mdf_model *meant, struct mdf_document *document)
+{
+    if (mdf_dialect_of(model->document, said) != MDF_DIALECT_PSYNEULINK) {
+        return model;
+    }
+    *document = *model->document;
+    meant->document = document;
+    meant->dialect = MDF_DIALECT_PSYNEULINK;
+    return mdf_psyneulink_rewrite(&meant->arena, model->document, &document->root, compiler->error) == MDF_OK &&
+                   mdf_model_read(meant, compiler->error) == MDF_OK
+               ? meant
+               : NULL;
+}
+
 struct mdf_program *mdf_program_compile(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
                                         const mdf_options *options, mdf_error *error)
 {
     struct compiler compiler = {.model = model};
+    struct mdf_model meant = {0};
+    struct mdf_document document;
     mdf_error first = {0};
     const struct mdf_graph *graph;
     struct mdf_stop stop;
@@ -723,8 +789,12 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     compiler.real = compiler.program->real;
     compiler.loop_condition = options->loop_condition;
     mdf_arena_init(&compiler.scratch, compiler.memory);
-    place_at(&compiler, model->source);
-    graph = choose_graph(&compiler, options->graph);
+    mdf_arena_init(&meant.arena, compiler.memory);
+    compiler.model = interpret(&compiler, model, options->dialect, &meant, &document);
+    if (compiler.model != NULL) {
+        place_at(&compiler, compiler.model->source);
+    }
+    graph = compiler.model != NULL ? choose_graph(&compiler, options->graph) : NULL;
     mdf_stop_init(&stop);
     if (graph != NULL &&
         mdf_stop_begin(&stop, compiler.memory,
@@ -741,6 +811,7 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     }
     unit_clear(&compiler, &unit);
     mdf_arena_release(&compiler.scratch);
+    mdf_arena_release(&meant.arena);
     mdf_stop_release(&stop, compiler.memory);
     if (!done || first.code != MDF_OK) {
         mdf_program_release(compiler.program);

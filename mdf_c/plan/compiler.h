@@ -356,7 +356,8 @@ struct node_plan {
     struct list shaped;        /* struct mdf_program_shaped */
     struct list senders;       /* size_t: nodes that this one depends on, perhaps more than once */
     const struct scope *scope; /* of its parameters and functions; NULL before it is compiled */
-    size_t first, initial, main, end;
+    size_t first, reset, initial, main, end;
+    mdf_operand finished;
 };
 
 struct port_edges;
@@ -408,6 +409,8 @@ bool graph_find_output(const struct graph_builder *builder, const char *name, si
 bool graph_add_sender(struct graph_builder *builder, size_t receiver, size_t sender);
 /* Nodes in layers, each after those it depends on; false with the error set where there is a cycle. */
 bool graph_layers(struct graph_builder *builder, struct mdf_program_layer **layers, size_t *n_layers);
+/* --- circles.c: nodes that wait for each other in a circle wait, all of them, for what one of them waits for outside of it. */
+bool graph_join_circles(struct graph_builder *builder);
 /* Compiles all nodes in an order that has senders before receivers where that is possible. */
 bool graph_compile_nodes(struct graph_builder *builder);
 

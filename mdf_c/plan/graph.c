@@ -432,11 +432,12 @@ static bool add_dependencies(struct graph_builder *builder)
         const struct mdf_edge *edge = &graph->edges[i];
         const struct mdf_input_port *port = &graph->nodes[edge->receiver_node].input_ports[edge->receiver_index];
 
-        if (port->default_value == NULL && !graph_add_sender(builder, edge->receiver_node, edge->sender_node)) {
+        if (port->default_value == NULL && !edge->is_feedback && !graph_add_sender(builder, edge->receiver_node, edge->sender_node)) {
             return false;
         }
     }
-    return gradient_add_senders(builder);
+    return gradient_add_senders(builder) &&
+           (builder->compiler->model->dialect != MDF_DIALECT_PSYNEULINK || graph_join_circles(builder));
 }
 
 bool graph_compile_nodes(struct graph_builder *builder)

@@ -461,6 +461,28 @@ static bool compile_initials(struct node_builder *builder)
     return true;
 }
 
+/* Parameters that have their initial value again in each evaluation. */
+static bool compile_resets(struct node_builder *builder)
+{
+    struct scope scope = {.outer = &builder->scope, .unit = builder->target.unit};
+    struct target target = {builder->compiler, builder->target.unit, &scope};
+    size_t i;
+
+    for (i = 0; i < builder->node->n_parameters; i++) {
+        struct item *item = &builder->parameters[i];
+        mdf_operand operand;
+
+        if (item->parameter->reset == NULL || !item->is_stateful) {
+            continue;
+        }
+        operand = initial_of_state(builder, &target, item);
+        if (operand == MDF_NO_OPERAND || !unit_emit(&target, MDF_OPCODE_COPY, item->slot, operand, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ------------------------------------------------------------------ functions */
 
 /* The value of a function or parameter is another's, which may change: a parameter that gets its new value later in the run; with
@@ -694,6 +716,24 @@ static bool compile_output(struct node_builder *builder, size_t index)
 
 /* ------------------------------------------------------------------ the node */
 
+/* What says that the node need not run again. */
+static bool find_finished(struct node_builder *builder)
+{
+    struct outcome outcome;
+
+    builder->plan->finished = MDF_NO_OPERAND;
+    if (builder->node->repeat == NULL) {
+        return true;
+    }
+    if (!scope_find(&builder->target, "is_finished", &outcome) || outcome.several) {
+        place_at(builder->compiler, builder->node->repeat);
+        compile_error(builder->compiler, MDF_MODEL, "it is to run until it is finished: give it a function 'is_finished'");
+        return false;
+    }
+    builder->plan->finished = outcome.outputs[0];
+    return true;
+}
+
 static bool compile_parts(struct node_builder *builder)
 {
     const struct mdf_graph_node *node = builder->node;
@@ -708,6 +748,10 @@ static bool compile_parts(struct node_builder *builder)
         }
     }
     if (!describe_items(builder) || !bind_parameters(builder)) {
+        return false;
+    }
+    plan->reset = unit_position(unit);
+    if (!compile_resets(builder)) {
         return false;
     }
     plan->initial = unit_position(unit);
@@ -735,7 +779,7 @@ static bool compile_parts(struct node_builder *builder)
         }
     }
     plan->end = unit_position(unit);
-    return true;
+    return find_finished(builder);
 }
 
 bool compile_node(struct graph_builder *graph, size_t index)

@@ -107,7 +107,8 @@ static void print_node(struct mdf_text *text, const struct mdf_code_names *names
     for (i = 0; i < node->n_edges; i++) {
         print_edge(text, names, program, &program->edges[node->edges[i]]);
     }
-    print_stage(text, names, "takes", node->first, node->initial);
+    print_stage(text, names, "takes", node->first, node->reset);
+    print_stage(text, names, "in its first run of an evaluation", node->reset, node->initial);
     print_stage(text, names, "in its first run", node->initial, node->main);
     print_stage(text, names, "computes", node->main, node->end);
     for (i = 0; i < node->n_outputs; i++) {

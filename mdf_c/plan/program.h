@@ -15,6 +15,7 @@ struct mdf_range {
 struct mdf_program_output {
     const char *id;
     mdf_operand operand;
+    mdf_operand initial; /* a constant, which it holds before the node has run; MDF_NO_OPERAND: nothing */
 };
 
 /* A named part of a node whose value can be looked at; several operands: the outputs of one function. */
@@ -40,6 +41,7 @@ struct mdf_program_port {
     mdf_operand default_value; /* a constant; MDF_NO_OPERAND for a graph input that feeds no port */
     bool is_required;          /* a declared input of the graph that neither an edge nor a default value fills */
     bool is_open;              /* the same, but not declared: 0 unless it is given */
+    bool holds;                /* what is given, or the default value, is there in each run of the node in an evaluation */
     enum mdf_reduce reduce;
     struct mdf_range combine; /* ADD, MULTIPLY: combines `arriving` into the slot */
     mdf_operand arriving;
@@ -62,6 +64,7 @@ struct mdf_program_edge {
     struct mdf_range weigh; /* computes `value` from `source`; empty where they are the same */
     mdf_operand value;
     size_t port;
+    bool has_initial; /* the sender's port holds something before the sender has run */
 };
 
 /* An input port that declares a shape, and what it brings. */
@@ -73,9 +76,11 @@ struct mdf_program_shaped {
 
 struct mdf_program_node {
     const char *id;
-    /* Instructions in this order: [first, initial) takes what edges bring; [initial, main) sets initial values, in the node's
-     * first run only; [main, end) computes. */
-    size_t first, initial, main, end;
+    /* Instructions in this order: [first, reset) takes what edges bring; [reset, initial) sets initial values that the node has in its
+     * first run in each evaluation; [initial, main) those of its first run of all; [main, end) computes. */
+    size_t first, reset, initial, main, end;
+    mdf_operand finished;  /* where it runs until that holds; MDF_NO_OPERAND: once */
+    uint64_t most_repeats; /* and so often at most */
     struct mdf_program_output *outputs;
     size_t n_outputs;
     size_t first_port, n_ports; /* in program->ports */
@@ -129,6 +134,7 @@ struct mdf_program {
     size_t n_edges;
     struct mdf_program_layer *layers; /* the consideration queue */
     size_t n_layers;
+    bool sets_take_first; /* the nodes of a set take what edges bring before one of them runs */
     const struct mdf_schedule *schedule; /* NULL: no conditions; each layer runs once */
     struct mdf_program_result *results;
     size_t n_results;

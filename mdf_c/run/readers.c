@@ -96,6 +96,7 @@ static void note_node(struct readers *readers, const struct mdf_program_node *no
 {
     size_t kind, i;
 
+    note(readers, node->finished);
     for (i = 0; i < node->n_outputs; i++) {
         note(readers, node->outputs[i].operand);
     }

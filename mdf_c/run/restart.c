@@ -50,10 +50,40 @@ static void forget_graph(struct mdf_state *state)
     }
 }
 
+/* What output ports hold before their nodes run. */
+static bool set_initial_outputs(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+    size_t i, j;
+
+    for (i = 0; i < program->n_nodes; i++) {
+        for (j = 0; j < program->nodes[i].n_outputs; j++) {
+            const struct mdf_program_output *output = &program->nodes[i].outputs[j];
+
+            if (output->initial != MDF_NO_OPERAND && MDF_OPERAND_KIND(output->operand) == MDF_OPERAND_SLOT &&
+                !mdf_value_copy(&state->shared->memory, mdf_frame_slot(state->frame, output->operand),
+                                mdf_frame_value(state->frame, output->initial))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 bool mdf_state_set_defaults(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
+    struct mdf_state *nested;
     size_t i;
+
+    for (nested = state->shared->nested; nested != NULL; nested = nested->next) {
+        if (!set_initial_outputs(nested)) {
+            return false;
+        }
+    }
+    if (!set_initial_outputs(state)) {
+        return false;
+    }
 
     for (i = 0; i < program->n_parameters; i++) {
         if (!mdf_value_copy(&state->shared->memory, mdf_frame_slot(state->frame, program->parameters[i].slot),
@@ -95,7 +125,7 @@ bool mdf_program_leaves_nothing(const struct mdf_program *program, struct mdf_ar
         for (j = 0; j < program->layers[i].n_nodes; j++) {
             const struct mdf_program_node *node = &program->nodes[program->layers[i].nodes[j]];
 
-            leaves_nothing = leaves_nothing && node->initial == node->main && !node->has_graph;
+            leaves_nothing = leaves_nothing && node->reset == node->main && !node->has_graph;
             for (k = 0; k < node->n_edges; k++) {
                 leaves_nothing = leaves_nothing && has_come[program->edges[node->edges[k]].sender];
             }

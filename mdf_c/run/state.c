@@ -345,9 +345,10 @@ static bool take_inputs(struct mdf_state *state)
         const struct mdf_program_port *port = &state->program->ports[i];
         struct mdf_state_port *filled = &state->ports[i];
 
-        if (port->is_required) {
+        if (port->holds) {
             filled->has_value = !filled->has_input;
-            if (!filled->has_input && !accept_absence(state, port)) {
+            if (!filled->has_input &&
+                !(port->is_required ? accept_absence(state, port) : mdf_state_fill_default(state, i))) {
                 return false;
             }
         }
@@ -382,7 +383,7 @@ static bool take_from_node(struct mdf_state *state, const struct mdf_state *oute
             continue;
         }
         state->ports[i].is_linked =
-            !port->is_required && is_there && (source->was_fed || outer->program->ports[port->outer_port].is_required);
+            !port->is_required && is_there && (source->was_fed || outer->program->ports[port->outer_port].holds);
         if (port->is_required) {
             state->ports[i].has_value = !is_there;
             if (!is_there && !accept_absence(state, port)) {
@@ -484,7 +485,7 @@ static bool make_request(struct mdf_state *state, size_t index)
     if (state->readers == NULL) {
         state->readers = mdf_program_readers(state->program, &state->shared->execution.arena);
     }
-    kept->ranges[0] = (struct mdf_lowering_range){node->first, node->initial};
+    kept->ranges[0] = (struct mdf_lowering_range){node->first, node->reset};
     kept->ranges[1] = (struct mdf_lowering_range){node->main, node->end};
     kept->request = (struct mdf_lowering_request){
         .frame = state->frame, .ranges = kept->ranges, .n_ranges = 2, .readers = state->readers, .self = (uint32_t)index + 1};
@@ -502,6 +503,12 @@ static bool run_lowered(struct mdf_state *state, size_t index)
     return (kept->request.readers != NULL || make_request(state, index)) && mdf_fast_run(&kept->fast, &kept->request);
 }
 
+/* Whether the node has not run in this evaluation. */
+static bool is_first_in_evaluation(const struct mdf_state *state, size_t index)
+{
+    return state->program->schedule == NULL || state->scheduler.counts[MDF_SCOPE_UPDATE][index] <= 1;
+}
+
 static bool run_as_it_stands(struct mdf_state *state, size_t index)
 {
     const struct mdf_program_node *node = &state->program->nodes[index];
@@ -509,15 +516,14 @@ static bool run_as_it_stands(struct mdf_state *state, size_t index)
     if (state->nodes != NULL && state->nodes[index].n_runs < RUNS_BEFORE_LOWERING) {
         state->nodes[index].n_runs++;
     }
-    return mdf_frame_run(state->frame, node->first, node->initial) && mdf_declared_shapes_hold(state, node) &&
+    return mdf_frame_run(state->frame, node->first, node->reset) && mdf_declared_shapes_hold(state, node) &&
            mdf_frame_run(state->frame, state->has_run[index] ? node->main : node->initial, node->end);
 }
 
-static bool run_node(struct mdf_state *state, size_t index)
+/* Takes what edges bring, and sets what is still missing. */
+static bool take(struct mdf_state *state, size_t index)
 {
     const struct mdf_program_node *node = &state->program->nodes[index];
-    struct mdf_epilogue_node *fused = state->epilogues != NULL ? state->epilogues->of_node[index] : NULL;
-    bool done;
     size_t i;
 
     note_given(state, node);
@@ -527,7 +533,7 @@ static bool run_node(struct mdf_state *state, size_t index)
     for (i = 0; i < node->n_edges; i++) {
         const struct mdf_program_edge *edge = &state->program->edges[node->edges[i]];
 
-        if (state->has_run[edge->sender]) {
+        if (state->has_run[edge->sender] || edge->has_initial) {
             state->ports[edge->port].was_fed = true;
             if (!run_edge(state, edge)) {
                 return false;
@@ -538,8 +544,17 @@ static bool run_node(struct mdf_state *state, size_t index)
         if (!state->ports[i].has_value && !mdf_state_fill_default(state, i)) {
             return false;
         }
-        state->ports[i].has_value = state->program->ports[i].is_required; /* which stays for all of the evaluation */
+        state->ports[i].has_value = state->program->ports[i].holds; /* for all of the evaluation */
     }
+    return true;
+}
+
+static bool compute(struct mdf_state *state, size_t index)
+{
+    const struct mdf_program_node *node = &state->program->nodes[index];
+    struct mdf_epilogue_node *fused = state->epilogues != NULL ? state->epilogues->of_node[index] : NULL;
+    bool done;
+
     mdf_buffer_reuse_begin_node(state, index);
     if (fused != NULL) {
         fused->is_unwritten = fused->epilogue.is_done;
@@ -555,6 +570,50 @@ static bool run_node(struct mdf_state *state, size_t index)
     state->has_run[index] = true;
     mdf_buffer_reuse_end_node(state, index);
     return done;
+}
+
+/* Whether the node says that it is finished. False: it says nothing that is one number, which is an error. */
+static bool look_whether_finished(struct mdf_state *state, const struct mdf_program_node *node, bool *is_finished)
+{
+    double number = 0;
+
+    if (!mdf_value_number_at(mdf_frame_value(state->frame, node->finished), NULL, 0, &number)) {
+        mdf_error_set(&context_of(state)->error, MDF_VALUE, "what says whether it is finished is not one number");
+        mdf_error_in(&context_of(state)->error, "node '%s'", node->id);
+        return false;
+    }
+    *is_finished = number != 0;
+    return true;
+}
+
+/* Runs a node that has taken what edges bring, and, where it is to be finished, again until it is. */
+static bool run_taken(struct mdf_state *state, size_t index)
+{
+    const struct mdf_program_node *node = &state->program->nodes[index];
+    bool is_finished = true;
+    uint64_t n_runs = 1;
+
+    if (node->reset < node->initial && is_first_in_evaluation(state, index) &&
+        !mdf_frame_run(state->frame, node->reset, node->initial)) {
+        return false;
+    }
+    if (!compute(state, index)) {
+        return false;
+    }
+    if (node->finished == MDF_NO_OPERAND) {
+        return true;
+    }
+    while (look_whether_finished(state, node, &is_finished) && !is_finished && n_runs++ < node->most_repeats) {
+        if (mdf_state_is_interrupted(state) || !take(state, index) || !compute(state, index)) {
+            return false;
+        }
+    }
+    return is_finished || context_of(state)->error.code == MDF_OK;
+}
+
+static bool run_node(struct mdf_state *state, size_t index)
+{
+    return take(state, index) && run_taken(state, index);
 }
 
 bool mdf_state_out_of_memory(struct mdf_state *state)
@@ -581,6 +640,18 @@ static bool stops_at(struct mdf_state *state, size_t node)
         mdf_error_in(&context_of(state)->error, "node '%s'", state->program->nodes[node].id);
     }
     return stops;
+}
+
+bool mdf_state_take(struct mdf_state *state, size_t node)
+{
+    return take(state, node);
+}
+
+bool mdf_state_run_taken(struct mdf_state *state, size_t node)
+{
+    return !stops_at(state, node) &&
+           (mdf_schedule_record_node(&state->schedule, &state->shared->memory, node) || out_of_memory(state)) &&
+           run_taken(state, node);
 }
 
 bool mdf_state_run_recorded(struct mdf_state *state, size_t node)
@@ -718,7 +789,8 @@ bool mdf_state_materialise(const struct mdf_state *state, size_t node, size_t ou
 
 const struct mdf_value *mdf_state_output(const struct mdf_state *state, size_t node, size_t output)
 {
-    return state->has_run[node] && mdf_state_materialise(state, node, output)
+    return (state->has_run[node] || state->program->nodes[node].outputs[output].initial != MDF_NO_OPERAND) &&
+                   mdf_state_materialise(state, node, output)
                ? mdf_frame_value(state->frame, state->program->nodes[node].outputs[output].operand)
                : &nothing;
 }

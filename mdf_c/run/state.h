@@ -96,6 +96,9 @@ mdf_status mdf_port_unknown(const struct mdf_program *program, const char *name,
 bool mdf_state_out_of_memory(struct mdf_state *state);
 /* Notes a node in the last set of the record and runs it. */
 bool mdf_state_run_recorded(struct mdf_state *state, size_t node);
+/* The same in two parts: first it takes what edges bring. */
+bool mdf_state_take(struct mdf_state *state, size_t node);
+bool mdf_state_run_taken(struct mdf_state *state, size_t node);
 /* Whether the caller has asked to stop; then the error is set. */
 bool mdf_state_is_interrupted(struct mdf_state *state);
 /* The same without setting it. */

@@ -1,5 +1,6 @@
 /* condition_arguments.c - the arguments of a condition: where a model writes them, and what each kind of argument may be. See
  * conditions.h. */
+#include "mdf_c/dialect/dialect.h"
 #include "mdf_c/plan/conditions/conditions.h"
 
 #include <ctype.h>
@@ -326,10 +327,7 @@ static bool equals_ignoring_case(const char *a, const char *b)
 /* PsyNeuLink has names of its own for three scales; they count in the files that it writes. */
 static bool is_of_psyneulink(const struct compiler *compiler)
 {
-    const struct mdf_node *application = mdf_node_get(compiler->model->source, "generating_application");
-
-    return application != NULL && application->kind == MDF_NODE_STRING &&
-           strstr(application->as.string.bytes, "syneulink") != NULL;
+    return mdf_dialect_of(compiler->model->document, MDF_DIALECT_UNSAID) == MDF_DIALECT_PSYNEULINK;
 }
 
 bool parse_time_scale(const struct compiler *compiler, const char *text, bool any_spelling, enum time_scale *scale)

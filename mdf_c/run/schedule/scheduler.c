@@ -352,12 +352,26 @@ static bool open_set(struct mdf_scheduler *scheduler, struct mdf_state *state)
            mdf_state_out_of_memory(state);
 }
 
-/* Runs the nodes of the set in the order of the file. */
-static bool run_set(struct mdf_scheduler *scheduler, struct mdf_state *state, const struct mdf_program_layer *layer)
+/* Nodes of the set, of which there are several, take what edges bring before one of them runs. */
+static bool take_first(struct mdf_scheduler *scheduler, struct mdf_state *state, const struct mdf_program_layer *layer)
 {
     size_t i;
 
-    if (!open_set(scheduler, state)) {
+    for (i = 0; i < layer->n_nodes; i++) {
+        if (scheduler->in_set[layer->nodes[i]] && !mdf_state_take(state, layer->nodes[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Runs the nodes of the set in the order of the file. */
+static bool run_set(struct mdf_scheduler *scheduler, struct mdf_state *state, const struct mdf_program_layer *layer)
+{
+    bool takes_first = state->program->sets_take_first && layer->n_nodes > 1;
+    size_t i;
+
+    if (!open_set(scheduler, state) || (takes_first && !take_first(scheduler, state, layer))) {
         return false;
     }
     for (i = 0; i < layer->n_nodes; i++) {
@@ -368,7 +382,7 @@ static bool run_set(struct mdf_scheduler *scheduler, struct mdf_state *state, co
         }
         scheduler->in_set[node] = false;
         scheduler->last_sets[node] = scheduler->n_sets;
-        if (!mdf_state_run_recorded(state, node)) {
+        if (!(takes_first ? mdf_state_run_taken(state, node) : mdf_state_run_recorded(state, node))) {
             return false;
         }
     }

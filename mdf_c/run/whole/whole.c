@@ -202,7 +202,7 @@ static bool prepare_port(struct mdf_state *state, size_t index)
         return !port->has_value;
     }
     if (port->has_value) {
-        return state->program->schedule == NULL || state->program->ports[index].is_required;
+        return state->program->schedule == NULL || state->program->ports[index].holds;
     }
     return mdf_state_fill_default(state, index);
 }
@@ -224,7 +224,7 @@ static void spend_inputs(struct mdf_state *state)
     size_t i;
 
     for (i = 0; i < state->program->n_ports; i++) {
-        state->ports[i].has_value = state->program->ports[i].is_required;
+        state->ports[i].has_value = state->program->ports[i].holds;
         state->ports[i].has_default = state->ports[i].has_default && !state->ports[i].is_fed;
     }
 }
@@ -319,7 +319,7 @@ static void note_who_has_run(struct mdf_state *state)
     for (i = 0; i < program->n_edges; i++) {
         struct mdf_state_port *port = &state->ports[program->edges[i].port];
 
-        port->is_fed = port->is_fed || state->has_run[program->edges[i].sender];
+        port->is_fed = port->is_fed || state->has_run[program->edges[i].sender] || program->edges[i].has_initial;
     }
 }
 

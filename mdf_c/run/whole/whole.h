@@ -60,8 +60,12 @@ void mdf_whole_renew(struct mdf_state *state);
 /* --- whole_nodes.c: for requests; the plan is the state. */
 bool mdf_whole_lower_single(struct lowering *lowering, struct scope *scope, void *plan);
 bool mdf_whole_lower_many(struct lowering *lowering, struct scope *scope, void *plan);
-/* What edges bring, then the node's instructions; the nodes that have not run bring nothing. */
+/* What edges bring: those from nodes that have not run bring nothing, or what their ports hold at first. */
+bool mdf_whole_lower_edges(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t node);
+/* The node's instructions. */
 bool mdf_whole_lower_node(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t node);
+/* Both, until the node is finished. */
+bool mdf_whole_lower_repeated(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t node);
 /* Marks the slots that an evaluation writes. */
 void mdf_whole_mark_written(const struct mdf_program *program, bool *is_written);
 

@@ -20,7 +20,13 @@ static bool lower_edge(struct lowering *lowering, struct scope *scope, const str
            lowering_run(lowering, scope, port->combine.first, port->combine.end);
 }
 
-bool mdf_whole_lower_node(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
+/* Whether an edge brings something, the sender's initial value perhaps. */
+static bool brings(const struct mdf_state *state, const struct mdf_program_edge *edge)
+{
+    return state->has_run[edge->sender] || edge->has_initial;
+}
+
+bool mdf_whole_lower_edges(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
 {
     const struct mdf_program *program = state->program;
     const struct mdf_program_node *node = &program->nodes[index];
@@ -30,19 +36,73 @@ bool mdf_whole_lower_node(struct lowering *lowering, struct scope *scope, const 
         const struct mdf_program_edge *edge = &program->edges[node->edges[i]];
         bool is_first = true;
 
-        if (!state->has_run[edge->sender]) {
+        if (!brings(state, edge)) {
             continue;
         }
         for (j = 0; j < i; j++) {
             const struct mdf_program_edge *other = &program->edges[node->edges[j]];
 
-            is_first = is_first && (other->port != edge->port || !state->has_run[other->sender]);
+            is_first = is_first && (other->port != edge->port || !brings(state, other));
         }
         if (!lower_edge(lowering, scope, program, edge, is_first)) {
             return false;
         }
     }
-    return lowering_run(lowering, scope, node->first, node->initial) && lowering_run(lowering, scope, node->main, node->end);
+    return true;
+}
+
+bool mdf_whole_lower_node(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
+{
+    const struct mdf_program_node *node = &state->program->nodes[index];
+
+    return lowering_run(lowering, scope, node->first, node->reset) && lowering_run(lowering, scope, node->main, node->end);
+}
+
+bool mdf_whole_lower_repeated(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
+{
+    const struct mdf_program_node *node = &state->program->nodes[index];
+    size_t n_slots = state->program->code->n_slots, i;
+    struct repetition runs = {.is_written = state->whole->is_written, .n_slots = n_slots + mdf_whole_n_counters(state->program)};
+    bool *leaves = mdf_arena_array(&lowering->scratch, runs.n_slots, sizeof *leaves);
+    mdf_lowered_id finished;
+
+    if (leaves == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < n_slots; i++) { /* what only the node itself looks at need not be there afterwards */
+        leaves[i] = state->readers[i] != index + 1 && state->readers[i] != MDF_READ_BY_NOBODY;
+    }
+    if (!lowering_begin_repetition(lowering, scope, &runs)) {
+        return false;
+    }
+    runs.loop->trip_count = mdf_term_whole(lowering, (int64_t)node->most_repeats);
+    runs.loop->condition = mdf_term_truth(lowering, true);
+    if (runs.loop->trip_count == MDF_LOWERED_NONE || runs.loop->condition == MDF_LOWERED_NONE ||
+        !mdf_whole_lower_edges(lowering, &runs.body, state, index) ||
+        !mdf_whole_lower_node(lowering, &runs.body, state, index)) {
+        return false;
+    }
+    finished = lowering_value_of(lowering, &runs.body, node->finished);
+    if (finished == MDF_LOWERED_NONE || !lowering->lowered->values[finished].is_scalar) {
+        return lowering_fail(lowering, MDF_REFUSED_WATCHED_ELEMENT);
+    }
+    finished = mdf_term_compute(lowering, MDF_LOWERED_EQUAL, true, lowering_cast(lowering, finished, MDF_DTYPE_FLOAT64),
+                                mdf_term_real(lowering, 0));
+    runs.loop->next_condition = finished;
+    return finished != MDF_LOWERED_NONE && lowering_end_repetition(lowering, &runs, leaves);
+}
+
+/* A node of a graph without conditions. */
+static bool lower_single_run(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
+{
+    const struct mdf_program_node *node = &state->program->nodes[index];
+
+    if (!lowering_run(lowering, scope, node->reset, node->initial)) {
+        return false;
+    }
+    return node->finished != MDF_NO_OPERAND ? mdf_whole_lower_repeated(lowering, scope, state, index)
+                                            : mdf_whole_lower_edges(lowering, scope, state, index) &&
+                                                  mdf_whole_lower_node(lowering, scope, state, index);
 }
 
 static bool lower_evaluation(struct lowering *lowering, struct scope *scope, struct mdf_state *state, const bool *leaves,
@@ -57,7 +117,7 @@ static bool lower_evaluation(struct lowering *lowering, struct scope *scope, str
     }
     for (i = 0; i < program->n_layers; i++) {
         for (j = 0; j < program->layers[i].n_nodes; j++) {
-            if (!mdf_whole_lower_node(lowering, scope, state, program->layers[i].nodes[j])) {
+            if (!lower_single_run(lowering, scope, state, program->layers[i].nodes[j])) {
                 return false;
             }
         }

@@ -174,18 +174,60 @@ static bool is_own(const void *opaque, mdf_operand slot)
             is_alias(owner, slot));
 }
 
-static bool run_side(struct pass *pass, struct scope *scope, size_t node, bool counts)
-{
-    mdf_lowered_id always = mdf_term_truth(pass->lowering, true);
+/* What a node does when its set runs. */
+enum part { TAKES = 1, RUNS = 2 };
 
-    if (!pass->whole->state->has_run[node]) {
-        return lowering_bail_out(pass->lowering);
-    }
-    return (!counts || count_run(pass, scope, node, always)) &&
-           mdf_whole_lower_node(pass->lowering, scope, pass->whole->state, node);
+static bool belongs_to_nobody(const void *owner, mdf_operand slot)
+{
+    (void)owner;
+    (void)slot;
+    return false;
 }
 
-static bool run_node(struct pass *pass, size_t node, bool counts)
+/* Values that begin anew in each evaluation, in the node's first run in it. */
+static bool reset_node(struct pass *pass, struct scope *scope, size_t node)
+{
+    const struct mdf_program_node *own = &pass->whole->program->nodes[node];
+    mdf_lowered_id is_first;
+    struct region region;
+    struct scope side;
+
+    if (own->reset == own->initial) {
+        return true;
+    }
+    is_first = mdf_term_compute(pass->lowering, MDF_LOWERED_EQUAL, false,
+                                mdf_whole_value(pass->whole, scope, MDF_COUNTER_COUNTS_IN_UPDATE, node),
+                                mdf_term_whole(pass->lowering, 1));
+    return is_first != MDF_LOWERED_NONE && lowering_begin_side(pass->lowering, scope, &side, &region) &&
+           lowering_run(pass->lowering, &side, own->reset, own->initial) &&
+           lowering_end_side(pass->lowering, scope, &side, is_first, belongs_to_nobody, NULL);
+}
+
+static bool run_side(struct pass *pass, struct scope *scope, size_t node, bool counts, unsigned parts)
+{
+    const struct mdf_state *state = pass->whole->state;
+    bool repeats = state->program->nodes[node].finished != MDF_NO_OPERAND;
+
+    if (!state->has_run[node]) {
+        return lowering_bail_out(pass->lowering);
+    }
+    if (repeats && parts != (TAKES | RUNS)) { /* it takes what edges bring before each run, others after their set has */
+        return lowering_fail(pass->lowering, MDF_REFUSED_CONDITIONS);
+    }
+    if ((parts & TAKES) != 0 && !repeats && !mdf_whole_lower_edges(pass->lowering, scope, state, node)) {
+        return false;
+    }
+    if ((parts & RUNS) == 0) {
+        return true;
+    }
+    if ((counts && !count_run(pass, scope, node, mdf_term_truth(pass->lowering, true))) || !reset_node(pass, scope, node)) {
+        return false;
+    }
+    return repeats ? mdf_whole_lower_repeated(pass->lowering, scope, state, node)
+                   : mdf_whole_lower_node(pass->lowering, scope, state, node);
+}
+
+static bool run_node(struct pass *pass, size_t node, bool counts, unsigned parts)
 {
     struct scope side;
     struct owner owner = {pass->whole->state, pass->scope->repetition, &side, node, pass->has_mask};
@@ -195,10 +237,47 @@ static bool run_node(struct pass *pass, size_t node, bool counts)
         return true;
     }
     if (mdf_term_is(pass->lowering, pass->in[node], true)) {
-        return run_side(pass, pass->scope, node, counts);
+        return run_side(pass, pass->scope, node, counts, parts);
     }
-    return lowering_begin_side(pass->lowering, pass->scope, &side, &region) && run_side(pass, &side, node, counts) &&
-           lowering_end_side(pass->lowering, pass->scope, &side, pass->in[node], is_own, &owner);
+    return lowering_begin_side(pass->lowering, pass->scope, &side, &region) && run_side(pass, &side, node, counts, parts) &&
+           lowering_end_side(pass->lowering, pass->scope, &side, pass->in[node],
+                             parts == (TAKES | RUNS) ? is_own : belongs_to_nobody, &owner);
+}
+
+/* Whether an edge leads from one node of the layer to another. */
+static bool takes_within(const struct mdf_program *program, const struct mdf_program_layer *layer)
+{
+    size_t i, j, k;
+
+    for (i = 0; i < layer->n_nodes; i++) {
+        const struct mdf_program_node *node = &program->nodes[layer->nodes[i]];
+
+        for (j = 0; j < node->n_edges; j++) {
+            for (k = 0; k < layer->n_nodes; k++) {
+                if (k != i && program->edges[node->edges[j]].sender == layer->nodes[k]) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* The nodes of a set: each takes and runs; or all take before one of them runs, where it matters. */
+static bool run_set(struct pass *pass, const struct mdf_program_layer *layer, bool counts)
+{
+    bool apart = pass->whole->program->sets_take_first && takes_within(pass->whole->program, layer);
+    unsigned parts;
+    size_t i;
+
+    for (parts = apart ? TAKES : TAKES | RUNS; parts != 0; parts = parts == TAKES ? RUNS : 0) {
+        for (i = 0; i < layer->n_nodes; i++) {
+            if (!run_node(pass, layer->nodes[i], counts, parts)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 /* ------------------------------------------------------------------ a layer */
@@ -325,12 +404,7 @@ static bool run_layer(struct pass *pass, size_t index)
     if ((is_absolute && !add_to_mask(pass, opens, pass->whole->program->n_nodes + index)) || !note_sets(pass, layer, opens)) {
         return false;
     }
-    for (i = 0; i < layer->n_nodes; i++) {
-        if (!run_node(pass, layer->nodes[i], !mutual)) {
-            return false;
-        }
-    }
-    return count_set(pass, opens) && advance_time(pass, opens);
+    return run_set(pass, layer, !mutual) && count_set(pass, opens) && advance_time(pass, opens);
 }
 
 /* ------------------------------------------------------------------ a pass */

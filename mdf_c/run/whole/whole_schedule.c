@@ -184,6 +184,11 @@ void mdf_whole_mark_kept(const struct mdf_program *program, bool *is_kept)
     for (i = 0; i < program->schedule->n_conditions; i = program->schedule->conditions[i].end) {
         mdf_conditions_read(program->schedule, i, keep_read, &keeping);
     }
+    for (i = 0; i < program->n_nodes; i++) {
+        if (program->nodes[i].reset < program->nodes[i].initial) {
+            keep(program, is_kept, MDF_COUNTER_COUNTS_IN_UPDATE, i);
+        }
+    }
     if (program->schedule->is_absolute) {
         keep(program, is_kept, MDF_COUNTER_TIME, 0);
     }
@@ -232,14 +237,28 @@ static mdf_lowered_id check_time(const struct mdf_whole_schedule *whole, struct 
 
 /* ------------------------------------------------------------------ values */
 
+/* The item of an array that a condition's index names. */
+static mdf_lowered_id watched_item(struct lowering *lowering, mdf_lowered_id array, int64_t index)
+{
+    const struct mdf_value *example = lowering_example(lowering, array);
+    int64_t length = example->kind == MDF_KIND_TENSOR && example->rank > 0 ? mdf_value_shape(example)[0] : 0;
+
+    if (index < -length || index >= length) {
+        lowering_fail(lowering, MDF_REFUSED_WATCHED_ELEMENT);
+        return MDF_LOWERED_NONE;
+    }
+    return lowering_item(lowering, array, (size_t)(index < 0 ? index + length : index));
+}
+
 /* The number that a watch sees. */
 static mdf_lowered_id look(const struct mdf_whole_schedule *whole, struct scope *scope, const struct mdf_watch *watch)
 {
     struct lowering *lowering = whole->lowering;
     const struct mdf_value *example;
     mdf_lowered_id id;
+    size_t i;
 
-    bool has_arrived = watch->is_input && watch->port != SIZE_MAX && whole->program->ports[watch->port].is_required,
+    bool has_arrived = watch->is_input && watch->port != SIZE_MAX && whole->program->ports[watch->port].holds,
          is_initial = !watch->always && !has_arrived && !whole->state->has_run[watch->node];
 
     if (is_initial && watch->initial_value == MDF_NO_OPERAND) {
@@ -252,8 +271,14 @@ static mdf_lowered_id look(const struct mdf_whole_schedule *whole, struct scope 
     if (id == MDF_LOWERED_NONE) {
         return id;
     }
+    for (i = 0; i < watch->n_indices && id != MDF_LOWERED_NONE; i++) {
+        id = watched_item(lowering, id, watch->indices[i]);
+    }
+    if (id == MDF_LOWERED_NONE) {
+        return id;
+    }
     example = lowering_example(lowering, id);
-    if (watch->n_indices > 0 || example->kind != MDF_KIND_TENSOR || !lowering->lowered->values[id].is_scalar) {
+    if (example->kind != MDF_KIND_TENSOR || !lowering->lowered->values[id].is_scalar) {
         lowering_fail(lowering, MDF_REFUSED_WATCHED_ELEMENT);
         return MDF_LOWERED_NONE;
     }

@@ -1,0 +1,122 @@
+/* psyneulink.c - a document of PsyNeuLink, rule by rule. See dialect.h. */
+#include "mdf_c/dialect/psyneulink.h"
+
+#include "mdf_c/dialect/dialect.h"
+
+#include <strings.h>
+
+/* ------------------------------------------------------------------ mechanisms */
+
+const char *mechanism_class(const struct mechanism *mechanism)
+{
+    const char *class = rewriting_text(rewriting_find_path(mechanism->node, "metadata.type"));
+
+    return class != NULL ? class : "";
+}
+
+const char *mechanism_value(const struct mechanism *mechanism)
+{
+    struct mdf_node *ports = rewriting_find(mechanism->node, "output_ports"), *functions = rewriting_find(mechanism->node, "functions");
+    const char *value = rewriting_n_entries(ports) > 0 ? rewriting_text(rewriting_find(&ports->as.object.entries[0].value, "value"))
+                                                       : NULL;
+    size_t i;
+
+    for (i = 0; value != NULL && i < rewriting_n_entries(functions); i++) {
+        if (rewriting_mentions(mechanism->rewriting, value, functions->as.object.entries[i].key)) {
+            return functions->as.object.entries[i].key;
+        }
+    }
+    return NULL;
+}
+
+struct mdf_node mechanism_expression(const struct mechanism *mechanism, const struct mdf_node *place, const char *expression)
+{
+    struct mdf_node function = rewriting_make_object(place);
+
+    rewriting_put(mechanism->rewriting, &function, "value", rewriting_make_text(mechanism->rewriting, place, "%s", expression));
+    return function;
+}
+
+void mechanism_wrap(const struct mechanism *mechanism, const char *id, const char *inner, struct mdf_node function)
+{
+    struct mdf_node *functions = rewriting_find(mechanism->node, "functions");
+
+    rewriting_rename(functions, id, inner);
+    rewriting_put(mechanism->rewriting, functions, id, function);
+}
+
+/* ------------------------------------------------------------------ graphs */
+
+static void rewrite_graph(struct rewriting *rewriting, struct mdf_node *graph)
+{
+    struct mdf_node *nodes = rewriting_find(graph, "nodes"), *edges = rewriting_object(rewriting, graph, "edges");
+    size_t i;
+
+    nodes = rewriting_find(graph, "nodes"); /* which moves where edges are made */
+    psyneulink_fold_projections(rewriting, graph);
+    for (i = 0; edges != NULL && i < rewriting_n_entries(nodes); i++) {
+        struct mechanism mechanism = {rewriting, nodes->as.object.entries[i].key, &nodes->as.object.entries[i].value};
+
+        psyneulink_close_recurrence(&mechanism, edges);
+    }
+    for (i = 0; i < rewriting_n_entries(edges); i++) {
+        struct mdf_node *edge = &edges->as.object.entries[i].value, *feedback = rewriting_find_path(edge, "metadata.feedback");
+
+        if (feedback != NULL) {
+            rewriting_put(rewriting, edge, "feedback", *feedback);
+        }
+    }
+    psyneulink_apply_matrices(rewriting, graph);
+    for (i = 0; i < rewriting_n_entries(nodes) && !rewriting->failed; i++) {
+        struct mechanism mechanism = {rewriting, nodes->as.object.entries[i].key, &nodes->as.object.entries[i].value};
+
+        if (rewriting_find(mechanism.node, "nodes") != NULL) {
+            rewrite_graph(rewriting, mechanism.node);
+            continue;
+        }
+        psyneulink_state_formulas(&mechanism);
+        psyneulink_complete_mechanism(&mechanism);
+        psyneulink_order_parameters(&mechanism);
+        psyneulink_give_defaults(&mechanism);
+    }
+}
+
+static struct mdf_node *find_model(struct mdf_node *root)
+{
+    return rewriting_find(root, "graphs") == NULL && rewriting_n_entries(root) == 1 ? &root->as.object.entries[0].value : root;
+}
+
+mdf_status mdf_psyneulink_rewrite(struct mdf_arena *arena, const struct mdf_document *document, struct mdf_node *root,
+                                  mdf_error *error)
+{
+    mdf_error first = {0};
+    struct rewriting rewriting = {arena, document, &first, false};
+    struct mdf_node *graphs;
+    size_t i;
+
+    *root = rewriting_copy(&rewriting, &document->root);
+    graphs = rewriting_find(find_model(root), "graphs");
+    for (i = 0; i < rewriting_n_entries(graphs) && !rewriting.failed; i++) {
+        rewrite_graph(&rewriting, &graphs->as.object.entries[i].value);
+    }
+    if (rewriting.failed && error != NULL && error->code == MDF_OK) {
+        *error = first;
+    }
+    return rewriting.failed ? first.code : MDF_OK;
+}
+
+mdf_dialect mdf_dialect_of(const struct mdf_document *document, mdf_dialect said)
+{
+    const struct mdf_node *model = &document->root, *application;
+    const char *name;
+
+    if (said != MDF_DIALECT_UNSAID) {
+        return said;
+    }
+    if (model->kind == MDF_NODE_OBJECT && mdf_node_get(model, "graphs") == NULL && model->as.object.n == 1) {
+        model = &model->as.object.entries[0].value;
+    }
+    application = mdf_node_get(model, "generating_application");
+    name = rewriting_text(application);
+    return name != NULL && strncasecmp(name, "psyneulink", 10) == 0 ? MDF_DIALECT_PSYNEULINK : MDF_DIALECT_REFERENCE;
+}

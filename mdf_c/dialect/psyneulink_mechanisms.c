@@ -1,0 +1,324 @@
+/* psyneulink_mechanisms.c - what a mechanism does beyond its function. Sources: psyneulink.core.components.mechanisms and
+ * psyneulink.library.components.mechanisms, version 0.21. */
+#include "mdf_c/dialect/psyneulink.h"
+
+#include <string.h>
+
+static struct mdf_node *find_function(const struct mechanism *mechanism, const char *id)
+{
+    return id != NULL ? rewriting_find(rewriting_find(mechanism->node, "functions"), id) : NULL;
+}
+
+static void add_function(const struct mechanism *mechanism, const char *id, const char *expression)
+{
+    struct mdf_node *functions = rewriting_object(mechanism->rewriting, mechanism->node, "functions");
+
+    if (functions != NULL) {
+        rewriting_put(mechanism->rewriting, functions, id, mechanism_expression(mechanism, mechanism->node, expression));
+    }
+}
+
+/* A parameter that keeps its value over runs. `resets`: it begins anew in each trial. */
+static void add_state(const struct mechanism *mechanism, const char *id, const char *expression, struct mdf_node initial, bool resets)
+{
+    struct rewriting *rewriting = mechanism->rewriting;
+    struct mdf_node parameter = mechanism_expression(mechanism, mechanism->node, expression);
+
+    rewriting_put(rewriting, &parameter, "default_initial_value", initial);
+    if (resets) {
+        rewriting_put(rewriting, &parameter, "reset", rewriting_make_text(rewriting, mechanism->node, "environment_state_update"));
+    }
+    rewriting_put(rewriting, rewriting_object(rewriting, mechanism->node, "parameters"), id, parameter);
+}
+
+/* ------------------------------------------------------------------ clipping */
+
+/* A pair of numbers: "clip". */
+static bool find_clip(const struct mechanism *mechanism, double *least, double *most)
+{
+    struct mdf_node *clip = rewriting_find_path(mechanism->node, "parameters.clip.value"), items[2];
+
+    clip = clip != NULL ? clip : rewriting_find_path(mechanism->node, "metadata.clip");
+    if (clip == NULL || mdf_node_length(clip) != 2 || !mdf_node_item(clip, 0, &items[0]) || !mdf_node_item(clip, 1, &items[1])) {
+        return false;
+    }
+    *least = items[0].kind == MDF_NODE_INT ? (double)items[0].as.integer : items[0].as.real;
+    *most = items[1].kind == MDF_NODE_INT ? (double)items[1].as.integer : items[1].as.real;
+    return items[0].kind <= MDF_NODE_REAL && items[1].kind <= MDF_NODE_REAL;
+}
+
+static void clip_value(const struct mechanism *mechanism, const char *value)
+{
+    char least_text[MDF_NUMBER_TEXT_SIZE], most_text[MDF_NUMBER_TEXT_SIZE];
+    const char *inner = rewriting_print(mechanism->rewriting, "%s_unclipped", value);
+    double least, most;
+
+    if (!find_clip(mechanism, &least, &most)) {
+        return;
+    }
+    mdf_format_float64(least, least_text);
+    mdf_format_float64(most, most_text);
+    mechanism_wrap(mechanism, value, inner,
+                   mechanism_expression(mechanism, mechanism->node,
+                                        rewriting_print(mechanism->rewriting, "numpy.clip(%s, %s, %s)", inner, least_text,
+                                                        most_text)));
+}
+
+/* ------------------------------------------------------------------ drift diffusion */
+
+/* What its analytical solution gives (mean response time, error rate, moments), and what the mechanism makes of it: first the
+ * decision, drawn by the error rate. */
+static void yield_decision(const struct mechanism *mechanism, const char *value)
+{
+    struct rewriting *rewriting = mechanism->rewriting;
+    const char *inner = rewriting_print(rewriting, "%s_solution", value);
+    const char *draw = rewriting_print(rewriting, "%s_draw", value), *odds = rewriting_print(rewriting, "%s_odds", value);
+    struct mdf_node function = mechanism_expression(
+        mechanism, mechanism->node,
+        rewriting_print(rewriting, "[threshold if %s >= %s else -threshold, %s[0], 1 - %s[1], %s[1], %s[2], %s[3], %s[4], %s[5], %s[6], %s[7]]",
+                        draw, odds, inner, inner, inner, inner, inner, inner, inner, inner, inner));
+    const struct mdf_node *threshold = rewriting_find_path(find_function(mechanism, value), "args.threshold");
+    struct mdf_node arguments = rewriting_make_object(mechanism->node);
+
+    rewriting_put(rewriting, &arguments, "threshold", threshold != NULL ? *threshold : rewriting_make_real(mechanism->node, 1));
+    rewriting_put(rewriting, &function, "args", arguments);
+    add_function(mechanism, draw, "numpy.random.random()");
+    add_function(mechanism, odds, rewriting_print(rewriting, "%s[1]", inner));
+    mechanism_wrap(mechanism, value, inner, function);
+}
+
+/* ------------------------------------------------------------------ buffers */
+
+/* Output ports of a buffer give its first item. */
+static void yield_oldest(const struct mechanism *mechanism, const char *value)
+{
+    struct mdf_node *ports = rewriting_find(mechanism->node, "output_ports");
+    const char *first = rewriting_print(mechanism->rewriting, "%s[0]", value);
+    size_t i;
+
+    for (i = 0; i < rewriting_n_entries(ports); i++) {
+        struct mdf_node *port = &ports->as.object.entries[i].value;
+
+        if (rewriting_is(rewriting_find(port, "value"), value)) {
+            rewriting_put(mechanism->rewriting, port, "value", rewriting_make_text(mechanism->rewriting, port, "%s", first));
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ until it is finished */
+
+/* Runs of the mechanism until "is_finished" holds are one of its node, where it does not run step by step. */
+static void run_until_finished(const struct mechanism *mechanism)
+{
+    const struct mdf_node *until = rewriting_find_path(mechanism->node, "metadata.execute_until_finished"),
+                          *most = rewriting_find_path(mechanism->node, "metadata.max_executions_before_finished");
+    int64_t n = most != NULL && most->kind == MDF_NODE_INT && most->as.integer > 0 ? most->as.integer : 1000;
+
+    if (until == NULL || until->kind != MDF_NODE_BOOL || until->as.truth) {
+        rewriting_put(mechanism->rewriting, mechanism->node, "repeat_until_finished", rewriting_make_int(mechanism->node, n));
+    }
+}
+
+/* A walk that has come to its threshold. It begins anew in each trial. */
+static void finish_walk(const struct mechanism *mechanism, const char *value)
+{
+    struct rewriting *rewriting = mechanism->rewriting;
+    struct mdf_node *threshold = rewriting_find_path(find_function(mechanism, value), "args.threshold"), *parameters, reset;
+    size_t i;
+
+    reset = rewriting_make_text(rewriting, mechanism->node, "environment_state_update");
+    parameters = rewriting_find(mechanism->node, "parameters");
+    for (i = 0; i < rewriting_n_entries(parameters); i++) {
+        struct mdf_node *parameter = &parameters->as.object.entries[i].value;
+
+        if (rewriting_find(parameter, "default_initial_value") != NULL) {
+            rewriting_put(rewriting, parameter, "reset", reset);
+        }
+    }
+    if (threshold == NULL || (threshold->kind != MDF_NODE_REAL && threshold->kind != MDF_NODE_INT)) {
+        return;
+    }
+    rewriting_put(rewriting, rewriting_object(rewriting, mechanism->node, "parameters"), "finishing_threshold",
+                  mechanism_expression(mechanism, mechanism->node, ""));
+    rewriting_put(rewriting, rewriting_find_path(mechanism->node, "parameters.finishing_threshold"), "value", *threshold);
+    add_function(mechanism, "is_finished", rewriting_print(rewriting, "numpy.max(numpy.abs(%s[0])) >= finishing_threshold", value));
+    run_until_finished(mechanism);
+}
+
+/* What is compared with the threshold, as an expression: of the value, of the value and that before, or the number of runs. NULL: it
+ * is not known. */
+static const char *measure_of(const struct mechanism *mechanism, const char *value, const char **comparison)
+{
+    static const char *const of_one[] = {"max", "min", "sum", "mean", "median", "amax", "amin"};
+    struct rewriting *rewriting = mechanism->rewriting;
+    struct mdf_node *measure = rewriting_find_path(mechanism->node, "metadata.termination_measure"), *output, function, arguments;
+    const char *name = rewriting_text(measure);
+    size_t i;
+
+    if (name != NULL && strncmp(name, "TimeScale.", 10) == 0) {
+        bool resets = strcmp(name + 10, "ENVIRONMENT_STATE_UPDATE") == 0 || strcmp(name + 10, "TRIAL") == 0;
+
+        if (!resets && strcmp(name + 10, "LIFE") != 0 && strcmp(name + 10, "ENVIRONMENT_SEQUENCE") != 0 &&
+            strcmp(name + 10, "RUN") != 0) {
+            return NULL;
+        }
+        *comparison = ">="; /* whatever the exporter writes */
+        add_state(mechanism, "num_executions", "num_executions + 1", rewriting_make_int(mechanism->node, 0), resets);
+        return "num_executions + 1";
+    }
+    for (i = 0; name != NULL && i < sizeof of_one / sizeof *of_one; i++) {
+        if (strcmp(name, of_one[i]) == 0) {
+            return rewriting_print(rewriting, "numpy.%s(%s)", name, value);
+        }
+    }
+    if (!rewriting_is(rewriting_find(measure, "function"), "distance")) {
+        return NULL;
+    }
+    output = rewriting_find(mechanism->node, "output_ports");
+    output = rewriting_find_path(&output->as.object.entries[0].value, "metadata.variable");
+    add_state(mechanism, "value_before", value, output != NULL ? *output : rewriting_make_real(mechanism->node, 0), false);
+    function = *measure;
+    arguments = rewriting_make_object(measure);
+    rewriting_put(rewriting, &arguments, "variable0",
+                  rewriting_make_text(rewriting, measure, "numpy.array([numpy.ravel(%s), numpy.ravel(value_before)])", value));
+    rewriting_put(rewriting, &function, "args", arguments);
+    rewriting_put(rewriting, rewriting_object(rewriting, mechanism->node, "functions"), "termination_measure", function);
+    return "termination_measure";
+}
+
+/* A transfer mechanism that integrates until a measure of its value compares with a threshold. */
+static void finish_transfer(const struct mechanism *mechanism, const char *value)
+{
+    struct mdf_node *threshold = rewriting_find_path(mechanism->node, "parameters.termination_threshold.value");
+    const struct mdf_node *integrates = rewriting_find_path(mechanism->node, "metadata.integrator_mode");
+    const char *comparison = rewriting_text(rewriting_find_path(mechanism->node, "metadata.termination_comparison_op")), *measure;
+
+    if (threshold == NULL || comparison == NULL || integrates == NULL || integrates->kind != MDF_NODE_BOOL ||
+        !integrates->as.truth) {
+        return;
+    }
+    measure = measure_of(mechanism, value, &comparison);
+    if (measure == NULL) {
+        rewriting_refuse(mechanism->rewriting, mechanism->node,
+                         "the termination measure of node '%s' is not known; use a Distance, max, min, sum, mean, or a time scale",
+                         mechanism->id);
+        return;
+    }
+    add_function(mechanism, "is_finished",
+                 rewriting_print(mechanism->rewriting, "numpy.any((%s) %s termination_threshold)", measure, comparison));
+    run_until_finished(mechanism);
+}
+
+void psyneulink_complete_mechanism(const struct mechanism *mechanism)
+{
+    const char *value = mechanism_value(mechanism);
+    const struct mdf_node *class;
+
+    if (value == NULL) {
+        return;
+    }
+    class = rewriting_find_path(find_function(mechanism, value), "metadata.type");
+    if (strcmp(mechanism_class(mechanism), "DDM") == 0 && rewriting_is(class, "DriftDiffusionAnalytical")) {
+        yield_decision(mechanism, value);
+    } else if (strcmp(mechanism_class(mechanism), "DDM") == 0) {
+        finish_walk(mechanism, value);
+    } else if (rewriting_is(class, "Buffer")) {
+        yield_oldest(mechanism, value);
+    } else {
+        clip_value(mechanism, value);
+        finish_transfer(mechanism, value);
+    }
+}
+
+/* ------------------------------------------------------------------ parameters */
+
+static bool mentions_part(const struct mechanism *mechanism, const char *expression)
+{
+    static const char *const parts[] = {"input_ports", "functions", "parameters"};
+    size_t i, j;
+
+    for (i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct mdf_node *own = rewriting_find(mechanism->node, parts[i]);
+
+        for (j = 0; j < rewriting_n_entries(own); j++) {
+            if (rewriting_mentions(mechanism->rewriting, expression, own->as.object.entries[j].key)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Computed in each run, from other values of the node, and not from its own of the run before. */
+static bool is_computed(const struct mechanism *mechanism, const struct mdf_node_entry *entry)
+{
+    struct mdf_node value = entry->value;
+    const char *expression = rewriting_text(value.kind == MDF_NODE_OBJECT ? rewriting_find(&value, "value") : &value);
+
+    if (rewriting_find(&value, "default_initial_value") != NULL || rewriting_find(&value, "time_derivative") != NULL ||
+        rewriting_find(&value, "conditions") != NULL) {
+        return false;
+    }
+    return rewriting_find(&value, "function") != NULL ||
+           (expression != NULL && !rewriting_mentions(mechanism->rewriting, expression, entry->key) &&
+            mentions_part(mechanism, expression));
+}
+
+void psyneulink_order_parameters(const struct mechanism *mechanism)
+{
+    struct mdf_node *parameters = rewriting_find(mechanism->node, "parameters");
+    size_t i = 0;
+
+    while (i < rewriting_n_entries(parameters)) {
+        struct mdf_node_entry entry = parameters->as.object.entries[i];
+
+        if (!is_computed(mechanism, &entry)) {
+            i++;
+            continue;
+        }
+        rewriting_remove(parameters, entry.key);
+        rewriting_put(mechanism->rewriting, rewriting_object(mechanism->rewriting, mechanism->node, "functions"), entry.key,
+                      entry.value.kind == MDF_NODE_OBJECT
+                          ? entry.value
+                          : mechanism_expression(mechanism, &entry.value, rewriting_text(&entry.value)));
+        parameters = rewriting_find(mechanism->node, "parameters");
+    }
+}
+
+/* ------------------------------------------------------------------ output ports */
+
+/* The value of a port has the shape that the port has. */
+static void shape_value(const struct mechanism *mechanism, struct mdf_node *port)
+{
+    const struct mdf_node *shape = rewriting_find(port, "shape");
+    const char *value = rewriting_text(rewriting_find(port, "value")), *sizes = "";
+    struct mdf_node item;
+    size_t i;
+
+    for (i = 0; shape != NULL && mdf_node_item(shape, i, &item); i++) {
+        if (item.kind != MDF_NODE_INT) {
+            return;
+        }
+        sizes = rewriting_print(mechanism->rewriting, "%s%s%lld", sizes, i > 0 ? ", " : "", (long long)item.as.integer);
+    }
+    if (value != NULL && i > 0) {
+        rewriting_put(mechanism->rewriting, port, "value",
+                      rewriting_make_text(mechanism->rewriting, port, "numpy.reshape(%s, [%s])", value, sizes));
+    }
+}
+
+void psyneulink_give_defaults(const struct mechanism *mechanism)
+{
+    struct mdf_node *ports = rewriting_find(mechanism->node, "output_ports");
+    size_t i;
+
+    for (i = 0; i < rewriting_n_entries(ports); i++) {
+        struct mdf_node *port = &ports->as.object.entries[i].value, *value = rewriting_find_path(port, "metadata.default");
+
+        value = value != NULL ? value : rewriting_find_path(port, "metadata.variable");
+        shape_value(mechanism, port);
+        if (value != NULL && (value->kind == MDF_NODE_NUMBERS || value->kind == MDF_NODE_INT || value->kind == MDF_NODE_REAL)) {
+            rewriting_put(mechanism->rewriting, port, "default_initial_value", *value);
+        }
+    }
+}

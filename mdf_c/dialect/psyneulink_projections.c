@@ -1,0 +1,346 @@
+/* psyneulink_projections.c - projections that are more than an edge. PsyNeuLink's matrices act on what an edge brings: they become
+ * functions of the receiver, called as the input port was whose value they make, so that whatever reads the port reads them. */
+#include "mdf_c/dialect/psyneulink.h"
+
+#include <string.h>
+
+/* The edges that have this end ("sender" or "receiver"); `*edge` is the place of the last. */
+static size_t count_edges(struct mdf_node *edges, const char *end, const char *node, const char *port_key, const char *port,
+                          size_t *edge)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < rewriting_n_entries(edges); i++) {
+        struct mdf_node *own = &edges->as.object.entries[i].value;
+
+        if (rewriting_is(rewriting_find(own, end), node) && (port == NULL || rewriting_is(rewriting_find(own, port_key), port))) {
+            *edge = i;
+            n++;
+        }
+    }
+    return n;
+}
+
+/* ------------------------------------------------------------------ nodes that stand for projections */
+
+static void move_entries(struct rewriting *rewriting, struct mdf_node *from, struct mdf_node *to, const char *key)
+{
+    struct mdf_node *source = rewriting_find(from, key), *target = source != NULL ? rewriting_object(rewriting, to, key) : NULL;
+    size_t i;
+
+    for (i = 0; target != NULL && i < rewriting_n_entries(source); i++) {
+        rewriting_put(rewriting, target, source->as.object.entries[i].key, source->as.object.entries[i].value);
+    }
+}
+
+/* The node takes the place of the receiver's port: its own port in that place, and its functions, of which one is called like that
+ * port. */
+static void fold_into(struct rewriting *rewriting, struct mdf_node *node, struct mdf_node *receiver, const char *port)
+{
+    struct mdf_node_entry *input = &rewriting_find(node, "input_ports")->as.object.entries[0];
+    struct mdf_node *value = rewriting_find(&rewriting_find(node, "output_ports")->as.object.entries[0].value, "value");
+    struct mdf_node *ports = rewriting_find(receiver, "input_ports"), function = rewriting_make_object(input->value.line > 0 ? &input->value : node);
+
+    rewriting_rename(ports, port, input->key);
+    rewriting_put(rewriting, ports, input->key, input->value);
+    move_entries(rewriting, node, receiver, "parameters");
+    move_entries(rewriting, node, receiver, "functions");
+    rewriting_put(rewriting, &function, "value", *value);
+    rewriting_put(rewriting, rewriting_object(rewriting, receiver, "functions"), port, function);
+}
+
+/* A node with one port in and one out, one edge into it, and one from it to a port that no other edge leads to. */
+static bool is_projection(struct mdf_node *graph, const struct mechanism *mechanism, size_t *before, size_t *behind)
+{
+    struct mdf_node *edges = rewriting_find(graph, "edges"), *outputs = rewriting_find(mechanism->node, "output_ports");
+    const char *class = mechanism_class(mechanism);
+    struct mdf_node *edge, *receiver;
+    const char *port;
+    size_t any;
+
+    if (!mdf_ends_with(class, "Projection") || rewriting_n_entries(rewriting_find(mechanism->node, "input_ports")) != 1 ||
+        rewriting_n_entries(outputs) != 1 || rewriting_text(rewriting_find(&outputs->as.object.entries[0].value, "value")) == NULL ||
+        count_edges(edges, "receiver", mechanism->id, NULL, NULL, before) != 1 ||
+        count_edges(edges, "sender", mechanism->id, NULL, NULL, behind) != 1) {
+        return false;
+    }
+    edge = &edges->as.object.entries[*behind].value;
+    port = rewriting_text(rewriting_find(edge, "receiver_port"));
+    receiver = rewriting_text(rewriting_find(edge, "receiver")) != NULL
+                   ? rewriting_find(rewriting_find(graph, "nodes"), rewriting_text(rewriting_find(edge, "receiver")))
+                   : NULL;
+    return port != NULL && receiver != mechanism->node && rewriting_find(rewriting_find(receiver, "input_ports"), port) != NULL &&
+           rewriting_find(receiver, "nodes") == NULL &&
+           count_edges(edges, "receiver", rewriting_text(rewriting_find(edge, "receiver")), "receiver_port", port, &any) == 1;
+}
+
+void psyneulink_fold_projections(struct rewriting *rewriting, struct mdf_node *graph)
+{
+    struct mdf_node *nodes = rewriting_find(graph, "nodes"), *edges = rewriting_find(graph, "edges");
+    size_t i = 0, before = 0, behind = 0;
+
+    while (i < rewriting_n_entries(nodes)) {
+        struct mechanism mechanism = {rewriting, nodes->as.object.entries[i].key, &nodes->as.object.entries[i].value};
+        struct mdf_node *first, *second, receiver;
+
+        if (!is_projection(graph, &mechanism, &before, &behind)) {
+            i++;
+            continue;
+        }
+        first = &edges->as.object.entries[before].value;
+        second = &edges->as.object.entries[behind].value;
+        receiver = *rewriting_find(second, "receiver");
+        rewriting_put(rewriting, first, "receiver", receiver);
+        fold_into(rewriting, mechanism.node, rewriting_find(nodes, receiver.as.string.bytes),
+                  rewriting_text(rewriting_find(second, "receiver_port")));
+        rewriting_remove(edges, edges->as.object.entries[behind].key);
+        rewriting_remove(nodes, mechanism.id);
+    }
+}
+
+/* ------------------------------------------------------------------ matrices */
+
+/* The elements of a matrix of numbers, which a packed node holds; false: it is none. */
+static bool find_matrix(const struct mdf_node *node, size_t *n_rows, size_t *n_columns)
+{
+    if (node == NULL || node->kind != MDF_NODE_NUMBERS || node->as.numbers.rank != 2) {
+        return false;
+    }
+    *n_rows = (size_t)node->as.numbers.shape[0];
+    *n_columns = (size_t)node->as.numbers.shape[1];
+    return true;
+}
+
+/* Element number `index` of packed numbers, or the number itself. */
+static double number_at(const struct mdf_node *node, size_t index)
+{
+    if (node->kind == MDF_NODE_NUMBERS) {
+        size_t size = mdf_dtype_size((mdf_dtype)node->packed_dtype);
+
+        return mdf_element_to_double((mdf_dtype)node->packed_dtype, (const char *)node->as.numbers.elements + index * size);
+    }
+    return node->kind == MDF_NODE_INT ? (double)node->as.integer : node->as.real;
+}
+
+static bool is_identity(const struct mdf_node *matrix)
+{
+    size_t n_rows, n_columns, i;
+
+    if (!find_matrix(matrix, &n_rows, &n_columns) || n_rows != n_columns) {
+        return false;
+    }
+    for (i = 0; i < n_rows * n_columns; i++) {
+        if (number_at(matrix, i) != (i % (n_columns + 1) == 0 ? 1 : 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The matrix in an edge's metadata; NULL: none, or one that changes nothing. */
+static const struct mdf_node *find_projection_matrix(struct mdf_node *edge)
+{
+    struct mdf_node *functions = rewriting_find_path(edge, "metadata.functions"), *function;
+
+    function = rewriting_n_entries(functions) == 1 ? &functions->as.object.entries[0].value : NULL;
+    if (function == NULL || !rewriting_is(rewriting_find(function, "function"), "onnx::MatMul")) {
+        return NULL;
+    }
+    return is_identity(rewriting_find_path(function, "args.B")) ? NULL : rewriting_find_path(function, "args.B");
+}
+
+/* Gives an edge a port of its own, of which the function called `product` makes what the edge brings. */
+static void give_own_port(struct rewriting *rewriting, struct mdf_node *node, struct mdf_node *edge, const char *port,
+                          const char *product)
+{
+    struct mdf_node function = rewriting_make_object(edge), arguments = function;
+
+    rewriting_put(rewriting, rewriting_object(rewriting, node, "input_ports"), port, rewriting_make_object(edge));
+    rewriting_put(rewriting, &arguments, "A", rewriting_make_text(rewriting, edge, "%s", port));
+    rewriting_put(rewriting, &arguments, "B", *find_projection_matrix(edge));
+    rewriting_put(rewriting, &function, "function", rewriting_make_text(rewriting, edge, "onnx::MatMul"));
+    rewriting_put(rewriting, &function, "args", arguments);
+    rewriting_put(rewriting, rewriting_object(rewriting, node, "functions"), product, function);
+    rewriting_put(rewriting, edge, "receiver_port", rewriting_make_text(rewriting, edge, "%s", port));
+}
+
+/* Several edges into one port are summed; where one of them has a matrix, each gets a port of its own. */
+static void sum_edges(struct rewriting *rewriting, struct mdf_node *node, struct mdf_node *edges, const char *id, const char *port)
+{
+    const char *sum = "";
+    struct mdf_node function;
+    size_t i;
+
+    for (i = 0; i < rewriting_n_entries(edges); i++) {
+        struct mdf_node *edge = &edges->as.object.entries[i].value;
+        const char *own = rewriting_print(rewriting, "%s_from_%s", port, edges->as.object.entries[i].key), *term = own;
+
+        if (!rewriting_is(rewriting_find(edge, "receiver"), id) || !rewriting_is(rewriting_find(edge, "receiver_port"), port)) {
+            continue;
+        }
+        if (find_projection_matrix(edge) != NULL) {
+            term = rewriting_print(rewriting, "%s_projected", own);
+            give_own_port(rewriting, node, edge, own, term);
+        } else {
+            rewriting_put(rewriting, rewriting_object(rewriting, node, "input_ports"), own, rewriting_make_object(edge));
+            rewriting_put(rewriting, edge, "receiver_port", rewriting_make_text(rewriting, edge, "%s", own));
+        }
+        sum = rewriting_print(rewriting, "%s%s%s", sum, *sum != '\0' ? " + " : "", term);
+    }
+    function = rewriting_make_object(node);
+    rewriting_put(rewriting, &function, "value", rewriting_make_text(rewriting, node, "%s", sum));
+    rewriting_put(rewriting, rewriting_object(rewriting, node, "functions"), port, function);
+    rewriting_remove(rewriting_find(node, "input_ports"), port);
+}
+
+void psyneulink_apply_matrices(struct rewriting *rewriting, struct mdf_node *graph)
+{
+    struct mdf_node *edges = rewriting_find(graph, "edges"), *nodes = rewriting_find(graph, "nodes");
+    size_t i, any;
+
+    for (i = 0; i < rewriting_n_entries(edges); i++) {
+        struct mdf_node *edge = &edges->as.object.entries[i].value, *ports;
+        const char *id = rewriting_text(rewriting_find(edge, "receiver")), *port = rewriting_text(rewriting_find(edge, "receiver_port"));
+        struct mdf_node *node = id != NULL ? rewriting_find(nodes, id) : NULL;
+
+        ports = rewriting_find(node, "input_ports");
+        if (find_projection_matrix(edge) == NULL || port == NULL || rewriting_find(ports, port) == NULL) {
+            continue;
+        }
+        if (count_edges(edges, "receiver", id, "receiver_port", port, &any) == 1) {
+            rewriting_remove(ports, port);
+            give_own_port(rewriting, node, edge, rewriting_print(rewriting, "%s_from_%s", port, edges->as.object.entries[i].key), port);
+        } else {
+            sum_edges(rewriting, node, edges, id, port);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ recurrent projections */
+
+/* What PsyNeuLink calls its matrices by name, as the elements on the diagonal and off it. */
+static const struct named_matrix {
+    const char *name;
+    double diagonal, elsewhere;
+} named_matrices[] = {{"HollowMatrix", 0, 1},   {"InverseHollowMatrix", 0, -1},     {"IdentityMatrix", 1, 0},
+                      {"ZerosMatrix", 0, 0},    {"FullConnectivityMatrix", 1, 1},   {"AutoAssignMatrix", 1, 0}};
+
+static const struct named_matrix *find_named_matrix(const char *name)
+{
+    size_t i;
+
+    for (i = 0; name != NULL && i < sizeof named_matrices / sizeof *named_matrices; i++) {
+        if (strcmp(named_matrices[i].name, name) == 0) {
+            return &named_matrices[i];
+        }
+    }
+    return NULL;
+}
+
+/* "auto" or "hetero", where it is given: the exporter writes a whole number, 1 or 0, where it is not. */
+static const struct mdf_node *find_part(const struct mechanism *mechanism, const char *path, int64_t absent)
+{
+    const struct mdf_node *part = rewriting_find_path(mechanism->node, path);
+
+    if (part == NULL || (part->kind == MDF_NODE_INT && part->as.integer == absent)) {
+        return NULL;
+    }
+    return part->kind == MDF_NODE_INT || part->kind == MDF_NODE_REAL || part->kind == MDF_NODE_NUMBERS ? part : NULL;
+}
+
+static size_t length_of(const struct mdf_node *array)
+{
+    size_t n = 1, i;
+
+    for (i = 0; array != NULL && array->kind == MDF_NODE_NUMBERS && i < array->as.numbers.rank; i++) {
+        n *= (size_t)array->as.numbers.shape[i];
+    }
+    return n;
+}
+
+/* The element at [row, column] of a number, a row (of the diagonal) or a matrix. */
+static double part_at(const struct mdf_node *part, size_t row, size_t column, size_t n)
+{
+    size_t length = length_of(part);
+
+    return number_at(part, length == 1 ? 0 : length == n ? row : row * n + column);
+}
+
+/* The matrix of `n` values: that of its name or its elements, over which "auto" and "hetero" go. False: it is not known. */
+static bool make_recurrent_matrix(const struct mechanism *mechanism, size_t n, struct mdf_node *matrix)
+{
+    const struct mdf_node *given = rewriting_find_path(mechanism->node, "parameters.matrix.value"),
+                          *diagonal = find_part(mechanism, "parameters.auto.value", 1),
+                          *elsewhere = find_part(mechanism, "parameters.hetero.value", 0);
+    const struct named_matrix *named;
+    double *elements;
+    size_t i, j, n_rows = 0, n_columns = 0;
+
+    given = given != NULL ? given : rewriting_find_path(mechanism->node, "metadata.matrix");
+    named = find_named_matrix(rewriting_text(given));
+    if (named == NULL && (!find_matrix(given, &n_rows, &n_columns) || n_rows != n || n_columns != n)) {
+        return false;
+    }
+    *matrix = rewriting_make_matrix(mechanism->rewriting, mechanism->node, n, n, &elements);
+    for (i = 0; i < n && !mechanism->rewriting->failed; i++) {
+        for (j = 0; j < n; j++) {
+            const struct mdf_node *part = i == j ? diagonal : elsewhere;
+
+            elements[i * n + j] = part != NULL    ? part_at(part, i, j, n)
+                                  : named == NULL ? number_at(given, i * n + j)
+                                  : i == j        ? named->diagonal
+                                                  : named->elsewhere;
+        }
+    }
+    return true;
+}
+
+/* The input port that waits for the projection; NULL: none. */
+static const char *find_recurrent_port(const struct mechanism *mechanism, struct mdf_node *edges)
+{
+    struct mdf_node *ports = rewriting_find(mechanism->node, "input_ports");
+    const char *own = rewriting_print(mechanism->rewriting, "%s_RECURRENT", mechanism->id);
+    size_t i, any;
+
+    for (i = 0; i < rewriting_n_entries(ports); i++) {
+        const char *port = ports->as.object.entries[i].key;
+
+        if ((mdf_ends_with(port, "_recurrent_projection") || strcmp(port, own) == 0) &&
+            count_edges(edges, "receiver", mechanism->id, "receiver_port", port, &any) == 0) {
+            return port;
+        }
+    }
+    return NULL;
+}
+
+void psyneulink_close_recurrence(const struct mechanism *mechanism, struct mdf_node *edges)
+{
+    struct rewriting *rewriting = mechanism->rewriting;
+    struct mdf_node *outputs = rewriting_find(mechanism->node, "output_ports"), edge = rewriting_make_object(mechanism->node);
+    const char *port = find_recurrent_port(mechanism, edges);
+    struct mdf_node function = edge, functions = edge, arguments = edge, metadata = edge, matrix;
+
+    if (port == NULL || rewriting_n_entries(outputs) == 0) {
+        return;
+    }
+    if (!make_recurrent_matrix(mechanism, length_of(rewriting_find_path(&outputs->as.object.entries[0].value, "metadata.variable")),
+                               &matrix)) {
+        rewriting_refuse(rewriting, mechanism->node,
+                         "the matrix of the recurrent projection of node '%s' is not known: give its parameter 'matrix' the "
+                         "elements, or let mdf_c.psyneulink export the model",
+                         mechanism->id);
+        return;
+    }
+    rewriting_put(rewriting, &arguments, "B", matrix);
+    rewriting_put(rewriting, &function, "function", rewriting_make_text(rewriting, mechanism->node, "onnx::MatMul"));
+    rewriting_put(rewriting, &function, "args", arguments);
+    rewriting_put(rewriting, &functions, "matrix", function);
+    rewriting_put(rewriting, &metadata, "functions", functions);
+    rewriting_put(rewriting, &edge, "sender", rewriting_make_text(rewriting, mechanism->node, "%s", mechanism->id));
+    rewriting_put(rewriting, &edge, "sender_port",
+                  rewriting_make_text(rewriting, mechanism->node, "%s", outputs->as.object.entries[0].key));
+    rewriting_put(rewriting, &edge, "receiver", rewriting_make_text(rewriting, mechanism->node, "%s", mechanism->id));
+    rewriting_put(rewriting, &edge, "receiver_port", rewriting_make_text(rewriting, mechanism->node, "%s", port));
+    rewriting_put(rewriting, &edge, "metadata", metadata);
+    rewriting_put(rewriting, edges, rewriting_print(rewriting, "%s_recurrent_projection", mechanism->id), edge);
+}
