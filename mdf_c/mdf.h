@@ -225,8 +225,8 @@ typedef enum mdf_loop_condition {
     MDF_LOOP_CONDITION_OBEY      /* the loop ends where it is false, as in ONNX Runtime */
 } mdf_loop_condition;
 
-/* What a document means: docs/dialects.md. UNSAID: PSYNEULINK where PsyNeuLink wrote it (`generating_application`), else REFERENCE, as
- * the Python engine of MDF has it. */
+/* What a document means: docs/dialects.md. UNSAID: PSYNEULINK where PsyNeuLink wrote it (`generating_application`), else
+ * REFERENCE, as the Python engine of MDF has it. */
 typedef enum mdf_dialect { MDF_DIALECT_UNSAID, MDF_DIALECT_REFERENCE, MDF_DIALECT_PSYNEULINK } mdf_dialect;
 
 typedef struct mdf_options {

@@ -1,6 +1,6 @@
-/* psyneulink_functions.c - PsyNeuLink's functions whose formulas MDF does not have under the name that the exporter writes, and those
- * that it writes otherwise than it computes them. Sources: psyneulink.core.components.functions, version 0.21. */
-#include "mdf_c/dialect/psyneulink.h"
+/* psyneulink_functions.c - PsyNeuLink's functions whose formulas MDF does not have under the name that the exporter writes, and
+ * those that it writes otherwise than it computes them. Sources: psyneulink.core.components.functions, version 0.21. */
+#include "mdf_c/dialect/psyneulink_rules.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,14 +10,15 @@ struct formula {
     const char *class;
     const char *expression;
     const char *arguments; /* "NAME VALUE ...": what they are where the file does not say */
-    /* Those that MDF's own function of that name does not have, in the same form: it does where they are as here. NULL: there is none. */
+    /* Those that MDF's own function of that name does not have, in the same form: it does where they are as here. NULL: there is
+     * none. */
     const char *beyond;
 };
 
 static const struct formula formulas[] = {
     {"Linear", "scale * (variable0 * slope + intercept) + offset", "slope 1 intercept 0 scale 1 offset 0", "scale 1 offset 0"},
-    {"Logistic", "scale * (1.0 / (1.0 + numpy.exp(-gain * (variable0 + bias - x_0)))) + offset", "gain 1 bias 0 x_0 0 scale 1 offset 0",
-     "scale 1 offset 0 x_0 0"},
+    {"Logistic", "scale * (1.0 / (1.0 + numpy.exp(-gain * (variable0 + bias - x_0)))) + offset",
+     "gain 1 bias 0 x_0 0 scale 1 offset 0", "scale 1 offset 0 x_0 0"},
     {"Tanh", "scale * numpy.tanh(gain * (variable0 + bias - x_0) + offset)", "gain 1 bias 0 x_0 0 scale 1 offset 0",
      "scale 1 offset 0 x_0 0 gain 1 bias 0"},
     {"Buffer", /* the items of its history, the oldest first */
@@ -73,25 +74,186 @@ static void state_formula(const struct mechanism *mechanism, const struct formul
     rewriting_put(rewriting, function, "value", rewriting_make_text(rewriting, function, "%s", formula->expression));
 }
 
-/* The exporter puts the default threshold where the walk is kept within its own, and time never advances. */
-static void correct_walk(const struct mechanism *mechanism, struct mdf_node *functions, const char *walk)
+/* The functions that keep a walk within its threshold have the default one in the file, and Python's max and min, which are
+ * numpy's here: of arrays that is what they mean. */
+static void correct_threshold(const struct mechanism *mechanism, struct mdf_node *functions, const struct mdf_node *threshold)
 {
-    struct rewriting *rewriting = mechanism->rewriting;
-    struct mdf_node *function = rewriting_find(functions, walk), *threshold = rewriting_find_path(function, "args.threshold");
-    const char *value = rewriting_text(rewriting_find(function, "value"));
     size_t i;
 
-    for (i = 0; threshold != NULL && value != NULL && i < rewriting_n_entries(functions); i++) {
+    for (i = 0; i < rewriting_n_entries(functions); i++) {
         struct mdf_node_entry *entry = &functions->as.object.entries[i];
         struct mdf_node *arguments = rewriting_find(&entry->value, "args");
 
         if ((mdf_ends_with(entry->key, "_lower_clipped") || mdf_ends_with(entry->key, "_value_result")) &&
             rewriting_find(arguments, "threshold") != NULL) {
-            rewriting_put(rewriting, arguments, "threshold", *threshold);
+            struct mdf_node *value = rewriting_find(&entry->value, "value");
+
+            rewriting_put(mechanism->rewriting, arguments, "threshold", *threshold);
+            if (rewriting_text(value) != NULL) {
+                *value = rewriting_make_text(
+                    mechanism->rewriting, value, "%s",
+                    rewriting_replace(mechanism->rewriting,
+                                      rewriting_replace(mechanism->rewriting, value->as.string.bytes, "max", "numpy.maximum"),
+                                      "min", "numpy.minimum"));
+            }
         }
     }
-    if (value != NULL && rewriting_find_path(function, "args.time_step_size") != NULL && mdf_ends_with(value, ", previous_time")) {
-        rewriting_put(rewriting, function, "value", rewriting_make_text(rewriting, function, "%s + time_step_size", value));
+}
+
+/* Numbers that are drawn to be multiplied by 0 are not drawn. */
+static void drop_draws(const struct mechanism *mechanism, struct mdf_node *functions)
+{
+    size_t i;
+
+    for (i = 0; i < rewriting_n_entries(functions); i++) {
+        struct mdf_node_entry *entry = &functions->as.object.entries[i];
+
+        if (mdf_ends_with(entry->key, "_random_draw")) {
+            entry->value = mechanism_expression(mechanism, &entry->value, "0.0");
+        }
+    }
+}
+
+/* "WALK[0]" and "WALK[1]", as ports and parameters have them, by names of their own. */
+static void name_parts(const struct mechanism *mechanism, const char *collection, const char *walk, const char *const names[2])
+{
+    struct mdf_node *own = rewriting_find(mechanism->node, collection);
+    size_t i, k;
+
+    for (i = 0; i < rewriting_n_entries(own); i++) {
+        for (k = 0; k < 2; k++) {
+            struct mdf_node *value = rewriting_find(&own->as.object.entries[i].value, "value");
+
+            if (rewriting_is(value, rewriting_print(mechanism->rewriting, "%s[%zu]", walk, k))) {
+                *value = rewriting_make_text(mechanism->rewriting, value, "%s", names[k]);
+            }
+        }
+    }
+}
+
+/* A walk begins in the shape that it goes on in, that of its variable, of which the exporter leaves axes out. */
+static void begin_like(const struct mechanism *mechanism, const struct mdf_node *variable)
+{
+    struct mdf_node *initial = rewriting_find_path(mechanism->node, "parameters.previous_value.default_initial_value");
+    size_t n = 1, n_variable = 1, i;
+
+    if (initial == NULL || variable == NULL || initial->kind != MDF_NODE_NUMBERS || variable->kind != MDF_NODE_NUMBERS) {
+        return;
+    }
+    for (i = 0; i < initial->as.numbers.rank; i++) {
+        n *= (size_t)initial->as.numbers.shape[i];
+    }
+    for (i = 0; i < variable->as.numbers.rank; i++) {
+        n_variable *= (size_t)variable->as.numbers.shape[i];
+    }
+    if (n == n_variable) {
+        initial->as.numbers.rank = variable->as.numbers.rank;
+        initial->as.numbers.shape = variable->as.numbers.shape;
+    }
+}
+
+/* "VALUE, previous_time": the exporter lets no time pass. The two are functions of their own instead of the pair. */
+static void let_time_pass(const struct mechanism *mechanism, const char *walk, const char *value)
+{
+    static const char *const arguments[2] = {"threshold", "time_step_size"};
+    struct rewriting *rewriting = mechanism->rewriting;
+    const char *const names[2] = {rewriting_print(rewriting, "%s_place", walk), rewriting_print(rewriting, "%s_time", walk)};
+    const char *const values[2] = {rewriting_print(rewriting, "%.*s", (int)(strlen(value) - strlen(", previous_time")), value),
+                                   "previous_time + time_step_size"};
+    struct mdf_node *functions = rewriting_find(mechanism->node, "functions"), pair = *rewriting_find(functions, walk);
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        struct mdf_node function = mechanism_expression(mechanism, &pair, values[i]), own = rewriting_make_object(&pair);
+        struct mdf_node *argument = rewriting_find(rewriting_find(&pair, "args"), arguments[i]);
+
+        if (argument != NULL) {
+            rewriting_put(rewriting, &own, arguments[i], *argument);
+        }
+        rewriting_put(rewriting, &function, "args", own);
+        rewriting_put(rewriting, functions, names[i], function);
+    }
+    begin_like(mechanism, rewriting_find_path(&pair, "metadata.variable"));
+    name_parts(mechanism, "output_ports", walk, names);
+    name_parts(mechanism, "parameters", walk, names);
+    rewriting_remove(functions, walk);
+}
+
+/* What the exporter makes of an integrator of drift and diffusion. */
+static void correct_walk(const struct mechanism *mechanism, const char *walk)
+{
+    struct mdf_node *functions = rewriting_find(mechanism->node, "functions"), *function = rewriting_find(functions, walk);
+    const struct mdf_node *threshold = rewriting_find_path(function, "args.threshold");
+    const char *value = rewriting_text(rewriting_find(function, "value"));
+
+    if (threshold != NULL) {
+        correct_threshold(mechanism, functions, threshold);
+    }
+    if (rewriting_is_number(rewriting_find_path(function, "args.noise"), 0)) {
+        drop_draws(mechanism, functions);
+    }
+    if (value != NULL && rewriting_find_path(function, "args.time_step_size") != NULL &&
+        mdf_ends_with(value, ", previous_time")) {
+        let_time_pass(mechanism, walk, value);
+    }
+}
+
+/* ------------------------------------------------------------------ sums of projections */
+
+/* "[a, b, c]" of names as "a + b + c"; NULL: it is something else. */
+static const char *sum_of_list(struct rewriting *rewriting, const char *list)
+{
+    const char *sum = "";
+    size_t length;
+
+    if (list == NULL || *list != '[') {
+        return NULL;
+    }
+    for (list++; *list != ']'; list += length) {
+        list += strspn(list, ", ");
+        length = strcspn(list, ",] ");
+        if (length == 0 || length != strspn(list, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")) {
+            return NULL;
+        }
+        sum = rewriting_print(rewriting, "%s%s%.*s", sum, *sum != '\0' ? " + " : "", (int)length, list);
+    }
+    return list[1] == '\0' && *sum != '\0' ? sum : NULL;
+}
+
+/* What several projections bring to one port: the exporter makes a list of them, sums that along its first axis, and takes the
+ * one item. */
+static void sum_projections(const struct mechanism *mechanism, struct mdf_node *functions, struct mdf_node *function)
+{
+    struct rewriting *rewriting = mechanism->rewriting;
+    const char *sum = rewriting_text(rewriting_find_path(function, "args.variable0")), *data, *expression;
+    struct mdf_node *reduction = sum != NULL ? rewriting_find(functions, sum) : NULL, *parameters;
+
+    if (!rewriting_is(rewriting_find(function, "value"), "variable0[0]") ||
+        !rewriting_is(rewriting_find(reduction, "function"), "onnx::ReduceSum") ||
+        !rewriting_is_number(rewriting_find_path(reduction, "args.axes"), 0)) {
+        return;
+    }
+    data = rewriting_text(rewriting_find_path(reduction, "args.data"));
+    parameters = rewriting_find(mechanism->node, "parameters");
+    expression =
+        data != NULL ? sum_of_list(rewriting, rewriting_text(rewriting_find(rewriting_find(parameters, data), "value"))) : NULL;
+    if (expression == NULL) {
+        return;
+    }
+    *function = mechanism_expression(mechanism, function, expression);
+    rewriting_remove(parameters, data);
+    rewriting_remove(functions, sum);
+}
+
+static void sum_all_projections(const struct mechanism *mechanism)
+{
+    struct mdf_node *functions = rewriting_find(mechanism->node, "functions");
+    size_t i = 0, n;
+
+    while (i < rewriting_n_entries(functions)) {
+        n = rewriting_n_entries(functions);
+        sum_projections(mechanism, functions, &functions->as.object.entries[i].value);
+        i = rewriting_n_entries(functions) < n ? 0 : i + 1;
     }
 }
 
@@ -100,6 +262,7 @@ void psyneulink_state_formulas(const struct mechanism *mechanism)
     struct mdf_node *functions = rewriting_find(mechanism->node, "functions");
     size_t i, j;
 
+    sum_all_projections(mechanism);
     for (i = 0; i < rewriting_n_entries(functions); i++) {
         struct mdf_node *function = &functions->as.object.entries[i].value;
         const struct mdf_node *class = rewriting_find_path(function, "metadata.type");
@@ -110,7 +273,8 @@ void psyneulink_state_formulas(const struct mechanism *mechanism)
             }
         }
         if (rewriting_is(class, "DriftDiffusionIntegrator")) {
-            correct_walk(mechanism, functions, functions->as.object.entries[i].key);
+            correct_walk(mechanism, functions->as.object.entries[i].key);
+            functions = rewriting_find(mechanism->node, "functions");
         }
     }
 }

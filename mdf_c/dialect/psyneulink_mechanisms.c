@@ -1,8 +1,13 @@
 /* psyneulink_mechanisms.c - what a mechanism does beyond its function. Sources: psyneulink.core.components.mechanisms and
  * psyneulink.library.components.mechanisms, version 0.21. */
-#include "mdf_c/dialect/psyneulink.h"
+#include "mdf_c/dialect/psyneulink_rules.h"
 
 #include <string.h>
+
+static bool is_true(const struct mdf_node *node)
+{
+    return node != NULL && node->kind == MDF_NODE_BOOL && node->as.truth;
+}
 
 static struct mdf_node *find_function(const struct mechanism *mechanism, const char *id)
 {
@@ -19,14 +24,16 @@ static void add_function(const struct mechanism *mechanism, const char *id, cons
 }
 
 /* A parameter that keeps its value over runs. `resets`: it begins anew in each trial. */
-static void add_state(const struct mechanism *mechanism, const char *id, const char *expression, struct mdf_node initial, bool resets)
+static void add_state(const struct mechanism *mechanism, const char *id, const char *expression, struct mdf_node initial,
+                      bool resets)
 {
     struct rewriting *rewriting = mechanism->rewriting;
     struct mdf_node parameter = mechanism_expression(mechanism, mechanism->node, expression);
 
     rewriting_put(rewriting, &parameter, "default_initial_value", initial);
     if (resets) {
-        rewriting_put(rewriting, &parameter, "reset", rewriting_make_text(rewriting, mechanism->node, "environment_state_update"));
+        rewriting_put(rewriting, &parameter, "reset",
+                      rewriting_make_text(rewriting, mechanism->node, "environment_state_update"));
     }
     rewriting_put(rewriting, rewriting_object(rewriting, mechanism->node, "parameters"), id, parameter);
 }
@@ -60,8 +67,8 @@ static void clip_value(const struct mechanism *mechanism, const char *value)
     mdf_format_float64(most, most_text);
     mechanism_wrap(mechanism, value, inner,
                    mechanism_expression(mechanism, mechanism->node,
-                                        rewriting_print(mechanism->rewriting, "numpy.clip(%s, %s, %s)", inner, least_text,
-                                                        most_text)));
+                                        rewriting_print(mechanism->rewriting, "numpy.minimum(numpy.maximum(%s, %s), %s)", inner,
+                                                        least_text, most_text)));
 }
 
 /* ------------------------------------------------------------------ drift diffusion */
@@ -75,8 +82,10 @@ static void yield_decision(const struct mechanism *mechanism, const char *value)
     const char *draw = rewriting_print(rewriting, "%s_draw", value), *odds = rewriting_print(rewriting, "%s_odds", value);
     struct mdf_node function = mechanism_expression(
         mechanism, mechanism->node,
-        rewriting_print(rewriting, "[threshold if %s >= %s else -threshold, %s[0], 1 - %s[1], %s[1], %s[2], %s[3], %s[4], %s[5], %s[6], %s[7]]",
-                        draw, odds, inner, inner, inner, inner, inner, inner, inner, inner, inner));
+        rewriting_print(
+            rewriting,
+            "[threshold if %s >= %s else -threshold, %s[0], 1 - %s[1], %s[1], %s[2], %s[3], %s[4], %s[5], %s[6], %s[7]]", draw,
+            odds, inner, inner, inner, inner, inner, inner, inner, inner, inner));
     const struct mdf_node *threshold = rewriting_find_path(find_function(mechanism, value), "args.threshold");
     struct mdf_node arguments = rewriting_make_object(mechanism->node);
 
@@ -141,18 +150,23 @@ static void finish_walk(const struct mechanism *mechanism, const char *value)
     rewriting_put(rewriting, rewriting_object(rewriting, mechanism->node, "parameters"), "finishing_threshold",
                   mechanism_expression(mechanism, mechanism->node, ""));
     rewriting_put(rewriting, rewriting_find_path(mechanism->node, "parameters.finishing_threshold"), "value", *threshold);
-    add_function(mechanism, "is_finished", rewriting_print(rewriting, "numpy.max(numpy.abs(%s[0])) >= finishing_threshold", value));
+    add_function(mechanism, "is_finished", rewriting_print(rewriting, "numpy.max(numpy.abs(%s)) >= finishing_threshold", value));
     run_until_finished(mechanism);
 }
 
-/* What is compared with the threshold, as an expression: of the value, of the value and that before, or the number of runs. NULL: it
- * is not known. */
+/* What is compared with the threshold, as an expression: of the value, of the value and that before, or the number of runs. NULL:
+ * it is not known. */
 static const char *measure_of(const struct mechanism *mechanism, const char *value, const char **comparison)
 {
+    static const struct {
+        const char *metric, *expression;
+    } distances[] = {{"max_abs_diff", "numpy.max(numpy.abs(value - value_before))"},
+                     {"difference", "numpy.sum(numpy.abs(value - value_before))"},
+                     {"euclidean", "numpy.sqrt(numpy.sum((value - value_before) * (value - value_before)))"}};
     static const char *const of_one[] = {"max", "min", "sum", "mean", "median", "amax", "amin"};
     struct rewriting *rewriting = mechanism->rewriting;
     struct mdf_node *measure = rewriting_find_path(mechanism->node, "metadata.termination_measure"), *output, function, arguments;
-    const char *name = rewriting_text(measure);
+    const char *name = rewriting_text(measure), *difference = NULL;
     size_t i;
 
     if (name != NULL && strncmp(name, "TimeScale.", 10) == 0) {
@@ -174,9 +188,17 @@ static const char *measure_of(const struct mechanism *mechanism, const char *val
     if (!rewriting_is(rewriting_find(measure, "function"), "distance")) {
         return NULL;
     }
+    for (i = 0; i < sizeof distances / sizeof *distances && !is_true(rewriting_find_path(measure, "metadata.normalize")); i++) {
+        if (rewriting_is(rewriting_find_path(measure, "metadata.metric"), distances[i].metric)) {
+            difference = rewriting_replace(rewriting, distances[i].expression, "value", value);
+        }
+    }
     output = rewriting_find(mechanism->node, "output_ports");
     output = rewriting_find_path(&output->as.object.entries[0].value, "metadata.variable");
     add_state(mechanism, "value_before", value, output != NULL ? *output : rewriting_make_real(mechanism->node, 0), false);
+    if (difference != NULL) {
+        return difference;
+    }
     function = *measure;
     arguments = rewriting_make_object(measure);
     rewriting_put(rewriting, &arguments, "variable0",
@@ -190,18 +212,17 @@ static const char *measure_of(const struct mechanism *mechanism, const char *val
 static void finish_transfer(const struct mechanism *mechanism, const char *value)
 {
     struct mdf_node *threshold = rewriting_find_path(mechanism->node, "parameters.termination_threshold.value");
-    const struct mdf_node *integrates = rewriting_find_path(mechanism->node, "metadata.integrator_mode");
     const char *comparison = rewriting_text(rewriting_find_path(mechanism->node, "metadata.termination_comparison_op")), *measure;
 
-    if (threshold == NULL || comparison == NULL || integrates == NULL || integrates->kind != MDF_NODE_BOOL ||
-        !integrates->as.truth) {
+    if (threshold == NULL || comparison == NULL || !is_true(rewriting_find_path(mechanism->node, "metadata.integrator_mode"))) {
         return;
     }
     measure = measure_of(mechanism, value, &comparison);
     if (measure == NULL) {
-        rewriting_refuse(mechanism->rewriting, mechanism->node,
-                         "the termination measure of node '%s' is not known; use a Distance, max, min, sum, mean, or a time scale",
-                         mechanism->id);
+        rewriting_refuse(
+            mechanism->rewriting, mechanism->node,
+            "the termination measure of node '%s' is not known; use a Distance, max, min, sum, mean, or a time scale",
+            mechanism->id);
         return;
     }
     add_function(mechanism, "is_finished",
@@ -307,18 +328,34 @@ static void shape_value(const struct mechanism *mechanism, struct mdf_node *port
     }
 }
 
+/* What integrators begin with is a real number: the exporter writes 0 for 0.0. */
+static void make_states_real(const struct mechanism *mechanism)
+{
+    struct mdf_node *parameters = rewriting_find(mechanism->node, "parameters");
+    size_t i;
+
+    for (i = 0; i < rewriting_n_entries(parameters); i++) {
+        struct mdf_node *initial = rewriting_find(&parameters->as.object.entries[i].value, "default_initial_value");
+
+        if (initial != NULL) {
+            *initial = rewriting_make_reals(mechanism->rewriting, initial);
+        }
+    }
+}
+
 void psyneulink_give_defaults(const struct mechanism *mechanism)
 {
     struct mdf_node *ports = rewriting_find(mechanism->node, "output_ports");
     size_t i;
 
+    make_states_real(mechanism);
     for (i = 0; i < rewriting_n_entries(ports); i++) {
         struct mdf_node *port = &ports->as.object.entries[i].value, *value = rewriting_find_path(port, "metadata.default");
 
         value = value != NULL ? value : rewriting_find_path(port, "metadata.variable");
         shape_value(mechanism, port);
         if (value != NULL && (value->kind == MDF_NODE_NUMBERS || value->kind == MDF_NODE_INT || value->kind == MDF_NODE_REAL)) {
-            rewriting_put(mechanism->rewriting, port, "default_initial_value", *value);
+            rewriting_put(mechanism->rewriting, port, "default_initial_value", rewriting_make_reals(mechanism->rewriting, value));
         }
     }
 }

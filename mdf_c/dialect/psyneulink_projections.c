@@ -1,6 +1,7 @@
-/* psyneulink_projections.c - projections that are more than an edge. PsyNeuLink's matrices act on what an edge brings: they become
- * functions of the receiver, called as the input port was whose value they make, so that whatever reads the port reads them. */
-#include "mdf_c/dialect/psyneulink.h"
+/* psyneulink_projections.c - projections that are more than an edge. PsyNeuLink's matrices act on what an edge brings: they
+ * become functions of the receiver, called as the input port was whose value they make, so that whatever reads the port reads
+ * them. */
+#include "mdf_c/dialect/psyneulink_rules.h"
 
 #include <string.h>
 
@@ -33,13 +34,14 @@ static void move_entries(struct rewriting *rewriting, struct mdf_node *from, str
     }
 }
 
-/* The node takes the place of the receiver's port: its own port in that place, and its functions, of which one is called like that
- * port. */
+/* The node takes the place of the receiver's port: its own port in that place, and its functions, of which one is called like
+ * that port. */
 static void fold_into(struct rewriting *rewriting, struct mdf_node *node, struct mdf_node *receiver, const char *port)
 {
     struct mdf_node_entry *input = &rewriting_find(node, "input_ports")->as.object.entries[0];
     struct mdf_node *value = rewriting_find(&rewriting_find(node, "output_ports")->as.object.entries[0].value, "value");
-    struct mdf_node *ports = rewriting_find(receiver, "input_ports"), function = rewriting_make_object(input->value.line > 0 ? &input->value : node);
+    struct mdf_node *ports = rewriting_find(receiver, "input_ports"),
+                    function = rewriting_make_object(input->value.line > 0 ? &input->value : node);
 
     rewriting_rename(ports, port, input->key);
     rewriting_put(rewriting, ports, input->key, input->value);
@@ -59,7 +61,8 @@ static bool is_projection(struct mdf_node *graph, const struct mechanism *mechan
     size_t any;
 
     if (!mdf_ends_with(class, "Projection") || rewriting_n_entries(rewriting_find(mechanism->node, "input_ports")) != 1 ||
-        rewriting_n_entries(outputs) != 1 || rewriting_text(rewriting_find(&outputs->as.object.entries[0].value, "value")) == NULL ||
+        rewriting_n_entries(outputs) != 1 ||
+        rewriting_text(rewriting_find(&outputs->as.object.entries[0].value, "value")) == NULL ||
         count_edges(edges, "receiver", mechanism->id, NULL, NULL, before) != 1 ||
         count_edges(edges, "sender", mechanism->id, NULL, NULL, behind) != 1) {
         return false;
@@ -165,7 +168,8 @@ static void give_own_port(struct rewriting *rewriting, struct mdf_node *node, st
 }
 
 /* Several edges into one port are summed; where one of them has a matrix, each gets a port of its own. */
-static void sum_edges(struct rewriting *rewriting, struct mdf_node *node, struct mdf_node *edges, const char *id, const char *port)
+static void sum_edges(struct rewriting *rewriting, struct mdf_node *node, struct mdf_node *edges, const char *id,
+                      const char *port)
 {
     const char *sum = "";
     struct mdf_node function;
@@ -200,7 +204,8 @@ void psyneulink_apply_matrices(struct rewriting *rewriting, struct mdf_node *gra
 
     for (i = 0; i < rewriting_n_entries(edges); i++) {
         struct mdf_node *edge = &edges->as.object.entries[i].value, *ports;
-        const char *id = rewriting_text(rewriting_find(edge, "receiver")), *port = rewriting_text(rewriting_find(edge, "receiver_port"));
+        const char *id = rewriting_text(rewriting_find(edge, "receiver")),
+                   *port = rewriting_text(rewriting_find(edge, "receiver_port"));
         struct mdf_node *node = id != NULL ? rewriting_find(nodes, id) : NULL;
 
         ports = rewriting_find(node, "input_ports");
@@ -209,7 +214,8 @@ void psyneulink_apply_matrices(struct rewriting *rewriting, struct mdf_node *gra
         }
         if (count_edges(edges, "receiver", id, "receiver_port", port, &any) == 1) {
             rewriting_remove(ports, port);
-            give_own_port(rewriting, node, edge, rewriting_print(rewriting, "%s_from_%s", port, edges->as.object.entries[i].key), port);
+            give_own_port(rewriting, node, edge, rewriting_print(rewriting, "%s_from_%s", port, edges->as.object.entries[i].key),
+                          port);
         } else {
             sum_edges(rewriting, node, edges, id, port);
         }
@@ -222,8 +228,8 @@ void psyneulink_apply_matrices(struct rewriting *rewriting, struct mdf_node *gra
 static const struct named_matrix {
     const char *name;
     double diagonal, elsewhere;
-} named_matrices[] = {{"HollowMatrix", 0, 1},   {"InverseHollowMatrix", 0, -1},     {"IdentityMatrix", 1, 0},
-                      {"ZerosMatrix", 0, 0},    {"FullConnectivityMatrix", 1, 1},   {"AutoAssignMatrix", 1, 0}};
+} named_matrices[] = {{"HollowMatrix", 0, 1}, {"InverseHollowMatrix", 0, -1},   {"IdentityMatrix", 1, 0},
+                      {"ZerosMatrix", 0, 0},  {"FullConnectivityMatrix", 1, 1}, {"AutoAssignMatrix", 1, 0}};
 
 static const struct named_matrix *find_named_matrix(const char *name)
 {
@@ -323,8 +329,8 @@ void psyneulink_close_recurrence(const struct mechanism *mechanism, struct mdf_n
     if (port == NULL || rewriting_n_entries(outputs) == 0) {
         return;
     }
-    if (!make_recurrent_matrix(mechanism, length_of(rewriting_find_path(&outputs->as.object.entries[0].value, "metadata.variable")),
-                               &matrix)) {
+    if (!make_recurrent_matrix(
+            mechanism, length_of(rewriting_find_path(&outputs->as.object.entries[0].value, "metadata.variable")), &matrix)) {
         rewriting_refuse(rewriting, mechanism->node,
                          "the matrix of the recurrent projection of node '%s' is not known: give its parameter 'matrix' the "
                          "elements, or let mdf_c.psyneulink export the model",

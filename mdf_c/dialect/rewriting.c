@@ -286,6 +286,35 @@ struct mdf_node rewriting_make_matrix(struct rewriting *rewriting, const struct 
     return node;
 }
 
+struct mdf_node rewriting_make_reals(struct rewriting *rewriting, const struct mdf_node *numbers)
+{
+    struct mdf_node reals = *numbers;
+    double *elements;
+    size_t n = 1, i;
+
+    if (numbers->kind == MDF_NODE_INT) {
+        return rewriting_make_real(numbers, (double)numbers->as.integer);
+    }
+    if (numbers->kind != MDF_NODE_NUMBERS || numbers->packed_dtype != MDF_DTYPE_INT64) {
+        return reals;
+    }
+    for (i = 0; i < numbers->as.numbers.rank; i++) {
+        n *= (size_t)numbers->as.numbers.shape[i];
+    }
+    elements = mdf_arena_array(rewriting->arena, n, sizeof *elements);
+    if (elements == NULL) {
+        out_of_memory(rewriting);
+        return reals;
+    }
+    for (i = 0; i < n; i++) {
+        elements[i] = (double)((const int64_t *)numbers->as.numbers.elements)[i];
+    }
+    reals.packed_dtype = MDF_DTYPE_FLOAT64;
+    reals.as.numbers.elements = elements;
+    reals.as.numbers.store = NULL;
+    return reals;
+}
+
 /* ------------------------------------------------------------------ expressions */
 
 /* The next place of the name as a word, not behind a point, at or after `position`; false: there is none, or the text is none. */

@@ -1,8 +1,8 @@
 /* rewriting.h - a document's tree as one that can be changed: a copy whose objects grow, entry by entry.
  *
- * What is made stands where the thing stood that it was made of, so that an error in it names that line. Nodes and edges, ports and
- * their like are objects by id in the copy, also where the file has them as lists. Memory that runs out is noted in `failed`, and what
- * is asked for afterwards does nothing: look once, at the end. */
+ * What is made stands where the thing stood that it was made of, so that an error in it names that line. Nodes and edges, ports
+ * and their like are objects by id in the copy, also where the file has them as lists. Memory that runs out is noted in `failed`,
+ * and what is asked for afterwards does nothing: look once, at the end. */
 #ifndef MDF_DIALECT_REWRITING_H
 #define MDF_DIALECT_REWRITING_H
 
@@ -47,6 +47,8 @@ struct mdf_node rewriting_make_object(const struct mdf_node *place);
 /* A matrix of zeros, or a row (n_rows 0); its elements are at *elements. */
 struct mdf_node rewriting_make_matrix(struct rewriting *rewriting, const struct mdf_node *place, size_t n_rows, size_t n_columns,
                                       double **elements);
+/* Whole numbers as real ones; anything else as it is. */
+struct mdf_node rewriting_make_reals(struct rewriting *rewriting, const struct mdf_node *numbers);
 /* A text in the arena. */
 const char *rewriting_print(struct rewriting *rewriting, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
 

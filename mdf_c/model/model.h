@@ -33,7 +33,7 @@ struct mdf_input_port {
 struct mdf_output_port {
     const char *id;
     const struct mdf_node *source;
-    const struct mdf_node *value; /* NULL: none */
+    const struct mdf_node *value;   /* NULL: none */
     const struct mdf_node *initial; /* what it holds before the node has run; NULL: nothing */
     struct mdf_declaration declaration;
 };
@@ -176,8 +176,8 @@ const struct mdf_graph *mdf_model_find_graph(const struct mdf_model *model, cons
 /* The id of a graph that is nearest to `id`; NULL where none is near. */
 const char *mdf_model_nearest_graph(const struct mdf_model *model, const char *id);
 
-/* The graph that stands at a place of the document: `node` itself, where it is an object with nodes, or the only value of {ID: graph},
- * whose *id is then ID. NULL: neither. */
+/* The graph that stands at a place of the document: `node` itself, where it is an object with nodes, or the only value of {ID:
+ * graph}, whose *id is then ID. NULL: neither. */
 const struct mdf_node *mdf_node_find_graph(const struct mdf_node *node, const char **id);
 
 #endif

@@ -76,7 +76,8 @@ static bool is_size_text(const struct mdf_node *node, int64_t *size)
     double real;
     bool is_integer = false;
 
-    return node->kind == MDF_NODE_STRING && mdf_parse_python_number(node->as.string.bytes, &real, size, &is_integer) && is_integer;
+    return node->kind == MDF_NODE_STRING && mdf_parse_python_number(node->as.string.bytes, &real, size, &is_integer) &&
+           is_integer;
 }
 
 static mdf_status read_shape_list(struct mdf_reader *reader, const struct mdf_node *node, struct mdf_declaration *declaration)

@@ -612,7 +612,8 @@ static mdf_status finish_node(struct mdf_reader *reader, const struct mdf_node *
     mdf_status status;
 
     if (node->repeat != NULL && (node->repeat->kind != MDF_NODE_INT || node->repeat->as.integer < 1)) {
-        return mdf_reader_fail(reader, node->repeat, MDF_MODEL, "'repeat_until_finished' is the greatest number of runs, from 1 on");
+        return mdf_reader_fail(reader, node->repeat, MDF_MODEL,
+                               "'repeat_until_finished' is the greatest number of runs, from 1 on");
     }
     named = named != NULL && named->kind == MDF_NODE_NULL ? NULL : named;
     nodes = nodes != NULL && nodes->kind == MDF_NODE_NULL ? NULL : nodes;

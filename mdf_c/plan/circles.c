@@ -4,12 +4,12 @@
 
 struct search {
     struct graph_builder *builder;
-    size_t *number;   /* of each node, in the order in which they are found, from 1; 0: not yet */
-    size_t *low;      /* the least number that it leads to among those that are open */
-    size_t *next;     /* the sender that is looked at next */
-    bool *is_open;    /* its circle is not known yet */
-    size_t *path;     /* from the first to the node that is looked at */
-    size_t *open;     /* nodes that are open */
+    size_t *number; /* of each node, in the order in which they are found, from 1; 0: not yet */
+    size_t *low;    /* the least number that it leads to among those that are open */
+    size_t *next;   /* the sender that is looked at next */
+    bool *is_open;  /* its circle is not known yet */
+    size_t *path;   /* from the first to the node that is looked at */
+    size_t *open;   /* nodes that are open */
     size_t n_found, n_path, n_open;
 };
 

@@ -624,6 +624,35 @@ static bool has_late_edges(const struct mdf_graph *graph)
     return false;
 }
 
+/* Whether an edge leads from one node of the layer to another. */
+static bool feeds_itself(const struct mdf_program *program, const struct mdf_program_layer *layer)
+{
+    size_t i, j, k;
+
+    for (i = 0; i < layer->n_nodes; i++) {
+        const struct mdf_program_node *node = &program->nodes[layer->nodes[i]];
+
+        for (j = 0; j < node->n_edges; j++) {
+            for (k = 0; k < layer->n_nodes; k++) {
+                if (k != i && program->edges[node->edges[j]].sender == layer->nodes[k]) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* Nodes of one set do not see what others of it compute, in PsyNeuLink. */
+static void note_simultaneous(struct mdf_program *program)
+{
+    size_t i;
+
+    for (i = 0; i < program->n_layers; i++) {
+        program->layers[i].takes_first = feeds_itself(program, &program->layers[i]);
+    }
+}
+
 static bool keep_origins(struct compiler *compiler)
 {
     struct list origins = {compiler->origins, compiler->n_origins, 0};
@@ -665,7 +694,6 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
     builder.is_nested = nested != NULL;
     builder.is_scheduled = graph_has_conditions(graph);
     builder.keeps_outputs = builder.is_scheduled || has_late_edges(graph);
-    program->sets_take_first = is_psyneulink(compiler);
     compiler->open = &open;
     done = compile_parts(&builder, nested, &ports, &edges);
     compiler->open = open.outer;
@@ -678,6 +706,9 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
         !unit_keep_list(compiler, &names, sizeof(char *), &program->input_names, &program->n_inputs) ||
         !distribute_edges(compiler)) {
         return false;
+    }
+    if (is_psyneulink(compiler)) {
+        note_simultaneous(program);
     }
     if (nested == NULL && !mdf_program_name_ports(program)) {
         compile_out_of_memory(compiler);

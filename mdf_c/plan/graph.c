@@ -394,7 +394,7 @@ bool graph_layers(struct graph_builder *builder, struct mdf_program_layer **laye
     struct mdf_arena *scratch = &builder->compiler->scratch;
     struct list *receivers = mdf_arena_array(scratch, n, sizeof *receivers);
     size_t *n_waiting = mdf_arena_array(scratch, n, sizeof *n_waiting);
-    struct mdf_program_layer start = {NULL, 0};
+    struct mdf_program_layer start = {NULL, 0, false};
 
     *layers = mdf_arena_array(builder->compiler->arena, n + 1, sizeof **layers);
     start.nodes = mdf_arena_array(builder->compiler->arena, n, sizeof *start.nodes);

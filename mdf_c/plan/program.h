@@ -76,8 +76,8 @@ struct mdf_program_shaped {
 
 struct mdf_program_node {
     const char *id;
-    /* Instructions in this order: [first, reset) takes what edges bring; [reset, initial) sets initial values that the node has in its
-     * first run in each evaluation; [initial, main) those of its first run of all; [main, end) computes. */
+    /* Instructions in this order: [first, reset) takes what edges bring; [reset, initial) sets initial values that the node has
+     * in its first run in each evaluation; [initial, main) those of its first run of all; [main, end) computes. */
     size_t first, reset, initial, main, end;
     mdf_operand finished;  /* where it runs until that holds; MDF_NO_OPERAND: once */
     uint64_t most_repeats; /* and so often at most */
@@ -116,6 +116,7 @@ struct mdf_kept_value {
 struct mdf_program_layer {
     size_t *nodes;
     size_t n_nodes;
+    bool takes_first; /* its nodes, of which some feed others, take what edges bring before one of them runs */
 };
 
 struct mdf_program {
@@ -134,7 +135,6 @@ struct mdf_program {
     size_t n_edges;
     struct mdf_program_layer *layers; /* the consideration queue */
     size_t n_layers;
-    bool sets_take_first; /* the nodes of a set take what edges bring before one of them runs */
     const struct mdf_schedule *schedule; /* NULL: no conditions; each layer runs once */
     struct mdf_program_result *results;
     size_t n_results;
@@ -149,8 +149,8 @@ struct mdf_program {
     mdf_dtype real;
     uint64_t max_iterations, max_passes, seed;
     double time_limit_s; /* of one evaluation; 0: none */
-    int n_threads; /* at least 1 */
-    bool is_plain; /* instructions are run as they stand, never lowered */
+    int n_threads;       /* at least 1 */
+    bool is_plain;       /* instructions are run as they stand, never lowered */
 };
 
 /* Compiles a graph of a model; parameters of these names are kept changeable. NULL on error. */

@@ -347,8 +347,7 @@ static bool take_inputs(struct mdf_state *state)
 
         if (port->holds) {
             filled->has_value = !filled->has_input;
-            if (!filled->has_input &&
-                !(port->is_required ? accept_absence(state, port) : mdf_state_fill_default(state, i))) {
+            if (!filled->has_input && !(port->is_required ? accept_absence(state, port) : mdf_state_fill_default(state, i))) {
                 return false;
             }
         }

@@ -191,6 +191,9 @@ static bool write_take_inputs(struct mdf_source_program *program, const struct m
         const struct mdf_source_slot *slot = mdf_source_find_operand(program, port->slot);
 
         mdf_source_at(writer, port_text(program, port), &port->origin);
+        if (port->holds && !port->is_required) {
+            mdf_source_line(writer, "s->has_value[%zu] = false;", i);
+        }
         if (port->is_required) {
             mdf_source_bail_out_if(writer, mdf_source_text(writer, "!s->is_given[%zu]", i),
                                    "the input has no value; set it before each step");
@@ -214,6 +217,12 @@ static bool write_take_inputs(struct mdf_source_program *program, const struct m
             mdf_source_line(writer, "%s = s->lent[%zu] != NULL ? s->lent[%zu] : %s;", slot->name, i, i, copy_of(program, slot));
         }
         mdf_source_close(writer);
+        if (port->holds && !port->is_required) {
+            if (!mdf_source_write_default(program, i)) {
+                return false;
+            }
+            mdf_source_line(writer, "s->has_value[%zu] = true;", i);
+        }
     }
     mdf_source_end_function(program, "take_inputs", "What was set before the step goes into its port.");
     return true;
@@ -265,6 +274,63 @@ static void append_lend_input(struct mdf_source_program *program, const struct m
     mdf_text_printf(text, "    return %s_set_input(s, input, elements);\n}\n\n", name);
 }
 
+/* ------------------------------------------------------------------ what there is at first */
+
+/* Whether an output port holds something before its node has run. */
+static bool initial_output(const struct mdf_source_program *program, size_t node, size_t output)
+{
+    return program->program->nodes[node].outputs[output].initial != MDF_NO_OPERAND;
+}
+
+static bool write_initial_output(struct mdf_source_program *program, const struct mdf_program_output *output,
+                                 const struct mdf_source_slot *slot)
+{
+    const struct mdf_value *value = mdf_frame_value(program->state->frame, output->initial);
+    struct mdf_source_writer *writer = &program->writer;
+    struct mdf_source_slot from = *slot;
+    struct mdf_value converted = {0};
+    char *copy;
+
+    if (value->kind != MDF_KIND_TENSOR || value->length != slot->length) {
+        return mdf_source_refuse(writer, "output port '%s' has not as many elements at first as later", output->id);
+    }
+    copy = mdf_arena_allocate(&writer->arena, slot->length * mdf_dtype_size(slot->dtype) + 1);
+    if (copy == NULL || !mdf_value_convert(&program->state->shared->memory, &converted, value, slot->dtype)) {
+        return mdf_source_out_of_memory(writer);
+    }
+    memcpy(copy, converted.data, slot->length * mdf_dtype_size(slot->dtype));
+    mdf_value_clear(&program->state->shared->memory, &converted);
+    from.is_scalar = slot->length == 1;
+    from.name = from.is_scalar ? mdf_source_literal(writer, slot->dtype, copy)
+                               : mdf_source_constant_array(writer, slot->dtype, copy, slot->length,
+                                                           mdf_source_text(writer, "%s_initial", slot->hint));
+    mdf_source_copy(program, slot, &from);
+    return true;
+}
+
+/* begin: of a state that is all zeros. */
+static bool write_begin(struct mdf_source_program *program)
+{
+    const struct mdf_program *own = program->program;
+    size_t i, j;
+
+    mdf_source_begin_function(program, "begin");
+    for (i = 0; i < own->n_nodes; i++) {
+        for (j = 0; j < own->nodes[i].n_outputs; j++) {
+            const struct mdf_program_output *output = &own->nodes[i].outputs[j];
+            const struct mdf_source_slot *slot =
+                program->state->has_run[i] ? mdf_source_find_operand(program, output->operand) : NULL;
+
+            if (initial_output(program, i, j) && slot != NULL && MDF_OPERAND_KIND(output->operand) == MDF_OPERAND_SLOT &&
+                !write_initial_output(program, output, slot)) {
+                return false;
+            }
+        }
+    }
+    mdf_source_end_function(program, "begin", "What output ports hold before their nodes have run.");
+    return true;
+}
+
 /* ------------------------------------------------------------------ functions */
 
 static bool append_output(struct mdf_source_program *program)
@@ -288,8 +354,9 @@ static bool append_output(struct mdf_source_program *program)
                 return mdf_source_refuse(&program->writer, "it is no array of numbers");
             }
             if (slot != NULL) {
-                mdf_text_printf(text, "    case %zu:\n        return s->has_run[%zu] ? %s%s : NULL;\n", n, i,
-                                slot->is_scalar ? "&" : "", slot->name);
+                mdf_text_printf(text, "    case %zu:\n        return %s%s%s%s;\n", n,
+                                initial_output(program, i, j) ? "" : mdf_source_text(&program->writer, "s->has_run[%zu] ? ", i),
+                                slot->is_scalar ? "&" : "", slot->name, initial_output(program, i, j) ? "" : " : NULL");
             }
         }
     }
@@ -319,7 +386,8 @@ static void append_step(struct mdf_source_program *program)
 
     mdf_text_printf(
         &program->functions,
-        "size_t %s_size(void)\n{\n    return sizeof(struct %s);\n}\n\nvoid %s_init(struct %s *s)\n{\n    memset(s, 0, %s);\n}\n\n"
+        "size_t %s_size(void)\n{\n    return sizeof(struct %s);\n}\n\nvoid %s_init(struct %s *s)\n{\n    memset(s, 0, %s);\n    "
+        "begin(s);\n}\n\n"
         "static inline int advance(struct %s *s, double dt)\n{\n    s->has_dt = !isnan(dt);\n    s->dt = s->has_dt ? dt : 0;\n   "
         " s->message = NULL;\n"
         "    s->message = take_inputs(s);\n    if (s->message == NULL) {\n        s->message = run_graph(s);\n    }\n"
@@ -494,6 +562,9 @@ bool mdf_source_write_interface(struct mdf_source_program *program, const char *
         return mdf_source_out_of_memory(&program->writer);
     }
     if (!write_take_inputs(program, places)) {
+        return false;
+    }
+    if (!write_begin(program)) {
         return false;
     }
     append_set_input(program, places);

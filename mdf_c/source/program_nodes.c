@@ -219,7 +219,7 @@ static bool is_equal(const struct mdf_value *a, const struct mdf_value *b)
     return true;
 }
 
-static bool write_default(struct mdf_source_program *program, size_t index)
+bool mdf_source_write_default(struct mdf_source_program *program, size_t index)
 {
     const struct mdf_program_port *port = &program->program->ports[index];
     const struct mdf_source_slot *slot = mdf_source_find_operand(program, port->slot);
@@ -280,6 +280,11 @@ static bool write_ports(struct mdf_source_program *program, const struct mdf_pro
         const struct mdf_program_edge *edge = &program->program->edges[node->edges[i]];
         const struct mdf_source_slot *value;
 
+        if (!program->state->has_run[edge->sender] && edge->has_initial) {
+            return mdf_source_refuse(writer,
+                                     "node '%s' did not run when the model was compiled, and what it holds at first is read",
+                                     program->program->nodes[edge->sender].id);
+        }
         if (!program->state->has_run[edge->sender]) {
             continue;
         }
@@ -288,17 +293,21 @@ static bool write_ports(struct mdf_source_program *program, const struct mdf_pro
             return mdf_source_refuse(writer, "what an edge brings to input port '%s' is no array",
                                      program->program->ports[edge->port].id);
         }
-        mdf_source_open(writer, "if (s->has_run[%zu])", edge->sender);
+        if (edge->has_initial) {
+            mdf_source_open(writer, "if (true)");
+        } else {
+            mdf_source_open(writer, "if (s->has_run[%zu])", edge->sender);
+        }
         if (!write_range(program, edge->weigh) || !mdf_source_write_arrival(program, edge->port, value)) {
             return false;
         }
         mdf_source_close(writer);
     }
     for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
-        if (!write_default(program, i)) {
+        if (!mdf_source_write_default(program, i)) {
             return false;
         }
-        mdf_source_line(writer, "s->has_value[%zu] = %s;", i, program->program->ports[i].is_required ? "true" : "false");
+        mdf_source_line(writer, "s->has_value[%zu] = %s;", i, program->program->ports[i].holds ? "true" : "false");
     }
     return true;
 }
@@ -367,6 +376,116 @@ static void write_choice(struct mdf_source_program *program, const char *indent,
     }
 }
 
+/* Computes what the node computes in its first run, or in a later one. */
+static void write_computation(struct mdf_source_program *program, size_t index, const char *names[2][2])
+{
+    struct mdf_source_writer *writer = &program->writer;
+
+    if (names[0][0] != names[1][0]) {
+        mdf_source_line(writer, "if (!s->has_run[%zu]) {", index);
+        mdf_source_line(writer, "    s->has_run[%zu] = true;", index);
+        write_choice(program, "    ", names[0]);
+        mdf_source_line(writer, "}");
+    } else {
+        mdf_source_line(writer, "s->has_run[%zu] = true;", index);
+    }
+    write_choice(program, "", names[1]);
+}
+
+static void write_checked(struct mdf_source_program *program, const char *function)
+{
+    struct mdf_source_writer *writer = &program->writer;
+
+    mdf_source_line(writer, "message = %s(s);", function);
+    mdf_source_open(writer, "if (message != NULL)");
+    mdf_source_line(writer, "return message;");
+    mdf_source_close(writer);
+}
+
+/* Values that begin anew in each evaluation: in the node's first run in it. */
+static bool write_reset(struct mdf_source_program *program, size_t index)
+{
+    const struct mdf_program_node *node = &program->program->nodes[index];
+    struct mdf_source_writer *writer = &program->writer;
+
+    if (node->reset == node->initial) {
+        return true;
+    }
+    if (program->program->schedule != NULL) {
+        mdf_source_open(writer, "if (s->counts[%d][%zu] <= 1)", (int)MDF_SCOPE_UPDATE, index);
+    } else {
+        mdf_source_open(writer, "if (true)");
+    }
+    if (!write_range(program, (struct mdf_range){node->reset, node->initial})) {
+        return false;
+    }
+    mdf_source_close(writer);
+    return true;
+}
+
+/* Runs until the node is finished: each but the first takes what edges bring, anew. */
+static bool write_repeats(struct mdf_source_program *program, size_t index, const char *take, const char *compute)
+{
+    const struct mdf_program_node *node = &program->program->nodes[index];
+    const struct mdf_source_slot *finished = mdf_source_find_operand(program, node->finished);
+    struct mdf_source_writer *writer = &program->writer;
+
+    if (finished == NULL || finished->length != 1) {
+        return mdf_source_refuse(writer, "what says whether it is finished is not one number");
+    }
+    mdf_source_open(writer, "for (uint64_t n = 1; message == NULL && n < UINT64_C(%llu) && %s == 0; n++)",
+                    (unsigned long long)node->most_repeats, mdf_source_operand_element(program, finished, 0));
+    write_checked(program, take);
+    write_checked(program, compute);
+    mdf_source_close(writer);
+    return true;
+}
+
+/* Whether the nodes of its set take what edges bring before one of them runs. */
+static bool takes_first(const struct mdf_program *program, size_t node)
+{
+    size_t i, j;
+
+    for (i = 0; i < program->n_layers; i++) {
+        for (j = 0; j < program->layers[i].n_nodes && program->layers[i].nodes[j] != node; j++) {
+        }
+        if (j < program->layers[i].n_nodes) {
+            return program->layers[i].takes_first;
+        }
+    }
+    return false;
+}
+
+/* A node that does more than take and compute: the two as functions of their own. */
+static bool write_parts(struct mdf_source_program *program, size_t index, const char *name, const char *names[2][2])
+{
+    const struct mdf_program_node *node = &program->program->nodes[index];
+    struct mdf_source_writer *writer = &program->writer;
+    const char *take = mdf_source_name(writer, &writer->globals, mdf_source_text(writer, "take_%s", node->id)),
+               *compute = mdf_source_name(writer, &writer->globals, mdf_source_text(writer, "step_%s", node->id));
+
+    if (!mdf_source_begin_function(program, take) || !write_ports(program, node)) {
+        return false;
+    }
+    mdf_source_end_function(program, take, mdf_source_text(writer, "Node '%s': takes what its edges bring.", node->id));
+    mdf_source_begin_function(program, compute);
+    write_computation(program, index, names);
+    mdf_source_end_function(program, compute, mdf_source_text(writer, "Node '%s': one run.", node->id));
+    mdf_source_begin_function(program, name);
+    mdf_source_line(writer, "const char *message = NULL;");
+    mdf_source_blank(writer);
+    if (takes_first(program->program, index)) {
+        program->take_functions[index] = take;
+    } else {
+        write_checked(program, take);
+    }
+    if (!write_reset(program, index)) {
+        return false;
+    }
+    write_checked(program, compute);
+    return node->finished == MDF_NO_OPERAND || write_repeats(program, index, take, compute);
+}
+
 static bool write_node(struct mdf_source_program *program, size_t index)
 {
     const struct mdf_program_node *node = &program->program->nodes[index];
@@ -382,19 +501,17 @@ static bool write_node(struct mdf_source_program *program, size_t index)
                         mdf_source_quote_message(writer,
                                                  "%s did not run when the model was compiled, so that its shapes are not known",
                                                  writer->place));
-    } else {
-        if (!write_variants(program, node, names) || !mdf_source_begin_function(program, name) || !write_ports(program, node)) {
+    } else if (!write_variants(program, node, names)) {
+        return false;
+    } else if (node->reset < node->initial || node->finished != MDF_NO_OPERAND || takes_first(program->program, index)) {
+        if (!write_parts(program, index, name, names)) {
             return false;
         }
-        if (names[0][0] != names[1][0]) {
-            mdf_source_line(writer, "if (!s->has_run[%zu]) {", index);
-            mdf_source_line(writer, "    s->has_run[%zu] = true;", index);
-            write_choice(program, "    ", names[0]);
-            mdf_source_line(writer, "}");
-        } else {
-            mdf_source_line(writer, "s->has_run[%zu] = true;", index);
+    } else {
+        if (!mdf_source_begin_function(program, name) || !write_ports(program, node)) {
+            return false;
         }
-        write_choice(program, "", names[1]);
+        write_computation(program, index, names);
     }
     mdf_source_end_function(program, name,
                             mdf_source_text(writer, "Node '%s': takes what its edges bring, and computes.", node->id));

@@ -66,8 +66,9 @@ static void note_looked_at(void *context, enum mdf_condition_read what, uint8_t 
     found->last_sets = found->last_sets || what == MDF_READ_LAST_SET;
 }
 
-static struct looked_at find_looked_at(const struct mdf_schedule *schedule)
+static struct looked_at find_looked_at(const struct mdf_program *program)
 {
+    const struct mdf_schedule *schedule = program->schedule;
     struct looked_at found = {{false, false, false}, {false, false, false}, false};
     uint32_t i;
 
@@ -75,6 +76,9 @@ static struct looked_at find_looked_at(const struct mdf_schedule *schedule)
         mdf_conditions_read(schedule, i, note_looked_at, &found);
     }
     found.counts[MDF_SCOPE_UPDATE] = found.counts[MDF_SCOPE_UPDATE] || schedule->n_usables > 0;
+    for (i = 0; i < program->n_nodes; i++) { /* which run in an evaluation is a node's first */
+        found.counts[MDF_SCOPE_UPDATE] = found.counts[MDF_SCOPE_UPDATE] || program->nodes[i].reset < program->nodes[i].initial;
+    }
     return found;
 }
 
@@ -98,7 +102,7 @@ static void append_fields(struct mdf_source_program *program)
 /* What puts a node into a set. */
 static void append_helpers(struct mdf_source_program *program)
 {
-    struct looked_at looked_at = find_looked_at(program->program->schedule);
+    struct looked_at looked_at = find_looked_at(program->program);
     struct mdf_text *functions = &program->functions;
     int scope;
 
@@ -177,12 +181,19 @@ static void write_run_set(struct mdf_source_program *program, size_t layer)
     size_t i;
 
     mdf_source_line(writer, "open_set(s);");
+    for (i = 0; i < own->n_nodes; i++) { /* all take before one of them runs, where it matters */
+        if (program->take_functions[own->nodes[i]] != NULL) {
+            mdf_source_open(writer, "if (s->in_set[%zu])", own->nodes[i]);
+            write_checked(program, mdf_source_text(writer, "%s(s)", program->take_functions[own->nodes[i]]));
+            mdf_source_close(writer);
+        }
+    }
     for (i = 0; i < own->n_nodes; i++) {
         size_t node = own->nodes[i];
 
         mdf_source_open(writer, "if (s->in_set[%zu])", node);
         mdf_source_line(writer, "s->in_set[%zu] = false;", node);
-        if (find_looked_at(program->program->schedule).last_sets) {
+        if (find_looked_at(program->program).last_sets) {
             mdf_source_line(writer, "s->last_sets[%zu] = s->n_sets;", node);
         }
         mdf_source_line(writer, "observe(s, %zu, s->clocks[%d], s->tick);", node, (int)MDF_CLOCK_PASSES_IN_UPDATE);
@@ -243,7 +254,7 @@ static void append_pass(struct mdf_source_program *program)
         functions,
         "static inline const char *run_pass(struct %s *s)\n{\n    size_t n_in_pass = 0, n = 0;\n    const char *message;\n\n",
         program->name);
-    if (find_looked_at(schedule).counts[MDF_SCOPE_PASS]) {
+    if (find_looked_at(program->program).counts[MDF_SCOPE_PASS]) {
         mdf_text_printf(functions, "    memset(s->counts[%d], 0, sizeof s->counts[%d]);\n    s->n_have_run[%d] = 0;\n",
                         (int)MDF_SCOPE_PASS, (int)MDF_SCOPE_PASS, (int)MDF_SCOPE_PASS);
     }

@@ -17,9 +17,9 @@ static const struct mdf_value *constant_values(const struct mdf_source_program *
 
 size_t mdf_source_node_ranges(const struct mdf_program_node *node, bool is_first, struct mdf_lowering_range ranges[2])
 {
-    bool is_whole = is_first || node->initial == node->main;
+    bool is_whole = is_first || node->reset == node->main;
 
-    ranges[0] = (struct mdf_lowering_range){node->first, is_whole ? node->end : node->initial};
+    ranges[0] = (struct mdf_lowering_range){node->first, is_whole ? node->end : node->reset};
     ranges[1] = (struct mdf_lowering_range){node->main, is_whole ? node->main : node->end};
     return is_whole ? 1 : 2;
 }
@@ -156,6 +156,10 @@ static bool for_each_stretch(struct mdf_source_program *program,
     }
     for (i = 0; i < own->n_nodes; i++) {
         mdf_source_at(&program->writer, mdf_source_text(&program->writer, "node '%s'", own->nodes[i].id), NULL);
+        ranges[0] = (struct mdf_lowering_range){own->nodes[i].reset, own->nodes[i].initial};
+        if (program->state->has_run[i] && !visit(program, ranges, 1, false)) {
+            return false;
+        }
         for (way = 0; program->state->has_run[i] && way < 4; way++) {
             n = mdf_source_node_ranges(&own->nodes[i], way % 2 == 0, ranges);
             if ((way < 2 || mdf_source_depends_on_dt(own, &own->nodes[i])) && !visit(program, ranges, n, way >= 2)) {
@@ -236,6 +240,7 @@ static void read_from_outside(struct mdf_source_program *program)
                 read_operand(program, own->nodes[i].outputs[j].operand);
             }
         }
+        read_operand(program, own->nodes[i].finished);
     }
     for (i = 0; i < own->n_ports; i++) {
         hint_operand(program, own->ports[i].slot, own->ports[i].node == SIZE_MAX ? NULL : own->nodes[own->ports[i].node].id,

@@ -99,6 +99,7 @@ class Options(ctypes.Structure):
         ("plain", c_bool),
         ("loop_condition", c_int),
         ("time_limit_s", c_double),
+        ("dialect", c_int),
     ]
 
 

@@ -46,8 +46,9 @@ _results_locate.restype = ctypes.c_bool
 _MANY_PLACES = 8  # where a result was; a few buffers take turns
 
 
-# mdf_loop_condition.
+# mdf_loop_condition, mdf_dialect.
 _LOOP_CONDITIONS = {None: 0, "standard": 1, "obey": 2}
+_DIALECTS = {None: 0, "reference": 1, "psyneulink": 2}
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,9 @@ class Settings:
     loop_condition : {"standard", "obey"}, optional
         What becomes of the condition that the body of a Loop without a condition input yields: ignored, as the ONNX standard says,
         or obeyed, as by ONNX Runtime. By default it is ignored, with a warning where it may be false.
+    dialect : {"reference", "psyneulink"}, optional
+        What the model means: what the Python engine of MDF makes of it, or what PsyNeuLink does. By default the latter where PsyNeuLink wrote
+        the model.
 
     Raises
     ------
@@ -92,6 +96,7 @@ class Settings:
     seed: int = 0
     threads: int = 0
     loop_condition: str | None = None
+    dialect: str | None = None
 
     def __post_init__(self) -> None:
         if self.graph is not None:
@@ -105,6 +110,8 @@ class Settings:
             raise ValueError(f"time_limit must be a number of seconds, not {self.time_limit}")
         if self.loop_condition not in _LOOP_CONDITIONS:
             raise ValueError(f"loop_condition must be 'standard' or 'obey', not {self.loop_condition!r}")
+        if self.dialect not in _DIALECTS:
+            raise ValueError(f"dialect must be 'reference' or 'psyneulink', not {self.dialect!r}")
 
 
 class _Warnings:
@@ -131,6 +138,7 @@ def _options(settings: Settings, collected: _Warnings) -> Options:
         seed=settings.seed,
         n_threads=settings.threads,
         loop_condition=_LOOP_CONDITIONS[settings.loop_condition],
+        dialect=_DIALECTS[settings.dialect],
         warning=collected.handler,
     )
 

@@ -164,6 +164,7 @@ class EvaluableGraph:
 
     def __init__(self, graph: Source, verbose: bool = False, **settings: Any) -> None:
         self.graph, self.verbose = graph, verbose
+        settings.setdefault("dialect", "reference")
         self.state = compile(graph if isinstance(graph, Model) else Model(graph), **settings).state()
         ids = self.state.program.nodes
         given = {node.id: node for node in getattr(graph, "nodes", ())}

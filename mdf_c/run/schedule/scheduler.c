@@ -368,7 +368,7 @@ static bool take_first(struct mdf_scheduler *scheduler, struct mdf_state *state,
 /* Runs the nodes of the set in the order of the file. */
 static bool run_set(struct mdf_scheduler *scheduler, struct mdf_state *state, const struct mdf_program_layer *layer)
 {
-    bool takes_first = state->program->sets_take_first && layer->n_nodes > 1;
+    bool takes_first = layer->takes_first;
     size_t i;
 
     if (!open_set(scheduler, state) || (takes_first && !take_first(scheduler, state, layer))) {

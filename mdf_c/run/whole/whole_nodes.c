@@ -78,8 +78,7 @@ bool mdf_whole_lower_repeated(struct lowering *lowering, struct scope *scope, co
     runs.loop->trip_count = mdf_term_whole(lowering, (int64_t)node->most_repeats);
     runs.loop->condition = mdf_term_truth(lowering, true);
     if (runs.loop->trip_count == MDF_LOWERED_NONE || runs.loop->condition == MDF_LOWERED_NONE ||
-        !mdf_whole_lower_edges(lowering, &runs.body, state, index) ||
-        !mdf_whole_lower_node(lowering, &runs.body, state, index)) {
+        !mdf_whole_lower_edges(lowering, &runs.body, state, index) || !mdf_whole_lower_node(lowering, &runs.body, state, index)) {
         return false;
     }
     finished = lowering_value_of(lowering, &runs.body, node->finished);
@@ -100,9 +99,9 @@ static bool lower_single_run(struct lowering *lowering, struct scope *scope, con
     if (!lowering_run(lowering, scope, node->reset, node->initial)) {
         return false;
     }
-    return node->finished != MDF_NO_OPERAND ? mdf_whole_lower_repeated(lowering, scope, state, index)
-                                            : mdf_whole_lower_edges(lowering, scope, state, index) &&
-                                                  mdf_whole_lower_node(lowering, scope, state, index);
+    return node->finished != MDF_NO_OPERAND
+               ? mdf_whole_lower_repeated(lowering, scope, state, index)
+               : mdf_whole_lower_edges(lowering, scope, state, index) && mdf_whole_lower_node(lowering, scope, state, index);
 }
 
 static bool lower_evaluation(struct lowering *lowering, struct scope *scope, struct mdf_state *state, const bool *leaves,

@@ -244,33 +244,13 @@ static bool run_node(struct pass *pass, size_t node, bool counts, unsigned parts
                              parts == (TAKES | RUNS) ? is_own : belongs_to_nobody, &owner);
 }
 
-/* Whether an edge leads from one node of the layer to another. */
-static bool takes_within(const struct mdf_program *program, const struct mdf_program_layer *layer)
-{
-    size_t i, j, k;
-
-    for (i = 0; i < layer->n_nodes; i++) {
-        const struct mdf_program_node *node = &program->nodes[layer->nodes[i]];
-
-        for (j = 0; j < node->n_edges; j++) {
-            for (k = 0; k < layer->n_nodes; k++) {
-                if (k != i && program->edges[node->edges[j]].sender == layer->nodes[k]) {
-                    return true;
-                }
-            }
-        }
-    }
-    return false;
-}
-
 /* The nodes of a set: each takes and runs; or all take before one of them runs, where it matters. */
 static bool run_set(struct pass *pass, const struct mdf_program_layer *layer, bool counts)
 {
-    bool apart = pass->whole->program->sets_take_first && takes_within(pass->whole->program, layer);
     unsigned parts;
     size_t i;
 
-    for (parts = apart ? TAKES : TAKES | RUNS; parts != 0; parts = parts == TAKES ? RUNS : 0) {
+    for (parts = layer->takes_first ? TAKES : TAKES | RUNS; parts != 0; parts = parts == TAKES ? RUNS : 0) {
         for (i = 0; i < layer->n_nodes; i++) {
             if (!run_node(pass, layer->nodes[i], counts, parts)) {
                 return false;

@@ -1,5 +1,5 @@
-/* psyneulink.c - a document of PsyNeuLink, rule by rule. See dialect.h. */
-#include "mdf_c/dialect/psyneulink.h"
+/* psyneulink_dialect.c - a document of PsyNeuLink, rule by rule. See dialect.h. */
+#include "mdf_c/dialect/psyneulink_rules.h"
 
 #include "mdf_c/dialect/dialect.h"
 
@@ -16,9 +16,10 @@ const char *mechanism_class(const struct mechanism *mechanism)
 
 const char *mechanism_value(const struct mechanism *mechanism)
 {
-    struct mdf_node *ports = rewriting_find(mechanism->node, "output_ports"), *functions = rewriting_find(mechanism->node, "functions");
-    const char *value = rewriting_n_entries(ports) > 0 ? rewriting_text(rewriting_find(&ports->as.object.entries[0].value, "value"))
-                                                       : NULL;
+    struct mdf_node *ports = rewriting_find(mechanism->node, "output_ports"),
+                    *functions = rewriting_find(mechanism->node, "functions");
+    const char *value =
+        rewriting_n_entries(ports) > 0 ? rewriting_text(rewriting_find(&ports->as.object.entries[0].value, "value")) : NULL;
     size_t i;
 
     for (i = 0; value != NULL && i < rewriting_n_entries(functions); i++) {
