@@ -93,6 +93,17 @@ static const char *compare(const char *text, const char *path, int n_steps, doub
 #define PARAMETER(text) NODE("\"parameters\": {" text "}, \"output_ports\": {\"o\": {\"value\": \"p\"}}")
 #define STATE(value, initial) PARAMETER("\"p\": {\"value\": \"" value "\", \"default_initial_value\": " initial "}")
 
+/* A state that each run of a Loop makes longer, s, then j, and looks at. */
+#define GROWS(initial, parameters)                                                                                               \
+    NODE(                                                                                                                        \
+        "\"parameters\": {\"p\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 9, \"v_initial\": \"[" initial                 \
+        "]\", \"body\": {\"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\", \"o\"]}, "        \
+        "\"nodes\": {\"k\": {\"input_ports\": {\"i\": {}, \"s\": {}}, \"parameters\": {\"w\": {\"value\": \"numpy.array([[0.5, " \
+        "-1.5]]) * i\"}, \"j\": {\"function\": \"onnx::Concat\", \"args\": {\"inputs\": \"[s, w]\", \"axis\": 0}}" parameters    \
+        "}, \"output_ports\": {\"t\": {\"value\": \"j\"}, \"o\": {\"value\": \"y\"}}}}}}}}}, "                                   \
+        "\"output_ports\": {\"o\": {\"value\": \"p[1]\"}, \"r\": {\"value\": \"p[0]\"}}")
+#define CALL(id, function, arguments) ", \"" id "\": {\"function\": \"onnx::" function "\", \"args\": {" arguments "}}"
+
 struct lowered_case {
     const char *model;
     bool is_lowered; /* at the end */
@@ -139,6 +150,24 @@ static const struct lowered_case cases[] = {
          "\"onnx::Tanh\", \"args\": {\"input\": \"s\"}}}, \"output_ports\": {\"y\": {\"value\": \"t\"}}}}}}}}}, "
          "\"output_ports\": "
          "{\"o\": {\"value\": \"p[1]\"}}"),
+     true},
+    /* keys that are their own values, from one and from none on */
+    {GROWS("numpy.array([[0.25, 0.75]])",
+           CALL("a", "Transpose", "\"data\": \"j\"") CALL("b", "MatMul", "\"A\": \"w\", \"B\": \"a\"")
+               CALL("e", "Softmax", "\"input\": \"b\"") CALL("y", "MatMul", "\"A\": \"e\", \"B\": \"j\"")),
+     true},
+    {GROWS("numpy.zeros((0, 2))", CALL("a", "Transpose", "\"data\": \"j\"") CALL("b", "MatMul", "\"A\": \"w\", \"B\": \"a\"")
+                                      CALL("y", "ReduceMax", "\"data\": \"b\"")),
+     true},
+    /* as it was, and what comes of its shape */
+    {GROWS("numpy.array([[0.25, 0.75]])",
+           CALL("n", "Shape", "\"data\": \"s\"") CALL("e", "Expand", "\"input\": \"w\", \"shape\": \"n\"")
+               CALL("a", "Sub", "\"A\": \"s\", \"B\": \"w\"") CALL("d", "Add", "\"A\": \"a\", \"B\": \"e\"")
+                   CALL("y", "ReduceSumSquare", "\"data\": \"d\", \"keepdims\": 0")),
+     true},
+    /* with something else behind it than what becomes of it */
+    {GROWS("numpy.array([[0.25, 0.75]])", CALL("e", "Concat", "\"inputs\": \"[s, w, w]\", \"axis\": 0")
+                                              CALL("y", "ReduceSumSquare", "\"data\": \"e\", \"keepdims\": 0")),
      true},
 };
 

@@ -90,6 +90,8 @@ bool lowering_bind_any(struct lowering *lowering, struct scope *scope, mdf_opera
     return put_binding(lowering, scope, operand, id, true);
 }
 
+static mdf_lowered_id find_value(struct lowering *lowering, struct scope *scope, mdf_operand operand);
+
 /* The value of an operand that has not been met in its scope. */
 static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_operand operand)
 {
@@ -104,7 +106,7 @@ static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_o
     }
     if (scope->frame == NULL) {
         if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE) {
-            return lowering_value_of(lowering, scope->outer, scope->code->captures[MDF_OPERAND_INDEX(operand)]);
+            return find_value(lowering, scope->outer, scope->code->captures[MDF_OPERAND_INDEX(operand)]);
         }
         lowering_fail(lowering, MDF_REFUSED_NOT_ALWAYS_THERE);
         return MDF_LOWERED_NONE;
@@ -121,7 +123,7 @@ static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_o
     return id;
 }
 
-mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand)
+static mdf_lowered_id find_value(struct lowering *lowering, struct scope *scope, mdf_operand operand)
 {
     struct binding *binding;
     mdf_lowered_id id;
@@ -134,9 +136,6 @@ mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope,
     if (binding != NULL && binding->operand == operand) {
         if (binding->id == MDF_LOWERED_NONE) {
             lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
-        } else if (lowering->facts[binding->id].is_open) {
-            lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH);
-            return MDF_LOWERED_NONE;
         }
         return binding->id;
     }
@@ -145,6 +144,28 @@ mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope,
         return MDF_LOWERED_NONE;
     }
     find_binding(scope, operand)->is_input = lowering->lowered->values[id].place == MDF_LOWERED_INPUT;
+    return id;
+}
+
+mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand)
+{
+    mdf_lowered_id id = find_value(lowering, scope, operand);
+
+    if (id != MDF_LOWERED_NONE && lowering->facts[id].is_open) {
+        lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH);
+        return MDF_LOWERED_NONE;
+    }
+    return id;
+}
+
+mdf_lowered_id lowering_any_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand)
+{
+    mdf_lowered_id id = find_value(lowering, scope, operand);
+
+    if (id != MDF_LOWERED_NONE && lowering->facts[id].is_open && lowering->facts[id].other.kind == MDF_KIND_NONE) {
+        lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH);
+        return MDF_LOWERED_NONE;
+    }
     return id;
 }
 
@@ -364,7 +385,7 @@ static bool is_sequence(const struct lowering *lowering, mdf_lowered_id id)
 
 static bool run_alias(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
 {
-    mdf_lowered_id id = lowering_value_of(lowering, scope, instruction->b);
+    mdf_lowered_id id = lowering_any_value_of(lowering, scope, instruction->b);
 
     if (id != MDF_LOWERED_NONE && lowering_example(lowering, id)->kind != MDF_KIND_TENSOR &&
         instruction->opcode == MDF_OPCODE_ARRAY && !is_sequence(lowering, id)) {
@@ -655,6 +676,7 @@ struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct
     }
     for (i = 0; lowering.lowered != NULL && i < lowering.lowered->n_values; i++) {
         mdf_value_clear(lowering.memory, &lowering.facts[i].example);
+        mdf_value_clear(lowering.memory, &lowering.facts[i].other);
     }
     mdf_arena_release(&lowering.scratch);
     execution->context.error = error; /* whatever a trial run said */

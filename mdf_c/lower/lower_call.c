@@ -13,7 +13,7 @@
 
 /* ------------------------------------------------------------------ running the kernel */
 
-static bool begin_trial(struct lowering *lowering, struct scope *scope, struct trial *trial)
+bool lowering_begin_trial(struct lowering *lowering, struct trial *trial)
 {
     const struct mdf_code_call *source = trial->source;
     struct mdf_arena *arena = &lowering->scratch;
@@ -23,24 +23,14 @@ static bool begin_trial(struct lowering *lowering, struct scope *scope, struct t
     trial->ids = mdf_arena_array(arena, trial->n, sizeof *trial->ids);
     trial->given = mdf_arena_array(arena, trial->n, sizeof *trial->given);
     trial->effective = mdf_arena_array(arena, trial->n, sizeof *trial->effective);
+    trial->others = mdf_arena_array(arena, trial->n, sizeof *trial->others);
     trial->converted = mdf_arena_array(arena, trial->n, sizeof *trial->converted);
     trial->results = mdf_arena_array(arena, source->n_outputs, sizeof *trial->results);
     trial->outputs = mdf_arena_array(arena, source->n_outputs, sizeof *trial->outputs);
     trial->call.scratch = mdf_arena_array(arena, MDF_CALL_SCRATCH, sizeof *trial->call.scratch);
     if (trial->ids == NULL || trial->given == NULL || trial->effective == NULL || trial->converted == NULL ||
-        trial->results == NULL || trial->outputs == NULL || trial->call.scratch == NULL) {
+        trial->results == NULL || trial->outputs == NULL || trial->call.scratch == NULL || trial->others == NULL) {
         return lowering_out_of_memory(lowering);
-    }
-    for (i = 0; i < trial->n; i++) {
-        trial->ids[i] = MDF_LOWERED_NONE;
-        if (source->inputs[i] == MDF_NO_OPERAND) {
-            continue;
-        }
-        trial->ids[i] = lowering_value_of(lowering, scope, source->inputs[i]);
-        if (trial->ids[i] == MDF_LOWERED_NONE) {
-            return false;
-        }
-        trial->given[i] = trial->effective[i] = lowering_example(lowering, trial->ids[i]);
     }
     for (i = 0; i < source->n_outputs; i++) {
         trial->outputs[i] = source->outputs[i] == MDF_NO_OPERAND ? NULL : &trial->results[i];
@@ -56,7 +46,29 @@ static bool begin_trial(struct lowering *lowering, struct scope *scope, struct t
     return true;
 }
 
-static void end_trial(struct lowering *lowering, struct trial *trial)
+static bool read_inputs(struct lowering *lowering, struct scope *scope, struct trial *trial)
+{
+    size_t i;
+
+    for (i = 0; i < trial->n; i++) {
+        trial->ids[i] = MDF_LOWERED_NONE;
+        if (trial->source->inputs[i] == MDF_NO_OPERAND) {
+            continue;
+        }
+        trial->ids[i] = lowering_operand(lowering, scope, trial->source->inputs[i]);
+        if (trial->ids[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+        trial->given[i] = trial->effective[i] = lowering_example(lowering, trial->ids[i]);
+        trial->is_open = trial->is_open || lowering->facts[trial->ids[i]].is_open;
+        if (lowering->facts[trial->ids[i]].other.kind != MDF_KIND_NONE) {
+            trial->others[i] = &lowering->facts[trial->ids[i]].other;
+        }
+    }
+    return true;
+}
+
+void lowering_end_trial(struct lowering *lowering, struct trial *trial)
 {
     size_t i;
 
@@ -113,7 +125,8 @@ static bool convert_inputs(struct lowering *lowering, struct trial *trial)
         kind = effective->kind == MDF_KIND_TENSOR ? mdf_dtype_kind((mdf_dtype)effective->dtype) : 's';
         if (lowering_is_constant(lowering, trial->ids[i]) && kind != 's') {
             trial->ids[i] = lowering_add_constant(lowering, effective, false);
-        } else if ((kind == 'f' || (kind != 's' && effective->dtype == trial->given[i]->dtype)) &&
+        } else if (!lowering->facts[trial->ids[i]].is_open &&
+                   (kind == 'f' || (kind != 's' && effective->dtype == trial->given[i]->dtype)) &&
                    effective->length == trial->given[i]->length) {
             trial->ids[i] = convert_input(lowering, trial->ids[i], effective);
         } else {
@@ -683,6 +696,7 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
 bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
     struct trial trial = {.source = source};
+    struct other_results others;
     bool done, taken;
 
     if ((source->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
@@ -691,8 +705,14 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
     if (!lowering_append(lowering, scope, source, &taken) || taken) {
         return !lowering_has_failed(lowering);
     }
-    done = begin_trial(lowering, scope, &trial) && run_trial(lowering, &trial) && lowering_settle_shapes(lowering, &trial) &&
-           add_ops(lowering, scope, &trial) && lowering_note_views(lowering, scope, &trial);
-    end_trial(lowering, &trial);
+    done = lowering_begin_trial(lowering, &trial) && read_inputs(lowering, scope, &trial) && run_trial(lowering, &trial) &&
+           lowering_run_others(lowering, &trial, &others);
+    if (done) {
+        done = others.is_open ? add_call(lowering, scope, &trial)
+                              : lowering_settle_shapes(lowering, &trial) && add_ops(lowering, scope, &trial) &&
+                                    lowering_note_views(lowering, scope, &trial);
+        done = lowering_note_others(lowering, scope, &trial, &others) && done;
+    }
+    lowering_end_trial(lowering, &trial);
     return done;
 }

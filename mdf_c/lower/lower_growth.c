@@ -98,18 +98,24 @@ static size_t count_inputs(struct lowering *lowering, struct scope *scope, const
     return n;
 }
 
-static bool append_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+static bool append_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
 {
-    mdf_lowered_id state = lowering_value_of(lowering, scope, source->inputs[0]), item, result = MDF_LOWERED_NONE;
+    mdf_lowered_id state = lowering_any_value_of(lowering, scope, source->inputs[0]), item, result = MDF_LOWERED_NONE;
+    bool is_list = lowering_example(lowering, state)->kind == MDF_KIND_LIST;
     const struct growth *growth = lowering->facts[state].growth;
 
     if (source->operator->element == MDF_ELEMENT(kept)) {
         result = state;
-    } else if (source->operator->form == MDF_FORM_SEQUENCE_LENGTH && lowering_example(lowering, state)->kind == MDF_KIND_LIST) {
+    } else if (source->operator->form == MDF_FORM_SEQUENCE_LENGTH && is_list) {
         result = count_items(lowering, growth);
     } else if (growth->item == MDF_LOWERED_NONE && count_inputs(lowering, scope, source) == 2) {
-        item = lowering_value_of(lowering, scope, source->inputs[1]);
-        result = item == MDF_LOWERED_NONE ? item : append(lowering, source, state, item);
+        item = lowering_any_value_of(lowering, scope, source->inputs[1]);
+        result =
+            item == MDF_LOWERED_NONE || lowering->facts[item].is_open ? MDF_LOWERED_NONE : append(lowering, source, state, item);
+    }
+    if (result == MDF_LOWERED_NONE && !is_list && !lowering_has_failed(lowering)) {
+        *taken = false; /* it looks at the state as any call does */
+        return true;
     }
     return result == MDF_LOWERED_NONE ? lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE)
                                       : lowering_bind(lowering, scope, source->outputs[0], result);
@@ -169,7 +175,7 @@ static mdf_lowered_id join_list(struct lowering *lowering, const struct mdf_code
 
 static bool list_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
-    mdf_lowered_id id = lowering_value_of(lowering, scope, source->inputs[0]), result = MDF_LOWERED_NONE;
+    mdf_lowered_id id = lowering_any_value_of(lowering, scope, source->inputs[0]), result = MDF_LOWERED_NONE;
     struct stacked_list *list = lowering->facts[id].list;
 
     if (source->operator->element == MDF_ELEMENT(kept)) {
@@ -184,24 +190,25 @@ static bool list_call(struct lowering *lowering, struct scope *scope, const stru
 
 bool lowering_append(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
 {
-    bool (*lower)(struct lowering *, struct scope *, const struct mdf_code_call *) = NULL;
+    mdf_lowered_id first = MDF_LOWERED_NONE;
     size_t i;
 
     for (i = 0; lowering->n_growing + lowering->n_lists > 0 && i < source->n_inputs; i++) {
         mdf_lowered_id id =
-            source->inputs[i] == MDF_NO_OPERAND ? MDF_LOWERED_NONE : lowering_value_of(lowering, scope, source->inputs[i]);
+            source->inputs[i] == MDF_NO_OPERAND ? MDF_LOWERED_NONE : lowering_any_value_of(lowering, scope, source->inputs[i]);
         const struct fact *fact = id == MDF_LOWERED_NONE ? NULL : &lowering->facts[id];
 
         if (fact == NULL || (fact->growth == NULL && fact->list == NULL)) {
             continue;
         }
-        if (i > 0) {
+        if (i > 0 && (fact->list != NULL || lowering_example(lowering, id)->kind == MDF_KIND_LIST)) {
             return lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
         }
-        lower = fact->growth != NULL ? append_call : list_call;
+        first = i == 0 ? id : first;
     }
-    *taken = lower != NULL;
-    return !*taken || lower(lowering, scope, source);
+    *taken = first != MDF_LOWERED_NONE;
+    return !*taken || (lowering->facts[first].growth != NULL ? append_call(lowering, scope, source, taken)
+                                                             : list_call(lowering, scope, source));
 }
 
 /* ------------------------------------------------------------------ states */
@@ -220,6 +227,14 @@ bool loop_add_growing_state(struct loop *loop, size_t i, size_t formal)
         return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, initial, NULL);
     }
     *growth = (struct growth){.loop = loop->result, .state = i, .item = MDF_LOWERED_NONE};
+    if (initial->kind == MDF_KIND_TENSOR && !lowering->is_for_source) {
+        growth->seen = mdf_arena_allocate(&lowering->scratch, sizeof *growth->seen);
+        if (growth->seen == NULL) {
+            return lowering_out_of_memory(lowering);
+        }
+        *growth->seen = (struct seen_state){
+            .region = &loop->region, .next = loop->next[i], .before = MDF_LOWERED_NONE, .after = MDF_LOWERED_NONE};
+    }
     id = lowering_add_placeholder(lowering, initial);
     if (id != MDF_LOWERED_NONE) {
         lowering->facts[id].growth = growth;
@@ -256,6 +271,19 @@ static bool append_list(struct loop *loop, size_t i, mdf_lowered_id item)
     return true;
 }
 
+/* The calls that look at the state look at its stack, the last one. */
+static bool show_stack(struct loop *loop, const struct seen_state *seen)
+{
+    struct mdf_lowered_stack *stack = &loop->result->stacks[loop->result->n_stacks - 1];
+    size_t i;
+
+    for (i = 0; seen != NULL && seen->before != MDF_LOWERED_NONE && i < 2; i++) {
+        seen->calls[i]->stack = stack;
+        stack->is_put = true;
+    }
+    return true;
+}
+
 bool loop_append_state(struct loop *loop, size_t i)
 {
     struct lowering *lowering = loop->lowering;
@@ -265,7 +293,10 @@ bool loop_append_state(struct loop *loop, size_t i)
     if (growth == NULL || growth->loop != loop->result || growth->state != i || growth->item == MDF_LOWERED_NONE) {
         return lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
     }
-    return lowering_example(lowering, loop->initial[i])->kind == MDF_KIND_LIST
-               ? append_list(loop, i, growth->item)
-               : loop_add_stack_behind(loop, growth->item, i, loop->initial[i], growth->axis);
+    if (lowering_example(lowering, loop->initial[i])->kind == MDF_KIND_LIST) {
+        return append_list(loop, i, growth->item);
+    }
+    return (growth->seen == NULL || growth->seen->before == MDF_LOWERED_NONE ||
+            lowering_look_at_state(lowering, loop->yields[loop->first_yield + i]) != MDF_LOWERED_NONE) &&
+           loop_add_stack_behind(loop, growth->item, i, loop->initial[i], growth->axis) && show_stack(loop, growth->seen);
 }

@@ -236,6 +236,7 @@ static bool lower_growing_runs(struct loop *loop, const struct loop *outside, co
 {
     struct lowering *lowering = loop->lowering;
     bool *grows = mdf_arena_array(&lowering->scratch, n_states, sizeof *grows);
+    const struct mdf_value **next = mdf_arena_array(&lowering->scratch, n_states, sizeof *next);
     size_t n_growing = lowering->n_growing, i;
     struct mdf_refusal before_it = lowering->refusal;
     const struct mdf_origin *origin = lowering->origin;
@@ -244,16 +245,18 @@ static bool lower_growing_runs(struct loop *loop, const struct loop *outside, co
     struct loop growing = *outside;
     bool any = false;
 
-    if (grows == NULL) {
+    if (grows == NULL || next == NULL) {
         return lowering_out_of_memory(lowering);
     }
     for (i = 0; i < n_states; i++) {
+        next[i] = lowering_example(lowering, loop->yields[FIRST_YIELD + i]);
         grows[i] =
             (outside->grows != NULL && outside->grows[i]) ||
             is_longer(lowering_example(lowering, loop->yields[FIRST_YIELD + i]), lowering_example(lowering, loop->initial[i]));
         any = any || grows[i];
     }
     growing.grows = grows;
+    growing.next = next;
     if (any && lower_runs(&growing, bounds, n_states, changes, &i) && !*changes) {
         *loop = growing;
         return true;

@@ -226,6 +226,9 @@ static bool add_stack(struct loop *loop, struct mdf_lowered_stack stack, const s
     lowering->facts[stack.stack].depth = loop->region.outer->depth;
     lowering->facts[stack.stack].region = loop->region.outer;
     lowering->facts[stack.stack].is_open = loop->result->n_runs == SIZE_MAX && n_items == 0;
+    if (lowering->facts[stack.stack].is_open) {
+        lowering->lowered->values[stack.stack].open_axes = (uint8_t)(1 << stack.axis);
+    }
     stack.item_bytes = lowering_example(lowering, stack.item)->length * mdf_dtype_size((mdf_dtype)form->dtype);
     loop->result->stacks[loop->result->n_stacks++] = stack;
     loop->results[output] = stack.stack;

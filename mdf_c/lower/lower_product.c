@@ -18,7 +18,7 @@ enum {
 
 static bool is_real(const struct mdf_lowered_value *value, uint8_t dtype)
 {
-    return value->form.kind == MDF_KIND_TENSOR && value->form.dtype == dtype &&
+    return value->form.kind == MDF_KIND_TENSOR && value->form.dtype == dtype && value->open_axes == 0 &&
            (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64);
 }
 

@@ -32,12 +32,22 @@ struct lowering_view {
 };
 
 /* A state of a loop that only grows: as the run finds it, or with `item` behind it, along `axis` or, of a list, as one item more.
- * No op may read it. */
+ * No op may read it, but calls what `seen` has in its place. */
 struct growth {
     const struct mdf_lowered_loop *loop;
     size_t state;
     mdf_lowered_id item; /* NONE: as the run finds it */
     uint8_t axis;
+    struct seen_state *seen; /* of the state; NULL: nothing may look at it */
+};
+
+/* Calls that look at such a state, in the body's own region: as the run finds it, and with its item. */
+struct seen_state {
+    struct region *region;
+    const struct mdf_value *next; /* an example of what the state is in the second run */
+    mdf_lowered_id before, after; /* NONE: nothing looks at it */
+    mdf_lowered_id item;          /* of `after` */
+    struct mdf_lowered_call *calls[2];
 };
 
 /* What a list is that a loop made in that way: a stack of its items. No op may read the list. */
@@ -60,7 +70,8 @@ struct fact {
     bool is_nested;              /* a NEST stores it */
     const struct growth *growth; /* NULL: it is none */
     struct stacked_list *list;   /* NULL: it is none */
-    bool is_open;                /* its length is not known before: nothing here can read it */
+    bool is_open;                /* its shape is not known before: nothing but calls can read it, if it has another example */
+    struct mdf_value other;      /* an example of another run, of what is open, and of what comes of that; NONE: there is none */
 };
 
 struct lowering {
@@ -155,6 +166,8 @@ bool lowering_end_region(struct lowering *lowering, struct mdf_lowered_region *r
 
 /* --- lower.c */
 mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand);
+/* The same, also where it is open, if it has another example. */
+mdf_lowered_id lowering_any_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand);
 bool lowering_bind(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id);
 /* The same where `id` may be NONE: the slot has no value that can be read. */
 bool lowering_bind_any(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id);
@@ -178,6 +191,25 @@ mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uin
 bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
 /* What a CALL op holds, with scratch of its own; its outputs are not made yet. NULL: memory ran out. */
 struct mdf_lowered_call *lowering_make_call(struct lowering *lowering, const struct mdf_call *form, const mdf_lowered_id *inputs);
+
+/* --- lower_open.c: values whose shapes change from one run of a loop to the next, which calls read. */
+struct trial;
+/* What calls see of a state that grows. */
+mdf_lowered_id lowering_look_at_state(struct lowering *lowering, mdf_lowered_id state);
+/* An operand of a call. */
+mdf_lowered_id lowering_operand(struct lowering *lowering, struct scope *scope, mdf_operand operand);
+/* What a call gives on the other examples. */
+struct other_results {
+    struct mdf_value *examples; /* of each output */
+    uint8_t *open_axes;         /* bits */
+    bool is_there;
+    bool is_open; /* the call can only be left to its kernel */
+};
+/* Runs the kernel of a trial that is done once more, where its operands have such. */
+bool lowering_run_others(struct lowering *lowering, const struct trial *trial, struct other_results *others);
+/* Results of the call that has been lowered keep the other examples; what is open is marked. */
+bool lowering_note_others(struct lowering *lowering, struct scope *scope, const struct trial *trial,
+                          struct other_results *others);
 
 /* --- lower_growth.c: a call that puts something behind a state that grows, or reads a list that was one; *taken: one of its
  * operands is such a value. */

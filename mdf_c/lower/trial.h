@@ -12,11 +12,16 @@ struct trial {
     mdf_lowered_id *ids;
     const struct mdf_value **given, **effective;
     struct mdf_value *converted, *results, **outputs;
+    const struct mdf_value **others; /* of inputs: another example; NULL: they have none */
     bool is_weak;
+    bool is_open; /* an input is */
     struct mdf_elementwise_trace trace;
     mdf_lowered_id expanded[MDF_MAX_OPERANDS]; /* the loop's operands that were expanded; else NONE */
 };
 
+/* Room for a call's inputs and outputs; lets go of what they hold. */
+bool lowering_begin_trial(struct lowering *lowering, struct trial *trial);
+void lowering_end_trial(struct lowering *lowering, struct trial *trial);
 /* Whether the inputs from number `first` on are constants, or not given. */
 bool lowering_has_constants(const struct lowering *lowering, const struct trial *trial, size_t first);
 /* lower_settled.c: for C source, inputs that say what shape the result has are constants from here on. False: it failed. */

@@ -37,7 +37,9 @@ struct mdf_lowered_value {
         form;       /* of kind TENSOR; type, strength, rank, shape, length; of a CONSTANT also the elements, else data is NULL */
     uint8_t place;  /* enum mdf_lowered_place */
     bool is_scalar; /* one element: it lies in cells[id]; else an array, in values[id] of the run */
-    bool is_in_place; /* a state of a loop that is stored IN_PLACE: its parameter, and its next, and what is put in between */
+    bool is_in_place;  /* a state of a loop that is stored IN_PLACE: its parameter, and its next, and what is put in between */
+    uint8_t open_axes; /* bits: axes whose sizes are known only when it runs; in the form they are 0, and so is the length. An
+                          array that CALLs make and read; an output may be one; nothing else is */
     const struct mdf_value *source; /* of an INPUT */
     const char *name;               /* of what the model calls it, for readers of generated code; NULL: nothing */
 };
@@ -186,13 +188,16 @@ struct mdf_lowered_region {
 
 /* A kernel on whole values. `call` is complete: its inputs and outputs point into lowered->arrays, where a scalar that is no
  * result of a CALL lies over its cell; scalar results are brought to their cells afterwards. A result whose form is not that of
- * the value bails out. mdf_lowered_run_call (lowered_run.h) does all of this. */
+ * the value, but for open axes, bails out. mdf_lowered_run_call (lowered_run.h) does all of this. */
 struct mdf_lowered_call {
     struct mdf_call call;
     mdf_lowered_id *inputs, *outputs; /* NONE: omitted, unread */
     size_t n_inputs, n_outputs;
     bool weakens;                        /* mdf_weaken_outputs follows */
     struct mdf_lowered_product *product; /* what it computes, where that is done without the kernel; else NULL */
+    /* Of the loop in whose own region it is, where there is no kernel: the result is what the stack has so far; with two inputs,
+     * the second is put there before, and the first is what it had. NULL: a kernel's call. */
+    struct mdf_lowered_stack *stack;
 };
 
 /* A product of matrices in a loop's body, out = a b or start + a b, whose second matrix is the same in all runs of the loop: it
@@ -254,12 +259,14 @@ struct mdf_lowered_stack {
                          after each run. loop_plan.h chooses it */
     bool is_placed;   /* it is such an item of the loop around, which says where it lies */
     bool appends;     /* then it is not reversed */
+    bool is_put;      /* a CALL of the body puts the item there; not reversed */
     uint8_t axis;
     mdf_lowered_id initial;
     size_t item_bytes;
     /* While it is filled (mdf_lowered_begin_loop and its kin, lowered_run.h): */
     char *items;     /* that of the first run */
     size_t capacity; /* items that there is room for; all stacks of a loop have the same */
+    size_t n_put;    /* items that have been put there so far */
 };
 
 struct mdf_lowered_loop {

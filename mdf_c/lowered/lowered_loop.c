@@ -98,13 +98,14 @@ static bool begin_stack(struct mdf_lowered *lowered, struct mdf_lowered_stack *s
     }
     stack->items = first_item(lowered, stack);
     stack->capacity = capacity;
+    stack->n_put = 0;
     return true;
 }
 
-/* The array of the model's shape, with so many items. */
-static bool end_stack(struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack, size_t n_runs)
+/* An array of the stack's elements gets the model's shape, with so many items. */
+static bool set_items(const struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack, size_t n_runs,
+                      struct mdf_value *array)
 {
-    struct mdf_value *array = &lowered->arrays[stack->stack];
     const struct mdf_value *form = &lowered->values[stack->stack].form;
 
     if (!count_elements(lowered, stack, n_runs, &array->length)) {
@@ -116,6 +117,24 @@ static bool end_stack(struct mdf_lowered *lowered, const struct mdf_lowered_stac
         (int64_t)(stack->appends ? array->length / mdf_axes_product(mdf_value_shape(form), stack->axis + 1u, form->rank)
                                  : n_runs);
     return true;
+}
+
+void mdf_lowered_look_at_stack(struct mdf_lowered *lowered, const struct mdf_lowered_call *call)
+{
+    struct mdf_lowered_stack *stack = call->stack;
+    struct mdf_value *view = &lowered->arrays[call->outputs[0]];
+
+    if (call->n_inputs > 0) {
+        const void *item = mdf_lowered_elements(lowered, call->inputs[1]);
+        char *place = stack->items + stack->n_put++ * stack->item_bytes;
+
+        if (item != place) {
+            memcpy(place, item, stack->item_bytes);
+        }
+    }
+    *view = lowered->values[call->outputs[0]].form;
+    view->data = lowered->arrays[stack->stack].data;
+    set_items(lowered, stack, stack->n_put, view); /* there is room for more */
 }
 
 int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
@@ -202,7 +221,7 @@ int mdf_lowered_end_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *l
         return 1;
     }
     for (i = 0; i < loop->n_stacks; i++) {
-        if (!end_stack(lowered, &loop->stacks[i], n_items)) {
+        if (!set_items(lowered, &loop->stacks[i], n_items, &lowered->arrays[loop->stacks[i].stack])) {
             return 1;
         }
     }
@@ -266,7 +285,7 @@ static void close_run(struct mdf_lowered *lowered, const struct mdf_lowered_loop
     for (i = 0; i < loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &loop->stacks[i];
 
-        if (!stack->is_direct) {
+        if (!stack->is_direct && !stack->is_put) {
             copy_bytes(item_place(stack, n_runs, run), mdf_lowered_elements(lowered, stack->item), stack->item_bytes);
         }
     }

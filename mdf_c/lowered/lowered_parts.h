@@ -38,6 +38,8 @@ bool mdf_lowered_begin_products(struct mdf_lowered *lowered, struct mdf_lowered_
 void mdf_lowered_place_products(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t n_runs, size_t run);
 
 /* --- lowered_loop.c */
+/* A CALL that looks at a stack of the loop around it. */
+void mdf_lowered_look_at_stack(struct mdf_lowered *lowered, const struct mdf_lowered_call *call);
 bool mdf_lowered_run_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop);
 
 #endif

@@ -120,10 +120,23 @@ int mdf_lowered_run_put(struct mdf_lowered *lowered, const struct mdf_lowered_op
 
 /* ------------------------------------------------------------------ CALL */
 
-static bool has_form(const struct mdf_value *value, const struct mdf_value *form)
+static bool has_form(const struct mdf_value *value, const struct mdf_lowered_value *expected)
 {
-    return memcmp(value, form, sizeof(uint64_t)) == 0 && value->length == form->length &&
-           memcmp(mdf_value_shape(value), mdf_value_shape(form), form->rank * sizeof(int64_t)) == 0;
+    const struct mdf_value *form = &expected->form;
+    size_t axis;
+
+    if (memcmp(value, form, sizeof(uint64_t)) != 0) {
+        return false;
+    }
+    if (expected->open_axes == 0) {
+        return value->length == form->length &&
+               memcmp(mdf_value_shape(value), mdf_value_shape(form), form->rank * sizeof(int64_t)) == 0;
+    }
+    for (axis = 0; axis < form->rank &&
+                   ((expected->open_axes >> axis & 1) != 0 || mdf_value_shape(value)[axis] == mdf_value_shape(form)[axis]);
+         axis++) {
+    }
+    return axis == form->rank;
 }
 
 /* A kernel may hand on what it got: a result that shares its memory with another value, or borrows it, gets memory of its own,
@@ -132,7 +145,7 @@ static bool take_result(struct mdf_lowered *lowered, mdf_lowered_id id)
 {
     struct mdf_value *result = &lowered->arrays[id];
 
-    if (!has_form(result, &lowered->values[id].form) ||
+    if (!has_form(result, &lowered->values[id]) ||
         (mdf_value_own_elements(result) == NULL && mdf_value_writable(lowered->context->memory, result) == NULL)) {
         return false;
     }
@@ -146,6 +159,10 @@ int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *c
 {
     size_t i;
 
+    if (call->stack != NULL) {
+        mdf_lowered_look_at_stack(lowered, call);
+        return 0;
+    }
     if (call->product != NULL) {
         mdf_lowered_multiply(lowered, call->product);
         return mdf_stop_is_untold(lowered->context->stop) ? 1 : 0;

@@ -180,7 +180,11 @@ static void print_call(struct mdf_text *text, const struct mdf_lowered *lowered,
         mdf_text_append_string(text, i > 0 ? ", " : "");
         print_value(text, lowered, call->outputs[i]);
     }
-    mdf_text_printf(text, " = %s %s(", call->product != NULL ? "product" : "call", op->operator!= NULL ? op->operator->name : "");
+    mdf_text_printf(text, " = %s %s(",
+                    call->product != NULL ? "product"
+                    : call->stack == NULL ? "call"
+                                          : "stack",
+                    op->operator!= NULL ? op->operator->name : "");
     print_ids(text, call->inputs, call->n_inputs);
     mdf_text_append_string(text, ")");
 }

@@ -32,10 +32,14 @@ static bool fail(struct verification *verification, const struct mdf_lowered_op 
 
 /* ------------------------------------------------------------------ values */
 
+/* What is open is read by calls, and as an output (`op` is NULL). */
 static bool reads(struct verification *verification, const struct mdf_lowered_op *op, mdf_lowered_id id)
 {
-    return (id < verification->lowered->n_values && verification->is_there[id]) ||
-           fail(verification, op, "reads what is not there");
+    if (id >= verification->lowered->n_values || !verification->is_there[id]) {
+        return fail(verification, op, "reads what is not there");
+    }
+    return op == NULL || op->code == MDF_LOWERED_CALL || verification->lowered->values[id].open_axes == 0 ||
+           fail(verification, op, "reads what has no known shape");
 }
 
 static bool reads_any(struct verification *verification, const struct mdf_lowered_op *op, mdf_lowered_id id)
@@ -383,6 +387,19 @@ static bool appends(const struct verification *verification, const struct mdf_lo
            initial->length % n == 0 && whole->dtype == item->dtype && whole->dtype == initial->dtype;
 }
 
+/* Whether one call of the loop's own region puts the items. */
+static bool is_put_once(const struct mdf_lowered_stack *stack, const struct mdf_lowered_region *body)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < body->n_ops; i++) {
+        const struct mdf_lowered_op *op = &body->ops[i];
+
+        n += op->code == MDF_LOWERED_CALL && op->of.call->stack == stack && op->of.call->n_inputs > 0;
+    }
+    return n == 1 && !stack->is_reversed;
+}
+
 /* A stack lies in one of the loop around where that says so, and only there; stacks are padded where nothing but a trip count
  * bounds the loop. */
 static bool verify_stacks(const struct verification *verification, const struct mdf_lowered_loop *loop)
@@ -396,7 +413,8 @@ static bool verify_stacks(const struct verification *verification, const struct 
         for (k = 0; around != NULL && k < around->n_stacks; k++) {
             is_item = is_item || (around->stacks[k].is_direct && around->stacks[k].item == loop->stacks[i].stack);
         }
-        if (loop->stacks[i].is_placed != is_item || (loop->stacks[i].appends && !appends(verification, &loop->stacks[i]))) {
+        if (loop->stacks[i].is_put != is_put_once(&loop->stacks[i], &loop->body) || loop->stacks[i].is_placed != is_item ||
+            (loop->stacks[i].appends && !appends(verification, &loop->stacks[i]))) {
             return false;
         }
     }
@@ -484,9 +502,33 @@ static bool verify_element_op(struct verification *verification, const struct md
     return makes(verification, op, op->out);
 }
 
+/* A look at a stack of the loop in whose own region it is; what is put there is an item. */
+static bool verify_look(struct verification *verification, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_value *values = verification->lowered->values;
+    const struct mdf_lowered_call *call = op->of.call;
+    const struct mdf_lowered_loop *loop = verification->around;
+    size_t i;
+
+    for (i = 0; loop != NULL && i < loop->n_stacks && &loop->stacks[i] != call->stack; i++) {
+    }
+    return (loop != NULL && i < loop->n_stacks && loop->stacks[i].is_put && call->n_outputs == 1 &&
+            call->outputs[0] != MDF_LOWERED_NONE && values[call->outputs[0]].open_axes == 1u << call->stack->axis &&
+            values[call->outputs[0]].form.dtype == values[call->stack->stack].form.dtype &&
+            values[call->outputs[0]].form.rank == values[call->stack->stack].form.rank &&
+            (call->n_inputs == 0 ||
+             (call->n_inputs == 2 && call->inputs[0] != MDF_LOWERED_NONE && call->inputs[1] != MDF_LOWERED_NONE &&
+              have_one_form(verification, call->inputs[1], call->stack->item)))) ||
+           fail(verification, op, "a look at no stack");
+}
+
 static bool verify_call(struct verification *verification, const struct mdf_lowered_op *op)
 {
     size_t i;
+
+    if (op->of.call->stack != NULL ? !verify_look(verification, op) : op->of.call->call.kernel == NULL) {
+        return fail(verification, op, "a call of nothing");
+    }
 
     for (i = 0; i < op->of.call->n_inputs; i++) {
         if (!reads_any(verification, op, op->of.call->inputs[i])) {

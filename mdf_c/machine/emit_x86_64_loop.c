@@ -335,7 +335,7 @@ static void end_run(struct emission *emission, const struct loop_plan *plan)
     size_t i;
 
     for (i = 0; i < loop->n_stacks; i++) {
-        if (!loop->stacks[i].is_direct) {
+        if (!loop->stacks[i].is_direct && !loop->stacks[i].is_put) {
             store_item(emission, &loop->stacks[i], (mdf_lowered_id)(plan->stacks + i));
         }
     }

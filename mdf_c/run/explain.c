@@ -132,7 +132,7 @@ static void note_region(struct explanation *explanation, const struct mdf_lowere
         case MDF_LOWERED_NEST:
             break;
         case MDF_LOWERED_CALL:
-            if (op->of.call->product == NULL) {
+            if (op->of.call->product == NULL && op->of.call->stack == NULL) {
                 note_called(explanation, op);
             }
             break;

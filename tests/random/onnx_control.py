@@ -88,6 +88,29 @@ def _growing(body, inside):
     return growing
 
 
+def _look(body, state, axis, shape):
+    """A few calls that read a state that grows along an axis; `shape`: of what is put behind it. What they give has shapes that do not change."""
+    rng = body.rng
+    for _ in range(rng.choice([1, 1, 2])):
+        kinds = ["Shape", "Gather", "Gather"] + (["Sub", "Reduce", "Softmax"] + (["attention"] * 3 if axis == 0 and len(shape) == 2 else []) if state.type in ("float32", "float64") else [])
+        kind = rng.choice(kinds)
+        if kind == "Shape":
+            size, = body.call("Shape", [state], [("int64", [len(shape)])])
+            if rng.random() < 0.3:  # what is of its size, and yet another value
+                body.call("ReduceSum", [body.call("ConstantOfShape", [size], [("float32", None)])[0]], [("float32", [])], keepdims=0)
+        elif kind == "Gather":
+            index = body.constant("int64", [], [rng.choice([0, -1, -1])]) if rng.random() < 0.8 else body.get("int64", [])
+            body.call("Gather", [state, index], [(state.type, shape[:axis] + shape[axis + 1:])], axis=axis)
+        elif kind == "attention":
+            turned, = body.call("Transpose", [state], [(state.type, None)], perm=[1, 0])
+            scores, = body.call("MatMul", [body.get(state.type, [1, shape[1]]), turned], [(state.type, None)])
+            body.call("MatMul", [body.call("Softmax", [scores], [(state.type, None)], axis=1)[0], state], [(state.type, [1, shape[1]])])
+        else:
+            other, = (body.call("Sub", [state, body.get(state.type, [1 if k == axis else n for k, n in enumerate(shape)])], [(state.type, None)]) if kind == "Sub"
+                      else body.call("Softmax", [state], [(state.type, None)], axis=axis) if kind == "Softmax" else [state])
+            body.call(rng.choice(["ReduceSum", "ReduceSumSquare", "ReduceMin", "ReduceL2"]), [other], [(state.type, [])], keepdims=0)
+
+
 def _longer(body, state, axis, shape):
     return body.call("Concat", [state, body.get(state.type, shape)], [(state.type, None)], axis=axis)[0]
 
@@ -105,6 +128,14 @@ def _loop(graph):
     body.values += [i, go]
     inside = _inputs(body, states)
     growing = _growing(body, inside)
+    longer = {}
+    for k in growing:
+        if rng.random() < 0.4:
+            _look(body, inside[k], *growing[k])
+        if rng.random() < 0.4:
+            longer[k] = _longer(body, inside[k], *growing[k])
+            body.values.remove(longer[k])
+            _look(body, longer[k], *growing[k])
     for k in lists:
         if rng.random() < 0.4:
             body.call("SequenceLength", [inside[k]], [("int64", [])])
@@ -120,7 +151,7 @@ def _loop(graph):
             on = body.call("Less", [i, body.constant("int64", [], [rng.choice([0, 1, 2])])], [("bool", [])])[0]
     else:
         on = go if rng.random() < 0.6 else body.constant("bool", [], [True])
-    outputs = [on] + [_longer(body, v, *growing[k]) if k in growing
+    outputs = [on] + [longer.get(k) or _longer(body, v, *growing[k]) if k in growing
                       else body.call("SequenceInsert", [v, body.get(*lists[k])], [(v.type, None)])[0] if k in lists else _yielded(body, v.type, v.shape, v) for k, v in enumerate(inside)]
     stacked = []
     for _ in range(rng.choice([0, 0, 1, 1, 2])):

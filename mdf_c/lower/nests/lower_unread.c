@@ -116,7 +116,7 @@ static bool is_unread(const struct counting *counting, const struct mdf_lowered_
     if (op->code == MDF_LOWERED_COPY || op->code == MDF_LOWERED_PART) {
         return counting->n_reads[op->out] == 0;
     }
-    if (op->code != MDF_LOWERED_CALL || op->of.call->product != NULL) {
+    if (op->code != MDF_LOWERED_CALL || op->of.call->product != NULL || op->of.call->stack != NULL) {
         return false;
     }
     for (i = 0; i < op->of.call->n_outputs; i++) {

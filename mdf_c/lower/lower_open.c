@@ -1,0 +1,247 @@
+/* lower_open.c - values whose shapes change from one run of a loop to the next: what comes of a state that grows. Calls of
+ * kernels read them as they are in each run; which axes are open is what differs between two examples, of two runs. See
+ * lowering.h. */
+#include "mdf_c/lower/trial.h"
+
+#include "functions/kernel/coerce.h"
+
+#include <string.h>
+
+/* The axes whose sizes differ, as bits; all, where it is not one form otherwise. */
+static uint8_t find_open_axes(const struct mdf_value *a, const struct mdf_value *b)
+{
+    uint8_t bits = 0;
+    size_t axis;
+
+    if (a->kind != MDF_KIND_TENSOR || b->kind != MDF_KIND_TENSOR || a->dtype != b->dtype || a->strength != b->strength ||
+        a->rank != b->rank || a->rank > MDF_INLINE_RANK) {
+        return UINT8_MAX;
+    }
+    for (axis = 0; axis < a->rank; axis++) {
+        bits |= (uint8_t)((mdf_value_shape(a)[axis] != mdf_value_shape(b)[axis]) << axis);
+    }
+    return bits;
+}
+
+static void open_axes(struct lowering *lowering, mdf_lowered_id id, uint8_t bits)
+{
+    struct mdf_lowered_value *value = &lowering->lowered->values[id];
+    size_t axis;
+
+    for (axis = 0; axis < value->form.rank; axis++) {
+        value->form.shape.sizes[axis] = (bits >> axis & 1) != 0 ? 0 : value->form.shape.sizes[axis];
+    }
+    value->open_axes = bits;
+    if (bits != 0) {
+        value->form.length = 0;
+        value->is_scalar = false;
+        lowering->facts[id].is_open = true;
+    }
+}
+
+/* ------------------------------------------------------------------ states that grow */
+
+/* One array behind another, along an axis behind axes of length 1. */
+static bool join(struct lowering *lowering, const struct mdf_value *first, const struct mdf_value *second, size_t axis,
+                 struct mdf_value *whole)
+{
+    size_t size = mdf_dtype_size((mdf_dtype)first->dtype);
+    int64_t shape[MDF_INLINE_RANK];
+    char *elements;
+
+    memcpy(shape, mdf_value_shape(first), first->rank * sizeof *shape);
+    shape[axis] += mdf_value_shape(second)[axis];
+    elements = mdf_value_make_tensor(lowering->memory, whole, (mdf_dtype)first->dtype, first->rank, shape);
+    if (elements == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    if (first->length > 0) {
+        memcpy(elements, first->data, first->length * size);
+    }
+    memcpy(elements + first->length * size, second->data, second->length * size);
+    whole->strength = first->strength;
+    return true;
+}
+
+/* A call in the body's own region that looks at the stack of the state, with its results' two examples. */
+static mdf_lowered_id add_look(struct lowering *lowering, struct seen_state *seen, const mdf_lowered_id *inputs, size_t n,
+                               const struct mdf_value *example, const struct mdf_value *other)
+{
+    const struct mdf_call form = {.n_inputs = n, .n_outputs = 1, .context = &lowering->execution->context};
+    struct mdf_lowered_call *call = lowering_make_call(lowering, &form, inputs);
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_CALL, .out = MDF_LOWERED_NONE, .of.call = call};
+    mdf_lowered_id id;
+
+    if (call == NULL) {
+        return MDF_LOWERED_NONE;
+    }
+    id = call->outputs[0] = lowering_add_value(lowering, MDF_LOWERED_RESULT, example);
+    if (id == MDF_LOWERED_NONE || !lowering_add_op(lowering, seen->region, &op)) {
+        return MDF_LOWERED_NONE;
+    }
+    if (!mdf_value_copy(lowering->memory, &lowering->facts[id].other, other)) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    seen->calls[n == 0 ? 0 : 1] = call;
+    lowering->facts[id].depth = seen->region->depth;
+    lowering->facts[id].region = seen->region;
+    open_axes(lowering, id, find_open_axes(example, other));
+    return id;
+}
+
+static mdf_lowered_id look_behind(struct lowering *lowering, const struct growth *growth, const struct mdf_value *before)
+{
+    const mdf_lowered_id inputs[] = {growth->seen->before, growth->item};
+    const struct mdf_value *item = lowering_example(lowering, growth->item);
+    struct mdf_value example = {0}, other = {0};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    if (join(lowering, before, item, growth->axis, &example) && join(lowering, growth->seen->next, item, growth->axis, &other)) {
+        id = add_look(lowering, growth->seen, inputs, 2, &example, &other);
+    }
+    mdf_value_clear(lowering->memory, &example);
+    mdf_value_clear(lowering->memory, &other);
+    return id;
+}
+
+/* Whether an item is there in the body's own region. */
+static bool is_item_there(const struct lowering *lowering, const struct growth *growth)
+{
+    const struct fact *item = &lowering->facts[growth->item];
+
+    return item->depth < growth->seen->region->depth ||
+           (item->depth == growth->seen->region->depth && (item->region == NULL || item->region == growth->seen->region));
+}
+
+mdf_lowered_id lowering_look_at_state(struct lowering *lowering, mdf_lowered_id state)
+{
+    const struct growth *growth = lowering->facts[state].growth;
+    struct seen_state *seen = growth->seen;
+    const struct mdf_value *before = lowering_example(lowering, state);
+
+    if (seen != NULL && seen->before == MDF_LOWERED_NONE) {
+        seen->before = add_look(lowering, seen, NULL, 0, before, seen->next);
+    }
+    if (seen != NULL && seen->before != MDF_LOWERED_NONE && growth->item == MDF_LOWERED_NONE) {
+        return seen->before;
+    }
+    if (seen != NULL && seen->before != MDF_LOWERED_NONE && seen->after == MDF_LOWERED_NONE && is_item_there(lowering, growth)) {
+        seen->after = look_behind(lowering, growth, before);
+        seen->item = growth->item;
+    }
+    if (seen == NULL || seen->after == MDF_LOWERED_NONE || seen->item != growth->item) {
+        lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
+        return MDF_LOWERED_NONE;
+    }
+    return seen->after;
+}
+
+mdf_lowered_id lowering_operand(struct lowering *lowering, struct scope *scope, mdf_operand operand)
+{
+    mdf_lowered_id id = lowering_any_value_of(lowering, scope, operand);
+
+    if (id != MDF_LOWERED_NONE && lowering->facts[id].growth != NULL) {
+        id = lowering_look_at_state(lowering, id);
+    }
+    if (id != MDF_LOWERED_NONE && lowering->facts[id].is_open && lowering->is_for_source) {
+        lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH);
+        return MDF_LOWERED_NONE;
+    }
+    return id;
+}
+
+/* ------------------------------------------------------------------ what comes of them */
+
+static bool has_others(const struct trial *trial)
+{
+    size_t i;
+
+    for (i = 0; i < trial->n; i++) {
+        if (trial->others[i] != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool run_kernel(struct lowering *lowering, const struct trial *trial, struct trial *other)
+{
+    size_t i;
+
+    for (i = 0; i < trial->n; i++) {
+        other->given[i] = other->effective[i] = trial->others[i] != NULL ? trial->others[i] : trial->given[i];
+    }
+    if (trial->source->signature != NULL &&
+        !mdf_coerce_inputs(&other->call, trial->source->signature, other->given, other->effective, other->converted)) {
+        return false;
+    }
+    if (!lowering_run_trial(lowering, other)) {
+        return false;
+    }
+    if (trial->source->signature != NULL && trial->is_weak) {
+        mdf_weaken_outputs(&other->call);
+    }
+    return true;
+}
+
+/* Whether the results are of one form, but for some axes. */
+static bool compare(const struct trial *trial, const struct trial *other, struct other_results *others)
+{
+    size_t i;
+
+    for (i = 0; i < trial->source->n_outputs; i++) {
+        if (trial->outputs[i] == NULL) {
+            continue;
+        }
+        others->open_axes[i] = find_open_axes(&trial->results[i], &other->results[i]);
+        if (others->open_axes[i] >> trial->results[i].rank != 0) {
+            return false;
+        }
+        others->is_open = others->is_open || others->open_axes[i] != 0;
+    }
+    return true;
+}
+
+bool lowering_run_others(struct lowering *lowering, const struct trial *trial, struct other_results *others)
+{
+    struct trial other = {.source = trial->source};
+    size_t n = trial->source->n_outputs, i;
+
+    *others = (struct other_results){.is_open = trial->is_open};
+    if (!has_others(trial)) {
+        return true;
+    }
+    others->examples = mdf_arena_array(&lowering->scratch, n, sizeof *others->examples);
+    others->open_axes = mdf_arena_array(&lowering->scratch, n, sizeof *others->open_axes);
+    if (others->examples == NULL || others->open_axes == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    others->is_there =
+        lowering_begin_trial(lowering, &other) && run_kernel(lowering, trial, &other) && compare(trial, &other, others);
+    for (i = 0; others->is_there && i < n; i++) {
+        mdf_value_swap(&others->examples[i], &other.results[i]);
+    }
+    lowering_end_trial(lowering, &other);
+    others->is_open = others->is_there ? others->is_open : trial->is_open;
+    return others->is_there || (!lowering_has_failed(lowering) && !trial->is_open) ||
+           lowering_fail(lowering, MDF_REFUSED_FAILING_CALL);
+}
+
+bool lowering_note_others(struct lowering *lowering, struct scope *scope, const struct trial *trial, struct other_results *others)
+{
+    size_t i;
+
+    for (i = 0; others->is_there && i < trial->source->n_outputs; i++) {
+        mdf_lowered_id id = trial->outputs[i] == NULL || lowering_has_failed(lowering)
+                                ? MDF_LOWERED_NONE
+                                : lowering_value_of(lowering, scope, trial->source->outputs[i]);
+
+        if (id != MDF_LOWERED_NONE && !lowering_is_constant(lowering, id) && lowering->facts[id].other.kind == MDF_KIND_NONE) {
+            open_axes(lowering, id, others->open_axes[i]);
+            mdf_value_swap(&lowering->facts[id].other, &others->examples[i]);
+        }
+        mdf_value_clear(lowering->memory, &others->examples[i]);
+    }
+    return !lowering_has_failed(lowering);
+}
