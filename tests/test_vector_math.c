@@ -1,90 +1,136 @@
-/* test_vector_math.c - exp, tanh and their kin of arrays against the C library in float64, over all of float32; one result for
- * each element, wherever it stands. */
+/* test_vector_math.c - exp, tanh and their kin of arrays against the C library in long double, over all of float32 and float64;
+ * one result for each element, wherever it stands. */
+#include "functions/elements/element_helpers.h"
 #include "functions/elements/vector_math.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 enum { N = 1024 };
 
-static double sigmoid(double x)
+static long double sigmoid(long double x)
 {
-    return 1 / (1 + exp(-x));
+    return 1 / (1 + expl(-x));
 }
 
-static double gelu(double x)
+static long double gelu(long double x)
 {
-    return x * 0.5 * erfc(-x * 0.70710678118654752440); /* of -infinity NaN */
+    return x * 0.5L * erfcl(-x * 0.70710678118654752440084436210485L); /* of -infinity NaN */
 }
 
-static double elu(double x)
+static long double softplus(long double x)
 {
-    return x >= 0 ? x : expm1(x);
+    return (x > 0 ? x : 0) + log1pl(expl(-fabsl(x)));
 }
 
-/* The bounds that vector_math.h states, in units in the last place. */
-static const struct {
+/* The bounds of docs/elements.md, in units in the last place. */
+static const struct function {
     const char *name;
+    bool is_double;
     int loop;
-    double (*plain)(double);
+    long double (*plain)(long double);
     double bound;
-} functions[] = {{"exp", MDF_VECTORS_vector_exponential, exp, 1},
-                 {"expm1", MDF_VECTORS_elu, elu, 1.5},
-                 {"tanh", MDF_VECTORS_vector_tangent_hyperbolic, tanh, 1.5},
-                 {"sigmoid", MDF_VECTORS_sigmoid, sigmoid, 2.5},
-                 {"erf", MDF_VECTORS_vector_error_function, erf, 1.5},
-                 {"gelu", MDF_VECTORS_gelu, gelu, 7}};
+} functions[] = {{"exp", false, MDF_VECTORS_exponential_FLOAT32, expl, 1},
+                 {"expm1", false, MDF_VECTORS_exponential_minus_one_FLOAT32, expm1l, 1.5},
+                 {"log", false, MDF_VECTORS_logarithm_FLOAT32, logl, 1},
+                 {"log1p", false, MDF_VECTORS_logarithm_of_one_more_FLOAT32, log1pl, 1},
+                 {"sin", false, MDF_VECTORS_sine_FLOAT32, sinl, 1.1},
+                 {"cos", false, MDF_VECTORS_cosine_FLOAT32, cosl, 1.1},
+                 {"tan", false, MDF_VECTORS_tangent_FLOAT32, tanl, 2.3},
+                 {"atan", false, MDF_VECTORS_arc_tangent_FLOAT32, atanl, 1.2},
+                 {"tanh", false, MDF_VECTORS_tangent_hyperbolic_FLOAT32, tanhl, 1.5},
+                 {"sigmoid", false, MDF_VECTORS_sigmoid_FLOAT32, sigmoid, 2.5},
+                 {"softplus", false, MDF_VECTORS_softplus_FLOAT32, softplus, 2},
+                 {"erf", false, MDF_VECTORS_vector_error_function_FLOAT32, erfl, 1.5},
+                 {"gelu", false, MDF_VECTORS_gelu_FLOAT32, gelu, 7},
+                 {"exp", true, MDF_VECTORS_exponential_FLOAT64, expl, 0.85},
+                 {"expm1", true, MDF_VECTORS_exponential_minus_one_FLOAT64, expm1l, 1.15},
+                 {"log", true, MDF_VECTORS_logarithm_FLOAT64, logl, 0.9},
+                 {"log1p", true, MDF_VECTORS_logarithm_of_one_more_FLOAT64, log1pl, 0.9},
+                 {"sin", true, MDF_VECTORS_sine_FLOAT64, sinl, 0.85},
+                 {"cos", true, MDF_VECTORS_cosine_FLOAT64, cosl, 0.85},
+                 {"tan", true, MDF_VECTORS_tangent_FLOAT64, tanl, 1.05},
+                 {"atan", true, MDF_VECTORS_arc_tangent_FLOAT64, atanl, 0.9},
+                 {"tanh", true, MDF_VECTORS_tangent_hyperbolic_FLOAT64, tanhl, 1.05},
+                 {"sigmoid", true, MDF_VECTORS_sigmoid_FLOAT64, sigmoid, 2.5},
+                 {"softplus", true, MDF_VECTORS_softplus_FLOAT64, softplus, 2}};
+enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 
-static void map_in(const struct mdf_vector_math *math, size_t function, size_t n, const float *x, float *y)
+static void map_in(const struct mdf_vector_math *math, const struct function *function, size_t n, const double *x, double *y)
 {
-    const struct mdf_element_settings settings = {.alpha = 1};
+    float narrow[N];
+    void *target = function->is_double ? (void *)y : narrow;
+    const void *operand = function->is_double ? (const void *)x : narrow;
 
-    cr_assert(math->loops[functions[function].loop](y, (const void *[]){x}, (const size_t[]){1}, n, &settings));
-}
-
-static void map_of(size_t function, size_t n, const float *x, float *y)
-{
-    map_in(mdf_vector_math(), function, n, x, y);
-}
-
-static double unit_in_last_place(float x)
-{
-    int exponent;
-
-    frexp(fabs((double)x), &exponent);
-    return ldexp(1, exponent - 24 < -149 ? -149 : exponent - 24);
-}
-
-static void check_element(size_t function, float x, float y)
-{
-    double wanted = functions[function].plain((double)x);
-    float rounded = (float)wanted;
-
-    if (isnan(wanted)) {
-        cr_assert(isnan(y), "%s(%a) is %a", functions[function].name, (double)x, (double)y);
-    } else if (isinf(rounded) || isinf(y) || wanted == 0) {
-        cr_assert(rounded == y && signbit(rounded) == signbit(y), "%s(%a) is %a", functions[function].name, (double)x, (double)y);
-    } else {
-        cr_assert(fabs((double)y - wanted) <= functions[function].bound * unit_in_last_place(rounded), "%s(%a) is %a, not %a",
-                  functions[function].name, (double)x, (double)y, wanted);
+    for (size_t i = 0; i < n; i++) {
+        narrow[i] = (float)x[i];
+    }
+    cr_assert(math->loops[function->loop](target, (const void *[]){operand}, (const size_t[]){1}, n, NULL));
+    for (size_t i = 0; i < n && !function->is_double; i++) {
+        y[i] = (double)narrow[i];
     }
 }
 
+static long double unit_in_last_place(const struct function *function, long double x)
+{
+    int exponent, lowest = function->is_double ? -1074 : -149;
+
+    frexpl(fabsl(x), &exponent);
+    exponent -= function->is_double ? 53 : 24;
+    return ldexpl(1, exponent < lowest ? lowest : exponent);
+}
+
+static void check_element(const struct function *function, double x, double y)
+{
+    long double wanted = function->plain(function->is_double ? x : (double)(float)x);
+    double rounded = function->is_double ? (double)wanted : (double)(float)wanted;
+    double bound = LDBL_MANT_DIG > 53 || !function->is_double ? function->bound : function->bound + 1.5;
+
+    if (isnan(wanted)) {
+        cr_assert(isnan(y), "%s(%a) is %a", function->name, x, y);
+    } else if (isinf(rounded) || isinf(y) || wanted == 0) {
+        cr_assert(rounded == y && signbit(rounded) == signbit(y), "%s(%a) is %a", function->name, x, y);
+    } else {
+        cr_assert(fabsl(y - wanted) <= bound * unit_in_last_place(function, wanted), "%s(%a) is %a, not %La", function->name, x,
+                  y, wanted);
+    }
+}
+
+/* Numbers spread over all there are, from the first-th on; every second time those between -limit and limit. */
+static void spread(const struct function *function, uint64_t first, double *x)
+{
+    const double limits[] = {1, 10, 800, 1e5, 1.7e6, 1e-3};
+    const uint64_t step = 40093; /* a prime, so that all digits vary */
+
+    for (size_t i = 0; i < N; i++) {
+        uint64_t number = (first + i) * step;
+        uint32_t narrow = (uint32_t)number;
+        float of_narrow;
+
+        memcpy(&of_narrow, &narrow, sizeof of_narrow);
+        number *= 0x9e3779b97f4a7c15u;
+        memcpy(&x[i], &number, sizeof *x);
+        if (!function->is_double) {
+            x[i] = (double)of_narrow;
+        } else if (first / N % 2 == 1) {
+            x[i] = ((double)number * 0x1p-63 - 1) * limits[first / N / 2 % 6];
+        }
+    }
+}
+
+enum { N_SPREAD = 105 * N }; /* of float32, those are spread over all */
+
 Test(vector_math, errors_stay_within_their_bounds)
 {
-    const uint64_t step = 40093; /* a prime, so that all digits vary */
-    float x[N], y[N];
+    double x[N], y[N];
 
-    for (size_t function = 0; function < sizeof functions / sizeof *functions; function++) {
-        for (uint64_t first = 0; first <= UINT32_MAX; first += N * step) {
-            for (size_t i = 0; i < N; i++) {
-                uint32_t bits = (uint32_t)(first + i * step);
-
-                memcpy(&x[i], &bits, sizeof bits);
-            }
-            map_of(function, N, x, y);
+    for (const struct function *function = functions; function < functions + N_FUNCTIONS; function++) {
+        for (uint64_t first = 0; first < N_SPREAD; first += N) {
+            spread(function, first, x);
+            map_in(mdf_vector_math(), function, N, x, y);
             for (size_t i = 0; i < N; i++) {
                 check_element(function, x[i], y[i]);
             }
@@ -92,39 +138,95 @@ Test(vector_math, errors_stay_within_their_bounds)
     }
 }
 
+/* Multiples of pi / 2 and their neighbours, whose sines and cosines keep no digit that is not worked for. */
+Test(vector_math, arguments_next_to_zeros_of_sine_and_cosine)
+{
+    double x[N], y[N];
+
+    for (const struct function *function = functions; function < functions + N_FUNCTIONS; function++) {
+        for (size_t first = 1; first < (function->is_double ? 1100000 : 8200); first += first / 50 + N) {
+            for (size_t i = 0; i < N; i++) {
+                x[i] = (double)(first + i) * 1.57079632679489661923;
+                x[i] = function->is_double ? x[i] : (double)(float)x[i];
+            }
+            map_in(mdf_vector_math(), function, N, x, y);
+            for (size_t i = 0; i < N; i++) {
+                check_element(function, x[i], y[i]);
+            }
+        }
+    }
+}
+
+static bool is_same(double x, double y)
+{
+    return memcmp(&x, &y, sizeof x) == 0 || (isnan(x) && isnan(y));
+}
+
 /* One result on every processor. */
 Test(vector_math, wide_vectors_give_what_any_processor_gives)
 {
-    const uint64_t step = 104729;
-    float x[N], y[N], z[N];
+    double x[N], y[N], z[N];
+    float narrow[N];
 
-    for (uint64_t first = 0; first <= UINT32_MAX; first += N * step) {
-        for (size_t i = 0; i < N; i++) {
-            uint32_t bits = (uint32_t)(first + i * step);
-
-            memcpy(&x[i], &bits, sizeof bits);
-        }
-        for (size_t function = 0; function < sizeof functions / sizeof *functions; function++) {
-            map_of(function, N, x, y);
+    for (uint64_t first = 0; first < N_SPREAD; first += N) {
+        for (const struct function *function = functions; function < functions + N_FUNCTIONS; function++) {
+            spread(function, first, x);
+            map_in(mdf_vector_math(), function, N, x, y);
             map_in(&mdf_vector_math_plain, function, N, x, z);
             for (size_t i = 0; i < N; i++) {
-                cr_assert(memcmp(&y[i], &z[i], sizeof *y) == 0 || (isnan(y[i]) && isnan(z[i])), "%s(%a) is %a and %a",
-                          functions[function].name, (double)x[i], (double)y[i], (double)z[i]);
+                cr_assert(is_same(y[i], z[i]), "%s(%a) is %a and %a", function->name, x[i], y[i], z[i]);
             }
         }
-        cr_assert_eq(mdf_vector_math()->largest(N, x), mdf_vector_math_plain.largest(N, x));
+        spread(&functions[0], first, x);
+        for (size_t i = 0; i < N; i++) {
+            narrow[i] = (float)x[i];
+        }
+        cr_assert_eq(mdf_vector_math()->largest(N, narrow), mdf_vector_math_plain.largest(N, narrow));
+    }
+}
+
+/* What C functions of numbers are for scalars. */
+Test(vector_math, numbers_give_what_vectors_give)
+{
+    static const struct {
+        double (*function)(double);
+        int loop;
+    } numbers[] = {{mdf_exp_float64, MDF_VECTORS_exponential_FLOAT64},
+                   {mdf_expm1_float64, MDF_VECTORS_exponential_minus_one_FLOAT64},
+                   {mdf_log_float64, MDF_VECTORS_logarithm_FLOAT64},
+                   {mdf_log1p_float64, MDF_VECTORS_logarithm_of_one_more_FLOAT64},
+                   {mdf_sin_float64, MDF_VECTORS_sine_FLOAT64},
+                   {mdf_cos_float64, MDF_VECTORS_cosine_FLOAT64},
+                   {mdf_tan_float64, MDF_VECTORS_tangent_FLOAT64},
+                   {mdf_atan_float64, MDF_VECTORS_arc_tangent_FLOAT64},
+                   {mdf_tanh_float64, MDF_VECTORS_tangent_hyperbolic_FLOAT64}};
+    double x[N], y[N];
+
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        const struct function function = {.is_double = true, .loop = numbers[k].loop};
+
+        for (uint64_t first = 0; first < N_SPREAD; first += N) {
+            spread(&function, first, x);
+            map_in(mdf_vector_math(), &function, N, x, y);
+            for (size_t i = 0; i < N; i++) {
+                cr_assert(is_same(numbers[k].function(x[i]), y[i]), "%zu of %a is %a and %a", k, x[i], numbers[k].function(x[i]),
+                          y[i]);
+            }
+        }
     }
 }
 
 Test(vector_math, values_at_the_edge)
 {
-    const float x[] = {0.0f,        -0.0f,  INFINITY, -INFINITY, NAN,    0x1p-149f, -0x1p-149f, 0x1p-126f, -0x1p-126f,
-                       0x1.fep127f, -3e38f, 88.72f,   88.73f,    -87.3f, -103.9f,   -104.1f,    0.625f,    1.0f};
+    const double x[] = {0.0,       -0.0,       INFINITY, -INFINITY, NAN,        0x1p-149,  -0x1p-149,   0x1p-126,
+                        -0x1p-126, 0x1.fep127, -3e38,    88.72,     88.73,      -87.3,     -103.9,      -104.1,
+                        0.625,     1.0,        -1.0,     0x1p-1074, -0x1p-1074, 0x1p-1030, 0x1.8p-1022, 1.79e308,
+                        709.78,    709.79,     -708.5,   -745.1,    -745.2,     1e22,      -12868,      1647100};
     enum { N_EDGES = sizeof x / sizeof *x };
-    float y[N_EDGES];
+    double y[N_EDGES];
 
-    for (size_t function = 0; function < sizeof functions / sizeof *functions; function++) {
-        map_of(function, N_EDGES, x, y);
+    for (const struct function *function = functions; function < functions + N_FUNCTIONS; function++) {
+        map_in(mdf_vector_math(), function, N_EDGES, x, y);
         for (size_t i = 0; i < N_EDGES; i++) {
             check_element(function, x[i], y[i]);
         }
@@ -133,22 +235,21 @@ Test(vector_math, values_at_the_edge)
 
 Test(vector_math, an_element_is_the_same_at_each_place)
 {
-    float x[67], whole[67], part[67];
+    double x[67], whole[67], part[67];
 
     for (size_t i = 0; i < 67; i++) {
-        x[i] = (float)i * 0.37f - 11;
+        x[i] = (double)i * 0.375 - 11;
     }
     x[5] = NAN;
     x[40] = INFINITY;
-    for (size_t function = 0; function < sizeof functions / sizeof *functions; function++) {
-        map_of(function, 67, x, whole);
+    for (const struct function *function = functions; function < functions + N_FUNCTIONS; function++) {
+        map_in(mdf_vector_math(), function, 67, x, whole);
         for (size_t first = 0; first < 67; first++) {
             for (size_t n = 0; first + n <= 67; n++) {
                 memcpy(part, x + first, n * sizeof *x);
-                map_of(function, n, part, part);
+                map_in(mdf_vector_math(), function, n, part, part);
                 for (size_t i = 0; i < n; i++) {
-                    cr_assert(memcmp(&part[i], &whole[first + i], sizeof *part) == 0 ||
-                              (isnan(part[i]) && isnan(whole[first + i])));
+                    cr_assert(is_same(part[i], whole[first + i]));
                 }
             }
         }
@@ -173,7 +274,7 @@ Test(vector_math, sums_of_powers)
         for (size_t i = 0; i < n; i++) {
             z[i] = x[i] - largest;
         }
-        map_of(0, n, z, z);
+        mdf_vector_math()->loops[functions[0].loop](z, (const void *[]){z}, (const size_t[]){1}, n, NULL);
         for (size_t i = 0; i < n; i++) {
             sum += (double)z[i];
         }

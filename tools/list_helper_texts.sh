@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the functions of functions/elements/element_helpers.h, float32_functions.inc and of all routines (functions/kernel/routine.h)
+# Writes the functions of functions/elements/element_helpers.h, float32_functions.inc, float64_functions.inc and of all routines (functions/kernel/routine.h)
 # as texts for generated C, one row a function, with the comment in front of it:
 #     {"modulo_float64", "static inline double mdf_modulo_float64(double a, double b)\n" ... },
 # Of a routine for several element types, these are "$n" in its name, and "$T", "$U", "$D" in its text (mdf_source_of_type).
@@ -20,36 +20,50 @@ function replace(line, word, before, after, found) {
     }
     return line
 }
-# CHOOSE(a, b, c) becomes (a ? b : c).
-function choices(line, start, i, c, depth, marks) {
-    while ((start = index(line, "CHOOSE(")) > 0) {
-        depth = 0
-        marks = 0
-        for (i = start + 7; depth >= 0; i++) {
-            c = substr(line, i, 1)
-            depth += (c == "(") - (c == ")")
-            if (c == "," && depth == 0) {
-                line = substr(line, 1, i - 1) (marks++ ? " :" : " ?") substr(line, i + 1)
-                i++
-            }
+# Splits what stands in parentheses from `start` on at its commas; the place behind it.
+function split_arguments(line, start, arguments, i, c, depth, n) {
+    n = 1
+    arguments[1] = ""
+    for (i = start; ; i++) {
+        c = substr(line, i, 1)
+        depth += (c == "(") - (c == ")")
+        if (depth < 0) {
+            return i + 1
         }
-        line = substr(line, 1, start - 1) substr(line, start + 6)
+        if (c == "," && depth == 0) {
+            arguments[++n] = ""
+            i++
+        } else {
+            arguments[n] = arguments[n] c
+        }
+    }
+}
+# CHOOSE(a, b, c) becomes (a ? b : c), PATCHED(a, b, f, x) ((a) ? f(x) : b).
+function choices(line, start, end, arguments) {
+    while ((start = index(line, "CHOOSE(")) > 0) {
+        end = split_arguments(line, start + 7, arguments)
+        line = substr(line, 1, start - 1) "(" arguments[1] " ? " arguments[2] " : " arguments[3] ")" substr(line, end)
+    }
+    while ((start = index(line, "PATCHED(")) > 0) {
+        end = split_arguments(line, start + 8, arguments)
+        line = substr(line, 1, start - 1) "((" arguments[1] ") ? " arguments[3] "(" arguments[4] ") : " arguments[2] ")" substr(line, end)
     }
     return line
 }
-# The words of float32_functions.inc.
-/[A-Z]/ && FILENAME ~ /float32_functions/ {
+# The words of float32_functions.inc and float64_functions.inc.
+/[A-Z]/ && FILENAME ~ /float(32|64)_functions/ {
+    bits = FILENAME ~ /float32/ ? "32" : "64"
     $0 = choices(replace(replace($0, "HELPER", "mdf_", ""), "ALL", "", ""))
     sub(/^INLINE/, "static inline")
-    gsub(/UNSIGNED_OF/, "uint32_t")
-    gsub(/SIGNED_OF/, "int32_t")
-    gsub(/ELEMENT/, "float")
-    gsub(/BITS_OF/, "mdf_bits_float32")
-    gsub(/OF_BITS/, "mdf_of_bits_float32")
+    gsub(/UNSIGNED_OF/, "uint" bits "_t")
+    gsub(/SIGNED_OF/, "int" bits "_t")
+    gsub(/ELEMENT/, bits == "32" ? "float" : "double")
+    gsub(/BITS_OF/, "mdf_bits_float" bits)
+    gsub(/OF_BITS/, "mdf_of_bits_float" bits)
     gsub(/FUSED/, "fmaf")
-    gsub(/NOT_ABOVE/, "mdf_not_above_float32")
-    gsub(/NOT_BELOW/, "mdf_not_below_float32")
-    gsub(/SCALE/, "mdf_scale_float32")
+    gsub(/NOT_ABOVE/, "mdf_not_above_float" bits)
+    gsub(/NOT_BELOW/, "mdf_not_below_float" bits)
+    gsub(/SCALE/, "mdf_scale_float" bits)
 }
 # The words of routines.
 FILENAME ~ /_routine/ {
@@ -71,4 +85,4 @@ inside && /\*\/$/ { inside = 0; next }
 }
 writing { printf "%s", quoted($0) }
 writing && /^}/ { print "},"; writing = 0; comment = "" }
-' functions/elements/element_helpers.h functions/elements/float32_functions.inc $(find functions -name '*_routine.inc' | sort)
+' functions/elements/element_helpers.h functions/elements/float32_functions.inc functions/elements/float64_functions.inc $(find functions -name '*_routine.inc' | sort)

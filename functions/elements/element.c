@@ -22,7 +22,7 @@ static const struct mdf_element_form forms[] = {
 #define PREDICATE(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
 #define COMPARISON(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
 #define ONLY_TEXT(id, kinds, ...) TEXT(id, kinds, NULL, NULL, #__VA_ARGS__)
-#define VECTORS(id, n_operands, ...) TEXT(id, FLOAT32, NULL, NULL, EXPANDED(__VA_ARGS__))
+#define VECTORS(id, kind, n_operands, ...) TEXT(id, kind, NULL, NULL, EXPANDED(__VA_ARGS__))
 #define REFUSING(id, kinds, condition, why, ...) TEXT(id, kinds, #condition, why, #__VA_ARGS__)
 #define REFUSING_TEXT(id, kinds, condition, why, ...) TEXT(id, kinds, #condition, why, #__VA_ARGS__)
 #include "functions/elements/elements.def"

@@ -1,5 +1,6 @@
 /* element_helpers.h - arithmetic that C does not have, for functions of elements: floor division and its remainder, powers of
- * integers, common divisors; and what the words of float32_functions.inc are in generated C. In elements.def HELPER(f) is mdf_f.
+ * integers, common divisors; and what the words of float32_functions.inc and float64_functions.inc are in generated C. In
+ * elements.def HELPER(f) is mdf_f.
  */
 #ifndef MDF_FUNCTIONS_ELEMENTS_ELEMENT_HELPERS_H
 #define MDF_FUNCTIONS_ELEMENTS_ELEMENT_HELPERS_H
@@ -95,6 +96,32 @@ static inline float mdf_of_bits_float32(uint32_t bits)
     return x;
 }
 
+static inline uint64_t mdf_bits_float64(double x)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline double mdf_of_bits_float64(uint64_t bits)
+{
+    double x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline double mdf_not_above_float64(double limit, double x)
+{
+    return limit < x ? limit : x;
+}
+
+static inline double mdf_not_below_float64(double limit, double x)
+{
+    return limit > x ? limit : x;
+}
+
 static inline float mdf_not_above_float32(float limit, float x)
 {
     return limit < x ? limit : x;
@@ -104,5 +131,11 @@ static inline float mdf_not_below_float32(float limit, float x)
 {
     return limit > x ? limit : x;
 }
+
+/* Those of float64_functions.inc, which generated C gets as text. */
+#define MDF_FLOAT64_FUNCTION_LIST(X) X(exp) X(expm1) X(log) X(log1p) X(tanh) X(sin) X(cos) X(tan) X(atan) X(sigmoid)
+#define MDF_FLOAT64_FUNCTION(function) double mdf_##function##_float64(double x);
+MDF_FLOAT64_FUNCTION_LIST(MDF_FLOAT64_FUNCTION)
+#undef MDF_FLOAT64_FUNCTION
 
 #endif

@@ -1,17 +1,17 @@
-/* vector_math.h - exp, tanh and their kin of whole arrays of float32, in the widest vectors that the processor has.
+/* vector_math.h - exp, tanh and their kin of whole arrays of float32 and float64, in the widest vectors that the processor has.
  *
  * An element's result depends on the element alone: it is the same at each place of an array, for any number of elements and on
- * every processor (multiplications and additions are fused everywhere, where the processor can not by fmaf, which is slow).
- * Errors against the true value, in units in the last place, over all of float32: exp less than 1, expm1, tanh and erf 1.5,
- * sigmoid 2.5, gelu 7. Infinities, NaN, signed zeros and subnormal numbers come out as from the C library; gelu of -infinity is
- * NaN, as x Phi(x) is. The plain form of each is what the C library has in float64; test_vector_math.c compares. */
+ * every processor (multiplications and additions of float32 are fused everywhere, where the processor can not by fmaf, which is
+ * slow; of float64 nowhere). Bounds of errors are those of docs/elements.md. Infinities, NaN, signed zeros and subnormal numbers
+ * come out as from the C library; gelu of -infinity is NaN, as x Phi(x) is. The plain form of each is what the C library has in
+ * float64; test_vector_math.c compares. */
 #ifndef MDF_FUNCTIONS_ELEMENTS_VECTOR_MATH_H
 #define MDF_FUNCTIONS_ELEMENTS_VECTOR_MATH_H
 
 #include "functions/elements/element.h"
 
 enum {
-#define VECTORS(id, n_operands, ...) MDF_VECTORS_##id,
+#define VECTORS(id, kind, n_operands, ...) MDF_VECTORS_##id##_##kind,
 #include "functions/elements/elements.def"
     MDF_VECTORS_COUNT
 };

@@ -3,6 +3,8 @@
  * Comes in: scores [n, classes, ...], the right classes [n, ...], a weight for each class or none. Goes out: the losses [n, ...],
  * their sum, or their mean by weight; of the second also the logarithms of the probabilities. What `ignore_index` names as
  * class does not count. Computed in float64. Source: the ONNX operators, all versions. */
+#include "functions/elements/element_helpers.h"
+#include "functions/elements/vector_math.h"
 #include "functions/kernel/workspace.h"
 
 #include <math.h>
@@ -26,22 +28,41 @@ struct loss {
     enum reduction reduction;
 };
 
+/* The sum of exp(x - shift) of `n` elements. */
+static double exp_sum(const double *x, size_t n, size_t step, double shift)
+{
+    enum { AT_ONCE = 256 };
+    double powers[AT_ONCE], sum = 0;
+
+    for (size_t first = 0; first < n; first += AT_ONCE) {
+        size_t n_now = n - first < AT_ONCE ? n - first : AT_ONCE;
+
+        for (size_t i = 0; i < n_now; i++) {
+            powers[i] = x[(first + i) * step] - shift;
+        }
+        mdf_vector_math()->loops[MDF_VECTORS_exponential_FLOAT64](powers, (const void *[]){powers}, (const size_t[]){1}, n_now,
+                                                                  NULL);
+        for (size_t i = 0; i < n_now; i++) {
+            sum += powers[i];
+        }
+    }
+    return sum;
+}
+
 /* Logarithms of the probabilities that scores stand for. */
 static void log_probabilities(const struct loss *loss, double *target)
 {
     for (size_t line = 0; line < loss->n * loss->inner; line++) {
         size_t start = line / loss->inner * loss->n_classes * loss->inner + line % loss->inner, step = loss->inner;
         const double *x = loss->scores + start;
-        double largest = -INFINITY, sum = 0;
+        double largest = -INFINITY, logarithm;
 
         for (size_t i = 0; i < loss->n_classes; i++) {
             largest = x[i * step] > largest ? x[i * step] : largest;
         }
+        logarithm = mdf_log_float64(exp_sum(x, loss->n_classes, step, largest));
         for (size_t i = 0; i < loss->n_classes; i++) {
-            sum += exp(x[i * step] - largest);
-        }
-        for (size_t i = 0; i < loss->n_classes; i++) {
-            target[start + i * step] = x[i * step] - largest - log(sum);
+            target[start + i * step] = x[i * step] - largest - logarithm;
         }
     }
 }

@@ -7,6 +7,7 @@
  * Source: the ONNX operators of these names, all versions; numpy's reductions. */
 #include "functions/elements/element.h"
 #include "functions/elements/element_helpers.h"
+#include "functions/elements/vector_math.h"
 #include "functions/elements/vector_rows.h"
 #include "functions/folds/short_rows.h"
 #include "functions/kernel/fold.h"
@@ -60,6 +61,12 @@ struct fold {
 #define UNSIGNED_OF uint64_t
 #define HAS_UNSIGNED(...) __VA_ARGS__
 #include "functions/elements/loops/element_loops.inc"
+
+/* x = exp(x). */
+static void find_powers(size_t n, double *x)
+{
+    mdf_vector_math()->loops[MDF_VECTORS_exponential_FLOAT64](x, (const void *[]){x}, (const size_t[]){1}, n, NULL);
+}
 
 #define JOIN(a, b) a##_##b
 #define JOIN_3(a, b, c) a##_##b##_##c
@@ -412,7 +419,7 @@ static double finish_real(const struct job *job, double total)
 {
     enum mdf_element_id after = job->fold->after->id;
 
-    return after == MDF_ELEMENT_square_root ? sqrt(total) : after == MDF_ELEMENT_logarithm ? log(total) : total;
+    return after == MDF_ELEMENT_square_root ? sqrt(total) : after == MDF_ELEMENT_logarithm ? mdf_log_float64(total) : total;
 }
 
 /* Turns totals into output elements. */

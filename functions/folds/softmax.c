@@ -4,6 +4,7 @@
  * largest element and 0 elsewhere. Up to version 12 a line is all axes from `axis` on, from 13 on the axis alone. Source: the
  * ONNX operators, all versions. */
 #include "functions/kernel/derivatives.h"
+#include "functions/elements/element_helpers.h"
 #include "functions/elements/vector_math.h"
 #include "functions/folds/short_rows.h"
 #include "functions/kernel/workspace.h"
@@ -27,17 +28,19 @@ struct softmax {
     enum kind kind;
 };
 
+enum { LINES_AT_ONCE = 256 };
+
 #define ELEMENT float
 #define NAME(x) x##_float32
-#define EXP expf
+#define EXP mdf_vector_math()->loops[MDF_VECTORS_exponential_FLOAT32]
 #include "functions/folds/softmax_lines.inc"
 #define ELEMENT double
 #define NAME(x) x##_float64
-#define EXP exp
+#define EXP mdf_vector_math()->loops[MDF_VECTORS_exponential_FLOAT64]
 #include "functions/folds/softmax_lines.inc"
 
 /* Rough time of one element, to judge what is worth a thread. */
-static const double exp_ns = 4, vector_exp_ns = 0.4;
+static const double exp_ns = 2, vector_exp_ns = 0.4;
 
 /* Has a line, or the beginning of a long one, brought into the cache: meanwhile exponentials keep the processor busy. */
 static void fetch_ahead(const float *line, size_t n)
@@ -85,7 +88,7 @@ static void soften_adjacent(void *context, size_t first, size_t last)
         sum = math->exp_sum(job->n, x, shift, y);
 
         if (job->kind == KIND_LOG) {
-            change = (float)log(sum);
+            change = (float)mdf_log_float64(sum);
             for (size_t i = 0; i < job->n; i++) {
                 y[i] = x[i] - shift - change;
             }
@@ -143,10 +146,10 @@ static void soften_turned(const struct softmax *job, size_t n_rows, float *x)
     size_t n = job->n;
 
     shift_lines(n, n_rows, x);
-    mdf_vector_math()->loops[MDF_VECTORS_vector_exponential](powers, operands, steps, n * n_rows, NULL);
+    mdf_vector_math()->loops[MDF_VECTORS_exponential_FLOAT32](powers, operands, steps, n * n_rows, NULL);
     add_halves(n, n_rows, powers, sums);
     for (size_t row = 0; row < n_rows; row++) {
-        changes[row] = (float)(job->kind == KIND_LOG ? log(sums[0][row]) : 1 / sums[0][row]);
+        changes[row] = (float)(job->kind == KIND_LOG ? mdf_log_float64(sums[0][row]) : 1 / sums[0][row]);
     }
     for (size_t k = 0; k < n; k++) {
         for (size_t row = 0; row < n_rows; row++) {

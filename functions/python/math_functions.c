@@ -43,30 +43,30 @@ static bool apply(struct mdf_call *call, double (*function)(double), bool grows)
 }
 
 /* X(kernel, function of C, whether it overflows) */
-#define FUNCTION_LIST(X)       \
-    X(run_acos, acos, false)   \
-    X(run_acosh, acosh, false) \
-    X(run_asin, asin, false)   \
-    X(run_asinh, asinh, false) \
-    X(run_atan, atan, false)   \
-    X(run_atanh, atanh, false) \
-    X(run_cbrt, cbrt, false)   \
-    X(run_cos, cos, false)     \
-    X(run_cosh, cosh, true)    \
-    X(run_erf, erf, false)     \
-    X(run_erfc, erfc, false)   \
-    X(run_exp, exp, true)      \
-    X(run_exp2, exp2, true)    \
-    X(run_expm1, expm1, true)  \
-    X(run_fabs, fabs, false)   \
-    X(run_log10, log10, false) \
-    X(run_log1p, log1p, false) \
-    X(run_log2, log2, false)   \
-    X(run_sin, sin, false)     \
-    X(run_sinh, sinh, true)    \
-    X(run_sqrt, sqrt, false)   \
-    X(run_tan, tan, false)     \
-    X(run_tanh, tanh, false)
+#define FUNCTION_LIST(X)                   \
+    X(run_acos, acos, false)               \
+    X(run_acosh, acosh, false)             \
+    X(run_asin, asin, false)               \
+    X(run_asinh, asinh, false)             \
+    X(run_atan, mdf_atan_float64, false)   \
+    X(run_atanh, atanh, false)             \
+    X(run_cbrt, cbrt, false)               \
+    X(run_cos, mdf_cos_float64, false)     \
+    X(run_cosh, cosh, true)                \
+    X(run_erf, erf, false)                 \
+    X(run_erfc, erfc, false)               \
+    X(run_exp, mdf_exp_float64, true)      \
+    X(run_exp2, exp2, true)                \
+    X(run_expm1, mdf_expm1_float64, true)  \
+    X(run_fabs, fabs, false)               \
+    X(run_log10, log10, false)             \
+    X(run_log1p, mdf_log1p_float64, false) \
+    X(run_log2, log2, false)               \
+    X(run_sin, mdf_sin_float64, false)     \
+    X(run_sinh, sinh, true)                \
+    X(run_sqrt, sqrt, false)               \
+    X(run_tan, mdf_tan_float64, false)     \
+    X(run_tanh, mdf_tanh_float64, false)
 
 #define FUNCTION_KERNEL(name, of_c, grows)  \
     static bool name(struct mdf_call *call) \
@@ -138,10 +138,12 @@ static bool run_log(struct mdf_call *call)
         return refuse_domain(call);
     }
     if (mdf_python_given(call, 1) == NULL) {
-        return mdf_python_make_real(call, mdf_call_target(call, 0), log(x));
+        return mdf_python_make_real(call, mdf_call_target(call, 0), mdf_log_float64(x));
     }
-    return log(base) == 0 ? mdf_call_error(call, MDF_VALUE, "division by zero")
-                          : mdf_python_make_real(call, mdf_call_target(call, 0), log(x) / log(base));
+    if (base == 1) {
+        return mdf_call_error(call, MDF_VALUE, "division by zero");
+    }
+    return mdf_python_make_real(call, mdf_call_target(call, 0), mdf_log_float64(x) / mdf_log_float64(base));
 }
 
 static bool run_ulp(struct mdf_call *call)

@@ -111,7 +111,10 @@ static double exp_sum_float64(size_t n, const double *scores, double shift, doub
     double sum = 0;
 
     for (size_t i = 0; i < n; i++) {
-        powers[i] = exp(scores[i] - shift);
+        powers[i] = scores[i] - shift;
+    }
+    mdf_vector_math()->loops[MDF_VECTORS_exponential_FLOAT64](powers, (const void *[]){powers}, (const size_t[]){1}, n, NULL);
+    for (size_t i = 0; i < n; i++) {
         sum += powers[i];
     }
     return sum;

@@ -258,7 +258,7 @@ static const char *math_name(struct mdf_source_writer *writer, const struct mdf_
 
     for (i = 0; op->n_in == 1 && i < sizeof of_one / sizeof *of_one; i++) {
         if (of_one[i].function == op->of.function) {
-            return of_one[i].name;
+            return strncmp(of_one[i].name, "mdf_", 4) == 0 ? mdf_source_use(writer, of_one[i].name + 4) : of_one[i].name;
         }
     }
     for (i = 0; op->n_in == 2 && i < sizeof of_two / sizeof *of_two; i++) {

@@ -10,12 +10,14 @@
 
 /* ------------------------------------------------------------------ loops by hand */
 
-/* Loops over float32 in vectors, the widest that there are. */
-#define VECTORS(id, n_operands, ...)                                                                            \
-    bool mdf_element_##id##_float32(void *target, const void *const operands[], const size_t steps[], size_t n, \
-                                    const void *settings)                                                       \
-    {                                                                                                           \
-        return mdf_vector_math()->loops[MDF_VECTORS_##id](target, operands, steps, n, settings);                \
+/* Loops over reals in vectors, the widest that there are. */
+#define SUFFIX_FLOAT32(name) name##_float32
+#define SUFFIX_FLOAT64(name) name##_float64
+#define VECTORS(id, kind, n_operands, ...)                                                                           \
+    bool SUFFIX_##kind(mdf_element_##id)(void *target, const void *const operands[], const size_t steps[], size_t n, \
+                                         const void *settings)                                                       \
+    {                                                                                                                \
+        return mdf_vector_math()->loops[MDF_VECTORS_##id##_##kind](target, operands, steps, n, settings);            \
     }
 #include "functions/elements/elements.def"
 

@@ -264,7 +264,7 @@ static uint8_t soften(struct composing *composing, const struct lines *lines, ui
     uint8_t shifted, power, sum;
 
     shifted = compose_apply(composing, MDF_ELEMENT(subtract), x, draft_fold(draft, MDF_NEST_MAXIMUM, x, 1, &lines->axis, 1));
-    power = compose_apply(composing, is_vector ? MDF_ELEMENT(vector_exponential) : MDF_ELEMENT(exponential), shifted, 0);
+    power = compose_apply(composing, MDF_ELEMENT(exponential), shifted, 0);
     sum = draft_fold(draft, MDF_NEST_SUM, draft_cast(draft, power, MDF_DTYPE_FLOAT64), 1, &lines->axis,
                      is_vector ? MDF_EXP_SUM_PARTS : 1);
     return is_log ? compose_apply(composing, MDF_ELEMENT(subtract), shifted,
