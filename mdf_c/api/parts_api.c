@@ -29,8 +29,15 @@ const mdf_value *mdf_part_at(const mdf_state *state, size_t node, mdf_part kind,
 {
     const struct mdf_program_part *found = mdf_state_is_free(state) ? find_part(state->program, node, kind, part) : NULL;
 
-    if (found == NULL || index >= found->n_operands || found->operands[index] == MDF_NO_OPERAND || !state->has_run[node] ||
-        !mdf_state_materialise(state, node, SIZE_MAX)) {
+    if (found == NULL || index >= found->n_operands || found->operands[index] == MDF_NO_OPERAND) {
+        return NULL;
+    }
+    if (kind == MDF_PART_OUTPUT && !state->has_run[node]) { /* what it holds at first */
+        const mdf_value *value = mdf_state_output(state, node, part);
+
+        return value->kind == MDF_KIND_NONE ? NULL : value;
+    }
+    if (!state->has_run[node] || !mdf_state_materialise(state, node, SIZE_MAX)) {
         return NULL;
     }
     return mdf_frame_value(state->frame, found->operands[index]);

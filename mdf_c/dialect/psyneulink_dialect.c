@@ -48,6 +48,21 @@ void mechanism_wrap(const struct mechanism *mechanism, const char *id, const cha
 
 /* ------------------------------------------------------------------ graphs */
 
+static void rewrite_graph(struct rewriting *rewriting, struct mdf_node *graph);
+
+/* The graph of a node: its own nodes, or "graph", as it is or as {ID: graph}. */
+static void rewrite_inner_graph(struct rewriting *rewriting, struct mdf_node *node)
+{
+    struct mdf_node *graph = rewriting_find(node, "nodes") != NULL ? node : rewriting_find(node, "graph");
+
+    if (rewriting_find(graph, "nodes") == NULL && rewriting_n_entries(graph) == 1) {
+        graph = &graph->as.object.entries[0].value;
+    }
+    if (rewriting_find(graph, "nodes") != NULL) {
+        rewrite_graph(rewriting, graph);
+    }
+}
+
 static void rewrite_graph(struct rewriting *rewriting, struct mdf_node *graph)
 {
     struct mdf_node *nodes = rewriting_find(graph, "nodes"), *edges = rewriting_object(rewriting, graph, "edges");
@@ -71,10 +86,7 @@ static void rewrite_graph(struct rewriting *rewriting, struct mdf_node *graph)
     for (i = 0; i < rewriting_n_entries(nodes) && !rewriting->failed; i++) {
         struct mechanism mechanism = {rewriting, nodes->as.object.entries[i].key, &nodes->as.object.entries[i].value};
 
-        if (rewriting_find(mechanism.node, "nodes") != NULL) {
-            rewrite_graph(rewriting, mechanism.node);
-            continue;
-        }
+        rewrite_inner_graph(rewriting, mechanism.node);
         psyneulink_state_formulas(&mechanism);
         psyneulink_complete_mechanism(&mechanism);
         psyneulink_order_parameters(&mechanism);

@@ -334,7 +334,7 @@ static void make_states_real(const struct mechanism *mechanism)
     struct mdf_node *parameters = rewriting_find(mechanism->node, "parameters");
     size_t i;
 
-    for (i = 0; i < rewriting_n_entries(parameters); i++) {
+    for (i = 0; *mechanism_class(mechanism) != '\0' && i < rewriting_n_entries(parameters); i++) {
         struct mdf_node *initial = rewriting_find(&parameters->as.object.entries[i].value, "default_initial_value");
 
         if (initial != NULL) {

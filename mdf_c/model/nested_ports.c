@@ -155,7 +155,7 @@ static void add_input(struct joiner *joiner, const char *id, const struct mdf_in
 
     if (port != NULL) {
         made = *port;
-        memset(&made.declaration.type, 0, sizeof made.declaration.type);
+        made.declaration.type = (struct mdf_declared_type){.dtype = MDF_DTYPE_NONE};
     }
     made.id = id;
     made.is_made = true;
@@ -199,7 +199,7 @@ static void join_input(struct joiner *joiner, const struct mdf_input_port *port)
     if (declaration->has_shape != port->declaration.has_shape || declaration->rank != port->declaration.rank ||
         (declaration->rank > 0 &&
          memcmp(declaration->shape, port->declaration.shape, declaration->rank * sizeof *declaration->shape) != 0)) {
-        memset(declaration, 0, sizeof *declaration);
+        *declaration = (struct mdf_declaration){.type.dtype = MDF_DTYPE_NONE};
     }
     if (port->default_value == NULL) {
         node->input_ports[i].default_value = NULL;

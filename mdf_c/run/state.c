@@ -337,6 +337,12 @@ static bool put_without_copy(struct mdf_state *state, const struct mdf_program_p
     return true;
 }
 
+/* Whether the ports of a graph within the node have default values of their own. */
+static bool leaves_default(const struct mdf_program *program, const struct mdf_program_port *port)
+{
+    return !port->is_required && port->node != SIZE_MAX && program->nodes[port->node].has_graph;
+}
+
 static bool take_inputs(struct mdf_state *state)
 {
     size_t i;
@@ -346,8 +352,8 @@ static bool take_inputs(struct mdf_state *state)
         struct mdf_state_port *filled = &state->ports[i];
 
         if (port->holds) {
-            filled->has_value = !filled->has_input;
-            if (!filled->has_input && !(port->is_required ? accept_absence(state, port) : mdf_state_fill_default(state, i))) {
+            filled->has_value = !filled->has_input && !leaves_default(state->program, port);
+            if (filled->has_value && !(port->is_required ? accept_absence(state, port) : mdf_state_fill_default(state, i))) {
                 return false;
             }
         }
@@ -543,7 +549,9 @@ static bool take(struct mdf_state *state, size_t index)
         if (!state->ports[i].has_value && !mdf_state_fill_default(state, i)) {
             return false;
         }
-        state->ports[i].has_value = state->program->ports[i].holds; /* for all of the evaluation */
+        state->ports[i].has_value = /* for all of the evaluation */
+            state->program->ports[i].holds &&
+            (state->ports[i].was_given || !leaves_default(state->program, &state->program->ports[i]));
     }
     return true;
 }
@@ -788,10 +796,12 @@ bool mdf_state_materialise(const struct mdf_state *state, size_t node, size_t ou
 
 const struct mdf_value *mdf_state_output(const struct mdf_state *state, size_t node, size_t output)
 {
-    return (state->has_run[node] || state->program->nodes[node].outputs[output].initial != MDF_NO_OPERAND) &&
-                   mdf_state_materialise(state, node, output)
-               ? mdf_frame_value(state->frame, state->program->nodes[node].outputs[output].operand)
-               : &nothing;
+    const struct mdf_program_output *port = &state->program->nodes[node].outputs[output];
+
+    if (!state->has_run[node]) {
+        return port->initial != MDF_NO_OPERAND ? mdf_frame_value(state->frame, port->initial) : &nothing;
+    }
+    return mdf_state_materialise(state, node, output) ? mdf_frame_value(state->frame, port->operand) : &nothing;
 }
 
 const struct mdf_value *mdf_state_result(const struct mdf_state *state, size_t index)

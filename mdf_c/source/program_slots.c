@@ -50,22 +50,37 @@ static bool is_same(const struct mdf_value *a, const struct mdf_value *b)
            memcmp(a->data, b->data, a->length * mdf_dtype_size((mdf_dtype)a->dtype)) == 0;
 }
 
-/* What follows from constants and shapes alone is constant for the nodes that come later, where all run once in each evaluation,
- * one after the other. */
-static void note_constants(struct mdf_source_program *program, const struct mdf_lowered *lowered)
+/* Notes which slots a stretch gives something else than what they hold now, or something that is not known before. */
+static void note_changes(struct mdf_source_program *program, const struct mdf_lowered *lowered)
 {
     size_t i;
 
-    for (i = 0; i < lowered->n_outputs && program->program->schedule == NULL; i++) {
+    for (i = 0; i < lowered->n_outputs; i++) {
         const struct mdf_lowered_value *value = &lowered->values[lowered->outputs[i].id];
         size_t slot = (size_t)(lowered->outputs[i].slot - program->values);
 
         if (is_slot(program, lowered->outputs[i].slot)) {
             program->changes[slot] = program->changes[slot] || value->place != MDF_LOWERED_CONSTANT ||
                                      !is_same(&value->form, lowered->outputs[i].slot);
+        }
+    }
+}
+
+/* What follows from constants and shapes alone is constant for the nodes that come later, where all run once in each evaluation,
+ * one after the other; of a node whose first run is another one, what is the same in both. */
+static bool note_constants(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
+{
+    const struct mdf_lowered *lowered = mdf_source_find_stretch(program, ranges, n, has_dt);
+    size_t i;
+
+    for (i = 0; lowered != NULL && i < lowered->n_outputs && program->program->schedule == NULL; i++) {
+        if (is_slot(program, lowered->outputs[i].slot)) {
+            size_t slot = (size_t)(lowered->outputs[i].slot - program->values);
+
             program->stays[slot] = !program->changes[slot];
         }
     }
+    return true;
 }
 
 static bool lower_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
@@ -103,7 +118,7 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
     }
     added->next = program->stretches;
     program->stretches = added;
-    note_constants(program, added->lowered);
+    note_changes(program, added->lowered);
     return true;
 }
 
@@ -128,20 +143,39 @@ bool mdf_source_depends_on_dt(const struct mdf_program *program, const struct md
     return false;
 }
 
-/* Calls `visit` on every stretch: what combines values in ports and weighs them on edges, nodes in their first and later runs. */
-static bool for_each_stretch(struct mdf_source_program *program,
-                             bool (*visit)(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n,
-                                           bool has_dt))
+typedef bool visitor(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt);
+
+/* Calls `visit` on the stretches of a node: what begins anew, its first and its later runs, with a time increment and without. */
+static bool for_each_of_node(struct mdf_source_program *program, const struct mdf_program_node *node, visitor *visit)
+{
+    struct mdf_lowering_range ranges[2] = {{node->reset, node->initial}};
+    size_t n, way;
+
+    if (!visit(program, ranges, 1, false)) {
+        return false;
+    }
+    for (way = 0; way < 4; way++) {
+        n = mdf_source_node_ranges(node, way % 2 == 0, ranges);
+        if ((way < 2 || mdf_source_depends_on_dt(program->program, node)) && !visit(program, ranges, n, way >= 2)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Calls `visit` on every stretch: what combines values in ports and weighs them on edges, and those of nodes; and then, for all
+ * of one of these, `settle`. */
+static bool for_each_stretch(struct mdf_source_program *program, visitor *visit, visitor *settle)
 {
     const struct mdf_program *own = program->program;
-    struct mdf_lowering_range ranges[2];
-    size_t i, n, way;
+    struct mdf_lowering_range range;
+    size_t i;
 
     for (i = 0; i < own->n_ports; i++) {
         mdf_source_at(&program->writer, mdf_source_text(&program->writer, "input port '%s'", own->ports[i].id),
                       &own->ports[i].origin);
-        ranges[0] = (struct mdf_lowering_range){own->ports[i].combine.first, own->ports[i].combine.end};
-        if (!visit(program, ranges, 1, false)) {
+        range = (struct mdf_lowering_range){own->ports[i].combine.first, own->ports[i].combine.end};
+        if (!visit(program, &range, 1, false) || !settle(program, &range, 1, false)) {
             return false;
         }
     }
@@ -149,22 +183,17 @@ static bool for_each_stretch(struct mdf_source_program *program,
         mdf_source_at(&program->writer,
                       mdf_source_text(&program->writer, "an edge to input port '%s'", own->ports[own->edges[i].port].id),
                       &own->ports[own->edges[i].port].origin);
-        ranges[0] = (struct mdf_lowering_range){own->edges[i].weigh.first, own->edges[i].weigh.end};
-        if (program->state->has_run[own->edges[i].sender] && !visit(program, ranges, 1, false)) {
+        range = (struct mdf_lowering_range){own->edges[i].weigh.first, own->edges[i].weigh.end};
+        if (program->state->has_run[own->edges[i].sender] &&
+            !(visit(program, &range, 1, false) && settle(program, &range, 1, false))) {
             return false;
         }
     }
     for (i = 0; i < own->n_nodes; i++) {
         mdf_source_at(&program->writer, mdf_source_text(&program->writer, "node '%s'", own->nodes[i].id), NULL);
-        ranges[0] = (struct mdf_lowering_range){own->nodes[i].reset, own->nodes[i].initial};
-        if (program->state->has_run[i] && !visit(program, ranges, 1, false)) {
+        if (program->state->has_run[i] &&
+            !(for_each_of_node(program, &own->nodes[i], visit) && for_each_of_node(program, &own->nodes[i], settle))) {
             return false;
-        }
-        for (way = 0; program->state->has_run[i] && way < 4; way++) {
-            n = mdf_source_node_ranges(&own->nodes[i], way % 2 == 0, ranges);
-            if ((way < 2 || mdf_source_depends_on_dt(own, &own->nodes[i])) && !visit(program, ranges, n, way >= 2)) {
-                return false;
-            }
         }
     }
     return true;
@@ -174,6 +203,15 @@ static bool visit_reads(struct mdf_source_program *program, const struct mdf_low
 {
     (void)has_dt;
     return mdf_source_find_reads(program, ranges, n, program->is_read);
+}
+
+static bool pass_over(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
+{
+    (void)program;
+    (void)ranges;
+    (void)n;
+    (void)has_dt;
+    return true;
 }
 
 /* What combines values needs two: where none have met yet, the second is like the first. */
@@ -468,8 +506,8 @@ bool mdf_source_collect(struct mdf_source_program *program)
     program->writer.slot_context = program;
     read_from_outside(program);
     read_by_conditions(program);
-    if (!fill_all(program) || !for_each_stretch(program, visit_reads) || !for_each_stretch(program, lower_stretch) ||
-        !find_needed(program)) {
+    if (!fill_all(program) || !for_each_stretch(program, visit_reads, pass_over) ||
+        !for_each_stretch(program, lower_stretch, note_constants) || !find_needed(program)) {
         return false;
     }
     take_hints(program);

@@ -113,10 +113,10 @@ static void name_model(struct mdf_source_program *program, const char *hint)
 static void begin(struct mdf_source_program *program, const struct mdf_source_options *options)
 {
     static const char *const functions[] = {
-        "begin",           "observe",         "count_run",     "open_set",         "end_set",         "run_pass",    "run_graph",
-        "is_over",         "is_steady",     "ends_update",      "ends_sequence",   "take_inputs", "table_init",
-        "table_set_input", "table_step",    "table_lend_input", "table_steps",     "advance",     "table_message",
-        "table_output",    "table_observe", "table_of_inputs",  "table_of_outputs"};
+        "begin",         "observe",         "count_run",     "open_set",         "end_set",         "run_pass",
+        "run_graph",     "is_over",         "is_steady",     "ends_update",      "ends_sequence",   "take_inputs",
+        "table_init",    "table_set_input", "table_step",    "table_lend_input", "table_steps",     "advance",
+        "table_message", "table_output",    "table_observe", "table_of_inputs",  "table_of_outputs"};
     static const char *const members[] = {
         "dt",     "has_dt",     "has_run",     "has_value", "is_given",  "message", "observer", "observer_context",
         "counts", "n_have_run", "marks",       "spent",     "last_sets", "n_sets",  "clocks",   "n_idle",
@@ -156,8 +156,8 @@ bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *
     begin(&program, options);
     program.node_functions = mdf_arena_array(arena, program.program->n_nodes + 1, sizeof *program.node_functions);
     program.take_functions = mdf_arena_array(arena, program.program->n_nodes + 1, sizeof *program.take_functions);
-    done = ((program.node_functions != NULL && program.take_functions != NULL) || mdf_source_out_of_memory(&program.writer)) && mdf_source_collect(&program) &&
-           mdf_source_write_nodes(&program) && mdf_source_write_order(&program) &&
+    done = ((program.node_functions != NULL && program.take_functions != NULL) || mdf_source_out_of_memory(&program.writer)) &&
+           mdf_source_collect(&program) && mdf_source_write_nodes(&program) && mdf_source_write_order(&program) &&
            mdf_source_write_interface(&program, options->header, source, header);
     mdf_source_check(&program.writer, &program.fields);
     mdf_source_check(&program.writer, &program.copies);

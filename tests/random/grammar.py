@@ -27,6 +27,7 @@ class Model:
         self.n_outputs = {}  # of functions that have several
         self.has_loops = rng.random() < 0.35
         self.has_derivatives = rng.random() < 0.3
+        self.is_psyneulink = rng.random() < 0.2
 
     def fresh(self, prefix):
         self.n_names += 1
@@ -47,6 +48,8 @@ class Model:
         graph = self.graph(rng.choice([1, 1, 2, 2, 3, 4]), depth=0)
         graphs = {"main": graph, **self.graphs}
         model = {"m": {"format": "ModECI MDF v0.4", "onnx_opset_version": str(rng.choice([13, 15, 17, 18, 21])), "graphs": graphs}}
+        if self.is_psyneulink:
+            model["m"]["generating_application"] = "PsyNeuLink v0.21.0.0"
         unfed = [(n, p, port) for n, node in graph["nodes"].items() for p, port in (node.get("input_ports") or {}).items()]
         phases = []
         for _ in range(rng.choice([1, 1, 2, 3])):
@@ -87,6 +90,8 @@ class Model:
             self.connect(graph, name, outputs)
             outputs += [(name, port, shape) for port, shape in made]
         self.connect_back(graph, outputs)
+        if self.is_psyneulink:
+            self.make_psyneulink(graph, outputs)
         if self.chance(0.4):
             graph["conditions"] = conditions.make(rng, graph["nodes"])
         if not graph["edges"]:
@@ -116,6 +121,36 @@ class Model:
                 if "default_value" in what and outputs and self.chance(0.3):
                     own = [o for o in outputs if o[0] == name]
                     self.edge(graph, self.source(own if self.chance(0.5) and own else outputs, what), name, port)
+
+    def make_psyneulink(self, graph, outputs):
+        """What only PsyNeuLink's models have: circles, feedback, matrices on edges, ports that hold something at first, values that begin
+        anew in each evaluation, nodes that run until they are finished."""
+        rng = self.rng
+        for name, node in graph["nodes"].items():
+            for port, what in (node.get("input_ports") or {}).items():
+                if outputs and self.chance(0.25):
+                    self.edge(graph, self.source(outputs, what), name, port)
+            for port, shape in [(p, s) for n, p, s in outputs if n == name]:
+                if self.chance(0.6):
+                    node["output_ports"][port]["default_initial_value"] = expressions.value(rng, shape)
+            for parameter in (node.get("parameters") or {}).values():
+                if "default_initial_value" in parameter and self.chance(0.4):
+                    parameter["reset"] = "environment_state_update"
+            if "graph" not in node and self.chance(0.3):
+                scope = Scope()
+                for own in node["output_ports"].values():
+                    if isinstance(own["value"], str) and own["value"].isidentifier():
+                        scope.add(own["value"], ())
+                for port, what in (node.get("input_ports") or {}).items():
+                    scope.add(port, tuple(what.get("shape", ())))
+                node.setdefault("functions", {})["is_finished"] = {"value": f"numpy.any({expressions.test(rng, scope)})"}
+                node["repeat_until_finished"] = rng.choice([1, 2, 3, 5, 20])
+        for edge in graph["edges"].values():
+            if self.chance(0.15):
+                edge["metadata"] = {"feedback": True}
+            elif self.arrays and self.chance(0.2):
+                matrix = [[rng.choice([0, 1, -0.5, 2.0]) for _ in range(self.width)] for _ in range(self.width)]
+                edge["metadata"] = {"functions": {"matrix": {"function": "onnx::MatMul", "args": {"B": matrix}}}}
 
     def edge(self, graph, source, receiver, port):
         edge = {"sender": source[0], "sender_port": source[1], "receiver": receiver, "receiver_port": port}

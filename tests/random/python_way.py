@@ -88,7 +88,7 @@ def _run(case):
 
 
 def _evaluable(case, model, inputs):
-    graph = mdf_c.EvaluableGraph(model, **SETTINGS)
+    graph = mdf_c.EvaluableGraph(model, **{"dialect": None, **SETTINGS})
     for step, given in enumerate(inputs):
         graph.evaluate(time_increment=None if step == 0 else case.get("dt"),
                        initializer={name.split(".", 1)[-1]: value for name, value in given.items()})
