@@ -1,6 +1,6 @@
 /* test_pages.c - what README.md and the pages of docs/ show is so: their commands, which stand indented behind a "$", run, and
- * print what stands under them; the program in C compiles and prints what the first command computes. docs/control-flow.md has a
- * suite of its own (test_control_flow_page.c), the table of examples/README.md too (test_examples.c). */
+ * print what stands under them; the program in C compiles and prints what the first command computes. docs/control-flow.md and
+ * docs/dialects.md have a suite of their own (test_example_pages.c), the table of examples/README.md too (test_examples.c). */
 #include "mdf_c/machine/emit.h"
 
 #include <criterion/criterion.h>

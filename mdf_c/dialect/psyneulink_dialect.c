@@ -48,6 +48,23 @@ void mechanism_wrap(const struct mechanism *mechanism, const char *id, const cha
 
 /* ------------------------------------------------------------------ graphs */
 
+/* PsyNeuLink has a scheduler always: a trial ends when all nodes have run. */
+static void give_conditions(struct rewriting *rewriting, struct mdf_node *graph)
+{
+    struct mdf_node *conditions = rewriting_object(rewriting, graph, "conditions"), *termination, all;
+
+    if (rewriting_n_entries(rewriting_find(conditions, "node_specific")) > 0 ||
+        rewriting_n_entries(rewriting_find(conditions, "termination")) > 0 || conditions == NULL) {
+        return;
+    }
+    all = rewriting_make_object(graph);
+    rewriting_put(rewriting, &all, "type", rewriting_make_text(rewriting, graph, "AllHaveRun"));
+    termination = rewriting_object(rewriting, conditions, "termination");
+    if (termination != NULL) {
+        rewriting_put(rewriting, termination, "environment_state_update", all);
+    }
+}
+
 static void rewrite_graph(struct rewriting *rewriting, struct mdf_node *graph);
 
 /* The graph of a node: its own nodes, or "graph", as it is or as {ID: graph}. */
@@ -68,7 +85,9 @@ static void rewrite_graph(struct rewriting *rewriting, struct mdf_node *graph)
     struct mdf_node *nodes = rewriting_find(graph, "nodes"), *edges = rewriting_object(rewriting, graph, "edges");
     size_t i;
 
-    nodes = rewriting_find(graph, "nodes"); /* which moves where edges are made */
+    give_conditions(rewriting, graph);
+    nodes = rewriting_find(graph, "nodes"); /* which move where an entry is added */
+    edges = rewriting_find(graph, "edges");
     psyneulink_fold_projections(rewriting, graph);
     for (i = 0; edges != NULL && i < rewriting_n_entries(nodes); i++) {
         struct mechanism mechanism = {rewriting, nodes->as.object.entries[i].key, &nodes->as.object.entries[i].value};

@@ -245,6 +245,28 @@ static void sum_projections(const struct mechanism *mechanism, struct mdf_node *
     rewriting_remove(functions, sum);
 }
 
+/* A recurrent mechanism with a port of its own for what it projects to itself adds that to what comes from outside; the exporter
+ * has "numpy.array([a, b])" in the place of the sum. */
+static void combine_recurrence(const struct mechanism *mechanism, struct mdf_node *function)
+{
+    static const char before[] = "numpy.array(";
+    struct mdf_node *argument = rewriting_find_path(function, "args.variable0"),
+                    *own = rewriting_find(mechanism->node, "metadata");
+    const struct mdf_node *has_port = rewriting_find(own, "has_recurrent_input_port");
+    const char *text = rewriting_text(argument), *sum;
+
+    if (has_port == NULL || has_port->kind != MDF_NODE_BOOL || !has_port->as.truth || text == NULL ||
+        strncmp(text, before, sizeof before - 1) != 0 ||
+        !rewriting_is(rewriting_find_path(own, "combination_function.metadata.operation"), "sum")) {
+        return;
+    }
+    text += sizeof before - 1;
+    sum = sum_of_list(mechanism->rewriting, rewriting_print(mechanism->rewriting, "%.*s", (int)strlen(text) - 1, text));
+    if (sum != NULL) {
+        *argument = rewriting_make_text(mechanism->rewriting, argument, "%s", sum);
+    }
+}
+
 static void sum_all_projections(const struct mechanism *mechanism)
 {
     struct mdf_node *functions = rewriting_find(mechanism->node, "functions");
@@ -267,6 +289,7 @@ void psyneulink_state_formulas(const struct mechanism *mechanism)
         struct mdf_node *function = &functions->as.object.entries[i].value;
         const struct mdf_node *class = rewriting_find_path(function, "metadata.type");
 
+        combine_recurrence(mechanism, function);
         for (j = 0; j < sizeof formulas / sizeof *formulas; j++) {
             if (rewriting_is(class, formulas[j].class) && rewriting_text(rewriting_find(function, "function")) != NULL) {
                 state_formula(mechanism, &formulas[j], function);

@@ -354,7 +354,7 @@ void psyneulink_give_defaults(const struct mechanism *mechanism)
 
         value = value != NULL ? value : rewriting_find_path(port, "metadata.variable");
         shape_value(mechanism, port);
-        if (value != NULL && (value->kind == MDF_NODE_NUMBERS || value->kind == MDF_NODE_INT || value->kind == MDF_NODE_REAL)) {
+        if (value != NULL && (value->kind >= MDF_NODE_LIST || value->kind == MDF_NODE_INT || value->kind == MDF_NODE_REAL)) {
             rewriting_put(mechanism->rewriting, port, "default_initial_value", rewriting_make_reals(mechanism->rewriting, value));
         }
     }

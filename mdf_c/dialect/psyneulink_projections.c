@@ -141,15 +141,20 @@ static bool is_identity(const struct mdf_node *matrix)
 }
 
 /* The matrix in an edge's metadata; NULL: none, or one that changes nothing. */
-static const struct mdf_node *find_projection_matrix(struct mdf_node *edge)
+static const struct mdf_node *find_projection_matrix(struct rewriting *rewriting, struct mdf_node *edge)
 {
-    struct mdf_node *functions = rewriting_find_path(edge, "metadata.functions"), *function;
+    struct mdf_node *functions = rewriting_find_path(edge, "metadata.functions"), *function, *matrix;
 
     function = rewriting_n_entries(functions) == 1 ? &functions->as.object.entries[0].value : NULL;
     if (function == NULL || !rewriting_is(rewriting_find(function, "function"), "onnx::MatMul")) {
         return NULL;
     }
-    return is_identity(rewriting_find_path(function, "args.B")) ? NULL : rewriting_find_path(function, "args.B");
+    matrix = rewriting_find_path(function, "args.B");
+    if (matrix == NULL) {
+        return NULL;
+    }
+    *matrix = rewriting_make_reals(rewriting, matrix);
+    return is_identity(matrix) ? NULL : matrix;
 }
 
 /* Gives an edge a port of its own, of which the function called `product` makes what the edge brings. */
@@ -160,7 +165,7 @@ static void give_own_port(struct rewriting *rewriting, struct mdf_node *node, st
 
     rewriting_put(rewriting, rewriting_object(rewriting, node, "input_ports"), port, rewriting_make_object(edge));
     rewriting_put(rewriting, &arguments, "A", rewriting_make_text(rewriting, edge, "%s", port));
-    rewriting_put(rewriting, &arguments, "B", *find_projection_matrix(edge));
+    rewriting_put(rewriting, &arguments, "B", *find_projection_matrix(rewriting, edge));
     rewriting_put(rewriting, &function, "function", rewriting_make_text(rewriting, edge, "onnx::MatMul"));
     rewriting_put(rewriting, &function, "args", arguments);
     rewriting_put(rewriting, rewriting_object(rewriting, node, "functions"), product, function);
@@ -182,7 +187,7 @@ static void sum_edges(struct rewriting *rewriting, struct mdf_node *node, struct
         if (!rewriting_is(rewriting_find(edge, "receiver"), id) || !rewriting_is(rewriting_find(edge, "receiver_port"), port)) {
             continue;
         }
-        if (find_projection_matrix(edge) != NULL) {
+        if (find_projection_matrix(rewriting, edge) != NULL) {
             term = rewriting_print(rewriting, "%s_projected", own);
             give_own_port(rewriting, node, edge, own, term);
         } else {
@@ -209,7 +214,7 @@ void psyneulink_apply_matrices(struct rewriting *rewriting, struct mdf_node *gra
         struct mdf_node *node = id != NULL ? rewriting_find(nodes, id) : NULL;
 
         ports = rewriting_find(node, "input_ports");
-        if (find_projection_matrix(edge) == NULL || port == NULL || rewriting_find(ports, port) == NULL) {
+        if (find_projection_matrix(rewriting, edge) == NULL || port == NULL || rewriting_find(ports, port) == NULL) {
             continue;
         }
         if (count_edges(edges, "receiver", id, "receiver_port", port, &any) == 1) {
@@ -275,14 +280,17 @@ static double part_at(const struct mdf_node *part, size_t row, size_t column, si
 /* The matrix of `n` values: that of its name or its elements, over which "auto" and "hetero" go. False: it is not known. */
 static bool make_recurrent_matrix(const struct mechanism *mechanism, size_t n, struct mdf_node *matrix)
 {
-    const struct mdf_node *given = rewriting_find_path(mechanism->node, "parameters.matrix.value"),
-                          *diagonal = find_part(mechanism, "parameters.auto.value", 1),
+    struct mdf_node *given = rewriting_find_path(mechanism->node, "parameters.matrix.value");
+    const struct mdf_node *diagonal = find_part(mechanism, "parameters.auto.value", 1),
                           *elsewhere = find_part(mechanism, "parameters.hetero.value", 0);
     const struct named_matrix *named;
     double *elements;
     size_t i, j, n_rows = 0, n_columns = 0;
 
     given = given != NULL ? given : rewriting_find_path(mechanism->node, "metadata.matrix");
+    if (given != NULL) {
+        *given = rewriting_make_reals(mechanism->rewriting, given);
+    }
     named = find_named_matrix(rewriting_text(given));
     if (named == NULL && (!find_matrix(given, &n_rows, &n_columns) || n_rows != n || n_columns != n)) {
         return false;

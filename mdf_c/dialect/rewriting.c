@@ -286,32 +286,79 @@ struct mdf_node rewriting_make_matrix(struct rewriting *rewriting, const struct 
     return node;
 }
 
+enum { MOST_AXES = 8 };
+
+/* The sizes of nested lists, by their first items; false: they are nested too deep. */
+static bool find_sizes(const struct mdf_node *numbers, int64_t sizes[MOST_AXES], size_t *rank)
+{
+    struct mdf_node item = *numbers;
+
+    for (*rank = 0; item.kind == MDF_NODE_LIST || item.kind == MDF_NODE_NUMBERS; ++*rank) {
+        struct mdf_node list = item;
+
+        if (*rank == MOST_AXES) {
+            return false;
+        }
+        sizes[*rank] = (int64_t)mdf_node_length(&list);
+        if (!mdf_node_item(&list, 0, &item)) {
+            item = (struct mdf_node){.kind = MDF_NODE_REAL}; /* an empty list */
+        }
+    }
+    return true;
+}
+
+/* Writes the numbers of nested lists; false: they are no numbers, or no lists of these sizes. */
+static bool write_reals(const struct mdf_node *numbers, const int64_t *sizes, size_t rank, double **elements)
+{
+    struct mdf_node item;
+    size_t i;
+
+    if (rank == 0) {
+        *(*elements)++ = numbers->kind == MDF_NODE_INT ? (double)numbers->as.integer : numbers->as.real;
+        return numbers->kind == MDF_NODE_INT || numbers->kind == MDF_NODE_REAL;
+    }
+    if ((numbers->kind != MDF_NODE_LIST && numbers->kind != MDF_NODE_NUMBERS) || (int64_t)mdf_node_length(numbers) != sizes[0]) {
+        return false;
+    }
+    for (i = 0; i < (size_t)sizes[0]; i++) {
+        if (!mdf_node_item(numbers, i, &item) || !write_reals(&item, sizes + 1, rank - 1, elements)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 struct mdf_node rewriting_make_reals(struct rewriting *rewriting, const struct mdf_node *numbers)
 {
-    struct mdf_node reals = *numbers;
-    double *elements;
-    size_t n = 1, i;
+    struct mdf_node reals = make(numbers, MDF_NODE_NUMBERS);
+    int64_t sizes[MOST_AXES], *shape;
+    size_t n = 1, rank, i;
+    double *elements, *next;
 
     if (numbers->kind == MDF_NODE_INT) {
         return rewriting_make_real(numbers, (double)numbers->as.integer);
     }
-    if (numbers->kind != MDF_NODE_NUMBERS || numbers->packed_dtype != MDF_DTYPE_INT64) {
-        return reals;
+    if ((numbers->kind != MDF_NODE_LIST && (numbers->kind != MDF_NODE_NUMBERS || numbers->packed_dtype != MDF_DTYPE_INT64)) ||
+        !find_sizes(numbers, sizes, &rank)) {
+        return *numbers;
     }
-    for (i = 0; i < numbers->as.numbers.rank; i++) {
-        n *= (size_t)numbers->as.numbers.shape[i];
+    for (i = 0; i < rank; i++) {
+        n *= (size_t)sizes[i];
     }
-    elements = mdf_arena_array(rewriting->arena, n, sizeof *elements);
-    if (elements == NULL) {
+    shape = mdf_arena_array(rewriting->arena, rank, sizeof *shape);
+    elements = next = mdf_arena_array(rewriting->arena, n, sizeof *elements);
+    if (shape == NULL || elements == NULL) {
         out_of_memory(rewriting);
-        return reals;
+        return *numbers;
     }
-    for (i = 0; i < n; i++) {
-        elements[i] = (double)((const int64_t *)numbers->as.numbers.elements)[i];
+    if (!write_reals(numbers, sizes, rank, &next)) {
+        return *numbers;
     }
+    memcpy(shape, sizes, rank * sizeof *shape);
     reals.packed_dtype = MDF_DTYPE_FLOAT64;
+    reals.as.numbers.rank = rank;
+    reals.as.numbers.shape = shape;
     reals.as.numbers.elements = elements;
-    reals.as.numbers.store = NULL;
     return reals;
 }
 

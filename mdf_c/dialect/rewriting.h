@@ -47,7 +47,7 @@ struct mdf_node rewriting_make_object(const struct mdf_node *place);
 /* A matrix of zeros, or a row (n_rows 0); its elements are at *elements. */
 struct mdf_node rewriting_make_matrix(struct rewriting *rewriting, const struct mdf_node *place, size_t n_rows, size_t n_columns,
                                       double **elements);
-/* Whole numbers as real ones; anything else as it is. */
+/* Whole numbers as real ones, and lists of numbers of both kinds as one array of real ones; anything else as it is. */
 struct mdf_node rewriting_make_reals(struct rewriting *rewriting, const struct mdf_node *numbers);
 /* A text in the arena. */
 const char *rewriting_print(struct rewriting *rewriting, const char *format, ...) MDF_PRINTF_LIKE(2, 3);

@@ -64,7 +64,10 @@ static bool index_edges(struct graph_builder *builder)
         struct port_edges *fed = &builder->fed[builder->first_port[edge->receiver_node] + edge->receiver_index];
 
         fed->edges[fed->n++] = edge;
-        builder->nodes[edge->sender_node].output_is_consumed[edge->sender_index] = true;
+        /* what leads back is, in PsyNeuLink, no use that keeps a port from being a result */
+        builder->nodes[edge->sender_node].output_is_consumed[edge->sender_index] |=
+            builder->compiler->model->dialect != MDF_DIALECT_PSYNEULINK ||
+            (edge->sender_node != edge->receiver_node && !edge->is_feedback);
     }
     return true;
 }
@@ -432,7 +435,8 @@ static bool add_dependencies(struct graph_builder *builder)
         const struct mdf_edge *edge = &graph->edges[i];
         const struct mdf_input_port *port = &graph->nodes[edge->receiver_node].input_ports[edge->receiver_index];
 
-        if (port->default_value == NULL && !edge->is_feedback && !graph_add_sender(builder, edge->receiver_node, edge->sender_node)) {
+        if (port->default_value == NULL && !edge->is_feedback &&
+            !graph_add_sender(builder, edge->receiver_node, edge->sender_node)) {
             return false;
         }
     }

@@ -228,6 +228,11 @@ bool mdf_source_write_default(struct mdf_source_program *program, size_t index)
     struct mdf_value value = {0}, converted = {0};
     bool fits_slot;
 
+    if (slot == NULL && !port->is_required && port->default_value != MDF_NO_OPERAND && !declare_default(program, port, &value)) {
+        mdf_source_bail_out_if(writer, mdf_source_text(writer, "!s->has_value[%zu]", index),
+                               "the default value of an input port does not fit its declared type");
+    }
+    mdf_value_clear(memory, &value);
     if (slot == NULL || port->is_required) { /* without a value the step is refused before */
         return true;
     }

@@ -1,4 +1,4 @@
-/* test_control_flow_page.c - the examples of docs/control-flow.md, run as they stand on the page.
+/* test_example_pages.c - the examples of docs/control-flow.md and docs/dialects.md, run as they stand on the page.
  *
  * The convention, which the page states too: a block ```yaml NAME or ```json NAME is a file of that name in a folder of the
  * test's own; a block ```console holds commands ("$ mdf-run ...", "$ mdf-convert ..."), each with what it prints under it: lines
@@ -13,10 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PAGE "docs/control-flow.md"
+enum { TEXT_SIZE = 1 << 17, NAME_SIZE = 64, PATH_SIZE = 512, REPORT_SIZE = 4096 };
 
-enum { TEXT_SIZE = 1 << 17, NAME_SIZE = 64, PATH_SIZE = 512, REPORT_SIZE = 4096, MIN_COMMANDS = 40 };
-
+static const char *page_path; /* of the page that is looked at */
 static char folder[] = "/tmp/mdf_test_page_XXXXXX";
 
 static void set_up(void)
@@ -32,7 +31,7 @@ static void tear_down(void)
     cr_assert(system(command) == 0);
 }
 
-TestSuite(control_flow_page, .init = set_up, .fini = tear_down);
+TestSuite(example_pages, .init = set_up, .fini = tear_down);
 
 static const char *in_folder(const char *name)
 {
@@ -155,7 +154,7 @@ static bool next_block(char **at, struct block *block, int *line)
     sscanf(open + 3, "%63[a-z]%*[ ]%63[A-Za-z0-9_.]", block->language, block->name);
     block->text = strchr(open, '\n') + 1;
     close = strstr(block->text, "```");
-    cr_assert(close != NULL, PAGE ":%d: the block has no end", block->line);
+    cr_assert(close != NULL, "%s:%d: the block has no end", page_path, block->line);
     *line = block->line + count_lines(open, close);
     *close = '\0';
     *at = close + 3;
@@ -166,8 +165,8 @@ static void write_model(const struct block *block)
 {
     FILE *stream;
 
-    cr_assert(block->name[0] != '\0', PAGE ":%d: the model has no name", block->line);
-    cr_assert(access(in_folder(block->name), F_OK) != 0, PAGE ":%d: a second %s", block->line, block->name);
+    cr_assert(block->name[0] != '\0', "%s:%d: the model has no name", page_path, block->line);
+    cr_assert(access(in_folder(block->name), F_OK) != 0, "%s:%d: a second %s", page_path, block->line, block->name);
     stream = fopen(in_folder(block->name), "wb");
     cr_assert(stream != NULL);
     fputs(block->text, stream);
@@ -180,7 +179,7 @@ static int run_commands(const struct block *block)
     char *command = block->text + 2, report[REPORT_SIZE];
     int n_commands = 0;
 
-    cr_assert(strncmp(block->text, "$ ", 2) == 0, PAGE ":%d: the block does not begin with a command", block->line);
+    cr_assert(strncmp(block->text, "$ ", 2) == 0, "%s:%d: the block does not begin with a command", page_path, block->line);
     while (command != NULL) {
         char *expected = strchr(command, '\n'), *next = strstr(command, "\n$ ");
 
@@ -188,7 +187,7 @@ static int run_commands(const struct block *block)
         if (next != NULL) {
             next[1] = '\0';
         }
-        cr_expect(check_command(command, expected, report), PAGE ":%d: %s", block->line, report);
+        cr_expect(check_command(command, expected, report), "%s:%d: %s", page_path, block->line, report);
         n_commands++;
         command = next != NULL ? next + 3 : NULL;
     }
@@ -197,14 +196,15 @@ static int run_commands(const struct block *block)
 
 /* ------------------------------------------------------------------ tests */
 
-Test(control_flow_page, examples_do_what_the_page_says)
+static void check_page(const char *path, int least_commands)
 {
     static char page[TEXT_SIZE];
     char *at = page;
     struct block block;
     int line = 1, n_commands = 0;
 
-    read_file(PAGE, page);
+    page_path = path;
+    read_file(path, page);
     while (next_block(&at, &block, &line)) {
         if (strcmp(block.language, "console") == 0) {
             n_commands += run_commands(&block);
@@ -212,11 +212,21 @@ Test(control_flow_page, examples_do_what_the_page_says)
             write_model(&block);
         }
     }
-    cr_expect(n_commands >= MIN_COMMANDS, "only %d commands were found", n_commands);
+    cr_expect(n_commands >= least_commands, "only %d commands were found", n_commands);
+}
+
+Test(example_pages, control_flow_does_what_the_page_says)
+{
+    check_page("docs/control-flow.md", 40);
+}
+
+Test(example_pages, dialects_do_what_the_page_says)
+{
+    check_page("docs/dialects.md", 16);
 }
 
 /* That what differs is noticed, and that both are shown. */
-Test(control_flow_page, what_differs_is_reported)
+Test(example_pages, what_differs_is_reported)
 {
     static char model[] = "m: {graphs: {g: {nodes: {a: {parameters: {x: {value: 1}}, output_ports: {y: {value: x + 1}}}}}}}\n";
     static const struct block block = {"yaml", "m.yaml", model, 1};
