@@ -650,6 +650,7 @@ static void note_simultaneous(struct mdf_program *program)
 
     for (i = 0; i < program->n_layers; i++) {
         program->layers[i].takes_first = feeds_itself(program, &program->layers[i]);
+        program->takes_first = program->takes_first || program->layers[i].takes_first;
     }
 }
 

@@ -135,6 +135,7 @@ struct mdf_program {
     size_t n_edges;
     struct mdf_program_layer *layers; /* the consideration queue */
     size_t n_layers;
+    bool takes_first;                    /* a layer does */
     const struct mdf_schedule *schedule; /* NULL: no conditions; each layer runs once */
     struct mdf_program_result *results;
     size_t n_results;

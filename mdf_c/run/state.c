@@ -668,21 +668,38 @@ bool mdf_state_run_recorded(struct mdf_state *state, size_t node)
            run_node(state, node);
 }
 
+/* The nodes of a layer, which take what edges bring one after the other, or all of them first. */
+static bool run_layer(struct mdf_state *state, const struct mdf_program_layer *layer)
+{
+    size_t i;
+
+    for (i = 0; layer->takes_first && i < layer->n_nodes; i++) {
+        if (!take(state, layer->nodes[i])) {
+            return false;
+        }
+    }
+    for (i = 0; i < layer->n_nodes; i++) {
+        if (!(layer->takes_first ? mdf_state_run_taken(state, layer->nodes[i])
+                                 : mdf_state_run_recorded(state, layer->nodes[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Each layer once: a graph without conditions. */
 static bool run_layers(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
-    size_t i, j;
+    size_t i;
 
     mdf_schedule_record_clear(&state->schedule);
     for (i = 0; i < program->n_layers; i++) {
         if (!mdf_schedule_record_set(&state->schedule, &state->shared->memory, 0, 0)) {
             return out_of_memory(state);
         }
-        for (j = 0; j < program->layers[i].n_nodes; j++) {
-            if (!mdf_state_run_recorded(state, program->layers[i].nodes[j])) {
-                return false;
-            }
+        if (!run_layer(state, &program->layers[i])) {
+            return false;
         }
     }
     return true;
@@ -715,7 +732,8 @@ static bool run_graph(struct mdf_state *state)
         return false;
     }
     if (state->program->schedule == NULL) {
-        return state->schedule.n_nodes == state->program->n_nodes ? repeat_layers(state) : run_layers(state);
+        return state->schedule.n_nodes == state->program->n_nodes && !state->program->takes_first ? repeat_layers(state)
+                                                                                                  : run_layers(state);
     }
     mdf_whole_write_back(state);
     mdf_schedule_record_clear(&state->schedule);

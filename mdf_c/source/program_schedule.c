@@ -34,6 +34,12 @@ static bool write_layers(struct mdf_source_program *program)
     for (i = 0; i < program->program->n_layers; i++) {
         mdf_source_line(writer, "observe(s, SIZE_MAX, 0, 0);");
         for (j = 0; j < program->program->layers[i].n_nodes; j++) {
+            if (program->take_functions[program->program->layers[i].nodes[j]] != NULL) {
+                write_checked(program,
+                              mdf_source_text(writer, "%s(s)", program->take_functions[program->program->layers[i].nodes[j]]));
+            }
+        }
+        for (j = 0; j < program->program->layers[i].n_nodes; j++) {
             size_t node = program->program->layers[i].nodes[j];
 
             mdf_source_line(writer, "observe(s, %zu, 0, 0);", node);

@@ -405,6 +405,13 @@ static bool is_prepared(const struct lowering *lowering, const struct trial *tri
            lowering->facts[trial->ids[1]].depth < lowering->region->depth;
 }
 
+/* Outside of loops a product pays as a nest only where the call costs more than what it computes. */
+static bool is_large_outside(const struct lowering *lowering, const struct trial *trial)
+{
+    return lowering->region->kind == REGION_WHOLE &&
+           (trial->effective[0]->length > SMALL_MATRIX || trial->effective[1]->length > SMALL_MATRIX);
+}
+
 static bool has_matrices(const struct trial *trial)
 {
     return trial->n >= 2 && trial->ids[0] != MDF_LOWERED_NONE && trial->ids[1] != MDF_LOWERED_NONE &&
@@ -420,7 +427,7 @@ mdf_lowered_id lowering_multiply(struct lowering *lowering, const struct trial *
 
     if ((form != MDF_FORM_MATMUL && form != MDF_FORM_DOT && form != MDF_FORM_GEMM) || !has_matrices(trial) ||
         (form == MDF_FORM_DOT && trial->effective[1]->rank > 2) || (form == MDF_FORM_GEMM && runs_here) ||
-        (runs_here && (lowering->region->kind != REGION_BODY || is_prepared(lowering, trial))) ||
+        (runs_here && (is_large_outside(lowering, trial) || is_prepared(lowering, trial))) ||
         !begin(lowering, trial, &multiplying)) {
         return MDF_LOWERED_NONE;
     }

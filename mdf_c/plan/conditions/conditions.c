@@ -405,6 +405,22 @@ static bool make_layers(struct condition_builder *builder)
     return false;
 }
 
+/* Whether each node runs once in each evaluation, after those that it waits for, as without conditions. */
+static bool says_nothing(const struct condition_builder *builder, const struct mdf_schedule *schedule)
+{
+    const struct mdf_condition *update = &schedule->conditions[schedule->end_of_update],
+                               *sequence = &schedule->conditions[schedule->end_of_sequence];
+    size_t i;
+
+    for (i = 0; i < builder->graph->graph->n_nodes; i++) {
+        if (builder->has_condition[i]) {
+            return false;
+        }
+    }
+    return !schedule->is_absolute && builder->structures.n == 0 && update->kind == MDF_CONDITION_ALL_HAVE_RUN &&
+           update->scope == MDF_SCOPE_UPDATE && sequence->kind == MDF_CONDITION_CONSTANT && sequence->n == 0;
+}
+
 bool compile_schedule(struct graph_builder *graph)
 {
     struct compiler *compiler = graph->compiler;
@@ -428,6 +444,6 @@ bool compile_schedule(struct graph_builder *graph)
         return false;
     }
     place_leave(compiler, place);
-    program->schedule = schedule;
+    program->schedule = says_nothing(&builder, schedule) ? NULL : schedule;
     return true;
 }

@@ -91,17 +91,32 @@ bool mdf_whole_lower_repeated(struct lowering *lowering, struct scope *scope, co
     return finished != MDF_LOWERED_NONE && lowering_end_repetition(lowering, &runs, leaves);
 }
 
-/* A node of a graph without conditions. */
-static bool lower_single_run(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
+/* A layer of a graph without conditions. */
+static bool lower_layer(struct lowering *lowering, struct scope *scope, const struct mdf_state *state,
+                        const struct mdf_program_layer *layer)
 {
-    const struct mdf_program_node *node = &state->program->nodes[index];
+    size_t i;
 
-    if (!lowering_run(lowering, scope, node->reset, node->initial)) {
-        return false;
+    for (i = 0; layer->takes_first && i < layer->n_nodes; i++) {
+        if (!mdf_whole_lower_edges(lowering, scope, state, layer->nodes[i])) {
+            return false;
+        }
     }
-    return node->finished != MDF_NO_OPERAND
-               ? mdf_whole_lower_repeated(lowering, scope, state, index)
-               : mdf_whole_lower_edges(lowering, scope, state, index) && mdf_whole_lower_node(lowering, scope, state, index);
+    for (i = 0; i < layer->n_nodes; i++) {
+        const struct mdf_program_node *node = &state->program->nodes[layer->nodes[i]];
+        bool repeats = node->finished != MDF_NO_OPERAND;
+
+        if (repeats && layer->takes_first) { /* it takes anew before each run, others after their set has */
+            return lowering_fail(lowering, MDF_REFUSED_CONDITIONS);
+        }
+        if (!lowering_run(lowering, scope, node->reset, node->initial) ||
+            (!repeats && !layer->takes_first && !mdf_whole_lower_edges(lowering, scope, state, layer->nodes[i])) ||
+            !(repeats ? mdf_whole_lower_repeated(lowering, scope, state, layer->nodes[i])
+                      : mdf_whole_lower_node(lowering, scope, state, layer->nodes[i]))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool lower_evaluation(struct lowering *lowering, struct scope *scope, struct mdf_state *state, const bool *leaves,
@@ -109,16 +124,14 @@ static bool lower_evaluation(struct lowering *lowering, struct scope *scope, str
 {
     const struct mdf_program *program = state->program;
     struct mdf_whole_schedule whole = {lowering, state, program, program->schedule, state->whole->is_written};
-    size_t i, j;
+    size_t i;
 
     if (program->schedule != NULL) {
         return mdf_whole_lower_passes(&whole, scope, leaves, mask);
     }
     for (i = 0; i < program->n_layers; i++) {
-        for (j = 0; j < program->layers[i].n_nodes; j++) {
-            if (!lower_single_run(lowering, scope, state, program->layers[i].nodes[j])) {
-                return false;
-            }
+        if (!lower_layer(lowering, scope, state, &program->layers[i])) {
+            return false;
         }
     }
     return true;
