@@ -61,7 +61,7 @@ class Engine:
     def __init__(self, library, model, feeds, n_threads):
         self.library, self.error = library, Error()
         text = model.SerializeToString()
-        options = Options(n_threads=n_threads)
+        options = Options(size=ctypes.sizeof(Options), n_threads=n_threads)
         self.model = self.check(library.mdf_model_load_bytes(text, ctypes.c_size_t(len(text)), b"onnx", b"model", None,
                                                              ctypes.byref(self.error)))
         self.program = self.check(library.mdf_compile(ctypes.c_void_p(self.model), ctypes.byref(options),
