@@ -5,6 +5,7 @@
  * class does not count. Computed in float64. Source: the ONNX operators, all versions. */
 #include "functions/elements/element_helpers.h"
 #include "functions/elements/vector_math.h"
+#include "functions/folds/short_rows.h"
 #include "functions/kernel/workspace.h"
 
 #include <math.h>
@@ -21,54 +22,119 @@ static const struct mdf_setting loss_table[] = {{"ignore_index", MDF_SETTING_INT
 
 enum reduction { REDUCE_NONE, REDUCE_SUM, REDUCE_MEAN };
 
+/* Scores, weights and results are of one type, float32 or float64. */
 struct loss {
-    size_t n, n_classes, inner;     /* scores are [n, n_classes, inner] */
-    const double *scores, *weights; /* weights: NULL, all 1 */
+    size_t n, n_classes, inner; /* scores are [n, n_classes, inner] */
+    mdf_dtype dtype;
+    const void *scores, *weights; /* weights: NULL, all 1 */
+    double *largest,
+        *logarithms; /* what the scores of each line have to lose; NULL: they are logarithms of probabilities already */
     const int64_t *labels;
     enum reduction reduction;
 };
 
-/* The sum of exp(x - shift) of `n` elements. */
-static double exp_sum(const double *x, size_t n, size_t step, double shift)
+static double number_at(const struct loss *loss, const void *numbers, size_t i)
 {
-    enum { AT_ONCE = 256 };
-    double powers[AT_ONCE], sum = 0;
+    return loss->dtype == MDF_DTYPE_FLOAT32 ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
+}
 
-    for (size_t first = 0; first < n; first += AT_ONCE) {
-        size_t n_now = n - first < AT_ONCE ? n - first : AT_ONCE;
+static void put_number(const struct loss *loss, void *numbers, size_t i, double number)
+{
+    if (loss->dtype == MDF_DTYPE_FLOAT32) {
+        ((float *)numbers)[i] = (float)number;
+    } else {
+        ((double *)numbers)[i] = number;
+    }
+}
 
-        for (size_t i = 0; i < n_now; i++) {
-            powers[i] = x[(first + i) * step] - shift;
-        }
-        mdf_vector_math()->loops[MDF_VECTORS_exponential_FLOAT64](powers, (const void *[]){powers}, (const size_t[]){1}, n_now,
-                                                                  NULL);
-        for (size_t i = 0; i < n_now; i++) {
-            sum += powers[i];
-        }
+/* The sum of exp(x - shift), which are left in `powers`. */
+static double exp_sum(size_t n, const double *x, double shift, double *powers)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        powers[i] = x[i] - shift;
+    }
+    mdf_vector_math()->loops[MDF_VECTORS_exponential_FLOAT64](powers, (const void *[]){powers}, (const size_t[]){1}, n, NULL);
+    for (size_t i = 0; i < n; i++) {
+        sum += powers[i];
     }
     return sum;
 }
 
-/* Logarithms of the probabilities that scores stand for. */
-static void log_probabilities(const struct loss *loss, double *target)
+static double largest_of(size_t n, const double *x)
+{
+    double largest = -INFINITY;
+
+    for (size_t i = 0; i < n; i++) {
+        largest = x[i] > largest ? x[i] : largest;
+    }
+    return largest;
+}
+
+/* Of a line of adjacent scores: the largest, and the sum of their powers without that. `powers`: room for as many. */
+static void measure_line(const struct loss *loss, const void *scores, void *powers, size_t line)
+{
+    const struct mdf_vector_math *math = mdf_vector_math();
+    size_t n = loss->n_classes;
+
+    if (loss->dtype == MDF_DTYPE_FLOAT32) {
+        loss->largest[line] = (double)math->largest(n, scores);
+        loss->logarithms[line] = math->exp_sum(n, scores, (float)loss->largest[line], powers);
+    } else {
+        loss->largest[line] = largest_of(n, scores);
+        loss->logarithms[line] = exp_sum(n, scores, loss->largest[line], powers);
+    }
+}
+
+/* Place of a line's first score. */
+static size_t start_of(const struct loss *loss, size_t line)
+{
+    return line / loss->inner * loss->n_classes * loss->inner + line % loss->inner;
+}
+
+/* `room`: for all lines of one batch, and for the powers of one of them. */
+static void find_normalisers(const struct loss *loss, void *room)
+{
+    size_t size = mdf_dtype_size(loss->dtype), line_bytes = loss->n_classes * size, n_lines = loss->n * loss->inner;
+    char *powers = (char *)room + loss->inner * line_bytes;
+
+    for (size_t batch = 0; batch < loss->n; batch++) {
+        const char *scores = (const char *)loss->scores + batch * loss->inner * line_bytes;
+
+        if (loss->inner > 1) {
+            mdf_turn_rows(size, room, scores, loss->n_classes, loss->inner);
+            scores = room;
+        }
+        for (size_t i = 0; i < loss->inner; i++) {
+            measure_line(loss, scores + i * line_bytes, powers, batch * loss->inner + i);
+        }
+    }
+    mdf_vector_math()->loops[MDF_VECTORS_logarithm_FLOAT64](loss->logarithms, (const void *[]){loss->logarithms},
+                                                            (const size_t[]){1}, n_lines, NULL);
+}
+
+/* The logarithm of the probability of score number `i`, which is on that line. */
+static double logarithm_at(const struct loss *loss, size_t line, size_t i)
+{
+    double score = number_at(loss, loss->scores, i);
+
+    return loss->largest == NULL ? score : score - loss->largest[line] - loss->logarithms[line];
+}
+
+static void write_logarithms(const struct loss *loss, void *target)
 {
     for (size_t line = 0; line < loss->n * loss->inner; line++) {
-        size_t start = line / loss->inner * loss->n_classes * loss->inner + line % loss->inner, step = loss->inner;
-        const double *x = loss->scores + start;
-        double largest = -INFINITY, logarithm;
+        for (size_t i = 0; i < loss->n_classes; i++) {
+            size_t at = start_of(loss, line) + i * loss->inner;
 
-        for (size_t i = 0; i < loss->n_classes; i++) {
-            largest = x[i * step] > largest ? x[i * step] : largest;
-        }
-        logarithm = mdf_log_float64(exp_sum(x, loss->n_classes, step, largest));
-        for (size_t i = 0; i < loss->n_classes; i++) {
-            target[start + i * step] = x[i * step] - largest - logarithm;
+            put_number(loss, target, at, logarithm_at(loss, line, at));
         }
     }
 }
 
-/* The losses from logarithms of probabilities; `target` has room for one, or for each where they are not reduced. */
-static bool add_losses(struct mdf_call *call, const struct loss *loss, const double *logarithms, double *target)
+/* The losses; `target` has room for one, or for each where they are not reduced. */
+static bool add_losses(struct mdf_call *call, const struct loss *loss, void *target)
 {
     const struct loss_settings *settings = call->settings;
     bool may_ignore = settings->ignore_index != MDF_NOT_GIVEN;
@@ -83,17 +149,17 @@ static bool add_losses(struct mdf_call *call, const struct loss *loss, const dou
                 return mdf_call_error(call, MDF_VALUE, "element %zu of the labels is %lld, but there are %zu classes", line,
                                       (long long)label, loss->n_classes);
             }
-            weight = loss->weights != NULL ? loss->weights[label] : 1;
-            one = -weight * logarithms[(line / loss->inner * loss->n_classes + (size_t)label) * loss->inner + line % loss->inner];
+            weight = loss->weights != NULL ? number_at(loss, loss->weights, (size_t)label) : 1;
+            one = -weight * logarithm_at(loss, line, start_of(loss, line) + (size_t)label * loss->inner);
             sum += one;
             total_weight += weight;
         }
         if (loss->reduction == REDUCE_NONE) {
-            target[line] = one;
+            put_number(loss, target, line, one);
         }
     }
     if (loss->reduction != REDUCE_NONE) {
-        *target = loss->reduction == REDUCE_MEAN ? sum / total_weight : sum;
+        put_number(loss, target, 0, loss->reduction == REDUCE_MEAN ? sum / total_weight : sum);
     }
     return true;
 }
@@ -122,7 +188,7 @@ static bool prepare_loss(struct mdf_workspace *workspace, struct mdf_call *call,
     size_t n_labels;
 
     if (scores == NULL || labels == NULL || !read_reduction(call, &loss->reduction) ||
-        !mdf_workspace_begin(workspace, call, MDF_DTYPE_FLOAT64, 6)) {
+        !mdf_workspace_begin(workspace, call, mdf_workspace_dtype((mdf_dtype)scores->dtype), 8)) {
         return false;
     }
     if (scores->rank < 2) {
@@ -139,6 +205,7 @@ static bool prepare_loss(struct mdf_workspace *workspace, struct mdf_call *call,
         (weights != NULL && !mdf_workspace_check_shape(call, "the array of weights", weights, 1, mdf_value_shape(scores) + 1))) {
         return false;
     }
+    loss->dtype = workspace->dtype;
     loss->labels = mdf_call_integers(call, 1, 1, &n_labels);
     loss->scores = mdf_workspace_input(workspace, 0);
     loss->weights = weights != NULL ? mdf_workspace_input(workspace, 2) : NULL;
@@ -149,47 +216,61 @@ static bool prepare_loss(struct mdf_workspace *workspace, struct mdf_call *call,
            mdf_workspace_product(call, wanted, 1, scores->rank - 1, &loss->inner);
 }
 
-static bool finish_loss(struct mdf_workspace *workspace, const struct loss *loss, const int64_t *shape, const double *logarithms)
+static bool finish_loss(struct mdf_workspace *workspace, const struct loss *loss, const int64_t *shape)
 {
     const struct mdf_value *scores = workspace->call->inputs[0];
     size_t rank = loss->reduction == REDUCE_NONE ? scores->rank - 1 : 0;
-    double *target = mdf_workspace_output(workspace, 0, (mdf_dtype)scores->dtype, rank, shape);
+    void *target = mdf_workspace_output(workspace, 0, (mdf_dtype)scores->dtype, rank, shape);
 
-    return target != NULL && add_losses(workspace->call, loss, logarithms, target) && mdf_workspace_end(workspace);
+    return target != NULL && add_losses(workspace->call, loss, target) && mdf_workspace_end(workspace);
 }
 
 static bool negative_log_likelihood(struct mdf_call *call)
 {
     struct mdf_workspace workspace;
-    struct loss loss;
+    struct loss loss = {0};
     const int64_t *shape = NULL;
 
-    return prepare_loss(&workspace, call, &loss, &shape) && finish_loss(&workspace, &loss, shape, loss.scores);
+    return prepare_loss(&workspace, call, &loss, &shape) && finish_loss(&workspace, &loss, shape);
+}
+
+/* Finds out what makes scores logarithms of probabilities. */
+static bool normalise_scores(struct mdf_workspace *workspace, struct loss *loss)
+{
+    void *room;
+
+    if (workspace->call->inputs[0]->length == 0) {
+        return true;
+    }
+    room = mdf_workspace_array(workspace, loss->dtype, (loss->inner + 1) * loss->n_classes);
+    loss->largest = mdf_workspace_array(workspace, MDF_DTYPE_FLOAT64, loss->n * loss->inner);
+    loss->logarithms = mdf_workspace_array(workspace, MDF_DTYPE_FLOAT64, loss->n * loss->inner);
+    if (room == NULL || loss->largest == NULL || loss->logarithms == NULL) {
+        return false;
+    }
+    find_normalisers(loss, room);
+    return true;
 }
 
 static bool softmax_cross_entropy(struct mdf_call *call)
 {
     struct mdf_workspace workspace;
-    struct loss loss;
+    struct loss loss = {0};
     const int64_t *shape = NULL;
-    double *logarithms;
+    void *logarithms = NULL;
 
-    if (!prepare_loss(&workspace, call, &loss, &shape)) {
+    if (!prepare_loss(&workspace, call, &loss, &shape) || !normalise_scores(&workspace, &loss)) {
         return false;
     }
     if (mdf_call_result(call, 1) != NULL) {
         logarithms = mdf_workspace_output(&workspace, 1, (mdf_dtype)call->inputs[0]->dtype, call->inputs[0]->rank,
                                           mdf_value_shape(call->inputs[0]));
-    } else {
-        logarithms = mdf_workspace_array(&workspace, MDF_DTYPE_FLOAT64, call->inputs[0]->length);
+        if (logarithms == NULL) {
+            return false;
+        }
+        write_logarithms(&loss, logarithms);
     }
-    if (logarithms == NULL) {
-        return false;
-    }
-    if (call->inputs[0]->length > 0) {
-        log_probabilities(&loss, logarithms);
-    }
-    return finish_loss(&workspace, &loss, shape, logarithms);
+    return finish_loss(&workspace, &loss, shape);
 }
 
 const struct mdf_operator mdf_operators_loss[] = {
