@@ -373,6 +373,46 @@ static void check_einsum(mdf_dtype dtype)
     kernel_end(&call);
 }
 
+/* Sums over more rows, and of more neighbours, than are taken at once: exact, as their numbers have few digits. */
+static void check_einsum_sum(const char *text, mdf_dtype dtype)
+{
+    const int64_t shape[] = {3, 130, 300}; /* of i, j and k */
+    struct kernel_call call;
+    const struct mdf_value *x;
+    double sums[3 * 300] = {0};
+
+    kernel_begin(&call, "Einsum", 12);
+    kernel_set_text(&call, "equation", text);
+    x = kernel_add(&call, dtype, 3, shape, NUMBERS_SHORT, false);
+    kernel_run(&call);
+    for (size_t place = 0; place < 3 * 130 * 300; place++) {
+        int64_t index[3];
+        size_t at = 0;
+
+        kernel_index(3, shape, place, index);
+        for (const char *label = strchr(text, '>') + 1; *label != '\0'; label++) {
+            at = at * (size_t)shape[*label - 'i'] + (size_t)index[*label - 'i'];
+        }
+        sums[at] += kernel_number(x, place);
+    }
+    for (size_t i = 0; i < call.outputs[0].length; i++) {
+        kernel_check(&call, 0, i, sums[i], 0);
+    }
+    kernel_end(&call);
+}
+
+Test(product_oracles, einsum_sums_of_one_operand)
+{
+    static const char *const texts[] = {"ijk->ik", "ijk->k", "ijk->ki", "ijk->ji", "ijk->j", "ijk->"};
+    static const mdf_dtype dtypes[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, MDF_DTYPE_INT64};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++) {
+            check_einsum_sum(texts[i], dtypes[k]);
+        }
+    }
+}
+
 Test(product_oracles, einsum)
 {
     for (size_t i = 0; i < 3 * N_CASES; i++) {

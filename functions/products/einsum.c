@@ -5,6 +5,7 @@
  * labels. A repeated label in one term takes the diagonal; an axis of size 1 repeats. Terms are joined from left to right, each
  * time as a batch of matrix products: what is summed and occurs in neither later terms nor the result is summed right away.
  * Source: ONNX Einsum, all versions. */
+#include "functions/elements/vector_rows.h"
 #include "functions/products/einsum.h"
 
 #include <string.h>
@@ -51,10 +52,15 @@ static bool advance_odometer(const struct odometer *odometer, size_t n_skipped)
     return false;
 }
 
+/* Elements of a result that are summed at once: that many sums are under way at a time. */
+enum { MOST_NEIGHBOURS = 256, FEW_NEIGHBOURS = 8, ROWS_AT_ONCE = 64 };
+
+#define DTYPE MDF_DTYPE_FLOAT32
 #define ELEMENT float
 #define ACCUMULATOR double
 #define NAME(x) x##_float32
 #include "functions/products/einsum_gather.inc"
+#define DTYPE MDF_DTYPE_FLOAT64
 #define ELEMENT double
 #define ACCUMULATOR double
 #define NAME(x) x##_float64
