@@ -216,6 +216,31 @@ Test(vector_math, numbers_give_what_vectors_give)
     }
 }
 
+/* Squares and cubes are products; one exponent for all, one for each, and C functions of numbers agree. */
+Test(vector_math, powers)
+{
+    static const double exponents[] = {2, 3, 1.5};
+    static const struct function doubles = {.is_double = true};
+    mdf_loop loop = mdf_element_operations[MDF_ELEMENT_power].loops[MDF_DTYPE_FLOAT64];
+    double x[N], y[N], z[N], each[N];
+
+    for (size_t k = 0; k < sizeof exponents / sizeof *exponents; k++) {
+        spread(&doubles, N, x);
+        for (size_t i = 0; i < N; i++) {
+            each[i] = exponents[k];
+        }
+        cr_assert(loop(y, (const void *[]){x, each}, (const size_t[]){1, 0}, N, NULL));
+        cr_assert(loop(z, (const void *[]){x, each}, (const size_t[]){1, 1}, N, NULL));
+        for (size_t i = 0; i < N; i++) {
+            long double wanted = powl(x[i], exponents[k]);
+
+            cr_assert(is_same(y[i], z[i]) && is_same(y[i], mdf_power_float64(x[i], exponents[k])));
+            cr_assert(isnan(wanted) || fabsl(y[i] - wanted) <= 1.5 * unit_in_last_place(&doubles, wanted), "%a to %a is %a", x[i],
+                      exponents[k], y[i]);
+        }
+    }
+}
+
 Test(vector_math, values_at_the_edge)
 {
     const double x[] = {0.0,       -0.0,       INFINITY, -INFINITY, NAN,        0x1p-149,  -0x1p-149,   0x1p-126,

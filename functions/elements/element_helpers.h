@@ -45,6 +45,11 @@ static inline double mdf_floor_quotient_float64(double a, double b)
     return quotient - whole > 0.5 ? whole + 1 : whole;
 }
 
+static inline double mdf_power_float64(double base, double exponent)
+{
+    return exponent == 2 ? base * base : exponent == 3 ? base * base * base : pow(base, exponent);
+}
+
 /* base ** exponent modulo 2**64. */
 static inline uint64_t mdf_whole_power(uint64_t base, uint64_t exponent)
 {

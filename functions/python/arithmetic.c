@@ -297,7 +297,7 @@ static bool power_of_reals(struct mdf_call *call, struct mdf_value *target, doub
     if (a < 0 && isfinite(a) && isfinite(b) && b != floor(b)) {
         return mdf_call_error(call, MDF_VALUE, "a negative number to a fractional power is not real");
     }
-    power = pow(a, b);
+    power = mdf_power_float64(a, b);
     if (isinf(power) && isfinite(a) && isfinite(b)) {
         return mdf_call_error(call, MDF_VALUE, "the result is too large");
     }

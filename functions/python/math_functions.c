@@ -291,7 +291,7 @@ static bool run_pow(struct mdf_call *call)
     if (!read_two(call, &a, &b)) {
         return false;
     }
-    power = pow(a, b);
+    power = mdf_power_float64(a, b);
     if (isfinite(a) && isfinite(b) && !isfinite(power)) {
         return isnan(power) || a == 0 ? refuse_domain(call) : refuse_range(call);
     }

@@ -24,12 +24,48 @@
 /* What a magnitude is added to so that no place is left for a fraction; larger ones have none, NaN and infinity stay. */
 #define WITHOUT_FRACTION (sizeof(ELEMENT) == 4 ? (ELEMENT)0x1p23 : (ELEMENT)0x1p52)
 
+#define NEAREST(x) MATH(copysign)((MATH(fabs)(x) + WITHOUT_FRACTION) - WITHOUT_FRACTION, x)
+
 #define LINKAGE
 #define OPERATION mdf_element_nearest
-#define UNARY(x) MATH(fabs)(x) < WITHOUT_FRACTION ? MATH(copysign)((MATH(fabs)(x) + WITHOUT_FRACTION) - WITHOUT_FRACTION, x) : x
+#define UNARY(x) MATH(fabs)(x) < WITHOUT_FRACTION ? NEAREST(x) : x
 #include "functions/elements/loops/elementwise_reals.inc"
 
 #include "functions/elements/loops/elementwise_end.inc"
+
+#define LINKAGE
+#define OPERATION mdf_element_floor
+#define UNARY(x) MATH(fabs)(x) < WITHOUT_FRACTION ? MATH(copysign)(NEAREST(x) - (NEAREST(x) > x ? (ELEMENT)1 : (ELEMENT)0), x) : x
+#include "functions/elements/loops/elementwise_reals.inc"
+
+#include "functions/elements/loops/elementwise_end.inc"
+
+#define LINKAGE
+#define OPERATION mdf_element_ceiling
+#define UNARY(x) MATH(fabs)(x) < WITHOUT_FRACTION ? MATH(copysign)(NEAREST(x) + (NEAREST(x) < x ? (ELEMENT)1 : (ELEMENT)0), x) : x
+#include "functions/elements/loops/elementwise_reals.inc"
+
+#include "functions/elements/loops/elementwise_end.inc"
+
+#define OPERATION each_power
+#define BINARY(a, b) b == 2 ? a *a : b == 3 ? a *a *a : MATH(pow)(a, b)
+#include "functions/elements/loops/elementwise_reals.inc"
+
+#include "functions/elements/loops/elementwise_end.inc"
+
+/* Where all have one exponent, that is looked at once. */
+#define POWER_LOOP(type, name)                                                                                \
+    bool mdf_element_power_##name(void *target, const void *const operands[], const size_t steps[], size_t n, \
+                                  const void *settings)                                                       \
+    {                                                                                                         \
+        type exponent = steps[1] == 0 ? *(const type *)operands[1] : 0;                                       \
+                                                                                                              \
+        return (exponent == 2   ? mdf_element_square_##name                                                   \
+                : exponent == 3 ? mdf_element_cube_##name                                                     \
+                                : each_power_##name)(target, operands, steps, n, settings);                   \
+    }
+POWER_LOOP(float, float32)
+POWER_LOOP(double, float64)
 
 /* Whole numbers shrink as reals and are cut off again, at the ends of their range too. */
 static double shrink_real(double x, const struct mdf_element_settings *given)
