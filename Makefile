@@ -104,7 +104,7 @@ $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test python-tests wheel check-wheel bench check-asan check-ubsan check-tsan check-vectors check-failing preload check-random check-against check-fuzz check-valgrind coverage fuzz fuzzers fuzz-corpus node-tests layers install uninstall format lint clean help suites programs force
+.PHONY: all deps demo test python-tests wheel check-wheel bench check-asan check-ubsan check-tsan check-vectors check-failing preload check-random check-against check-fuzz check-valgrind check-psyneulink coverage fuzz fuzzers fuzz-corpus node-tests layers install uninstall format lint clean help suites programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -115,7 +115,7 @@ all: $(PROGRAMS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
-	@echo "demo test all deps bench wheel check-asan check-ubsan check-tsan check-vectors check-failing check-random check-against check-fuzz check-valgrind check-wheel coverage fuzz fuzz-corpus node-tests layers install uninstall format lint clean"
+	@echo "demo test all deps bench wheel check-asan check-ubsan check-tsan check-vectors check-failing check-random check-against check-fuzz check-valgrind check-psyneulink check-wheel coverage fuzz fuzz-corpus node-tests layers install uninstall format lint clean"
 
 deps:
 	@tools/install_dependencies.sh
@@ -155,6 +155,11 @@ wheel:
 
 check-wheel:
 	@tools/check_wheel.sh
+
+# Compositions of PsyNeuLink by the live door, against PsyNeuLink itself. PSYNEULINK: the Python that has it.
+PSYNEULINK ?= python3
+check-psyneulink: all
+	@MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python $(PSYNEULINK) tests/psyneulink/check_live.py $(NAMES)
 
 # ONNX's own node tests, by the Python package onnx.
 node-tests: $(BUILD)/mdf-run

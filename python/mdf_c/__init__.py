@@ -4,6 +4,7 @@
 >>> result = mdf_c.run("model.json", inputs={"x": 1.0}, steps=100, dt=0.01, record=True)  # doctest: +SKIP
 """
 
+from . import psyneulink
 from .conversion import from_onnx
 from .engine import Model, Program, Settings, State, check, compile, load
 from .errors import (
@@ -47,6 +48,7 @@ __all__ = [
     "from_onnx",
     "instance_seeds",
     "load",
+    "psyneulink",
     "register",
     "run",
     "sweep",

@@ -245,6 +245,27 @@ def run(
     state._take_as_checked()
     state.limit_time(settings.get("time_limit", 0.0))
     recorder = _Recorder(program, _ports(program, record), steps)
+    _record_steps(state, inputs, steps, dt, recorder, progress)
+    times = np.full(steps, np.nan) if dt is None else dt * np.arange(steps)
+    trace = {f"{node}.{port}": array for (node, port), array in zip(recorder.ports, recorder.arrays)}
+    return Result(program, state, steps, state.results(), state.outputs(), trace, times)
+
+
+def record_steps(state: State, inputs: Inputs | None, steps: int, ports: list[tuple[str, str]]) -> list[np.ndarray]:
+    """Evaluates a state for some steps; the values of ports, whose first axis is the step."""
+    recorder = _Recorder(state.program, ports, steps)
+    _record_steps(state, inputs, steps, None, recorder, None)
+    return recorder.arrays
+
+
+def _record_steps(
+    state: State,
+    inputs: Inputs | None,
+    steps: int,
+    dt: float | None,
+    recorder: _Recorder,
+    progress: Callable[[int], None] | None,
+) -> None:
     step = 0
     while step < steps:
         _give_inputs(state, inputs, step)
@@ -256,9 +277,6 @@ def run(
             step = _evaluate_many(state, recorder, step, steps, math.nan if dt is None else dt)
         if progress is not None:
             progress(step)
-    times = np.full(steps, np.nan) if dt is None else dt * np.arange(steps)
-    trace = {f"{node}.{port}": array for (node, port), array in zip(recorder.ports, recorder.arrays)}
-    return Result(program, state, steps, state.results(), state.outputs(), trace, times)
 
 
 def input_names(inputs: Inputs | None) -> set[str]:

@@ -1,0 +1,668 @@
+"""The complete MDF model of a composition of PsyNeuLink.
+
+In comes a composition; out goes what PsyNeuLink's own exporter writes, with what it leaves out added from the objects in memory:
+edges into and out of nested compositions, projections that modulate (as arguments that are expressions of an input port), functions
+of ports, noise, values before the first run. What the file's parts mean is said in one place, the engine's reading of PsyNeuLink's
+files (docs/psyneulink.md); nothing is translated here that the file has.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import MdfUnsupportedError
+
+Part = dict[str, Any]
+
+_MODULATORY = ("ControlProjection", "GatingProjection", "LearningProjection")
+
+# What PsyNeuLink's standard output ports compute with Python functions, by the names of these ports.
+_STANDARD_PORTS = {
+    "MEAN": "numpy.mean({0})",
+    "MEDIAN": "numpy.median({0})",
+    "STANDARD_DEVIATION": "numpy.std({0})",
+    "VARIANCE": "numpy.var({0})",
+    "MAX_VAL": "numpy.max({0})",
+    "MAX_ABS_VAL": "numpy.max(numpy.absolute({0}))",
+    "SUM": "numpy.sum({0})",
+    "SSE": "numpy.sum({0} * {0})",
+    "MSE": "numpy.mean({0} * {0})",
+}
+
+
+@dataclass
+class Inlet:
+    """An input port that brings what modulates something.
+
+    Attributes
+    ----------
+    signal
+        The output port of PsyNeuLink that it comes from.
+    node, port : str
+        Where it arrives, in the graph where it is not connected yet.
+    """
+
+    signal: Any
+    node: str
+    port: str
+
+
+def document(composition: Any) -> tuple[Part, list[Inlet]]:
+    """The model as a dict, complete, and where the controller's signals arrive.
+
+    Raises
+    ------
+    MdfUnsupportedError
+        A component has a meaning that MDF can not express; the message names it.
+    """
+    from psyneulink.core.globals.mdf import get_mdf_serialized
+
+    _prepare(composition)
+    _check_schedule(composition)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of functions that are not MDF's, which are those of this engine
+        model = json.loads(get_mdf_serialized(composition, fmt="json", simple_edge_format=False))
+    (graph,) = next(iter(model.values()))["graphs"].values()
+    inlets = _complete_graph(graph, composition)
+    for inlet in inlets:
+        if inlet.signal.owner is not composition.controller:
+            raise unsupported(inlet.signal.owner, f"'{inlet.signal.name}' modulates '{inlet.port}', but is not in '{composition.name}'")
+    return model, inlets
+
+
+def _prepare(composition: Any) -> None:
+    """What Composition.run does before its first trial: projections from the interface are there, roles are known."""
+    from psyneulink.core.globals.context import Context, ContextFlags
+
+    context = Context(source=ContextFlags.COMMAND_LINE, execution_id=None)
+    composition._complete_init_of_partially_initialized_nodes(context=context)
+    composition._analyze_graph(context=context)
+
+
+def _check_schedule(composition: Any) -> None:
+    """What the file says of it in a text, or not at all."""
+    from psyneulink.core.scheduling.scheduler import SchedulingMode
+
+    for node in composition.nodes:
+        if is_composition(node):
+            _check_schedule(node)
+    if composition.scheduler.mode == SchedulingMode.EXACT_TIME:
+        raise unsupported(composition, "its scheduler's mode is EXACT_TIME: STANDARD can be told")
+    conditions = [*composition.scheduler.conditions.conditions.values(), *composition.termination_processing.values()]
+    for condition in _with_parts(conditions):
+        if type(condition).__name__ in ("While", "WhileNot", "Condition", "When"):
+            raise unsupported(composition, f"a condition asks a Python function, {condition}: take one of PsyNeuLink's conditions")
+
+
+def _with_parts(conditions: Any) -> Iterator[Any]:
+    """Conditions and those that they are made of."""
+    for condition in conditions:
+        yield condition
+        parts = [*getattr(condition, "args", ()), *getattr(condition, "kwargs", {}).values()]
+        yield from _with_parts(part for part in parts if hasattr(part, "is_satisfied"))
+
+
+def unsupported(component: Any, what: str) -> MdfUnsupportedError:
+    """An error that names a component of PsyNeuLink."""
+    return MdfUnsupportedError(f"{type(component).__name__} '{component.name}': {what}")
+
+
+def identifier(name: str) -> str:
+    """A name of PsyNeuLink as the exporter writes it."""
+    from psyneulink.core.globals.utilities import parse_valid_identifier
+
+    return parse_valid_identifier(name)
+
+
+def is_interface(mechanism: Any) -> bool:
+    """Whether it is one of the mechanisms that pass values into and out of a composition."""
+    from psyneulink.core.components.mechanisms.processing.compositioninterfacemechanism import CompositionInterfaceMechanism
+
+    return isinstance(mechanism, CompositionInterfaceMechanism)
+
+
+def is_composition(node: Any) -> bool:
+    """Whether a node is a composition."""
+    return hasattr(node, "input_CIM")
+
+
+def port_id(port: Any, projection: Any = None) -> str:
+    """A mechanism's port, as the exporter writes it: an input port with several projections has one for each of them."""
+    from psyneulink.core.globals.mdf import _get_id_for_mdf_port
+
+    several = projection is not None and len(port.path_afferents) > 1
+    return _get_id_for_mdf_port(port, afferent=projection if several else None)
+
+
+def receivers(port: Any, projection: Any) -> Iterator[tuple[Any, str]]:
+    """Mechanisms' input ports that `projection`, which leads to `port`, reaches in the end: through interfaces of nested
+    compositions; each with its id."""
+    if not is_interface(port.owner):
+        yield port, port_id(port, projection)
+        return
+    inside = next(pair[1] for pair in port.owner.port_map.values() if pair[0] is port)
+    for inner in inside.efferents:
+        yield from receivers(inner.receiver, inner)
+
+
+def source(port: Any) -> Any:
+    """The mechanism's output port that a port of an interface passes on."""
+    while is_interface(port.owner):
+        inside = next(pair[0] for pair in port.owner.port_map.values() if pair[1] is port)
+        port = inside.path_afferents[0].sender
+    return port
+
+
+def owner(port: Any) -> Any:
+    return port.owner.composition if is_interface(port.owner) else port.owner
+
+
+def _is_learning(node: Any) -> bool:
+    from psyneulink.core.components.mechanisms.modulatory.learning.learningmechanism import LearningMechanism
+
+    return isinstance(node, LearningMechanism)
+
+
+def left_out(composition: Any) -> list[Any]:
+    """Nodes that have no part in a run: those of learning, and the controller, which the runner is."""
+    from psyneulink.core.compositions.composition import NodeRole
+
+    roles = (NodeRole.LEARNING, NodeRole.LEARNING_OBJECTIVE)
+    nodes = [node for node in composition.nodes if _is_learning(node) or any(role in composition.nodes_to_roles[node] for role in roles)]
+    return nodes + ([composition.controller] if composition.controller is not None else [])
+
+
+def _complete_graph(graph: Part, composition: Any) -> list[Inlet]:
+    """Inlets whose signals come from outside are left to the caller."""
+    for node in left_out(composition):
+        graph["nodes"].pop(identifier(node.name), None)
+    graph["metadata"]["controller"] = None
+    graph["edges"] = {
+        key: edge for key, edge in graph.get("edges", {}).items() if {edge["sender"], edge["receiver"]} <= graph["nodes"].keys()
+    }
+    inlets: list[Inlet] = []
+    for node in composition.nodes:
+        id = identifier(node.name)
+        part = graph["nodes"].get(id)
+        if part is None:
+            continue
+        if is_composition(node):
+            inlets += [Inlet(inlet.signal, id, inlet.port) for inlet in _complete_graph(part, node)]
+            _name_outputs(part, node)
+        else:
+            _complete_mechanism(part, node)
+            inlets += _modulations(part, node)
+    _complete_edges(graph, composition)
+    _complete_conditions(graph, graph.get("conditions"), composition)
+    return _connect(graph, composition, inlets)
+
+
+def _name_outputs(part: Part, composition: Any) -> None:
+    """Output ports of a nested composition under the names of the mechanisms' ports."""
+    ports = [source(outer) for _, outer in composition.output_CIM.port_map.values()]
+    part["output_ports"] = {port_id(port): {"value": port_id(port)} for port in ports}
+
+
+# Edges
+
+
+def _complete_edges(graph: Part, composition: Any) -> None:
+    feedback = _feedback(composition)
+    nodes, edges = graph["nodes"], graph["edges"]
+    for key in [key for key, edge in edges.items() if edge.get("metadata", {}).get("type") in _MODULATORY]:
+        del edges[key]  # it has an edge of its own
+    for projection in _projections(composition):
+        key, ends = identifier(projection.name), (owner(projection.sender), owner(projection.receiver))
+        if {identifier(node.name) for node in ends} - nodes.keys():
+            continue
+        if any(is_interface(port.owner) for port in (projection.sender, projection.receiver)):
+            edges.pop(key, None)
+            written = {f"{key}_{i}" if i else key: edge for i, edge in enumerate(_nested_edges(nodes, projection))}
+            edges.update(written)
+        else:
+            written = {key: edges[key]}
+        for edge in written.values() if ends in feedback else ():
+            edge.setdefault("metadata", {})["feedback"] = True
+
+
+def _projections(composition: Any) -> list[Any]:
+    """Those that lead from one node of it to another and bring what ports add up."""
+    return [
+        projection
+        for projection in composition.projections
+        if not _is_modulatory(projection)
+        and projection.sender.owner is not composition.input_CIM
+        and projection.receiver.owner is not composition.output_CIM
+        and not _brings_control(projection.receiver)
+        and projection.sender.owner is not projection.receiver.owner
+    ]
+
+
+def _brings_control(port: Any) -> bool:
+    return is_interface(port.owner) and port.owner is port.owner.composition.parameter_CIM
+
+
+def _connect(graph: Part, composition: Any, inlets: list[Inlet]) -> list[Inlet]:
+    """Edges from the composition's own signals; what is left comes from outside."""
+    feedback, left = _feedback(composition), []
+    by_id = {identifier(node.name): node for node in composition.nodes}
+    for inlet in inlets:
+        sender = identifier(inlet.signal.owner.name)
+        if sender not in graph["nodes"] or by_id[sender] is not inlet.signal.owner:
+            left.append(inlet)
+            continue
+        graph["edges"][f"{sender}_to_{inlet.node}_{inlet.port}"] = {
+            "sender": sender,
+            "sender_port": port_id(inlet.signal),
+            "receiver": inlet.node,
+            "receiver_port": inlet.port,
+            "metadata": {"feedback": True} if (inlet.signal.owner, by_id[inlet.node]) in feedback else {},
+        }
+    return left
+
+
+def _feedback(composition: Any) -> set[tuple[Any, Any]]:
+    """Pairs of nodes, sender and receiver, of which the receiver does not wait for the sender."""
+    from psyneulink.core.globals.graph import EdgeType
+
+    return {
+        (sender.component, vertex.component)
+        for vertex in composition.graph_processing.vertices
+        for sender, kind in vertex.source_types.items()
+        if kind is EdgeType.FEEDBACK
+    }
+
+
+def _is_modulatory(projection: Any) -> bool:
+    from psyneulink.core.components.projections.modulatory.modulatoryprojection import ModulatoryProjection_Base
+
+    return isinstance(projection, ModulatoryProjection_Base)
+
+
+def _nested_edges(nodes: Part, projection: Any) -> Iterator[Part]:
+    """An edge to each port that it reaches; a matrix acts on its way out of the sender, as it may end in several mechanisms."""
+    sender = identifier(owner(projection.sender).name)
+    port = port_id(source(projection.sender))
+    if not projection.function._is_identity(defaults=True):
+        projected = f"{port}_by_{identifier(projection.name)}"
+        matrix = np.asarray(projection.parameters.matrix.get(None), float).tolist()
+        value = nodes[sender]["output_ports"][port]["value"]
+        nodes[sender]["output_ports"][projected] = {"value": f"numpy.matmul({value}, numpy.array({matrix}))"}
+        port = projected
+    for _, receiver_port in receivers(projection.receiver, projection):
+        yield {
+            "sender": sender,
+            "sender_port": port,
+            "receiver": identifier(owner(projection.receiver).name),
+            "receiver_port": receiver_port,
+        }
+
+
+# Conditions
+
+
+def _complete_conditions(graph: Part, written: Any, composition: Any) -> None:
+    """Thresholds of a mechanism's value, for which the exporter names a port that need not be there."""
+    for item in written.values() if isinstance(written, dict) else written if isinstance(written, list) else ():
+        _complete_conditions(graph, item, composition)
+    if isinstance(written, dict) and written.get("type") == "Threshold":
+        _complete_threshold(graph, written["kwargs"], composition)
+
+
+def _complete_threshold(graph: Part, arguments: Part, composition: Any) -> None:
+    id, indices = identifier(arguments["dependency"]), arguments.get("indices")
+    if identifier(arguments["parameter"]) != f"{id}_OutputPort_0" or isinstance(indices, str):
+        return
+    mechanism = next(node for node in composition.nodes if identifier(node.name) == id)
+    index, *within = indices or [0]
+    port = next((port for port in mechanism.output_ports if _index(port) == index), None)
+    if port is None or not port.function._is_identity(defaults=True) or np.size(port.defaults.value) > 1 and not within:
+        raise unsupported(mechanism, "a condition compares its value, which is not one number: give indices=(port, element)")
+    name, ports = port_id(port), graph["nodes"][id]["output_ports"]
+    if np.size(port.defaults.value) > 1:
+        value, name = ports[name]["value"], f"{name}_{within[0]}"
+        ports[name] = {
+            "value": f"numpy.ravel({value})[{within[0]}]",
+            "metadata": {"default": float(np.ravel(port.defaults.value)[within[0]])},
+        }
+    arguments.update(dependency=id, parameter=name, indices=None)
+
+
+# Mechanisms
+
+
+def _complete_mechanism(part: Part, mechanism: Any) -> None:
+    _check_kind(mechanism)
+    for complete in (_ports, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _noise, _code_of_mechanism, _output_functions, _defaults):
+        complete(part, mechanism)
+
+
+def _function_id(mechanism: Any, function: Any = None) -> str:
+    function = mechanism.function if function is None else function
+    return identifier(f"{mechanism.name}_{function.name}")
+
+
+# Those whose code the engine's reading of a file, or this page, tells.
+_KINDS = (
+    "ProcessingMechanism TransferMechanism RecurrentTransferMechanism LCAMechanism IntegratorMechanism DDM ObjectiveMechanism "
+    "ComparatorMechanism PredictionErrorMechanism ControlMechanism GatingMechanism LCControlMechanism"
+).split()
+
+
+def _check_kind(mechanism: Any) -> None:
+    if type(mechanism).__name__ not in _KINDS:
+        raise unsupported(mechanism, "mechanisms of this class have code of their own, which is not covered: run it with PsyNeuLink")
+    for port in mechanism.output_ports:
+        spec = port._variable_spec
+        if (spec[0] if isinstance(spec, tuple) else spec) != "OWNER_VALUE":
+            raise unsupported(mechanism, f"its output port '{port.name}' gives {spec}: only items of the mechanism's value can be told")
+
+
+def _ports(part: Part, mechanism: Any) -> None:
+    """Input ports add up what arrives; others can not be told in the file."""
+    from psyneulink.core.components.functions.nonstateful.transformfunctions import LinearCombination
+
+    for port in mechanism.input_ports:
+        function = port.function
+        plain = isinstance(function, LinearCombination) and str(function.operation) == "sum" and function.scale == 1
+        if not plain or function.offset != 0 or any(p.exponent is not None for p in port.path_afferents):
+            raise unsupported(mechanism, f"its input port '{port.name}' does not add up its projections: let a mechanism compute it")
+
+
+def _recurrence(part: Part, mechanism: Any) -> None:
+    """The matrix as it is, in place of what it was made from."""
+    projection = getattr(mechanism, "recurrent_projection", None)
+    if projection is None:
+        return
+    parameters = part.setdefault("parameters", {})
+    for key in ("auto", "hetero"):
+        parameters.pop(key, None)
+    parameters["matrix"] = {"value": np.atleast_2d(np.asarray(projection.parameters.matrix.get(None), float)).tolist()}
+
+
+def _settled_arguments(part: Part, mechanism: Any) -> None:
+    """Arguments that were given with how they are to be controlled: the exporter writes that in place of the number."""
+    for name, function in _functions(mechanism):
+        written = part.get("functions", {}).get(_function_id(mechanism, function))
+        if written is None:
+            continue
+        metadata = written.get("metadata", {})
+        for key in [key for key, value in metadata.items() if _has_projection(value)]:
+            parameter = getattr(function.parameters, key, None)
+            if parameter is not None:
+                written.setdefault("args", {})[key] = plain(parameter.default_value)
+                del metadata[key]
+
+
+def _current_values(part: Part, mechanism: Any) -> None:
+    """Numbers that were set after the component was made: the exporter writes those it was made with."""
+    for _, function in _functions(mechanism):
+        written = part.get("functions", {}).get(_function_id(mechanism, function))
+        if written is not None:
+            for parameter in _changed(function):
+                key = parameter.mdf_name or parameter.name
+                place = written.setdefault("args" if key in written.get("args", {}) else "metadata", {})
+                place[key] = _list(parameter.get(None))
+    for parameter in _changed(mechanism):
+        if parameter.name in part.get("parameters", {}):
+            part["parameters"][parameter.name]["value"] = _list(parameter.get(None))
+
+
+def _changed(component: Any) -> Iterator[Any]:
+    from psyneulink.core.globals.parameters import ParameterAlias, SharedParameter
+
+    for parameter in component.parameters:
+        is_own = not isinstance(parameter, (ParameterAlias, SharedParameter)) and parameter.initializer is None
+        if not is_own or parameter.name in ("variable", "value", "seed") or parameter.read_only or not parameter.loggable:
+            continue
+        value = parameter.get(None)
+        if _is_number(value) and not isinstance(value, bool) and not np.array_equal(value, parameter.default_value):
+            yield parameter
+
+
+def _list(value: Any) -> Any:
+    return np.asarray(value).tolist()
+
+
+def _python_functions(part: Part, mechanism: Any) -> None:
+    """Functions of Python's math by their names; others can not be told."""
+    from psyneulink.core.components.functions.userdefinedfunction import UserDefinedFunction
+
+    for _, function in _functions(mechanism):
+        if not isinstance(function, UserDefinedFunction):
+            continue
+        written, custom = part["functions"][_function_id(mechanism, function)], function.custom_function
+        module = str(getattr(custom, "__module__", ""))
+        if module == "math":
+            written.pop("function", None)
+            written["value"] = f"math.{custom.__name__}(variable0)"
+        elif not module.startswith("modeci_mdf."):
+            raise unsupported(
+                mechanism, f"its function is a Python function, {_described(custom)}: take a function of PsyNeuLink or of math"
+            )
+
+
+def _resets(part: Part, mechanism: Any) -> None:
+    """States that begin anew in each trial."""
+    condition = type(mechanism.reset_stateful_function_when).__name__
+    if type(mechanism).__name__ == "DDM":
+        if condition != "AtTrialStart" and mechanism.function.parameters.has_initializers.get(None):
+            raise unsupported(mechanism, f"reset_stateful_function_when={condition}: of a DDM AtTrialStart can be told")
+        return
+    if condition == "Never":
+        return
+    if condition != "AtTrialStart" or hasattr(mechanism, "recurrent_projection"):
+        raise unsupported(mechanism, f"reset_stateful_function_when={condition}: AtTrialStart of a mechanism without recurrence can be told")
+    for parameter in part.get("parameters", {}).values():
+        if "default_initial_value" in parameter:
+            parameter["reset"] = "environment_state_update"
+
+
+def _has_projection(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) and "receiver_port" in item for item in value)
+
+
+def _functions(mechanism: Any) -> list[tuple[str, Any]]:
+    found = [("function", mechanism.function)]
+    integrator = getattr(mechanism, "integrator_function", None)
+    return found + ([("integrator_function", integrator)] if integrator is not None else [])
+
+
+def plain(value: Any) -> Any:
+    """Arrays as lists, numbers of NumPy as Python's; one number in an array as the number."""
+    array = np.asarray(value)
+    if array.dtype == object:
+        return [plain(item) for item in value]
+    return array.item() if array.size == 1 else array.tolist()
+
+
+def _add_function(part: Part, id: str, value: str) -> str:
+    part.setdefault("functions", {})[id] = {"value": value}
+    return id
+
+
+def _noise(part: Part, mechanism: Any) -> None:
+    """A transfer mechanism that does not integrate adds its noise to what its function gets."""
+    from psyneulink.core.components.mechanisms.processing.transfermechanism import TransferMechanism
+
+    if not isinstance(mechanism, TransferMechanism) or mechanism.defaults.integrator_mode:
+        return
+    noise = mechanism.defaults.noise
+    if noise is None or _is_number(noise) and not np.any(noise):
+        return
+    if not _is_number(noise):
+        raise unsupported(mechanism, "noise that is drawn, without integrator_mode: let a function of the mechanism draw it")
+    part.setdefault("parameters", {})["noise"] = {"value": plain(noise)}
+    arguments = part["functions"][_function_id(mechanism)]["args"]
+    arguments["variable0"] = _add_function(part, f"{identifier(mechanism.name)}_with_noise", f"{arguments['variable0']} + noise")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, list, tuple, np.ndarray, np.number)) and np.asarray(value).dtype.kind in "bif"
+
+
+def _code_of_mechanism(part: Part, mechanism: Any) -> None:
+    """What a class of mechanisms does with the value of its function."""
+    change = _CODE.get(type(mechanism).__name__)
+    if change is not None:
+        change(part, mechanism, _function_id(mechanism))
+
+
+def _locus_coeruleus(part: Part, mechanism: Any, function: str) -> None:
+    """Its value begins with the gain, which is what it sends."""
+    gain = _add_function(part, f"{identifier(mechanism.name)}_gain", f"scaling_factor_gain * {function}[1] + base_level_gain")
+    for port in mechanism.output_ports:
+        index = _index(port)
+        part["output_ports"][port_id(port)]["value"] = gain if index == 0 else f"{function}[{index - 1}]"
+
+
+def _prediction_error(part: Part, mechanism: Any, function: str) -> None:
+    """The errors a step earlier, the last one 0."""
+    shifted = _add_function(part, f"{identifier(mechanism.name)}_shifted", f"numpy.append({function}[1:], 0)")
+    for port in mechanism.output_ports:
+        part["output_ports"][port_id(port)]["value"] = shifted
+
+
+_CODE: dict[str, Callable[[Part, Any, str], None]] = {
+    "LCControlMechanism": _locus_coeruleus,
+    "PredictionErrorMechanism": _prediction_error,
+}
+
+
+def _index(port: Any) -> int:
+    spec = port._variable_spec
+    return spec[1] if isinstance(spec, tuple) else 0
+
+
+def _output_functions(part: Part, mechanism: Any) -> None:
+    for port in mechanism.output_ports:
+        if not port.function._is_identity(defaults=True):
+            _output_function(part["output_ports"][port_id(port)], part, port)
+
+
+def _output_function(written: Part, part: Part, port: Any) -> None:
+    from psyneulink.core.components.functions.userdefinedfunction import UserDefinedFunction
+
+    if not isinstance(port.function, UserDefinedFunction):
+        model = json.loads(_function_json(port.function))
+        id = f"{port_id(port)}_function"
+        model.setdefault("args", {})["variable0"] = written["value"]
+        part["functions"][id] = model
+        written["value"] = id
+        return
+    standard = next((item for item in type(port.owner).standard_output_ports if _is_function_of(item, port)), None)
+    if standard is None or str(standard["name"]).upper() not in _STANDARD_PORTS:
+        raise unsupported(
+            port.owner,
+            f"its output port '{port.name}' has a Python function, {_described(port.function.custom_function)}:"
+            " take a function of PsyNeuLink or a standard output port",
+        )
+    written["value"] = f"[{_STANDARD_PORTS[str(standard['name']).upper()].format(written['value'])}]"
+
+
+def _is_function_of(item: Part, port: Any) -> bool:
+    return item.get("function") is port.function.custom_function
+
+
+def _function_json(function: Any) -> str:
+    from psyneulink.core.globals.mdf import PNLJSONEncoder
+
+    (model,) = function.as_mdf_model().to_dict().values()
+    return json.dumps(model, cls=PNLJSONEncoder)
+
+
+def _described(function: Any) -> str:
+    return f"'{getattr(function, '__qualname__', function)}' of {getattr(function, '__module__', 'no module')}"
+
+
+def _defaults(part: Part, mechanism: Any) -> None:
+    """What ports hold before their mechanism has run."""
+    for port in mechanism.output_ports:
+        part["output_ports"][port_id(port)].setdefault("metadata", {})["default"] = np.asarray(port.defaults.value, float).tolist()
+
+
+# Modulation
+
+
+def _modulations(part: Part, mechanism: Any) -> list[Inlet]:
+    """Input ports for what modulates the mechanism, with which the modulated values become expressions."""
+    inlets = []
+    for port in [*mechanism.input_ports, *mechanism.parameter_ports, *mechanism.output_ports]:
+        for projection in port.mod_afferents:
+            if not projection.function._is_identity(defaults=True):
+                raise unsupported(projection, "it has a function of its own: let the signal's mechanism compute it")
+            signal = source(projection.sender)
+            value = np.asarray(signal.defaults.value, float)
+            inlet = identifier(f"{port_id(port)}_from_{signal.owner.name}_{signal.name}")
+            part["input_ports"][inlet] = {"shape": list(value.shape), "type": "float64"}
+            if getattr(getattr(signal.owner, "composition", None), "controller", None) is signal.owner:  # no edge leads to it
+                part["input_ports"][inlet]["default_value"] = value.tolist()
+            _modulate(part, port, projection, inlet)
+            inlets.append(Inlet(signal, identifier(mechanism.name), inlet))
+    return inlets
+
+
+def _modulate(part: Part, port: Any, projection: Any, inlet: str) -> None:
+    place = _modulated(part, port)
+    if place is None:
+        raise unsupported(port.owner, f"nothing in the model computes with its parameter '{port.name}', which '{projection.name}' modulates")
+    holder, key = place
+    value, how = holder[key], str(projection.sender.modulation)
+    if "disable" in how.lower():
+        return
+    if "override" in how.lower():
+        holder[key] = inlet
+    elif "multiplicative" in how:
+        holder[key] = f"({_expression(value)}) * {inlet}"
+    elif "additive" in how:
+        holder[key] = f"({_expression(value)}) + {inlet}"
+    else:
+        raise unsupported(projection.sender, f"it modulates by '{how}': multiplicative, additive or override can be told in MDF")
+
+
+def _expression(value: Any) -> str:
+    return f"numpy.array({value})" if isinstance(value, list) else str(value)
+
+
+def _modulated(part: Part, port: Any) -> tuple[Part, str] | None:
+    """The dict and the key of what the port stands for: an argument, a parameter, the value of an output port."""
+    id = port_id(port)
+    if id in part.get("output_ports", {}):
+        return part["output_ports"][id], "value"
+    if not hasattr(port, "source"):
+        return _modulated_input(part, port, id)
+    owner, name = port.source._owner._owner, port.source.mdf_name or port.source.name
+    function = part.get("functions", {}).get(_function_id(port.owner, owner)) if owner is not port.owner else None
+    if function is None:
+        parameter = part.get("parameters", {}).get(name)
+        return (parameter, "value") if parameter is not None else None
+    arguments = function.setdefault("args", {})
+    if name not in arguments:
+        arguments[name] = plain(port.source.default_value)
+        function.get("metadata", {}).pop(name, None)
+    return arguments, name
+
+
+def _modulated_input(part: Part, port: Any, id: str) -> tuple[Part, str]:
+    """What reads an input port reads a function in its place."""
+    gated = f"{id}_gated"
+    if gated not in part["functions"]:
+        read = id if id in part["input_ports"] else f"{id}_input_combination_function_dimreduce"
+        for function in part["functions"].values():
+            arguments = function.get("args", {})
+            for key, value in arguments.items():
+                if isinstance(value, str):
+                    arguments[key] = _replaced(value, read, gated)
+        part["functions"][gated] = {"value": read}
+    return part["functions"][gated], "value"
+
+
+def _replaced(expression: str, name: str, by: str) -> str:
+    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", by, expression)

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Compositions of PsyNeuLink through mdf_c.psyneulink against Composition.run, all trials, in two runs of which the second goes on.
+
+    check_live.py [--record FOLDER] [NAME...]
+
+Needs PsyNeuLink; mdf_c is found by PYTHONPATH. --record writes what tests without PsyNeuLink hold the engine to: the exported model, the
+inputs of its ports and PsyNeuLink's results, one file a composition. The last line is `N passed, N failed`.
+"""
+
+import argparse
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+warnings.simplefilter("ignore")
+
+import compositions  # noqa: E402
+
+import mdf_c  # noqa: E402
+
+# Results that are drawn at random, by their numbers: the engine's generator gives other numbers than NumPy's.
+DRAWN = {"ddm_analytical": [0], "lca_ddm_chain": [0], "mdf_model_with_control": [3], "mdf_model_integrators": [0]}
+TOLERANCE = 1e-9  # exponentials and sums of PsyNeuLink's are in another order
+
+
+def rows(results, drawn):
+    """Results of all trials, port by port, without those that are drawn."""
+    return [[np.ravel(port).astype(float) for i, port in enumerate(trial) if i not in drawn] for trial in results]
+
+
+def agree(got, want, drawn):
+    if np.shape(got) != np.shape(want):
+        return f"results have the shape {np.shape(got)}, not {np.shape(want)}"
+    for trial, (own, other) in enumerate(zip(rows(got, drawn), rows(want, drawn))):
+        for a, b in zip(own, other):
+            if not np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE):
+                return f"trial {trial + 1}: {a} is not {b}"
+    return None
+
+
+def check(name):
+    composition, inputs, num_trials = compositions.COMPOSITIONS[name]()
+    program = mdf_c.psyneulink.compile(composition)
+    for _ in range(2):
+        last = program.run(inputs, num_trials)
+        want = composition.run(inputs=dict(inputs), num_trials=num_trials)
+        why = agree([last], [want], DRAWN.get(name, ())) or agree(program.results, composition.results, DRAWN.get(name, ()))
+        if why:
+            return why
+    return None
+
+
+def check_refused(name):
+    build, words = compositions.REFUSED[name]
+    try:
+        mdf_c.psyneulink.compile(build()[0])
+    except mdf_c.MdfUnsupportedError as error:
+        return next((f"the error does not say {word!r}: {error}" for word in words if word not in str(error)), None)
+    return "it is not refused"
+
+
+def check_forms_of_inputs(name="sched_everyncalls"):
+    """Lists, functions, generators, single rows, objects as keys: each gives what the same does with Composition.run."""
+
+    def drawn():
+        yield from ({"A": [[value]]} for value in (1.0, 2.0, 3.0))
+
+    build = compositions.COMPOSITIONS[name]
+    forms = [
+        (lambda node: [[1.0], [2.0], [3.0]], None),
+        (lambda node: {node: [[1.0], [2.0]]}, 5),
+        (lambda node: {node: 2.0}, 3),
+        (lambda node: {node: [1.0, 2.0]}, None),
+        (lambda node: lambda trial: {node: [[float(trial)]]}, 3),
+        (lambda node: drawn(), 2),
+        (lambda node: None, 2),
+    ]
+    for number, (form, num_trials) in enumerate(forms):
+        composition = build()[0]
+        program = mdf_c.psyneulink.compile(composition)
+        program.run(form(composition.nodes["A"]), num_trials)
+        composition.run(inputs=form(composition.nodes["A"]), num_trials=num_trials)
+        why = agree(program.results, composition.results, ())
+        if why:
+            return f"form {number}: {why}"
+    return None
+
+
+def check_reset(name="sched_everyncalls"):
+    composition, inputs, num_trials = compositions.COMPOSITIONS[name]()
+    program = mdf_c.psyneulink.compile(composition)
+    first = program.run(inputs, num_trials)
+    program.reset()
+    return agree([program.run(inputs, num_trials)], [first], ()) or (None if len(program.results) == num_trials else "results are kept")
+
+
+def record(name, folder):
+    composition, inputs, num_trials = compositions.COMPOSITIONS[name]()
+    program = mdf_c.psyneulink.compile(composition)
+    steps = [{port: value.tolist() for port, value in step.items()} for step in program.model_inputs(inputs, num_trials)]
+    composition.run(inputs=inputs, num_trials=num_trials)
+    results = [
+        {".".join(place): np.ravel(port).tolist() for i, (place, port) in enumerate(zip(program.outlets, trial)) if i not in DRAWN.get(name, ())}
+        for trial in composition.results
+    ]
+    text = json.dumps({"model": program.model, "inputs": steps, "results": results}, separators=(",", ":"))
+    (Path(folder) / f"{name}.json").write_text(text + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    n_passed, failed = 0, []
+    checks = {name: (check, name) for name in compositions.COMPOSITIONS}
+    checks |= {name: (check_refused, name) for name in compositions.REFUSED}
+    checks |= {"forms_of_inputs": (check_forms_of_inputs,), "reset": (check_reset,)}
+    for name in arguments.names or checks:
+        function, *given = checks[name]
+        try:
+            why = function(*given)
+        except Exception as error:  # the others are to be tried, whatever is wrong with this one
+            why = f"{type(error).__name__}: {error}"
+        if why:
+            failed.append(name)
+            print(f"FAIL {name}: {why[:300]}", flush=True)
+            continue
+        n_passed += 1
+        if arguments.record and name in compositions.COMPOSITIONS:
+            record(name, arguments.record)
+    print(f"{n_passed} passed, {len(failed)} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,869 @@
+"""Compositions of PsyNeuLink, small ones, as functions: what the live door (`mdf_c.psyneulink`) is compared with Composition.run on.
+
+COMPOSITIONS maps a name to a function without arguments; what it returns are the composition, the inputs by names of mechanisms
+(or None) and the number of trials. REFUSED has such functions, too, each with words of the error.
+"""
+
+import functools
+import math
+
+import numpy as np
+import psyneulink as pnl
+from modeci_mdf.functions.standard import mdf_functions
+from psyneulink.core.globals.utilities import set_global_seed
+
+COMPOSITIONS = {}
+REFUSED = {}
+
+
+def composition(function):
+    @functools.wraps(function)
+    def build():
+        for registry in pnl.primary_registries:  # else a second mechanism "A" is called "A-1"
+            pnl.clear_registry(registry)
+        set_global_seed(0)
+        return function()
+
+    COMPOSITIONS[function.__name__] = build
+    return build
+
+
+def comp(*pathways, name="comp"):
+    result = pnl.Composition(name=name)
+    for pathway in pathways:
+        result.add_linear_processing_pathway(pathway) if isinstance(pathway, list) else result.add_node(pathway)
+    return result
+
+
+def alone(mechanism, inputs):
+    """A mechanism by itself."""
+    return comp(mechanism), {mechanism.name: inputs}, len(inputs)
+
+
+def processing(function, inputs):
+    return alone(pnl.ProcessingMechanism(name="T", input_shapes=len(inputs[0]), function=function), inputs)
+
+
+def integrator(function):
+    return alone(pnl.IntegratorMechanism(name="T", function=function), [[1.0]] * 4)
+
+
+# Functions
+
+
+@composition
+def accumulator():
+    return integrator(pnl.AccumulatorIntegrator(rate=0.9, increment=0.4))
+
+
+@composition
+def dual_adaptive():
+    return integrator(pnl.DualAdaptiveIntegrator())
+
+
+@composition
+def binomialdistort0():
+    return processing(pnl.Identity(), [[1.0, 3.0, 2.0]])
+
+
+@composition
+def buffer():
+    return processing(pnl.Buffer(default_variable=[[0.0, 0.0]], initializer=[[0.0, 0.0]], history=3), [[1, 2], [3, 4], [5, 6], [7, 8]])
+
+
+@composition
+def logistic_x0_scale():
+    return processing(pnl.Logistic(gain=2.0, bias=-0.6, scale=3.0, offset=0.25), [[1.0], [-1.0]])
+
+
+@composition
+def normalize():
+    return processing(pnl.Normalize(), [[1.0, -2.0, 0.5]])
+
+
+@composition
+def onehot():
+    return processing(pnl.OneHot(mode=pnl.ARG_MAX_INDICATOR), [[1.0, 3.0, 2.0]])
+
+
+@composition
+def reduce_prod():
+    mechanism = pnl.ProcessingMechanism(name="T", default_variable=[[0.0, 0.0, 0.0]], function=pnl.Reduce(operation=pnl.PRODUCT))
+    return alone(mechanism, [[1.0, 3.0, 2.0]])
+
+
+@composition
+def relu():
+    return processing(pnl.ReLU(gain=2.0, bias=0.1, leak=0.2), [[1.0, -2.0, 0.5]])
+
+
+@composition
+def softmax_default():
+    return processing(pnl.SoftMax(), [[1.0, 2.0, 0.5]])
+
+
+@composition
+def softmax_maxval():
+    return processing(pnl.SoftMax(output=pnl.MAX_VAL), [[1.0, 2.0, 0.5]])
+
+
+# Mechanisms with several input ports
+
+
+@composition
+def comparator():
+    mechanism = pnl.ComparatorMechanism(name="O", sample=[0.0, 0.0], target=[0.0, 0.0])
+    return comp(mechanism), {"O": [[[1.0, 2.0], [3.0, 5.0]]]}, 1
+
+
+@composition
+def linearcombination_weights():
+    function = pnl.LinearCombination(weights=[[2.0], [-1.0]], exponents=[[1.0], [2.0]], scale=2.0, offset=1.0)
+    mechanism = pnl.ProcessingMechanism(name="O", default_variable=[[0.0, 0.0], [0.0, 0.0]], function=function)
+    return comp(mechanism), {"O": [[[1.0, 2.0], [3.0, 4.0]]]}, 1
+
+
+@composition
+def objective_product():
+    function = pnl.LinearCombination(operation=pnl.PRODUCT)
+    mechanism = pnl.ObjectiveMechanism(name="O", default_variable=[[0.0, 0.0], [0.0, 0.0]], function=function)
+    return comp(mechanism), {"O": [[[1.0, 2.0], [3.0, 4.0]]]}, 1
+
+
+@composition
+def prediction_error():
+    mechanism = pnl.PredictionErrorMechanism(name="T", sample=[0.0] * 4, target=[0.0] * 4)
+    return comp(mechanism), {"T": [[[0.0, 1.0, 2.0, 3.0], [0.0, 0.0, 1.0, 0.0]]]}, 1
+
+
+# Transfer mechanisms
+
+
+@composition
+def transfer_clip():
+    return alone(pnl.TransferMechanism(name="T", input_shapes=2, function=pnl.Linear(slope=2.0), clip=(-1.0, 1.0)), [[1.0, 0.3]])
+
+
+@composition
+def transfer_mean_variance():
+    mechanism = pnl.TransferMechanism(name="T", input_shapes=3, output_ports=[pnl.RESULT, pnl.MEAN, pnl.VARIANCE])
+    return alone(mechanism, [[1.0, 2.0, 6.0]])
+
+
+@composition
+def transfer_noise_const():
+    return alone(pnl.TransferMechanism(name="T", noise=0.5), [[1.0], [2.0]])
+
+
+@composition
+def transfer_num_executions():
+    mechanism = pnl.TransferMechanism(
+        name="T",
+        integrator_mode=True,
+        integration_rate=0.5,
+        termination_measure=pnl.TimeScale.TRIAL,
+        termination_threshold=5,
+        execute_until_finished=True,
+    )
+    return alone(mechanism, [[1.0], [2.0]])
+
+
+@composition
+def transfer_until_finished():
+    mechanism = pnl.TransferMechanism(
+        name="T", integrator_mode=True, integration_rate=0.5, termination_threshold=0.1, execute_until_finished=True
+    )
+    return alone(mechanism, [[1.0], [2.0]])
+
+
+@composition
+def recurrent_auto_hetero():
+    mechanism = pnl.RecurrentTransferMechanism(name="R", input_shapes=3, auto=0.5, hetero=-0.2)
+    return alone(mechanism, [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
+
+
+# Decisions
+
+
+@composition
+def ddm_analytical():
+    function = pnl.DriftDiffusionAnalytical(drift_rate=0.3, threshold=1.2, noise=0.7, non_decision_time=0.3)
+    return alone(pnl.DDM(name="D", function=function), [[1.0], [-0.5], [0.25]])
+
+
+@composition
+def ddm_integrator_step():
+    function = pnl.DriftDiffusionIntegrator(rate=1.0, noise=0.0, threshold=3.5)
+    return alone(pnl.DDM(name="D", function=function, execute_until_finished=False), [[1.0]] * 6)
+
+
+@composition
+def lca_ddm_chain():
+    first = pnl.DDM(name="D1", function=pnl.DriftDiffusionAnalytical(drift_rate=0.5))
+    second = pnl.DDM(name="D2", function=pnl.DriftDiffusionAnalytical(drift_rate=0.2))
+    return comp([first, second]), {"D1": [[1.0], [0.5]]}, 2
+
+
+# Several mechanisms
+
+
+@composition
+def autodiff_xor():
+    rng = np.random.RandomState(0)
+    nodes = [
+        pnl.TransferMechanism(name="I", input_shapes=2),
+        pnl.TransferMechanism(name="H", input_shapes=3, function=pnl.Logistic),
+        pnl.TransferMechanism(name="O", input_shapes=1, function=pnl.Logistic),
+    ]
+    first, second = pnl.MappingProjection(matrix=rng.randn(2, 3)), pnl.MappingProjection(matrix=rng.randn(3, 1))
+    result = pnl.AutodiffComposition(name="xor", pathways=[[nodes[0], first, nodes[1], second, nodes[2]]])
+    return result, {"I": [[0, 0], [0, 1], [1, 0], [1, 1]]}, 4
+
+
+@composition
+def converge_sum():
+    a, b, c = (pnl.TransferMechanism(name=name, input_shapes=2) for name in "ABC")
+    result = comp([a, c], [b, pnl.MappingProjection(matrix=[[1.0, 2.0], [3.0, 4.0]]), c])
+    return result, {"A": [[1.0, 2.0], [0.0, 1.0]], "B": [[3.0, 4.0], [1.0, 1.0]]}, 2
+
+
+@composition
+def shadow_inputs():
+    a = pnl.TransferMechanism(name="A", function=pnl.Linear(slope=5.0))
+    b = pnl.TransferMechanism(name="B", input_ports=[a.input_port])
+    return comp(b, a), {"A": [[1.0], [2.0]]}, 2
+
+
+@composition
+def stroop_feedforward():
+    def layer(name, **settings):
+        return pnl.ProcessingMechanism(name=name, input_shapes=2, **settings)
+
+    color_in, word_in, task = layer("COLOR INPUT"), layer("WORD INPUT"), layer("TASK INPUT")
+    color, word = (layer(name, function=pnl.Logistic(bias=-4)) for name in ("COLOR HIDDEN", "WORD HIDDEN"))
+    out = layer("OUTPUT", function=pnl.Logistic())
+    strong, weak = np.array([[3, -3], [-3, 3]]), np.array([[2, -2], [-2, 2]])
+    result = comp(
+        [color_in, weak, color, weak, out],
+        [word_in, strong, word, strong, out],
+        [task, np.array([[4, 4], [0, 0]]), color],
+        [task, np.array([[0, 0], [4, 4]]), word],
+        name="Stroop",
+    )
+    color_naming, word_reading = [1, 0], [0, 1]
+    inputs = {
+        "COLOR INPUT": [[1, 0], [1, 0], [0, 1]],
+        "WORD INPUT": [[0, 1], [1, 0], [1, 0]],
+        "TASK INPUT": [color_naming, color_naming, word_reading],
+    }
+    return result, inputs, 3
+
+
+@composition
+def mdf_model_varied_matrix_sizes():
+    rng = np.random.RandomState(5)
+    sizes = {"A": 2, "B": 3, "C": 4, "D": 5, "F": 4}
+    nodes = {name: pnl.TransferMechanism(name=name, input_shapes=size) for name, size in sizes.items()}
+    nodes["E"] = pnl.TransferMechanism(name="E", default_variable=[[0.0] * 3, [0.0] * 3])
+    result = comp(*nodes.values())
+
+    def connect(sender, receiver, rows, columns, matrix=None):
+        matrix = rng.rand(rows, columns) if matrix is None else matrix
+        result.add_projection(pnl.MappingProjection(matrix=matrix), sender=nodes[sender], receiver=receiver)
+
+    connect("A", nodes["B"], 2, 3, np.arange(1.0, 7).reshape(2, 3))
+    connect("A", nodes["C"], 2, 4, np.arange(1.0, 9).reshape(2, 4))
+    connect("B", nodes["D"], 3, 5, np.arange(1.0, 16).reshape(3, 5))
+    connect("C", nodes["D"], 4, 5, np.arange(1.0, 21).reshape(4, 5))
+    connect("A", nodes["E"].input_ports[0], 2, 3)
+    connect("B", nodes["E"].input_ports[1], 3, 3)
+    connect("C", nodes["E"].input_ports[0], 4, 3)
+    connect("D", nodes["E"].input_ports[1], 5, 3)
+    connect("E", nodes["F"], 3, 4)
+    return result, {"A": [[1.0, 2.0]]}, 1
+
+
+@composition
+def feedback_cycle():
+    a = pnl.TransferMechanism(name="A", function=pnl.Logistic(gain=2.0))
+    b = pnl.TransferMechanism(name="B", integrator_mode=True, integration_rate=0.5)
+    result = comp([a, pnl.MappingProjection(matrix=[[0.7]]), b])
+    result.add_projection(pnl.MappingProjection(matrix=[[-0.3]]), sender=b, receiver=a, feedback=True)
+    return result, {"A": [[1.0], [0.5], [0.2]]}, 3
+
+
+@composition
+def lib_cohen_huston_horse_race():
+    def recurrent(name, size, **settings):
+        return pnl.RecurrentTransferMechanism(
+            name=name, input_shapes=size, hetero=-2.0, integrator_mode=True, integration_rate=0.1, **settings
+        )
+
+    colors_in, words_in = (pnl.TransferMechanism(name=name, input_shapes=3) for name in ("COLORS_INPUT", "WORDS_INPUT"))
+    task_in = pnl.TransferMechanism(name="TASK_INPUT", input_shapes=2)
+    task, response = (recurrent(name, 2, function=pnl.Logistic()) for name in ("TASK", "RESPONSE"))
+    colors, words = (recurrent(name, 3, function=pnl.Logistic(x_0=4.0)) for name in ("COLORS HIDDEN", "WORDS HIDDEN"))
+    stimulus, none = np.diag([1.0, 1.0, 0.0]), np.zeros((2, 3))
+    weak, strong = (weight * np.eye(3, 2) for weight in (1.5, 2.5))
+    color_task, word_task = np.array([[4.0, 0.0]] * 3), np.array([[0.0, 4.0]] * 3)
+    result = comp(
+        [colors_in, stimulus, colors, weak, response, none, colors],
+        [words_in, stimulus, words, strong, response, none, words],
+        [task_in, task, color_task.T, colors, color_task, task],
+        [task_in, task, word_task.T, words, word_task, task],
+    )
+    return result, {"COLORS_INPUT": [[1, 0, 0]], "WORDS_INPUT": [[0, 1, 0]], "TASK_INPUT": [[1, 0]]}, 10
+
+
+# Schedules
+
+
+@composition
+def ex_SimpleBranching_conditional():
+    a, b, c, d = (pnl.TransferMechanism(name=name) for name in "ABCD")
+    result = comp([a, b, c], [a, b, d])
+    result.scheduler.add_condition_set(
+        {a: pnl.AtNCalls(a, 0), b: pnl.Always(), c: pnl.EveryNCalls(b, 5), d: pnl.EveryNCalls(c, 2)}
+    )
+    return result, {"A": [[1.0]]}, 2
+
+
+@composition
+def ex_SimpleLinear_conditional():
+    a, b, c = (pnl.TransferMechanism(name=name) for name in "ABC")
+    result = comp([a, b, c])
+    result.scheduler.add_condition_set({a: pnl.AtNCalls(a, 0), b: pnl.Always(), c: pnl.EveryNCalls(b, 5)})
+    return result, {"A": [[1.0]]}, 2
+
+
+def scheduled():
+    a = pnl.IntegratorMechanism(name="A", function=pnl.SimpleIntegrator(rate=0.5))
+    b = pnl.TransferMechanism(name="B", function=pnl.Linear(slope=2.0))
+    c = pnl.TransferMechanism(name="C", function=pnl.Linear(slope=3.0, intercept=1.0))
+    return comp([a, b, c]), a, b, c
+
+
+@composition
+def sched_afterncalls_any_all_not():
+    result, a, b, c = scheduled()
+    result.scheduler.add_condition(b, pnl.All(pnl.AfterNCalls(a, 3), pnl.Not(pnl.AtPass(4))))
+    result.scheduler.add_condition(c, pnl.Any(pnl.AfterNCalls(b, 2), pnl.AtPass(1)))
+    result.termination_processing = {pnl.TimeScale.TRIAL: pnl.AfterNCalls(c, 4)}
+    return result, {"A": [[1.0]]}, 2
+
+
+@composition
+def sched_everyncalls():
+    result, a, b, c = scheduled()
+    result.scheduler.add_condition_set({b: pnl.EveryNCalls(a, 2), c: pnl.EveryNCalls(b, 2)})
+    return result, {"A": [[1.0]]}, 2
+
+
+@composition
+def sched_nwhen():
+    result, a, b, c = scheduled()
+    result.scheduler.add_condition_set({b: pnl.NWhen(pnl.AfterNCalls(a, 2), 1), c: pnl.EveryNCalls(b, 1)})
+    result.termination_processing = {pnl.TimeScale.TRIAL: pnl.AfterNPasses(5)}
+    return result, {"A": [[1.0]]}, 1
+
+
+@composition
+def mdf_model_basic():
+    a = pnl.TransferMechanism(name="A", function=pnl.Linear(slope=5.0, intercept=2.0))
+    b = pnl.TransferMechanism(name="B", function=pnl.Logistic())
+    result = comp([a, b])
+    result.scheduler.add_condition_set({a: pnl.EveryNPasses(1), b: pnl.EveryNCalls(a, 2)})
+    result.termination_processing = {
+        pnl.TimeScale.RUN: pnl.AfterNTrials(1),
+        pnl.TimeScale.TRIAL: pnl.All(pnl.Not(pnl.BeforeNCalls(b, 5))),
+    }
+    return result, {"A": [[1.0]]}, 1
+
+
+@composition
+def mdf_ddi_threshold():
+    function = pnl.DriftDiffusionIntegrator(rate=0.5, offset=1, non_decision_time=1, seed=0, noise=0.0, threshold=100.0)
+    a = pnl.IntegratorMechanism(name="A", function=function)
+    result = comp(a)
+    reached = [pnl.Threshold(a, "value", sign * 100.0, test, (0, 0)) for sign, test in ((1, ">="), (-1, "<="))]
+    result.termination_processing = {pnl.TimeScale.TRIAL: pnl.Or(*reached)}
+    return result, {"A": [[1.0]]}, 1
+
+
+@composition
+def mdf_model_udfs():
+    a = pnl.TransferMechanism(name="A")
+    functions = {"B": pnl.UserDefinedFunction(mdf_functions["sin"]["function"], scale=1), "C": pnl.UserDefinedFunction(math.cos)}
+    b, c = (pnl.ProcessingMechanism(name=name, function=function) for name, function in functions.items())
+    result = comp([a, b, c])
+    result.scheduler.add_condition_set({b: pnl.EveryNCalls(a, 2), c: pnl.EveryNCalls(b, 2)})
+    return result, {"A": [[10.0]]}, 1
+
+
+# What the file does not say
+
+
+@composition
+def nested_simple():
+    x = pnl.TransferMechanism(name="X", input_shapes=2, function=pnl.Linear(slope=2.0))
+    y = pnl.TransferMechanism(name="Y", input_shapes=2, function=pnl.Logistic())
+    inner = comp([x, y], name="inner")
+    a = pnl.TransferMechanism(name="A", input_shapes=2)
+    z = pnl.TransferMechanism(name="Z", input_shapes=2, function=pnl.Linear(intercept=1.0))
+    return comp([a, inner, z], name="outer"), {"A": [[1.0, 2.0], [0.0, 1.0]]}, 2
+
+
+@composition
+def nested_origin():
+    x = pnl.IntegratorMechanism(name="X", function=pnl.SimpleIntegrator(rate=0.5))
+    y = pnl.TransferMechanism(name="Y")
+    inner = comp([x, y], name="inner")
+    inner.scheduler.add_condition(y, pnl.EveryNCalls(x, 3))
+    return comp(inner, name="outer"), {"inner": [[1.0], [2.0]]}, 2
+
+
+@composition
+def mdf_model_nested_comp_with_scheduler():
+    e, f = (pnl.TransferMechanism(name=name) for name in "EF")
+    inner = comp(e, f, name="Inner Composition")
+    a = pnl.TransferMechanism(name="A", function=pnl.Linear(slope=5.0, intercept=2.0))
+    b = pnl.TransferMechanism(name="B", function=pnl.Logistic)
+    c, d = pnl.RecurrentTransferMechanism(name="C"), pnl.IntegratorMechanism(name="D", function=pnl.SimpleIntegrator)
+    result = comp(a, b, c, d, inner)
+    for sender, receiver in ((a, b), (a, c), (b, d), (c, d), (c, inner)):
+        result.add_projection(pnl.MappingProjection(), sender, receiver)
+    inner.add_projection(pnl.MappingProjection(), e, f)
+    result.scheduler.add_condition_set(
+        {a: pnl.EveryNPasses(1), b: pnl.EveryNCalls(a, 2), c: pnl.EveryNCalls(b, 2), d: pnl.TimeInterval(start=1)}
+    )
+    result.termination_processing = {
+        pnl.TimeScale.RUN: pnl.AfterNTrials(1),
+        pnl.TimeScale.TRIAL: pnl.AfterNCalls(d, 4),
+    }
+    return result, {"A": [[1.0]]}, 1
+
+
+@composition
+def control_forward():
+    a, b = pnl.TransferMechanism(name="A"), pnl.TransferMechanism(name="B", function=pnl.Logistic())
+    c = pnl.ControlMechanism(name="C", monitor_for_control=a, control_signals=[("gain", b)])
+    return comp([a, b], c), {"A": [[1.0], [0.5], [2.0]]}, 3
+
+
+@composition
+def gating():
+    a, b = (pnl.TransferMechanism(name=name, input_shapes=2) for name in "AB")
+    g = pnl.GatingMechanism(name="G", gate=[b.output_port])
+    return comp([a, b], g), {"A": [[1.0, 2.0], [1.0, 2.0]], "G": [[0.5], [2.0]]}, 2
+
+
+@composition
+def lib_gilzenrat():
+    def layer(name, size, x_0, **settings):
+        return pnl.LCAMechanism(
+            name=name,
+            input_shapes=size,
+            time_step_size=0.02,
+            leak=1.0,
+            function=pnl.Logistic(x_0=x_0),
+            noise=pnl.NormalDist(standard_deviation=0.0),
+            integrator_mode=True,
+            **settings,
+        )
+
+    source = pnl.TransferMechanism(name="INPUT LAYER", input_shapes=2, initial_value=np.array([[0.0, 0.0]]))
+    decision = layer("DECISION LAYER", 2, 0.0, self_excitation=1.0, competition=1.0)
+    response = layer("RESPONSE", 1, 2.0, self_excitation=2.0)
+    coherence, v, w = 0.95, (0.07 - 0.05 * 0.5) / 0.95, 0.14
+    of_lc = {"threshold": 0.5, "uncorrelated_activity": 0.5, "time_step_size": 0.02, "mode": coherence, "time_constant_v": 0.05}
+    of_lc |= {"time_constant_w": 5.0, "a_v": -1.0, "b_v": 1.0, "c_v": 1.0, "d_v": 0.0, "e_v": -1.0, "f_v": 1.0}
+    of_lc |= {"a_w": 1.0, "b_w": -1.0, "c_w": 0.0, "t_0": 0.0, "initial_v": v, "initial_w": w}
+    monitor = pnl.ObjectiveMechanism(
+        name="LC ObjectiveMechanism", function=pnl.Linear, monitor=[(decision, None, None, np.array([[0.3], [0.0]]))]
+    )
+    lc = pnl.LCControlMechanism(
+        name="LC",
+        integration_method="EULER",
+        base_level_gain=0.5,
+        scaling_factor_gain=3.0,
+        objective_mechanism=monitor,
+        modulated_mechanisms=[decision, response],
+        **{f"{name}_FitzHughNagumo": value for name, value in of_lc.items()},
+    )
+    crossed, out = np.array([[1.0, 0.33], [0.33, 1.0]]), np.array([[1.84], [0.0]])
+    result = comp([source, crossed, decision, out, response], lc)
+    return result, {"INPUT LAYER": [[0.0, 0.0]] * 10 + [[1.0, 0.0]] * 10}, 20
+
+
+@composition
+def autoassociative_learning():
+    matrix = 0.1 * (np.ones((4, 4)) - np.eye(4))
+    mechanism = pnl.RecurrentTransferMechanism(name="R", input_shapes=4, matrix=matrix, enable_learning=True)
+    return alone(mechanism, [[1.0, 0.0, 1.0, 0.0]] * 3)
+
+
+@composition
+def mdf_model_integrators():
+    def noise(kind, **settings):
+        return kind(seed=0, **settings)
+
+    def transfer(name, rate, function, integrator):
+        settings = {} if rate is None else {"integration_rate": rate}
+        return pnl.TransferMechanism(
+            name=name, function=function, integrator_mode=True, integrator_function=integrator, **settings
+        )
+
+    uniform, normal = pnl.UniformDist, pnl.NormalDist
+    a = transfer(
+        "A", None, pnl.Linear(slope=0.5, intercept=1.0), pnl.SimpleIntegrator(rate=0.5, noise=noise(uniform, low=-1.0, high=1.0))
+    )
+    b = transfer(
+        "B",
+        0.9,
+        pnl.Logistic(gain=0.1),
+        pnl.AdaptiveIntegrator(offset=-1, noise=noise(normal, mean=-1.0, standard_deviation=0.5)),
+    )
+    c = transfer("C", 0.5, pnl.Linear(), pnl.AccumulatorIntegrator(noise=noise(normal, standard_deviation=0.25)))
+    d = transfer(
+        "D",
+        0.5,
+        pnl.Linear(),
+        pnl.LeakyCompetingIntegrator(noise=noise(uniform, low=-0.5, high=0.5), time_step_size=0.2),
+    )
+    e = pnl.IntegratorMechanism(
+        name="E", function=pnl.SimpleIntegrator(rate=0.5, offset=-1, noise=noise(uniform, low=-0.25, high=0.5))
+    )
+    result = comp([a, b, c, d, e])
+    twice = {after: pnl.EveryNCalls(before, 2) for before, after in ((a, b), (b, c), (c, d), (d, e))}
+    result.scheduler.add_condition_set({a: pnl.EveryNPasses(1), **twice})
+    result.termination_processing = {
+        pnl.TimeScale.RUN: pnl.AfterNTrials(1),
+        pnl.TimeScale.TRIAL: pnl.All(pnl.Not(pnl.BeforeNCalls(e, 5))),
+    }
+    return result, {"A": [[1.0]]}, 1
+
+
+@composition
+def mdf_model_with_control():
+    samples = np.arange(0.1, 1.01, 0.3)
+    source = pnl.TransferMechanism(name="Input")
+    reward = pnl.TransferMechanism(name="reward", output_ports=[pnl.RESULT, pnl.MEAN, pnl.VARIANCE])
+    function = pnl.DriftDiffusionAnalytical(noise=0.5, starting_value=0, non_decision_time=0.45)
+    ports = [pnl.DECISION_VARIABLE, pnl.RESPONSE_TIME, pnl.PROBABILITY_UPPER_THRESHOLD]
+    decision = pnl.DDM(name="Decision", function=function, output_ports=ports)
+    result = pnl.Composition(name="comp")
+    for node in (reward, decision):
+        result.add_node(node, required_roles=[pnl.NodeRole.OUTPUT])
+    result.add_linear_processing_pathway([source, pnl.IDENTITY_MATRIX, decision])
+    objective = pnl.ObjectiveMechanism(
+        function=pnl.LinearCombination(operation=pnl.PRODUCT),
+        monitor=[
+            reward,
+            decision.output_ports[pnl.PROBABILITY_UPPER_THRESHOLD],
+            (decision.output_ports[pnl.RESPONSE_TIME], -1, 1),
+        ],
+    )
+    controller = pnl.OptimizationControlMechanism(
+        agent_rep=result,
+        state_features=[source.input_port, reward.input_port],
+        state_feature_function=pnl.AdaptiveIntegrator(rate=0.5),
+        objective_mechanism=objective,
+        function=pnl.GridSearch,
+        control=[
+            {pnl.PROJECTIONS: (name, decision), pnl.ALLOCATION_SAMPLES: samples} for name in ("drift_rate", pnl.THRESHOLD)
+        ],
+    )
+    result.add_controller(controller)
+    return result, {"Input": [[0.5], [0.123]], "reward": [[20.0], [20.0]]}, 2
+
+
+# More of what the file does not say
+
+
+def controlled(modulation):
+    a, b = pnl.TransferMechanism(name="A"), pnl.TransferMechanism(name="B", function=pnl.Linear(slope=3.0, intercept=0.5))
+    signals = [pnl.ControlSignal(modulates=(name, b), modulation=modulation) for name in ("slope", "intercept")]
+    c = pnl.ControlMechanism(name="C", monitor_for_control=a, control_signals=signals)
+    return comp([a, b], c), {"A": [[1.0], [0.5], [2.0]]}, 3
+
+
+@composition
+def control_additive():
+    return controlled(pnl.ADDITIVE)
+
+
+@composition
+def control_override():
+    return controlled(pnl.OVERRIDE)
+
+
+@composition
+def control_two_signals():
+    a, b = pnl.TransferMechanism(name="A"), pnl.TransferMechanism(name="B", input_shapes=2, function=pnl.Linear(slope=3.0))
+    first = pnl.ControlMechanism(name="C", monitor_for_control=a, control_signals=[("slope", b)])
+    second = pnl.ControlMechanism(name="D", monitor_for_control=a, control_signals=[("slope", b)])
+    return comp([a, np.array([[1.0, 2.0]]), b], first, second), {"A": [[1.0], [0.5], [2.0]]}, 3
+
+
+@composition
+def control_feedback():
+    """What is controlled comes before what is monitored: the signal of the trial before counts."""
+    a = pnl.TransferMechanism(name="A", function=pnl.Linear(slope=2.0))
+    b = pnl.TransferMechanism(name="B", function=pnl.Logistic())
+    c = pnl.ControlMechanism(name="C", monitor_for_control=b, control_signals=[("slope", a)])
+    return comp([a, b], c), {"A": [[1.0], [0.5], [2.0]]}, 3
+
+
+@composition
+def control_integration_rate():
+    a = pnl.TransferMechanism(name="A")
+    b = pnl.TransferMechanism(name="B", integrator_mode=True, integration_rate=0.5)
+    c = pnl.ControlMechanism(name="C", monitor_for_control=a, control_signals=[("integration_rate", b)])
+    return comp([a, b], c), {"A": [[1.0], [0.5], [0.25]]}, 3
+
+
+@composition
+def control_into_nested():
+    x = pnl.TransferMechanism(name="X", function=pnl.Linear(slope=2.0))
+    inner = comp(x, name="inner")
+    a = pnl.TransferMechanism(name="A")
+    c = pnl.ControlMechanism(name="C", monitor_for_control=a, control_signals=[("slope", x)])
+    return comp([a, inner], c, name="outer"), {"A": [[1.0], [0.5], [2.0]]}, 3
+
+
+@composition
+def gating_input():
+    a, b = (pnl.TransferMechanism(name=name, input_shapes=2) for name in "AB")
+    g = pnl.GatingMechanism(name="G", gate=[b.input_port])
+    return comp([a, pnl.MappingProjection(matrix=[[1.0, 2.0], [3.0, 4.0]]), b], g), {"A": [[1.0, 2.0]] * 2, "G": [[0.5], [2.0]]}, 2
+
+
+@composition
+def nested_matrices():
+    x = pnl.TransferMechanism(name="X", input_shapes=3, function=pnl.Linear(slope=2.0))
+    inner = comp(x, name="inner")
+    a, z = pnl.TransferMechanism(name="A", input_shapes=2), pnl.TransferMechanism(name="Z", input_shapes=2)
+    into, out = np.arange(6.0).reshape(2, 3), np.array([[1.0, 0.5], [0.0, 2.0], [1.0, 1.0]])
+    result = comp(a, inner, z, name="outer")
+    result.add_projection(pnl.MappingProjection(matrix=into), a, inner)
+    result.add_projection(pnl.MappingProjection(matrix=out), inner, z)
+    return result, {"A": [[1.0, 2.0], [0.0, 1.0]]}, 2
+
+
+@composition
+def nested_twice():
+    x = pnl.TransferMechanism(name="X", function=pnl.Linear(slope=2.0))
+    y = pnl.IntegratorMechanism(name="Y", function=pnl.SimpleIntegrator(rate=0.5))
+    innermost = comp([x, y], name="innermost")
+    w = pnl.TransferMechanism(name="W", function=pnl.Linear(intercept=1.0))
+    inner = comp([innermost, w], name="inner")
+    a, z = pnl.TransferMechanism(name="A"), pnl.TransferMechanism(name="Z", function=pnl.Logistic())
+    return comp([a, inner, z], name="outer"), {"A": [[1.0], [2.0], [3.0]]}, 3
+
+
+@composition
+def nested_two_ports():
+    """Two input mechanisms within, of which one is an output, too, and is read by the other output."""
+    x, y = pnl.TransferMechanism(name="X", function=pnl.Linear(slope=2.0)), pnl.TransferMechanism(name="Y", input_shapes=2)
+    z = pnl.TransferMechanism(name="Z")
+    inner = pnl.Composition(name="inner")
+    inner.add_node(x, required_roles=[pnl.NodeRole.OUTPUT])
+    inner.add_linear_processing_pathway([x, z])
+    inner.add_node(y)
+    return comp(inner, name="outer"), {"inner": [[[1.0], [2.0, 3.0]], [[4.0], [5.0, 6.0]]]}, 2
+
+
+@composition
+def output_ports_custom():
+    ports = [
+        pnl.RESULT,
+        pnl.STANDARD_DEVIATION,
+        {pnl.NAME: "GAINED", pnl.FUNCTION: pnl.Logistic(gain=2.0)},
+        {pnl.NAME: "SLOPED", pnl.FUNCTION: pnl.Linear(slope=2.0, intercept=1.0)},
+    ]
+    mechanism = pnl.TransferMechanism(name="T", input_shapes=3, output_ports=ports)
+    return alone(mechanism, [[1.0, 2.0, 6.0], [0.0, -1.0, 1.0]])
+
+
+@composition
+def comparator_sums():
+    mechanism = pnl.ComparatorMechanism(name="O", sample=[0.0, 0.0], target=[0.0, 0.0], output_ports=[pnl.OUTCOME, "SSE", "MSE"])
+    return comp(mechanism), {"O": [[[1.0, 2.0], [3.0, 5.0]]]}, 1
+
+
+@composition
+def changed_afterwards():
+    a, b = pnl.TransferMechanism(name="A"), pnl.TransferMechanism(name="B", noise=0.1)
+    projection = pnl.MappingProjection(matrix=[[2.0]])
+    result = comp([a, projection, b])
+    a.function.parameters.slope.set(3.0, None)
+    projection.parameters.matrix.set(np.array([[5.0]]), None)
+    return result, {"A": [[1.0], [2.0]]}, 2
+
+
+@composition
+def threshold_of_value():
+    a = pnl.TransferMechanism(name="A", input_shapes=2, integrator_mode=True, integration_rate=0.1)
+    b = pnl.TransferMechanism(name="B", input_shapes=2)
+    result = comp([a, b])
+    result.scheduler.add_condition(b, pnl.Threshold(a, "value", 0.5, ">=", (0, 1)))
+    return result, {"A": [[1.0, 1.0]]}, 2
+
+
+@composition
+def threshold_of_number():
+    a = pnl.TransferMechanism(name="A", integrator_mode=True, integration_rate=0.1)
+    b = pnl.TransferMechanism(name="B")
+    result = comp([a, b])
+    result.scheduler.add_condition(b, pnl.Threshold(a, "value", 0.5, ">=", (0, 0)))
+    return result, {"A": [[1.0]]}, 2
+
+
+@composition
+def reset_each_trial():
+    a = pnl.TransferMechanism(
+        name="A", integrator_mode=True, integration_rate=0.5, reset_stateful_function_when=pnl.AtTrialStart()
+    )
+    b = pnl.TransferMechanism(name="B")
+    result = comp([a, b])
+    result.scheduler.add_condition(b, pnl.EveryNCalls(a, 3))
+    return result, {"A": [[1.0], [2.0]]}, 2
+
+
+@composition
+def lca_finished():
+    a = pnl.LCAMechanism(name="A", input_shapes=2, leak=0.5, competition=0.3, threshold=0.6, noise=0.0)
+    b = pnl.TransferMechanism(name="B", input_shapes=2)
+    return comp([a, b]), {"A": [[2.0, 0.2], [0.3, 3.0]]}, 2
+
+
+@composition
+def evc_gridsearch():
+    """Control of the drift rate, which costs more the more there is of it."""
+    source, reward = pnl.TransferMechanism(name="Input"), pnl.TransferMechanism(name="reward")
+    function = pnl.DriftDiffusionAnalytical(noise=0.5, non_decision_time=0.45)
+    ports = [pnl.RESPONSE_TIME, pnl.PROBABILITY_UPPER_THRESHOLD]
+    decision = pnl.DDM(name="Decision", function=function, output_ports=ports)
+    result = pnl.Composition(name="evc")
+    result.add_node(reward, required_roles=[pnl.NodeRole.OUTPUT])
+    result.add_linear_processing_pathway([source, decision])
+    objective = pnl.ObjectiveMechanism(
+        function=pnl.LinearCombination(operation=pnl.PRODUCT),
+        monitor=[reward, decision.output_ports[pnl.PROBABILITY_UPPER_THRESHOLD], (decision.output_ports[pnl.RESPONSE_TIME], 1, -1)],
+    )
+    signals = [
+        pnl.ControlSignal(
+            modulates=(name, decision),
+            allocation_samples=samples,
+            cost_options=pnl.CostFunctions.INTENSITY,
+            intensity_cost_function=pnl.Linear(slope=slope),
+        )
+        for name, samples, slope in (("drift_rate", [0.1, 0.5, 1.0, 2.0], 0.3), (pnl.THRESHOLD, [0.2, 0.6, 1.0], 0.1))
+    ]
+    result.add_controller(
+        pnl.OptimizationControlMechanism(
+            agent_rep=result,
+            state_features=[source.input_port, reward.input_port],
+            objective_mechanism=objective,
+            function=pnl.GridSearch(),
+            control_signals=signals,
+        )
+    )
+    return result, {"Input": [[0.5], [0.123], [1.0], [0.7]], "reward": [[20.0], [2.0], [5.0], [1.0]]}, 4
+
+
+@composition
+def controller_before():
+    a, b = pnl.TransferMechanism(name="A"), pnl.TransferMechanism(name="B", function=pnl.Linear(slope=1.0))
+    result = comp([a, b])
+    objective = pnl.ObjectiveMechanism(monitor=[b], function=pnl.Linear(slope=-1.0, intercept=3.0))
+    signal = pnl.ControlSignal(modulates=("slope", b), allocation_samples=[1.0, 2.0, -0.5])
+    controller = pnl.OptimizationControlMechanism(
+        agent_rep=result,
+        state_features=[a.input_port],
+        objective_mechanism=objective,
+        function=pnl.GridSearch(direction=pnl.MINIMIZE),
+        control_signals=[signal],
+    )
+    result.add_controller(controller)
+    result.controller_mode = pnl.BEFORE
+    return result, {"A": [[1.0], [-1.0], [2.0]]}, 3
+
+
+# What is refused, and the words that say so
+
+
+def refused(words):
+    def add(function):
+        REFUSED[function.__name__] = (composition(function), words)
+        del COMPOSITIONS[function.__name__]
+        return function
+
+    return add
+
+
+def twice(variable):
+    return 2 * variable
+
+
+@refused(["ProcessingMechanism 'T'", "Python function, 'twice'"])
+def python_function():
+    return processing(twice, [[1.0]])
+
+
+@refused(["TransferMechanism 'T'", "output port 'DOUBLE'", "Python function, 'twice'"])
+def python_function_of_a_port():
+    return alone(pnl.TransferMechanism(name="T", output_ports=[{pnl.NAME: "DOUBLE", pnl.FUNCTION: twice}]), [[1.0]])
+
+
+@refused(["TransferMechanism 'T'", "noise that is drawn"])
+def drawn_noise():
+    return alone(pnl.TransferMechanism(name="T", noise=pnl.NormalDist()), [[1.0]])
+
+
+@refused(["KWTAMechanism 'T'", "code of their own"])
+def class_with_code():
+    return alone(pnl.KWTAMechanism(name="T", input_shapes=3), [[1.0, 2.0, 3.0]])
+
+
+@refused(["TransferMechanism 'T'", "does not add up its projections"])
+def product_of_projections():
+    return alone(pnl.TransferMechanism(name="T", input_ports=[{pnl.FUNCTION: pnl.LinearCombination(operation=pnl.PRODUCT)}]), [[1.0]])
+
+
+@refused(["RecurrentTransferMechanism 'T'", "AtTrialStart"])
+def reset_of_recurrence():
+    mechanism = pnl.RecurrentTransferMechanism(name="T", integrator_mode=True, reset_stateful_function_when=pnl.AtTrialStart())
+    return alone(mechanism, [[1.0]])
+
+
+@refused(["OptimizationControlMechanism", "keeps values from trial to trial"])
+def search_with_state():
+    a = pnl.TransferMechanism(name="A", integrator_mode=True)
+    result = comp(a)
+    controller = pnl.OptimizationControlMechanism(
+        agent_rep=result,
+        state_features=[a.input_port],
+        objective_mechanism=pnl.ObjectiveMechanism(monitor=[a]),
+        function=pnl.GridSearch(),
+        control_signals=[pnl.ControlSignal(modulates=("slope", a), allocation_samples=[1.0, 2.0])],
+    )
+    result.add_controller(controller)
+    return result, {"A": [[1.0]]}, 1
+
+
+@refused(["Composition 'comp'", "While"])
+def condition_of_python():
+    a = pnl.TransferMechanism(name="A")
+    result = comp(a)
+    result.scheduler.add_condition(a, pnl.While(twice, 1))
+    return result, {"A": [[1.0]]}, 1
+
+
+@refused(["Composition 'comp'", "EXACT_TIME"])
+def exact_time():
+    a = pnl.TransferMechanism(name="A")
+    result = comp(a)
+    result.scheduler.mode = pnl.SchedulingMode.EXACT_TIME
+    result.scheduler.add_condition(a, pnl.TimeInterval(start=1))
+    return result, {"A": [[1.0]]}, 1
