@@ -138,7 +138,8 @@ static inline float mdf_not_below_float32(float limit, float x)
 }
 
 /* Those of float64_functions.inc, which generated C gets as text. */
-#define MDF_FLOAT64_FUNCTION_LIST(X) X(exp) X(expm1) X(log) X(log1p) X(tanh) X(sin) X(cos) X(tan) X(atan) X(sigmoid)
+#define MDF_FLOAT64_FUNCTION_LIST(X) \
+    X(exp) X(expm1) X(log) X(log1p) X(tanh) X(sin) X(cos) X(tan) X(atan) X(sigmoid) X(softplus) X(mish)
 #define MDF_FLOAT64_FUNCTION(function) double mdf_##function##_float64(double x);
 MDF_FLOAT64_FUNCTION_LIST(MDF_FLOAT64_FUNCTION)
 #undef MDF_FLOAT64_FUNCTION
