@@ -237,6 +237,52 @@ Test(lower, nodes_compute_what_their_instructions_say)
     }
 }
 
+/* States of the only loop. */
+static size_t count_states(const struct mdf_lowered *lowered)
+{
+    size_t i;
+
+    for (i = 0; i < lowered->region.n_ops && lowered->region.ops[i].code != MDF_LOWERED_LOOP; i++) {
+    }
+    cr_assert_lt(i, lowered->region.n_ops);
+    return lowered->region.ops[i].of.loop->n_states;
+}
+
+/* A state that a Loop's body hands on as it is, through Identity or not, is not carried, unless its type changes. */
+Test(lower, states_that_stay)
+{
+#define STAYS(initial, next)                                                                                        \
+    NODE("\"parameters\": {\"d\": {\"value\": \"d * 0.5\", \"default_initial_value\": 4.0}, \"p\": {\"function\": " \
+         "\"onnx::Loop\", \"args\": {\"M\": 9, \"v_initial\": \"[" initial                                          \
+         ", d + numpy.array([0.5, 1.5])]\", \"body\": {\"b\": "                                                     \
+         "{\"metadata\": {\"inputs\": [\"i\", \"c\", \"u\", \"s\"], \"outputs\": [\"c\", \"v\", \"t\"]}, "          \
+         "\"nodes\": {\"k\": {\"input_ports\": {\"s\": {}, \"u\": {}}, \"parameters\": {\"w\": " next "}, "         \
+         "\"output_ports\": {\"v\": {\"value\": \"w\"}, \"t\": {\"value\": \"s * u\"}}}}}}}}}, "                    \
+         "\"output_ports\": {\"o\": {\"value\": \"p[0]\"}, \"r\": {\"value\": \"p[1]\"}}")
+    static const struct {
+        const char *model;
+        size_t n_states;
+    } staying[] = {{STAYS("d * numpy.array([1.5, 2.5])", "{\"function\": \"onnx::Identity\", \"args\": {\"input\": \"u\"}}"), 1},
+                   {STAYS("d * numpy.array([1.5, 2.5])", "{\"value\": \"u\"}"), 1},
+                   {STAYS("d * numpy.array([1.5, 2.5])", "{\"value\": \"u + 0.5\"}"), 2}};
+    struct engine lowered;
+    struct mdf_text text;
+
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < sizeof staying / sizeof *staying; i++) {
+        cr_expect_null(compare(staying[i].model, NULL, 20, 0.01), "%s", staying[i].model);
+        begin(&lowered, staying[i].model, NULL, false);
+        mdf_text_init(&text, &memory);
+        for (int j = 0; j < 20; j++) {
+            step(&lowered, 0.01, &text);
+        }
+        cr_assert_not_null(fast_of(&lowered, 0)->lowered);
+        cr_expect_eq(count_states(fast_of(&lowered, 0)->lowered), staying[i].n_states, "%s", staying[i].model);
+        mdf_text_release(&text);
+        engine_end(&lowered);
+    }
+}
+
 /* Inputs of other types and shapes, one after the other. */
 Test(lower, other_forms_are_lowered_anew_or_given_up)
 {

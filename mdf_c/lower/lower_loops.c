@@ -1,6 +1,8 @@
 /* lower_loops.c - see lower_loops.h: what Loop and Scan have in common. */
 #include "mdf_c/lower/lower_loops.h"
 
+#include "functions/elements/element.h"
+
 #include <string.h>
 
 mdf_lowered_id loop_add_parameter(struct loop *loop, const struct mdf_value *example)
@@ -50,8 +52,10 @@ bool loop_read_initial(struct loop *loop, size_t first, size_t n)
 
     loop->initial = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->initial);
     loop->numbers = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->numbers);
+    loop->stays = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->stays);
+    loop->n_initial = n;
     loop->results = mdf_arena_array(&loop->lowering->scratch, loop->source->n_outputs, sizeof *loop->results);
-    if (loop->initial == NULL || loop->numbers == NULL || loop->results == NULL) {
+    if (loop->initial == NULL || loop->numbers == NULL || loop->stays == NULL || loop->results == NULL) {
         return lowering_out_of_memory(loop->lowering);
     }
     for (i = 0; i < n; i++) {
@@ -63,10 +67,67 @@ bool loop_read_initial(struct loop *loop, size_t first, size_t n)
     return true;
 }
 
+/* The operand that an instruction gives on in another one as it is; MDF_NO_OPERAND: it does not. What it declares is looked at
+ * when the body has been gone through. */
+static mdf_operand find_source(const struct mdf_code *code, const struct mdf_instruction *instruction)
+{
+    const struct mdf_code_call *call = &code->calls[instruction->target];
+
+    switch ((enum mdf_opcode)instruction->opcode) {
+    case MDF_OPCODE_COPY:
+    case MDF_OPCODE_BORROW:
+    case MDF_OPCODE_ARRAY:
+    case MDF_OPCODE_DECLARE:
+        return instruction->b;
+    case MDF_OPCODE_CALL:
+        return call->operator->element == MDF_ELEMENT(kept) && call->n_inputs == 1 ? call->inputs[0] : MDF_NO_OPERAND;
+    default:
+        return MDF_NO_OPERAND;
+    }
+}
+
+static bool writes(const struct mdf_code *code, const struct mdf_instruction *instruction, mdf_operand slot)
+{
+    const struct mdf_code_call *call = &code->calls[instruction->target];
+    size_t i;
+
+    for (i = 0; instruction->opcode == MDF_OPCODE_CALL && i < call->n_outputs && call->outputs[i] != slot; i++) {
+    }
+    return instruction->opcode == MDF_OPCODE_CALL
+               ? i < call->n_outputs
+               : instruction->a == slot || (instruction->opcode == MDF_OPCODE_SWAP && instruction->b == slot);
+}
+
+/* Whether the body, of which all instructions run, yields a formal as it is. */
+static bool hands_on(const struct mdf_code *body, mdf_operand yield, mdf_operand formal)
+{
+    mdf_operand operand = yield;
+    size_t i = body->n_instructions;
+
+    while (i-- > 0 && operand != MDF_NO_OPERAND) {
+        uint8_t opcode = body->instructions[i].opcode;
+
+        if (opcode >= MDF_OPCODE_JUMP && opcode != MDF_OPCODE_LIST && opcode != MDF_OPCODE_APPEND) {
+            return false;
+        }
+        if (writes(body, &body->instructions[i], operand)) {
+            operand = find_source(body, &body->instructions[i]);
+        }
+    }
+    return operand == formal;
+}
+
 /* State number `i` of the model, bound to a formal. */
 bool loop_add_state(struct loop *loop, size_t i, size_t formal)
 {
     struct mdf_lowered_state *state = &loop->result->states[loop->result->n_states];
+
+    loop->stays[i] = lowering_example(loop->lowering, loop->initial[i])->kind == MDF_KIND_TENSOR &&
+                     hands_on(loop->body, loop->body->yields[loop->first_yield + i], loop->body->formals[formal]);
+    if (loop->stays[i]) {
+        loop->results[i] = loop->initial[i];
+        return lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal], loop->initial[i]);
+    }
 
     if (loop->grows != NULL && loop->grows[i]) {
         return loop_add_growing_state(loop, i, formal);
@@ -314,6 +375,13 @@ bool loop_keeps_forms(const struct loop *loop, size_t *changing)
 {
     size_t i;
 
+    for (i = 0; i < loop->n_initial; i++) {
+        if (loop->stays[i] && !lowering_has_same_form(lowering_example(loop->lowering, loop->yields[loop->first_yield + i]),
+                                                      lowering_example(loop->lowering, loop->initial[i]))) {
+            *changing = i;
+            return false;
+        }
+    }
     for (i = 0; i < loop->result->n_states; i++) {
         if (!lowering_has_same_form(lowering_example(loop->lowering, loop->yields[loop->first_yield + loop->numbers[i]]),
                                     lowering_example(loop->lowering, loop->result->states[i].parameter))) {

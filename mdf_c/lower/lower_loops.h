@@ -21,6 +21,8 @@ struct loop {
     struct mdf_lowered_loop *result;
     struct region region;
     mdf_lowered_id *initial; /* of each state */
+    bool *stays;             /* of each state: the body hands it on as it is, so that it is none here */
+    size_t n_initial;
     mdf_lowered_id *sources; /* of a Scan: the arrays that are scanned */
     mdf_lowered_id *yields;
     size_t n_outputs; /* of the body: states, then stacks, from first_yield on */
