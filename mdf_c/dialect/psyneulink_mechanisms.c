@@ -154,15 +154,58 @@ static void finish_walk(const struct mechanism *mechanism, const char *value)
     run_until_finished(mechanism);
 }
 
+static int digit_of(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *found = c != '\0' ? strchr(digits, c) : NULL;
+
+    return found != NULL ? (int)(found - digits) : -1;
+}
+
+/* Whether a text is base64 of bytes that have the word in them: a function that the exporter has no name for is written so, as
+ * Python's pickle of it. */
+static bool holds_in_base64(const char *text, const char *word)
+{
+    size_t length = strlen(word), matched = 0;
+    unsigned bits = 0, n_bits = 0;
+
+    for (; *text != '\0' && *text != '='; text++) {
+        if (digit_of(*text) < 0) {
+            if (*text == '\n') {
+                continue;
+            }
+            return false;
+        }
+        bits = (bits << 6 | (unsigned)digit_of(*text)) & 0xffffff;
+        n_bits += 6;
+        if (n_bits >= 8) {
+            char byte = (char)(bits >> (n_bits -= 8) & 0xff);
+
+            matched = byte == word[matched] ? matched + 1 : byte == word[0];
+            if (matched == length) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A measure of a mechanism's value, as an expression of it. */
+struct measure {
+    const char *metric, *expression;
+};
+
 /* What is compared with the threshold, as an expression: of the value, of the value and that before, or the number of runs. NULL:
  * it is not known. */
 static const char *measure_of(const struct mechanism *mechanism, const char *value, const char **comparison)
 {
-    static const struct {
-        const char *metric, *expression;
-    } distances[] = {{"max_abs_diff", "numpy.max(numpy.abs(value - value_before))"},
-                     {"difference", "numpy.sum(numpy.abs(value - value_before))"},
-                     {"euclidean", "numpy.sqrt(numpy.sum((value - value_before) * (value - value_before)))"}};
+    static const struct measure distances[] = {
+        {"max_abs_diff", "numpy.max(numpy.abs(value - value_before))"},
+        {"difference", "numpy.sum(numpy.abs(value - value_before))"},
+        {"euclidean", "numpy.sqrt(numpy.sum((value - value_before) * (value - value_before)))"}};
+    static const struct measure of_pickles[] = {
+        {"max_vs_next", "numpy.sort(numpy.ravel(value))[-1] - numpy.sort(numpy.ravel(value))[-2]"},
+        {"max_vs_avg", "numpy.sort(numpy.ravel(value))[-1] - numpy.mean(numpy.sort(numpy.ravel(value))[:-1])"}};
     static const char *const of_one[] = {"max", "min", "sum", "mean", "median", "amax", "amin"};
     struct rewriting *rewriting = mechanism->rewriting;
     struct mdf_node *measure = rewriting_find_path(mechanism->node, "metadata.termination_measure"), *output, function, arguments;
@@ -183,6 +226,11 @@ static const char *measure_of(const struct mechanism *mechanism, const char *val
     for (i = 0; name != NULL && i < sizeof of_one / sizeof *of_one; i++) {
         if (strcmp(name, of_one[i]) == 0) {
             return rewriting_print(rewriting, "numpy.%s(%s)", name, value);
+        }
+    }
+    for (i = 0; name != NULL && i < sizeof of_pickles / sizeof *of_pickles; i++) {
+        if (holds_in_base64(name, of_pickles[i].metric)) {
+            return rewriting_replace(rewriting, of_pickles[i].expression, "value", value);
         }
     }
     if (!rewriting_is(rewriting_find(measure, "function"), "distance")) {
