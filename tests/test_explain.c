@@ -88,7 +88,7 @@ Test(explain, reasons)
     static const struct {
         const char *model, *piece;
     } cases[] = {
-        {VALUE("numpy.sum([x, 1])"), "because of a value that is a list, an object, text or nothing (list of 2), at build_list"},
+        {VALUE("numpy.sum([x, 1])"), "because of a value that is a list, an object, text or nothing (list of 2), at numpy.sum"},
         {VALUE("[k + x for k in [1, 2]]"),
          "because of a list that is made in each evaluation, in node 'n', output port 'o' (line 1)"},
         {VALUE("x + numpy.random.rand()"), "because of random numbers, at numpy.random.rand, in node 'n', output port 'o'"},
@@ -204,6 +204,25 @@ Test(explain, growing_sequences)
     const char *text = explain(model, NULL, NULL, 3);
 
     cr_expect_null(strstr(text, "step by step"), "%s", text);
+}
+
+/* Lists whose items are known one by one are no reason to run step by step: taken apart, made an array, or looked at. */
+Test(explain, lists_of_values)
+{
+    static const char *const models[] = {VALUE("[x, x * 2]"),
+                                         VALUE("[x, x * 2][-1]"),
+                                         VALUE("numpy.array([x, x * 2])[1] + 1"),
+                                         VALUE("(x, 1.5, x + 1, x, x, x)"),
+                                         FUNCTION("ReduceSum", "\"data\": \"[x, 3 * x]\""),
+                                         FUNCTION("Add", "\"A\": \"[x, x, x, x, x, x, x]\", \"B\": 1")};
+    size_t i;
+
+    for (i = 0; i < sizeof models / sizeof *models; i++) {
+        const char *text = explain(models[i], NULL, NULL, 3);
+
+        cr_expect(!mdf_has_avx2() || (strstr(text, "lowered") != NULL && strstr(text, "step by step") == NULL), "%s: %s",
+                  models[i], text);
+    }
 }
 
 /* Graphs within nodes are explained below their node, and are plain where all is. */

@@ -117,7 +117,10 @@ enum mdf_form {
     MDF_FORM_INSTANCE_NORM,
     MDF_FORM_BATCH_NORM,
     MDF_FORM_LP_NORM,
-    MDF_FORM_IF, /* control flow: the lowered form has it too */
+    MDF_FORM_LIST,       /* of the inputs: what [a, b] makes */
+    MDF_FORM_LIST_ITEM,  /* of a list too: one of its items */
+    MDF_FORM_LIST_ARRAY, /* of a list too: an array of its items */
+    MDF_FORM_IF,         /* control flow: the lowered form has it too */
     MDF_FORM_LOOP,
     MDF_FORM_SCAN,
     MDF_FORM_SEQUENCE_INSERT, /* of a list that a loop makes longer; these have none in C */

@@ -380,8 +380,8 @@ static bool run_all(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_python_builtins_sequences[] = {
-    MDF_FUNCTION("build_list", run_build, 0, "*items"),
-    MDF_FUNCTION("build_tuple", run_build, 0, "*items"),
+    MDF_FUNCTION("build_list", run_build, 0, "*items", .form = MDF_FORM_LIST),
+    MDF_FUNCTION("build_tuple", run_build, 0, "*items", .form = MDF_FORM_LIST),
     MDF_FUNCTION("build_dict", run_build_dict, 0, "*items"),
     MDF_FUNCTION("list", run_list, 0, "iterable="),
     MDF_FUNCTION("tuple", run_list, 0, "iterable="),

@@ -420,12 +420,13 @@ static bool run_type(struct mdf_call *call)
     }
 
 const struct mdf_operator mdf_operators_python_numpy_make[] = {
-    MDF_FUNCTION("numpy.array", run_array, 0, "object dtype=", .move = MDF_MOVE(1),
+    MDF_FUNCTION("numpy.array", run_array, 0, "object dtype=", .move = MDF_MOVE(1), .form = MDF_FORM_LIST_ARRAY,
                  .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
-    MDF_FUNCTION("numpy.asarray", run_array, 0, "a dtype=", .move = MDF_MOVE(1),
+    MDF_FUNCTION("numpy.asarray", run_array, 0, "a dtype=", .move = MDF_MOVE(1), .form = MDF_FORM_LIST_ARRAY,
                  .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
-    MDF_FUNCTION("numpy.asanyarray", run_array, 0, "a dtype=", .move = MDF_MOVE(1), .derivatives = MDF_DERIVATIVES({0, "dy"})),
-    MDF_FUNCTION("numpy.ascontiguousarray", run_array, 0, "a dtype=", .move = MDF_MOVE(1),
+    MDF_FUNCTION("numpy.asanyarray", run_array, 0, "a dtype=", .move = MDF_MOVE(1), .form = MDF_FORM_LIST_ARRAY,
+                 .derivatives = MDF_DERIVATIVES({0, "dy"})),
+    MDF_FUNCTION("numpy.ascontiguousarray", run_array, 0, "a dtype=", .move = MDF_MOVE(1), .form = MDF_FORM_LIST_ARRAY,
                  .derivatives = MDF_DERIVATIVES({0, "dy"})),
     MDF_FUNCTION("numpy.copy", run_array, 0, "a", .move = MDF_MOVE(1, .in_order = true),
                  .derivatives = MDF_DERIVATIVES({0, "dy"})),

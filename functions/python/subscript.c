@@ -696,6 +696,7 @@ static bool run_getitem(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_python_subscript[] = {
-    {"operator.getitem", 0, 0, run_getitem, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "object *index", .move = MDF_MOVE(1)},
+    {"operator.getitem", 0, 0, run_getitem, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "object *index", .move = MDF_MOVE(1),
+     .form = MDF_FORM_LIST_ITEM},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

@@ -22,6 +22,86 @@ static size_t count_edges(struct mdf_node *edges, const char *end, const char *n
     return n;
 }
 
+/* ------------------------------------------------------------------ ports of a circle */
+
+/* Whether edges lead from a node back to it, by way of others. */
+static bool is_in_circle(struct rewriting *rewriting, struct mdf_node *graph, const char *id)
+{
+    struct mdf_node *edges = rewriting_find(graph, "edges");
+    size_t n_edges = rewriting_n_entries(edges), n = 0, i, j, k;
+    const char **reached = mdf_arena_array(rewriting->arena, n_edges + 1, sizeof *reached), *receiver;
+
+    if (reached == NULL) {
+        return false;
+    }
+    reached[n++] = id;
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < n_edges; j++) {
+            struct mdf_node *edge = &edges->as.object.entries[j].value;
+
+            receiver = rewriting_text(rewriting_find(edge, "receiver"));
+            if (receiver == NULL || !rewriting_is(rewriting_find(edge, "sender"), reached[i])) {
+                continue;
+            }
+            if (strcmp(receiver, id) == 0 && i > 0) {
+                return true;
+            }
+            for (k = 0; k < n && strcmp(reached[k], receiver) != 0; k++) {
+            }
+            if (k == n) {
+                reached[n++] = receiver;
+            }
+        }
+    }
+    return false;
+}
+
+/* Other words for a name in all values of a collection, and in the arguments of its functions. */
+static void replace_in(struct rewriting *rewriting, struct mdf_node *collection, const char *name, const char *words)
+{
+    size_t i, j;
+
+    for (i = 0; i < rewriting_n_entries(collection); i++) {
+        struct mdf_node *item = &collection->as.object.entries[i].value, *value = rewriting_find(item, "value"),
+                        *arguments = rewriting_find(item, "args");
+
+        if (rewriting_text(value) != NULL) {
+            *value =
+                rewriting_make_text(rewriting, value, "%s", rewriting_replace(rewriting, value->as.string.bytes, name, words));
+        }
+        for (j = 0; j < rewriting_n_entries(arguments); j++) {
+            struct mdf_node *argument = &arguments->as.object.entries[j].value;
+
+            if (rewriting_text(argument) != NULL) {
+                *argument = rewriting_make_text(rewriting, argument, "%s",
+                                                rewriting_replace(rewriting, argument->as.string.bytes, name, words));
+            }
+        }
+    }
+}
+
+/* A node of a circle may have input from outside at a port that a projection leads to: both are added. The function called like
+ * the port makes what the projection brings. */
+static void add_outside(struct rewriting *rewriting, struct mdf_node *graph, const char *id, const char *port)
+{
+    struct mdf_node *node = rewriting_find(rewriting_find(graph, "nodes"), id), *functions = rewriting_find(node, "functions");
+    struct mdf_node outside = rewriting_make_object(node), sum = rewriting_make_object(node);
+    const char *projected = rewriting_print(rewriting, "%s_projected", port),
+               *total = rewriting_print(rewriting, "%s_total", port);
+
+    if (strstr(port, "_input_port_from_") != NULL || !is_in_circle(rewriting, graph, id)) {
+        return;
+    }
+    replace_in(rewriting, functions, port, total);
+    replace_in(rewriting, rewriting_find(node, "parameters"), port, total);
+    replace_in(rewriting, rewriting_find(node, "output_ports"), port, total);
+    rewriting_rename(functions, port, projected);
+    rewriting_put(rewriting, &sum, "value", rewriting_make_text(rewriting, node, "%s + %s", port, projected));
+    rewriting_put(rewriting, functions, total, sum);
+    rewriting_put(rewriting, &outside, "default_value", rewriting_make_real(node, 0));
+    rewriting_put(rewriting, rewriting_find(node, "input_ports"), port, outside);
+}
+
 /* ------------------------------------------------------------------ nodes that stand for projections */
 
 static void move_entries(struct rewriting *rewriting, struct mdf_node *from, struct mdf_node *to, const char *key)
@@ -80,9 +160,10 @@ static bool is_projection(struct mdf_node *graph, const struct mechanism *mechan
 void psyneulink_fold_projections(struct rewriting *rewriting, struct mdf_node *graph)
 {
     struct mdf_node *nodes = rewriting_find(graph, "nodes"), *edges = rewriting_find(graph, "edges");
-    size_t i = 0, before = 0, behind = 0;
+    size_t n_folded = 0, i = 0, before = 0, behind = 0;
+    const char **folded = mdf_arena_array(rewriting->arena, 2 * rewriting_n_entries(nodes), sizeof *folded);
 
-    while (i < rewriting_n_entries(nodes)) {
+    while (folded != NULL && i < rewriting_n_entries(nodes)) {
         struct mechanism mechanism = {rewriting, nodes->as.object.entries[i].key, &nodes->as.object.entries[i].value};
         struct mdf_node *first, *second, receiver;
 
@@ -93,11 +174,15 @@ void psyneulink_fold_projections(struct rewriting *rewriting, struct mdf_node *g
         first = &edges->as.object.entries[before].value;
         second = &edges->as.object.entries[behind].value;
         receiver = *rewriting_find(second, "receiver");
+        folded[n_folded++] = receiver.as.string.bytes;
+        folded[n_folded++] = rewriting_text(rewriting_find(second, "receiver_port"));
         rewriting_put(rewriting, first, "receiver", receiver);
-        fold_into(rewriting, mechanism.node, rewriting_find(nodes, receiver.as.string.bytes),
-                  rewriting_text(rewriting_find(second, "receiver_port")));
+        fold_into(rewriting, mechanism.node, rewriting_find(nodes, receiver.as.string.bytes), folded[n_folded - 1]);
         rewriting_remove(edges, edges->as.object.entries[behind].key);
         rewriting_remove(nodes, mechanism.id);
+    }
+    for (i = 0; i < n_folded; i += 2) { /* circles are what is left */
+        add_outside(rewriting, graph, folded[i], folded[i + 1]);
     }
 }
 
@@ -214,7 +299,14 @@ void psyneulink_apply_matrices(struct rewriting *rewriting, struct mdf_node *gra
         struct mdf_node *node = id != NULL ? rewriting_find(nodes, id) : NULL;
 
         ports = rewriting_find(node, "input_ports");
-        if (find_projection_matrix(rewriting, edge) == NULL || port == NULL || rewriting_find(ports, port) == NULL) {
+        if (port == NULL || rewriting_find(ports, port) == NULL) {
+            continue;
+        }
+        if (find_projection_matrix(rewriting, edge) == NULL) {
+            if (rewriting_find(rewriting_find(ports, port), "reduce") == NULL &&
+                (count_edges(edges, "receiver", id, "receiver_port", port, &any) > 1 || is_in_circle(rewriting, graph, id))) {
+                rewriting_put(rewriting, rewriting_find(ports, port), "reduce", rewriting_make_text(rewriting, edge, "add"));
+            }
             continue;
         }
         if (count_edges(edges, "receiver", id, "receiver_port", port, &any) == 1) {

@@ -383,13 +383,25 @@ static bool is_sequence(const struct lowering *lowering, mdf_lowered_id id)
     return (fact->growth != NULL || fact->list != NULL) && fact->example.dtype != MDF_DTYPE_NONE;
 }
 
+/* Numbers and arrays in a list as the array that they make. */
+static bool bind_list_as_array(struct lowering *lowering, struct scope *scope, mdf_operand target, mdf_lowered_id list)
+{
+    struct mdf_value array = {0};
+    bool done = mdf_value_from_nested_list(lowering->memory, &array, lowering_example(lowering, list)) > 0 &&
+                lowering_bind(lowering, scope, target, lowering_list_as_array(lowering, list, &array));
+
+    mdf_value_clear(lowering->memory, &array);
+    return done;
+}
+
 static bool run_alias(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
 {
     mdf_lowered_id id = lowering_any_value_of(lowering, scope, instruction->b);
 
     if (id != MDF_LOWERED_NONE && lowering_example(lowering, id)->kind != MDF_KIND_TENSOR &&
         instruction->opcode == MDF_OPCODE_ARRAY && !is_sequence(lowering, id)) {
-        return lowering_fail(lowering, MDF_REFUSED_LIST_TO_ARRAY);
+        return (lowering->facts[id].items != NULL && bind_list_as_array(lowering, scope, instruction->a, id)) ||
+               lowering_fail(lowering, MDF_REFUSED_LIST_TO_ARRAY);
     }
     return lowering_bind(lowering, scope, instruction->a, id);
 }
@@ -545,6 +557,42 @@ static struct mdf_lowered_output list_output(const struct lowering *lowering, st
                         : (struct mdf_lowered_output){.slot = slot, .id = list->stack, .is_list = true, .item = list->item};
 }
 
+/* How many outputs there are: a list has one for each item. */
+static size_t count_outputs(const struct lowering *lowering, const struct scope *scope)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < scope->capacity; i++) {
+        const struct binding *binding = &scope->bindings[i];
+
+        if (binding->operand != MDF_NO_OPERAND) {
+            n += binding->id != MDF_LOWERED_NONE && lowering->facts[binding->id].items != NULL
+                     ? lowering->facts[binding->id].n_items
+                     : 1;
+        }
+    }
+    return n;
+}
+
+/* A list whose items are known one by one: each is an output. */
+static bool add_list_items(struct lowering *lowering, struct mdf_value *slot, mdf_lowered_id id)
+{
+    struct mdf_lowered *lowered = lowering->lowered;
+    const struct fact *list = &lowering->facts[id];
+    size_t i;
+
+    for (i = 0; i < list->n_items; i++) {
+        if (lowering->facts[list->items[i]].items != NULL ||
+            lowering_example(lowering, list->items[i])->kind != MDF_KIND_TENSOR ||
+            lowering_example(lowering, list->items[i])->dtype == MDF_DTYPE_STRING) {
+            return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, &list->example, NULL);
+        }
+        lowered->outputs[lowered->n_outputs++] =
+            (struct mdf_lowered_output){.slot = slot, .id = list->items[i], .index = i, .n_items = list->n_items};
+    }
+    return true;
+}
+
 /* Where the first instruction that writes a slot comes from; NULL: there is none. */
 static const struct mdf_origin *find_writer(const struct mdf_code *code, mdf_operand slot)
 {
@@ -570,7 +618,7 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
     struct mdf_lowered *lowered = lowering->lowered;
     size_t i;
 
-    lowered->outputs = mdf_arena_array(&lowered->arena, scope->n, sizeof *lowered->outputs);
+    lowered->outputs = mdf_arena_array(&lowered->arena, count_outputs(lowering, scope), sizeof *lowered->outputs);
     if (lowered->outputs == NULL) {
         return lowering_out_of_memory(lowering);
     }
@@ -583,6 +631,12 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
         if (binding->id == MDF_LOWERED_NONE) {
             lowering->origin = find_writer(scope->code, binding->operand);
             return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
+        }
+        if (!lowering->is_for_source && lowering->facts[binding->id].items != NULL) {
+            if (!add_list_items(lowering, lowering_slot(scope, binding->operand), binding->id)) {
+                return false;
+            }
+            continue;
         }
         if (!lowering->is_for_source && is_list_output(lowering, binding->id)) {
             lowered->outputs[lowered->n_outputs++] = list_output(lowering, lowering_slot(scope, binding->operand), binding->id);
@@ -602,7 +656,8 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
         uint8_t place = lowered->values[id].place;
 
         lowered->outputs[i].gives = (place == MDF_LOWERED_RESULT || place == MDF_LOWERED_PARAMETER) &&
-                                    lowering->facts[id].n_outputs == 1 && !lowered->outputs[i].is_list;
+                                    lowering->facts[id].n_outputs == 1 && !lowered->outputs[i].is_list &&
+                                    lowered->outputs[i].n_items == 0;
     }
     return true;
 }

@@ -89,8 +89,7 @@ static bool has_shape(const struct mdf_value *value, const struct mdf_value *lik
            (value->rank == 0 || memcmp(mdf_value_shape(value), mdf_value_shape(like), value->rank * sizeof(int64_t)) == 0);
 }
 
-/* A value with as many elements, in the type and shape of `example`. */
-static mdf_lowered_id convert_input(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *example)
+mdf_lowered_id lowering_convert(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *example)
 {
     struct mdf_lowered_op copy = {.code = MDF_LOWERED_COPY, .dtype = example->dtype, .n_in = 1};
 
@@ -123,12 +122,19 @@ static bool convert_inputs(struct lowering *lowering, struct trial *trial)
             continue;
         }
         kind = effective->kind == MDF_KIND_TENSOR ? mdf_dtype_kind((mdf_dtype)effective->dtype) : 's';
+        if (lowering->facts[trial->ids[i]].items != NULL && kind != 's') {
+            trial->ids[i] = lowering_list_as_array(lowering, trial->ids[i], effective);
+            if (trial->ids[i] == MDF_LOWERED_NONE) {
+                return false;
+            }
+            continue;
+        }
         if (lowering_is_constant(lowering, trial->ids[i]) && kind != 's') {
             trial->ids[i] = lowering_add_constant(lowering, effective, false);
         } else if (!lowering->facts[trial->ids[i]].is_open &&
                    (kind == 'f' || (kind != 's' && effective->dtype == trial->given[i]->dtype)) &&
                    effective->length == trial->given[i]->length) {
-            trial->ids[i] = convert_input(lowering, trial->ids[i], effective);
+            trial->ids[i] = lowering_convert(lowering, trial->ids[i], effective);
         } else {
             return lowering_fail_about(lowering, MDF_REFUSED_CONVERTED_INPUT, trial->given[i], effective);
         }
@@ -192,9 +198,23 @@ bool lowering_run_trial(struct lowering *lowering, struct trial *trial)
     return done;
 }
 
+/* Lists whose items are known one by one are no values that a kernel could be given. */
+static bool has_list(struct lowering *lowering, const struct trial *trial)
+{
+    size_t i;
+
+    for (i = 0; i < trial->n; i++) {
+        if (trial->ids[i] != MDF_LOWERED_NONE && lowering->facts[trial->ids[i]].items != NULL) {
+            lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, trial->given[i], NULL);
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool run_trial(struct lowering *lowering, struct trial *trial)
 {
-    if (trial->source->signature != NULL && !convert_inputs(lowering, trial)) {
+    if ((trial->source->signature != NULL && !convert_inputs(lowering, trial)) || has_list(lowering, trial)) {
         return false;
     }
     if (!lowering_run_trial(lowering, trial) &&
@@ -702,7 +722,8 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
     if ((source->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
         return lowering_fail(lowering, MDF_REFUSED_RANDOM);
     }
-    if (!lowering_append(lowering, scope, source, &taken) || taken) {
+    if (!lowering_append(lowering, scope, source, &taken) || taken ||
+        !lowering_list_call(lowering, scope, source, &taken) || taken) {
         return !lowering_has_failed(lowering);
     }
     done = lowering_begin_trial(lowering, &trial) && read_inputs(lowering, scope, &trial) && run_trial(lowering, &trial) &&

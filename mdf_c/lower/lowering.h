@@ -70,6 +70,8 @@ struct fact {
     bool is_nested;              /* a NEST stores it */
     const struct growth *growth; /* NULL: it is none */
     struct stacked_list *list;   /* NULL: it is none */
+    const mdf_lowered_id *items; /* of a list whose items are known one by one, n_items of them; NULL: it is none */
+    size_t n_items;
     bool is_open;                /* its shape is not known before: nothing but calls can read it, if it has another example */
     struct mdf_value other;      /* an example of another run, of what is open, and of what comes of that; NONE: there is none */
 };
@@ -251,6 +253,12 @@ bool lowering_find_part(const struct mdf_value *whole, const struct mdf_value *r
 /* --- lower_put.c: PUT for a call that puts an element, or a row, into an array at one index; *taken: it is such a call. */
 struct trial;
 bool lowering_put(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
+/* --- lower_list.c: a call that builds a list, or takes an item or an array of one; *taken: it is such a call. */
+bool lowering_list_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
+/* The array of a list's items, in the type and shape of `array`; NONE on failure, which is a refusal where they do not fit. */
+mdf_lowered_id lowering_list_as_array(struct lowering *lowering, mdf_lowered_id list, const struct mdf_value *array);
+/* --- lower_call.c: a value with as many elements, in the type and shape of `example`. */
+mdf_lowered_id lowering_convert(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *example);
 /* --- lower_element.c: the ops that an op which calls a loop (ELEMENTS) is made of; the last one's value. NONE without a refusal:
  * it is not made of such. */
 mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op);

@@ -177,7 +177,7 @@ static void add_scalar_outputs(const struct mdf_lowered *lowered, struct mdf_low
     for (i = 0; i < lowered->n_outputs; i++) {
         mdf_lowered_id id = lowered->outputs[i].id;
 
-        if (lowered->values[id].is_scalar) {
+        if (lowered->values[id].is_scalar && lowered->outputs[i].n_items == 0) {
             ports->scalar_outputs[ports->n_scalar_outputs++] =
                 (struct scalar_output){.slot = lowered->outputs[i].slot, .cell = &lowered->cells[id], .id = id};
         }
@@ -191,7 +191,7 @@ static void add_array_outputs(const struct mdf_lowered *lowered, struct mdf_lowe
     for (i = 0; i < lowered->n_outputs; i++) {
         const struct mdf_lowered_output *output = &lowered->outputs[i];
 
-        if (!lowered->values[output->id].is_scalar) {
+        if (!lowered->values[output->id].is_scalar || output->n_items > 0) {
             ports->array_outputs[ports->n_array_outputs++] =
                 (struct array_output){.output = output, .is_remade = is_remade(lowered, output->id)};
             ports->has_remade =
@@ -402,12 +402,38 @@ static bool prepare_list(struct mdf_lowered *lowered, struct array_output *outpu
     return items != NULL;
 }
 
+/* An item of a list; the first makes room for all of them. */
+static bool prepare_item(struct mdf_lowered *lowered, struct array_output *output)
+{
+    struct mdf_memory *memory = lowered->context->memory;
+    struct mdf_value *list = &output[-(ptrdiff_t)output->output->index].spare, *item;
+    mdf_lowered_id id = output->output->id;
+    const void *elements = lowered->values[id].is_scalar ? (const void *)&lowered->cells[id] : lowered->arrays[id].data;
+
+    output->way = output->output->index == 0 ? WAY_COPY : WAY_KEEP;
+    if (output->output->index == 0) {
+        mdf_value_clear(memory, list);
+        if (mdf_value_make_list(memory, list, output->output->n_items) == NULL) {
+            return false;
+        }
+    }
+    item = (struct mdf_value *)list->data; /* which only this list has */
+    if (!mdf_lowered_make_array(lowered, id, &item[output->output->index])) {
+        return false;
+    }
+    memcpy(item[output->output->index].data, elements, mdf_lowered_size(lowered, id));
+    return true;
+}
+
 static bool prepare_array(struct mdf_lowered *lowered, struct array_output *output)
 {
     struct mdf_value view = lowered->arrays[output->output->id], *slot = output->output->slot;
 
     if (output->output->is_list) {
         return prepare_list(lowered, output);
+    }
+    if (output->output->n_items > 0) {
+        return prepare_item(lowered, output);
     }
     if (output->output->gives && mdf_value_own_elements(&view) != NULL) {
         output->way = WAY_GIVE;

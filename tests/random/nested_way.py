@@ -9,6 +9,8 @@ def nested(case):
     inner = graphs.get("main") if isinstance(graphs, dict) else None
     if not isinstance(inner, dict) or '"graph"' in json.dumps(graphs):
         return None
+    if "generating_application" in model and '"Threshold"' in json.dumps(graphs):
+        return None  # a condition sees an input that holds from the start; one of a graph within a node, what has arrived
     nodes = inner.get("nodes") or {}
     ports = {port: {"value": f"{node}.{port}"} for node, what in nodes.items() for port in what.get("output_ports") or {}}
     outer = {"nodes": {"OUT": {"graph": inner, "output_ports": ports}}, "edges": {}}

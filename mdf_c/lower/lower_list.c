@@ -1,0 +1,184 @@
+/* lower_list.c - lists whose items are known one by one, as [a, b] builds them: no value of the lowered form, but a row of
+ * values. An item is taken, or all are laid one behind the other as the array that an operator makes of such a list; where
+ * somebody looks at the list itself, its items are outputs (struct mdf_lowered_output). */
+#include "functions/python/python.h"
+#include "functions/python/python_values.h"
+#include "mdf_c/lower/trial.h"
+
+#include <string.h>
+
+/* What the list is now. It lasts as long as the lowered form. */
+static const struct mdf_value *keep_example(struct lowering *lowering, const mdf_lowered_id *items, size_t n)
+{
+    struct mdf_lowered_kept *kept = mdf_arena_allocate(&lowering->lowered->arena, sizeof *kept);
+    struct mdf_value *values;
+    size_t i;
+
+    if (kept == NULL) {
+        lowering_out_of_memory(lowering);
+        return NULL;
+    }
+    kept->next = lowering->lowered->kept;
+    lowering->lowered->kept = kept;
+    values = mdf_value_make_list(lowering->memory, &kept->value, n);
+    for (i = 0; i < n && values != NULL; i++) {
+        if (!mdf_value_copy_apart(lowering->memory, &values[i], lowering_example(lowering, items[i]))) {
+            values = NULL;
+        }
+    }
+    if (values == NULL) {
+        lowering_out_of_memory(lowering);
+    }
+    return values != NULL ? &kept->value : NULL;
+}
+
+static bool build(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
+{
+    mdf_lowered_id *items = mdf_arena_array(&lowering->scratch, source->n_inputs, sizeof *items), id;
+    const struct mdf_value *example;
+    bool is_constant = true;
+    size_t i;
+
+    if (items == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < source->n_inputs; i++) {
+        items[i] = lowering_value_of(lowering, scope, source->inputs[i]);
+        if (items[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+        is_constant = is_constant && lowering_is_constant(lowering, items[i]);
+    }
+    *taken = !is_constant;
+    if (is_constant) {
+        return true;
+    }
+    example = keep_example(lowering, items, source->n_inputs);
+    id = example != NULL ? lowering_add_placeholder(lowering, example) : MDF_LOWERED_NONE;
+    if (id == MDF_LOWERED_NONE) {
+        return false;
+    }
+    lowering->facts[id].items = items;
+    lowering->facts[id].n_items = source->n_inputs;
+    return lowering_bind(lowering, scope, source->outputs[0], id);
+}
+
+/* The one number that a subscript consists of; false: it is another subscript. */
+static bool find_index(const struct lowering *lowering, const struct mdf_code_call *source, mdf_lowered_id index, int64_t *number)
+{
+    const struct mdf_subscript *subscript = source->settings;
+    const struct mdf_value *value = lowering_example(lowering, index);
+
+    if (subscript->n_parts != 1 || subscript->is_tuple || subscript->parts[0].kind != MDF_SUBSCRIPT_INDEX ||
+        !lowering_is_constant(lowering, index) || value->kind != MDF_KIND_TENSOR || value->dtype != MDF_DTYPE_INT64 ||
+        value->rank != 0) {
+        return false;
+    }
+    memcpy(number, value->data, sizeof *number);
+    return true;
+}
+
+static bool take_item(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
+{
+    mdf_lowered_id list = lowering_any_value_of(lowering, scope, source->inputs[0]), index;
+    int64_t number, n;
+
+    if (list == MDF_LOWERED_NONE || lowering->facts[list].items == NULL || source->n_inputs != 2) {
+        return list != MDF_LOWERED_NONE;
+    }
+    index = lowering_value_of(lowering, scope, source->inputs[1]);
+    n = (int64_t)lowering->facts[list].n_items;
+    if (index == MDF_LOWERED_NONE || !find_index(lowering, source, index, &number) || number < -n || number >= n) {
+        return index != MDF_LOWERED_NONE;
+    }
+    *taken = true;
+    return lowering_bind(lowering, scope, source->outputs[0], lowering->facts[list].items[number < 0 ? number + n : number]);
+}
+
+static bool take_array(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
+{
+    mdf_lowered_id list = lowering_any_value_of(lowering, scope, source->inputs[0]);
+    struct mdf_value array = {0};
+    bool done;
+
+    if (list == MDF_LOWERED_NONE || lowering->facts[list].items == NULL ||
+        (source->n_inputs > 1 && source->inputs[1] != MDF_NO_OPERAND)) {
+        return list != MDF_LOWERED_NONE;
+    }
+    *taken = true;
+    done = mdf_value_from_nested_list(lowering->memory, &array, lowering_example(lowering, list)) > 0;
+    array.strength = (uint8_t)(done ? mdf_numpy_strength(&array) : array.strength);
+    done = done && lowering_bind(lowering, scope, source->outputs[0], lowering_list_as_array(lowering, list, &array));
+    mdf_value_clear(lowering->memory, &array);
+    return done || lowering_fail(lowering, MDF_REFUSED_LIST_TO_ARRAY);
+}
+
+bool lowering_list_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
+{
+    *taken = false;
+    if (source->n_inputs == 0 || source->n_outputs != 1 || source->outputs[0] == MDF_NO_OPERAND ||
+        source->inputs[0] == MDF_NO_OPERAND) {
+        return true;
+    }
+    switch (source->operator->form) {
+    case MDF_FORM_LIST:
+        return build(lowering, scope, source, taken);
+    case MDF_FORM_LIST_ITEM:
+        return take_item(lowering, scope, source, taken);
+    case MDF_FORM_LIST_ARRAY:
+        return take_array(lowering, scope, source, taken);
+    default:
+        return true;
+    }
+}
+
+/* ------------------------------------------------------------------ as an array */
+
+/* An item as a row of the array: in its type, with one axis more, of size 1. NONE: it does not fit. */
+static mdf_lowered_id make_row(struct lowering *lowering, mdf_lowered_id item, const struct mdf_value *array)
+{
+    const struct mdf_value *value = lowering_example(lowering, item);
+    int64_t shape[MDF_INLINE_RANK];
+    struct mdf_value row = {0};
+
+    if (value->kind != MDF_KIND_TENSOR || value->rank + 1 != array->rank || array->rank > MDF_INLINE_RANK || value->length == 0 ||
+        (value->rank > 0 && memcmp(mdf_value_shape(value), mdf_value_shape(array) + 1, value->rank * sizeof *shape) != 0) ||
+        (value->dtype != array->dtype && (mdf_dtype_kind((mdf_dtype)array->dtype) != 'f' || value->dtype == MDF_DTYPE_STRING))) {
+        return MDF_LOWERED_NONE;
+    }
+    item = lowering_cast(lowering, item, (mdf_dtype)array->dtype);
+    if (item == MDF_LOWERED_NONE) {
+        return item;
+    }
+    memcpy(shape, mdf_value_shape(array), array->rank * sizeof *shape);
+    shape[0] = 1;
+    mdf_value_borrow_tensor(lowering->memory, &row, (mdf_dtype)array->dtype, (enum mdf_strength)array->strength, array->rank,
+                            shape, lowering_example(lowering, item)->data);
+    return lowering_convert(lowering, item, &row);
+}
+
+mdf_lowered_id lowering_list_as_array(struct lowering *lowering, mdf_lowered_id list, const struct mdf_value *array)
+{
+    enum { MOST_AT_ONCE = 5 };
+    const struct fact *fact = &lowering->facts[list];
+    const mdf_lowered_id *items = fact->items;
+    size_t n_items = fact->n_items, n = 0, i;
+    mdf_lowered_id rows[MOST_AT_ONCE];
+
+    if (array->kind != MDF_KIND_TENSOR || array->rank == 0) {
+        lowering_fail(lowering, MDF_REFUSED_LIST_TO_ARRAY);
+        return MDF_LOWERED_NONE;
+    }
+    for (i = 0; i < n_items; i++) {
+        if (n == MOST_AT_ONCE) {
+            rows[0] = lowering_join(lowering, rows, n);
+            n = 1;
+        }
+        rows[n] = rows[0] == MDF_LOWERED_NONE && n > 0 ? MDF_LOWERED_NONE : make_row(lowering, items[i], array);
+        if (rows[n++] == MDF_LOWERED_NONE) {
+            lowering_fail(lowering, MDF_REFUSED_LIST_TO_ARRAY);
+            return MDF_LOWERED_NONE;
+        }
+    }
+    return n == 1 ? rows[0] : lowering_join(lowering, rows, n);
+}
