@@ -23,6 +23,7 @@ static const char help[] =
     "      --float32             reals without a declared type are float32, not float64\n"
     "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
     "      --loop-condition standard|obey   of a Loop without a condition input: ignore what its body yields, or obey it\n"
+    "      --dialect reference|psyneulink   what the file means (docs/dialects.md); default: by who wrote it\n"
     "      --max-memory BYTES    bound on memory (K, M, G may follow; none); default: what the machine has\n"
     "      --time-limit SECONDS  end with an error what takes longer to compile, or in these evaluations\n"
     "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"

@@ -20,7 +20,7 @@ static const char help[] =
     "      --record NAME,...     only these ports (NODE.PORT or a unique PORT)\n"
     "      --sweep FILE          evaluate for many values of parameters, as the file says (docs/sweeps.md)\n"
     "      --typed, --float32    values as {\"type\", \"shape\", \"data\"}; reals without a declared type are float32\n"
-    "      --seed N              for random functions\n"
+    "      --seed N, --dialect reference|psyneulink   of random functions; what the file means: default by who wrote it\n"
     "      --threads N, --plain, --compile   default: all cores; no fast ways; as C, by the system's compiler (mdf-compile)\n"
     "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
     "      --loop-condition standard|obey   of a Loop without a condition input: ignore what its body yields, or obey it\n"
