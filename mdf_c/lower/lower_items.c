@@ -1,6 +1,7 @@
 /* lower_items.c - items of arrays along their first axis, taken out and put together by kernels: for the runs of a loop that
  * stand before it; another axis made the first, for what is scanned. See lowering.h. */
 #include "mdf_c/lower/nests/nest_draft.h"
+#include "mdf_c/lower/trial.h"
 
 #include <string.h>
 
@@ -116,8 +117,41 @@ mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, s
     return add_call(lowering, "Slice", inputs, 4, NULL);
 }
 
+/* The same as nests, for C source, which has no kernels. NONE: there are none. */
+static mdf_lowered_id join_by_nests(struct lowering *lowering, const mdf_lowered_id *arrays, size_t n)
+{
+    mdf_operand inputs[MOST_INPUTS] = {0}, output = MDF_OPERAND(MDF_OPERAND_SLOT, 0);
+    struct mdf_code_call source = {.operator= mdf_operator_onnx("Concat", VERSION), .inputs = inputs, .outputs = &output};
+    struct trial trial = {.source = &source};
+    struct scope scope = {0}; /* of its own: for the one result */
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+    bool taken = false;
+    size_t i;
+
+    source.settings = make_settings(lowering, source.operator, NULL);
+    source.n_inputs = n;
+    source.n_outputs = 1;
+    if (source.settings == NULL || !lowering_begin_trial(lowering, &trial)) {
+        return id;
+    }
+    for (i = 0; i < n; i++) {
+        trial.ids[i] = arrays[i];
+        trial.given[i] = trial.effective[i] = lowering_example(lowering, arrays[i]);
+    }
+    if (lowering_run_trial(lowering, &trial) && lowering_move(lowering, &scope, &trial, &taken) && taken) {
+        id = lowering_value_of(lowering, &scope, output);
+    }
+    lowering_end_trial(lowering, &trial);
+    return id;
+}
+
 mdf_lowered_id lowering_join(struct lowering *lowering, const mdf_lowered_id *arrays, size_t n)
 {
+    mdf_lowered_id id = n > 1 && lowering->is_for_source ? join_by_nests(lowering, arrays, n) : MDF_LOWERED_NONE;
+
+    if (id != MDF_LOWERED_NONE || lowering_has_failed(lowering)) {
+        return id;
+    }
     return n == 1 ? arrays[0] : add_call(lowering, "Concat", arrays, n, NULL);
 }
 
