@@ -131,6 +131,10 @@ mdf_status mdf_psyneulink_rewrite(struct mdf_arena *arena, const struct mdf_docu
     for (i = 0; i < rewriting_n_entries(graphs) && !rewriting.failed; i++) {
         rewrite_graph(&rewriting, &graphs->as.object.entries[i].value);
     }
+    if (arena->has_refused && !rewriting.failed) { /* a search that found no room */
+        rewriting.failed = true;
+        mdf_error_set(&first, MDF_OUT_OF_MEMORY, "out of memory");
+    }
     if (rewriting.failed && error != NULL && error->code == MDF_OK) {
         *error = first;
     }

@@ -369,6 +369,13 @@ static double part_at(const struct mdf_node *part, size_t row, size_t column, si
     return number_at(part, length == 1 ? 0 : length == n ? row : row * n + column);
 }
 
+static bool fits_matrix(const struct mdf_node *part, size_t n)
+{
+    size_t length = length_of(part);
+
+    return part == NULL || length == 1 || length == n || length == n * n;
+}
+
 /* The matrix of `n` values: that of its name or its elements, over which "auto" and "hetero" go. False: it is not known. */
 static bool make_recurrent_matrix(const struct mechanism *mechanism, size_t n, struct mdf_node *matrix)
 {
@@ -384,6 +391,9 @@ static bool make_recurrent_matrix(const struct mechanism *mechanism, size_t n, s
         *given = rewriting_make_reals(mechanism->rewriting, given);
     }
     named = find_named_matrix(rewriting_text(given));
+    if (n == 0 || !fits_matrix(diagonal, n) || !fits_matrix(elsewhere, n)) {
+        return false;
+    }
     if (named == NULL && (!find_matrix(given, &n_rows, &n_columns) || n_rows != n || n_columns != n)) {
         return false;
     }

@@ -1,5 +1,5 @@
-/* psyneulink_rules.h - the rules by which a document of PsyNeuLink is rewritten, in the order in which they are applied. Each looks at
- * what PsyNeuLink's exporter writes and at the metadata beside it. */
+/* psyneulink_rules.h - the rules by which a document of PsyNeuLink is rewritten, in the order in which they are applied. Each
+ * looks at what PsyNeuLink's exporter writes and at the metadata beside it. */
 #ifndef MDF_DIALECT_PSYNEULINK_RULES_H
 #define MDF_DIALECT_PSYNEULINK_RULES_H
 

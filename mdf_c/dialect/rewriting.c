@@ -149,8 +149,13 @@ struct mdf_node *rewriting_find_path(struct mdf_node *object, const char *path)
 
 void rewriting_put(struct rewriting *rewriting, struct mdf_node *object, const char *key, struct mdf_node value)
 {
-    size_t place = place_of(object, key), n = object->as.object.n;
+    size_t place, n;
 
+    if (object == NULL || object->kind != MDF_NODE_OBJECT) {
+        return;
+    }
+    place = place_of(object, key);
+    n = object->as.object.n;
     if (rewriting->failed || (place == n && (n & (n - 1)) == 0 && !make_room(rewriting, object, n + 1))) {
         return;
     }
@@ -174,9 +179,9 @@ struct mdf_node *rewriting_object(struct rewriting *rewriting, struct mdf_node *
 
 void rewriting_remove(struct mdf_node *object, const char *key)
 {
-    size_t place = place_of(object, key);
+    size_t place = rewriting_n_entries(object) > 0 ? place_of(object, key) : 0;
 
-    if (place < object->as.object.n) {
+    if (place < rewriting_n_entries(object)) {
         memmove(&object->as.object.entries[place], &object->as.object.entries[place + 1],
                 (object->as.object.n - place - 1) * sizeof *object->as.object.entries);
         object->as.object.n--;
@@ -185,9 +190,9 @@ void rewriting_remove(struct mdf_node *object, const char *key)
 
 void rewriting_rename(struct mdf_node *object, const char *key, const char *name)
 {
-    size_t place = place_of(object, key);
+    size_t place = rewriting_n_entries(object) > 0 ? place_of(object, key) : 0;
 
-    if (place < object->as.object.n) {
+    if (place < rewriting_n_entries(object)) {
         object->as.object.entries[place].key = name;
     }
 }

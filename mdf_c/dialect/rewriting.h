@@ -24,7 +24,8 @@ struct mdf_node *rewriting_find(struct mdf_node *object, const char *key);
 struct mdf_node *rewriting_find_path(struct mdf_node *object, const char *path);
 /* The object of a key, made where there is none. NULL: it is something else, or memory ran out. */
 struct mdf_node *rewriting_object(struct rewriting *rewriting, struct mdf_node *object, const char *key);
-/* Sets the value of a key, behind the others where it is new. Values of the object move. */
+/* Sets the value of a key, behind the others where it is new; values of the object move. Nothing where it is no object: whoever
+ * reads the document then says so. */
 void rewriting_put(struct rewriting *rewriting, struct mdf_node *object, const char *key, struct mdf_node value);
 void rewriting_remove(struct mdf_node *object, const char *key);
 /* Gives an entry another key. */
