@@ -160,6 +160,7 @@ check-wheel:
 PSYNEULINK ?= python3
 check-psyneulink: all
 	@MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python $(PSYNEULINK) tests/psyneulink/check_live.py $(NAMES)
+	@MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python $(PSYNEULINK) tests/psyneulink/check_random.py --seeds $(or $(SEEDS),50) --from $(or $(FROM),0)
 
 # ONNX's own node tests, by the Python package onnx.
 node-tests: $(BUILD)/mdf-run

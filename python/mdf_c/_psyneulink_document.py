@@ -62,19 +62,28 @@ def document(composition: Any) -> tuple[Part, list[Inlet]]:
     MdfUnsupportedError
         A component has a meaning that MDF can not express; the message names it.
     """
-    from psyneulink.core.globals.mdf import get_mdf_serialized
-
     _prepare(composition)
     _check_schedule(composition)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of functions that are not MDF's, which are those of this engine
-        model = json.loads(get_mdf_serialized(composition, fmt="json", simple_edge_format=False))
-    (graph,) = next(iter(model.values()))["graphs"].values()
+    model = _exported(composition)
+    graph = _graph_of(model)
     inlets = _complete_graph(graph, composition)
     for inlet in inlets:
         if inlet.signal.owner is not composition.controller:
             raise unsupported(inlet.signal.owner, f"'{inlet.signal.name}' modulates '{inlet.port}', but is not in '{composition.name}'")
     return model, inlets
+
+
+def _exported(composition: Any) -> Part:
+    from psyneulink.core.globals.mdf import get_mdf_serialized
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of functions that are not MDF's, which are those of this engine
+        return json.loads(get_mdf_serialized(composition, fmt="json", simple_edge_format=False))
+
+
+def _graph_of(model: Part) -> Part:
+    (graph,) = next(iter(model.values()))["graphs"].values()
+    return graph
 
 
 def _prepare(composition: Any) -> None:
@@ -141,15 +150,26 @@ def port_id(port: Any, projection: Any = None) -> str:
     return _get_id_for_mdf_port(port, afferent=projection if several else None)
 
 
-def receivers(port: Any, projection: Any) -> Iterator[tuple[Any, str]]:
-    """Mechanisms' input ports that `projection`, which leads to `port`, reaches in the end: through interfaces of nested
-    compositions; each with its id."""
+def receivers(port: Any, projection: Any) -> Iterator[str]:
+    """Ids of the input ports by which `projection`, which leads to `port`, reaches mechanisms: of a mechanism, or of the node that a
+    nested composition is."""
     if not is_interface(port.owner):
-        yield port, port_id(port, projection)
+        yield port_id(port, projection)
         return
+    several = len(port.path_afferents) > 1
+    for id in _within(port):
+        yield _own_port(id, projection) if several else id
+
+
+def _within(port: Any) -> Iterator[str]:
+    """Names of what a port of a nested composition's interface passes its value to, in that composition."""
     inside = next(pair[1] for pair in port.owner.port_map.values() if pair[0] is port)
     for inner in inside.efferents:
         yield from receivers(inner.receiver, inner)
+
+
+def _own_port(id: str, projection: Any) -> str:
+    return f"{id}_input_port_from_{identifier(projection.name)}"
 
 
 def source(port: Any) -> Any:
@@ -194,7 +214,9 @@ def _complete_graph(graph: Part, composition: Any) -> list[Inlet]:
         if part is None:
             continue
         if is_composition(node):
+            part = graph["nodes"][id] = _graph_of(_exported(node))  # within others the exporter writes projections otherwise
             inlets += [Inlet(inlet.signal, id, inlet.port) for inlet in _complete_graph(part, node)]
+            _add_up_inputs(part, node)
             _name_outputs(part, node)
         else:
             _complete_mechanism(part, node)
@@ -202,6 +224,18 @@ def _complete_graph(graph: Part, composition: Any) -> list[Inlet]:
     _complete_edges(graph, composition)
     _complete_conditions(graph, graph.get("conditions"), composition)
     return _connect(graph, composition, inlets)
+
+
+def _add_up_inputs(part: Part, composition: Any) -> None:
+    """Several projections to a port of a nested composition have a port each, and a sum in place of the port."""
+    for port in composition.input_CIM.input_ports:
+        if len(port.path_afferents) < 2:
+            continue
+        for id in _within(port):
+            names = [_own_port(id, projection) for projection in port.path_afferents]
+            shape = list(np.shape(port.defaults.value))
+            part.setdefault("input_ports", {}).update({name: {"shape": shape, "type": "float64"} for name in names})
+            part.setdefault("functions", {})[id] = {"value": " + ".join(names)}
 
 
 def _name_outputs(part: Part, composition: Any) -> None:
@@ -293,10 +327,13 @@ def _nested_edges(nodes: Part, projection: Any) -> Iterator[Part]:
     if not projection.function._is_identity(defaults=True):
         projected = f"{port}_by_{identifier(projection.name)}"
         matrix = np.asarray(projection.parameters.matrix.get(None), float).tolist()
-        value = nodes[sender]["output_ports"][port]["value"]
-        nodes[sender]["output_ports"][projected] = {"value": f"numpy.matmul({value}, numpy.array({matrix}))"}
+        value, before = nodes[sender]["output_ports"][port]["value"], source(projection.sender).defaults.value
+        nodes[sender]["output_ports"][projected] = {
+            "value": f"numpy.matmul({value}, numpy.array({matrix}))",
+            "metadata": {"default": (np.ravel(before).astype(float) @ np.array(matrix)).tolist()},
+        }
         port = projected
-    for _, receiver_port in receivers(projection.receiver, projection):
+    for receiver_port in receivers(projection.receiver, projection):
         yield {
             "sender": sender,
             "sender_port": port,

@@ -276,7 +276,7 @@ def _inlets(composition: Any) -> Iterator[_Inlet]:
             receiver = _document.owner(projection.receiver)
             if receiver not in gone:
                 id = _document.identifier(receiver.name)
-                names += [f"{id}.{name}" for _, name in _document.receivers(projection.receiver, projection)]
+                names += [f"{id}.{name}" for name in _document.receivers(projection.receiver, projection)]
         ports = node.external_input_ports
         yield _Inlet(port, inside, node, ports.index(port), names, port.defaults.value.shape if len(ports) == 1 else None)
 

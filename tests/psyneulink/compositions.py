@@ -651,6 +651,18 @@ def nested_matrices():
 
 
 @composition
+def nested_sum():
+    """Two projections and feedback into one port of a nested composition."""
+    x = pnl.TransferMechanism(name="X", input_shapes=2, function=pnl.Logistic())
+    inner = comp([x], name="inner")
+    a, b, z = (pnl.TransferMechanism(name=name, input_shapes=2) for name in "ABZ")
+    result = comp(a, b, inner, z, name="outer")
+    for sender, receiver, settings in ((a, inner, {}), (b, inner, {}), (inner, z, {}), (z, inner, {"feedback": True})):
+        result.add_projection(pnl.MappingProjection(matrix=[[1.0, 0.5], [-0.5, 1.0]]), sender, receiver, **settings)
+    return result, {"A": [[1.0, 2.0], [0.0, 1.0]], "B": [[3.0, 4.0], [1.0, -1.0]]}, 2
+
+
+@composition
 def nested_twice():
     x = pnl.TransferMechanism(name="X", function=pnl.Linear(slope=2.0))
     y = pnl.IntegratorMechanism(name="Y", function=pnl.SimpleIntegrator(rate=0.5))
