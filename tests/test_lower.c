@@ -94,13 +94,14 @@ static const char *compare(const char *text, const char *path, int n_steps, doub
 #define STATE(value, initial) PARAMETER("\"p\": {\"value\": \"" value "\", \"default_initial_value\": " initial "}")
 
 /* A state that each run of a Loop makes longer, s, then j, and looks at. */
-#define GROWS(initial, parameters)                                                                                               \
+#define GROWS(initial, parameters) GROWS_BY("[s, w]", "0", initial, parameters)
+#define GROWS_BY(joined, axis, initial, parameters)                                                                              \
     NODE(                                                                                                                        \
         "\"parameters\": {\"p\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 9, \"v_initial\": \"[" initial                 \
         "]\", \"body\": {\"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\", \"o\"]}, "        \
         "\"nodes\": {\"k\": {\"input_ports\": {\"i\": {}, \"s\": {}}, \"parameters\": {\"w\": {\"value\": \"numpy.array([[0.5, " \
-        "-1.5]]) * i\"}, \"j\": {\"function\": \"onnx::Concat\", \"args\": {\"inputs\": \"[s, w]\", \"axis\": 0}}" parameters    \
-        "}, \"output_ports\": {\"t\": {\"value\": \"j\"}, \"o\": {\"value\": \"y\"}}}}}}}}}, "                                   \
+        "-1.5]]) * i\"}, \"j\": {\"function\": \"onnx::Concat\", \"args\": {\"inputs\": \"" joined "\", \"axis\": " axis         \
+        "}}" parameters "}, \"output_ports\": {\"t\": {\"value\": \"j\"}, \"o\": {\"value\": \"y\"}}}}}}}}}, "                   \
         "\"output_ports\": {\"o\": {\"value\": \"p[1]\"}, \"r\": {\"value\": \"p[0]\"}}")
 #define CALL(id, function, arguments) ", \"" id "\": {\"function\": \"onnx::" function "\", \"args\": {" arguments "}}"
 
@@ -158,6 +159,14 @@ static const struct lowered_case cases[] = {
      true},
     {GROWS("numpy.zeros((0, 2))", CALL("a", "Transpose", "\"data\": \"j\"") CALL("b", "MatMul", "\"A\": \"w\", \"B\": \"a\"")
                                       CALL("y", "ReduceMax", "\"data\": \"b\"")),
+     true},
+    /* before it, and along an axis behind one of several: the state is what Concat makes */
+    {GROWS_BY("[w, s]", "0", "numpy.float64(numpy.array([[0.25, 0.75]]))",
+              CALL("y", "ReduceSum", "\"data\": \"s\", \"keepdims\": 0")),
+     true},
+    {GROWS_BY("[s, x]", "1", "numpy.float64(numpy.array([[0.25], [0.75]]))",
+              CALL("x", "Transpose", "\"data\": \"w\"") CALL("a", "Softmax", "\"input\": \"j\", \"axis\": 1")
+                  CALL("b", "Mul", "\"A\": \"a\", \"B\": \"j\"") CALL("y", "ReduceSum", "\"data\": \"b\", \"keepdims\": 0")),
      true},
     /* as it was, and what comes of its shape */
     {GROWS("numpy.array([[0.25, 0.75]])",

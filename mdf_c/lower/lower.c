@@ -409,7 +409,7 @@ static bool run_alias(struct lowering *lowering, struct scope *scope, const stru
 bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operand target, mdf_operand source,
                       const struct mdf_declared_type *type)
 {
-    mdf_lowered_id id = lowering_value_of(lowering, scope, source);
+    mdf_lowered_id id = lowering_any_value_of(lowering, scope, source);
     struct mdf_value declared = {0};
     bool done;
 
@@ -419,8 +419,11 @@ bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operan
     if (!mdf_declare_value(&lowering->execution->context, &declared, lowering_example(lowering, id), type, false)) {
         return lowering_fail(lowering, MDF_REFUSED_NO_FIT);
     }
-    done = true;
-    if (declared.dtype != lowering_example(lowering, id)->dtype) {
+    done = !lowering->facts[id].is_open ||
+           (declared.dtype == lowering_example(lowering, id)->dtype &&
+            declared.strength == lowering_example(lowering, id)->strength) ||
+           lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH);
+    if (done && declared.dtype != lowering_example(lowering, id)->dtype) {
         char from = mdf_dtype_kind((mdf_dtype)lowering_example(lowering, id)->dtype),
              to = mdf_dtype_kind((mdf_dtype)declared.dtype);
 
@@ -428,7 +431,7 @@ bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operan
                lowering_fail(lowering, MDF_REFUSED_NARROWING);
         id = done ? lowering_cast(lowering, id, (mdf_dtype)declared.dtype) : MDF_LOWERED_NONE;
     }
-    if (id != MDF_LOWERED_NONE && declared.strength != lowering_example(lowering, id)->strength) {
+    if (done && id != MDF_LOWERED_NONE && declared.strength != lowering_example(lowering, id)->strength) {
         id = lowering_copy(lowering, id, declared.strength);
     }
     mdf_value_clear(lowering->memory, &declared);

@@ -4,6 +4,8 @@
 
 #include "functions/control/stack.h"
 
+#include <string.h>
+
 /* A trip count that is a real number, as a whole one: plain evaluation refuses one with a fraction, so it bails out there. */
 static mdf_lowered_id round_bound(struct lowering *lowering, mdf_lowered_id real)
 {
@@ -230,9 +232,19 @@ static bool is_longer(const struct mdf_value *next, const struct mdf_value *stat
     return n_longer == 1;
 }
 
-/* The same once more, where states that were found to change only grow; else *changes stays true, and nothing of it is there. */
+/* Whether what a state becomes has another shape of as many axes. */
+static bool has_other_shape(const struct mdf_value *next, const struct mdf_value *state)
+{
+    return next->kind == MDF_KIND_TENSOR && state->kind == MDF_KIND_TENSOR && next->dtype == state->dtype &&
+           next->dtype != MDF_DTYPE_STRING && next->strength == state->strength && next->rank == state->rank &&
+           next->rank <= MDF_INLINE_RANK &&
+           memcmp(mdf_value_shape(next), mdf_value_shape(state), next->rank * sizeof(int64_t)) != 0;
+}
+
+/* The same once more, where states that were found to change only grow, or (`opens`) are left to calls in any shape; else
+ * *changes stays true, and nothing of it is there. */
 static bool lower_growing_runs(struct loop *loop, const struct loop *outside, const struct bounds *bounds, size_t n_states,
-                               const size_t *counts, bool *changes)
+                               const size_t *counts, bool opens, bool *changes)
 {
     struct lowering *lowering = loop->lowering;
     bool *grows = mdf_arena_array(&lowering->scratch, n_states, sizeof *grows);
@@ -250,12 +262,13 @@ static bool lower_growing_runs(struct loop *loop, const struct loop *outside, co
     }
     for (i = 0; i < n_states; i++) {
         next[i] = lowering_example(lowering, loop->yields[FIRST_YIELD + i]);
-        grows[i] =
-            (outside->grows != NULL && outside->grows[i]) ||
-            is_longer(lowering_example(lowering, loop->yields[FIRST_YIELD + i]), lowering_example(lowering, loop->initial[i]));
+        grows[i] = opens ? has_other_shape(next[i], lowering_example(lowering, outside->initial[i]))
+                         : (outside->grows != NULL && outside->grows[i]) ||
+                               is_longer(next[i], lowering_example(lowering, loop->initial[i]));
         any = any || grows[i];
     }
-    growing.grows = grows;
+    growing.grows = opens ? outside->grows : grows;
+    growing.opens = opens ? grows : NULL;
     growing.next = next;
     if (any && lower_runs(&growing, bounds, n_states, changes, &i) && !*changes) {
         *loop = growing;
@@ -293,14 +306,22 @@ static bool mark_lists(struct loop *loop, size_t n_states)
 bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
     size_t n_states = source->n_inputs > FIRST_STATE ? source->n_inputs - FIRST_STATE : 0, changing = 0;
-    struct loop outside = {.lowering = lowering, .outer = scope, .source = source}, loop;
+    struct loop outside = {.lowering = lowering, .outer = scope, .source = source}, loop, first;
+    size_t *first_counts = lowering_count_ops(lowering);
+    struct bounds bounds, first_bounds;
     bool changes = true;
-    struct bounds bounds;
 
     if (!read_bounds(&outside, &bounds) || !loop_read_initial(&outside, FIRST_STATE, n_states) ||
-        !mark_lists(&outside, n_states)) {
+        !mark_lists(&outside, n_states) || first_counts == NULL) {
         return false;
     }
+    first = outside;
+    first_bounds = bounds;
+    first.initial = mdf_arena_array(&lowering->scratch, n_states, sizeof *first.initial);
+    if (first.initial == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    memcpy(first.initial, outside.initial, n_states * sizeof *first.initial);
     while (changes && (outside.n_peeled == 0 || bounds.n_runs > 0)) {
         size_t *counts = lowering_count_ops(lowering), n_growing = lowering->n_growing;
 
@@ -313,15 +334,23 @@ bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct 
         }
         lowering->n_growing = n_growing;
         lowering_restore_ops(lowering, counts);
-        if (!lower_growing_runs(&loop, &outside, &bounds, n_states, counts, &changes)) {
+        if (!lower_growing_runs(&loop, &outside, &bounds, n_states, counts, false, &changes)) {
             return false;
         }
         if (!changes) {
             break;
         }
         if (outside.n_peeled == MOST_PEELED || bounds.n_runs == 0 || bounds.limit == 1 ||
-            (loop.n_outputs != n_states && (lowering->is_for_source || bounds.n_runs == SIZE_MAX)) ||
-            !peel(&outside, &bounds, n_states)) {
+            (loop.n_outputs != n_states && (lowering->is_for_source || bounds.n_runs == SIZE_MAX))) {
+            lowering_restore_ops(lowering, first_counts);
+            if (lowering->is_for_source ||
+                !lower_growing_runs(&loop, &first, &first_bounds, n_states, first_counts, true, &changes) || changes) {
+                return loop_refuse_state(&loop, changing);
+            }
+            outside = first;
+            break;
+        }
+        if (!peel(&outside, &bounds, n_states)) {
             return loop_refuse_state(&loop, changing);
         }
     }

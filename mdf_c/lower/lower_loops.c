@@ -135,7 +135,9 @@ bool loop_add_state(struct loop *loop, size_t i, size_t formal)
     loop->numbers[loop->result->n_states++] = i;
     state->initial = loop->initial[i];
     state->parameter = loop_add_parameter(loop, lowering_example(loop->lowering, state->initial));
-    return lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal], state->parameter);
+    return (loop->opens == NULL || !loop->opens[i] || state->parameter == MDF_LOWERED_NONE ||
+            lowering_open(loop->lowering, state->parameter, loop->next[i])) &&
+           lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal], state->parameter);
 }
 
 bool loop_run_body(struct loop *loop)
@@ -146,7 +148,7 @@ bool loop_run_body(struct loop *loop)
         return false;
     }
     for (i = 0; i < loop->body->n_yields; i++) {
-        loop->yields[i] = lowering_value_of(loop->lowering, &loop->inner, loop->body->yields[i]);
+        loop->yields[i] = lowering_any_value_of(loop->lowering, &loop->inner, loop->body->yields[i]);
         if (loop->yields[i] == MDF_LOWERED_NONE) {
             return false;
         }
@@ -174,7 +176,14 @@ bool lowering_carry(struct lowering *lowering, const struct region *region, stru
                     mdf_lowered_id next)
 {
     struct mdf_lowered_state *state = &loop->states[i];
+    const struct fact *fact = &lowering->facts[next];
 
+    if (fact->is_open || lowering->facts[state->parameter].is_open) {
+        state->next = next;
+        return (lowering->lowered->values[next].open_axes == lowering->lowered->values[state->parameter].open_axes &&
+                is_own(lowering, region, loop, i, next)) ||
+               lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
+    }
     if (!lowering_has_same_form(lowering_example(lowering, next), lowering_example(lowering, state->parameter))) {
         return lowering_fail_about(lowering, MDF_REFUSED_CHANGING_STATE, lowering_example(lowering, state->parameter),
                                    lowering_example(lowering, next));
@@ -253,6 +262,9 @@ static bool may_be_stacked(struct loop *loop, mdf_lowered_id item)
 {
     const struct mdf_value *example = lowering_example(loop->lowering, item);
 
+    if (loop->lowering->facts[item].is_open) {
+        return lowering_fail(loop->lowering, MDF_REFUSED_OPEN_LENGTH);
+    }
     if (loop->lowering->facts[item].growth != NULL) {
         return lowering_fail(loop->lowering, MDF_REFUSED_CHANGING_STATE);
     }
@@ -383,7 +395,8 @@ bool loop_keeps_forms(const struct loop *loop, size_t *changing)
         }
     }
     for (i = 0; i < loop->result->n_states; i++) {
-        if (!lowering_has_same_form(lowering_example(loop->lowering, loop->yields[loop->first_yield + loop->numbers[i]]),
+        if (!loop->lowering->facts[loop->result->states[i].parameter].is_open &&
+            !lowering_has_same_form(lowering_example(loop->lowering, loop->yields[loop->first_yield + loop->numbers[i]]),
                                     lowering_example(loop->lowering, loop->result->states[i].parameter))) {
             *changing = loop->numbers[i];
             return false;

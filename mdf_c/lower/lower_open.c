@@ -39,6 +39,21 @@ static void open_axes(struct lowering *lowering, mdf_lowered_id id, uint8_t bits
     }
 }
 
+bool lowering_open(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *other)
+{
+    const struct mdf_value *example = lowering_example(lowering, id);
+    struct mdf_value as_strong = *other;
+    uint8_t bits;
+
+    as_strong.strength = example->strength;
+    bits = find_open_axes(example, &as_strong);
+    if (bits >> example->rank != 0) {
+        return lowering_fail_about(lowering, MDF_REFUSED_CHANGING_STATE, example, other);
+    }
+    open_axes(lowering, id, bits);
+    return mdf_value_copy(lowering->memory, &lowering->facts[id].other, &as_strong) || lowering_out_of_memory(lowering);
+}
+
 /* ------------------------------------------------------------------ states that grow */
 
 /* One array behind another, along an axis behind axes of length 1. */
@@ -79,15 +94,11 @@ static mdf_lowered_id add_look(struct lowering *lowering, struct seen_state *see
     if (id == MDF_LOWERED_NONE || !lowering_add_op(lowering, seen->region, &op)) {
         return MDF_LOWERED_NONE;
     }
-    if (!mdf_value_copy(lowering->memory, &lowering->facts[id].other, other)) {
-        lowering_out_of_memory(lowering);
-        return MDF_LOWERED_NONE;
-    }
     seen->calls[n == 0 ? 0 : 1] = call;
     lowering->facts[id].depth = seen->region->depth;
     lowering->facts[id].region = seen->region;
-    open_axes(lowering, id, find_open_axes(example, other));
-    return id;
+    lowering->facts[id].is_view = true;
+    return lowering_open(lowering, id, other) ? id : MDF_LOWERED_NONE;
 }
 
 static mdf_lowered_id look_behind(struct lowering *lowering, const struct growth *growth, const struct mdf_value *before)

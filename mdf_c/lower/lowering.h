@@ -196,6 +196,8 @@ struct mdf_lowered_call *lowering_make_call(struct lowering *lowering, const str
 
 /* --- lower_open.c: values whose shapes change from one run of a loop to the next, which calls read. */
 struct trial;
+/* A value that is as in the example or as in the other one: the axes whose sizes differ are open. False: it can not be. */
+bool lowering_open(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *other);
 /* What calls see of a state that grows. */
 mdf_lowered_id lowering_look_at_state(struct lowering *lowering, mdf_lowered_id state);
 /* An operand of a call. */

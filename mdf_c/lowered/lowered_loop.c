@@ -137,6 +137,21 @@ void mdf_lowered_look_at_stack(struct mdf_lowered *lowered, const struct mdf_low
     set_items(lowered, stack, stack->n_put, view); /* there is room for more */
 }
 
+/* An array in memory of its own, of the shape that it has at first. */
+static bool begin_state(struct mdf_lowered *lowered, const struct mdf_lowered_state *state)
+{
+    struct mdf_value *parameter = &lowered->arrays[state->parameter];
+    const struct mdf_value *initial = &lowered->arrays[state->initial];
+
+    if (mdf_value_make_tensor(lowered->context->memory, parameter, (mdf_dtype)initial->dtype, initial->rank,
+                              mdf_value_shape(initial)) == NULL) {
+        return false;
+    }
+    parameter->strength = lowered->values[state->parameter].form.strength;
+    copy_bytes(parameter->data, initial->data, mdf_lowered_size(lowered, state->initial));
+    return true;
+}
+
 int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
 {
     size_t capacity = first_capacity(loop, n_runs), i;
@@ -155,11 +170,9 @@ int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop 
         if (lowered->values[state->parameter].is_scalar) {
             continue;
         }
-        if (!mdf_lowered_make_array(lowered, state->parameter, &lowered->arrays[state->parameter])) {
+        if (!begin_state(lowered, state)) {
             return 1;
         }
-        copy_bytes(lowered->arrays[state->parameter].data, lowered->arrays[state->initial].data,
-                   mdf_lowered_size(lowered, state->initial));
         if (state->storage == MDF_LOWERED_IN_PLACE) {
             lowered->arrays[state->next].data = lowered->arrays[state->parameter].data;
         }

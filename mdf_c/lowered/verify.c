@@ -4,6 +4,7 @@
 #include "functions/moves/indexing.h"
 
 #include "mdf_c/lowered/loop_plan.h"
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
 #include "mdf_c/lowered/nest_folds.h"
 #include "mdf_c/lowered/print_lowered.h"
@@ -342,6 +343,32 @@ static bool verify_branches(struct verification *verification, const struct mdf_
     return true;
 }
 
+/* Whether a state may begin with a value: of its form, but for open axes. */
+static bool may_begin(const struct verification *verification, mdf_lowered_id initial, mdf_lowered_id parameter)
+{
+    const struct mdf_lowered_value *values = verification->lowered->values;
+
+    return values[parameter].open_axes == 0
+               ? have_one_form(verification, initial, parameter)
+               : has_type(verification, parameter, values[initial].form.dtype) && !values[parameter].is_scalar &&
+                     values[initial].form.rank == values[parameter].form.rank;
+}
+
+/* What an open state is next: what a kernel makes, of the same open axes. */
+static bool may_be_next(const struct verification *verification, const struct mdf_lowered_loop *loop,
+                        const struct mdf_lowered_state *state)
+{
+    const struct mdf_lowered_value *next = &verification->lowered->values[state->next];
+    const struct mdf_lowered_value *parameter = &verification->lowered->values[state->parameter];
+    size_t maker = mdf_lowered_find_maker(&loop->body, state->next);
+
+    return next->open_axes == parameter->open_axes && next->form.dtype == parameter->form.dtype &&
+           next->form.rank == parameter->form.rank &&
+           memcmp(mdf_value_shape(&next->form), mdf_value_shape(&parameter->form), next->form.rank * sizeof(int64_t)) == 0 &&
+           state->storage == MDF_LOWERED_TWO_BUFFERS && maker != SIZE_MAX && loop->body.ops[maker].code == MDF_LOWERED_CALL &&
+           loop->body.ops[maker].of.call->stack == NULL;
+}
+
 static bool begin_loop(struct verification *verification, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_loop *loop = op->of.loop;
@@ -349,7 +376,7 @@ static bool begin_loop(struct verification *verification, const struct mdf_lower
 
     for (i = 0; i < loop->n_states; i++) {
         if (!reads(verification, op, loop->states[i].initial) || !makes(verification, op, loop->states[i].parameter) ||
-            !have_one_form(verification, loop->states[i].initial, loop->states[i].parameter)) {
+            !may_begin(verification, loop->states[i].initial, loop->states[i].parameter)) {
             return fail(verification, op, "a state of another form");
         }
     }
@@ -442,8 +469,11 @@ static bool verify_loop(struct verification *verification, const struct mdf_lowe
         return false;
     }
     for (i = 0; i < loop->n_states; i++) {
-        if (!reads(verification, op, loop->states[i].next) ||
-            !have_one_form(verification, loop->states[i].next, loop->states[i].parameter)) {
+        const struct mdf_lowered_state *state = &loop->states[i];
+
+        if (verification->lowered->values[state->parameter].open_axes != 0
+                ? !reads(verification, NULL, state->next) || !may_be_next(verification, loop, state)
+                : !reads(verification, op, state->next) || !have_one_form(verification, state->next, state->parameter)) {
             return fail(verification, op, "a state of another form");
         }
     }

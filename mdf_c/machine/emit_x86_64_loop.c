@@ -101,10 +101,17 @@ static void begin_pointers(struct emission *emission, const struct loop_plan *pl
     }
 }
 
-/* Those that stacks begin with. */
+/* Those that stacks begin with, and states that are open. */
 static void publish_initial_elements(struct emission *emission, const struct mdf_lowered_loop *loop)
 {
+    const struct mdf_lowered_value *values = emission->lowered->values;
     size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        if (values[loop->states[i].parameter].open_axes != 0 && values[loop->states[i].initial].is_scalar) {
+            emission_publish(emission, loop->states[i].initial);
+        }
+    }
 
     for (i = 0; i < loop->n_stacks; i++) {
         if (loop->stacks[i].appends && emission->lowered->values[loop->stacks[i].initial].is_scalar) {
@@ -285,6 +292,19 @@ static void swap_arrays(struct emission *emission, mdf_lowered_id a, mdf_lowered
     assemble_vector(assembler, VECTOR_STORE, 16, SECOND_SCRATCH_REAL, 0, second);
 }
 
+/* Of two arrays whose shapes may differ. */
+static void swap_values(struct emission *emission, mdf_lowered_id a, mdf_lowered_id b)
+{
+    void (*function)(struct mdf_value *, struct mdf_value *) = mdf_value_swap;
+    const void *address;
+
+    memcpy(&address, &function, sizeof address);
+    assemble_move_address(emission->assembler, RDI, &emission->lowered->arrays[a]);
+    assemble_move_address(emission->assembler, RSI, &emission->lowered->arrays[b]);
+    emission_call(emission, address);
+    emission_restore(emission);
+}
+
 static void carry_states(struct emission *emission, const struct mdf_lowered_loop *loop)
 {
     size_t i;
@@ -297,6 +317,8 @@ static void carry_states(struct emission *emission, const struct mdf_lowered_loo
         } else if (state->storage == MDF_LOWERED_IN_STACK) {
             assemble_load(emission->assembler, 8, RAX, emission_array_data(state->next));
             assemble_store(emission->assembler, 8, RAX, emission_array_data(state->parameter));
+        } else if (emission->lowered->values[state->parameter].open_axes != 0) {
+            swap_values(emission, state->parameter, state->next);
         } else if (state->storage == MDF_LOWERED_TWO_BUFFERS) {
             swap_arrays(emission, state->parameter, state->next);
             assemble_vector_end(emission->assembler);
