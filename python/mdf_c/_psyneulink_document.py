@@ -201,6 +201,7 @@ def left_out(composition: Any) -> list[Any]:
 
 def _complete_graph(graph: Part, composition: Any) -> list[Inlet]:
     """Inlets whose signals come from outside are left to the caller."""
+    _check_names(composition)
     for node in left_out(composition):
         graph["nodes"].pop(identifier(node.name), None)
     graph["metadata"]["controller"] = None
@@ -224,6 +225,15 @@ def _complete_graph(graph: Part, composition: Any) -> list[Inlet]:
     _complete_edges(graph, composition)
     _complete_conditions(graph, graph.get("conditions"), composition)
     return _connect(graph, composition, inlets)
+
+
+def _check_names(composition: Any) -> None:
+    """The exporter writes an underscore for what identifiers do not have: two nodes may become one."""
+    found: dict[str, Any] = {}
+    for node in composition.nodes:
+        other = found.setdefault(identifier(node.name), node)
+        if other is not node:
+            raise unsupported(node, f"it is written as '{identifier(node.name)}', as '{other.name}' is: rename one of them")
 
 
 def _add_up_inputs(part: Part, composition: Any) -> None:

@@ -879,3 +879,8 @@ def exact_time():
     result.scheduler.mode = pnl.SchedulingMode.EXACT_TIME
     result.scheduler.add_condition(a, pnl.TimeInterval(start=1))
     return result, {"A": [[1.0]]}, 1
+
+
+@refused(["TransferMechanism 'A_B'", "rename one of them"])
+def names_that_become_one():
+    return comp([pnl.TransferMechanism(name="A B"), pnl.TransferMechanism(name="A_B")]), {"A B": [[1.0]]}, 1
