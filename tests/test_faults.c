@@ -523,6 +523,22 @@ static const struct {
      "m.yaml:4:39: error: node 'n', function 'f', attribute 'body': the body 'body' has 0 inputs, but onnx::Loop with 1 state "
      "variables needs 3: iteration number, condition, state variables; declare them in the body, in that order: metadata "
      "{\"inputs\": [...]}"},
+    {"m:\n  generating_application: PsyNeuLink v0.21\n  graphs:\n    g:\n      nodes:\n        n: {metadata: {type: "
+     "RecurrentTransferMechanism, matrix: RandomConnectivityMatrix}, input_ports: {n_RECURRENT: {}}, output_ports: {o: {value: "
+     "n_RECURRENT, metadata: {variable: [0.0, 0.0]}}}}\n",
+     "m.yaml:6:12: error: the matrix of the recurrent projection of node 'n' is not known: give its parameter 'matrix' the "
+     "elements, or let mdf_c.psyneulink export the model"},
+    {"m:\n  generating_application: PsyNeuLink v0.21\n  graphs:\n    g:\n      nodes:\n        n: {metadata: {type: "
+     "TransferMechanism, integrator_mode: true, termination_comparison_op: '>=', termination_measure: mode}, input_ports: {x: "
+     "{}}, functions: {f: {value: x}}, parameters: {termination_threshold: {value: 1}}, output_ports: {o: {value: f}}}\n",
+     "m.yaml:6:12: error: the termination measure of node 'n' is not known; use a Distance, max, min, sum, mean, or a time "
+     "scale"},
+    {NODE("output_ports: {o: {value: 1}}, repeat_until_finished: 0"),
+     "m.yaml:3:58: error: graph 'g', node 'n': 'repeat_until_finished' is the greatest number of runs, from 1 on"},
+    {NODE("output_ports: {o: {value: 1}}, repeat_until_finished: 3"),
+     "m.yaml:3:58: error: node 'n': it is to run until it is finished: give it a function 'is_finished'"},
+    {NODE("parameters: {p: {value: p + 1, default_initial_value: 0, reset: trial}}"),
+     "m.yaml:3:68: error: graph 'g', node 'n', parameter 'p': 'reset' is \"environment_state_update\""},
     {NODE("functions: {f: {function: 'onnx::Loop',\n args: {M: '[1.0, 2.0]', v_initial: ['1'], body: {metadata: {inputs: [i, c, "
           "x], outputs: [c, x]}, nodes: {}}}}}, output_ports: {o: {value: f}}"),
      "m.yaml:3:19: error: node 'n', function 'f': onnx::Loop: the trip count M must be one whole number (int64)"},

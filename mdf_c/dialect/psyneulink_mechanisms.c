@@ -201,65 +201,82 @@ struct measure {
     const char *metric, *expression;
 };
 
-/* What is compared with the threshold, as an expression: of the value, of the value and that before, or the number of runs. NULL:
- * it is not known. */
-static const char *measure_of(const struct mechanism *mechanism, const char *value, const char **comparison)
+/* How often it has run, by a time scale; NULL: there is no count of that one. */
+static const char *measure_runs(const struct mechanism *mechanism, const char *scale)
+{
+    bool resets = strcmp(scale, "ENVIRONMENT_STATE_UPDATE") == 0 || strcmp(scale, "TRIAL") == 0;
+
+    if (!resets && strcmp(scale, "LIFE") != 0 && strcmp(scale, "ENVIRONMENT_SEQUENCE") != 0 && strcmp(scale, "RUN") != 0) {
+        return NULL;
+    }
+    add_state(mechanism, "num_executions", "num_executions + 1", rewriting_make_int(mechanism->node, 0), resets);
+    return "num_executions + 1";
+}
+
+/* A function of the value, by its name, or as a pickle of it; NULL: it is not known. */
+static const char *measure_value(const struct mechanism *mechanism, const char *name, const char *value)
+{
+    static const struct measure of_pickles[] = {
+        {"max_vs_next", "numpy.sort(numpy.ravel(value))[-1] - numpy.sort(numpy.ravel(value))[-2]"},
+        {"max_vs_avg", "numpy.sort(numpy.ravel(value))[-1] - numpy.mean(numpy.sort(numpy.ravel(value))[:-1])"}};
+    static const char *const of_one[] = {"max", "min", "sum", "mean", "median", "amax", "amin"};
+    size_t i;
+
+    for (i = 0; i < sizeof of_one / sizeof *of_one; i++) {
+        if (strcmp(name, of_one[i]) == 0) {
+            return rewriting_print(mechanism->rewriting, "numpy.%s(%s)", name, value);
+        }
+    }
+    for (i = 0; i < sizeof of_pickles / sizeof *of_pickles; i++) {
+        if (holds_in_base64(name, of_pickles[i].metric)) {
+            return rewriting_replace(mechanism->rewriting, of_pickles[i].expression, "value", value);
+        }
+    }
+    return NULL;
+}
+
+/* A Distance of the value to the one before, which is kept for it. */
+static const char *measure_distance(const struct mechanism *mechanism, struct mdf_node *measure, const char *value)
 {
     static const struct measure distances[] = {
         {"max_abs_diff", "numpy.max(numpy.abs(value - value_before))"},
         {"difference", "numpy.sum(numpy.abs(value - value_before))"},
         {"euclidean", "numpy.sqrt(numpy.sum((value - value_before) * (value - value_before)))"}};
-    static const struct measure of_pickles[] = {
-        {"max_vs_next", "numpy.sort(numpy.ravel(value))[-1] - numpy.sort(numpy.ravel(value))[-2]"},
-        {"max_vs_avg", "numpy.sort(numpy.ravel(value))[-1] - numpy.mean(numpy.sort(numpy.ravel(value))[:-1])"}};
-    static const char *const of_one[] = {"max", "min", "sum", "mean", "median", "amax", "amin"};
     struct rewriting *rewriting = mechanism->rewriting;
-    struct mdf_node *measure = rewriting_find_path(mechanism->node, "metadata.termination_measure"), *output, function, arguments;
-    const char *name = rewriting_text(measure), *difference = NULL;
+    struct mdf_node *outputs = rewriting_find(mechanism->node, "output_ports"), function = *measure, arguments, *initial;
     size_t i;
 
-    if (name != NULL && strncmp(name, "TimeScale.", 10) == 0) {
-        bool resets = strcmp(name + 10, "ENVIRONMENT_STATE_UPDATE") == 0 || strcmp(name + 10, "TRIAL") == 0;
-
-        if (!resets && strcmp(name + 10, "LIFE") != 0 && strcmp(name + 10, "ENVIRONMENT_SEQUENCE") != 0 &&
-            strcmp(name + 10, "RUN") != 0) {
-            return NULL;
-        }
-        *comparison = ">="; /* whatever the exporter writes */
-        add_state(mechanism, "num_executions", "num_executions + 1", rewriting_make_int(mechanism->node, 0), resets);
-        return "num_executions + 1";
-    }
-    for (i = 0; name != NULL && i < sizeof of_one / sizeof *of_one; i++) {
-        if (strcmp(name, of_one[i]) == 0) {
-            return rewriting_print(rewriting, "numpy.%s(%s)", name, value);
-        }
-    }
-    for (i = 0; name != NULL && i < sizeof of_pickles / sizeof *of_pickles; i++) {
-        if (holds_in_base64(name, of_pickles[i].metric)) {
-            return rewriting_replace(rewriting, of_pickles[i].expression, "value", value);
-        }
-    }
-    if (!rewriting_is(rewriting_find(measure, "function"), "distance")) {
-        return NULL;
-    }
+    initial = rewriting_find_path(&outputs->as.object.entries[0].value, "metadata.variable");
+    add_state(mechanism, "value_before", value, initial != NULL ? *initial : rewriting_make_real(mechanism->node, 0), false);
     for (i = 0; i < sizeof distances / sizeof *distances && !is_true(rewriting_find_path(measure, "metadata.normalize")); i++) {
         if (rewriting_is(rewriting_find_path(measure, "metadata.metric"), distances[i].metric)) {
-            difference = rewriting_replace(rewriting, distances[i].expression, "value", value);
+            return rewriting_replace(rewriting, distances[i].expression, "value", value);
         }
     }
-    output = rewriting_find(mechanism->node, "output_ports");
-    output = rewriting_find_path(&output->as.object.entries[0].value, "metadata.variable");
-    add_state(mechanism, "value_before", value, output != NULL ? *output : rewriting_make_real(mechanism->node, 0), false);
-    if (difference != NULL) {
-        return difference;
-    }
-    function = *measure;
     arguments = rewriting_make_object(measure);
     rewriting_put(rewriting, &arguments, "variable0",
                   rewriting_make_text(rewriting, measure, "numpy.array([numpy.ravel(%s), numpy.ravel(value_before)])", value));
     rewriting_put(rewriting, &function, "args", arguments);
     rewriting_put(rewriting, rewriting_object(rewriting, mechanism->node, "functions"), "termination_measure", function);
     return "termination_measure";
+}
+
+/* What is compared with the threshold, as an expression; NULL: it is not known. A number of runs is compared by >=, whatever the
+ * exporter writes. */
+static const char *measure_of(const struct mechanism *mechanism, const char *value, const char **comparison)
+{
+    static const char scale[] = "TimeScale.";
+    struct mdf_node *measure = rewriting_find_path(mechanism->node, "metadata.termination_measure");
+    const char *name = rewriting_text(measure);
+
+    if (name != NULL && strncmp(name, scale, sizeof scale - 1) == 0) {
+        *comparison = ">=";
+        return measure_runs(mechanism, name + sizeof scale - 1);
+    }
+    if (name != NULL) {
+        return measure_value(mechanism, name, value);
+    }
+    return rewriting_is(rewriting_find(measure, "function"), "distance") ? measure_distance(mechanism, measure, value) : NULL;
 }
 
 /* A transfer mechanism that integrates until a measure of its value compares with a threshold. */

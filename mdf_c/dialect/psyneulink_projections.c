@@ -429,34 +429,52 @@ static const char *find_recurrent_port(const struct mechanism *mechanism, struct
     return NULL;
 }
 
-void psyneulink_close_recurrence(const struct mechanism *mechanism, struct mdf_node *edges)
+/* {KEY: VALUE} */
+static struct mdf_node make_entry(const struct mechanism *mechanism, const char *key, struct mdf_node value)
+{
+    struct mdf_node object = rewriting_make_object(mechanism->node);
+
+    rewriting_put(mechanism->rewriting, &object, key, value);
+    return object;
+}
+
+/* An edge from the node's first output port to the input port, with the matrix in its metadata, as the exporter writes others. */
+static struct mdf_node make_recurrent_edge(const struct mechanism *mechanism, const char *output, const char *input,
+                                           struct mdf_node matrix)
 {
     struct rewriting *rewriting = mechanism->rewriting;
-    struct mdf_node *outputs = rewriting_find(mechanism->node, "output_ports"), edge = rewriting_make_object(mechanism->node);
+    struct mdf_node function = make_entry(mechanism, "args", make_entry(mechanism, "B", matrix)), edge;
+    const struct {
+        const char *key, *text;
+    } ends[] = {{"sender", mechanism->id}, {"sender_port", output}, {"receiver", mechanism->id}, {"receiver_port", input}};
+    size_t i;
+
+    rewriting_put(rewriting, &function, "function", rewriting_make_text(rewriting, mechanism->node, "onnx::MatMul"));
+    edge = make_entry(mechanism, "metadata", make_entry(mechanism, "functions", make_entry(mechanism, "matrix", function)));
+    for (i = 0; i < sizeof ends / sizeof *ends; i++) {
+        rewriting_put(rewriting, &edge, ends[i].key, rewriting_make_text(rewriting, mechanism->node, "%s", ends[i].text));
+    }
+    return edge;
+}
+
+void psyneulink_close_recurrence(const struct mechanism *mechanism, struct mdf_node *edges)
+{
+    struct mdf_node *outputs = rewriting_find(mechanism->node, "output_ports"), matrix;
     const char *port = find_recurrent_port(mechanism, edges);
-    struct mdf_node function = edge, functions = edge, arguments = edge, metadata = edge, matrix;
+    const struct mdf_node_entry *output;
 
     if (port == NULL || rewriting_n_entries(outputs) == 0) {
         return;
     }
+    output = &outputs->as.object.entries[0];
     if (!make_recurrent_matrix(
             mechanism, length_of(rewriting_find_path(&outputs->as.object.entries[0].value, "metadata.variable")), &matrix)) {
-        rewriting_refuse(rewriting, mechanism->node,
+        rewriting_refuse(mechanism->rewriting, mechanism->node,
                          "the matrix of the recurrent projection of node '%s' is not known: give its parameter 'matrix' the "
                          "elements, or let mdf_c.psyneulink export the model",
                          mechanism->id);
         return;
     }
-    rewriting_put(rewriting, &arguments, "B", matrix);
-    rewriting_put(rewriting, &function, "function", rewriting_make_text(rewriting, mechanism->node, "onnx::MatMul"));
-    rewriting_put(rewriting, &function, "args", arguments);
-    rewriting_put(rewriting, &functions, "matrix", function);
-    rewriting_put(rewriting, &metadata, "functions", functions);
-    rewriting_put(rewriting, &edge, "sender", rewriting_make_text(rewriting, mechanism->node, "%s", mechanism->id));
-    rewriting_put(rewriting, &edge, "sender_port",
-                  rewriting_make_text(rewriting, mechanism->node, "%s", outputs->as.object.entries[0].key));
-    rewriting_put(rewriting, &edge, "receiver", rewriting_make_text(rewriting, mechanism->node, "%s", mechanism->id));
-    rewriting_put(rewriting, &edge, "receiver_port", rewriting_make_text(rewriting, mechanism->node, "%s", port));
-    rewriting_put(rewriting, &edge, "metadata", metadata);
-    rewriting_put(rewriting, edges, rewriting_print(rewriting, "%s_recurrent_projection", mechanism->id), edge);
+    rewriting_put(mechanism->rewriting, edges, rewriting_print(mechanism->rewriting, "%s_recurrent_projection", mechanism->id),
+                  make_recurrent_edge(mechanism, output->key, port, matrix));
 }
